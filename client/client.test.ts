@@ -1,0 +1,202 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { test } from 'node:test'
+import { type Endpoint, endpoints, requestHeaders, type Video } from '@talkshelf/contract'
+import { category, startArchive } from '../tests/harness.ts'
+import { ApiProblem, type Client, createClient, type NotModified, UnexpectedAnswer } from './client.ts'
+
+const archive = await startArchive()
+const reader = createClient({ baseUrl: archive.url })
+const editor = createClient({ baseUrl: archive.url, token: archive.editor })
+
+async function problemOf(call: Promise<unknown>): Promise<ApiProblem> {
+  const error = await call.then(
+    () => assert.fail('The call was not refused'),
+    (error: unknown) => error,
+  )
+  assert.ok(error instanceof ApiProblem, String(error))
+  return error
+}
+
+test('a record lives its whole life through the client, and every endpoint has its function', async () => {
+  const called = new Set<string>()
+  const client = new Proxy(createClient({ baseUrl: archive.url, token: archive.admin }), {
+    get(target, name: keyof Client) {
+      called.add(name)
+      return target[name]
+    },
+  })
+
+  const made = await client.createCategory({ body: { title: 'Client Days' } })
+  assert.equal(made.status, 201)
+  assert.equal(made.location, `${archive.url}/api/v2/category/client-days`)
+  const described = await client.patchCategory({ slug: 'client-days', body: { description: 'Days' }, ifMatch: made.etag })
+  assert.deepEqual((await client.readCategory({ slug: 'client-days' })).data, described.data)
+
+  const body = { title: 'Grüße & <Küsse>', category: 'Client Days', language: 'de', speakers: ['Zoë 🦊'] }
+  const created = await client.createVideo({ body, idempotencyKey: 'once' })
+  assert.equal(created.status, 201)
+  assert.deepEqual(await client.createVideo({ body, idempotencyKey: 'once' }), created)
+  const { id } = created.data
+  assert.equal(created.location, `${archive.url}/api/v2/video/${id}`)
+  assert.equal(created.data.title, 'Grüße & <Küsse>')
+
+  const replaced = await client.replaceVideo({ id, body: { ...created.data, summary: 'Short' }, ifMatch: created.etag })
+  const patched = await client.patchVideo({ id, body: { tags: ['one', 'two'] }, ifMatch: replaced.etag })
+  assert.deepEqual([patched.data.summary, patched.data.tags], ['Short', ['one', 'two']])
+  const read = await client.readVideo({ id })
+  assert.deepEqual(read, { data: patched.data, status: 200, etag: patched.etag, location: undefined, notModified: false })
+
+  const { data: revisions } = await client.listRevisions({ id, page: 1 })
+  assert.deepEqual([revisions.count, revisions.results[0]?.fields], [3, ['tags']])
+  const { data: first } = await client.readRevision({ id, revision: 1 })
+  assert.deepEqual([first.by, first.record], ['Ada', created.data])
+  const restored = await client.restoreRevision({ id, revision: 1, ifMatch: patched.etag })
+  assert.deepEqual(restored.data.tags, [])
+
+  const { data: gone } = await client.takeDownVideo({ id, body: { reason: 'The speaker asked for it' } })
+  assert.equal(gone.reason, 'The speaker asked for it')
+  assert.equal((await problemOf(client.readVideo({ id }))).name, 'taken-down')
+
+  const { data: description } = await client.readOpenapi()
+  assert.ok('paths' in description)
+  assert.deepEqual([...called].sort(), Object.keys(endpoints).sort(), 'Each endpoint of the contract is to be called here once')
+})
+
+test('a refusal is an error with a name, a status, a sentence and the wrong fields', async () => {
+  const problem = await problemOf(editor.createVideo({ body: { title: '', category, language: 'Klingonese' } }))
+  assert.equal(problem.name, 'invalid-fields')
+  assert.equal(problem.status, 400)
+  assert.equal(problem.message, problem.detail)
+  assert.deepEqual(
+    problem.errors.map(({ pointer }) => pointer),
+    ['/title', '/language'],
+  )
+  assert.equal(problem.document.type, `${archive.url}/api/problems/invalid-fields`)
+
+  const missing = await problemOf(reader.readVideo({ id: 999_999 }))
+  assert.deepEqual([missing.name, missing.status, missing.errors], ['not-found', 404, []])
+  assert.equal((await problemOf(reader.createCategory({ body: { title: 'No' } }))).name, 'unauthenticated')
+})
+
+test('of two editors who read the same version, the second is told what the first did', async () => {
+  const { id } = await archive.make()
+  const { etag } = await editor.readVideo({ id })
+  await editor.patchVideo({ id, body: { title: 'First' }, ifMatch: etag })
+  const problem = await problemOf(editor.patchVideo({ id, body: { summary: 'Second' }, ifMatch: etag }))
+  assert.equal(problem.name, 'stale-revision')
+  assert.deepEqual((problem.document.current as { fields: string[] }).fields, ['title'])
+})
+
+test('who has the current version is told so, without the record', async () => {
+  const { id } = await archive.make()
+  const { etag } = await reader.readVideo({ id })
+  const again = await reader.readVideo({ id, ifNoneMatch: etag })
+  assert.deepEqual(again, { data: undefined, status: 304, etag, location: undefined, notModified: true })
+  const other = await reader.readVideo({ id, ifNoneMatch: '"another"' })
+  assert.equal(other.notModified ? undefined : other.data.id, id)
+})
+
+test('an archive under a path is called under it', async () => {
+  const calls: string[] = []
+  const client = createClient({
+    baseUrl: 'https://talks.example.org/archive/',
+    token: 'secret',
+    fetch: async (url, init) => {
+      calls.push(`${init?.method} ${url} ${new Headers(init?.headers).get('authorization')}`)
+      return Response.json({ count: 0, next: null, previous: null, results: [] })
+    },
+  })
+  await client.listRevisions({ id: 7, page: 2 })
+  await client.listRevisions({ id: 7 })
+  await client.readCategory({ slug: 'a/b?c' })
+  assert.deepEqual(calls, [
+    'GET https://talks.example.org/archive/api/v2/video/7/revisions?page=2 Bearer secret',
+    'GET https://talks.example.org/archive/api/v2/video/7/revisions Bearer secret',
+    'GET https://talks.example.org/archive/api/v2/category/a%2Fb%3Fc Bearer secret',
+  ])
+})
+
+test('an answer that is not from an archive is never taken for a record or a problem', async (t) => {
+  const answers = {
+    ok: { status: 200, type: 'text/html' },
+    bad: { status: 502, type: 'text/html' },
+    other: { status: 404, type: 'application/json' },
+  }
+  const stranger = createServer(({ url = '' }, response) => {
+    const { status, type } = answers[url.split('/')[1] as keyof typeof answers]
+    response.writeHead(status, { 'content-type': type }).end('{"id": 1}')
+  }).listen(0, '127.0.0.1')
+  t.after(() => stranger.close())
+  await once(stranger, 'listening')
+  for (const [path, { status }] of Object.entries(answers)) {
+    const client = createClient({ baseUrl: `http://127.0.0.1:${(stranger.address() as AddressInfo).port}/${path}` })
+    await assert.rejects(client.readVideo({ id: 1 }), (error) => error instanceof UnexpectedAnswer && error.status === status)
+  }
+})
+
+test('a call can be given up', async () => {
+  await assert.rejects(reader.readVideo({ id: 1, signal: AbortSignal.abort() }), { name: 'AbortError' })
+})
+
+test('no parameter of an endpoint hides another input of its call', () => {
+  const reserved = ['body', 'signal', ...Object.keys(requestHeaders).map((name) => name.replaceAll('-', '').toLowerCase())]
+  for (const { name, params = {}, query = {} } of Object.values(endpoints) as Endpoint[]) {
+    const names = [...Object.keys(params), ...Object.keys(query), ...reserved].map((name) => name.toLowerCase())
+    assert.equal(new Set(names).size, names.length, name)
+  }
+})
+
+// Never runs: tsc is the test. A line that should be refused and is not is an error as well.
+export async function types(client: Client): Promise<void> {
+  const { data, etag, status } = await client.readVideo({ id: 3 })
+  const video: Video = data
+  const duration: number | null = data.duration
+  const tag: string = etag
+  const ok: 200 = status
+  const made: { status: 201; location: string } = await client.createVideo({ body: { title: 'A', category: 'B', language: 'C' } })
+  // What was read can be sent back.
+  await client.replaceVideo({ id: 3, body: video, ifMatch: tag })
+  await client.readOpenapi()
+
+  const maybe = await client.readVideo({ id: 3, ifNoneMatch: tag })
+  if (maybe.notModified) maybe satisfies NotModified
+  else maybe.data satisfies Video
+  // @ts-expect-error: nothing may have come
+  maybe.data.title
+
+  // @ts-expect-error: the id is missing
+  await client.readVideo()
+  // @ts-expect-error: the id is missing
+  await client.readVideo({})
+  // @ts-expect-error: an id is a number
+  await client.readVideo({ id: '3' })
+  // @ts-expect-error: no such parameter
+  await client.readVideo({ id: 3, ids: 3 })
+  // @ts-expect-error: reading takes no body
+  await client.readVideo({ id: 3, body: {} })
+  // @ts-expect-error: reading does not listen to If-Match
+  await client.readVideo({ id: 3, ifMatch: tag })
+  // @ts-expect-error: the body is missing
+  await client.patchVideo({ id: 3 })
+  // @ts-expect-error: a title is a string
+  await client.patchVideo({ id: 3, body: { title: 3 } })
+  // @ts-expect-error: no such field
+  await client.patchVideo({ id: 3, body: { titel: 'A' } })
+  // @ts-expect-error: a state is 1 or 2
+  await client.patchVideo({ id: 3, body: { state: 3 } })
+  // @ts-expect-error: category and language are missing
+  await client.createVideo({ body: { title: 'A' } })
+  // @ts-expect-error: no such endpoint
+  await client.deleteVideo({ id: 3 })
+  // @ts-expect-error: a takedown has no ETag
+  const none: string = (await client.takeDownVideo({ id: 3, body: { reason: 'A' } })).etag
+
+  const problem = new ApiProblem({ type: '/forbidden', title: '', status: 403, detail: '', instance: '' })
+  if (problem.name === 'forbidden') return
+  // @ts-expect-error: no such problem
+  if (problem.name === 'forbiden') return
+  void [duration, ok, made, none]
+}

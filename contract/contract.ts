@@ -1,0 +1,27 @@
+// The door of the package, and the table of all endpoints.
+import { readOpenapi } from './openapi.ts'
+import * as videos from './videos.ts'
+import * as vocabulary from './vocabulary.ts'
+
+export * from './endpoint.ts'
+export * from './openapi.ts'
+export * from './page.ts'
+export * from './problems.ts'
+export * from './validate.ts'
+export * from './videos.ts'
+export * from './vocabulary.ts'
+
+export const endpoints = {
+  readVideo: videos.readVideo,
+  replaceVideo: videos.replaceVideo,
+  patchVideo: videos.patchVideo,
+  createVideo: videos.createVideo,
+  takeDownVideo: videos.takeDownVideo,
+  listRevisions: videos.listRevisions,
+  readRevision: videos.readRevision,
+  restoreRevision: videos.restoreRevision,
+  createCategory: vocabulary.createCategory,
+  readCategory: vocabulary.readCategory,
+  patchCategory: vocabulary.patchCategory,
+  readOpenapi,
+} as const

@@ -1,0 +1,40 @@
+import { endpoints, openapi, readOpenapi } from '@talkshelf/contract'
+import type { FastifyInstance } from 'fastify'
+import { authenticate } from './auth/auth.ts'
+import type { Config } from './config.ts'
+import type { Pool } from './platform/db/db.ts'
+import { toJson } from './platform/http/json.ts'
+import { createHttp, type HttpOptions } from './platform/http/mount.ts'
+import { referenceRoutes } from './reference/routes.ts'
+import { version } from './version.ts'
+import { videoRoutes } from './videos/routes.ts'
+import { vocabularyRoutes } from './vocabulary/routes.ts'
+
+// Everything that answers, in order, on one page.
+
+export function createApp(config: Config, pool: Pool, logger: HttpOptions['logger']): FastifyInstance {
+  const all = Object.values(endpoints)
+  const publicUrl = config.PUBLIC_URL.replace(/\/+$/, '')
+  const basePath = publicUrl === '' ? '' : new URL(publicUrl).pathname.replace(/\/$/, '')
+  const base = () => publicUrl || listeningAt(http)
+
+  const { http, mount, links } = createHttp({
+    endpoints: all,
+    basePath,
+    base,
+    authenticate: (authorization) => authenticate(pool, authorization),
+    logger,
+  })
+
+  videoRoutes(mount, pool, links)
+  vocabularyRoutes(mount, pool, links)
+  mount(readOpenapi, () => ({ body: toJson(openapi(all, version, base())), headers: { 'cache-control': 'public, no-cache' } }))
+  referenceRoutes(http, basePath, base)
+  return http
+}
+
+function listeningAt(http: FastifyInstance): string {
+  const address = http.server.address()
+  if (typeof address !== 'object' || address === null) return ''
+  return `http://${address.family === 'IPv6' ? `[${address.address}]` : address.address}:${address.port}`
+}

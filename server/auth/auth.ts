@@ -1,0 +1,22 @@
+import type { Actor } from '../platform/actor.ts'
+import type { Db } from '../platform/db/db.ts'
+import { findToken, insertToken, listTokens, revokeToken, touchToken } from './queries.ts'
+import { hashOf, isWellFormed, makeToken } from './token.ts'
+
+export { listTokens, revokeToken }
+
+/** Makes a token and returns it: the only time that it can be seen. */
+export async function createToken(db: Db, { name, role, days }: { name: string; role: 'editor' | 'admin'; days: number }) {
+  const token = makeToken()
+  return { token, ...(await insertToken(db, name, role, hashOf(token), days)) }
+}
+
+/** Who sent this Authorization header; undefined where the token is malformed, unknown, expired or revoked. */
+export async function authenticate(db: Db, authorization: string): Promise<Actor | undefined> {
+  const [, key] = /^(?:Token|Bearer) +(\S+) *$/i.exec(authorization) ?? []
+  if (key === undefined || !isWellFormed(key)) return undefined
+  const found = await findToken(db, hashOf(key))
+  if (!found) return undefined
+  if (found.untouched) await touchToken(db, found.id)
+  return { role: found.role, name: found.name, token: found.id }
+}

@@ -1,0 +1,57 @@
+import sql from 'sql-template-tag'
+import Type from 'typebox'
+import { type Db, execute, many, maybe, one } from '../platform/db/db.ts'
+
+const Role = Type.Union([Type.Literal('editor'), Type.Literal('admin')])
+const Moment = Type.Union([Type.String(), Type.Null()])
+const NewToken = Type.Object({ id: Type.Integer(), expires: Type.String() })
+const FoundToken = Type.Object({ id: Type.Integer(), name: Type.String(), role: Role, untouched: Type.Boolean() })
+const ListedToken = Type.Object({
+  id: Type.Integer(),
+  name: Type.String(),
+  role: Role,
+  created: Moment,
+  expires: Moment,
+  last_used: Moment,
+  revoked: Moment,
+})
+
+export function insertToken(db: Db, name: string, role: string, hash: Buffer, days: number) {
+  return one(
+    db,
+    NewToken,
+    sql`insert into token (name, role, hash, expires) values (${name}, ${role}, ${hash}, now() + make_interval(days => ${days}::integer))
+        returning id, to_char(expires at time zone 'UTC', 'YYYY-MM-DD') as expires`,
+  )
+}
+
+export function findToken(db: Db, hash: Buffer) {
+  return maybe(
+    db,
+    FoundToken,
+    sql`select id, name, role, coalesce(last_used < now() - interval '1 minute', true) as untouched
+        from token where hash = ${hash} and revoked is null and expires > now()`,
+  )
+}
+
+// The minute is asked again here: of many requests at once, one writes.
+export function touchToken(db: Db, id: number) {
+  return execute(db, sql`update token set last_used = now() where id = ${id} and coalesce(last_used < now() - interval '1 minute', true)`)
+}
+
+export function listTokens(db: Db) {
+  return many(
+    db,
+    ListedToken,
+    sql`select id, name, role,
+               to_char(created   at time zone 'UTC', 'YYYY-MM-DD HH24:MI') as created,
+               to_char(expires   at time zone 'UTC', 'YYYY-MM-DD HH24:MI') as expires,
+               to_char(last_used at time zone 'UTC', 'YYYY-MM-DD HH24:MI') as last_used,
+               to_char(revoked   at time zone 'UTC', 'YYYY-MM-DD HH24:MI') as revoked
+        from token order by id`,
+  )
+}
+
+export function revokeToken(db: Db, id: number) {
+  return execute(db, sql`update token set revoked = coalesce(revoked, now()) where id = ${id}`)
+}

@@ -1,0 +1,31 @@
+import { createHash, randomBytes } from 'node:crypto'
+import { crc32 } from 'node:zlib'
+
+// talkshelf_<43 characters: 256 bits><6 characters: checksum>. The prefix lets secret scanners find a leaked token; the
+// checksum tells a mistyped or made-up one without asking the database.
+
+const prefix = 'talkshelf_'
+const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
+
+export function makeToken(): string {
+  const secret = base62(BigInt(`0x${randomBytes(32).toString('hex')}`), 43)
+  return prefix + secret + checksum(secret)
+}
+
+export function isWellFormed(token: string): boolean {
+  const [, secret, sum] = /^talkshelf_([0-9A-Za-z]{43})([0-9A-Za-z]{6})$/.exec(token) ?? []
+  return secret !== undefined && checksum(secret) === sum
+}
+
+/** What the database keeps. A plain hash is enough: 256 random bits can't be guessed from it. */
+export function hashOf(token: string): Buffer {
+  return createHash('sha256').update(token).digest()
+}
+
+const checksum = (secret: string) => base62(BigInt(crc32(secret)), 6)
+
+function base62(value: bigint, length: number): string {
+  let text = ''
+  for (let rest = value; text.length < length; rest /= 62n) text = alphabet[Number(rest % 62n)] + text
+  return text
+}

@@ -1,0 +1,52 @@
+import { Problem } from '@talkshelf/contract'
+import type { Origin } from '../platform/actor.ts'
+import type { Db } from '../platform/db/db.ts'
+import { etag, revisionIn, wantedTags } from '../platform/http/conditional.ts'
+import { latestChange, type Subject } from './queries.ts'
+
+export interface Current {
+  readonly id: number
+  readonly revision: number
+  readonly tag: string
+}
+
+/** How a write was asked for. */
+export interface Request {
+  readonly origin: Origin
+  readonly ifMatch: string | undefined
+  /** Of method, address and body. */
+  readonly hash: Buffer
+}
+
+/**
+ * Whether a write may go on. `repeated`: the very request that made the current revision has come a second time, because
+ * its answer was lost; the answer is the current record, and nothing is written (RFC 9110, 13.1.1 allows this).
+ */
+export async function precondition(db: Db, subject: Subject, current: Current, request: Request): Promise<'proceed' | 'repeated'> {
+  if (request.ifMatch === undefined) return 'proceed'
+  const wanted = wantedTags(request.ifMatch)
+  if (wanted === '*' || wanted.includes(current.tag)) return 'proceed'
+
+  const known = wanted.map((tag) => revisionIn(tag, current.id)).filter((revision) => revision !== undefined)
+  const since = known.length > 0 ? Math.min(Math.max(...known), current.revision) : undefined
+  const latest = await latestChange(db, subject, current.id, since ?? current.revision)
+  if (!latest) throw new Error('A record without a change')
+  const { token } = request.origin.actor
+  if (
+    since === current.revision - 1 &&
+    latest.revision === current.revision &&
+    latest.token_id === token &&
+    latest.request_hash.equals(request.hash)
+  )
+    return 'repeated'
+  throw new Problem('stale-revision', 'The record has changed since the version in If-Match; nothing was written', {
+    current: {
+      revision: current.revision,
+      etag: etag(current.tag, 'html'),
+      updated: latest.at,
+      by: latest.by,
+      // Null where If-Match does not name a version of this record: then nobody can say what changed since.
+      fields: since === undefined ? null : latest.changed,
+    },
+  })
+}

@@ -1,0 +1,95 @@
+import sql, { type Sql } from 'sql-template-tag'
+import Type, { type Static } from 'typebox'
+import type { Origin } from '../platform/actor.ts'
+import { type Db, many, maybe, one } from '../platform/db/db.ts'
+
+export type Subject = 'video' | 'category'
+export type ChangeKind = 'created' | 'updated' | 'restored' | 'taken-down'
+
+export interface NewChange {
+  readonly subject: Subject
+  readonly kind: ChangeKind
+  readonly before: Readonly<Record<string, unknown>>
+  readonly after: Readonly<Record<string, unknown>>
+  readonly at: string
+  readonly origin: Origin
+  readonly requestHash: Buffer
+}
+
+/**
+ * The last part of the one statement that writes: `saved` is a common table expression of the caller with the id and the
+ * revision of the row that it wrote. Where it wrote none, no change is recorded.
+ */
+export function insertChange({ subject, kind, before, after, at, origin, requestHash }: NewChange): Sql {
+  return sql`
+    insert into change (subject, subject_id, revision, kind, before, after, at, actor, token_id, via, request_id, request_hash)
+    select ${subject}, saved.id, saved.revision, ${kind}, ${JSON.stringify(before)}::jsonb, ${JSON.stringify(after)}::jsonb,
+           ${at}::timestamptz, ${origin.actor.name}, ${origin.actor.token}::bigint, ${origin.via}, ${origin.request}, ${requestHash}::bytea
+    from saved`
+}
+
+const at = sql`to_char(at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS') as at`
+
+const ChangeSummary = Type.Object({
+  revision: Type.Integer(),
+  kind: Type.String(),
+  at: Type.String(),
+  by: Type.String(),
+  via: Type.String(),
+  request: Type.String(),
+  fields: Type.Array(Type.String()),
+})
+export type ChangeSummary = Static<typeof ChangeSummary>
+
+const ChangeRow = Type.Object({ ...ChangeSummary.properties, after: Type.Record(Type.String(), Type.Unknown()) })
+const Count = Type.Object({ count: Type.Integer() })
+const LatestChange = Type.Object({
+  revision: Type.Integer(),
+  at: Type.String(),
+  by: Type.String(),
+  token_id: Type.Union([Type.Integer(), Type.Null()]),
+  request_hash: Type.Unsafe<Buffer>({}),
+  changed: Type.Array(Type.String()),
+})
+
+// The fields of a creation are those of the whole record; the ones that only the service sets are no news.
+const summary = sql`
+  revision, kind, ${at}, actor as by, via, request_id as request,
+  array(select key from jsonb_object_keys(after) as key where key <> all ('{id,slug,added,updated}') order by key) as fields`
+
+export function listChanges(db: Db, subject: Subject, id: number, limit: number, offset: number) {
+  return many(
+    db,
+    ChangeSummary,
+    sql`select ${summary} from change where subject = ${subject} and subject_id = ${id}
+        order by revision desc limit ${limit}::integer offset ${offset}::integer`,
+  )
+}
+
+export async function countChanges(db: Db, subject: Subject, id: number) {
+  const row = await one(db, Count, sql`select count(*) from change where subject = ${subject} and subject_id = ${id}`)
+  return row.count
+}
+
+/** Everything up to this revision, the oldest first: laid over each other, the values of `after` are that version. */
+export function changesUpTo(db: Db, subject: Subject, id: number, revision: number) {
+  return many(
+    db,
+    ChangeRow,
+    sql`select ${summary}, after from change where subject = ${subject} and subject_id = ${id} and revision <= ${revision}
+        order by revision`,
+  )
+}
+
+/** The newest change of the subject, and which fields changed since a revision. */
+export function latestChange(db: Db, subject: Subject, id: number, since: number) {
+  return maybe(
+    db,
+    LatestChange,
+    sql`select revision, ${at}, actor as by, token_id, request_hash,
+               array(select distinct key from change as later, jsonb_object_keys(later.after) as key
+                     where later.subject = ${subject} and later.subject_id = ${id} and later.revision > ${since}::integer
+                     order by key) as changed
+        from change where subject = ${subject} and subject_id = ${id} order by revision desc limit 1`,
+  )
+}

@@ -1,0 +1,51 @@
+import { check } from '@talkshelf/contract'
+import Type, { type Static } from 'typebox'
+
+// Every setting, in one schema: the environment is read here and nowhere else. docs/configuration.md is made from it.
+
+const settings = {
+  DATABASE_URL: Type.String({
+    minLength: 1,
+    maxLength: 2048,
+    description: 'Where PostgreSQL is: postgres://user:password@host:port/database. Required.',
+    secret: true,
+  }),
+  HOST: Type.String({ minLength: 1, maxLength: 255, default: '127.0.0.1', description: 'The address to listen on.' }),
+  PORT: Type.Integer({ minimum: 0, maximum: 65_535, default: 8000, description: 'The port to listen on. 0 takes any free one.' }),
+  PUBLIC_URL: Type.String({
+    maxLength: 2048,
+    format: 'address',
+    default: '',
+    description:
+      'The address that readers use, which may have a path: the whole service is mounted under it, and absolute links start with it. Default: http://HOST:PORT.',
+  }),
+  DATABASE_CONNECTIONS: Type.Integer({
+    minimum: 1,
+    maximum: 1000,
+    default: 10,
+    description: 'How many connections to PostgreSQL one process opens at most.',
+  }),
+  LOG_LEVEL: Type.Union(
+    (['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const).map((level) => Type.Literal(level)),
+    { default: 'info', description: 'How much is logged, as one JSON object a line on standard output.' },
+  ),
+}
+
+export const ConfigSchema = Type.Object(settings)
+export type Config = Static<typeof ConfigSchema>
+
+export class ConfigError extends Error {}
+
+/** Reads the settings; all mistakes are told at once. */
+export function readConfig(environment: Record<string, string | undefined>): Config {
+  const given: Record<string, unknown> = {}
+  for (const [name, schema] of Object.entries(settings)) {
+    const value = environment[name] || undefined
+    const isNumber = 'type' in schema && schema.type === 'integer' && /^\d+$/.test(value ?? '')
+    given[name] = value === undefined ? ('default' in schema ? schema.default : undefined) : isNumber ? Number(value) : value
+    if (given[name] === undefined) delete given[name]
+  }
+  const errors = check(ConfigSchema, given)
+  if (errors.length > 0) throw new ConfigError(errors.map(({ pointer, detail }) => `${pointer.slice(1)} ${detail}`).join('\n'))
+  return given as Config
+}

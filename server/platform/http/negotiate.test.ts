@@ -1,0 +1,44 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { representation } from './negotiate.ts'
+
+const browser = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8'
+
+test('text/html goes to whoever does not care or prefers it', () => {
+  for (const accept of [
+    undefined,
+    '',
+    '*/*',
+    'text/html',
+    'text/*',
+    browser,
+    'application/json;q=0.5, text/html',
+    'application/*, text/html',
+    '*/*;q=0.1',
+    'TEXT/HTML',
+  ])
+    assert.equal(representation(accept, undefined), 'html', accept)
+})
+
+test('application/json goes to whoever names it or likes it better', () => {
+  for (const accept of [
+    'application/json',
+    'application/json, text/plain, */*',
+    'text/html, application/json',
+    'text/html;q=0.5, application/json',
+    'application/*',
+    'application/json;q=0.1',
+    'application/json; indent=4',
+    'text/html;q=0, */*',
+    'application/*, */*;q=0.1',
+    'Application/JSON',
+  ])
+    assert.equal(representation(accept, undefined), 'json', accept)
+  assert.equal(representation('text/html', 'json'), 'json')
+})
+
+test('whoever takes neither is told', () => {
+  for (const accept of ['image/png', 'text/html;q=0, application/json;q=0', '*/*;q=0', 'text/plain', 'garbage', 'text/html;q=x'])
+    assert.throws(() => representation(accept, undefined), { problem: 'not-acceptable' }, accept)
+  assert.throws(() => representation('text/html', 'xml'), { problem: 'not-acceptable' })
+})

@@ -1,0 +1,27 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { numbered, slugify } from './slug.ts'
+
+test('a slug is made of lowercase ASCII words, whatever the script', () => {
+  for (const [text, slug] of [
+    ['Hello, World!', 'hello-world'],
+    ['  --C++ & Python--  ', 'c-python'],
+    ['Don’t panic', 'dont-panic'],
+    ['Ärger mit Größen', 'arger-mit-grossen'],
+    ['Привет, мир', 'privet-mir'],
+    ['漢字', 'hanzi'],
+    ['🎤 Keynote 🎉', 'keynote'],
+    ['!!!', ''],
+    ['🎤', ''],
+  ] as const)
+    assert.equal(slugify(text), slug)
+})
+
+test('a slug has 50 characters at most, with its number', () => {
+  const long = slugify('word '.repeat(30))
+  assert.ok(long.length <= 50 && !long.endsWith('-'), long)
+  for (const number of [1, 99, 123_456]) {
+    const it = numbered(long, number)
+    assert.ok(it.length <= 50 && it.endsWith(`-${number}`) && !it.includes('--'), it)
+  }
+})

@@ -1,0 +1,17 @@
+import { problems } from '@talkshelf/contract'
+import type { FastifyInstance } from 'fastify'
+import { policy, problemPage, referencePage } from './page.ts'
+
+/** The pages for people who write clients: the reference at /api, and one page for each kind of problem. */
+export function referenceRoutes(http: FastifyInstance, basePath: string, base: () => string): void {
+  const page = (url: string, render: () => string) =>
+    http.get(basePath + url, (_, reply) =>
+      reply
+        .headers({ 'content-type': 'text/html; charset=utf-8', 'content-security-policy': policy, 'cache-control': 'public, max-age=300' })
+        .send(render()),
+    )
+  // Until there are pages for readers, whoever opens the address finds out what this is.
+  http.get(`${basePath}/`, (_, reply) => reply.redirect(`${base()}/api`))
+  page('/api', () => referencePage(base()))
+  for (const name of Object.keys(problems) as (keyof typeof problems)[]) page(`/api/problems/${name}`, () => problemPage(name, base()))
+}

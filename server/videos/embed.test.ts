@@ -1,0 +1,37 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { embedFor } from './embed.ts'
+
+test('the markup of the interface document is derived from an address on a known host', () => {
+  for (const address of [
+    'https://www.youtube.com/watch?v=abcdefghijk',
+    'http://youtube.com/watch?feature=x&v=abcdefghijk&t=1',
+    'https://youtu.be/abcdefghijk?t=5',
+    'https://www.youtube.com/embed/abcdefghijk',
+    'https://m.youtube.com/shorts/abcdefghijk',
+  ]) {
+    const html = embedFor(address)
+    assert.match(
+      html,
+      /^<object width="640" height="390"><param name="movie" value="http:\/\/www\.youtube\.com\/v\/abcdefghijk\?version=3&amp;hl=en_US"><\/param>/,
+    )
+    assert.match(html, /name="allowFullScreen".*name="allowscriptaccess".*<embed src=.*<\/embed><\/object>$/)
+  }
+  assert.match(embedFor('http://vimeo.com/11980200'), /clip_id=11980200&amp;server=vimeo\.com/)
+})
+
+test('nothing is derived from any other address', () => {
+  for (const address of [
+    null,
+    undefined,
+    '',
+    'nonsense',
+    'https://example.org/watch?v=abcdefghijk',
+    'https://youtube.com.example.org/watch?v=abcdefghijk',
+    'https://www.youtube.com/watch?v=short',
+    'https://www.youtube.com/watch?v=abcdefghijklm',
+    'https://www.youtube.com/watch?v="><script>',
+    'https://vimeo.com/channels/x',
+  ])
+    assert.equal(embedFor(address), '', String(address))
+})

@@ -1,0 +1,98 @@
+import {
+  createVideo,
+  invalidFields,
+  listRevisions,
+  Problem,
+  patchVideo,
+  readRevision,
+  readVideo,
+  replaceVideo,
+  restoreRevision,
+  Takedown,
+  takeDownVideo,
+  VideoInput,
+  VideoPatch,
+  valid,
+} from '@talkshelf/contract'
+import type { Pool } from '../platform/db/db.ts'
+import { etag, isUnchanged, lastModified } from '../platform/http/conditional.ts'
+import { toJson } from '../platform/http/json.ts'
+import type { Asked, Links, Mount } from '../platform/http/mount.ts'
+import { requestOf } from '../platform/http/request.ts'
+import * as videos from './videos.ts'
+import { patched, replaced, tidied } from './wire.ts'
+
+export function videoRoutes(mount: Mount, pool: Pool, links: Links): void {
+  mount(readVideo, async ({ params, actor, headers, as }) => {
+    const { body, tag, updated_ms } = await videos.readVideo(pool, actor, params.id)
+    const modified = lastModified(updated_ms, Date.now())
+    return {
+      ...(isFresh(headers, etag(tag, as), modified) && { status: 304 }),
+      body,
+      tag,
+      headers: {
+        // Kept by any cache, and asked for again each time: a 304 is cheap, a stale record is not.
+        'cache-control': actor.role === 'anyone' ? 'public, no-cache' : 'private, no-store',
+        ...(modified !== undefined && { 'last-modified': new Date(modified).toUTCString() }),
+      },
+    }
+  })
+
+  mount(replaceVideo, async (asked) => {
+    const input = await checked(pool, VideoInput, asked.body)
+    return videos.changeVideo(pool, asked.params.id, requestOf(replaceVideo, asked), (before) => replaced(before, input))
+  })
+
+  mount(patchVideo, async (asked) => {
+    const patch = await checked(pool, VideoPatch, asked.body)
+    return videos.changeVideo(pool, asked.params.id, requestOf(patchVideo, asked), (before) => patched(before, patch))
+  })
+
+  mount(createVideo, async (asked) => {
+    const key = idempotencyKey(asked.headers)
+    const input = await checked(pool, VideoInput, asked.body)
+    const { id, body, tag } = await videos.createVideo(pool, input, requestOf(createVideo, asked), key)
+    return { body, tag, headers: { location: links.to(readVideo, { id }) } }
+  })
+
+  mount(takeDownVideo, async (asked) => {
+    const takedown = valid(Takedown, asked.body)
+    return { body: toJson(await videos.takeDownVideo(pool, asked.params.id, takedown.reason, requestOf(takeDownVideo, asked))) }
+  })
+
+  mount(listRevisions, async ({ params, query }) => {
+    const { page = 1 } = query
+    const { count, results } = await videos.listRevisions(pool, params.id, page)
+    const at = (number: number) => `${links.to(listRevisions, params)}?page=${number}`
+    const next = page * videos.revisionsPerPage < count ? at(page + 1) : null
+    return { body: toJson({ count, next, previous: page > 1 ? at(page - 1) : null, results }) }
+  })
+
+  mount(readRevision, async ({ params }) => ({ body: toJson(await videos.readRevision(pool, params.id, params.revision)) }))
+
+  mount(restoreRevision, async (asked) =>
+    videos.restoreRevision(pool, asked.params.id, asked.params.revision, requestOf(restoreRevision, asked)),
+  )
+}
+
+async function checked<T extends typeof VideoInput | typeof VideoPatch>(pool: Pool, schema: T, body: unknown) {
+  const sent = tidied(body)
+  const errors = await videos.fieldErrors(pool, schema, sent)
+  if (errors.length > 0) throw invalidFields(errors)
+  return valid(schema, sent)
+}
+
+function isFresh(headers: Asked<typeof readVideo>['headers'], current: string, modified: number | undefined): boolean {
+  const none = headers['if-none-match']
+  if (none !== undefined) return isUnchanged(none, current)
+  const since = Date.parse(headers['if-modified-since'] ?? '')
+  return modified !== undefined && modified <= since
+}
+
+function idempotencyKey(headers: Asked<typeof createVideo>['headers']): string | undefined {
+  const key = headers['idempotency-key']
+  if (key === undefined) return undefined
+  if (typeof key !== 'string' || !/^[\x21-\x7e]{1,255}$/.test(key))
+    throw new Problem('invalid-header', 'Idempotency-Key takes 1 to 255 visible ASCII characters')
+  return key
+}

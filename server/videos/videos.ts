@@ -1,0 +1,7 @@
+// The front door. Reading is one lookup of a ready body (read.ts). Everything that changes a record goes one way: createVideo
+// for the first version (create.ts), changeVideo for every later one (update.ts), takeDownVideo for the last (takedown.ts).
+export { createVideo } from './create.ts'
+export { readVideo } from './read.ts'
+export { listRevisions, readRevision, restoreRevision, revisionsPerPage } from './revisions.ts'
+export { takeDownVideo } from './takedown.ts'
+export { changeVideo, fieldErrors } from './update.ts'

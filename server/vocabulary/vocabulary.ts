@@ -1,0 +1,88 @@
+import type { FieldError } from '@talkshelf/contract'
+import type { Db } from '../platform/db/db.ts'
+import { slugify } from '../platform/slug.ts'
+import { findName, findNames, freeVocabularySlug, insertName, nearestCategories, nearestLanguages } from './queries.ts'
+
+export { createCategory, patchCategory, readCategory } from './categories.ts'
+
+// The names that a record shows, and the things behind them.
+
+export interface Names {
+  readonly category: string
+  readonly language: string
+  readonly speakers: readonly string[]
+  readonly tags: readonly string[]
+}
+
+export interface NameIds {
+  readonly categoryId: number
+  readonly languageId: number
+  /** As records show it: a code that was given has become the name. */
+  readonly language: string
+  readonly speakerIds: readonly (number | null)[]
+  readonly tagIds: readonly (number | null)[]
+}
+
+/** The same name, however it was typed: composed characters, no white space around. */
+export function tidyName(name: string): string {
+  return name.normalize('NFC').trim()
+}
+
+/** The ids behind the names. A speaker or tag that is not there yet is null; a category or language that is not is an error. */
+export async function resolveNames(db: Db, names: Names): Promise<{ ids: NameIds } | { errors: FieldError[] }> {
+  const { category_id, language_id, language, speaker_ids, tag_ids } = await findNames(db, { ...names, code: languageCode(names.language) })
+  if (category_id !== null && language_id !== null && language !== null)
+    return { ids: { categoryId: category_id, languageId: language_id, language, speakerIds: speaker_ids, tagIds: tag_ids } }
+  const errors: FieldError[] = []
+  if (category_id === null) {
+    const near = await nearestCategories(db, names.category)
+    errors.push({
+      pointer: '/category',
+      code: 'unknown-category',
+      detail: `is not the title of a category; ${nearest(near, 'POST /api/v2/category makes one')}`,
+    })
+  }
+  if (language_id === null) {
+    const near = await nearestLanguages(db, names.language)
+    errors.push({
+      pointer: '/language',
+      code: 'unknown-language',
+      detail: `is not the English name or the code of a language; ${nearest(near, 'try its ISO 639 code')}`,
+    })
+  }
+  return { errors }
+}
+
+/** Makes the speakers or tags that are not there yet, and returns all ids. To be called in the transaction of the record. */
+export async function createMissing(
+  tx: Db,
+  kind: 'speaker' | 'tag',
+  names: readonly string[],
+  ids: readonly (number | null)[],
+): Promise<number[]> {
+  const made = new Map<string, number>()
+  // In one order for all writers: two that make the same names wait for each other, and never both at once.
+  for (const name of names.filter((_, place) => ids[place] === null).sort()) made.set(name, await ensureName(tx, kind, name))
+  return names.map((name, place) => ids[place] ?? (made.get(name) as number))
+}
+
+async function ensureName(tx: Db, kind: 'speaker' | 'tag', name: string): Promise<number> {
+  for (;;) {
+    const slug = await freeVocabularySlug(tx, kind, slugify(name))
+    const it = (await insertName(tx, kind, name, slug)) ?? (await findName(tx, kind, name))
+    if (it) return it.id
+    // Neither made nor there: somebody took the slug for another name, and the next one is asked for.
+  }
+}
+
+function languageCode(text: string): string {
+  try {
+    return Intl.getCanonicalLocales(text.replaceAll('_', '-'))[0] ?? ''
+  } catch {
+    return ''
+  }
+}
+
+function nearest(found: { name: string }[], otherwise: string): string {
+  return found.length > 0 ? `the nearest are: ${found.map(({ name }) => name).join(', ')}` : otherwise
+}

@@ -1,0 +1,83 @@
+import { createServer, connect as open, type Server, type Socket } from 'node:net'
+
+// Stands between the service and PostgreSQL, and cuts the connection at a chosen step: before the database has seen it, or after
+// it has done it but before the service hears of it. A step is one round trip: what the driver sends up to a Sync.
+
+export interface CuttingProxy {
+  port: number
+  /** The next steps are counted from 1; at this one the connection is cut. */
+  cutAt(step: number, when: 'before' | 'after'): void
+  /** Whether it came to the cut; from now on nothing is cut. */
+  disarm(): boolean
+  close(): Promise<void>
+}
+
+export async function startCuttingProxy(host: string, port: number): Promise<CuttingProxy> {
+  let plan: { step: number; when: 'before' | 'after' } | undefined
+  let steps = 0
+  let wasCut = false
+  const sockets = new Set<Socket>()
+
+  const server: Server = createServer((client) => {
+    const database = open(port, host)
+    for (const socket of [client, database]) {
+      sockets.add(socket)
+      socket.setNoDelay(true)
+      socket.on('error', () => {})
+      socket.on('close', () => sockets.delete(socket))
+    }
+    const cut = () => {
+      wasCut = true
+      client.destroy()
+      database.destroy()
+    }
+    let started = false
+    let held = Buffer.alloc(0)
+    let cutOnAnswer = false
+
+    client.on('data', (chunk) => {
+      held = Buffer.concat([held, chunk])
+      for (let end = messageEnd(held, started); end > 0; end = messageEnd(held, started)) {
+        const message = held.subarray(0, end)
+        held = held.subarray(end)
+        const isSync = started && message[0] === 0x53
+        started = true
+        if (isSync && plan && !wasCut && ++steps === plan.step) {
+          // What belongs to this step has been forwarded, but without its Sync the database does not finish it.
+          if (plan.when === 'before') return cut()
+          cutOnAnswer = true
+        }
+        database.write(message)
+      }
+    })
+    database.on('data', (chunk) => (cutOnAnswer ? cut() : client.write(chunk)))
+    client.on('close', () => database.destroy())
+    database.on('close', () => client.destroy())
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+
+  return {
+    port: (server.address() as { port: number }).port,
+    cutAt(step, when) {
+      plan = { step, when }
+      steps = 0
+      wasCut = false
+    },
+    disarm() {
+      plan = undefined
+      return wasCut
+    },
+    close() {
+      for (const socket of sockets) socket.destroy()
+      return new Promise((resolve) => server.close(() => resolve()))
+    },
+  }
+}
+
+// The first message of a connection has no type byte.
+function messageEnd(bytes: Buffer, started: boolean): number {
+  const at = started ? 1 : 0
+  if (bytes.length < at + 4) return 0
+  const end = at + bytes.readInt32BE(at)
+  return bytes.length >= end ? end : 0
+}

@@ -1,0 +1,160 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { Agent, request as httpRequest, type IncomingHttpHeaders } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { after } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import type { Video } from '@talkshelf/contract'
+import { createApp } from '../server/app.ts'
+import { createToken } from '../server/auth/auth.ts'
+import { readConfig } from '../server/config.ts'
+import { openPool, type Pool } from '../server/platform/db/db.ts'
+import { freshDatabase } from './database.ts'
+
+// A whole archive for a test: the real app, its own PostgreSQL database, real HTTP.
+
+export const root = fileURLToPath(new URL('..', import.meta.url))
+
+export interface Reply {
+  status: number
+  headers: IncomingHttpHeaders
+  /** The bytes of the body, one character each. */
+  text: string
+  // biome-ignore lint/suspicious/noExplicitAny: tests look at what came, and fail where it is something else
+  json: any
+}
+
+export interface CallOptions {
+  /** Sent as JSON. */
+  body?: unknown
+  /** Sent as it is. */
+  raw?: Buffer | string
+  token?: string
+  headers?: Record<string, string>
+}
+
+export interface Archive {
+  url: string
+  databaseUrl: string
+  pool: Pool
+  editor: string
+  admin: string
+  call(method: string, path: string, options?: CallOptions): Promise<Reply>
+  /** Makes a live record and returns it; its category is there. */
+  make(fields?: Partial<Video>): Promise<Video>
+}
+
+export const category = 'Example Days 2026'
+
+/** To be called once at the top of a test file; everything ends with the file. */
+export async function startArchive(environment: Record<string, string> = {}): Promise<Archive> {
+  const database = await freshDatabase()
+  const config = readConfig({ DATABASE_URL: database.url, PORT: '0', ...environment })
+  const pool = openPool({ url: database.url, connections: config.DATABASE_CONNECTIONS, applicationName: 'tests' })
+  const app = createApp(config, pool, false)
+  await app.listen({ host: '127.0.0.1', port: 0 })
+  const agent = new Agent({ keepAlive: true, maxSockets: 64 })
+  after(async () => {
+    agent.destroy()
+    await app.close()
+    await pool.close()
+    await database.drop()
+  })
+  const { port } = app.server.address() as AddressInfo
+  const url = `http://127.0.0.1:${port}`
+  const { token: editor } = await createToken(pool, { name: 'Edith', role: 'editor', days: 1 })
+  const { token: admin } = await createToken(pool, { name: 'Ada', role: 'admin', days: 1 })
+  const send = (method: string, path: string, options?: CallOptions) => call(url, method, path, options, agent)
+  const base = new URL(config.PUBLIC_URL || url).pathname.replace(/\/$/, '')
+  await send('POST', `${base}/api/v2/category`, { body: { title: category }, token: editor })
+  return {
+    url,
+    databaseUrl: database.url,
+    pool,
+    editor,
+    admin,
+    call: send,
+    async make(fields = {}) {
+      const body = { title: 'A talk', category, language: 'English', state: 1, ...fields }
+      const reply = await send('POST', `${base}/api/v2/video`, { body, token: editor })
+      if (reply.status !== 201) throw new Error(reply.text)
+      return reply.json
+    },
+  }
+}
+
+export function call(url: string, method: string, path: string, options: CallOptions = {}, agent?: Agent): Promise<Reply> {
+  const payload = options.raw ?? (options.body === undefined ? undefined : JSON.stringify(options.body))
+  const headers: Record<string, string> = { ...options.headers }
+  if (payload !== undefined) headers['content-length'] = String(Buffer.byteLength(payload))
+  if (payload !== undefined && !('content-type' in headers)) headers['content-type'] = 'application/json'
+  if (options.token !== undefined) headers.authorization = `Token ${options.token}`
+  return new Promise((resolve, reject) => {
+    const { hostname, port } = new URL(url)
+    const outgoing = httpRequest({ agent, hostname, port, method, path, headers, timeout: 20_000 }, (response) => {
+      const chunks: Buffer[] = []
+      response.on('data', (chunk) => chunks.push(chunk))
+      response.on('error', reject)
+      response.on('end', () => {
+        const text = Buffer.concat(chunks).toString('latin1')
+        resolve({ status: response.statusCode ?? 0, headers: response.headers, text, json: parsed(text) })
+      })
+    })
+    outgoing.on('timeout', () => outgoing.destroy(new Error(`No answer in 20 s: ${method} ${path}`)))
+    outgoing.on('error', reject)
+    outgoing.end(payload)
+  })
+}
+
+export interface Server {
+  url: string
+  process: ChildProcess
+  stop(): Promise<void>
+}
+
+/** The real command in a process of its own. */
+export async function spawnServer(environment: Record<string, string>): Promise<Server> {
+  const child = spawn(process.execPath, ['server/main.ts', 'serve'], {
+    cwd: root,
+    env: { ...process.env, PORT: '0', LOG_LEVEL: 'info', ...environment },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  const stop = async () => {
+    if (child.exitCode !== null || child.signalCode !== null) return
+    child.kill('SIGTERM')
+    await once(child, 'exit')
+  }
+  after(stop)
+  let said = ''
+  const url = await new Promise<string>((resolve, reject) => {
+    child.on('exit', () => reject(new Error(`The server ended:\n${said}`)))
+    for (const stream of [child.stdout, child.stderr])
+      stream?.on('data', (data: Buffer) => {
+        said = (said + data.toString()).slice(-10_000)
+        const [address] = /http:\/\/127\.0\.0\.1:\d+/.exec(said) ?? []
+        if (address) resolve(address)
+      })
+  })
+  return { url, process: child, stop }
+}
+
+/** Runs the real command to its end. */
+export async function runCommand(
+  args: string[],
+  environment: Record<string, string>,
+): Promise<{ code: number; stdout: string; stderr: string }> {
+  const child = spawn(process.execPath, ['server/main.ts', ...args], { cwd: root, env: { ...process.env, ...environment } })
+  let [stdout, stderr] = ['', '']
+  child.stdout.on('data', (data) => (stdout += data))
+  child.stderr.on('data', (data) => (stderr += data))
+  const [code] = await once(child, 'close')
+  return { code, stdout, stderr }
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,68 @@
+import assert from 'node:assert/strict'
+import type { Video } from '@talkshelf/contract'
+import pg from 'pg'
+import { rendered } from '../server/videos/wire.ts'
+
+// What must hold in the database whatever happened: read with plain SQL of its own, past the code that is tested.
+
+const moment = (column: string) => `to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS') as ${column}`
+
+export async function checkInvariants(databaseUrl: string): Promise<void> {
+  await withDatabase(databaseUrl, async (query) => {
+    const wrong = await query(`
+      select v.id, v.revision, b.revision as body_revision, c.revisions
+      from video v
+      left join video_body b using (id)
+      left join lateral (select array_agg(revision order by revision) as revisions from change
+                         where subject = 'video' and subject_id = v.id) c on true
+      where b.revision is distinct from v.revision
+         or b.live is distinct from (v.state = 1 and v.taken_down is null)
+         or b.updated is distinct from v.updated
+         or c.revisions is distinct from array(select generate_series(1, v.revision))
+      union all
+      select c.id, c.revision, null, h.revisions
+      from category c
+      left join lateral (select array_agg(revision order by revision) as revisions from change
+                         where subject = 'category' and subject_id = c.id) h on true
+      where h.revisions is distinct from array(select generate_series(1, c.revision))`)
+    assert.deepEqual(wrong, [], 'a record, its body and its changes do not agree')
+
+    const orphans = await query(`
+      select subject, subject_id from change
+      where (subject = 'video' and subject_id not in (select id from video))
+         or (subject = 'category' and subject_id not in (select id from category))`)
+    assert.deepEqual(orphans, [], 'a change without its record')
+
+    const dangling = await query(`
+      select id from video where exists (select from unnest(speaker_ids) as one where one not in (select id from speaker))
+                              or exists (select from unnest(tag_ids) as one where one not in (select id from tag))`)
+    assert.deepEqual(dangling, [], 'a name that is not there')
+
+    // The body is what the row says, to the byte.
+    const rows = await query(`
+      select v.*, ${moment('v.added').replace('as v.', 'as ')}, ${moment('v.updated').replace('as v.', 'as ')}, recorded::text,
+             c.title as category, l.name as language, b.body, b.tag,
+             array(select name from unnest(speaker_ids) with ordinality as s (id, place) join speaker using (id) order by place) as speakers,
+             array(select name from unnest(tag_ids) with ordinality as t (id, place) join tag using (id) order by place) as tags
+      from video v join category c on c.id = v.category_id join language l on l.id = v.language_id join video_body b on b.id = v.id
+      where v.taken_down is null`)
+    for (const { body, tag, revision, ...row } of rows) {
+      const video = { ...row, id: Number(row.id) } as Record<string, unknown>
+      for (const field of Object.keys(video)) if (field.endsWith('_length') && video[field] !== null) video[field] = Number(video[field])
+      assert.deepEqual({ body, tag }, rendered(video as Video, Number(revision)), `the body of record ${row.id} is not what its row says`)
+    }
+  })
+}
+
+export type Query = (text: string, values?: unknown[]) => Promise<Record<string, never>[]>
+
+export async function withDatabase<T>(databaseUrl: string, work: (query: Query) => Promise<T>): Promise<T> {
+  const client = new pg.Client({ connectionString: databaseUrl })
+  client.on('error', () => {})
+  await client.connect()
+  try {
+    return await work(async (text, values) => (await client.query(text, values)).rows)
+  } finally {
+    await client.end()
+  }
+}

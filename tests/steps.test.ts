@@ -1,0 +1,164 @@
+import assert from 'node:assert/strict'
+import { after, test } from 'node:test'
+import { createApp } from '../server/app.ts'
+import { readConfig } from '../server/config.ts'
+import { openPool } from '../server/platform/db/db.ts'
+import { startCuttingProxy } from './cutting-proxy.ts'
+import { call, category, type Reply, startArchive } from './harness.ts'
+import { checkInvariants, withDatabase } from './invariants.ts'
+
+// Every way to write, with the connection to PostgreSQL cut at each step in turn: the whole change is there or nothing of it, the
+// answer does not lie about it, and the same request again has one effect.
+
+const archive = await startArchive()
+const direct = new URL(archive.databaseUrl)
+const proxy = await startCuttingProxy(direct.hostname, Number(direct.port))
+const url = new URL(archive.databaseUrl)
+url.port = String(proxy.port)
+const pool = openPool({ url: url.href, connections: 1, applicationName: 'cut' })
+const app = createApp(readConfig({ DATABASE_URL: url.href }), pool, false)
+const address = await app.listen({ host: '127.0.0.1', port: 0 })
+after(async () => {
+  await app.close()
+  await pool.close()
+  await proxy.close()
+})
+
+const { editor: token } = archive
+let number = 0
+
+interface Case {
+  name: string
+  /** A fresh request each time; sent again as it is after the cut. */
+  prepare(): Promise<() => Promise<Reply>>
+  ok: number
+  /** Whether the same request again must have one effect in all. */
+  repeatable: boolean
+}
+
+const send = (method: string, path: string, options: Parameters<typeof call>[3]) => () => call(address, method, path, { token, ...options })
+
+async function patch(body: object): Promise<() => Promise<Reply>> {
+  const { id } = await archive.make({ summary: 'as it was' })
+  const { headers } = await archive.call('GET', `/api/v2/video/${id}`)
+  return send('PATCH', `/api/v2/video/${id}`, { body, headers: { 'if-match': String(headers.etag) } })
+}
+
+const cases: Case[] = [
+  { name: 'PATCH of a text', ok: 200, repeatable: true, prepare: () => patch({ summary: `new ${++number}` }) },
+  {
+    name: 'PATCH with new names',
+    ok: 200,
+    repeatable: true,
+    prepare: () => patch({ speakers: [`Speaker ${++number}`, `Second ${number}`], tags: [`tag ${number}`] }),
+  },
+  {
+    name: 'PUT',
+    ok: 200,
+    repeatable: true,
+    async prepare() {
+      const { id } = await archive.make()
+      const { headers } = await archive.call('GET', `/api/v2/video/${id}`)
+      return send('PUT', `/api/v2/video/${id}`, {
+        body: { title: `Put ${++number}`, category, language: 'French' },
+        headers: { 'if-match': String(headers.etag) },
+      })
+    },
+  },
+  {
+    name: 'POST with new names and a key',
+    ok: 201,
+    repeatable: true,
+    prepare: async () =>
+      send('POST', '/api/v2/video', {
+        body: { title: `Post ${++number}`, category, language: 'English', speakers: [`Poster ${number}`], tags: [`posted ${number}`] },
+        headers: { 'idempotency-key': `key-${number}` },
+      }),
+  },
+  {
+    name: 'POST without a key',
+    ok: 201,
+    repeatable: false,
+    prepare: async () => send('POST', '/api/v2/video', { body: { title: `Plain ${++number}`, category, language: 'English' } }),
+  },
+  {
+    name: 'restoring',
+    ok: 200,
+    repeatable: true,
+    async prepare() {
+      const { id } = await archive.make({ summary: `first ${++number}` })
+      const { headers } = await archive.call('PATCH', `/api/v2/video/${id}`, { token, body: { summary: 'second' } })
+      return send('POST', `/api/v2/video/${id}/revisions/1/restore`, { headers: { 'if-match': String(headers.etag) } })
+    },
+  },
+  {
+    name: 'takedown',
+    ok: 200,
+    repeatable: false,
+    async prepare() {
+      const { id } = await archive.make()
+      return send('POST', `/api/v2/video/${id}/takedown`, { token: archive.admin, body: { reason: 'asked for' } })
+    },
+  },
+  {
+    name: 'POST of a category',
+    ok: 201,
+    repeatable: false,
+    prepare: async () => send('POST', '/api/v2/category', { body: { title: `Category ${++number}` } }),
+  },
+  {
+    name: 'PATCH of a category',
+    ok: 200,
+    repeatable: true,
+    async prepare() {
+      const { json, headers } = await archive.call('POST', '/api/v2/category', { token, body: { title: `Patched ${++number}` } })
+      return send('PATCH', `/api/v2/category/${json.slug}`, { body: { description: 'new' }, headers: { 'if-match': String(headers.etag) } })
+    },
+  },
+]
+
+/** Everything that a write can touch, as text: equal texts, nothing happened. */
+function state(): Promise<string> {
+  return withDatabase(archive.databaseUrl, async (query) =>
+    JSON.stringify(
+      await query(`
+        select (select array_agg(v::text order by id) from video v) as videos, (select array_agg(b::text order by id) from video_body b) as bodies,
+               (select array_agg(c::text order by position) from change c) as changes, (select array_agg(c::text order by id) from category c) as categories,
+               (select array_agg(s::text order by id) from speaker s) as speakers, (select array_agg(t::text order by id) from tag t) as tags,
+               (select array_agg(k::text order by key) from idempotency_key k) as keys`),
+    ),
+  )
+}
+
+const changes = () =>
+  withDatabase(archive.databaseUrl, async (query) => Number((await query('select count(*)::int as n from change'))[0]?.n))
+
+for (const { name, prepare, ok, repeatable } of cases)
+  for (const when of ['before', 'after'] as const)
+    test(`${name}, cut ${when} each step in turn`, async (t) => {
+      let step = 1
+      for (; step < 40; step++) {
+        const request = await prepare()
+        const [before, countBefore] = [await state(), await changes()]
+        proxy.cutAt(step, when)
+        const reply = await request()
+        const cut = proxy.disarm()
+        if (!cut) {
+          assert.equal(reply.status, ok, reply.text)
+          break
+        }
+        assert.equal(reply.status, 503, `step ${step}: ${reply.text}`)
+        assert.equal(reply.headers['retry-after'], '2')
+        const made = (await changes()) - countBefore
+        assert.ok(made === 0 || made === 1, `step ${step}: ${made} changes`)
+        if (made === 0) assert.equal(await state(), before, `step ${step}: something is left of a change that was not made`)
+        else assert.equal(reply.json.outcome, 'unknown', `step ${step}: the answer says that nothing was applied`)
+        await checkInvariants(archive.databaseUrl)
+        if (repeatable) {
+          assert.equal((await request()).status, ok, `step ${step}: repeated`)
+          assert.equal((await changes()) - countBefore, 1, `step ${step}: the repeated request had a second effect`)
+        }
+      }
+      assert.ok(step > 2 && step < 40, `it took ${step - 1} steps`)
+      t.diagnostic(`${step - 1} steps`)
+    })
