@@ -17,8 +17,9 @@ import {
 import type { Pool } from '../platform/db/db.ts'
 import { etag, isUnchanged, lastModified } from '../platform/http/conditional.ts'
 import { toJson } from '../platform/http/json.ts'
-import type { Asked, Links, Mount } from '../platform/http/mount.ts'
+import type { Asked, Mount } from '../platform/http/mount.ts'
 import { requestOf } from '../platform/http/request.ts'
+import type { Links } from '../platform/http/server.ts'
 import * as videos from './videos.ts'
 import { patched, replaced, tidied } from './wire.ts'
 

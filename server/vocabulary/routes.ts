@@ -1,8 +1,9 @@
 import { CategoryInput, CategoryPatch, createCategory, patchCategory, readCategory, valid } from '@talkshelf/contract'
 import type { Pool } from '../platform/db/db.ts'
 import { etag, isUnchanged } from '../platform/http/conditional.ts'
-import type { Links, Mount } from '../platform/http/mount.ts'
+import type { Mount } from '../platform/http/mount.ts'
 import { requestOf } from '../platform/http/request.ts'
+import type { Links } from '../platform/http/server.ts'
 import * as vocabulary from './vocabulary.ts'
 
 export function vocabularyRoutes(mount: Mount, pool: Pool, links: Links): void {

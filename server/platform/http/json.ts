@@ -7,6 +7,11 @@ export function toJson(value: unknown): string {
   return JSON.stringify(value).replace(outsideAscii, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`)
 }
 
+/** As bytes: to a string that is declared JSON, Fastify would add a charset, which JSON does not have. */
+export function asciiBytes(json: string): Buffer {
+  return Buffer.from(json, 'latin1')
+}
+
 const outsideAscii = /[<>&\u007f-\uffff]/g
 
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })

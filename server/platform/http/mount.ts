@@ -1,26 +1,12 @@
-import { randomUUID } from 'node:crypto'
-import { STATUS_CODES } from 'node:http'
-import {
-  allowedMethods,
-  check,
-  type Endpoint,
-  type FieldError,
-  mayAct,
-  mergePatch,
-  type ParamsOf,
-  Problem,
-  problems,
-  type QueryOf,
-} from '@talkshelf/contract'
-import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest, LogController } from 'fastify'
+import { allowedMethods, check, type Endpoint, type FieldError, mayAct, type ParamsOf, Problem, type QueryOf } from '@talkshelf/contract'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { type Actor, anyone, type Origin } from '../actor.ts'
 import { etag } from './conditional.ts'
-import { fromJson, toJson } from './json.ts'
+import { asciiBytes } from './json.ts'
 import { contentTypes, type Representation, representation } from './negotiate.ts'
-import { problemDocument, problemHeaders, toProblem } from './problem.ts'
 
-// Turns the endpoints of the contract into routes: address, role, form of the answer and body are settled here, before a
-// feature sees the request.
+// Turns an endpoint of the contract into a route: address, form of the answer, role and type of the body are settled here, in this
+// order and before the body is read; then the feature is asked.
 
 export interface Asked<E extends Endpoint> {
   readonly params: ParamsOf<E>
@@ -44,142 +30,17 @@ export interface Answer {
 
 export type Handler<E extends Endpoint> = (asked: Asked<E>) => Answer | Promise<Answer>
 
-export interface HttpOptions {
-  endpoints: readonly Endpoint[]
-  /** The path that the service is mounted under, without a slash at its end. */
-  basePath: string
-  /** The address that absolute links start with, without a slash at its end. */
-  base(): string
-  authenticate(authorization: string): Promise<Actor | undefined>
-  logger: { level: string; stream?: { write(line: string): void } } | false
-}
-
-const bodyLimit = 1 << 20
-
-// On every answer. A JSON body is declared text/html for old clients: even so it must never act as a page.
-const always = {
-  'x-content-type-options': 'nosniff',
-  'content-security-policy': "default-src 'none'; sandbox; frame-ancestors 'none'",
-  'referrer-policy': 'no-referrer',
-  'access-control-allow-origin': '*',
-  'access-control-expose-headers': 'ETag, Link, Location, Retry-After',
-}
-
-/** Absolute addresses of our own. */
-export interface Links {
-  to<E extends Endpoint>(endpoint: E, params: ParamsOf<E>): string
-}
-
 export type Mount = <E extends Endpoint>(endpoint: E, handle: Handler<E>) => void
 
-export function createHttp(options: HttpOptions): { http: FastifyInstance; mount: Mount; links: Links } {
-  const { endpoints, base, basePath } = options
-  const addresses = [...new Set(endpoints.map((it) => it.path))].map((path) => ({
-    pattern: new RegExp(
-      `^${(basePath + path)
-        .split(/\{\w+\}/)
-        .map(literal)
-        .join('[^/]+')}/?$`,
-    ),
-    allow: allowedMethods(endpoints, path),
-  }))
-
-  function refuse(error: unknown, request: FastifyRequest, reply: FastifyReply) {
-    const problem = toProblem(error, !['GET', 'HEAD', 'OPTIONS'].includes(request.method))
-    const { status } = problems[problem.problem]
-    if (status >= 500) request.log.error({ err: error }, problem.problem)
-    // Nobody reads on when the body was refused half way, and the rest of it must not be taken for a request.
-    if (status === 413) reply.header('connection', 'close')
-    reply
-      .code(status)
-      .headers(problemHeaders(problem))
-      .send(ascii(toJson(problemDocument(problem, base(), request.id))))
-  }
-
-  const http = Fastify({
-    logger: options.logger,
-    logController: new LogController({ disableRequestLogging: true }),
-    genReqId: () => randomUUID(),
-    bodyLimit,
-    requestTimeout: 10_000,
-    connectionTimeout: 60_000,
-    keepAliveTimeout: 72_000,
-    forceCloseConnections: 'idle',
-    routerOptions: { ignoreTrailingSlash: true, maxParamLength: 100 },
-    http: { headersTimeout: 5000, connectionsCheckingInterval: 1000, maxHeaderSize: 16_384 },
-    frameworkErrors: (error, request, reply) => {
-      reply.headers(always)
-      refuse(error, request as FastifyRequest, reply as FastifyReply)
-    },
-    clientErrorHandler(error, socket) {
-      const name =
-        error.code === 'HPE_HEADER_OVERFLOW'
-          ? 'headers-too-large'
-          : error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
-            ? 'request-timeout'
-            : 'bad-request'
-      if (!socket.writable || error.code === 'ECONNRESET') return socket.destroy()
-      const problem = new Problem(name, problems[name].explain)
-      const body = toJson(problemDocument(problem, base(), randomUUID()))
-      const headers = { ...always, ...problemHeaders(problem), 'content-length': body.length, connection: 'close' }
-      const lines = Object.entries(headers).map(([key, value]) => `${key}: ${value}\r\n`)
-      socket.end(`HTTP/1.1 ${problems[name].status} ${STATUS_CODES[problems[name].status]}\r\n${lines.join('')}\r\n${body}`)
-    },
-  })
-
-  http.removeAllContentTypeParsers()
-  for (const type of ['application/json', mergePatch])
-    http.addContentTypeParser(type, { parseAs: 'buffer' }, (request, body, done) => {
-      try {
-        done(null, fromJson(body as Buffer))
-      } catch (error) {
-        request.log.debug(error)
-        done(error as Error, undefined)
-      }
-    })
-
-  http.decorateRequest('actor')
-  http.decorateRequest('as', 'html')
-  http.setErrorHandler(refuse)
-  http.setNotFoundHandler((request, reply) => refuse(new Problem('not-found', 'There is no such address'), request, reply))
-
-  http.addHook('onRequest', async (request, reply) => {
-    reply.headers(always)
-    if (!request.is404) return
-    // Before the body is read: nobody will look at it.
-    const address = addresses.find(({ pattern }) => pattern.test(pathOf(request)))
-    if (!address || !isPlain(request)) throw new Problem('not-found', 'There is no such address')
-    reply.headers({ allow: address.allow, vary: 'Accept' })
-    throw new Problem('method-not-allowed', `This address takes ${address.allow}`)
-  })
-  http.addHook('onResponse', async (request, reply) => {
-    request.log.info(
-      { method: request.method, url: request.url, status: reply.statusCode, ms: Math.round(reply.elapsedTime * 10) / 10 },
-      'answered',
-    )
-  })
-
-  for (const path of new Set(endpoints.map((it) => it.path))) {
-    const allow = allowedMethods(endpoints, path)
-    http.options(basePath + routePath(path), async (request, reply) => {
-      reply.headers({ allow, vary: 'Accept' })
-      pathParams(endpoints.find((it) => it.path === path) as Endpoint, request)
-      if (allow.includes('PATCH')) reply.header('accept-patch', `${mergePatch}, application/json`)
-      if (request.headers['access-control-request-method'])
-        reply.headers({ 'access-control-allow-methods': 'GET, HEAD', 'access-control-max-age': '86400' })
-      return reply.code(204).send()
-    })
-  }
-  return {
-    http,
-    mount: (endpoint, handle) => addRoute(http, options, endpoint, handle),
-    links: {
-      to: ({ path }, params) => base() + path.replaceAll(/\{(\w+)\}/g, (_, name) => String((params as Record<string, unknown>)[name])),
-    },
-  }
+export interface MountOptions {
+  readonly endpoints: readonly Endpoint[]
+  /** The path that the service is mounted under, without a slash at its end. */
+  readonly basePath: string
+  /** Who sent this Authorization header; undefined if nobody that we know. */
+  authenticate(authorization: string): Promise<Actor | undefined>
 }
 
-function addRoute<E extends Endpoint>(http: FastifyInstance, options: HttpOptions, endpoint: E, handle: Handler<E>): void {
+export function addRoute<E extends Endpoint>(http: FastifyInstance, options: MountOptions, endpoint: E, handle: Handler<E>): void {
   const headers = { allow: allowedMethods(options.endpoints, endpoint.path), vary: 'Accept' }
   const alwaysJson = endpoint.path.endsWith('.json')
 
@@ -211,7 +72,7 @@ function addRoute<E extends Endpoint>(http: FastifyInstance, options: HttpOption
       if (answer.tag) reply.header('etag', etag(answer.tag, request.as))
       reply.header('cache-control', 'private, no-store')
       if (answer.headers) reply.headers(answer.headers)
-      return reply.send(answer.status === 304 ? undefined : ascii(answer.body))
+      return reply.send(answer.status === 304 ? undefined : asciiBytes(answer.body))
     },
   })
 }
@@ -223,7 +84,7 @@ function allow(endpoint: Endpoint, actor: Actor): void {
   throw new Problem('forbidden', `This call needs the role ${endpoint.role}; the token has the role ${actor.role}`)
 }
 
-async function actorOf(request: FastifyRequest, options: HttpOptions): Promise<Actor> {
+async function actorOf(request: FastifyRequest, options: MountOptions): Promise<Actor> {
   const { authorization } = request.headers
   if (authorization === undefined) return anyone
   const actor = await options.authenticate(authorization)
@@ -241,21 +102,18 @@ function refuseBodyType(endpoint: Endpoint, { headers }: FastifyRequest): void {
   if (charset !== undefined && !['utf-8', '"utf-8"', 'utf8'].includes(charset)) throw refuse('The only charset taken is UTF-8')
 }
 
-// As bytes: to a string that is declared JSON, Fastify would add a charset that JSON does not have.
-const ascii = (json: string) => Buffer.from(json, 'latin1')
+export const routePath = (path: string) => path.replaceAll(/\{(\w+)\}/g, ':$1')
+export const pathOf = (request: FastifyRequest) => request.raw.url?.split('?', 1)[0] ?? ''
+export const isPlain = (request: FastifyRequest) => !pathOf(request).includes('%') && !pathOf(request).includes('//')
 
-const literal = (text: string) => text.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&')
-const routePath = (path: string) => path.replaceAll(/\{(\w+)\}/g, ':$1')
-const pathOf = (request: FastifyRequest) => request.raw.url?.split('?', 1)[0] ?? ''
-const isPlain = (request: FastifyRequest) => !pathOf(request).includes('%') && !pathOf(request).includes('//')
-
-function pathParams(endpoint: Endpoint, request: FastifyRequest): Record<string, unknown> {
+export function pathParams(endpoint: Endpoint, request: FastifyRequest): Record<string, unknown> {
   const params: Record<string, unknown> = {}
+  let known = isPlain(request)
   for (const [name, schema] of Object.entries(endpoint.params ?? {})) {
-    const value = integerOr((request.params as Record<string, string>)[name], schema)
-    if (!isPlain(request) || check(schema, value).length > 0) throw new Problem('not-found', 'There is no such address')
-    params[name] = value
+    params[name] = integerOr((request.params as Record<string, string>)[name], schema)
+    known &&= check(schema, params[name]).length === 0
   }
+  if (!known) throw new Problem('not-found', 'There is no such address')
   return params
 }
 

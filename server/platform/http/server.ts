@@ -1,0 +1,137 @@
+import { randomUUID } from 'node:crypto'
+import { STATUS_CODES } from 'node:http'
+import { allowedMethods, type Endpoint, mergePatch, type ParamsOf, Problem, type ProblemName, problems } from '@talkshelf/contract'
+import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest, LogController } from 'fastify'
+import { asciiBytes, fromJson, toJson } from './json.ts'
+import { addRoute, isPlain, type Mount, type MountOptions, pathOf, pathParams, routePath } from './mount.ts'
+import { problemDocument, problemHeaders, toProblem } from './problem.ts'
+
+// The HTTP server: limits, the headers that every answer has, and everything that is refused.
+
+export interface HttpOptions extends MountOptions {
+  /** The address that absolute links start with, without a slash at its end. */
+  base(): string
+  readonly logger: { level: string; stream?: { write(line: string): void } } | false
+}
+
+/** Absolute addresses of our own. */
+export interface Links {
+  to<E extends Endpoint>(endpoint: E, params: ParamsOf<E>): string
+}
+
+const bodyLimit = 1 << 20
+
+// On every answer. A JSON body is declared text/html for old clients: even so it must never act as a page.
+const always = {
+  'x-content-type-options': 'nosniff',
+  'content-security-policy': "default-src 'none'; sandbox; frame-ancestors 'none'",
+  'referrer-policy': 'no-referrer',
+  'access-control-allow-origin': '*',
+  'access-control-expose-headers': 'ETag, Link, Location, Retry-After',
+}
+
+/** What Node's own parser refuses before there is a request. */
+const ofParser: Record<string, ProblemName> = { HPE_HEADER_OVERFLOW: 'headers-too-large', ERR_HTTP_REQUEST_TIMEOUT: 'request-timeout' }
+
+export function createHttp(options: HttpOptions): { http: FastifyInstance; mount: Mount; links: Links } {
+  const { endpoints, base, basePath } = options
+  const addresses = [...new Set(endpoints.map((it) => it.path))].map((path) => ({
+    pattern: new RegExp(
+      `^${(basePath + path)
+        .split(/\{\w+\}/)
+        .map(literal)
+        .join('[^/]+')}/?$`,
+    ),
+    allow: allowedMethods(endpoints, path),
+  }))
+
+  function refuse(error: unknown, request: FastifyRequest, reply: FastifyReply) {
+    const problem = toProblem(error, !['GET', 'HEAD', 'OPTIONS'].includes(request.method))
+    const { status } = problems[problem.problem]
+    if (status >= 500) request.log.error({ err: error }, problem.problem)
+    // Nobody reads on when the body was refused half way, and the rest of it must not be taken for a request.
+    if (status === 413) reply.header('connection', 'close')
+    reply
+      .code(status)
+      .headers(problemHeaders(problem))
+      .send(asciiBytes(toJson(problemDocument(problem, base(), request.id))))
+  }
+
+  const http = Fastify({
+    logger: options.logger,
+    logController: new LogController({ disableRequestLogging: true }),
+    genReqId: () => randomUUID(),
+    bodyLimit,
+    requestTimeout: 10_000,
+    connectionTimeout: 60_000,
+    keepAliveTimeout: 72_000,
+    forceCloseConnections: 'idle',
+    routerOptions: { ignoreTrailingSlash: true, maxParamLength: 100 },
+    http: { headersTimeout: 5000, connectionsCheckingInterval: 1000, maxHeaderSize: 16_384 },
+    frameworkErrors: (error, request, reply) => {
+      reply.headers(always)
+      refuse(error, request as FastifyRequest, reply as FastifyReply)
+    },
+    clientErrorHandler(error, socket) {
+      if (!socket.writable || error.code === 'ECONNRESET') return socket.destroy()
+      const name = ofParser[error.code ?? ''] ?? 'bad-request'
+      const problem = new Problem(name, problems[name].explain)
+      const body = toJson(problemDocument(problem, base(), randomUUID()))
+      const headers = { ...always, ...problemHeaders(problem), 'content-length': body.length, connection: 'close' }
+      const lines = Object.entries(headers).map(([key, value]) => `${key}: ${value}\r\n`)
+      socket.end(`HTTP/1.1 ${problems[name].status} ${STATUS_CODES[problems[name].status]}\r\n${lines.join('')}\r\n${body}`)
+    },
+  })
+
+  http.removeAllContentTypeParsers()
+  for (const type of ['application/json', mergePatch])
+    http.addContentTypeParser(type, { parseAs: 'buffer' }, (_, body, done) => {
+      try {
+        done(null, fromJson(body as Buffer))
+      } catch (error) {
+        done(error as Error, undefined)
+      }
+    })
+
+  http.decorateRequest('actor')
+  http.decorateRequest('as', 'html')
+  http.setErrorHandler(refuse)
+  http.setNotFoundHandler((request, reply) => refuse(new Problem('not-found', 'There is no such address'), request, reply))
+
+  http.addHook('onRequest', async (request, reply) => {
+    reply.headers(always)
+    if (!request.is404) return
+    // Before the body is read: nobody will look at it.
+    const address = addresses.find(({ pattern }) => pattern.test(pathOf(request)))
+    if (!address || !isPlain(request)) throw new Problem('not-found', 'There is no such address')
+    reply.headers({ allow: address.allow, vary: 'Accept' })
+    throw new Problem('method-not-allowed', `This address takes ${address.allow}`)
+  })
+  http.addHook('onResponse', async (request, reply) => {
+    request.log.info(
+      { method: request.method, url: request.url, status: reply.statusCode, ms: Math.round(reply.elapsedTime * 10) / 10 },
+      'answered',
+    )
+  })
+
+  for (const path of new Set(endpoints.map((it) => it.path))) {
+    const allow = allowedMethods(endpoints, path)
+    http.options(basePath + routePath(path), async (request, reply) => {
+      reply.headers({ allow, vary: 'Accept' })
+      pathParams(endpoints.find((it) => it.path === path) as Endpoint, request)
+      if (allow.includes('PATCH')) reply.header('accept-patch', `${mergePatch}, application/json`)
+      if (request.headers['access-control-request-method'])
+        reply.headers({ 'access-control-allow-methods': 'GET, HEAD', 'access-control-max-age': '86400' })
+      return reply.code(204).send()
+    })
+  }
+  return {
+    http,
+    mount: (endpoint, handle) => addRoute(http, options, endpoint, handle),
+    links: {
+      to: ({ path }, params) => base() + path.replaceAll(/\{(\w+)\}/g, (_, name) => String((params as Record<string, unknown>)[name])),
+    },
+  }
+}
+
+const literal = (text: string) => text.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&')
