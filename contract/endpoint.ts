@@ -50,9 +50,15 @@ export function endpoint<const E extends Endpoint>(it: E): E {
   return it
 }
 
+/** Whether the answer is text/html or application/json as the client likes; a file by its name is what its name says. */
+export function isNegotiated(it: Endpoint): boolean {
+  return !it.path.endsWith('.json')
+}
+
 /** Every way in which a call of this endpoint can fail. */
 export function problemsOf(it: Endpoint): ProblemName[] {
-  const names = new Set<ProblemName>(['unauthenticated', 'not-found', 'not-acceptable', 'internal', 'unavailable', ...it.problems])
+  const names = new Set<ProblemName>(['unauthenticated', 'not-found', 'internal', 'unavailable', ...it.problems])
+  if (isNegotiated(it)) names.add('not-acceptable')
   if (it.role !== 'anyone') names.add('forbidden')
   if (it.takes) for (const name of ['malformed-body', 'invalid-fields', 'too-large', 'unsupported-media-type'] as const) names.add(name)
   if (it.query) names.add('invalid-query')

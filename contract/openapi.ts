@@ -1,5 +1,5 @@
 import Type, { type TSchema } from 'typebox'
-import { allowedMethods, type Endpoint, endpoint, problemsOf, requestHeaders } from './endpoint.ts'
+import { allowedMethods, type Endpoint, endpoint, isNegotiated, problemsOf, requestHeaders } from './endpoint.ts'
 import { ProblemDocument, problems } from './problems.ts'
 import { Revision, RevisionSummary, Video, VideoInput, VideoPatch } from './videos.ts'
 import { Category, CategoryInput, CategoryPatch } from './vocabulary.ts'
@@ -101,7 +101,7 @@ function success(it: Endpoint): Json {
       ...(it.gives.etag && { ETag: { description: 'The version of what is sent', schema: { type: 'string' } } }),
       ...(it.gives.location && { Location: { description: 'The address of what was created', schema: { type: 'string' } } }),
     },
-    content: it === readOpenapi ? { 'application/json': { schema } } : { 'text/html': { schema }, 'application/json': { schema } },
+    content: isNegotiated(it) ? { 'text/html': { schema }, 'application/json': { schema } } : { 'application/json': { schema } },
   }
 }
 
@@ -109,9 +109,9 @@ function parametersOf(it: Endpoint): Json {
   const parameters = [
     ...Object.entries(it.params ?? {}).map(([name, schema]) => ({ name, in: 'path', required: true, schema: plain(schema) })),
     ...Object.entries(it.query ?? {}).map(([name, schema]) => ({ name, in: 'query', schema: plain(schema) })),
-    ...(it === readOpenapi
-      ? []
-      : [{ name: 'format', in: 'query', description: 'json: declare the answer application/json', schema: { const: 'json' } }]),
+    ...(isNegotiated(it)
+      ? [{ name: 'format', in: 'query', description: 'json: declare the answer application/json', schema: { const: 'json' } }]
+      : []),
     ...(it.hears ?? []).map((name) => ({ name, in: 'header', description: requestHeaders[name], schema: { type: 'string' } })),
   ]
   return parameters.length ? { parameters } : {}

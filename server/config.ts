@@ -7,7 +7,7 @@ const settings = {
   DATABASE_URL: Type.String({
     minLength: 1,
     maxLength: 2048,
-    description: 'Where PostgreSQL is: postgres://user:password@host:port/database. Required.',
+    description: 'Where PostgreSQL is: postgres://user:password@host:port/database.',
     secret: true,
   }),
   HOST: Type.String({ minLength: 1, maxLength: 255, default: '127.0.0.1', description: 'The address to listen on.' }),
@@ -45,7 +45,10 @@ export function readConfig(environment: Record<string, string | undefined>): Con
     given[name] = value === undefined ? ('default' in schema ? schema.default : undefined) : isNumber ? Number(value) : value
     if (given[name] === undefined) delete given[name]
   }
-  const errors = check(ConfigSchema, given)
-  if (errors.length > 0) throw new ConfigError(errors.map(({ pointer, detail }) => `${pointer.slice(1)} ${detail}`).join('\n'))
+  const mistakes = check(ConfigSchema, given).map(({ pointer, detail }) => `${pointer.slice(1)} ${detail}`)
+  const { username, password, search, hash } = URL.canParse(String(given.PUBLIC_URL)) ? new URL(String(given.PUBLIC_URL)) : new URL('x:')
+  if (username || password || search || hash)
+    mistakes.push('PUBLIC_URL must have no user, password, query or fragment: it is shown to everybody')
+  if (mistakes.length > 0) throw new ConfigError(mistakes.join('\n'))
   return given as Config
 }

@@ -25,8 +25,41 @@ import { style } from './style.ts'
 const styleHash = createHash('sha256').update(style).digest('base64')
 export const policy = `default-src 'none'; style-src 'sha256-${styleHash}'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'`
 
+// Rendering takes some milliseconds. The address of the archive does not change while a process runs, so there is one page to keep.
+const kept = new Map<string, string>()
+
 /** `base` is the address of the archive, without a slash at its end. */
 export function referencePage(base: string): string {
+  const page = kept.get(base) ?? renderReference(base)
+  kept.set(base, page)
+  return page
+}
+
+export function problemPage(name: ProblemName, base: string): string {
+  const { status, title, explain } = problems[name]
+  const reference = `${root(base)}/api`
+  const calls = Object.values(endpoints).filter((it) => problemsOf(it).includes(name))
+  const content = html`
+<main id="main" class="alone">
+  <p class="route"><span class="status">${status} ${STATUS_CODES[status]}</span> <code>${name}</code></p>
+  <h1>${title}</h1>
+  <h2 class="part">What happened</h2>
+  <p>${prose(explain)}</p>
+  <h2 class="part">What to do next</h2>
+  <p>${prose(advice[status] ?? advice.other)}</p>
+  ${figure('An answer of this kind, application/problem+json', problemExample(name, base))}
+  <h2 class="part">Calls that can be answered so</h2>
+  ${
+    calls.length > 0
+      ? html`<ul class="chips">${calls.map((it) => html`<li><a href="${reference}#${it.name}">${method(it)} ${it.summary}</a></li>`)}</ul>`
+      : html`<p>Any, before it is known which call it is.</p>`
+  }
+  <footer><a href="${reference}">Back to the reference</a>, or to <a href="${reference}#problems">all problems</a></footer>
+</main>`
+  return page(`${title} (${name})`, base, content, html`<a href="${reference}">Reference</a>`)
+}
+
+function renderReference(base: string): string {
   const groups = Map.groupBy<string, Endpoint>(Object.values(endpoints), ({ path }) => path.split('/')[3] ?? path)
   const titleOf = (group: string) => groupTitles[group] ?? group
   const entry = (id: string, text: Part) => html`<li><a href="#${id}">${text}</a></li>`
@@ -56,30 +89,6 @@ ${problemsSection(base)}
 <footer>Talkshelf ${version}. This page is made from the definitions that check every request.</footer>
 </main>`
   return page('Talkshelf API v2', base, content, html`<a class="contents-link" href="#contents">Contents</a>`)
-}
-
-export function problemPage(name: ProblemName, base: string): string {
-  const { status, title, explain } = problems[name]
-  const reference = `${root(base)}/api`
-  const calls = Object.values(endpoints).filter((it) => problemsOf(it).includes(name))
-  const content = html`
-<main id="main" class="alone">
-  <p class="route"><span class="status">${status} ${STATUS_CODES[status]}</span> <code>${name}</code></p>
-  <h1>${title}</h1>
-  <h2 class="part">What happened</h2>
-  <p>${prose(explain)}</p>
-  <h2 class="part">What to do next</h2>
-  <p>${prose(advice[status] ?? advice.other)}</p>
-  ${figure('An answer of this kind, application/problem+json', problemExample(name, base))}
-  <h2 class="part">Calls that can be answered so</h2>
-  ${
-    calls.length > 0
-      ? html`<ul class="chips">${calls.map((it) => html`<li><a href="${reference}#${it.name}">${method(it)} ${it.summary}</a></li>`)}</ul>`
-      : html`<p>Any, before it is known which call it is.</p>`
-  }
-  <footer><a href="${reference}">Back to the reference</a>, or to <a href="${reference}#problems">all problems</a></footer>
-</main>`
-  return page(`${title} (${name})`, base, content, html`<a href="${reference}">Reference</a>`)
 }
 
 // By status: mostly, whether to send the same request again.
@@ -183,8 +192,8 @@ function endpointSection(it: Endpoint, base: string): Html {
   <h3>${anchor(it.name, it.summary)}</h3>
   <p class="route">${method(it)} <code>${path}</code> <span class="role">${it.role}</span></p>
   ${it.about && html`<p>${prose(it.about)}</p>`}
-  ${it.params && html`<h4>In the address</h4>${fields(it.params)}`}
-  ${it.query && html`<h4>Behind the question mark, all optional</h4>${fields(it.query)}`}
+  ${it.params && html`<h4>Path parameters</h4>${fields(it.params)}`}
+  ${it.query && html`<h4>Query parameters, all optional</h4>${fields(it.query)}`}
   ${it.hears && html`<h4>Request headers, all optional</h4>${pairs(it.hears.map((name) => [html`<code>${name}</code>`, requestHeaders[name]]))}`}
   ${it.takes && body(it.takes.schema, it.takes.types)}
   ${answer(it)}
@@ -205,14 +214,14 @@ function body(schema: TSchema, types: readonly string[]): Html {
 }
 
 function answer({ gives: { status, schema, etag, location }, summary, hears }: Endpoint): Html {
-  const { description = summary, properties = {}, required = [] } = schema as Shape
+  const { description = summary, properties = {} } = schema as Shape
   const known = records.has(schema)
   const headers = [etag && 'ETag', location && 'Location'].filter((name) => name !== undefined)
   return html`<h4>Answer</h4>
   <p><span class="status good">${status}</span> ${known ? typeOf(schema as Shape) : description}${headers.map(
     (name, at) => html`${at > 0 ? ' and ' : ', with '}<code>${name}</code>`,
   )}${hears?.includes('If-None-Match') && html`<br><span class="status good">304</span> Nothing changed since the version that you have`}</p>
-  ${!known && Object.keys(properties).length > 0 && fields(properties, required)}`
+  ${!known && Object.keys(properties).length > 0 && fields(properties)}`
 }
 
 function recordSection(schema: unknown, { id, title, example }: RecordInfo): Html {
@@ -233,7 +242,7 @@ function problemsSection(base: string): Html {
 `
 }
 
-/** `required` is left out where the question does not come up. */
+/** `required` is for what is sent; in what is answered, everything is there. */
 function fields(shapes: object, required: readonly string[] = [], defaults: Record<string, unknown> = {}): Html {
   const rows = Object.entries(shapes).map(([name, shape]: [string, Shape]) => {
     const mark = shape.readOnly ? html`<small>read-only</small>` : required.includes(name) && html`<small class="required">required</small>`

@@ -83,6 +83,7 @@ td:first-child code { font-weight: 600; background: none; padding: 0; }
 .pairs a { text-decoration: none; }
 .pairs a:hover { text-decoration: underline; }
 .pairs b { display: inline-block; width: 2.5rem; }
+h3 + table { margin-top: .75rem; }
 small { display: block; font-size: .8125rem; color: var(--soft); }
 small.required { color: var(--bad); }
 summary { cursor: pointer; color: var(--link); padding: .35rem 0; }
@@ -96,7 +97,8 @@ summary { cursor: pointer; color: var(--link); padding: .35rem 0; }
 figure { margin: 1.5rem 0 0; border: 1px solid var(--line); border-radius: 6px; overflow: hidden; background: var(--shade); }
 figcaption { padding: .4rem .9rem; border-bottom: 1px solid var(--line); font-size: .8125rem; color: var(--soft); }
 pre { margin: 0; padding: .8rem .9rem; overflow: auto; font-size: .8125rem; line-height: 1.6; white-space: pre-wrap; overflow-wrap: anywhere; }
-pre.command { white-space: pre; user-select: all; }
+pre, nav { scrollbar-width: thin; scrollbar-color: var(--line) transparent; }
+pre.command { white-space: pre; -webkit-user-select: all; user-select: all; }
 footer { border-top: 1px solid var(--line); margin-top: 2.5rem; padding: 1.5rem 0; color: var(--soft); font-size: .875rem; }
 
 @media (max-width: 40rem) {
@@ -116,7 +118,6 @@ footer { border-top: 1px solid var(--line); margin-top: 2.5rem; padding: 1.5rem 
   .contents-link { display: none; }
   nav {
     grid-area: contents; position: sticky; top: 3.5rem; align-self: start; max-height: calc(100vh - 3.5rem); overflow-y: auto;
-    scrollbar-width: thin; scrollbar-color: var(--line) transparent;
     padding: 1rem .5rem 2rem 0; font-size: .875rem;
   }
   .hero { grid-area: hero; padding: 3rem 0 2.5rem; }

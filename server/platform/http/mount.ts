@@ -1,4 +1,14 @@
-import { allowedMethods, check, type Endpoint, type FieldError, mayAct, type ParamsOf, Problem, type QueryOf } from '@talkshelf/contract'
+import {
+  allowedMethods,
+  check,
+  type Endpoint,
+  type FieldError,
+  isNegotiated,
+  mayAct,
+  type ParamsOf,
+  Problem,
+  type QueryOf,
+} from '@talkshelf/contract'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { type Actor, anyone, type Origin } from '../actor.ts'
 import { etag } from './conditional.ts'
@@ -42,7 +52,6 @@ export interface MountOptions {
 
 export function addRoute<E extends Endpoint>(http: FastifyInstance, options: MountOptions, endpoint: E, handle: Handler<E>): void {
   const headers = { allow: allowedMethods(options.endpoints, endpoint.path), vary: 'Accept' }
-  const alwaysJson = endpoint.path.endsWith('.json')
 
   http.route({
     method: endpoint.method,
@@ -52,12 +61,13 @@ export function addRoute<E extends Endpoint>(http: FastifyInstance, options: Mou
       // Another spelling of an address is another address: one record has one, for caches and for access rules alike.
       pathParams(endpoint, request)
       const { format } = request.query as Record<string, string>
-      request.as = alwaysJson ? 'json' : representation(request.headers.accept, format)
+      request.as = isNegotiated(endpoint) ? representation(request.headers.accept, format) : 'json'
       request.actor = await actorOf(request, options)
       allow(endpoint, request.actor)
       refuseBodyType(endpoint, request)
     },
     handler: async (request, reply) => {
+      if (endpoint.takes && request.body === undefined) throw new Problem('malformed-body', 'The body is empty')
       const asked = {
         params: pathParams(endpoint, request),
         query: queryOf(endpoint, request),

@@ -87,7 +87,8 @@ export function createHttp(options: HttpOptions): { http: FastifyInstance; mount
   for (const type of ['application/json', mergePatch])
     http.addContentTypeParser(type, { parseAs: 'buffer' }, (_, body, done) => {
       try {
-        done(null, fromJson(body as Buffer))
+        // No body is no mistake where none is taken: some clients always name a type.
+        done(null, body.length === 0 ? undefined : fromJson(body as Buffer))
       } catch (error) {
         done(error as Error, undefined)
       }
@@ -103,9 +104,10 @@ export function createHttp(options: HttpOptions): { http: FastifyInstance; mount
     if (!request.is404) return
     // Before the body is read: nobody will look at it.
     const address = addresses.find(({ pattern }) => pattern.test(pathOf(request)))
-    if (!address || !isPlain(request)) throw new Problem('not-found', 'There is no such address')
-    reply.headers({ allow: address.allow, vary: 'Accept' })
-    throw new Problem('method-not-allowed', `This address takes ${address.allow}`)
+    const allow = address?.allow ?? (http.hasRoute({ method: 'GET', url: pathOf(request) }) ? 'GET, HEAD' : undefined)
+    if (!allow || !isPlain(request)) throw new Problem('not-found', 'There is no such address')
+    reply.headers({ allow, vary: 'Accept' })
+    throw new Problem('method-not-allowed', `This address takes ${allow}`)
   })
   http.addHook('onResponse', async (request, reply) => {
     request.log.info(
@@ -121,7 +123,11 @@ export function createHttp(options: HttpOptions): { http: FastifyInstance; mount
       pathParams(endpoints.find((it) => it.path === path) as Endpoint, request)
       if (allow.includes('PATCH')) reply.header('accept-patch', `${mergePatch}, application/json`)
       if (request.headers['access-control-request-method'])
-        reply.headers({ 'access-control-allow-methods': 'GET, HEAD', 'access-control-max-age': '86400' })
+        reply.headers({
+          'access-control-allow-methods': 'GET, HEAD',
+          'access-control-allow-headers': 'If-None-Match, If-Modified-Since',
+          'access-control-max-age': '86400',
+        })
       return reply.code(204).send()
     })
   }
