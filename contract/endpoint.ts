@@ -60,7 +60,9 @@ export function problemsOf(it: Endpoint): ProblemName[] {
   const names = new Set<ProblemName>(['unauthenticated', 'not-found', 'internal', 'unavailable', ...it.problems])
   if (isNegotiated(it)) names.add('not-acceptable')
   if (it.role !== 'anyone') names.add('forbidden')
-  if (it.takes) for (const name of ['malformed-body', 'invalid-fields', 'too-large', 'unsupported-media-type'] as const) names.add(name)
+  // Also where no body is taken: one that is sent is read before it is ignored.
+  if (it.method !== 'GET') for (const name of ['malformed-body', 'too-large', 'unsupported-media-type'] as const) names.add(name)
+  if (it.takes) names.add('invalid-fields')
   if (it.query) names.add('invalid-query')
   if (it.hears?.includes('If-Match')) names.add('stale-revision')
   if (it.hears?.includes('Idempotency-Key')) for (const name of ['invalid-header', 'key-reused'] as const) names.add(name)

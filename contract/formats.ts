@@ -9,7 +9,7 @@ export const formatRules: Record<string, string> = {
 }
 
 Format.Set('text', isText)
-Format.Set('address', (value) => value === '' || (isText(value) && /^https?:\/\//i.test(value) && URL.canParse(value)))
+Format.Set('address', (value) => value === '' || (isText(value) && /^https?:\/\/\S+$/i.test(value) && URL.canParse(value)))
 Format.Set('date', isDate)
 
 // The ASCII control characters less tab, newline and carriage return; and half a surrogate pair, which is no character at all.

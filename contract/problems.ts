@@ -16,7 +16,7 @@ export const problems = {
     title: 'The body is not JSON that this service takes',
     explain:
       'The body must be one JSON object in UTF-8, at most 8 levels deep, with no key twice, no byte order mark, no key named __proto__, ' +
-      'and only numbers that survive a round trip. The detail says which of these was broken. Mend the body and send it again.',
+      'only numbers that survive a round trip, and at most 256 keys and 10,000 commas. The detail says which of these was broken. Mend the body and send it again.',
   },
   'invalid-fields': {
     status: 400,
@@ -103,6 +103,11 @@ export const problems = {
     status: 415,
     title: 'The body has a type that is not taken here',
     explain: 'Send application/json in UTF-8, on PATCH also application/merge-patch+json, without Content-Encoding. Nothing was changed.',
+  },
+  'expectation-failed': {
+    status: 417,
+    title: 'This expectation cannot be met',
+    explain: 'The only Expect header that this service knows is 100-continue.',
   },
   'headers-too-large': {
     status: 431,

@@ -5,7 +5,7 @@ import { formatRules } from './formats.ts'
 import { type FieldError, invalidFields } from './problems.ts'
 
 // One answer names every wrong field, and a record can have some hundred of them.
-Settings.Set({ maxErrors: 10_000 })
+Settings.Set({ maxErrors: 1000 })
 
 const validators = new WeakMap<TSchema, Validator>()
 
@@ -22,8 +22,8 @@ export function validator(schema: TSchema): Validator {
 /** What is wrong with the value: one error a place, none where it is right. The value itself is never repeated. */
 export function check(schema: TSchema, value: unknown): FieldError[] {
   const compiled = validator(schema)
-  if (compiled.Check(value)) return []
-  const found = new Map<string, FieldError>()
+  const found = new Map(unstorable(value, '').map((error) => [error.pointer, error]))
+  if (compiled.Check(value)) return [...found.values()]
   for (const { keyword, instancePath, params } of compiled.Errors(value)) {
     if (keyword === 'required')
       for (const name of params.requiredProperties)
@@ -39,6 +39,8 @@ export function check(schema: TSchema, value: unknown): FieldError[] {
       found.set(instancePath, { pointer: instancePath, code: codes[keyword] ?? keyword, detail: format ?? rule(part) })
     }
   }
+  // A list of errors that is cut short may hold nothing that we have words for; the value is wrong all the same.
+  if (found.size === 0) found.set('', { pointer: '', code: 'invalid', detail: 'is not what this call takes' })
   return [...found.values()]
 }
 
@@ -47,6 +49,17 @@ export function valid<T extends TSchema>(schema: T, value: unknown): Static<T> {
   const errors = check(schema, value)
   if (errors.length > 0) throw invalidFields(errors)
   return value as Static<T>
+}
+
+// Also in the fields that are taken and ignored: no database keeps a NUL, and half of a surrogate pair is no character.
+function unstorable(value: unknown, pointer: string): FieldError[] {
+  const isWrong = (text: string) => !text.isWellFormed() || text.includes('\0')
+  if (typeof value === 'string') return isWrong(value) ? [{ pointer, code: 'format', detail: formatRules.text ?? '' }] : []
+  if (typeof value !== 'object' || value === null) return []
+  return Object.entries(value).flatMap(([key, part]) => {
+    const at = `${pointer}/${pointerPart(key.toWellFormed())}`
+    return isWrong(key) ? [{ pointer: at, code: 'format', detail: formatRules.text ?? '' }] : unstorable(part, at)
+  })
 }
 
 const codes: Record<string, string> = {

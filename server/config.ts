@@ -46,8 +46,9 @@ export function readConfig(environment: Record<string, string | undefined>): Con
     if (given[name] === undefined) delete given[name]
   }
   const mistakes = check(ConfigSchema, given).map(({ pointer, detail }) => `${pointer.slice(1)} ${detail}`)
-  const { username, password, search, hash } = URL.canParse(String(given.PUBLIC_URL)) ? new URL(String(given.PUBLIC_URL)) : new URL('x:')
-  if (username || password || search || hash)
+  const url = URL.canParse(String(given.PUBLIC_URL)) ? new URL(String(given.PUBLIC_URL)) : undefined
+  if (url && !/^[\w./~-]*$/.test(url.pathname)) mistakes.push('PUBLIC_URL must have only letters, digits and ._~- in its path')
+  if (url?.username || url?.password || url?.search || url?.hash)
     mistakes.push('PUBLIC_URL must have no user, password, query or fragment: it is shown to everybody')
   if (mistakes.length > 0) throw new ConfigError(mistakes.join('\n'))
   return given as Config

@@ -16,6 +16,7 @@ const FoundNames = Type.Object({
 })
 const Name = Type.Object({ name: Type.String() })
 const Found = Type.Object({ id: Type.Integer() })
+const NameRow = Type.Object({ id: Type.Integer(), name: Type.String() })
 
 /** Ids for the names of a record, in one round trip; null for each that is not there (yet). */
 export function findNames(
@@ -60,13 +61,20 @@ export function freeVocabularySlug(db: Db, table: keyof typeof tables, base: str
   return freeSlug(db, tables[table], base, table)
 }
 
-/** Undefined where the name or the slug is taken by now. */
-export function insertName(db: Db, table: 'speaker' | 'tag', name: string, slug: string) {
-  return maybe(db, Found, sql`insert into ${tables[table]} (name, slug) values (${name}, ${slug}) on conflict do nothing returning id`)
+/** In the order given. A name or a slug that is there by now is passed over. */
+export function insertNames(db: Db, table: 'speaker' | 'tag', rows: readonly { name: string; slug: string }[]) {
+  const [names, slugs] = [rows.map(({ name }) => name), rows.map(({ slug }) => slug)]
+  return execute(
+    db,
+    sql`insert into ${tables[table]} (name, slug)
+        select name, slug from unnest(${names}::text[], ${slugs}::text[]) with ordinality as given (name, slug, place) order by place
+        on conflict do nothing`,
+  )
 }
 
-export function findName(db: Db, table: 'speaker' | 'tag', name: string) {
-  return maybe(db, Found, sql`select id from ${tables[table]} where name = ${name}`)
+export async function idsOfNames(db: Db, table: 'speaker' | 'tag', names: readonly string[]): Promise<Map<string, number>> {
+  const rows = await many(db, NameRow, sql`select id, name from ${tables[table]} where name = any (${names}::text[])`)
+  return new Map(rows.map(({ id, name }) => [name, id]))
 }
 
 const CategoryRow = Type.Object({ ...Category.properties, revision: Type.Integer() })

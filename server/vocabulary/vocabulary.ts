@@ -1,7 +1,7 @@
 import type { FieldError } from '@talkshelf/contract'
 import type { Db } from '../platform/db/db.ts'
 import { slugify } from '../platform/slug.ts'
-import { findName, findNames, freeVocabularySlug, insertName, nearestCategories, nearestLanguages } from './queries.ts'
+import { findNames, freeVocabularySlug, idsOfNames, insertNames, nearestCategories, nearestLanguages } from './queries.ts'
 
 export { createCategory, patchCategory, readCategory } from './categories.ts'
 
@@ -60,17 +60,30 @@ export async function createMissing(
   names: readonly string[],
   ids: readonly (number | null)[],
 ): Promise<number[]> {
-  const made = new Map<string, number>()
-  // In one order for all writers: two that make the same names wait for each other, and never both at once.
-  for (const name of names.filter((_, place) => ids[place] === null).sort()) made.set(name, await ensureName(tx, kind, name))
+  const missing = names.filter((_, place) => ids[place] === null).map((name) => ({ name, slug: slugify(name) }))
+  if (missing.length === 0) return ids as number[]
+  // In one order for all writers, by slug and then by name: two that make the same of either wait for each other, and never both at once.
+  missing.sort((a, b) => compare(a.slug, b.slug) || compare(a.name, b.name))
+  const first = missing.filter(({ slug }, place) => slug !== '' && slug !== missing[place - 1]?.slug)
+  await insertNames(tx, kind, first)
+  const made = await idsOfNames(
+    tx,
+    kind,
+    missing.map(({ name }) => name),
+  )
+  // What is left has no slug of its own, or one that another name has: it gets a number.
+  for (const { name, slug } of missing) if (!made.has(name)) made.set(name, await ensureName(tx, kind, name, slug))
   return names.map((name, place) => ids[place] ?? (made.get(name) as number))
 }
 
-async function ensureName(tx: Db, kind: 'speaker' | 'tag', name: string): Promise<number> {
+const compare = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0)
+
+async function ensureName(tx: Db, kind: 'speaker' | 'tag', name: string, base: string): Promise<number> {
   for (;;) {
-    const slug = await freeVocabularySlug(tx, kind, slugify(name))
-    const it = (await insertName(tx, kind, name, slug)) ?? (await findName(tx, kind, name))
-    if (it) return it.id
+    const slug = await freeVocabularySlug(tx, kind, base)
+    await insertNames(tx, kind, [{ name, slug }])
+    const id = (await idsOfNames(tx, kind, [name])).get(name)
+    if (id !== undefined) return id
     // Neither made nor there: somebody took the slug for another name, and the next one is asked for.
   }
 }

@@ -117,24 +117,36 @@ export function openPool({ url, connections, applicationName, onIdleError = () =
     }
   }
 
+  async function transaction<T>(work: (tx: Db) => Promise<T>): Promise<T> {
+    return withClient(async (client) => {
+      await send(client, begin, 'not-applied')
+      let result: T
+      try {
+        // Until COMMIT is sent nothing can have been applied, whatever happens to the connection.
+        result = await work({ run: (statement) => send(client, statement, 'not-applied') })
+      } catch (error) {
+        if (!isLost(error)) await send(client, rollback, 'not-applied')
+        throw error
+      }
+      await send(client, commit, 'unknown')
+      return result
+    })
+  }
+
   return {
     run: (statement) => withClient((client) => send(client, statement, 'unknown')),
+    // PostgreSQL ends one of two transactions that wait for each other. It did nothing, and may try once more.
     transaction: (work) =>
-      withClient(async (client) => {
-        await send(client, begin, 'not-applied')
-        let result: Awaited<ReturnType<typeof work>>
-        try {
-          // Until COMMIT is sent nothing can have been applied, whatever happens to the connection.
-          result = await work({ run: (statement) => send(client, statement, 'not-applied') })
-        } catch (error) {
-          if (!isLost(error)) await send(client, rollback, 'not-applied')
-          throw error
-        }
-        await send(client, commit, 'unknown')
-        return result
+      transaction(work).catch((error: unknown) => {
+        if (error instanceof Unavailable && isDeadlock(error.cause)) return transaction(work)
+        throw error
       }),
     close: () => pool.end(),
   }
+}
+
+function isDeadlock(error: unknown): boolean {
+  return error instanceof pg.DatabaseError && (error.code === '40P01' || error.code === '40001')
 }
 
 type Statement = Pick<Sql, 'text' | 'values'>

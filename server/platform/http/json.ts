@@ -16,6 +16,9 @@ const outsideAscii = /[<>&\u007f-\uffff]/g
 
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 const maxDepth = 8
+// No resource comes near; what is beyond is no record, and looking at all of it would take seconds.
+const maxKeys = 256
+const maxCommas = 10_000
 
 /** The one JSON object that the bytes hold; anything else is a problem that says why. */
 export function fromJson(bytes: Uint8Array): Record<string, unknown> {
@@ -24,6 +27,7 @@ export function fromJson(bytes: Uint8Array): Record<string, unknown> {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) throw malformed('The body must be a JSON object')
   // What follows works on the text without its strings. That is safe because JSON.parse has just found it well-formed.
   const bare = text.replace(/"(?:[^"\\]|\\.)*"/gs, '""')
+  if (count(bare, ':') > maxKeys || count(bare, ',') > maxCommas) throw malformed('The body has more values than any resource here')
   if (depth(bare) > maxDepth) throw malformed(`The body is nested more than ${maxDepth} levels deep`)
   for (const [number] of bare.matchAll(/-?\d[\d.eE+-]*/g))
     if (String(Number(number)) !== number) throw malformed('A number in the body would not survive a round trip')

@@ -114,7 +114,7 @@ function refuseBodyType(endpoint: Endpoint, { headers }: FastifyRequest): void {
 
 export const routePath = (path: string) => path.replaceAll(/\{(\w+)\}/g, ':$1')
 export const pathOf = (request: FastifyRequest) => request.raw.url?.split('?', 1)[0] ?? ''
-export const isPlain = (request: FastifyRequest) => !pathOf(request).includes('%') && !pathOf(request).includes('//')
+export const isPlain = (request: FastifyRequest) => !/%|#|\/\//.test(pathOf(request))
 
 export function pathParams(endpoint: Endpoint, request: FastifyRequest): Record<string, unknown> {
   const params: Record<string, unknown> = {}

@@ -45,6 +45,13 @@ export function createHttp(options: HttpOptions): { http: FastifyInstance; mount
     allow: allowedMethods(endpoints, path),
   }))
 
+  /** The headers that every answer of an address has, also where no route is found for the request. */
+  function documented(request: FastifyRequest): { allow?: string; vary?: string } {
+    const allow =
+      addresses.find(({ pattern }) => pattern.test(pathOf(request)))?.allow ?? (pages.has(pathOf(request)) ? 'GET, HEAD' : undefined)
+    return allow ? { allow, vary: 'Accept' } : {}
+  }
+
   function refuse(error: unknown, request: FastifyRequest, reply: FastifyReply) {
     const problem = toProblem(error, !['GET', 'HEAD', 'OPTIONS'].includes(request.method))
     const { status } = problems[problem.problem]
@@ -67,9 +74,11 @@ export function createHttp(options: HttpOptions): { http: FastifyInstance; mount
     keepAliveTimeout: 72_000,
     forceCloseConnections: 'idle',
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: 100 },
-    http: { headersTimeout: 5000, connectionsCheckingInterval: 1000, maxHeaderSize: 16_384 },
+    http: { headersTimeout: 5000, connectionsCheckingInterval: 1000, maxHeaderSize: 16_384, requireHostHeader: false },
+    // A request may name its target as a whole address (RFC 9112, 3.2.2); the path is what counts.
+    rewriteUrl: (request) => (request.url ?? '').replace(/^https?:\/\/[^/?#]*/i, '') || '/',
     frameworkErrors: (error, request, reply) => {
-      reply.headers(always)
+      reply.headers({ ...always, ...documented(request as FastifyRequest) })
       refuse(error, request as FastifyRequest, reply as FastifyReply)
     },
     clientErrorHandler(error, socket) {
@@ -81,6 +90,19 @@ export function createHttp(options: HttpOptions): { http: FastifyInstance; mount
       const lines = Object.entries(headers).map(([key, value]) => `${key}: ${value}\r\n`)
       socket.end(`HTTP/1.1 ${problems[name].status} ${STATUS_CODES[problems[name].status]}\r\n${lines.join('')}\r\n${body}`)
     },
+  })
+
+  // Addresses that are no endpoints: pages for people.
+  const pages = new Set<string>()
+  http.addHook('onRoute', ({ method, url }) => {
+    if (method === 'GET') pages.add(url)
+  })
+
+  // Node would answer this by itself, without a body.
+  http.server.on('checkExpectation', (_, response) => {
+    const problem = new Problem('expectation-failed', problems['expectation-failed'].explain)
+    const body = asciiBytes(toJson(problemDocument(problem, base(), randomUUID())))
+    response.writeHead(417, { ...always, ...problemHeaders(problem), 'content-length': body.length }).end(body)
   })
 
   http.removeAllContentTypeParsers()
@@ -101,12 +123,12 @@ export function createHttp(options: HttpOptions): { http: FastifyInstance; mount
 
   http.addHook('onRequest', async (request, reply) => {
     reply.headers(always)
+    if (!hasOneHost(request)) throw new Problem('bad-request', 'A request has exactly one Host header')
     if (!request.is404) return
     // Before the body is read: nobody will look at it.
-    const address = addresses.find(({ pattern }) => pattern.test(pathOf(request)))
-    const allow = address?.allow ?? (http.hasRoute({ method: 'GET', url: pathOf(request) }) ? 'GET, HEAD' : undefined)
+    const { allow } = documented(request)
     if (!allow || !isPlain(request)) throw new Problem('not-found', 'There is no such address')
-    reply.headers({ allow, vary: 'Accept' })
+    reply.headers(documented(request))
     throw new Problem('method-not-allowed', `This address takes ${allow}`)
   })
   http.addHook('onResponse', async (request, reply) => {
@@ -141,3 +163,9 @@ export function createHttp(options: HttpOptions): { http: FastifyInstance; mount
 }
 
 const literal = (text: string) => text.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&')
+
+// Node keeps the first of several and tells nobody; what stands before us may have looked at another one.
+function hasOneHost({ raw }: FastifyRequest): boolean {
+  const count = raw.rawHeaders.filter((name, place) => place % 2 === 0 && name.toLowerCase() === 'host').length
+  return count === 1 || (count === 0 && raw.httpVersion === '1.0')
+}
