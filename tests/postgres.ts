@@ -1,7 +1,7 @@
 // A PostgreSQL of our own for the length of one run: fresh, private, fast instead of safe, and gone afterwards.
 // `postgres` is our child and not started by pg_ctl: we see it end, and a killed one leaves no zombie that holds its lock file.
 
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { chownSync, closeSync, cpSync, existsSync, mkdtempSync, openSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
@@ -58,6 +58,27 @@ export async function startPostgres({ version }: { version: PostgresMajor }): Pr
     await stop(running)
     throw error
   }
+}
+
+/** A database of the role talkshelf, which is no superuser, migrated with the real command; its url for that role. */
+export async function migratedDatabase(postgres: Postgres, name: string): Promise<string> {
+  const client = new pg.Client({ connectionString: postgres.url('postgres') })
+  client.on('error', () => {})
+  await client.connect()
+  try {
+    await client.query('create role talkshelf login')
+    await client.query(`create database ${name} owner talkshelf`)
+  } finally {
+    await client.end()
+  }
+  const databaseUrl = postgres.url(name, 'talkshelf')
+  const { status, stdout, stderr } = spawnSync(process.execPath, ['server/main.ts', 'migrate'], {
+    cwd: fileURLToPath(new URL('..', import.meta.url)),
+    env: { ...process.env, DATABASE_URL: databaseUrl },
+    encoding: 'utf8',
+  })
+  if (status !== 0) throw new Error(`The database could not be migrated:\n${stdout}${stderr}`)
+  return databaseUrl
 }
 
 interface User {

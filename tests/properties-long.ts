@@ -5,9 +5,8 @@ import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { Agent } from 'node:http'
 import { resolve } from 'node:path'
 import { parseArgs } from 'node:util'
-import pg from 'pg'
 import { type CallOptions, call } from './harness.ts'
-import { type Postgres, type PostgresMajor, startPostgres } from './postgres.ts'
+import { migratedDatabase, type PostgresMajor, startPostgres } from './postgres.ts'
 import { properties, type Target } from './properties.ts'
 
 const root = resolve(import.meta.dirname, '..')
@@ -33,7 +32,7 @@ async function main(): Promise<number> {
   const postgres = await startPostgres({ version: Number(values.postgres) as PostgresMajor })
   let server: ChildProcess | undefined
   try {
-    const databaseUrl = await migrated(postgres)
+    const databaseUrl = await migratedDatabase(postgres, 'properties')
     const started = await startServer(databaseUrl)
     server = started.child
     const code = await run(target(started.url, databaseUrl), chosen, wanted, seed)
@@ -80,22 +79,6 @@ function target(url: string, databaseUrl: string): Target {
   const { stdout, stderr, status } = talkshelf(['token', 'create', '--name', 'Properties', '--role', 'editor'], databaseUrl)
   if (status !== 0) throw new Error(stderr)
   return { editor: stdout.trim(), call: (method: string, path: string, options?: CallOptions) => call(url, method, path, options, agent) }
-}
-
-async function migrated(postgres: Postgres): Promise<string> {
-  const client = new pg.Client({ connectionString: postgres.url('postgres') })
-  client.on('error', () => {})
-  await client.connect()
-  try {
-    await client.query('create role talkshelf login')
-    await client.query('create database properties owner talkshelf')
-  } finally {
-    await client.end()
-  }
-  const databaseUrl = postgres.url('properties', 'talkshelf')
-  const { status, stderr } = talkshelf(['migrate'], databaseUrl)
-  if (status !== 0) throw new Error(stderr)
-  return databaseUrl
 }
 
 function talkshelf(args: string[], databaseUrl: string) {

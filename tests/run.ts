@@ -1,13 +1,12 @@
 // What `npm test` runs: node tests/run.ts [--postgres 15|18] [--only word] [files or parts of their names...]
 // Starts a PostgreSQL, migrates a template database with the real command, and runs the test files against it.
 
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { globSync, readFileSync } from 'node:fs'
 import { join, relative, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
-import pg from 'pg'
-import { type Postgres, type PostgresMajor, startPostgres } from './postgres.ts'
+import { migratedDatabase, type PostgresMajor, startPostgres } from './postgres.ts'
 
 const root = resolve(import.meta.dirname, '..')
 const template = 'talkshelf_template'
@@ -33,7 +32,7 @@ async function main(): Promise<number> {
   const postgres = await startPostgres({ version: Number(values.postgres) as PostgresMajor })
   try {
     console.log(`Node ${process.versions.node}, PostgreSQL ${postgres.version}, ${files.length} test files`)
-    await makeTemplate(postgres)
+    await migratedDatabase(postgres, template)
     // A file that never ends must fail and not hold up everything. The slowest takes a small part of this.
     const options = ['--test', '--test-concurrency=2', '--test-timeout=600000']
     const summary = join(postgres.dir, 'tests.tap')
@@ -74,24 +73,6 @@ function testFiles(only: string | undefined, words: string[]): string[] {
     .filter((file) => only === undefined || file.includes(only))
     .filter((file) => words.length === 0 || parts.some((part) => part !== '' && file.includes(part)))
     .sort()
-}
-
-async function makeTemplate(postgres: Postgres): Promise<void> {
-  const client = new pg.Client({ connectionString: postgres.url('postgres') })
-  client.on('error', () => {})
-  await client.connect()
-  try {
-    await client.query('create role talkshelf login')
-    await client.query(`create database ${template} owner talkshelf`)
-  } finally {
-    await client.end()
-  }
-  const { status, stdout, stderr } = spawnSync(process.execPath, ['server/main.ts', 'migrate'], {
-    cwd: root,
-    env: { ...process.env, DATABASE_URL: postgres.url(template, 'talkshelf') },
-    encoding: 'utf8',
-  })
-  if (status !== 0) throw new Error(`The template could not be migrated:\n${stdout}${stderr}`)
 }
 
 function killGroup(child: ChildProcess | undefined): void {
