@@ -95,7 +95,7 @@ module.exports = {
     parser: 'swc',
     // The folders of the workspace are links in node_modules: follow them to the files we write.
     preserveSymlinks: false,
-    exclude: { path: '(^|/)[.]git/' },
+    exclude: { path: ['(^|/)[.]git/', '^dist/'] },
     doNotFollow: { path: '(^|/)node_modules/' },
     enhancedResolveOptions: {
       exportsFields: ['exports'],

@@ -198,7 +198,7 @@ const revision = {
   kind: Type.String({ description: 'created, updated or restored' }),
   at: Type.String({ description: 'When, UTC; the same moment as `updated` of that version' }),
   by: Type.String({ description: 'Who: the name of the token' }),
-  via: Type.String({ description: 'By which way: api, import or page' }),
+  via: Type.String({ description: 'By which way: api, import, page or command' }),
   request: Type.String({ description: 'The id of the request' }),
   fields: Type.Array(Type.String(), { description: 'The names of the fields that changed' }),
 }

@@ -31,6 +31,7 @@ CREATE TABLE public.change (
     kind text NOT NULL,
     before jsonb NOT NULL,
     after jsonb NOT NULL,
+    ids jsonb NOT NULL,
     at timestamp(3) with time zone NOT NULL,
     actor text NOT NULL,
     token_id bigint,
@@ -252,9 +253,6 @@ CREATE INDEX change_feed ON public.change USING btree (xid, "position");
 CREATE INDEX idempotency_key_created ON public.idempotency_key USING btree (created);
 
 CREATE UNIQUE INDEX language_name ON public.language USING btree (lower(name));
-
-ALTER TABLE ONLY public.change
-    ADD CONSTRAINT change_token_id_fkey FOREIGN KEY (token_id) REFERENCES public.token(id);
 
 ALTER TABLE ONLY public.idempotency_key
     ADD CONSTRAINT idempotency_key_token_id_fkey FOREIGN KEY (token_id) REFERENCES public.token(id);

@@ -3,11 +3,13 @@ import type { FastifyInstance } from 'fastify'
 import { authenticate } from './auth/auth.ts'
 import type { Config } from './config.ts'
 import type { Pool } from './platform/db/db.ts'
+import { openLookups } from './platform/db/lookups.ts'
 import { toJson } from './platform/http/json.ts'
 import { createHttp, type HttpOptions } from './platform/http/server.ts'
 import { referenceRoutes } from './reference/routes.ts'
 import { version } from './version.ts'
 import { videoRoutes } from './videos/routes.ts'
+import { openBodies } from './videos/videos.ts'
 import { vocabularyRoutes } from './vocabulary/routes.ts'
 
 // Everything that answers, in order, on one page.
@@ -26,7 +28,14 @@ export function createApp(config: Config, pool: Pool, logger: HttpOptions['logge
     logger,
   })
 
-  videoRoutes(mount, pool, links)
+  const lookups = openLookups({ url: config.DATABASE_URL, connections: config.LOOKUP_CONNECTIONS, applicationName: 'talkshelf lookups' })
+  const bodies = openBodies(lookups, config.CACHE_MB * 2 ** 20)
+  http.addHook('onClose', async () => {
+    bodies.stop()
+    await lookups.close()
+  })
+
+  videoRoutes(mount, pool, bodies, links)
   vocabularyRoutes(mount, pool, links)
   mount(readOpenapi, () => ({ body: toJson(openapi(all, version, base())), headers: { 'cache-control': 'public, no-cache' } }))
   referenceRoutes(http, basePath, base)

@@ -25,6 +25,18 @@ const settings = {
     default: 10,
     description: 'How many connections to PostgreSQL one process opens at most.',
   }),
+  LOOKUP_CONNECTIONS: Type.Integer({
+    minimum: 1,
+    maximum: 100,
+    default: 4,
+    description: 'How many more connections one process opens for reading single records. They are pipelined: four are plenty.',
+  }),
+  CACHE_MB: Type.Integer({
+    minimum: 0,
+    maximum: 65_536,
+    default: 64,
+    description: 'How much memory one process uses for the most wanted records. 0 keeps none.',
+  }),
   LOG_LEVEL: Type.Union(
     (['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const).map((level) => Type.Literal(level)),
     { default: 'info', description: 'How much is logged, as one JSON object a line on standard output.' },

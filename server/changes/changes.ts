@@ -3,9 +3,10 @@
 export { precondition, type Request } from './precondition.ts'
 export {
   type ChangeSummary,
-  changesUpTo,
   countChanges,
+  findVersion,
   insertChange,
   listChanges,
   type NewChange,
 } from './queries.ts'
+export { startTail, type Tail } from './tail.ts'

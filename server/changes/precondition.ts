@@ -20,25 +20,27 @@ export interface Request {
 
 /**
  * Whether a write may go on. `repeated`: the very request that made the current revision has come a second time, because
- * its answer was lost; the answer is the current record, and nothing is written (RFC 9110, 13.1.1 allows this).
+ * its answer was lost; the answer is the current record, and nothing is written (RFC 9110, 13.1.1 allows this). `moved`: the record
+ * changed while we looked, and whoever asks must look again; it can't happen to a record that is locked.
  */
-export async function precondition(db: Db, subject: Subject, current: Current, request: Request): Promise<'proceed' | 'repeated'> {
+export async function precondition(
+  db: Db,
+  subject: Subject,
+  current: Current,
+  request: Request,
+): Promise<'proceed' | 'repeated' | 'moved'> {
   if (request.ifMatch === undefined) return 'proceed'
   const wanted = wantedTags(request.ifMatch)
   if (wanted === '*' || wanted.includes(current.tag)) return 'proceed'
 
   const known = wanted.map((tag) => revisionIn(tag, current.id)).filter((revision) => revision !== undefined)
-  const since = known.length > 0 ? Math.min(Math.max(...known), current.revision) : undefined
+  // The same number with another hash is another history (a database that came back from a backup): nobody knows what changed since.
+  const since = known.filter((revision) => revision < current.revision).sort((a, b) => b - a)[0]
   const latest = await latestChange(db, subject, current.id, since ?? current.revision)
   if (!latest) throw new Error('A record without a change')
+  if (latest.revision !== current.revision) return 'moved'
   const { token } = request.origin.actor
-  if (
-    since === current.revision - 1 &&
-    latest.revision === current.revision &&
-    latest.token_id === token &&
-    latest.request_hash.equals(request.hash)
-  )
-    return 'repeated'
+  if (since === current.revision - 1 && latest.token_id === token && latest.request_hash.equals(request.hash)) return 'repeated'
   throw new Problem('stale-revision', 'The record has changed since the version in If-Match; nothing was written', {
     current: {
       revision: current.revision,

@@ -11,6 +11,8 @@ export interface NewChange {
   readonly kind: ChangeKind
   readonly before: Readonly<Record<string, unknown>>
   readonly after: Readonly<Record<string, unknown>>
+  /** The ids behind the names in `after`: names change, ids don't. */
+  readonly ids: Readonly<object>
   readonly at: string
   readonly origin: Origin
   readonly requestHash: Buffer
@@ -20,10 +22,10 @@ export interface NewChange {
  * The last part of the one statement that writes: `saved` is a common table expression of the caller with the id and the
  * revision of the row that it wrote. Where it wrote none, no change is recorded.
  */
-export function insertChange({ subject, kind, before, after, at, origin, requestHash }: NewChange): Sql {
+export function insertChange({ subject, kind, before, after, ids, at, origin, requestHash }: NewChange): Sql {
   return sql`
-    insert into change (subject, subject_id, revision, kind, before, after, at, actor, token_id, via, request_id, request_hash)
-    select ${subject}, saved.id, saved.revision, ${kind}, ${JSON.stringify(before)}::jsonb, ${JSON.stringify(after)}::jsonb,
+    insert into change (subject, subject_id, revision, kind, before, after, ids, at, actor, token_id, via, request_id, request_hash)
+    select ${subject}, saved.id, saved.revision, ${kind}, ${JSON.stringify(before)}::jsonb, ${JSON.stringify(after)}::jsonb, ${JSON.stringify(ids)}::jsonb,
            ${at}::timestamptz, ${origin.actor.name}, ${origin.actor.token}::bigint, ${origin.via}, ${origin.request}, ${requestHash}::bytea
     from saved`
 }
@@ -41,7 +43,7 @@ const ChangeSummary = Type.Object({
 })
 export type ChangeSummary = Static<typeof ChangeSummary>
 
-const ChangeRow = Type.Object({ ...ChangeSummary.properties, after: Type.Record(Type.String(), Type.Unknown()) })
+const Version = Type.Object({ ...ChangeSummary.properties, fields_then: Type.Record(Type.String(), Type.Unknown()) })
 const Count = Type.Object({ count: Type.Integer() })
 const LatestChange = Type.Object({
   revision: Type.Integer(),
@@ -71,13 +73,34 @@ export async function countChanges(db: Db, subject: Subject, id: number) {
   return row.count
 }
 
-/** Everything up to this revision, the oldest first: laid over each other, the values of `after` are that version. */
-export function changesUpTo(db: Db, subject: Subject, id: number, revision: number) {
-  return many(
+/** A version: its change, and of each field the newest value up to then. */
+export function findVersion(db: Db, subject: Subject, id: number, revision: number) {
+  return maybe(
     db,
-    ChangeRow,
-    sql`select ${summary}, after from change where subject = ${subject} and subject_id = ${id} and revision <= ${revision}
-        order by revision`,
+    Version,
+    sql`select ${summary},
+               (select jsonb_object_agg(key, value)
+                from (select distinct on (key) key, value from change as earlier, jsonb_each(earlier.after)
+                      where earlier.subject = ${subject} and earlier.subject_id = ${id} and earlier.revision <= ${revision}::integer
+                      order by key, earlier.revision desc) as newest) as fields_then
+        from change where subject = ${subject} and subject_id = ${id} and revision = ${revision}`,
+  )
+}
+
+const Since = Type.Object({ server: Type.String(), snapshot: Type.String(), ids: Type.Array(Type.Integer()) })
+
+/**
+ * Which subjects changed between two looks: exactly what this look can see and the look before could not, however long the
+ * transactions took. Nothing before the first look.
+ */
+export function changedSince(db: Db, subject: Subject, snapshot: string | undefined) {
+  const since = sql`coalesce(${snapshot ?? null}::pg_snapshot, pg_current_snapshot())`
+  return one(
+    db,
+    Since,
+    sql`select pg_postmaster_start_time()::text as server, pg_current_snapshot()::text as snapshot,
+               array(select subject_id from change where subject = ${subject} and xid >= pg_snapshot_xmin(${since})
+                     and not pg_visible_in_snapshot(xid, ${since})) as ids`,
   )
 }
 

@@ -19,9 +19,10 @@ create table change (
   kind         text           not null check (kind in ('created', 'updated', 'restored', 'taken-down')),
   before       jsonb          not null,  -- the fields that changed, as they were; empty on creation
   after        jsonb          not null,  -- the same fields as they are; on creation the whole record
+  ids          jsonb          not null,  -- the ids behind the names in after: {"category": 1, "speakers": [2, 3]}
   at           timestamptz(3) not null,
   actor        text           not null,
-  token_id     bigint         references token,
+  token_id     bigint,        -- no foreign key: it would lock the token's row at every write
   via          text           not null check (via in ('api', 'import', 'page', 'command')),
   request_id   text           not null,
   request_hash bytea          not null,  -- of method, address and body: tells a repeated request from another one

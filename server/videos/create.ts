@@ -1,5 +1,5 @@
 import { invalidFields, Problem, states, type Video, type VideoInput, videoDefaults } from '@talkshelf/contract'
-import { changesUpTo, type Request } from '../changes/changes.ts'
+import { findVersion, type Request } from '../changes/changes.ts'
 import { type Db, type Pool, Taken } from '../platform/db/db.ts'
 import { slugify } from '../platform/slug.ts'
 import { resolveNames } from '../vocabulary/vocabulary.ts'
@@ -51,15 +51,25 @@ async function insertNew(db: Db, input: VideoInput, request: Request, complete: 
 
   const { id } = await nextVideoId(db)
   const now = momentAfter(undefined)
-  const ids = { category: found.ids.categoryId, language: found.ids.languageId, ...lists }
+  const ids = { category: found.ids.category, language: found.ids.language, ...lists }
   const base = slugify(wanted.title)
-  for (;;) {
-    const video: Video = { ...wanted, id, slug: await freeVideoSlug(db, base), language: found.ids.language, added: now, updated: now }
+  // The plain slug is free nearly always: it is tried before anybody asks.
+  for (let attempt = 0; ; attempt++) {
+    const slug = attempt === 0 && base !== '' ? base : await freeVideoSlug(db, base, attempt)
+    const video: Video = {
+      ...wanted,
+      id,
+      slug,
+      language: found.ids.languageName ?? wanted.language,
+      added: now,
+      updated: now,
+    }
     const version = newVersion(video, 1, ids, {
       subject: 'video',
       kind: 'created',
       before: {},
       after: video,
+      ids,
       at: `${now}Z`,
       origin: request.origin,
       requestHash: request.hash,
@@ -74,6 +84,6 @@ async function firstAnswer(db: Db, token: number, key: string, request: Request)
   if (!found) return undefined
   if (!found.request_hash.equals(request.hash)) throw new Problem('key-reused', 'This Idempotency-Key was sent with another body before')
   await findCurrent(db, found.video_id)
-  const [created] = await changesUpTo(db, 'video', found.video_id, 1)
-  return { id: found.video_id, ...rendered(created?.after as Video, 1) }
+  const created = await findVersion(db, 'video', found.video_id, 1)
+  return { id: found.video_id, ...rendered(created?.fields_then as Video, 1) }
 }

@@ -2,12 +2,13 @@ import { states, type Video } from '@talkshelf/contract'
 import sql, { type Sql } from 'sql-template-tag'
 import Type, { type Static } from 'typebox'
 import { insertChange, type NewChange } from '../changes/changes.ts'
-import { type Db, execute, maybe, one } from '../platform/db/db.ts'
+import { type Db, execute, many, maybe, one } from '../platform/db/db.ts'
 import { freeSlug } from '../platform/db/slugs.ts'
 
 const TakenDown = Type.Object({ taken_down: Type.String(), reason: Type.String() })
 
 const BodyRow = Type.Object({
+  id: Type.Integer(),
   revision: Type.Integer(),
   tag: Type.String(),
   live: Type.Boolean(),
@@ -19,27 +20,34 @@ export type BodyRow = Static<typeof BodyRow>
 
 const NewId = Type.Object({ id: Type.Integer() })
 
-/** The one read of the hot path: one row of one table, by its key. */
+const body = sql`id, revision, tag, live, (extract(epoch from updated) * 1000)::bigint as updated_ms, body, taken_down`
+
+/** The one read of the hot path: rows of one table, by its key. */
+export function findBodies(db: Db, ids: readonly number[]) {
+  return many(db, BodyRow, sql`select ${body} from video_body where id = any (${ids}::bigint[])`)
+}
+
 export function findBody(db: Db, id: number) {
-  return maybe(
-    db,
-    BodyRow,
-    sql`select revision, tag, live, (extract(epoch from updated) * 1000)::bigint as updated_ms, body, taken_down
-        from video_body where id = ${id}`,
-  )
+  return maybe(db, BodyRow, sql`select ${body} from video_body where id = ${id}`)
+}
+
+const ListIds = Type.Object({ speaker_ids: Type.Array(Type.Integer()), tag_ids: Type.Array(Type.Integer()) })
+
+export function findListIds(db: Db, id: number) {
+  return maybe(db, ListIds, sql`select speaker_ids, tag_ids from video where id = ${id}`)
 }
 
 /** Locks the record and nothing else, until the end of the transaction. What follows must be read after this. */
 export function lockVideo(tx: Db, id: number) {
-  return execute(tx, sql`select from video where id = ${id} for update`)
+  return execute(tx, sql`select from video where id = ${id} for no key update`)
 }
 
 export function nextVideoId(db: Db) {
   return one(db, NewId, sql`select nextval(pg_get_serial_sequence('video', 'id')) as id`)
 }
 
-export function freeVideoSlug(db: Db, base: string) {
-  return freeSlug(db, sql`video`, base, 'video')
+export function freeVideoSlug(db: Db, base: string, attempt: number) {
+  return freeSlug(db, sql`video`, base, 'video', attempt)
 }
 
 /** Ids in the place of the record's names; undefined where the names did not change. */
@@ -166,12 +174,12 @@ export function insertKey(tx: Db, token: number, key: string, hash: Buffer, vide
 }
 
 /** Old keys go when a new one comes, a few at a time; and this one in any case, if it is old. */
-export function deleteOldKeys(tx: Db, token: number, key: string) {
-  return execute(
+export async function deleteOldKeys(tx: Db, token: number, key: string): Promise<void> {
+  const isOld = sql`created <= now() - interval '24 hours'`
+  await execute(tx, sql`delete from idempotency_key where token_id = ${token} and key = ${key} and ${isOld}`)
+  await execute(
     tx,
-    sql`delete from idempotency_key where created <= now() - interval '24 hours' and (
-          (token_id = ${token} and key = ${key}) or
-          (token_id, key) in (select token_id, key from idempotency_key where created <= now() - interval '24 hours'
-                              order by created limit 100 for update skip locked))`,
+    sql`delete from idempotency_key where ctid = any (array(
+          select ctid from idempotency_key where ${isOld} order by created limit 100 for update skip locked))`,
   )
 }

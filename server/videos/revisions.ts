@@ -1,5 +1,5 @@
 import { Problem, type Video, videoFields } from '@talkshelf/contract'
-import { type ChangeSummary, changesUpTo, countChanges, listChanges, type Request } from '../changes/changes.ts'
+import { type ChangeSummary, countChanges, findVersion, listChanges, type Request } from '../changes/changes.ts'
 import type { Db, Pool } from '../platform/db/db.ts'
 import { findCurrent } from './read.ts'
 import { changeVideo, type SentVideo } from './update.ts'
@@ -14,14 +14,13 @@ export async function listRevisions(db: Db, id: number, page: number): Promise<{
   return { count, results }
 }
 
-/** The record as it was: all changes up to that revision laid over each other. */
+/** The record as it was. */
 export async function readRevision(db: Db, id: number, revision: number): Promise<ChangeSummary & { record: Video }> {
   await findCurrent(db, id)
-  const changes = await changesUpTo(db, 'video', id, revision)
-  const last = changes.at(-1)
-  if (last?.revision !== revision) throw new Problem('not-found', 'There is no such revision')
-  const { after: _, ...summary } = last
-  const fields = Object.assign({}, ...changes.map(({ after }) => after), { updated: last.at })
+  const version = await findVersion(db, 'video', id, revision)
+  if (!version) throw new Problem('not-found', 'There is no such revision')
+  const { fields_then, ...summary } = version
+  const fields: Record<string, unknown> = { ...fields_then, updated: version.at }
   return { ...summary, record: Object.fromEntries(videoFields.map((field) => [field, fields[field]])) as Video }
 }
 

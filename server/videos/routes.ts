@@ -14,6 +14,7 @@ import {
   VideoPatch,
   valid,
 } from '@talkshelf/contract'
+import type { Static } from 'typebox'
 import type { Pool } from '../platform/db/db.ts'
 import { etag, isUnchanged, lastModified } from '../platform/http/conditional.ts'
 import { toJson } from '../platform/http/json.ts'
@@ -23,13 +24,22 @@ import type { Links } from '../platform/http/server.ts'
 import * as videos from './videos.ts'
 import { patched, replaced, tidied } from './wire.ts'
 
-export function videoRoutes(mount: Mount, pool: Pool, links: Links): void {
+export function videoRoutes(mount: Mount, pool: Pool, bodies: videos.Bodies, links: Links): void {
+  /** Whoever is answered that a record changed finds it changed in this process at once; in the others within a moment. */
+  async function changing<T>(id: number, change: Promise<T>): Promise<T> {
+    try {
+      return await change
+    } finally {
+      bodies.forget(id)
+    }
+  }
+
   mount(readVideo, async ({ params, actor, headers, as }) => {
-    const { body, tag, updated_ms } = await videos.readVideo(pool, actor, params.id)
+    const { bytes, tag, updated_ms } = await videos.readVideo(bodies, actor, params.id)
     const modified = lastModified(updated_ms, Date.now())
     return {
       ...(isFresh(headers, etag(tag, as), modified) && { status: 304 }),
-      body,
+      body: bytes,
       tag,
       headers: {
         // Kept by any cache, and asked for again each time: a 304 is cheap, a stale record is not.
@@ -41,12 +51,20 @@ export function videoRoutes(mount: Mount, pool: Pool, links: Links): void {
 
   mount(replaceVideo, async (asked) => {
     const input = await checked(pool, VideoInput, asked.body)
-    return videos.changeVideo(pool, asked.params.id, requestOf(replaceVideo, asked), (before) => replaced(before, input))
+    const request = requestOf(replaceVideo, asked)
+    return changing(
+      asked.params.id,
+      videos.changeVideo(pool, asked.params.id, request, (before) => replaced(before, input)),
+    )
   })
 
   mount(patchVideo, async (asked) => {
     const patch = await checked(pool, VideoPatch, asked.body)
-    return videos.changeVideo(pool, asked.params.id, requestOf(patchVideo, asked), (before) => patched(before, patch))
+    const request = requestOf(patchVideo, asked)
+    return changing(
+      asked.params.id,
+      videos.changeVideo(pool, asked.params.id, request, (before) => patched(before, patch)),
+    )
   })
 
   mount(createVideo, async (asked) => {
@@ -58,7 +76,8 @@ export function videoRoutes(mount: Mount, pool: Pool, links: Links): void {
 
   mount(takeDownVideo, async (asked) => {
     const takedown = valid(Takedown, asked.body)
-    return { body: toJson(await videos.takeDownVideo(pool, asked.params.id, takedown.reason, requestOf(takeDownVideo, asked))) }
+    const { id } = asked.params
+    return { body: toJson(await changing(id, videos.takeDownVideo(pool, id, takedown.reason, requestOf(takeDownVideo, asked)))) }
   })
 
   mount(listRevisions, async ({ params, query }) => {
@@ -72,7 +91,7 @@ export function videoRoutes(mount: Mount, pool: Pool, links: Links): void {
   mount(readRevision, async ({ params }) => ({ body: toJson(await videos.readRevision(pool, params.id, params.revision)) }))
 
   mount(restoreRevision, async (asked) =>
-    videos.restoreRevision(pool, asked.params.id, asked.params.revision, requestOf(restoreRevision, asked)),
+    changing(asked.params.id, videos.restoreRevision(pool, asked.params.id, asked.params.revision, requestOf(restoreRevision, asked))),
   )
 }
 
@@ -80,7 +99,7 @@ async function checked<T extends typeof VideoInput | typeof VideoPatch>(pool: Po
   const sent = tidied(body)
   const errors = await videos.fieldErrors(pool, schema, sent)
   if (errors.length > 0) throw invalidFields(errors)
-  return valid(schema, sent)
+  return sent as Static<T>
 }
 
 // The one form that is sent today; Date.parse alone would take "2099" for a date.

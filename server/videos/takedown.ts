@@ -23,6 +23,7 @@ export function takeDownVideo(
       kind: 'taken-down',
       before: {},
       after,
+      ids: {},
       at: `${updated}Z`,
       origin: request.origin,
       requestHash: request.hash,

@@ -2,7 +2,7 @@ import { check, type FieldError, invalidFields, type Video, VideoPatch } from '@
 import { precondition, type Request } from '../changes/changes.ts'
 import type { Db, Pool } from '../platform/db/db.ts'
 import { createMissing, type NameIds, resolveNames } from '../vocabulary/vocabulary.ts'
-import { lockVideo, type NewVersion, type RowIds, updateVideo } from './queries.ts'
+import { findListIds, lockVideo, type NewVersion, type RowIds, updateVideo } from './queries.ts'
 import { findCurrent } from './read.ts'
 import { changedFields, momentAfter, only, rendered } from './wire.ts'
 
@@ -45,7 +45,8 @@ async function attempt(
 ): Promise<SentVideo | undefined> {
   const row = await findCurrent(db, id)
   const current = { id, revision: row.revision, tag: row.tag }
-  if ((await precondition(db, 'video', current, request)) === 'repeated') return row
+  const verdict = await precondition(db, 'video', current, request)
+  if (verdict !== 'proceed') return verdict === 'repeated' ? row : undefined
 
   const before = JSON.parse(row.body) as Video
   const wanted = next(before)
@@ -60,6 +61,7 @@ async function attempt(
     kind,
     before: only(before, changed),
     after: only(after, changed),
+    ids,
     at: `${video.updated}Z`,
     origin: request.origin,
     requestHash: request.hash,
@@ -71,31 +73,54 @@ export function newVersion(video: Video, revision: number, ids: RowIds, change: 
   return { video, revision, ids, change, ...rendered(video, revision) }
 }
 
-/** Finds or makes the ids of speakers and tags; undefined where some are missing and must not be made here. */
-export type Complete = (names: Video, found: NameIds) => Promise<Pick<RowIds, 'speakers' | 'tags'> | undefined>
+/** Finds or makes the ids of new speakers and tags; undefined where some are missing and must not be made here. */
+export type Complete = (names: NewNames, found: NameIds) => Promise<{ speakers: readonly number[]; tags: readonly number[] } | undefined>
 
-export const noNewNames: Complete = async (_, { speakerIds, tagIds }) => {
-  const isThere = (id: number | null) => id !== null
-  return speakerIds.every(isThere) && tagIds.every(isThere) ? { speakers: speakerIds, tags: tagIds } : undefined
+interface NewNames {
+  readonly speakers: readonly string[]
+  readonly tags: readonly string[]
 }
 
-export const newNames = async (tx: Db, names: Video, { speakerIds, tagIds }: NameIds) => ({
-  speakers: await createMissing(tx, 'speaker', names.speakers, speakerIds),
-  tags: await createMissing(tx, 'tag', names.tags, tagIds),
+export const noNewNames: Complete = async (_, { speakers, tags }) => {
+  const isThere = (id: number | null) => id !== null
+  return speakers.every(isThere) && tags.every(isThere) ? { speakers: speakers as number[], tags: tags as number[] } : undefined
+}
+
+export const newNames = async (tx: Db, names: NewNames, found: NameIds) => ({
+  speakers: await createMissing(tx, 'speaker', names.speakers, found.speakers),
+  tags: await createMissing(tx, 'tag', names.tags, found.tags),
 })
 
-// Most changes leave the names alone, and then nothing has to be looked up.
+// Only names that changed are looked up; the others stay what they are, also while somebody renames the thing behind them.
 async function withIds(db: Db, before: Video, wanted: Video, complete: Complete): Promise<{ after: Video; ids: RowIds | undefined }> {
-  const same = (['category', 'language', 'speakers', 'tags'] as const).every(
-    (field) => JSON.stringify(before[field]) === JSON.stringify(wanted[field]),
-  )
-  if (same) return { after: wanted, ids: { category: undefined, language: undefined, speakers: undefined, tags: undefined } }
-  const found = await resolveNames(db, wanted)
+  const differs = (field: 'category' | 'language' | 'speakers' | 'tags') => JSON.stringify(before[field]) !== JSON.stringify(wanted[field])
+  if (!differs('category') && !differs('language') && !differs('speakers') && !differs('tags')) return { after: wanted, ids: noIds }
+  const added = {
+    speakers: wanted.speakers.filter((name) => !before.speakers.includes(name)),
+    tags: wanted.tags.filter((name) => !before.tags.includes(name)),
+  }
+  const found = await resolveNames(db, {
+    category: differs('category') ? wanted.category : undefined,
+    language: differs('language') ? wanted.language : undefined,
+    ...added,
+  })
   if ('errors' in found) throw invalidFields(found.errors)
-  const lists = await complete(wanted, found.ids)
-  const ids = lists && { category: found.ids.categoryId, language: found.ids.languageId, ...lists }
-  return { after: { ...wanted, language: found.ids.language }, ids }
+  const lists = await complete(added, found.ids)
+  if (!lists) return { after: wanted, ids: undefined }
+
+  const kept = differs('speakers') || differs('tags') ? await findListIds(db, before.id) : undefined
+  const idsOf = (field: 'speakers' | 'tags', keptIds: readonly number[] = []) =>
+    wanted[field].map((name) => keptIds[before[field].indexOf(name)] ?? (lists[field][added[field].indexOf(name)] as number))
+  const ids = {
+    category: found.ids.category,
+    language: found.ids.language,
+    speakers: differs('speakers') ? idsOf('speakers', kept?.speaker_ids) : undefined,
+    tags: differs('tags') ? idsOf('tags', kept?.tag_ids) : undefined,
+  }
+  return { after: { ...wanted, language: found.ids.languageName ?? wanted.language }, ids }
 }
+
+const noIds: RowIds = { category: undefined, language: undefined, speakers: undefined, tags: undefined }
 
 /** Everything that is wrong with the fields that were sent, known and unknown to the database alike. */
 export async function fieldErrors(db: Db, schema: Parameters<typeof check>[0], sent: Record<string, unknown>): Promise<FieldError[]> {
@@ -104,10 +129,8 @@ export async function fieldErrors(db: Db, schema: Parameters<typeof check>[0], s
   // One answer names every wrong field, so the names are looked up although the body is refused already.
   const text = (field: 'category' | 'language') =>
     check(VideoPatch, { [field]: sent[field] }).length === 0 ? (sent[field] as string) : undefined
-  const [category, language] = [text('category'), text('language')]
-  const found = await resolveNames(db, { category: category ?? '', language: language ?? '', speakers: [], tags: [] })
-  const unknown = 'errors' in found ? found.errors : []
-  return [...errors, ...unknown.filter(({ pointer }) => (pointer === '/category' ? category : language) !== undefined)]
+  const found = await resolveNames(db, { category: text('category'), language: text('language'), speakers: [], tags: [] })
+  return 'errors' in found ? [...errors, ...found.errors] : errors
 }
 
 function lost(): never {

@@ -1,5 +1,6 @@
-// The front door. Reading is one lookup of a ready body (read.ts). Everything that changes a record goes one way: createVideo
+// The front door. Reading is one lookup of a ready body (read.ts, bodies.ts). Everything that changes a record goes one way: createVideo
 // for the first version (create.ts), changeVideo for every later one (update.ts), takeDownVideo for the last (takedown.ts).
+export { type Bodies, openBodies } from './bodies.ts'
 export { createVideo } from './create.ts'
 export { readVideo } from './read.ts'
 export { listRevisions, readRevision, restoreRevision, revisionsPerPage } from './revisions.ts'

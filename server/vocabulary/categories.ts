@@ -29,14 +29,23 @@ export async function createCategory(db: Db, input: CategoryInput, request: Requ
   const { id } = await nextCategoryId(db)
   const base = slugify(input.title)
   const { title, description = '', url = null, start_date = null, end_date = null } = input
-  for (;;) {
-    const category: Category = { id, title, slug: await freeVocabularySlug(db, 'category', base), description, url, start_date, end_date }
+  for (let attempt = 1; ; attempt++) {
+    const category: Category = {
+      id,
+      title,
+      slug: await freeVocabularySlug(db, 'category', base, attempt),
+      description,
+      url,
+      start_date,
+      end_date,
+    }
     try {
       await insertCategory(db, category, { ...changeOf(request), kind: 'created', before: {}, after: category })
       return sent({ ...category, revision: 1 })
     } catch (error) {
-      if (!(error instanceof Taken)) throw error
-      if (error.index === 'category_title') throw new Problem('category-exists', 'A category with this title exists')
+      if (error instanceof Taken && error.index === 'category_title')
+        throw new Problem('category-exists', 'A category with this title exists')
+      if (!(error instanceof Taken && error.index === 'category_slug')) throw error
     }
   }
 }
@@ -46,7 +55,8 @@ export function patchCategory(pool: Pool, slug: string, patch: CategoryPatch, re
     const row = (await lockCategory(tx, slug)) ?? notFound()
     const { revision, ...before } = row
     const current = sent(row)
-    if ((await precondition(tx, 'category', { id: row.id, revision, tag: current.tag }, request)) === 'repeated') return current
+    // The row is locked, so it can't have moved.
+    if ((await precondition(tx, 'category', { id: row.id, revision, tag: current.tag }, request)) !== 'proceed') return current
     if (patch.title !== undefined && patch.title !== before.title)
       throw invalidFields([{ pointer: '/title', code: 'not-changeable', detail: 'cannot be changed yet' }])
 
@@ -68,8 +78,8 @@ export function patchCategory(pool: Pool, slug: string, patch: CategoryPatch, re
   })
 }
 
-function changeOf({ origin, hash }: Request): Pick<NewChange, 'subject' | 'at' | 'origin' | 'requestHash'> {
-  return { subject: 'category', at: new Date().toISOString(), origin, requestHash: hash }
+function changeOf({ origin, hash }: Request): Pick<NewChange, 'subject' | 'ids' | 'at' | 'origin' | 'requestHash'> {
+  return { subject: 'category', ids: {}, at: new Date().toISOString(), origin, requestHash: hash }
 }
 
 function sent({ id, title, slug, description, url, start_date, end_date, revision }: CategoryRow): SentCategory {

@@ -18,15 +18,20 @@ const Name = Type.Object({ name: Type.String() })
 const Found = Type.Object({ id: Type.Integer() })
 const NameRow = Type.Object({ id: Type.Integer(), name: Type.String() })
 
-/** Ids for the names of a record, in one round trip; null for each that is not there (yet). */
-export function findNames(
-  db: Db,
-  names: { category: string; language: string; code: string; speakers: readonly string[]; tags: readonly string[] },
-) {
+interface Wanted {
+  readonly category: string | undefined
+  readonly language: string | undefined
+  readonly code: string | undefined
+  readonly speakers: readonly string[]
+  readonly tags: readonly string[]
+}
+
+/** Ids for names, in one round trip; null for each that is not there (yet), or was not asked for. */
+export function findNames(db: Db, names: Wanted) {
   return one(
     db,
     FoundNames,
-    sql`select (select id from category where title = ${names.category}) as category_id,
+    sql`select (select id from category where title = ${names.category}::text) as category_id,
                language.id as language_id, language.name as language,
                array(select speaker.id from unnest(${names.speakers}::text[]) with ordinality as given (name, place)
                      left join speaker using (name) order by place) as speaker_ids,
@@ -34,8 +39,8 @@ export function findNames(
                      left join tag using (name) order by place) as tag_ids
         from (values (1)) as always
         left join lateral (select id, name from language
-                           where lower(name) = lower(${names.language}) or code = ${names.code}
-                           order by lower(name) = lower(${names.language}) desc limit 1) as language on true`,
+                           where lower(name) = lower(${names.language}::text) or code = ${names.code}::text
+                           order by lower(name) = lower(${names.language}::text) desc limit 1) as language on true`,
   )
 }
 
@@ -57,8 +62,8 @@ export function nearestLanguages(db: Db, name: string) {
 
 const tables = { speaker: raw('speaker'), tag: raw('tag'), category: raw('category') }
 
-export function freeVocabularySlug(db: Db, table: keyof typeof tables, base: string) {
-  return freeSlug(db, tables[table], base, table)
+export function freeVocabularySlug(db: Db, table: keyof typeof tables, base: string, attempt: number) {
+  return freeSlug(db, tables[table], base, table, attempt)
 }
 
 /** In the order given. A name or a slug that is there by now is passed over. */
@@ -86,7 +91,7 @@ export function findCategory(db: Db, slug: string) {
 }
 
 export function lockCategory(db: Db, slug: string) {
-  return maybe(db, CategoryRow, sql`select ${columns} from category where slug = ${slug} for update`)
+  return maybe(db, CategoryRow, sql`select ${columns} from category where slug = ${slug} for no key update`)
 }
 
 export function nextCategoryId(db: Db) {

@@ -7,20 +7,22 @@ export { createCategory, patchCategory, readCategory } from './categories.ts'
 
 // The names that a record shows, and the things behind them.
 
+/** Names to look up. A category or language that is left out is not looked for. */
 export interface Names {
-  readonly category: string
-  readonly language: string
+  readonly category?: string | undefined
+  readonly language?: string | undefined
   readonly speakers: readonly string[]
   readonly tags: readonly string[]
 }
 
 export interface NameIds {
-  readonly categoryId: number
-  readonly languageId: number
-  /** As records show it: a code that was given has become the name. */
-  readonly language: string
-  readonly speakerIds: readonly (number | null)[]
-  readonly tagIds: readonly (number | null)[]
+  readonly category: number | undefined
+  readonly language: number | undefined
+  /** The language as records show it: a code that was given has become the name. */
+  readonly languageName: string | undefined
+  /** In the order of the names; null for each that is not there yet. */
+  readonly speakers: readonly (number | null)[]
+  readonly tags: readonly (number | null)[]
 }
 
 /** The same name, however it was typed: composed characters, no white space around. */
@@ -29,28 +31,44 @@ export function tidyName(name: string): string {
 }
 
 /** The ids behind the names. A speaker or tag that is not there yet is null; a category or language that is not is an error. */
-export async function resolveNames(db: Db, names: Names): Promise<{ ids: NameIds } | { errors: FieldError[] }> {
-  const { category_id, language_id, language, speaker_ids, tag_ids } = await findNames(db, { ...names, code: languageCode(names.language) })
-  if (category_id !== null && language_id !== null && language !== null)
-    return { ids: { categoryId: category_id, languageId: language_id, language, speakerIds: speaker_ids, tagIds: tag_ids } }
+export async function resolveNames(
+  db: Db,
+  { category, language, speakers, tags }: Names,
+): Promise<{ ids: NameIds } | { errors: FieldError[] }> {
+  const found = await findNames(db, {
+    category,
+    language,
+    code: language === undefined ? undefined : languageCode(language),
+    speakers,
+    tags,
+  })
   const errors: FieldError[] = []
-  if (category_id === null) {
-    const near = await nearestCategories(db, names.category)
+  if (category !== undefined && found.category_id === null) {
+    const near = await nearestCategories(db, category)
     errors.push({
       pointer: '/category',
       code: 'unknown-category',
       detail: `is not the title of a category; ${nearest(near, 'POST /api/v2/category makes one')}`,
     })
   }
-  if (language_id === null) {
-    const near = await nearestLanguages(db, names.language)
+  if (language !== undefined && found.language_id === null) {
+    const near = await nearestLanguages(db, language)
     errors.push({
       pointer: '/language',
       code: 'unknown-language',
       detail: `is not the English name or the code of a language; ${nearest(near, 'try its ISO 639 code')}`,
     })
   }
-  return { errors }
+  if (errors.length > 0) return { errors }
+  return {
+    ids: {
+      category: found.category_id ?? undefined,
+      language: found.language_id ?? undefined,
+      languageName: found.language ?? undefined,
+      speakers: found.speaker_ids,
+      tags: found.tag_ids,
+    },
+  }
 }
 
 /** Makes the speakers or tags that are not there yet, and returns all ids. To be called in the transaction of the record. */
@@ -79,8 +97,8 @@ export async function createMissing(
 const compare = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0)
 
 async function ensureName(tx: Db, kind: 'speaker' | 'tag', name: string, base: string): Promise<number> {
-  for (;;) {
-    const slug = await freeVocabularySlug(tx, kind, base)
+  for (let attempt = 1; ; attempt++) {
+    const slug = await freeVocabularySlug(tx, kind, base, attempt)
     await insertNames(tx, kind, [{ name, slug }])
     const id = (await idsOfNames(tx, kind, [name])).get(name)
     if (id !== undefined) return id

@@ -4,11 +4,12 @@ import pg from 'pg'
 import type { Sql } from 'sql-template-tag'
 import type { Static, TSchema } from 'typebox'
 
-// The only file that talks to the driver. A feature writes SQL in its queries.ts and gets rows that were checked.
+// With lookups.ts and migrate.ts beside it, the only place that talks to the driver. A feature writes SQL in its queries.ts and gets rows that were checked.
 
 /** Something that runs a statement: the pool, each statement for itself, or one transaction. */
 export interface Db {
-  run(statement: Sql): Promise<{ rows: unknown[]; count: number }>
+  /** `ifLost`: what is known when the connection breaks after the statement was sent. Without it, nothing is. */
+  run(statement: Sql, ifLost?: Unavailable['outcome']): Promise<{ rows: unknown[]; count: number }>
 }
 
 export interface Pool extends Db {
@@ -48,7 +49,8 @@ export class Taken extends Error {
 // Do not destructure the call itself: TypeScript then infers the schema backwards from the pattern, for seconds.
 
 export async function many<T extends TSchema>(db: Db, row: T, statement: Sql): Promise<Static<T>[]> {
-  const { rows } = await db.run(statement)
+  // What returns rows only looks; what writes goes through `execute`.
+  const { rows } = await db.run(statement, 'not-applied')
   const rowCheck = validator(row)
   for (const it of rows) if (!rowCheck.Check(it)) throw new Error(`A row is not what its schema says: ${statement.text}`)
   return rows as Static<T>[]
@@ -134,7 +136,7 @@ export function openPool({ url, connections, applicationName, onIdleError = () =
   }
 
   return {
-    run: (statement) => withClient((client) => send(client, statement, 'unknown')),
+    run: (statement, ifLost = 'unknown') => withClient((client) => send(client, statement, ifLost)),
     // PostgreSQL ends one of two transactions that wait for each other. It did nothing, and may try once more.
     transaction: (work) =>
       transaction(work).catch((error: unknown) => {
@@ -158,7 +160,7 @@ const rollback: Statement = { text: 'rollback', values: [] }
 // The texts are the templates of our queries.ts: few, and never made of input.
 const names = new Map<string, string>()
 
-function nameOf(text: string): string {
+export function nameOf(text: string): string {
   let name = names.get(text)
   if (name === undefined) {
     name = createHash('sha256').update(text).digest('base64url').slice(0, 22)
@@ -174,8 +176,9 @@ async function send(
 ): Promise<{ rows: unknown[]; count: number }> {
   let unconfirmed: Error | undefined
   // A commit whose wait for the synchronous standby was cancelled is reported as done, with this warning beside it.
-  const listen = (notice: { message?: string | undefined }) => {
-    if (notice.message?.includes('synchronous replication')) unconfirmed = new Error(notice.message)
+  // By its code: the words are in the language of the server.
+  const listen = (notice: { code?: string | undefined; message?: string | undefined }) => {
+    if (notice.code === '01000' || notice.code === '57P01') unconfirmed = new Error(notice.message)
   }
   client.on('notice', listen)
   try {
@@ -189,15 +192,16 @@ async function send(
   }
 }
 
-function explained(error: unknown, ifLost: Unavailable['outcome']): unknown {
+export function explained(error: unknown, ifLost: Unavailable['outcome']): unknown {
   if (error instanceof Unavailable) return error
   if (!(error instanceof pg.DatabaseError)) return new Unavailable(ifLost, error)
   const code = error.code ?? ''
   if (code === '23505') return new Taken(error.constraint ?? '', error)
   // The server is going down: the statement may have been the last thing that it did.
   if (code.startsWith('57P')) return new Unavailable(ifLost, error)
-  // Out of resources, a lock or time limit, a deadlock, a server that only reads: undone, and not the statement's fault.
-  if (/^(53|40|55P03|57014|25006|58)/.test(code)) return new Unavailable('not-applied', error, true)
+  // Out of resources, a lock or time limit, a deadlock, a server that only reads: undone, and not the statement's fault. The last
+  // was the primary once, perhaps: such a connection is not kept.
+  if (/^(53|40|55P03|57014|25006|58)/.test(code)) return new Unavailable('not-applied', error, code !== '25006')
   return error
 }
 
@@ -220,7 +224,7 @@ const parsers: Record<number, (value: string) => unknown> = {
   1184: String,
 }
 
-function getTypeParser(oid: number, format?: 'text' | 'binary') {
+export function getTypeParser(oid: number, format?: 'text' | 'binary') {
   return parsers[oid] ?? pg.types.getTypeParser(oid, format as 'text')
 }
 

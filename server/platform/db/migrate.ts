@@ -30,7 +30,11 @@ export async function schemaVersion(url: string, folder: string): Promise<{ is: 
   return withClient(
     url,
     async (_, postgrator) => {
-      const is = await postgrator.getDatabaseVersion().catch(() => 0)
+      const is = await postgrator.getDatabaseVersion().catch((error: { code?: string }) => {
+        // No table yet: nothing has been applied.
+        if (error.code === '42P01') return 0
+        throw error
+      })
       return { is, wants: await postgrator.getMaxVersion() }
     },
     folder,

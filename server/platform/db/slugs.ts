@@ -1,3 +1,4 @@
+import { randomInt } from 'node:crypto'
 import sql, { type Sql } from 'sql-template-tag'
 import Type from 'typebox'
 import { numbered } from '../slug.ts'
@@ -10,10 +11,13 @@ const Slug = Type.Object({ slug: Type.String() })
  * writer may take it first; then the unique index says so, and the caller asks again.
  * Where the text left nothing for a slug, the word and a number make one.
  *
- * Numbers are given out without gaps, so the first free one is found by halving: a title that ten thousand talks have
+ * Of many writers that want the same at once all but one are refused, and would all want the next one. From the second attempt on
+ * they step aside by chance, further each time: a few rounds instead of as many as there are writers, for a gap in the numbers.
+ *
+ * Numbers are given out nearly without gaps, so the first free one is found by halving: a title that ten thousand talks have
  * costs four short lookups, not ten thousand.
  */
-export async function freeSlug(db: Db, table: Sql, base: string, word: string): Promise<string> {
+export async function freeSlug(db: Db, table: Sql, base: string, word: string, attempt: number): Promise<string> {
   const at = (number: number) => (number === 0 ? base : numbered(base || word, number))
   const least = base === '' ? 1 : 0
   const powers = [least, ...Array.from({ length: 30 }, (_, power) => 2 ** power)]
@@ -29,7 +33,7 @@ export async function freeSlug(db: Db, table: Sql, base: string, word: string): 
       continue
     }
     taken = probes[probes.indexOf(free) - 1] ?? taken
-    if (free === taken + 1) return at(free)
+    if (free === taken + 1) return at(free + (attempt > 1 ? randomInt(2 ** Math.min(attempt - 1, 12)) : 0))
     const step = Math.ceil((free - taken) / 30)
     probes = Array.from({ length: 30 }, (_, place) => taken + (place + 1) * step).filter((number) => number < free)
     probes.push(free)

@@ -31,8 +31,8 @@ export interface Asked<E extends Endpoint> {
 
 export interface Answer {
   readonly status?: 200 | 201 | 304
-  /** JSON text. */
-  readonly body: string
+  /** JSON text, or its bytes. */
+  readonly body: string | Buffer
   /** The version that is sent, for the ETag. */
   readonly tag?: string
   readonly headers?: Readonly<Record<string, string>>
@@ -82,7 +82,7 @@ export function addRoute<E extends Endpoint>(http: FastifyInstance, options: Mou
       if (answer.tag) reply.header('etag', etag(answer.tag, request.as))
       reply.header('cache-control', 'private, no-store')
       if (answer.headers) reply.headers(answer.headers)
-      return reply.send(answer.status === 304 ? undefined : asciiBytes(answer.body))
+      return reply.send(answer.status === 304 ? undefined : typeof answer.body === 'string' ? asciiBytes(answer.body) : answer.body)
     },
   })
 }

@@ -73,6 +73,8 @@ export function createHttp(options: HttpOptions): { http: FastifyInstance; mount
     connectionTimeout: 60_000,
     keepAliveTimeout: 72_000,
     forceCloseConnections: 'idle',
+    // Whoever still has a connection while we stop is answered, and told to open another one elsewhere.
+    return503OnClosing: false,
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: 100 },
     http: { headersTimeout: 5000, connectionsCheckingInterval: 1000, maxHeaderSize: 16_384, requireHostHeader: false },
     // A request may name its target as a whole address (RFC 9112, 3.2.2); the path is what counts.
@@ -116,6 +118,11 @@ export function createHttp(options: HttpOptions): { http: FastifyInstance; mount
       }
     })
 
+  let stopping = false
+  http.addHook('preClose', async () => {
+    stopping = true
+  })
+
   http.decorateRequest('actor')
   http.decorateRequest('as', 'html')
   http.setErrorHandler(refuse)
@@ -123,6 +130,7 @@ export function createHttp(options: HttpOptions): { http: FastifyInstance; mount
 
   http.addHook('onRequest', async (request, reply) => {
     reply.headers(always)
+    if (stopping) reply.header('connection', 'close')
     if (!hasOneHost(request)) throw new Problem('bad-request', 'A request has exactly one Host header')
     if (!request.is404) return
     // Before the body is read: nobody will look at it.
