@@ -57,7 +57,7 @@ export function isNegotiated(it: Endpoint): boolean {
 
 /** Every way in which a call of this endpoint can fail. */
 export function problemsOf(it: Endpoint): ProblemName[] {
-  const names = new Set<ProblemName>(['unauthenticated', 'not-found', 'internal', 'unavailable', ...it.problems])
+  const names = new Set<ProblemName>(['unauthenticated', 'not-found', 'too-many-requests', 'internal', 'unavailable', ...it.problems])
   if (isNegotiated(it)) names.add('not-acceptable')
   if (it.role !== 'anyone') names.add('forbidden')
   // Also where no body is taken: one that is sent is read before it is ignored.

@@ -109,6 +109,13 @@ export const problems = {
     title: 'This expectation cannot be met',
     explain: 'The only Expect header that this service knows is 100-continue.',
   },
+  'too-many-requests': {
+    status: 429,
+    title: 'Too many requests',
+    explain:
+      'You have used up your share for this minute. Wait for the seconds in Retry-After. Reading costs 1 point, writing 10; an answer that nothing ' +
+      'has changed (304) is free, so send If-None-Match. The RateLimit headers tell how many points are left.',
+  },
   'headers-too-large': {
     status: 431,
     title: 'The request headers are too large',

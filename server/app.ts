@@ -6,6 +6,7 @@ import type { Pool } from './platform/db/db.ts'
 import { openLookups } from './platform/db/lookups.ts'
 import { toJson } from './platform/http/json.ts'
 import { createHttp, type HttpOptions } from './platform/http/server.ts'
+import { createMetrics } from './platform/ops/metrics.ts'
 import { referenceRoutes } from './reference/routes.ts'
 import { version } from './version.ts'
 import { videoRoutes } from './videos/routes.ts'
@@ -20,16 +21,23 @@ export function createApp(config: Config, pool: Pool, logger: HttpOptions['logge
   const basePath = publicUrl === '' ? '' : new URL(publicUrl).pathname.replace(/\/$/, '')
   const base = () => publicUrl || listeningAt(http)
 
+  const metrics = createMetrics(pool.figures)
+  const lookups = openLookups({ url: config.DATABASE_URL, connections: config.LOOKUP_CONNECTIONS, applicationName: 'talkshelf lookups' })
+  const bodies = openBodies(lookups, config.CACHE_MB * 2 ** 20, metrics.read)
+
   const { http, mount, links } = createHttp({
     endpoints: all,
     basePath,
     base,
     authenticate: (authorization) => authenticate(pool, authorization),
     logger,
+    metrics,
+    isReady: lookups.isAnswering,
+    pointsPerMinute: config.POINTS_PER_MINUTE,
+    proxies: config.PROXIES,
+    mostRequests: config.REQUESTS_AT_ONCE,
   })
 
-  const lookups = openLookups({ url: config.DATABASE_URL, connections: config.LOOKUP_CONNECTIONS, applicationName: 'talkshelf lookups' })
-  const bodies = openBodies(lookups, config.CACHE_MB * 2 ** 20)
   http.addHook('onClose', async () => {
     bodies.stop()
     await lookups.close()

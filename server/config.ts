@@ -37,6 +37,32 @@ const settings = {
     default: 64,
     description: 'How much memory one process uses for the most wanted records. 0 keeps none.',
   }),
+  REQUESTS_AT_ONCE: Type.Integer({
+    minimum: 1,
+    maximum: 100_000,
+    default: 1000,
+    description: 'How many requests one process works on at once. Above that it answers 503 at once.',
+  }),
+  POINTS_PER_MINUTE: Type.Integer({
+    minimum: 0,
+    maximum: 1_000_000_000,
+    default: 0,
+    description:
+      'How much one caller (a token, an IPv4 address, an IPv6 network) may ask of one process in a minute: reading costs 1, writing 10, a 304 nothing. 0 sets no limit.',
+  }),
+  PROXIES: Type.Integer({
+    minimum: 0,
+    maximum: 10,
+    default: 0,
+    description: 'How many proxies stand in front and add to X-Forwarded-For. 0 believes nobody: the caller is whoever connects.',
+  }),
+  DRAIN_SECONDS: Type.Integer({
+    minimum: 0,
+    maximum: 300,
+    default: 2,
+    description:
+      'How long the server goes on answering after SIGTERM while /readyz already says no, so that a load balancer can take it out first.',
+  }),
   LOG_LEVEL: Type.Union(
     (['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const).map((level) => Type.Literal(level)),
     { default: 'info', description: 'How much is logged, as one JSON object a line on standard output.' },
@@ -58,10 +84,26 @@ export function readConfig(environment: Record<string, string | undefined>): Con
     if (given[name] === undefined) delete given[name]
   }
   const mistakes = check(ConfigSchema, given).map(({ pointer, detail }) => `${pointer.slice(1)} ${detail}`)
+  if (given.DATABASE_URL !== undefined && !/^postgres(ql)?:\/\//.test(String(given.DATABASE_URL)))
+    mistakes.push('DATABASE_URL must start with postgres:// or postgresql://')
   const url = URL.canParse(String(given.PUBLIC_URL)) ? new URL(String(given.PUBLIC_URL)) : undefined
   if (url && !/^[\w./~-]*$/.test(url.pathname)) mistakes.push('PUBLIC_URL must have only letters, digits and ._~- in its path')
   if (url?.username || url?.password || url?.search || url?.hash)
     mistakes.push('PUBLIC_URL must have no user, password, query or fragment: it is shown to everybody')
   if (mistakes.length > 0) throw new ConfigError(mistakes.join('\n'))
   return given as Config
+}
+
+/** The settings as they can be shown to anybody: of an address that may hold a password, only where it leads. */
+export function shownConfig(config: Config): [string, string][] {
+  return Object.entries(config).map(([name, value]) => {
+    const isSecret = 'secret' in settings[name as keyof typeof settings]
+    if (!isSecret) return [name, String(value)]
+    if (!URL.canParse(String(value))) return [name, '***']
+    const url = new URL(String(value))
+    url.password &&= '***'
+    // libpq takes a password here as well.
+    for (const key of url.searchParams.keys()) if (/pass/i.test(key)) url.searchParams.set(key, '***')
+    return [name, url.href]
+  })
 }

@@ -1,11 +1,14 @@
 #!/usr/bin/env node
+import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { Command, InvalidArgumentError, Option } from 'commander'
 import { createApp } from './app.ts'
 import { createToken, listTokens, revokeToken } from './auth/auth.ts'
-import { type Config, ConfigError, readConfig } from './config.ts'
+import { type Config, ConfigError, readConfig, shownConfig } from './config.ts'
+import { DemoError, demo } from './demo/demo.ts'
 import { openPool, type Pool, Unavailable } from './platform/db/db.ts'
 import { migrate, schemaVersion } from './platform/db/migrate.ts'
+import { inSeveralProcesses } from './processes.ts'
 import { version } from './version.ts'
 
 // The `talkshelf` command. Answers go to standard output, everything said beside them to standard error.
@@ -31,7 +34,23 @@ program
 program
   .command('serve')
   .description('answer requests until told to stop')
-  .action(async () => serve(readConfig(process.env)))
+  .addOption(new Option('--processes <count>', 'how many processes share the port').default(1).argParser(wholeNumber(1, 256)))
+  .action(async ({ processes }: { processes: number }) => {
+    if (await inSeveralProcesses(processes)) await serve(readConfig(process.env))
+  })
+
+program
+  .command('config')
+  .description('print the settings that are in force, without secrets')
+  .action(() => {
+    for (const [name, value] of shownConfig(readConfig(process.env))) process.stdout.write(`${name}=${value}\n`)
+  })
+
+program
+  .command('demo')
+  .description('try it: an archive with example talks, on a PostgreSQL of its own unless DATABASE_URL is set, until Ctrl-C')
+  // Whatever is still under way when the demo was stopped has nothing left to work with.
+  .action(async () => process.exit(await demo(process.env, migrations)))
 
 const token = program.command('token').description('make, list and revoke API tokens')
 
@@ -106,8 +125,13 @@ async function serve(config: Config): Promise<void> {
     if (stopping) return
     stopping = true
     app.log.info({ signal }, 'stopping')
+    app.drain()
+    // Whoever presses Ctrl-C has no load balancer.
+    if (signal === 'SIGTERM') await sleep(config.DRAIN_SECONDS * 1000)
     await app.close()
     await pool.close()
+    // One of several processes lives as long as the first one can talk to it.
+    if (process.connected) process.disconnect()
   }
   for (const signal of ['SIGTERM', 'SIGINT']) process.on(signal, () => stop(signal))
   await app.listen({ host: config.HOST, port: config.PORT })
@@ -134,12 +158,14 @@ async function withPool(work: (pool: Pool) => Promise<void>): Promise<void> {
 function explained(error: unknown): string {
   if (error instanceof ConfigError)
     return `The settings are not right:\n${error.message.replaceAll(/^/gm, '  ')}\nSee docs/configuration.md.`
-  if (error instanceof CommandError) return error.message
+  if (error instanceof CommandError || error instanceof DemoError) return error.message
   if (error instanceof Unavailable) return `${error.message}\nIs PostgreSQL running, and is DATABASE_URL right?`
   const { code } = error as { code?: string }
   if (code === 'ECONNREFUSED' || code === 'ENOTFOUND' || code === '3D000' || code === '28P01')
     return `The database cannot be reached: ${(error as Error).message || code}\nIs PostgreSQL running, and is DATABASE_URL right?`
   if (code === '42P01') return "The database has no tables yet. Run 'talkshelf migrate' first."
+  if (error instanceof Error && error.message.includes('checksum failed'))
+    return `${error.message}: the file differs from the one that this database was migrated with.\nUse the release that the database belongs to, or an empty database.`
   if (code === 'EADDRINUSE') return `${(error as Error).message}\nAnother program listens there. Choose another PORT.`
   return error instanceof Error ? (error.stack ?? error.message) : String(error)
 }

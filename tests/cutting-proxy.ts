@@ -7,6 +7,8 @@ export interface CuttingProxy {
   port: number
   /** The next steps are counted from 1; at this one the connection is cut. */
   cutAt(step: number, when: 'before' | 'after'): void
+  /** While held, nothing goes through in either direction, and nobody is told: a black hole. */
+  hold(held: boolean): void
   /** Whether it came to the cut; from now on nothing is cut. */
   disarm(): boolean
   close(): Promise<void>
@@ -17,6 +19,7 @@ export async function startCuttingProxy(host: string, port: number): Promise<Cut
   let steps = 0
   let wasCut = false
   const sockets = new Set<Socket>()
+  let isHeld = false
 
   const server: Server = createServer((client) => {
     const database = open(port, host)
@@ -34,6 +37,8 @@ export async function startCuttingProxy(host: string, port: number): Promise<Cut
     let started = false
     let held = Buffer.alloc(0)
     let cutOnAnswer = false
+
+    for (const socket of [client, database]) if (isHeld) socket.pause()
 
     client.on('data', (chunk) => {
       held = Buffer.concat([held, chunk])
@@ -62,6 +67,10 @@ export async function startCuttingProxy(host: string, port: number): Promise<Cut
       plan = { step, when }
       steps = 0
       wasCut = false
+    },
+    hold(held) {
+      isHeld = held
+      for (const socket of sockets) held ? socket.pause() : socket.resume()
     },
     disarm() {
       plan = undefined

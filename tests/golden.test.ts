@@ -101,10 +101,11 @@ function written(method: string, path: string, { token: sent, headers = {}, body
     .sort()
     .map(([name, value]) => `${name}: ${value}\n`)
   const id = /[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g
-  return `${method} ${path}\n${given.join('')}${payload === undefined ? '' : `\n${payload}\n`}
+  const text = `${method} ${path}\n${given.join('')}${payload === undefined ? '' : `\n${payload}\n`}
 ${'-'.repeat(80)}
 ${reply.status} ${STATUS_CODES[reply.status]}
 ${answered.join('')}
-${reply.text.replaceAll(id, '00000000-0000-0000-0000-000000000000')}
+${reply.text}
 `
+  return text.replaceAll(id, '00000000-0000-0000-0000-000000000000')
 }

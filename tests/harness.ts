@@ -116,7 +116,7 @@ export interface Server {
 export async function spawnServer(environment: Record<string, string>): Promise<Server> {
   const child = spawn(process.execPath, ['server/main.ts', 'serve'], {
     cwd: root,
-    env: { ...process.env, PORT: '0', LOG_LEVEL: 'info', ...environment },
+    env: { ...process.env, PORT: '0', LOG_LEVEL: 'info', DRAIN_SECONDS: '0', ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   const stop = async () => {

@@ -298,7 +298,7 @@ function copyTree(t: { after(done: () => void): void } = { after }, part?: 'sett
   const tree = mkdtempSync(join(tmpdir(), 'rules-'))
   t.after(() => rmSync(tree, { recursive: true, force: true }))
   for (const entry of readdirSync(root, { withFileTypes: true })) {
-    if (entry.name === 'node_modules' || entry.name === '.git' || (part && entry.isDirectory())) continue
+    if (['node_modules', '.git', 'dist'].includes(entry.name) || (part && entry.isDirectory())) continue
     const filter = (path: string) => basename(path) !== 'node_modules'
     cpSync(join(root, entry.name), join(tree, entry.name), { recursive: true, filter })
   }

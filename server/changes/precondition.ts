@@ -1,6 +1,6 @@
 import { Problem } from '@talkshelf/contract'
 import type { Origin } from '../platform/actor.ts'
-import type { Db } from '../platform/db/db.ts'
+import { type Db, Unavailable } from '../platform/db/db.ts'
 import { etag, revisionIn, wantedTags } from '../platform/http/conditional.ts'
 import { latestChange, type Subject } from './queries.ts'
 
@@ -16,6 +16,13 @@ export interface Request {
   readonly ifMatch: string | undefined
   /** Of method, address and body. */
   readonly hash: Buffer
+  /** When the caller has been told that we do not know, on the clock of performance.now(). */
+  readonly untilMs?: number
+}
+
+/** To be called right before a write: one that comes after its caller was answered could undo what somebody else wrote since. */
+export function stillWanted({ untilMs = Number.POSITIVE_INFINITY }: Request): void {
+  if (performance.now() > untilMs) throw new Unavailable('not-applied', new Error('The caller has been answered'))
 }
 
 /**

@@ -25,7 +25,7 @@ export interface Bodies {
   stop(): void
 }
 
-export function openBodies(lookups: Db, cacheBytes: number): Bodies {
+export function openBodies(lookups: Db, cacheBytes: number, onRead: (from: 'memory' | 'database') => void): Bodies {
   const kept =
     cacheBytes > 0 ? new LRUCache<number, Body>({ maxSize: cacheBytes, sizeCalculation: ({ bytes }) => bytes.length * 2 + 500 }) : undefined
   // When an id was last told to have changed. A lookup that began before that may bring the old body, which must not be kept.
@@ -84,6 +84,7 @@ export function openBodies(lookups: Db, cacheBytes: number): Bodies {
     read,
     readRecent(id) {
       const found = tail?.isFresh() ? kept?.get(id) : undefined
+      onRead(found ? 'memory' : 'database')
       return found ? Promise.resolve(found) : read(id)
     },
     forget: (id) => onChanged([id]),

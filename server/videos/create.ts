@@ -1,5 +1,5 @@
 import { invalidFields, Problem, states, type Video, type VideoInput, videoDefaults } from '@talkshelf/contract'
-import { findVersion, type Request } from '../changes/changes.ts'
+import { findVersion, type Request, stillWanted } from '../changes/changes.ts'
 import { type Db, type Pool, Taken } from '../platform/db/db.ts'
 import { slugify } from '../platform/slug.ts'
 import { resolveNames } from '../vocabulary/vocabulary.ts'
@@ -74,6 +74,7 @@ async function insertNew(db: Db, input: VideoInput, request: Request, complete: 
       origin: request.origin,
       requestHash: request.hash,
     })
+    stillWanted(request)
     if (await insertVideo(db, version)) return { id, body: version.body, tag: version.tag }
   }
 }

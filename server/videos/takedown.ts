@@ -1,4 +1,4 @@
-import type { Request } from '../changes/changes.ts'
+import { type Request, stillWanted } from '../changes/changes.ts'
 import type { Pool } from '../platform/db/db.ts'
 import { versionTag } from '../platform/http/conditional.ts'
 import { lockVideo, takeDown } from './queries.ts'
@@ -28,6 +28,7 @@ export function takeDownVideo(
       origin: request.origin,
       requestHash: request.hash,
     } as const
+    stillWanted(request)
     const taken = await takeDown(tx, {
       id,
       revision,

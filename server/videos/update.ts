@@ -1,5 +1,5 @@
 import { check, type FieldError, invalidFields, type Video, VideoPatch } from '@talkshelf/contract'
-import { precondition, type Request } from '../changes/changes.ts'
+import { precondition, type Request, stillWanted } from '../changes/changes.ts'
 import type { Db, Pool } from '../platform/db/db.ts'
 import { createMissing, type NameIds, resolveNames } from '../vocabulary/vocabulary.ts'
 import { findListIds, lockVideo, type NewVersion, type RowIds, updateVideo } from './queries.ts'
@@ -66,6 +66,7 @@ async function attempt(
     origin: request.origin,
     requestHash: request.hash,
   })
+  stillWanted(request)
   return (await updateVideo(db, version)) ? version : undefined
 }
 

@@ -1,5 +1,5 @@
 import { type Category, type CategoryInput, type CategoryPatch, invalidFields, Problem } from '@talkshelf/contract'
-import { type NewChange, precondition, type Request } from '../changes/changes.ts'
+import { type NewChange, precondition, type Request, stillWanted } from '../changes/changes.ts'
 import { type Db, type Pool, Taken } from '../platform/db/db.ts'
 import { versionTag } from '../platform/http/conditional.ts'
 import { toJson } from '../platform/http/json.ts'
@@ -40,6 +40,7 @@ export async function createCategory(db: Db, input: CategoryInput, request: Requ
       end_date,
     }
     try {
+      stillWanted(request)
       await insertCategory(db, category, { ...changeOf(request), kind: 'created', before: {}, after: category })
       return sent({ ...category, revision: 1 })
     } catch (error) {
@@ -73,6 +74,7 @@ export function patchCategory(pool: Pool, slug: string, patch: CategoryPatch, re
     const changed = (Object.keys(after) as (keyof Category)[]).filter((field) => after[field] !== before[field])
     if (changed.length === 0) return current
     const only = (it: Category) => Object.fromEntries(changed.map((field) => [field, it[field]]))
+    stillWanted(request)
     await updateCategory(tx, after, { ...changeOf(request), kind: 'updated', before: only(before), after: only(after) })
     return sent({ ...after, revision: revision + 1 })
   })

@@ -3,6 +3,7 @@ import { validator } from '@talkshelf/contract'
 import pg from 'pg'
 import type { Sql } from 'sql-template-tag'
 import type { Static, TSchema } from 'typebox'
+import { tracedQuery } from '../ops/trace.ts'
 
 // With lookups.ts and migrate.ts beside it, the only place that talks to the driver. A feature writes SQL in its queries.ts and gets rows that were checked.
 
@@ -13,6 +14,7 @@ export interface Db {
 }
 
 export interface Pool extends Db {
+  figures(): { total: number; idle: number; waiting: number }
   transaction<T>(work: (tx: Db) => Promise<T>): Promise<T>
   close(): Promise<void>
 }
@@ -98,14 +100,13 @@ export function openPool({ url, connections, applicationName, onIdleError = () =
   })
   // Unheard, the error of an idle connection would end the process.
   pool.on('error', onIdleError)
+  // And the error of a connection that is just being handed out, when the pool has stopped listening and we have not begun to.
+  pool.on('connect', (client) => client.on('error', () => {}))
 
   async function withClient<T>(work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
     const client = await pool.connect().catch((error: unknown) => {
       throw new Unavailable('not-applied', error)
     })
-    // The same for one that is checked out; the statement under way is rejected as well, so nothing is lost here.
-    const heard = () => {}
-    client.on('error', heard)
     let broken = false
     try {
       return await work(client)
@@ -113,7 +114,6 @@ export function openPool({ url, connections, applicationName, onIdleError = () =
       broken = isLost(error)
       throw error
     } finally {
-      client.off('error', heard)
       // After a time-out the driver leaves the connection wedged: only one that is known to be well goes back.
       client.release(broken)
     }
@@ -143,6 +143,7 @@ export function openPool({ url, connections, applicationName, onIdleError = () =
         if (error instanceof Unavailable && isDeadlock(error.cause)) return transaction(work)
         throw error
       }),
+    figures: () => ({ total: pool.totalCount, idle: pool.idleCount, waiting: pool.waitingCount }),
     close: () => pool.end(),
   }
 }
@@ -182,7 +183,7 @@ async function send(
   }
   client.on('notice', listen)
   try {
-    const { rows, rowCount } = await client.query({ name: nameOf(text), text, values: values as unknown[] })
+    const { rows, rowCount } = await tracedQuery(text, () => client.query({ name: nameOf(text), text, values: values as unknown[] }))
     if (unconfirmed) throw new Unavailable('unknown', unconfirmed)
     return { rows, count: rowCount ?? 0 }
   } catch (error) {

@@ -1,4 +1,5 @@
 import pg from 'pg'
+import sql from 'sql-template-tag'
 import { type Db, explained, getTypeParser, nameOf, type PoolOptions } from './db.ts'
 
 // A few connections that take statement after statement without waiting for the answers (pipelining). Four of them read faster
@@ -6,6 +7,7 @@ import { type Db, explained, getTypeParser, nameOf, type PoolOptions } from './d
 // ends them all. So only short lookups by key go here.
 
 export interface Lookups extends Db {
+  isAnswering(): Promise<boolean>
   close(): Promise<void>
 }
 
@@ -37,7 +39,7 @@ export function openLookups({ url, connections, applicationName }: PoolOptions):
     return opening
   }
 
-  return {
+  const lookups: Lookups = {
     async run({ text, values }) {
       turn = (turn + 1) % connections
       try {
@@ -49,9 +51,15 @@ export function openLookups({ url, connections, applicationName }: PoolOptions):
         throw explained(error, 'not-applied')
       }
     },
+    isAnswering: () =>
+      lookups.run(sql`select 1`).then(
+        () => true,
+        () => false,
+      ),
     async close() {
       closed = true
       await Promise.allSettled(slots.map(async (slot) => (await slot)?.end()))
     },
   }
+  return lookups
 }

@@ -9,11 +9,14 @@ import {
   Problem,
   type QueryOf,
 } from '@talkshelf/contract'
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { type Actor, anyone, type Origin } from '../actor.ts'
+import { Unavailable } from '../db/db.ts'
+import { tracedRequest } from '../ops/trace.ts'
 import { etag } from './conditional.ts'
 import { asciiBytes } from './json.ts'
 import { contentTypes, type Representation, representation } from './negotiate.ts'
+import { callerOf, costs, type RateLimit } from './rate-limit.ts'
 
 // Turns an endpoint of the contract into a route: address, form of the answer, role and type of the body are settled here, in this
 // order and before the body is read; then the feature is asked.
@@ -26,6 +29,8 @@ export interface Asked<E extends Endpoint> {
   readonly actor: Actor
   readonly origin: Origin
   readonly as: Representation
+  /** When the caller is answered in any case, on the clock of performance.now(). */
+  readonly untilMs: number
   readonly headers: FastifyRequest['headers']
 }
 
@@ -48,22 +53,30 @@ export interface MountOptions {
   readonly basePath: string
   /** Who sent this Authorization header; undefined if nobody that we know. */
   authenticate(authorization: string): Promise<Actor | undefined>
+  readonly limit?: RateLimit | undefined
 }
+
+/** After this long a request is answered whatever happens behind: a caller that waits longer has gone away. */
+const longestMs = 2800
 
 export function addRoute<E extends Endpoint>(http: FastifyInstance, options: MountOptions, endpoint: E, handle: Handler<E>): void {
   const headers = { allow: allowedMethods(options.endpoints, endpoint.path), vary: 'Accept' }
+  const cost = endpoint.method === 'GET' ? costs.read : costs.write
 
   http.route({
     method: endpoint.method,
+    config: { endpoint: endpoint.name },
     url: options.basePath + routePath(endpoint.path),
     onRequest: async (request, reply) => {
+      request.untilMs = performance.now() + longestMs
       reply.headers(headers)
       // Another spelling of an address is another address: one record has one, for caches and for access rules alike.
       pathParams(endpoint, request)
       const { format } = request.query as Record<string, string>
       request.as = isNegotiated(endpoint) ? representation(request.headers.accept, format) : 'json'
-      request.actor = await actorOf(request, options)
+      request.actor = await inTime(request, actorOf(request, options), 'not-applied')
       allow(endpoint, request.actor)
+      if (options.limit) spend(options.limit, request, reply, cost)
       refuseBodyType(endpoint, request)
     },
     handler: async (request, reply) => {
@@ -73,11 +86,15 @@ export function addRoute<E extends Endpoint>(http: FastifyInstance, options: Mou
         query: queryOf(endpoint, request),
         body: request.body,
         actor: request.actor,
+        untilMs: request.untilMs,
         origin: { actor: request.actor, via: 'api' as const, request: request.id },
         as: request.as,
         headers: request.headers,
       }
-      const answer = await handle(asked as Asked<E>)
+      const answer = await tracedRequest(`${endpoint.method} ${endpoint.path}`, request.headers, () =>
+        inTime(request, handle(asked as Asked<E>), 'unknown'),
+      )
+      if (answer.status === 304) options.limit?.giveBack(callerOf(request.actor.token, request.ip), cost)
       reply.code(answer.status ?? endpoint.gives.status).header('content-type', contentTypes[request.as])
       if (answer.tag) reply.header('etag', etag(answer.tag, request.as))
       reply.header('cache-control', 'private, no-store')
@@ -85,6 +102,25 @@ export function addRoute<E extends Endpoint>(http: FastifyInstance, options: Mou
       return reply.send(answer.status === 304 ? undefined : typeof answer.body === 'string' ? asciiBytes(answer.body) : answer.body)
     },
   })
+}
+
+function spend(limit: RateLimit, request: FastifyRequest, reply: FastifyReply, cost: number): void {
+  const { left, waitSeconds } = limit.take(callerOf(request.actor.token, request.ip), cost)
+  reply.headers(limit.headers(left))
+  if (waitSeconds > 0) throw new Problem('too-many-requests', `Wait ${waitSeconds} seconds`, { retry_after: waitSeconds })
+}
+
+/** A statement that was sent cannot be taken back; it only is waited for no longer. No other one follows it (`stillWanted`). */
+async function inTime<T>({ untilMs }: FastifyRequest, work: Promise<T> | T, outcome: Unavailable['outcome']): Promise<T> {
+  let late: NodeJS.Timeout | undefined
+  const tooLate = new Promise<never>((_, reject) => {
+    late = setTimeout(() => reject(new Unavailable(outcome, new Error(`It took more than ${longestMs} ms`))), untilMs - performance.now())
+  })
+  try {
+    return await Promise.race([work, tooLate])
+  } finally {
+    clearTimeout(late)
+  }
 }
 
 /** The one place that decides who may call what. */
@@ -148,8 +184,12 @@ function integerOr(value: unknown, schema: object): unknown {
 }
 
 declare module 'fastify' {
+  interface FastifyContextConfig {
+    endpoint?: string
+  }
   interface FastifyRequest {
     actor: Actor
     as: Representation
+    untilMs: number
   }
 }

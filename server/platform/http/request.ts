@@ -7,10 +7,10 @@ import type { Asked } from './mount.ts'
 /** What a writing feature needs to know of the request: who, on which condition, and a mark to know it again by. */
 export function requestOf<E extends Endpoint>(
   endpoint: E,
-  { origin, headers, params, body }: Asked<E>,
-): { origin: Origin; ifMatch: string | undefined; hash: Buffer } {
+  { origin, headers, params, body, untilMs }: Asked<E>,
+): { origin: Origin; ifMatch: string | undefined; hash: Buffer; untilMs: number } {
   const hash = createHash('sha256')
     .update(`${endpoint.name}\n${canonical(params)}\n${canonical(body ?? null)}`)
     .digest()
-  return { origin, ifMatch: headers['if-match'], hash }
+  return { origin, ifMatch: headers['if-match'], hash, untilMs }
 }

@@ -2,9 +2,13 @@ import { randomUUID } from 'node:crypto'
 import { STATUS_CODES } from 'node:http'
 import { allowedMethods, type Endpoint, mergePatch, type ParamsOf, Problem, type ProblemName, problems } from '@talkshelf/contract'
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest, LogController } from 'fastify'
+import type { Metrics } from '../ops/metrics.ts'
+import { watchOverload } from '../ops/overload.ts'
+import { healthRoutes, isOperators } from './health.ts'
 import { asciiBytes, fromJson, toJson } from './json.ts'
 import { addRoute, isPlain, type Mount, type MountOptions, pathOf, pathParams, routePath } from './mount.ts'
 import { problemDocument, problemHeaders, toProblem } from './problem.ts'
+import { createRateLimit } from './rate-limit.ts'
 
 // The HTTP server: limits, the headers that every answer has, and everything that is refused.
 
@@ -12,6 +16,15 @@ export interface HttpOptions extends MountOptions {
   /** The address that absolute links start with, without a slash at its end. */
   base(): string
   readonly logger: { level: string; stream?: { write(line: string): void } } | false
+  readonly metrics: Metrics
+  /** Whether the database answers. */
+  isReady(): Promise<boolean>
+  /** Points a minute for each caller; 0 for no limit. */
+  readonly pointsPerMinute: number
+  /** How many proxies stand before us, whose X-Forwarded-For is believed. */
+  readonly proxies: number
+  /** How many requests may be under way in this process. */
+  readonly mostRequests: number
 }
 
 /** Absolute addresses of our own. */
@@ -27,7 +40,7 @@ const always = {
   'content-security-policy': "default-src 'none'; sandbox; frame-ancestors 'none'",
   'referrer-policy': 'no-referrer',
   'access-control-allow-origin': '*',
-  'access-control-expose-headers': 'ETag, Link, Location, Retry-After',
+  'access-control-expose-headers': 'ETag, Link, Location, RateLimit, Retry-After, X-Request-Id',
 }
 
 /** What Node's own parser refuses before there is a request. */
@@ -53,7 +66,7 @@ export function createHttp(options: HttpOptions): { http: FastifyInstance; mount
   }
 
   function refuse(error: unknown, request: FastifyRequest, reply: FastifyReply) {
-    const problem = toProblem(error, !['GET', 'HEAD', 'OPTIONS'].includes(request.method))
+    const problem = toProblem(error, isWrite(request))
     const { status } = problems[problem.problem]
     if (status >= 500) request.log.error({ err: error }, problem.problem)
     // Nobody reads on when the body was refused half way, and the rest of it must not be taken for a request.
@@ -68,6 +81,7 @@ export function createHttp(options: HttpOptions): { http: FastifyInstance; mount
     logger: options.logger,
     logController: new LogController({ disableRequestLogging: true }),
     genReqId: () => randomUUID(),
+    trustProxy: (_, hop) => hop < options.proxies,
     bodyLimit,
     requestTimeout: 10_000,
     connectionTimeout: 60_000,
@@ -119,19 +133,32 @@ export function createHttp(options: HttpOptions): { http: FastifyInstance; mount
     })
 
   let stopping = false
+  let underWay = 0
+  const overload = watchOverload(() => underWay, options.mostRequests)
   http.addHook('preClose', async () => {
     stopping = true
+    overload.stop()
   })
+  // /readyz says no from now on, everything else goes on: a load balancer has time to notice.
+  http.decorate('drain', () => {
+    stopping = true
+  })
+  http.server.maxConnections = 10_000
 
   http.decorateRequest('actor')
   http.decorateRequest('as', 'html')
+  http.decorateRequest('untilMs', 0)
   http.setErrorHandler(refuse)
   http.setNotFoundHandler((request, reply) => refuse(new Problem('not-found', 'There is no such address'), request, reply))
 
   http.addHook('onRequest', async (request, reply) => {
+    underWay++
     reply.headers(always)
+    reply.header('x-request-id', request.id)
     if (stopping) reply.header('connection', 'close')
     if (!hasOneHost(request)) throw new Problem('bad-request', 'A request has exactly one Host header')
+    if (overload.isOver() && !isOperators(request))
+      throw new Problem('unavailable', 'The service has too much to do now', overloaded(request))
     if (!request.is404) return
     // Before the body is read: nobody will look at it.
     const { allow } = documented(request)
@@ -140,6 +167,8 @@ export function createHttp(options: HttpOptions): { http: FastifyInstance; mount
     throw new Problem('method-not-allowed', `This address takes ${allow}`)
   })
   http.addHook('onResponse', async (request, reply) => {
+    underWay--
+    options.metrics.answered(request.routeOptions.config.endpoint ?? 'other', reply.statusCode, reply.elapsedTime / 1000)
     request.log.info(
       { method: request.method, url: request.url, status: reply.statusCode, ms: Math.round(reply.elapsedTime * 10) / 10 },
       'answered',
@@ -161,19 +190,29 @@ export function createHttp(options: HttpOptions): { http: FastifyInstance; mount
       return reply.code(204).send()
     })
   }
+  healthRoutes(http, basePath, options.metrics, async () => !stopping && (await options.isReady()))
+  const limit = options.pointsPerMinute > 0 ? createRateLimit(options.pointsPerMinute) : undefined
   return {
     http,
-    mount: (endpoint, handle) => addRoute(http, options, endpoint, handle),
+    mount: (endpoint, handle) => addRoute(http, { ...options, limit }, endpoint, handle),
     links: {
       to: ({ path }, params) => base() + path.replaceAll(/\{(\w+)\}/g, (_, name) => String((params as Record<string, unknown>)[name])),
     },
   }
 }
 
+const isWrite = ({ method }: FastifyRequest) => !['GET', 'HEAD', 'OPTIONS'].includes(method)
+const overloaded = (request: FastifyRequest) => (isWrite(request) ? { outcome: 'not-applied' } : {})
 const literal = (text: string) => text.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&')
 
 // Node keeps the first of several and tells nobody; what stands before us may have looked at another one.
 function hasOneHost({ raw }: FastifyRequest): boolean {
   const count = raw.rawHeaders.filter((name, place) => place % 2 === 0 && name.toLowerCase() === 'host').length
   return count === 1 || (count === 0 && raw.httpVersion === '1.0')
+}
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    drain(): void
+  }
 }
