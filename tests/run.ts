@@ -1,4 +1,4 @@
-// What `npm test` runs: node tests/run.ts [--postgres 15|18] [--only word] [files or parts of their names...]
+// What `npm test` runs: node tests/run.ts [--postgres 15|18] [--only word] [--without word]... [files or parts of their names...]
 // Starts a PostgreSQL, migrates a template database with the real command, and runs the test files against it.
 
 import { type ChildProcess, spawn } from 'node:child_process'
@@ -15,11 +15,15 @@ process.exitCode = await main()
 
 async function main(): Promise<number> {
   const { values, positionals } = parseArgs({
-    options: { postgres: { type: 'string', default: '15' }, only: { type: 'string' } },
+    options: {
+      postgres: { type: 'string', default: '15' },
+      only: { type: 'string' },
+      without: { type: 'string', multiple: true, default: [] },
+    },
     allowPositionals: true,
   })
   if (values.postgres !== '15' && values.postgres !== '18') throw new Error('--postgres takes 15 or 18')
-  const files = testFiles(values.only, positionals)
+  const files = testFiles(values.only, values.without, positionals)
   if (files.length === 0) {
     console.error(`No test file matches ${[values.only, ...positionals].filter((word) => word !== undefined).join(' ') || 'at all'}`)
     return 1
@@ -65,12 +69,13 @@ async function main(): Promise<number> {
   }
 }
 
-function testFiles(only: string | undefined, words: string[]): string[] {
+function testFiles(only: string | undefined, without: string[], words: string[]): string[] {
   const all = globSync('{contract,client,server,tests}/**/*.test.ts', { cwd: root, exclude: (path) => path.endsWith('node_modules') })
   // A word may be a path as the shell completes it, from wherever we are.
   const parts = words.map((word) => relative(root, resolve(word))).concat(words)
   return all
     .filter((file) => only === undefined || file.includes(only))
+    .filter((file) => !without.some((word) => file.includes(word)))
     .filter((file) => words.length === 0 || parts.some((part) => part !== '' && file.includes(part)))
     .sort()
 }
