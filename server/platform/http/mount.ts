@@ -71,10 +71,11 @@ export function addRoute<E extends Endpoint>(http: FastifyInstance, options: Mou
       request.untilMs = performance.now() + longestMs
       reply.headers(headers)
       // Another spelling of an address is another address: one record has one, for caches and for access rules alike.
-      pathParams(endpoint, request)
+      request.known = pathParams(endpoint, request)
       const { format } = request.query as Record<string, string>
       request.as = isNegotiated(endpoint) ? representation(request.headers.accept, format) : 'json'
-      request.actor = await inTime(request, actorOf(request, options), 'not-applied')
+      const { authorization } = request.headers
+      request.actor = authorization === undefined ? anyone : await inTime(request, actorOf(authorization, options), 'not-applied')
       allow(endpoint, request.actor)
       if (options.limit) spend(options.limit, request, reply, cost)
       refuseBodyType(endpoint, request)
@@ -82,7 +83,7 @@ export function addRoute<E extends Endpoint>(http: FastifyInstance, options: Mou
     handler: async (request, reply) => {
       if (endpoint.takes && request.body === undefined) throw new Problem('malformed-body', 'The body is empty')
       const asked = {
-        params: pathParams(endpoint, request),
+        params: request.known,
         query: queryOf(endpoint, request),
         body: request.body,
         actor: request.actor,
@@ -130,9 +131,7 @@ function allow(endpoint: Endpoint, actor: Actor): void {
   throw new Problem('forbidden', `This call needs the role ${endpoint.role}; the token has the role ${actor.role}`)
 }
 
-async function actorOf(request: FastifyRequest, options: MountOptions): Promise<Actor> {
-  const { authorization } = request.headers
-  if (authorization === undefined) return anyone
+async function actorOf(authorization: string, options: MountOptions): Promise<Actor> {
   const actor = await options.authenticate(authorization)
   if (!actor) throw new Problem('unauthenticated', 'The token is not known, has expired or was revoked')
   return actor
@@ -191,5 +190,7 @@ declare module 'fastify' {
     actor: Actor
     as: Representation
     untilMs: number
+    /** The parameters of the address, checked. */
+    known: Record<string, unknown>
   }
 }

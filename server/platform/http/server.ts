@@ -148,6 +148,7 @@ export function createHttp(options: HttpOptions): { http: FastifyInstance; mount
   http.decorateRequest('actor')
   http.decorateRequest('as', 'html')
   http.decorateRequest('untilMs', 0)
+  http.decorateRequest('known')
   http.setErrorHandler(refuse)
   http.setNotFoundHandler((request, reply) => refuse(new Problem('not-found', 'There is no such address'), request, reply))
 
