@@ -36,6 +36,7 @@ export async function startCuttingProxy(host: string, port: number): Promise<Cut
     }
     let started = false
     let held = Buffer.alloc(0)
+    let step: Buffer[] = []
     let cutOnAnswer = false
 
     for (const socket of [client, database]) if (isHeld) socket.pause()
@@ -45,14 +46,18 @@ export async function startCuttingProxy(host: string, port: number): Promise<Cut
       for (let end = messageEnd(held, started); end > 0; end = messageEnd(held, started)) {
         const message = held.subarray(0, end)
         held = held.subarray(end)
-        const isSync = started && message[0] === 0x53
+        const kind = started ? String.fromCharCode(message[0] ?? 0) : 'startup'
+        const isSync = kind === 'S'
         started = true
         if (isSync && plan && !wasCut && ++steps === plan.step) {
-          // What belongs to this step has been forwarded, but without its Sync the database does not finish it.
           if (plan.when === 'before') return cut()
           cutOnAnswer = true
         }
-        database.write(message)
+        // A step travels whole: PostgreSQL carries out a COMMIT when it reads it, not when it reads the Sync behind it.
+        step.push(message)
+        if ('PBDE'.includes(kind)) continue
+        database.write(Buffer.concat(step))
+        step = []
       }
     })
     database.on('data', (chunk) => (cutOnAnswer ? cut() : client.write(chunk)))
