@@ -14,22 +14,15 @@ COPY contract contract
 COPY client client
 COPY server server
 RUN npm run pack
-# Only what runs, in the versions of the lock file; and in the place of the links to the sources, what was compiled.
-RUN npm ci --ignore-scripts --omit=dev --omit=optional --workspace=server \
-  && rm -rf node_modules/talkshelf node_modules/@talkshelf \
-  && mkdir node_modules/@talkshelf \
-  && cp -r dist/contract node_modules/@talkshelf/contract \
-  && cp -r dist/talkshelf node_modules/talkshelf \
-  && ln -sf ../talkshelf/main.js node_modules/.bin/talkshelf \
-  && if [ -d server/node_modules ]; then cp -r server/node_modules node_modules/talkshelf/node_modules; fi
 
 FROM node:24-slim
 ENV NODE_ENV=production HOST=0.0.0.0 PORT=8000
 WORKDIR /app
-COPY --from=build /build/node_modules node_modules
+# One file with all that it needs, and the migrations.
+COPY --from=build /build/dist/talkshelf talkshelf
 USER node
 EXPOSE 8000
 HEALTHCHECK --interval=10s --timeout=3s --start-period=20s --retries=3 \
   CMD ["node", "-e", "const { PORT, PUBLIC_URL } = process.env; const path = PUBLIC_URL ? new URL(PUBLIC_URL).pathname.replace(/[/]+$/, '') : ''; fetch(`http://127.0.0.1:${PORT}${path}/healthz`).then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
-ENTRYPOINT ["node", "/app/node_modules/talkshelf/main.js"]
+ENTRYPOINT ["node", "/app/talkshelf/main.js"]
 CMD ["serve"]

@@ -63,7 +63,7 @@ test('the image runs as somebody who is not root, starts a command that exists, 
   const [entry, file] = JSON.parse(all('ENTRYPOINT')[0] ?? '')
   assert.equal(entry, 'node')
   const { name, bin } = JSON.parse(read('server/package.json'))
-  assert.equal(file, `/app/node_modules/${name}/${bin.talkshelf.replace(/ts$/, 'js')}`)
+  assert.equal(file, `/app/${name}/${bin.talkshelf.replace(/ts$/, 'js')}`)
   const [command] = JSON.parse(all('CMD')[0] ?? '')
   assert.ok(commands.includes(command), command)
   const names = all('ENV').flatMap((line) => [...line.matchAll(/(\w+)=/g)].map(([, name = '']) => name))

@@ -30,15 +30,8 @@ test('a tarball has what belongs in it and nothing else', async () => {
     'talkshelf-contract': { files: new RegExp(`^(${always}|[a-z]+[.](js|d[.]ts))$`), among: ['contract.js', 'contract.d.ts'] },
     'talkshelf-client': { files: new RegExp(`^(${always}|client[.](js|d[.]ts))$`), among: ['client.js', 'client.d.ts'] },
     talkshelf: {
-      files: new RegExp(`^(${always}|([a-z]+/)*[a-z-]+[.]js|migrations/\\d{4}[.]do[.][a-z-]+[.]sql)$`),
-      among: [
-        'main.js',
-        'version.js',
-        'demo/talks.js',
-        ...globSync('migrations/*.sql', { cwd: join(root, 'server') }),
-        'LICENSE',
-        'README.md',
-      ],
+      files: new RegExp(`^(${always}|main[.]js|THIRD-PARTY[.]md|migrations/\\d{4}[.]do[.][a-z-]+[.]sql)$`),
+      among: ['main.js', 'THIRD-PARTY.md', ...globSync('migrations/*.sql', { cwd: join(root, 'server') }), 'LICENSE', 'README.md'],
     },
   }
   const found = globSync('*.tgz', { cwd: packed }).map((file) => file.replace(/-\d+[.]\d+[.]\d+[.]tgz$/, ''))
