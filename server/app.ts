@@ -25,7 +25,7 @@ export function createApp(config: Config, pool: Pool, logger: HttpOptions['logge
   const lookups = openLookups({ url: config.DATABASE_URL, connections: config.LOOKUP_CONNECTIONS, applicationName: 'talkshelf lookups' })
   const bodies = openBodies(lookups, config.CACHE_MB * 2 ** 20, metrics.read)
 
-  const { http, mount, links } = createHttp({
+  const { http, mount, mountFast, links } = createHttp({
     endpoints: all,
     basePath,
     base,
@@ -43,7 +43,7 @@ export function createApp(config: Config, pool: Pool, logger: HttpOptions['logge
     await lookups.close()
   })
 
-  videoRoutes(mount, pool, bodies, links)
+  videoRoutes(mount, mountFast, pool, bodies, links)
   vocabularyRoutes(mount, pool, links)
   mount(readOpenapi, () => ({ body: toJson(openapi(all, version, base())), headers: { 'cache-control': 'public, no-cache' } }))
   referenceRoutes(http, basePath, base)

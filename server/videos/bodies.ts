@@ -10,16 +10,11 @@ export const staleMs = 1000
 const lookEveryMs = 100
 const mostAtOnce = 100
 
-/** A row as it is kept: the bytes are made once. */
-export interface Body extends BodyRow {
-  readonly bytes: Buffer
-}
-
 export interface Bodies {
   /** As the database has it now. */
-  read(id: number): Promise<Body | undefined>
-  /** The same, or what it was at most `staleMs` ago. */
-  readRecent(id: number): Promise<Body | undefined>
+  read(id: number): Promise<BodyRow | undefined>
+  /** The same, or what it was at most `staleMs` ago: then it is there at once. */
+  readRecent(id: number): BodyRow | Promise<BodyRow | undefined>
   /** This process changed the record. */
   forget(id: number): void
   stop(): void
@@ -27,7 +22,7 @@ export interface Bodies {
 
 export function openBodies(lookups: Db, cacheBytes: number, onRead: (from: 'memory' | 'database') => void): Bodies {
   const kept =
-    cacheBytes > 0 ? new LRUCache<number, Body>({ maxSize: cacheBytes, sizeCalculation: ({ bytes }) => bytes.length * 2 + 500 }) : undefined
+    cacheBytes > 0 ? new LRUCache<number, BodyRow>({ maxSize: cacheBytes, sizeCalculation: ({ body }) => body.length + 500 }) : undefined
   // When an id was last told to have changed. A lookup that began before that may bring the old body, which must not be kept.
   const changed = new Map<number, number>()
   const tail: Tail | undefined =
@@ -49,8 +44,8 @@ export function openBodies(lookups: Db, cacheBytes: number, onRead: (from: 'memo
     lostMs = performance.now()
   }
 
-  let waiting = new Map<number, PromiseWithResolvers<Body | undefined>>()
-  function read(id: number): Promise<Body | undefined> {
+  let waiting = new Map<number, PromiseWithResolvers<BodyRow | undefined>>()
+  function read(id: number): Promise<BodyRow | undefined> {
     let one = waiting.get(id)
     if (!one) {
       if (waiting.size === 0) setImmediate(ask)
@@ -69,9 +64,8 @@ export function openBodies(lookups: Db, cacheBytes: number, onRead: (from: 'memo
     try {
       const rows = await findBodies(lookups, [...asked.keys()])
       for (const row of rows) {
-        const body: Body = { ...row, bytes: Buffer.from(row.body, 'latin1') }
-        if (row.live && beganMs > Math.max(lostMs, changed.get(row.id) ?? 0)) kept?.set(row.id, body)
-        asked.get(row.id)?.resolve(body)
+        if (row.live && beganMs > Math.max(lostMs, changed.get(row.id) ?? 0)) kept?.set(row.id, row)
+        asked.get(row.id)?.resolve(row)
         asked.delete(row.id)
       }
       for (const { resolve } of asked.values()) resolve(undefined)
@@ -85,7 +79,7 @@ export function openBodies(lookups: Db, cacheBytes: number, onRead: (from: 'memo
     readRecent(id) {
       const found = tail?.isFresh() ? kept?.get(id) : undefined
       onRead(found ? 'memory' : 'database')
-      return found ? Promise.resolve(found) : read(id)
+      return found ?? read(id)
     },
     forget: (id) => onChanged([id]),
     stop: () => tail?.stop(),

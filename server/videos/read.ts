@@ -1,15 +1,20 @@
 import { mayAct, Problem } from '@talkshelf/contract'
 import type { Actor } from '../platform/actor.ts'
 import type { Db } from '../platform/db/db.ts'
-import type { Bodies, Body } from './bodies.ts'
+import type { Bodies } from './bodies.ts'
 import { type BodyRow, findBody } from './queries.ts'
 
 /** The record for this reader. A draft is only there for editors, and editors always see what is there now. */
-export async function readVideo(bodies: Bodies, actor: Actor, id: number): Promise<Body> {
-  const isEditor = mayAct(actor.role, 'editor')
-  const row = present(isEditor ? await bodies.read(id) : await bodies.readRecent(id))
-  if (!row.live && !isEditor) notFound()
-  return row
+export function readVideo(bodies: Bodies, actor: Actor, id: number): BodyRow | Promise<BodyRow> {
+  if (mayAct(actor.role, 'editor')) return bodies.read(id).then(present)
+  const found = bodies.readRecent(id)
+  return found instanceof Promise ? found.then(published) : published(found)
+}
+
+function published(row: BodyRow | undefined): BodyRow {
+  const it = present(row)
+  if (!it.live) notFound()
+  return it
 }
 
 /** The record whoever asks, as long as it is there. */
@@ -17,7 +22,7 @@ export async function findCurrent(db: Db, id: number): Promise<BodyRow> {
   return present(await findBody(db, id))
 }
 
-function present<T extends BodyRow>(row: T | undefined): T {
+function present(row: BodyRow | undefined): BodyRow {
   if (!row) notFound()
   if (row.taken_down) throw new Problem('taken-down', `This record was taken down on ${row.taken_down.taken_down}`, row.taken_down)
   return row

@@ -24,7 +24,7 @@ import type { Links } from '../platform/http/server.ts'
 import * as videos from './videos.ts'
 import { patched, replaced, tidied } from './wire.ts'
 
-export function videoRoutes(mount: Mount, pool: Pool, bodies: videos.Bodies, links: Links): void {
+export function videoRoutes(mount: Mount, mountFast: Mount, pool: Pool, bodies: videos.Bodies, links: Links): void {
   /** Whoever is answered that a record changed finds it changed in this process at once; in the others within a moment. */
   async function changing<T>(id: number, change: Promise<T>): Promise<T> {
     try {
@@ -34,19 +34,22 @@ export function videoRoutes(mount: Mount, pool: Pool, bodies: videos.Bodies, lin
     }
   }
 
-  mount(readVideo, async ({ params, actor, headers, as }) => {
-    const { bytes, tag, updated_ms } = await videos.readVideo(bodies, actor, params.id)
-    const modified = lastModified(updated_ms, Date.now())
-    return {
-      ...(isFresh(headers, etag(tag, as), modified) && { status: 304 }),
-      body: bytes,
-      tag,
-      headers: {
-        // Kept by any cache, and asked for again each time: a 304 is cheap, a stale record is not.
-        'cache-control': actor.role === 'anyone' ? 'public, no-cache' : 'private, no-store',
-        ...(modified !== undefined && { 'last-modified': new Date(modified).toUTCString() }),
-      },
+  mountFast(readVideo, ({ params, actor, headers, as }) => {
+    const answer = ({ body, tag, updated_ms }: videos.BodyRow) => {
+      const modified = lastModified(updated_ms, Date.now())
+      return {
+        status: isFresh(headers, etag(tag, as), modified) ? (304 as const) : (200 as const),
+        body,
+        tag,
+        headers: {
+          // Kept by any cache, and asked for again each time: a 304 is cheap, a stale record is not.
+          'cache-control': actor.role === 'anyone' ? 'public, no-cache' : 'private, no-store',
+          ...(modified !== undefined && { 'last-modified': new Date(modified).toUTCString() }),
+        },
+      }
     }
+    const found = videos.readVideo(bodies, actor, params.id)
+    return found instanceof Promise ? found.then(answer) : answer(found)
   })
 
   mount(replaceVideo, async (asked) => {

@@ -2,6 +2,7 @@
 // for the first version (create.ts), changeVideo for every later one (update.ts), takeDownVideo for the last (takedown.ts).
 export { type Bodies, openBodies } from './bodies.ts'
 export { createVideo } from './create.ts'
+export type { BodyRow } from './queries.ts'
 export { readVideo } from './read.ts'
 export { listRevisions, readRevision, restoreRevision, revisionsPerPage } from './revisions.ts'
 export { takeDownVideo } from './takedown.ts'

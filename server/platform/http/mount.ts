@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http'
 import {
   allowedMethods,
   check,
@@ -36,8 +37,8 @@ export interface Asked<E extends Endpoint> {
 
 export interface Answer {
   readonly status?: 200 | 201 | 304
-  /** JSON text, or its bytes. */
-  readonly body: string | Buffer
+  /** JSON text, all ASCII. */
+  readonly body: string
   /** The version that is sent, for the ETag. */
   readonly tag?: string
   readonly headers?: Readonly<Record<string, string>>
@@ -57,7 +58,10 @@ export interface MountOptions {
 }
 
 /** After this long a request is answered whatever happens behind: a caller that waits longer has gone away. */
-const longestMs = 2800
+export const longestMs = 2800
+
+/** What the fast lane found out about a request that it had to leave to the long way: nothing is asked twice. */
+export const verdicts = new WeakMap<IncomingMessage, unknown>()
 
 export function addRoute<E extends Endpoint>(http: FastifyInstance, options: MountOptions, endpoint: E, handle: Handler<E>): void {
   const headers = { allow: allowedMethods(options.endpoints, endpoint.path), vary: 'Accept' }
@@ -75,12 +79,13 @@ export function addRoute<E extends Endpoint>(http: FastifyInstance, options: Mou
       const { format } = request.query as Record<string, string>
       request.as = isNegotiated(endpoint) ? representation(request.headers.accept, format) : 'json'
       const { authorization } = request.headers
-      request.actor = authorization === undefined ? anyone : await inTime(request, actorOf(authorization, options), 'not-applied')
+      request.actor = authorization === undefined ? anyone : await inTime(request.untilMs, actorOf(authorization, options), 'not-applied')
       allow(endpoint, request.actor)
       if (options.limit) spend(options.limit, request, reply, cost)
       refuseBodyType(endpoint, request)
     },
     handler: async (request, reply) => {
+      if (verdicts.has(request.raw)) throw verdicts.get(request.raw)
       if (endpoint.takes && request.body === undefined) throw new Problem('malformed-body', 'The body is empty')
       const asked = {
         params: request.known,
@@ -93,14 +98,14 @@ export function addRoute<E extends Endpoint>(http: FastifyInstance, options: Mou
         headers: request.headers,
       }
       const answer = await tracedRequest(`${endpoint.method} ${endpoint.path}`, request.headers, () =>
-        inTime(request, handle(asked as Asked<E>), 'unknown'),
+        inTime(request.untilMs, handle(asked as Asked<E>), 'unknown'),
       )
       if (answer.status === 304) options.limit?.giveBack(callerOf(request.actor.token, request.ip), cost)
       reply.code(answer.status ?? endpoint.gives.status).header('content-type', contentTypes[request.as])
       if (answer.tag) reply.header('etag', etag(answer.tag, request.as))
       reply.header('cache-control', 'private, no-store')
       if (answer.headers) reply.headers(answer.headers)
-      return reply.send(answer.status === 304 ? undefined : typeof answer.body === 'string' ? asciiBytes(answer.body) : answer.body)
+      return reply.send(answer.status === 304 ? undefined : asciiBytes(answer.body))
     },
   })
 }
@@ -112,7 +117,7 @@ function spend(limit: RateLimit, request: FastifyRequest, reply: FastifyReply, c
 }
 
 /** A statement that was sent cannot be taken back; it only is waited for no longer. No other one follows it (`stillWanted`). */
-async function inTime<T>({ untilMs }: FastifyRequest, work: Promise<T> | T, outcome: Unavailable['outcome']): Promise<T> {
+export async function inTime<T>(untilMs: number, work: Promise<T> | T, outcome: Unavailable['outcome']): Promise<T> {
   let late: NodeJS.Timeout | undefined
   const tooLate = new Promise<never>((_, reject) => {
     late = setTimeout(() => reject(new Unavailable(outcome, new Error(`It took more than ${longestMs} ms`))), untilMs - performance.now())

@@ -1,9 +1,11 @@
 import { randomUUID } from 'node:crypto'
-import { STATUS_CODES } from 'node:http'
+import { createServer, STATUS_CODES } from 'node:http'
 import { allowedMethods, type Endpoint, mergePatch, type ParamsOf, Problem, type ProblemName, problems } from '@talkshelf/contract'
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest, LogController } from 'fastify'
 import type { Metrics } from '../ops/metrics.ts'
 import { watchOverload } from '../ops/overload.ts'
+import { createFastLane } from './fast-lane.ts'
+import { always, hasOneHost } from './headers.ts'
 import { healthRoutes, isOperators } from './health.ts'
 import { asciiBytes, fromJson, toJson } from './json.ts'
 import { addRoute, isPlain, type Mount, type MountOptions, pathOf, pathParams, routePath } from './mount.ts'
@@ -33,20 +35,19 @@ export interface Links {
 }
 
 const bodyLimit = 1 << 20
-
-// On every answer. A JSON body is declared text/html for old clients: even so it must never act as a page.
-const always = {
-  'x-content-type-options': 'nosniff',
-  'content-security-policy': "default-src 'none'; sandbox; frame-ancestors 'none'",
-  'referrer-policy': 'no-referrer',
-  'access-control-allow-origin': '*',
-  'access-control-expose-headers': 'ETag, Link, Location, RateLimit, Retry-After, X-Request-Id',
+const limits = {
+  headersTimeout: 5000,
+  requestTimeout: 10_000,
+  keepAliveTimeout: 72_000,
+  connectionsCheckingInterval: 1000,
+  maxHeaderSize: 16_384,
+  requireHostHeader: false,
 }
 
 /** What Node's own parser refuses before there is a request. */
 const ofParser: Record<string, ProblemName> = { HPE_HEADER_OVERFLOW: 'headers-too-large', ERR_HTTP_REQUEST_TIMEOUT: 'request-timeout' }
 
-export function createHttp(options: HttpOptions): { http: FastifyInstance; mount: Mount; links: Links } {
+export function createHttp(options: HttpOptions): { http: FastifyInstance; mount: Mount; mountFast: Mount; links: Links } {
   const { endpoints, base, basePath } = options
   const addresses = [...new Set(endpoints.map((it) => it.path))].map((path) => ({
     pattern: new RegExp(
@@ -77,20 +78,39 @@ export function createHttp(options: HttpOptions): { http: FastifyInstance; mount
       .send(asciiBytes(toJson(problemDocument(problem, base(), request.id))))
   }
 
-  const http = Fastify({
+  let stopping = false
+  let underWay = 0
+  const overload = watchOverload(() => underWay, options.mostRequests)
+  const limit = options.pointsPerMinute > 0 ? createRateLimit(options.pointsPerMinute) : undefined
+  // Where callers are counted, all go the long way.
+  const lane =
+    limit === undefined
+      ? createFastLane({
+          ...options,
+          isBusy: () => stopping || overload.isOver(),
+          count: (change) => {
+            underWay += change
+          },
+          log: (entry) => http.log.info(entry, 'answered'),
+        })
+      : undefined
+
+  const http: FastifyInstance = Fastify({
     logger: options.logger,
     logController: new LogController({ disableRequestLogging: true }),
     genReqId: () => randomUUID(),
     trustProxy: (_, hop) => hop < options.proxies,
     bodyLimit,
-    requestTimeout: 10_000,
-    connectionTimeout: 60_000,
-    keepAliveTimeout: 72_000,
+    // We check by the contract ourselves; without this, two compilers of schemas would be loaded that nobody asks.
+    schemaController: { compilersFactory: { buildValidator: noSchemas, buildSerializer: noSchemas } },
     forceCloseConnections: 'idle',
     // Whoever still has a connection while we stop is answered, and told to open another one elsewhere.
     return503OnClosing: false,
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: 100 },
-    http: { headersTimeout: 5000, connectionsCheckingInterval: 1000, maxHeaderSize: 16_384, requireHostHeader: false },
+    serverFactory: (longWay) =>
+      createServer(limits, (request, response) => (lane ? lane.take(request, response, longWay) : longWay(request, response)))
+        // While nothing is sent or received.
+        .setTimeout(60_000),
     // A request may name its target as a whole address (RFC 9112, 3.2.2); the path is what counts.
     rewriteUrl: (request) => (request.url ?? '').replace(/^https?:\/\/[^/?#]*/i, '') || '/',
     frameworkErrors: (error, request, reply) => {
@@ -132,9 +152,6 @@ export function createHttp(options: HttpOptions): { http: FastifyInstance; mount
       }
     })
 
-  let stopping = false
-  let underWay = 0
-  const overload = watchOverload(() => underWay, options.mostRequests)
   http.addHook('preClose', async () => {
     stopping = true
     overload.stop()
@@ -157,7 +174,7 @@ export function createHttp(options: HttpOptions): { http: FastifyInstance; mount
     reply.headers(always)
     reply.header('x-request-id', request.id)
     if (stopping) reply.header('connection', 'close')
-    if (!hasOneHost(request)) throw new Problem('bad-request', 'A request has exactly one Host header')
+    if (!hasOneHost(request.raw)) throw new Problem('bad-request', 'A request has exactly one Host header')
     if (overload.isOver() && !isOperators(request))
       throw new Problem('unavailable', 'The service has too much to do now', overloaded(request))
     if (!request.is404) return
@@ -192,25 +209,26 @@ export function createHttp(options: HttpOptions): { http: FastifyInstance; mount
     })
   }
   healthRoutes(http, basePath, options.metrics, async () => !stopping && (await options.isReady()))
-  const limit = options.pointsPerMinute > 0 ? createRateLimit(options.pointsPerMinute) : undefined
   return {
     http,
     mount: (endpoint, handle) => addRoute(http, { ...options, limit }, endpoint, handle),
+    mountFast(endpoint, handle) {
+      lane?.add(endpoint, handle)
+      addRoute(http, { ...options, limit }, endpoint, handle)
+    },
     links: {
       to: ({ path }, params) => base() + path.replaceAll(/\{(\w+)\}/g, (_, name) => String((params as Record<string, unknown>)[name])),
     },
   }
 }
 
+function noSchemas(): never {
+  throw new Error('A route has no schema here: the contract has it')
+}
+
 const isWrite = ({ method }: FastifyRequest) => !['GET', 'HEAD', 'OPTIONS'].includes(method)
 const overloaded = (request: FastifyRequest) => (isWrite(request) ? { outcome: 'not-applied' } : {})
 const literal = (text: string) => text.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&')
-
-// Node keeps the first of several and tells nobody; what stands before us may have looked at another one.
-function hasOneHost({ raw }: FastifyRequest): boolean {
-  const count = raw.rawHeaders.filter((name, place) => place % 2 === 0 && name.toLowerCase() === 'host').length
-  return count === 1 || (count === 0 && raw.httpVersion === '1.0')
-}
 
 declare module 'fastify' {
   interface FastifyInstance {

@@ -5,24 +5,31 @@ import { type Attributes, context, propagation, SpanKind, SpanStatusCode, trace 
 const tracer = trace.getTracer('talkshelf')
 
 /** The span of a request; it goes on from the caller's, if the headers name one. */
-export function tracedRequest<T>(name: string, headers: object, work: () => Promise<T>): Promise<T> {
+export function tracedRequest<T>(name: string, headers: object, work: () => T | Promise<T>): T | Promise<T> {
   return context.with(propagation.extract(context.active(), headers), () => traced(name, SpanKind.SERVER, {}, work))
 }
 
-export function tracedQuery<T>(text: string, work: () => Promise<T>): Promise<T> {
+export async function tracedQuery<T>(text: string, work: () => Promise<T>): Promise<T> {
   return traced('postgresql', SpanKind.CLIENT, { 'db.system.name': 'postgresql', 'db.query.text': text }, work)
 }
 
-function traced<T>(name: string, kind: SpanKind, attributes: Attributes, work: () => Promise<T>): Promise<T> {
-  return tracer.startActiveSpan(name, { kind, attributes }, async (span) => {
-    try {
-      return await work()
-    } catch (error) {
+function traced<T>(name: string, kind: SpanKind, attributes: Attributes, work: () => T | Promise<T>): T | Promise<T> {
+  return tracer.startActiveSpan(name, { kind, attributes }, (span) => {
+    const failed = (error: unknown): never => {
       span.recordException(error as Error)
       span.setStatus({ code: SpanStatusCode.ERROR })
       throw error
+    }
+    let isUnderWay = false
+    try {
+      const result = work()
+      if (!(result instanceof Promise)) return result
+      isUnderWay = true
+      return result.catch(failed).finally(() => span.end())
+    } catch (error) {
+      return failed(error)
     } finally {
-      span.end()
+      if (!isUnderWay) span.end()
     }
   })
 }

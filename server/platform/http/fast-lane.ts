@@ -1,0 +1,109 @@
+import { randomUUID } from 'node:crypto'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { allowedMethods, type Endpoint } from '@talkshelf/contract'
+import { anyone } from '../actor.ts'
+import type { Metrics } from '../ops/metrics.ts'
+import { tracedRequest } from '../ops/trace.ts'
+import { etag } from './conditional.ts'
+import { always, hasOneHost } from './headers.ts'
+import { type Answer, type Asked, type Handler, inTime, longestMs, verdicts } from './mount.ts'
+import { contentTypes, representation } from './negotiate.ts'
+
+// Nearly all requests are alike: a reader without a token wants one thing by its number. For these the way through the framework costs
+// more than the answer, so they take a shorter one. It only gives good answers: whatever is unusual about a request, and whatever
+// comes out other than 200 or 304, goes the long way (mount.ts). tests/lanes.test.ts compares the two.
+
+type Listener = (request: IncomingMessage, response: ServerResponse) => void
+
+export interface FastLane {
+  add<E extends Endpoint>(endpoint: E, handle: Handler<E>): void
+  /** Answers, or leaves it to the long way. */
+  take(request: IncomingMessage, response: ServerResponse, longWay: Listener): void
+}
+
+export interface FastLaneOptions {
+  readonly endpoints: readonly Endpoint[]
+  readonly basePath: string
+  readonly metrics: Metrics
+  /** Whether there is a reason to look closer at everybody. */
+  isBusy(): boolean
+  /** A request begins (1) or ends (-1). */
+  count(change: 1 | -1): void
+  log(entry: object): void
+}
+
+interface Lane {
+  readonly endpoint: Endpoint
+  readonly name: string
+  readonly headers: readonly string[]
+  readonly handle: Handler<Endpoint>
+}
+
+const number = /^[1-9]\d{0,14}$/
+
+export function createFastLane({ endpoints, basePath, metrics, isBusy, count, log }: FastLaneOptions): FastLane {
+  const lanes = new Map<string, Lane>()
+
+  function send(request: IncomingMessage, response: ServerResponse, lane: Lane, answer: Answer, asked: Asked<Endpoint>, beganMs: number) {
+    const status = answer.status ?? lane.endpoint.gives.status
+    const headers = ['x-request-id', asked.origin.request, ...lane.headers, 'content-type', contentTypes[asked.as]]
+    if (answer.tag) headers.push('etag', etag(answer.tag, asked.as))
+    for (const name in answer.headers) headers.push(name, answer.headers[name] as string)
+    if (status === 304) response.writeHead(304, headers).end()
+    else {
+      headers.push('content-length', String(answer.body.length))
+      // As one string with the headers, which is one write: the body is ASCII.
+      response.writeHead(status, headers).end(answer.body, 'latin1')
+    }
+    const ms = performance.now() - beganMs
+    metrics.answered(lane.endpoint.name, status, ms / 1000)
+    log({ reqId: asked.origin.request, method: 'GET', url: request.url, status, ms: Math.round(ms * 10) / 10 })
+  }
+
+  return {
+    add(endpoint, handle) {
+      const [, path] = /^(.*\/)\{\w+\}$/.exec(endpoint.path) ?? []
+      if (path === undefined || endpoint.method !== 'GET') throw new Error(`${endpoint.name} reads nothing by its number`)
+      const headers = [...Object.entries(always), ['allow', allowedMethods(endpoints, endpoint.path)], ['vary', 'Accept']].flat()
+      lanes.set(basePath + path, { endpoint, name: `GET ${endpoint.path}`, headers, handle: handle as Handler<Endpoint> })
+    },
+
+    take(request, response, longWay) {
+      const { method, url = '' } = request
+      const cut = url.lastIndexOf('/') + 1
+      const lane = lanes.get(url.slice(0, cut))
+      const id = url.slice(cut)
+      if (!lane || method !== 'GET' || !number.test(id)) return longWay(request, response)
+      const { headers } = request
+      if (headers.authorization !== undefined || !hasOneHost(request) || isBusy()) return longWay(request, response)
+
+      const beganMs = performance.now()
+      const refused = (error: unknown) => {
+        verdicts.set(request, error)
+        longWay(request, response)
+      }
+      let asked: Asked<Endpoint>
+      let answer: Answer | Promise<Answer>
+      try {
+        asked = {
+          params: { id: Number(id) },
+          query: {},
+          body: undefined,
+          actor: anyone,
+          untilMs: beganMs + longestMs,
+          origin: { actor: anyone, via: 'api', request: randomUUID() },
+          as: representation(headers.accept, undefined),
+          headers,
+        }
+        answer = tracedRequest(lane.name, headers, () => lane.handle(asked))
+      } catch (error) {
+        return refused(error)
+      }
+      if (!(answer instanceof Promise)) return send(request, response, lane, answer, asked, beganMs)
+      count(1)
+      inTime(asked.untilMs, answer, 'not-applied')
+        .then((it) => send(request, response, lane, it, asked, beganMs), refused)
+        .finally(() => count(-1))
+    },
+  }
+}
