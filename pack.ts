@@ -103,9 +103,13 @@ async function bundle(input: string, folder: string): Promise<void> {
       throw new Error(message)
     },
   })
-  const { output } = await bundled.write({ file: join(folder, 'main.js'), format: 'esm' })
+  const { output } = await bundled.generate({ format: 'esm', comments: false })
   await bundled.close()
-  const files = output.flatMap((it) => (it.type === 'chunk' ? Object.keys(it.modules) : []))
+  const [{ code, modules }] = output
+  // One character beyond ASCII, and Node keeps all of it in memory with two bytes for each.
+  const ascii = code.replaceAll(/[^\0-\x7f]/g, (it) => `\\u${it.charCodeAt(0).toString(16).padStart(4, '0')}`)
+  writeFileSync(join(folder, 'main.js'), ascii, { mode: 0o755 })
+  const files = Object.keys(modules)
   writeFileSync(join(folder, 'THIRD-PARTY.md'), thirdParty(files))
 }
 

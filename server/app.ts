@@ -2,8 +2,7 @@ import { endpoints, openapi, readOpenapi } from '@talkshelf/contract'
 import type { FastifyInstance } from 'fastify'
 import { authenticate } from './auth/auth.ts'
 import type { Config } from './config.ts'
-import type { Pool } from './platform/db/db.ts'
-import { openLookups } from './platform/db/lookups.ts'
+import type { Pool } from './platform/db/pool.ts'
 import { toJson } from './platform/http/json.ts'
 import { createHttp, type HttpOptions } from './platform/http/server.ts'
 import { createMetrics } from './platform/ops/metrics.ts'
@@ -22,8 +21,7 @@ export function createApp(config: Config, pool: Pool, logger: HttpOptions['logge
   const base = () => publicUrl || listeningAt(http)
 
   const metrics = createMetrics(pool.figures)
-  const lookups = openLookups({ url: config.DATABASE_URL, connections: config.LOOKUP_CONNECTIONS, applicationName: 'talkshelf lookups' })
-  const bodies = openBodies(lookups, config.CACHE_MB * 2 ** 20, metrics.read)
+  const bodies = openBodies(pool.lookups, config.CACHE_MB * 2 ** 20, metrics.read)
 
   const { http, mount, mountFast, links } = createHttp({
     endpoints: all,
@@ -32,16 +30,13 @@ export function createApp(config: Config, pool: Pool, logger: HttpOptions['logge
     authenticate: (authorization) => authenticate(pool, authorization),
     logger,
     metrics,
-    isReady: lookups.isAnswering,
+    isReady: pool.lookups.isAnswering,
     pointsPerMinute: config.POINTS_PER_MINUTE,
     proxies: config.PROXIES,
     mostRequests: config.REQUESTS_AT_ONCE,
   })
 
-  http.addHook('onClose', async () => {
-    bodies.stop()
-    await lookups.close()
-  })
+  http.addHook('onClose', async () => bodies.stop())
 
   videoRoutes(mount, mountFast, pool, bodies, links)
   vocabularyRoutes(mount, pool, links)

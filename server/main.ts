@@ -6,8 +6,9 @@ import { createApp } from './app.ts'
 import { createToken, listTokens, revokeToken } from './auth/auth.ts'
 import { type Config, ConfigError, readConfig, shownConfig } from './config.ts'
 import { DemoError, demo } from './demo/demo.ts'
-import { openPool, type Pool, Unavailable } from './platform/db/db.ts'
+import { Unavailable } from './platform/db/db.ts'
 import { migrate, schemaVersion } from './platform/db/migrate.ts'
+import { openPool, type Pool } from './platform/db/pool.ts'
 import { inSeveralProcesses } from './processes.ts'
 import { version } from './version.ts'
 
@@ -141,6 +142,7 @@ function connect(config: Config, applicationName: string): Pool {
   return openPool({
     url: config.DATABASE_URL,
     connections: config.DATABASE_CONNECTIONS,
+    lookupConnections: config.LOOKUP_CONNECTIONS,
     applicationName,
     onIdleError: (error) => say(`An idle connection to the database broke: ${error.message}`),
   })

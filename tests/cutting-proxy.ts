@@ -11,6 +11,8 @@ export interface CuttingProxy {
   hold(held: boolean): void
   /** Whether it came to the cut; from now on nothing is cut. */
   disarm(): boolean
+  /** The ports from which the database is connected to now. */
+  ports(): number[]
   close(): Promise<void>
 }
 
@@ -19,10 +21,13 @@ export async function startCuttingProxy(host: string, port: number): Promise<Cut
   let steps = 0
   let wasCut = false
   const sockets = new Set<Socket>()
+  const databases = new Set<Socket>()
   let isHeld = false
 
   const server: Server = createServer((client) => {
     const database = open(port, host)
+    databases.add(database)
+    database.on('close', () => databases.delete(database))
     for (const socket of [client, database]) {
       sockets.add(socket)
       socket.setNoDelay(true)
@@ -81,6 +86,7 @@ export async function startCuttingProxy(host: string, port: number): Promise<Cut
       plan = undefined
       return wasCut
     },
+    ports: () => [...databases].flatMap(({ localPort }) => localPort ?? []),
     close() {
       for (const socket of sockets) socket.destroy()
       return new Promise((resolve) => server.close(() => resolve()))

@@ -8,7 +8,7 @@ import type { Video } from '@talkshelf/contract'
 import { createApp } from '../server/app.ts'
 import { createToken } from '../server/auth/auth.ts'
 import { readConfig } from '../server/config.ts'
-import { openPool, type Pool } from '../server/platform/db/db.ts'
+import { openPool, type Pool } from '../server/platform/db/pool.ts'
 import { freshDatabase } from './database.ts'
 
 // A whole archive for a test: the real app, its own PostgreSQL database, real HTTP.

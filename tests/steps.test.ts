@@ -3,7 +3,7 @@ import { after, test } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
 import { createApp } from '../server/app.ts'
 import { readConfig } from '../server/config.ts'
-import { openPool } from '../server/platform/db/db.ts'
+import { openPool } from '../server/platform/db/pool.ts'
 import { startCuttingProxy } from './cutting-proxy.ts'
 import { call, category, type Reply, startArchive } from './harness.ts'
 import { checkInvariants, withDatabase } from './invariants.ts'
@@ -138,7 +138,7 @@ function state(): Promise<string> {
 async function quiet(): Promise<void> {
   for (let tries = 0; tries < 500; tries++) {
     const left = await withDatabase(archive.databaseUrl, (query) =>
-      query("select from pg_stat_activity where datname = current_database() and application_name = 'cut'"),
+      query("select from pg_stat_activity where application_name like 'cut%' and client_port <> all ($1::integer[])", [proxy.ports()]),
     )
     if (left.length === 0) return
     await setTimeout(10)

@@ -1,5 +1,6 @@
 import type { Actor } from '../platform/actor.ts'
 import type { Db } from '../platform/db/db.ts'
+import type { Pool } from '../platform/db/pool.ts'
 import { findToken, insertToken, listTokens, revokeToken, touchToken } from './queries.ts'
 import { hashOf, isWellFormed, makeToken } from './token.ts'
 
@@ -12,12 +13,12 @@ export async function createToken(db: Db, { name, role, days }: { name: string; 
 }
 
 /** Who sent this Authorization header; undefined where the token is malformed, unknown, expired or revoked. */
-export async function authenticate(db: Db, authorization: string): Promise<Actor | undefined> {
+export async function authenticate(pool: Pool, authorization: string): Promise<Actor | undefined> {
   const [, key] = /^(?:Token|Bearer) +(\S+) *$/i.exec(authorization) ?? []
   if (key === undefined || !isWellFormed(key)) return undefined
-  const found = await findToken(db, hashOf(key))
+  const found = await findToken(pool.lookups, hashOf(key))
   if (!found) return undefined
   // Nobody waits for it, and nobody fails because of it: the time of the last use is a help, not a fact.
-  if (found.untouched) touchToken(db, found.id).catch(() => {})
+  if (found.untouched) touchToken(pool, found.id).catch(() => {})
   return { role: found.role, name: found.name, token: found.id }
 }

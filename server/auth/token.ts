@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from 'node:crypto'
+import { hash, randomBytes } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 
 // talkshelf_<43 characters: 256 bits><6 characters: checksum>. The prefix lets secret scanners find a leaked token; the
@@ -19,7 +19,7 @@ export function isWellFormed(token: string): boolean {
 
 /** What the database keeps. A plain hash is enough: 256 random bits can't be guessed from it. */
 export function hashOf(token: string): Buffer {
-  return createHash('sha256').update(token).digest()
+  return hash('sha256', token, 'buffer')
 }
 
 const checksum = (secret: string) => base62(BigInt(crc32(secret)), 6)

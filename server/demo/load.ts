@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { type CategoryInput, Problem, VideoInput, valid } from '@talkshelf/contract'
 import type { Request } from '../changes/changes.ts'
-import type { Pool } from '../platform/db/db.ts'
+import type { Pool } from '../platform/db/pool.ts'
 import { createVideo } from '../videos/videos.ts'
 import { createCategory } from '../vocabulary/vocabulary.ts'
 import { loadedTalks, occupancy } from './queries.ts'

@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto'
-import { STATUS_CODES } from 'node:http'
 import {
   Category,
   type Endpoint,
@@ -15,6 +14,7 @@ import {
 } from '@talkshelf/contract'
 import type { TSchema } from 'typebox'
 import { toJson } from '../platform/http/json.ts'
+import { STATUS_CODES } from '../platform/http/node-http.ts'
 import { version } from '../version.ts'
 import { conversation, curl, escapingExample, problemExample, videoExample } from './examples.ts'
 import { Html, html, type Part, prose } from './html.ts'

@@ -10,11 +10,17 @@ export const staleMs = 1000
 const lookEveryMs = 100
 const mostAtOnce = 100
 
+/** A row as it is kept: with what would be the same for every answer. */
+export interface Body extends BodyRow {
+  /** The second of the last change, as HTTP writes it. */
+  readonly dated: string
+}
+
 export interface Bodies {
   /** As the database has it now. */
-  read(id: number): Promise<BodyRow | undefined>
+  read(id: number): Promise<Body | undefined>
   /** The same, or what it was at most `staleMs` ago: then it is there at once. */
-  readRecent(id: number): BodyRow | Promise<BodyRow | undefined>
+  readRecent(id: number): Body | Promise<Body | undefined>
   /** This process changed the record. */
   forget(id: number): void
   stop(): void
@@ -22,18 +28,21 @@ export interface Bodies {
 
 export function openBodies(lookups: Db, cacheBytes: number, onRead: (from: 'memory' | 'database') => void): Bodies {
   const kept =
-    cacheBytes > 0 ? new LRUCache<number, BodyRow>({ maxSize: cacheBytes, sizeCalculation: ({ body }) => body.length + 500 }) : undefined
+    cacheBytes > 0 ? new LRUCache<number, Body>({ maxSize: cacheBytes, sizeCalculation: ({ body }) => body.length + 500 }) : undefined
   // When an id was last told to have changed. A lookup that began before that may bring the old body, which must not be kept.
   const changed = new Map<number, number>()
   const tail: Tail | undefined =
     kept && startTail(lookups, { subject: 'video', intervalMs: lookEveryMs, boundMs: staleMs, onChanged, onLost })
 
+  let sweptMs = 0
   function onChanged(ids: readonly number[]) {
     const nowMs = performance.now()
     for (const id of ids) {
       kept?.delete(id)
       changed.set(id, nowMs)
     }
+    if (nowMs < sweptMs + 1000) return
+    sweptMs = nowMs
     // Longer than any lookup can take.
     for (const [id, atMs] of changed) if (atMs < nowMs - 10_000) changed.delete(id)
   }
@@ -44,8 +53,8 @@ export function openBodies(lookups: Db, cacheBytes: number, onRead: (from: 'memo
     lostMs = performance.now()
   }
 
-  let waiting = new Map<number, PromiseWithResolvers<BodyRow | undefined>>()
-  function read(id: number): Promise<BodyRow | undefined> {
+  let waiting = new Map<number, PromiseWithResolvers<Body | undefined>>()
+  function read(id: number): Promise<Body | undefined> {
     let one = waiting.get(id)
     if (!one) {
       if (waiting.size === 0) setImmediate(ask)
@@ -64,8 +73,9 @@ export function openBodies(lookups: Db, cacheBytes: number, onRead: (from: 'memo
     try {
       const rows = await findBodies(lookups, [...asked.keys()])
       for (const row of rows) {
-        if (row.live && beganMs > Math.max(lostMs, changed.get(row.id) ?? 0)) kept?.set(row.id, row)
-        asked.get(row.id)?.resolve(row)
+        const body = { ...row, dated: new Date(row.updated_ms).toUTCString() }
+        if (row.live && beganMs > Math.max(lostMs, changed.get(row.id) ?? 0)) kept?.set(row.id, body)
+        asked.get(row.id)?.resolve(body)
         asked.delete(row.id)
       }
       for (const { resolve } of asked.values()) resolve(undefined)

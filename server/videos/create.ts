@@ -1,6 +1,7 @@
 import { invalidFields, Problem, states, type Video, type VideoInput, videoDefaults } from '@talkshelf/contract'
 import { findVersion, type Request, stillWanted } from '../changes/changes.ts'
-import { type Db, type Pool, Taken } from '../platform/db/db.ts'
+import { type Db, Taken } from '../platform/db/db.ts'
+import type { Pool } from '../platform/db/pool.ts'
 import { slugify } from '../platform/slug.ts'
 import { resolveNames } from '../vocabulary/vocabulary.ts'
 import { embedFor } from './embed.ts'

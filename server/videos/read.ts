@@ -1,17 +1,17 @@
 import { mayAct, Problem } from '@talkshelf/contract'
 import type { Actor } from '../platform/actor.ts'
 import type { Db } from '../platform/db/db.ts'
-import type { Bodies } from './bodies.ts'
+import type { Bodies, Body } from './bodies.ts'
 import { type BodyRow, findBody } from './queries.ts'
 
 /** The record for this reader. A draft is only there for editors, and editors always see what is there now. */
-export function readVideo(bodies: Bodies, actor: Actor, id: number): BodyRow | Promise<BodyRow> {
-  if (mayAct(actor.role, 'editor')) return bodies.read(id).then(present)
+export function readVideo(bodies: Bodies, actor: Actor, id: number): Body | Promise<Body> {
+  if (mayAct(actor.role, 'editor')) return bodies.read(id).then((row) => present(row))
   const found = bodies.readRecent(id)
   return found instanceof Promise ? found.then(published) : published(found)
 }
 
-function published(row: BodyRow | undefined): BodyRow {
+function published(row: Body | undefined): Body {
   const it = present(row)
   if (!it.live) notFound()
   return it
@@ -22,7 +22,7 @@ export async function findCurrent(db: Db, id: number): Promise<BodyRow> {
   return present(await findBody(db, id))
 }
 
-function present(row: BodyRow | undefined): BodyRow {
+function present<T extends BodyRow>(row: T | undefined): T {
   if (!row) notFound()
   if (row.taken_down) throw new Problem('taken-down', `This record was taken down on ${row.taken_down.taken_down}`, row.taken_down)
   return row

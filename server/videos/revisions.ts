@@ -1,6 +1,7 @@
 import { Problem, type Video, videoFields } from '@talkshelf/contract'
 import { type ChangeSummary, countChanges, findVersion, listChanges, type Request } from '../changes/changes.ts'
-import type { Db, Pool } from '../platform/db/db.ts'
+import type { Db } from '../platform/db/db.ts'
+import type { Pool } from '../platform/db/pool.ts'
 import { findCurrent } from './read.ts'
 import { changeVideo, type SentVideo } from './update.ts'
 

@@ -15,7 +15,7 @@ import {
   valid,
 } from '@talkshelf/contract'
 import type { Static } from 'typebox'
-import type { Pool } from '../platform/db/db.ts'
+import type { Pool } from '../platform/db/pool.ts'
 import { etag, isUnchanged, lastModified } from '../platform/http/conditional.ts'
 import { toJson } from '../platform/http/json.ts'
 import type { Asked, Mount } from '../platform/http/mount.ts'
@@ -35,7 +35,7 @@ export function videoRoutes(mount: Mount, mountFast: Mount, pool: Pool, bodies: 
   }
 
   mountFast(readVideo, ({ params, actor, headers, as }) => {
-    const answer = ({ body, tag, updated_ms }: videos.BodyRow) => {
+    const answer = ({ body, tag, updated_ms, dated }: videos.Body) => {
       const modified = lastModified(updated_ms, Date.now())
       return {
         status: isFresh(headers, etag(tag, as), modified) ? (304 as const) : (200 as const),
@@ -44,7 +44,7 @@ export function videoRoutes(mount: Mount, mountFast: Mount, pool: Pool, bodies: 
         headers: {
           // Kept by any cache, and asked for again each time: a 304 is cheap, a stale record is not.
           'cache-control': actor.role === 'anyone' ? 'public, no-cache' : 'private, no-store',
-          ...(modified !== undefined && { 'last-modified': new Date(modified).toUTCString() }),
+          ...(modified !== undefined && { 'last-modified': dated }),
         },
       }
     }

@@ -1,5 +1,5 @@
 import { type Request, stillWanted } from '../changes/changes.ts'
-import type { Pool } from '../platform/db/db.ts'
+import type { Pool } from '../platform/db/pool.ts'
 import { versionTag } from '../platform/http/conditional.ts'
 import { lockVideo, takeDown } from './queries.ts'
 import { findCurrent } from './read.ts'

@@ -1,8 +1,9 @@
 import { check, type FieldError, invalidFields, type Video, VideoPatch } from '@talkshelf/contract'
 import { precondition, type Request, stillWanted } from '../changes/changes.ts'
-import type { Db, Pool } from '../platform/db/db.ts'
+import type { Db } from '../platform/db/db.ts'
+import type { Pool } from '../platform/db/pool.ts'
 import { createMissing, type NameIds, resolveNames } from '../vocabulary/vocabulary.ts'
-import { findListIds, lockVideo, type NewVersion, type RowIds, updateVideo } from './queries.ts'
+import { type BodyRow, findListIds, lockVideo, type NewVersion, type RowIds, updateVideo } from './queries.ts'
 import { findCurrent } from './read.ts'
 import { changedFields, momentAfter, only, rendered } from './wire.ts'
 
@@ -25,10 +26,10 @@ export async function changeVideo(
   kind: 'updated' | 'restored' = 'updated',
 ): Promise<SentVideo> {
   return (
-    (await attempt(pool, id, request, next, kind, noNewNames)) ??
+    (await attempt(pool, await findCurrent(pool.lookups, id), request, next, kind, noNewNames)) ??
     (await pool.transaction(async (tx) => {
       await lockVideo(tx, id)
-      return (await attempt(tx, id, request, next, kind, (names, found) => newNames(tx, names, found))) ?? lost()
+      return (await attempt(tx, await findCurrent(tx, id), request, next, kind, (names, found) => newNames(tx, names, found))) ?? lost()
     }))
   )
 }
@@ -37,15 +38,13 @@ export type Next = (before: Video) => Video
 
 async function attempt(
   db: Db,
-  id: number,
+  row: BodyRow,
   request: Request,
   next: Next,
   kind: 'updated' | 'restored',
   complete: Complete,
 ): Promise<SentVideo | undefined> {
-  const row = await findCurrent(db, id)
-  const current = { id, revision: row.revision, tag: row.tag }
-  const verdict = await precondition(db, 'video', current, request)
+  const verdict = await precondition(db, 'video', row, request)
   if (verdict !== 'proceed') return verdict === 'repeated' ? row : undefined
 
   const before = JSON.parse(row.body) as Video

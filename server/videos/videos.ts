@@ -1,8 +1,7 @@
 // The front door. Reading is one lookup of a ready body (read.ts, bodies.ts). Everything that changes a record goes one way: createVideo
 // for the first version (create.ts), changeVideo for every later one (update.ts), takeDownVideo for the last (takedown.ts).
-export { type Bodies, openBodies } from './bodies.ts'
+export { type Bodies, type Body, openBodies } from './bodies.ts'
 export { createVideo } from './create.ts'
-export type { BodyRow } from './queries.ts'
 export { readVideo } from './read.ts'
 export { listRevisions, readRevision, restoreRevision, revisionsPerPage } from './revisions.ts'
 export { takeDownVideo } from './takedown.ts'

@@ -1,6 +1,7 @@
 import { type Category, type CategoryInput, type CategoryPatch, invalidFields, Problem } from '@talkshelf/contract'
 import { type NewChange, precondition, type Request, stillWanted } from '../changes/changes.ts'
-import { type Db, type Pool, Taken } from '../platform/db/db.ts'
+import { type Db, Taken } from '../platform/db/db.ts'
+import type { Pool } from '../platform/db/pool.ts'
 import { versionTag } from '../platform/http/conditional.ts'
 import { toJson } from '../platform/http/json.ts'
 import { slugify } from '../platform/slug.ts'

@@ -1,5 +1,5 @@
 import { CategoryInput, CategoryPatch, createCategory, patchCategory, readCategory, valid } from '@talkshelf/contract'
-import type { Pool } from '../platform/db/db.ts'
+import type { Pool } from '../platform/db/pool.ts'
 import { etag, isUnchanged } from '../platform/http/conditional.ts'
 import type { Mount } from '../platform/http/mount.ts'
 import { requestOf } from '../platform/http/request.ts'

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { createToken } from '../../server/auth/auth.ts'
-import { openPool } from '../../server/platform/db/db.ts'
+import { openPool } from '../../server/platform/db/pool.ts'
 import { call, root, runCommand } from '../harness.ts'
 import { withDatabase } from '../invariants.ts'
 

@@ -3,20 +3,13 @@ import { validator } from '@talkshelf/contract'
 import pg from 'pg'
 import type { Sql } from 'sql-template-tag'
 import type { Static, TSchema } from 'typebox'
-import { tracedQuery } from '../ops/trace.ts'
 
-// With lookups.ts and migrate.ts beside it, the only place that talks to the driver. A feature writes SQL in its queries.ts and gets rows that were checked.
+// What a feature knows of the database: it writes SQL in its queries.ts, and gets rows that were checked. Only this folder talks to the driver.
 
 /** Something that runs a statement: the pool, each statement for itself, or one transaction. */
 export interface Db {
   /** `ifLost`: what is known when the connection breaks after the statement was sent. Without it, nothing is. */
   run(statement: Sql, ifLost?: Unavailable['outcome']): Promise<{ rows: unknown[]; count: number }>
-}
-
-export interface Pool extends Db {
-  figures(): { total: number; idle: number; waiting: number }
-  transaction<T>(work: (tx: Db) => Promise<T>): Promise<T>
-  close(): Promise<void>
 }
 
 /**
@@ -75,88 +68,6 @@ export async function execute(db: Db, statement: Sql): Promise<number> {
   return (await db.run(statement)).count
 }
 
-export interface PoolOptions {
-  url: string
-  connections: number
-  applicationName: string
-  /** Told about connections that broke while idle: nobody waits for them, but the log should say so. */
-  onIdleError?: (error: Error) => void
-}
-
-export function openPool({ url, connections, applicationName, onIdleError = () => {} }: PoolOptions): Pool {
-  const pool = new pg.Pool({
-    connectionString: url,
-    max: connections,
-    application_name: applicationName,
-    connectionTimeoutMillis: 2000,
-    // The driver's limit stands behind the server's, for a server that no longer answers at all.
-    query_timeout: 5000,
-    statement_timeout: 4000,
-    lock_timeout: 2000,
-    idle_in_transaction_session_timeout: 10_000,
-    keepAlive: true,
-    maxLifetimeSeconds: 300,
-    types: { getTypeParser },
-  })
-  // Unheard, the error of an idle connection would end the process.
-  pool.on('error', onIdleError)
-  // And the error of a connection that is just being handed out, when the pool has stopped listening and we have not begun to.
-  pool.on('connect', (client) => client.on('error', () => {}))
-
-  async function withClient<T>(work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
-    const client = await pool.connect().catch((error: unknown) => {
-      throw new Unavailable('not-applied', error)
-    })
-    let broken = false
-    try {
-      return await work(client)
-    } catch (error) {
-      broken = isLost(error)
-      throw error
-    } finally {
-      // After a time-out the driver leaves the connection wedged: only one that is known to be well goes back.
-      client.release(broken)
-    }
-  }
-
-  async function transaction<T>(work: (tx: Db) => Promise<T>): Promise<T> {
-    return withClient(async (client) => {
-      await send(client, begin, 'not-applied')
-      let result: T
-      try {
-        // Until COMMIT is sent nothing can have been applied, whatever happens to the connection.
-        result = await work({ run: (statement) => send(client, statement, 'not-applied') })
-      } catch (error) {
-        if (!isLost(error)) await send(client, rollback, 'not-applied')
-        throw error
-      }
-      await send(client, commit, 'unknown')
-      return result
-    })
-  }
-
-  return {
-    run: (statement, ifLost = 'unknown') => withClient((client) => send(client, statement, ifLost)),
-    // PostgreSQL ends one of two transactions that wait for each other. It did nothing, and may try once more.
-    transaction: (work) =>
-      transaction(work).catch((error: unknown) => {
-        if (error instanceof Unavailable && isDeadlock(error.cause)) return transaction(work)
-        throw error
-      }),
-    figures: () => ({ total: pool.totalCount, idle: pool.idleCount, waiting: pool.waitingCount }),
-    close: () => pool.end(),
-  }
-}
-
-function isDeadlock(error: unknown): boolean {
-  return error instanceof pg.DatabaseError && (error.code === '40P01' || error.code === '40001')
-}
-
-type Statement = Pick<Sql, 'text' | 'values'>
-const begin: Statement = { text: 'begin', values: [] }
-const commit: Statement = { text: 'commit', values: [] }
-const rollback: Statement = { text: 'rollback', values: [] }
-
 // Every statement is prepared under a name made of its text, so that PostgreSQL parses and plans it once a connection.
 // The texts are the templates of our queries.ts: few, and never made of input.
 const names = new Map<string, string>()
@@ -170,29 +81,6 @@ export function nameOf(text: string): string {
   return name
 }
 
-async function send(
-  client: pg.PoolClient,
-  { text, values }: Statement,
-  ifLost: Unavailable['outcome'],
-): Promise<{ rows: unknown[]; count: number }> {
-  let unconfirmed: Error | undefined
-  // A commit whose wait for the synchronous standby was cancelled is reported as done, with this warning beside it.
-  // By its code: the words are in the language of the server.
-  const listen = (notice: { code?: string | undefined; message?: string | undefined }) => {
-    if (notice.code === '01000' || notice.code === '57P01') unconfirmed = new Error(notice.message)
-  }
-  client.on('notice', listen)
-  try {
-    const { rows, rowCount } = await tracedQuery(text, () => client.query({ name: nameOf(text), text, values: values as unknown[] }))
-    if (unconfirmed) throw new Unavailable('unknown', unconfirmed)
-    return { rows, count: rowCount ?? 0 }
-  } catch (error) {
-    throw explained(error, ifLost)
-  } finally {
-    client.off('notice', listen)
-  }
-}
-
 export function explained(error: unknown, ifLost: Unavailable['outcome']): unknown {
   if (error instanceof Unavailable) return error
   if (!(error instanceof pg.DatabaseError)) return new Unavailable(ifLost, error)
@@ -204,10 +92,6 @@ export function explained(error: unknown, ifLost: Unavailable['outcome']): unkno
   // was the primary once, perhaps: such a connection is not kept.
   if (/^(53|40|55P03|57014|25006|58)/.test(code)) return new Unavailable('not-applied', error, code !== '25006')
   return error
-}
-
-function isLost(error: unknown): boolean {
-  return error instanceof Unavailable && !error.connected
 }
 
 // Numbers as numbers, dates and times as the text that PostgreSQL writes: the driver would make local-zone Dates of them.

@@ -1,6 +1,6 @@
 import pg from 'pg'
 import sql from 'sql-template-tag'
-import { type Db, explained, getTypeParser, nameOf, type PoolOptions } from './db.ts'
+import { type Db, explained, getTypeParser, nameOf } from './db.ts'
 
 // A few connections that take statement after statement without waiting for the answers (pipelining). Four of them read faster
 // than a pool of sixteen, at half the cost for PostgreSQL. They share fate: a slow statement holds up all behind it, and a time-out
@@ -11,7 +11,7 @@ export interface Lookups extends Db {
   close(): Promise<void>
 }
 
-export function openLookups({ url, connections, applicationName }: PoolOptions): Lookups {
+export function openLookups({ url, connections, applicationName }: { url: string; connections: number; applicationName: string }): Lookups {
   const slots: (Promise<pg.Client> | undefined)[] = Array.from({ length: connections })
   let turn = 0
   let closed = false

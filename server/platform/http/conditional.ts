@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import type { Representation } from './negotiate.ts'
 
 // Entity tags and dates (RFC 9110, 13). A tag of ours is "<id>.<revision>.<hash>", and ends in .json where the same body is
@@ -9,7 +9,7 @@ import type { Representation } from './negotiate.ts'
  * again: another content has another tag, and a cache that kept the old one notices.
  */
 export function versionTag(id: number, revision: number, body: string): string {
-  return `${id}.${revision}.${createHash('sha256').update(body).digest('base64url').slice(0, 8)}`
+  return `${id}.${revision}.${hash('sha256', body, 'base64url').slice(0, 8)}`
 }
 
 /** The revision of this id that a tag speaks of. */

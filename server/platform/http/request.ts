@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import type { Endpoint } from '@talkshelf/contract'
 import type { Origin } from '../actor.ts'
 import { canonical } from './json.ts'
@@ -9,8 +9,6 @@ export function requestOf<E extends Endpoint>(
   endpoint: E,
   { origin, headers, params, body, untilMs }: Asked<E>,
 ): { origin: Origin; ifMatch: string | undefined; hash: Buffer; untilMs: number } {
-  const hash = createHash('sha256')
-    .update(`${endpoint.name}\n${canonical(params)}\n${canonical(body ?? null)}`)
-    .digest()
-  return { origin, ifMatch: headers['if-match'], hash, untilMs }
+  const mark = hash('sha256', `${endpoint.name}\n${canonical(params)}\n${canonical(body ?? null)}`, 'buffer')
+  return { origin, ifMatch: headers['if-match'], hash: mark, untilMs }
 }

@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto'
-import { createServer, STATUS_CODES } from 'node:http'
 import { allowedMethods, type Endpoint, mergePatch, type ParamsOf, Problem, type ProblemName, problems } from '@talkshelf/contract'
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest, LogController } from 'fastify'
 import type { Metrics } from '../ops/metrics.ts'
@@ -9,6 +8,7 @@ import { always, hasOneHost } from './headers.ts'
 import { healthRoutes, isOperators } from './health.ts'
 import { asciiBytes, fromJson, toJson } from './json.ts'
 import { addRoute, isPlain, type Mount, type MountOptions, pathOf, pathParams, routePath } from './mount.ts'
+import { createServer, STATUS_CODES } from './node-http.ts'
 import { problemDocument, problemHeaders, toProblem } from './problem.ts'
 import { createRateLimit } from './rate-limit.ts'
 

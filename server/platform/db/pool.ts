@@ -1,0 +1,131 @@
+import pg from 'pg'
+import type { Sql } from 'sql-template-tag'
+import { tracedQuery } from '../ops/trace.ts'
+import { type Db, explained, getTypeParser, nameOf, Unavailable } from './db.ts'
+import { type Lookups, openLookups } from './lookups.ts'
+
+// The connections of a process: a pool for everything that writes or takes long, and the lookups.
+
+export interface Pool extends Db {
+  /** For short lookups by key: they go side by side over a few connections of their own. */
+  readonly lookups: Lookups
+  figures(): { total: number; idle: number; waiting: number }
+  transaction<T>(work: (tx: Db) => Promise<T>): Promise<T>
+  close(): Promise<void>
+}
+
+export interface PoolOptions {
+  url: string
+  connections: number
+  lookupConnections?: number
+  applicationName: string
+  /** Told about connections that broke while idle: nobody waits for them, but the log should say so. */
+  onIdleError?: (error: Error) => void
+}
+
+export function openPool({ url, connections, lookupConnections = 4, applicationName, onIdleError = () => {} }: PoolOptions): Pool {
+  const lookups = openLookups({ url, connections: lookupConnections, applicationName: `${applicationName} lookups` })
+  const pool = new pg.Pool({
+    connectionString: url,
+    max: connections,
+    application_name: applicationName,
+    connectionTimeoutMillis: 2000,
+    // The driver's limit stands behind the server's, for a server that no longer answers at all.
+    query_timeout: 5000,
+    statement_timeout: 4000,
+    lock_timeout: 2000,
+    idle_in_transaction_session_timeout: 10_000,
+    keepAlive: true,
+    // They are few, and a timer for each would be set at every statement.
+    idleTimeoutMillis: 0,
+    maxLifetimeSeconds: 300,
+    types: { getTypeParser },
+  })
+  // Unheard, the error of an idle connection would end the process.
+  pool.on('error', onIdleError)
+  // And the error of a connection that is just being handed out, when the pool has stopped listening and we have not begun to.
+  pool.on('connect', (client) => client.on('error', () => {}))
+
+  async function withClient<T>(work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
+    const client = await pool.connect().catch((error: unknown) => {
+      throw new Unavailable('not-applied', error)
+    })
+    let broken = false
+    try {
+      return await work(client)
+    } catch (error) {
+      broken = isLost(error)
+      throw error
+    } finally {
+      // After a time-out the driver leaves the connection wedged: only one that is known to be well goes back.
+      client.release(broken)
+    }
+  }
+
+  async function transaction<T>(work: (tx: Db) => Promise<T>): Promise<T> {
+    return withClient(async (client) => {
+      await send(client, begin, 'not-applied')
+      let result: T
+      try {
+        // Until COMMIT is sent nothing can have been applied, whatever happens to the connection.
+        result = await work({ run: (statement) => send(client, statement, 'not-applied') })
+      } catch (error) {
+        if (!isLost(error)) await send(client, rollback, 'not-applied')
+        throw error
+      }
+      await send(client, commit, 'unknown')
+      return result
+    })
+  }
+
+  return {
+    run: (statement, ifLost = 'unknown') => withClient((client) => send(client, statement, ifLost)),
+    // PostgreSQL ends one of two transactions that wait for each other. It did nothing, and may try once more.
+    transaction: (work) =>
+      transaction(work).catch((error: unknown) => {
+        if (error instanceof Unavailable && isDeadlock(error.cause)) return transaction(work)
+        throw error
+      }),
+    lookups,
+    figures: () => ({ total: pool.totalCount, idle: pool.idleCount, waiting: pool.waitingCount }),
+    close: async () => {
+      await Promise.all([lookups.close(), pool.end()])
+    },
+  }
+}
+
+function isDeadlock(error: unknown): boolean {
+  return error instanceof pg.DatabaseError && (error.code === '40P01' || error.code === '40001')
+}
+
+function isLost(error: unknown): boolean {
+  return error instanceof Unavailable && !error.connected
+}
+
+type Statement = Pick<Sql, 'text' | 'values'>
+const begin: Statement = { text: 'begin', values: [] }
+const commit: Statement = { text: 'commit', values: [] }
+const rollback: Statement = { text: 'rollback', values: [] }
+
+async function send(
+  client: pg.PoolClient,
+  { text, values }: Statement,
+  ifLost: Unavailable['outcome'],
+): Promise<{ rows: unknown[]; count: number }> {
+  let unconfirmed: Error | undefined
+  // A commit whose wait for the synchronous standby was cancelled is reported as done, with this warning beside it.
+  // By its code: the words are in the language of the server.
+  const listen = (notice: { code?: string | undefined; message?: string | undefined }) => {
+    if (notice.code === '01000' || notice.code === '57P01') unconfirmed = new Error(notice.message)
+  }
+  client.on('notice', listen)
+  try {
+    const { rows, rowCount } = await tracedQuery(text, () => client.query({ name: nameOf(text), text, values: values as unknown[] }))
+    if (unconfirmed) throw new Unavailable('unknown', unconfirmed)
+    return { rows, count: rowCount ?? 0 }
+  } catch (error) {
+    throw explained(error, ifLost)
+  } finally {
+    client.off('notice', listen)
+  }
+}
