@@ -40,7 +40,12 @@ export function createApp(config: Config, pool: Pool, logger: HttpOptions['logge
 
   videoRoutes(mount, mountFast, pool, bodies, links)
   vocabularyRoutes(mount, pool, links)
-  mount(readOpenapi, () => ({ body: toJson(openapi(all, version, base())), headers: { 'cache-control': 'public, no-cache' } }))
+  // Made when it is first asked for, because the address is not known before, and kept: it takes some milliseconds.
+  let description: string | undefined
+  mount(readOpenapi, () => {
+    description ??= toJson(openapi(all, version, base()))
+    return { body: description, headers: { 'cache-control': 'public, no-cache' } }
+  })
   referenceRoutes(http, basePath, base)
   return http
 }

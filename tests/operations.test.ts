@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { connect } from 'node:net'
 import { after, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createApp } from '../server/app.ts'
@@ -115,6 +116,44 @@ test('more requests than it can work on are refused at once, with when to come b
   assert.equal((await call(small.url, 'GET', '/api/v2/category/example-days-2026')).status, 200)
   await small.stop()
 })
+
+test('whoever goes away before the answer takes nobody’s place', async () => {
+  const small = await spawnServer({ DATABASE_URL: archive.databaseUrl, REQUESTS_AT_ONCE: '5' })
+  const { id } = await archive.make()
+  const ways = [
+    `GET /api/v2/video/${id} HTTP/1.1\r\nhost: x\r\n\r\n`,
+    `GET /api/v2/video/${id}?format=json HTTP/1.1\r\nhost: x\r\n\r\n`,
+    `GET /api/v2/video/${id} HTTP/1.1\r\nhost: x\r\nauthorization: Token ${archive.editor}\r\n\r\n`,
+    `PATCH /api/v2/video/${id} HTTP/1.1\r\nhost: x\r\nauthorization: Token ${archive.editor}\r\ncontent-type: application/json\r\ncontent-length: 100\r\n\r\n{`,
+  ]
+  for (const sent of ways) {
+    await Promise.all(Array.from({ length: 10 }, () => sendAndReset(small.url, sent)))
+    assert.equal((await call(small.url, 'GET', `/api/v2/video/${id}?format=json`)).status, 200, sent)
+  }
+  await small.stop()
+})
+
+test('a body may take longer to come than an answer may take', async () => {
+  const { id } = await archive.make()
+  const { port } = new URL(archive.url)
+  const body = JSON.stringify({ summary: 'Slowly' })
+  const socket = connect(Number(port), '127.0.0.1')
+  const head = [`PATCH /api/v2/video/${id} HTTP/1.1`, 'host: x', `authorization: Token ${archive.editor}`, 'content-type: application/json']
+  socket.write(`${head.join('\r\n')}\r\ncontent-length: ${body.length}\r\nconnection: close\r\n\r\n${body.slice(0, 5)}`)
+  await sleep(3200)
+  socket.write(body.slice(5))
+  const chunks: Buffer[] = []
+  for await (const chunk of socket) chunks.push(chunk)
+  assert.match(Buffer.concat(chunks).toString('latin1'), /^HTTP\/1\.1 200 /)
+})
+
+async function sendAndReset(url: string, text: string): Promise<void> {
+  const socket = connect(Number(new URL(url).port), '127.0.0.1')
+  await once(socket, 'connect')
+  await new Promise((resolve) => socket.write(text, resolve))
+  await sleep(20)
+  socket.resetAndDestroy()
+}
 
 test('several processes share a port; one that dies is replaced; the figures are those of all; a signal ends all of them', {
   timeout: 60_000,

@@ -46,15 +46,14 @@ export function createFastLane({ endpoints, basePath, metrics, isBusy, count, lo
 
   function send(request: IncomingMessage, response: ServerResponse, lane: Lane, answer: Answer, asked: Asked<Endpoint>, beganMs: number) {
     const status = answer.status ?? lane.endpoint.gives.status
-    const headers = ['x-request-id', asked.origin.request, ...lane.headers, 'content-type', contentTypes[asked.as]]
-    if (answer.tag) headers.push('etag', etag(answer.tag, asked.as))
-    for (const name in answer.headers) headers.push(name, answer.headers[name] as string)
-    if (status === 304) response.writeHead(304, headers).end()
-    else {
-      headers.push('content-length', String(answer.body.length))
-      // As one string with the headers, which is one write: the body is ASCII.
-      response.writeHead(status, headers).end(answer.body, 'latin1')
-    }
+    const own = ['x-request-id', asked.origin.request, 'content-type', contentTypes[asked.as]]
+    if (answer.tag) own.push('etag', etag(answer.tag, asked.as))
+    for (const name in answer.headers) own.push(name, answer.headers[name] as string)
+    if (status !== 304) own.push('content-length', String(answer.body.length))
+    response.writeHead(status, own.concat(lane.headers))
+    // As one string with the headers, which is one write: the body is ASCII.
+    if (status === 304) response.end()
+    else response.end(answer.body, 'latin1')
     const ms = performance.now() - beganMs
     metrics.answered(lane.endpoint.name, status, ms / 1000)
     log({ reqId: asked.origin.request, method: 'GET', url: request.url, status, ms: Math.round(ms * 10) / 10 })

@@ -55,6 +55,8 @@ export interface MountOptions {
   /** Who sent this Authorization header; undefined if nobody that we know. */
   authenticate(authorization: string): Promise<Actor | undefined>
   readonly limit?: RateLimit | undefined
+  /** Work on a request begins (1) or ends (-1). */
+  count(change: 1 | -1): void
 }
 
 /** After this long a request is answered whatever happens behind: a caller that waits longer has gone away. */
@@ -79,12 +81,18 @@ export function addRoute<E extends Endpoint>(http: FastifyInstance, options: Mou
       const { format } = request.query as Record<string, string>
       request.as = isNegotiated(endpoint) ? representation(request.headers.accept, format) : 'json'
       const { authorization } = request.headers
-      request.actor = authorization === undefined ? anyone : await inTime(request.untilMs, actorOf(authorization, options), 'not-applied')
+      request.actor =
+        authorization === undefined
+          ? anyone
+          : await counted(options, inTime(request.untilMs, actorOf(authorization, options), 'not-applied'))
       allow(endpoint, request.actor)
       if (options.limit) spend(options.limit, request, reply, cost)
       refuseBodyType(endpoint, request)
+      request.leftMs = request.untilMs - performance.now()
     },
     handler: async (request, reply) => {
+      // How long the body took to come was up to the caller.
+      request.untilMs = performance.now() + request.leftMs
       if (verdicts.has(request.raw)) throw verdicts.get(request.raw)
       if (endpoint.takes && request.body === undefined) throw new Problem('malformed-body', 'The body is empty')
       const asked = {
@@ -98,7 +106,7 @@ export function addRoute<E extends Endpoint>(http: FastifyInstance, options: Mou
         headers: request.headers,
       }
       const answer = await tracedRequest(`${endpoint.method} ${endpoint.path}`, request.headers, () =>
-        inTime(request.untilMs, handle(asked as Asked<E>), 'unknown'),
+        counted(options, inTime(request.untilMs, handle(asked as Asked<E>), 'unknown')),
       )
       if (answer.status === 304) options.limit?.giveBack(callerOf(request.actor.token, request.ip), cost)
       reply.code(answer.status ?? endpoint.gives.status).header('content-type', contentTypes[request.as])
@@ -114,6 +122,16 @@ function spend(limit: RateLimit, request: FastifyRequest, reply: FastifyReply, c
   const { left, waitSeconds } = limit.take(callerOf(request.actor.token, request.ip), cost)
   reply.headers(limit.headers(left))
   if (waitSeconds > 0) throw new Problem('too-many-requests', `Wait ${waitSeconds} seconds`, { retry_after: waitSeconds })
+}
+
+// Work is counted, not connections: who sends or reads slowly, or goes away half way, takes nobody's place.
+async function counted<T>({ count }: MountOptions, work: Promise<T>): Promise<T> {
+  count(1)
+  try {
+    return await work
+  } finally {
+    count(-1)
+  }
 }
 
 /** A statement that was sent cannot be taken back; it only is waited for no longer. No other one follows it (`stillWanted`). */
@@ -195,6 +213,8 @@ declare module 'fastify' {
     actor: Actor
     as: Representation
     untilMs: number
+    /** What was left of the time when the body began. */
+    leftMs: number
     /** The parameters of the address, checked. */
     known: Record<string, unknown>
   }

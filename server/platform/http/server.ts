@@ -14,7 +14,7 @@ import { createRateLimit } from './rate-limit.ts'
 
 // The HTTP server: limits, the headers that every answer has, and everything that is refused.
 
-export interface HttpOptions extends MountOptions {
+export interface HttpOptions extends Omit<MountOptions, 'count' | 'limit'> {
   /** The address that absolute links start with, without a slash at its end. */
   base(): string
   readonly logger: { level: string; stream?: { write(line: string): void } } | false
@@ -80,6 +80,9 @@ export function createHttp(options: HttpOptions): { http: FastifyInstance; mount
 
   let stopping = false
   let underWay = 0
+  const count = (change: 1 | -1) => {
+    underWay += change
+  }
   const overload = watchOverload(() => underWay, options.mostRequests)
   const limit = options.pointsPerMinute > 0 ? createRateLimit(options.pointsPerMinute) : undefined
   // Where callers are counted, all go the long way.
@@ -88,9 +91,7 @@ export function createHttp(options: HttpOptions): { http: FastifyInstance; mount
       ? createFastLane({
           ...options,
           isBusy: () => stopping || overload.isOver(),
-          count: (change) => {
-            underWay += change
-          },
+          count,
           log: (entry) => http.log.info(entry, 'answered'),
         })
       : undefined
@@ -165,12 +166,12 @@ export function createHttp(options: HttpOptions): { http: FastifyInstance; mount
   http.decorateRequest('actor')
   http.decorateRequest('as', 'html')
   http.decorateRequest('untilMs', 0)
+  http.decorateRequest('leftMs', 0)
   http.decorateRequest('known')
   http.setErrorHandler(refuse)
   http.setNotFoundHandler((request, reply) => refuse(new Problem('not-found', 'There is no such address'), request, reply))
 
   http.addHook('onRequest', async (request, reply) => {
-    underWay++
     reply.headers(always)
     reply.header('x-request-id', request.id)
     if (stopping) reply.header('connection', 'close')
@@ -185,7 +186,6 @@ export function createHttp(options: HttpOptions): { http: FastifyInstance; mount
     throw new Problem('method-not-allowed', `This address takes ${allow}`)
   })
   http.addHook('onResponse', async (request, reply) => {
-    underWay--
     options.metrics.answered(request.routeOptions.config.endpoint ?? 'other', reply.statusCode, reply.elapsedTime / 1000)
     request.log.info(
       { method: request.method, url: request.url, status: reply.statusCode, ms: Math.round(reply.elapsedTime * 10) / 10 },
@@ -211,10 +211,10 @@ export function createHttp(options: HttpOptions): { http: FastifyInstance; mount
   healthRoutes(http, basePath, options.metrics, async () => !stopping && (await options.isReady()))
   return {
     http,
-    mount: (endpoint, handle) => addRoute(http, { ...options, limit }, endpoint, handle),
+    mount: (endpoint, handle) => addRoute(http, { ...options, limit, count }, endpoint, handle),
     mountFast(endpoint, handle) {
       lane?.add(endpoint, handle)
-      addRoute(http, { ...options, limit }, endpoint, handle)
+      addRoute(http, { ...options, limit, count }, endpoint, handle)
     },
     links: {
       to: ({ path }, params) => base() + path.replaceAll(/\{(\w+)\}/g, (_, name) => String((params as Record<string, unknown>)[name])),

@@ -21,18 +21,31 @@ export function createMetrics(pool: () => PoolFigures): Metrics {
   const registry = new Registry()
   const registers = [registry]
   collectDefaultMetrics({ register: registry })
+  // Counting costs a tenth of the shortest answer when it is done one by one, and next to nothing many at a time.
+  let answers: { labels: { endpoint: string; status: number }; seconds: number }[] = []
+  function countAnswers() {
+    const counted = answers
+    answers = []
+    for (const { labels, seconds } of counted) requests.observe(labels, seconds)
+  }
   const requests = new Histogram({
     name: 'talkshelf_request_seconds',
     help: 'How long answers took, by endpoint and status',
     labelNames: ['endpoint', 'status'],
     buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5],
     registers,
+    collect: countAnswers,
   })
-  const reads = new Counter({
+  const readFrom = { memory: 0, database: 0 }
+  new Counter({
     name: 'talkshelf_record_reads_total',
     help: 'Single records read, by where from',
     labelNames: ['from'],
     registers,
+    collect() {
+      this.reset()
+      for (const [from, count] of Object.entries(readFrom)) this.inc({ from }, count)
+    },
   })
   new Gauge({
     name: 'talkshelf_database_connections',
@@ -48,8 +61,13 @@ export function createMetrics(pool: () => PoolFigures): Metrics {
   if (cluster.isWorker) new AggregatorRegistry()
 
   return {
-    answered: (endpoint, status, seconds) => requests.observe({ endpoint, status }, seconds),
-    read: (from) => reads.inc({ from }),
+    answered(endpoint, status, seconds) {
+      answers.push({ labels: { endpoint, status }, seconds })
+      if (answers.length === 200) countAnswers()
+    },
+    read(from) {
+      readFrom[from]++
+    },
     async text() {
       return { type: registry.contentType, body: cluster.isWorker ? await ofAllProcesses() : await registry.metrics() }
     },
