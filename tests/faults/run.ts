@@ -4,16 +4,18 @@
 
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { root } from '../harness.ts'
+import { installMissing } from '../install.ts'
 import { clockSteps } from './clock.ts'
 import { databaseKilled, serviceKilled } from './kills.ts'
 import { cutNetwork, silentNetwork, slowNetwork } from './network.ts'
 import { diskFull, logDiskFull, noConnections } from './resources.ts'
 import { rollingRestart } from './rolling.ts'
+import { slowConnections } from './slow.ts'
 import { type Fault, makeTemplate, type Stage, system } from './stage.ts'
 
 const faults: Fault[] = [
@@ -27,6 +29,7 @@ const faults: Fault[] = [
   logDiskFull,
   clockSteps,
   rollingRestart,
+  slowConnections,
 ]
 
 const prefix = 'talkshelf-faults-'
@@ -38,7 +41,12 @@ process.exitCode = values.inside === undefined ? await outside() : await inside(
 
 async function outside(): Promise<number> {
   removeOld()
-  installMissing()
+  installMissing([
+    { package: 'haproxy', program: 'haproxy' },
+    { package: 'faketime', program: 'faketime' },
+    { package: 'slowhttptest', program: 'slowhttptest' },
+    { package: 'iproute2', program: 'ip' },
+  ])
   const dir = mkdtempSync(join(tmpdir(), `${prefix}${process.pid}-`))
   chmodSync(dir, 0o755) // postgres, a user of its own, must get in.
   process.on('exit', () => rmSync(dir, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 }))
@@ -70,30 +78,6 @@ function removeOld(): void {
     // Somebody whose processes we cannot see may share the folder with us.
     const isOld = pid && !existsSync(`/proc/${pid}`) && statSync(path).mtimeMs < Date.now() - 3_600_000
     if (isOld) rmSync(path, { recursive: true, force: true })
-  }
-}
-
-function installMissing(): void {
-  const needed = [
-    { package: 'haproxy', isThere: existsSync('/usr/sbin/haproxy') },
-    { package: 'faketime', isThere: spawnSync('which', ['faketime']).status === 0 },
-    { package: 'iproute2', isThere: spawnSync('which', ['ip']).status === 0 },
-  ]
-  const missing = needed.filter(({ isThere }) => !isThere).map((it) => it.package)
-  if (missing.length === 0 || process.getuid?.() !== 0 || !existsSync('/usr/bin/apt-get')) return
-  console.log(`Installing ${missing.join(', ')}`)
-  // What is installed must not start by itself.
-  const policy = '/usr/sbin/policy-rc.d'
-  const isOurs = !existsSync(policy)
-  if (isOurs) writeFileSync(policy, '#!/bin/sh\nexit 101\n', { mode: 0o755 })
-  const manager = '/usr/bin/apt-get'
-  const apt = (...args: string[]) =>
-    spawnSync(manager, args, { env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' }, stdio: 'ignore', timeout: 90_000 }).status === 0
-  try {
-    const install = ['install', '-y', '--no-install-recommends', ...missing]
-    if (!apt(...install) && !(apt('update') && apt(...install))) console.log('That failed; the faults that need them are skipped')
-  } finally {
-    if (isOurs) rmSync(policy)
   }
 }
 
