@@ -1,0 +1,101 @@
+// Draws what bench/edge.ts found, on a white ground of its own, so that it can be read on a dark page too.
+
+export interface Point {
+  readonly readsPerS: number
+  /** What reaches the origin. */
+  readonly direct: number
+  readonly shielded: number
+}
+
+interface Line {
+  readonly name: string
+  readonly colour: string
+  readonly dash?: string
+  readonly value: (point: Point) => number
+}
+
+const size = { width: 1000, height: 500 }
+const panel = { top: 70, width: 380, height: 340 }
+// Distinct for those who see no red or green, and in grey.
+const colours = { readers: '#555555', direct: '#c2410c', shielded: '#1d4ed8' }
+
+export function plot(points: readonly Point[], answerBytes: number): string {
+  const lines: Line[] = [
+    { name: 'readers', colour: colours.readers, dash: '6 4', value: (it) => it.readsPerS },
+    { name: 'origin', colour: colours.direct, value: (it) => it.direct },
+    { name: 'origin behind a shield', colour: colours.shielded, value: (it) => it.shielded },
+  ]
+  const byteLines = lines.map((line) => ({ ...line, value: (it: Point) => line.value(it) * answerBytes }))
+  const named = (names: string[]) => byteLines.map((line, i) => ({ ...line, name: names[i] as string }))
+  const { width, height } = size
+  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" role="img"
+  font-family="system-ui, 'Segoe UI', Helvetica, Arial, sans-serif" font-size="14" fill="#222222">
+<title>What arrives at the origin behind an edge cache, from 10 to 1,000,000 requests a second</title>
+<rect width="100%" height="100%" fill="#ffffff"/>
+${drawPanel(80, 'Requests a second', (it) => short(it, ''), points, lines)}
+${drawPanel(580, 'Bytes a second', (it) => short(it, 'B'), points, named(['edge to readers', 'origin to edge', 'origin to shield']))}
+<text x="${width / 2}" y="${height - 14}" text-anchor="middle" font-size="12" fill="#555555">
+Simulated by bench/edge.ts: Zipf readers, LRU caches, purges by changes. Both axes are logarithmic.
+</text>
+</svg>
+`
+}
+
+function drawPanel(
+  left: number,
+  title: string,
+  label: (value: number) => string,
+  points: readonly Point[],
+  lines: readonly Line[],
+): string {
+  const all = points.flatMap((point) => lines.map(({ value }) => value(point)))
+  const x = scale(
+    points.map((point) => point.readsPerS),
+    left,
+    panel.width,
+  )
+  const y = scale(all, panel.top + panel.height, -panel.height)
+  const right = left + panel.width
+  const bottom = panel.top + panel.height
+  const across = y.ticks.map(
+    (value) => `<line x1="${left}" x2="${right}" y1="${y.at(value)}" y2="${y.at(value)}" stroke="#dddddd"/>
+<text x="${left - 8}" y="${y.at(value) + 5}" text-anchor="end">${label(value)}</text>`,
+  )
+  const down = x.ticks.map(
+    (value) => `<line x1="${x.at(value)}" x2="${x.at(value)}" y1="${panel.top}" y2="${bottom}" stroke="#dddddd"/>
+<text x="${x.at(value)}" y="${bottom + 20}" text-anchor="middle">${short(value, '')}</text>`,
+  )
+  const stroke = ({ colour, dash }: Line) => `stroke="${colour}" stroke-width="2"${dash ? ` stroke-dasharray="${dash}"` : ''}`
+  const drawn = lines.map((line) => {
+    const { colour, dash, value } = line
+    const at = points.map((point) => [x.at(point.readsPerS), y.at(value(point))] as const)
+    const dots = dash ? '' : at.map(([cx, cy]) => `<circle cx="${cx}" cy="${cy}" r="3.5" fill="${colour}"/>`).join('')
+    return `<polyline points="${at.map((pair) => pair.join(',')).join(' ')}" fill="none" ${stroke(line)}/>${dots}`
+  })
+  const legend = lines.map((line, i) => {
+    const middle = bottom - 70 + i * 22
+    return `<line x1="${right - 208}" x2="${right - 178}" y1="${middle}" y2="${middle}" ${stroke(line)}/>
+<text x="${right - 168}" y="${middle + 5}">${line.name}</text>`
+  })
+  return `<text x="${left}" y="${panel.top - 24}" font-size="17" font-weight="600">${title}</text>
+${[...across, ...down, ...drawn].join('\n')}
+<rect x="${right - 220}" y="${bottom - 86}" width="212" height="${lines.length * 22 + 8}" fill="#ffffff" stroke="#dddddd"/>
+${legend.join('\n')}
+<text x="${left + panel.width / 2}" y="${bottom + 46}" text-anchor="middle">readers’ requests a second</text>`
+}
+
+/** Logarithmic, from a power of ten to a power of ten. */
+function scale(values: readonly number[], start: number, length: number) {
+  // A world without misses has zeros; they lie on the floor.
+  const above = values.filter((value) => value > 0)
+  const low = Math.floor(Math.log10(Math.min(...above)))
+  const high = Math.max(Math.ceil(Math.log10(Math.max(...above))), low + 1)
+  const ticks = Array.from({ length: high - low + 1 }, (_, i) => 10 ** (low + i))
+  const at = (value: number) => Math.round(10 * (start + (length * (Math.max(Math.log10(value), low) - low)) / (high - low))) / 10
+  return { ticks, at }
+}
+
+function short(value: number, unit: string): string {
+  const [letter, size] = value >= 1e9 ? ['G', 1e9] : value >= 1e6 ? ['M', 1e6] : value >= 1e3 ? ['k', 1e3] : ['', 1]
+  return `${value / (size as number)} ${letter}${unit}`.trim()
+}

@@ -1,0 +1,136 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { cheHitShare, makeRandom, openCache, sampler, simulate, type World, zipf } from './edge-model.ts'
+import { plot } from './edge-plot.ts'
+
+const never = 1e12
+const small: World = {
+  popularity: zipf(200, 0.8),
+  locations: 4,
+  capacity: 200,
+  maxAgeS: never,
+  readsPerS: 100,
+  writesPerS: 0,
+  start: 'empty',
+  warmUpReads: 0,
+  countedReads: 200_000,
+  seed: 7,
+}
+
+test('each record is drawn as often as Zipf’s law says', () => {
+  const draws = 300_000
+  for (const exponent of [0.8, 1, 1.2]) {
+    const popularity = zipf(50, exponent)
+    const draw = sampler(popularity, makeRandom(1))
+    const seen = new Map<number, number>()
+    for (let i = 0; i < draws; i++) {
+      const record = draw()
+      seen.set(record, (seen.get(record) ?? 0) + 1)
+    }
+    const weights = Array.from({ length: 50 }, (_, k) => (k + 1) ** -exponent)
+    const sum = weights.reduce((a, b) => a + b)
+    const expected = weights.map((weight) => (draws * weight) / sum)
+    // Chi-squared with 49 degrees of freedom: above 94 once in ten thousand.
+    const surprise = expected.reduce((total, it, k) => total + ((seen.get(k) ?? 0) - it) ** 2 / it, 0)
+    assert.ok(surprise < 94, `exponent ${exponent}: ${surprise}`)
+  }
+})
+
+test('a cache forgets what was used longest ago, and fills what a purge left free first', () => {
+  const random = makeRandom(2)
+  const cache = openCache(40, 10)
+  const slow = new Set<number>() // In the order of use.
+  for (let i = 0; i < 20_000; i++) {
+    const record = random() % 40
+    if (random() % 5 === 0) {
+      cache.drop(record)
+      slow.delete(record)
+      continue
+    }
+    const found = cache.use(record) !== 0
+    assert.equal(found, slow.delete(record))
+    if (!found) cache.add(record)
+    slow.add(record)
+    if (slow.size > 10) slow.delete(slow.values().next().value as number)
+  }
+})
+
+test('without purges and expiry, caches of everything ask once for each record: each location, or the shield', () => {
+  const { direct, shielded } = simulate(small)
+  assert.deepEqual({ direct, shielded }, { direct: 800, shielded: 200 })
+  const later = simulate({ ...small, warmUpReads: 200_000 })
+  assert.deepEqual([later.direct, later.shielded], [0, 0])
+})
+
+test('one location is its own shield', () => {
+  const { direct, shielded } = simulate({ ...small, locations: 1, capacity: 50, maxAgeS: 30, writesPerS: 3 })
+  assert.equal(shielded, direct)
+})
+
+test('small caches answer what Che’s approximation says', () => {
+  const popularity = zipf(10_000, 1)
+  for (const start of ['empty', 'past'] as const) {
+    const world: World = {
+      ...small,
+      popularity,
+      capacity: 1000,
+      start,
+      warmUpReads: start === 'empty' ? 100_000 : 0,
+      countedReads: 400_000,
+    }
+    const { direct } = simulate(world)
+    near(1 - direct / world.countedReads, cheHitShare(popularity, 1000), 0.002)
+  }
+})
+
+test('caches of everything miss when there was a purge since the last reader', () => {
+  const { direct, shielded } = simulate({ ...small, writesPerS: 5, warmUpReads: 50_000 })
+  near(direct / 200_000, 5 / (5 + 25), 0.02)
+  near(shielded / 200_000, 5 / (5 + 100), 0.02)
+})
+
+test('caches of everything ask anew when a copy is too old, and a copy from the shield is as old as the shield’s', () => {
+  const maxAgeS = 20
+  const { direct, shielded } = simulate({ ...small, maxAgeS, warmUpReads: 10_000 })
+  const asked = (rate: number) => small.popularity.shares.reduce((sum, share) => sum + 1 / (maxAgeS + 1 / (share * rate)), 0)
+  near(direct / 2000, 4 * asked(25), 0.01)
+  near(shielded / 2000, asked(100), 0.01)
+})
+
+test('caches drawn from a past are where empty ones get after a while', () => {
+  const popularity = zipf(10_000, 1)
+  const worlds = {
+    'pushed out': { ...small, popularity, capacity: 1000 },
+    purged: { ...small, popularity, capacity: 1000, writesPerS: 5 },
+    expired: { ...small, popularity, capacity: 10_000, maxAgeS: 1000 },
+  }
+  for (const [why, world] of Object.entries(worlds)) {
+    // The first generation expires together, and so does the next: that takes a few to fade.
+    const slow = simulate({ ...world, warmUpReads: 400_000, countedReads: 100_000 })
+    // Many short ones, or they would get there by themselves.
+    const drawn = Array.from({ length: 20 }, (_, seed) => simulate({ ...world, start: 'past', countedReads: 5000, seed }))
+    const sum = { direct: 0, shielded: 0 }
+    for (const { direct, shielded } of drawn) {
+      sum.direct += direct
+      sum.shielded += shielded
+    }
+    near(sum.direct, slow.direct, 0.02, why)
+    near(sum.shielded, slow.shielded, 0.04, why)
+  }
+})
+
+test('the plot has a line for each thing, and numbers everywhere', () => {
+  const svg = plot(
+    [
+      { readsPerS: 10, direct: 5, shielded: 0 },
+      { readsPerS: 1000, direct: 70, shielded: 0.3 },
+    ],
+    2516,
+  )
+  assert.equal(svg.match(/<polyline/g)?.length, 6)
+  assert.doesNotMatch(svg, /NaN|Infinity|undefined/)
+})
+
+function near(actual: number, expected: number, tolerance: number, what = ''): void {
+  assert.ok(Math.abs(actual / expected - 1) <= tolerance, `${what} ${actual} is not within ${100 * tolerance} % of ${expected}`)
+}

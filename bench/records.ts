@@ -1,0 +1,110 @@
+import { states, type Video, videoDefaults } from '@talkshelf/contract'
+import { slugify } from '../server/platform/slug.ts'
+
+// Made-up records by number, the same on every machine: as long as real ones (about 1,900 bytes), and their words, speakers and tags
+// as unevenly used as in real catalogues (Zipf), because that is what makes an index or a cache fast or slow.
+
+export interface Names {
+  readonly categories: readonly string[]
+  readonly speakers: readonly string[]
+  readonly tags: readonly string[]
+}
+
+/** A record with the places of its names in the lists of names. */
+export interface Made {
+  readonly video: Video
+  readonly category: number
+  readonly speakers: readonly number[]
+  readonly tags: readonly number[]
+}
+
+const vocabularySize = 30_000
+const syllables =
+  'ba be bi bo bu da de di do du fa fe ga go ha he ka ke ko la le li lo ma me mi mo na ne no pa pe ra re ri ro sa se si so ta te ti to va ve zo'
+const starts = syllables.split(' ')
+const ends = ['n', 'r', 's', 'l', 't', 'ng', 'st', 'x', 'm', '']
+
+export function makeNames(records: number): Names {
+  const random = randomFrom(1)
+  const speaker = (place: number) =>
+    `${capital(wordAt(place % 997))} ${capital(wordAt(1000 + (place % 8191)))}${numeral(Math.floor(place / 8191))}`
+  const count = (share: number, least: number) => Math.max(least, Math.round(records * share))
+  return {
+    categories: Array.from({ length: count(0.005, 5) }, (_, place) => `${capital(wordAt(place * 7))} Days ${2000 + (place % 27)} ${place}`),
+    speakers: Array.from({ length: count(0.25, 20) }, (_, place) => speaker(place)),
+    tags: Array.from({ length: Math.min(count(0.02, 20), 5000) }, (_, place) =>
+      random() < 0.3 ? `${wordAt(place)} ${wordAt(place + 1)}` : `${wordAt(place)} ${place}`,
+    ),
+  }
+}
+
+export function makeRecord(id: number, names: Names): Made {
+  const random = randomFrom(id)
+  const some = (count: number, of: number) => [...new Set(Array.from({ length: count }, () => zipf(random, of)))]
+  const words = (count: number) => Array.from({ length: count }, () => wordAt(zipf(random, vocabularySize))).join(' ')
+  const category = Math.floor(random() * names.categories.length)
+  const speakers = some(1 + Math.floor(random() * 1.4), names.speakers.length)
+  const tags = some(Math.floor(random() * 7), names.tags.length)
+  const title = capital(words(3 + Math.floor(random() * 7)))
+  const code = Math.floor(random() * 2 ** 48).toString(36)
+  const recorded = new Date(Date.UTC(2000, 0, 1) + Math.floor(random() * 9800) * 86_400_000).toISOString().slice(0, 10)
+  const at = new Date(Date.UTC(2026, 0, 1) + id).toISOString().slice(0, -1)
+  const video: Video = {
+    ...videoDefaults,
+    id,
+    state: random() < 0.98 ? states.live : states.draft,
+    title,
+    slug: `${slugify(title)}-${id}`,
+    category: names.categories[category] as string,
+    language: 'English',
+    speakers: speakers.map((place) => names.speakers[place] as string),
+    tags: tags.map((place) => names.tags[place] as string),
+    summary: capital(`${words(8 + Math.floor(random() * 30))}.`),
+    // A few are very long, most are short.
+    description: capital(`${words(Math.floor(20 + 330 * random() ** 2 + (random() < 0.02 ? 400 : 0)))}.`),
+    copyright_text: 'CC BY 4.0',
+    embed: `<iframe src="https://videos.example/embed/${code}" width="560" height="315" allowfullscreen></iframe>`,
+    thumbnail_url: `https://videos.example/thumbnails/${code}.jpg`,
+    duration: 300 + Math.floor(random() * 3300),
+    video_mp4_length: Math.floor(random() * 1e9),
+    video_mp4_url: `https://files.example/${code}.mp4`,
+    source_url: `https://videos.example/watch/${code}`,
+    recorded,
+    added: at,
+    updated: at,
+  }
+  return { video, category, speakers, tags }
+}
+
+// The first is used most, the second half as often, the third a third as often: the inverse of a log-uniform number.
+function zipf(random: () => number, count: number): number {
+  return Math.min(count - 1, Math.floor((count + 1) ** random()) - 1)
+}
+
+const known: string[] = []
+
+function wordAt(place: number): string {
+  let word = known[place]
+  if (word === undefined) {
+    // Frequent words are short, and no two are the same.
+    word = ends[place % ends.length] as string
+    for (let rest = Math.floor(place / ends.length) + 1; rest > 0; rest = Math.floor(rest / starts.length))
+      word = starts[rest % starts.length] + word
+    known[place] = word
+  }
+  return word
+}
+
+const capital = (text: string) => text.charAt(0).toUpperCase() + text.slice(1)
+const numeral = (number: number) => (number === 0 ? '' : ` ${capital(wordAt(20_000 + number))}`)
+
+/** mulberry32: small, and good enough to make records. */
+export function randomFrom(seed: number): () => number {
+  let state = Math.imul(seed, 0x9e37_79b1) >>> 0
+  return () => {
+    state = (state + 0x6d2b_79f5) >>> 0
+    let it = Math.imul(state ^ (state >>> 15), state | 1)
+    it ^= it + Math.imul(it ^ (it >>> 7), it | 61)
+    return ((it ^ (it >>> 14)) >>> 0) / 2 ** 32
+  }
+}

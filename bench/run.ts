@@ -1,0 +1,51 @@
+// What `npm run bench` runs: node bench/run.ts [--quick] [--records N]
+// Measures the service against the bare engines below it, side by side in one run: only ratios count, because machines differ and are shared.
+// What is measured is what people install: compiled, started with `talkshelf serve`. Exits with 1 where a floor is missed.
+
+import { rmSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
+import { parseArgs } from 'node:util'
+import { installMissing } from '../tests/install.ts'
+import { type Measured, measureGet, measurePatch, measureStart } from './measures.ts'
+import { saveResults, table } from './results.ts'
+import { openStage } from './stage.ts'
+
+const { values } = parseArgs({
+  options: {
+    quick: { type: 'boolean', default: false },
+    records: { type: 'string' },
+  },
+})
+const records = Number(values.records ?? (values.quick ? 100_000 : 1_000_000))
+if (!Number.isSafeInteger(records) || records < 1000) {
+  console.error('--records takes a whole number from 1000 on')
+  process.exit(2)
+}
+const rounds = values.quick ? 3 : 5
+const seconds = values.quick ? 4 : 10
+
+if (!installMissing([{ package: 'wrk', program: 'wrk' }])) {
+  console.error('The load comes from wrk: install it first (Debian: apt-get install wrk)')
+  process.exit(2)
+}
+const begin = performance.now()
+const say = (line: string) => console.log(`${((performance.now() - begin) / 1000).toFixed(0).padStart(4)} s  ${line}`)
+say(`${records.toLocaleString('en')} records, ${rounds} rounds of ${seconds} s for each measure, ${availableParallelism()} processors`)
+const stage = await openStage(records, say)
+let measured: Measured[]
+try {
+  const options = { stage, rounds, seconds, say }
+  measured = [...(await measureGet(options)), await measurePatch(options), ...(await measureStart(options))]
+} finally {
+  await stage.close()
+  rmSync(stage.dir, { recursive: true, force: true })
+}
+console.log(`\n${table(measured)}`)
+console.log(
+  `\nWritten to ${saveResults(stage, measured, { quick: values.quick, rounds, seconds })}, after ${((performance.now() - begin) / 1000).toFixed(0)} s`,
+)
+const missed = measured.filter(({ verdict }) => verdict === 'under the floor')
+if (missed.length > 0) {
+  console.log(`Under the floor: ${missed.map(({ name }) => name).join('; ')}`)
+  process.exitCode = 1
+}

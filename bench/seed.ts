@@ -1,0 +1,163 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { states, type Video } from '@talkshelf/contract'
+import { rendered } from '../server/videos/wire.ts'
+import { type Made, makeNames, makeRecord, type Names } from './records.ts'
+
+// Fills an empty, migrated database with made-up records as fast as PostgreSQL takes them: COPY by psql. Every record has its body and its
+// change, as if it had come through the front door.
+
+/** `url` is a superuser's: the streams go in side by side, so the foreign keys are not looked at. */
+export async function seed(bin: string, url: string, records: number, progress: (done: number) => void): Promise<void> {
+  const names = makeNames(records)
+  await copy(bin, url, 'category (id, slug, title)', lines(names.categories, 'category'))
+  await copy(
+    bin,
+    url,
+    'change (subject, subject_id, revision, kind, before, after, ids, at, actor, via, request_id, request_hash)',
+    categoryChanges(names),
+  )
+  await copy(bin, url, 'speaker (id, slug, name)', lines(names.speakers, 'speaker'))
+  await copy(bin, url, 'tag (id, slug, name)', lines(names.tags, 'tag'))
+
+  const tables = [
+    open(bin, url, `video (${videoColumns.join(', ')}, speaker_ids, tag_ids, category_id, language_id, revision)`),
+    open(bin, url, 'video_body (id, revision, tag, live, updated, body)'),
+    open(bin, url, 'change (subject, subject_id, revision, kind, before, after, ids, at, actor, via, request_id, request_hash)'),
+  ]
+  const english = await query(bin, url, "select id from language where name = 'English'")
+  for (let first = 1; first <= records; first += 1000) {
+    const made = Array.from({ length: Math.min(1000, records - first + 1) }, (_, place) => makeRecord(first + place, names))
+    const rows = made.map((it) => rowsOf(it, english))
+    await Promise.all(tables.map((table, place) => table.write(rows.map((row) => row[place]).join(''))))
+    progress(first - 1 + made.length)
+  }
+  await Promise.all(tables.map((table) => table.end()))
+  for (const table of ['video', 'category', 'speaker', 'tag'])
+    await query(bin, url, `select setval(pg_get_serial_sequence('${table}', 'id'), greatest(1, (select max(id) from ${table})))`)
+  await query(bin, url, 'vacuum analyze')
+  await query(bin, url, 'checkpoint')
+}
+
+const videoColumns = [
+  'id',
+  'slug',
+  'state',
+  'title',
+  'summary',
+  'description',
+  'quality_notes',
+  'copyright_text',
+  'embed',
+  'thumbnail_url',
+  'duration',
+  'video_ogv_length',
+  'video_ogv_url',
+  'video_ogv_download_only',
+  'video_mp4_length',
+  'video_mp4_url',
+  'video_mp4_download_only',
+  'video_webm_length',
+  'video_webm_url',
+  'video_webm_download_only',
+  'video_flv_length',
+  'video_flv_url',
+  'video_flv_download_only',
+  'source_url',
+  'whiteboard',
+  'recorded',
+  'added',
+  'updated',
+] as const satisfies (keyof Video)[]
+
+function rowsOf({ video, category, speakers, tags }: Made, english: string): [string, string, string] {
+  const { body, tag } = rendered(video, 1)
+  const ids = { category: category + 1, language: Number(english), speakers: speakers.map((it) => it + 1), tags: tags.map((it) => it + 1) }
+  const moment = `${video.updated}Z`
+  const columns = videoColumns.map((name) => (name === 'added' || name === 'updated' ? `${video[name]}Z` : video[name]))
+  return [
+    line(...columns, `{${ids.speakers}}`, `{${ids.tags}}`, ids.category, ids.language, 1),
+    line(video.id, 1, tag, video.state === states.live, moment, body),
+    line('video', video.id, 1, 'created', '{}', body, JSON.stringify(ids), moment, 'bench', 'command', 'bench', '\\x00'),
+  ]
+}
+
+function* lines(names: readonly string[], slug: string) {
+  for (const [place, name] of names.entries()) yield line(place + 1, `${slug}-${place}`, name)
+}
+
+function* categoryChanges({ categories }: Names) {
+  for (const [place, title] of categories.entries())
+    yield line(
+      'category',
+      place + 1,
+      1,
+      'created',
+      '{}',
+      JSON.stringify({ title }),
+      '{}',
+      '2026-01-01Z',
+      'bench',
+      'command',
+      'bench',
+      '\\x00',
+    )
+}
+
+function line(...values: unknown[]): string {
+  return `${values.map((value) => (value === null ? '\\N' : escaped(String(value)))).join('\t')}\n`
+}
+
+const escaped = (text: string) =>
+  /[\\\n\r\t]/.test(text) ? text.replaceAll('\\', '\\\\').replaceAll('\n', '\\n').replaceAll('\r', '\\r').replaceAll('\t', '\\t') : text
+
+async function copy(bin: string, url: string, target: string, rows: Iterable<string>): Promise<void> {
+  const table = open(bin, url, target)
+  let chunk = ''
+  for (const row of rows) {
+    chunk += row
+    if (chunk.length < 1 << 20) continue
+    await table.write(chunk)
+    chunk = ''
+  }
+  await table.write(chunk)
+  await table.end()
+}
+
+function open(bin: string, url: string, target: string) {
+  const child = psql(bin, url, ['-c', 'set session_replication_role = replica', '-c', `copy ${target} from stdin`])
+  const ended = finished(child)
+  ended.catch(() => {}) // Told by whoever writes or ends.
+  return {
+    async write(text: string): Promise<void> {
+      if (!child.stdin.write(text)) await Promise.race([once(child.stdin, 'drain'), ended])
+    },
+    async end(): Promise<void> {
+      child.stdin.end()
+      await ended
+    },
+  }
+}
+
+/** Runs one statement; the first value of its answer. */
+export async function query(bin: string, url: string, statement: string): Promise<string> {
+  const child = psql(bin, url, ['-Atc', statement])
+  child.stdin.end()
+  return (await finished(child)).trim()
+}
+
+function psql(bin: string, url: string, args: readonly string[]) {
+  const child = spawn(join(bin, 'psql'), ['-X', '-q', '-v', 'ON_ERROR_STOP=1', ...args, url], { stdio: ['pipe', 'pipe', 'pipe'] })
+  child.stdin.on('error', () => {}) // It ended; its words on standard error say why.
+  return child
+}
+
+async function finished(child: ReturnType<typeof psql>): Promise<string> {
+  let [said, wrong] = ['', '']
+  child.stdout.setEncoding('utf8').on('data', (text: string) => (said += text))
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (wrong += text))
+  const [code] = await once(child, 'close')
+  if (code !== 0) throw new Error(`psql: ${wrong}`)
+  return said
+}
