@@ -26,7 +26,9 @@ interface Round {
   readonly ours: number
   readonly reference?: number
   readonly p99Ms?: number
+  /** Processor time for one request, ours and the reference's: steadier than rates on a machine that is shared. */
   readonly cpuUs?: number
+  readonly referenceCpuUs?: number
   /** The worse of the two windows. */
   readonly othersShare?: number
 }
@@ -76,7 +78,14 @@ export async function measureGet({ stage, rounds, seconds, say }: Options): Prom
     const select = selects[0].perSecond > selects[1].perSecond ? selects[0] : selects[1]
     const both = await over(uncached, reading(live), [uncached.pid, stage.postgresPid])
     const composed = 1 / (1 / select.perSecond + 1 / engine.perSecond)
-    found.database.push(compared(both, { ...select, perSecond: composed, othersShare: Math.max(select.othersShare, engine.othersShare) }))
+    found.database.push(
+      compared(both, {
+        perSecond: composed,
+        cpuUs: select.cpuUs + engine.cpuUs,
+        p99Ms: Number.NaN,
+        othersShare: Math.max(select.othersShare, engine.othersShare),
+      }),
+    )
     found.select.push(compared(both, select))
     found.memory.push(compared(await over(cached, reading([id])), engine))
     found.many.push(compared(await over(cached, reading(hot)), engine))
@@ -129,20 +138,25 @@ export async function measurePatch({ stage, rounds, seconds, say }: Options): Pr
 
 /** From the start of the process to its first answer, and how much memory it has when it has come to rest. */
 export async function measureStart({ stage, rounds, say }: Options): Promise<Measured[]> {
-  const starts: Round[] = []
-  const memory: Round[] = []
+  const found = { first: [] as Round[], starts: [] as Round[], memory: [] as Round[] }
   for (let round = 0; round < rounds + 2; round++) {
-    const server = await stage.serve({})
-    await sleep(1000)
-    const [, kilobytes] = /^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${server.pid}/status`, 'utf8')) ?? []
-    starts.push({ ours: server.startMs })
-    memory.push({ ours: Number(kilobytes) / 1000 })
-    await server.stop()
+    // Node keeps what it compiled there, as it does in our image and under our systemd unit.
+    const NODE_COMPILE_CACHE = join(stage.dir, `compiled-${round}`)
+    for (const time of ['first', 'second', 'third']) {
+      const server = await stage.serve({ NODE_COMPILE_CACHE })
+      await sleep(1000)
+      const [, kilobytes] = /^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${server.pid}/status`, 'utf8')) ?? []
+      if (time === 'first') found.first.push({ ours: server.startMs })
+      if (time === 'third') found.starts.push({ ours: server.startMs })
+      if (time === 'third') found.memory.push({ ours: Number(kilobytes) / 1000 })
+      await server.stop()
+    }
   }
   say('Started and stopped')
   return [
-    limit('Start to the first answer', 'ms', starts, { floor: 400, goal: 250 }),
-    limit('Memory after start', 'MB', memory, { floor: 110, goal: 80 }),
+    { ...limit('Start to the first answer, for the first time', 'ms', found.first, { floor: 400, goal: 250 }), verdict: 'for information' },
+    limit('Start to the first answer', 'ms', found.starts, { floor: 400, goal: 250 }),
+    limit('Memory after start', 'MB', found.memory, { floor: 110, goal: 80 }),
   ]
 }
 
@@ -168,6 +182,7 @@ function compared(ours: Window, reference: Window): Round {
     reference: reference.perSecond,
     p99Ms: ours.p99Ms,
     cpuUs: ours.cpuUs,
+    referenceCpuUs: reference.cpuUs,
     othersShare: Math.max(ours.othersShare, reference.othersShare),
   }
 }

@@ -54,7 +54,7 @@ export function makeRecord(id: number, names: Names): Made {
     id,
     state: random() < 0.98 ? states.live : states.draft,
     title,
-    slug: `${slugify(title)}-${id}`,
+    slug: `${slugify(title).slice(0, 40).replace(/-$/, '')}-${id}`,
     category: names.categories[category] as string,
     language: 'English',
     speakers: speakers.map((place) => names.speakers[place] as string),

@@ -8,7 +8,21 @@ import type { Stage } from './stage.ts'
 
 /** For people: a table in Markdown, its columns lined up. */
 export function table(measured: readonly Measured[]): string {
-  const head = ['What', 'Against', 'Ours', 'Reference', 'Ratio', 'Rounds', 'Floor', 'Goal', 'p99', 'CPU', 'Others', 'Verdict']
+  const head = [
+    'What',
+    'Against',
+    'Ours',
+    'Reference',
+    'Ratio',
+    'Rounds',
+    'Floor',
+    'Goal',
+    'p99',
+    'CPU each',
+    'CPU ratio',
+    'Others',
+    'Verdict',
+  ]
   const rows = measured.map((it) => {
     const isRatio = it.unit === 'a second'
     const of = (value: (round: Measured['rounds'][number]) => number | undefined) =>
@@ -29,6 +43,7 @@ export function table(measured: readonly Measured[]): string {
       shown(it.goal),
       ofUnit(figure(of(({ p99Ms }) => p99Ms)), 'ms'),
       ofUnit(figure(of(({ cpuUs }) => cpuUs)), 'us'),
+      isRatio ? of(({ cpuUs = Number.NaN, referenceCpuUs = Number.NaN }) => referenceCpuUs / cpuUs).toFixed(2) : '',
       ofUnit(figure(of(({ othersShare }) => (othersShare === undefined ? undefined : othersShare * 100))), '%'),
       it.verdict,
     ]

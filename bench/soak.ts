@@ -14,6 +14,7 @@ import { freePort, launch } from '../tests/faults/stage.ts'
 import { type CallOptions, call } from '../tests/harness.ts'
 import { migratedDatabase, startPostgres } from '../tests/postgres.ts'
 import { seed } from './seed.ts'
+import { pack } from './stage.ts'
 
 // The server as it is, but that it can be told to throw away what nobody uses any more. V8 does so when it likes, which is seldom while
 // there is memory: without this, garbage looks like growth.
@@ -54,10 +55,14 @@ async function main(): Promise<number> {
     const port = await freePort()
     const url = `http://127.0.0.1:${port}`
     // It dies with us, whatever ends us; the log is as long as an operator's would be.
-    const server = launch({ dir: postgres.dir, atEnd: (step) => undo.push(step) }, [process.execPath, ...tidy, 'server/main.ts', 'serve'], {
-      log: 'server.log',
-      environment: { ...process.env, DATABASE_URL: databaseUrl, PORT: String(port), HOST: '', PUBLIC_URL: '' },
-    })
+    const server = launch(
+      { dir: postgres.dir, atEnd: (step) => undo.push(step) },
+      [process.execPath, ...tidy, pack(postgres.dir), 'serve'],
+      {
+        log: 'server.log',
+        environment: { ...process.env, DATABASE_URL: databaseUrl, PORT: String(port), HOST: '', PUBLIC_URL: '' },
+      },
+    )
     while ((await call(url, 'GET', '/readyz').catch(() => undefined))?.status !== 200) {
       if (server.child.exitCode !== null) throw new Error(`The server ended:\n${readFileSync(`${postgres.dir}/server.log`, 'utf8')}`)
       await sleep(50)

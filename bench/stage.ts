@@ -96,8 +96,8 @@ export async function openStage(records: number, say: (line: string) => void): P
   }
 }
 
-/** What people install. */
-function pack(dir: string): string {
+/** What people install: the path of its program. */
+export function pack(dir: string): string {
   const { status, stdout, stderr } = spawnSync(process.execPath, ['pack.ts', '--out', dir], { cwd: root, encoding: 'utf8' })
   if (status !== 0) throw new Error(`It could not be packed:\n${stdout}${stderr}`)
   return join(dir, 'talkshelf', 'main.js')
