@@ -49,11 +49,19 @@ test('a record lives its whole life through the client, and every endpoint has i
   const read = await client.readVideo({ id })
   assert.deepEqual(read, { data: patched.data, status: 200, etag: patched.etag, location: undefined, notModified: false })
 
+  await client.patchVideo({ id, body: { state: 1 } })
+  const { data: listed } = await client.listVideos({ category: 'client-days', ordering: '-added' })
+  assert.deepEqual(
+    listed.results.map(({ title }) => title),
+    ['Grüße & <Küsse>'],
+  )
+  const back = await client.patchVideo({ id, body: { state: 2 } })
+
   const { data: revisions } = await client.listRevisions({ id, page: 1 })
-  assert.deepEqual([revisions.count, revisions.results[0]?.fields], [3, ['tags']])
+  assert.deepEqual([revisions.count, revisions.results[2]?.fields], [5, ['tags']])
   const { data: first } = await client.readRevision({ id, revision: 1 })
   assert.deepEqual([first.by, first.record], ['Ada', created.data])
-  const restored = await client.restoreRevision({ id, revision: 1, ifMatch: patched.etag })
+  const restored = await client.restoreRevision({ id, revision: 1, ifMatch: back.etag })
   assert.deepEqual(restored.data.tags, [])
 
   const { data: gone } = await client.takeDownVideo({ id, body: { reason: 'The speaker asked for it' } })

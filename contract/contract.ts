@@ -12,6 +12,7 @@ export * from './videos.ts'
 export * from './vocabulary.ts'
 
 export const endpoints = {
+  listVideos: videos.listVideos,
   readVideo: videos.readVideo,
   replaceVideo: videos.replaceVideo,
   patchVideo: videos.patchVideo,

@@ -5,6 +5,7 @@ export function Page<T extends TSchema>(items: T, about: string) {
   return Type.Object(
     {
       count: Type.Integer({ minimum: 0, description: 'How many there are in all' }),
+      count_exact: Type.Optional(Type.Literal(false, { description: 'Only there when the count is an estimate, above 10,000' })),
       next: Type.Union([Type.String(), Type.Null()], { description: 'The address of the next page' }),
       previous: Type.Union([Type.String(), Type.Null()], { description: 'The address of the page before' }),
       results: Type.Array(items),
@@ -17,4 +18,12 @@ export const PageNumber = Type.Integer({
   minimum: 1,
   maximum: 1_000_000,
   description: 'Which page, counted from 1. Past the last one: 404',
+})
+
+export const PageSize = Type.Integer({ minimum: 1, maximum: 100, description: 'How many on a page' })
+
+export const Cursor = Type.String({
+  pattern: '^[A-Za-z0-9_-]{0,8000}$',
+  description:
+    'A place in the collection, from an address in next or previous; it stays right while records come and go. Empty: the beginning',
 })

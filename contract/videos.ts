@@ -1,7 +1,7 @@
 import Type, { type Static, type TSchema } from 'typebox'
-import { endpoint, Id, json, mergePatch, RevisionNumber } from './endpoint.ts'
+import { endpoint, Id, json, mergePatch, RevisionNumber, Slug } from './endpoint.ts'
 import './formats.ts'
-import { Page, PageNumber } from './page.ts'
+import { Cursor, Page, PageNumber, PageSize } from './page.ts'
 
 // The video record, exactly as the interface document gives it: 32 fields, always all of them, in this order.
 // Nothing is ever added: old clients reject keys that they do not know.
@@ -118,6 +118,51 @@ export const VideoInput = Type.Object(
 export type VideoInput = Static<typeof VideoInput>
 
 const params = { id: Id }
+
+/** What a collection of records can be ordered by. A minus before it turns it round. */
+export const orderings = ['added', 'recorded', 'title', 'updated', 'duration'] as const
+const oneOrdering = `-?(${orderings.join('|')})`
+
+const day = (description: string) => Type.String({ format: 'date', description })
+
+export const listVideos = endpoint({
+  name: 'listVideos',
+  method: 'GET',
+  path: '/api/v2/video',
+  role: 'anyone',
+  summary: 'List live records',
+  about:
+    'Filters combine. `count` is exact up to 10,000. `page` goes to the first 10,000 records, and `next` leads on from there. Begin with an empty `cursor` and follow `next` to ' +
+    'see every record that is there all the time exactly once, however many come and go meanwhile. A day or a length that is not known counts as the oldest, or the shortest.',
+  query: {
+    page: PageNumber,
+    page_size: PageSize,
+    cursor: Cursor,
+    category: Slug,
+    speaker: Slug,
+    tag: Slug,
+    language: Type.String({ minLength: 1, maxLength: 100, format: 'text', description: 'English name of a language, or its code' }),
+    recorded_after: day('Recorded on this day or later'),
+    recorded_before: day('Recorded on this day or earlier'),
+    updated_since: Type.String({
+      pattern: '^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d(\\.\\d{1,3})?Z?$',
+      description: 'Changed at this moment or later, in UTC, as `updated` is written',
+    }),
+    source_url: Type.String({
+      minLength: 1,
+      maxLength: 2048,
+      format: 'text',
+      description: 'Address of the original, exactly as it is in the record',
+    }),
+    ordering: Type.String({
+      pattern: `^${oneOrdering}(,${oneOrdering}){0,4}$`,
+      description: `Comma separated: ${orderings.join(', ')}; a minus turns one round. Without it: -recorded,title`,
+    }),
+  },
+  hears: ['If-None-Match'],
+  gives: { status: 200, schema: Page(Video, 'A page of records'), etag: true },
+  problems: [],
+})
 
 export const readVideo = endpoint({
   name: 'readVideo',

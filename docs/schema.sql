@@ -4,6 +4,14 @@ CREATE EXTENSION IF NOT EXISTS pg_trgm WITH SCHEMA public;
 
 COMMENT ON EXTENSION pg_trgm IS 'text similarity measurement and index searching based on trigrams';
 
+CREATE EXTENSION IF NOT EXISTS unaccent WITH SCHEMA public;
+
+COMMENT ON EXTENSION unaccent IS 'text search dictionary that removes accents';
+
+CREATE FUNCTION public.fold(text) RETURNS text
+    LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+    RETURN lower(public.unaccent('public.unaccent'::regdictionary, $1));
+
 CREATE TABLE public.category (
     id bigint NOT NULL,
     slug text NOT NULL COLLATE pg_catalog."C",
@@ -248,11 +256,31 @@ ALTER TABLE ONLY public.video
 ALTER TABLE ONLY public.video
     ADD CONSTRAINT video_slug UNIQUE (slug);
 
+CREATE INDEX body_by_updated ON public.video_body USING btree (updated, id) WHERE live;
+
 CREATE INDEX change_feed ON public.change USING btree (xid, "position");
 
 CREATE INDEX idempotency_key_created ON public.idempotency_key USING btree (created);
 
 CREATE UNIQUE INDEX language_name ON public.language USING btree (lower(name));
+
+CREATE INDEX video_by_added ON public.video USING btree (added, id) WHERE ((state = 1) AND (taken_down IS NULL));
+
+CREATE INDEX video_by_category ON public.video USING btree (category_id, COALESCE(recorded, '-infinity'::date) DESC, public.fold(title) COLLATE "C", id) WHERE ((state = 1) AND (taken_down IS NULL));
+
+CREATE INDEX video_by_duration ON public.video USING btree (COALESCE(duration, '-1'::integer), id) WHERE ((state = 1) AND (taken_down IS NULL));
+
+CREATE INDEX video_by_language ON public.video USING btree (language_id, COALESCE(recorded, '-infinity'::date) DESC, public.fold(title) COLLATE "C", id) WHERE ((state = 1) AND (taken_down IS NULL));
+
+CREATE INDEX video_by_recorded ON public.video USING btree (COALESCE(recorded, '-infinity'::date) DESC, public.fold(title) COLLATE "C", id) WHERE ((state = 1) AND (taken_down IS NULL));
+
+CREATE INDEX video_by_source ON public.video USING hash (source_url) WHERE (source_url IS NOT NULL);
+
+CREATE INDEX video_by_speaker ON public.video USING gin (speaker_ids) WITH (fastupdate=off) WHERE ((state = 1) AND (taken_down IS NULL));
+
+CREATE INDEX video_by_tag ON public.video USING gin (tag_ids) WITH (fastupdate=off) WHERE ((state = 1) AND (taken_down IS NULL));
+
+CREATE INDEX video_by_title ON public.video USING btree (public.fold(title) COLLATE "C", id) WHERE ((state = 1) AND (taken_down IS NULL));
 
 ALTER TABLE ONLY public.idempotency_key
     ADD CONSTRAINT idempotency_key_token_id_fkey FOREIGN KEY (token_id) REFERENCES public.token(id);

@@ -1,6 +1,7 @@
 import { endpoints, openapi, readOpenapi } from '@talkshelf/contract'
 import type { FastifyInstance } from 'fastify'
 import { authenticate } from './auth/auth.ts'
+import { catalogueRoutes } from './catalogue/routes.ts'
 import type { Config } from './config.ts'
 import type { Pool } from './platform/db/pool.ts'
 import { toJson } from './platform/http/json.ts'
@@ -39,6 +40,7 @@ export function createApp(config: Config, pool: Pool, logger: HttpOptions['logge
   http.addHook('onClose', async () => bodies.stop())
 
   videoRoutes(mount, mountFast, pool, bodies, links)
+  catalogueRoutes(mount, pool, links)
   vocabularyRoutes(mount, pool, links)
   // Made when it is first asked for, because the address is not known before, and kept: it takes some milliseconds.
   let description: string | undefined

@@ -31,6 +31,12 @@ const settings = {
     default: 4,
     description: 'How many more connections one process opens for reading single records. They are pipelined: four are plenty.',
   }),
+  SEARCH_CONNECTIONS: Type.Integer({
+    minimum: 1,
+    maximum: 100,
+    default: 4,
+    description: 'How many more connections one process opens for lists and searches. A question waits while all of them are busy.',
+  }),
   CACHE_MB: Type.Integer({
     minimum: 0,
     maximum: 65_536,

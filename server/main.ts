@@ -143,6 +143,7 @@ function connect(config: Config, applicationName: string): Pool {
     url: config.DATABASE_URL,
     connections: config.DATABASE_CONNECTIONS,
     lookupConnections: config.LOOKUP_CONNECTIONS,
+    searchConnections: config.SEARCH_CONNECTIONS,
     applicationName,
     onIdleError: (error) => say(`An idle connection to the database broke: ${error.message}`),
   })

@@ -94,7 +94,8 @@ test('answers are what the description says, in all their fields', async () => {
     else if (status >= 400) assert.equal((await archive.call('GET', new URL(reply.json.type).pathname)).status, 200, reply.json.type)
     return reply
   }
-  const { readVideo, replaceVideo, patchVideo, createVideo, takeDownVideo, listRevisions, readRevision, restoreRevision } = endpoints
+  const { readVideo, replaceVideo, patchVideo, createVideo, takeDownVideo, listRevisions, listVideos, readRevision, restoreRevision } =
+    endpoints
   const { createCategory, readCategory, patchCategory, readOpenapi } = endpoints
 
   await tryOut(createCategory, {}, 201, { body: { title: 'Document Days', url: 'https://example.org/', start_date: '2026-01-31' } })
@@ -133,6 +134,10 @@ test('answers are what the description says, in all their fields', async () => {
   await tryOut(readVideo, { id }, 406, { headers: { accept: 'image/png' } })
   await tryOut(readVideo, { id }, 401, { token: 'wrong' })
 
+  await tryOut(listVideos, {}, 200)
+  await tryOut(listVideos, {}, 200, { query: '?page_size=1&cursor=' })
+  await tryOut(listVideos, {}, 400, { query: '?page=0' })
+  await tryOut(listVideos, {}, 404, { query: '?page=400' })
   await tryOut(listRevisions, { id }, 200)
   await tryOut(listRevisions, { id }, 400, { query: '?page=0' })
   await tryOut(listRevisions, { id }, 404, { query: '?page=2' })

@@ -3,12 +3,15 @@ import type { Sql } from 'sql-template-tag'
 import { tracedQuery } from '../ops/trace.ts'
 import { type Db, explained, getTypeParser, nameOf, Unavailable } from './db.ts'
 import { type Lookups, openLookups } from './lookups.ts'
+import { openSearches } from './searches.ts'
 
-// The connections of a process: a pool for everything that writes or takes long, and the lookups.
+// The connections of a process: a pool for everything that writes, the lookups, and the searches.
 
 export interface Pool extends Db {
   /** For short lookups by key: they go side by side over a few connections of their own. */
   readonly lookups: Lookups
+  /** For questions of many shapes that only read. */
+  readonly searches: Db
   figures(): { total: number; idle: number; waiting: number }
   transaction<T>(work: (tx: Db) => Promise<T>): Promise<T>
   close(): Promise<void>
@@ -18,13 +21,16 @@ export interface PoolOptions {
   url: string
   connections: number
   lookupConnections?: number
+  searchConnections?: number
   applicationName: string
   /** Told about connections that broke while idle: nobody waits for them, but the log should say so. */
   onIdleError?: (error: Error) => void
 }
 
-export function openPool({ url, connections, lookupConnections = 4, applicationName, onIdleError = () => {} }: PoolOptions): Pool {
+export function openPool(options: PoolOptions): Pool {
+  const { url, connections, lookupConnections = 4, searchConnections = 4, applicationName, onIdleError = () => {} } = options
   const lookups = openLookups({ url, connections: lookupConnections, applicationName: `${applicationName} lookups` })
+  const searches = openSearches({ url, connections: searchConnections, applicationName: `${applicationName} searches` })
   const pool = new pg.Pool({
     connectionString: url,
     max: connections,
@@ -87,9 +93,10 @@ export function openPool({ url, connections, lookupConnections = 4, applicationN
         throw error
       }),
     lookups,
+    searches,
     figures: () => ({ total: pool.totalCount, idle: pool.idleCount, waiting: pool.waitingCount }),
     close: async () => {
-      await Promise.all([lookups.close(), pool.end()])
+      await Promise.all([lookups.close(), searches.close(), pool.end()])
     },
   }
 }

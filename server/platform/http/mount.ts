@@ -188,6 +188,11 @@ export function pathParams(endpoint: Endpoint, request: FastifyRequest): Record<
 function queryOf(endpoint: Endpoint, request: FastifyRequest): Record<string, unknown> {
   const query: Record<string, unknown> = {}
   const errors: FieldError[] = []
+  // A filter that is misspelt must not look like one that lets everything through.
+  const unknown = endpoint.query
+    ? Object.keys(request.query as object).filter((name) => name !== 'format' && !Object.hasOwn(endpoint.query ?? {}, name))
+    : []
+  errors.push(...unknown.map((name) => ({ pointer: `/${name}`, code: 'unknown', detail: 'is no parameter of this call' })))
   for (const [name, schema] of Object.entries(endpoint.query ?? {})) {
     const given = (request.query as Record<string, string>)[name]
     if (given === undefined) continue

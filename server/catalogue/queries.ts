@@ -1,0 +1,138 @@
+import sql, { empty, join, type Sql } from 'sql-template-tag'
+import Type, { type Static } from 'typebox'
+import { type Db, many, one } from '../platform/db/db.ts'
+import type { Field, OrderPart } from './ordering.ts'
+
+const MaybeId = Type.Union([Type.Integer(), Type.Null()])
+const FilterIds = Type.Object({ category: MaybeId, speaker: MaybeId, tag: MaybeId, language: MaybeId })
+
+export interface Named {
+  readonly category: string | undefined
+  readonly speaker: string | undefined
+  readonly tag: string | undefined
+  readonly language: string | undefined
+}
+
+/** What the words of a filter stand for; null for what was not asked for, or is not there. */
+export function findFilterIds(db: Db, it: Named) {
+  return one(
+    db,
+    FilterIds,
+    sql`select (select id from category where slug = ${it.category}::text) as category, (select id from speaker where slug = ${it.speaker}::text) as speaker,
+               (select id from tag where slug = ${it.tag}::text) as tag,
+               (select id from language where lower(name) = lower(${it.language}::text) or lower(code) = lower(${it.language}::text) or slug = ${it.language}::text
+                order by lower(name) = lower(${it.language}::text) desc limit 1) as language`,
+  )
+}
+
+/** Ids in the place of names: PostgreSQL then knows how many records to expect, and chooses its way by that. */
+export interface Filter {
+  readonly category?: number | undefined
+  readonly speaker?: number | undefined
+  readonly tag?: number | undefined
+  readonly language?: number | undefined
+  readonly recordedAfter?: string | undefined
+  readonly recordedBefore?: string | undefined
+  readonly updatedSince?: string | undefined
+  readonly sourceUrl?: string | undefined
+}
+
+// Exactly the expressions of the indexes in 0005.do.collections.sql.
+const keys: Record<Field, { value: Sql; type: Sql; text: Sql }> = {
+  recorded: {
+    value: sql`coalesce(video.recorded, '-infinity'::date)`,
+    type: sql`date`,
+    text: sql`coalesce(video.recorded, '-infinity'::date)::text`,
+  },
+  title: { value: sql`fold(video.title) collate "C"`, type: sql`text`, text: sql`fold(video.title)` },
+  added: { value: sql`video.added`, type: sql`timestamptz`, text: moment(sql`video.added`) },
+  updated: { value: sql`video_body.updated`, type: sql`timestamptz`, text: moment(sql`video_body.updated`) },
+  id: { value: sql`video.id`, type: sql`bigint`, text: sql`video.id::text` },
+  duration: { value: sql`coalesce(video.duration, -1)`, type: sql`integer`, text: sql`coalesce(video.duration, -1)::text` },
+}
+
+function moment(value: Sql): Sql {
+  return sql`to_char(${value} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`
+}
+
+const Listed = Type.Object({ body: Type.String(), keys: Type.Array(Type.String()) })
+export type Listed = Static<typeof Listed>
+
+/** From the beginning, or from behind a place whose keys are given. */
+export interface Slice {
+  readonly after?: readonly string[] | undefined
+  readonly offset: number
+  readonly limit: number
+}
+
+export function listBodies(db: Db, filter: Filter, order: readonly OrderPart[], page: Slice) {
+  const after = page.after ? sql`and ${behind(order, page.after)}` : empty
+  const by = order.map(({ field, descending }) => (descending ? sql`${keys[field].value} desc` : keys[field].value))
+  const byUpdated = order.some(({ field }) => field === 'updated')
+  // Bodies are fetched for the page only, and not for what an offset passes over.
+  return many(
+    db,
+    Listed,
+    sql`select body, keys
+        from (select ordered.*, row_number() over () as place
+              from (select video.id, array[${join(order.map(({ field }) => keys[field].text))}] as keys
+                    from ${live(filter, byUpdated)} ${after}
+                    order by ${join(by)}
+                    limit ${page.limit}::integer offset ${page.offset}::integer) as ordered) as listed
+        join video_body using (id)
+        order by place`,
+  )
+}
+
+const Count = Type.Object({ count: Type.Integer() })
+
+export async function countUpTo(db: Db, filter: Filter, most: number): Promise<number> {
+  const row = await one(db, Count, sql`select count(*) from (select from ${live(filter)} limit ${most}::integer) as counted`)
+  return row.count
+}
+
+const Plan = Type.Object({ 'QUERY PLAN': Type.Array(Type.Object({ Plan: Type.Object({ 'Plan Rows': Type.Number() }) })) })
+
+/** How many PostgreSQL expects, from its statistics: at once, and about right. */
+export async function estimate(db: Db, filter: Filter): Promise<number> {
+  const row = await one(db, Plan, sql`explain (format json) select from ${live(filter)}`)
+  return row['QUERY PLAN'][0]?.Plan['Plan Rows'] ?? 0
+}
+
+/** The body's row has the moment of the last change; it is only joined where that is asked for. */
+function live(filter: Filter, byUpdated = false): Sql {
+  const withBody = byUpdated || filter.updatedSince !== undefined
+  const conditions = [sql`video.state = 1`, sql`video.taken_down is null`]
+  if (withBody) conditions.push(sql`video_body.live`)
+  if (filter.category !== undefined) conditions.push(sql`video.category_id = ${filter.category}::bigint`)
+  if (filter.language !== undefined) conditions.push(sql`video.language_id = ${filter.language}::integer`)
+  if (filter.speaker !== undefined) conditions.push(sql`video.speaker_ids @> array[${filter.speaker}::bigint]`)
+  if (filter.tag !== undefined) conditions.push(sql`video.tag_ids @> array[${filter.tag}::bigint]`)
+  if (filter.recordedAfter !== undefined) conditions.push(sql`${keys.recorded.value} >= ${filter.recordedAfter}::date`)
+  if (filter.recordedBefore !== undefined)
+    conditions.push(sql`${keys.recorded.value} <= ${filter.recordedBefore}::date`, sql`video.recorded is not null`)
+  if (filter.updatedSince !== undefined) conditions.push(sql`video_body.updated >= ${filter.updatedSince}::timestamptz`)
+  if (filter.sourceUrl !== undefined) conditions.push(sql`video.source_url = ${filter.sourceUrl}::text`)
+  return sql`video ${withBody ? sql`join video_body on video_body.id = video.id` : empty} where ${join(conditions, ' and ')}`
+}
+
+/**
+ * The records behind a place. In words: the first key is further on, or it is the same and the second is further on, and so on. The first
+ * condition says nothing new, but an index can begin with it: what lies before the place is never looked at.
+ */
+function behind(order: readonly OrderPart[], at: readonly string[]): Sql {
+  const compared = order.map(({ field, descending }, place) => {
+    const { value, type } = keys[field]
+    const given = sql`${at[place]}::${type}`
+    return {
+      further: descending ? sql`${value} < ${given}` : sql`${value} > ${given}`,
+      notBefore: descending ? sql`${value} <= ${given}` : sql`${value} >= ${given}`,
+      same: sql`${value} = ${given}`,
+    }
+  })
+  const further = compared.reduceRight<Sql | undefined>(
+    (rest, it) => (rest ? sql`(${it.further} or (${it.same} and ${rest}))` : it.further),
+    undefined,
+  )
+  return sql`${compared[0]?.notBefore} and ${further}`
+}
