@@ -55,6 +55,10 @@ test('a record lives its whole life through the client, and every endpoint has i
     listed.results.map(({ title }) => title),
     ['Grüße & <Küsse>'],
   )
+  for (const list of ['listCategories', 'listSpeakers', 'listTags', 'listLanguages'] as const)
+    assert.ok((await client[list]({ page_size: 100 })).data.results.some(({ talks }) => talks > 0))
+  const [speaker] = (await client.listSpeakers({})).data.results
+  assert.deepEqual((await client.readSpeaker({ slug: speaker?.slug ?? '' })).data, speaker)
   const back = await client.patchVideo({ id, body: { state: 2 } })
 
   const { data: revisions } = await client.listRevisions({ id, page: 1 })

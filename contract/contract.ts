@@ -24,5 +24,10 @@ export const endpoints = {
   createCategory: vocabulary.createCategory,
   readCategory: vocabulary.readCategory,
   patchCategory: vocabulary.patchCategory,
+  listCategories: vocabulary.listCategories,
+  listSpeakers: vocabulary.listSpeakers,
+  readSpeaker: vocabulary.readSpeaker,
+  listTags: vocabulary.listTags,
+  listLanguages: vocabulary.listLanguages,
   readOpenapi,
 } as const

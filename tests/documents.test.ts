@@ -46,7 +46,8 @@ test('the description is valid OpenAPI, and says where it is served', async () =
 })
 
 test('every address and method of the description is answered', async () => {
-  const { id } = await archive.make()
+  // A speaker with the slug of the category.
+  const { id } = await archive.make({ speakers: ['Example Days 2026'] })
   const params: Record<string, string | number> = { id, revision: 1, slug: 'example-days-2026' }
   for (const [path, methods] of Object.entries<object>(description.paths)) {
     const address = path.replaceAll(/\{(\w+)\}/g, (_, name) => String(params[name]))
@@ -97,6 +98,7 @@ test('answers are what the description says, in all their fields', async () => {
   const { readVideo, replaceVideo, patchVideo, createVideo, takeDownVideo, listRevisions, listVideos, readRevision, restoreRevision } =
     endpoints
   const { createCategory, readCategory, patchCategory, readOpenapi } = endpoints
+  const { listCategories, listSpeakers, listTags, listLanguages, readSpeaker } = endpoints
 
   await tryOut(createCategory, {}, 201, { body: { title: 'Document Days', url: 'https://example.org/', start_date: '2026-01-31' } })
   await tryOut(createCategory, {}, 409, { body: { title: 'Document Days' } })
@@ -134,6 +136,9 @@ test('answers are what the description says, in all their fields', async () => {
   await tryOut(readVideo, { id }, 406, { headers: { accept: 'image/png' } })
   await tryOut(readVideo, { id }, 401, { token: 'wrong' })
 
+  for (const list of [listCategories, listSpeakers, listTags, listLanguages]) await tryOut(list, {}, 200)
+  await tryOut(readSpeaker, { slug: 'example-days-2026' }, 200)
+  await tryOut(readSpeaker, { slug: 'nobody' }, 404)
   await tryOut(listVideos, {}, 200)
   await tryOut(listVideos, {}, 200, { query: '?page_size=1&cursor=' })
   await tryOut(listVideos, {}, 400, { query: '?page=0' })

@@ -33,6 +33,18 @@ export async function checkInvariants(databaseUrl: string): Promise<void> {
          or (subject = 'category' and subject_id not in (select id from category))`)
     assert.deepEqual(orphans, [], 'a change without its record')
 
+    const miscounted = await query(`
+      select kind, thing_id, kept.talks as kept, scanned.talks as scanned
+      from (select kind, thing_id, sum(talks)::int as talks from talk_count group by kind, thing_id having sum(talks) <> 0) as kept
+      full join (select kind, thing_id, count(*)::int as talks
+                 from (select 'category' as kind, category_id as thing_id from video where state = 1 and taken_down is null
+                       union all select 'language', language_id from video where state = 1 and taken_down is null
+                       union all select 'speaker', unnest(speaker_ids) from video where state = 1 and taken_down is null
+                       union all select 'tag', unnest(tag_ids) from video where state = 1 and taken_down is null) as plain
+                 group by kind, thing_id) as scanned using (kind, thing_id)
+      where kept.talks is distinct from scanned.talks`)
+    assert.deepEqual(miscounted, [], 'a count of live talks is not what the records say')
+
     const dangling = await query(`
       select id from video where exists (select from unnest(speaker_ids) as one where one not in (select id from speaker))
                               or exists (select from unnest(tag_ids) as one where one not in (select id from tag))`)

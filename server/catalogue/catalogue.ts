@@ -1,2 +1,5 @@
-// The front door. What can be found, and in which order: reads what other features write, and writes nothing.
-export { list, tagOf } from './list.ts'
+// The front door. What there is, and in which order: reads what other features write, and writes nothing.
+export { listRecords } from './list.ts'
+export type { Page } from './page.ts'
+export type { Kind } from './queries.ts'
+export { listThingsOf, readSpeaker } from './things.ts'

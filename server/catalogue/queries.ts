@@ -1,6 +1,7 @@
-import sql, { empty, join, type Sql } from 'sql-template-tag'
+import { Category, Language, Speaker, Tag } from '@talkshelf/contract'
+import sql, { empty, join, raw, type Sql } from 'sql-template-tag'
 import Type, { type Static } from 'typebox'
-import { type Db, many, one } from '../platform/db/db.ts'
+import { type Db, many, maybe, one } from '../platform/db/db.ts'
 import type { Field, OrderPart } from './ordering.ts'
 
 const MaybeId = Type.Union([Type.Integer(), Type.Null()])
@@ -135,4 +136,72 @@ function behind(order: readonly OrderPart[], at: readonly string[]): Sql {
     undefined,
   )
   return sql`${compared[0]?.notBefore} and ${further}`
+}
+
+// The things that talks belong to, in the order of their names.
+
+export type Kind = 'category' | 'speaker' | 'tag' | 'language'
+
+const Keyed = { keys: Type.Array(Type.String()), talks: Type.Integer() }
+const { talks: _speaker, ...speaker } = Speaker.properties
+const { talks: _tag, ...tag } = Tag.properties
+const { talks: _language, ...language } = Language.properties
+
+const things = {
+  category: {
+    row: Type.Object({ ...Category.properties, ...Keyed }),
+    name: raw('title'),
+    columns: sql`id, title, slug, description, url, start_date, end_date`,
+  },
+  speaker: { row: Type.Object({ ...speaker, ...Keyed }), name: raw('name'), columns: sql`id, name, slug` },
+  tag: { row: Type.Object({ ...tag, ...Keyed }), name: raw('name'), columns: sql`id, name, slug` },
+  language: { row: Type.Object({ ...language, ...Keyed }), name: raw('name'), columns: sql`code, name, slug` },
+}
+
+function talksOf(kind: Kind): Sql {
+  return sql`coalesce((select sum(talks) from talk_count where kind = ${kind} and thing_id = thing.id), 0)::integer`
+}
+
+/** A category is there because somebody made it; the others are there for readers when live talks have them. */
+function shown(kind: Kind): Sql {
+  return kind === 'category'
+    ? sql`true`
+    : sql`exists (select from talk_count where kind = ${kind} and thing_id = thing.id) and ${talksOf(kind)} > 0`
+}
+
+export function listThings(db: Db, kind: Kind, way: 'next' | 'previous', page: Slice): Promise<ListedThing[]> {
+  const { row, name, columns } = things[kind]
+  const key = sql`fold(${name}) collate "C"`
+  const after = page.after
+    ? sql`and (${key}, id) ${raw(way === 'next' ? '>' : '<')} (${page.after[0]}::text, ${page.after[1]}::bigint)`
+    : empty
+  const turned = raw(way === 'next' ? '' : 'desc')
+  return many(
+    db,
+    row,
+    sql`select ${columns}, ${talksOf(kind)} as talks, array[fold(${name}), id::text] as keys
+        from ${raw(kind)} as thing
+        where ${shown(kind)} ${after}
+        order by ${key} ${turned}, id ${turned}
+        limit ${page.limit}::integer offset ${page.offset}::integer`,
+  )
+}
+
+export type ListedThing = Static<(typeof things)[Kind]['row']>
+
+export async function countThingsUpTo(db: Db, kind: Kind, most: number): Promise<number> {
+  const row = await one(
+    db,
+    Count,
+    sql`select count(*) from (select from ${raw(kind)} as thing where ${shown(kind)} limit ${most}::integer) as counted`,
+  )
+  return row.count
+}
+
+export function findSpeaker(db: Db, slug: string) {
+  return maybe(
+    db,
+    Speaker,
+    sql`select id, name, slug, ${talksOf('speaker')} as talks from speaker as thing where slug = ${slug} and ${shown('speaker')}`,
+  )
 }

@@ -40,7 +40,9 @@ const params: Record<string, string | number> = { id: 1, revision: 1, slug: 'exa
 
 /** A command to be pasted into a shell. */
 export function curl(it: Endpoint, base: string, query = ''): string {
-  const address = base + it.path.replaceAll(/\{(\w+)\}/g, (_, name) => String(params[name])) + query
+  // Of the two things with a slug, a person has another one than an event.
+  const values = it.path.includes('/speaker/') ? { ...params, slug: 'zoe-example' } : params
+  const address = base + it.path.replaceAll(/\{(\w+)\}/g, (_, name) => String(values[name])) + query
   const body = it.takes && lines(Object.entries(bodies[it.name as Taking]), JSON.stringify).replaceAll('\n', '\n  ')
   return [
     it.method === 'GET' ? 'curl' : `curl -X ${it.method}`,

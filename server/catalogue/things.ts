@@ -1,0 +1,30 @@
+import { type listTags, Problem, type QueryOf, type Speaker } from '@talkshelf/contract'
+import type { Static } from 'typebox'
+import type { Db } from '../platform/db/db.ts'
+import { toJson } from '../platform/http/json.ts'
+import type { OrderPart } from './ordering.ts'
+import { type Page, pageOf, placeOf } from './page.ts'
+import { countThingsUpTo, findSpeaker, type Kind, listThings } from './queries.ts'
+
+// Categories, speakers, tags and languages, in the order of their names, with how many live talks they have.
+
+const order: OrderPart[] = [
+  { field: 'title', descending: false },
+  { field: 'id', descending: false },
+]
+const mostCounted = 10_000
+
+export async function listThingsOf(db: Db, kind: Kind, asked: QueryOf<typeof listTags>): Promise<Page> {
+  const place = placeOf(asked, 'name', order, 50)
+  const [rows, counted] = await Promise.all([
+    listThings(db, kind, place.way, { after: place.after, offset: place.offset, limit: place.size + 1 }),
+    countThingsUpTo(db, kind, mostCounted + 1),
+  ])
+  return pageOf(place, rows, { count: counted, isExact: counted <= mostCounted }, ({ keys: _, ...thing }) => toJson(thing))
+}
+
+export async function readSpeaker(db: Db, slug: string): Promise<Static<typeof Speaker>> {
+  const speaker = await findSpeaker(db, slug)
+  if (!speaker) throw new Problem('not-found', 'There is no such speaker')
+  return speaker
+}
