@@ -20,10 +20,11 @@ ENV NODE_ENV=production HOST=0.0.0.0 PORT=8000
 WORKDIR /app
 # One file with all that it needs, and the migrations.
 COPY --from=build /build/dist/talkshelf talkshelf
-# Compiled once, here, instead of at every start.
+# Compiled once, here, instead of at every start; by the user that will start it, because Node keeps one cache for each.
 ENV NODE_COMPILE_CACHE=/app/cache
-RUN node talkshelf/main.js --version
+RUN mkdir cache && chown node cache
 USER node
+RUN node talkshelf/main.js --version
 EXPOSE 8000
 HEALTHCHECK --interval=10s --timeout=3s --start-period=20s --retries=3 \
   CMD ["node", "-e", "const { PORT, PUBLIC_URL } = process.env; const path = PUBLIC_URL ? new URL(PUBLIC_URL).pathname.replace(/[/]+$/, '') : ''; fetch(`http://127.0.0.1:${PORT}${path}/healthz`).then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]

@@ -173,6 +173,26 @@ test('a page past the end is not there, nor is a cursor behind the end', async (
   assert.equal((await list('?page=2&category=nowhere')).status, 404)
 })
 
+test('behind a cursor everything may have gone meanwhile: that is the end, and no error', async () => {
+  const keys = ['-infinity', '\u{10ffff}', String(Number.MAX_SAFE_INTEGER)]
+  for (const [way, next] of [
+    ['next', null],
+    ['previous', 'string'],
+  ] as const) {
+    const cursor = Buffer.from(JSON.stringify({ ordering: '-recorded,title', way, keys })).toString('base64url')
+    const { status, json } = await list(`?cursor=${cursor}`)
+    assert.equal(status, 200)
+    assert.equal(json.results.length, way === 'next' ? 0 : 20)
+    assert.equal(json.next === null ? null : typeof json.next, next)
+  }
+})
+
+test('the form that the address names stays in the addresses of the other pages', async () => {
+  const { json } = await list('?page_size=5&format=json')
+  assert.equal(json.next, `${archive.url}/api/v2/video?page_size=5&page=2&format=json`)
+  assert.equal((await archive.call('GET', pathOf(json.next))).headers['content-type'], 'application/json')
+})
+
 test('wrong parameters are told, by name', async () => {
   const wrong: [string, string][] = [
     ['page=0', 'page'],
@@ -183,7 +203,9 @@ test('wrong parameters are told, by name', async () => {
     ['ordering=-', 'ordering'],
     ['recorded_after=2012-02-30', 'recorded_after'],
     ['updated_since=yesterday', 'updated_since'],
-    ['updated_since=2012-02-30T25:00:00', 'updated_since'],
+    ['updated_since=2012-02-20T25:00:00', 'updated_since'],
+    ['updated_since=2012-02-30T00:00:00', 'updated_since'],
+    ['updated_since=0000-01-01T00:00:00', 'updated_since'],
     ['speakr=ada', 'speakr'],
     ['category=A%20B', 'category'],
     ['cursor=xyz', 'cursor'],

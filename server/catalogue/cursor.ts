@@ -30,7 +30,7 @@ export function readCursor(text: string, ordering: string, order: readonly Order
   }
 }
 
-const isDay = (text: string) => check(Day, text).length === 0
+export const isDay = (text: string) => check(Day, text).length === 0
 const Day = Type.String({ format: 'date' })
 const isMoment = (text: string) =>
   /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/.test(text) && isDay(text.slice(0, 10)) && !Number.isNaN(Date.parse(text))

@@ -1,5 +1,6 @@
 import type { listVideos, QueryOf } from '@talkshelf/contract'
 import type { Db } from '../platform/db/db.ts'
+import { isDay } from './cursor.ts'
 import { readOrdering, reversed, usualOrdering } from './ordering.ts'
 import { type Page, pageOf, placeOf, refuse } from './page.ts'
 import { countUpTo, estimate, type Filter, findFilterIds, listBodies, type Named } from './queries.ts'
@@ -54,5 +55,6 @@ async function filterOf(db: Db, asked: Asked): Promise<Filter | undefined> {
 
 function momentOf(text: string): string {
   const moment = text.endsWith('Z') ? text : `${text}Z`
-  return Number.isNaN(Date.parse(moment)) ? refuse('updated_since', 'is no moment') : moment
+  // JavaScript takes the 30th of February for a day in March; PostgreSQL does not.
+  return isDay(moment.slice(0, 10)) && !Number.isNaN(Date.parse(moment)) ? moment : refuse('updated_since', 'is no moment')
 }

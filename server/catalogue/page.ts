@@ -55,7 +55,8 @@ export function pageOf<T extends { readonly keys: readonly string[] }>(
 ): Page {
   const { ordering, byCursor, page, size, offset, way, after } = place
   const shown = rows.slice(0, size)
-  if (shown.length === 0 && (page > 1 || after)) throw new Problem('not-found', 'There is no such page')
+  // Behind a cursor everything may have gone meanwhile; whoever walks by it comes to an end, not to an error.
+  if (shown.length === 0 && page > 1) throw new Problem('not-found', 'There is no such page')
   const isMore = rows.length > size
   const isBack = way === 'previous'
   if (isBack) shown.reverse()

@@ -67,21 +67,25 @@ export interface Slice {
 }
 
 export function listBodies(db: Db, filter: Filter, order: readonly OrderPart[], page: Slice) {
-  const after = page.after ? sql`and ${behind(order, page.after)}` : empty
-  const by = order.map(({ field, descending }) => (descending ? sql`${keys[field].value} desc` : keys[field].value))
   const byUpdated = order.some(({ field }) => field === 'updated')
+  const key = order.map((_, place) => raw(`key${place}`))
+  const columns = order.map(({ field }, place) => sql`${keys[field].value} as ${key[place]}`)
+  const turned = (values: readonly Sql[]) =>
+    join(order.map(({ descending }, place) => (descending ? sql`${values[place]} desc` : values[place])))
+  const along = turned(order.map(({ field }) => keys[field].value))
+  const limit = sql`limit ${page.limit}::integer`
+  const found = (condition: Sql) =>
+    sql`(select video.id, array[${join(order.map(({ field }) => keys[field].text))}] as keys, ${join(columns)}
+         from ${live(filter, byUpdated)} ${condition} order by ${along} ${limit} offset ${page.offset}::integer)`
+  const parts = page.after ? behind(order, page.after).map((it) => found(sql`and ${it}`)) : [found(empty)]
   // Bodies are fetched for the page only, and not for what an offset passes over.
   return many(
     db,
     Listed,
     sql`select body, keys
-        from (select ordered.*, row_number() over () as place
-              from (select video.id, array[${join(order.map(({ field }) => keys[field].text))}] as keys
-                    from ${live(filter, byUpdated)} ${after}
-                    order by ${join(by)}
-                    limit ${page.limit}::integer offset ${page.offset}::integer) as ordered) as listed
+        from (select id, keys, ${join(key)} from (${join(parts, ' union all ')}) as found order by ${turned(key)} ${limit}) as listed
         join video_body using (id)
-        order by place`,
+        order by ${turned(key)}`,
   )
 }
 
@@ -118,24 +122,16 @@ function live(filter: Filter, byUpdated = false): Sql {
 }
 
 /**
- * The records behind a place. In words: the first key is further on, or it is the same and the second is further on, and so on. The first
- * condition says nothing new, but an index can begin with it: what lies before the place is never looked at.
+ * The records behind a place, as conditions that an index can each begin with: the last key is further on and all before it are the same,
+ * or the last but one is, and so on. What lies before the place is never looked at.
  */
-function behind(order: readonly OrderPart[], at: readonly string[]): Sql {
-  const compared = order.map(({ field, descending }, place) => {
-    const { value, type } = keys[field]
-    const given = sql`${at[place]}::${type}`
-    return {
-      further: descending ? sql`${value} < ${given}` : sql`${value} > ${given}`,
-      notBefore: descending ? sql`${value} <= ${given}` : sql`${value} >= ${given}`,
-      same: sql`${value} = ${given}`,
-    }
+function behind(order: readonly OrderPart[], at: readonly string[]): Sql[] {
+  const given = order.map(({ field }, place) => sql`${at[place]}::${keys[field].type}`)
+  return order.map(({ field, descending }, place) => {
+    const same = order.slice(0, place).map((part, before) => sql`${keys[part.field].value} = ${given[before]}`)
+    const further = descending ? sql`${keys[field].value} < ${given[place]}` : sql`${keys[field].value} > ${given[place]}`
+    return join([...same, further], ' and ')
   })
-  const further = compared.reduceRight<Sql | undefined>(
-    (rest, it) => (rest ? sql`(${it.further} or (${it.same} and ${rest}))` : it.further),
-    undefined,
-  )
-  return sql`${compared[0]?.notBefore} and ${further}`
 }
 
 // The things that talks belong to, in the order of their names.

@@ -26,8 +26,9 @@ export function catalogueRoutes(mount: Mount, pool: Pool, links: Links): void {
 
 function sent(asked: Asked<Endpoint>, { count, isExact, entries, next, previous }: catalogue.Page, path: string): Answer {
   const { page: _page, cursor: _cursor, ...same } = asked.query as Record<string, string>
+  const format = asked.format && { format: asked.format }
   const address = (differs: object | undefined) =>
-    differs ? `${path}?${new URLSearchParams(Object.entries({ ...same, ...differs }))}` : null
+    differs ? `${path}?${new URLSearchParams(Object.entries({ ...same, ...differs, ...format }))}` : null
   const places = { next: address(next), previous: address(previous) }
   const head = toJson({ count, ...(!isExact && { count_exact: false }), ...places })
   const link = Object.entries({ next: places.next, prev: places.previous }).flatMap(([name, to]) => (to ? `<${to}>; rel="${name}"` : []))

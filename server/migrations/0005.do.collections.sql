@@ -2,10 +2,11 @@
 
 create extension if not exists unaccent;
 
--- Without accents and case, for sorting and for finding. Immutable as long as nobody changes the rules of unaccent by hand.
+-- Without accents and case, for sorting and for finding. Its rules come with PostgreSQL: after an upgrade to another major version the indexes
+-- that use it are to be made anew (docs/operations.md).
 create function fold(text) returns text
   language sql immutable strict parallel safe
-  return lower(public.unaccent('public.unaccent'::regdictionary, $1));
+  return lower(unaccent('unaccent'::regdictionary, $1));
 
 -- A talk of which the day or the length is not known counts as the oldest, or the shortest.
 create index video_by_recorded on video ((coalesce(recorded, '-infinity'::date)) desc, (fold(title) collate "C"), id)

@@ -1,5 +1,5 @@
 -- How many live talks a category, speaker, tag or language has, kept by the database itself: whoever writes a record, and however many at
--- a time, the counts are right in the same transaction.
+-- a time, the counts are right in the same transaction. Records are never deleted; whoever does it by hand calls recount_talks().
 --
 -- A count is the sum of rows, and a change of it is one more row: two writers never wait for each other because they added a talk to the same
 -- event. Now and then a writer adds the rows of what it changed together.
@@ -24,7 +24,7 @@ begin atomic
   where $1 = 1 and $2 is null;
 end;
 
-create function count_new_talks() returns trigger language plpgsql as $$
+create function count_new_talks() returns trigger language plpgsql set search_path from current as $$
 begin
   insert into talk_count (kind, thing_id, talks)
   select kind, thing_id, count(*)
@@ -33,7 +33,7 @@ begin
   return null;
 end $$;
 
-create function count_changed_talk() returns trigger language plpgsql as $$
+create function count_changed_talk() returns trigger language plpgsql set search_path from current as $$
 begin
   insert into talk_count (kind, thing_id, talks)
   select kind, thing_id, sum(talks)
@@ -54,7 +54,7 @@ create trigger count_changed_talk after update on video for each row
   execute function count_changed_talk();
 
 -- Rows that somebody else is adding together are left to them.
-create function add_up_talk_counts() returns trigger language plpgsql as $$
+create function add_up_talk_counts() returns trigger language plpgsql set search_path from current as $$
 begin
   if random() < 0.98 then
     return null;
@@ -72,14 +72,16 @@ create trigger add_up_talk_counts after insert on talk_count referencing new tab
   for each statement when (pg_trigger_depth() < 2) execute function add_up_talk_counts();
 
 -- From scratch: for what is there already, and for whoever loads tables by other means.
-create function recount_talks() returns void language sql
-begin atomic
+create function recount_talks() returns void language plpgsql set search_path from current as $$
+begin
+  -- Until the end of the transaction nobody writes a record: what is counted is what is there.
+  lock table video in share row exclusive mode;
   delete from talk_count;
   insert into talk_count (kind, thing_id, talks)
   select kind, thing_id, count(*)
   from video, things_of(state, taken_down, category_id, language_id, speaker_ids, tag_ids)
   group by kind, thing_id;
-end;
+end $$;
 select recount_talks();
 
 -- The lists are in the order of the names.

@@ -83,10 +83,10 @@ export function videoRoutes(mount: Mount, mountFast: Mount, pool: Pool, bodies: 
     return { body: toJson(await changing(id, videos.takeDownVideo(pool, id, takedown.reason, requestOf(takeDownVideo, asked)))) }
   })
 
-  mount(listRevisions, async ({ params, query }) => {
+  mount(listRevisions, async ({ params, query, format }) => {
     const { page = 1 } = query
     const { count, results } = await videos.listRevisions(pool, params.id, page)
-    const at = (number: number) => `${links.to(listRevisions, params)}?page=${number}`
+    const at = (number: number) => `${links.to(listRevisions, params)}?page=${number}${format ? `&format=${format}` : ''}`
     const next = page * videos.revisionsPerPage < count ? at(page + 1) : null
     return { body: toJson({ count, next, previous: page > 1 ? at(page - 1) : null, results }) }
   })

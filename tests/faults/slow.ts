@@ -43,7 +43,7 @@ const attacks: Attack[] = [
 
 export const slowConnections: Fault = {
   name: 'slow connections (1,100 of each kind)',
-  limitS: { quick: 90, full: 180 },
+  limitS: { quick: 120, full: 400 },
   missing() {
     if (!existsSync(slowhttptest)) return 'slowhttptest is not installed'
     const [, files = '0'] = /^Max open files\s+\S+\s+(\d+)/m.exec(readFileSync('/proc/self/limits', 'utf8')) ?? []

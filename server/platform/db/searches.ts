@@ -5,6 +5,9 @@ import { type Db, explained, getTypeParser, Unavailable } from './db.ts'
 // Questions of many shapes, which may take a while: they have connections of their own, so that they keep neither writers nor lookups waiting.
 // Their statements are not prepared: there are too many different ones to keep, and PostgreSQL plans each for the very values that are asked for.
 
+/** For each connection. */
+const mostWaiting = 10
+
 export interface Searches extends Db {
   close(): Promise<void>
 }
@@ -36,6 +39,9 @@ export function openSearches({
   pool.on('connect', (client) => client.on('error', () => {}))
   return {
     async run({ text, values }) {
+      // Better a refusal at once than a place in a long queue, which others would then miss.
+      if (pool.waitingCount >= mostWaiting * connections)
+        throw new Unavailable('not-applied', new Error('Too many lists and searches are waiting'))
       const client = await pool.connect().catch((error: unknown) => {
         throw new Unavailable('not-applied', error)
       })

@@ -78,7 +78,7 @@ export function createFastLane({ endpoints, basePath, metrics, isBusy, count, lo
 
       const beganMs = performance.now()
       const refused = (error: unknown) => {
-        verdicts.set(request, error)
+        verdicts.set(request, { error, beganMs })
         longWay(request, response)
       }
       let asked: Asked<Endpoint>
@@ -93,15 +93,24 @@ export function createFastLane({ endpoints, basePath, metrics, isBusy, count, lo
           origin: { actor: anyone, via: 'api', request: randomUUID() },
           as: representation(headers.accept, undefined),
           headers,
+          format: undefined,
         }
         answer = tracedRequest(lane.name, headers, () => lane.handle(asked))
       } catch (error) {
         return refused(error)
       }
-      if (!(answer instanceof Promise)) return send(request, response, lane, answer, asked, beganMs)
+      const sendIt = (it: Answer) => {
+        try {
+          send(request, response, lane, it, asked, beganMs)
+        } catch (error) {
+          // Half of an answer can't be taken back, and nobody above listens for this.
+          response.destroy(error as Error)
+        }
+      }
+      if (!(answer instanceof Promise)) return sendIt(answer)
       count(1)
       inTime(asked.untilMs, answer, 'not-applied')
-        .then((it) => send(request, response, lane, it, asked, beganMs), refused)
+        .then(sendIt, refused)
         .finally(() => count(-1))
     },
   }

@@ -33,6 +33,8 @@ export interface Asked<E extends Endpoint> {
   /** When the caller is answered in any case, on the clock of performance.now(). */
   readonly untilMs: number
   readonly headers: FastifyRequest['headers']
+  /** The form that the address names, if it does: links to the same thing name it too. */
+  readonly format: string | undefined
 }
 
 export interface Answer {
@@ -63,7 +65,7 @@ export interface MountOptions {
 export const longestMs = 2800
 
 /** What the fast lane found out about a request that it had to leave to the long way: nothing is asked twice. */
-export const verdicts = new WeakMap<IncomingMessage, unknown>()
+export const verdicts = new WeakMap<IncomingMessage, { error: unknown; beganMs: number }>()
 
 export function addRoute<E extends Endpoint>(http: FastifyInstance, options: MountOptions, endpoint: E, handle: Handler<E>): void {
   const headers = { allow: allowedMethods(options.endpoints, endpoint.path), vary: 'Accept' }
@@ -93,7 +95,8 @@ export function addRoute<E extends Endpoint>(http: FastifyInstance, options: Mou
     handler: async (request, reply) => {
       // How long the body took to come was up to the caller.
       request.untilMs = performance.now() + request.leftMs
-      if (verdicts.has(request.raw)) throw verdicts.get(request.raw)
+      const verdict = verdicts.get(request.raw)
+      if (verdict) throw verdict.error
       if (endpoint.takes && request.body === undefined) throw new Problem('malformed-body', 'The body is empty')
       const asked = {
         params: request.known,
@@ -104,6 +107,7 @@ export function addRoute<E extends Endpoint>(http: FastifyInstance, options: Mou
         origin: { actor: request.actor, via: 'api' as const, request: request.id },
         as: request.as,
         headers: request.headers,
+        format: (request.query as Record<string, string>).format,
       }
       const answer = await tracedRequest(`${endpoint.method} ${endpoint.path}`, request.headers, () =>
         counted(options, inTime(request.untilMs, handle(asked as Asked<E>), 'unknown')),
