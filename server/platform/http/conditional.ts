@@ -24,7 +24,8 @@ export function etag(tag: string, as: Representation): string {
 
 /** If-None-Match compares weakly: a tag that a proxy weakened still means the same bytes. */
 export function isUnchanged(ifNoneMatch: string, current: string): boolean {
-  return ifNoneMatch.trim() === '*' || tags(ifNoneMatch).some(({ tag }) => `"${tag}"` === current)
+  // Nearly always it is the one tag that we gave.
+  return ifNoneMatch === current || ifNoneMatch.trim() === '*' || tags(ifNoneMatch).some(({ tag }) => `"${tag}"` === current)
 }
 
 /** The versions that If-Match names, whatever their representation; weak tags never match (13.1.1). `*` means any. */
