@@ -104,7 +104,14 @@ const advice: Record<number, string> & { other: string } = {
   other: 'Change the request and send it again. As it is, it gets the same answer each time.',
 }
 
-const groupTitles: Record<string, string> = { video: 'Videos', category: 'Categories', 'openapi.json': 'This interface' }
+const groupTitles: Record<string, string> = {
+  video: 'Videos',
+  category: 'Categories',
+  speaker: 'Speakers',
+  tag: 'Tags',
+  language: 'Languages',
+  'openapi.json': 'This interface',
+}
 
 interface Chapter {
   readonly title: string
