@@ -169,9 +169,9 @@ function startLoad(url: string, token: string, records: number, rate: number): L
   }
   let [sent, begin] = [0, performance.now()]
   const timer = setInterval(() => {
-    const due = Math.floor(((performance.now() - begin) / 1000) * rate)
+    let due = Math.floor(((performance.now() - begin) / 1000) * rate)
     // After a stop of this machine nothing is made up for.
-    if (due - sent > rate) [sent, begin] = [0, performance.now()]
+    if (due - sent > rate) [sent, due, begin] = [0, 0, performance.now()]
     for (; sent < due; sent++) {
       if (waiting.size >= mostWaiting) {
         load.skipped++
