@@ -254,7 +254,8 @@ function verdict(samples: readonly Sample[], load: Load, minutes: number): numbe
     const [before, after] = what === 'rss' ? [height(middle), height(end)] : [tidied(middle), tidied(end)]
     const limit = Math.max(allowed.bytes, before * allowed.part)
     // Not a number is no memory that stays what it is.
-    const isTooMuch = !(after - before <= limit)
+    // A short run is over before the resident memory has been up once.
+    const isTooMuch = !(after - before <= limit) && (what !== 'rss' || minutes >= 8)
     isGrowing ||= isTooMuch
     const line = slope(end.filter(({ isTidy }) => !isTidy).map((it) => [it.minute, it[what]]))
     console.log(
