@@ -13,6 +13,7 @@ import { findPostgres } from '../server/platform/db/private-postgres.ts'
 import { freePort, launch } from '../tests/faults/stage.ts'
 import { type CallOptions, call } from '../tests/harness.ts'
 import { migratedDatabase, startPostgres } from '../tests/postgres.ts'
+import { median } from './measures.ts'
 import { seed } from './seed.ts'
 import { pack } from './stage.ts'
 
@@ -279,11 +280,6 @@ function slope(points: readonly (readonly [number, number])[]): number {
   const mean = (values: number[]) => values.reduce((all, it) => all + it, 0) / values.length
   const [x, y] = [mean(points.map(([x]) => x)), mean(points.map(([, y]) => y))]
   return mean(points.map((point) => (point[0] - x) * (point[1] - y))) / mean(points.map((point) => (point[0] - x) ** 2))
-}
-
-function median(values: readonly number[]): number {
-  const sorted = [...values].sort((a, b) => a - b)
-  return ((sorted[(sorted.length - 1) >> 1] as number) + (sorted[sorted.length >> 1] as number)) / 2
 }
 
 function sum(counts: ReadonlyMap<string, number>): number {

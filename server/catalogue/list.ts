@@ -2,15 +2,13 @@ import type { listVideos, QueryOf } from '@talkshelf/contract'
 import type { Db } from '../platform/db/db.ts'
 import { isDay } from './cursor.ts'
 import { readOrdering, reversed, usualOrdering } from './ordering.ts'
-import { type Page, pageOf, placeOf, refuse } from './page.ts'
+import { mostCounted, type Page, pageOf, placeOf, refuse } from './page.ts'
 import { countUpTo, estimate, type Filter, findFilterIds, listBodies, type Named } from './queries.ts'
 
 // The collection of records. What a page costs follows from the page, not from the archive: indexes have every order, a place is found by
 // its keys, and counting ends at 10,000.
 
 type Asked = QueryOf<typeof listVideos>
-
-const mostCounted = 10_000
 
 export async function listRecords(db: Db, asked: Asked): Promise<Page> {
   const { ordering = usualOrdering } = asked

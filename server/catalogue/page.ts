@@ -28,6 +28,9 @@ export interface Page {
 
 type Differs = { readonly page: number } | { readonly cursor: string }
 
+/** A count is exact up to here. */
+export const mostCounted = 10_000
+
 /** `page` counts from the beginning: so far, and then a cursor goes on. */
 const deepest = 10_000
 

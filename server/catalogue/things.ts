@@ -3,7 +3,7 @@ import type { Static } from 'typebox'
 import type { Db } from '../platform/db/db.ts'
 import { toJson } from '../platform/http/json.ts'
 import type { OrderPart } from './ordering.ts'
-import { type Page, pageOf, placeOf } from './page.ts'
+import { mostCounted, type Page, pageOf, placeOf } from './page.ts'
 import { countThingsUpTo, findSpeaker, type Kind, listThings } from './queries.ts'
 
 // Categories, speakers, tags and languages, in the order of their names, with how many live talks they have.
@@ -12,7 +12,6 @@ const order: OrderPart[] = [
   { field: 'title', descending: false },
   { field: 'id', descending: false },
 ]
-const mostCounted = 10_000
 
 export async function listThingsOf(db: Db, kind: Kind, asked: QueryOf<typeof listTags>): Promise<Page> {
   const place = placeOf(asked, 'name', order, 50)

@@ -15,8 +15,7 @@ export function vocabularyRoutes(mount: Mount, pool: Pool, links: Links): void {
 
   mount(readCategory, async ({ params, headers, as }) => {
     const { body, tag } = await vocabulary.readCategory(pool, params.slug)
-    const unchanged = headers['if-none-match'] !== undefined && isUnchanged(headers['if-none-match'], etag(tag, as))
-    return { body, tag, ...(unchanged && { status: 304 }) }
+    return { status: isUnchanged(headers['if-none-match'], etag(tag, as)) ? 304 : 200, body, tag }
   })
 
   mount(patchCategory, async (asked) => {

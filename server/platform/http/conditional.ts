@@ -23,7 +23,8 @@ export function etag(tag: string, as: Representation): string {
 }
 
 /** If-None-Match compares weakly: a tag that a proxy weakened still means the same bytes. */
-export function isUnchanged(ifNoneMatch: string, current: string): boolean {
+export function isUnchanged(ifNoneMatch: string | undefined, current: string): boolean {
+  if (ifNoneMatch === undefined) return false
   // Nearly always it is the one tag that we gave.
   return ifNoneMatch === current || ifNoneMatch.trim() === '*' || tags(ifNoneMatch).some(({ tag }) => `"${tag}"` === current)
 }

@@ -6,7 +6,7 @@ import type { Metrics } from '../ops/metrics.ts'
 import { tracedRequest } from '../ops/trace.ts'
 import { etag } from './conditional.ts'
 import { always, hasOneHost } from './headers.ts'
-import { type Answer, type Asked, type Handler, inTime, longestMs, verdicts } from './mount.ts'
+import { type Answer, type Asked, counted, type Handler, inTime, longestMs, verdicts } from './mount.ts'
 import { contentTypes, representation } from './negotiate.ts'
 
 // Nearly all requests are alike: a reader without a token wants one thing by its number. For these the way through the framework costs
@@ -108,10 +108,7 @@ export function createFastLane({ endpoints, basePath, metrics, isBusy, count, lo
         }
       }
       if (!(answer instanceof Promise)) return sendIt(answer)
-      count(1)
-      inTime(asked.untilMs, answer, 'not-applied')
-        .then(sendIt, refused)
-        .finally(() => count(-1))
+      counted({ count }, inTime(asked.untilMs, answer, 'not-applied')).then(sendIt, refused)
     },
   }
 }

@@ -129,7 +129,7 @@ function spend(limit: RateLimit, request: FastifyRequest, reply: FastifyReply, c
 }
 
 // Work is counted, not connections: who sends or reads slowly, or goes away half way, takes nobody's place.
-async function counted<T>({ count }: MountOptions, work: Promise<T>): Promise<T> {
+export async function counted<T>({ count }: Pick<MountOptions, 'count'>, work: Promise<T>): Promise<T> {
   count(1)
   try {
     return await work
