@@ -1,7 +1,8 @@
 import pg from 'pg'
 import type { Sql } from 'sql-template-tag'
 import { tracedQuery } from '../ops/trace.ts'
-import { type Db, explained, getTypeParser, nameOf, Unavailable } from './db.ts'
+import { isLost, openClients } from './clients.ts'
+import { type Db, explained, nameOf, Unavailable } from './db.ts'
 import { type Lookups, openLookups } from './lookups.ts'
 import { openSearches } from './searches.ts'
 
@@ -31,42 +32,19 @@ export function openPool(options: PoolOptions): Pool {
   const { url, connections, lookupConnections = 4, searchConnections = 4, applicationName, onIdleError = () => {} } = options
   const lookups = openLookups({ url, connections: lookupConnections, applicationName: `${applicationName} lookups` })
   const searches = openSearches({ url, connections: searchConnections, applicationName: `${applicationName} searches` })
-  const pool = new pg.Pool({
-    connectionString: url,
-    max: connections,
-    application_name: applicationName,
-    connectionTimeoutMillis: 2000,
-    // The driver's limit stands behind the server's, for a server that no longer answers at all.
-    query_timeout: 5000,
-    statement_timeout: 4000,
-    lock_timeout: 2000,
-    idle_in_transaction_session_timeout: 10_000,
-    keepAlive: true,
-    // They are few, and a timer for each would be set at every statement.
-    idleTimeoutMillis: 0,
-    maxLifetimeSeconds: 300,
-    types: { getTypeParser },
-  })
-  // Unheard, the error of an idle connection would end the process.
-  pool.on('error', onIdleError)
-  // And the error of a connection that is just being handed out, when the pool has stopped listening and we have not begun to.
-  pool.on('connect', (client) => client.on('error', () => {}))
-
-  async function withClient<T>(work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
-    const client = await pool.connect().catch((error: unknown) => {
-      throw new Unavailable('not-applied', error)
-    })
-    let broken = false
-    try {
-      return await work(client)
-    } catch (error) {
-      broken = isLost(error)
-      throw error
-    } finally {
-      // After a time-out the driver leaves the connection wedged: only one that is known to be well goes back.
-      client.release(broken)
-    }
-  }
+  const { pool, with: withClient } = openClients(
+    {
+      connectionString: url,
+      max: connections,
+      application_name: applicationName,
+      // The driver's limit stands behind the server's, for a server that no longer answers at all.
+      query_timeout: 5000,
+      statement_timeout: 4000,
+      lock_timeout: 2000,
+      idle_in_transaction_session_timeout: 10_000,
+    },
+    onIdleError,
+  )
 
   async function transaction<T>(work: (tx: Db) => Promise<T>): Promise<T> {
     return withClient(async (client) => {
@@ -103,10 +81,6 @@ export function openPool(options: PoolOptions): Pool {
 
 function isDeadlock(error: unknown): boolean {
   return error instanceof pg.DatabaseError && (error.code === '40P01' || error.code === '40001')
-}
-
-function isLost(error: unknown): boolean {
-  return error instanceof Unavailable && !error.connected
 }
 
 type Statement = Pick<Sql, 'text' | 'values'>

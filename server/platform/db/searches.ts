@@ -1,6 +1,6 @@
-import pg from 'pg'
 import { tracedQuery } from '../ops/trace.ts'
-import { type Db, explained, getTypeParser, Unavailable } from './db.ts'
+import { openClients } from './clients.ts'
+import { type Db, explained, Unavailable } from './db.ts'
 
 // Questions of many shapes, which may take a while: they have connections of their own, so that they keep neither writers nor lookups waiting.
 // Their statements are not prepared: there are too many different ones to keep, and PostgreSQL plans each for the very values that are asked for.
@@ -21,41 +21,28 @@ export function openSearches({
   connections: number
   applicationName: string
 }): Searches {
-  const pool = new pg.Pool({
+  const { pool, with: withClient } = openClients({
     connectionString: url,
     max: connections,
     application_name: applicationName,
-    connectionTimeoutMillis: 2000,
     query_timeout: 2600,
     statement_timeout: 2000,
-    keepAlive: true,
-    idleTimeoutMillis: 0,
-    maxLifetimeSeconds: 300,
-    types: { getTypeParser },
     // A just-in-time compiler helps questions of seconds; ours take milliseconds.
     options: '-c jit=off -c default_transaction_read_only=on',
   })
-  pool.on('error', () => {})
-  pool.on('connect', (client) => client.on('error', () => {}))
   return {
     async run({ text, values }) {
       // Better a refusal at once than a place in a long queue, which others would then miss.
       if (pool.waitingCount >= mostWaiting * connections)
         throw new Unavailable('not-applied', new Error('Too many lists and searches are waiting'))
-      const client = await pool.connect().catch((error: unknown) => {
-        throw new Unavailable('not-applied', error)
+      return withClient(async (client) => {
+        try {
+          const { rows, rowCount } = await tracedQuery(text, () => client.query({ text, values: values as unknown[] }))
+          return { rows, count: rowCount ?? 0 }
+        } catch (error) {
+          throw explained(error, 'not-applied')
+        }
       })
-      let broken = false
-      try {
-        const { rows, rowCount } = await tracedQuery(text, () => client.query({ text, values: values as unknown[] }))
-        return { rows, count: rowCount ?? 0 }
-      } catch (error) {
-        const known = explained(error, 'not-applied')
-        broken = known instanceof Unavailable && !known.connected
-        throw known
-      } finally {
-        client.release(broken)
-      }
     },
     close: () => pool.end(),
   }
