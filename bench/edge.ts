@@ -1,4 +1,4 @@
-// node bench/edge.ts [--write] [--records n] [--exponent s] [--locations n] [--mb n] [--max-age s] [--writes n] [--seed n]
+// npm run edge -- [--write] [--records n] [--exponent s] [--locations n] [--mb n] [--max-age s] [--writes n] [--seed n]
 // What arrives at the origin when 10 to 1,000,000 readers' requests a second meet an edge cache that is purged by our changes.
 // Prints tables, which are Markdown; with --write also draws docs/scale.svg. Simulated (edge-model.ts), not measured.
 //

@@ -1,4 +1,4 @@
-// node bench/soak.ts [--minutes 10] [--rate 300] [--records 3000]: does the memory of a server that has something to do all the time stay
+// npm run soak -- [--minutes 10] [--rate 300] [--records 3000]: does the memory of a server that has something to do all the time stay
 // what it is? Ends with 1 where it grows between the middle and the end of the run, or where an answer is none that we expect.
 
 import { once } from 'node:events'
