@@ -456,7 +456,7 @@ test('the whole service can live under a path', async () => {
 test('a head or a body that comes too slowly is cut off, and nobody else has to wait', async () => {
   const start = performance.now()
   assert.equal((await archive.call('GET', path)).status, 200)
-  assert.ok(performance.now() - start < 2000)
+  assert.ok(performance.now() - start < 4000, 'others wait as long as the slow one may take')
   // 5 s for the head and 10 s for all of it, looked at once a second; the rest is for a busy machine.
   const [late, later] = await Promise.all([slow.head, slow.body])
   assert.ok(late.seconds < 9, `the head was waited for ${late.seconds} s`)
