@@ -1,14 +1,15 @@
 import { states, type Video, videoDefaults } from '@talkshelf/contract'
 import { slugify } from '../server/platform/slug.ts'
+import { readTalks } from '../tests/pyvideo.ts'
+import { type Names, type Remix, remix, type Texts } from './remix.ts'
 
-// Made-up records by number, the same on every machine: as long as real ones (about 1,900 bytes), and their words, speakers and tags
-// as unevenly used as in real catalogues (Zipf), because that is what makes an index or a cache fast or slow.
+// Made-up records by number, the same on every machine that has the same talks at hand: as long as real ones (about 1,900 bytes), and their
+// words, speakers and tags as unevenly used as in real catalogues (Zipf), because that is what makes an index or a cache fast or slow. Out of
+// real talks where they are at hand, else out of invented words.
 
-export interface Names {
-  readonly categories: readonly string[]
-  readonly speakers: readonly string[]
-  readonly tags: readonly string[]
-}
+const talks = readTalks()
+const real: Remix | undefined = talks && remix(talks)
+export const madeOf = real ? 'words and sentences of real talks' : 'invented words'
 
 /** A record with the places of its names in the lists of names. */
 export interface Made {
@@ -25,6 +26,7 @@ const starts = syllables.split(' ')
 const ends = ['n', 'r', 's', 'l', 't', 'ng', 'st', 'x', 'm', '']
 
 export function makeNames(records: number): Names {
+  if (real) return real.names(records)
   const random = randomFrom(1)
   const speaker = (place: number) =>
     `${capital(wordAt(place % 997))} ${capital(wordAt(1000 + (place % 8191)))}${numeral(Math.floor(place / 8191))}`
@@ -41,13 +43,11 @@ export function makeNames(records: number): Names {
 export function makeRecord(id: number, names: Names): Made {
   const random = randomFrom(id)
   const some = (count: number, of: number) => [...new Set(Array.from({ length: count }, () => zipf(random, of)))]
-  const words = (count: number) => Array.from({ length: count }, () => wordAt(zipf(random, vocabularySize))).join(' ')
+  const { title, language, recorded, summary, description } = real ? real.texts(random) : invented(random)
   const category = Math.floor(random() * names.categories.length)
   const speakers = some(1 + Math.floor(random() * 1.4), names.speakers.length)
   const tags = some(Math.floor(random() * 7), names.tags.length)
-  const title = capital(words(3 + Math.floor(random() * 7)))
   const code = Math.floor(random() * 2 ** 48).toString(36)
-  const recorded = new Date(Date.UTC(2000, 0, 1) + Math.floor(random() * 9800) * 86_400_000).toISOString().slice(0, 10)
   const at = new Date(Date.UTC(2026, 0, 1) + id).toISOString().slice(0, -1)
   const video: Video = {
     ...videoDefaults,
@@ -56,12 +56,11 @@ export function makeRecord(id: number, names: Names): Made {
     title,
     slug: `${slugify(title).slice(0, 40).replace(/-$/, '')}-${id}`,
     category: names.categories[category] as string,
-    language: 'English',
+    language,
     speakers: speakers.map((place) => names.speakers[place] as string),
     tags: tags.map((place) => names.tags[place] as string),
-    summary: capital(`${words(8 + Math.floor(random() * 30))}.`),
-    // A few are very long, most are short.
-    description: capital(`${words(Math.floor(20 + 330 * random() ** 2 + (random() < 0.02 ? 400 : 0)))}.`),
+    summary,
+    description,
     copyright_text: 'CC BY 4.0',
     embed: `<iframe src="https://videos.example/embed/${code}" width="560" height="315" allowfullscreen></iframe>`,
     thumbnail_url: `https://videos.example/thumbnails/${code}.jpg`,
@@ -74,6 +73,18 @@ export function makeRecord(id: number, names: Names): Made {
     updated: at,
   }
   return { video, category, speakers, tags }
+}
+
+function invented(random: () => number): Texts {
+  const words = (count: number) => capital(Array.from({ length: count }, () => wordAt(zipf(random, vocabularySize))).join(' '))
+  return {
+    title: words(3 + Math.floor(random() * 7)),
+    summary: `${words(8 + Math.floor(random() * 30))}.`,
+    // A few are very long, most are short.
+    description: `${words(Math.floor(20 + 330 * random() ** 2 + (random() < 0.02 ? 400 : 0)))}.`,
+    language: 'en',
+    recorded: new Date(Date.UTC(2000, 0, 1) + Math.floor(random() * 9800) * 86_400_000).toISOString().slice(0, 10),
+  }
 }
 
 // The first is used most, the second half as often, the third a third as often: the inverse of a log-uniform number.

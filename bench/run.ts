@@ -7,6 +7,7 @@ import { availableParallelism } from 'node:os'
 import { parseArgs } from 'node:util'
 import { installMissing } from '../tests/install.ts'
 import { type Measured, measureGet, measurePatch, measureStart } from './measures.ts'
+import { madeOf } from './records.ts'
 import { saveResults, table } from './results.ts'
 import { openStage } from './stage.ts'
 
@@ -30,7 +31,9 @@ if (!installMissing([{ package: 'wrk', program: 'wrk' }])) {
 }
 const begin = performance.now()
 const say = (line: string) => console.log(`${((performance.now() - begin) / 1000).toFixed(0).padStart(4)} s  ${line}`)
-say(`${records.toLocaleString('en')} records, ${rounds} rounds of ${seconds} s for each measure, ${availableParallelism()} processors`)
+say(
+  `${records.toLocaleString('en')} records of ${madeOf}, ${rounds} rounds of ${seconds} s for each measure, ${availableParallelism()} processors`,
+)
 const stage = await openStage(records, say)
 let measured: Measured[]
 try {

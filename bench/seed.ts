@@ -3,7 +3,8 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import { states, type Video } from '@talkshelf/contract'
 import { rendered } from '../server/videos/wire.ts'
-import { type Made, makeNames, makeRecord, type Names } from './records.ts'
+import { type Made, makeNames, makeRecord } from './records.ts'
+import type { Names } from './remix.ts'
 
 // Fills an empty, migrated database with made-up records as fast as PostgreSQL takes them: COPY by psql. Every record has its body and its
 // change, as if it had come through the front door.
@@ -26,10 +27,15 @@ export async function seed(bin: string, url: string, records: number, progress: 
     open(bin, url, 'video_body (id, revision, tag, live, updated, body)'),
     open(bin, url, 'change (subject, subject_id, revision, kind, before, after, ids, at, actor, via, request_id, request_hash)'),
   ]
-  const english = await query(bin, url, "select id from language where name = 'English'")
+  const languages: Languages = new Map(
+    (await query(bin, url, 'select code, id, name from language')).split('\n').map((row) => {
+      const [code = '', id, name = ''] = row.split('|')
+      return [code, { id: Number(id), name }]
+    }),
+  )
   for (let first = 1; first <= records; first += 1000) {
     const made = Array.from({ length: Math.min(1000, records - first + 1) }, (_, place) => makeRecord(first + place, names))
-    const rows = made.map((it) => rowsOf(it, english))
+    const rows = made.map((it) => rowsOf(it, languages))
     await Promise.all(tables.map((table, place) => table.write(rows.map((row) => row[place]).join(''))))
     progress(first - 1 + made.length)
   }
@@ -38,8 +44,17 @@ export async function seed(bin: string, url: string, records: number, progress: 
     await query(bin, url, `select setval(pg_get_serial_sequence('${table}', 'id'), greatest(1, (select max(id) from ${table})))`)
   // The triggers did not see it either.
   await query(bin, url, 'select recount_talks()')
+  await fillSearch(bin, url)
   await query(bin, url, 'vacuum analyze')
   await query(bin, url, 'checkpoint')
+}
+
+/** As search_again() does, on two processors. */
+async function fillSearch(bin: string, url: string): Promise<void> {
+  await query(bin, url, 'drop index video_search_head, video_search_all, search_word_like')
+  await Promise.all([0, 1].map((half) => query(bin, url, `insert into video_search select * from search_source where id % 2 = ${half}`)))
+  await query(bin, url, 'select keep_words(array(select id from video))')
+  await query(bin, url, 'call index_search()')
 }
 
 const videoColumns = [
@@ -73,9 +88,14 @@ const videoColumns = [
   'updated',
 ] as const satisfies (keyof Video)[]
 
-function rowsOf({ video, category, speakers, tags }: Made, english: string): [string, string, string] {
+type Languages = ReadonlyMap<string, { readonly id: number; readonly name: string }>
+
+function rowsOf({ video: made, category, speakers, tags }: Made, languages: Languages): [string, string, string] {
+  const language = languages.get(made.language)
+  if (!language) throw new Error(`There is no language ${made.language}`)
+  const video = { ...made, language: language.name }
   const { body, tag } = rendered(video, 1)
-  const ids = { category: category + 1, language: Number(english), speakers: speakers.map((it) => it + 1), tags: tags.map((it) => it + 1) }
+  const ids = { category: category + 1, language: language.id, speakers: speakers.map((it) => it + 1), tags: tags.map((it) => it + 1) }
   const moment = `${video.updated}Z`
   const columns = videoColumns.map((name) => (name === 'added' || name === 'updated' ? `${video[name]}Z` : video[name]))
   return [

@@ -57,6 +57,9 @@ test('a record lives its whole life through the client, and every endpoint has i
   )
   for (const list of ['listCategories', 'listSpeakers', 'listTags', 'listLanguages'] as const)
     assert.ok((await client[list]({ page_size: 100 })).data.results.some(({ talks }) => talks > 0))
+  const { data: found } = await client.listVideos({ q: 'gruss kusse', include: 'facets,snippets' })
+  assert.deepEqual([found.results[0]?.id, found.snippets?.[0]?.id, found.facets?.exact], [id, id, true])
+  assert.deepEqual((await client.suggest({ q: 'grüße' })).data.talks, [{ id, title: 'Grüße & <Küsse>', slug: created.data.slug }])
   const [speaker] = (await client.listSpeakers({})).data.results
   assert.deepEqual((await client.readSpeaker({ slug: speaker?.slug ?? '' })).data, speaker)
   const back = await client.patchVideo({ id, body: { state: 2 } })

@@ -1,5 +1,6 @@
 // The door of the package, and the table of all endpoints.
 import { readOpenapi } from './openapi.ts'
+import * as search from './search.ts'
 import * as videos from './videos.ts'
 import * as vocabulary from './vocabulary.ts'
 
@@ -7,6 +8,7 @@ export * from './endpoint.ts'
 export * from './openapi.ts'
 export * from './page.ts'
 export * from './problems.ts'
+export * from './search.ts'
 export * from './validate.ts'
 export * from './videos.ts'
 export * from './vocabulary.ts'
@@ -29,5 +31,6 @@ export const endpoints = {
   readSpeaker: vocabulary.readSpeaker,
   listTags: vocabulary.listTags,
   listLanguages: vocabulary.listLanguages,
+  suggest: search.suggest,
   readOpenapi,
 } as const

@@ -2,6 +2,7 @@ import Type, { type Static, type TSchema } from 'typebox'
 import { endpoint, Id, json, mergePatch, RevisionNumber, Slug } from './endpoint.ts'
 import './formats.ts'
 import { Cursor, Page, PageNumber, PageSize } from './page.ts'
+import { Asked, Facets, Include, Length, Snippet, Understood } from './search.ts'
 
 // The video record, exactly as the interface document gives it: 32 fields, always all of them, in this order.
 // Nothing is ever added: old clients reject keys that they do not know.
@@ -125,6 +126,16 @@ const oneOrdering = `-?(${orderings.join('|')})`
 
 const day = (description: string) => Type.String({ format: 'date', description })
 
+const VideoPage = Type.Object(
+  {
+    ...Page(Video, '').properties,
+    search: Type.Optional(Understood),
+    snippets: Type.Optional(Type.Array(Snippet, { description: 'One for each of the results, in their order' })),
+    facets: Type.Optional(Facets),
+  },
+  { additionalProperties: false, description: 'A page of records' },
+)
+
 export const listVideos = endpoint({
   name: 'listVideos',
   method: 'GET',
@@ -133,8 +144,11 @@ export const listVideos = endpoint({
   summary: 'List live records',
   about:
     'Filters combine. `count` is exact up to 10,000. `page` goes to the first 10,000 records, and `next` leads on from there. Begin with an empty `cursor` and follow `next` to ' +
-    'see every record that is there all the time exactly once, however many come and go meanwhile. A day or a length that is not known counts as the oldest, or the shortest.',
+    'see every record that is there all the time exactly once, however many come and go meanwhile. A day or a length that is not known counts as the oldest, or the shortest. ' +
+    'With `q` the best come first: title, speakers, tags, category, summary and description count, in this order; of very common words the newest are ' +
+    'put in order. With an `ordering` the newest 10,000 that match are ordered so.',
   query: {
+    q: Asked,
     page: PageNumber,
     page_size: PageSize,
     cursor: Cursor,
@@ -142,6 +156,8 @@ export const listVideos = endpoint({
     speaker: Slug,
     tag: Slug,
     language: Type.String({ minLength: 1, maxLength: 100, format: 'text', description: 'English name of a language, or its code' }),
+    year: Type.Integer({ minimum: 1, maximum: 9999, description: 'Recorded in this year' }),
+    duration: Length,
     recorded_after: day('Recorded on this day or later'),
     recorded_before: day('Recorded on this day or earlier'),
     updated_since: Type.String({
@@ -156,11 +172,12 @@ export const listVideos = endpoint({
     }),
     ordering: Type.String({
       pattern: `^${oneOrdering}(,${oneOrdering}){0,4}$`,
-      description: `Comma separated: ${orderings.join(', ')}; a minus turns one round. Without it: -recorded,title`,
+      description: `Comma separated: ${orderings.join(', ')}; a minus turns one round. Without it: -recorded,title; with q the best first`,
     }),
+    include: Include,
   },
   hears: ['If-None-Match'],
-  gives: { status: 200, schema: Page(Video, 'A page of records'), etag: true },
+  gives: { status: 200, schema: VideoPage, etag: true },
   problems: [],
 })
 

@@ -54,9 +54,79 @@ begin
   return null;
 end $$;
 
+CREATE FUNCTION public.era_of(recorded date) RETURNS smallint
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN (COALESCE(((3000)::numeric - EXTRACT(year FROM recorded)), (32767)::numeric))::smallint;
+
 CREATE FUNCTION public.fold(text) RETURNS text
     LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
     RETURN lower(public.unaccent('public.unaccent'::regdictionary, $1));
+
+CREATE FUNCTION public.unspaced() RETURNS text
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN '฀-໿က-႟ក-៿぀-ヿ㐀-䶿一-鿿가-힯豈-﫿'::text;
+
+CREATE FUNCTION public.in_pairs(text) RETURNS text
+    LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+    BEGIN ATOMIC
+ SELECT string_agg(
+         CASE
+             WHEN (pieces.piece[1] ~ (('['::text || public.unspaced()) || ']'::text)) THEN ( SELECT string_agg((pairs.letter || pairs.following), ' '::text ORDER BY pairs.place) AS string_agg
+                FROM ( SELECT letters.letter,
+                         COALESCE(lead(letters.letter) OVER (ORDER BY letters.place), ''::text) AS following,
+                         letters.place
+                        FROM unnest(string_to_array(pieces.piece[1], NULL::text)) WITH ORDINALITY letters(letter, place)) pairs)
+             ELSE pieces.piece[1]
+         END, ' '::text ORDER BY pieces.place) AS string_agg
+    FROM regexp_matches($1, (((('(['::text || public.unspaced()) || ']+|[^'::text) || public.unspaced()) || ']+)'::text), 'g'::text) WITH ORDINALITY pieces(piece, place);
+END;
+
+CREATE PROCEDURE public.index_search()
+    LANGUAGE plpgsql
+    SET search_path TO '$user', 'public'
+    AS $$
+begin
+  create index video_search_head on video_search using gin ((keys || head)) with (fastupdate = off);
+  create index video_search_all on video_search using gin ((keys || head || text)) with (fastupdate = off);
+  create index search_word_like on search_word using gin (word gin_trgm_ops) with (fastupdate = off);
+end $$;
+
+CREATE FUNCTION public.keep_words(ids bigint[]) RETURNS void
+    LANGUAGE plpgsql
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET search_path TO '$user', 'public'
+    AS $_$
+begin
+  insert into search_word (word)
+  select distinct word
+  from video join category on category.id = category_id,
+       regexp_split_to_table(plain_words(concat_ws(' ', video.title, category.title,
+         (select string_agg(name, ' ') from speaker where speaker.id = any (speaker_ids)),
+         (select string_agg(name, ' ') from tag where tag.id = any (tag_ids)))), ' +') as said (word)
+  where video.id = any (ids) and word ~ ('^[^0-9' || unspaced() || ']{3,40}$')
+    -- One look for each word, however many words are known.
+    and (select known.word from search_word as known where known.word = said.word collate "C") is null
+  order by word
+  on conflict do nothing;
+end $_$;
+
+CREATE FUNCTION public.length_of(duration integer) RETURNS smallint
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN (CASE WHEN ((duration IS NULL) OR (duration = 0)) THEN 0 WHEN (duration < 600) THEN 1 WHEN (duration < 1800) THEN 2 WHEN (duration < 3600) THEN 3 ELSE 4 END)::smallint;
+
+CREATE FUNCTION public.plain_words(text) RETURNS text
+    LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
+    SET search_path TO '$user', 'public'
+    AS $_$
+declare
+  plain text := $1;
+begin
+  if octet_length(plain) > length(plain) then plain := unaccent('unaccent', normalize(plain, nfkc)); end if;
+  plain := regexp_replace(replace(replace(lower(plain), 'c++', 'cplusplus'), 'c#', 'csharp'),
+    U&'[\0001-\002f\003a-\0060\007b-\00bf\0300-\036f\2000-\206f\20a0-\20cf\2100-\2bff\2e00-\2e7f\3000-\303f\30fb\fe00-\fe6f\ff5f-\ff65\+01f000-\+01faff]+',
+    ' ', 'g');
+  return case when plain ~ ('[' || unspaced() || ']') then in_pairs(plain) else plain end;
+end $_$;
 
 CREATE FUNCTION public.recount_talks() RETURNS void
     LANGUAGE plpgsql
@@ -70,6 +140,66 @@ begin
   select kind, thing_id, count(*)
   from video, things_of(state, taken_down, category_id, language_id, speaker_ids, tag_ids)
   group by kind, thing_id;
+end $$;
+
+CREATE PROCEDURE public.search_again()
+    LANGUAGE plpgsql
+    SET search_path TO '$user', 'public'
+    AS $$
+begin
+  -- Until the end of the transaction nobody writes a record, and nobody searches.
+  lock table video in share row exclusive mode;
+  drop index video_search_head, video_search_all, search_word_like;
+  truncate video_search, search_word;
+  insert into video_search select * from search_source;
+  perform keep_words(array(select id from video));
+  call index_search();
+end $$;
+
+CREATE FUNCTION public.search_changed() RETURNS trigger
+    LANGUAGE plpgsql
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET search_path TO '$user', 'public'
+    AS $_$
+declare
+  was_live constant boolean := old.state = 1 and old.taken_down is null;
+  is_live  constant boolean := new.state = 1 and new.taken_down is null;
+  slice    regclass;
+  kept     tsvector;
+begin
+  if was_live then
+    select tableoid, text into slice, kept from video_search where id = new.id and era = era_of(old.recorded);
+    -- In its slice: through the whole table it would open all of them.
+    execute format('delete from %s where id = $1', slice) using new.id;
+    -- Reading a long text again is most of the work, and seldom needed.
+    if old.summary <> new.summary or old.description <> new.description or old.language_id <> new.language_id then kept := null; end if;
+  end if;
+  if is_live then
+    insert into video_search
+    select id, era, recorded, category_id, language_id, speaker_ids, tag_ids, length, keys, head, coalesce(kept, text) from search_source where id = new.id;
+    perform keep_words(array[new.id]);
+  end if;
+  return null;
+end $_$;
+
+CREATE FUNCTION public.search_new() RETURNS trigger
+    LANGUAGE plpgsql
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET search_path TO '$user', 'public'
+    AS $$
+begin
+  insert into video_search select source.* from added, lateral (select * from search_source where id = added.id offset 0) as source;
+  perform keep_words(array(select id from added));
+  return null;
+end $$;
+
+CREATE FUNCTION public.search_renamed(ids bigint[]) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO '$user', 'public'
+    AS $$
+begin
+  update video_search set head = source.head from search_source as source where video_search.id = any (ids) and source.id = video_search.id;
+  perform keep_words(ids);
 end $$;
 
 CREATE FUNCTION public.things_of(state smallint, taken_down date, category_id bigint, language_id integer, speaker_ids bigint[], tag_ids bigint[]) RETURNS TABLE(kind text, thing_id bigint)
@@ -153,7 +283,8 @@ CREATE TABLE public.language (
     id integer NOT NULL,
     code text NOT NULL,
     name text NOT NULL,
-    slug text NOT NULL COLLATE pg_catalog."C"
+    slug text NOT NULL COLLATE pg_catalog."C",
+    dictionary text DEFAULT 'simple'::text NOT NULL
 );
 
 CREATE TABLE public.schema_version (
@@ -169,56 +300,10 @@ CREATE TABLE public.speaker (
     name text NOT NULL
 );
 
-ALTER TABLE public.speaker ALTER COLUMN id ADD GENERATED BY DEFAULT AS IDENTITY (
-    SEQUENCE NAME public.speaker_id_seq
-    START WITH 1
-    INCREMENT BY 1
-    NO MINVALUE
-    NO MAXVALUE
-    CACHE 1
-);
-
 CREATE TABLE public.tag (
     id bigint NOT NULL,
     slug text NOT NULL COLLATE pg_catalog."C",
     name text NOT NULL
-);
-
-ALTER TABLE public.tag ALTER COLUMN id ADD GENERATED BY DEFAULT AS IDENTITY (
-    SEQUENCE NAME public.tag_id_seq
-    START WITH 1
-    INCREMENT BY 1
-    NO MINVALUE
-    NO MAXVALUE
-    CACHE 1
-);
-
-CREATE TABLE public.talk_count (
-    kind text NOT NULL,
-    thing_id bigint NOT NULL,
-    talks integer NOT NULL,
-    CONSTRAINT talk_count_kind_check CHECK ((kind = ANY (ARRAY['category'::text, 'speaker'::text, 'tag'::text, 'language'::text])))
-);
-
-CREATE TABLE public.token (
-    id bigint NOT NULL,
-    name text NOT NULL,
-    role text NOT NULL,
-    hash bytea NOT NULL,
-    created timestamp with time zone DEFAULT now() NOT NULL,
-    expires timestamp with time zone NOT NULL,
-    last_used timestamp with time zone,
-    revoked timestamp with time zone,
-    CONSTRAINT token_role_check CHECK ((role = ANY (ARRAY['editor'::text, 'admin'::text])))
-);
-
-ALTER TABLE public.token ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
-    SEQUENCE NAME public.token_id_seq
-    START WITH 1
-    INCREMENT BY 1
-    NO MINVALUE
-    NO MAXVALUE
-    CACHE 1
 );
 
 CREATE TABLE public.video (
@@ -262,6 +347,77 @@ CREATE TABLE public.video (
 )
 WITH (fillfactor='85');
 
+CREATE VIEW public.search_source AS
+ SELECT video.id,
+    public.era_of(video.recorded) AS era,
+    video.recorded,
+    video.category_id,
+    video.language_id,
+    video.speaker_ids,
+    video.tag_ids,
+    public.length_of(video.duration) AS length,
+    array_to_tsvector(((ARRAY[('category:'::text || video.category_id), ('language:'::text || video.language_id), ('duration:'::text || public.length_of(video.duration))] || string_to_array(NULLIF(('speaker:'::text || array_to_string(video.speaker_ids, ' speaker:'::text)), 'speaker:'::text), ' '::text)) || string_to_array(NULLIF(('tag:'::text || array_to_string(video.tag_ids, ' tag:'::text)), 'tag:'::text), ' '::text))) AS keys,
+    (((setweight(to_tsvector((language.dictionary)::regconfig, public.plain_words(video.title)), 'A'::"char") || setweight(to_tsvector('simple'::regconfig, public.plain_words(COALESCE(( SELECT string_agg(speaker.name, ' '::text ORDER BY given.place) AS string_agg
+           FROM (unnest(video.speaker_ids) WITH ORDINALITY given(id, place)
+             JOIN public.speaker USING (id))), ''::text))), 'B'::"char")) || setweight(to_tsvector((language.dictionary)::regconfig, public.plain_words(COALESCE(( SELECT string_agg(tag.name, ' '::text ORDER BY given.place) AS string_agg
+           FROM (unnest(video.tag_ids) WITH ORDINALITY given(id, place)
+             JOIN public.tag USING (id))), ''::text))), 'C'::"char")) || setweight(to_tsvector((language.dictionary)::regconfig, public.plain_words(category.title)), 'D'::"char")) AS head,
+    (setweight(to_tsvector((language.dictionary)::regconfig, public.plain_words(video.summary)), 'A'::"char") || setweight(to_tsvector((language.dictionary)::regconfig, public.plain_words(video.description)), 'B'::"char")) AS text
+   FROM ((public.video
+     JOIN public.category ON ((category.id = video.category_id)))
+     JOIN public.language ON ((language.id = video.language_id)))
+  WHERE ((video.state = 1) AND (video.taken_down IS NULL));
+
+CREATE TABLE public.search_word (
+    word text NOT NULL COLLATE pg_catalog."C"
+);
+
+ALTER TABLE public.speaker ALTER COLUMN id ADD GENERATED BY DEFAULT AS IDENTITY (
+    SEQUENCE NAME public.speaker_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+ALTER TABLE public.tag ALTER COLUMN id ADD GENERATED BY DEFAULT AS IDENTITY (
+    SEQUENCE NAME public.tag_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+CREATE TABLE public.talk_count (
+    kind text NOT NULL,
+    thing_id bigint NOT NULL,
+    talks integer NOT NULL,
+    CONSTRAINT talk_count_kind_check CHECK ((kind = ANY (ARRAY['category'::text, 'speaker'::text, 'tag'::text, 'language'::text])))
+);
+
+CREATE TABLE public.token (
+    id bigint NOT NULL,
+    name text NOT NULL,
+    role text NOT NULL,
+    hash bytea NOT NULL,
+    created timestamp with time zone DEFAULT now() NOT NULL,
+    expires timestamp with time zone NOT NULL,
+    last_used timestamp with time zone,
+    revoked timestamp with time zone,
+    CONSTRAINT token_role_check CHECK ((role = ANY (ARRAY['editor'::text, 'admin'::text])))
+);
+
+ALTER TABLE public.token ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME public.token_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
 CREATE TABLE public.video_body (
     id bigint NOT NULL,
     revision integer NOT NULL,
@@ -281,6 +437,840 @@ ALTER TABLE public.video ALTER COLUMN id ADD GENERATED BY DEFAULT AS IDENTITY (
     NO MAXVALUE
     CACHE 1
 );
+
+CREATE TABLE public.video_search (
+    id bigint NOT NULL,
+    era smallint NOT NULL,
+    recorded date,
+    category_id bigint NOT NULL,
+    language_id integer NOT NULL,
+    speaker_ids bigint[] NOT NULL,
+    tag_ids bigint[] NOT NULL,
+    length smallint NOT NULL,
+    keys tsvector NOT NULL,
+    head tsvector NOT NULL,
+    text tsvector NOT NULL
+)
+PARTITION BY RANGE (era);
+ALTER TABLE ONLY public.video_search ALTER COLUMN head SET STORAGE MAIN;
+ALTER TABLE ONLY public.video_search ALTER COLUMN text SET STORAGE EXTERNAL;
+
+CREATE TABLE public.video_search_2005 (
+    id bigint NOT NULL,
+    era smallint NOT NULL,
+    recorded date,
+    category_id bigint NOT NULL,
+    language_id integer NOT NULL,
+    speaker_ids bigint[] NOT NULL,
+    tag_ids bigint[] NOT NULL,
+    length smallint NOT NULL,
+    keys tsvector NOT NULL,
+    head tsvector NOT NULL,
+    text tsvector NOT NULL
+)
+WITH (toast_tuple_target='1024');
+ALTER TABLE ONLY public.video_search_2005 ALTER COLUMN head SET STORAGE MAIN;
+ALTER TABLE ONLY public.video_search_2005 ALTER COLUMN text SET STORAGE EXTERNAL;
+
+CREATE TABLE public.video_search_2006 (
+    id bigint NOT NULL,
+    era smallint NOT NULL,
+    recorded date,
+    category_id bigint NOT NULL,
+    language_id integer NOT NULL,
+    speaker_ids bigint[] NOT NULL,
+    tag_ids bigint[] NOT NULL,
+    length smallint NOT NULL,
+    keys tsvector NOT NULL,
+    head tsvector NOT NULL,
+    text tsvector NOT NULL
+)
+WITH (toast_tuple_target='1024');
+ALTER TABLE ONLY public.video_search_2006 ALTER COLUMN head SET STORAGE MAIN;
+ALTER TABLE ONLY public.video_search_2006 ALTER COLUMN text SET STORAGE EXTERNAL;
+
+CREATE TABLE public.video_search_2007 (
+    id bigint NOT NULL,
+    era smallint NOT NULL,
+    recorded date,
+    category_id bigint NOT NULL,
+    language_id integer NOT NULL,
+    speaker_ids bigint[] NOT NULL,
+    tag_ids bigint[] NOT NULL,
+    length smallint NOT NULL,
+    keys tsvector NOT NULL,
+    head tsvector NOT NULL,
+    text tsvector NOT NULL
+)
+WITH (toast_tuple_target='1024');
+ALTER TABLE ONLY public.video_search_2007 ALTER COLUMN head SET STORAGE MAIN;
+ALTER TABLE ONLY public.video_search_2007 ALTER COLUMN text SET STORAGE EXTERNAL;
+
+CREATE TABLE public.video_search_2008 (
+    id bigint NOT NULL,
+    era smallint NOT NULL,
+    recorded date,
+    category_id bigint NOT NULL,
+    language_id integer NOT NULL,
+    speaker_ids bigint[] NOT NULL,
+    tag_ids bigint[] NOT NULL,
+    length smallint NOT NULL,
+    keys tsvector NOT NULL,
+    head tsvector NOT NULL,
+    text tsvector NOT NULL
+)
+WITH (toast_tuple_target='1024');
+ALTER TABLE ONLY public.video_search_2008 ALTER COLUMN head SET STORAGE MAIN;
+ALTER TABLE ONLY public.video_search_2008 ALTER COLUMN text SET STORAGE EXTERNAL;
+
+CREATE TABLE public.video_search_2009 (
+    id bigint NOT NULL,
+    era smallint NOT NULL,
+    recorded date,
+    category_id bigint NOT NULL,
+    language_id integer NOT NULL,
+    speaker_ids bigint[] NOT NULL,
+    tag_ids bigint[] NOT NULL,
+    length smallint NOT NULL,
+    keys tsvector NOT NULL,
+    head tsvector NOT NULL,
+    text tsvector NOT NULL
+)
+WITH (toast_tuple_target='1024');
+ALTER TABLE ONLY public.video_search_2009 ALTER COLUMN head SET STORAGE MAIN;
+ALTER TABLE ONLY public.video_search_2009 ALTER COLUMN text SET STORAGE EXTERNAL;
+
+CREATE TABLE public.video_search_2010 (
+    id bigint NOT NULL,
+    era smallint NOT NULL,
+    recorded date,
+    category_id bigint NOT NULL,
+    language_id integer NOT NULL,
+    speaker_ids bigint[] NOT NULL,
+    tag_ids bigint[] NOT NULL,
+    length smallint NOT NULL,
+    keys tsvector NOT NULL,
+    head tsvector NOT NULL,
+    text tsvector NOT NULL
+)
+WITH (toast_tuple_target='1024');
+ALTER TABLE ONLY public.video_search_2010 ALTER COLUMN head SET STORAGE MAIN;
+ALTER TABLE ONLY public.video_search_2010 ALTER COLUMN text SET STORAGE EXTERNAL;
+
+CREATE TABLE public.video_search_2011 (
+    id bigint NOT NULL,
+    era smallint NOT NULL,
+    recorded date,
+    category_id bigint NOT NULL,
+    language_id integer NOT NULL,
+    speaker_ids bigint[] NOT NULL,
+    tag_ids bigint[] NOT NULL,
+    length smallint NOT NULL,
+    keys tsvector NOT NULL,
+    head tsvector NOT NULL,
+    text tsvector NOT NULL
+)
+WITH (toast_tuple_target='1024');
+ALTER TABLE ONLY public.video_search_2011 ALTER COLUMN head SET STORAGE MAIN;
+ALTER TABLE ONLY public.video_search_2011 ALTER COLUMN text SET STORAGE EXTERNAL;
+
+CREATE TABLE public.video_search_2012 (
+    id bigint NOT NULL,
+    era smallint NOT NULL,
+    recorded date,
+    category_id bigint NOT NULL,
+    language_id integer NOT NULL,
+    speaker_ids bigint[] NOT NULL,
+    tag_ids bigint[] NOT NULL,
+    length smallint NOT NULL,
+    keys tsvector NOT NULL,
+    head tsvector NOT NULL,
+    text tsvector NOT NULL
+)
+WITH (toast_tuple_target='1024');
+ALTER TABLE ONLY public.video_search_2012 ALTER COLUMN head SET STORAGE MAIN;
+ALTER TABLE ONLY public.video_search_2012 ALTER COLUMN text SET STORAGE EXTERNAL;
+
+CREATE TABLE public.video_search_2013 (
+    id bigint NOT NULL,
+    era smallint NOT NULL,
+    recorded date,
+    category_id bigint NOT NULL,
+    language_id integer NOT NULL,
+    speaker_ids bigint[] NOT NULL,
+    tag_ids bigint[] NOT NULL,
+    length smallint NOT NULL,
+    keys tsvector NOT NULL,
+    head tsvector NOT NULL,
+    text tsvector NOT NULL
+)
+WITH (toast_tuple_target='1024');
+ALTER TABLE ONLY public.video_search_2013 ALTER COLUMN head SET STORAGE MAIN;
+ALTER TABLE ONLY public.video_search_2013 ALTER COLUMN text SET STORAGE EXTERNAL;
+
+CREATE TABLE public.video_search_2014 (
+    id bigint NOT NULL,
+    era smallint NOT NULL,
+    recorded date,
+    category_id bigint NOT NULL,
+    language_id integer NOT NULL,
+    speaker_ids bigint[] NOT NULL,
+    tag_ids bigint[] NOT NULL,
+    length smallint NOT NULL,
+    keys tsvector NOT NULL,
+    head tsvector NOT NULL,
+    text tsvector NOT NULL
+)
+WITH (toast_tuple_target='1024');
+ALTER TABLE ONLY public.video_search_2014 ALTER COLUMN head SET STORAGE MAIN;
+ALTER TABLE ONLY public.video_search_2014 ALTER COLUMN text SET STORAGE EXTERNAL;
+
+CREATE TABLE public.video_search_2015 (
+    id bigint NOT NULL,
+    era smallint NOT NULL,
+    recorded date,
+    category_id bigint NOT NULL,
+    language_id integer NOT NULL,
+    speaker_ids bigint[] NOT NULL,
+    tag_ids bigint[] NOT NULL,
+    length smallint NOT NULL,
+    keys tsvector NOT NULL,
+    head tsvector NOT NULL,
+    text tsvector NOT NULL
+)
+WITH (toast_tuple_target='1024');
+ALTER TABLE ONLY public.video_search_2015 ALTER COLUMN head SET STORAGE MAIN;
+ALTER TABLE ONLY public.video_search_2015 ALTER COLUMN text SET STORAGE EXTERNAL;
+
+CREATE TABLE public.video_search_2016 (
+    id bigint NOT NULL,
+    era smallint NOT NULL,
+    recorded date,
+    category_id bigint NOT NULL,
+    language_id integer NOT NULL,
+    speaker_ids bigint[] NOT NULL,
+    tag_ids bigint[] NOT NULL,
+    length smallint NOT NULL,
+    keys tsvector NOT NULL,
+    head tsvector NOT NULL,
+    text tsvector NOT NULL
+)
+WITH (toast_tuple_target='1024');
+ALTER TABLE ONLY public.video_search_2016 ALTER COLUMN head SET STORAGE MAIN;
+ALTER TABLE ONLY public.video_search_2016 ALTER COLUMN text SET STORAGE EXTERNAL;
+
+CREATE TABLE public.video_search_2017 (
+    id bigint NOT NULL,
+    era smallint NOT NULL,
+    recorded date,
+    category_id bigint NOT NULL,
+    language_id integer NOT NULL,
+    speaker_ids bigint[] NOT NULL,
+    tag_ids bigint[] NOT NULL,
+    length smallint NOT NULL,
+    keys tsvector NOT NULL,
+    head tsvector NOT NULL,
+    text tsvector NOT NULL
+)
+WITH (toast_tuple_target='1024');
+ALTER TABLE ONLY public.video_search_2017 ALTER COLUMN head SET STORAGE MAIN;
+ALTER TABLE ONLY public.video_search_2017 ALTER COLUMN text SET STORAGE EXTERNAL;
+
+CREATE TABLE public.video_search_2018 (
+    id bigint NOT NULL,
+    era smallint NOT NULL,
+    recorded date,
+    category_id bigint NOT NULL,
+    language_id integer NOT NULL,
+    speaker_ids bigint[] NOT NULL,
+    tag_ids bigint[] NOT NULL,
+    length smallint NOT NULL,
+    keys tsvector NOT NULL,
+    head tsvector NOT NULL,
+    text tsvector NOT NULL
+)
+WITH (toast_tuple_target='1024');
+ALTER TABLE ONLY public.video_search_2018 ALTER COLUMN head SET STORAGE MAIN;
+ALTER TABLE ONLY public.video_search_2018 ALTER COLUMN text SET STORAGE EXTERNAL;
+
+CREATE TABLE public.video_search_2019 (
+    id bigint NOT NULL,
+    era smallint NOT NULL,
+    recorded date,
+    category_id bigint NOT NULL,
+    language_id integer NOT NULL,
+    speaker_ids bigint[] NOT NULL,
+    tag_ids bigint[] NOT NULL,
+    length smallint NOT NULL,
+    keys tsvector NOT NULL,
+    head tsvector NOT NULL,
+    text tsvector NOT NULL
+)
+WITH (toast_tuple_target='1024');
+ALTER TABLE ONLY public.video_search_2019 ALTER COLUMN head SET STORAGE MAIN;
+ALTER TABLE ONLY public.video_search_2019 ALTER COLUMN text SET STORAGE EXTERNAL;
+
+CREATE TABLE public.video_search_2020 (
+    id bigint NOT NULL,
+    era smallint NOT NULL,
+    recorded date,
+    category_id bigint NOT NULL,
+    language_id integer NOT NULL,
+    speaker_ids bigint[] NOT NULL,
+    tag_ids bigint[] NOT NULL,
+    length smallint NOT NULL,
+    keys tsvector NOT NULL,
+    head tsvector NOT NULL,
+    text tsvector NOT NULL
+)
+WITH (toast_tuple_target='1024');
+ALTER TABLE ONLY public.video_search_2020 ALTER COLUMN head SET STORAGE MAIN;
+ALTER TABLE ONLY public.video_search_2020 ALTER COLUMN text SET STORAGE EXTERNAL;
+
+CREATE TABLE public.video_search_2021 (
+    id bigint NOT NULL,
+    era smallint NOT NULL,
+    recorded date,
+    category_id bigint NOT NULL,
+    language_id integer NOT NULL,
+    speaker_ids bigint[] NOT NULL,
+    tag_ids bigint[] NOT NULL,
+    length smallint NOT NULL,
+    keys tsvector NOT NULL,
+    head tsvector NOT NULL,
+    text tsvector NOT NULL
+)
+WITH (toast_tuple_target='1024');
+ALTER TABLE ONLY public.video_search_2021 ALTER COLUMN head SET STORAGE MAIN;
+ALTER TABLE ONLY public.video_search_2021 ALTER COLUMN text SET STORAGE EXTERNAL;
+
+CREATE TABLE public.video_search_2022 (
+    id bigint NOT NULL,
+    era smallint NOT NULL,
+    recorded date,
+    category_id bigint NOT NULL,
+    language_id integer NOT NULL,
+    speaker_ids bigint[] NOT NULL,
+    tag_ids bigint[] NOT NULL,
+    length smallint NOT NULL,
+    keys tsvector NOT NULL,
+    head tsvector NOT NULL,
+    text tsvector NOT NULL
+)
+WITH (toast_tuple_target='1024');
+ALTER TABLE ONLY public.video_search_2022 ALTER COLUMN head SET STORAGE MAIN;
+ALTER TABLE ONLY public.video_search_2022 ALTER COLUMN text SET STORAGE EXTERNAL;
+
+CREATE TABLE public.video_search_2023 (
+    id bigint NOT NULL,
+    era smallint NOT NULL,
+    recorded date,
+    category_id bigint NOT NULL,
+    language_id integer NOT NULL,
+    speaker_ids bigint[] NOT NULL,
+    tag_ids bigint[] NOT NULL,
+    length smallint NOT NULL,
+    keys tsvector NOT NULL,
+    head tsvector NOT NULL,
+    text tsvector NOT NULL
+)
+WITH (toast_tuple_target='1024');
+ALTER TABLE ONLY public.video_search_2023 ALTER COLUMN head SET STORAGE MAIN;
+ALTER TABLE ONLY public.video_search_2023 ALTER COLUMN text SET STORAGE EXTERNAL;
+
+CREATE TABLE public.video_search_2024 (
+    id bigint NOT NULL,
+    era smallint NOT NULL,
+    recorded date,
+    category_id bigint NOT NULL,
+    language_id integer NOT NULL,
+    speaker_ids bigint[] NOT NULL,
+    tag_ids bigint[] NOT NULL,
+    length smallint NOT NULL,
+    keys tsvector NOT NULL,
+    head tsvector NOT NULL,
+    text tsvector NOT NULL
+)
+WITH (toast_tuple_target='1024');
+ALTER TABLE ONLY public.video_search_2024 ALTER COLUMN head SET STORAGE MAIN;
+ALTER TABLE ONLY public.video_search_2024 ALTER COLUMN text SET STORAGE EXTERNAL;
+
+CREATE TABLE public.video_search_2025 (
+    id bigint NOT NULL,
+    era smallint NOT NULL,
+    recorded date,
+    category_id bigint NOT NULL,
+    language_id integer NOT NULL,
+    speaker_ids bigint[] NOT NULL,
+    tag_ids bigint[] NOT NULL,
+    length smallint NOT NULL,
+    keys tsvector NOT NULL,
+    head tsvector NOT NULL,
+    text tsvector NOT NULL
+)
+WITH (toast_tuple_target='1024');
+ALTER TABLE ONLY public.video_search_2025 ALTER COLUMN head SET STORAGE MAIN;
+ALTER TABLE ONLY public.video_search_2025 ALTER COLUMN text SET STORAGE EXTERNAL;
+
+CREATE TABLE public.video_search_2026 (
+    id bigint NOT NULL,
+    era smallint NOT NULL,
+    recorded date,
+    category_id bigint NOT NULL,
+    language_id integer NOT NULL,
+    speaker_ids bigint[] NOT NULL,
+    tag_ids bigint[] NOT NULL,
+    length smallint NOT NULL,
+    keys tsvector NOT NULL,
+    head tsvector NOT NULL,
+    text tsvector NOT NULL
+)
+WITH (toast_tuple_target='1024');
+ALTER TABLE ONLY public.video_search_2026 ALTER COLUMN head SET STORAGE MAIN;
+ALTER TABLE ONLY public.video_search_2026 ALTER COLUMN text SET STORAGE EXTERNAL;
+
+CREATE TABLE public.video_search_2027 (
+    id bigint NOT NULL,
+    era smallint NOT NULL,
+    recorded date,
+    category_id bigint NOT NULL,
+    language_id integer NOT NULL,
+    speaker_ids bigint[] NOT NULL,
+    tag_ids bigint[] NOT NULL,
+    length smallint NOT NULL,
+    keys tsvector NOT NULL,
+    head tsvector NOT NULL,
+    text tsvector NOT NULL
+)
+WITH (toast_tuple_target='1024');
+ALTER TABLE ONLY public.video_search_2027 ALTER COLUMN head SET STORAGE MAIN;
+ALTER TABLE ONLY public.video_search_2027 ALTER COLUMN text SET STORAGE EXTERNAL;
+
+CREATE TABLE public.video_search_2028 (
+    id bigint NOT NULL,
+    era smallint NOT NULL,
+    recorded date,
+    category_id bigint NOT NULL,
+    language_id integer NOT NULL,
+    speaker_ids bigint[] NOT NULL,
+    tag_ids bigint[] NOT NULL,
+    length smallint NOT NULL,
+    keys tsvector NOT NULL,
+    head tsvector NOT NULL,
+    text tsvector NOT NULL
+)
+WITH (toast_tuple_target='1024');
+ALTER TABLE ONLY public.video_search_2028 ALTER COLUMN head SET STORAGE MAIN;
+ALTER TABLE ONLY public.video_search_2028 ALTER COLUMN text SET STORAGE EXTERNAL;
+
+CREATE TABLE public.video_search_2029 (
+    id bigint NOT NULL,
+    era smallint NOT NULL,
+    recorded date,
+    category_id bigint NOT NULL,
+    language_id integer NOT NULL,
+    speaker_ids bigint[] NOT NULL,
+    tag_ids bigint[] NOT NULL,
+    length smallint NOT NULL,
+    keys tsvector NOT NULL,
+    head tsvector NOT NULL,
+    text tsvector NOT NULL
+)
+WITH (toast_tuple_target='1024');
+ALTER TABLE ONLY public.video_search_2029 ALTER COLUMN head SET STORAGE MAIN;
+ALTER TABLE ONLY public.video_search_2029 ALTER COLUMN text SET STORAGE EXTERNAL;
+
+CREATE TABLE public.video_search_2030 (
+    id bigint NOT NULL,
+    era smallint NOT NULL,
+    recorded date,
+    category_id bigint NOT NULL,
+    language_id integer NOT NULL,
+    speaker_ids bigint[] NOT NULL,
+    tag_ids bigint[] NOT NULL,
+    length smallint NOT NULL,
+    keys tsvector NOT NULL,
+    head tsvector NOT NULL,
+    text tsvector NOT NULL
+)
+WITH (toast_tuple_target='1024');
+ALTER TABLE ONLY public.video_search_2030 ALTER COLUMN head SET STORAGE MAIN;
+ALTER TABLE ONLY public.video_search_2030 ALTER COLUMN text SET STORAGE EXTERNAL;
+
+CREATE TABLE public.video_search_2031 (
+    id bigint NOT NULL,
+    era smallint NOT NULL,
+    recorded date,
+    category_id bigint NOT NULL,
+    language_id integer NOT NULL,
+    speaker_ids bigint[] NOT NULL,
+    tag_ids bigint[] NOT NULL,
+    length smallint NOT NULL,
+    keys tsvector NOT NULL,
+    head tsvector NOT NULL,
+    text tsvector NOT NULL
+)
+WITH (toast_tuple_target='1024');
+ALTER TABLE ONLY public.video_search_2031 ALTER COLUMN head SET STORAGE MAIN;
+ALTER TABLE ONLY public.video_search_2031 ALTER COLUMN text SET STORAGE EXTERNAL;
+
+CREATE TABLE public.video_search_2032 (
+    id bigint NOT NULL,
+    era smallint NOT NULL,
+    recorded date,
+    category_id bigint NOT NULL,
+    language_id integer NOT NULL,
+    speaker_ids bigint[] NOT NULL,
+    tag_ids bigint[] NOT NULL,
+    length smallint NOT NULL,
+    keys tsvector NOT NULL,
+    head tsvector NOT NULL,
+    text tsvector NOT NULL
+)
+WITH (toast_tuple_target='1024');
+ALTER TABLE ONLY public.video_search_2032 ALTER COLUMN head SET STORAGE MAIN;
+ALTER TABLE ONLY public.video_search_2032 ALTER COLUMN text SET STORAGE EXTERNAL;
+
+CREATE TABLE public.video_search_2033 (
+    id bigint NOT NULL,
+    era smallint NOT NULL,
+    recorded date,
+    category_id bigint NOT NULL,
+    language_id integer NOT NULL,
+    speaker_ids bigint[] NOT NULL,
+    tag_ids bigint[] NOT NULL,
+    length smallint NOT NULL,
+    keys tsvector NOT NULL,
+    head tsvector NOT NULL,
+    text tsvector NOT NULL
+)
+WITH (toast_tuple_target='1024');
+ALTER TABLE ONLY public.video_search_2033 ALTER COLUMN head SET STORAGE MAIN;
+ALTER TABLE ONLY public.video_search_2033 ALTER COLUMN text SET STORAGE EXTERNAL;
+
+CREATE TABLE public.video_search_2034 (
+    id bigint NOT NULL,
+    era smallint NOT NULL,
+    recorded date,
+    category_id bigint NOT NULL,
+    language_id integer NOT NULL,
+    speaker_ids bigint[] NOT NULL,
+    tag_ids bigint[] NOT NULL,
+    length smallint NOT NULL,
+    keys tsvector NOT NULL,
+    head tsvector NOT NULL,
+    text tsvector NOT NULL
+)
+WITH (toast_tuple_target='1024');
+ALTER TABLE ONLY public.video_search_2034 ALTER COLUMN head SET STORAGE MAIN;
+ALTER TABLE ONLY public.video_search_2034 ALTER COLUMN text SET STORAGE EXTERNAL;
+
+CREATE TABLE public.video_search_2035 (
+    id bigint NOT NULL,
+    era smallint NOT NULL,
+    recorded date,
+    category_id bigint NOT NULL,
+    language_id integer NOT NULL,
+    speaker_ids bigint[] NOT NULL,
+    tag_ids bigint[] NOT NULL,
+    length smallint NOT NULL,
+    keys tsvector NOT NULL,
+    head tsvector NOT NULL,
+    text tsvector NOT NULL
+)
+WITH (toast_tuple_target='1024');
+ALTER TABLE ONLY public.video_search_2035 ALTER COLUMN head SET STORAGE MAIN;
+ALTER TABLE ONLY public.video_search_2035 ALTER COLUMN text SET STORAGE EXTERNAL;
+
+CREATE TABLE public.video_search_2036 (
+    id bigint NOT NULL,
+    era smallint NOT NULL,
+    recorded date,
+    category_id bigint NOT NULL,
+    language_id integer NOT NULL,
+    speaker_ids bigint[] NOT NULL,
+    tag_ids bigint[] NOT NULL,
+    length smallint NOT NULL,
+    keys tsvector NOT NULL,
+    head tsvector NOT NULL,
+    text tsvector NOT NULL
+)
+WITH (toast_tuple_target='1024');
+ALTER TABLE ONLY public.video_search_2036 ALTER COLUMN head SET STORAGE MAIN;
+ALTER TABLE ONLY public.video_search_2036 ALTER COLUMN text SET STORAGE EXTERNAL;
+
+CREATE TABLE public.video_search_2037 (
+    id bigint NOT NULL,
+    era smallint NOT NULL,
+    recorded date,
+    category_id bigint NOT NULL,
+    language_id integer NOT NULL,
+    speaker_ids bigint[] NOT NULL,
+    tag_ids bigint[] NOT NULL,
+    length smallint NOT NULL,
+    keys tsvector NOT NULL,
+    head tsvector NOT NULL,
+    text tsvector NOT NULL
+)
+WITH (toast_tuple_target='1024');
+ALTER TABLE ONLY public.video_search_2037 ALTER COLUMN head SET STORAGE MAIN;
+ALTER TABLE ONLY public.video_search_2037 ALTER COLUMN text SET STORAGE EXTERNAL;
+
+CREATE TABLE public.video_search_2038 (
+    id bigint NOT NULL,
+    era smallint NOT NULL,
+    recorded date,
+    category_id bigint NOT NULL,
+    language_id integer NOT NULL,
+    speaker_ids bigint[] NOT NULL,
+    tag_ids bigint[] NOT NULL,
+    length smallint NOT NULL,
+    keys tsvector NOT NULL,
+    head tsvector NOT NULL,
+    text tsvector NOT NULL
+)
+WITH (toast_tuple_target='1024');
+ALTER TABLE ONLY public.video_search_2038 ALTER COLUMN head SET STORAGE MAIN;
+ALTER TABLE ONLY public.video_search_2038 ALTER COLUMN text SET STORAGE EXTERNAL;
+
+CREATE TABLE public.video_search_2039 (
+    id bigint NOT NULL,
+    era smallint NOT NULL,
+    recorded date,
+    category_id bigint NOT NULL,
+    language_id integer NOT NULL,
+    speaker_ids bigint[] NOT NULL,
+    tag_ids bigint[] NOT NULL,
+    length smallint NOT NULL,
+    keys tsvector NOT NULL,
+    head tsvector NOT NULL,
+    text tsvector NOT NULL
+)
+WITH (toast_tuple_target='1024');
+ALTER TABLE ONLY public.video_search_2039 ALTER COLUMN head SET STORAGE MAIN;
+ALTER TABLE ONLY public.video_search_2039 ALTER COLUMN text SET STORAGE EXTERNAL;
+
+CREATE TABLE public.video_search_2040 (
+    id bigint NOT NULL,
+    era smallint NOT NULL,
+    recorded date,
+    category_id bigint NOT NULL,
+    language_id integer NOT NULL,
+    speaker_ids bigint[] NOT NULL,
+    tag_ids bigint[] NOT NULL,
+    length smallint NOT NULL,
+    keys tsvector NOT NULL,
+    head tsvector NOT NULL,
+    text tsvector NOT NULL
+)
+WITH (toast_tuple_target='1024');
+ALTER TABLE ONLY public.video_search_2040 ALTER COLUMN head SET STORAGE MAIN;
+ALTER TABLE ONLY public.video_search_2040 ALTER COLUMN text SET STORAGE EXTERNAL;
+
+CREATE TABLE public.video_search_2041 (
+    id bigint NOT NULL,
+    era smallint NOT NULL,
+    recorded date,
+    category_id bigint NOT NULL,
+    language_id integer NOT NULL,
+    speaker_ids bigint[] NOT NULL,
+    tag_ids bigint[] NOT NULL,
+    length smallint NOT NULL,
+    keys tsvector NOT NULL,
+    head tsvector NOT NULL,
+    text tsvector NOT NULL
+)
+WITH (toast_tuple_target='1024');
+ALTER TABLE ONLY public.video_search_2041 ALTER COLUMN head SET STORAGE MAIN;
+ALTER TABLE ONLY public.video_search_2041 ALTER COLUMN text SET STORAGE EXTERNAL;
+
+CREATE TABLE public.video_search_2042 (
+    id bigint NOT NULL,
+    era smallint NOT NULL,
+    recorded date,
+    category_id bigint NOT NULL,
+    language_id integer NOT NULL,
+    speaker_ids bigint[] NOT NULL,
+    tag_ids bigint[] NOT NULL,
+    length smallint NOT NULL,
+    keys tsvector NOT NULL,
+    head tsvector NOT NULL,
+    text tsvector NOT NULL
+)
+WITH (toast_tuple_target='1024');
+ALTER TABLE ONLY public.video_search_2042 ALTER COLUMN head SET STORAGE MAIN;
+ALTER TABLE ONLY public.video_search_2042 ALTER COLUMN text SET STORAGE EXTERNAL;
+
+CREATE TABLE public.video_search_2043 (
+    id bigint NOT NULL,
+    era smallint NOT NULL,
+    recorded date,
+    category_id bigint NOT NULL,
+    language_id integer NOT NULL,
+    speaker_ids bigint[] NOT NULL,
+    tag_ids bigint[] NOT NULL,
+    length smallint NOT NULL,
+    keys tsvector NOT NULL,
+    head tsvector NOT NULL,
+    text tsvector NOT NULL
+)
+WITH (toast_tuple_target='1024');
+ALTER TABLE ONLY public.video_search_2043 ALTER COLUMN head SET STORAGE MAIN;
+ALTER TABLE ONLY public.video_search_2043 ALTER COLUMN text SET STORAGE EXTERNAL;
+
+CREATE TABLE public.video_search_2044 (
+    id bigint NOT NULL,
+    era smallint NOT NULL,
+    recorded date,
+    category_id bigint NOT NULL,
+    language_id integer NOT NULL,
+    speaker_ids bigint[] NOT NULL,
+    tag_ids bigint[] NOT NULL,
+    length smallint NOT NULL,
+    keys tsvector NOT NULL,
+    head tsvector NOT NULL,
+    text tsvector NOT NULL
+)
+WITH (toast_tuple_target='1024');
+ALTER TABLE ONLY public.video_search_2044 ALTER COLUMN head SET STORAGE MAIN;
+ALTER TABLE ONLY public.video_search_2044 ALTER COLUMN text SET STORAGE EXTERNAL;
+
+CREATE TABLE public.video_search_2045 (
+    id bigint NOT NULL,
+    era smallint NOT NULL,
+    recorded date,
+    category_id bigint NOT NULL,
+    language_id integer NOT NULL,
+    speaker_ids bigint[] NOT NULL,
+    tag_ids bigint[] NOT NULL,
+    length smallint NOT NULL,
+    keys tsvector NOT NULL,
+    head tsvector NOT NULL,
+    text tsvector NOT NULL
+)
+WITH (toast_tuple_target='1024');
+ALTER TABLE ONLY public.video_search_2045 ALTER COLUMN head SET STORAGE MAIN;
+ALTER TABLE ONLY public.video_search_2045 ALTER COLUMN text SET STORAGE EXTERNAL;
+
+CREATE TABLE public.video_search_earlier (
+    id bigint NOT NULL,
+    era smallint NOT NULL,
+    recorded date,
+    category_id bigint NOT NULL,
+    language_id integer NOT NULL,
+    speaker_ids bigint[] NOT NULL,
+    tag_ids bigint[] NOT NULL,
+    length smallint NOT NULL,
+    keys tsvector NOT NULL,
+    head tsvector NOT NULL,
+    text tsvector NOT NULL
+)
+WITH (toast_tuple_target='1024');
+ALTER TABLE ONLY public.video_search_earlier ALTER COLUMN head SET STORAGE MAIN;
+ALTER TABLE ONLY public.video_search_earlier ALTER COLUMN text SET STORAGE EXTERNAL;
+
+CREATE TABLE public.video_search_later (
+    id bigint NOT NULL,
+    era smallint NOT NULL,
+    recorded date,
+    category_id bigint NOT NULL,
+    language_id integer NOT NULL,
+    speaker_ids bigint[] NOT NULL,
+    tag_ids bigint[] NOT NULL,
+    length smallint NOT NULL,
+    keys tsvector NOT NULL,
+    head tsvector NOT NULL,
+    text tsvector NOT NULL
+)
+WITH (toast_tuple_target='1024');
+ALTER TABLE ONLY public.video_search_later ALTER COLUMN head SET STORAGE MAIN;
+ALTER TABLE ONLY public.video_search_later ALTER COLUMN text SET STORAGE EXTERNAL;
+
+ALTER TABLE ONLY public.video_search ATTACH PARTITION public.video_search_2005 FOR VALUES FROM ('995') TO ('996');
+
+ALTER TABLE ONLY public.video_search ATTACH PARTITION public.video_search_2006 FOR VALUES FROM ('994') TO ('995');
+
+ALTER TABLE ONLY public.video_search ATTACH PARTITION public.video_search_2007 FOR VALUES FROM ('993') TO ('994');
+
+ALTER TABLE ONLY public.video_search ATTACH PARTITION public.video_search_2008 FOR VALUES FROM ('992') TO ('993');
+
+ALTER TABLE ONLY public.video_search ATTACH PARTITION public.video_search_2009 FOR VALUES FROM ('991') TO ('992');
+
+ALTER TABLE ONLY public.video_search ATTACH PARTITION public.video_search_2010 FOR VALUES FROM ('990') TO ('991');
+
+ALTER TABLE ONLY public.video_search ATTACH PARTITION public.video_search_2011 FOR VALUES FROM ('989') TO ('990');
+
+ALTER TABLE ONLY public.video_search ATTACH PARTITION public.video_search_2012 FOR VALUES FROM ('988') TO ('989');
+
+ALTER TABLE ONLY public.video_search ATTACH PARTITION public.video_search_2013 FOR VALUES FROM ('987') TO ('988');
+
+ALTER TABLE ONLY public.video_search ATTACH PARTITION public.video_search_2014 FOR VALUES FROM ('986') TO ('987');
+
+ALTER TABLE ONLY public.video_search ATTACH PARTITION public.video_search_2015 FOR VALUES FROM ('985') TO ('986');
+
+ALTER TABLE ONLY public.video_search ATTACH PARTITION public.video_search_2016 FOR VALUES FROM ('984') TO ('985');
+
+ALTER TABLE ONLY public.video_search ATTACH PARTITION public.video_search_2017 FOR VALUES FROM ('983') TO ('984');
+
+ALTER TABLE ONLY public.video_search ATTACH PARTITION public.video_search_2018 FOR VALUES FROM ('982') TO ('983');
+
+ALTER TABLE ONLY public.video_search ATTACH PARTITION public.video_search_2019 FOR VALUES FROM ('981') TO ('982');
+
+ALTER TABLE ONLY public.video_search ATTACH PARTITION public.video_search_2020 FOR VALUES FROM ('980') TO ('981');
+
+ALTER TABLE ONLY public.video_search ATTACH PARTITION public.video_search_2021 FOR VALUES FROM ('979') TO ('980');
+
+ALTER TABLE ONLY public.video_search ATTACH PARTITION public.video_search_2022 FOR VALUES FROM ('978') TO ('979');
+
+ALTER TABLE ONLY public.video_search ATTACH PARTITION public.video_search_2023 FOR VALUES FROM ('977') TO ('978');
+
+ALTER TABLE ONLY public.video_search ATTACH PARTITION public.video_search_2024 FOR VALUES FROM ('976') TO ('977');
+
+ALTER TABLE ONLY public.video_search ATTACH PARTITION public.video_search_2025 FOR VALUES FROM ('975') TO ('976');
+
+ALTER TABLE ONLY public.video_search ATTACH PARTITION public.video_search_2026 FOR VALUES FROM ('974') TO ('975');
+
+ALTER TABLE ONLY public.video_search ATTACH PARTITION public.video_search_2027 FOR VALUES FROM ('973') TO ('974');
+
+ALTER TABLE ONLY public.video_search ATTACH PARTITION public.video_search_2028 FOR VALUES FROM ('972') TO ('973');
+
+ALTER TABLE ONLY public.video_search ATTACH PARTITION public.video_search_2029 FOR VALUES FROM ('971') TO ('972');
+
+ALTER TABLE ONLY public.video_search ATTACH PARTITION public.video_search_2030 FOR VALUES FROM ('970') TO ('971');
+
+ALTER TABLE ONLY public.video_search ATTACH PARTITION public.video_search_2031 FOR VALUES FROM ('969') TO ('970');
+
+ALTER TABLE ONLY public.video_search ATTACH PARTITION public.video_search_2032 FOR VALUES FROM ('968') TO ('969');
+
+ALTER TABLE ONLY public.video_search ATTACH PARTITION public.video_search_2033 FOR VALUES FROM ('967') TO ('968');
+
+ALTER TABLE ONLY public.video_search ATTACH PARTITION public.video_search_2034 FOR VALUES FROM ('966') TO ('967');
+
+ALTER TABLE ONLY public.video_search ATTACH PARTITION public.video_search_2035 FOR VALUES FROM ('965') TO ('966');
+
+ALTER TABLE ONLY public.video_search ATTACH PARTITION public.video_search_2036 FOR VALUES FROM ('964') TO ('965');
+
+ALTER TABLE ONLY public.video_search ATTACH PARTITION public.video_search_2037 FOR VALUES FROM ('963') TO ('964');
+
+ALTER TABLE ONLY public.video_search ATTACH PARTITION public.video_search_2038 FOR VALUES FROM ('962') TO ('963');
+
+ALTER TABLE ONLY public.video_search ATTACH PARTITION public.video_search_2039 FOR VALUES FROM ('961') TO ('962');
+
+ALTER TABLE ONLY public.video_search ATTACH PARTITION public.video_search_2040 FOR VALUES FROM ('960') TO ('961');
+
+ALTER TABLE ONLY public.video_search ATTACH PARTITION public.video_search_2041 FOR VALUES FROM ('959') TO ('960');
+
+ALTER TABLE ONLY public.video_search ATTACH PARTITION public.video_search_2042 FOR VALUES FROM ('958') TO ('959');
+
+ALTER TABLE ONLY public.video_search ATTACH PARTITION public.video_search_2043 FOR VALUES FROM ('957') TO ('958');
+
+ALTER TABLE ONLY public.video_search ATTACH PARTITION public.video_search_2044 FOR VALUES FROM ('956') TO ('957');
+
+ALTER TABLE ONLY public.video_search ATTACH PARTITION public.video_search_2045 FOR VALUES FROM ('955') TO ('956');
+
+ALTER TABLE ONLY public.video_search ATTACH PARTITION public.video_search_earlier DEFAULT;
+
+ALTER TABLE ONLY public.video_search ATTACH PARTITION public.video_search_later FOR VALUES FROM (MINVALUE) TO ('955');
 
 ALTER TABLE ONLY public.category
     ADD CONSTRAINT category_pkey PRIMARY KEY (id);
@@ -308,6 +1298,9 @@ ALTER TABLE ONLY public.language
 
 ALTER TABLE ONLY public.schema_version
     ADD CONSTRAINT schema_version_pkey PRIMARY KEY (version);
+
+ALTER TABLE ONLY public.search_word
+    ADD CONSTRAINT search_word_pkey PRIMARY KEY (word);
 
 ALTER TABLE ONLY public.speaker
     ADD CONSTRAINT speaker_name_key UNIQUE (name);
@@ -339,6 +1332,138 @@ ALTER TABLE ONLY public.video_body
 ALTER TABLE ONLY public.video
     ADD CONSTRAINT video_pkey PRIMARY KEY (id);
 
+ALTER TABLE ONLY public.video_search
+    ADD CONSTRAINT video_search_pkey PRIMARY KEY (id, era);
+
+ALTER TABLE ONLY public.video_search_2005
+    ADD CONSTRAINT video_search_2005_pkey PRIMARY KEY (id, era);
+
+ALTER TABLE ONLY public.video_search_2006
+    ADD CONSTRAINT video_search_2006_pkey PRIMARY KEY (id, era);
+
+ALTER TABLE ONLY public.video_search_2007
+    ADD CONSTRAINT video_search_2007_pkey PRIMARY KEY (id, era);
+
+ALTER TABLE ONLY public.video_search_2008
+    ADD CONSTRAINT video_search_2008_pkey PRIMARY KEY (id, era);
+
+ALTER TABLE ONLY public.video_search_2009
+    ADD CONSTRAINT video_search_2009_pkey PRIMARY KEY (id, era);
+
+ALTER TABLE ONLY public.video_search_2010
+    ADD CONSTRAINT video_search_2010_pkey PRIMARY KEY (id, era);
+
+ALTER TABLE ONLY public.video_search_2011
+    ADD CONSTRAINT video_search_2011_pkey PRIMARY KEY (id, era);
+
+ALTER TABLE ONLY public.video_search_2012
+    ADD CONSTRAINT video_search_2012_pkey PRIMARY KEY (id, era);
+
+ALTER TABLE ONLY public.video_search_2013
+    ADD CONSTRAINT video_search_2013_pkey PRIMARY KEY (id, era);
+
+ALTER TABLE ONLY public.video_search_2014
+    ADD CONSTRAINT video_search_2014_pkey PRIMARY KEY (id, era);
+
+ALTER TABLE ONLY public.video_search_2015
+    ADD CONSTRAINT video_search_2015_pkey PRIMARY KEY (id, era);
+
+ALTER TABLE ONLY public.video_search_2016
+    ADD CONSTRAINT video_search_2016_pkey PRIMARY KEY (id, era);
+
+ALTER TABLE ONLY public.video_search_2017
+    ADD CONSTRAINT video_search_2017_pkey PRIMARY KEY (id, era);
+
+ALTER TABLE ONLY public.video_search_2018
+    ADD CONSTRAINT video_search_2018_pkey PRIMARY KEY (id, era);
+
+ALTER TABLE ONLY public.video_search_2019
+    ADD CONSTRAINT video_search_2019_pkey PRIMARY KEY (id, era);
+
+ALTER TABLE ONLY public.video_search_2020
+    ADD CONSTRAINT video_search_2020_pkey PRIMARY KEY (id, era);
+
+ALTER TABLE ONLY public.video_search_2021
+    ADD CONSTRAINT video_search_2021_pkey PRIMARY KEY (id, era);
+
+ALTER TABLE ONLY public.video_search_2022
+    ADD CONSTRAINT video_search_2022_pkey PRIMARY KEY (id, era);
+
+ALTER TABLE ONLY public.video_search_2023
+    ADD CONSTRAINT video_search_2023_pkey PRIMARY KEY (id, era);
+
+ALTER TABLE ONLY public.video_search_2024
+    ADD CONSTRAINT video_search_2024_pkey PRIMARY KEY (id, era);
+
+ALTER TABLE ONLY public.video_search_2025
+    ADD CONSTRAINT video_search_2025_pkey PRIMARY KEY (id, era);
+
+ALTER TABLE ONLY public.video_search_2026
+    ADD CONSTRAINT video_search_2026_pkey PRIMARY KEY (id, era);
+
+ALTER TABLE ONLY public.video_search_2027
+    ADD CONSTRAINT video_search_2027_pkey PRIMARY KEY (id, era);
+
+ALTER TABLE ONLY public.video_search_2028
+    ADD CONSTRAINT video_search_2028_pkey PRIMARY KEY (id, era);
+
+ALTER TABLE ONLY public.video_search_2029
+    ADD CONSTRAINT video_search_2029_pkey PRIMARY KEY (id, era);
+
+ALTER TABLE ONLY public.video_search_2030
+    ADD CONSTRAINT video_search_2030_pkey PRIMARY KEY (id, era);
+
+ALTER TABLE ONLY public.video_search_2031
+    ADD CONSTRAINT video_search_2031_pkey PRIMARY KEY (id, era);
+
+ALTER TABLE ONLY public.video_search_2032
+    ADD CONSTRAINT video_search_2032_pkey PRIMARY KEY (id, era);
+
+ALTER TABLE ONLY public.video_search_2033
+    ADD CONSTRAINT video_search_2033_pkey PRIMARY KEY (id, era);
+
+ALTER TABLE ONLY public.video_search_2034
+    ADD CONSTRAINT video_search_2034_pkey PRIMARY KEY (id, era);
+
+ALTER TABLE ONLY public.video_search_2035
+    ADD CONSTRAINT video_search_2035_pkey PRIMARY KEY (id, era);
+
+ALTER TABLE ONLY public.video_search_2036
+    ADD CONSTRAINT video_search_2036_pkey PRIMARY KEY (id, era);
+
+ALTER TABLE ONLY public.video_search_2037
+    ADD CONSTRAINT video_search_2037_pkey PRIMARY KEY (id, era);
+
+ALTER TABLE ONLY public.video_search_2038
+    ADD CONSTRAINT video_search_2038_pkey PRIMARY KEY (id, era);
+
+ALTER TABLE ONLY public.video_search_2039
+    ADD CONSTRAINT video_search_2039_pkey PRIMARY KEY (id, era);
+
+ALTER TABLE ONLY public.video_search_2040
+    ADD CONSTRAINT video_search_2040_pkey PRIMARY KEY (id, era);
+
+ALTER TABLE ONLY public.video_search_2041
+    ADD CONSTRAINT video_search_2041_pkey PRIMARY KEY (id, era);
+
+ALTER TABLE ONLY public.video_search_2042
+    ADD CONSTRAINT video_search_2042_pkey PRIMARY KEY (id, era);
+
+ALTER TABLE ONLY public.video_search_2043
+    ADD CONSTRAINT video_search_2043_pkey PRIMARY KEY (id, era);
+
+ALTER TABLE ONLY public.video_search_2044
+    ADD CONSTRAINT video_search_2044_pkey PRIMARY KEY (id, era);
+
+ALTER TABLE ONLY public.video_search_2045
+    ADD CONSTRAINT video_search_2045_pkey PRIMARY KEY (id, era);
+
+ALTER TABLE ONLY public.video_search_earlier
+    ADD CONSTRAINT video_search_earlier_pkey PRIMARY KEY (id, era);
+
+ALTER TABLE ONLY public.video_search_later
+    ADD CONSTRAINT video_search_later_pkey PRIMARY KEY (id, era);
+
 ALTER TABLE ONLY public.video
     ADD CONSTRAINT video_slug UNIQUE (slug);
 
@@ -346,15 +1471,23 @@ CREATE INDEX body_by_updated ON public.video_body USING btree (updated, id) WHER
 
 CREATE INDEX category_by_title ON public.category USING btree (public.fold(title) COLLATE "C", id);
 
+CREATE INDEX category_like ON public.category USING gin (public.fold(title) public.gin_trgm_ops) WITH (fastupdate=off);
+
 CREATE INDEX change_feed ON public.change USING btree (xid, "position");
 
 CREATE INDEX idempotency_key_created ON public.idempotency_key USING btree (created);
 
 CREATE UNIQUE INDEX language_name ON public.language USING btree (lower(name));
 
+CREATE INDEX search_word_like ON public.search_word USING gin (word public.gin_trgm_ops) WITH (fastupdate=off);
+
 CREATE INDEX speaker_by_name ON public.speaker USING btree (public.fold(name) COLLATE "C", id);
 
+CREATE INDEX speaker_like ON public.speaker USING gin (public.fold(name) public.gin_trgm_ops) WITH (fastupdate=off);
+
 CREATE INDEX tag_by_name ON public.tag USING btree (public.fold(name) COLLATE "C", id);
+
+CREATE INDEX tag_like ON public.tag USING gin (public.fold(name) public.gin_trgm_ops) WITH (fastupdate=off);
 
 CREATE INDEX talk_count_of ON public.talk_count USING btree (kind, thing_id) INCLUDE (talks);
 
@@ -376,11 +1509,449 @@ CREATE INDEX video_by_tag ON public.video USING gin (tag_ids) WITH (fastupdate=o
 
 CREATE INDEX video_by_title ON public.video USING btree (public.fold(title) COLLATE "C", id) WHERE ((state = 1) AND (taken_down IS NULL));
 
+CREATE INDEX video_search_head ON ONLY public.video_search USING gin (((keys || head))) WITH (fastupdate=off);
+
+CREATE INDEX video_search_2005_expr_idx ON public.video_search_2005 USING gin (((keys || head))) WITH (fastupdate=off);
+
+CREATE INDEX video_search_all ON ONLY public.video_search USING gin ((((keys || head) || text))) WITH (fastupdate=off);
+
+CREATE INDEX video_search_2005_expr_idx1 ON public.video_search_2005 USING gin ((((keys || head) || text))) WITH (fastupdate=off);
+
+CREATE INDEX video_search_2006_expr_idx ON public.video_search_2006 USING gin (((keys || head))) WITH (fastupdate=off);
+
+CREATE INDEX video_search_2006_expr_idx1 ON public.video_search_2006 USING gin ((((keys || head) || text))) WITH (fastupdate=off);
+
+CREATE INDEX video_search_2007_expr_idx ON public.video_search_2007 USING gin (((keys || head))) WITH (fastupdate=off);
+
+CREATE INDEX video_search_2007_expr_idx1 ON public.video_search_2007 USING gin ((((keys || head) || text))) WITH (fastupdate=off);
+
+CREATE INDEX video_search_2008_expr_idx ON public.video_search_2008 USING gin (((keys || head))) WITH (fastupdate=off);
+
+CREATE INDEX video_search_2008_expr_idx1 ON public.video_search_2008 USING gin ((((keys || head) || text))) WITH (fastupdate=off);
+
+CREATE INDEX video_search_2009_expr_idx ON public.video_search_2009 USING gin (((keys || head))) WITH (fastupdate=off);
+
+CREATE INDEX video_search_2009_expr_idx1 ON public.video_search_2009 USING gin ((((keys || head) || text))) WITH (fastupdate=off);
+
+CREATE INDEX video_search_2010_expr_idx ON public.video_search_2010 USING gin (((keys || head))) WITH (fastupdate=off);
+
+CREATE INDEX video_search_2010_expr_idx1 ON public.video_search_2010 USING gin ((((keys || head) || text))) WITH (fastupdate=off);
+
+CREATE INDEX video_search_2011_expr_idx ON public.video_search_2011 USING gin (((keys || head))) WITH (fastupdate=off);
+
+CREATE INDEX video_search_2011_expr_idx1 ON public.video_search_2011 USING gin ((((keys || head) || text))) WITH (fastupdate=off);
+
+CREATE INDEX video_search_2012_expr_idx ON public.video_search_2012 USING gin (((keys || head))) WITH (fastupdate=off);
+
+CREATE INDEX video_search_2012_expr_idx1 ON public.video_search_2012 USING gin ((((keys || head) || text))) WITH (fastupdate=off);
+
+CREATE INDEX video_search_2013_expr_idx ON public.video_search_2013 USING gin (((keys || head))) WITH (fastupdate=off);
+
+CREATE INDEX video_search_2013_expr_idx1 ON public.video_search_2013 USING gin ((((keys || head) || text))) WITH (fastupdate=off);
+
+CREATE INDEX video_search_2014_expr_idx ON public.video_search_2014 USING gin (((keys || head))) WITH (fastupdate=off);
+
+CREATE INDEX video_search_2014_expr_idx1 ON public.video_search_2014 USING gin ((((keys || head) || text))) WITH (fastupdate=off);
+
+CREATE INDEX video_search_2015_expr_idx ON public.video_search_2015 USING gin (((keys || head))) WITH (fastupdate=off);
+
+CREATE INDEX video_search_2015_expr_idx1 ON public.video_search_2015 USING gin ((((keys || head) || text))) WITH (fastupdate=off);
+
+CREATE INDEX video_search_2016_expr_idx ON public.video_search_2016 USING gin (((keys || head))) WITH (fastupdate=off);
+
+CREATE INDEX video_search_2016_expr_idx1 ON public.video_search_2016 USING gin ((((keys || head) || text))) WITH (fastupdate=off);
+
+CREATE INDEX video_search_2017_expr_idx ON public.video_search_2017 USING gin (((keys || head))) WITH (fastupdate=off);
+
+CREATE INDEX video_search_2017_expr_idx1 ON public.video_search_2017 USING gin ((((keys || head) || text))) WITH (fastupdate=off);
+
+CREATE INDEX video_search_2018_expr_idx ON public.video_search_2018 USING gin (((keys || head))) WITH (fastupdate=off);
+
+CREATE INDEX video_search_2018_expr_idx1 ON public.video_search_2018 USING gin ((((keys || head) || text))) WITH (fastupdate=off);
+
+CREATE INDEX video_search_2019_expr_idx ON public.video_search_2019 USING gin (((keys || head))) WITH (fastupdate=off);
+
+CREATE INDEX video_search_2019_expr_idx1 ON public.video_search_2019 USING gin ((((keys || head) || text))) WITH (fastupdate=off);
+
+CREATE INDEX video_search_2020_expr_idx ON public.video_search_2020 USING gin (((keys || head))) WITH (fastupdate=off);
+
+CREATE INDEX video_search_2020_expr_idx1 ON public.video_search_2020 USING gin ((((keys || head) || text))) WITH (fastupdate=off);
+
+CREATE INDEX video_search_2021_expr_idx ON public.video_search_2021 USING gin (((keys || head))) WITH (fastupdate=off);
+
+CREATE INDEX video_search_2021_expr_idx1 ON public.video_search_2021 USING gin ((((keys || head) || text))) WITH (fastupdate=off);
+
+CREATE INDEX video_search_2022_expr_idx ON public.video_search_2022 USING gin (((keys || head))) WITH (fastupdate=off);
+
+CREATE INDEX video_search_2022_expr_idx1 ON public.video_search_2022 USING gin ((((keys || head) || text))) WITH (fastupdate=off);
+
+CREATE INDEX video_search_2023_expr_idx ON public.video_search_2023 USING gin (((keys || head))) WITH (fastupdate=off);
+
+CREATE INDEX video_search_2023_expr_idx1 ON public.video_search_2023 USING gin ((((keys || head) || text))) WITH (fastupdate=off);
+
+CREATE INDEX video_search_2024_expr_idx ON public.video_search_2024 USING gin (((keys || head))) WITH (fastupdate=off);
+
+CREATE INDEX video_search_2024_expr_idx1 ON public.video_search_2024 USING gin ((((keys || head) || text))) WITH (fastupdate=off);
+
+CREATE INDEX video_search_2025_expr_idx ON public.video_search_2025 USING gin (((keys || head))) WITH (fastupdate=off);
+
+CREATE INDEX video_search_2025_expr_idx1 ON public.video_search_2025 USING gin ((((keys || head) || text))) WITH (fastupdate=off);
+
+CREATE INDEX video_search_2026_expr_idx ON public.video_search_2026 USING gin (((keys || head))) WITH (fastupdate=off);
+
+CREATE INDEX video_search_2026_expr_idx1 ON public.video_search_2026 USING gin ((((keys || head) || text))) WITH (fastupdate=off);
+
+CREATE INDEX video_search_2027_expr_idx ON public.video_search_2027 USING gin (((keys || head))) WITH (fastupdate=off);
+
+CREATE INDEX video_search_2027_expr_idx1 ON public.video_search_2027 USING gin ((((keys || head) || text))) WITH (fastupdate=off);
+
+CREATE INDEX video_search_2028_expr_idx ON public.video_search_2028 USING gin (((keys || head))) WITH (fastupdate=off);
+
+CREATE INDEX video_search_2028_expr_idx1 ON public.video_search_2028 USING gin ((((keys || head) || text))) WITH (fastupdate=off);
+
+CREATE INDEX video_search_2029_expr_idx ON public.video_search_2029 USING gin (((keys || head))) WITH (fastupdate=off);
+
+CREATE INDEX video_search_2029_expr_idx1 ON public.video_search_2029 USING gin ((((keys || head) || text))) WITH (fastupdate=off);
+
+CREATE INDEX video_search_2030_expr_idx ON public.video_search_2030 USING gin (((keys || head))) WITH (fastupdate=off);
+
+CREATE INDEX video_search_2030_expr_idx1 ON public.video_search_2030 USING gin ((((keys || head) || text))) WITH (fastupdate=off);
+
+CREATE INDEX video_search_2031_expr_idx ON public.video_search_2031 USING gin (((keys || head))) WITH (fastupdate=off);
+
+CREATE INDEX video_search_2031_expr_idx1 ON public.video_search_2031 USING gin ((((keys || head) || text))) WITH (fastupdate=off);
+
+CREATE INDEX video_search_2032_expr_idx ON public.video_search_2032 USING gin (((keys || head))) WITH (fastupdate=off);
+
+CREATE INDEX video_search_2032_expr_idx1 ON public.video_search_2032 USING gin ((((keys || head) || text))) WITH (fastupdate=off);
+
+CREATE INDEX video_search_2033_expr_idx ON public.video_search_2033 USING gin (((keys || head))) WITH (fastupdate=off);
+
+CREATE INDEX video_search_2033_expr_idx1 ON public.video_search_2033 USING gin ((((keys || head) || text))) WITH (fastupdate=off);
+
+CREATE INDEX video_search_2034_expr_idx ON public.video_search_2034 USING gin (((keys || head))) WITH (fastupdate=off);
+
+CREATE INDEX video_search_2034_expr_idx1 ON public.video_search_2034 USING gin ((((keys || head) || text))) WITH (fastupdate=off);
+
+CREATE INDEX video_search_2035_expr_idx ON public.video_search_2035 USING gin (((keys || head))) WITH (fastupdate=off);
+
+CREATE INDEX video_search_2035_expr_idx1 ON public.video_search_2035 USING gin ((((keys || head) || text))) WITH (fastupdate=off);
+
+CREATE INDEX video_search_2036_expr_idx ON public.video_search_2036 USING gin (((keys || head))) WITH (fastupdate=off);
+
+CREATE INDEX video_search_2036_expr_idx1 ON public.video_search_2036 USING gin ((((keys || head) || text))) WITH (fastupdate=off);
+
+CREATE INDEX video_search_2037_expr_idx ON public.video_search_2037 USING gin (((keys || head))) WITH (fastupdate=off);
+
+CREATE INDEX video_search_2037_expr_idx1 ON public.video_search_2037 USING gin ((((keys || head) || text))) WITH (fastupdate=off);
+
+CREATE INDEX video_search_2038_expr_idx ON public.video_search_2038 USING gin (((keys || head))) WITH (fastupdate=off);
+
+CREATE INDEX video_search_2038_expr_idx1 ON public.video_search_2038 USING gin ((((keys || head) || text))) WITH (fastupdate=off);
+
+CREATE INDEX video_search_2039_expr_idx ON public.video_search_2039 USING gin (((keys || head))) WITH (fastupdate=off);
+
+CREATE INDEX video_search_2039_expr_idx1 ON public.video_search_2039 USING gin ((((keys || head) || text))) WITH (fastupdate=off);
+
+CREATE INDEX video_search_2040_expr_idx ON public.video_search_2040 USING gin (((keys || head))) WITH (fastupdate=off);
+
+CREATE INDEX video_search_2040_expr_idx1 ON public.video_search_2040 USING gin ((((keys || head) || text))) WITH (fastupdate=off);
+
+CREATE INDEX video_search_2041_expr_idx ON public.video_search_2041 USING gin (((keys || head))) WITH (fastupdate=off);
+
+CREATE INDEX video_search_2041_expr_idx1 ON public.video_search_2041 USING gin ((((keys || head) || text))) WITH (fastupdate=off);
+
+CREATE INDEX video_search_2042_expr_idx ON public.video_search_2042 USING gin (((keys || head))) WITH (fastupdate=off);
+
+CREATE INDEX video_search_2042_expr_idx1 ON public.video_search_2042 USING gin ((((keys || head) || text))) WITH (fastupdate=off);
+
+CREATE INDEX video_search_2043_expr_idx ON public.video_search_2043 USING gin (((keys || head))) WITH (fastupdate=off);
+
+CREATE INDEX video_search_2043_expr_idx1 ON public.video_search_2043 USING gin ((((keys || head) || text))) WITH (fastupdate=off);
+
+CREATE INDEX video_search_2044_expr_idx ON public.video_search_2044 USING gin (((keys || head))) WITH (fastupdate=off);
+
+CREATE INDEX video_search_2044_expr_idx1 ON public.video_search_2044 USING gin ((((keys || head) || text))) WITH (fastupdate=off);
+
+CREATE INDEX video_search_2045_expr_idx ON public.video_search_2045 USING gin (((keys || head))) WITH (fastupdate=off);
+
+CREATE INDEX video_search_2045_expr_idx1 ON public.video_search_2045 USING gin ((((keys || head) || text))) WITH (fastupdate=off);
+
+CREATE INDEX video_search_earlier_expr_idx ON public.video_search_earlier USING gin (((keys || head))) WITH (fastupdate=off);
+
+CREATE INDEX video_search_earlier_expr_idx1 ON public.video_search_earlier USING gin ((((keys || head) || text))) WITH (fastupdate=off);
+
+CREATE INDEX video_search_later_expr_idx ON public.video_search_later USING gin (((keys || head))) WITH (fastupdate=off);
+
+CREATE INDEX video_search_later_expr_idx1 ON public.video_search_later USING gin ((((keys || head) || text))) WITH (fastupdate=off);
+
+ALTER INDEX public.video_search_head ATTACH PARTITION public.video_search_2005_expr_idx;
+
+ALTER INDEX public.video_search_all ATTACH PARTITION public.video_search_2005_expr_idx1;
+
+ALTER INDEX public.video_search_pkey ATTACH PARTITION public.video_search_2005_pkey;
+
+ALTER INDEX public.video_search_head ATTACH PARTITION public.video_search_2006_expr_idx;
+
+ALTER INDEX public.video_search_all ATTACH PARTITION public.video_search_2006_expr_idx1;
+
+ALTER INDEX public.video_search_pkey ATTACH PARTITION public.video_search_2006_pkey;
+
+ALTER INDEX public.video_search_head ATTACH PARTITION public.video_search_2007_expr_idx;
+
+ALTER INDEX public.video_search_all ATTACH PARTITION public.video_search_2007_expr_idx1;
+
+ALTER INDEX public.video_search_pkey ATTACH PARTITION public.video_search_2007_pkey;
+
+ALTER INDEX public.video_search_head ATTACH PARTITION public.video_search_2008_expr_idx;
+
+ALTER INDEX public.video_search_all ATTACH PARTITION public.video_search_2008_expr_idx1;
+
+ALTER INDEX public.video_search_pkey ATTACH PARTITION public.video_search_2008_pkey;
+
+ALTER INDEX public.video_search_head ATTACH PARTITION public.video_search_2009_expr_idx;
+
+ALTER INDEX public.video_search_all ATTACH PARTITION public.video_search_2009_expr_idx1;
+
+ALTER INDEX public.video_search_pkey ATTACH PARTITION public.video_search_2009_pkey;
+
+ALTER INDEX public.video_search_head ATTACH PARTITION public.video_search_2010_expr_idx;
+
+ALTER INDEX public.video_search_all ATTACH PARTITION public.video_search_2010_expr_idx1;
+
+ALTER INDEX public.video_search_pkey ATTACH PARTITION public.video_search_2010_pkey;
+
+ALTER INDEX public.video_search_head ATTACH PARTITION public.video_search_2011_expr_idx;
+
+ALTER INDEX public.video_search_all ATTACH PARTITION public.video_search_2011_expr_idx1;
+
+ALTER INDEX public.video_search_pkey ATTACH PARTITION public.video_search_2011_pkey;
+
+ALTER INDEX public.video_search_head ATTACH PARTITION public.video_search_2012_expr_idx;
+
+ALTER INDEX public.video_search_all ATTACH PARTITION public.video_search_2012_expr_idx1;
+
+ALTER INDEX public.video_search_pkey ATTACH PARTITION public.video_search_2012_pkey;
+
+ALTER INDEX public.video_search_head ATTACH PARTITION public.video_search_2013_expr_idx;
+
+ALTER INDEX public.video_search_all ATTACH PARTITION public.video_search_2013_expr_idx1;
+
+ALTER INDEX public.video_search_pkey ATTACH PARTITION public.video_search_2013_pkey;
+
+ALTER INDEX public.video_search_head ATTACH PARTITION public.video_search_2014_expr_idx;
+
+ALTER INDEX public.video_search_all ATTACH PARTITION public.video_search_2014_expr_idx1;
+
+ALTER INDEX public.video_search_pkey ATTACH PARTITION public.video_search_2014_pkey;
+
+ALTER INDEX public.video_search_head ATTACH PARTITION public.video_search_2015_expr_idx;
+
+ALTER INDEX public.video_search_all ATTACH PARTITION public.video_search_2015_expr_idx1;
+
+ALTER INDEX public.video_search_pkey ATTACH PARTITION public.video_search_2015_pkey;
+
+ALTER INDEX public.video_search_head ATTACH PARTITION public.video_search_2016_expr_idx;
+
+ALTER INDEX public.video_search_all ATTACH PARTITION public.video_search_2016_expr_idx1;
+
+ALTER INDEX public.video_search_pkey ATTACH PARTITION public.video_search_2016_pkey;
+
+ALTER INDEX public.video_search_head ATTACH PARTITION public.video_search_2017_expr_idx;
+
+ALTER INDEX public.video_search_all ATTACH PARTITION public.video_search_2017_expr_idx1;
+
+ALTER INDEX public.video_search_pkey ATTACH PARTITION public.video_search_2017_pkey;
+
+ALTER INDEX public.video_search_head ATTACH PARTITION public.video_search_2018_expr_idx;
+
+ALTER INDEX public.video_search_all ATTACH PARTITION public.video_search_2018_expr_idx1;
+
+ALTER INDEX public.video_search_pkey ATTACH PARTITION public.video_search_2018_pkey;
+
+ALTER INDEX public.video_search_head ATTACH PARTITION public.video_search_2019_expr_idx;
+
+ALTER INDEX public.video_search_all ATTACH PARTITION public.video_search_2019_expr_idx1;
+
+ALTER INDEX public.video_search_pkey ATTACH PARTITION public.video_search_2019_pkey;
+
+ALTER INDEX public.video_search_head ATTACH PARTITION public.video_search_2020_expr_idx;
+
+ALTER INDEX public.video_search_all ATTACH PARTITION public.video_search_2020_expr_idx1;
+
+ALTER INDEX public.video_search_pkey ATTACH PARTITION public.video_search_2020_pkey;
+
+ALTER INDEX public.video_search_head ATTACH PARTITION public.video_search_2021_expr_idx;
+
+ALTER INDEX public.video_search_all ATTACH PARTITION public.video_search_2021_expr_idx1;
+
+ALTER INDEX public.video_search_pkey ATTACH PARTITION public.video_search_2021_pkey;
+
+ALTER INDEX public.video_search_head ATTACH PARTITION public.video_search_2022_expr_idx;
+
+ALTER INDEX public.video_search_all ATTACH PARTITION public.video_search_2022_expr_idx1;
+
+ALTER INDEX public.video_search_pkey ATTACH PARTITION public.video_search_2022_pkey;
+
+ALTER INDEX public.video_search_head ATTACH PARTITION public.video_search_2023_expr_idx;
+
+ALTER INDEX public.video_search_all ATTACH PARTITION public.video_search_2023_expr_idx1;
+
+ALTER INDEX public.video_search_pkey ATTACH PARTITION public.video_search_2023_pkey;
+
+ALTER INDEX public.video_search_head ATTACH PARTITION public.video_search_2024_expr_idx;
+
+ALTER INDEX public.video_search_all ATTACH PARTITION public.video_search_2024_expr_idx1;
+
+ALTER INDEX public.video_search_pkey ATTACH PARTITION public.video_search_2024_pkey;
+
+ALTER INDEX public.video_search_head ATTACH PARTITION public.video_search_2025_expr_idx;
+
+ALTER INDEX public.video_search_all ATTACH PARTITION public.video_search_2025_expr_idx1;
+
+ALTER INDEX public.video_search_pkey ATTACH PARTITION public.video_search_2025_pkey;
+
+ALTER INDEX public.video_search_head ATTACH PARTITION public.video_search_2026_expr_idx;
+
+ALTER INDEX public.video_search_all ATTACH PARTITION public.video_search_2026_expr_idx1;
+
+ALTER INDEX public.video_search_pkey ATTACH PARTITION public.video_search_2026_pkey;
+
+ALTER INDEX public.video_search_head ATTACH PARTITION public.video_search_2027_expr_idx;
+
+ALTER INDEX public.video_search_all ATTACH PARTITION public.video_search_2027_expr_idx1;
+
+ALTER INDEX public.video_search_pkey ATTACH PARTITION public.video_search_2027_pkey;
+
+ALTER INDEX public.video_search_head ATTACH PARTITION public.video_search_2028_expr_idx;
+
+ALTER INDEX public.video_search_all ATTACH PARTITION public.video_search_2028_expr_idx1;
+
+ALTER INDEX public.video_search_pkey ATTACH PARTITION public.video_search_2028_pkey;
+
+ALTER INDEX public.video_search_head ATTACH PARTITION public.video_search_2029_expr_idx;
+
+ALTER INDEX public.video_search_all ATTACH PARTITION public.video_search_2029_expr_idx1;
+
+ALTER INDEX public.video_search_pkey ATTACH PARTITION public.video_search_2029_pkey;
+
+ALTER INDEX public.video_search_head ATTACH PARTITION public.video_search_2030_expr_idx;
+
+ALTER INDEX public.video_search_all ATTACH PARTITION public.video_search_2030_expr_idx1;
+
+ALTER INDEX public.video_search_pkey ATTACH PARTITION public.video_search_2030_pkey;
+
+ALTER INDEX public.video_search_head ATTACH PARTITION public.video_search_2031_expr_idx;
+
+ALTER INDEX public.video_search_all ATTACH PARTITION public.video_search_2031_expr_idx1;
+
+ALTER INDEX public.video_search_pkey ATTACH PARTITION public.video_search_2031_pkey;
+
+ALTER INDEX public.video_search_head ATTACH PARTITION public.video_search_2032_expr_idx;
+
+ALTER INDEX public.video_search_all ATTACH PARTITION public.video_search_2032_expr_idx1;
+
+ALTER INDEX public.video_search_pkey ATTACH PARTITION public.video_search_2032_pkey;
+
+ALTER INDEX public.video_search_head ATTACH PARTITION public.video_search_2033_expr_idx;
+
+ALTER INDEX public.video_search_all ATTACH PARTITION public.video_search_2033_expr_idx1;
+
+ALTER INDEX public.video_search_pkey ATTACH PARTITION public.video_search_2033_pkey;
+
+ALTER INDEX public.video_search_head ATTACH PARTITION public.video_search_2034_expr_idx;
+
+ALTER INDEX public.video_search_all ATTACH PARTITION public.video_search_2034_expr_idx1;
+
+ALTER INDEX public.video_search_pkey ATTACH PARTITION public.video_search_2034_pkey;
+
+ALTER INDEX public.video_search_head ATTACH PARTITION public.video_search_2035_expr_idx;
+
+ALTER INDEX public.video_search_all ATTACH PARTITION public.video_search_2035_expr_idx1;
+
+ALTER INDEX public.video_search_pkey ATTACH PARTITION public.video_search_2035_pkey;
+
+ALTER INDEX public.video_search_head ATTACH PARTITION public.video_search_2036_expr_idx;
+
+ALTER INDEX public.video_search_all ATTACH PARTITION public.video_search_2036_expr_idx1;
+
+ALTER INDEX public.video_search_pkey ATTACH PARTITION public.video_search_2036_pkey;
+
+ALTER INDEX public.video_search_head ATTACH PARTITION public.video_search_2037_expr_idx;
+
+ALTER INDEX public.video_search_all ATTACH PARTITION public.video_search_2037_expr_idx1;
+
+ALTER INDEX public.video_search_pkey ATTACH PARTITION public.video_search_2037_pkey;
+
+ALTER INDEX public.video_search_head ATTACH PARTITION public.video_search_2038_expr_idx;
+
+ALTER INDEX public.video_search_all ATTACH PARTITION public.video_search_2038_expr_idx1;
+
+ALTER INDEX public.video_search_pkey ATTACH PARTITION public.video_search_2038_pkey;
+
+ALTER INDEX public.video_search_head ATTACH PARTITION public.video_search_2039_expr_idx;
+
+ALTER INDEX public.video_search_all ATTACH PARTITION public.video_search_2039_expr_idx1;
+
+ALTER INDEX public.video_search_pkey ATTACH PARTITION public.video_search_2039_pkey;
+
+ALTER INDEX public.video_search_head ATTACH PARTITION public.video_search_2040_expr_idx;
+
+ALTER INDEX public.video_search_all ATTACH PARTITION public.video_search_2040_expr_idx1;
+
+ALTER INDEX public.video_search_pkey ATTACH PARTITION public.video_search_2040_pkey;
+
+ALTER INDEX public.video_search_head ATTACH PARTITION public.video_search_2041_expr_idx;
+
+ALTER INDEX public.video_search_all ATTACH PARTITION public.video_search_2041_expr_idx1;
+
+ALTER INDEX public.video_search_pkey ATTACH PARTITION public.video_search_2041_pkey;
+
+ALTER INDEX public.video_search_head ATTACH PARTITION public.video_search_2042_expr_idx;
+
+ALTER INDEX public.video_search_all ATTACH PARTITION public.video_search_2042_expr_idx1;
+
+ALTER INDEX public.video_search_pkey ATTACH PARTITION public.video_search_2042_pkey;
+
+ALTER INDEX public.video_search_head ATTACH PARTITION public.video_search_2043_expr_idx;
+
+ALTER INDEX public.video_search_all ATTACH PARTITION public.video_search_2043_expr_idx1;
+
+ALTER INDEX public.video_search_pkey ATTACH PARTITION public.video_search_2043_pkey;
+
+ALTER INDEX public.video_search_head ATTACH PARTITION public.video_search_2044_expr_idx;
+
+ALTER INDEX public.video_search_all ATTACH PARTITION public.video_search_2044_expr_idx1;
+
+ALTER INDEX public.video_search_pkey ATTACH PARTITION public.video_search_2044_pkey;
+
+ALTER INDEX public.video_search_head ATTACH PARTITION public.video_search_2045_expr_idx;
+
+ALTER INDEX public.video_search_all ATTACH PARTITION public.video_search_2045_expr_idx1;
+
+ALTER INDEX public.video_search_pkey ATTACH PARTITION public.video_search_2045_pkey;
+
+ALTER INDEX public.video_search_head ATTACH PARTITION public.video_search_earlier_expr_idx;
+
+ALTER INDEX public.video_search_all ATTACH PARTITION public.video_search_earlier_expr_idx1;
+
+ALTER INDEX public.video_search_pkey ATTACH PARTITION public.video_search_earlier_pkey;
+
+ALTER INDEX public.video_search_head ATTACH PARTITION public.video_search_later_expr_idx;
+
+ALTER INDEX public.video_search_all ATTACH PARTITION public.video_search_later_expr_idx1;
+
+ALTER INDEX public.video_search_pkey ATTACH PARTITION public.video_search_later_pkey;
+
 CREATE TRIGGER add_up_talk_counts AFTER INSERT ON public.talk_count REFERENCING NEW TABLE AS written FOR EACH STATEMENT WHEN ((pg_trigger_depth() < 2)) EXECUTE FUNCTION public.add_up_talk_counts();
 
 CREATE TRIGGER count_changed_talk AFTER UPDATE ON public.video FOR EACH ROW WHEN (((old.state <> new.state) OR (old.taken_down IS DISTINCT FROM new.taken_down) OR (old.category_id <> new.category_id) OR (old.language_id <> new.language_id) OR (old.speaker_ids <> new.speaker_ids) OR (old.tag_ids <> new.tag_ids))) EXECUTE FUNCTION public.count_changed_talk();
 
 CREATE TRIGGER count_new_talks AFTER INSERT ON public.video REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION public.count_new_talks();
+
+CREATE TRIGGER search_changed AFTER UPDATE ON public.video FOR EACH ROW WHEN ((((((((((((old.state IS DISTINCT FROM new.state) OR (old.taken_down IS DISTINCT FROM new.taken_down)) OR (old.category_id IS DISTINCT FROM new.category_id)) OR (old.language_id IS DISTINCT FROM new.language_id)) OR (old.speaker_ids IS DISTINCT FROM new.speaker_ids)) OR (old.tag_ids IS DISTINCT FROM new.tag_ids)) OR (old.title IS DISTINCT FROM new.title)) OR (old.summary IS DISTINCT FROM new.summary)) OR (old.description IS DISTINCT FROM new.description)) OR (old.recorded IS DISTINCT FROM new.recorded)) OR (public.length_of(old.duration) IS DISTINCT FROM public.length_of(new.duration)))) EXECUTE FUNCTION public.search_changed();
+
+CREATE TRIGGER search_new AFTER INSERT ON public.video REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION public.search_new();
 
 ALTER TABLE ONLY public.idempotency_key
     ADD CONSTRAINT idempotency_key_token_id_fkey FOREIGN KEY (token_id) REFERENCES public.token(id);
@@ -396,3 +1967,6 @@ ALTER TABLE ONLY public.video
 
 ALTER TABLE ONLY public.video
     ADD CONSTRAINT video_language_id_fkey FOREIGN KEY (language_id) REFERENCES public.language(id);
+
+ALTER TABLE public.video_search
+    ADD CONSTRAINT video_search_id_fkey FOREIGN KEY (id) REFERENCES public.video(id);

@@ -35,7 +35,8 @@ const settings = {
     minimum: 1,
     maximum: 100,
     default: 4,
-    description: 'How many more connections one process opens for lists and searches. A question waits while all of them are busy.',
+    description:
+      'How many more connections one process opens for lists, and again as many for searches. A question waits while all of them are busy.',
   }),
   CACHE_MB: Type.Integer({
     minimum: 0,

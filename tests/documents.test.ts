@@ -98,7 +98,7 @@ test('answers are what the description says, in all their fields', async () => {
   const { readVideo, replaceVideo, patchVideo, createVideo, takeDownVideo, listRevisions, listVideos, readRevision, restoreRevision } =
     endpoints
   const { createCategory, readCategory, patchCategory, readOpenapi } = endpoints
-  const { listCategories, listSpeakers, listTags, listLanguages, readSpeaker } = endpoints
+  const { listCategories, listSpeakers, listTags, listLanguages, readSpeaker, suggest } = endpoints
 
   await tryOut(createCategory, {}, 201, { body: { title: 'Document Days', url: 'https://example.org/', start_date: '2026-01-31' } })
   await tryOut(createCategory, {}, 409, { body: { title: 'Document Days' } })
@@ -141,6 +141,11 @@ test('answers are what the description says, in all their fields', async () => {
   await tryOut(readSpeaker, { slug: 'nobody' }, 404)
   await tryOut(listVideos, {}, 200)
   await tryOut(listVideos, {}, 200, { query: '?page_size=1&cursor=' })
+  await tryOut(listVideos, {}, 200, { query: '?q=tlak&include=facets,snippets' })
+  await tryOut(listVideos, {}, 200, { query: '?q=nothing+has+this+word' })
+  await tryOut(listVideos, {}, 400, { query: '?q=talk&include=everything' })
+  await tryOut(suggest, {}, 200, { query: '?q=a' })
+  await tryOut(suggest, {}, 400, { query: '?word=a' })
   await tryOut(listVideos, {}, 400, { query: '?page=0' })
   await tryOut(listVideos, {}, 404, { query: '?page=400' })
   await tryOut(listRevisions, { id }, 200)

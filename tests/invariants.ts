@@ -45,6 +45,15 @@ export async function checkInvariants(databaseUrl: string): Promise<void> {
       where kept.talks is distinct from scanned.talks`)
     assert.deepEqual(miscounted, [], 'a count of live talks is not what the records say')
 
+    const outOfStep = await query(`
+      select id, 'is there' as but from (select * from video_search except all select * from search_source) as kept
+      union all select id, 'is missing' from (select * from search_source except all select * from video_search) as needed`)
+    assert.deepEqual(outOfStep, [], 'a row of the search is not what its record says')
+    const strange = await query(`
+      select id from video_search full join (select id from video where state = 1 and taken_down is null) as live using (id)
+      group by id having count(*) filter (where era is not null) <> 1 or count(live.id) <> 1`)
+    assert.deepEqual(strange, [], 'the search has other records than the live ones')
+
     const dangling = await query(`
       select id from video where exists (select from unnest(speaker_ids) as one where one not in (select id from speaker))
                               or exists (select from unnest(tag_ids) as one where one not in (select id from tag))`)

@@ -1,6 +1,6 @@
 import { check } from '@talkshelf/contract'
 import Type, { type Static } from 'typebox'
-import type { Field, OrderPart } from './ordering.ts'
+import type { Field } from './ordering.ts'
 
 // A place in a list: the keys of the record that was shown last, and which way to go on. It is text for an address. Nothing in it is believed:
 // it can only ask for what anybody may ask for.
@@ -15,12 +15,15 @@ const Cursor = Type.Object(
 )
 export type Cursor = Static<typeof Cursor>
 
+/** A search puts records in order by how well they match. */
+export type Key = Field | 'relevance'
+
 export function writeCursor(cursor: Cursor): string {
   return Buffer.from(JSON.stringify(cursor)).toString('base64url')
 }
 
 /** Undefined where it is no cursor of ours, or one of a list in another order. */
-export function readCursor(text: string, ordering: string, order: readonly OrderPart[]): Cursor | undefined {
+export function readCursor(text: string, ordering: string, order: readonly { readonly field: Key }[]): Cursor | undefined {
   try {
     const cursor = JSON.parse(Buffer.from(text, 'base64url').toString()) as Cursor
     const isOurs = check(Cursor, cursor).length === 0 && cursor.ordering === ordering && cursor.keys.length === order.length
@@ -37,11 +40,12 @@ const isMoment = (text: string) =>
 const isWhole = (most: number) => (text: string) => /^(-1|\d{1,16})$/.test(text) && Number(text) <= most
 
 /** What PostgreSQL can make a key of each field of. */
-const kinds: Record<Field, (text: string) => boolean> = {
+const kinds: Record<Key, (text: string) => boolean> = {
   recorded: (text) => text === '-infinity' || isDay(text),
   title: () => true,
   added: isMoment,
   updated: isMoment,
   duration: isWhole(2_147_483_647),
   id: isWhole(Number.MAX_SAFE_INTEGER),
+  relevance: (text) => /^\d{1,3}(\.\d{1,20})?(e-\d{1,2})?$/.test(text),
 }

@@ -1,6 +1,5 @@
 import { Problem } from '@talkshelf/contract'
-import { type Cursor, readCursor, writeCursor } from './cursor.ts'
-import type { OrderPart } from './ordering.ts'
+import { type Cursor, type Key, readCursor, writeCursor } from './cursor.ts'
 
 // Pages of any list: by number near the beginning, by cursor everywhere.
 
@@ -37,7 +36,7 @@ const deepest = 10_000
 export function placeOf(
   asked: { page?: number; page_size?: number; cursor?: string },
   ordering: string,
-  order: readonly OrderPart[],
+  order: readonly { readonly field: Key }[],
   usualSize: number,
 ): Place {
   const { page = 1, page_size: size = usualSize } = asked

@@ -36,6 +36,10 @@ export interface Filter {
   readonly recordedBefore?: string | undefined
   readonly updatedSince?: string | undefined
   readonly sourceUrl?: string | undefined
+  /** The number of a step of lengths. */
+  readonly duration?: number | undefined
+  /** Only these records. */
+  readonly ids?: readonly number[] | undefined
 }
 
 // Exactly the expressions of the indexes in 0005.do.collections.sql.
@@ -89,6 +93,14 @@ export function listBodies(db: Db, filter: Filter, order: readonly OrderPart[], 
   )
 }
 
+const Body = Type.Object({ id: Type.Integer(), body: Type.String() })
+
+/** In the order given; what has gone meanwhile is left out. */
+export async function findBodies(db: Db, ids: readonly number[]): Promise<Static<typeof Body>[]> {
+  const rows = await many(db, Body, sql`select id, body from video_body where id = any (${ids}::bigint[]) and live`)
+  return ids.flatMap((id) => rows.find((row) => row.id === id) ?? [])
+}
+
 const Count = Type.Object({ count: Type.Integer() })
 
 export async function countUpTo(db: Db, filter: Filter, most: number): Promise<number> {
@@ -117,6 +129,8 @@ function live(filter: Filter, byUpdated = false): Sql {
   if (filter.recordedBefore !== undefined)
     conditions.push(sql`${keys.recorded.value} <= ${filter.recordedBefore}::date`, sql`video.recorded is not null`)
   if (filter.updatedSince !== undefined) conditions.push(sql`video_body.updated >= ${filter.updatedSince}::timestamptz`)
+  if (filter.duration !== undefined) conditions.push(sql`length_of(video.duration) = ${filter.duration}::smallint`)
+  if (filter.ids !== undefined) conditions.push(sql`video.id = any (${filter.ids}::bigint[])`)
   if (filter.sourceUrl !== undefined) conditions.push(sql`video.source_url = ${filter.sourceUrl}::text`)
   return sql`video ${withBody ? sql`join video_body on video_body.id = video.id` : empty} where ${join(conditions, ' and ')}`
 }

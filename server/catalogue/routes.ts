@@ -1,16 +1,22 @@
 import { hash } from 'node:crypto'
-import { type Endpoint, listCategories, listLanguages, listSpeakers, listTags, listVideos, readSpeaker } from '@talkshelf/contract'
+import { type Endpoint, listCategories, listLanguages, listSpeakers, listTags, listVideos, readSpeaker, suggest } from '@talkshelf/contract'
 import type { Pool } from '../platform/db/pool.ts'
 import { etag, isUnchanged } from '../platform/http/conditional.ts'
 import { toJson } from '../platform/http/json.ts'
 import type { Answer, Asked, Mount } from '../platform/http/mount.ts'
 import type { Links } from '../platform/http/server.ts'
+import * as search from '../search/search.ts'
 import * as catalogue from './catalogue.ts'
 
 export function catalogueRoutes(mount: Mount, pool: Pool, links: Links): void {
-  const db = pool.searches
+  const db = pool.lists
 
-  mount(listVideos, async (asked) => sent(asked, await catalogue.listRecords(db, asked.query), links.to(listVideos, {})))
+  mount(listVideos, async (asked) => {
+    const page = await catalogue.listRecords(pool, asked.query)
+    return sent(asked, page, links.to(listVideos, {}), page.extra)
+  })
+
+  mount(suggest, async (asked) => version(asked, toJson(await search.suggest(pool.searches, asked.query.q ?? ''))))
 
   const kinds: [typeof listTags | typeof listCategories | typeof listSpeakers | typeof listLanguages, catalogue.Kind][] = [
     [listCategories, 'category'],
@@ -24,7 +30,12 @@ export function catalogueRoutes(mount: Mount, pool: Pool, links: Links): void {
   mount(readSpeaker, async (asked) => version(asked, toJson(await catalogue.readSpeaker(db, asked.params.slug))))
 }
 
-function sent(asked: Asked<Endpoint>, { count, isExact, entries, next, previous }: catalogue.Page, path: string): Answer {
+function sent(
+  asked: Asked<Endpoint>,
+  { count, isExact, entries, next, previous }: catalogue.Page,
+  path: string,
+  extra: catalogue.Extra = {},
+): Answer {
   const { page: _page, cursor: _cursor, ...same } = asked.query as Record<string, string>
   const format = asked.format && { format: asked.format }
   const address = (differs: object | undefined) =>
@@ -33,7 +44,8 @@ function sent(asked: Asked<Endpoint>, { count, isExact, entries, next, previous 
   const head = toJson({ count, ...(!isExact && { count_exact: false }), ...places })
   const link = Object.entries({ next: places.next, prev: places.previous }).flatMap(([name, to]) => (to ? `<${to}>; rel="${name}"` : []))
   // The entries are JSON already; records are there as they are served one by one.
-  return version(asked, `${head.slice(0, -1)},"results":[${entries.join(',')}]}`, link.length > 0 ? { link: link.join(', ') } : {})
+  const more = Object.keys(extra).length > 0 ? `,${toJson(extra).slice(1)}` : '}'
+  return version(asked, `${head.slice(0, -1)},"results":[${entries.join(',')}]${more}`, link.length > 0 ? { link: link.join(', ') } : {})
 }
 
 /** What it says is its version. */

@@ -110,6 +110,7 @@ const groupTitles: Record<string, string> = {
   speaker: 'Speakers',
   tag: 'Tags',
   language: 'Languages',
+  suggest: 'Suggestions',
   'openapi.json': 'This interface',
 }
 

@@ -11,7 +11,9 @@ import { openSearches } from './searches.ts'
 export interface Pool extends Db {
   /** For short lookups by key: they go side by side over a few connections of their own. */
   readonly lookups: Lookups
-  /** For questions of many shapes that only read. */
+  /** For lists: statements of many shapes. */
+  readonly lists: Db
+  /** For searches: statements of few shapes, over all slices of the words. */
   readonly searches: Db
   figures(): { total: number; idle: number; waiting: number }
   transaction<T>(work: (tx: Db) => Promise<T>): Promise<T>
@@ -31,7 +33,8 @@ export interface PoolOptions {
 export function openPool(options: PoolOptions): Pool {
   const { url, connections, lookupConnections = 4, searchConnections = 4, applicationName, onIdleError = () => {} } = options
   const lookups = openLookups({ url, connections: lookupConnections, applicationName: `${applicationName} lookups` })
-  const searches = openSearches({ url, connections: searchConnections, applicationName: `${applicationName} searches` })
+  const lists = openSearches({ url, connections: searchConnections, applicationName: `${applicationName} lists`, planned: 'each time' })
+  const searches = openSearches({ url, connections: searchConnections, applicationName: `${applicationName} searches`, planned: 'once' })
   const { pool, with: withClient } = openClients(
     {
       connectionString: url,
@@ -71,10 +74,11 @@ export function openPool(options: PoolOptions): Pool {
         throw error
       }),
     lookups,
+    lists,
     searches,
     figures: () => ({ total: pool.totalCount, idle: pool.idleCount, waiting: pool.waitingCount }),
     close: async () => {
-      await Promise.all([lookups.close(), searches.close(), pool.end()])
+      await Promise.all([lookups.close(), lists.close(), searches.close(), pool.end()])
     },
   }
 }

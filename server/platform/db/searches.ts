@@ -1,9 +1,8 @@
 import { tracedQuery } from '../ops/trace.ts'
 import { openClients } from './clients.ts'
-import { type Db, explained, Unavailable } from './db.ts'
+import { type Db, explained, nameOf, Unavailable } from './db.ts'
 
-// Questions of many shapes, which may take a while: they have connections of their own, so that they keep neither writers nor lookups waiting.
-// Their statements are not prepared: there are too many different ones to keep, and PostgreSQL plans each for the very values that are asked for.
+// Questions that only read and may take a while: they have connections of their own, so that they keep neither writers nor lookups waiting.
 
 /** For each connection. */
 const mostWaiting = 10
@@ -12,15 +11,18 @@ export interface Searches extends Db {
   close(): Promise<void>
 }
 
-export function openSearches({
-  url,
-  connections,
-  applicationName,
-}: {
+export interface SearchesOptions {
   url: string
   connections: number
   applicationName: string
-}): Searches {
+  /**
+   * Lists are of many shapes: there are too many statements to keep, and PostgreSQL plans each for the very values that are asked for. Searches
+   * are of few shapes over many slices: planning would take longer than searching, so it is done once a connection, for any words.
+   */
+  planned: 'each time' | 'once'
+}
+
+export function openSearches({ url, connections, applicationName, planned }: SearchesOptions): Searches {
   const { pool, with: withClient } = openClients({
     connectionString: url,
     max: connections,
@@ -28,7 +30,7 @@ export function openSearches({
     query_timeout: 2600,
     statement_timeout: 2000,
     // A just-in-time compiler helps questions of seconds; ours take milliseconds.
-    options: '-c jit=off -c default_transaction_read_only=on',
+    options: `-c jit=off -c default_transaction_read_only=on${planned === 'once' ? ' -c plan_cache_mode=force_generic_plan -c enable_seqscan=off' : ''}`,
   })
   return {
     async run({ text, values }) {
@@ -37,7 +39,9 @@ export function openSearches({
         throw new Unavailable('not-applied', new Error('Too many lists and searches are waiting'))
       return withClient(async (client) => {
         try {
-          const { rows, rowCount } = await tracedQuery(text, () => client.query({ text, values: values as unknown[] }))
+          const { rows, rowCount } = await tracedQuery(text, () =>
+            client.query({ ...(planned === 'once' && { name: nameOf(text) }), text, values: values as unknown[] }),
+          )
           return { rows, count: rowCount ?? 0 }
         } catch (error) {
           throw explained(error, 'not-applied')

@@ -1,0 +1,161 @@
+import type { Db } from '../platform/db/db.ts'
+import { either, type Meaning, meaningOf, type Word, type Words } from './meaning.ts'
+import {
+  countMatches,
+  estimateMatches,
+  findInHead,
+  findInText,
+  findWords,
+  type Hit,
+  mostRanked,
+  newestMatches,
+  type SearchFilter,
+} from './queries.ts'
+import { isUnfinished, type Question, readQuestion } from './question.ts'
+import { correct } from './spelling.ts'
+
+// From what somebody typed to the records they mean, the best first.
+
+/** What a question came to mean. */
+export interface Understood {
+  readonly meaning: Meaning
+  readonly corrected: readonly { readonly from: string; readonly to: string }[]
+  /** Not every result has every word. */
+  readonly isLoose: boolean
+}
+
+export interface Found extends Understood {
+  /** The best first. */
+  readonly hits: readonly Hit[]
+  readonly count: number
+  readonly isExact: boolean
+}
+
+/** No search finds more in an order of its own. */
+export const mostFound = 2 * mostRanked
+
+/** With fewer results than this the last word may be an unfinished one. */
+const few = 20
+
+/** The first `upTo` hits. How far they go at most is for the search to say: it puts the newest thousand of each kind in order. */
+export async function search(db: Db, asked: string, filter: SearchFilter, upTo: number, mostCounted: number): Promise<Found> {
+  const question = readQuestion(asked)
+  const words = await wordsOf(db, question)
+  const spoken = positiveWords(question, words)
+  const attempt = async (understood: Understood) => ({
+    ...understood,
+    ...(await ranked(db, understood.meaning, filter, upTo, mostCounted)),
+  })
+
+  let found = await attempt({ meaning: meaningOf(question, words, {}), corrected: [], isLoose: false })
+  if (found.count >= few) return found
+
+  const last = spoken.at(-1)
+  if (last && isUnfinished(asked) && last.word.length > 1)
+    found = await attempt({ ...found, meaning: meaningOf(question, words, { unfinished: last.word }) })
+  if (found.count > 2) return found
+
+  const corrections = await correct(db, spoken)
+  if (corrections.size > 0) {
+    const [mended, mendedWords] = await mend(db, question, words, corrections)
+    const corrected = [...corrections].map(([from, to]) => ({ from, to }))
+    const better = await attempt({ meaning: meaningOf(mended, mendedWords, {}), corrected, isLoose: false })
+    if (better.count > found.count) return better
+    if (found.count === 0) return looser(mended, mendedWords, corrected, attempt)
+  }
+  return found.count > 0 ? found : looser(question, words, [], attempt)
+}
+
+/** Nothing has all the words. What has all but one, or but two, or any of them? */
+async function looser(
+  question: Question,
+  words: Words,
+  corrected: Understood['corrected'],
+  attempt: (understood: Understood) => Promise<Found>,
+): Promise<Found> {
+  const spoken = [...new Set(positiveWords(question, words).map(({ word }) => word))].slice(0, 8)
+  let found = await attempt({ meaning: meaningOf(question, words, {}), corrected, isLoose: false })
+  for (let missing = 1; missing < spoken.length && found.count === 0; missing++)
+    found = await attempt({ meaning: loosely(question, words, subsets(spoken, missing)), corrected, isLoose: true })
+  return found
+}
+
+/** One of several ways to leave words out. */
+function loosely(question: Question, words: Words, ways: readonly (readonly string[])[]): Meaning {
+  const all = ways.map((leftOut) => meaningOf(question, words, { leftOut: new Set(leftOut) })).filter(({ match }) => match !== undefined)
+  return {
+    ...meaningOf(question, words, {}),
+    near: undefined,
+    match: all.length > 0 ? either(all.map(({ match = '' }) => match)) : undefined,
+    wanted: either(all.map(({ wanted }) => wanted)),
+  }
+}
+
+function subsets(words: readonly string[], size: number): string[][] {
+  if (size === 0) return [[]]
+  return words.flatMap((word, place) => subsets(words.slice(place + 1), size - 1).map((rest) => [word, ...rest]))
+}
+
+async function ranked(
+  db: Db,
+  meaning: Meaning,
+  filter: SearchFilter,
+  upTo: number,
+  mostCounted: number,
+): Promise<{ hits: Hit[]; count: number; isExact: boolean }> {
+  const { match } = meaning
+  if (match === undefined) return { hits: [], count: 0, isExact: true }
+  const inHead = await findInHead(db, { ...meaning, match }, filter, upTo)
+  const headCount = inHead[0]?.found ?? 0
+  const isFull = inHead.length >= upTo
+  const inText = isFull ? [] : await findInText(db, { ...meaning, match }, filter, upTo - inHead.length)
+  const textCount = inText[0]?.found ?? 0
+  const hits = [...inHead, ...inText]
+  // Whoever has seen all of them knows how many there are.
+  if (!isFull && headCount < mostRanked && textCount < mostRanked) return { hits, count: headCount + textCount, isExact: true }
+  return { hits, ...(await counted(db, match, filter, mostCounted)) }
+}
+
+async function counted(db: Db, match: string, filter: SearchFilter, most: number): Promise<{ count: number; isExact: boolean }> {
+  const expected = await estimateMatches(db, match, filter)
+  if (expected > 3 * most) return { count: expected, isExact: false }
+  const count = await countMatches(db, match, filter, most + 1)
+  return count <= most ? { count, isExact: true } : { count: Math.max(expected, count), isExact: false }
+}
+
+/** The newest that match, as many as are put in another order than the best first. */
+export async function newest(db: Db, { match }: Meaning, filter: SearchFilter, most: number): Promise<number[]> {
+  return match === undefined ? [] : (await newestMatches(db, match, filter, most)).map(({ id }) => id)
+}
+
+async function wordsOf(db: Db, question: Question): Promise<Words> {
+  const texts = [...new Set(question.flat().map(({ text }) => text))]
+  const rows = await findWords(db, texts)
+  const words = new Map<string, Word[]>(texts.map((text) => [text, []]))
+  for (const { term, word, stems, is_stop: isStop } of rows) {
+    const list = words.get(texts[term - 1] as string) as Word[]
+    // The last character of a piece stands alone in the index; here the pair before it says enough.
+    if (/^\p{Lo}$/u.test(word) && list.at(-1)?.word.endsWith(word)) continue
+    list.push({ word, stems, isStop })
+  }
+  return words
+}
+
+function positiveWords(question: Question, words: Words): Word[] {
+  return question
+    .flat()
+    .flatMap(({ text, isExcluded }) => (isExcluded ? [] : (words.get(text) ?? [])))
+    .filter(({ isStop }) => !isStop)
+}
+
+async function mend(db: Db, question: Question, words: Words, corrections: ReadonlyMap<string, string>): Promise<[Question, Words]> {
+  const mended = question.map((terms) =>
+    terms.map((term) => {
+      const parts = words.get(term.text) ?? []
+      return parts.some(({ word }) => corrections.has(word))
+        ? { ...term, text: parts.map(({ word }) => corrections.get(word) ?? word).join(' ') }
+        : term
+    }),
+  )
+  return [mended, await wordsOf(db, mended)]
+}

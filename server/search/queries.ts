@@ -1,0 +1,244 @@
+import sql, { empty, raw, type Sql } from 'sql-template-tag'
+import Type, { type Static } from 'typebox'
+import { type Db, many, one } from '../platform/db/db.ts'
+import type { Meaning } from './meaning.ts'
+
+/** What a search is narrowed by: ids in the place of names. */
+export interface SearchFilter {
+  readonly category?: number | undefined
+  readonly speaker?: number | undefined
+  readonly tag?: number | undefined
+  readonly language?: number | undefined
+  readonly recordedAfter?: string | undefined
+  readonly recordedBefore?: string | undefined
+  /** The number of a step of lengths. */
+  readonly duration?: number | undefined
+  readonly updatedSince?: string | undefined
+  readonly sourceUrl?: string | undefined
+}
+
+const Stems = Type.Array(Type.Object({ lexeme: Type.String(), languages: Type.Array(Type.Integer()) }))
+const WordRow = Type.Object({ term: Type.Integer(), word: Type.String(), stems: Stems, is_stop: Type.Boolean() })
+
+/** What the dictionaries make of a word, each for its languages; only of languages that there are talks in. */
+function stemsOf(word: Sql): Sql {
+  return sql`(select coalesce(jsonb_agg(stem), '[]')
+              from (select lexeme, jsonb_agg(used.id order by used.id) as languages from used, unnest(to_tsvector(used.dictionary::regconfig, ${word}))
+                    group by lexeme) as stem)`
+}
+const used = sql`used as (select id, dictionary from language where id in (select thing_id from talk_count where kind = 'language'))`
+
+/** The words of each text. A word is a stop word where some dictionary leaves it out. */
+export function findWords(db: Db, texts: readonly string[]) {
+  return many(
+    db,
+    WordRow,
+    sql`with ${used}
+        select term.place::integer as term, word, ${stemsOf(sql`word`)} as stems,
+               exists (select from used where to_tsvector(dictionary::regconfig, word) = '') as is_stop
+        from unnest(${texts}::text[]) with ordinality as term (text, place),
+             regexp_split_to_table(plain_words(term.text), ' +') with ordinality as words (word, place)
+        where word <> ''
+        order by term.place, words.place`,
+  )
+}
+
+const Hit = Type.Object({ id: Type.Integer(), score: Type.Number(), found: Type.Integer() })
+export type Hit = Static<typeof Hit>
+
+/** How many of the newest that match are put in order. */
+export const mostRanked = 1000
+
+// Ranks in the order of title, speakers, tags and category, and of summary and description. The sums of the two never meet: what has all words
+// in its head comes before what has some of them in its text only.
+
+/** All words in title, speakers, tags and category. Slices are visited from the newest on, and the limit ends the visit. */
+export function findInHead(db: Db, it: Meaning & { match: string }, filter: SearchFilter, limit: number) {
+  return many(
+    db,
+    Hit,
+    sql`select id, score, found
+        from (select id, 10 + ts_rank('{0.15, 0.3, 0.6, 1}', head, ${it.rank}::tsquery, 1)
+                       + case when head @@ ${it.near ?? ''}::tsquery
+                              then 0.4 + ${it.nearWords}::real / greatest(${it.nearWords}::integer, length(ts_filter(head, '{a}'))) else 0 end as score,
+                     count(*) over ()::integer as found
+              from (select id, head from video_search where (keys || head) @@ ${narrowed(it.wanted, filter)} ${spared(it)} limit ${mostRanked}) as hit) as ranked
+        order by score desc, id desc
+        limit ${limit}::integer`,
+  )
+}
+
+/** What must not be there must not be in the text either. */
+function spared({ hasExclusions, match }: { readonly hasExclusions: boolean; readonly match: string }): Sql {
+  return hasExclusions ? sql`and (keys || head || text) @@ ${match}::tsquery` : empty
+}
+
+/** The others: some of the words are in summary and description. */
+export function findInText(db: Db, it: Meaning & { match: string }, filter: SearchFilter, limit: number) {
+  return many(
+    db,
+    Hit,
+    sql`select id, score, found
+        from (select id, 5 * ts_rank('{0.15, 0.3, 0.6, 1}', head, ${it.rank}::tsquery, 1) + ts_rank('{0, 0, 0.5, 1}', text, ${it.rank}::tsquery, 1) as score,
+                     count(*) over ()::integer as found
+              from (select id, head, text from video_search
+                    where (keys || head || text) @@ ${narrowed(it.match, filter)} and not (keys || head) @@ ${it.wanted}::tsquery limit ${mostRanked}) as hit) as ranked
+        order by score desc, id desc
+        limit ${limit}::integer`,
+  )
+}
+
+const Count = Type.Object({ count: Type.Integer() })
+
+export async function countMatches(db: Db, match: string, filter: SearchFilter, most: number): Promise<number> {
+  const row = await one(
+    db,
+    Count,
+    sql`select count(*) from (select from video_search where (keys || head || text) @@ ${narrowed(match, filter)} limit ${most}::integer) as counted`,
+  )
+  return row.count
+}
+
+const Plan = Type.Object({ 'QUERY PLAN': Type.Array(Type.Object({ Plan: Type.Object({ 'Plan Rows': Type.Number() }) })) })
+
+/** How many PostgreSQL expects, from its statistics. */
+export async function estimateMatches(db: Db, match: string, filter: SearchFilter): Promise<number> {
+  const row = await one(
+    db,
+    Plan,
+    sql`explain (format json) select from video_search where (keys || head || text) @@ ${narrowed(match, filter)}`,
+  )
+  return row['QUERY PLAN'][0]?.Plan['Plan Rows'] ?? 0
+}
+
+const Id = Type.Object({ id: Type.Integer() })
+
+export function newestMatches(db: Db, match: string, filter: SearchFilter, most: number) {
+  return many(db, Id, sql`select id from video_search where (keys || head || text) @@ ${narrowed(match, filter)} limit ${most}::integer`)
+}
+
+const LikeWord = Type.Object({ word: Type.String(), similarity: Type.Number(), stems: Stems })
+
+/** Known words that look like this one. */
+export function likeWords(db: Db, word: string) {
+  return many(
+    db,
+    LikeWord,
+    sql`with ${used}, near as (
+          select word, similarity(word, ${word}) as similarity from search_word
+          where word % ${word} and length(word) between ${word.length - 3}::integer and ${word.length + 3}::integer
+          order by similarity desc, word limit 30
+        )
+        select word, similarity, ${stemsOf(sql`word`)} as stems from near order by similarity desc, word`,
+  )
+}
+
+const FacetRow = Type.Object({
+  kind: Type.String(),
+  value: Type.String(),
+  name: Type.String(),
+  talks: Type.Integer(),
+  seen: Type.Integer(),
+})
+
+/** How often each category, language, year, speaker, tag and length is among the newest that match: the commonest of each. */
+export function countFacets(db: Db, match: string | undefined, filter: SearchFilter, most: number, each: number) {
+  return many(
+    db,
+    FacetRow,
+    sql`with hit as materialized (
+          select era, category_id, language_id, speaker_ids, tag_ids, length from video_search where ${matching(match, filter)} limit ${most}::integer
+        ), counted as (
+          select 'category' as kind, category_id as thing, count(*) as talks from hit group by 2
+          union all select 'language', language_id, count(*) from hit group by 2
+          union all select 'year', 3000 - era, count(*) from hit where era < 32767 group by 2
+          union all select 'speaker', unnest(speaker_ids), count(*) from hit group by 2
+          union all select 'tag', unnest(tag_ids), count(*) from hit group by 2
+          union all select 'duration', length, count(*) from hit group by 2
+        ), first as (
+          select kind, thing, talks, row_number() over (partition by kind order by talks desc, thing desc) as place from counted
+        )
+        select kind, coalesce(category.slug, language.slug, speaker.slug, tag.slug, thing::text) as value,
+               coalesce(category.title, language.name, speaker.name, tag.name, thing::text) as name, talks::integer,
+               (select count(*) from hit)::integer as seen
+        from first
+        left join category on kind = 'category' and category.id = thing
+        left join language on kind = 'language' and language.id = thing
+        left join speaker on kind = 'speaker' and speaker.id = thing
+        left join tag on kind = 'tag' and tag.id = thing
+        where place <= ${each}::integer
+        order by kind, place`,
+  )
+}
+
+const Suggested = Type.Object({ kind: Type.String(), name: Type.String(), slug: Type.String(), talks: Type.Integer() })
+
+/** Speakers, categories and tags of which a word begins so; those with the most talks first. `begin` has no signs of LIKE in it. */
+export function namesBeginning(db: Db, begin: string, each: number) {
+  const one = (kind: string, name: string) => {
+    const folded = sql`fold(${raw(name)})`
+    return sql`(select ${kind}::text as kind, name, slug, talks
+                from (select ${raw(name)} as name, slug,
+                             coalesce((select sum(talks) from talk_count where kind = ${kind}::text and thing_id = thing.id), 0)::integer as talks
+                      from ${raw(kind)} as thing
+                      where ${folded} like fold(${begin}) || '%' or ${folded} like '% ' || fold(${begin}) || '%' limit 200) as found
+                where talks > 0
+                order by talks desc, name limit ${each}::integer)`
+  }
+  return many(db, Suggested, sql`${one('speaker', 'name')} union all ${one('category', 'title')} union all ${one('tag', 'name')}`)
+}
+
+const Titled = Type.Object({ id: Type.Integer(), title: Type.String(), slug: Type.String() })
+
+export function titlesBeginning(db: Db, begin: string, most: number) {
+  return many(
+    db,
+    Titled,
+    sql`select id, title, slug from video
+        where state = 1 and taken_down is null and fold(title) collate "C" >= fold(${begin}) and fold(title) collate "C" < fold(${begin}) || chr(1114111)
+        order by fold(title) collate "C" limit ${most}::integer`,
+  )
+}
+
+export function titlesOf(db: Db, ids: readonly number[]) {
+  return many(db, Titled, sql`select id, title, slug from video where id = any (${ids}::bigint[])`)
+}
+
+/** The words and the filter, in one: of the same shape whatever is asked for, so that it is planned once. */
+function narrowed(match: string, filter: SearchFilter): Sql {
+  return sql`${withKeys(match, filter)}::tsquery ${within(filter)}`
+}
+
+/** Where nobody looks for words there may be nothing to ask the index for. */
+function matching(match: string | undefined, filter: SearchFilter): Sql {
+  const keys = withKeys(match, filter)
+  return keys === '' ? sql`true ${within(filter)}` : sql`(keys || head || text) @@ ${keys}::tsquery ${within(filter)}`
+}
+
+function withKeys(match: string | undefined, { category, language, speaker, tag, duration }: SearchFilter): string {
+  const keys = Object.entries({ category, language, speaker, tag, duration }).flatMap(([name, id]) =>
+    id === undefined ? [] : [`'${name}:${id}'`],
+  )
+  return [...keys, ...(match === undefined ? [] : [`(${match})`])].join(' & ')
+}
+
+function within({ recordedAfter, recordedBefore, updatedSince, sourceUrl }: SearchFilter): Sql {
+  const days = sql`
+    and era between ${recordedBefore === undefined ? -32_768 : eraOf(recordedBefore)}::smallint and ${recordedAfter === undefined ? 32_767 : eraOf(recordedAfter)}::smallint
+    and coalesce(recorded >= ${recordedAfter}::date, ${recordedAfter}::date is null)
+    and coalesce(recorded <= ${recordedBefore}::date, ${recordedBefore}::date is null)`
+  const changed =
+    updatedSince === undefined
+      ? empty
+      : sql`
+    and exists (select from video_body where video_body.id = video_search.id and updated >= ${updatedSince}::timestamptz)`
+  const source =
+    sourceUrl === undefined
+      ? empty
+      : sql`
+    and exists (select from video where video.id = video_search.id and source_url = ${sourceUrl}::text)`
+  return sql`${days} ${changed} ${source}`
+}
+
+/** As era_of() in the database: slices count from the newest year on. */
+const eraOf = (day: string) => 3000 - Number(day.slice(0, 4))

@@ -1,0 +1,38 @@
+// What somebody typed, taken apart: words, "phrases in quotes", -words that must not be there, and `or`. Everything else is a word or nothing:
+// there is no wrong question. No I/O.
+
+export interface Term {
+  /** As it was typed, without its signs. */
+  readonly text: string
+  readonly isPhrase: boolean
+  readonly isExcluded: boolean
+}
+
+/** One of the alternatives has to hold, and of it every term. */
+export type Question = readonly (readonly Term[])[]
+
+/** More than anybody means; what comes behind is left out. */
+const mostTerms = 16
+
+export function readQuestion(asked: string): Question {
+  const alternatives: Term[][] = [[]]
+  const pieces = asked.replaceAll(/[“”„«»]/g, '"').matchAll(/(-?)"([^"]*)"?|(\S+)/g)
+  let terms = 0
+  for (const [whole, minus, phrase, word = ''] of pieces) {
+    if (/^(or|\|)$/i.test(whole)) {
+      if (alternatives.at(-1)?.length) alternatives.push([])
+      continue
+    }
+    const isPhrase = phrase !== undefined
+    const isExcluded = isPhrase ? minus === '-' : /^-./.test(word)
+    const text = isPhrase ? phrase : word.replace(/^-/, '').replaceAll('"', ' ')
+    if (text.trim() === '' || terms++ >= mostTerms) continue
+    alternatives.at(-1)?.push({ text, isPhrase, isExcluded })
+  }
+  return alternatives.filter((all) => all.length > 0)
+}
+
+/** Whether the last word may be unfinished: nothing stands behind it, no sign and no space. */
+export function isUnfinished(asked: string): boolean {
+  return /[^\s"”»]$/.test(asked)
+}
