@@ -1,5 +1,6 @@
 // The door of the package, and the table of all endpoints.
 import { readOpenapi } from './openapi.ts'
+import * as quality from './quality.ts'
 import * as videos from './videos.ts'
 import * as vocabulary from './vocabulary.ts'
 
@@ -7,6 +8,7 @@ export * from './endpoint.ts'
 export * from './openapi.ts'
 export * from './page.ts'
 export * from './problems.ts'
+export * from './quality.ts'
 export * from './validate.ts'
 export * from './videos.ts'
 export * from './vocabulary.ts'
@@ -29,5 +31,7 @@ export const endpoints = {
   readSpeaker: vocabulary.readSpeaker,
   listTags: vocabulary.listTags,
   listLanguages: vocabulary.listLanguages,
+  listRules: quality.listRules,
+  listFindings: quality.listFindings,
   readOpenapi,
 } as const
