@@ -38,6 +38,7 @@ export async function seed(bin: string, url: string, records: number, progress: 
     await query(bin, url, `select setval(pg_get_serial_sequence('${table}', 'id'), greatest(1, (select max(id) from ${table})))`)
   // The triggers did not see it either.
   await query(bin, url, 'select recount_talks()')
+  await query(bin, url, 'select note_suspects_anew()')
   await query(bin, url, 'vacuum analyze')
   await query(bin, url, 'checkpoint')
 }

@@ -45,6 +45,14 @@ export async function checkInvariants(databaseUrl: string): Promise<void> {
       where kept.talks is distinct from scanned.talks`)
     assert.deepEqual(miscounted, [], 'a count of live talks is not what the records say')
 
+    const unsuspected = await query(`
+      select rule, key
+      from (select 'same-source' as rule, same_source as key from video where taken_down is null
+            union all select 'same-talk', same_talk from video where taken_down is null) as plain
+      where key is not null group by rule, key having count(*) > 1
+      except select rule, key from suspect`)
+    assert.deepEqual(unsuspected, [], 'records that have the same, and nobody noted it')
+
     const dangling = await query(`
       select id from video where exists (select from unnest(speaker_ids) as one where one not in (select id from speaker))
                               or exists (select from unnest(tag_ids) as one where one not in (select id from tag))`)

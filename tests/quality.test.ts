@@ -270,6 +270,28 @@ test('who mends what a page shows, and goes on by its cursor, comes to everythin
   }
 })
 
+test('of two that come with the same source at once, one is the second', async () => {
+  for (let number = 0; number < 20; number++) {
+    const source_url = `https://videos.example/at-once/${number}`
+    const them = await Promise.all([make({ source_url }), make({ source_url: null }).then(({ id }) => patch(id, { source_url }))])
+    assert.equal(them[1].status, 200)
+  }
+  const found = (await findingsOf('same-source')).filter(({ value }) => String(value).includes('at-once'))
+  assert.equal(found.length, 20)
+  await checkInvariants(archive.databaseUrl)
+})
+
+test('looking for suspects from scratch finds the same, and forgets what was mended', async () => {
+  const before = await compare()
+  await withDatabase(archive.databaseUrl, async (query) => {
+    const suspects = (await query('select from suspect')).length
+    await query('select note_suspects_anew()')
+    assert.ok((await query('select from suspect')).length < suspects)
+  })
+  assert.deepEqual(await compare(), before)
+  await checkInvariants(archive.databaseUrl)
+})
+
 test('after any sequence of writes every rule finds what a plain look at the records does', async () => {
   const random = randomFrom(20261116)
   const pick = <T>(from: readonly T[]): T => from[Math.floor(random() * from.length)] as T
@@ -325,7 +347,11 @@ test('every rule is answered along an index, and a change of a text that breaks 
     for (const { text, values } of statements) {
       const plan = JSON.stringify(await query(`explain ${text}`, values))
       assert.doesNotMatch(plan, /Seq Scan/, text)
-      assert.match(plan, /(video_(no|same|duration_in)_\w+|(speaker|tag)_by_spelling)/, text)
+      assert.match(
+        plan,
+        /video_(no|duration_in)_\w+|video_same_\w+.*suspect_pkey|suspect_pkey.*video_same_|(speaker|tag)_by_spelling/,
+        text,
+      )
     }
     const updates = async () => {
       await query('select pg_stat_force_next_flush()')

@@ -17,7 +17,7 @@ create function in_order(bigint[]) returns bigint[]
   return array(select distinct unnest($1) order by 1);
 
 -- The last two are numbers of 53 bits, which are equal where the sources, or the title and the speakers, are. An address may be too long for an
--- index, and walking along numbers is several times faster. Of a million different ones, two are the same by chance once in 18,000 archives.
+-- index. Of a million different ones, two are the same by chance once in 18,000 archives.
 alter table video
   add column no_speaker          boolean generated always as (speaker_ids = '{}') stored,
   add column no_licence          boolean generated always as (copyright_text !~ '\S') stored,
@@ -42,8 +42,71 @@ create index video_duration_in_minutes on video (id) where duration_in_minutes a
 create index video_no_description      on video (id) where no_description and taken_down is null;
 create index video_no_thumbnail        on video (id) where no_thumbnail and taken_down is null;
 create index video_same_source on video (same_source) where same_source is not null and taken_down is null;
-create index video_same_talk   on video (same_talk, category_id) where same_talk is not null and taken_down is null;
+create index video_same_talk   on video (same_talk) where same_talk is not null and taken_down is null;
 
 -- Whether a name is in a draft; those of live talks are counted.
 create index video_draft_by_speaker on video using gin (speaker_ids) with (fastupdate = off) where state = 2 and taken_down is null;
 create index video_draft_by_tag on video using gin (tag_ids) with (fastupdate = off) where state = 2 and taken_down is null;
+
+-- Numbers that several records have are not looked for among all: who comes second is noted when it comes. The primary key tells who that is, also
+-- of two that come at once. Nothing is ever taken out again, because whoever reads the suspects looks whether it is still so.
+create table seen (
+  key bigint primary key
+);
+create table suspect (
+  rule text   not null check (rule in ('same-source', 'same-talk')),
+  key  bigint not null,
+  primary key (rule, key)
+);
+
+create function note_new_suspects() returns trigger language plpgsql set search_path from current as $$
+begin
+  with came as (
+    select 'same-source' as rule, same_source as key from added where same_source is not null
+    union all
+    select 'same-talk', same_talk from added where same_talk is not null
+  ), first as (
+    -- In the order of the keys: two statements with the same ones do not wait for each other crosswise.
+    insert into seen (key) select distinct key from came order by key on conflict do nothing returning key
+  )
+  insert into suspect (rule, key)
+  select rule, key from came group by rule, key having count(*) > 1 or key not in (select key from first) order by rule, key
+  on conflict do nothing;
+  return null;
+end $$;
+
+create function note_changed_suspect() returns trigger language plpgsql set search_path from current as $$
+begin
+  with came as (
+    select 'same-source' as rule, new.same_source as key where new.same_source is distinct from old.same_source and new.same_source is not null
+    union all
+    select 'same-talk', new.same_talk where new.same_talk is distinct from old.same_talk and new.same_talk is not null
+  ), first as (
+    insert into seen (key) select distinct key from came order by key on conflict do nothing returning key
+  )
+  insert into suspect (rule, key) select rule, key from came where key not in (select key from first) order by rule, key
+  on conflict do nothing;
+  return null;
+end $$;
+
+create trigger note_new_suspects after insert on video referencing new table as added
+  for each statement execute function note_new_suspects();
+create trigger note_changed_suspect after update on video for each row
+  when (old.same_source is distinct from new.same_source or old.same_talk is distinct from new.same_talk)
+  execute function note_changed_suspect();
+
+-- From scratch: for what is there already, for whoever loads tables by other means, and to forget what was mended.
+create function note_suspects_anew() returns void language plpgsql set search_path from current as $$
+begin
+  -- Until the end of the transaction nobody writes a record.
+  lock table video in share row exclusive mode;
+  delete from suspect;
+  delete from seen;
+  insert into seen (key)
+  select same_source from video where same_source is not null union select same_talk from video where same_talk is not null;
+  insert into suspect (rule, key)
+  select 'same-source', same_source from video where same_source is not null group by same_source having count(*) > 1
+  union all
+  select 'same-talk', same_talk from video where same_talk is not null group by same_talk having count(*) > 1;
+end $$;
+select note_suspects_anew();

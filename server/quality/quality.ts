@@ -4,7 +4,7 @@ import { type Finding, type listFindings, Problem, type QualityRule, type QueryO
 import { mostCounted, type Page, pageOf, placeOf } from '../catalogue/catalogue.ts'
 import type { Db } from '../platform/db/db.ts'
 import { toJson } from '../platform/http/json.ts'
-import { countFindings, estimateRecords, findAlike, findRecords, findSpellings } from './queries.ts'
+import { countFindings, estimateRecords, findRecords, findSame, findSpellings } from './queries.ts'
 import type { Rule } from './rule.ts'
 import { rules } from './rules.ts'
 
@@ -40,7 +40,7 @@ export async function readFindings(
 
 function find(db: Db, rule: Rule, slice: Parameters<typeof findRecords>[2]) {
   if (rule.finds === 'records') return findRecords(db, rule, slice)
-  return rule.finds === 'same' ? findAlike(db, rule, slice) : findSpellings(db, rule, slice)
+  return rule.finds === 'same' ? findSame(db, rule, slice) : findSpellings(db, rule, slice)
 }
 
 async function count(db: Db, rule: Rule): Promise<Counted> {

@@ -4,7 +4,7 @@ import Type, { type Static } from 'typebox'
 import { type Db, many, one } from '../platform/db/db.ts'
 import type { FindsRecords, FindsSame, FindsSpellings, Rule } from './rule.ts'
 
-// Every rule walks along its index in 0009.do.quality.sql, from behind the key that was shown last.
+// Every rule walks along an index of 0009.do.quality.sql, from behind the key that was shown last.
 
 const { address: _, ...found } = FoundRecord.properties
 
@@ -41,18 +41,16 @@ export function findRecords(db: Db, rule: FindsRecords, slice: Slice): Promise<F
   )
 }
 
-export function findAlike(db: Db, rule: FindsSame, slice: Slice): Promise<Found[]> {
-  const column = raw(rule.column)
-  const { further, turned, limit } = along(column, sql`bigint`, slice)
+export function findSame(db: Db, rule: FindsSame & { rule: string }, slice: Slice): Promise<Found[]> {
+  const { further, turned, limit } = along(sql`key`, sql`bigint`, slice)
   return many(
     db,
     Found,
-    sql`select array[found.key::text] as keys, value, count, records, ${none} as names
-        from (select ${column} as key, count(*) from ${those(rule)} ${further}
-              group by ${column} ${several(rule)} order by ${column} ${turned} ${limit}) as found
+    sql`select array[found.key::text] as keys, value, found.count, records, ${none} as names
+        from (select key, count from ${suspects(rule, further, sql`order by key ${turned}`)} order by key ${turned} ${limit}) as found
         cross join lateral (
           select to_jsonb((array_agg(video.${raw(rule.shows)} order by video.id))[1]) as value, json_agg(${record} order by video.id) as records
-          from (select * from ${those(rule)} and ${column} = found.key order by id limit ${mostShown}) as video
+          from (select * from ${those(rule)} = found.key order by id limit ${mostShown}) as video
           join category on category.id = category_id
         ) as members
         order by found.key ${turned}`,
@@ -65,7 +63,7 @@ export function findSpellings(db: Db, rule: FindsSpellings, slice: Slice): Promi
     db,
     Found,
     sql`select array[key] as keys, to_jsonb(key) as value, count, ${none} as records, names
-        from ${spellings(rule, sql`${further}`, sql`order by spelling ${turned}`)}
+        from ${spellings(rule, further, sql`order by spelling ${turned}`)}
         order by key ${turned} ${limit}`,
   )
 }
@@ -78,7 +76,7 @@ export async function countFindings(db: Db, rule: Rule, most: number): Promise<n
     rule.finds === 'spellings'
       ? sql`${spellings(rule, empty, sql`order by spelling`)} ${limit}`
       : rule.finds === 'same'
-        ? sql`${those(rule)} group by ${raw(rule.column)} ${several(rule)} order by ${raw(rule.column)} ${limit}`
+        ? sql`${suspects(rule, empty, sql`order by key`)} ${limit}`
         : sql`${those(rule)} ${limit}`
   const row = await one(db, Count, sql`select count(*) from (select from ${all}) as counted`)
   return row.count
@@ -94,14 +92,16 @@ export async function estimateRecords(db: Db, rule: FindsRecords): Promise<numbe
 
 const record = sql`json_build_object('id', video.id, 'title', video.title, 'category', category.title, 'state', state)`
 
-/** Exactly the conditions of the indexes. */
-function those({ finds, column }: FindsRecords | FindsSame): Sql {
-  return sql`video where ${raw(column)} ${finds === 'same' ? sql`is not null` : empty} and taken_down is null`
+/** Exactly the conditions of the indexes; for a number that is the same, what it is the same as is to follow. */
+function those({ column }: FindsRecords | FindsSame): Sql {
+  return sql`video where taken_down is null and ${raw(column)}`
 }
 
-/** Equal keys are side by side in the index, so the groups come as it is walked, and the walk ends with the page. */
-function several({ acrossCategories }: FindsSame): Sql {
-  return acrossCategories ? sql`having min(category_id) < max(category_id)` : sql`having count(*) > 1`
+/** The numbers of which it is still so that several records have them. */
+function suspects(rule: FindsSame & { rule: string }, further: Sql, order: Sql): Sql {
+  return sql`(select key from suspect where rule = ${rule.rule} ${further} ${order}) as found
+        cross join lateral (select count(*), count(distinct category_id) as categories from ${those(rule)} = found.key) as now
+        where ${raw(rule.acrossCategories ? 'categories' : 'count')} > 1`
 }
 
 /** A name that is in no record any more stays in its table; it is no spelling of anything. */
