@@ -62,39 +62,23 @@ CREATE FUNCTION public.in_order(bigint[]) RETURNS bigint[]
     LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
     RETURN ARRAY(SELECT DISTINCT unnest($1) AS unnest ORDER BY (unnest($1)));
 
-CREATE FUNCTION public.note_changed_suspect() RETURNS trigger
+CREATE FUNCTION public.note_suspects() RETURNS trigger
     LANGUAGE plpgsql
     SET search_path TO '$user', 'public'
     AS $$
 begin
-  with came as (
-    select 'same-source' as rule, new.same_source as key where new.same_source is distinct from old.same_source and new.same_source is not null
-    union all
-    select 'same-talk', new.same_talk where new.same_talk is distinct from old.same_talk and new.same_talk is not null
-  ), first as (
-    insert into seen (key) select distinct key from came order by key on conflict do nothing returning key
-  )
-  insert into suspect (rule, key) select rule, key from came where key not in (select key from first) order by rule, key
-  on conflict do nothing;
-  return null;
-end $$;
-
-CREATE FUNCTION public.note_new_suspects() RETURNS trigger
-    LANGUAGE plpgsql
-    SET search_path TO '$user', 'public'
-    AS $$
-begin
-  with came as (
-    select 'same-source' as rule, same_source as key from added where same_source is not null
-    union all
-    select 'same-talk', same_talk from added where same_talk is not null
-  ), first as (
-    -- In the order of the keys: two statements with the same ones do not wait for each other crosswise.
-    insert into seen (key) select distinct key from came order by key on conflict do nothing returning key
-  )
-  insert into suspect (rule, key)
-  select rule, key from came group by rule, key having count(*) > 1 or key not in (select key from first) order by rule, key
-  on conflict do nothing;
+  if new.same_source is distinct from old.same_source and new.same_source is not null then
+    insert into seen (key) values (new.same_source) on conflict do nothing;
+    if not found then
+      insert into suspect (rule, key) values ('same-source', new.same_source) on conflict do nothing;
+    end if;
+  end if;
+  if new.same_talk is distinct from old.same_talk and new.same_talk is not null then
+    insert into seen (key) values (new.same_talk) on conflict do nothing;
+    if not found then
+      insert into suspect (rule, key) values ('same-talk', new.same_talk) on conflict do nothing;
+    end if;
+  end if;
   return null;
 end $$;
 
@@ -106,7 +90,7 @@ begin
   -- Until the end of the transaction nobody writes a record.
   lock table video in share row exclusive mode;
   delete from suspect;
-  delete from seen;
+  truncate seen;
   insert into seen (key)
   select same_source from video where same_source is not null union select same_talk from video where same_talk is not null;
   insert into suspect (rule, key)
@@ -501,9 +485,9 @@ CREATE TRIGGER count_changed_talk AFTER UPDATE ON public.video FOR EACH ROW WHEN
 
 CREATE TRIGGER count_new_talks AFTER INSERT ON public.video REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION public.count_new_talks();
 
-CREATE TRIGGER note_changed_suspect AFTER UPDATE ON public.video FOR EACH ROW WHEN (((old.same_source IS DISTINCT FROM new.same_source) OR (old.same_talk IS DISTINCT FROM new.same_talk))) EXECUTE FUNCTION public.note_changed_suspect();
+CREATE TRIGGER note_changed_suspects AFTER UPDATE ON public.video FOR EACH ROW WHEN (((old.same_source IS DISTINCT FROM new.same_source) OR (old.same_talk IS DISTINCT FROM new.same_talk))) EXECUTE FUNCTION public.note_suspects();
 
-CREATE TRIGGER note_new_suspects AFTER INSERT ON public.video REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION public.note_new_suspects();
+CREATE TRIGGER note_new_suspects AFTER INSERT ON public.video FOR EACH ROW EXECUTE FUNCTION public.note_suspects();
 
 ALTER TABLE ONLY public.idempotency_key
     ADD CONSTRAINT idempotency_key_token_id_fkey FOREIGN KEY (token_id) REFERENCES public.token(id);

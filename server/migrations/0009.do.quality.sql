@@ -59,41 +59,28 @@ create table suspect (
   primary key (rule, key)
 );
 
-create function note_new_suspects() returns trigger language plpgsql set search_path from current as $$
+-- For each row, because two plain inserts are several times faster than one clever statement. A new record has no old numbers: they are null.
+create function note_suspects() returns trigger language plpgsql set search_path from current as $$
 begin
-  with came as (
-    select 'same-source' as rule, same_source as key from added where same_source is not null
-    union all
-    select 'same-talk', same_talk from added where same_talk is not null
-  ), first as (
-    -- In the order of the keys: two statements with the same ones do not wait for each other crosswise.
-    insert into seen (key) select distinct key from came order by key on conflict do nothing returning key
-  )
-  insert into suspect (rule, key)
-  select rule, key from came group by rule, key having count(*) > 1 or key not in (select key from first) order by rule, key
-  on conflict do nothing;
+  if new.same_source is distinct from old.same_source and new.same_source is not null then
+    insert into seen (key) values (new.same_source) on conflict do nothing;
+    if not found then
+      insert into suspect (rule, key) values ('same-source', new.same_source) on conflict do nothing;
+    end if;
+  end if;
+  if new.same_talk is distinct from old.same_talk and new.same_talk is not null then
+    insert into seen (key) values (new.same_talk) on conflict do nothing;
+    if not found then
+      insert into suspect (rule, key) values ('same-talk', new.same_talk) on conflict do nothing;
+    end if;
+  end if;
   return null;
 end $$;
 
-create function note_changed_suspect() returns trigger language plpgsql set search_path from current as $$
-begin
-  with came as (
-    select 'same-source' as rule, new.same_source as key where new.same_source is distinct from old.same_source and new.same_source is not null
-    union all
-    select 'same-talk', new.same_talk where new.same_talk is distinct from old.same_talk and new.same_talk is not null
-  ), first as (
-    insert into seen (key) select distinct key from came order by key on conflict do nothing returning key
-  )
-  insert into suspect (rule, key) select rule, key from came where key not in (select key from first) order by rule, key
-  on conflict do nothing;
-  return null;
-end $$;
-
-create trigger note_new_suspects after insert on video referencing new table as added
-  for each statement execute function note_new_suspects();
-create trigger note_changed_suspect after update on video for each row
+create trigger note_new_suspects after insert on video for each row execute function note_suspects();
+create trigger note_changed_suspects after update on video for each row
   when (old.same_source is distinct from new.same_source or old.same_talk is distinct from new.same_talk)
-  execute function note_changed_suspect();
+  execute function note_suspects();
 
 -- From scratch: for what is there already, for whoever loads tables by other means, and to forget what was mended.
 create function note_suspects_anew() returns void language plpgsql set search_path from current as $$
@@ -101,7 +88,7 @@ begin
   -- Until the end of the transaction nobody writes a record.
   lock table video in share row exclusive mode;
   delete from suspect;
-  delete from seen;
+  truncate seen;
   insert into seen (key)
   select same_source from video where same_source is not null union select same_talk from video where same_talk is not null;
   insert into suspect (rule, key)
