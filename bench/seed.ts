@@ -45,6 +45,7 @@ export async function seed(bin: string, url: string, records: number, progress: 
   // The triggers did not see it either.
   await query(bin, url, 'select recount_talks()')
   await fillSearch(bin, url)
+  await query(bin, url, 'select note_suspects_anew()')
   await query(bin, url, 'vacuum analyze')
   await query(bin, url, 'checkpoint')
 }

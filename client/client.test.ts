@@ -62,6 +62,10 @@ test('a record lives its whole life through the client, and every endpoint has i
   assert.deepEqual((await client.suggest({ q: 'grüße' })).data.talks, [{ id, title: 'Grüße & <Küsse>', slug: created.data.slug }])
   const [speaker] = (await client.listSpeakers({})).data.results
   assert.deepEqual((await client.readSpeaker({ slug: speaker?.slug ?? '' })).data, speaker)
+  const { data: rules } = await client.listRules()
+  for (const { rule, count } of rules.results) assert.equal((await client.listFindings({ rule })).data.count, count)
+  const { data: unlicensed } = await client.listFindings({ rule: 'no-licence', page_size: 100 })
+  assert.ok(unlicensed.results.some(({ records }) => records[0]?.title === 'Grüße & <Küsse>'))
   const back = await client.patchVideo({ id, body: { state: 2 } })
 
   const { data: revisions } = await client.listRevisions({ id, page: 1 })

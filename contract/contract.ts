@@ -1,5 +1,6 @@
 // The door of the package, and the table of all endpoints.
 import { readOpenapi } from './openapi.ts'
+import * as quality from './quality.ts'
 import * as search from './search.ts'
 import * as videos from './videos.ts'
 import * as vocabulary from './vocabulary.ts'
@@ -8,6 +9,7 @@ export * from './endpoint.ts'
 export * from './openapi.ts'
 export * from './page.ts'
 export * from './problems.ts'
+export * from './quality.ts'
 export * from './search.ts'
 export * from './validate.ts'
 export * from './videos.ts'
@@ -32,5 +34,7 @@ export const endpoints = {
   listTags: vocabulary.listTags,
   listLanguages: vocabulary.listLanguages,
   suggest: search.suggest,
+  listRules: quality.listRules,
+  listFindings: quality.listFindings,
   readOpenapi,
 } as const

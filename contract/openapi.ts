@@ -1,6 +1,7 @@
 import Type, { type TSchema } from 'typebox'
 import { allowedMethods, type Endpoint, endpoint, isNegotiated, problemsOf, requestHeaders } from './endpoint.ts'
 import { ProblemDocument, problems } from './problems.ts'
+import { Finding } from './quality.ts'
 import { Revision, RevisionSummary, Video, VideoInput, VideoPatch } from './videos.ts'
 import { Category, CategoryInput, CategoryPatch } from './vocabulary.ts'
 
@@ -25,6 +26,7 @@ const named: Record<string, TSchema> = {
   Category,
   CategoryInput,
   CategoryPatch,
+  Finding,
   Problem: ProblemDocument,
 }
 

@@ -62,6 +62,10 @@ CREATE FUNCTION public.fold(text) RETURNS text
     LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
     RETURN lower(public.unaccent('public.unaccent'::regdictionary, $1));
 
+CREATE FUNCTION public.in_order(bigint[]) RETURNS bigint[]
+    LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+    RETURN ARRAY(SELECT DISTINCT unnest($1) AS unnest ORDER BY (unnest($1)));
+
 CREATE FUNCTION public.unspaced() RETURNS text
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     RETURN '฀-໿က-႟ក-៿぀-ヿ㐀-䶿一-鿿가-힯豈-﫿'::text;
@@ -113,6 +117,43 @@ end $_$;
 CREATE FUNCTION public.length_of(duration integer) RETURNS smallint
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     RETURN (CASE WHEN ((duration IS NULL) OR (duration = 0)) THEN 0 WHEN (duration < 600) THEN 1 WHEN (duration < 1800) THEN 2 WHEN (duration < 3600) THEN 3 ELSE 4 END)::smallint;
+
+CREATE FUNCTION public.note_suspects() RETURNS trigger
+    LANGUAGE plpgsql
+    SET search_path TO '$user', 'public'
+    AS $$
+begin
+  if new.same_source is distinct from old.same_source and new.same_source is not null then
+    insert into seen (key) values (new.same_source) on conflict do nothing;
+    if not found then
+      insert into suspect (rule, key) values ('same-source', new.same_source) on conflict do nothing;
+    end if;
+  end if;
+  if new.same_talk is distinct from old.same_talk and new.same_talk is not null then
+    insert into seen (key) values (new.same_talk) on conflict do nothing;
+    if not found then
+      insert into suspect (rule, key) values ('same-talk', new.same_talk) on conflict do nothing;
+    end if;
+  end if;
+  return null;
+end $$;
+
+CREATE FUNCTION public.note_suspects_anew() RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO '$user', 'public'
+    AS $$
+begin
+  -- Until the end of the transaction nobody writes a record.
+  lock table video in share row exclusive mode;
+  delete from suspect;
+  truncate seen;
+  insert into seen (key)
+  select same_source from video where same_source is not null union select same_talk from video where same_talk is not null;
+  insert into suspect (rule, key)
+  select 'same-source', same_source from video where same_source is not null group by same_source having count(*) > 1
+  union all
+  select 'same-talk', same_talk from video where same_talk is not null group by same_talk having count(*) > 1;
+end $$;
 
 CREATE FUNCTION public.plain_words(text) RETURNS text
     LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
@@ -297,13 +338,15 @@ CREATE TABLE public.schema_version (
 CREATE TABLE public.speaker (
     id bigint NOT NULL,
     slug text NOT NULL COLLATE pg_catalog."C",
-    name text NOT NULL
+    name text NOT NULL,
+    spelling text GENERATED ALWAYS AS (NULLIF(regexp_replace(regexp_replace(public.fold(name), '^((dr|prof|professor)([.] *| +))+'::text, ''::text), '[[:punct:][:space:]]'::text, ''::text, 'g'::text), ''::text)) STORED COLLATE pg_catalog."C"
 );
 
 CREATE TABLE public.tag (
     id bigint NOT NULL,
     slug text NOT NULL COLLATE pg_catalog."C",
-    name text NOT NULL
+    name text NOT NULL,
+    spelling text GENERATED ALWAYS AS (NULLIF(regexp_replace(public.fold(name), '^#|[[:space:].,:;/''"()!?_-]'::text, ''::text, 'g'::text), ''::text)) STORED COLLATE pg_catalog."C"
 );
 
 CREATE TABLE public.video (
@@ -342,6 +385,26 @@ CREATE TABLE public.video (
     updated timestamp(3) with time zone NOT NULL,
     taken_down date,
     takedown_reason text,
+    no_speaker boolean GENERATED ALWAYS AS ((speaker_ids = '{}'::bigint[])) STORED,
+    no_licence boolean GENERATED ALWAYS AS ((copyright_text !~ '\S'::text)) STORED,
+    no_duration boolean GENERATED ALWAYS AS ((COALESCE(duration, 0) = 0)) STORED,
+    duration_in_minutes boolean GENERATED ALWAYS AS (COALESCE((((duration >= 1) AND (duration <= 30)) OR ((duration <= 200) AND (duration > 0) AND ((duration % 5) = 0))), false)) STORED,
+    no_description boolean GENERATED ALWAYS AS (((summary !~ '\S'::text) AND (description !~ '\S'::text))) STORED,
+    no_thumbnail boolean GENERATED ALWAYS AS ((COALESCE(thumbnail_url, ''::text) = ''::text)) STORED,
+    same_source bigint GENERATED ALWAYS AS (
+CASE
+    WHEN (source_url <> ''::text) THEN (hashtextextended(source_url, (0)::bigint) & '9007199254740991'::bigint)
+    ELSE NULL::bigint
+END) STORED,
+    same_talk bigint GENERATED ALWAYS AS (
+CASE
+    WHEN (speaker_ids <> '{}'::bigint[]) THEN (hashtextextended(public.fold(title), hash_array_extended(
+    CASE
+        WHEN (cardinality(speaker_ids) = 1) THEN speaker_ids
+        ELSE public.in_order(speaker_ids)
+    END, (0)::bigint)) & '9007199254740991'::bigint)
+    ELSE NULL::bigint
+END) STORED,
     CONSTRAINT video_check CHECK (((taken_down IS NULL) = (takedown_reason IS NULL))),
     CONSTRAINT video_state_check CHECK ((state = ANY (ARRAY[1, 2])))
 )
@@ -372,6 +435,10 @@ CREATE TABLE public.search_word (
     word text NOT NULL COLLATE pg_catalog."C"
 );
 
+CREATE TABLE public.seen (
+    key bigint NOT NULL
+);
+
 ALTER TABLE public.speaker ALTER COLUMN id ADD GENERATED BY DEFAULT AS IDENTITY (
     SEQUENCE NAME public.speaker_id_seq
     START WITH 1
@@ -379,6 +446,12 @@ ALTER TABLE public.speaker ALTER COLUMN id ADD GENERATED BY DEFAULT AS IDENTITY 
     NO MINVALUE
     NO MAXVALUE
     CACHE 1
+);
+
+CREATE TABLE public.suspect (
+    rule text NOT NULL,
+    key bigint NOT NULL,
+    CONSTRAINT suspect_rule_check CHECK ((rule = ANY (ARRAY['same-source'::text, 'same-talk'::text])))
 );
 
 ALTER TABLE public.tag ALTER COLUMN id ADD GENERATED BY DEFAULT AS IDENTITY (
@@ -1302,6 +1375,9 @@ ALTER TABLE ONLY public.schema_version
 ALTER TABLE ONLY public.search_word
     ADD CONSTRAINT search_word_pkey PRIMARY KEY (word);
 
+ALTER TABLE ONLY public.seen
+    ADD CONSTRAINT seen_pkey PRIMARY KEY (key);
+
 ALTER TABLE ONLY public.speaker
     ADD CONSTRAINT speaker_name_key UNIQUE (name);
 
@@ -1310,6 +1386,9 @@ ALTER TABLE ONLY public.speaker
 
 ALTER TABLE ONLY public.speaker
     ADD CONSTRAINT speaker_slug_key UNIQUE (slug);
+
+ALTER TABLE ONLY public.suspect
+    ADD CONSTRAINT suspect_pkey PRIMARY KEY (rule, key);
 
 ALTER TABLE ONLY public.tag
     ADD CONSTRAINT tag_name_key UNIQUE (name);
@@ -1483,9 +1562,13 @@ CREATE INDEX search_word_like ON public.search_word USING gin (word public.gin_t
 
 CREATE INDEX speaker_by_name ON public.speaker USING btree (public.fold(name) COLLATE "C", id);
 
+CREATE INDEX speaker_by_spelling ON public.speaker USING btree (spelling, id) WHERE (spelling IS NOT NULL);
+
 CREATE INDEX speaker_like ON public.speaker USING gin (public.fold(name) public.gin_trgm_ops) WITH (fastupdate=off);
 
 CREATE INDEX tag_by_name ON public.tag USING btree (public.fold(name) COLLATE "C", id);
+
+CREATE INDEX tag_by_spelling ON public.tag USING btree (spelling, id) WHERE (spelling IS NOT NULL);
 
 CREATE INDEX tag_like ON public.tag USING gin (public.fold(name) public.gin_trgm_ops) WITH (fastupdate=off);
 
@@ -1508,6 +1591,26 @@ CREATE INDEX video_by_speaker ON public.video USING gin (speaker_ids) WITH (fast
 CREATE INDEX video_by_tag ON public.video USING gin (tag_ids) WITH (fastupdate=off) WHERE ((state = 1) AND (taken_down IS NULL));
 
 CREATE INDEX video_by_title ON public.video USING btree (public.fold(title) COLLATE "C", id) WHERE ((state = 1) AND (taken_down IS NULL));
+
+CREATE INDEX video_draft_by_speaker ON public.video USING gin (speaker_ids) WITH (fastupdate=off) WHERE ((state = 2) AND (taken_down IS NULL));
+
+CREATE INDEX video_draft_by_tag ON public.video USING gin (tag_ids) WITH (fastupdate=off) WHERE ((state = 2) AND (taken_down IS NULL));
+
+CREATE INDEX video_duration_in_minutes ON public.video USING btree (id) WHERE (duration_in_minutes AND (taken_down IS NULL));
+
+CREATE INDEX video_no_description ON public.video USING btree (id) WHERE (no_description AND (taken_down IS NULL));
+
+CREATE INDEX video_no_duration ON public.video USING btree (id) WHERE (no_duration AND (taken_down IS NULL));
+
+CREATE INDEX video_no_licence ON public.video USING btree (id) WHERE (no_licence AND (taken_down IS NULL));
+
+CREATE INDEX video_no_speaker ON public.video USING btree (id) WHERE (no_speaker AND (taken_down IS NULL));
+
+CREATE INDEX video_no_thumbnail ON public.video USING btree (id) WHERE (no_thumbnail AND (taken_down IS NULL));
+
+CREATE INDEX video_same_source ON public.video USING btree (same_source) WHERE ((same_source IS NOT NULL) AND (taken_down IS NULL));
+
+CREATE INDEX video_same_talk ON public.video USING btree (same_talk) WHERE ((same_talk IS NOT NULL) AND (taken_down IS NULL));
 
 CREATE INDEX video_search_head ON ONLY public.video_search USING gin (((keys || head))) WITH (fastupdate=off);
 
@@ -1948,6 +2051,10 @@ CREATE TRIGGER add_up_talk_counts AFTER INSERT ON public.talk_count REFERENCING 
 CREATE TRIGGER count_changed_talk AFTER UPDATE ON public.video FOR EACH ROW WHEN (((old.state <> new.state) OR (old.taken_down IS DISTINCT FROM new.taken_down) OR (old.category_id <> new.category_id) OR (old.language_id <> new.language_id) OR (old.speaker_ids <> new.speaker_ids) OR (old.tag_ids <> new.tag_ids))) EXECUTE FUNCTION public.count_changed_talk();
 
 CREATE TRIGGER count_new_talks AFTER INSERT ON public.video REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION public.count_new_talks();
+
+CREATE TRIGGER note_changed_suspects AFTER UPDATE ON public.video FOR EACH ROW WHEN (((old.same_source IS DISTINCT FROM new.same_source) OR (old.same_talk IS DISTINCT FROM new.same_talk))) EXECUTE FUNCTION public.note_suspects();
+
+CREATE TRIGGER note_new_suspects AFTER INSERT ON public.video FOR EACH ROW EXECUTE FUNCTION public.note_suspects();
 
 CREATE TRIGGER search_changed AFTER UPDATE ON public.video FOR EACH ROW WHEN ((((((((((((old.state IS DISTINCT FROM new.state) OR (old.taken_down IS DISTINCT FROM new.taken_down)) OR (old.category_id IS DISTINCT FROM new.category_id)) OR (old.language_id IS DISTINCT FROM new.language_id)) OR (old.speaker_ids IS DISTINCT FROM new.speaker_ids)) OR (old.tag_ids IS DISTINCT FROM new.tag_ids)) OR (old.title IS DISTINCT FROM new.title)) OR (old.summary IS DISTINCT FROM new.summary)) OR (old.description IS DISTINCT FROM new.description)) OR (old.recorded IS DISTINCT FROM new.recorded)) OR (public.length_of(old.duration) IS DISTINCT FROM public.length_of(new.duration)))) EXECUTE FUNCTION public.search_changed();
 

@@ -7,6 +7,7 @@ import type { Pool } from './platform/db/pool.ts'
 import { toJson } from './platform/http/json.ts'
 import { createHttp, type HttpOptions } from './platform/http/server.ts'
 import { createMetrics } from './platform/ops/metrics.ts'
+import { qualityRoutes } from './quality/routes.ts'
 import { referenceRoutes } from './reference/routes.ts'
 import { version } from './version.ts'
 import { videoRoutes } from './videos/routes.ts'
@@ -42,6 +43,7 @@ export function createApp(config: Config, pool: Pool, logger: HttpOptions['logge
   videoRoutes(mount, mountFast, pool, bodies, links)
   catalogueRoutes(mount, pool, links)
   vocabularyRoutes(mount, pool, links)
+  qualityRoutes(mount, pool, links)
   // Made when it is first asked for, because the address is not known before, and kept: it takes some milliseconds.
   let description: string | undefined
   mount(readOpenapi, () => {

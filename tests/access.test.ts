@@ -20,7 +20,8 @@ const bodies: Record<string, object> = {
 
 async function attempt(it: Endpoint, authorization: string | undefined): Promise<Reply> {
   const { id } = await archive.make({ speakers: ['Ada'] })
-  const values: Record<string, string> = { id: String(id), revision: '1', slug: it.name === 'readSpeaker' ? 'ada' : 'example-days-2026' }
+  const slug = it.name === 'readSpeaker' ? 'ada' : 'example-days-2026'
+  const values: Record<string, string> = { id: String(id), revision: '1', slug, rule: 'no-licence' }
   const path = it.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => {
     assert.ok(values[name], `${it.name} has {${name}} in its address: add a value for it to tests/access.test.ts`)
     return values[name] as string

@@ -48,7 +48,7 @@ test('the description is valid OpenAPI, and says where it is served', async () =
 test('every address and method of the description is answered', async () => {
   // A speaker with the slug of the category.
   const { id } = await archive.make({ speakers: ['Example Days 2026'] })
-  const params: Record<string, string | number> = { id, revision: 1, slug: 'example-days-2026' }
+  const params: Record<string, string | number> = { id, revision: 1, slug: 'example-days-2026', rule: 'no-licence' }
   for (const [path, methods] of Object.entries<object>(description.paths)) {
     const address = path.replaceAll(/\{(\w+)\}/g, (_, name) => String(params[name]))
     for (const method of Object.keys(methods).map((name) => name.toUpperCase())) {
@@ -98,7 +98,7 @@ test('answers are what the description says, in all their fields', async () => {
   const { readVideo, replaceVideo, patchVideo, createVideo, takeDownVideo, listRevisions, listVideos, readRevision, restoreRevision } =
     endpoints
   const { createCategory, readCategory, patchCategory, readOpenapi } = endpoints
-  const { listCategories, listSpeakers, listTags, listLanguages, readSpeaker, suggest } = endpoints
+  const { listCategories, listSpeakers, listTags, listLanguages, readSpeaker, suggest, listRules, listFindings } = endpoints
 
   await tryOut(createCategory, {}, 201, { body: { title: 'Document Days', url: 'https://example.org/', start_date: '2026-01-31' } })
   await tryOut(createCategory, {}, 409, { body: { title: 'Document Days' } })
@@ -148,6 +148,13 @@ test('answers are what the description says, in all their fields', async () => {
   await tryOut(suggest, {}, 400, { query: '?word=a' })
   await tryOut(listVideos, {}, 400, { query: '?page=0' })
   await tryOut(listVideos, {}, 404, { query: '?page=400' })
+  await tryOut(createVideo, {}, 201, { body: { ...full, speakers: ['Zoe'] } })
+  const { json: rules } = await tryOut(listRules, {}, 200)
+  for (const { rule } of rules.results) await tryOut(listFindings, { rule }, 200, { query: '?page_size=1&cursor=' })
+  await tryOut(listRules, {}, 401, { token: 'wrong' })
+  await tryOut(listFindings, { rule: 'no-such-rule' }, 404)
+  await tryOut(listFindings, { rule: 'no-licence' }, 404, { query: '?page=400' })
+  await tryOut(listFindings, { rule: 'no-licence' }, 400, { query: '?page=0' })
   await tryOut(listRevisions, { id }, 200)
   await tryOut(listRevisions, { id }, 400, { query: '?page=0' })
   await tryOut(listRevisions, { id }, 404, { query: '?page=2' })

@@ -53,6 +53,13 @@ export async function checkInvariants(databaseUrl: string): Promise<void> {
       select id from video_search full join (select id from video where state = 1 and taken_down is null) as live using (id)
       group by id having count(*) filter (where era is not null) <> 1 or count(live.id) <> 1`)
     assert.deepEqual(strange, [], 'the search has other records than the live ones')
+    const unsuspected = await query(`
+      select rule, key
+      from (select 'same-source' as rule, same_source as key from video where taken_down is null
+            union all select 'same-talk', same_talk from video where taken_down is null) as plain
+      where key is not null group by rule, key having count(*) > 1
+      except select rule, key from suspect`)
+    assert.deepEqual(unsuspected, [], 'records that have the same, and nobody noted it')
 
     const dangling = await query(`
       select id from video where exists (select from unnest(speaker_ids) as one where one not in (select id from speaker))

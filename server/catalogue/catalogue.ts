@@ -1,5 +1,6 @@
 // The front door. What there is, and in which order: reads what other features write, and writes nothing.
-export { type Extra, listRecords } from './list.ts'
-export type { Page } from './page.ts'
+export { listRecords } from './list.ts'
+export { mostCounted, type Page, pageOf, placeOf } from './page.ts'
 export type { Kind } from './queries.ts'
+export { sent } from './sent.ts'
 export { listThingsOf, readSpeaker } from './things.ts'

@@ -13,7 +13,7 @@ import { countUpTo, estimate, type Filter, findBodies, findFilterIds, listBodies
 type Asked = QueryOf<typeof listVideos>
 
 /** What is sent besides the records. */
-export interface Extra {
+interface Extra {
   readonly search?: { readonly corrected: Found['corrected']; readonly loose: boolean }
   readonly snippets?: readonly Snippet[]
   readonly facets?: Facets & { readonly exact: boolean }

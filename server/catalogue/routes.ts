@@ -1,12 +1,11 @@
-import { hash } from 'node:crypto'
-import { type Endpoint, listCategories, listLanguages, listSpeakers, listTags, listVideos, readSpeaker, suggest } from '@talkshelf/contract'
+import { listCategories, listLanguages, listSpeakers, listTags, listVideos, readSpeaker, suggest } from '@talkshelf/contract'
 import type { Pool } from '../platform/db/pool.ts'
-import { etag, isUnchanged } from '../platform/http/conditional.ts'
 import { toJson } from '../platform/http/json.ts'
-import type { Answer, Asked, Mount } from '../platform/http/mount.ts'
+import type { Mount } from '../platform/http/mount.ts'
 import type { Links } from '../platform/http/server.ts'
 import * as search from '../search/search.ts'
 import * as catalogue from './catalogue.ts'
+import { sent, version } from './sent.ts'
 
 export function catalogueRoutes(mount: Mount, pool: Pool, links: Links): void {
   const db = pool.lists
@@ -28,33 +27,4 @@ export function catalogueRoutes(mount: Mount, pool: Pool, links: Links): void {
     mount(list, async (asked) => sent(asked, await catalogue.listThingsOf(db, kind, asked.query), links.to(list, {})))
 
   mount(readSpeaker, async (asked) => version(asked, toJson(await catalogue.readSpeaker(db, asked.params.slug))))
-}
-
-function sent(
-  asked: Asked<Endpoint>,
-  { count, isExact, entries, next, previous }: catalogue.Page,
-  path: string,
-  extra: catalogue.Extra = {},
-): Answer {
-  const { page: _page, cursor: _cursor, ...same } = asked.query as Record<string, string>
-  const format = asked.format && { format: asked.format }
-  const address = (differs: object | undefined) =>
-    differs ? `${path}?${new URLSearchParams(Object.entries({ ...same, ...differs, ...format }))}` : null
-  const places = { next: address(next), previous: address(previous) }
-  const head = toJson({ count, ...(!isExact && { count_exact: false }), ...places })
-  const link = Object.entries({ next: places.next, prev: places.previous }).flatMap(([name, to]) => (to ? `<${to}>; rel="${name}"` : []))
-  // The entries are JSON already; records are there as they are served one by one.
-  const more = Object.keys(extra).length > 0 ? `,${toJson(extra).slice(1)}` : '}'
-  return version(asked, `${head.slice(0, -1)},"results":[${entries.join(',')}]${more}`, link.length > 0 ? { link: link.join(', ') } : {})
-}
-
-/** What it says is its version. */
-function version({ headers, as, actor }: Asked<Endpoint>, body: string, more: Record<string, string> = {}): Answer {
-  const tag = hash('sha256', body, 'base64url').slice(0, 22)
-  return {
-    status: isUnchanged(headers['if-none-match'], etag(tag, as)) ? 304 : 200,
-    body,
-    tag,
-    headers: { 'cache-control': actor.role === 'anyone' ? 'public, no-cache' : 'private, no-store', ...more },
-  }
 }

@@ -36,7 +36,7 @@ const bodies: { readonly [Name in Taking]: BodyOf<Endpoints[Name]> } = {
   takeDownVideo: { reason: 'The speaker asked for it' },
 }
 
-const params: Record<string, string | number> = { id: 1, revision: 1, slug: 'example-conference-2026' }
+const params: Record<string, string | number> = { id: 1, revision: 1, slug: 'example-conference-2026', rule: 'no-licence' }
 
 /** A command to be pasted into a shell. */
 export function curl(it: Endpoint, base: string, query = ''): string {

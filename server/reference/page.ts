@@ -3,6 +3,7 @@ import {
   Category,
   type Endpoint,
   endpoints,
+  Finding,
   type ProblemName,
   problems,
   problemsOf,
@@ -111,6 +112,7 @@ const groupTitles: Record<string, string> = {
   tag: 'Tags',
   language: 'Languages',
   suggest: 'Suggestions',
+  quality: 'Quality',
   'openapi.json': 'This interface',
 }
 
@@ -184,6 +186,7 @@ const records = new Map<unknown, RecordInfo>([
   [Video, { id: 'video-record', title: 'The video record', example: videoExample }],
   [RevisionSummary, { id: 'revision', title: 'A revision' }],
   [Category, { id: 'category', title: 'The category' }],
+  [Finding, { id: 'finding', title: 'A finding' }],
 ])
 
 function chapterSection(id: string, { title, text, shows }: Chapter, base: string): Html {

@@ -1,0 +1,130 @@
+import { FoundRecord, Speaker } from '@talkshelf/contract'
+import sql, { empty, raw, type Sql } from 'sql-template-tag'
+import Type, { type Static } from 'typebox'
+import { type Db, many, one } from '../platform/db/db.ts'
+import type { FindsRecords, FindsSame, FindsSpellings, Rule } from './rule.ts'
+
+// Every rule walks along an index of 0009.do.quality.sql, from behind the key that was shown last.
+
+const { address: _, ...found } = FoundRecord.properties
+
+const Found = Type.Object({
+  keys: Type.Array(Type.String()),
+  value: Type.Union([Type.String(), Type.Integer(), Type.Null()]),
+  count: Type.Integer(),
+  records: Type.Array(Type.Object(found)),
+  names: Type.Array(Speaker),
+})
+export type Found = Static<typeof Found>
+
+export interface Slice {
+  readonly way: 'next' | 'previous'
+  readonly after: string | undefined
+  readonly offset: number
+  readonly limit: number
+}
+
+const mostShown = 100
+const none = sql`'[]'::json`
+
+export function findRecords(db: Db, rule: FindsRecords, slice: Slice): Promise<Found[]> {
+  const { further, turned, limit } = along(sql`id`, sql`bigint`, slice)
+  return many(
+    db,
+    Found,
+    sql`select array[found.id::text] as keys, ${rule.shows ? sql`to_jsonb(video.${raw(rule.shows)})` : sql`null`} as value, 1 as count,
+               json_build_array(${record}) as records, ${none} as names
+        from (select id from ${those(rule)} ${further} order by id ${turned} ${limit}) as found
+        join video using (id)
+        join category on category.id = category_id
+        order by found.id ${turned}`,
+  )
+}
+
+export function findSame(db: Db, rule: FindsSame & { rule: string }, slice: Slice): Promise<Found[]> {
+  const { further, turned, limit } = along(sql`key`, sql`bigint`, slice)
+  return many(
+    db,
+    Found,
+    sql`select array[found.key::text] as keys, value, found.count, records, ${none} as names
+        from (select key, count from ${suspects(rule, further, sql`order by key ${turned}`)} order by key ${turned} ${limit}) as found
+        cross join lateral (
+          select to_jsonb((array_agg(video.${raw(rule.shows)} order by video.id))[1]) as value, json_agg(${record} order by video.id) as records
+          from (select * from ${those(rule)} = found.key order by id limit ${mostShown}) as video
+          join category on category.id = category_id
+        ) as members
+        order by found.key ${turned}`,
+  )
+}
+
+export function findSpellings(db: Db, rule: FindsSpellings, slice: Slice): Promise<Found[]> {
+  const { further, turned, limit } = along(raw('spelling'), sql`text`, slice)
+  return many(
+    db,
+    Found,
+    sql`select array[key] as keys, to_jsonb(key) as value, count, ${none} as records, names
+        from ${spellings(rule, further, sql`order by spelling ${turned}`)}
+        order by key ${turned} ${limit}`,
+  )
+}
+
+const Count = Type.Object({ count: Type.Integer() })
+
+export async function countFindings(db: Db, rule: Rule, most: number): Promise<number> {
+  const limit = sql`limit ${most}::integer`
+  const all =
+    rule.finds === 'spellings'
+      ? sql`${spellings(rule, empty, sql`order by spelling`)} ${limit}`
+      : rule.finds === 'same'
+        ? sql`${suspects(rule, empty, sql`order by key`)} ${limit}`
+        : sql`${those(rule)} ${limit}`
+  const row = await one(db, Count, sql`select count(*) from (select from ${all}) as counted`)
+  return row.count
+}
+
+const Plan = Type.Object({ 'QUERY PLAN': Type.Array(Type.Object({ Plan: Type.Object({ 'Plan Rows': Type.Number() }) })) })
+
+/** How many PostgreSQL expects, from its statistics. */
+export async function estimateRecords(db: Db, rule: FindsRecords): Promise<number> {
+  const row = await one(db, Plan, sql`explain (format json) select from ${those(rule)}`)
+  return row['QUERY PLAN'][0]?.Plan['Plan Rows'] ?? 0
+}
+
+const record = sql`json_build_object('id', video.id, 'title', video.title, 'category', category.title, 'state', state)`
+
+/** Exactly the conditions of the indexes; for a number that is the same, what it is the same as is to follow. */
+function those({ column }: FindsRecords | FindsSame): Sql {
+  return sql`video where taken_down is null and ${raw(column)}`
+}
+
+/** The numbers of which it is still so that several records have them. */
+function suspects(rule: FindsSame & { rule: string }, further: Sql, order: Sql): Sql {
+  return sql`(select key from suspect where rule = ${rule.rule} ${further} ${order}) as found
+        cross join lateral (select count(*), count(distinct category_id) as categories from ${those(rule)} = found.key) as now
+        where ${raw(rule.acrossCategories ? 'categories' : 'count')} > 1`
+}
+
+/** A name that is in no record any more stays in its table; it is no spelling of anything. */
+function spellings({ of }: FindsSpellings, further: Sql, order: Sql): Sql {
+  const talks = sql`coalesce((select sum(talks) from talk_count where kind = ${of} and thing_id = thing.id), 0)::integer`
+  const inDraft = sql`exists (select from video where state = 2 and taken_down is null and ${raw(`${of}_ids`)} @> array[thing.id])`
+  return sql`(select spelling as key from ${raw(of)} where spelling is not null ${further} group by spelling having count(*) > 1 ${order}) as found
+        cross join lateral (
+          select max(used.of_all) as count,
+                 json_agg(json_build_object('id', id, 'name', name, 'slug', slug, 'talks', talks) order by talks desc, id) as names
+          from (select *, count(*) over () as of_all
+                from (select id, name, slug, ${talks} as talks from ${raw(of)} as thing where spelling = found.key offset 0) as thing
+                where talks > 0 or ${inDraft}
+                order by talks desc, id limit ${mostShown}) as used
+        ) as members
+        where count > 1`
+}
+
+function along(key: Sql, type: Sql, { way, after, offset, limit }: Slice) {
+  const [than, turned] = way === 'next' ? [raw('>'), empty] : [raw('<'), raw('desc')]
+  return {
+    further: after === undefined ? empty : sql`and ${key} ${than} ${after}::${type}`,
+    turned,
+    limit: sql`limit ${limit}::integer offset ${offset}::integer`,
+  }
+}
