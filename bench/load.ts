@@ -49,9 +49,10 @@ export async function database(
   seconds: number,
   connections: number,
   pids: readonly number[],
+  options = '',
 ): Promise<Window> {
   const args = ['-n', '-M', 'prepared', '-f', file, '-c', String(connections), '-j', '1', '-T', String(seconds), url]
-  const { said, cpuMs, othersShare } = await watched(join(bin, 'pgbench'), args, pids)
+  const { said, cpuMs, othersShare } = await watched(join(bin, 'pgbench'), args, pids, { ...process.env, PGOPTIONS: options })
   const count = Number(/actually processed: (\d+)/.exec(said)?.[1])
   const failed = Number(/failed transactions: (\d+)/.exec(said)?.[1] ?? 0)
   if (!(count > 0) || failed > 0) throw new Error(`pgbench failed:\n${said}`)
@@ -74,9 +75,9 @@ function lua(requests: readonly Sent[]): string {
   return `local made = {${made.join(',\n')}}\nlocal at = 0\nfunction request()\n  at = at % #made + 1\n  return made[at]\nend\n`
 }
 
-async function watched(program: string, args: readonly string[], pids: readonly number[]) {
+async function watched(program: string, args: readonly string[], pids: readonly number[], env: NodeJS.ProcessEnv = process.env) {
   const [before, begun, own] = [machine(), cpuOf(pids), ownChildren()]
-  const child = spawn(program, args, { stdio: ['ignore', 'pipe', 'pipe'] })
+  const child = spawn(program, args, { env, stdio: ['ignore', 'pipe', 'pipe'] })
   let said = ''
   for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (text: string) => (said += text))
   const [code] = await once(child, 'close')

@@ -13,7 +13,7 @@ import { patchScript, readScript } from './statements.ts'
 export interface Measured {
   readonly name: string
   readonly against: string
-  readonly unit: 'a second' | 'ms' | 'MB'
+  readonly unit: 'a second' | 'ms' | 'MB' | 'times'
   readonly rounds: readonly Round[]
   /** Of the ratios; of the figures themselves where there is nothing to compare with. */
   readonly median: number
@@ -162,11 +162,11 @@ export async function measureStart({ stage, rounds, say }: Options): Promise<Mea
 
 const changes = async (stage: Stage) => Number(await stage.ask('select count(*) from change'))
 
-const pgbench = (stage: Stage, script: string, seconds: number, count: number, say: Options['say']) =>
-  quiet(say, () => database(stage.bin, stage.url, script, seconds, count, [stage.postgresPid]))
+export const pgbench = (stage: Stage, script: string, seconds: number, count: number, say: Options['say'], options = '') =>
+  quiet(say, () => database(stage.bin, stage.url, script, seconds, count, [stage.postgresPid], options))
 
 /** A window in which others took much of the machine is measured again, twice at most; the best of them counts. */
-async function quiet(say: Options['say'], measure: () => Promise<Window>): Promise<Window> {
+export async function quiet(say: Options['say'], measure: () => Promise<Window>): Promise<Window> {
   let best = await measure()
   for (let again = 0; again < 2 && best.othersShare > mostOthers; again++) {
     say(`Others took ${Math.round(best.othersShare * 100)} % of the machine: once more`)
@@ -190,16 +190,29 @@ function compared(ours: Window, reference: Window): Round {
 const ratioOf = ({ ours, reference = Number.NaN }: Round) => ours / reference
 const share = (round: Round | undefined) => (round ? ratioOf(round).toFixed(2) : '')
 
-function ratio(name: string, against: string, rounds: readonly Round[], aim?: { floor: number; goal: number }): Measured {
+export function ratio(name: string, against: string, rounds: readonly Round[], aim?: { floor: number; goal: number }): Measured {
   const it = median(rounds.map(ratioOf))
   const verdict = !aim ? 'for information' : it >= aim.goal ? 'goal reached' : it >= aim.floor ? 'above the floor' : 'under the floor'
   return { name, against, unit: 'a second', rounds, median: it, ...aim, verdict }
 }
 
-function limit(name: string, unit: 'ms' | 'MB', rounds: readonly Round[], aim: { floor: number; goal: number }): Measured {
+function limit(name: string, unit: 'ms' | 'MB' | 'times', rounds: readonly Round[], aim: { floor: number; goal: number }): Measured {
   const it = median(rounds.map(({ ours }) => ours))
   const verdict = it <= aim.goal ? 'goal reached' : it <= aim.floor ? 'above the floor' : 'under the floor'
   return { name, against: 'at most', unit, rounds, median: it, ...aim, verdict }
+}
+
+/** So many times as much, which is to be little. */
+export function atMost(name: string, against: string, times: readonly number[], aim: { floor: number; goal: number }): Measured {
+  return {
+    ...limit(
+      name,
+      'times',
+      times.map((ours) => ({ ours })),
+      aim,
+    ),
+    against,
+  }
 }
 
 export function median(values: readonly number[]): number {

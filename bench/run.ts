@@ -9,6 +9,7 @@ import { installMissing } from '../tests/install.ts'
 import { type Measured, measureGet, measurePatch, measureStart } from './measures.ts'
 import { madeOf } from './records.ts'
 import { saveResults, table } from './results.ts'
+import { measureSearch } from './search.ts'
 import { openStage } from './stage.ts'
 
 const { values } = parseArgs({
@@ -38,7 +39,15 @@ const stage = await openStage(records, say)
 let measured: Measured[]
 try {
   const options = { stage, rounds, seconds, say }
-  measured = [...(await measureGet(options)), await measurePatch(options), ...(await measureStart(options))]
+  // First: what writes changes what is searched.
+  const small = await openStage(Math.round(records / 10), say)
+  try {
+    measured = await measureSearch({ ...options, small })
+  } finally {
+    await small.close()
+    rmSync(small.dir, { recursive: true, force: true })
+  }
+  measured = [...(await measureGet(options)), await measurePatch(options), ...(await measureStart(options)), ...measured]
 } finally {
   await stage.close()
   rmSync(stage.dir, { recursive: true, force: true })

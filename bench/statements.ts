@@ -60,6 +60,30 @@ export async function patchScript({ url, token, records }: Stage): Promise<strin
   return `\\set id random(1, ${records})\n${written(who)}${written(read, variable).replace(/;\n$/, ' \\gset is_\n')}${written(write, variable)}`
 }
 
+/** Statements that are always the same with values that are not: the values come from a table, a row by chance for each transaction. */
+export async function writtenWith(stage: Stage, table: string, recorded: readonly (readonly Statement[])[]): Promise<string> {
+  const [first = []] = recorded
+  const columns = first.flatMap((statement, place) => statement.values.map((_, value) => `s${place}_v${value}`))
+  const rows = recorded.map((statements) => statements.flatMap(({ values }) => values.map((value) => stored(value))))
+  await stage.ask(`create table ${table} (n integer primary key, ${columns.map((name) => `${name} text`).join(', ')})`)
+  await stage.ask(`insert into ${table} values ${rows.map((row, n) => `(${[n + 1, ...row].join(', ')})`).join(', ')}`)
+  await stage.ask(`grant select on ${table} to public`)
+  const types = ({ text }: Statement, place: number) => /^::(\w+(\[\])?)/.exec(text.split(`$${place}`)[1] ?? '')?.[1]
+  const filled = first.map((statement, place) =>
+    statement.text.replaceAll(/\$(\d+)(::\w+(\[\])?)?/g, (_, value: string) => {
+      const type = types(statement, Number(value)) ?? (typeof statement.values[Number(value) - 1] === 'number' ? 'integer' : 'text')
+      return `(select s${place}_v${Number(value) - 1}::${type} from ${table} where n = :n)`
+    }),
+  )
+  return `\\set n random(1, ${recorded.length})\n${filled.map((text) => `${text.replaceAll(/\s+/g, ' ').trim()};\n`).join('')}`
+}
+
+function stored(value: unknown): string {
+  if (value === null || value === undefined) return 'null'
+  const text = Array.isArray(value) ? `{${value.map((it) => JSON.stringify(String(it))).join(',')}}` : String(value)
+  return `'${text.replaceAll("'", "''")}'`
+}
+
 function written({ text, values }: Statement, variable: (value: unknown) => string | undefined = () => undefined): string {
   const filled = text.replaceAll(/\$(\d+)/g, (_, place) => variable(values[Number(place) - 1]) ?? literal(values[Number(place) - 1]))
   return `${filled.replaceAll(/\s+/g, ' ').trim()};\n`

@@ -1,16 +1,6 @@
 import type { Db } from '../platform/db/db.ts'
 import { either, type Meaning, meaningOf, type Word, type Words } from './meaning.ts'
-import {
-  countMatches,
-  estimateMatches,
-  findInHead,
-  findInText,
-  findWords,
-  type Hit,
-  mostRanked,
-  newestMatches,
-  type SearchFilter,
-} from './queries.ts'
+import { expectMatches, findInHead, findInText, findWords, type Hit, mostRanked, newestMatches, type SearchFilter } from './queries.ts'
 import { isUnfinished, type Question, readQuestion } from './question.ts'
 import { correct } from './spelling.ts'
 
@@ -34,11 +24,16 @@ export interface Found extends Understood {
 /** No search finds more in an order of its own. */
 export const mostFound = 2 * mostRanked
 
+/** A question that has taken so long is not asked in yet another way. */
+const patienceMs = 800
+
 /** With fewer results than this the last word may be an unfinished one. */
 const few = 20
 
 /** The first `upTo` hits. How far they go at most is for the search to say: it puts the newest thousand of each kind in order. */
 export async function search(db: Db, asked: string, filter: SearchFilter, upTo: number, mostCounted: number): Promise<Found> {
+  const began = performance.now()
+  const isPatient = () => performance.now() - began < patienceMs
   const question = readQuestion(asked)
   const words = await wordsOf(db, question)
   const spoken = positiveWords(question, words)
@@ -53,7 +48,7 @@ export async function search(db: Db, asked: string, filter: SearchFilter, upTo: 
   const last = spoken.at(-1)
   if (last && isUnfinished(asked) && last.word.length > 1)
     found = await attempt({ ...found, meaning: meaningOf(question, words, { unfinished: last.word }) })
-  if (found.count > 2) return found
+  if (found.count > 2 || !isPatient()) return found
 
   const corrections = await correct(db, spoken)
   if (corrections.size > 0) {
@@ -61,9 +56,9 @@ export async function search(db: Db, asked: string, filter: SearchFilter, upTo: 
     const corrected = [...corrections].map(([from, to]) => ({ from, to }))
     const better = await attempt({ meaning: meaningOf(mended, mendedWords, {}), corrected, isLoose: false })
     if (better.count > found.count) return better
-    if (found.count === 0) return looser(mended, mendedWords, corrected, attempt)
+    if (found.count === 0) return looser(mended, mendedWords, corrected, attempt, isPatient)
   }
-  return found.count > 0 ? found : looser(question, words, [], attempt)
+  return found.count > 0 ? found : looser(question, words, [], attempt, isPatient)
 }
 
 /** Nothing has all the words. What has all but one, or but two, or any of them? */
@@ -72,10 +67,11 @@ async function looser(
   words: Words,
   corrected: Understood['corrected'],
   attempt: (understood: Understood) => Promise<Found>,
+  isPatient: () => boolean,
 ): Promise<Found> {
   const spoken = [...new Set(positiveWords(question, words).map(({ word }) => word))].slice(0, 8)
   let found = await attempt({ meaning: meaningOf(question, words, {}), corrected, isLoose: false })
-  for (let missing = 1; missing < spoken.length && found.count === 0; missing++)
+  for (let missing = 1; missing < spoken.length && found.count === 0 && isPatient(); missing++)
     found = await attempt({ meaning: loosely(question, words, subsets(spoken, missing)), corrected, isLoose: true })
   return found
 }
@@ -117,10 +113,12 @@ async function ranked(
 }
 
 async function counted(db: Db, match: string, filter: SearchFilter, most: number): Promise<{ count: number; isExact: boolean }> {
-  const expected = await estimateMatches(db, match, filter)
-  if (expected > 3 * most) return { count: expected, isExact: false }
-  const count = await countMatches(db, match, filter, most + 1)
-  return count <= most ? { count, isExact: true } : { count: Math.max(expected, count), isExact: false }
+  const first = await expectMatches(db, match, filter, mostRanked)
+  if (first.count < mostRanked) return { count: first.count, isExact: true }
+  // Far above what is counted anyway, nobody has to walk there to find out.
+  if (first.expected > 3 * most) return { count: Math.round(first.expected), isExact: false }
+  const all = await expectMatches(db, match, filter, most + 1)
+  return all.count <= most ? { count: all.count, isExact: true } : { count: Math.max(Math.round(all.expected), all.count), isExact: false }
 }
 
 /** The newest that match, as many as are put in another order than the best first. */

@@ -99,16 +99,27 @@ export async function countMatches(db: Db, match: string, filter: SearchFilter, 
   return row.count
 }
 
-const Plan = Type.Object({ 'QUERY PLAN': Type.Array(Type.Object({ Plan: Type.Object({ 'Plan Rows': Type.Number() }) })) })
+const Counted = Type.Object({ count: Type.Integer(), expected: Type.Number() })
 
-/** How many PostgreSQL expects, from its statistics. */
-export async function estimateMatches(db: Db, match: string, filter: SearchFilter): Promise<number> {
-  const row = await one(
+/**
+ * How many match, counted up to a number; and how many there will be in all, if they are as frequent in the rest of the archive as in the part
+ * that was looked at. A slice is looked at from its first page to the one of the last match.
+ */
+export function expectMatches(db: Db, match: string, filter: SearchFilter, most: number) {
+  return one(
     db,
-    Plan,
-    sql`explain (format json) select from video_search where (keys || head || text) @@ ${narrowed(match, filter)}`,
+    Counted,
+    sql`with counted as (
+          select tableoid, (ctid::text::point)[0] as page from video_search where (keys || head || text) @@ ${narrowed(match, filter)} limit ${most}::integer
+        ), part as (
+          select sum(found) as found, sum(reltuples * least(1, (page + 1) / greatest(relpages, 1))) as rows
+          from (select tableoid as oid, count(*) as found, max(page) as page from counted group by tableoid) as slice join pg_class using (oid)
+        )
+        select coalesce(found, 0)::integer as count,
+               coalesce(found * greatest(1, (select sum(reltuples) from pg_class join pg_inherits on inhrelid = oid
+                                             where inhparent = 'video_search'::regclass) / nullif(greatest(rows, 1), 0)), 0)::float8 as expected
+        from part`,
   )
-  return row['QUERY PLAN'][0]?.Plan['Plan Rows'] ?? 0
 }
 
 const Id = Type.Object({ id: Type.Integer() })

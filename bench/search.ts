@@ -1,0 +1,189 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { writeCursor } from '../server/catalogue/cursor.ts'
+import type { Db } from '../server/platform/db/db.ts'
+import { openPool } from '../server/platform/db/pool.ts'
+import { search } from '../server/search/search.ts'
+import { http, type Sent, type Window } from './load.ts'
+import { atMost, type Measured, median, type Options, pgbench, quiet, ratio } from './measures.ts'
+import { randomFrom } from './records.ts'
+import type { Server, Stage } from './stage.ts'
+import { writtenWith } from './statements.ts'
+
+// What a search costs: by how common the word is, by how large the archive is, and against the same statements in pgbench.
+
+const classes = [
+  { name: 'in more than 5 % of the talks', from: 0.05, to: 1 },
+  { name: 'in 0.5 to 5 %', from: 0.005, to: 0.05 },
+  { name: 'in 0.05 to 0.5 %', from: 0.0005, to: 0.005 },
+  { name: 'in fewer than 0.05 %', from: 0, to: 0.0005 },
+] as const
+
+const wordsEach = 12
+/** Enough to keep both processors busy, and not so many that waiting is most of what is measured. */
+const connections = 2
+
+export async function measureSearch(options: Options & { small: Stage }): Promise<Measured[]> {
+  const { stage, small, rounds, seconds, say } = options
+  const words = await wordsByClass(stage)
+  for (const [place, { name }] of classes.entries()) say(`Words ${name}: ${words[place]?.join(', ')}`)
+  const [server, smallServer] = [await stage.serve({}), await small.serve({})]
+  const asking = (list: readonly string[], more = ''): Sent[] =>
+    list.map((word) => ({ path: `/api/v2/video?q=${encodeURIComponent(`${word} `)}${more}` }))
+  const over = (it: Server, on: Stage, requests: readonly Sent[]) =>
+    quiet(say, () => http(on.dir, it.port, requests, seconds, connections, [it.pid, on.postgresPid]))
+
+  // The statements of each class, as the service sends them for its words.
+  const scripts = await Promise.all(words.map((list, place) => script(stage, list, `search-${place}.sql`)))
+  const all = words.flat()
+  const deep = await deepPage(stage)
+  const first = [{ path: '/api/v2/video?cursor=' }]
+  const found = {
+    engine: words.map(() => [] as { ours: Window; reference: Window }[]),
+    spread: [] as number[],
+    growth: { search: [] as number[], facets: [] as number[], suggest: [] as number[] },
+    depth: [] as number[],
+    p99: { search: [] as number[], facets: [] as number[], suggest: [] as number[] },
+  }
+  for (let round = 1; round <= rounds; round++) {
+    const p99s: number[] = []
+    for (const [place, list] of words.entries()) {
+      const reference = await pgbench(stage, scripts[place] as string, seconds, connections, say, planned)
+      const ours = await over(server, stage, asking(list))
+      found.engine[place]?.push({ ours, reference })
+      p99s.push(ours.p99Ms)
+    }
+    found.spread.push(Math.max(...p99s) / Math.min(...p99s))
+    const suggestions = all.map((word) => ({ path: `/api/v2/suggest?q=${encodeURIComponent(word.slice(0, 4))}` }))
+    for (const [name, requests] of Object.entries({ search: asking(all), facets: asking(all, '&include=facets'), suggest: suggestions })) {
+      const [large, tenth] = [await over(server, stage, requests), await over(smallServer, small, requests)]
+      found.growth[name as 'search'].push(large.p99Ms / tenth.p99Ms)
+      found.p99[name as 'search'].push(large.p99Ms)
+    }
+    const [end, beginning] = [await over(server, stage, deep), await over(server, stage, first)]
+    found.depth.push(beginning.perSecond / end.perSecond)
+    say(
+      `Searching, round ${round} of ${rounds}: p99 by class ${p99s.map((ms) => ms.toFixed(1)).join(', ')} ms, facets ${found.p99.facets.at(-1)?.toFixed(0)} ms, suggestions ${found.p99.suggest.at(-1)?.toFixed(1)} ms, ` +
+        `against a tenth of the records ${found.growth.search.at(-1)?.toFixed(2)}, ${found.growth.facets.at(-1)?.toFixed(2)}, ${found.growth.suggest.at(-1)?.toFixed(2)}, deep page ${found.depth.at(-1)?.toFixed(2)}`,
+    )
+  }
+  await server.stop()
+  await smallServer.stop()
+  const tenth = `p99, against ${small.records.toLocaleString('en')} records`
+  return [
+    ...classes.map(({ name }, place) =>
+      ratio(
+        `Search for words ${name}`,
+        'pgbench, the same statements',
+        (found.engine[place] ?? []).map(({ ours, reference }) => ({
+          ours: ours.perSecond,
+          reference: reference.perSecond,
+          p99Ms: ours.p99Ms,
+          cpuUs: ours.cpuUs,
+          referenceCpuUs: reference.cpuUs,
+          othersShare: Math.max(ours.othersShare, reference.othersShare),
+        })),
+        { floor: 0.6, goal: 0.8 },
+      ),
+    ),
+    atMost('Search: slowest class of words', 'p99, against the fastest class', found.spread, { floor: 8, goal: 3 }),
+    atMost('Search and count', tenth, found.growth.search, { floor: 2, goal: 1.3 }),
+    atMost('Search, count and facets', tenth, found.growth.facets, { floor: 2, goal: 1.3 }),
+    atMost('Suggestions', tenth, found.growth.suggest, { floor: 2, goal: 1.3 }),
+    atMost(`Page at depth ${depthOf(stage).toLocaleString('en')}`, 'time, against the first page', found.depth, { floor: 1.5, goal: 1.2 }),
+    {
+      name: 'Search, p99',
+      against: '',
+      unit: 'ms',
+      rounds: found.p99.search.map((ours) => ({ ours })),
+      median: median(found.p99.search),
+      verdict: 'for information',
+    },
+    {
+      name: 'Search with facets, p99',
+      against: '',
+      unit: 'ms',
+      rounds: found.p99.facets.map((ours) => ({ ours })),
+      median: median(found.p99.facets),
+      verdict: 'for information',
+    },
+    {
+      name: 'Suggestions, p99',
+      against: '',
+      unit: 'ms',
+      rounds: found.p99.suggest.map((ours) => ({ ours })),
+      median: median(found.p99.suggest),
+      verdict: 'for information',
+    },
+  ]
+}
+
+/** As the service's own connections for searches are set. */
+const planned = '-c plan_cache_mode=force_generic_plan -c enable_seqscan=off -c jit=off'
+
+/** Words of titles, which are mostly common, and of the vocabulary, which are mostly rare; by how many talks have them. */
+async function wordsByClass(stage: Stage): Promise<string[][]> {
+  const sampled = await stage.ask(`
+    select string_agg(word || ' ' || talks, ',')
+    from (select word, (select count(*) from (select from video_search where (keys || head || text) @@ plainto_tsquery('english', word) limit ${Math.round(stage.records * 0.06)}) as counted) as talks
+          from (select word from (select distinct regexp_split_to_table(plain_words(title), ' ') as word from (select title from video order by hashint8(id) limit 150) as some) as titles
+                where length(word) > 3
+                union select * from (select word from search_word order by hashtext(word) limit 150) as some) as words
+          where to_tsvector('english', word) <> '' and word ~ '^[a-z]{3,}$') as counted where talks > 0`)
+  const random = randomFrom(11)
+  const all = sampled.split(',').map((it) => it.split(' ') as [string, string])
+  return classes.map(({ from, to }) => {
+    const fitting = all
+      .filter(([, talks]) => Number(talks) / stage.records >= from && Number(talks) / stage.records < to)
+      .map(([word]) => word)
+    if (fitting.length === 0) throw new Error(`No word is in ${from} to ${to} of the talks`)
+    return fitting.sort(() => random() - 0.5).slice(0, wordsEach)
+  })
+}
+
+/** All that these searches ask, as one script. Their values stand in a table, so that pgbench plans once, as the service does. */
+async function script(stage: Stage, words: readonly string[], file: string): Promise<string> {
+  const pool = openPool({ url: stage.url, connections: 1, applicationName: 'bench' })
+  const recorded: Parameters<Db['run']>[0][][] = []
+  try {
+    for (const word of words) {
+      const statements: Parameters<Db['run']>[0][] = []
+      const db: Db = {
+        run: (statement) => {
+          statements.push(statement)
+          return pool.searches.run(statement)
+        },
+      }
+      const { hits } = await search(db, `${word} `, {}, 21, 10_000)
+      recorded.push(statements)
+      const { findBodies } = await import('../server/catalogue/queries.ts')
+      await findBodies(
+        db,
+        hits.map(({ id }) => id),
+      )
+    }
+  } finally {
+    await pool.close()
+  }
+  // Most words of a class ask the same; the others would need a script of their own.
+  const shape = (statements: (typeof recorded)[number]) => statements.map(({ text }) => text).join(';')
+  const usual = median([...Map.groupBy(recorded, shape).values()].map((same) => same.length).sort((a, b) => a - b))
+  const same = [...Map.groupBy(recorded, shape).values()].sort((a, b) => b.length - a.length)[0] as typeof recorded
+  if (usual > words.length) throw new Error('A class has no usual statements')
+  const path = join(stage.dir, file)
+  writeFileSync(path, await writtenWith(stage, file.replaceAll(/\W/g, '_'), same))
+  return path
+}
+
+const depthOf = (stage: Stage) => Math.floor(stage.records * 0.9)
+
+/** A page behind nine tenths of all records. */
+async function deepPage(stage: Stage): Promise<Sent[]> {
+  const keys = await stage.ask(`
+    select coalesce(recorded, '-infinity')::text || '|' || fold(title) || '|' || id from video where state = 1 and taken_down is null
+    order by coalesce(recorded, '-infinity'::date) desc, fold(title) collate "C", id offset ${depthOf(stage)} limit 1`)
+  const [recorded = '', ...rest] = keys.split('|')
+  const id = rest.pop() as string
+  const cursor = writeCursor({ ordering: '-recorded,title', way: 'next', keys: [recorded, rest.join('|'), id] })
+  return [{ path: `/api/v2/video?cursor=${cursor}` }]
+}
