@@ -2,7 +2,7 @@ import Type, { type TSchema } from 'typebox'
 import { allowedMethods, type Endpoint, endpoint, isNegotiated, problemsOf, requestHeaders } from './endpoint.ts'
 import { ProblemDocument, problems } from './problems.ts'
 import { Revision, RevisionSummary, Video, VideoInput, VideoPatch } from './videos.ts'
-import { Category, CategoryInput, CategoryPatch } from './vocabulary.ts'
+import { Alias, Category, CategoryInput, CategoryPatch, Merge, NamePatch, Speaker, Split, Tag } from './vocabulary.ts'
 
 // The interface describes itself: OpenAPI 3.1 is JSON Schema, and so are our schemas, so this only arranges them.
 
@@ -25,6 +25,12 @@ const named: Record<string, TSchema> = {
   Category,
   CategoryInput,
   CategoryPatch,
+  Speaker,
+  Tag,
+  Alias,
+  NamePatch,
+  Merge,
+  Split,
   Problem: ProblemDocument,
 }
 
@@ -79,6 +85,12 @@ function operation(it: Endpoint): Json {
     }),
     responses: {
       [it.gives.status]: success(it),
+      ...(it.gives.moves && {
+        301: {
+          description: 'The address is another one today',
+          headers: { Location: { description: 'The address of today', schema: { type: 'string' } } },
+        },
+      }),
       ...(it.hears?.includes('If-None-Match') && { 304: { description: 'Not modified' } }),
       ...Object.fromEntries(
         [...failures].map(([status, names]) => [

@@ -17,8 +17,8 @@ const proxy = await startCuttingProxy(direct.hostname, Number(direct.port))
 const url = new URL(archive.databaseUrl)
 url.port = String(proxy.port)
 const pool = openPool({ url: url.href, connections: 1, applicationName: 'cut' })
-// Without the cache: its tail would be one more thing that makes steps.
-const app = createApp(readConfig({ DATABASE_URL: url.href, CACHE_MB: '0' }), pool, false)
+// Without the cache and the looks for unfinished renames: they would be one more thing that makes steps.
+const app = createApp(readConfig({ DATABASE_URL: url.href, CACHE_MB: '0', RESUME_SECONDS: '0' }), pool, false)
 const address = await app.listen({ host: '127.0.0.1', port: 0 })
 after(async () => {
   await app.close()
@@ -129,6 +129,8 @@ function state(): Promise<string> {
         select (select array_agg(v::text order by id) from video v) as videos, (select array_agg(b::text order by id) from video_body b) as bodies,
                (select array_agg(c::text order by position) from change c) as changes, (select array_agg(c::text order by id) from category c) as categories,
                (select array_agg(s::text order by id) from speaker s) as speakers, (select array_agg(t::text order by id) from tag t) as tags,
+               (select array_agg(n::text order by kind, name) from known_as n) as names,
+               (select array_agg(s::text order by kind, slug) from known_slug s) as slugs, (select array_agg(r::text order by id) from renaming r) as renamings,
                (select array_agg(k::text order by key) from idempotency_key k) as keys`),
     ),
   )

@@ -2,4 +2,4 @@
 export { listRecords } from './list.ts'
 export type { Page } from './page.ts'
 export type { Kind } from './queries.ts'
-export { listThingsOf, readSpeaker } from './things.ts'
+export { listThingsOf } from './things.ts'

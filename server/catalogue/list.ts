@@ -14,14 +14,14 @@ export async function listRecords(db: Db, asked: Asked): Promise<Page> {
   const { ordering = usualOrdering } = asked
   const order = readOrdering(ordering)
   const place = placeOf(asked, ordering, order, 20)
-  const filter = await filterOf(db, asked)
+  const { filter, today } = await filterOf(db, asked)
   if (!filter) return pageOf(place, [], { count: 0, isExact: true }, () => '')
   const { after, offset, size } = place
   const [rows, counted] = await Promise.all([
     listBodies(db, filter, place.way === 'previous' ? reversed(order) : order, { after, offset, limit: size + 1 }),
     count(db, filter),
   ])
-  return pageOf(place, rows, counted, ({ body }) => body)
+  return { ...pageOf(place, rows, counted, ({ body }) => body), today }
 }
 
 async function count(db: Db, filter: Filter): Promise<{ count: number; isExact: boolean }> {
@@ -32,14 +32,16 @@ async function count(db: Db, filter: Filter): Promise<{ count: number; isExact: 
   return counted <= mostCounted ? { count: counted, isExact: true } : { count: Math.max(expected, counted), isExact: false }
 }
 
-/** Undefined where something is asked for that there is none of. */
-async function filterOf(db: Db, asked: Asked): Promise<Filter | undefined> {
+/** No filter where something is asked for that there is none of. */
+async function filterOf(db: Db, asked: Asked): Promise<{ filter?: Filter; today: Record<string, string> }> {
   const { category, speaker, tag, language } = asked
   const named: Named = { category, speaker, tag, language }
   const isNamed = Object.values(named).some((it) => it !== undefined)
   const ids = isNamed ? await findFilterIds(db, named) : undefined
-  for (const [name, given] of Object.entries(named)) if (given !== undefined && ids?.[name as keyof Named] === null) return undefined
-  return {
+  for (const [name, given] of Object.entries(named)) if (given !== undefined && ids?.[name as keyof Named] === null) return { today: {} }
+  const slugs = Object.entries({ category: ids?.category_slug, speaker: ids?.speaker_slug, tag: ids?.tag_slug })
+  const today = Object.fromEntries(slugs.filter((it): it is [string, string] => typeof it[1] === 'string'))
+  const filter = {
     category: ids?.category ?? undefined,
     speaker: ids?.speaker ?? undefined,
     tag: ids?.tag ?? undefined,
@@ -49,6 +51,7 @@ async function filterOf(db: Db, asked: Asked): Promise<Filter | undefined> {
     updatedSince: asked.updated_since === undefined ? undefined : momentOf(asked.updated_since),
     sourceUrl: asked.source_url,
   }
+  return { filter, today }
 }
 
 function momentOf(text: string): string {

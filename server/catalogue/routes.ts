@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import { type Endpoint, listCategories, listLanguages, listSpeakers, listTags, listVideos, readSpeaker } from '@talkshelf/contract'
+import { type Endpoint, listCategories, listLanguages, listSpeakers, listTags, listVideos } from '@talkshelf/contract'
 import type { Pool } from '../platform/db/pool.ts'
 import { etag, isUnchanged } from '../platform/http/conditional.ts'
 import { toJson } from '../platform/http/json.ts'
@@ -20,12 +20,10 @@ export function catalogueRoutes(mount: Mount, pool: Pool, links: Links): void {
   ]
   for (const [list, kind] of kinds)
     mount(list, async (asked) => sent(asked, await catalogue.listThingsOf(db, kind, asked.query), links.to(list, {})))
-
-  mount(readSpeaker, async (asked) => version(asked, toJson(await catalogue.readSpeaker(db, asked.params.slug))))
 }
 
-function sent(asked: Asked<Endpoint>, { count, isExact, entries, next, previous }: catalogue.Page, path: string): Answer {
-  const { page: _page, cursor: _cursor, ...same } = asked.query as Record<string, string>
+function sent(asked: Asked<Endpoint>, { count, isExact, entries, next, previous, today }: catalogue.Page, path: string): Answer {
+  const { page: _page, cursor: _cursor, ...same } = { ...(asked.query as Record<string, string>), ...today }
   const format = asked.format && { format: asked.format }
   const address = (differs: object | undefined) =>
     differs ? `${path}?${new URLSearchParams(Object.entries({ ...same, ...differs, ...format }))}` : null
