@@ -46,12 +46,13 @@ async function insertWithNames(tx: Db, input: VideoInput, request: Request): Pro
 async function insertNew(db: Db, input: VideoInput, request: Request, complete: Complete): Promise<Created | undefined> {
   const embed = input.embed ?? embedFor(input.source_url)
   const wanted = { ...videoDefaults, state: states.draft, ...writableOf(input), embed } as Video
-  const { id } = await nextVideoId(db)
+  let id: number | undefined
   const now = momentAfter(undefined)
   const base = slugify(wanted.title)
   for (let attempt = 0; ; attempt++) {
     const named = await withNames(db, wanted, complete)
     if (!named) return undefined
+    id ??= (await nextVideoId(db)).id
     // The plain slug is free nearly always: it is tried before anybody asks.
     const slug = attempt === 0 && base !== '' ? base : await freeVideoSlug(db, base, attempt)
     const video: Video = { ...wanted, ...named.names, id, slug, added: now, updated: now }

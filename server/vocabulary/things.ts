@@ -42,10 +42,10 @@ interface More {
 /** For this reader: only editors are told the names that are not shown. */
 function sentThing(kind: Kind, it: ThingRow, role: Role, more: More = {}): SentThing {
   const aliases = mayAct(role, 'editor') ? it.aliases : it.aliases.filter(({ shown }) => shown)
-  const body = toJson({ ...fieldsOf(kind, it), talks: it.talks, aliases, ...more })
+  const shown = { ...fieldsOf(kind, it), talks: it.talks, aliases }
   // Counts are no part of the version, and neither is who asks: If-Match does not look at what is behind the tilde.
   const version = versionTag(it.id, it.revision, toJson(versionOf(kind, it)))
-  return { slug: it.slug, body, tag: `${version}~${hash('sha256', body, 'base64url').slice(0, 8)}` }
+  return { slug: it.slug, body: toJson({ ...shown, ...more }), tag: `${version}~${hash('sha256', toJson(shown), 'base64url').slice(0, 8)}` }
 }
 
 type Fields = Record<string, unknown>
@@ -56,7 +56,9 @@ function versionOf(kind: Kind, it: ThingRow): Fields {
 }
 
 function fieldsOf(kind: Kind, { id, name, slug, about }: ThingRow): Fields {
-  return { id, [kind === 'category' ? 'title' : 'name']: name, slug, ...about }
+  if (kind !== 'category' || !about) return { id, name, slug }
+  const { description, url, start_date, end_date } = about
+  return { id, title: name, slug, description, url, start_date, end_date }
 }
 
 /** The thing, or the slug that it has today. A speaker or tag of drafts only is there for editors only. */
