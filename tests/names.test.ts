@@ -379,6 +379,38 @@ test('a server that is killed half way has done its batches, and the next one go
   await checkInvariants(archive.databaseUrl)
 })
 
+test('a record that is written while its speaker is renamed waits, and shows the new name', async () => {
+  const { id } = await archive.make({ speakers: ['Lea Late'], tags: ['late'] })
+  await ok(patch(`video/${id}`, { speakers: [], tags: [] }))
+  await post('category', { title: 'Late Days' })
+  await withDatabase(archive.databaseUrl, async (query) => {
+    // What a rename does, held open at the moment before its commit.
+    await query('begin')
+    for (const [kind, column, old, fresh] of [
+      ['speaker', 'name', 'Lea Late', 'Lea Later'],
+      ['tag', 'name', 'late', 'later'],
+      ['category', 'title', 'Late Days', 'Later Days'],
+    ]) {
+      const [thing] = await query(`update ${kind} set ${column} = '${fresh}' where ${column} = '${old}' returning id`)
+      await query(`update known_as set shown = false where kind = '${kind}' and name = '${old}'`)
+      await query(`insert into known_as values ('${kind}', '${fresh}', ${thing?.id}, true)`)
+      await query(`update ${kind} set slug = '${fresh?.toLowerCase().replace(' ', '-')}' where id = ${thing?.id}`)
+      await query(`insert into known_slug select '${kind}', slug, id from ${kind} where id = ${thing?.id}`)
+    }
+    const fields = { speakers: ['Lea Late'], tags: ['late'], category: 'Late Days' }
+    const writes = [archive.make(fields), patch(`video/${id}`, fields), patch(`video/${id}`, { ...fields, summary: 'x' })]
+    for (let waiting = 0, tries = 0; waiting < writes.length && tries < 500; tries++, await setTimeout(10))
+      waiting = (await query("select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()")).length
+    await query('commit')
+    await Promise.all(writes)
+  })
+  const { json } = await get('video?speaker=lea-later', token)
+  assert.equal(json.count, 2)
+  for (const it of [...json.results, await record(id)]) assert.deepEqual([it.speakers, it.tags], [['Lea Later'], ['later']])
+  assert.equal((await record(id)).category, 'Later Days')
+  await checkInvariants(archive.databaseUrl)
+})
+
 test('names, renames and merges at once: every record ends with what its people are called', async () => {
   const people = Array.from({ length: 6 }, (_, number) => `Racer ${number}`)
   const made = await Promise.all(people.map((name) => archive.make({ speakers: [name], tags: [name] })))
