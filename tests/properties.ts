@@ -405,7 +405,9 @@ const followsNames: Property = (archive, runs, seed) =>
       fc.record({ merge: name, into: name }),
       fc.record({ split: name, to: name, record: fc.nat(1) }),
     )
-    return fc.asyncProperty(fc.array(step, { maxLength: 12 }), async (steps) => {
+    const some = fc.record({ record: fc.nat(1), names: fc.array(name, { minLength: 2, maxLength: 4 }) })
+    return fc.asyncProperty(some, fc.array(step, { maxLength: 15 }), async (first, others) => {
+      const steps: NameStep[] = [first, ...others]
       const known = new Map<string, Person>()
       const records: { path: string; people: Person[] }[] = []
       for (const state of [1, 2]) {

@@ -7,7 +7,8 @@ alter table tag add revision integer not null default 0, add merged_into bigint 
 alter table category add merged_into bigint references category;
 
 -- Every name that leads to a thing: the one that records show, and all others. One index for both, so that a name can never be made
--- while it becomes the other name of something else. The unique names of the tables themselves would only say the same again.
+-- while it becomes the other name of something else. The unique names and slugs of the tables themselves would say less: what was merged
+-- keeps its own, and the other one may take them.
 create table known_as (
   kind     text    not null check (kind in ('category', 'speaker', 'tag')),
   name     text    not null,
@@ -20,9 +21,6 @@ insert into known_as (kind, name, thing_id, shown)
 select 'speaker', name, id, true from speaker
 union all select 'tag', name, id, true from tag
 union all select 'category', title, id, true from category;
-alter table speaker drop constraint speaker_name_key;
-alter table tag drop constraint tag_name_key;
-alter table category drop constraint category_title;
 
 -- Every slug that leads to a thing: the one that it has, and all that it had.
 create table known_slug (
@@ -36,6 +34,10 @@ insert into known_slug (kind, slug, thing_id)
 select 'speaker', slug, id from speaker
 union all select 'tag', slug, id from tag
 union all select 'category', slug, id from category;
+
+alter table speaker drop constraint speaker_name_key, drop constraint speaker_slug_key;
+alter table tag drop constraint tag_name_key, drop constraint tag_slug_key;
+alter table category drop constraint category_title, drop constraint category_slug;
 
 alter table change
   drop constraint change_subject_check,

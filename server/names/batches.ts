@@ -27,10 +27,15 @@ export function openBatches(pool: Pool, { everyMs, onChanged, onError }: BatchOp
   let stopped = false
   let timer: NodeJS.Timeout | undefined
   let working: Promise<void> | undefined
+  let isWanted = false
 
   async function work() {
     try {
-      for (let done = await nextBatch(pool); done; done = stopped ? undefined : await nextBatch(pool)) onChanged(done)
+      // Who wakes us while we find nothing left may have left something.
+      while (isWanted && !stopped) {
+        isWanted = false
+        for (let done = await nextBatch(pool); done; done = stopped ? undefined : await nextBatch(pool)) onChanged(done)
+      }
     } catch (error) {
       onError(error)
     }
@@ -40,6 +45,7 @@ export function openBatches(pool: Pool, { everyMs, onChanged, onError }: BatchOp
 
   function wake() {
     clearTimeout(timer)
+    isWanted = true
     if (!stopped) working ??= work()
   }
   if (everyMs > 0) wake()

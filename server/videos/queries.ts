@@ -127,7 +127,7 @@ export interface NewVersion {
 // A write is one statement: the record, its body and the change, all or nothing, in one round trip.
 
 /**
- * Holds what was added, as a foreign key would, and is true if all of it is still called so: a name that changes meanwhile waits for this
+ * Holds what was added, much as a foreign key would, and is true if all of it is still called so: a name that changes meanwhile waits for this
  * write, and then reaches the record as well; one that changed a moment ago is looked up again.
  */
 function isStillCalled({ category, speakers, tags }: Added): Sql {
@@ -143,7 +143,7 @@ function isStillCalled({ category, speakers, tags }: Added): Sql {
       return sql`(select count(*) from (
                     select from ${raw(table)} as thing join unnest(${ids}::bigint[], ${names}::text[]) as given (id, name)
                     on thing.id = given.id and thing.${raw(name)} = given.name and thing.merged_into is null
-                    order by thing.id for key share of thing) as held) = ${things.length}::integer`
+                    order by thing.id for share of thing) as held) = ${things.length}::integer`
     })
   return conditions.length > 0 ? join(conditions, ' and ') : sql`true`
 }

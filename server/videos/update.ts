@@ -62,10 +62,29 @@ async function attempt(
   return named && writeVersion(db, row, before, named, kind, request)
 }
 
+// All that is named, also what the record has already: what it has may be another by the time it is locked. What it shows under a name that
+// leads nowhere is not made anew.
 async function hold(tx: Db, row: BodyRow, next: Next, complete: Complete): Promise<void> {
   const before = JSON.parse(row.body) as Video
-  const named = await withNames(tx, before, next(before), complete)
-  if (named && named.added !== nothing) await holdThings(tx, named.added)
+  const wanted = next(before)
+  const differs = (field: 'category' | 'speakers' | 'tags') => JSON.stringify(before[field]) !== JSON.stringify(wanted[field])
+  const resolved = await resolveNames(tx, {
+    category: differs('category') ? wanted.category : undefined,
+    speakers: differs('speakers') ? wanted.speakers : [],
+    tags: differs('tags') ? wanted.tags : [],
+  })
+  if ('errors' in resolved) throw invalidFields(resolved.errors)
+  const known = (field: 'speakers' | 'tags') =>
+    resolved.found[field].flatMap((thing, place) => {
+      const name = wanted[field][place] as string
+      return thing || !before[field].includes(name) ? [{ name, thing }] : []
+    })
+  const [speakers, tags] = [known('speakers'), known('tags')]
+  const names = { speakers: speakers.map(({ name }) => name), tags: tags.map(({ name }) => name) }
+  const found = { ...resolved.found, speakers: speakers.map(({ thing }) => thing), tags: tags.map(({ thing }) => thing) }
+  const lists = await complete(names, found)
+  const added = addedOf(found.category, lists?.speakers ?? [], lists?.tags ?? [])
+  if (added.category.length + added.speakers.length + added.tags.length > 0) await holdThings(tx, added)
 }
 
 /** Undefined where somebody was faster; the version that is there where nothing changed. */

@@ -183,7 +183,7 @@ export function findThing(db: Db, kind: Kind, slug: string) {
  * who lock the same never wait for each other. What follows must be read after this.
  */
 export function lockThings(tx: Db, kind: Kind, ids: readonly number[]) {
-  return execute(tx, sql`select from ${kinds[kind].table} where id = any (${ids}::bigint[]) order by id for update`)
+  return execute(tx, sql`select from ${kinds[kind].table} where id = any (${ids}::bigint[]) order by id for no key update`)
 }
 
 export function nextCategoryId(db: Db) {

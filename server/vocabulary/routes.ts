@@ -21,7 +21,7 @@ export function vocabularyRoutes(mount: Mount, pool: Pool, links: Links): void {
   for (const [read, kind] of kinds)
     mount(read, async ({ params, headers, as, actor, format }) => {
       const isReader = actor.role === 'anyone'
-      const found = await vocabulary.readThing(pool, kind, params.slug, actor.role)
+      const found = await vocabulary.readThing(pool.searches, kind, params.slug, actor.role)
       if ('moved' in found) {
         const location = links.to(read, { slug: found.moved }) + (format ? `?format=${format}` : '')
         // Not for ever, as caches would take it: it may move again.

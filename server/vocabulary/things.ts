@@ -84,7 +84,7 @@ export async function createCategory(db: Db, input: CategoryInput, request: Requ
     } catch (error) {
       if (error instanceof Taken && error.index === 'known_as_once')
         throw new Problem('category-exists', 'A category with this title exists, or had it once')
-      if (!(error instanceof Taken && ['known_slug_once', 'category_slug'].includes(error.index))) throw error
+      if (!(error instanceof Taken && error.index === 'known_slug_once')) throw error
     }
   }
 }
