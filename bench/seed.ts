@@ -42,6 +42,14 @@ export async function seed(bin: string, url: string, records: number, progress: 
   await Promise.all(tables.map((table) => table.end()))
   for (const table of ['video', 'category', 'speaker', 'tag'])
     await query(bin, url, `select setval(pg_get_serial_sequence('${table}', 'id'), greatest(1, (select max(id) from ${table})))`)
+  for (const [kind, name] of [
+    ['category', 'title'],
+    ['speaker', 'name'],
+    ['tag', 'name'],
+  ]) {
+    await query(bin, url, `insert into known_as (kind, name, thing_id, shown) select '${kind}', ${name}, id, true from ${kind}`)
+    await query(bin, url, `insert into known_slug (kind, slug, thing_id) select '${kind}', slug, id from ${kind}`)
+  }
   // The triggers did not see it either.
   await query(bin, url, 'select recount_talks()')
   await fillSearch(bin, url)

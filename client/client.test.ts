@@ -33,7 +33,8 @@ test('a record lives its whole life through the client, and every endpoint has i
   assert.equal(made.status, 201)
   assert.equal(made.location, `${archive.url}/api/v2/category/client-days`)
   const described = await client.patchCategory({ slug: 'client-days', body: { description: 'Days' }, ifMatch: made.etag })
-  assert.deepEqual((await client.readCategory({ slug: 'client-days' })).data, described.data)
+  const { data: event } = await client.readCategory({ slug: 'client-days' })
+  assert.deepEqual(described.data, { ...event, records_left: 0 })
 
   const body = { title: 'Grüße & <Küsse>', category: 'Client Days', language: 'de', speakers: ['Zoë 🦊'] }
   const created = await client.createVideo({ body, idempotencyKey: 'once' })
@@ -61,17 +62,32 @@ test('a record lives its whole life through the client, and every endpoint has i
   assert.deepEqual([found.results[0]?.id, found.snippets?.[0]?.id, found.facets?.exact], [id, id, true])
   assert.deepEqual((await client.suggest({ q: 'grüße' })).data.talks, [{ id, title: 'Grüße & <Küsse>', slug: created.data.slug }])
   const [speaker] = (await client.listSpeakers({})).data.results
-  assert.deepEqual((await client.readSpeaker({ slug: speaker?.slug ?? '' })).data, speaker)
   const { data: rules } = await client.listRules()
   for (const { rule, count } of rules.results) assert.equal((await client.listFindings({ rule })).data.count, count)
   const { data: unlicensed } = await client.listFindings({ rule: 'no-licence', page_size: 100 })
   assert.ok(unlicensed.results.some(({ records }) => records[0]?.title === 'Grüße & <Küsse>'))
+  const zoe = await client.readSpeaker({ slug: speaker?.slug ?? '' })
+  assert.deepEqual(zoe.data, { ...speaker, aliases: [] })
+  const renamed = await client.patchSpeaker({ slug: 'zoe', body: { name: 'Zoë Fox' }, ifMatch: zoe.etag })
+  assert.deepEqual([renamed.data.slug, renamed.data.records_left], ['zoe-fox', 0])
+  // An old address is followed, and nobody notices.
+  assert.equal((await client.readSpeaker({ slug: 'zoe' })).data.name, 'Zoë Fox')
+  const split = await client.splitSpeaker({ slug: 'zoe-fox', body: { name: 'Zoë Wolf', videos: [id] } })
+  assert.equal((await client.mergeSpeaker({ slug: split.data.slug, body: { into: 'zoe-fox' } })).data.talks, 1)
+  await client.patchTag({ slug: 'one', body: { aliases: [{ name: 'first', shown: true }] } })
+  await client.mergeTag({ slug: 'two', body: { into: 'one' } })
+  assert.deepEqual(
+    (await client.readTag({ slug: 'one' })).data.aliases.map(({ name }) => name),
+    ['first', 'two'],
+  )
+  await client.createCategory({ body: { title: 'Client Days again' } })
+  assert.equal((await client.mergeCategory({ slug: 'client-days-again', body: { into: 'client-days' } })).data.talks, 1)
   const back = await client.patchVideo({ id, body: { state: 2 } })
 
   const { data: revisions } = await client.listRevisions({ id, page: 1 })
-  assert.deepEqual([revisions.count, revisions.results[2]?.fields], [5, ['tags']])
+  assert.deepEqual([revisions.count, revisions.results[6]?.fields], [9, ['tags']])
   const { data: first } = await client.readRevision({ id, revision: 1 })
-  assert.deepEqual([first.by, first.record], ['Ada', created.data])
+  assert.deepEqual([first.by, first.record], ['Ada', { ...created.data, speakers: ['Zoë Fox'] }])
   const restored = await client.restoreRevision({ id, revision: 1, ifMatch: back.etag })
   assert.deepEqual(restored.data.tags, [])
 

@@ -41,7 +41,14 @@ export interface Endpoint {
   readonly query?: Readonly<Record<string, TSchema>>
   readonly hears?: readonly RequestHeader[]
   readonly takes?: { readonly schema: TSchema; readonly types: readonly string[] }
-  readonly gives: { readonly status: 200 | 201; readonly schema: TSchema; readonly etag?: true; readonly location?: true }
+  readonly gives: {
+    readonly status: 200 | 201
+    readonly schema: TSchema
+    readonly etag?: true
+    readonly location?: true
+    /** An address that was given out once and is another one today is answered 301. */
+    readonly moves?: true
+  }
   /** The ways to fail that are this endpoint's own; those that any endpoint has are in `problemsOf`. */
   readonly problems: readonly ProblemName[]
 }

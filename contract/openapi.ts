@@ -3,7 +3,7 @@ import { allowedMethods, type Endpoint, endpoint, isNegotiated, problemsOf, requ
 import { ProblemDocument, problems } from './problems.ts'
 import { Finding } from './quality.ts'
 import { Revision, RevisionSummary, Video, VideoInput, VideoPatch } from './videos.ts'
-import { Category, CategoryInput, CategoryPatch } from './vocabulary.ts'
+import { Alias, Category, CategoryInput, CategoryPatch, Merge, NamePatch, Speaker, Split, Tag } from './vocabulary.ts'
 
 // The interface describes itself: OpenAPI 3.1 is JSON Schema, and so are our schemas, so this only arranges them.
 
@@ -27,6 +27,12 @@ const named: Record<string, TSchema> = {
   CategoryInput,
   CategoryPatch,
   Finding,
+  Speaker,
+  Tag,
+  Alias,
+  NamePatch,
+  Merge,
+  Split,
   Problem: ProblemDocument,
 }
 
@@ -81,6 +87,12 @@ function operation(it: Endpoint): Json {
     }),
     responses: {
       [it.gives.status]: success(it),
+      ...(it.gives.moves && {
+        301: {
+          description: 'The address is another one today',
+          headers: { Location: { description: 'The address of today', schema: { type: 'string' } } },
+        },
+      }),
       ...(it.hears?.includes('If-None-Match') && { 304: { description: 'Not modified' } }),
       ...Object.fromEntries(
         [...failures].map(([status, names]) => [

@@ -80,7 +80,14 @@ export const problems = {
   'category-exists': {
     status: 409,
     title: 'A category with this title exists',
-    explain: 'Titles of categories are unique. Use the existing one, or choose another title.',
+    explain: 'Titles of categories are unique, also among the aliases. Use the existing one, or choose another title.',
+  },
+  'name-taken': {
+    status: 409,
+    title: 'Another one has this name',
+    explain:
+      'A name leads to one speaker, one tag or one category, and so does an alias; nothing was changed. The detail has the slug of the one that has it. ' +
+      'If the two are one, merge them; otherwise choose a name that tells them apart.',
   },
   'taken-down': {
     status: 410,

@@ -2,7 +2,7 @@ import Type, { type Static } from 'typebox'
 import { endpoint, Slug } from './endpoint.ts'
 import { Cursor, Page, PageNumber, PageSize } from './page.ts'
 import { Video } from './videos.ts'
-import { Speaker } from './vocabulary.ts'
+import { ListedSpeaker } from './vocabulary.ts'
 
 // What could be better in the archive, by rule. Rules may be added; a client shows what it is told.
 
@@ -34,7 +34,7 @@ export const Finding = Type.Object(
     }),
     count: Type.Integer({ minimum: 1, description: 'How many records or names belong to it. Not more than 100 of them are here' }),
     records: Type.Array(FoundRecord, { description: 'One record, or those that have the same; none where it is about names' }),
-    names: Type.Array(Speaker, {
+    names: Type.Array(ListedSpeaker, {
       description: 'Speakers or tags that are perhaps the same, the most used first; none where it is about records',
     }),
   },

@@ -67,6 +67,7 @@ const codes: Record<string, string> = {
   const: 'not-a-choice',
   minLength: 'too-short',
   maxLength: 'too-long',
+  minItems: 'too-few',
   maxItems: 'too-many',
   minimum: 'out-of-range',
   maximum: 'out-of-range',
@@ -92,6 +93,7 @@ interface Shape {
   maximum?: number
   minLength?: number
   maxLength?: number
+  minItems?: number
   maxItems?: number
 }
 
@@ -109,6 +111,8 @@ function rule(shape: Shape): string {
   return `must be ${wanted(shape)}`
 }
 
+const items: Record<string, string> = { integer: 'whole numbers', object: 'objects' }
+
 function wanted(shape: Shape): string {
   if (shape.anyOf) return shape.anyOf.map(wanted).join(shape.anyOf.every((one) => one.const !== undefined) ? ' or ' : ', or ')
   if (shape.const !== undefined) return String(shape.const)
@@ -118,7 +122,7 @@ function wanted(shape: Shape): string {
     case 'string':
       return shape.maxLength ? `a string of ${shape.minLength ?? 0} to ${shape.maxLength} characters` : 'a string'
     case 'array':
-      return `a list of at most ${shape.maxItems} strings`
+      return `a list of ${shape.minItems ? `${shape.minItems} to` : 'at most'} ${shape.maxItems} ${items[shape.items?.type ?? ''] ?? 'strings'}`
     case 'boolean':
       return 'true or false'
     case 'object':

@@ -33,7 +33,7 @@ const fields = {
     minLength: 1,
     maxLength: 255,
     format: 'text',
-    description: 'Title of the category: the group or event the talk belongs to',
+    description: 'Title of the category: the group or event the talk belongs to. An alias is taken too, and becomes the title',
   }),
   language: Type.String({
     minLength: 1,
@@ -42,8 +42,8 @@ const fields = {
     description: 'English name of the language. A BCP 47 or ISO 639 code is taken too, and becomes the name',
   }),
   slug: Type.String({ readOnly: true, maxLength: 50, description: 'Made from the title when the record is created; never changes' }),
-  speakers: names('Display names of the speakers, in the order given'),
-  tags: names('Tags, in the order given'),
+  speakers: names('Display names of the speakers, in the order given. An alias is taken too, and becomes the name'),
+  tags: names('Tags, in the order given. An alias is taken too, and becomes the name'),
   id: Type.Integer({ minimum: 1, readOnly: true, description: 'Identifier of the record' }),
   state: Type.Union([Type.Literal(states.live), Type.Literal(states.draft)], {
     description: '1 is live, 2 is a draft, which only editors see',

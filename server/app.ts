@@ -3,6 +3,8 @@ import type { FastifyInstance } from 'fastify'
 import { authenticate } from './auth/auth.ts'
 import { catalogueRoutes } from './catalogue/routes.ts'
 import type { Config } from './config.ts'
+import { openBatches } from './names/names.ts'
+import { nameRoutes } from './names/routes.ts'
 import type { Pool } from './platform/db/pool.ts'
 import { toJson } from './platform/http/json.ts'
 import { createHttp, type HttpOptions } from './platform/http/server.ts'
@@ -38,12 +40,23 @@ export function createApp(config: Config, pool: Pool, logger: HttpOptions['logge
     mostRequests: config.REQUESTS_AT_ONCE,
   })
 
-  http.addHook('onClose', async () => bodies.stop())
+  const forget = (ids: readonly number[]) => ids.forEach(bodies.forget)
+  const batches = openBatches(pool, {
+    everyMs: config.RESUME_SECONDS * 1000,
+    onChanged: forget,
+    onError: (error) => http.log.error({ err: error }, 'a batch of a rename was not done; it will be tried again'),
+  })
+
+  http.addHook('onClose', async () => {
+    bodies.stop()
+    await batches.stop()
+  })
 
   videoRoutes(mount, mountFast, pool, bodies, links)
   catalogueRoutes(mount, pool, links)
   vocabularyRoutes(mount, pool, links)
   qualityRoutes(mount, pool, links)
+  nameRoutes(mount, pool, batches, forget)
   // Made when it is first asked for, because the address is not known before, and kept: it takes some milliseconds.
   let description: string | undefined
   mount(readOpenapi, () => {

@@ -44,6 +44,12 @@ const settings = {
     default: 64,
     description: 'How much memory one process uses for the most wanted records. 0 keeps none.',
   }),
+  RESUME_SECONDS: Type.Integer({
+    minimum: 0,
+    maximum: 3600,
+    default: 5,
+    description: 'How often one process looks for renames that another one did not finish. 0 looks never.',
+  }),
   REQUESTS_AT_ONCE: Type.Integer({
     minimum: 1,
     maximum: 100_000,

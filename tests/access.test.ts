@@ -16,17 +16,34 @@ const bodies: Record<string, object> = {
   createVideo: { title: 'Created', category, language: 'English' },
   takeDownVideo: { reason: 'The speaker asked for it' },
   patchCategory: { description: 'Patched' },
+  mergeCategory: { into: 'example-days-2026' },
+  patchSpeaker: { aliases: [{ name: 'A. L.' }] },
+  mergeSpeaker: { into: 'ada' },
+  patchTag: { aliases: [{ name: 'lines' }] },
+  mergeTag: { into: 'queues' },
 }
 
 async function attempt(it: Endpoint, authorization: string | undefined): Promise<Reply> {
-  const { id } = await archive.make({ speakers: ['Ada'] })
-  const slug = it.name === 'readSpeaker' ? 'ada' : 'example-days-2026'
-  const values: Record<string, string> = { id: String(id), revision: '1', slug, rule: 'no-licence' }
+  const { id } = await archive.make({ speakers: ['Ada'], tags: ['queues'] })
+  const [, , , kind = ''] = it.path.split('/')
+  const slugs: Record<string, string> = { category: 'example-days-2026', speaker: 'ada', tag: 'queues' }
+  // What is merged is gone, so each time it is another one.
+  if (/^merge/.test(it.name)) {
+    const name = `${kind} ${id}`
+    if (kind === 'category') await archive.call('POST', '/api/v2/category', { token: archive.editor, body: { title: name } })
+    else await archive.make({ [`${kind}s`]: [name] })
+    slugs[kind] = `${kind}-${id}`
+  }
+  const values: Record<string, string> = { id: String(id), revision: '1', slug: slugs[kind] ?? '', rule: 'no-licence' }
   const path = it.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => {
     assert.ok(values[name], `${it.name} has {${name}} in its address: add a value for it to tests/access.test.ts`)
     return values[name] as string
   })
-  const body = it.name === 'createCategory' ? { title: `Category ${id}` } : bodies[it.name]
+  const own: Record<string, object> = {
+    createCategory: { title: `Created ${id}` },
+    splitSpeaker: { name: `Another ${id}`, videos: [id] },
+  }
+  const body = own[it.name] ?? bodies[it.name]
   if (it.takes) assert.ok(body, `${it.name} takes a body: add one to tests/access.test.ts`)
   return archive.call(it.method, path, { ...(it.takes && { body }), headers: { ...(authorization && { authorization }) } })
 }

@@ -340,7 +340,7 @@ export const anyJson: fc.Arbitrary<unknown> = fc.oneof(
     weight: 4,
     arbitrary: fc.dictionary(
       fc.oneof(
-        { weight: 6, arbitrary: fc.constantFrom(...fields, 'url', 'start_date', 'end_date') },
+        { weight: 6, arbitrary: fc.constantFrom(...fields, 'url', 'start_date', 'end_date', 'name', 'aliases', 'into', 'videos') },
         { weight: 1, arbitrary: fc.string({ unit: 'binary' }) },
       ),
       fc.oneof(

@@ -46,8 +46,8 @@ test('the description is valid OpenAPI, and says where it is served', async () =
 })
 
 test('every address and method of the description is answered', async () => {
-  // A speaker with the slug of the category.
-  const { id } = await archive.make({ speakers: ['Example Days 2026'] })
+  // A speaker and a tag with the slug of the category.
+  const { id } = await archive.make({ speakers: ['Example Days 2026'], tags: ['Example Days 2026'] })
   const params: Record<string, string | number> = { id, revision: 1, slug: 'example-days-2026', rule: 'no-licence' }
   for (const [path, methods] of Object.entries<object>(description.paths)) {
     const address = path.replaceAll(/\{(\w+)\}/g, (_, name) => String(params[name]))
@@ -97,8 +97,9 @@ test('answers are what the description says, in all their fields', async () => {
   }
   const { readVideo, replaceVideo, patchVideo, createVideo, takeDownVideo, listRevisions, listVideos, readRevision, restoreRevision } =
     endpoints
-  const { createCategory, readCategory, patchCategory, readOpenapi } = endpoints
-  const { listCategories, listSpeakers, listTags, listLanguages, readSpeaker, suggest, listRules, listFindings } = endpoints
+  const { createCategory, readCategory, patchCategory, mergeCategory, readOpenapi } = endpoints
+  const { listCategories, listSpeakers, listTags, listLanguages, suggest, listRules, listFindings } = endpoints
+  const { readSpeaker, patchSpeaker, splitSpeaker, mergeSpeaker, readTag, patchTag, mergeTag } = endpoints
 
   await tryOut(createCategory, {}, 201, { body: { title: 'Document Days', url: 'https://example.org/', start_date: '2026-01-31' } })
   await tryOut(createCategory, {}, 409, { body: { title: 'Document Days' } })
@@ -139,6 +140,28 @@ test('answers are what the description says, in all their fields', async () => {
   for (const list of [listCategories, listSpeakers, listTags, listLanguages]) await tryOut(list, {}, 200)
   await tryOut(readSpeaker, { slug: 'example-days-2026' }, 200)
   await tryOut(readSpeaker, { slug: 'nobody' }, 404)
+  await tryOut(readTag, { slug: 'example-days-2026' }, 200)
+
+  await archive.make({ speakers: ['Dora', 'Else'], tags: ['one', 'two'], category: 'Document Days' })
+  const { json: listed } = await archive.call('GET', '/api/v2/video?speaker=dora')
+  await tryOut(patchSpeaker, { slug: 'dora' }, 200, { body: { name: 'Nora', aliases: [{ name: 'N.', shown: true }] } })
+  await tryOut(patchSpeaker, { slug: 'nora' }, 409, { body: { name: 'Else' } })
+  await tryOut(patchSpeaker, { slug: 'nora' }, 400, { body: { name: '', aliases: [{ shown: 1 }] } })
+  await tryOut(patchSpeaker, { slug: 'nora' }, 412, { body: { name: 'Dora' }, headers: { 'if-match': '"1.0.old"' } })
+  await tryOut(readSpeaker, { slug: 'dora' }, 301)
+  await tryOut(readSpeaker, { slug: 'nora' }, 200)
+  await tryOut(splitSpeaker, { slug: 'nora' }, 200, { body: { name: 'Nora the second', videos: [listed.results[0].id] } })
+  await tryOut(splitSpeaker, { slug: 'nora' }, 400, { body: { name: 'Nora the third', videos: [999_999] } })
+  await tryOut(mergeSpeaker, { slug: 'nora' }, 200, { body: { into: 'else' } })
+  await tryOut(mergeSpeaker, { slug: 'else' }, 400, { body: { into: 'nobody' } })
+  await tryOut(patchTag, { slug: 'one' }, 200, { body: { name: 'One' } })
+  await tryOut(mergeTag, { slug: 'two' }, 200, { body: { into: 'one' } })
+  await tryOut(readTag, { slug: 'two' }, 301)
+  await tryOut(createCategory, {}, 201, { body: { title: 'Documents Days' } })
+  await tryOut(patchCategory, { slug: 'documents-days' }, 409, { body: { title: 'Document Days' } })
+  await tryOut(mergeCategory, { slug: 'documents-days' }, 200, { body: { into: slug } })
+  await tryOut(readCategory, { slug: 'documents-days' }, 301)
+
   await tryOut(listVideos, {}, 200)
   await tryOut(listVideos, {}, 200, { query: '?page_size=1&cursor=' })
   await tryOut(listVideos, {}, 200, { query: '?q=tlak&include=facets,snippets' })

@@ -7,6 +7,12 @@ import { rendered } from '../server/videos/wire.ts'
 
 const moment = (column: string) => `to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS') as ${column}`
 
+const things = ['category', 'speaker', 'tag']
+  .map(
+    (kind) => `select '${kind}' as kind, id, ${kind === 'category' ? 'title' : 'name'} as name, slug, revision, merged_into from ${kind}`,
+  )
+  .join(' union all ')
+
 export async function checkInvariants(databaseUrl: string): Promise<void> {
   await withDatabase(databaseUrl, async (query) => {
     const wrong = await query(`
@@ -20,17 +26,17 @@ export async function checkInvariants(databaseUrl: string): Promise<void> {
          or b.updated is distinct from v.updated
          or c.revisions is distinct from array(select generate_series(1, v.revision))
       union all
-      select c.id, c.revision, null, h.revisions
-      from category c
+      select t.id, t.revision, null, h.revisions
+      from (${things}) t
       left join lateral (select array_agg(revision order by revision) as revisions from change
-                         where subject = 'category' and subject_id = c.id) h on true
-      where h.revisions is distinct from array(select generate_series(1, c.revision))`)
+                         where subject = t.kind and subject_id = t.id) h on true
+      where coalesce(h.revisions, '{}') <> array(select generate_series(1, t.revision))`)
     assert.deepEqual(wrong, [], 'a record, its body and its changes do not agree')
 
     const orphans = await query(`
       select subject, subject_id from change
       where (subject = 'video' and subject_id not in (select id from video))
-         or (subject = 'category' and subject_id not in (select id from category))`)
+         or (subject <> 'video' and (subject, subject_id) not in (select kind, id from (${things}) t))`)
     assert.deepEqual(orphans, [], 'a change without its record')
 
     const miscounted = await query(`
@@ -45,10 +51,6 @@ export async function checkInvariants(databaseUrl: string): Promise<void> {
       where kept.talks is distinct from scanned.talks`)
     assert.deepEqual(miscounted, [], 'a count of live talks is not what the records say')
 
-    const outOfStep = await query(`
-      select id, 'is there' as but from (select * from video_search except all select * from search_source) as kept
-      union all select id, 'is missing' from (select * from search_source except all select * from video_search) as needed`)
-    assert.deepEqual(outOfStep, [], 'a row of the search is not what its record says')
     const strange = await query(`
       select id from video_search full join (select id from video where state = 1 and taken_down is null) as live using (id)
       group by id having count(*) filter (where era is not null) <> 1 or count(live.id) <> 1`)
@@ -65,6 +67,36 @@ export async function checkInvariants(databaseUrl: string): Promise<void> {
       select id from video where exists (select from unnest(speaker_ids) as one where one not in (select id from speaker))
                               or exists (select from unnest(tag_ids) as one where one not in (select id from tag))`)
     assert.deepEqual(dangling, [], 'a name that is not there')
+
+    // What a thing is called and its slug lead to it; nothing leads to what was merged, or to what is not there.
+    const lost = await query(`
+      select kind, id, name, slug from (${things}) t
+      where case when merged_into is null
+                 then not exists (select from known_as k where k.kind = t.kind and k.thing_id = t.id and k.name = t.name and k.shown)
+                      or not exists (select from known_slug k where k.kind = t.kind and k.thing_id = t.id and k.slug = t.slug)
+                 else exists (select from (${things}) o where o.kind = t.kind and o.id = t.merged_into and o.merged_into is not null)
+                      or not exists (select from known_slug k where k.kind = t.kind and k.thing_id = t.merged_into and k.slug = t.slug) end
+      union all
+      select kind, thing_id, name, null from known_as
+      where (kind, thing_id) not in (select kind, id from (${things}) t where merged_into is null)
+      union all
+      select kind, thing_id, null, slug from known_slug
+      where (kind, thing_id) not in (select kind, id from (${things}) t where merged_into is null)`)
+    assert.deepEqual(lost, [], 'a name or a slug leads to the wrong thing, or nowhere')
+
+    // While a rename is on its way, records still show what was before.
+    if ((await query('select from renaming')).length > 0) return
+    const left = await query(`
+      select v.id from video v
+      where exists (select from category c where c.id = v.category_id and c.merged_into is not null)
+         or exists (select from speaker s where s.id = any (v.speaker_ids) and s.merged_into is not null)
+         or exists (select from tag t where t.id = any (v.tag_ids) and t.merged_into is not null)`)
+    assert.deepEqual(left, [], 'a record still has what was merged')
+
+    const outOfStep = await query(`
+      select id, 'is there' as but from (select * from video_search except all select * from search_source) as kept
+      union all select id, 'is missing' from (select * from search_source except all select * from video_search) as needed`)
+    assert.deepEqual(outOfStep, [], 'a row of the search is not what its record says')
 
     // The body is what the row says, to the byte.
     const rows = await query(`

@@ -81,9 +81,13 @@ const refusesCleanly: Property = (archive, runs, seed) =>
       createVideo: '/api/v2/video',
       patchCategory: lane.categoryPath,
       createCategory: '/api/v2/category',
+      patchSpeaker: '/api/v2/speaker/nobody-at-all',
+      splitSpeaker: '/api/v2/speaker/nobody-at-all/split',
+      mergeTag: '/api/v2/tag/nothing-at-all/merge',
     }
     // New categories are rare, because each one has to be looked through for the nearest titles from then on.
-    const names = ['patchVideo', 'patchVideo', 'replaceVideo', 'createVideo', 'patchCategory'] as const
+    const things = ['patchCategory', 'patchSpeaker', 'splitSpeaker', 'mergeTag'] as const
+    const names = ['patchVideo', 'patchVideo', 'patchVideo', 'replaceVideo', 'replaceVideo', 'createVideo', ...things] as const
     const write = fc.oneof(
       { weight: 10, arbitrary: fc.constantFrom(...names) },
       { weight: 1, arbitrary: fc.constant('createCategory' as const) },
@@ -380,6 +384,93 @@ const remembersEverything: Property = (archive, runs, seed) =>
     })
   })
 
+type NameStep =
+  | { record: number; names: readonly number[] }
+  | { rename: number; to: number }
+  | { merge: number; into: number }
+  | { split: number; to: number; record: number }
+
+interface Person {
+  name: string
+  slug: string
+}
+
+/** g. Whatever is written, renamed, merged and split in any order: records show their people by the names of now, and every name leads to one. */
+const followsNames: Property = (archive, runs, seed) =>
+  inLanes(archive, runs, seed, (lane) => {
+    const name = fc.nat(5)
+    const step = fc.oneof<fc.Arbitrary<NameStep>[]>(
+      fc.record({ record: fc.nat(1), names: fc.array(name, { maxLength: 4 }) }),
+      fc.record({ rename: name, to: name }),
+      fc.record({ merge: name, into: name }),
+      fc.record({ split: name, to: name, record: fc.nat(1) }),
+    )
+    const some = fc.record({ record: fc.nat(1), names: fc.array(name, { minLength: 2, maxLength: 4 }) })
+    return fc.asyncProperty(some, fc.array(step, { maxLength: 15 }), async (first, others) => {
+      const steps: NameStep[] = [first, ...others]
+      const known = new Map<string, Person>()
+      const records: { path: string; people: Person[] }[] = []
+      for (const state of [1, 2]) {
+        const made = await lane.send('POST', '/api/v2/video', { body: { title: 'Names', category, language: 'en', state } })
+        records.push({ path: `/api/v2/video/${made.json.id}`, people: [] })
+      }
+      // People of this case alone.
+      const nameOf = (number: number) => `Person ${number} of ${records[0]?.path.split('/').at(-1)}`
+      const called = (given: string): Person => {
+        const person = known.get(given) ?? { name: given, slug: given.toLowerCase().replaceAll(' ', '-') }
+        known.set(given, person)
+        return person
+      }
+      const exchange = (people: readonly Person[], from: Person, to: Person) => [
+        ...new Set(people.map((person) => (person === from ? to : person))),
+      ]
+      for (const it of steps) {
+        if ('names' in it) {
+          const speakers = it.names.map(nameOf)
+          const record = records[it.record] as (typeof records)[number]
+          assertRecord(await lane.send('PATCH', record.path, { body: { speakers } }), 200)
+          record.people = [...new Set(speakers.map(called))]
+        } else if ('rename' in it) {
+          const person = known.get(nameOf(it.rename))
+          if (!person) continue
+          const other = known.get(nameOf(it.to))
+          const reply = await lane.send('PATCH', `/api/v2/speaker/${person.slug}`, { body: { name: nameOf(it.to) } })
+          assert.equal(reply.status, other && other !== person ? 409 : 200, reply.text)
+          if (reply.status === 409) continue
+          known.set(nameOf(it.to), person)
+          Object.assign(person, { name: reply.json.name, slug: reply.json.slug })
+          assert.equal(person.name, nameOf(it.to))
+        } else if ('merge' in it) {
+          const [from, into] = [known.get(nameOf(it.merge)), known.get(nameOf(it.into))]
+          if (!from || !into) continue
+          const reply = await lane.send('POST', `/api/v2/speaker/${from.slug}/merge`, { body: { into: into.slug } })
+          assert.equal(reply.status, from === into ? 400 : 200, reply.text)
+          for (const [given, person] of known) if (person === from) known.set(given, into)
+          for (const record of records) record.people = exchange(record.people, from, into)
+        } else {
+          const from = known.get(nameOf(it.split))
+          const record = records[it.record] as (typeof records)[number]
+          if (!from) continue
+          const there = known.get(nameOf(it.to))
+          const to = there && there !== from ? there : { name: nameOf(it.to), slug: '' }
+          const isWrong = to.name === from.name || !(record.people.includes(from) || record.people.includes(to))
+          const id = Number(record.path.split('/').at(-1))
+          const reply = await lane.send('POST', `/api/v2/speaker/${from.slug}/split`, { body: { name: nameOf(it.to), videos: [id] } })
+          assert.equal(reply.status, isWrong ? 400 : 200, reply.text)
+          if (isWrong) continue
+          to.slug = reply.json.slug
+          known.set(nameOf(it.to), to)
+          record.people = exchange(record.people, from, to)
+        }
+        for (const { path, people } of records)
+          assert.deepEqual(
+            (await lane.send('GET', path)).json.speakers,
+            people.map((person) => person.name),
+          )
+      }
+    })
+  })
+
 /** Everything above, and how much of it makes a balanced mix: the cheap ones find most, so they run most. */
 export const properties: { name: string; property: Property; share: number }[] = [
   { name: 'any valid record is read back as it was sent', property: keepsWhatWasSent, share: 0.04 },
@@ -390,6 +481,7 @@ export const properties: { name: string; property: Property; share: number }[] =
   { name: 'no answer ever becomes a page', property: neverBecomesAPage, share: 0.08 },
   { name: 'junk in headers, ids and parameters breaks nothing', property: withstandsJunk, share: 0.46 },
   { name: 'the history has every version, byte for byte', property: remembersEverything, share: 0.01 },
+  { name: 'names that change in any order are right in every record', property: followsNames, share: 0.005 },
 ]
 
 /** One record that one case at a time works on. Several of these run side by side, as editors do. */

@@ -17,8 +17,8 @@ const proxy = await startCuttingProxy(direct.hostname, Number(direct.port))
 const url = new URL(archive.databaseUrl)
 url.port = String(proxy.port)
 const pool = openPool({ url: url.href, connections: 1, applicationName: 'cut' })
-// Without the cache: its tail would be one more thing that makes steps.
-const app = createApp(readConfig({ DATABASE_URL: url.href, CACHE_MB: '0' }), pool, false)
+// Without the cache and the looks for unfinished renames: they would be one more thing that makes steps.
+const app = createApp(readConfig({ DATABASE_URL: url.href, CACHE_MB: '0', RESUME_SECONDS: '0' }), pool, false)
 const address = await app.listen({ host: '127.0.0.1', port: 0 })
 after(async () => {
   await app.close()
@@ -38,6 +38,8 @@ interface Case {
   ok: number
   /** Whether the same request again must have one effect in all. */
   repeatable: boolean
+  /** How many changes it makes, all of them or none. */
+  changes?: number
 }
 
 const send = (method: string, path: string, options: Parameters<typeof call>[3]) => () => call(address, method, path, { token, ...options })
@@ -121,6 +123,41 @@ const cases: Case[] = [
   },
 ]
 
+cases.push(
+  {
+    name: 'renaming a speaker of two records',
+    ok: 200,
+    repeatable: true,
+    changes: 3,
+    async prepare() {
+      const speakers = [`Before ${++number}`]
+      for (const state of [1, 2] as const) await archive.make({ speakers, state })
+      const { headers } = await archive.call('GET', `/api/v2/speaker/before-${number}`)
+      const body = { name: `After ${number}`, aliases: [{ name: `Beside ${number}`, shown: true }] }
+      return send('PATCH', `/api/v2/speaker/before-${number}`, { body, headers: { 'if-match': String(headers.etag) } })
+    },
+  },
+  {
+    name: 'merging two tags of one record',
+    ok: 200,
+    repeatable: true,
+    changes: 3,
+    async prepare() {
+      await archive.make({ tags: [`from ${++number}`, `into ${number}`] })
+      return send('POST', `/api/v2/tag/from-${number}/merge`, { body: { into: `into-${number}` } })
+    },
+  },
+  {
+    name: 'splitting a speaker',
+    ok: 200,
+    repeatable: true,
+    async prepare() {
+      const { id } = await archive.make({ speakers: [`Two ${++number}`] })
+      return send('POST', `/api/v2/speaker/two-${number}/split`, { body: { name: `Second of two ${number}`, videos: [id] } })
+    },
+  },
+)
+
 /** Everything that a write can touch, as text: equal texts, nothing happened. */
 function state(): Promise<string> {
   return withDatabase(archive.databaseUrl, async (query) =>
@@ -129,6 +166,8 @@ function state(): Promise<string> {
         select (select array_agg(v::text order by id) from video v) as videos, (select array_agg(b::text order by id) from video_body b) as bodies,
                (select array_agg(c::text order by position) from change c) as changes, (select array_agg(c::text order by id) from category c) as categories,
                (select array_agg(s::text order by id) from speaker s) as speakers, (select array_agg(t::text order by id) from tag t) as tags,
+               (select array_agg(n::text order by kind, name) from known_as n) as names,
+               (select array_agg(s::text order by kind, slug) from known_slug s) as slugs, (select array_agg(r::text order by id) from renaming r) as renamings,
                (select array_agg(k::text order by key) from idempotency_key k) as keys`),
     ),
   )
@@ -149,7 +188,7 @@ async function quiet(): Promise<void> {
 const changes = () =>
   withDatabase(archive.databaseUrl, async (query) => Number((await query('select count(*)::int as n from change'))[0]?.n))
 
-for (const { name, prepare, ok, repeatable } of cases)
+for (const { name, prepare, ok, repeatable, changes: all = 1 } of cases)
   for (const when of ['before', 'after'] as const)
     test(`${name}, cut ${when} each step in turn`, async (t) => {
       let step = 1
@@ -169,13 +208,13 @@ for (const { name, prepare, ok, repeatable } of cases)
         if (reply.json.outcome === 'unknown') unknowns++
         await quiet()
         const made = (await changes()) - countBefore
-        assert.ok(made === 0 || made === 1, `step ${step}: ${made} changes`)
+        assert.ok(made === 0 || made === all, `step ${step}: ${made} changes`)
         if (made === 0) assert.ok((await state()) === before, `step ${step}: something is left of a change that was not made`)
         else assert.equal(reply.json.outcome, 'unknown', `step ${step}: the answer says that nothing was applied`)
         await checkInvariants(archive.databaseUrl)
         if (repeatable) {
           assert.equal((await request()).status, ok, `step ${step}: repeated`)
-          assert.equal((await changes()) - countBefore, 1, `step ${step}: the repeated request had a second effect`)
+          assert.equal((await changes()) - countBefore, all, `step ${step}: the repeated request had a second effect`)
         }
       }
       // Of all steps one decides: the statement that writes, or the commit around it. At every other one the service knows.

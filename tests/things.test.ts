@@ -39,7 +39,7 @@ test('the lists show what live talks have, in the order of the names, with count
   assert.deepEqual(await talksOf('language'), { English: 1 })
   assert.equal((await get('/api/v2/speaker/ada')).status, 404)
   await patch(id, { state: 1, speakers: ['ada'], category: 'Álamo Days' })
-  assert.deepEqual((await get('/api/v2/speaker/ada')).json, { id: 1, name: 'ada', slug: 'ada', talks: 1 })
+  assert.deepEqual((await get('/api/v2/speaker/ada')).json, { id: 1, name: 'ada', slug: 'ada', talks: 1, aliases: [] })
   assert.deepEqual(await talksOf('category'), { 'Álamo Days': 1, 'Example Days 2026': 1 })
   await archive.call('POST', `/api/v2/video/${other.id}/takedown`, { token: archive.admin, body: { reason: 'asked for' } })
   assert.deepEqual(await talksOf('speaker'), { ada: 1 })

@@ -20,10 +20,10 @@ interface Extra {
 }
 
 export async function listRecords(pool: Pool, asked: Asked): Promise<Page & { extra: Extra }> {
-  const filter = await filterOf(pool.lists, asked)
-  if (asked.q?.trim()) return listFound(pool, asked, asked.q, filter)
+  const { filter, today } = await filterOf(pool.lists, asked)
+  if (asked.q?.trim()) return { ...(await listFound(pool, asked, asked.q, filter)), today }
   const page = await listInOrder(pool.lists, asked, filter)
-  return { ...page, extra: filter ? await facets(pool.searches, asked, undefined, filter) : {} }
+  return { ...page, today, extra: filter ? await facets(pool.searches, asked, undefined, filter) : {} }
 }
 
 async function listInOrder(db: Db, asked: Asked, filter: Filter | undefined, known?: Counted): Promise<Page> {
@@ -101,14 +101,16 @@ async function count(db: Db, filter: Filter): Promise<Counted> {
   return counted <= mostCounted ? { count: counted, isExact: true } : { count: Math.max(expected, counted), isExact: false }
 }
 
-/** Undefined where something is asked for that there is none of. */
-async function filterOf(db: Db, asked: Asked): Promise<Filter | undefined> {
+/** No filter where something is asked for that there is none of. */
+async function filterOf(db: Db, asked: Asked): Promise<{ filter?: Filter; today: Record<string, string> }> {
   const { category, speaker, tag, language } = asked
   const named: Named = { category, speaker, tag, language }
   const isNamed = Object.values(named).some((it) => it !== undefined)
   const ids = isNamed ? await findFilterIds(db, named) : undefined
-  for (const [name, given] of Object.entries(named)) if (given !== undefined && ids?.[name as keyof Named] === null) return undefined
-  return {
+  for (const [name, given] of Object.entries(named)) if (given !== undefined && ids?.[name as keyof Named] === null) return { today: {} }
+  const slugs = Object.entries({ category: ids?.category_slug, speaker: ids?.speaker_slug, tag: ids?.tag_slug })
+  const today = Object.fromEntries(slugs.filter((it): it is [string, string] => typeof it[1] === 'string'))
+  const filter = {
     category: ids?.category ?? undefined,
     speaker: ids?.speaker ?? undefined,
     tag: ids?.tag ?? undefined,
@@ -119,6 +121,7 @@ async function filterOf(db: Db, asked: Asked): Promise<Filter | undefined> {
     updatedSince: asked.updated_since === undefined ? undefined : momentOf(asked.updated_since),
     sourceUrl: asked.source_url,
   }
+  return { filter, today }
 }
 
 const year = (number: number) => String(number).padStart(4, '0')

@@ -23,6 +23,8 @@ export interface Page {
   /** What is different in the address of the next page, and of the one before; undefined where there is none. */
   readonly next: Differs | undefined
   readonly previous: Differs | undefined
+  /** Parameters that are to be said in another way today: a slug may be an old one. */
+  readonly today?: Readonly<Record<string, string>>
 }
 
 type Differs = { readonly page: number } | { readonly cursor: string }

@@ -1,11 +1,20 @@
-import { Category, Language, Speaker, Tag } from '@talkshelf/contract'
+import { Language, ListedCategory, ListedSpeaker, ListedTag } from '@talkshelf/contract'
 import sql, { empty, join, raw, type Sql } from 'sql-template-tag'
 import Type, { type Static } from 'typebox'
-import { type Db, many, maybe, one } from '../platform/db/db.ts'
+import { type Db, many, one } from '../platform/db/db.ts'
 import type { Field, OrderPart } from './ordering.ts'
 
 const MaybeId = Type.Union([Type.Integer(), Type.Null()])
-const FilterIds = Type.Object({ category: MaybeId, speaker: MaybeId, tag: MaybeId, language: MaybeId })
+const MaybeText = Type.Union([Type.String(), Type.Null()])
+const FilterIds = Type.Object({
+  category: MaybeId,
+  category_slug: MaybeText,
+  speaker: MaybeId,
+  speaker_slug: MaybeText,
+  tag: MaybeId,
+  tag_slug: MaybeText,
+  language: MaybeId,
+})
 
 export interface Named {
   readonly category: string | undefined
@@ -14,15 +23,19 @@ export interface Named {
   readonly language: string | undefined
 }
 
-/** What the words of a filter stand for; null for what was not asked for, or is not there. */
+/** What the words of a filter stand for, and the slugs of today; null for what was not asked for, or is not there. */
 export function findFilterIds(db: Db, it: Named) {
+  const led = (kind: 'category' | 'speaker' | 'tag') =>
+    sql`left join known_slug as led_${raw(kind)} on led_${raw(kind)}.kind = ${kind} and led_${raw(kind)}.slug = ${it[kind]}::text
+        left join ${raw(kind)} on ${raw(kind)}.id = led_${raw(kind)}.thing_id`
   return one(
     db,
     FilterIds,
-    sql`select (select id from category where slug = ${it.category}::text) as category, (select id from speaker where slug = ${it.speaker}::text) as speaker,
-               (select id from tag where slug = ${it.tag}::text) as tag,
+    sql`select category.id as category, category.slug as category_slug, speaker.id as speaker, speaker.slug as speaker_slug,
+               tag.id as tag, tag.slug as tag_slug,
                (select id from language where lower(name) = lower(${it.language}::text) or lower(code) = lower(${it.language}::text) or slug = ${it.language}::text
-                order by lower(name) = lower(${it.language}::text) desc limit 1) as language`,
+                order by lower(name) = lower(${it.language}::text) desc limit 1) as language
+        from (values (1)) as always ${led('category')} ${led('speaker')} ${led('tag')}`,
   )
 }
 
@@ -152,29 +165,27 @@ function behind(order: readonly OrderPart[], at: readonly string[]): Sql[] {
 
 export type Kind = 'category' | 'speaker' | 'tag' | 'language'
 
-const Keyed = { keys: Type.Array(Type.String()), talks: Type.Integer() }
-const { talks: _speaker, ...speaker } = Speaker.properties
-const { talks: _tag, ...tag } = Tag.properties
-const { talks: _language, ...language } = Language.properties
+const Keyed = { keys: Type.Array(Type.String()) }
 
 const things = {
   category: {
-    row: Type.Object({ ...Category.properties, ...Keyed }),
+    row: Type.Object({ ...ListedCategory.properties, ...Keyed }),
     name: raw('title'),
     columns: sql`id, title, slug, description, url, start_date, end_date`,
   },
-  speaker: { row: Type.Object({ ...speaker, ...Keyed }), name: raw('name'), columns: sql`id, name, slug` },
-  tag: { row: Type.Object({ ...tag, ...Keyed }), name: raw('name'), columns: sql`id, name, slug` },
-  language: { row: Type.Object({ ...language, ...Keyed }), name: raw('name'), columns: sql`code, name, slug` },
+  speaker: { row: Type.Object({ ...ListedSpeaker.properties, ...Keyed }), name: raw('name'), columns: sql`id, name, slug` },
+  tag: { row: Type.Object({ ...ListedTag.properties, ...Keyed }), name: raw('name'), columns: sql`id, name, slug` },
+  language: { row: Type.Object({ ...Language.properties, ...Keyed }), name: raw('name'), columns: sql`code, name, slug` },
 }
 
 function talksOf(kind: Kind): Sql {
   return sql`coalesce((select sum(talks) from talk_count where kind = ${kind} and thing_id = thing.id), 0)::integer`
 }
 
-/** A category is there because somebody made it; the others are there for readers when live talks have them. */
+/** A category is there because somebody made it; the others are there for readers when live talks have them. What was merged is not. */
 function shown(kind: Kind): Sql {
-  return kind === 'category' ? sql`true` : sql`${talksOf(kind)} > 0`
+  if (kind === 'language') return sql`${talksOf(kind)} > 0`
+  return kind === 'category' ? sql`merged_into is null` : sql`merged_into is null and ${talksOf(kind)} > 0`
 }
 
 export function listThings(db: Db, kind: Kind, way: 'next' | 'previous', page: Slice): Promise<ListedThing[]> {
@@ -204,12 +215,4 @@ export async function countThingsUpTo(db: Db, kind: Kind, most: number): Promise
     sql`select count(*) from (select from ${raw(kind)} as thing where ${shown(kind)} limit ${most}::integer) as counted`,
   )
   return row.count
-}
-
-export function findSpeaker(db: Db, slug: string) {
-  return maybe(
-    db,
-    Speaker,
-    sql`select id, name, slug, ${talksOf('speaker')} as talks from speaker as thing where slug = ${slug} and ${shown('speaker')}`,
-  )
 }

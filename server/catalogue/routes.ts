@@ -1,4 +1,4 @@
-import { listCategories, listLanguages, listSpeakers, listTags, listVideos, readSpeaker, suggest } from '@talkshelf/contract'
+import { listCategories, listLanguages, listSpeakers, listTags, listVideos, suggest } from '@talkshelf/contract'
 import type { Pool } from '../platform/db/pool.ts'
 import { toJson } from '../platform/http/json.ts'
 import type { Mount } from '../platform/http/mount.ts'
@@ -25,6 +25,4 @@ export function catalogueRoutes(mount: Mount, pool: Pool, links: Links): void {
   ]
   for (const [list, kind] of kinds)
     mount(list, async (asked) => sent(asked, await catalogue.listThingsOf(db, kind, asked.query), links.to(list, {})))
-
-  mount(readSpeaker, async (asked) => version(asked, toJson(await catalogue.readSpeaker(db, asked.params.slug))))
 }

@@ -6,8 +6,13 @@ import type { Answer, Asked } from '../platform/http/mount.ts'
 import type { Page } from './page.ts'
 
 /** A page as every list sends it. `path` is the address of the list, `extra` what it has besides. */
-export function sent(asked: Asked<Endpoint>, { count, isExact, entries, next, previous }: Page, path: string, extra: object = {}): Answer {
-  const { page: _page, cursor: _cursor, ...same } = asked.query as Record<string, string>
+export function sent(
+  asked: Asked<Endpoint>,
+  { count, isExact, entries, next, previous, today }: Page,
+  path: string,
+  extra: object = {},
+): Answer {
+  const { page: _page, cursor: _cursor, ...same } = { ...(asked.query as Record<string, string>), ...today }
   const format = asked.format && { format: asked.format }
   const address = (differs: object | undefined) =>
     differs ? `${path}?${new URLSearchParams(Object.entries({ ...same, ...differs, ...format }))}` : null

@@ -1,10 +1,9 @@
-import { type listTags, Problem, type QueryOf, type Speaker } from '@talkshelf/contract'
-import type { Static } from 'typebox'
+import type { listTags, QueryOf } from '@talkshelf/contract'
 import type { Db } from '../platform/db/db.ts'
 import { toJson } from '../platform/http/json.ts'
 import type { OrderPart } from './ordering.ts'
 import { mostCounted, type Page, pageOf, placeOf } from './page.ts'
-import { countThingsUpTo, findSpeaker, type Kind, listThings } from './queries.ts'
+import { countThingsUpTo, type Kind, listThings } from './queries.ts'
 
 // Categories, speakers, tags and languages, in the order of their names, with how many live talks they have.
 
@@ -20,10 +19,4 @@ export async function listThingsOf(db: Db, kind: Kind, asked: QueryOf<typeof lis
     countThingsUpTo(db, kind, mostCounted + 1),
   ])
   return pageOf(place, rows, { count: counted, isExact: counted <= mostCounted }, ({ keys: _, ...thing }) => toJson(thing))
-}
-
-export async function readSpeaker(db: Db, slug: string): Promise<Static<typeof Speaker>> {
-  const speaker = await findSpeaker(db, slug)
-  if (!speaker) throw new Problem('not-found', 'There is no such speaker')
-  return speaker
 }

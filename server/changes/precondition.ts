@@ -44,18 +44,19 @@ export async function precondition(
   // The same number with another hash is another history (a database that came back from a backup): nobody knows what changed since.
   const since = known.filter((revision) => revision < current.revision).sort((a, b) => b - a)[0]
   const latest = await latestChange(db, subject, current.id, since ?? current.revision)
-  if (!latest) throw new Error('A record without a change')
-  if (latest.revision !== current.revision) return 'moved'
+  // What a record made by naming it has no change of its own yet, and nobody who made it.
+  if (!latest && current.revision > 0) throw new Error('A record without a change')
+  if (latest && latest.revision !== current.revision) return 'moved'
   const { token } = request.origin.actor
-  if (since === current.revision - 1 && latest.token_id === token && latest.request_hash.equals(request.hash)) return 'repeated'
+  if (latest && since === current.revision - 1 && latest.token_id === token && latest.request_hash.equals(request.hash)) return 'repeated'
   throw new Problem('stale-revision', 'The record has changed since the version in If-Match; nothing was written', {
     current: {
       revision: current.revision,
       etag: etag(current.tag, 'html'),
-      updated: latest.at,
-      by: latest.by,
+      updated: latest?.at ?? null,
+      by: latest?.by ?? null,
       // Null where If-Match does not name a version of this record: then nobody can say what changed since.
-      fields: since === undefined ? null : latest.changed,
+      fields: since === undefined ? null : (latest?.changed ?? null),
     },
   })
 }

@@ -3,8 +3,8 @@ import Type, { type Static } from 'typebox'
 import type { Origin } from '../platform/actor.ts'
 import { type Db, many, maybe, one } from '../platform/db/db.ts'
 
-export type Subject = 'video' | 'category'
-export type ChangeKind = 'created' | 'updated' | 'restored' | 'taken-down'
+export type Subject = 'video' | 'category' | 'speaker' | 'tag'
+export type ChangeKind = 'created' | 'updated' | 'restored' | 'taken-down' | 'merged'
 
 export interface NewChange {
   readonly subject: Subject
@@ -43,7 +43,13 @@ const ChangeSummary = Type.Object({
 })
 export type ChangeSummary = Static<typeof ChangeSummary>
 
-const Version = Type.Object({ ...ChangeSummary.properties, fields_then: Type.Record(Type.String(), Type.Unknown()) })
+const Ids = Type.Array(Type.Integer())
+const IdsThen = Type.Object({ category: Type.Integer(), speakers: Ids, tags: Ids })
+const Version = Type.Object({
+  ...ChangeSummary.properties,
+  fields_then: Type.Record(Type.String(), Type.Unknown()),
+  ids_then: Type.Union([IdsThen, Type.Null()]),
+})
 const Count = Type.Object({ count: Type.Integer() })
 const LatestChange = Type.Object({
   revision: Type.Integer(),
@@ -73,16 +79,17 @@ export async function countChanges(db: Db, subject: Subject, id: number) {
   return row.count
 }
 
-/** A version: its change, and of each field the newest value up to then. */
+/** A version: its change, and of each field the newest value up to then, with the ids behind its names. */
 export function findVersion(db: Db, subject: Subject, id: number, revision: number) {
+  const newest = (column: Sql) =>
+    sql`(select jsonb_object_agg(key, value)
+         from (select distinct on (key) key, value from change as earlier, jsonb_each(earlier.${column})
+               where earlier.subject = ${subject} and earlier.subject_id = ${id} and earlier.revision <= ${revision}::integer
+               order by key, earlier.revision desc) as newest)`
   return maybe(
     db,
     Version,
-    sql`select ${summary},
-               (select jsonb_object_agg(key, value)
-                from (select distinct on (key) key, value from change as earlier, jsonb_each(earlier.after)
-                      where earlier.subject = ${subject} and earlier.subject_id = ${id} and earlier.revision <= ${revision}::integer
-                      order by key, earlier.revision desc) as newest) as fields_then
+    sql`select ${summary}, ${newest(sql`after`)} as fields_then, ${newest(sql`ids`)} as ids_then
         from change where subject = ${subject} and subject_id = ${id} and revision = ${revision}`,
   )
 }

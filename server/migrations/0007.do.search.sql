@@ -168,9 +168,13 @@ create trigger search_changed after update on video for each row
   execute function search_changed();
 
 -- For records of which only a name was changed, and not the thing behind it: whoever renames calls it with the records.
-create function search_renamed(ids bigint[]) returns void language plpgsql set search_path from current as $$
+create function search_renamed(ids bigint[]) returns void language plpgsql
+  set plan_cache_mode = force_generic_plan set search_path from current as $$
 begin
-  update video_search set head = source.head from search_source as source where video_search.id = any (ids) and source.id = video_search.id;
+  with gone as (delete from video_search where id = any (ids) returning id, text)
+  insert into video_search
+  select source.id, era, recorded, category_id, language_id, speaker_ids, tag_ids, length, keys, head, gone.text
+  from gone, lateral (select * from search_source where id = gone.id offset 0) as source;
   perform keep_words(ids);
 end $$;
 

@@ -1,4 +1,4 @@
-import { FoundRecord, Speaker } from '@talkshelf/contract'
+import { FoundRecord, ListedSpeaker } from '@talkshelf/contract'
 import sql, { empty, raw, type Sql } from 'sql-template-tag'
 import Type, { type Static } from 'typebox'
 import { type Db, many, one } from '../platform/db/db.ts'
@@ -13,7 +13,7 @@ const Found = Type.Object({
   value: Type.Union([Type.String(), Type.Integer(), Type.Null()]),
   count: Type.Integer(),
   records: Type.Array(Type.Object(found)),
-  names: Type.Array(Speaker),
+  names: Type.Array(ListedSpeaker),
 })
 export type Found = Static<typeof Found>
 
@@ -108,12 +108,12 @@ function suspects(rule: FindsSame & { rule: string }, further: Sql, order: Sql):
 function spellings({ of }: FindsSpellings, further: Sql, order: Sql): Sql {
   const talks = sql`coalesce((select sum(talks) from talk_count where kind = ${of} and thing_id = thing.id), 0)::integer`
   const inDraft = sql`exists (select from video where state = 2 and taken_down is null and ${raw(`${of}_ids`)} @> array[thing.id])`
-  return sql`(select spelling as key from ${raw(of)} where spelling is not null ${further} group by spelling having count(*) > 1 ${order}) as found
+  return sql`(select spelling as key from ${raw(of)} where spelling is not null and merged_into is null ${further} group by spelling having count(*) > 1 ${order}) as found
         cross join lateral (
           select max(used.of_all) as count,
                  json_agg(json_build_object('id', id, 'name', name, 'slug', slug, 'talks', talks) order by talks desc, id) as names
           from (select *, count(*) over () as of_all
-                from (select id, name, slug, ${talks} as talks from ${raw(of)} as thing where spelling = found.key offset 0) as thing
+                from (select id, name, slug, ${talks} as talks from ${raw(of)} as thing where spelling = found.key and merged_into is null offset 0) as thing
                 where talks > 0 or ${inDraft}
                 order by talks desc, id limit ${mostShown}) as used
         ) as members

@@ -21,8 +21,10 @@ const talk = {
   category: 'Example Conference 2026',
   language: 'English',
   speakers: ['Zoë Example'],
+  tags: ['archives', 'memory'],
   state: 1,
 } as const
+const lists = { speakers: [...talk.speakers], tags: [...talk.tags] }
 
 type Endpoints = typeof endpoints
 type Taking = { [Name in keyof Endpoints]: Endpoints[Name] extends { takes: object } ? Name : never }[keyof Endpoints]
@@ -30,18 +32,33 @@ type Taking = { [Name in keyof Endpoints]: Endpoints[Name] extends { takes: obje
 const bodies: { readonly [Name in Taking]: BodyOf<Endpoints[Name]> } = {
   createCategory: { title: talk.category },
   patchCategory: { start_date: '2026-03-01', end_date: '2026-03-03' },
-  createVideo: { ...talk, speakers: [...talk.speakers] } satisfies VideoInput,
-  replaceVideo: { ...talk, speakers: [...talk.speakers], summary: 'Forty years of talks, one shelf.' },
-  patchVideo: { duration: 1815, tags: ['archives', 'memory'] },
+  createVideo: { ...talk, ...lists } satisfies VideoInput,
+  replaceVideo: { ...talk, ...lists, summary: 'Forty years of talks, one shelf.' },
+  patchVideo: { duration: 1815, tags: ['archives', 'memory', 'shelves'] },
   takeDownVideo: { reason: 'The speaker asked for it' },
+  mergeCategory: { into: 'example-conference-2026' },
+  patchSpeaker: { aliases: [{ name: 'Z. Example', shown: true }] },
+  splitSpeaker: { name: 'Zoë Example (Lisbon)', videos: [1] },
+  mergeSpeaker: { into: 'zoe-example' },
+  patchTag: { name: 'Archives', aliases: [{ name: 'archiving' }] },
+  mergeTag: { into: 'archives' },
 }
 
 const params: Record<string, string | number> = { id: 1, revision: 1, slug: 'example-conference-2026', rule: 'no-licence' }
+const slugs: { readonly [Name in keyof Endpoints]?: string } = {
+  mergeCategory: 'example-days-2026',
+  readSpeaker: 'zoe-example',
+  patchSpeaker: 'zoe-example',
+  splitSpeaker: 'zoe-example',
+  mergeSpeaker: 'zoe-example-lisbon',
+  readTag: 'archives',
+  patchTag: 'archives',
+  mergeTag: 'memory',
+}
 
 /** A command to be pasted into a shell. */
 export function curl(it: Endpoint, base: string, query = ''): string {
-  // Of the two things with a slug, a person has another one than an event.
-  const values = it.path.includes('/speaker/') ? { ...params, slug: 'zoe-example' } : params
+  const values: typeof params = { ...params, slug: slugs[it.name as keyof Endpoints] ?? params.slug ?? '' }
   const address = base + it.path.replaceAll(/\{(\w+)\}/g, (_, name) => String(values[name])) + query
   const body = it.takes && lines(Object.entries(bodies[it.name as Taking]), JSON.stringify).replaceAll('\n', '\n  ')
   return [

@@ -1,13 +1,14 @@
 import { invalidFields, Problem, states, type Video, type VideoInput, videoDefaults } from '@talkshelf/contract'
-import { findVersion, type Request, stillWanted } from '../changes/changes.ts'
+import { type Request, stillWanted } from '../changes/changes.ts'
 import { type Db, Taken } from '../platform/db/db.ts'
 import type { Pool } from '../platform/db/pool.ts'
 import { slugify } from '../platform/slug.ts'
-import { resolveNames } from '../vocabulary/vocabulary.ts'
+import { type Named, once, resolveNames } from '../vocabulary/vocabulary.ts'
 import { embedFor } from './embed.ts'
 import { deleteOldKeys, findKey, freeVideoSlug, insertKey, insertVideo, nextVideoId } from './queries.ts'
 import { findCurrent } from './read.ts'
-import { type Complete, newNames, newVersion, noNewNames, type SentVideo } from './update.ts'
+import { findRevision } from './revisions.ts'
+import { addedOf, type Complete, newNames, newVersion, noNewNames, type SentVideo } from './update.ts'
 import { momentAfter, rendered, writableOf } from './wire.ts'
 
 export interface Created extends SentVideo {
@@ -45,32 +46,22 @@ async function insertWithNames(tx: Db, input: VideoInput, request: Request): Pro
 async function insertNew(db: Db, input: VideoInput, request: Request, complete: Complete): Promise<Created | undefined> {
   const embed = input.embed ?? embedFor(input.source_url)
   const wanted = { ...videoDefaults, state: states.draft, ...writableOf(input), embed } as Video
-  const found = await resolveNames(db, wanted)
-  if ('errors' in found) throw invalidFields(found.errors)
-  const lists = await complete(wanted, found.ids)
-  if (!lists) return undefined
-
-  const { id } = await nextVideoId(db)
+  let id: number | undefined
   const now = momentAfter(undefined)
-  const ids = { category: found.ids.category, language: found.ids.language, ...lists }
   const base = slugify(wanted.title)
-  // The plain slug is free nearly always: it is tried before anybody asks.
   for (let attempt = 0; ; attempt++) {
+    const named = await withNames(db, wanted, complete)
+    if (!named) return undefined
+    id ??= (await nextVideoId(db)).id
+    // The plain slug is free nearly always: it is tried before anybody asks.
     const slug = attempt === 0 && base !== '' ? base : await freeVideoSlug(db, base, attempt)
-    const video: Video = {
-      ...wanted,
-      id,
-      slug,
-      language: found.ids.languageName ?? wanted.language,
-      added: now,
-      updated: now,
-    }
-    const version = newVersion(video, 1, ids, {
+    const video: Video = { ...wanted, ...named.names, id, slug, added: now, updated: now }
+    const version = newVersion(video, 1, named.ids, named.added, {
       subject: 'video',
       kind: 'created',
       before: {},
       after: video,
-      ids,
+      ids: named.ids,
       at: `${now}Z`,
       origin: request.origin,
       requestHash: request.hash,
@@ -80,12 +71,30 @@ async function insertNew(db: Db, input: VideoInput, request: Request, complete: 
   }
 }
 
-// The record may have changed since; the first answer was its first revision, and that is kept for ever.
+/** The things of the record, by their own names. */
+async function withNames(db: Db, wanted: Video, complete: Complete) {
+  const resolved = await resolveNames(db, wanted)
+  if ('errors' in resolved) throw invalidFields(resolved.errors)
+  const { category, language } = resolved.found
+  const lists = await complete(wanted, resolved.found)
+  if (!lists || !category || !language) return undefined
+  const [speakers, tags] = [once(lists.speakers), once(lists.tags)]
+  const nameOf = ({ name }: Named) => name
+  const idOf = ({ id }: Named) => id
+  return {
+    names: { category: category.name, language: language.name, speakers: speakers.map(nameOf), tags: tags.map(nameOf) },
+    ids: { category: category.id, language: language.id, speakers: speakers.map(idOf), tags: tags.map(idOf) },
+    added: addedOf(category, speakers, tags),
+  }
+}
+
+// The record may have changed since; the first answer was its first revision, and that is kept for ever. But for the names: whoever was renamed
+// since is called as today.
 async function firstAnswer(db: Db, token: number, key: string, request: Request): Promise<Created | undefined> {
   const found = await findKey(db, token, key)
   if (!found) return undefined
   if (!found.request_hash.equals(request.hash)) throw new Problem('key-reused', 'This Idempotency-Key was sent with another body before')
   await findCurrent(db, found.video_id)
-  const created = await findVersion(db, 'video', found.video_id, 1)
-  return { id: found.video_id, ...rendered(created?.fields_then as Video, 1) }
+  const created = await findRevision(db, found.video_id, 1)
+  return { id: found.video_id, ...rendered(created?.record as Video, 1) }
 }

@@ -1,9 +1,10 @@
 import { states, type Video } from '@talkshelf/contract'
-import sql, { type Sql } from 'sql-template-tag'
+import sql, { join, raw, type Sql } from 'sql-template-tag'
 import Type, { type Static } from 'typebox'
 import { insertChange, type NewChange } from '../changes/changes.ts'
 import { type Db, execute, many, maybe, one } from '../platform/db/db.ts'
 import { freeSlug } from '../platform/db/slugs.ts'
+import type { Kind, Named } from '../vocabulary/vocabulary.ts'
 
 const TakenDown = Type.Object({ taken_down: Type.String(), reason: Type.String() })
 
@@ -31,7 +32,8 @@ export function findBody(db: Db, id: number) {
   return maybe(db, BodyRow, sql`select ${body} from video_body where id = ${id}`)
 }
 
-const ListIds = Type.Object({ speaker_ids: Type.Array(Type.Integer()), tag_ids: Type.Array(Type.Integer()) })
+const Ids = Type.Array(Type.Integer())
+const ListIds = Type.Object({ speaker_ids: Ids, tag_ids: Ids })
 
 export function findListIds(db: Db, id: number) {
   return maybe(db, ListIds, sql`select speaker_ids, tag_ids from video where id = ${id}`)
@@ -40,6 +42,60 @@ export function findListIds(db: Db, id: number) {
 /** Locks the record and nothing else, until the end of the transaction. What follows must be read after this. */
 export function lockVideo(tx: Db, id: number) {
   return execute(tx, sql`select from video where id = ${id} for no key update`)
+}
+
+/** The same for many, in the order of their ids: two that lock the same never wait for each other. */
+export function lockVideos(tx: Db, ids: readonly number[]) {
+  return execute(tx, sql`select from video where id = any (${ids}::bigint[]) order by id for no key update`)
+}
+
+const NamedRow = Type.Object({ ...BodyRow.properties, category: Type.Integer(), speakers: Ids, tags: Ids })
+export type NamedRow = Static<typeof NamedRow>
+
+/** Bodies, with the ids behind their names. */
+export function findNamed(tx: Db, ids: readonly number[]) {
+  return many(
+    tx,
+    NamedRow,
+    sql`select ${body}, category_id as category, speaker_ids as speakers, tag_ids as tags
+        from video_body join (select id, category_id, speaker_ids, tag_ids from video) as row using (id)
+        where id = any (${ids}::bigint[]) order by id`,
+  )
+}
+
+/** For what shows no names, or the same ones: nobody sees a change, so it is none. */
+export function updateIds(tx: Db, id: number, { category, speakers, tags }: Pick<NamedRow, 'category' | 'speakers' | 'tags'>) {
+  return execute(tx, sql`update video set category_id = ${category}, speaker_ids = ${speakers}, tag_ids = ${tags} where id = ${id}`)
+}
+
+const Done = Type.Object({ done: Type.Null() })
+
+/** The words of these records, of which some are names that have changed. */
+export function readWordsAgain(tx: Db, ids: readonly number[]) {
+  return one(tx, Done, sql`select nullif(search_renamed(${ids}::bigint[])::text, '') as done`)
+}
+
+const has: Record<Kind, (id: number) => Sql> = {
+  category: (id) => sql`category_id = ${id}::bigint`,
+  speaker: (id) => sql`speaker_ids @> array[${id}::bigint]`,
+  tag: (id) => sql`tag_ids @> array[${id}::bigint]`,
+}
+const isListed = sql`state = 1 and taken_down is null`
+const isUnlisted = sql`(state <> 1 or taken_down is not null)`
+
+/** Records that have this thing, whether they are listed or not, by their ids: those are in indexes of their own. */
+export async function recordsOf(db: Db, kind: Kind, thing: number, after: number, limit: number): Promise<number[]> {
+  const part = (condition: Sql) =>
+    sql`(select id from video where ${has[kind](thing)} and ${condition} and id > ${after}::bigint order by id limit ${limit}::integer)`
+  const rows = await many(db, NewId, sql`${part(isListed)} union all ${part(isUnlisted)} order by id limit ${limit}::integer`)
+  return rows.map(({ id }) => id)
+}
+
+const Count = Type.Object({ count: Type.Integer() })
+
+export async function countRecordsOf(db: Db, kind: Kind, thing: number, after: number): Promise<number> {
+  const part = (condition: Sql) => sql`select from video where ${has[kind](thing)} and ${condition} and id > ${after}::bigint`
+  return (await one(db, Count, sql`select count(*) from (${part(isListed)} union all ${part(isUnlisted)}) as left_over`)).count
 }
 
 export function nextVideoId(db: Db) {
@@ -58,19 +114,56 @@ export interface RowIds {
   readonly tags: readonly number[] | undefined
 }
 
+/** Things that the record did not have before, as they were called when they were looked up. */
+export interface Added {
+  readonly category: readonly Named[]
+  readonly speakers: readonly Named[]
+  readonly tags: readonly Named[]
+}
+
 export interface NewVersion {
   readonly video: Video
   readonly revision: number
   readonly body: string
   readonly tag: string
   readonly ids: RowIds
+  readonly added: Added
   readonly change: NewChange
 }
 
 // A write is one statement: the record, its body and the change, all or nothing, in one round trip.
 
-/** Tells whether it wrote: false when somebody else has the slug by now. */
-export async function insertVideo(db: Db, { video: it, revision, body, tag, ids, change }: NewVersion): Promise<boolean> {
+/**
+ * Holds what was added, much as a foreign key would, and is true if all of it is still called so: a name that changes meanwhile waits for this
+ * write, and then reaches the record as well; one that changed a moment ago is looked up again.
+ */
+function isStillCalled({ category, speakers, tags }: Added): Sql {
+  const parts: [string, string, readonly Named[]][] = [
+    ['category', 'title', category],
+    ['speaker', 'name', speakers],
+    ['tag', 'name', tags],
+  ]
+  const conditions = parts
+    .filter(([, , things]) => things.length > 0)
+    .map(([table, name, things]) => {
+      const [ids, names] = [things.map(({ id }) => id), things.map((it) => it.name)]
+      return sql`(select count(*) from (
+                    select from ${raw(table)} as thing join unnest(${ids}::bigint[], ${names}::text[]) as given (id, name)
+                    on thing.id = given.id and thing.${raw(name)} = given.name and thing.merged_into is null
+                    order by thing.id for share of thing) as held) = ${things.length}::integer`
+    })
+  return conditions.length > 0 ? join(conditions, ' and ') : sql`true`
+}
+
+const Held = Type.Object({ held: Type.Boolean() })
+
+/** Before the record is locked: whoever renames something holds it first, and its records then. */
+export function holdThings(tx: Db, added: Added) {
+  return one(tx, Held, sql`select ${isStillCalled(added)} as held`)
+}
+
+/** Tells whether it wrote: false when somebody else has the slug by now, or a name has changed. */
+export async function insertVideo(db: Db, { video: it, revision, body, tag, ids, added, change }: NewVersion): Promise<boolean> {
   const count = await execute(
     db,
     sql`with saved as (
@@ -79,14 +172,15 @@ export async function insertVideo(db: Db, { video: it, revision, body, tag, ids,
             copyright_text, embed, thumbnail_url, duration, video_ogv_length, video_ogv_url, video_ogv_download_only,
             video_mp4_length, video_mp4_url, video_mp4_download_only, video_webm_length, video_webm_url, video_webm_download_only,
             video_flv_length, video_flv_url, video_flv_download_only, source_url, whiteboard, recorded, added, updated)
-          values (
+          select
             ${it.id}, ${revision}, ${it.slug}, ${it.state}, ${ids.category}, ${ids.language}, ${ids.speakers}, ${ids.tags}, ${it.title},
             ${it.summary}, ${it.description}, ${it.quality_notes}, ${it.copyright_text}, ${it.embed}, ${it.thumbnail_url}, ${it.duration},
             ${it.video_ogv_length}, ${it.video_ogv_url}, ${it.video_ogv_download_only},
             ${it.video_mp4_length}, ${it.video_mp4_url}, ${it.video_mp4_download_only},
             ${it.video_webm_length}, ${it.video_webm_url}, ${it.video_webm_download_only},
             ${it.video_flv_length}, ${it.video_flv_url}, ${it.video_flv_download_only},
-            ${it.source_url}, ${it.whiteboard}, ${it.recorded}, ${utc(it.added)}, ${utc(it.updated)})
+            ${it.source_url}, ${it.whiteboard}, ${it.recorded}, ${utc(it.added)}, ${utc(it.updated)}
+          where ${isStillCalled(added)}
           on conflict (slug) do nothing
           returning id, revision
         ), rendered as (
@@ -98,8 +192,8 @@ export async function insertVideo(db: Db, { video: it, revision, body, tag, ids,
   return count === 1
 }
 
-/** Tells whether it wrote: false when the record is no longer at the revision before. */
-export async function updateVideo(db: Db, { video: it, revision, body, tag, ids, change }: NewVersion): Promise<boolean> {
+/** Tells whether it wrote: false when the record is no longer at the revision before, or a name has changed. */
+export async function updateVideo(db: Db, { video: it, revision, body, tag, ids, added, change }: NewVersion): Promise<boolean> {
   return save(
     db,
     sql`update video set
@@ -117,7 +211,7 @@ export async function updateVideo(db: Db, { video: it, revision, body, tag, ids,
           video_flv_length = ${it.video_flv_length}, video_flv_url = ${it.video_flv_url},
           video_flv_download_only = ${it.video_flv_download_only},
           source_url = ${it.source_url}, whiteboard = ${it.whiteboard}, recorded = ${it.recorded}, updated = ${utc(it.updated)}
-        where id = ${it.id} and revision = ${revision - 1}
+        where id = ${it.id} and revision = ${revision - 1} and ${isStillCalled(added)}
         returning id, revision`,
     sql`revision = saved.revision, tag = ${tag}, live = ${it.state === states.live}::boolean, updated = ${utc(it.updated)}, body = ${body}`,
     change,

@@ -2,6 +2,7 @@ import { Problem, type Video, videoFields } from '@talkshelf/contract'
 import { type ChangeSummary, countChanges, findVersion, listChanges, type Request } from '../changes/changes.ts'
 import type { Db } from '../platform/db/db.ts'
 import type { Pool } from '../platform/db/pool.ts'
+import { type Named, namesNow } from '../vocabulary/vocabulary.ts'
 import { findCurrent } from './read.ts'
 import { changeVideo, type SentVideo } from './update.ts'
 
@@ -18,10 +19,20 @@ export async function listRevisions(db: Db, id: number, page: number): Promise<{
 /** The record as it was. */
 export async function readRevision(db: Db, id: number, revision: number): Promise<ChangeSummary & { record: Video }> {
   await findCurrent(db, id)
-  const version = await findVersion(db, 'video', id, revision)
+  const version = await findRevision(db, id, revision)
   if (!version) throw new Problem('not-found', 'There is no such revision')
-  const { fields_then, ...summary } = version
-  const fields: Record<string, unknown> = { ...fields_then, updated: version.at }
+  return version
+}
+
+/** A version out of the history. Whoever was renamed since has the name of today: a name that somebody left behind is shown nowhere. */
+export async function findRevision(db: Db, id: number, revision: number): Promise<(ChangeSummary & { record: Video }) | undefined> {
+  const version = await findVersion(db, 'video', id, revision)
+  if (!version?.ids_then) return undefined
+  const { fields_then, ids_then, ...summary } = version
+  const { category, speakers, tags } = (await namesNow(db, [ids_then]))(ids_then)
+  const nameOf = ({ name }: Named) => name
+  const names = { category: category?.name, speakers: speakers.map(nameOf), tags: tags.map(nameOf) }
+  const fields: Record<string, unknown> = { ...fields_then, ...names, updated: version.at }
   return { ...summary, record: Object.fromEntries(videoFields.map((field) => [field, fields[field]])) as Video }
 }
 

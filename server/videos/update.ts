@@ -2,8 +2,8 @@ import { check, type FieldError, invalidFields, type Video, VideoPatch } from '@
 import { precondition, type Request, stillWanted } from '../changes/changes.ts'
 import type { Db } from '../platform/db/db.ts'
 import type { Pool } from '../platform/db/pool.ts'
-import { createMissing, type NameIds, resolveNames } from '../vocabulary/vocabulary.ts'
-import { type BodyRow, findListIds, lockVideo, type NewVersion, type RowIds, updateVideo } from './queries.ts'
+import { createMissing, type FoundNames, type Named, once, resolveNames } from '../vocabulary/vocabulary.ts'
+import { type Added, type BodyRow, findListIds, holdThings, lockVideo, type NewVersion, type RowIds, updateVideo } from './queries.ts'
 import { findCurrent } from './read.ts'
 import { changedFields, momentAfter, only, rendered } from './wire.ts'
 
@@ -28,8 +28,17 @@ export async function changeVideo(
   return (
     (await attempt(pool, await findCurrent(pool.lookups, id), request, next, kind, noNewNames)) ??
     (await pool.transaction(async (tx) => {
+      const complete: Complete = (names, found) => newNames(tx, names, found)
+      // Names and things first, and then the record: everybody takes them in this order, and nobody waits for each other.
+      await hold(tx, await findCurrent(tx, id), next, complete)
       await lockVideo(tx, id)
-      return (await attempt(tx, await findCurrent(tx, id), request, next, kind, (names, found) => newNames(tx, names, found))) ?? lost()
+      const row = await findCurrent(tx, id)
+      // The record can't move any more, but somebody may rename what it shall show, now and again.
+      for (let tries = 0; tries < 10; tries++) {
+        const written = await attempt(tx, row, request, next, kind, complete)
+        if (written) return written
+      }
+      throw new Error('A locked record has changed')
     }))
   )
 }
@@ -49,13 +58,48 @@ async function attempt(
 
   const before = JSON.parse(row.body) as Video
   const wanted = next(before)
-  const { after, ids } = await withIds(db, before, wanted, complete)
-  if (ids === undefined) return undefined
+  const named = await withNames(db, before, wanted, complete)
+  return named && writeVersion(db, row, before, named, kind, request)
+}
+
+// All that is named, also what the record has already: what it has may be another by the time it is locked. What it shows under a name that
+// leads nowhere is not made anew.
+async function hold(tx: Db, row: BodyRow, next: Next, complete: Complete): Promise<void> {
+  const before = JSON.parse(row.body) as Video
+  const wanted = next(before)
+  const differs = (field: 'category' | 'speakers' | 'tags') => JSON.stringify(before[field]) !== JSON.stringify(wanted[field])
+  const resolved = await resolveNames(tx, {
+    category: differs('category') ? wanted.category : undefined,
+    speakers: differs('speakers') ? wanted.speakers : [],
+    tags: differs('tags') ? wanted.tags : [],
+  })
+  if ('errors' in resolved) throw invalidFields(resolved.errors)
+  const known = (field: 'speakers' | 'tags') =>
+    resolved.found[field].flatMap((thing, place) => {
+      const name = wanted[field][place] as string
+      return thing || !before[field].includes(name) ? [{ name, thing }] : []
+    })
+  const [speakers, tags] = [known('speakers'), known('tags')]
+  const names = { speakers: speakers.map(({ name }) => name), tags: tags.map(({ name }) => name) }
+  const found = { ...resolved.found, speakers: speakers.map(({ thing }) => thing), tags: tags.map(({ thing }) => thing) }
+  const lists = await complete(names, found)
+  const added = addedOf(found.category, lists?.speakers ?? [], lists?.tags ?? [])
+  if (added.category.length + added.speakers.length + added.tags.length > 0) await holdThings(tx, added)
+}
+
+/** Undefined where somebody was faster; the version that is there where nothing changed. */
+export async function writeVersion(
+  db: Db,
+  row: BodyRow,
+  before: Video,
+  { after, ids, added }: NamedVersion,
+  kind: 'updated' | 'restored',
+  request: Request,
+): Promise<SentVideo | undefined> {
   const changed = changedFields(before, after)
   if (changed.length === 0) return row
-
   const video = { ...after, updated: momentAfter(before.updated) }
-  const version = newVersion(video, row.revision + 1, ids, {
+  const version = newVersion(video, row.revision + 1, ids, added, {
     subject: 'video',
     kind,
     before: only(before, changed),
@@ -69,12 +113,19 @@ async function attempt(
   return (await updateVideo(db, version)) ? version : undefined
 }
 
-export function newVersion(video: Video, revision: number, ids: RowIds, change: NewVersion['change']): NewVersion {
-  return { video, revision, ids, change, ...rendered(video, revision) }
+export function newVersion(video: Video, revision: number, ids: RowIds, added: Added, change: NewVersion['change']): NewVersion {
+  return { video, revision, ids, added, change, ...rendered(video, revision) }
 }
 
-/** Finds or makes the ids of new speakers and tags; undefined where some are missing and must not be made here. */
-export type Complete = (names: NewNames, found: NameIds) => Promise<{ speakers: readonly number[]; tags: readonly number[] } | undefined>
+/** A version with the names that its things have, and the ids of those that changed. */
+export interface NamedVersion {
+  readonly after: Video
+  readonly ids: RowIds
+  readonly added: Added
+}
+
+/** Finds or makes new speakers and tags; undefined where some are missing and must not be made here. */
+export type Complete = (names: NewNames, found: FoundNames) => Promise<{ speakers: readonly Named[]; tags: readonly Named[] } | undefined>
 
 interface NewNames {
   readonly speakers: readonly string[]
@@ -82,45 +133,65 @@ interface NewNames {
 }
 
 export const noNewNames: Complete = async (_, { speakers, tags }) => {
-  const isThere = (id: number | null) => id !== null
-  return speakers.every(isThere) && tags.every(isThere) ? { speakers: speakers as number[], tags: tags as number[] } : undefined
+  const isThere = (it: Named | null) => it !== null
+  return speakers.every(isThere) && tags.every(isThere) ? { speakers, tags } : undefined
 }
 
-export const newNames = async (tx: Db, names: NewNames, found: NameIds) => ({
+export const newNames = async (tx: Db, names: NewNames, found: FoundNames) => ({
   speakers: await createMissing(tx, 'speaker', names.speakers, found.speakers),
   tags: await createMissing(tx, 'tag', names.tags, found.tags),
 })
 
-// Only names that changed are looked up; the others stay what they are, also while somebody renames the thing behind them.
-async function withIds(db: Db, before: Video, wanted: Video, complete: Complete): Promise<{ after: Video; ids: RowIds | undefined }> {
+// Only names that changed are looked up; the others stay what they are, also while somebody renames the thing behind them: the new name
+// reaches this record by itself. What is looked up is shown by its own name, whichever of its names was given, and once.
+async function withNames(db: Db, before: Video, wanted: Video, complete: Complete): Promise<NamedVersion | undefined> {
   const differs = (field: 'category' | 'language' | 'speakers' | 'tags') => JSON.stringify(before[field]) !== JSON.stringify(wanted[field])
-  if (!differs('category') && !differs('language') && !differs('speakers') && !differs('tags')) return { after: wanted, ids: noIds }
-  const added = {
+  if (!differs('category') && !differs('language') && !differs('speakers') && !differs('tags'))
+    return { after: wanted, ids: noIds, added: nothing }
+  const names = {
     speakers: wanted.speakers.filter((name) => !before.speakers.includes(name)),
     tags: wanted.tags.filter((name) => !before.tags.includes(name)),
   }
-  const found = await resolveNames(db, {
+  const resolved = await resolveNames(db, {
     category: differs('category') ? wanted.category : undefined,
     language: differs('language') ? wanted.language : undefined,
-    ...added,
+    ...names,
   })
-  if ('errors' in found) throw invalidFields(found.errors)
-  const lists = await complete(added, found.ids)
-  if (!lists) return { after: wanted, ids: undefined }
+  if ('errors' in resolved) throw invalidFields(resolved.errors)
+  const { category, language } = resolved.found
+  const lists = await complete(names, resolved.found)
+  if (!lists) return undefined
 
   const kept = differs('speakers') || differs('tags') ? await findListIds(db, before.id) : undefined
-  const idsOf = (field: 'speakers' | 'tags', keptIds: readonly number[] = []) =>
-    wanted[field].map((name) => keptIds[before[field].indexOf(name)] ?? (lists[field][added[field].indexOf(name)] as number))
-  const ids = {
-    category: found.ids.category,
-    language: found.ids.language,
-    speakers: differs('speakers') ? idsOf('speakers', kept?.speaker_ids) : undefined,
-    tags: differs('tags') ? idsOf('tags', kept?.tag_ids) : undefined,
+  const listOf = (field: 'speakers' | 'tags', ids: readonly number[] = []) =>
+    once(
+      wanted[field].map((name) => {
+        const id = ids[before[field].indexOf(name)]
+        return id === undefined ? (lists[field][names[field].indexOf(name)] as Named) : { id, name }
+      }),
+    )
+  const speakers = differs('speakers') ? listOf('speakers', kept?.speaker_ids) : undefined
+  const tags = differs('tags') ? listOf('tags', kept?.tag_ids) : undefined
+  return {
+    after: {
+      ...wanted,
+      category: category?.name ?? wanted.category,
+      language: language?.name ?? wanted.language,
+      speakers: speakers?.map(({ name }) => name) ?? wanted.speakers,
+      tags: tags?.map(({ name }) => name) ?? wanted.tags,
+    },
+    ids: { category: category?.id, language: language?.id, speakers: speakers?.map(({ id }) => id), tags: tags?.map(({ id }) => id) },
+    added: addedOf(category, lists.speakers, lists.tags),
   }
-  return { after: { ...wanted, language: found.ids.languageName ?? wanted.language }, ids }
+}
+
+/** Each once, also where two names led to it. */
+export function addedOf(category: Named | undefined, speakers: readonly Named[], tags: readonly Named[]): Added {
+  return { category: category ? [category] : [], speakers: once(speakers), tags: once(tags) }
 }
 
 const noIds: RowIds = { category: undefined, language: undefined, speakers: undefined, tags: undefined }
+export const nothing: Added = { category: [], speakers: [], tags: [] }
 
 /** Everything that is wrong with the fields that were sent, known and unknown to the database alike. */
 export async function fieldErrors(db: Db, schema: Parameters<typeof check>[0], sent: Record<string, unknown>): Promise<FieldError[]> {
@@ -131,8 +202,4 @@ export async function fieldErrors(db: Db, schema: Parameters<typeof check>[0], s
     check(VideoPatch, { [field]: sent[field] }).length === 0 ? (sent[field] as string) : undefined
   const found = await resolveNames(db, { category: text('category'), language: text('language'), speakers: [], tags: [] })
   return 'errors' in found ? [...errors, ...found.errors] : errors
-}
-
-function lost(): never {
-  throw new Error('A locked record has changed')
 }

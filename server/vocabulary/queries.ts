@@ -1,22 +1,24 @@
-import { Category } from '@talkshelf/contract'
-import sql, { raw } from 'sql-template-tag'
+import { Alias } from '@talkshelf/contract'
+import sql, { empty, raw, type Sql } from 'sql-template-tag'
 import Type, { type Static } from 'typebox'
 import { insertChange, type NewChange } from '../changes/changes.ts'
 import { type Db, execute, many, maybe, one } from '../platform/db/db.ts'
 import { freeSlug } from '../platform/db/slugs.ts'
 
-const Ids = Type.Array(Type.Union([Type.Integer(), Type.Null()]))
+const MaybeText = Type.Union([Type.String(), Type.Null()])
 const MaybeId = Type.Union([Type.Integer(), Type.Null()])
 const FoundNames = Type.Object({
   category_id: MaybeId,
+  category: MaybeText,
   language_id: MaybeId,
-  language: Type.Union([Type.String(), Type.Null()]),
-  speaker_ids: Ids,
-  tag_ids: Ids,
+  language: MaybeText,
+  speaker_ids: Type.Array(MaybeId),
+  speakers: Type.Array(MaybeText),
+  tag_ids: Type.Array(MaybeId),
+  tags: Type.Array(MaybeText),
 })
 const Name = Type.Object({ name: Type.String() })
 const Found = Type.Object({ id: Type.Integer() })
-const NameRow = Type.Object({ id: Type.Integer(), name: Type.String() })
 
 interface Wanted {
   readonly category: string | undefined
@@ -26,18 +28,22 @@ interface Wanted {
   readonly tags: readonly string[]
 }
 
-/** Ids for names, in one round trip; null for each that is not there (yet), or was not asked for. */
+/** What names lead to, and what that is called, in one round trip; null for each that is not there (yet), or was not asked for. */
 export function findNames(db: Db, names: Wanted) {
+  const known = (kind: 'speaker' | 'tag', column: Sql) =>
+    sql`array(select ${column} from unnest(${kind === 'speaker' ? names.speakers : names.tags}::text[]) with ordinality as given (name, place)
+              left join known_as on known_as.kind = ${kind} and known_as.name = given.name
+              left join ${kinds[kind].table} as thing on thing.id = known_as.thing_id
+              order by place)`
   return one(
     db,
     FoundNames,
-    sql`select (select id from category where title = ${names.category}::text) as category_id,
-               language.id as language_id, language.name as language,
-               array(select speaker.id from unnest(${names.speakers}::text[]) with ordinality as given (name, place)
-                     left join speaker using (name) order by place) as speaker_ids,
-               array(select tag.id from unnest(${names.tags}::text[]) with ordinality as given (name, place)
-                     left join tag using (name) order by place) as tag_ids
+    sql`select category.id as category_id, category.title as category, language.id as language_id, language.name as language,
+               ${known('speaker', sql`thing.id`)} as speaker_ids, ${known('speaker', sql`thing.name`)} as speakers,
+               ${known('tag', sql`thing.id`)} as tag_ids, ${known('tag', sql`thing.name`)} as tags
         from (values (1)) as always
+        left join known_as on known_as.kind = 'category' and known_as.name = ${names.category}::text
+        left join category on category.id = known_as.thing_id
         left join lateral (select id, name from language
                            where lower(name) = lower(${names.language}::text) or code = ${names.code}::text
                            order by lower(name) = lower(${names.language}::text) desc limit 1) as language on true`,
@@ -48,7 +54,8 @@ export function nearestCategories(db: Db, title: string) {
   return many(
     db,
     Name,
-    sql`select title as name from category where similarity(title, ${title}) > 0.2 order by similarity(title, ${title}) desc, title limit 3`,
+    sql`select title as name from category where merged_into is null and similarity(title, ${title}) > 0.2
+        order by similarity(title, ${title}) desc, title limit 3`,
   )
 }
 
@@ -60,65 +67,218 @@ export function nearestLanguages(db: Db, name: string) {
   )
 }
 
-const tables = { speaker: raw('speaker'), tag: raw('tag'), category: raw('category') }
+// The things themselves. Speakers and tags are alike; a category has more to say, and calls its name a title.
 
-export function freeVocabularySlug(db: Db, table: keyof typeof tables, base: string, attempt: number) {
-  return freeSlug(db, tables[table], base, table, attempt)
+export type Kind = 'category' | 'speaker' | 'tag'
+
+const kinds = {
+  speaker: { table: raw('speaker'), name: raw('name'), about: sql`null::jsonb` },
+  tag: { table: raw('tag'), name: raw('name'), about: sql`null::jsonb` },
+  category: {
+    table: raw('category'),
+    name: raw('title'),
+    about: sql`jsonb_build_object('description', description, 'url', url, 'start_date', start_date, 'end_date', end_date)`,
+  },
 }
 
-/** In the order given. A name or a slug that is there by now is passed over. */
-export function insertNames(db: Db, table: 'speaker' | 'tag', rows: readonly { name: string; slug: string }[]) {
+export function freeThingSlug(db: Db, kind: Kind, base: string, attempt: number) {
+  return freeSlug(db, sql`(select slug from known_slug where kind = ${kind}) as given_out`, base, kind, attempt)
+}
+
+/**
+ * Makes the things of these names, in the order given. Whoever claims a name first makes the thing, and others who want the same wait until
+ * it is there. A name that leads to something by now is passed over; so is one whose slug is empty or taken, but it stays claimed.
+ */
+export function insertThings(tx: Db, kind: 'speaker' | 'tag', rows: readonly { name: string; slug: string }[]) {
   const [names, slugs] = [rows.map(({ name }) => name), rows.map(({ slug }) => slug)]
   return execute(
-    db,
-    sql`insert into ${tables[table]} (name, slug)
-        select name, slug from unnest(${names}::text[], ${slugs}::text[]) with ordinality as given (name, slug, place) order by place
-        on conflict do nothing`,
+    tx,
+    sql`with given as (
+          select * from unnest(${names}::text[], ${slugs}::text[]) with ordinality as given (name, slug, place)
+        ), claimed as (
+          insert into known_as (kind, name, thing_id, shown)
+          select ${kind}::text, name, nextval(pg_get_serial_sequence(${kind}, 'id')), true from (select name from given order by place) as sorted
+          on conflict do nothing
+          returning name, thing_id
+        ), settled as (
+          insert into known_slug (kind, slug, thing_id)
+          select ${kind}::text, slug, thing_id from claimed join given using (name) where slug <> '' order by place
+          on conflict do nothing
+          returning thing_id
+        )
+        insert into ${kinds[kind].table} (id, name, slug)
+        select thing_id, name, slug from settled join claimed using (thing_id) join given using (name)`,
   )
 }
 
-export async function idsOfNames(db: Db, table: 'speaker' | 'tag', names: readonly string[]): Promise<Map<string, number>> {
-  const rows = await many(db, NameRow, sql`select id, name from ${tables[table]} where name = any (${names}::text[])`)
-  return new Map(rows.map(({ id, name }) => [name, id]))
+/** Makes the thing of a name that is claimed already, unless the slug is taken. */
+export function insertThing(tx: Db, kind: 'speaker' | 'tag', name: string, slug: string) {
+  return execute(
+    tx,
+    sql`with settled as (
+          insert into known_slug (kind, slug, thing_id)
+          select kind, ${slug}::text, thing_id from known_as where kind = ${kind} and name = ${name}
+          on conflict do nothing
+          returning thing_id
+        )
+        insert into ${kinds[kind].table} (id, name, slug) select thing_id, ${name}::text, ${slug}::text from settled`,
+  )
 }
 
-const CategoryRow = Type.Object({ ...Category.properties, revision: Type.Integer() })
-export type CategoryRow = Static<typeof CategoryRow>
-const columns = sql`id, title, slug, description, url, start_date, end_date, revision`
+const Led = Type.Object({ given: Type.String(), id: Type.Integer(), name: Type.String(), slug: Type.String() })
 
-export function findCategory(db: Db, slug: string) {
-  return maybe(db, CategoryRow, sql`select ${columns} from category where slug = ${slug}`)
+/** What these names lead to. */
+export async function thingsNamed(db: Db, kind: Kind, names: readonly string[]): Promise<Map<string, Omit<Static<typeof Led>, 'given'>>> {
+  const rows = await many(
+    db,
+    Led,
+    sql`select known_as.name as given, thing.id, thing.${kinds[kind].name} as name, thing.slug
+        from known_as join ${kinds[kind].table} as thing on thing.id = known_as.thing_id
+        where known_as.kind = ${kind} and known_as.name = any (${names}::text[])`,
+  )
+  return new Map(rows.map(({ given, ...thing }) => [given, thing]))
 }
 
-export function lockCategory(db: Db, slug: string) {
-  return maybe(db, CategoryRow, sql`select ${columns} from category where slug = ${slug} for no key update`)
+const Now = Type.Object({ kind: Type.String(), was: Type.Integer(), id: Type.Integer(), name: Type.String() })
+
+/** What these ids stand for today: what was merged stands for what it was merged into. */
+export function thingsNow(db: Db, ids: Readonly<Record<Kind, readonly number[]>>) {
+  const of = (kind: Kind) =>
+    sql`select ${kind}::text as kind, was.id as was, now.id, now.${kinds[kind].name} as name
+        from ${kinds[kind].table} as was join ${kinds[kind].table} as now on now.id = coalesce(was.merged_into, was.id)
+        where was.id = any (${ids[kind]}::bigint[])`
+  return many(db, Now, sql`${of('category')} union all ${of('speaker')} union all ${of('tag')}`)
+}
+
+const About = Type.Object({ description: Type.String(), url: MaybeText, start_date: MaybeText, end_date: MaybeText })
+const ThingRow = Type.Object({
+  id: Type.Integer(),
+  name: Type.String(),
+  slug: Type.String(),
+  revision: Type.Integer(),
+  about: Type.Union([About, Type.Null()]),
+  talks: Type.Integer(),
+  /** In the order of their names. */
+  aliases: Type.Array(Alias),
+})
+export type ThingRow = Static<typeof ThingRow>
+
+/** The thing that a slug leads to, today's or an old one. */
+export function findThing(db: Db, kind: Kind, slug: string) {
+  const { table, name, about } = kinds[kind]
+  return maybe(
+    db,
+    ThingRow,
+    sql`select thing.id, thing.${name} as name, thing.slug, thing.revision, ${about} as about,
+               coalesce((select sum(talks) from talk_count where kind = ${kind} and talk_count.thing_id = thing.id), 0)::integer as talks,
+               (select coalesce(jsonb_agg(jsonb_build_object('name', other.name, 'shown', other.shown) order by other.name collate "C"), '[]')
+                from known_as as other where other.kind = ${kind} and other.thing_id = thing.id and other.name <> thing.${name}) as aliases
+        from known_slug join ${table} as thing on thing.id = known_slug.thing_id
+        where known_slug.kind = ${kind} and known_slug.slug = ${slug}`,
+  )
+}
+
+/**
+ * Keeps everybody from using these for a record, or changing them, until the end of the transaction; in the order of the ids, so that two
+ * who lock the same never wait for each other. What follows must be read after this.
+ */
+export function lockThings(tx: Db, kind: Kind, ids: readonly number[]) {
+  return execute(tx, sql`select from ${kinds[kind].table} where id = any (${ids}::bigint[]) order by id for no key update`)
 }
 
 export function nextCategoryId(db: Db) {
   return one(db, Found, sql`select nextval(pg_get_serial_sequence('category', 'id')) as id`)
 }
 
-export function insertCategory(db: Db, it: Category, change: NewChange) {
+export function insertCategory(db: Db, it: Omit<ThingRow, 'about'> & { about: Static<typeof About> }, change: NewChange) {
+  const { description, url, start_date, end_date } = it.about
   return execute(
     db,
-    sql`with saved as (
+    sql`with named as (
+          insert into known_as (kind, name, thing_id, shown) values ('category', ${it.name}, ${it.id}, true)
+        ), settled as (
+          insert into known_slug (kind, slug, thing_id) values ('category', ${it.slug}, ${it.id})
+        ), saved as (
           insert into category (id, title, slug, description, url, start_date, end_date)
-          values (${it.id}, ${it.title}, ${it.slug}, ${it.description}, ${it.url}, ${it.start_date}::date, ${it.end_date}::date)
+          values (${it.id}, ${it.name}, ${it.slug}, ${description}, ${url}, ${start_date}::date, ${end_date}::date)
           returning id, revision
         )
         ${insertChange(change)}`,
   )
 }
 
-export function updateCategory(db: Db, it: Category, change: NewChange) {
+export function updateThing(tx: Db, kind: Kind, it: ThingRow, change: NewChange) {
+  const { table, name } = kinds[kind]
+  const about = it.about
+    ? sql`, description = ${it.about.description}, url = ${it.about.url},
+            start_date = ${it.about.start_date}::date, end_date = ${it.about.end_date}::date`
+    : empty
   return execute(
-    db,
+    tx,
     sql`with saved as (
-          update category set description = ${it.description}, url = ${it.url}, start_date = ${it.start_date}::date,
-                              end_date = ${it.end_date}::date, revision = revision + 1
+          update ${table} set ${name} = ${it.name}, slug = ${it.slug}, revision = revision + 1${about}
           where id = ${it.id}
           returning id, revision
         )
+        ${insertChange(change)}`,
+  )
+}
+
+/** Nothing happens where the name leads somewhere already. */
+export function claimName(tx: Db, kind: Kind, id: number, name: string) {
+  return execute(tx, sql`insert into known_as (kind, name, thing_id) values (${kind}, ${name}, ${id}) on conflict do nothing`)
+}
+
+export function unclaimName(tx: Db, kind: Kind, id: number, name: string) {
+  return execute(tx, sql`delete from known_as where kind = ${kind} and name = ${name} and thing_id = ${id}`)
+}
+
+/** Exactly these names lead to the thing from now on. Tells how many of them do: some may belong to another one. */
+export async function replaceNames(tx: Db, kind: Kind, id: number, names: readonly { name: string; shown: boolean }[]): Promise<number> {
+  const [all, shown] = [names.map(({ name }) => name), names.map((it) => it.shown)]
+  await execute(tx, sql`delete from known_as where kind = ${kind} and thing_id = ${id} and name <> all (${all}::text[])`)
+  return execute(
+    tx,
+    sql`insert into known_as (kind, name, thing_id, shown)
+        select ${kind}, name, ${id}::bigint, shown from unnest(${all}::text[], ${shown}::boolean[]) as given (name, shown) order by name collate "C"
+        on conflict (kind, name) do update set shown = excluded.shown where known_as.thing_id = excluded.thing_id`,
+  )
+}
+
+const Owned = Type.Object({ name: Type.String(), slug: Type.String() })
+
+/** Which of these names lead to another thing, and its slug. */
+export function namesOfOthers(tx: Db, kind: Kind, id: number, names: readonly string[]) {
+  return many(
+    tx,
+    Owned,
+    sql`select known_as.name, thing.slug from known_as join ${kinds[kind].table} as thing on thing.id = known_as.thing_id
+        where known_as.kind = ${kind} and known_as.thing_id <> ${id} and known_as.name = any (${names}::text[])`,
+  )
+}
+
+/** Tells whether the slug leads to this thing now: it is new, or was the thing's own before. */
+export async function takeSlug(tx: Db, kind: Kind, id: number, slug: string): Promise<boolean> {
+  const count = await execute(
+    tx,
+    sql`insert into known_slug (kind, slug, thing_id) values (${kind}, ${slug}, ${id})
+        on conflict (kind, slug) do update set thing_id = excluded.thing_id where known_slug.thing_id = excluded.thing_id`,
+  )
+  return count === 1
+}
+
+/** All that led to the one leads to the other from now on; what it was called itself is told no reader. */
+export async function mergeThing(tx: Db, kind: Kind, from: ThingRow, into: ThingRow, change: NewChange): Promise<void> {
+  const { table } = kinds[kind]
+  await execute(
+    tx,
+    sql`update known_as set thing_id = ${into.id}, shown = shown and name <> ${from.name} where kind = ${kind} and thing_id = ${from.id}`,
+  )
+  await execute(tx, sql`update known_slug set thing_id = ${into.id} where kind = ${kind} and thing_id = ${from.id}`)
+  await execute(tx, sql`update ${table} set merged_into = ${into.id} where merged_into = ${from.id}`)
+  await execute(
+    tx,
+    sql`with saved as (update ${table} set merged_into = ${into.id}, revision = revision + 1 where id = ${from.id} returning id, revision)
         ${insertChange(change)}`,
   )
 }

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 import type { Representation } from './negotiate.ts'
 
 // Entity tags and dates (RFC 9110, 13). A tag of ours is "<id>.<revision>.<hash>", and ends in .json where the same body is
-// declared application/json: two representations, two tags, one version.
+// declared application/json: two representations, two tags, one version. Behind a ~ stands what else an answer tells beside the version.
 
 /**
  * The hash is there for the day on which a database comes back from a backup or a standby and gives a revision number out
@@ -29,12 +29,12 @@ export function isUnchanged(ifNoneMatch: string | undefined, current: string): b
   return ifNoneMatch === current || ifNoneMatch.trim() === '*' || tags(ifNoneMatch).some(({ tag }) => `"${tag}"` === current)
 }
 
-/** The versions that If-Match names, whatever their representation; weak tags never match (13.1.1). `*` means any. */
+/** The versions that If-Match names, whatever their representation and whatever is told beside; weak tags never match (13.1.1). `*` means any. */
 export function wantedTags(ifMatch: string): '*' | string[] {
   if (ifMatch.trim() === '*') return '*'
   return tags(ifMatch)
     .filter(({ weak }) => !weak)
-    .map(({ tag }) => tag.replace(/\.json$/, ''))
+    .map(({ tag }) => tag.replace(/\.json$/, '').replace(/~.*$/, ''))
 }
 
 /**

@@ -38,8 +38,8 @@ export interface Asked<E extends Endpoint> {
 }
 
 export interface Answer {
-  readonly status?: 200 | 201 | 304
-  /** JSON text, all ASCII. */
+  readonly status?: 200 | 201 | 301 | 304
+  /** JSON text, all ASCII. Of 301 and 304 there is none. */
   readonly body: string
   /** The version that is sent, for the ETag. */
   readonly tag?: string
@@ -113,11 +113,13 @@ export function addRoute<E extends Endpoint>(http: FastifyInstance, options: Mou
         counted(options, inTime(request.untilMs, handle(asked as Asked<E>), 'unknown')),
       )
       if (answer.status === 304) options.limit?.giveBack(callerOf(request.actor.token, request.ip), cost)
-      reply.code(answer.status ?? endpoint.gives.status).header('content-type', contentTypes[request.as])
+      const isEmpty = answer.status === 301 || answer.status === 304
+      reply.code(answer.status ?? endpoint.gives.status)
+      if (answer.status !== 301) reply.header('content-type', contentTypes[request.as])
       if (answer.tag) reply.header('etag', etag(answer.tag, request.as))
       reply.header('cache-control', 'private, no-store')
       if (answer.headers) reply.headers(answer.headers)
-      return reply.send(answer.status === 304 ? undefined : asciiBytes(answer.body))
+      return reply.send(isEmpty ? undefined : asciiBytes(answer.body))
     },
   })
 }

@@ -1,0 +1,43 @@
+import sql from 'sql-template-tag'
+import Type, { type Static } from 'typebox'
+import type { Origin } from '../platform/actor.ts'
+import { type Db, execute, maybe } from '../platform/db/db.ts'
+
+const Renaming = Type.Object({
+  id: Type.Integer(),
+  kind: Type.Union([Type.Literal('category'), Type.Literal('speaker'), Type.Literal('tag')]),
+  thing_id: Type.Integer(),
+  done_up_to: Type.Integer(),
+  actor: Type.String(),
+  token_id: Type.Union([Type.Integer(), Type.Null()]),
+  via: Type.Unsafe<Origin['via']>(Type.String()),
+  request_id: Type.String(),
+  request_hash: Type.Unsafe<Buffer>({}),
+})
+export type Renaming = Static<typeof Renaming>
+
+export function insertRenaming(tx: Db, it: Omit<Renaming, 'id'>) {
+  return execute(
+    tx,
+    sql`insert into renaming (kind, thing_id, done_up_to, actor, token_id, via, request_id, request_hash)
+        values (${it.kind}, ${it.thing_id}, ${it.done_up_to}, ${it.actor}, ${it.token_id}, ${it.via}, ${it.request_id}, ${it.request_hash})`,
+  )
+}
+
+/** One that nobody is at, for as long as the transaction takes. */
+export function takeRenaming(tx: Db) {
+  return maybe(
+    tx,
+    Renaming,
+    sql`select id, kind, thing_id, done_up_to, actor, token_id, via, request_id, request_hash
+        from renaming order by id limit 1 for update skip locked`,
+  )
+}
+
+export function advanceRenaming(tx: Db, id: number, doneUpTo: number) {
+  return execute(tx, sql`update renaming set done_up_to = ${doneUpTo} where id = ${id}`)
+}
+
+export function deleteRenaming(tx: Db, id: number) {
+  return execute(tx, sql`delete from renaming where id = ${id}`)
+}
