@@ -305,7 +305,7 @@ test('a write with the version that it was read in changes that version only, an
   await archive.make({ speakers: ['Vera Untouched'] })
   const never = await patch('speaker/vera-untouched', { name: 'Vera Late' }, { 'if-match': '"1.1.x"' })
   assert.deepEqual([never.status, never.json.current.by], [412, null])
-  await ok(patch('speaker/vera-untouched', { name: 'Vera Touched' }, { 'if-match': String(first.headers.etag).replace(/.*/, '*') }))
+  await ok(patch('speaker/vera-untouched', { name: 'Vera Touched' }, { 'if-match': '*' }))
 })
 
 test('450 records follow in batches, nobody who reads waits, and writers in between lose nothing', async (t) => {

@@ -1,7 +1,7 @@
 import type { Request } from '../changes/changes.ts'
 import type { Pool } from '../platform/db/pool.ts'
 import { followNames, recordsOf } from '../videos/videos.ts'
-import { advanceRenaming, deleteRenaming, type Renaming, takeRenaming } from './queries.ts'
+import { advanceRenaming, deleteRenaming, isAnyLeft, type Renaming, takeRenaming } from './queries.ts'
 
 // What a rename left to be done is a row, written together with it. Whichever server comes first does a batch, and another, until none is left;
 // a server that is killed half way has done its batches, and the next one goes on from there.
@@ -61,7 +61,9 @@ export function openBatches(pool: Pool, { everyMs, onChanged, onError }: BatchOp
 }
 
 /** The records that changed; undefined when nothing is left to do, or others are at it. */
-function nextBatch(pool: Pool): Promise<number[] | undefined> {
+async function nextBatch(pool: Pool): Promise<number[] | undefined> {
+  // Nearly always there is nothing, and one lookup tells.
+  if (!(await isAnyLeft(pool.lookups))) return undefined
   return pool.transaction(async (tx) => {
     const renaming = await takeRenaming(tx)
     if (!renaming) return undefined

@@ -1,7 +1,7 @@
 import sql from 'sql-template-tag'
 import Type, { type Static } from 'typebox'
 import type { Origin } from '../platform/actor.ts'
-import { type Db, execute, maybe } from '../platform/db/db.ts'
+import { type Db, execute, maybe, one } from '../platform/db/db.ts'
 
 const Renaming = Type.Object({
   id: Type.Integer(),
@@ -22,6 +22,12 @@ export function insertRenaming(tx: Db, it: Omit<Renaming, 'id'>) {
     sql`insert into renaming (kind, thing_id, done_up_to, actor, token_id, via, request_id, request_hash)
         values (${it.kind}, ${it.thing_id}, ${it.done_up_to}, ${it.actor}, ${it.token_id}, ${it.via}, ${it.request_id}, ${it.request_hash})`,
   )
+}
+
+const Left = Type.Object({ any: Type.Boolean() })
+
+export async function isAnyLeft(db: Db): Promise<boolean> {
+  return (await one(db, Left, sql`select exists (select from renaming) as any`)).any
 }
 
 /** One that nobody is at, for as long as the transaction takes. */
