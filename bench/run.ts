@@ -42,7 +42,7 @@ try {
   // First: what writes changes what is searched.
   const small = await openStage(Math.round(records / 10), say)
   try {
-    measured = await measureSearch({ ...options, small })
+    measured = await measureSearch({ ...options, rounds: 3, seconds: Math.min(seconds, 6), small })
   } finally {
     await small.close()
     rmSync(small.dir, { recursive: true, force: true })

@@ -126,9 +126,9 @@ async function wordsByClass(stage: Stage): Promise<string[][]> {
   const sampled = await stage.ask(`
     select string_agg(word || ' ' || talks, ',')
     from (select word, (select count(*) from (select from video_search where (keys || head || text) @@ plainto_tsquery('english', word) limit ${Math.round(stage.records * 0.06)}) as counted) as talks
-          from (select word from (select distinct regexp_split_to_table(plain_words(title), ' ') as word from (select title from video order by hashint8(id) limit 150) as some) as titles
+          from (select word from (select distinct regexp_split_to_table(plain_words(title), ' ') as word from (select title from video order by hashint8(id) limit 150) as picked) as titles
                 where length(word) > 3
-                union select * from (select word from search_word order by hashtext(word) limit 150) as some) as words
+                union select * from (select word from search_word order by hashtext(word) limit 150) as picked) as words
           where to_tsvector('english', word) <> '' and word ~ '^[a-z]{3,}$') as counted where talks > 0`)
   const random = randomFrom(11)
   const all = sampled.split(',').map((it) => it.split(' ') as [string, string])

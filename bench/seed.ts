@@ -60,10 +60,9 @@ export async function seed(bin: string, url: string, records: number, progress: 
 
 /** As search_again() does, on two processors. */
 async function fillSearch(bin: string, url: string): Promise<void> {
-  await query(bin, url, 'drop index video_search_head, video_search_all, search_word_like')
+  await query(bin, url, 'drop index video_search_head, video_search_all')
   await Promise.all([0, 1].map((half) => query(bin, url, `insert into video_search select * from search_source where id % 2 = ${half}`)))
-  await query(bin, url, 'select keep_words(array(select id from video))')
-  await query(bin, url, 'call index_search()')
+  await Promise.all(['select keep_words(array(select id from video))', 'call index_search()'].map((it) => query(bin, url, it)))
 }
 
 const videoColumns = [

@@ -38,7 +38,13 @@ export interface Server {
 }
 
 // As a small server would be set up. Safe: every acknowledged write is on the disk.
-const settings = { shared_buffers: '1GB', max_connections: '200', max_wal_size: '8GB', checkpoint_timeout: '30min' }
+const settings = {
+  shared_buffers: '1GB',
+  max_connections: '200',
+  max_wal_size: '8GB',
+  checkpoint_timeout: '30min',
+  maintenance_work_mem: '512MB',
+}
 
 export async function openStage(records: number, say: (line: string) => void): Promise<Stage> {
   const [installed] = installedPostgres().filter(({ bin }) => existsSync(join(bin, 'pgbench')))

@@ -72,7 +72,7 @@ export async function writtenWith(stage: Stage, table: string, recorded: readonl
   const filled = first.map((statement, place) =>
     statement.text.replaceAll(/\$(\d+)(::\w+(\[\])?)?/g, (_, value: string) => {
       const type = types(statement, Number(value)) ?? (typeof statement.values[Number(value) - 1] === 'number' ? 'integer' : 'text')
-      return `(select s${place}_v${Number(value) - 1}::${type} from ${table} where n = :n)`
+      return `((select s${place}_v${Number(value) - 1} from ${table} where n = :n)::${type})`
     }),
   )
   return `\\set n random(1, ${recorded.length})\n${filled.map((text) => `${text.replaceAll(/\s+/g, ' ').trim()};\n`).join('')}`

@@ -92,7 +92,6 @@ CREATE PROCEDURE public.index_search()
 begin
   create index video_search_head on video_search using gin ((keys || head)) with (fastupdate = off);
   create index video_search_all on video_search using gin ((keys || head || text)) with (fastupdate = off);
-  create index search_word_like on search_word using gin (word gin_trgm_ops) with (fastupdate = off);
 end $$;
 
 CREATE FUNCTION public.keep_words(ids bigint[]) RETURNS void
@@ -105,8 +104,8 @@ begin
   select distinct word
   from video join category on category.id = category_id,
        regexp_split_to_table(plain_words(concat_ws(' ', video.title, category.title,
-         (select string_agg(name, ' ') from speaker where speaker.id = any (speaker_ids)),
-         (select string_agg(name, ' ') from tag where tag.id = any (tag_ids)))), ' +') as said (word)
+         (select string_agg((select name from speaker where id = given), ' ') from unnest(speaker_ids) as given),
+         (select string_agg((select name from tag where id = given), ' ') from unnest(tag_ids) as given))), ' +') as said (word)
   where video.id = any (ids) and word ~ ('^[^0-9' || unspaced() || ']{3,40}$')
     -- One look for each word, however many words are known.
     and (select known.word from search_word as known where known.word = said.word collate "C") is null
@@ -190,7 +189,7 @@ CREATE PROCEDURE public.search_again()
 begin
   -- Until the end of the transaction nobody writes a record, and nobody searches.
   lock table video in share row exclusive mode;
-  drop index video_search_head, video_search_all, search_word_like;
+  drop index video_search_head, video_search_all;
   truncate video_search, search_word;
   insert into video_search select * from search_source;
   perform keep_words(array(select id from video));
@@ -467,11 +466,13 @@ CREATE VIEW public.search_source AS
     video.tag_ids,
     public.length_of(video.duration) AS length,
     array_to_tsvector(((ARRAY[('category:'::text || video.category_id), ('language:'::text || video.language_id), ('duration:'::text || public.length_of(video.duration))] || string_to_array(NULLIF(('speaker:'::text || array_to_string(video.speaker_ids, ' speaker:'::text)), 'speaker:'::text), ' '::text)) || string_to_array(NULLIF(('tag:'::text || array_to_string(video.tag_ids, ' tag:'::text)), 'tag:'::text), ' '::text))) AS keys,
-    (((setweight(to_tsvector((language.dictionary)::regconfig, public.plain_words(video.title)), 'A'::"char") || setweight(to_tsvector('simple'::regconfig, public.plain_words(COALESCE(( SELECT string_agg(speaker.name, ' '::text ORDER BY given.place) AS string_agg
-           FROM (unnest(video.speaker_ids) WITH ORDINALITY given(id, place)
-             JOIN public.speaker USING (id))), ''::text))), 'B'::"char")) || setweight(to_tsvector((language.dictionary)::regconfig, public.plain_words(COALESCE(( SELECT string_agg(tag.name, ' '::text ORDER BY given.place) AS string_agg
-           FROM (unnest(video.tag_ids) WITH ORDINALITY given(id, place)
-             JOIN public.tag USING (id))), ''::text))), 'C'::"char")) || setweight(to_tsvector((language.dictionary)::regconfig, public.plain_words(category.title)), 'D'::"char")) AS head,
+    (((setweight(to_tsvector((language.dictionary)::regconfig, public.plain_words(video.title)), 'A'::"char") || setweight(to_tsvector('simple'::regconfig, public.plain_words(COALESCE(( SELECT string_agg(( SELECT speaker.name
+                   FROM public.speaker
+                  WHERE (speaker.id = all_given.given)), ' '::text ORDER BY all_given.place) AS string_agg
+           FROM unnest(video.speaker_ids) WITH ORDINALITY all_given(given, place)), ''::text))), 'B'::"char")) || setweight(to_tsvector((language.dictionary)::regconfig, public.plain_words(COALESCE(( SELECT string_agg(( SELECT tag.name
+                   FROM public.tag
+                  WHERE (tag.id = all_given.given)), ' '::text ORDER BY all_given.place) AS string_agg
+           FROM unnest(video.tag_ids) WITH ORDINALITY all_given(given, place)), ''::text))), 'C'::"char")) || setweight(to_tsvector((language.dictionary)::regconfig, public.plain_words(category.title)), 'D'::"char")) AS head,
     (setweight(to_tsvector((language.dictionary)::regconfig, public.plain_words(video.summary)), 'A'::"char") || setweight(to_tsvector((language.dictionary)::regconfig, public.plain_words(video.description)), 'B'::"char")) AS text
    FROM ((public.video
      JOIN public.category ON ((category.id = video.category_id)))

@@ -234,11 +234,11 @@ test('suggestions come while somebody types: talks, speakers, events and tags', 
   assert.equal((await get(`/api/v2/suggest?q=${'x'.repeat(301)}`)).status, 400)
 })
 
-test('after any sequence of writes, words, counts and facets find what a plain scan finds', async () => {
+test('after any sequence of writes, renames and merges, words, counts and facets find what a plain scan finds', async () => {
   const random = randomFrom(4)
   const own = await startArchive()
   const pick = <T>(from: readonly T[]): T => from[Math.floor(random() * from.length)] as T
-  const words = ['amber', 'birch', 'cedar', 'dune', 'ember', 'fjord']
+  const words = ['amber', 'birch', 'cedar', 'dune', 'ember', 'fjord', 'gale', 'heath', 'inlet']
   const some = (most: number) => Array.from({ length: Math.floor(random() * most) }, () => pick(words)).join(' ')
   const names = (most: number) => [...new Set(Array.from({ length: Math.floor(random() * most) }, () => pick(words)))]
   // A language without a dictionary: its words are what they are.
@@ -251,6 +251,7 @@ test('after any sequence of writes, words, counts and facets find what a plain s
     recorded: pick(['2019-03-04', '2024-01-01', null]),
   })
   const made: number[] = []
+  const done = { renames: 0, merges: 0 }
   for (let round = 0; round < 12; round++) {
     await Promise.all(
       Array.from({ length: 10 }, async () => {
@@ -264,6 +265,23 @@ test('after any sequence of writes, words, counts and facets find what a plain s
         else await own.call('POST', `/api/v2/video/${pick(made)}/takedown`, { token: own.admin, body: { reason: 'asked' } })
       }),
     )
+    // People and tags are renamed, and sometimes to what another one is called: then they are merged.
+    for (const kind of ['speaker', 'tag']) {
+      const things = (await own.call('GET', `/api/v2/${kind}`, { token: own.editor })).json.results as { slug: string; name: string }[]
+      if (things.length < 2) continue
+      const [thing, other] = [pick(things), pick(things)]
+      const name = pick(words)
+      const isTaken = things.some((it) => it.name === name)
+      if (thing.slug !== other.slug && random() < 0.2) {
+        const { status } = await own.call('POST', `/api/v2/${kind}/${thing.slug}/merge`, { token: own.editor, body: { into: other.slug } })
+        assert.equal(status, 200)
+        done.merges++
+      } else if (!isTaken) {
+        const { status } = await own.call('PATCH', `/api/v2/${kind}/${thing.slug}`, { token: own.editor, body: { name } })
+        assert.ok(status === 200 || status === 409, String(status))
+        if (status === 200) done.renames++
+      }
+    }
     const records = (await Promise.all(made.map((id) => own.call('GET', `/api/v2/video/${id}`, { token: own.editor }))))
       .filter(({ status, json }) => status === 200 && json.state === 1)
       .map(({ json }) => json as Video)
@@ -296,6 +314,7 @@ test('after any sequence of writes, words, counts and facets find what a plain s
     }
     await checkInvariants(own.databaseUrl)
   }
+  assert.ok(done.renames > 2 && done.merges > 2, JSON.stringify(done))
   // From scratch it is the same.
   await withDatabase(own.databaseUrl, async (query) => {
     const rows = 'select md5(string_agg(s::text, $$,$$ order by id)) as all from video_search as s'

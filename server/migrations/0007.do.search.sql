@@ -83,20 +83,21 @@ create procedure index_search() language plpgsql set search_path from current as
 begin
   create index video_search_head on video_search using gin ((keys || head)) with (fastupdate = off);
   create index video_search_all on video_search using gin ((keys || head || text)) with (fastupdate = off);
-  create index search_word_like on search_word using gin (word gin_trgm_ops) with (fastupdate = off);
 end $$;
 
--- What the row of a record has to be.
+call index_search();
+
+-- What the row of a record has to be. Each name is looked up by itself: as a join, PostgreSQL would read all tags for each record.
 create view search_source as
 select video.id, era_of(recorded) as era, recorded, category_id, language_id, speaker_ids, tag_ids, length_of(duration) as length,
        array_to_tsvector(array['category:' || category_id, 'language:' || language_id, 'duration:' || length_of(duration)]
          || string_to_array(nullif('speaker:' || array_to_string(speaker_ids, ' speaker:'), 'speaker:'), ' ')
          || string_to_array(nullif('tag:' || array_to_string(tag_ids, ' tag:'), 'tag:'), ' ')) as keys,
        setweight(to_tsvector(dictionary::regconfig, plain_words(video.title)), 'A')
-         || setweight(to_tsvector('simple', plain_words(coalesce((select string_agg(name, ' ' order by place)
-              from unnest(speaker_ids) with ordinality as given (id, place) join speaker using (id)), ''))), 'B')
-         || setweight(to_tsvector(dictionary::regconfig, plain_words(coalesce((select string_agg(name, ' ' order by place)
-              from unnest(tag_ids) with ordinality as given (id, place) join tag using (id)), ''))), 'C')
+         || setweight(to_tsvector('simple', plain_words(coalesce((select string_agg((select name from speaker where id = given), ' ' order by place)
+              from unnest(speaker_ids) with ordinality as all_given (given, place)), ''))), 'B')
+         || setweight(to_tsvector(dictionary::regconfig, plain_words(coalesce((select string_agg((select name from tag where id = given), ' ' order by place)
+              from unnest(tag_ids) with ordinality as all_given (given, place)), ''))), 'C')
          || setweight(to_tsvector(dictionary::regconfig, plain_words(category.title)), 'D') as head,
        setweight(to_tsvector(dictionary::regconfig, plain_words(summary)), 'A')
          || setweight(to_tsvector(dictionary::regconfig, plain_words(video.description)), 'B') as text
@@ -108,7 +109,7 @@ where state = 1 and taken_down is null;
 -- Every word that a title, speaker, tag or category ever had, for those who mistype one. A word may outlive its last talk: whoever suggests it
 -- looks first whether a live talk has it.
 create table search_word (word text collate "C" primary key);
-call index_search();
+create index search_word_like on search_word using gin (word gin_trgm_ops) with (fastupdate = off);
 
 create function keep_words(ids bigint[]) returns void language plpgsql
   set plan_cache_mode = force_generic_plan set search_path from current as $$
@@ -117,8 +118,8 @@ begin
   select distinct word
   from video join category on category.id = category_id,
        regexp_split_to_table(plain_words(concat_ws(' ', video.title, category.title,
-         (select string_agg(name, ' ') from speaker where speaker.id = any (speaker_ids)),
-         (select string_agg(name, ' ') from tag where tag.id = any (tag_ids)))), ' +') as said (word)
+         (select string_agg((select name from speaker where id = given), ' ') from unnest(speaker_ids) as given),
+         (select string_agg((select name from tag where id = given), ' ') from unnest(tag_ids) as given))), ' +') as said (word)
   where video.id = any (ids) and word ~ ('^[^0-9' || unspaced() || ']{3,40}$')
     -- One look for each word, however many words are known.
     and (select known.word from search_word as known where known.word = said.word collate "C") is null
@@ -184,7 +185,7 @@ create procedure search_again() language plpgsql set search_path from current as
 begin
   -- Until the end of the transaction nobody writes a record, and nobody searches.
   lock table video in share row exclusive mode;
-  drop index video_search_head, video_search_all, search_word_like;
+  drop index video_search_head, video_search_all;
   truncate video_search, search_word;
   insert into video_search select * from search_source;
   perform keep_words(array(select id from video));

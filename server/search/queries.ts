@@ -59,7 +59,7 @@ export function findInHead(db: Db, it: Meaning & { match: string }, filter: Sear
     Hit,
     sql`select id, score, found
         from (select id, 10 + ts_rank('{0.15, 0.3, 0.6, 1}', head, ${it.rank}::tsquery, 1)
-                       + case when head @@ ${it.near ?? ''}::tsquery
+                       + case when head @@ ${it.near ?? null}::tsquery
                               then 0.4 + ${it.nearWords}::real / greatest(${it.nearWords}::integer, length(ts_filter(head, '{a}'))) else 0 end as score,
                      count(*) over ()::integer as found
               from (select id, head from video_search where (keys || head) @@ ${narrowed(it.wanted, filter)} ${spared(it)} limit ${mostRanked}) as hit) as ranked

@@ -11,6 +11,7 @@ import { CategoryInput, VideoInput, valid } from '@talkshelf/contract'
 import { createApp } from '../../server/app.ts'
 import type { Request } from '../../server/changes/changes.ts'
 import { readConfig } from '../../server/config.ts'
+import { Unavailable } from '../../server/platform/db/db.ts'
 import { openPool, type Pool } from '../../server/platform/db/pool.ts'
 import { createVideo } from '../../server/videos/videos.ts'
 import { createCategory } from '../../server/vocabulary/vocabulary.ts'
@@ -63,13 +64,23 @@ async function load(pool: Pool, talks: readonly Talk[]): Promise<Map<number, str
   const waiting = talks.entries()
   const work = async () => {
     for (const [place, talk] of waiting) {
-      const { id } = await createVideo(pool, valid(VideoInput, inputOf(talk)), requestFor(talk.file), undefined)
+      const { id } = await patiently(() => createVideo(pool, valid(VideoInput, inputOf(talk)), requestFor(talk.file), undefined))
       files.set(id, talk.file)
       if ((place + 1) % 5000 === 0) console.log(`${place + 1} of ${talks.length}`)
     }
   }
   await Promise.all([work(), work(), work(), work()])
   return files
+}
+
+/** A machine that stands still for a moment lets a lock wait too long; nothing was written then, and it may be done again. */
+async function patiently<T>(work: () => Promise<T>): Promise<T> {
+  for (let times = 1; ; times++)
+    try {
+      return await work()
+    } catch (error) {
+      if (!(error instanceof Unavailable && error.outcome === 'not-applied') || times === 5) throw error
+    }
 }
 
 function requestFor(key: string): Request {
