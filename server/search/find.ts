@@ -48,7 +48,8 @@ export async function search(db: Db, asked: string, filter: SearchFilter, upTo: 
   const last = spoken.at(-1)
   if (last && isUnfinished(asked) && last.word.length > 1)
     found = await attempt({ ...found, meaning: meaningOf(question, words, { unfinished: last.word }) })
-  if (found.count > 2 || !isPatient()) return found
+  // Where talks have all the words there is nothing to correct; but a slip of the pen may stand in a talk as well.
+  if (found.count > (spoken.length === 1 ? 2 : 0) || !isPatient()) return found
 
   const corrections = await correct(db, spoken)
   if (corrections.size > 0) {

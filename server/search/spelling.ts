@@ -7,23 +7,27 @@ import { countMatches, likeWords } from './queries.ts'
 /** How many talks have a word is only asked up to here. */
 const many = 200
 
-/** For each word that seems mistyped the one that was meant. */
+/** For each word that seems mistyped the one that was meant. What talks have together with the other words was meant sooner. */
 export async function correct(db: Db, words: readonly Word[]): Promise<Map<string, string>> {
   const found = new Map<string, string>()
-  for (const { word, isStop, stems } of words) {
-    if (isStop || found.has(word) || !isSpelt(word)) continue
-    const talks = await talksWith(db, { word, stems })
-    if (talks > 2) continue
-    const better = await nearest(db, word, 10 * Math.max(talks, 0.1))
-    if (better !== undefined) found.set(word, better)
+  const counted: { word: Word; talks: number }[] = []
+  for (const word of new Map(words.map((it) => [it.word, it])).values()) counted.push({ word, talks: await talksWith(db, word) })
+  const others = counted.filter(({ talks }) => talks > few).map(({ word }) => saying(word))
+  for (const { word, talks } of counted) {
+    if (word.isStop || talks > few || !isSpelt(word.word)) continue
+    const better = await nearest(db, word.word, 10 * Math.max(talks, 0.1), others)
+    if (better !== undefined) found.set(word.word, better)
   }
   return found
 }
 
+/** A word that so few talks have may be a slip. */
+const few = 2
+
 /** Letters of an alphabet, and enough of them to be wrong in one. */
 const isSpelt = (word: string) => /^[\p{Ll}\p{Lu}\p{M}]{3,40}$/u.test(word)
 
-async function nearest(db: Db, word: string, least: number): Promise<string | undefined> {
+async function nearest(db: Db, word: string, least: number, others: readonly string[]): Promise<string | undefined> {
   const allowed = word.length < 5 ? 1 : word.length < 9 ? 2 : 3
   const near = (await likeWords(db, word))
     .map((row) => ({ ...row, distance: distance(word, row.word) }))
@@ -35,16 +39,19 @@ async function nearest(db: Db, word: string, least: number): Promise<string | un
     // A dead word is not suggested: nobody is shown what no live talk shows.
     const talks = await talksWith(db, it)
     if (talks < least) continue
+    const together = others.length > 0 && (await countMatches(db, [saying(it), ...others].join(' & '), {}, 1)) > 0
     // One letter less wrong is worth more than any number of talks; the same first letter is worth a little.
-    const weight = Math.log(1 + talks) - 4 * it.distance + (it.word[0] === word[0] ? 2 : 0)
+    const weight = Math.log(1 + talks) - 4 * it.distance + (it.word[0] === word[0] ? 2 : 0) + (together ? 5 : 0)
     if (!best || weight > best.weight) best = { word: it.word, weight }
   }
   return best?.word
 }
 
+const talksWith = (db: Db, word: Pick<Word, 'word' | 'stems'>) => countMatches(db, saying(word), {}, many)
+
 /** As a name, or as each language has it. */
-function talksWith(db: Db, { word, stems }: Pick<Word, 'word' | 'stems'>): Promise<number> {
-  return countMatches(db, [quoted(word), ...stems.map(ofLanguages)].join(' | '), {}, many)
+function saying({ word, stems }: Pick<Word, 'word' | 'stems'>): string {
+  return `(${[quoted(word), ...stems.map(ofLanguages)].join(' | ')})`
 }
 
 /** Letters that are wrong, missing, too many, or swapped with their neighbour (Damerau and Levenshtein). */
