@@ -176,7 +176,7 @@ export async function quiet(say: Options['say'], measure: () => Promise<Window>)
   return best
 }
 
-function compared(ours: Window, reference: Window): Round {
+export function compared(ours: Window, reference: Window): Round {
   return {
     ours: ours.perSecond,
     reference: reference.perSecond,

@@ -2,6 +2,7 @@ import { Language, ListedCategory, ListedSpeaker, ListedTag } from '@talkshelf/c
 import sql, { empty, join, raw, type Sql } from 'sql-template-tag'
 import Type, { type Static } from 'typebox'
 import { type Db, many, one } from '../platform/db/db.ts'
+import type { SearchFilter } from '../search/search.ts'
 import type { Field, OrderPart } from './ordering.ts'
 
 const MaybeId = Type.Union([Type.Integer(), Type.Null()])
@@ -40,17 +41,7 @@ export function findFilterIds(db: Db, it: Named) {
 }
 
 /** Ids in the place of names: PostgreSQL then knows how many records to expect, and chooses its way by that. */
-export interface Filter {
-  readonly category?: number | undefined
-  readonly speaker?: number | undefined
-  readonly tag?: number | undefined
-  readonly language?: number | undefined
-  readonly recordedAfter?: string | undefined
-  readonly recordedBefore?: string | undefined
-  readonly updatedSince?: string | undefined
-  readonly sourceUrl?: string | undefined
-  /** The number of a step of lengths. */
-  readonly duration?: number | undefined
+export interface Filter extends SearchFilter {
   /** Only these records. */
   readonly ids?: readonly number[] | undefined
 }

@@ -57,23 +57,23 @@ export async function search(db: Db, asked: string, filter: SearchFilter, upTo: 
     const corrected = [...corrections].map(([from, to]) => ({ from, to }))
     const better = await attempt({ meaning: meaningOf(mended, mendedWords, {}), corrected, isLoose: false })
     if (better.count > found.count) return better
-    if (found.count === 0) return looser(mended, mendedWords, corrected, attempt, isPatient)
+    if (found.count === 0) return looser(better, mended, mendedWords, attempt, isPatient)
   }
-  return found.count > 0 ? found : looser(question, words, [], attempt, isPatient)
+  return found.count > 0 ? found : looser(found, question, words, attempt, isPatient)
 }
 
 /** Nothing has all the words. What has all but one, or but two, or any of them? */
 async function looser(
+  strict: Found,
   question: Question,
   words: Words,
-  corrected: Understood['corrected'],
   attempt: (understood: Understood) => Promise<Found>,
   isPatient: () => boolean,
 ): Promise<Found> {
   const spoken = [...new Set(positiveWords(question, words).map(({ word }) => word))].slice(0, 8)
-  let found = await attempt({ meaning: meaningOf(question, words, {}), corrected, isLoose: false })
+  let found = strict
   for (let missing = 1; missing < spoken.length && found.count === 0 && isPatient(); missing++)
-    found = await attempt({ meaning: loosely(question, words, subsets(spoken, missing)), corrected, isLoose: true })
+    found = await attempt({ ...strict, meaning: loosely(question, words, subsets(spoken, missing)), isLoose: true })
   return found
 }
 
