@@ -61,7 +61,7 @@ const settings = {
     maximum: 1_000_000_000,
     default: 0,
     description:
-      'How much one caller (a token, an IPv4 address, an IPv6 network) may ask of one process in a minute: reading costs 1, writing 10, a 304 nothing. 0 sets no limit.',
+      'How much one caller (a token, an IPv4 address, an IPv6 network) may ask of one process in a minute: reading costs 1, a list or a search 5, writing 10, a 304 nothing. 0 sets no limit.',
   }),
   PROXIES: Type.Integer({
     minimum: 0,

@@ -52,7 +52,7 @@ test('every answer has the id of its request, and the log has it too, with no se
   }
 })
 
-test('a caller has a share a minute: writing costs ten times as much, an answer that nothing changed is free', async () => {
+test('a caller has a share a minute: a list costs five times and writing ten times as much, an answer that nothing changed is free', async () => {
   const limited = await startArchive({ POINTS_PER_MINUTE: '100' })
   const left = (headers: Record<string, unknown>) => Number(/r=(\d+)/.exec(String(headers.ratelimit))?.[1])
   // Editors are counted by their token, readers by their address.
@@ -61,6 +61,11 @@ test('a caller has a share a minute: writing costs ten times as much, an answer 
     body: { title: 'x', category: 'Example Days 2026', language: 'en', state: 1 },
   })
   assert.equal(left(made.headers), 80, 'two writes, the category and this')
+  assert.equal(
+    left((await limited.call('GET', '/api/v2/video?q=x', { token: limited.editor })).headers),
+    75,
+    'a search is five times a read',
+  )
   assert.equal(made.headers['ratelimit-policy'], '"default";q=100;w=60')
   const path = `/api/v2/video/${made.json.id}`
   const first = await limited.call('GET', path)

@@ -69,7 +69,7 @@ export const verdicts = new WeakMap<IncomingMessage, { error: unknown; beganMs: 
 
 export function addRoute<E extends Endpoint>(http: FastifyInstance, options: MountOptions, endpoint: E, handle: Handler<E>): void {
   const headers = { allow: allowedMethods(options.endpoints, endpoint.path), vary: 'Accept' }
-  const cost = endpoint.method === 'GET' ? costs.read : costs.write
+  const cost = endpoint.method !== 'GET' ? costs.write : endpoint.query ? costs.list : costs.read
 
   http.route({
     method: endpoint.method,

@@ -1,10 +1,10 @@
 import { isIPv6 } from 'node:net'
 import { LRUCache } from 'lru-cache'
 
-// A bucket for each caller that fills by itself: as many points as the limit has, a minute to fill. Reading costs 1, writing 10, and
+// A bucket for each caller that fills by itself: as many points as the limit has, a minute to fill. Reading costs 1, a list or a search 5, writing 10, and
 // an answer that nothing has changed (304) is free. Per process: several processes allow as many times more.
 
-export const costs = { read: 1, write: 10 }
+export const costs = { read: 1, list: 5, write: 10 }
 const windowSeconds = 60
 
 export interface RateLimit {
