@@ -325,14 +325,14 @@ test('450 records follow in batches, nobody who reads waits, and writers in betw
     Array.from({ length: 8 }, async (_, lane) => {
       for (let number = lane; number < 40; number += 8) {
         const id = made[number * 11] as number
-        await ok(patch(`video/${id}`, { summary: `kept ${number}` }))
-        await ok(patch(`video/${id}`, { speakers: ['Ben Before', `Guest ${number}`] }))
-        await ok(patch(`video/${id}`, { whiteboard: `kept ${number}` }))
+        await ok(insistently(() => patch(`video/${id}`, { summary: `kept ${number}` })))
+        await ok(insistently(() => patch(`video/${id}`, { speakers: ['Ben Before', `Guest ${number}`] })))
+        await ok(insistently(() => patch(`video/${id}`, { whiteboard: `kept ${number}` })))
       }
     }),
   )
-  const { json } = await ok(patch('speaker/ben-before', { name: 'Ben After' }))
-  assert.equal(json.records_left, 350)
+  const { json } = await ok(insistently(() => patch('speaker/ben-before', { name: 'Ben After' })))
+  assert.equal(json.records_left, 400)
   const answered = performance.now() - started
   await nothingLeft()
   const done = performance.now() - started
@@ -359,11 +359,11 @@ test('a server that is killed half way has done its batches, and the next one go
   // Somebody holds a record of the second batch, so that it can't be done before the kill.
   await withDatabase(archive.databaseUrl, async (query) => {
     await query('begin')
-    await query(`select from video where id = ${made[150]} for update`)
+    await query(`select from video where id = ${made[75]} for update`)
     const reply = await archive.call('GET', '/api/v2/speaker/kim-killed')
     assert.equal(reply.status, 200)
     const renamed = await callOn(first.url, 'speaker/kim-killed', { name: 'Kim Alive' })
-    assert.deepEqual([renamed.status, renamed.json.records_left], [200, 550])
+    assert.deepEqual([renamed.status, renamed.json.records_left], [200, 600])
     first.process.kill('SIGKILL')
     await query('rollback')
   })
@@ -371,7 +371,7 @@ test('a server that is killed half way has done its batches, and the next one go
     withDatabase(archive.databaseUrl, async (query) =>
       Number((await query(`select count(*)::int as n from video_body where body like '%"Kim Alive"%'`))[0]?.n),
     )
-  assert.equal(await shows(), 100)
+  assert.equal(await shows(), 50)
   await checkInvariants(archive.databaseUrl)
   // Between the two, what is left still shows the person, whichever name is given.
   const id = made[300] as number
@@ -419,16 +419,21 @@ test('names, renames and merges at once: every record ends with what its people 
   const people = Array.from({ length: 6 }, (_, number) => `Racer ${number}`)
   const made = await Promise.all(people.map((name) => archive.make({ speakers: [name], tags: [name] })))
   for (let round = 0; round < 6; round++) {
-    const work: Promise<Reply>[] = []
+    const work: (() => Promise<Reply>)[] = []
     for (const [number, name] of people.entries()) {
-      work.push(patch(`speaker/racer-${number}`, { name: `${name} ${'x'.repeat(round + 1)}` }))
-      for (const { id } of made) work.push(patch(`video/${id}`, { speakers: [name, `Racer ${(number + round) % 6}`], tags: [name] }))
-      work.push(post('video', { title: 'Race', category, language: 'en', speakers: [`${name} ${'x'.repeat(round + 1)}`, name], state: 1 }))
+      work.push(() => patch(`speaker/racer-${number}`, { name: `${name} ${'x'.repeat(round + 1)}` }))
+      for (const { id } of made) work.push(() => patch(`video/${id}`, { speakers: [name, `Racer ${(number + round) % 6}`], tags: [name] }))
+      work.push(() =>
+        post('video', { title: 'Race', category, language: 'en', speakers: [`${name} ${'x'.repeat(round + 1)}`, name], state: 1 }),
+      )
     }
     if (round > 3)
-      work.push(post(`speaker/racer-${round}/merge`, { into: 'racer-0' }), post(`tag/racer-${round}/merge`, { into: 'racer-0' }))
+      work.push(
+        () => post(`speaker/racer-${round}/merge`, { into: 'racer-0' }),
+        () => post(`tag/racer-${round}/merge`, { into: 'racer-0' }),
+      )
     // A name may be made by a record while a speaker is to have it: then the rename is refused.
-    for (const { status, text } of await Promise.all(work)) assert.ok([200, 201, 409].includes(status), text)
+    for (const { status, text } of await Promise.all(work.map(insistently))) assert.ok([200, 201, 409].includes(status), text)
   }
   await nothingLeft()
   await checkInvariants(archive.databaseUrl)
@@ -437,6 +442,14 @@ test('names, renames and merges at once: every record ends with what its people 
   )
   t.diagnostic(`${row?.n} times two waited for each other`)
 })
+
+/** Where so many want the same, one may wait too long on a slow machine. It is told that nothing was written, and asks again. */
+async function insistently(work: () => Promise<Reply>): Promise<Reply> {
+  for (let times = 1; ; times++) {
+    const reply = await work()
+    if (reply.status !== 503 || reply.json.outcome !== 'not-applied' || times === 10) return reply
+  }
+}
 
 /** Live records with one new speaker, made at once. */
 async function withSeeded(name: string, count: number): Promise<number[]> {

@@ -7,7 +7,7 @@ import { advanceRenaming, deleteRenaming, isAnyLeft, type Renaming, takeRenaming
 // a server that is killed half way has done its batches, and the next one goes on from there.
 
 /** So many records in one transaction: writers of the same records wait for it, and it takes a quarter of a second on a busy machine. */
-export const batchSize = 100
+export const batchSize = 50
 
 export interface Batches {
   /** There is something to do now. */
