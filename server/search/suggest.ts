@@ -10,17 +10,14 @@ export async function suggest(db: Db, asked: string) {
   // The signs of LIKE mean nothing here.
   const begin = asked
     .normalize('NFC')
-    .toLowerCase()
     .replaceAll(/[%_\\]/g, ' ')
     .trim()
   if (begin === '') return { talks: [], speakers: [], categories: [], tags: [] }
-  const [names, titles, found] = await Promise.all([
-    namesBeginning(db, begin, each),
-    titlesBeginning(db, begin, each),
-    search(db, asked, {}, each, 0),
-  ])
-  const rest = found.hits.map(({ id }) => id).filter((id) => !titles.some((it) => it.id === id))
-  const more = titles.length < each ? await titlesOf(db, rest) : []
+  const [names, titles] = await Promise.all([namesBeginning(db, begin, each), titlesBeginning(db, begin, each)])
+  // Where enough titles begin so, nobody has to search for more.
+  const { hits } = titles.length < each ? await search(db, asked, {}, each, 0) : { hits: [] }
+  const rest = hits.map(({ id }) => id).filter((id) => !titles.some((it) => it.id === id))
+  const more = rest.length > 0 ? await titlesOf(db, rest) : []
   const inOrder = rest.flatMap((id) => more.find((it) => it.id === id) ?? [])
   const of = (kind: string) => names.filter((it) => it.kind === kind).map(({ name, slug, talks }) => ({ name, slug, talks }))
   return { talks: [...titles, ...inOrder].slice(0, each), speakers: of('speaker'), categories: of('category'), tags: of('tag') }
