@@ -148,7 +148,7 @@ async function script(stage: Stage, words: readonly string[], file: string): Pro
           return pool.searches.run(statement)
         },
       }
-      const { hits } = await search(db, `${word} `, {}, 21, 10_000)
+      const { hits } = await search(db, `${word} `, {}, 21)
       recorded.push(statements)
       await findBodies(
         db,

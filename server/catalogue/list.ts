@@ -23,7 +23,8 @@ export async function listRecords(pool: Pool, asked: Asked): Promise<Page & { ex
   const { filter, today } = await filterOf(pool.lists, asked)
   if (asked.q?.trim()) return { ...(await listFound(pool, asked, asked.q, filter)), today }
   const page = await listInOrder(pool.lists, asked, filter)
-  return { ...page, today, extra: filter ? await facets(pool.searches, asked, undefined, filter) : {} }
+  const { facets } = filter ? await facetsFor(pool.searches, asked, undefined, filter) : {}
+  return { ...page, today, extra: facets ? { facets } : {} }
 }
 
 async function listInOrder(db: Db, asked: Asked, filter: Filter | undefined, known?: Counted): Promise<Page> {
@@ -45,17 +46,19 @@ const bestFirst = [{ field: 'relevance' }, { field: 'id' }] as const
 async function listFound({ searches, lists }: Pool, asked: Asked, q: string, filter: Filter | undefined): Promise<Page & { extra: Extra }> {
   const place = asked.ordering === undefined ? placeOf(asked, 'relevance', bestFirst, 20) : undefined
   if (!filter) return { ...pageOf(place ?? placeOf(asked, '', [], 20), [], { count: 0, isExact: true }, () => ''), extra: {} }
-  const found = await search(searches, q, filter, !place ? 1 : place.byCursor ? mostFound : place.offset + place.size + 1, mostCounted)
+  const found = await search(searches, q, filter, !place ? 1 : place.byCursor ? mostFound : place.offset + place.size + 1)
   const page = place
     ? await pageOfHits(lists, place, found)
     : await listInOrder(lists, asked, { ids: await newest(searches, found.meaning, filter, mostCounted) }, found)
+  const { facets, seen } = await facetsFor(searches, asked, found.meaning, filter)
   const records = () => page.entries.map((body) => JSON.parse(body) as Video)
   const extra: Extra = {
     search: { corrected: found.corrected, loose: found.isLoose },
     ...(wants(asked, 'snippets') && { snippets: await snippetsOf(searches, records(), found.meaning) }),
-    ...(await facets(searches, asked, found.meaning, filter)),
+    ...(facets && { facets }),
   }
-  return { ...page, extra }
+  // Facets look further than the search does, and perhaps at all that match.
+  return { ...page, ...(facets?.exact && { count: seen, isExact: true }), extra }
 }
 
 async function pageOfHits(db: Db, place: Place, { hits, count, isExact }: Found): Promise<Page> {
@@ -82,11 +85,16 @@ async function pageOfHits(db: Db, place: Place, { hits, count, isExact }: Found)
   )
 }
 
-async function facets(db: Db, asked: Asked, meaning: Found['meaning'] | undefined, filter: Filter): Promise<Extra> {
+async function facetsFor(
+  db: Db,
+  asked: Asked,
+  meaning: Found['meaning'] | undefined,
+  filter: Filter,
+): Promise<{ facets?: Extra['facets']; seen?: number }> {
   // A question that means nothing has no results to count.
   if (!wants(asked, 'facets') || (meaning && meaning.match === undefined)) return {}
   const { facets, seen } = await facetsOf(db, meaning?.match, filter, mostCounted)
-  return { facets: { exact: seen < mostCounted, ...facets } }
+  return { facets: { exact: seen < mostCounted, ...facets }, seen }
 }
 
 const wants = ({ include = '' }: Asked, what: string) => include.split(',').includes(what)

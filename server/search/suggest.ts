@@ -15,7 +15,7 @@ export async function suggest(db: Db, asked: string) {
   if (begin === '') return { talks: [], speakers: [], categories: [], tags: [] }
   const [names, titles] = await Promise.all([namesBeginning(db, begin, each), titlesBeginning(db, begin, each)])
   // Where enough titles begin so, nobody has to search for more.
-  const { hits } = titles.length < each ? await search(db, asked, {}, each, 0) : { hits: [] }
+  const { hits } = titles.length < each ? await search(db, asked, {}, each) : { hits: [] }
   const rest = hits.map(({ id }) => id).filter((id) => !titles.some((it) => it.id === id))
   const more = rest.length > 0 ? await titlesOf(db, rest) : []
   const inOrder = rest.flatMap((id) => more.find((it) => it.id === id) ?? [])
