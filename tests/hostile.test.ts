@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { startArchive } from './harness.ts'
+import { withDatabase } from './invariants.ts'
 
 // Questions that nobody asks in good faith: each is answered, never by a fault of ours, and those who read a record meanwhile do not notice.
 
@@ -160,4 +161,18 @@ test('while others ask such questions, a record is read as fast as ever', async 
   // Everything here shares two processors with the questions and their database; the measure with a server of its own is in bench.
   const limit = 20 + 10 * median(alone)
   assert.ok(median(meanwhile) < limit, `alone ${median(alone).toFixed(2)} ms, meanwhile ${median(meanwhile).toFixed(2)} ms`)
+})
+
+test('a question that takes too long is refused with what to do, and whoever reads a record does not notice', async () => {
+  await withDatabase(archive.databaseUrl, async (query) => {
+    await query('begin')
+    await query('lock table video_search in access exclusive mode')
+    for (const path of ['/api/v2/video?q=python', '/api/v2/suggest?q=unheard']) {
+      const asked = archive.call('GET', path)
+      assert.equal((await archive.call('GET', `/api/v2/video/${id}`)).status, 200)
+      const { status, json } = await asked
+      assert.deepEqual([status, json.errors?.[0]?.code], [400, 'too-expensive'], path)
+    }
+    await query('rollback')
+  })
 })

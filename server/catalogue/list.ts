@@ -1,7 +1,18 @@
 import { lengths, type listVideos, type QueryOf, type Video } from '@talkshelf/contract'
 import type { Db } from '../platform/db/db.ts'
 import type { Pool } from '../platform/db/pool.ts'
-import { type Facets, type Found, facetsOf, type Hit, mostFound, newest, type Snippet, search, snippetsOf } from '../search/search.ts'
+import {
+  answered,
+  type Facets,
+  type Found,
+  facetsOf,
+  type Hit,
+  mostFound,
+  newest,
+  type Snippet,
+  search,
+  snippetsOf,
+} from '../search/search.ts'
 import { isDay } from './cursor.ts'
 import { readOrdering, reversed, usualOrdering } from './ordering.ts'
 import { mostCounted, type Page, type Place, pageOf, placeOf, refuse } from './page.ts'
@@ -21,7 +32,7 @@ interface Extra {
 
 export async function listRecords(pool: Pool, asked: Asked): Promise<Page & { extra: Extra }> {
   const { filter, today } = await filterOf(pool.lists, asked)
-  if (asked.q?.trim()) return { ...(await listFound(pool, asked, asked.q, filter)), today }
+  if (asked.q?.trim()) return { ...(await answered(listFound(pool, asked, asked.q, filter))), today }
   const page = await listInOrder(pool.lists, asked, filter)
   const { facets } = filter ? await facetsFor(pool.searches, asked, undefined, filter) : {}
   return { ...page, today, extra: facets ? { facets } : {} }

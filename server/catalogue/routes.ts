@@ -15,7 +15,7 @@ export function catalogueRoutes(mount: Mount, pool: Pool, links: Links): void {
     return sent(asked, page, links.to(listVideos, {}), page.extra)
   })
 
-  mount(suggest, async (asked) => version(asked, toJson(await search.suggest(pool.searches, asked.query.q ?? ''))))
+  mount(suggest, async (asked) => version(asked, toJson(await search.answered(search.suggest(pool.searches, asked.query.q ?? '')))))
 
   const kinds: [typeof listTags | typeof listCategories | typeof listSpeakers | typeof listLanguages, catalogue.Kind][] = [
     [listCategories, 'category'],

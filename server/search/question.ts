@@ -26,8 +26,11 @@ export function readQuestion(asked: string): Question {
     const isPhrase = phrase !== undefined
     const isExcluded = isPhrase ? minus === '-' : /^-./.test(word)
     const text = isPhrase ? phrase : word.replace(/^-/, '').replaceAll('"', ' ')
-    if (text.trim() === '' || terms++ >= mostTerms) continue
-    alternatives.at(-1)?.push({ text, isPhrase, isExcluded })
+    const term = { text, isPhrase, isExcluded }
+    // Said twice it means the same, and costs twice as much.
+    const isSaid = alternatives.at(-1)?.some((it) => it.text === text && it.isPhrase === isPhrase && it.isExcluded === isExcluded)
+    if (text.trim() === '' || isSaid || terms++ >= mostTerms) continue
+    alternatives.at(-1)?.push(term)
   }
   return alternatives.filter((all) => all.length > 0)
 }

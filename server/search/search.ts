@@ -2,5 +2,6 @@
 export { type Facets, facetsOf } from './facets.ts'
 export { type Found, mostFound, newest, search } from './find.ts'
 export type { Hit, SearchFilter } from './queries.ts'
+export { answered } from './patience.ts'
 export { type Snippet, snippetsOf } from './snippets.ts'
 export { suggest } from './suggest.ts'

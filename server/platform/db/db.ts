@@ -20,12 +20,15 @@ export class Unavailable extends Error {
   readonly outcome: 'not-applied' | 'unknown'
   /** Whether the connection is still good: the server itself refused, and said so. */
   readonly connected: boolean
+  /** The statement itself took longer than it may. */
+  readonly isTooSlow: boolean
 
   constructor(outcome: 'not-applied' | 'unknown', cause: unknown, connected = false) {
     super(`The database is not available: ${cause instanceof Error ? cause.message : cause}`, { cause })
     this.name = 'Unavailable'
     this.outcome = outcome
     this.connected = connected
+    this.isTooSlow = cause instanceof pg.DatabaseError && cause.code === '57014'
   }
 }
 

@@ -1,0 +1,25 @@
+import { Problem } from '@talkshelf/contract'
+import { Unavailable } from '../platform/db/db.ts'
+
+/** A whole search has so long, however many statements it is; a request is given up a little later (`longestMs`). */
+const longestMs = 2400
+
+/** A question that could not be answered in time is the question's fault, and no failure of the service: phrases of common words are dear. */
+export async function answered<T>(work: Promise<T>): Promise<T> {
+  const { promise, reject } = Promise.withResolvers<never>()
+  const timer = setTimeout(() => reject(tooExpensive()), longestMs)
+  try {
+    return await Promise.race([work, promise])
+  } catch (error) {
+    throw error instanceof Unavailable && error.isTooSlow ? tooExpensive() : error
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+function tooExpensive(): Problem {
+  const detail = 'takes too long to answer; ask for fewer or for rarer words, and for fewer phrases'
+  return new Problem('invalid-query', 'The question takes too long to answer', {
+    errors: [{ pointer: '/q', code: 'too-expensive', detail }],
+  })
+}
