@@ -6,6 +6,7 @@ import { rmSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { parseArgs } from 'node:util'
 import { installMissing } from '../tests/install.ts'
+import { measureHostile } from './hostile.ts'
 import { type Measured, measureGet, measurePatch, measureStart } from './measures.ts'
 import { madeOf } from './records.ts'
 import { saveResults, table } from './results.ts'
@@ -47,6 +48,7 @@ try {
     await small.close()
     rmSync(small.dir, { recursive: true, force: true })
   }
+  measured.push(await measureHostile({ ...options, rounds: 3 }))
   measured = [...(await measureGet(options)), await measurePatch(options), ...(await measureStart(options)), ...measured]
 } finally {
   await stage.close()
