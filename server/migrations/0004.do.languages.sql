@@ -652,4 +652,5 @@ insert into language (id, code, name, slug) values
   (649, 'ar-001', 'Modern Standard Arabic', 'modern-standard-arabic'),
   (650, 'fa-AF', 'Dari', 'dari'),
   (651, 'sw-CD', 'Congo Swahili', 'congo-swahili'),
-  (652, 'hi-Latn', 'Hindi (Latin)', 'hindi-latin');
+  (652, 'hi-Latn', 'Hindi (Latin)', 'hindi-latin'),
+  (653, 'und', 'Undetermined', 'undetermined');
