@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { type Endpoint, endpoints, requestHeaders, type Video } from '@talkshelf/contract'
 import { category, startArchive } from '../tests/harness.ts'
 import { ApiProblem, type Client, createClient, type NotModified, UnexpectedAnswer } from './client.ts'
@@ -82,6 +83,19 @@ test('a record lives its whole life through the client, and every endpoint has i
   )
   await client.createCategory({ body: { title: 'Client Days again' } })
   assert.equal((await client.mergeCategory({ slug: 'client-days-again', body: { into: 'client-days' } })).data.talks, 1)
+  const attached = [{ kind: 'related' as const, url: 'https://slides.example.org/', label: null }]
+  const facts = await client.replaceFacts({ id, body: { facts: attached } })
+  assert.deepEqual((await client.readFacts({ id })).data, facts.data)
+  const given = { text: 'title\nLoaded by the client\n', format: 'csv' as const, category: 'Client Days', language: 'en' }
+  const { data: planned } = await client.createImport({ body: given })
+  assert.deepEqual([planned.state, planned.planned.new], ['planned', 1])
+  await client.decideTalk({ id: planned.id, position: 1, body: { same: false } })
+  assert.equal((await client.listImportedTalks({ id: planned.id, verdict: 'new' })).data.results[0]?.title, 'Loaded by the client')
+  assert.equal((await problemOf(client.stopImport({ id: planned.id }))).name, 'wrong-state')
+  assert.equal((await problemOf(client.undoImport({ id: planned.id }))).name, 'wrong-state')
+  await client.applyImport({ id: planned.id })
+  for (let tries = 0; tries < 500 && (await client.readImport({ id: planned.id })).data.state !== 'applied'; tries++) await sleep(20)
+  assert.equal((await client.listImports({})).data.results[0]?.outcome.created, 1)
   const back = await client.patchVideo({ id, body: { state: 2 } })
 
   const { data: revisions } = await client.listRevisions({ id, page: 1 })

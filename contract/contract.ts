@@ -1,4 +1,7 @@
 // The door of the package, and the table of all endpoints.
+import { exportNdjson } from './exports.ts'
+import * as facts from './facts.ts'
+import * as imports from './imports.ts'
 import { readOpenapi } from './openapi.ts'
 import * as quality from './quality.ts'
 import * as search from './search.ts'
@@ -6,6 +9,9 @@ import * as videos from './videos.ts'
 import * as vocabulary from './vocabulary.ts'
 
 export * from './endpoint.ts'
+export * from './exports.ts'
+export * from './facts.ts'
+export * from './imports.ts'
 export * from './openapi.ts'
 export * from './page.ts'
 export * from './problems.ts'
@@ -25,6 +31,8 @@ export const endpoints = {
   listRevisions: videos.listRevisions,
   readRevision: videos.readRevision,
   restoreRevision: videos.restoreRevision,
+  readFacts: facts.readFacts,
+  replaceFacts: facts.replaceFacts,
   createCategory: vocabulary.createCategory,
   readCategory: vocabulary.readCategory,
   patchCategory: vocabulary.patchCategory,
@@ -40,8 +48,19 @@ export const endpoints = {
   patchTag: vocabulary.patchTag,
   mergeTag: vocabulary.mergeTag,
   listLanguages: vocabulary.listLanguages,
+  createImport: imports.createImport,
+  listImports: imports.listImports,
+  readImport: imports.readImport,
+  listImportedTalks: imports.listImportedTalks,
+  decideTalk: imports.decideTalk,
+  applyImport: imports.applyImport,
+  stopImport: imports.stopImport,
+  undoImport: imports.undoImport,
   suggest: search.suggest,
   listRules: quality.listRules,
   listFindings: quality.listFindings,
   readOpenapi,
 } as const
+
+/** Answers that are no JSON document, and as long as the archive is: the client has no function for them. */
+export const files = { exportNdjson } as const

@@ -40,10 +40,17 @@ export interface Endpoint {
   readonly params?: Readonly<Record<string, TSchema>>
   readonly query?: Readonly<Record<string, TSchema>>
   readonly hears?: readonly RequestHeader[]
-  readonly takes?: { readonly schema: TSchema; readonly types: readonly string[] }
+  readonly takes?: {
+    readonly schema: TSchema
+    readonly types: readonly string[]
+    /** In bytes, where it may be more than usual. */
+    readonly largest?: number
+  }
   readonly gives: {
     readonly status: 200 | 201
     readonly schema: TSchema
+    /** Where the answer is no JSON document: then the schema is of each line. */
+    readonly type?: string
     readonly etag?: true
     readonly location?: true
     /** An address that was given out once and is another one today is answered 301. */
@@ -59,7 +66,7 @@ export function endpoint<const E extends Endpoint>(it: E): E {
 
 /** Whether the answer is text/html or application/json as the client likes; a file by its name is what its name says. */
 export function isNegotiated(it: Endpoint): boolean {
-  return !it.path.endsWith('.json')
+  return !it.path.endsWith('.json') && it.gives.type === undefined
 }
 
 /** Every way in which a call of this endpoint can fail. */

@@ -1,5 +1,5 @@
 import Type, { type TSchema } from 'typebox'
-import { allowedMethods, type Endpoint, endpoint, isNegotiated, problemsOf, requestHeaders } from './endpoint.ts'
+import { allowedMethods, type Endpoint, endpoint, isNegotiated, json, problemsOf, requestHeaders } from './endpoint.ts'
 import { ProblemDocument, problems } from './problems.ts'
 import { Finding } from './quality.ts'
 import { Revision, RevisionSummary, Video, VideoInput, VideoPatch } from './videos.ts'
@@ -115,7 +115,7 @@ function success(it: Endpoint): Json {
       ...(it.gives.etag && { ETag: { description: 'The version of what is sent', schema: { type: 'string' } } }),
       ...(it.gives.location && { Location: { description: 'The address of what was created', schema: { type: 'string' } } }),
     },
-    content: isNegotiated(it) ? { 'text/html': { schema }, 'application/json': { schema } } : { 'application/json': { schema } },
+    content: isNegotiated(it) ? { 'text/html': { schema }, 'application/json': { schema } } : { [it.gives.type ?? json]: { schema } },
   }
 }
 

@@ -72,6 +72,17 @@ export const problems = {
     title: 'The request came too slowly',
     explain: 'The whole request did not arrive in time. Send it again.',
   },
+  'import-refused': {
+    status: 400,
+    title: 'This file cannot be imported',
+    explain:
+      'The file is of no format that can be read, or broken. The detail says what is wrong with it and what to do. Nothing was planned or changed.',
+  },
+  'wrong-state': {
+    status: 409,
+    title: 'The import is not in a state for that',
+    explain: 'An import is planned, applied and undone in this order. The detail tells its state. Nothing was changed.',
+  },
   'key-reused': {
     status: 409,
     title: 'This Idempotency-Key was used for something else',
@@ -104,7 +115,7 @@ export const problems = {
   'too-large': {
     status: 413,
     title: 'The body is too large',
-    explain: 'A body may have 1 MiB at most.',
+    explain: 'A body may have 1 MiB at most, and a file to be imported 4 MB.',
   },
   'unsupported-media-type': {
     status: 415,

@@ -246,6 +246,22 @@ begin
   perform keep_words(ids);
 end $$;
 
+CREATE FUNCTION public.source_identity(address text) RETURNS text
+    LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+    BEGIN ATOMIC
+ SELECT
+         CASE
+             WHEN (address ~* '^https?://([a-z]+[.])?(youtube(-nocookie)?[.]com|youtu[.]be)/'::text) THEN COALESCE(('youtube:'::text || "substring"(address, '(?i)^https?://[a-z.-]+/(?:watch/?[?](?:[^#]*&)?v=|embed/|e/|v/|shorts/|live/|(?<=youtu[.]be/))([A-Za-z0-9_-]{11})(?![A-Za-z0-9_-])'::text)), address)
+             WHEN (address ~* '^https?://([a-z]+[.])?vimeo[.]com/'::text) THEN COALESCE(('vimeo:'::text || "substring"(address, '(?i)^https?://[a-z.]+/(?:[a-z]+/)*(?:[^/]+/(?:videos?/))?([0-9]+)(?![0-9A-Za-z])'::text)), address)
+             WHEN (address ~* '^https?://(www[.])?archive[.]org/(details|embed|download)/'::text) THEN ('archive.org:'::text || "substring"(address, '(?i)^https?://[a-z.]+/[a-z]+/([^/?#]+)'::text))
+             ELSE (lower("substring"(address, '(?i)^https?://(?:www[.])?([^/?#]*)'::text)) || regexp_replace(regexp_replace(regexp_replace(regexp_replace(address, '^https?://[^/?#]*'::text, ''::text, 'i'::text), '#.*'::text, ''::text), '([?&])(utm_[a-z]+=[^&]*&?)+'::text, '\1'::text, 'g'::text), '[/?&]+$'::text, ''::text))
+         END AS "case";
+END;
+
+CREATE FUNCTION public.source_number(address text) RETURNS bigint
+    LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+    RETURN (hashtextextended(COALESCE(public.source_identity(address), address), (0)::bigint) & '9007199254740991'::bigint);
+
 CREATE FUNCTION public.things_of(state smallint, taken_down date, category_id bigint, language_id integer, speaker_ids bigint[], tag_ids bigint[]) RETURNS TABLE(kind text, thing_id bigint)
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     BEGIN ATOMIC
@@ -303,7 +319,7 @@ CREATE TABLE public.change (
     xid xid8 DEFAULT pg_current_xact_id() NOT NULL,
     "position" bigint NOT NULL,
     CONSTRAINT change_kind_check CHECK ((kind = ANY (ARRAY['created'::text, 'updated'::text, 'restored'::text, 'taken-down'::text, 'merged'::text]))),
-    CONSTRAINT change_subject_check CHECK ((subject = ANY (ARRAY['video'::text, 'category'::text, 'speaker'::text, 'tag'::text]))),
+    CONSTRAINT change_subject_check CHECK ((subject = ANY (ARRAY['video'::text, 'category'::text, 'speaker'::text, 'tag'::text, 'facts'::text]))),
     CONSTRAINT change_via_check CHECK ((via = ANY (ARRAY['api'::text, 'import'::text, 'page'::text, 'command'::text])))
 );
 
@@ -322,6 +338,69 @@ CREATE TABLE public.idempotency_key (
     request_hash bytea NOT NULL,
     video_id bigint NOT NULL,
     created timestamp with time zone DEFAULT now() NOT NULL
+);
+
+CREATE TABLE public.import (
+    id bigint NOT NULL,
+    state text NOT NULL,
+    name text NOT NULL,
+    format text NOT NULL,
+    source text NOT NULL,
+    options jsonb NOT NULL,
+    rows integer DEFAULT 0 NOT NULL,
+    done integer DEFAULT 0 NOT NULL,
+    problem text,
+    actor text NOT NULL,
+    token_id bigint,
+    via text NOT NULL,
+    request_id text NOT NULL,
+    created timestamp with time zone DEFAULT now() NOT NULL,
+    touched timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT import_state_check CHECK ((state = ANY (ARRAY['reading'::text, 'failed'::text, 'planned'::text, 'applying'::text, 'stopped'::text, 'applied'::text, 'undoing'::text, 'undone'::text]))),
+    CONSTRAINT import_via_check CHECK ((via = ANY (ARRAY['api'::text, 'import'::text, 'page'::text, 'command'::text])))
+);
+
+ALTER TABLE public.import ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME public.import_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+CREATE TABLE public.import_row (
+    import_id bigint NOT NULL,
+    "position" integer NOT NULL,
+    place text NOT NULL,
+    key text,
+    draft jsonb,
+    verdict text NOT NULL,
+    video_id bigint,
+    changes jsonb DEFAULT '{}'::jsonb NOT NULL,
+    notes jsonb DEFAULT '[]'::jsonb NOT NULL,
+    decision jsonb,
+    outcome text,
+    revision integer,
+    facts_revision integer,
+    before jsonb,
+    undone text,
+    CONSTRAINT import_row_outcome_check CHECK ((outcome = ANY (ARRAY['created'::text, 'changed'::text, 'unchanged'::text, 'kept'::text, 'refused'::text]))),
+    CONSTRAINT import_row_undone_check CHECK ((undone = ANY (ARRAY['undone'::text, 'touched'::text]))),
+    CONSTRAINT import_row_verdict_check CHECK ((verdict = ANY (ARRAY['new'::text, 'changed'::text, 'unchanged'::text, 'conflict'::text, 'refused'::text])))
+);
+
+CREATE TABLE public.import_thing (
+    import_id bigint NOT NULL,
+    "position" integer NOT NULL,
+    thing jsonb NOT NULL
+);
+
+CREATE TABLE public.imported (
+    source text NOT NULL,
+    key text NOT NULL,
+    video_id bigint NOT NULL,
+    said jsonb NOT NULL
 );
 
 CREATE TABLE public.known_as (
@@ -439,7 +518,7 @@ CREATE TABLE public.video (
     no_thumbnail boolean GENERATED ALWAYS AS ((COALESCE(thumbnail_url, ''::text) = ''::text)) STORED,
     same_source bigint GENERATED ALWAYS AS (
 CASE
-    WHEN (source_url <> ''::text) THEN (hashtextextended(source_url, (0)::bigint) & '9007199254740991'::bigint)
+    WHEN (source_url <> ''::text) THEN public.source_number(source_url)
     ELSE NULL::bigint
 END) STORED,
     same_talk bigint GENERATED ALWAYS AS (
@@ -549,6 +628,12 @@ CREATE TABLE public.video_body (
     taken_down jsonb
 )
 WITH (fillfactor='85', toast_tuple_target='8160');
+
+CREATE TABLE public.video_facts (
+    id bigint NOT NULL,
+    revision integer NOT NULL,
+    facts jsonb NOT NULL
+);
 
 ALTER TABLE public.video ALTER COLUMN id ADD GENERATED BY DEFAULT AS IDENTITY (
     SEQUENCE NAME public.video_id_seq
@@ -1402,6 +1487,18 @@ ALTER TABLE ONLY public.change
 ALTER TABLE ONLY public.idempotency_key
     ADD CONSTRAINT idempotency_key_once PRIMARY KEY (token_id, key);
 
+ALTER TABLE ONLY public.import
+    ADD CONSTRAINT import_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.import_row
+    ADD CONSTRAINT import_row_pkey PRIMARY KEY (import_id, "position");
+
+ALTER TABLE ONLY public.import_thing
+    ADD CONSTRAINT import_thing_pkey PRIMARY KEY (import_id, "position");
+
+ALTER TABLE ONLY public.imported
+    ADD CONSTRAINT imported_pkey PRIMARY KEY (source, key);
+
 ALTER TABLE ONLY public.known_as
     ADD CONSTRAINT known_as_once PRIMARY KEY (kind, name);
 
@@ -1446,6 +1543,9 @@ ALTER TABLE ONLY public.token
 
 ALTER TABLE ONLY public.video_body
     ADD CONSTRAINT video_body_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.video_facts
+    ADD CONSTRAINT video_facts_pkey PRIMARY KEY (id);
 
 ALTER TABLE ONLY public.video
     ADD CONSTRAINT video_pkey PRIMARY KEY (id);
@@ -1595,6 +1695,14 @@ CREATE INDEX change_feed ON public.change USING btree (xid, "position");
 
 CREATE INDEX idempotency_key_created ON public.idempotency_key USING btree (created);
 
+CREATE INDEX import_row_by_key ON public.import_row USING btree (import_id, key) WHERE (key IS NOT NULL);
+
+CREATE INDEX import_row_by_undone ON public.import_row USING btree (import_id, undone, "position") WHERE (undone IS NOT NULL);
+
+CREATE INDEX import_row_by_verdict ON public.import_row USING btree (import_id, verdict, "position");
+
+CREATE INDEX imported_of ON public.imported USING btree (video_id);
+
 CREATE INDEX known_as_of ON public.known_as USING btree (kind, thing_id);
 
 CREATE INDEX known_slug_of ON public.known_slug USING btree (kind, thing_id);
@@ -1640,6 +1748,8 @@ CREATE INDEX video_draft_by_speaker ON public.video USING gin (speaker_ids) WITH
 CREATE INDEX video_draft_by_tag ON public.video USING gin (tag_ids) WITH (fastupdate=off) WHERE ((state = 2) AND (taken_down IS NULL));
 
 CREATE INDEX video_duration_in_minutes ON public.video USING btree (id) WHERE (duration_in_minutes AND (taken_down IS NULL));
+
+CREATE INDEX video_gone_same_source ON public.video USING btree (same_source) WHERE ((same_source IS NOT NULL) AND (taken_down IS NOT NULL));
 
 CREATE INDEX video_no_description ON public.video USING btree (id) WHERE (no_description AND (taken_down IS NULL));
 
@@ -2118,6 +2228,15 @@ ALTER TABLE ONLY public.idempotency_key
 ALTER TABLE ONLY public.idempotency_key
     ADD CONSTRAINT idempotency_key_video_id_fkey FOREIGN KEY (video_id) REFERENCES public.video(id);
 
+ALTER TABLE ONLY public.import_row
+    ADD CONSTRAINT import_row_import_id_fkey FOREIGN KEY (import_id) REFERENCES public.import(id);
+
+ALTER TABLE ONLY public.import_thing
+    ADD CONSTRAINT import_thing_import_id_fkey FOREIGN KEY (import_id) REFERENCES public.import(id);
+
+ALTER TABLE ONLY public.imported
+    ADD CONSTRAINT imported_video_id_fkey FOREIGN KEY (video_id) REFERENCES public.video(id);
+
 ALTER TABLE ONLY public.speaker
     ADD CONSTRAINT speaker_merged_into_fkey FOREIGN KEY (merged_into) REFERENCES public.speaker(id);
 
@@ -2129,6 +2248,9 @@ ALTER TABLE ONLY public.video_body
 
 ALTER TABLE ONLY public.video
     ADD CONSTRAINT video_category_id_fkey FOREIGN KEY (category_id) REFERENCES public.category(id);
+
+ALTER TABLE ONLY public.video_facts
+    ADD CONSTRAINT video_facts_id_fkey FOREIGN KEY (id) REFERENCES public.video(id);
 
 ALTER TABLE ONLY public.video
     ADD CONSTRAINT video_language_id_fkey FOREIGN KEY (language_id) REFERENCES public.language(id);

@@ -5,7 +5,7 @@ import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { endpoints, openapi } from '@talkshelf/contract'
+import { endpoints, files, openapi } from '@talkshelf/contract'
 import { ConfigSchema } from '../server/config.ts'
 import { migrate } from '../server/platform/db/migrate.ts'
 import { version } from '../server/version.ts'
@@ -17,7 +17,7 @@ export const schemaMajor = 15
 export const documentPath = (name: string) => fileURLToPath(new URL(name, import.meta.url))
 
 export function openapiJson(): string {
-  return `${JSON.stringify(openapi(Object.values(endpoints), version), null, 2)}\n`
+  return `${JSON.stringify(openapi([...Object.values(endpoints), ...Object.values(files)], version), null, 2)}\n`
 }
 
 export function configurationMd(): string {

@@ -1,13 +1,19 @@
-import { endpoints, openapi, readOpenapi } from '@talkshelf/contract'
+import { endpoints, files, openapi, readOpenapi } from '@talkshelf/contract'
 import type { FastifyInstance } from 'fastify'
 import { authenticate } from './auth/auth.ts'
 import { catalogueRoutes } from './catalogue/routes.ts'
 import type { Config } from './config.ts'
-import { openBatches } from './names/names.ts'
+import { nextSnapshot } from './exports/exports.ts'
+import { exportRoutes } from './exports/routes.ts'
+import { factRoutes } from './facts/routes.ts'
+import * as imports from './imports/imports.ts'
+import { importRoutes } from './imports/routes.ts'
+import { nextBatch } from './names/names.ts'
 import { nameRoutes } from './names/routes.ts'
 import type { Pool } from './platform/db/pool.ts'
 import { toJson } from './platform/http/json.ts'
 import { createHttp, type HttpOptions } from './platform/http/server.ts'
+import { openBatches } from './platform/ops/batches.ts'
 import { createMetrics } from './platform/ops/metrics.ts'
 import { qualityRoutes } from './quality/routes.ts'
 import { referenceRoutes } from './reference/routes.ts'
@@ -19,7 +25,7 @@ import { vocabularyRoutes } from './vocabulary/routes.ts'
 // Everything that answers, in order, on one page.
 
 export function createApp(config: Config, pool: Pool, logger: HttpOptions['logger']): FastifyInstance {
-  const all = Object.values(endpoints)
+  const all = [...Object.values(endpoints), ...Object.values(files)]
   const publicUrl = config.PUBLIC_URL.replace(/\/+$/, '')
   const basePath = publicUrl === '' ? '' : new URL(publicUrl).pathname.replace(/\/$/, '')
   const base = () => publicUrl || listeningAt(http)
@@ -27,7 +33,7 @@ export function createApp(config: Config, pool: Pool, logger: HttpOptions['logge
   const metrics = createMetrics(pool.figures)
   const bodies = openBodies(pool.lookups, config.CACHE_MB * 2 ** 20, metrics.read)
 
-  const { http, mount, mountFast, links } = createHttp({
+  const { http, mount, mountFast, routeOf, links } = createHttp({
     endpoints: all,
     basePath,
     base,
@@ -41,22 +47,54 @@ export function createApp(config: Config, pool: Pool, logger: HttpOptions['logge
   })
 
   const forget = (ids: readonly number[]) => ids.forEach(bodies.forget)
-  const batches = openBatches(pool, {
-    everyMs: config.RESUME_SECONDS * 1000,
+  const userAgent = () => `Talkshelf/${version} (+${base()})`
+  const everyMs = config.RESUME_SECONDS * 1000
+  const renames = openBatches(() => nextBatch(pool), {
+    everyMs,
     onChanged: forget,
     onError: (error) => http.log.error({ err: error }, 'a batch of a rename was not done; it will be tried again'),
   })
+  const imported = openBatches(() => imports.nextBatch(pool), {
+    everyMs,
+    onChanged: forget,
+    onError: (error) => http.log.error({ err: error }, 'a batch of an import was not done; it will be tried again'),
+  })
+  const stopping = new AbortController()
+  const written = { url: config.DATABASE_URL, folder: config.SNAPSHOT_DIR, keep: config.SNAPSHOT_KEEP, signal: stopping.signal }
+  const snapshots = openBatches(
+    async () => {
+      const it = await nextSnapshot(written, config.SNAPSHOT_HOUR, new Date())
+      if (it) http.log.info(it, 'a snapshot was written')
+      return undefined
+    },
+    {
+      everyMs: config.SNAPSHOT_DIR === '' ? 0 : 60_000,
+      onChanged: () => {},
+      onError: (error) => stopping.signal.aborted || http.log.error({ err: error }, 'a snapshot was not written; it will be tried again'),
+    },
+  )
 
   http.addHook('onClose', async () => {
     bodies.stop()
-    await batches.stop()
+    stopping.abort()
+    await Promise.all([renames.stop(), imported.stop(), snapshots.stop()])
   })
 
   videoRoutes(mount, mountFast, pool, bodies, links)
+  factRoutes(mount, pool, bodies)
   catalogueRoutes(mount, pool, links)
   vocabularyRoutes(mount, pool, links)
   qualityRoutes(mount, pool, links)
-  nameRoutes(mount, pool, batches, forget)
+  nameRoutes(mount, pool, renames, forget)
+  importRoutes(
+    mount,
+    pool,
+    imported,
+    (address) => imports.fetchFile(address, userAgent()),
+    links,
+    (error) => http.log.error({ err: error }, 'an import was not planned'),
+  )
+  exportRoutes(http, routeOf, config.DATABASE_URL)
   // Made when it is first asked for, because the address is not known before, and kept: it takes some milliseconds.
   let description: string | undefined
   mount(readOpenapi, () => {

@@ -76,6 +76,24 @@ const settings = {
     description:
       'How long the server goes on answering after SIGTERM while /readyz already says no, so that a load balancer can take it out first.',
   }),
+  SNAPSHOT_DIR: Type.String({
+    maxLength: 4096,
+    default: '',
+    description:
+      'A folder for an export of what everybody may read, written every night: a web server can give it to anybody. Of several processes one writes it. Without it there is none.',
+  }),
+  SNAPSHOT_HOUR: Type.Integer({
+    minimum: 0,
+    maximum: 23,
+    default: 3,
+    description: 'From which hour on it is written, UTC. Who was off at that hour catches up.',
+  }),
+  SNAPSHOT_KEEP: Type.Integer({
+    minimum: 1,
+    maximum: 10_000,
+    default: 14,
+    description: 'How many of these exports stay; older ones are removed.',
+  }),
   LOG_LEVEL: Type.Union(
     (['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const).map((level) => Type.Literal(level)),
     { default: 'info', description: 'How much is logged, as one JSON object a line on standard output.' },

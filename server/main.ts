@@ -4,8 +4,12 @@ import { fileURLToPath } from 'node:url'
 import { Command, InvalidArgumentError, Option } from 'commander'
 import { createApp } from './app.ts'
 import { createToken, listTokens, revokeToken } from './auth/auth.ts'
+import { BackupError, backup, restore } from './backup/backup.ts'
+import { CommandError } from './command.ts'
 import { type Config, ConfigError, readConfig, shownConfig } from './config.ts'
 import { DemoError, demo } from './demo/demo.ts'
+import { exportCommands } from './exports/command.ts'
+import { importCommands } from './imports/command.ts'
 import { Unavailable } from './platform/db/db.ts'
 import { migrate, schemaVersion } from './platform/db/migrate.ts'
 import { openPool, type Pool } from './platform/db/pool.ts'
@@ -16,8 +20,6 @@ import { version } from './version.ts'
 
 const migrations = fileURLToPath(new URL('./migrations', import.meta.url))
 const say = (line: string) => process.stderr.write(`${line}\n`)
-
-class CommandError extends Error {}
 
 const program = new Command('talkshelf')
   .description('An archive for recorded talks. Settings come from the environment: DATABASE_URL at least.')
@@ -108,11 +110,28 @@ token
     }),
   )
 
+importCommands(program, { config: () => readConfig(process.env), withPool, say })
+exportCommands(program, { config: () => readConfig(process.env), withPool, say })
+
+program
+  .command('backup')
+  .description('write the whole archive to a file, and beside it to FILE.json what a restore has to find again')
+  .argument('<file>', 'a name that is not taken yet')
+  .action(async (file: string) => {
+    await backup(readConfig(process.env).DATABASE_URL, file, { environment: process.env, say })
+  })
+
+program
+  .command('restore')
+  .description('bring a backup back into an empty database, and look whether every row is there')
+  .argument('<file>', 'as it was named for the backup; FILE.json is beside it')
+  .action((file: string) => restore(readConfig(process.env).DATABASE_URL, file, { environment: process.env, migrations, say }))
+
 try {
   await program.parseAsync()
 } catch (error) {
   say(explained(error))
-  process.exitCode = 1
+  process.exitCode = error instanceof CommandError ? error.exitCode : 1
 }
 
 async function serve(config: Config): Promise<void> {
@@ -149,10 +168,10 @@ function connect(config: Config, applicationName: string): Pool {
   })
 }
 
-async function withPool(work: (pool: Pool) => Promise<void>): Promise<void> {
+async function withPool<T>(work: (pool: Pool) => Promise<T>): Promise<T> {
   const pool = connect(readConfig(process.env), 'talkshelf command')
   try {
-    await work(pool)
+    return await work(pool)
   } finally {
     await pool.close()
   }
@@ -161,11 +180,13 @@ async function withPool(work: (pool: Pool) => Promise<void>): Promise<void> {
 function explained(error: unknown): string {
   if (error instanceof ConfigError)
     return `The settings are not right:\n${error.message.replaceAll(/^/gm, '  ')}\nSee docs/configuration.md.`
-  if (error instanceof CommandError || error instanceof DemoError) return error.message
+  if (error instanceof CommandError || error instanceof DemoError || error instanceof BackupError) return error.message
   if (error instanceof Unavailable) return `${error.message}\nIs PostgreSQL running, and is DATABASE_URL right?`
   const { code } = error as { code?: string }
   if (code === 'ECONNREFUSED' || code === 'ENOTFOUND' || code === '3D000' || code === '28P01')
     return `The database cannot be reached: ${(error as Error).message || code}\nIs PostgreSQL running, and is DATABASE_URL right?`
+  if (code === '42P07')
+    return `${(error as Error).message}: the database has tables, but not the list of what was migrated.\nA restore did not come to its end there, perhaps. Use an empty database.`
   if (code === '42P01') return "The database has no tables yet. Run 'talkshelf migrate' first."
   if (error instanceof Error && error.message.includes('checksum failed'))
     return `${error.message}: the file differs from the one that this database was migrated with.\nUse the release that the database belongs to, or an empty database.`

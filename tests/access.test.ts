@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type Endpoint, endpoints, mayAct, type Role, roles } from '@talkshelf/contract'
+import { type Endpoint, endpoints, files, mayAct, type Role, roles } from '@talkshelf/contract'
 import { createToken, revokeToken } from '../server/auth/auth.ts'
 import { category, type Reply, startArchive } from './harness.ts'
 import { withDatabase } from './invariants.ts'
@@ -9,6 +9,7 @@ import { withDatabase } from './invariants.ts'
 // needs something in its address or body that is not known here, the test fails and says so.
 
 const archive = await startArchive()
+const all: readonly Endpoint[] = [...Object.values(endpoints), ...Object.values(files)]
 
 const bodies: Record<string, object> = {
   replaceVideo: { title: 'Replaced', category, language: 'English' },
@@ -21,6 +22,8 @@ const bodies: Record<string, object> = {
   mergeSpeaker: { into: 'ada' },
   patchTag: { aliases: [{ name: 'lines' }] },
   mergeTag: { into: 'queues' },
+  replaceFacts: { facts: [{ kind: 'address', path: 'old/1' }] },
+  decideTalk: { take: ['title'] },
 }
 
 async function attempt(it: Endpoint, authorization: string | undefined): Promise<Reply> {
@@ -34,13 +37,20 @@ async function attempt(it: Endpoint, authorization: string | undefined): Promise
     else await archive.make({ [`${kind}s`]: [name] })
     slugs[kind] = `${kind}-${id}`
   }
-  const values: Record<string, string> = { id: String(id), revision: '1', slug: slugs[kind] ?? '', rule: 'no-licence' }
+  const values: Record<string, string> = {
+    id: String(kind === 'import' ? await stoppedImport(id) : id),
+    revision: '1',
+    slug: slugs[kind] ?? '',
+    rule: 'no-licence',
+    position: '1',
+  }
   const path = it.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => {
     assert.ok(values[name], `${it.name} has {${name}} in its address: add a value for it to tests/access.test.ts`)
     return values[name] as string
   })
   const own: Record<string, object> = {
     createCategory: { title: `Created ${id}` },
+    createImport: { text: `title\nImported ${id}\n`, format: 'csv', category, language: 'en' },
     splitSpeaker: { name: `Another ${id}`, videos: [id] },
   }
   const body = own[it.name] ?? bodies[it.name]
@@ -48,9 +58,17 @@ async function attempt(it: Endpoint, authorization: string | undefined): Promise
   return archive.call(it.method, path, { ...(it.takes && { body }), headers: { ...(authorization && { authorization }) } })
 }
 
+/** It may go on, be stopped once more, or be undone. */
+async function stoppedImport(number: number): Promise<number> {
+  const body = { text: `title\nStopped ${number}\n`, format: 'csv', category, language: 'en' }
+  const { json } = await archive.call('POST', '/api/v2/import', { token: archive.editor, body })
+  await withDatabase(archive.databaseUrl, (query) => query(`update import set state = 'stopped' where id = ${json.id}`))
+  return json.id
+}
+
 const tokens: Record<Role, string | undefined> = { anyone: undefined, editor: `Token ${archive.editor}`, admin: `Bearer ${archive.admin}` }
 
-for (const it of Object.values(endpoints) as Endpoint[])
+for (const it of all)
   for (const role of roles)
     test(`${it.name} as ${role}: ${mayAct(role, it.role) ? 'allowed' : 'refused'}`, async () => {
       const { status, headers, json } = await attempt(it, tokens[role])
@@ -82,7 +100,7 @@ test('credentials that are wrong in any way are refused everywhere, with the sam
     `Token ${short.token}`,
     `Token ${old.token}`,
   ]
-  for (const it of Object.values(endpoints) as Endpoint[])
+  for (const it of all)
     for (const authorization of wrong) {
       const { status, json } = await attempt(it, authorization === '' ? ' ' : authorization)
       assert.equal(status, 401, `${it.name} with ${authorization.slice(0, 40)}`)

@@ -3,6 +3,7 @@ import { execFile, spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { type Endpoint, endpoints, problems, requestHeaders } from '@talkshelf/contract'
@@ -12,6 +13,7 @@ import pg from 'pg'
 import { configurationMd, documentPath, findPgDump, openapiJson, schemaMajor, schemaSql } from '../docs/write.ts'
 import { problemPage, referencePage } from '../server/reference/page.ts'
 import { type Archive, type CallOptions, type Reply, startArchive } from './harness.ts'
+import { withDatabase } from './invariants.ts'
 
 // What we say about the service is what the service does.
 
@@ -45,16 +47,26 @@ test('the description is valid OpenAPI, and says where it is served', async () =
   assert.deepEqual({ ...description, servers: [{ url: '/' }] }, JSON.parse(openapiJson()))
 })
 
+/** One that is stopped may go on, be stopped once more, or be undone. */
+const stopped = ({ databaseUrl }: Archive, id: number) =>
+  withDatabase(databaseUrl, (query) => query(`update import set state = 'stopped' where id = ${id}`))
+
 test('every address and method of the description is answered', async () => {
   // A speaker and a tag with the slug of the category.
   const { id } = await archive.make({ speakers: ['Example Days 2026'], tags: ['Example Days 2026'] })
-  const params: Record<string, string | number> = { id, revision: 1, slug: 'example-days-2026', rule: 'no-licence' }
+  const { json: planned } = await archive.call('POST', '/api/v2/import', {
+    token: archive.editor,
+    body: { text: 'title\nAnswered\n', format: 'csv', category: 'Example Days 2026', language: 'en' },
+  })
+  const params: Record<string, string | number> = { id, revision: 1, slug: 'example-days-2026', rule: 'no-licence', position: 1 }
   for (const [path, methods] of Object.entries<object>(description.paths)) {
-    const address = path.replaceAll(/\{(\w+)\}/g, (_, name) => String(params[name]))
+    const isImport = path.startsWith('/api/v2/import/')
+    const address = path.replaceAll(/\{(\w+)\}/g, (_, name) => String(isImport && name === 'id' ? planned.id : params[name]))
     for (const method of Object.keys(methods).map((name) => name.toUpperCase())) {
       const takesBody = Object.values<Endpoint>(endpoints).some((it) => it.path === path && it.method === method && it.takes)
       // A body that is empty is refused, but not before the address, the method and the token were found to be right.
       const empty = takesBody && { raw: '', headers: { 'content-type': 'application/json' } }
+      if (isImport) await stopped(archive, planned.id)
       const { status } = await archive.call(method, address, { token: archive.admin, ...empty })
       assert.equal(status, method === 'OPTIONS' ? 204 : takesBody ? 400 : 200, `${method} ${address}`)
     }
@@ -99,6 +111,8 @@ test('answers are what the description says, in all their fields', async () => {
     endpoints
   const { createCategory, readCategory, patchCategory, mergeCategory, readOpenapi } = endpoints
   const { listCategories, listSpeakers, listTags, listLanguages, suggest, listRules, listFindings } = endpoints
+  const { readFacts, replaceFacts, createImport, listImports, readImport, listImportedTalks, decideTalk } = endpoints
+  const { applyImport, stopImport, undoImport } = endpoints
   const { readSpeaker, patchSpeaker, splitSpeaker, mergeSpeaker, readTag, patchTag, mergeTag } = endpoints
 
   await tryOut(createCategory, {}, 201, { body: { title: 'Document Days', url: 'https://example.org/', start_date: '2026-01-31' } })
@@ -185,9 +199,48 @@ test('answers are what the description says, in all their fields', async () => {
   await tryOut(readRevision, { id, revision: 9 }, 404)
   await tryOut(restoreRevision, { id, revision: 2 }, 200)
 
+  await tryOut(readFacts, { id }, 200)
+  await tryOut(replaceFacts, { id }, 400, { body: { facts: [{ kind: 'media' }] } })
+  await tryOut(replaceFacts, { id }, 412, { body: { facts: [] }, headers: { 'if-match': `"${id}.9.old"` } })
+  const { headers: attached } = await tryOut(replaceFacts, { id }, 200, {
+    body: {
+      facts: [
+        { kind: 'media', url: 'https://media.example.org/2.mp4', type: 'mp4', size: null },
+        { kind: 'said', source: 'x', field: 'y', value: { z: [1] } },
+      ],
+    },
+  })
+  await tryOut(readFacts, { id }, 304, { headers: { 'if-none-match': String(attached.etag) } })
+
+  const { json: planned } = await tryOut(createImport, {}, 201, {
+    body: { text: 'title\nLoaded\n', format: 'csv', category: 'Document Days', language: 'en' },
+  })
+  await tryOut(createImport, {}, 400, { body: { text: 'Dear archive' } })
+  await tryOut(createImport, {}, 400, { body: {} })
+  await tryOut(readImport, planned, 200)
+  await tryOut(readImport, { id: 999_999 }, 404)
+  await tryOut(listImports, {}, 200, { query: '?page_size=1' })
+  await tryOut(listImportedTalks, planned, 200, { query: '?verdict=new' })
+  await tryOut(decideTalk, { ...planned, position: 1 }, 200, { body: { take: ['title'] } })
+  await tryOut(decideTalk, { ...planned, position: 9 }, 404, { body: { take: ['title'] } })
+  await tryOut(stopImport, planned, 409)
+  await tryOut(undoImport, planned, 409)
+  await tryOut(applyImport, planned, 200)
+  for (let tries = 0; tries < 500 && (await tryOut(readImport, planned, 200)).json.state !== 'applied'; tries++) await sleep(20)
+  await tryOut(applyImport, planned, 409)
+  await tryOut(undoImport, planned, 200)
+  const { json: other } = await tryOut(createImport, {}, 201, {
+    body: { text: 'title\nStopped\n', format: 'csv', category: 'Document Days', language: 'en' },
+  })
+  await tryOut(applyImport, other, 200)
+  const { status } = await archive.call('POST', `/api/v2/import/${other.id}/stop`, { token: archive.admin })
+  assert.ok(status === 200 || status === 409, 'it may be done already')
+  tried.add(stopImport.name)
+
   await tryOut(takeDownVideo, { id }, 403, { body: { reason: 'Asked' }, token: archive.editor })
   await tryOut(takeDownVideo, { id }, 200, { body: { reason: 'Asked' } })
-  for (const it of [readVideo, listRevisions]) await tryOut(it, { id }, 410)
+  for (const it of [readVideo, listRevisions, readFacts]) await tryOut(it, { id }, 410)
+  await tryOut(replaceFacts, { id }, 410, { body: { facts: [] } })
   await tryOut(readRevision, { id, revision: 1 }, 410)
   await tryOut(restoreRevision, { id, revision: 1 }, 410)
   await tryOut(patchVideo, { id }, 410, { body: {} })
@@ -320,6 +373,7 @@ test('the commands of the reference work when they are pasted into a shell', asy
   const prelude = 'curl() { command curl --silent --show-error --fail-with-body "$@"; }\n'
   for (const name of [...first, ...between, ...last]) {
     const command = commandOf(name)
+    if (/Import$/.test(name)) await stopped(untouched, 1)
     const { stdout } = await promisify(execFile)('sh', ['-c', prelude + command], { env: { ...process.env, TOKEN: untouched.admin } })
     const answer = JSON.parse(stdout)
     if (name === 'createVideo') assert.deepEqual([answer.id, answer.speakers], [1, ['Zoë Example']])

@@ -138,13 +138,17 @@ export async function spawnServer(environment: Record<string, string>): Promise<
   return { url, process: child, stop }
 }
 
-/** Runs the real command to its end. */
+/** Runs the real command to its end, with this on its standard input. */
 export async function runCommand(
   args: string[],
   environment: Record<string, string>,
+  input = '',
 ): Promise<{ code: number; stdout: string; stderr: string }> {
   const child = spawn(process.execPath, ['server/main.ts', ...args], { cwd: root, env: { ...process.env, ...environment } })
   let [stdout, stderr] = ['', '']
+  // Most commands end without having read it.
+  child.stdin.on('error', () => {})
+  child.stdin.end(input)
   child.stdout.on('data', (data) => (stdout += data))
   child.stderr.on('data', (data) => (stderr += data))
   const [code] = await once(child, 'close')

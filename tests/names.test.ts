@@ -433,7 +433,9 @@ test('names, renames and merges at once: every record ends with what its people 
         () => post(`tag/racer-${round}/merge`, { into: 'racer-0' }),
       )
     // A name may be made by a record while a speaker is to have it: then the rename is refused.
-    for (const { status, text } of await Promise.all(work.map(insistently))) assert.ok([200, 201, 409].includes(status), text)
+    // Who is told that nobody knows finds it either way; what counts is what is there in the end.
+    for (const { status, text, json } of await Promise.all(work.map(insistently)))
+      assert.ok([200, 201, 409].includes(status) || json.outcome === 'unknown', text)
   }
   await nothingLeft()
   await checkInvariants(archive.databaseUrl)

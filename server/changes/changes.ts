@@ -6,6 +6,7 @@ export {
   countChanges,
   findVersion,
   insertChange,
+  insertChanges,
   listChanges,
   type NewChange,
 } from './queries.ts'

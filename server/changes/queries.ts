@@ -3,7 +3,7 @@ import Type, { type Static } from 'typebox'
 import type { Origin } from '../platform/actor.ts'
 import { type Db, many, maybe, one } from '../platform/db/db.ts'
 
-export type Subject = 'video' | 'category' | 'speaker' | 'tag'
+export type Subject = 'video' | 'category' | 'speaker' | 'tag' | 'facts'
 export type ChangeKind = 'created' | 'updated' | 'restored' | 'taken-down' | 'merged'
 
 export interface NewChange {
@@ -28,6 +28,15 @@ export function insertChange({ subject, kind, before, after, ids, at, origin, re
     select ${subject}, saved.id, saved.revision, ${kind}, ${JSON.stringify(before)}::jsonb, ${JSON.stringify(after)}::jsonb, ${JSON.stringify(ids)}::jsonb,
            ${at}::timestamptz, ${origin.actor.name}, ${origin.actor.token}::bigint, ${origin.via}, ${origin.request}, ${requestHash}::bytea
     from saved`
+}
+
+/** The same for many of one kind: `rows` selects id, revision, before, after, ids and the moment of each. */
+export function insertChanges(subject: Subject, kind: ChangeKind, origin: Origin, requestHash: Buffer, rows: Sql): Sql {
+  return sql`
+    insert into change (subject, subject_id, revision, kind, before, after, ids, at, actor, token_id, via, request_id, request_hash)
+    select ${subject}, id, revision, ${kind}, before, after, ids, at,
+           ${origin.actor.name}, ${origin.actor.token}::bigint, ${origin.via}, ${origin.request}, ${requestHash}::bytea
+    from (${rows}) as saved (id, revision, before, after, ids, at)`
 }
 
 const at = sql`to_char(at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS') as at`

@@ -77,7 +77,7 @@ async function start(environment: Environment, migrations: string, closers: (() 
   closers.push(() => Promise.race([app.close(), sleep(3000)]))
   await listen(app, config, Boolean(environment.PORT))
   const address = addressOf(app, config)
-  return greeting(address, token, id, given === undefined, (performance.now() - begun) / 1000)
+  return greeting(address, token, id, given === undefined ? DATABASE_URL : undefined, (performance.now() - begun) / 1000)
 }
 
 async function privateDatabase(environment: Environment, closers: (() => Promise<unknown>)[]): Promise<string> {
@@ -138,9 +138,10 @@ function addressOf(app: App, config: Config): string {
   return `http://${host}:${it.port}${path}`
 }
 
-function greeting(address: string, token: string, id: number, temporary: boolean, seconds: number): string {
+/** `database`: of the demo's own PostgreSQL. */
+function greeting(address: string, token: string, id: number, database: string | undefined, seconds: number): string {
   const video = `${address}/api/v2/video/${id}`
-  const kept = temporary
+  const kept = database
     ? 'It is all in a temporary folder, which goes when you stop it; with DATABASE_URL it would be kept.'
     : 'The talks stay in the database of DATABASE_URL; the token is valid for a day.'
   return `
@@ -165,6 +166,10 @@ See what was changed, when and by whom:
 
   curl '${video}/revisions' \\
     -H 'Authorization: Token ${token}'
+
+Load talks of your own: a playlist that yt-dlp wrote, a schedule, a table.
+
+  ${database ? `export DATABASE_URL='${database}'\n  ` : ''}npx talkshelf import FILE --category 'Name of the event' --language en
 
 ${kept}
 Ctrl-C stops it.

@@ -9,59 +9,8 @@ import { advanceRenaming, deleteRenaming, isAnyLeft, type Renaming, takeRenaming
 /** So many records in one transaction: writers of the same records wait for it, and it takes a quarter of a second on a busy machine. */
 export const batchSize = 50
 
-export interface Batches {
-  /** There is something to do now. */
-  wake(): void
-  /** Waits for the batch that is under way. */
-  stop(): Promise<void>
-}
-
-export interface BatchOptions {
-  /** How often to look for what other servers left; 0 for never. */
-  readonly everyMs: number
-  onChanged(ids: readonly number[]): void
-  onError(error: unknown): void
-}
-
-export function openBatches(pool: Pool, { everyMs, onChanged, onError }: BatchOptions): Batches {
-  let stopped = false
-  let timer: NodeJS.Timeout | undefined
-  let working: Promise<void> | undefined
-  let isWanted = false
-
-  async function work() {
-    try {
-      // Who wakes us while we find nothing left may have left something.
-      while (isWanted && !stopped) {
-        isWanted = false
-        for (let done = await nextBatch(pool); done; done = stopped ? undefined : await nextBatch(pool)) onChanged(done)
-      }
-    } catch (error) {
-      onError(error)
-    }
-    working = undefined
-    if (!stopped && everyMs > 0) timer = setTimeout(wake, everyMs).unref()
-  }
-
-  function wake() {
-    clearTimeout(timer)
-    isWanted = true
-    if (!stopped) working ??= work()
-  }
-  if (everyMs > 0) wake()
-
-  return {
-    wake,
-    async stop() {
-      stopped = true
-      clearTimeout(timer)
-      await working
-    },
-  }
-}
-
 /** The records that changed; undefined when nothing is left to do, or others are at it. */
-async function nextBatch(pool: Pool): Promise<number[] | undefined> {
+export async function nextBatch(pool: Pool): Promise<number[] | undefined> {
   // Nearly always there is nothing, and one lookup tells.
   if (!(await isAnyLeft(pool.lookups))) return undefined
   return pool.transaction(async (tx) => {

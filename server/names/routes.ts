@@ -16,10 +16,11 @@ import {
 import type { Pool } from '../platform/db/pool.ts'
 import type { Answer, Mount } from '../platform/http/mount.ts'
 import { requestOf } from '../platform/http/request.ts'
+import type { Batches } from '../platform/ops/batches.ts'
 import { tidied } from '../vocabulary/vocabulary.ts'
 import * as names from './names.ts'
 
-export function nameRoutes(mount: Mount, pool: Pool, batches: names.Batches, forget: (ids: readonly number[]) => void): void {
+export function nameRoutes(mount: Mount, pool: Pool, batches: Batches, forget: (ids: readonly number[]) => void): void {
   async function answer(writing: Promise<names.Written>): Promise<Answer> {
     const { thing, changed, left } = await writing
     forget(changed)

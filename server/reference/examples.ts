@@ -35,6 +35,9 @@ const bodies: { readonly [Name in Taking]: BodyOf<Endpoints[Name]> } = {
   createVideo: { ...talk, ...lists } satisfies VideoInput,
   replaceVideo: { ...talk, ...lists, summary: 'Forty years of talks, one shelf.' },
   patchVideo: { duration: 1815, tags: ['archives', 'memory', 'shelves'] },
+  replaceFacts: { facts: [{ kind: 'related', url: 'https://slides.example.org/shelf', label: 'Slides' }] },
+  createImport: { text: 'title,speakers,language\nWhat the shelf remembers,Zoë Example,en\n', name: 'talks.csv', category: talk.category },
+  decideTalk: { take: ['title'] },
   takeDownVideo: { reason: 'The speaker asked for it' },
   mergeCategory: { into: 'example-conference-2026' },
   patchSpeaker: { aliases: [{ name: 'Z. Example', shown: true }] },
@@ -44,7 +47,7 @@ const bodies: { readonly [Name in Taking]: BodyOf<Endpoints[Name]> } = {
   mergeTag: { into: 'archives' },
 }
 
-const params: Record<string, string | number> = { id: 1, revision: 1, slug: 'example-conference-2026', rule: 'no-licence' }
+const params: Record<string, string | number> = { id: 1, revision: 1, slug: 'example-conference-2026', rule: 'no-licence', position: 1 }
 const slugs: { readonly [Name in keyof Endpoints]?: string } = {
   mergeCategory: 'example-days-2026',
   readSpeaker: 'zoe-example',

@@ -4,6 +4,7 @@ import {
   type Endpoint,
   endpoints,
   Finding,
+  files,
   type ProblemName,
   problems,
   problemsOf,
@@ -26,6 +27,8 @@ import { style } from './style.ts'
 const styleHash = createHash('sha256').update(style).digest('base64')
 export const policy = `default-src 'none'; style-src 'sha256-${styleHash}'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'`
 
+const all: readonly Endpoint[] = [...Object.values(endpoints), ...Object.values(files)]
+
 // Rendering takes some milliseconds. The address of the archive does not change while a process runs, so there is one page to keep.
 const kept = new Map<string, string>()
 
@@ -39,7 +42,7 @@ export function referencePage(base: string): string {
 export function problemPage(name: ProblemName, base: string): string {
   const { status, title, explain } = problems[name]
   const reference = `${root(base)}/api`
-  const calls = Object.values(endpoints).filter((it) => problemsOf(it).includes(name))
+  const calls = all.filter((it) => problemsOf(it).includes(name))
   const content = html`
 <main id="main" class="alone">
   <p class="route"><span class="status">${status} ${STATUS_CODES[status]}</span> <code>${name}</code></p>
@@ -61,7 +64,7 @@ export function problemPage(name: ProblemName, base: string): string {
 }
 
 function renderReference(base: string): string {
-  const groups = Map.groupBy<string, Endpoint>(Object.values(endpoints), ({ path }) => path.split('/')[3] ?? path)
+  const groups = Map.groupBy<string, Endpoint>(all, ({ path }) => path.split('/')[3] ?? path)
   const titleOf = (group: string) => groupTitles[group] ?? group
   const entry = (id: string, text: Part) => html`<li><a href="#${id}">${text}</a></li>`
   const content = html`
@@ -113,6 +116,8 @@ const groupTitles: Record<string, string> = {
   language: 'Languages',
   suggest: 'Suggestions',
   quality: 'Quality',
+  import: 'Imports',
+  'export.ndjson': 'Exports',
   'openapi.json': 'This interface',
 }
 

@@ -2,7 +2,7 @@ import { mayAct, Problem } from '@talkshelf/contract'
 import type { Actor } from '../platform/actor.ts'
 import type { Db } from '../platform/db/db.ts'
 import type { Bodies, Body } from './bodies.ts'
-import { type BodyRow, findBody } from './queries.ts'
+import { type BodyRow, findBody, lockVideo } from './queries.ts'
 
 /** The record for this reader. A draft is only there for editors, and editors always see what is there now. */
 export function readVideo(bodies: Bodies, actor: Actor, id: number): Body | Promise<Body> {
@@ -20,6 +20,12 @@ function published(row: Body | undefined): Body {
 /** The record whoever asks, as long as it is there. */
 export async function findCurrent(db: Db, id: number): Promise<BodyRow> {
   return present(await findBody(db, id))
+}
+
+/** The same, and nobody changes it until the end of the transaction. */
+export async function lockCurrent(tx: Db, id: number): Promise<BodyRow> {
+  await lockVideo(tx, id)
+  return findCurrent(tx, id)
 }
 
 function present<T extends BodyRow>(row: T | undefined): T {

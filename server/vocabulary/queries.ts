@@ -1,7 +1,8 @@
 import { Alias } from '@talkshelf/contract'
 import sql, { empty, raw, type Sql } from 'sql-template-tag'
 import Type, { type Static } from 'typebox'
-import { insertChange, type NewChange } from '../changes/changes.ts'
+import { insertChange, insertChanges, type NewChange } from '../changes/changes.ts'
+import type { Origin } from '../platform/actor.ts'
 import { type Db, execute, many, maybe, one } from '../platform/db/db.ts'
 import { freeSlug } from '../platform/db/slugs.ts'
 
@@ -138,6 +139,83 @@ export async function thingsNamed(db: Db, kind: Kind, names: readonly string[]):
   )
   return new Map(rows.map(({ given, ...thing }) => [given, thing]))
 }
+
+const Language = Type.Object({ given: Type.String(), id: Type.Integer(), name: Type.String() })
+
+/** The languages of these English names or codes. */
+export function findLanguages(db: Db, names: readonly string[], codes: readonly string[]) {
+  return many(
+    db,
+    Language,
+    sql`select distinct on (given.name) given.name as given, language.id, language.name
+        from unnest(${names}::text[], ${codes}::text[]) as given (name, code)
+        join language on lower(language.name) = lower(given.name) or language.code = given.code
+        order by given.name, lower(language.name) = lower(given.name) desc`,
+  )
+}
+
+const Held = Type.Object({ id: Type.Integer(), name: Type.String() })
+
+/** Nobody renames or merges these until the end of the transaction. What was merged already is left out. */
+export function holdThings(tx: Db, kind: Kind, ids: readonly number[]) {
+  const { table, name } = kinds[kind]
+  return many(
+    tx,
+    Held,
+    sql`select id, ${name} as name from ${table} where id = any (${ids}::bigint[]) and merged_into is null order by id for share`,
+  )
+}
+
+const TakenThings = Type.Object({ ids: Type.Array(Type.Integer()), names: Type.Array(Type.String()), slugs: Type.Array(Type.String()) })
+
+/** Which of these numbers, names and slugs lead somewhere. */
+export function takenOf(db: Db, kind: Kind, ids: readonly number[], names: readonly string[], slugs: readonly string[]) {
+  return one(
+    db,
+    TakenThings,
+    sql`select array(select id from ${kinds[kind].table} where id = any (${ids}::bigint[])) as ids,
+               array(select name from known_as where kind = ${kind} and name = any (${names}::text[])) as names,
+               array(select slug from known_slug where kind = ${kind} and slug = any (${slugs}::text[])) as slugs`,
+  )
+}
+
+/** Makes things as they were, in one statement, and gives none of their numbers out again. */
+export async function insertKept(tx: Db, kind: Kind, rows: readonly object[], origin: Origin, hash: Buffer): Promise<void> {
+  const { table, name } = kinds[kind]
+  const isCategory = kind === 'category'
+  const more = isCategory ? sql`, description, url, start_date, end_date` : empty
+  await execute(
+    tx,
+    sql`with given as materialized (
+          select * from json_to_recordset(${JSON.stringify(rows)}::json)
+                   as it (id bigint, name text, slug text, revision integer, description text, url text, start_date date, end_date date,
+                          names json, slugs text[], after jsonb)
+        ), named as (
+          insert into known_as (kind, name, thing_id, shown)
+          select ${kind}::text, each.name, id, each.shown from given, json_to_recordset(names) as each (name text, shown boolean) order by 2
+        ), settled as (
+          insert into known_slug (kind, slug, thing_id) select ${kind}::text, unnest(slugs), id from given order by 2
+        ), saved as (
+          insert into ${table} (id, ${name}, slug, revision${more}) select id, name, slug, revision${more} from given returning id, revision
+        )
+        ${insertChanges(
+          kind,
+          'created',
+          origin,
+          hash,
+          // What a record made by naming it has no history.
+          sql`select id, revision, '{}'::jsonb, after, '{}'::jsonb, now() from given where revision > 0`,
+        )}`,
+  )
+  await many(
+    tx,
+    Moved,
+    sql`select setval(pg_get_serial_sequence(${kind}, 'id'), max(id)) is not null as moved from ${table}
+        having max(id) > coalesce(pg_sequence_last_value(pg_get_serial_sequence(${kind}, 'id')::regclass), 0)`,
+  )
+}
+
+const Moved = Type.Object({ moved: Type.Boolean() })
 
 const Now = Type.Object({ kind: Type.String(), was: Type.Integer(), id: Type.Integer(), name: Type.String() })
 

@@ -163,7 +163,8 @@ export function once(things: readonly Named[]): Named[] {
   return things.filter(({ id }, place) => things.findIndex((it) => it.id === id) === place)
 }
 
-function languageCode(text: string): string {
+/** Canonical BCP 47; empty where the text is no code. */
+export function languageCode(text: string): string {
   try {
     return Intl.getCanonicalLocales(text.replaceAll('_', '-'))[0] ?? ''
   } catch {

@@ -11,8 +11,10 @@ import { parseArgs } from 'node:util'
 import { root } from '../harness.ts'
 import { installMissing } from '../install.ts'
 import { clockSteps } from './clock.ts'
+import { importKilled } from './imports.ts'
 import { databaseKilled, serviceKilled } from './kills.ts'
 import { cutNetwork, silentNetwork, slowNetwork } from './network.ts'
+import { everythingDeleted } from './point-in-time.ts'
 import { diskFull, logDiskFull, noConnections } from './resources.ts'
 import { rollingRestart } from './rolling.ts'
 import { slowConnections } from './slow.ts'
@@ -21,6 +23,7 @@ import { type Fault, makeTemplate, type Stage, system } from './stage.ts'
 const faults: Fault[] = [
   serviceKilled,
   databaseKilled,
+  importKilled,
   slowNetwork,
   cutNetwork,
   silentNetwork,
@@ -29,6 +32,7 @@ const faults: Fault[] = [
   logDiskFull,
   clockSteps,
   rollingRestart,
+  everythingDeleted,
   slowConnections,
 ]
 
@@ -45,6 +49,7 @@ async function outside(): Promise<number> {
     { package: 'haproxy', program: 'haproxy' },
     { package: 'faketime', program: 'faketime' },
     { package: 'slowhttptest', program: 'slowhttptest' },
+    { package: 'pgbackrest', program: 'pgbackrest' },
     { package: 'iproute2', program: 'ip' },
   ])
   const dir = mkdtempSync(join(tmpdir(), `${prefix}${process.pid}-`))

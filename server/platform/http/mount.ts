@@ -67,15 +67,17 @@ export const longestMs = 2800
 /** What the fast lane found out about a request that it had to leave to the long way: nothing is asked twice. */
 export const verdicts = new WeakMap<IncomingMessage, { error: unknown; beganMs: number }>()
 
-export function addRoute<E extends Endpoint>(http: FastifyInstance, options: MountOptions, endpoint: E, handle: Handler<E>): void {
-  const headers = { allow: allowedMethods(options.endpoints, endpoint.path), vary: 'Accept' }
-  const cost = endpoint.method !== 'GET' ? costs.write : endpoint.query ? costs.list : costs.read
+export type RouteOf = (endpoint: Endpoint) => ReturnType<typeof routeOf>
 
-  http.route({
+/** What an endpoint of the contract is as a route; its handler is all that is missing. */
+export function routeOf(options: MountOptions, endpoint: Endpoint) {
+  const headers = { allow: allowedMethods(options.endpoints, endpoint.path), vary: 'Accept' }
+  return {
     method: endpoint.method,
     config: { endpoint: endpoint.name },
     url: options.basePath + routePath(endpoint.path),
-    onRequest: async (request, reply) => {
+    ...(endpoint.takes?.largest !== undefined && { bodyLimit: endpoint.takes.largest }),
+    onRequest: async (request: FastifyRequest, reply: FastifyReply) => {
       request.untilMs = performance.now() + longestMs
       reply.headers(headers)
       // Another spelling of an address is another address: one record has one, for caches and for access rules alike.
@@ -88,10 +90,18 @@ export function addRoute<E extends Endpoint>(http: FastifyInstance, options: Mou
           ? anyone
           : await counted(options, inTime(request.untilMs, actorOf(authorization, options), 'not-applied'))
       allow(endpoint, request.actor)
-      if (options.limit) spend(options.limit, request, reply, cost)
+      if (options.limit) spend(options.limit, request, reply, costOf(endpoint))
       refuseBodyType(endpoint, request)
       request.leftMs = request.untilMs - performance.now()
     },
+  }
+}
+
+const costOf = (endpoint: Endpoint) => (endpoint.method !== 'GET' ? costs.write : endpoint.query ? costs.list : costs.read)
+
+export function addRoute<E extends Endpoint>(http: FastifyInstance, options: MountOptions, endpoint: E, handle: Handler<E>): void {
+  http.route({
+    ...routeOf(options, endpoint),
     handler: async (request, reply) => {
       // How long the body took to come was up to the caller.
       request.untilMs = performance.now() + request.leftMs
@@ -112,7 +122,7 @@ export function addRoute<E extends Endpoint>(http: FastifyInstance, options: Mou
       const answer = await tracedRequest(`${endpoint.method} ${endpoint.path}`, request.headers, () =>
         counted(options, inTime(request.untilMs, handle(asked as Asked<E>), 'unknown')),
       )
-      if (answer.status === 304) options.limit?.giveBack(callerOf(request.actor.token, request.ip), cost)
+      if (answer.status === 304) options.limit?.giveBack(callerOf(request.actor.token, request.ip), costOf(endpoint))
       const isEmpty = answer.status === 301 || answer.status === 304
       reply.code(answer.status ?? endpoint.gives.status)
       if (answer.status !== 301) reply.header('content-type', contentTypes[request.as])
@@ -191,7 +201,7 @@ export function pathParams(endpoint: Endpoint, request: FastifyRequest): Record<
   return params
 }
 
-function queryOf(endpoint: Endpoint, request: FastifyRequest): Record<string, unknown> {
+export function queryOf(endpoint: Endpoint, request: FastifyRequest): Record<string, unknown> {
   const query: Record<string, unknown> = {}
   const errors: FieldError[] = []
   // A filter that is misspelt must not look like one that lets everything through.

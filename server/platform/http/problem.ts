@@ -33,7 +33,7 @@ export function problemDocument({ problem, message, more }: Problem, base: strin
 export function problemHeaders({ problem, more }: Problem): Record<string, string> {
   const headers: Record<string, string> = { 'content-type': 'application/problem+json', 'cache-control': 'private, no-store' }
   if (problem === 'unauthenticated') headers['www-authenticate'] = 'Token realm="talkshelf", Bearer realm="talkshelf"'
-  if (problem === 'unavailable') headers['retry-after'] = '2'
+  if (problem === 'unavailable') headers['retry-after'] = String(more.retry_after ?? 2)
   if (problem === 'too-many-requests') headers['retry-after'] = String(more.retry_after)
   if (problem === 'unsupported-media-type') headers['accept-encoding'] = 'identity'
   return headers

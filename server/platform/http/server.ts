@@ -7,7 +7,18 @@ import { createFastLane } from './fast-lane.ts'
 import { always, hasOneHost } from './headers.ts'
 import { healthRoutes, isOperators } from './health.ts'
 import { asciiBytes, fromJson, toJson } from './json.ts'
-import { addRoute, isPlain, type Mount, type MountOptions, pathOf, pathParams, routePath, verdicts } from './mount.ts'
+import {
+  addRoute,
+  isPlain,
+  type Mount,
+  type MountOptions,
+  pathOf,
+  pathParams,
+  type RouteOf,
+  routeOf,
+  routePath,
+  verdicts,
+} from './mount.ts'
 import { createServer, STATUS_CODES } from './node-http.ts'
 import { problemDocument, problemHeaders, toProblem } from './problem.ts'
 import { createRateLimit } from './rate-limit.ts'
@@ -47,7 +58,16 @@ const limits = {
 /** What Node's own parser refuses before there is a request. */
 const ofParser: Record<string, ProblemName> = { HPE_HEADER_OVERFLOW: 'headers-too-large', ERR_HTTP_REQUEST_TIMEOUT: 'request-timeout' }
 
-export function createHttp(options: HttpOptions): { http: FastifyInstance; mount: Mount; mountFast: Mount; links: Links } {
+export interface Http {
+  readonly http: FastifyInstance
+  readonly mount: Mount
+  readonly mountFast: Mount
+  /** For an answer that `mount` can't give. */
+  readonly routeOf: RouteOf
+  readonly links: Links
+}
+
+export function createHttp(options: HttpOptions): Http {
   const { endpoints, base, basePath } = options
   const addresses = [...new Set(endpoints.map((it) => it.path))].map((path) => ({
     pattern: new RegExp(
@@ -216,6 +236,7 @@ export function createHttp(options: HttpOptions): { http: FastifyInstance; mount
       lane?.add(endpoint, handle)
       addRoute(http, { ...options, limit, count }, endpoint, handle)
     },
+    routeOf: (endpoint) => routeOf({ ...options, limit, count }, endpoint),
     links: {
       to: ({ path }, params) => base() + path.replaceAll(/\{(\w+)\}/g, (_, name) => String((params as Record<string, unknown>)[name])),
     },

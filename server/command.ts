@@ -1,0 +1,27 @@
+import type { Command } from 'commander'
+import type { Config } from './config.ts'
+import type { Pool } from './platform/db/pool.ts'
+
+// What a feature needs to have commands of its own: it adds them to the program, and is given the rest.
+
+export interface CommandContext {
+  /** Settings from the environment. */
+  readonly config: () => Config
+  /** Opens connections for a command and closes them after it. */
+  readonly withPool: <T>(work: (pool: Pool) => Promise<T>) => Promise<T>
+  /** Beside the answer: to standard error. */
+  readonly say: (line: string) => void
+}
+
+export type AddCommands = (program: Command, context: CommandContext) => void
+
+/** Ends the command with this sentence for the person who typed it, and this exit code. */
+export class CommandError extends Error {
+  readonly exitCode: number
+
+  constructor(message: string, exitCode = 1) {
+    super(message)
+    this.name = 'CommandError'
+    this.exitCode = exitCode
+  }
+}

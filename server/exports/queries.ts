@@ -1,0 +1,145 @@
+import { Alias, type Fact } from '@talkshelf/contract'
+import sql, { empty, raw, type Sql } from 'sql-template-tag'
+import Type, { type Static } from 'typebox'
+import { type Db, many, one } from '../platform/db/db.ts'
+
+// Some rows at a time, each time from the last id on: so the first comes at once and nothing is sorted, however many there are.
+
+const MaybeText = Type.Union([Type.String(), Type.Null()])
+const MaybeInteger = Type.Union([Type.Integer(), Type.Null()])
+
+/** Which of the records, and of the names. */
+export interface Extent {
+  readonly drafts: boolean
+  readonly takenDown: boolean
+}
+
+const Names = Type.Array(Type.String())
+const length = Type.Unsafe<number | null>(MaybeInteger)
+const VideoRow = Type.Object({
+  id: Type.Integer(),
+  revision: Type.Integer(),
+  category: Type.String(),
+  language: Type.String(),
+  slug: Type.String(),
+  speakers: Names,
+  tags: Names,
+  state: Type.Union([Type.Literal(1), Type.Literal(2)]),
+  title: Type.String(),
+  summary: Type.String(),
+  description: Type.String(),
+  quality_notes: Type.String(),
+  copyright_text: Type.String(),
+  embed: Type.String(),
+  thumbnail_url: MaybeText,
+  duration: MaybeInteger,
+  video_ogv_length: length,
+  video_ogv_url: MaybeText,
+  video_ogv_download_only: Type.Boolean(),
+  video_mp4_length: length,
+  video_mp4_url: MaybeText,
+  video_mp4_download_only: Type.Boolean(),
+  video_webm_length: length,
+  video_webm_url: MaybeText,
+  video_webm_download_only: Type.Boolean(),
+  video_flv_length: length,
+  video_flv_url: MaybeText,
+  video_flv_download_only: Type.Boolean(),
+  source_url: MaybeText,
+  whiteboard: Type.String(),
+  recorded: MaybeText,
+  added: Type.String(),
+  updated: Type.String(),
+  taken_down: MaybeText,
+  takedown_reason: MaybeText,
+  facts: Type.Union([Type.Array(Type.Unsafe<Fact>({})), Type.Null()]),
+})
+export type VideoRow = Static<typeof VideoRow>
+
+/**
+ * Out of the row, and not the body that is ready to be sent: what was taken down has none, and while a rename is on its way a body still shows a name
+ * that somebody has left behind.
+ */
+export function videosAfter(db: Db, after: number, upTo: number, { drafts, takenDown }: Extent, limit: number) {
+  return many(
+    db,
+    VideoRow,
+    sql`select video.*, category.title as category, language.name as language,
+               ${namesIn('speaker')} as speakers, ${namesIn('tag')} as tags,
+               (select facts from video_facts where video_facts.id = video.id) as facts
+        from (select id, revision, slug, state, category_id, language_id, speaker_ids, tag_ids, title, summary, description, quality_notes,
+                     copyright_text, embed, thumbnail_url, duration, video_ogv_length, video_ogv_url, video_ogv_download_only,
+                     video_mp4_length, video_mp4_url, video_mp4_download_only, video_webm_length, video_webm_url, video_webm_download_only,
+                     video_flv_length, video_flv_url, video_flv_download_only, source_url, whiteboard, recorded,
+                     ${moment(sql`added`)} as added, ${moment(sql`updated`)} as updated, taken_down, takedown_reason
+              from video
+              where id > ${after}::bigint and id <= ${upTo}::bigint ${drafts ? empty : sql`and state = 1`} ${takenDown ? empty : sql`and taken_down is null`}
+              order by id limit ${limit}::integer) as video
+        join category as was on was.id = category_id join category on category.id = coalesce(was.merged_into, was.id)
+        join language on language.id = language_id
+        order by video.id`,
+  )
+}
+
+/** What was merged is called like what it was merged into. */
+function namesIn(kind: 'speaker' | 'tag'): Sql {
+  const [table, ids] = [raw(kind), raw(`${kind}_ids`)]
+  return sql`array(select now.name from unnest(${ids}) with ordinality as given (id, place)
+                   join ${table} as was using (id) join ${table} as now on now.id = coalesce(was.merged_into, was.id)
+                   order by place)`
+}
+
+const moment = (column: Sql) => sql`to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS')`
+
+const About = Type.Object({ description: Type.String(), url: MaybeText, start_date: MaybeText, end_date: MaybeText })
+const ThingRow = Type.Object({
+  id: Type.Integer(),
+  name: Type.String(),
+  slug: Type.String(),
+  old_slugs: Names,
+  aliases: Type.Array(Alias),
+  revision: Type.Integer(),
+  about: Type.Union([About, Type.Null()]),
+})
+
+export const kinds = ['category', 'speaker', 'tag'] as const
+export type Kind = (typeof kinds)[number]
+
+/** Everybody gets those that everybody can read, with the names that are shown. An old slug may say a name that is not. */
+export function thingsAfter(db: Db, kind: Kind, after: number, { drafts }: Extent, limit: number) {
+  const name = raw(kind === 'category' ? 'title' : 'name')
+  const about =
+    kind === 'category'
+      ? sql`jsonb_build_object('description', description, 'url', url, 'start_date', start_date, 'end_date', end_date)`
+      : sql`null::jsonb`
+  const isListed =
+    drafts || kind === 'category'
+      ? empty
+      : sql`and (select sum(talks) from talk_count where talk_count.kind = ${kind} and talk_count.thing_id = thing.id) > 0`
+  const oldSlugs = sql`array(select known_slug.slug from known_slug
+                             where known_slug.kind = ${kind} and known_slug.thing_id = thing.id and known_slug.slug <> thing.slug order by 1)`
+  return many(
+    db,
+    ThingRow,
+    sql`select id, ${name} as name, slug, revision, ${about} as about, ${drafts ? oldSlugs : sql`'{}'::text[]`} as old_slugs,
+               (select coalesce(jsonb_agg(jsonb_build_object('name', other.name, 'shown', other.shown) order by other.name collate "C"), '[]')
+                from known_as as other
+                where other.kind = ${kind} and other.thing_id = thing.id and other.name <> thing.${name} ${drafts ? empty : sql`and other.shown`}) as aliases
+        from ${raw(kind)} as thing
+        where id > ${after}::bigint and merged_into is null ${isListed}
+        order by id limit ${limit}::integer`,
+  )
+}
+
+const Now = Type.Object({ now: Type.String() })
+
+export async function momentOf(db: Db): Promise<string> {
+  return (await one(db, Now, sql`select ${moment(sql`now()`)} as now`)).now
+}
+
+const Held = Type.Object({ held: Type.Boolean() })
+
+/** Whether nobody else writes a snapshot: it is so until the end of the transaction. */
+export async function holdSnapshots(db: Db): Promise<boolean> {
+  return (await one(db, Held, sql`select pg_try_advisory_xact_lock(hashtext('snapshots')) as held`)).held
+}

@@ -1,0 +1,182 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { type ClientRequest, request as httpRequest, type IncomingMessage } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { after, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import { gunzipSync } from 'node:zlib'
+import { exportNdjson as endpoint } from '@talkshelf/contract'
+import { freshDatabase } from '../../tests/database.ts'
+import { call } from '../../tests/harness.ts'
+import { withDatabase } from '../../tests/invariants.ts'
+import { insertRecords } from '../../tests/many-records.ts'
+import { withSnapshot } from '../platform/db/snapshot.ts'
+import { createHttp } from '../platform/http/server.ts'
+import { createMetrics } from '../platform/ops/metrics.ts'
+import { exportNdjson } from './exports.ts'
+import { type ExportLimits, exportRoutes } from './routes.ts'
+
+// A long export on its way: who reads slowly, goes away or comes too late. Here with limits that don't take minutes to reach.
+
+const count = 20_000
+const { url: databaseUrl } = await freshDatabase()
+await insertRecords(databaseUrl, count)
+
+const path = endpoint.path
+const plenty = { atOnce: 2, longestMs: 60_000, stalledMs: 60_000 }
+
+async function serve(limits: ExportLimits) {
+  const { http, routeOf } = createHttp({
+    endpoints: [endpoint],
+    basePath: '',
+    base: () => 'http://test',
+    authenticate: async () => undefined,
+    logger: false,
+    metrics: createMetrics(() => ({ total: 0, idle: 0, waiting: 0 })),
+    isReady: async () => true,
+    pointsPerMinute: 0,
+    proxies: 0,
+    mostRequests: 100,
+  })
+  exportRoutes(http, routeOf, databaseUrl, limits)
+  await http.listen({ host: '127.0.0.1', port: 0 })
+  after(() => http.close())
+  return { http, url: `http://127.0.0.1:${(http.server.address() as AddressInfo).port}` }
+}
+
+/** The answer as it begins; nothing of the rest is read. */
+async function begin(url: string): Promise<{ outgoing: ClientRequest; response: IncomingMessage }> {
+  const outgoing = httpRequest(`${url}${path}`)
+  outgoing.on('error', () => {})
+  outgoing.end()
+  const [response] = (await once(outgoing, 'response')) as [IncomingMessage]
+  response.on('error', () => {})
+  return { outgoing, response }
+}
+
+async function snapshots(): Promise<number> {
+  return withDatabase(
+    databaseUrl,
+    async (query) =>
+      (await query("select from pg_stat_activity where datname = current_database() and application_name = 'talkshelf export'")).length,
+  )
+}
+
+async function until(is: () => Promise<boolean>, withinMs: number): Promise<void> {
+  const untilMs = performance.now() + withinMs
+  while (!(await is())) {
+    assert.ok(performance.now() < untilMs, `not so after ${withinMs} ms`)
+    await sleep(20)
+  }
+}
+
+test('an export is packed for whoever takes it packed, and the same', async () => {
+  const { url } = await serve(plenty)
+  const withoutTime = (text: string) => text.replace(/"at":"[^"]+"/, '')
+  const plain = await call(url, 'GET', `${path}?after=19000`)
+  for (const header of ['gzip', 'br, gzip;q=0.5', '*']) {
+    const packed = await call(url, 'GET', `${path}?after=19000`, { headers: { 'accept-encoding': header } })
+    assert.deepEqual([packed.status, packed.headers['content-encoding'], packed.headers.vary], [200, 'gzip', 'Accept, Accept-Encoding'])
+    assert.ok(packed.text.length < plain.text.length * 0.7)
+    assert.equal(withoutTime(gunzipSync(Buffer.from(packed.text, 'latin1')).toString()), withoutTime(plain.text))
+  }
+  for (const header of ['', 'br', 'gzip;q=0', 'identity', '*;q=0.0'])
+    assert.equal((await call(url, 'HEAD', path, { headers: { 'accept-encoding': header } })).headers['content-encoding'], undefined, header)
+  // Where there is room for none, the headers are still told: they cost nothing.
+  const head = await call((await serve({ ...plenty, atOnce: 0 })).url, 'HEAD', path)
+  assert.deepEqual([head.status, head.headers['content-type'], head.headers['content-length']], [200, 'application/x-ndjson', undefined])
+  assert.equal(await snapshots(), 0)
+})
+
+test('whoever goes away half way leaves no transaction behind', async () => {
+  const { url } = await serve({ ...plenty, atOnce: 1 })
+  const { outgoing, response } = await begin(url)
+  await once(response, 'data')
+  response.pause()
+  assert.equal(await snapshots(), 1)
+  outgoing.destroy()
+  await until(async () => (await snapshots()) === 0, 3000)
+  // And takes nobody's place.
+  assert.equal((await call(url, 'GET', `${path}?up_to=1`)).status, 200)
+})
+
+test('of more exports than there is room for, the last is told to wait', async () => {
+  const { url } = await serve({ ...plenty, atOnce: 1 })
+  const { outgoing } = await begin(url)
+  const refused = await call(url, 'GET', path, { headers: { 'accept-encoding': 'gzip' } })
+  assert.deepEqual([refused.status, refused.headers['retry-after'], refused.headers['content-encoding']], [503, '30', undefined])
+  assert.equal(refused.headers['content-type'], 'application/problem+json')
+  assert.match(refused.json.detail, /exports are under way/)
+  outgoing.destroy()
+  await until(async () => (await call(url, 'GET', `${path}?up_to=1`)).status === 200, 3000)
+})
+
+test('whoever does not read is cut off, and nothing piles up meanwhile', async () => {
+  const { url } = await serve({ ...plenty, stalledMs: 500 })
+  const { outgoing, response } = await begin(url)
+  const before = process.memoryUsage().arrayBuffers
+  await until(async () => (await snapshots()) === 0, 10_000)
+  assert.ok(process.memoryUsage().arrayBuffers - before < 10_000_000)
+  let text = ''
+  const cut = once(response, 'aborted')
+  response.on('data', (piece) => (text += piece))
+  await cut
+  assert.doesNotMatch(text, /"kind":"end"/)
+  assert.ok(text.length < 30_000_000, `${text.length} characters were sent to somebody who did not read`)
+  outgoing.destroy()
+})
+
+test('whoever reads slowly but steadily gets all of it', async () => {
+  const { url } = await serve({ ...plenty, stalledMs: 500 })
+  const { response } = await begin(url)
+  const beganMs = performance.now()
+  let end = ''
+  for await (const piece of response) {
+    end = (end + piece).slice(-100)
+    await sleep(2)
+  }
+  assert.ok(performance.now() - beganMs > 1000)
+  assert.match(end, /"kind":"end","videos":20000}\n$/)
+})
+
+test('nobody holds a snapshot for ever, however steadily they read', async () => {
+  const { url } = await serve({ ...plenty, longestMs: 1000 })
+  const { response } = await begin(url)
+  const cut = once(response, 'aborted')
+  const reading = (async () => {
+    for await (const _ of response) await sleep(5)
+  })().catch(() => {})
+  await until(async () => (await snapshots()) === 0, 5000)
+  await cut
+  await reading
+})
+
+test('a server that is told to stop does not wait for an export', async () => {
+  const { http, url } = await serve(plenty)
+  await begin(url)
+  const beganMs = performance.now()
+  await http.close()
+  assert.ok(performance.now() - beganMs < 3000)
+  await until(async () => (await snapshots()) === 0, 1000)
+})
+
+test('an export takes no more memory for many records than for few', async () => {
+  setFlagsFromString('--expose-gc')
+  const collect = runInNewContext('gc') as () => void
+  /** The most that is held at any time. */
+  const held = (upTo: number) =>
+    withSnapshot(databaseUrl, 'test', async (db) => {
+      let [most, lines] = [0, 0]
+      for await (const line of exportNdjson(db, { upTo, drafts: true, takenDown: true })) {
+        if (++lines % 500 !== 0 && !line.startsWith('{"kind":"end"')) continue
+        collect()
+        most = Math.max(most, process.memoryUsage().heapUsed)
+      }
+      return most
+    })
+  await held(1000)
+  const [few, many] = [await held(1000), await held(count)]
+  assert.ok(many - few < 3_000_000, `${few} bytes for 1,000 records, ${many} for ${count}`)
+})

@@ -1,0 +1,202 @@
+import assert from 'node:assert/strict'
+import { readdirSync, readFileSync } from 'node:fs'
+import { test } from 'node:test'
+import { type Draft, type Reading, type ReadOptions, Refused, type SourceFile } from '../draft.ts'
+import { schedule } from './schedule.ts'
+
+const nothing: ReadOptions = { category: undefined, language: undefined }
+const samples = new URL('samples/', import.meta.url)
+const sample = (name: string) => readFileSync(new URL(name, samples), 'utf8')
+
+async function* files(texts: Record<string, string>): AsyncGenerator<SourceFile> {
+  for (const [path, text] of Object.entries(texts)) yield { path, text: async () => text, async *lines() {} }
+}
+
+async function readings(texts: Record<string, string>, options = nothing): Promise<Reading[]> {
+  const all: Reading[] = []
+  for await (const reading of schedule.read(files(texts), options)) all.push(reading)
+  return all
+}
+
+const read = (name: string, options = nothing) => readings({ [name]: sample(name) }, options)
+const drafts = (all: Reading[]) => all.filter((it): it is Draft => 'fields' in it)
+const skipped = (all: Reading[]) => all.flatMap((it) => ('unreadable' in it ? `${it.place}: ${it.unreadable}` : []))
+const refused = (what: RegExp) => (error: Error) => error instanceof Refused && what.test(error.message)
+
+test('the XML of pretalx gives the conference and then its talks', async () => {
+  const all = await read('schedule-pretalx.xml')
+  assert.deepEqual(all[0], {
+    category: {
+      title: 'Heronbridge & Friends 2031',
+      url: 'https://heron.example.org/2031',
+      start_date: '2031-05-01',
+      end_date: '2031-05-02',
+    },
+  })
+  assert.deepEqual(all[1], {
+    place: 'schedule-pretalx.xml, line 19',
+    key: 'aaaaaaaa-0000-4000-8000-000000000001',
+    fields: {
+      title: 'Tests that talk: names as sentences',
+      summary: 'A test name is a *sentence*.',
+      description: 'First **this**,\n\nthen [that](https://example.org/x).',
+      category: 'Heronbridge & Friends 2031',
+      language: 'en',
+      speakers: ['Ada Reedwarbler', 'Bo <Otter>'],
+      tags: ['Quality'],
+      recorded: '2031-05-01',
+      duration: 2700,
+      copyright_text: 'CC BY 4.0',
+    },
+    facts: [
+      { kind: 'related', url: 'https://talks.example.org/heron31/talk/AAAAAA/', label: 'schedule' },
+      { kind: 'related', url: 'https://code.example.org/tests', label: 'The code' },
+      { kind: 'related', url: 'https://talks.example.org/media/heron31/slides.pdf', label: 'Slides' },
+      { kind: 'said', source: 'schedule', field: 'type', value: 'Talk (long)' },
+      { kind: 'said', source: 'schedule', field: 'room', value: 'Reed Hall' },
+    ],
+    notes: [
+      { kind: 'repaired', field: 'title', detail: 'has the subtitle behind it' },
+      { kind: 'repaired', field: 'description', detail: 'was HTML, and is Markdown here' },
+      { kind: 'dropped', field: 'speakers', detail: 'had an empty name' },
+      { kind: 'guessed', field: 'duration', detail: 'is the time that was planned (00:45)' },
+      { kind: 'dropped', field: 'links', detail: 'has “javascript:alert(1)”, which is no web address' },
+    ],
+  })
+  assert.deepEqual(skipped(all), [
+    'schedule-pretalx.xml, line 47: is not to be recorded (optout): Among us only',
+    'schedule-pretalx.xml, line 55: is a break (Lunch break)',
+    'schedule-pretalx.xml, line 72: has no title',
+  ])
+})
+
+test('a talk without guid and date has its number for a key, and the day and room that it stands under', async () => {
+  const last = drafts(await read('schedule-pretalx.xml')).at(-1)
+  assert.equal(last?.key, 'heron31:104')
+  assert.equal(last?.fields.recorded, '2031-05-02')
+  assert.equal(last?.fields.duration, 3900)
+  assert.equal(last?.fields.source_url, 'https://media.example.org/old-boats.mp4')
+  assert.deepEqual(last?.facts, [{ kind: 'said', source: 'schedule', field: 'room', value: 'Boat House' }])
+})
+
+test('the JSON of frab is read the same way', async () => {
+  const all = await read('schedule-frab.json', { category: undefined, language: 'en' })
+  const [first, second] = drafts(all)
+  assert.deepEqual(all[0], {
+    category: { title: 'OtterCon 2030', url: 'https://otter.example.org/schedule', start_date: '2030-09-07', end_date: '2030-09-07' },
+  })
+  assert.deepEqual(first, {
+    place: 'schedule-frab.json, event 1',
+    key: 'cccccccc-0000-4000-8000-000000000007',
+    fields: {
+      title: 'Swimming at night? A practical guide',
+      description: 'Bring a lamp.',
+      category: 'OtterCon 2030',
+      language: 'de',
+      speakers: ['Dee Vole', 'Eli Newt', 'Fay Toad'],
+      tags: ['Practice'],
+      recorded: '2030-09-07',
+      duration: 3723,
+      copyright_text: 'CC0',
+    },
+    facts: [
+      { kind: 'related', url: 'https://otter.example.org/event/7', label: 'schedule' },
+      { kind: 'related', url: 'https://example.org/lamp', label: null },
+      { kind: 'related', url: 'https://example.org/pond', label: null },
+      { kind: 'said', source: 'schedule', field: 'type', value: 'lecture' },
+      { kind: 'said', source: 'schedule', field: 'room', value: 'Pond' },
+    ],
+    notes: [
+      { kind: 'repaired', field: 'title', detail: 'has the subtitle behind it' },
+      { kind: 'dropped', field: 'speakers', detail: 'had an empty name' },
+      { kind: 'guessed', field: 'duration', detail: 'is the time that was planned (1:02:03)' },
+    ],
+  })
+  assert.equal(second?.key, 'ottercon:8')
+  assert.equal(second?.fields.language, 'en')
+  assert.deepEqual(second?.notes, [{ kind: 'dropped', field: 'duration', detail: 'is “soon” in the file, and not hours:minutes' }])
+  assert.deepEqual(skipped(all), [
+    'schedule-frab.json, event 3: is a break (Resting)',
+    'schedule-frab.json, event 4: is not to be recorded (optout): Behind closed doors',
+  ])
+})
+
+test('talks can be asked for under another title, and the one of the file is kept', async () => {
+  const all = await read('schedule-frab.json', { category: 'OtterCon', language: undefined })
+  assert.equal('category' in (all[0] ?? {}) && JSON.stringify(all[0]).includes('"title":"OtterCon"'), true)
+  const [first] = drafts(all)
+  assert.equal(first?.fields.category, 'OtterCon')
+  assert.deepEqual(first?.facts.at(-1), { kind: 'said', source: 'schedule', field: 'conference', value: 'OtterCon 2030' })
+})
+
+test('a subtitle that does not fit is kept beside the record', async () => {
+  const long = sample('schedule-frab.json').replace('A practical guide', 'g'.repeat(250))
+  const [first] = drafts(await readings({ a: long }))
+  assert.equal(first?.fields.title, 'Swimming at night?')
+  assert.deepEqual(first?.facts.at(-1), { kind: 'said', source: 'schedule', field: 'subtitle', value: 'g'.repeat(250) })
+})
+
+const xml = (events: string, before = '') =>
+  `${before}<schedule><conference><title>C</title></conference><day date="2031-05-01"><room name="R">${events}</room></day></schedule>`
+
+test('a file that declares entities is refused before anything is made of them', async () => {
+  await assert.rejects(read('schedule-laughs.xml'), refused(/^schedule-laughs\.xml, line 6: declares entities/))
+  const outside = '<!DOCTYPE schedule [<!ENTITY x SYSTEM "file:///etc/passwd">]>'
+  await assert.rejects(readings({ a: xml('<event><title>&x;</title></event>', outside) }), refused(/declares entities/))
+  // One that only names a DTD is harmless: nobody fetches it, and nothing out of it is known.
+  const named = '<!DOCTYPE schedule SYSTEM "https://example.org/schedule.dtd">'
+  assert.equal(drafts(await readings({ a: xml('<event><title>x</title></event>', named) })).length, 1)
+  for (const entity of ['&x;', '&nbsp;', '&constructor;', '&#0;']) {
+    await assert.rejects(readings({ a: xml(`<event><title>${entity}</title></event>`, named) }), refused(/^a, line 1: is not whole XML/))
+  }
+})
+
+test('XML that is broken, too deep or too large is refused with the line', async () => {
+  const cut = sample('schedule-pretalx.xml').slice(0, 3000)
+  await assert.rejects(readings({ 'cut.xml': cut }), refused(/^cut\.xml, line \d+: is not whole XML \(.+\)\. Export it again/))
+  await assert.rejects(readings({ a: xml('<event><title>a</b></event>') }), refused(/is not whole XML \(Unexpected close tag/))
+  await assert.rejects(readings({ a: '<rss><channel></channel></rss>' }), refused(/begins with <rss>/))
+  await assert.rejects(readings({ a: xml('<b>'.repeat(100_000)) }), refused(/is inside of 64 others/))
+  await assert.rejects(
+    readings({ a: xml(`<event><title>${'x'.repeat(2_000_000)}</title></event>`) }),
+    refused(/more than 1000000 characters/),
+  )
+  await assert.rejects(readings({ a: xml(`<event>${'<a/>'.repeat(11_000)}</event>`) }), refused(/more than 1000000 characters/))
+  await assert.rejects(readings({ a: xml(`<event x="${'x'.repeat(200_000)}"></event>`) }), refused(/is not whole XML/))
+})
+
+test('many events, and long texts, are read from one file', async () => {
+  const event = `<event id="1"><title>Ünd 🦦</title><description>${'é🦦'.repeat(50_000)}</description></event>`
+  const all = drafts(await readings({ a: xml(event.repeat(20)) }))
+  assert.equal(all.length, 20)
+  for (const { fields } of all) assert.equal(fields.description, 'é🦦'.repeat(50_000))
+})
+
+test('a file without a conference is refused', async () => {
+  for (const text of [
+    '{"schedule": {}}',
+    '[]',
+    '{"schedule": {"conference": []}}',
+    '<schedule><day><room><event/></room></day></schedule>',
+  ]) {
+    await assert.rejects(readings({ a: text }), refused(/^a does not begin with a conference/))
+  }
+  await assert.rejects(readings({ 'a.json': '{"schedule": {' }), refused(/^a\.json is not whole JSON/))
+})
+
+test('schedules are recognised by how they begin, and no other files', () => {
+  for (const { name } of readdirSync(samples, { withFileTypes: true }).filter((it) => it.isFile())) {
+    assert.equal(schedule.recognises(sample(name).slice(0, 65_536), 'x'), name.startsWith('schedule-'), name)
+  }
+  assert.ok(schedule.recognises(sample('schedule-frab.json').slice(0, 400), 'x'))
+  assert.ok(schedule.recognises(`\uFEFF${sample('schedule-pretalx.xml').slice(0, 400)}`, 'x'))
+  for (const other of [
+    '<html><schedule>',
+    '<schedule><task/></schedule>',
+    '<!-- <schedule><day>',
+    '{"schedule_url": "x", "conference": {}}',
+    'schedule,conference\n1,2',
+  ]) {
+    assert.equal(schedule.recognises(other, 'schedule.xml'), false)
+  }
+})

@@ -1,0 +1,170 @@
+import assert from 'node:assert/strict'
+import { readdirSync, readFileSync } from 'node:fs'
+import { test } from 'node:test'
+import { type Draft, type Reading, type ReadOptions, Refused, type SourceFile } from '../draft.ts'
+import { voctoweb } from './voctoweb.ts'
+
+const nothing: ReadOptions = { category: undefined, language: undefined }
+const samples = new URL('samples/', import.meta.url)
+const sample = (name: string) => readFileSync(new URL(name, samples), 'utf8')
+
+async function* files(texts: Record<string, string>): AsyncGenerator<SourceFile> {
+  for (const [path, text] of Object.entries(texts)) yield { path, text: async () => text, async *lines() {} }
+}
+
+async function readings(texts: Record<string, string>, options = nothing): Promise<Reading[]> {
+  const all: Reading[] = []
+  for await (const reading of voctoweb.read(files(texts), options)) all.push(reading)
+  return all
+}
+
+const read = (...names: string[]) => readings(Object.fromEntries(names.map((name) => [name, sample(name)])))
+const drafts = (all: Reading[]) => all.filter((it): it is Draft => 'fields' in it)
+const refused = (what: RegExp) => (error: Error) => error instanceof Refused && what.test(error.message)
+
+test('a conference gives itself and then its events', async () => {
+  const all = await read('voctoweb-conference.json')
+  assert.deepEqual(all[0], {
+    category: { title: 'Fen Congress 2031', url: 'https://fen.example.org/', description: 'Three days in the fen.' },
+  })
+  assert.deepEqual(all[1], {
+    place: 'voctoweb-conference.json, event 1',
+    key: 'dddddddd-0000-4000-8000-000000000001',
+    fields: {
+      title: 'Peat and packets',
+      description: 'Networks in *wet* ground.',
+      category: 'Fen Congress 2031',
+      language: 'deu',
+      speakers: ['Gus Marsh'],
+      tags: ['fen2031', '1', '2031', 'Hardware'],
+      recorded: '2031-08-10',
+      duration: 2700,
+      source_url: 'https://media.example.org/v/fen2031-1-peat-and-packets',
+      thumbnail_url: 'https://static.example.org/fen/1.jpg',
+    },
+    facts: [{ kind: 'related', url: 'https://fen.example.org/events/1', label: null }],
+    notes: [
+      { kind: 'dropped', field: 'language', detail: 'is deu-eng in the file; the first one is kept' },
+      { kind: 'repaired', field: 'description', detail: 'was HTML, and is Markdown here' },
+      { kind: 'dropped', field: 'speakers', detail: 'had an empty name' },
+    ],
+  })
+  assert.deepEqual(all[2], {
+    place: 'voctoweb-conference.json, event 2',
+    key: 'dddddddd-0000-4000-8000-000000000002',
+    fields: {
+      title: 'Open stage',
+      category: 'Fen Congress 2031',
+      language: 'eng',
+      recorded: '2031-08-13',
+      source_url: 'https://media.example.org/v/fen2031-2-open-stage',
+      thumbnail_url: 'https://static.example.org/fen/2_preview.jpg',
+    },
+    facts: [],
+    notes: [{ kind: 'guessed', field: 'recorded', detail: 'is the day of the release' }],
+  })
+  assert.deepEqual(all.slice(3), [{ place: 'voctoweb-conference.json, event 3', unreadable: 'has no title' }])
+})
+
+test('of the recordings of an event the best of each format has a field, and the others are facts', async () => {
+  const [category, event] = await read('voctoweb-event.json')
+  assert.deepEqual(category, { category: { title: 'Fen Congress 2031' } })
+  assert.deepEqual(event, {
+    place: 'voctoweb-event.json',
+    key: 'dddddddd-0000-4000-8000-000000000004',
+    fields: {
+      title: 'Frogs on the bus: CAN for amphibians',
+      description: 'Plain text.\nTwo lines.',
+      category: 'Fen Congress 2031',
+      language: 'deu',
+      speakers: ['Hal Bittern'],
+      tags: ['fen2031', '4'],
+      recorded: '2031-08-11',
+      duration: 1830,
+      source_url: 'https://media.example.org/v/fen2031-4-frogs-on-the-bus',
+      thumbnail_url: 'https://static.example.org/fen/4.jpg',
+      video_mp4_url: 'https://cdn.example.org/fen/h264-hd/4-hd.mp4',
+      video_mp4_length: 209_715_200,
+      video_webm_url: 'https://cdn.example.org/fen/webm-hd/4.webm',
+    },
+    facts: [
+      { kind: 'related', url: 'https://fen.example.org/events/4', label: null },
+      { kind: 'related', url: 'https://doi.org/10.5555/12345678', label: 'DOI' },
+      { kind: 'media', url: 'https://cdn.example.org/fen/h264-sd/4-sd.mp4', type: 'mp4', size: 52_428_800 },
+      { kind: 'media', url: 'https://cdn.example.org/fen/h264-hd/4-eng.mp4', type: 'mp4', size: 94_371_840 },
+      { kind: 'media', url: 'https://cdn.example.org/fen/slides/4.mp4', type: 'mp4', size: 41_943_040 },
+      { kind: 'media', url: 'https://cdn.example.org/fen/mp3/4.mp3', type: 'mp3', size: 31_457_280 },
+      { kind: 'related', url: 'https://cdn.example.org/fen/4.srt', label: 'subtitles (deu)' },
+    ],
+    notes: [
+      { kind: 'repaired', field: 'title', detail: 'has the subtitle behind it' },
+      { kind: 'guessed', field: 'video_mp4_length', detail: 'is 200 MB in the file, which is rounded' },
+    ],
+  })
+})
+
+test('the types that old sites have of their own are known', async () => {
+  const recordings = [
+    { mime_type: 'vnd.voc/h264-lq', recording_url: 'https://cdn.example.org/lq.mp4' },
+    { mime_type: 'vnd.voc/h264-hd', recording_url: 'https://cdn.example.org/hd.mp4' },
+    { mime_type: 'vnd.voc/webm-web', recording_url: 'https://cdn.example.org/web.webm' },
+    { mime_type: 'video/ogg', recording_url: 'https://cdn.example.org/a.ogv' },
+    { mime_type: 'application/pdf', recording_url: 'https://cdn.example.org/a.pdf' },
+  ]
+  const [first] = drafts(await readings({ a: JSON.stringify({ guid: '1', title: 'x', recordings }) }, { category: 'C', language: 'en' }))
+  assert.deepEqual(first?.fields, {
+    title: 'x',
+    category: 'C',
+    language: 'en',
+    video_mp4_url: 'https://cdn.example.org/hd.mp4',
+    video_webm_url: 'https://cdn.example.org/web.webm',
+    video_ogv_url: 'https://cdn.example.org/a.ogv',
+  })
+  assert.deepEqual(first?.facts, [
+    { kind: 'media', url: 'https://cdn.example.org/lq.mp4', type: 'mp4', size: null },
+    { kind: 'related', url: 'https://cdn.example.org/a.pdf', label: 'slides' },
+  ])
+})
+
+test('in a folder of events a conference is described once', async () => {
+  const all = await read('voctoweb-conference.json', 'voctoweb-event.json')
+  assert.equal(all.filter((it) => 'category' in it).length, 1)
+  assert.equal(drafts(all).length, 3)
+})
+
+test('events without their conference are read too', async () => {
+  const { events } = JSON.parse(sample('voctoweb-conference.json'))
+  const all = await readings({ 'events.json': JSON.stringify({ events }) })
+  assert.deepEqual(
+    drafts(all).map(({ place, fields }) => [place, fields.category]),
+    [
+      ['events.json, event 1', 'Fen Congress 2031'],
+      ['events.json, event 2', 'Fen Congress 2031'],
+    ],
+  )
+})
+
+test('what has no talks in it is refused, with the address of what has', async () => {
+  await assert.rejects(read('voctoweb-conferences.json'), refused(/^voctoweb-conferences\.json .*\/public\/conferences\/<acronym>$/))
+  await assert.rejects(readings({ a: '{"acronym": "x", "title": "X"}' }), refused(/without their talks/))
+  await assert.rejects(readings({ a: '{}' }), refused(/has no events/))
+  await assert.rejects(readings({ a: '[]' }), refused(/is a list/))
+  await assert.rejects(readings({ a: '{"acronym"' }), refused(/^a is not whole JSON/))
+  assert.deepEqual(await readings({ a: '{"acronym": "x", "events": [null]}' }), [{ place: 'a, event 1', unreadable: 'is not an event' }])
+})
+
+test('answers of voctoweb are recognised by how they begin, and no other files', () => {
+  for (const { name } of readdirSync(samples, { withFileTypes: true }).filter((it) => it.isFile())) {
+    assert.equal(voctoweb.recognises(sample(name).slice(0, 65_536), 'x'), name.startsWith('voctoweb-'), name)
+  }
+  assert.ok(voctoweb.recognises(sample('voctoweb-conference.json').slice(0, 300), 'x'))
+  assert.ok(voctoweb.recognises('{"events":[{"guid":"1","frontend_link":"x"', 'x'))
+  for (const other of [
+    '{"guid": "1", "title": "x", "category": "y"}',
+    '{"events": [{"title": "x"}]}',
+    '{"conferences": [{"name": "x"}]}',
+    'acronym,events',
+  ]) {
+    assert.equal(voctoweb.recognises(other, 'x'), false)
+  }
+})

@@ -1,0 +1,157 @@
+import assert from 'node:assert/strict'
+import { readdirSync, readFileSync } from 'node:fs'
+import { test } from 'node:test'
+import { type Draft, type Reading, type ReadOptions, Refused, type SourceFile } from '../draft.ts'
+import { ytdlp } from './ytdlp.ts'
+
+const nothing: ReadOptions = { category: undefined, language: undefined }
+const samples = new URL('samples/', import.meta.url)
+const sample = (name: string) => readFileSync(new URL(name, samples), 'utf8')
+
+async function* files(texts: Record<string, string>): AsyncGenerator<SourceFile> {
+  for (const [path, text] of Object.entries(texts)) yield { path, text: async () => text, async *lines() {} }
+}
+
+async function readings(texts: Record<string, string>, options = nothing): Promise<Reading[]> {
+  const all: Reading[] = []
+  for await (const reading of ytdlp.read(files(texts), options)) all.push(reading)
+  return all
+}
+
+const read = (name: string, options = nothing) => readings({ [name]: sample(name) }, options)
+const drafts = (all: Reading[]) => all.filter((it): it is Draft => 'fields' in it)
+const skipped = (all: Reading[]) => all.flatMap((it) => ('unreadable' in it ? `${it.place}: ${it.unreadable}` : []))
+
+test('a playlist gives its videos in order, and says why some are left out', async () => {
+  const all = await read('ytdlp-playlist.json')
+  const [first, second] = drafts(all)
+  assert.deepEqual(first, {
+    place: 'ytdlp-playlist.json, entry 1',
+    key: 'youtube:exampleAAA1',
+    fields: {
+      title: 'Watching rivers with asyncio',
+      description: 'How *one* loop reads 40 gauges.\n\n00:00 Start',
+      category: 'Heronbridge Python Days 2031',
+      duration: 1805,
+      thumbnail_url: 'https://img.example.org/exampleAAA1/large.jpg',
+      source_url: 'https://www.youtube.com/watch?v=exampleAAA1',
+    },
+    facts: [],
+    notes: [{ kind: 'guessed', field: 'category', detail: 'is the title of the playlist' }],
+  })
+  assert.equal(second?.fields.source_url, 'https://www.youtube.com/watch?v=exampleAAA2')
+  assert.equal(second?.fields.thumbnail_url, 'https://img.example.org/exampleAAA2/1.jpg')
+  assert.equal(second?.fields.duration, 1800)
+  assert.deepEqual(second?.notes[1], { kind: 'repaired', field: 'duration', detail: 'is 1799.6 seconds in the file, and 1800 here' })
+  assert.equal(drafts(all).length, 2)
+  assert.deepEqual(skipped(all), [
+    'ytdlp-playlist.json, entry 3: is a private video (exampleAAA3)',
+    'ytdlp-playlist.json, entry 4: is a deleted video (exampleAAA4)',
+    'ytdlp-playlist.json, entry 5: is empty: yt-dlp could not read this video',
+    'ytdlp-playlist.json, entry 6: has no id',
+  ])
+})
+
+test('in a channel each video belongs to the playlist that it is in', async () => {
+  const all = await read('ytdlp-channel.json')
+  assert.deepEqual(
+    drafts(all).map(({ place, key, fields }) => [place, key, fields.category]),
+    [
+      ['ytdlp-channel.json, entry 1, entry 1', 'youtube:exampleBBB1', 'Heronbridge Python'],
+      ['ytdlp-channel.json, entry 2, entry 1', 'youtube:exampleBBB2', 'Heronbridge Python Days 2030'],
+    ],
+  )
+  assert.match(skipped(all)[0] ?? '', /entry 3: is a playlist of which only the address is here/)
+})
+
+test('a single video is read with all that has a field', async () => {
+  assert.deepEqual(await read('ytdlp-video.info.json', { category: 'Map Days', language: 'de' }), [
+    {
+      place: 'ytdlp-video.info.json',
+      key: 'vimeo:480000001',
+      fields: {
+        title: 'Maps without a server',
+        description: 'Tiles, files and <nothing> else.',
+        category: 'Map Days',
+        language: 'en-GB',
+        tags: ['maps', 'python'],
+        duration: 2417,
+        recorded: '2031-06-12',
+        copyright_text: 'Creative Commons Attribution licence (reuse allowed)',
+        thumbnail_url: 'https://img.example.org/480000001_1280.jpg',
+        source_url: 'https://vimeo.com/480000001',
+      },
+      facts: [],
+      notes: [
+        { kind: 'dropped', field: 'tags', detail: 'had an empty name' },
+        { kind: 'guessed', field: 'recorded', detail: 'is the day of the upload' },
+      ],
+    },
+  ])
+})
+
+test('where there is an entry on each line, a broken line does not stop the rest', async () => {
+  const all = await read('ytdlp-entries.ndjson', { category: undefined, language: 'en' })
+  assert.deepEqual(
+    drafts(all).map(({ place, key, fields }) => [place, key, fields.category, fields.language, fields.recorded]),
+    [
+      ['ytdlp-entries.ndjson, line 1', 'youtube:exampleCCC1', 'Small Meetup', 'en', undefined],
+      ['ytdlp-entries.ndjson, line 2', 'youtube:exampleCCC2', 'Small Meetup', 'en', '2031-05-02'],
+    ],
+  )
+  assert.deepEqual(skipped(all), [
+    'ytdlp-entries.ndjson, line 4: is not whole JSON; let yt-dlp write it again',
+    'ytdlp-entries.ndjson, line 5: has not been shown yet (exampleCCC4)',
+  ])
+})
+
+test('a folder is read file by file', async () => {
+  const one = '{"_type":"video","id":"exampleDDD1","title":"One","extractor_key":"Youtube"}'
+  const all = await readings({
+    'a/one.info.json': one,
+    'a/two.info.json': one.replace('DDD1', 'DDD2'),
+    'list.info.json': '{"_type":"playlist","id":"PL1"}',
+  })
+  assert.deepEqual(
+    drafts(all).map(({ place, key }) => [place, key]),
+    [
+      ['a/one.info.json', 'youtube:exampleDDD1'],
+      ['a/two.info.json', 'youtube:exampleDDD2'],
+    ],
+  )
+  assert.deepEqual(skipped(all), ['list.info.json: is a playlist without its entries'])
+})
+
+test('a stream that is gone after some hours is never the source', async () => {
+  const video = { _type: 'video', id: '1', title: 'x', extractor_key: 'Generic', url: 'https://stream.example.org/1.mp4' }
+  const [first] = drafts(await readings({ a: JSON.stringify(video) }))
+  assert.equal(first?.fields.source_url, undefined)
+  const [second] = drafts(await readings({ a: JSON.stringify([{ ...video, _type: 'url' }]) }))
+  assert.equal(second?.fields.source_url, 'https://stream.example.org/1.mp4')
+})
+
+test('what is not JSON is refused, and playlists in playlists end somewhere', async () => {
+  await assert.rejects(
+    readings({ 'a.json': '{"_type": "playlist", ' }),
+    (error: Error) => error instanceof Refused && /^a\.json is not/.test(error.message),
+  )
+  const deep = `${'{"_type":"playlist","entries":['.repeat(5000)}${']}'.repeat(5000)}`
+  assert.match(skipped(await readings({ 'a.json': deep }))[0] ?? '', /is a playlist inside of 8 others$/)
+})
+
+test('files of yt-dlp are recognised by how they begin, and no others', () => {
+  for (const { name } of readdirSync(samples, { withFileTypes: true }).filter((it) => it.isFile())) {
+    const begin = sample(name).slice(0, 65_536)
+    assert.equal(ytdlp.recognises(begin, 'x'), name.startsWith('ytdlp-'), name)
+  }
+  const formats = Array.from({ length: 2000 }, (_, number) => ({ format_id: `${number}`, url: 'https://stream.example.org/' }))
+  const long = JSON.stringify({ id: '1', title: 'x', formats, extractor_key: 'Youtube' })
+  assert.ok(long.length > 65_536 && ytdlp.recognises(long.slice(0, 65_536), 'x'))
+  for (const other of [
+    '{"title": "x", "category": "y", "state": 1}',
+    '{"title": "x", "speakers": [], "videos": [{"type": "youtube"}]}',
+    'title,id\nx,1',
+  ]) {
+    assert.equal(ytdlp.recognises(other, 'x.info.json'), false)
+  }
+})

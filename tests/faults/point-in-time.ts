@@ -1,0 +1,102 @@
+import { randomBytes } from 'node:crypto'
+import { existsSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { withDatabase } from '../invariants.ts'
+import { told } from './kills.ts'
+import { type Database, type Fault, launch, makeFolder, type Stage, startDatabase, startService, system } from './stage.ts'
+import { startWorkload } from './workload.ts'
+
+// Somebody deletes everything. docs/operations.md tells how to go back to the moment before; these are its commands.
+
+const program = '/usr/bin/pgbackrest'
+
+export const everythingDeleted: Fault = {
+  name: 'everything is deleted, back to the moment before',
+  limitS: { quick: 90, full: 180 },
+  missing: () => (existsSync(program) ? undefined : 'pgbackrest is not installed'),
+  async run(stage) {
+    const config = join(stage.dir, 'pgbackrest.conf')
+    const backrest = [program, `--config=${config}`, '--stanza=talkshelf']
+    const archive = { archive_mode: 'on', archive_command: `${backrest.join(' ')} archive-push %p` }
+    const database = await startDatabase(stage, { settings: archive })
+    configure(stage, config, database)
+    const timed = (...args: string[]) => timedAsOwner(stage, [...backrest, ...args])
+    await timed('stanza-create')
+    await timed('check')
+    const service = await startService(stage, { DATABASE_URL: database.serviceUrl })
+    const workload = await startWorkload({ url: service.url, token: stage.token, workers: 8 })
+    const writes = stage.quick ? 150 : 1500
+    await workload.progress(writes)
+    const fullS = await timed('--type=full', 'backup')
+    await workload.progress(writes)
+    const incrementalS = await timed('--type=incr', 'backup')
+    await workload.progress(writes)
+    await workload.stop()
+
+    const moment = await withDatabase(database.serviceUrl, async (query) => {
+      const [row] = await query('select clock_timestamp()::text as moment')
+      await query('truncate video cascade')
+      await query('delete from change')
+      return String(row?.moment)
+    })
+    await withDatabase(database.url, (query) => query('select pg_switch_wal()'))
+    await service.stop()
+    await database.stop()
+    rmSync(join(stage.dir, 'data'), { recursive: true })
+    makeFolder(stage, 'data')
+    system('chmod', '700', join(stage.dir, 'data'))
+    const restoreS = await timed('--type=time', `--target=${moment}`, '--target-action=promote', 'restore')
+    const begin = performance.now()
+    await database.start()
+    while (await isRecovering(database)) await sleep(50)
+    const replayS = (performance.now() - begin) / 1000
+    await service.start()
+    const seconds = `full backup ${fullS.toFixed(1)} s, incremental ${incrementalS.toFixed(1)} s, restore ${restoreS.toFixed(1)} s, replay ${replayS.toFixed(1)} s`
+    return `${seconds}, ${told(await workload.verify(database.serviceUrl))}`
+  },
+}
+
+function configure(stage: Stage, file: string, { port }: Database): void {
+  const folders = ['repo', 'spool', 'lock', 'log'].map((name) => makeFolder(stage, name))
+  const [repo, spool, lock, log] = folders
+  writeFileSync(
+    file,
+    `[global]
+repo1-path=${repo}
+repo1-cipher-type=aes-256-cbc
+repo1-cipher-pass=${randomBytes(48).toString('base64')}
+repo1-retention-full=2
+repo1-bundle=y
+compress-type=lz4
+start-fast=y
+log-level-console=warn
+log-path=${log}
+lock-path=${lock}
+spool-path=${spool}
+
+[talkshelf]
+pg1-path=${join(stage.dir, 'data')}
+pg1-socket-path=${stage.dir}
+pg1-port=${port}
+pg1-user=postgres
+`,
+    { mode: 0o600 },
+  )
+  system('chown', '--reference', stage.template, file)
+}
+
+/** As the user whose database it is. */
+async function timedAsOwner(stage: Stage, command: string[]): Promise<number> {
+  const begin = performance.now()
+  const { uid, gid } = statSync(stage.template)
+  const user = process.getuid?.() === 0 ? { uid, gid } : undefined
+  const { child, exited } = launch(stage, command, { log: 'pgbackrest.log', environment: { PATH: process.env.PATH, LC_ALL: 'C' }, user })
+  await exited
+  if (child.exitCode !== 0) throw new Error(`${command.join(' ')} ended with ${child.exitCode ?? child.signalCode}`)
+  return (performance.now() - begin) / 1000
+}
+
+async function isRecovering({ url }: Database): Promise<boolean> {
+  return withDatabase(url, async (query) => (await query('select pg_is_in_recovery() as recovering'))[0]?.recovering === (true as never))
+}

@@ -1,0 +1,141 @@
+// What `npm run roundtrip` runs: node tests/roundtrip/run.ts FILE
+// Imports a file of talks as people do, exports it again in the same format, and compares every field of every talk.
+
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { createReadStream, createWriteStream, existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pipeline } from 'node:stream/promises'
+import { createGunzip } from 'node:zlib'
+import { openPool } from '../../server/platform/db/pool.ts'
+import { installedPostgres, packagedPostgres, startPrivatePostgres } from '../../server/platform/db/private-postgres.ts'
+import { root } from '../harness.ts'
+import { checkInvariants } from '../invariants.ts'
+import { migratedDatabase } from '../postgres.ts'
+import { type Difference, differences, kindOf, kinds } from './differences.ts'
+
+type Talk = Record<string, unknown>
+
+const [file] = process.argv.slice(2)
+if (file === undefined || !existsSync(file)) {
+  console.error(`Give a file of talks: npm run roundtrip -- FILE${file === undefined ? '' : ` (there is no ${file})`}`)
+  process.exit(2)
+}
+
+// Safe, as in earnest: every batch is on the disk when it is done.
+const bin = process.env.PG_BIN ?? installedPostgres()[0]?.bin ?? packagedPostgres()
+if (bin === undefined) throw new Error('There is no PostgreSQL here: install postgresql-15')
+const postgres = startPrivatePostgres({
+  bin,
+  name: 'roundtrip-',
+  listen: 'port',
+  settings: { shared_buffers: '512MB', max_wal_size: '4GB' },
+})
+const database = { url: await migratedDatabase(await postgres.started, 'talkshelf') }
+const dir = mkdtempSync(join(tmpdir(), 'talkshelf-roundtrip-'))
+process.exitCode = await roundtrip(file).finally(async () => {
+  rmSync(dir, { recursive: true, force: true })
+  await postgres.stop()
+})
+
+async function roundtrip(source: string): Promise<number> {
+  const importing = await timed('import', [source, '--apply', '--yes'], [0, 4])
+  console.log(importing.said.trim())
+  const exported = join(dir, 'exported.ndjson')
+  const exporting = await timed('export', ['--format', 'pyvideo'], [0], exported)
+  const again = await timed('import', [source, '--dry-run'], [0, 3, 4])
+  const planned = await lastPlan()
+  await checkInvariants(database.url)
+
+  const came = new Map<unknown, Talk>()
+  for await (const talk of talksIn(exported)) came.set(talk.file, talk)
+  let [total, found, formerIds, keptIds] = [0, 0, 0, 0]
+  const counted = new Map<string, number>()
+  const unexplained: { file: unknown; difference: Difference }[] = []
+  const ids = await publicIds()
+  for await (const talk of talksIn(source)) {
+    total++
+    const after = came.get(talk.file)
+    came.delete(talk.file)
+    if (talk.alias !== undefined && typeof talk.id === 'number') {
+      formerIds++
+      if (ids.get(talk.id) === String(talk.title).trim()) keptIds++
+    }
+    if (!after) continue
+    found++
+    for (const difference of differences(talk, after)) {
+      const kind = kindOf(difference)
+      if (kind) counted.set(kind.name, (counted.get(kind.name) ?? 0) + 1)
+      else unexplained.push({ file: talk.file, difference })
+    }
+  }
+
+  console.log(`\nImported in ${importing.seconds} s, exported in ${exporting.seconds} s, planned once more in ${again.seconds} s`)
+  console.log(
+    `Planned once more: ${Object.entries(planned)
+      .map(([verdict, count]) => `${count} ${verdict}`)
+      .join(', ')}`,
+  )
+  console.log(`Former numbers that still answer: ${keptIds} of ${formerIds}`)
+  for (const { name, why } of kinds) console.log(`${String(counted.get(name) ?? 0).padStart(6)}  ${name}: ${why}`)
+  for (const { file, difference } of unexplained.slice(0, 20))
+    console.log(`  not explained: ${file} ${JSON.stringify(difference).slice(0, 300)}`)
+  if (came.size > 0) console.log(`  ${came.size} talks came out that did not go in, such as ${[...came.keys()][0]}`)
+  console.log(`${found} of ${total} accounted for, ${unexplained.length} unexplained differences`)
+  const isSame = found === total && came.size === 0 && unexplained.length === 0 && keptIds === formerIds
+  const isQuiet = (planned.new ?? 0) + (planned.changed ?? 0) + (planned.conflict ?? 0) === 0
+  return isSame && isQuiet ? 0 : 1
+}
+
+/** Runs the real command, its answer into a file if one is given. */
+async function timed(command: string, args: string[], codes: number[], into?: string) {
+  const begin = performance.now()
+  const child = spawn(process.execPath, ['server/main.ts', command, ...args], {
+    cwd: root,
+    env: { ...process.env, DATABASE_URL: database.url },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  let said = ''
+  child.stderr.on('data', (data: Buffer) => (said += data))
+  if (into) await pipeline(child.stdout, createWriteStream(into))
+  else child.stdout.on('data', (data: Buffer) => (said += data))
+  const code = child.exitCode ?? (await once(child, 'close'))[0]
+  if (!codes.includes(code)) throw new Error(`talkshelf ${command} ended with ${code}:\n${said.slice(-3000)}`)
+  return { said, seconds: ((performance.now() - begin) / 1000).toFixed(0) }
+}
+
+async function* talksIn(path: string): AsyncIterable<Talk> {
+  const bytes = createReadStream(path)
+  let rest = ''
+  // Not by Node's own reader of lines, which ends one at U+2028 as well.
+  for await (const piece of (path.endsWith('.gz') ? bytes.pipe(createGunzip()) : bytes).setEncoding('utf8')) {
+    const lines = (rest + piece).split('\n')
+    rest = lines.pop() ?? ''
+    for (const line of lines) yield JSON.parse(line) as Talk
+  }
+  if (rest !== '') yield JSON.parse(rest) as Talk
+}
+
+/** Titles of what anybody can read, by number. */
+async function publicIds(): Promise<Map<number, string>> {
+  return asked(`select id, body::json->>'title' as title from video_body where live`, (row) => [row.id as number, row.title as string])
+}
+
+async function lastPlan(): Promise<Record<string, number>> {
+  const rows = await asked(
+    `select verdict, count(*)::integer as count from import_row where import_id = (select max(id) from import) group by verdict`,
+    (row) => [row.verdict as string, row.count as number],
+  )
+  return Object.fromEntries(rows)
+}
+
+async function asked<K, V>(text: string, entry: (row: Record<string, unknown>) => [K, V]): Promise<Map<K, V>> {
+  const pool = openPool({ url: database.url, connections: 1, applicationName: 'roundtrip' })
+  try {
+    const { rows } = await pool.run({ text, values: [] } as unknown as Parameters<typeof pool.run>[0])
+    return new Map((rows as Record<string, unknown>[]).map(entry))
+  } finally {
+    await pool.close()
+  }
+}
