@@ -73,8 +73,7 @@ const plain = (word: string) => word.normalize('NFKD').replaceAll(/\p{M}/gu, '')
 
 /** The part with the most hits, from a word's beginning on. */
 function excerpt(text: string, marked: readonly Range[]): Piece[] {
-  const within = ([from]: Range) => marked.filter(([start, end]) => start >= from && end <= from + excerptLength - 40).length
-  const [best] = [...marked].sort((a, b) => within(b) - within(a) || a[0] - b[0])
+  const best = marked[mostWithin(marked, excerptLength - 40)]
   const start = best ? Math.max(0, best[0] - 40) : 0
   const from = start === 0 ? 0 : start + Math.max(0, text.slice(start, best?.[0]).search(/\s/) + 1)
   const to = Math.min(text.length, from + excerptLength)
@@ -86,6 +85,16 @@ function excerpt(text: string, marked: readonly Range[]): Piece[] {
     end,
   )
   return [...(from > 0 ? [{ text: '… ' }] : []), ...cut, ...(end < text.length ? [{ text: ' …' }] : [])]
+}
+
+/** From which of the ranges on the most of them lie within a length. Each is looked at twice: a text may have thousands. */
+function mostWithin(ranges: readonly Range[], length: number): number {
+  let [best, most, end] = [0, 0, 0]
+  for (const [place, [from]] of ranges.entries()) {
+    while (end < ranges.length && (ranges[end] as Range)[1] <= from + length) end++
+    if (end - place > most) [best, most] = [place, end - place]
+  }
+  return best
 }
 
 function pieces(text: string, marked: readonly Range[], from: number, to: number): Piece[] {
