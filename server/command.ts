@@ -1,4 +1,4 @@
-import type { Command } from 'commander'
+import { type Command, InvalidArgumentError } from 'commander'
 import type { Config } from './config.ts'
 import type { Pool } from './platform/db/pool.ts'
 
@@ -23,5 +23,15 @@ export class CommandError extends Error {
     super(message)
     this.name = 'CommandError'
     this.exitCode = exitCode
+  }
+}
+
+/** Reads an argument that is a number; lists show some as #12. */
+export function wholeNumber(least: number, most: number) {
+  return (text: string): number => {
+    const number = Number(text.replace(/^#/, ''))
+    if (!/^#?\d+$/.test(text) || number < least || number > most)
+      throw new InvalidArgumentError(`It takes a whole number from ${least} to ${most}.`)
+    return number
   }
 }

@@ -5,7 +5,7 @@ import { Command, InvalidArgumentError, Option } from 'commander'
 import { createApp } from './app.ts'
 import { createToken, listTokens, revokeToken } from './auth/auth.ts'
 import { BackupError, backup, restore } from './backup/backup.ts'
-import { CommandError } from './command.ts'
+import { CommandError, wholeNumber } from './command.ts'
 import { type Config, ConfigError, readConfig, shownConfig } from './config.ts'
 import { DemoError, demo } from './demo/demo.ts'
 import { exportCommands } from './exports/command.ts'
@@ -192,15 +192,6 @@ function explained(error: unknown): string {
     return `${error.message}: the file differs from the one that this database was migrated with.\nUse the release that the database belongs to, or an empty database.`
   if (code === 'EADDRINUSE') return `${(error as Error).message}\nAnother program listens there. Choose another PORT.`
   return error instanceof Error ? (error.stack ?? error.message) : String(error)
-}
-
-function wholeNumber(least: number, most: number) {
-  return (text: string): number => {
-    const number = Number(text)
-    if (!/^\d+$/.test(text) || number < least || number > most)
-      throw new InvalidArgumentError(`It takes a whole number from ${least} to ${most}.`)
-    return number
-  }
 }
 
 function wholeName(text: string): string {

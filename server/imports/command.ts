@@ -1,6 +1,6 @@
 import { importFormats, Problem, verdicts } from '@talkshelf/contract'
 import { type Command, InvalidArgumentError, Option } from 'commander'
-import { type AddCommands, CommandError } from '../command.ts'
+import { type AddCommands, CommandError, wholeNumber } from '../command.ts'
 import { applyCommand, undoCommand } from './command-apply.ts'
 import { type ImportOptions, importCommand } from './command-import.ts'
 import { type DecideOptions, decideCommand, listCommand, type ShowOptions, showCommand, stopCommand } from './command-look.ts'
@@ -115,15 +115,6 @@ function numbered(imports: Command, name: string, description: string): Command 
 /** Wrong arguments end with a code of their own. */
 function ending(command: Command): Command {
   return command.exitOverride(({ exitCode }) => process.exit(exitCode === 0 ? 0 : 2))
-}
-
-function wholeNumber(least: number, most: number) {
-  return (given: string): number => {
-    const number = Number(given.replace(/^#/, ''))
-    if (!/^#?\d+$/.test(given) || number < least || number > most)
-      throw new InvalidArgumentError(`It takes a whole number from ${least} to ${most}.`)
-    return number
-  }
 }
 
 function text(most: number) {

@@ -1,27 +1,11 @@
 import assert from 'node:assert/strict'
-import { readdirSync, readFileSync } from 'node:fs'
 import { test } from 'node:test'
-import { type Draft, type Reading, type ReadOptions, Refused, type SourceFile } from '../draft.ts'
+import { drafts, readings as readingsOf, refused, sample, sampleNames, skipped } from '../../../tests/formats.ts'
+import type { ReadOptions } from '../draft.ts'
 import { schedule } from './schedule.ts'
 
-const nothing: ReadOptions = { category: undefined, language: undefined }
-const samples = new URL('samples/', import.meta.url)
-const sample = (name: string) => readFileSync(new URL(name, samples), 'utf8')
-
-async function* files(texts: Record<string, string>): AsyncGenerator<SourceFile> {
-  for (const [path, text] of Object.entries(texts)) yield { path, text: async () => text, async *lines() {} }
-}
-
-async function readings(texts: Record<string, string>, options = nothing): Promise<Reading[]> {
-  const all: Reading[] = []
-  for await (const reading of schedule.read(files(texts), options)) all.push(reading)
-  return all
-}
-
-const read = (name: string, options = nothing) => readings({ [name]: sample(name) }, options)
-const drafts = (all: Reading[]) => all.filter((it): it is Draft => 'fields' in it)
-const skipped = (all: Reading[]) => all.flatMap((it) => ('unreadable' in it ? `${it.place}: ${it.unreadable}` : []))
-const refused = (what: RegExp) => (error: Error) => error instanceof Refused && what.test(error.message)
+const readings = (texts: Record<string, string>, options?: ReadOptions) => readingsOf(schedule, texts, options)
+const read = (name: string, options?: ReadOptions) => readings({ [name]: sample(name) }, options)
 
 test('the XML of pretalx gives the conference and then its talks', async () => {
   const all = await read('schedule-pretalx.xml')
@@ -185,7 +169,7 @@ test('a file without a conference is refused', async () => {
 })
 
 test('schedules are recognised by how they begin, and no other files', () => {
-  for (const { name } of readdirSync(samples, { withFileTypes: true }).filter((it) => it.isFile())) {
+  for (const name of sampleNames()) {
     assert.equal(schedule.recognises(sample(name).slice(0, 65_536), 'x'), name.startsWith('schedule-'), name)
   }
   assert.ok(schedule.recognises(sample('schedule-frab.json').slice(0, 400), 'x'))

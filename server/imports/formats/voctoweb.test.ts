@@ -1,26 +1,11 @@
 import assert from 'node:assert/strict'
-import { readdirSync, readFileSync } from 'node:fs'
 import { test } from 'node:test'
-import { type Draft, type Reading, type ReadOptions, Refused, type SourceFile } from '../draft.ts'
+import { drafts, readings as readingsOf, refused, sample, sampleNames } from '../../../tests/formats.ts'
+import type { ReadOptions } from '../draft.ts'
 import { voctoweb } from './voctoweb.ts'
 
-const nothing: ReadOptions = { category: undefined, language: undefined }
-const samples = new URL('samples/', import.meta.url)
-const sample = (name: string) => readFileSync(new URL(name, samples), 'utf8')
-
-async function* files(texts: Record<string, string>): AsyncGenerator<SourceFile> {
-  for (const [path, text] of Object.entries(texts)) yield { path, text: async () => text, async *lines() {} }
-}
-
-async function readings(texts: Record<string, string>, options = nothing): Promise<Reading[]> {
-  const all: Reading[] = []
-  for await (const reading of voctoweb.read(files(texts), options)) all.push(reading)
-  return all
-}
-
+const readings = (texts: Record<string, string>, options?: ReadOptions) => readingsOf(voctoweb, texts, options)
 const read = (...names: string[]) => readings(Object.fromEntries(names.map((name) => [name, sample(name)])))
-const drafts = (all: Reading[]) => all.filter((it): it is Draft => 'fields' in it)
-const refused = (what: RegExp) => (error: Error) => error instanceof Refused && what.test(error.message)
 
 test('a conference gives itself and then its events', async () => {
   const all = await read('voctoweb-conference.json')
@@ -154,7 +139,7 @@ test('what has no talks in it is refused, with the address of what has', async (
 })
 
 test('answers of voctoweb are recognised by how they begin, and no other files', () => {
-  for (const { name } of readdirSync(samples, { withFileTypes: true }).filter((it) => it.isFile())) {
+  for (const name of sampleNames()) {
     assert.equal(voctoweb.recognises(sample(name).slice(0, 65_536), 'x'), name.startsWith('voctoweb-'), name)
   }
   assert.ok(voctoweb.recognises(sample('voctoweb-conference.json').slice(0, 300), 'x'))

@@ -1,26 +1,11 @@
 import assert from 'node:assert/strict'
-import { readdirSync, readFileSync } from 'node:fs'
 import { test } from 'node:test'
-import { type Draft, type Reading, type ReadOptions, Refused, type SourceFile } from '../draft.ts'
+import { drafts, readings as readingsOf, sample, sampleNames, skipped } from '../../../tests/formats.ts'
+import { type ReadOptions, Refused } from '../draft.ts'
 import { ytdlp } from './ytdlp.ts'
 
-const nothing: ReadOptions = { category: undefined, language: undefined }
-const samples = new URL('samples/', import.meta.url)
-const sample = (name: string) => readFileSync(new URL(name, samples), 'utf8')
-
-async function* files(texts: Record<string, string>): AsyncGenerator<SourceFile> {
-  for (const [path, text] of Object.entries(texts)) yield { path, text: async () => text, async *lines() {} }
-}
-
-async function readings(texts: Record<string, string>, options = nothing): Promise<Reading[]> {
-  const all: Reading[] = []
-  for await (const reading of ytdlp.read(files(texts), options)) all.push(reading)
-  return all
-}
-
-const read = (name: string, options = nothing) => readings({ [name]: sample(name) }, options)
-const drafts = (all: Reading[]) => all.filter((it): it is Draft => 'fields' in it)
-const skipped = (all: Reading[]) => all.flatMap((it) => ('unreadable' in it ? `${it.place}: ${it.unreadable}` : []))
+const readings = (texts: Record<string, string>, options?: ReadOptions) => readingsOf(ytdlp, texts, options)
+const read = (name: string, options?: ReadOptions) => readings({ [name]: sample(name) }, options)
 
 test('a playlist gives its videos in order, and says why some are left out', async () => {
   const all = await read('ytdlp-playlist.json')
@@ -140,7 +125,7 @@ test('what is not JSON is refused, and playlists in playlists end somewhere', as
 })
 
 test('files of yt-dlp are recognised by how they begin, and no others', () => {
-  for (const { name } of readdirSync(samples, { withFileTypes: true }).filter((it) => it.isFile())) {
+  for (const name of sampleNames()) {
     const begin = sample(name).slice(0, 65_536)
     assert.equal(ytdlp.recognises(begin, 'x'), name.startsWith('ytdlp-'), name)
   }
