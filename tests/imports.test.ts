@@ -174,6 +174,27 @@ test('one video on a host is one talk, however its address is written; the same 
   assert.notEqual(created?.video, video.id)
 })
 
+test('a talk that brings its number has it, also behind others that bring none; a number from far away is dropped', async () => {
+  const own = await startArchive()
+  const talk = (title: string, id?: number) =>
+    JSON.stringify({ ...(id && { id }), title, category, language: 'en', speakers: [], state: 1 })
+  const text = [
+    ...Array.from({ length: 250 }, (_, at) => talk(`Without ${at}`)),
+    talk('Seven', 7),
+    talk('Far', 9_007_199_254_740_991),
+  ].join('\n')
+  const { json } = await own.call('POST', '/api/v2/import', { token: own.editor, body: { text, format: 'v2' } })
+  await own.call('POST', `/api/v2/import/${json.id}/apply`, { token: own.editor })
+  for (let tries = 0; tries < 1500; tries++) {
+    if ((await own.call('GET', `/api/v2/import/${json.id}`, { token: own.editor })).json.state === 'applied') break
+    await setTimeout(20)
+  }
+  assert.equal((await own.call('GET', '/api/v2/video/7', { token: own.editor })).json.title, 'Seven')
+  const next = await own.make({ title: 'Next' })
+  assert.ok(next.id < 1000, `the next record is ${next.id}`)
+  await checkInvariants(own.databaseUrl)
+})
+
 test('what was taken down is never imported again', async () => {
   const source = 'gone'
   const talk = { key: 'k', title: 'Gone', source_url: 'https://media.example.org/gone' }

@@ -3,15 +3,16 @@ import type { CategoryInput, ExportedThing, Video } from '@talkshelf/contract'
 import type { Request } from '../changes/changes.ts'
 import { writeFacts } from '../facts/facts.ts'
 import type { Db } from '../platform/db/db.ts'
-import { createVideos, lockBodies, writeLocked } from '../videos/videos.ts'
+import { createVideos, keepNumbers, lockBodies, writeLocked } from '../videos/videos.ts'
 import { createCategory, keepThings, lookUp, lookUpAndHold } from '../vocabulary/vocabulary.ts'
 import { type Decided, decide, namesIn } from './decide.ts'
 import type { DraftFields } from './draft.ts'
-import type { Asked } from './identity.ts'
+import { type Asked, mostNumber } from './identity.ts'
 import {
   advanceImport,
   type Before,
   findThings,
+  highestNumber,
   type ImportRow,
   moveImport,
   type Outcome,
@@ -29,6 +30,11 @@ const batchSize = 100
 /** Tells which records changed. */
 export async function applyBatch(tx: Db, it: ImportRow, request: Request): Promise<number[]> {
   const upTo = Math.min(it.done + batchSize, it.rows)
+  if (it.done === 0) {
+    // Talks without a number come before some that bring one: theirs must not be given out meanwhile.
+    const { highest } = await highestNumber(tx, it.id, mostNumber)
+    if (highest > 0) await keepNumbers(tx, highest)
+  }
   await makeThings(tx, await findThings(tx, it.id, it.done, upTo), request)
   const rows = (await rowsAfter(tx, it.id, it.done, batchSize)).filter(({ position }) => position <= upTo)
   const changed = await writeRows(tx, it, rows, request)

@@ -78,7 +78,9 @@ export async function matchesOf(
     const [first] = same
     if (first) return claim(first.id)
 
-    const notes: Note[] = one ? [{ kind: 'dropped', field: 'id', detail: `${one.id} is another record here` }] : []
+    const isFar = (draft.id ?? 0) > mostNumber
+    const why = one ? `${one.id} is another record here` : isFar ? `${draft.id} is too high a number for a record` : undefined
+    const notes: Note[] = why === undefined ? [] : [{ kind: 'dropped', field: 'id', detail: why }]
     const like = (titled.get(place) ?? []).find(
       (it) =>
         !claimed.has(it.id) &&
@@ -88,7 +90,7 @@ export async function matchesOf(
     )
     if (like && decision?.same === true) return claim(like.id)
     const question = like && `Record ${like.id} has the same title, speakers and category: is it this one?`
-    return { isFree: !one, notes, ...(question && { question }) }
+    return { isFree: !one && !isFar, notes, ...(question && { question }) }
   })
 
   function isOf(id: number, kind: keyof Book, name: unknown): boolean {
@@ -99,6 +101,9 @@ export async function matchesOf(
     return ids.length === names.length && names.every((name) => ids.includes(book.speaker.get(name)?.id ?? -1))
   }
 }
+
+/** A number that is far away would take all numbers before it from later records. */
+export const mostNumber = 1_000_000_000
 
 export const takenDown = (day: string) => `The record was taken down on ${day}: it is never imported again`
 

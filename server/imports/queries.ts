@@ -163,6 +163,19 @@ export function insertRows(db: Db, importId: number, rows: readonly PlannedRow[]
   )
 }
 
+const Highest = Type.Object({ highest: Type.Integer() })
+
+/** The highest number that a talk of the import brings, of those that count. */
+export function highestNumber(db: Db, importId: number, most: number) {
+  return one(
+    db,
+    Highest,
+    sql`select coalesce(max(id) filter (where id <= ${most}), 0) as highest
+        from (select case when draft->>'id' ~ '^[0-9]{1,16}$' then (draft->>'id')::bigint end as id
+              from import_row where import_id = ${importId} and verdict = 'new') as brought`,
+  )
+}
+
 export interface Decision {
   /** Fields of which the source is right. */
   readonly take?: readonly string[]
