@@ -3,7 +3,7 @@ import type { CategoryInput, ExportedThing, Video } from '@talkshelf/contract'
 import type { Request } from '../changes/changes.ts'
 import { writeFacts } from '../facts/facts.ts'
 import type { Db } from '../platform/db/db.ts'
-import { createVideos, keepNumbers, lockBodies, writeLocked } from '../videos/videos.ts'
+import { createVideos, lockBodies, moveVideoIds, writeLocked } from '../videos/videos.ts'
 import { createCategory, keepThings, lookUp, lookUpAndHold } from '../vocabulary/vocabulary.ts'
 import { type Decided, decide, namesIn } from './decide.ts'
 import type { DraftFields } from './draft.ts'
@@ -33,7 +33,7 @@ export async function applyBatch(tx: Db, it: ImportRow, request: Request): Promi
   if (it.done === 0) {
     // Talks without a number come before some that bring one: theirs must not be given out meanwhile.
     const { highest } = await highestNumber(tx, it.id, mostNumber)
-    if (highest > 0) await keepNumbers(tx, highest)
+    if (highest > 0) await moveVideoIds(tx, highest)
   }
   await makeThings(tx, await findThings(tx, it.id, it.done, upTo), request)
   const rows = (await rowsAfter(tx, it.id, it.done, batchSize)).filter(({ position }) => position <= upTo)

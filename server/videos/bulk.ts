@@ -102,11 +102,6 @@ function thingOf(book: Book, kind: keyof Book, name: string): Named {
   return it
 }
 
-/** Numbers up to here are for records that bring one; new records get later ones. */
-export async function keepNumbers(tx: Db, upTo: number): Promise<void> {
-  await moveVideoIds(tx, upTo)
-}
-
 /** Their own numbers, or the next ones. */
 async function idsFor(tx: Db, records: readonly NewRecord[]): Promise<number[]> {
   const own = records.flatMap(({ id }) => id ?? [])

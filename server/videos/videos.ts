@@ -2,10 +2,10 @@
 // for the first version (create.ts), changeVideo for every later one (update.ts), takeDownVideo for the last (takedown.ts); where a name changed, the
 // records that show it follow (names.ts). Hundreds at a time go through bulk.ts.
 export { type Bodies, type Body, openBodies } from './bodies.ts'
-export { createVideos, findBodies, keepNumbers, lockBodies, type NewRecord, writeLocked } from './bulk.ts'
+export { createVideos, findBodies, lockBodies, type NewRecord, writeLocked } from './bulk.ts'
 export { createVideo } from './create.ts'
 export { exchangeSpeaker, followNames } from './names.ts'
-export { type BodyRow, countRecordsOf, recordsOf } from './queries.ts'
+export { type BodyRow, countRecordsOf, moveVideoIds, recordsOf } from './queries.ts'
 export { lockCurrent, readVideo } from './read.ts'
 export { listRevisions, readRevision, restoreRevision, revisionsPerPage } from './revisions.ts'
 export { takeDownVideo } from './takedown.ts'
