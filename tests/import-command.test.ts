@@ -48,6 +48,9 @@ async function read(id: number): Promise<{ import: Import; talks: ImportedTalk[]
 const edit = (id: number | null | undefined, body: object) =>
   archive.call('PATCH', `/api/v2/video/${id}`, { token: archive.editor, body }).then(({ status, text }) => assert.equal(status, 200, text))
 
+// The command is another process: without a token the server may answer for a second what the record was before.
+const now = (id: number | null | undefined) => archive.call('GET', `/api/v2/video/${id}`, { token: archive.editor })
+
 test('a dry run shows a plan and writes nothing; the plan is applied later, and a second import says nothing new', async () => {
   const path = table('dry', [
     { key: 'a', title: 'Weirs', speakers: 'Ann Example', summary: 'Words' },
@@ -103,7 +106,7 @@ test('with hand edits in the way it asks for a decision, and takes --yes for: th
   assert.match(refused.stdout, /title {4}Sluices -> Sluices and gates\n +summary {2}mine {2}By hand\n +file {2}Second words\n/)
   assert.match(refused.stdout, new RegExp(`By default mine stays: summary\\.[\\s\\S]*imports decide ${id} 1 --take summary`))
   assert.match(refused.stderr, new RegExp(`1 talk is undecided[\\s\\S]*talkshelf imports apply ${id} --yes`))
-  const record = async () => (await archive.call('GET', `/api/v2/video/${made?.video}`)).json
+  const record = async () => (await now(made?.video)).json
   assert.equal((await record()).title, 'Sluices')
 
   const applied = await run('import', path, ...given, '--apply', '--yes')
@@ -138,7 +141,7 @@ test('where a talk looks like a record that is there, it is asked which of the t
   assert.equal((await run('imports', 'decide', String(id), '1', '--take', 'title')).code, 2)
   assert.equal((await run('imports', 'decide', String(id), '1', '--same')).code, 0)
   assert.equal((await run('imports', 'apply', String(id))).code, 0)
-  assert.equal((await archive.call('GET', `/api/v2/video/${there.id}`)).json.duration, 77)
+  assert.equal((await now(there.id)).json.duration, 77)
 })
 
 test('what is refused is told with its place and its reason, and the rest is applied', async () => {
@@ -243,7 +246,7 @@ test('an import is taken back but for what somebody touched since, which is list
   const undone = await run('imports', 'undo', String(id), '--yes')
   assert.equal(undone.code, 0, undone.stderr)
   assert.match(undone.stdout, /1 talk taken back\.\n1 talk stayed, because somebody has touched it since:\n {2}\+ Dykes/)
-  assert.equal((await archive.call('GET', `/api/v2/video/${talks[0]?.video}`)).status, 404)
+  assert.equal((await now(talks[0]?.video)).json.state, 2)
   assert.match((await run('imports', 'show', String(id), '--touched')).stdout, /Dykes(?![\s\S]*Dams)/)
   assert.match((await run('imports', 'undo', String(id), '--yes')).stdout, /undone already/)
   const [, last] = (await run('imports', 'list', '--limit', '1')).stdout.split('\n')
