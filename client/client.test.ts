@@ -62,6 +62,9 @@ test('a record lives its whole life through the client, and every endpoint has i
   const { data: found } = await client.listVideos({ q: 'gruss kusse', include: 'facets,snippets' })
   assert.deepEqual([found.results[0]?.id, found.snippets?.[0]?.id, found.facets?.exact], [id, id, true])
   assert.deepEqual((await client.suggest({ q: 'grüße' })).data.talks, [{ id, title: 'Grüße & <Küsse>', slug: created.data.slug }])
+  const second = await archive.make({ title: 'Grüße & <Küsse>', speakers: ['Zoë 🦊'] })
+  assert.deepEqual((await client.readRelated({ id })).data, { also: [second], speakers: [], event: [], similar: [] })
+  await archive.call('POST', `/api/v2/video/${second.id}/takedown`, { token: archive.admin, body: { reason: 'Enough' } })
   const [speaker] = (await client.listSpeakers({})).data.results
   const { data: rules } = await client.listRules()
   for (const { rule, count } of rules.results) assert.equal((await client.listFindings({ rule })).data.count, count)

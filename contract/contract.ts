@@ -4,6 +4,7 @@ import * as facts from './facts.ts'
 import * as imports from './imports.ts'
 import { readOpenapi } from './openapi.ts'
 import * as quality from './quality.ts'
+import { readRelated } from './related.ts'
 import * as search from './search.ts'
 import * as videos from './videos.ts'
 import * as vocabulary from './vocabulary.ts'
@@ -16,6 +17,7 @@ export * from './openapi.ts'
 export * from './page.ts'
 export * from './problems.ts'
 export * from './quality.ts'
+export * from './related.ts'
 export * from './search.ts'
 export * from './validate.ts'
 export * from './videos.ts'
@@ -31,6 +33,7 @@ export const endpoints = {
   listRevisions: videos.listRevisions,
   readRevision: videos.readRevision,
   restoreRevision: videos.restoreRevision,
+  readRelated,
   readFacts: facts.readFacts,
   replaceFacts: facts.replaceFacts,
   createCategory: vocabulary.createCategory,

@@ -144,6 +144,11 @@ export const problems = {
     title: 'Something went wrong here',
     explain: 'This is a fault of the service, not of the request. The operators find it in their log by the `instance` of this answer.',
   },
+  'not-implemented': {
+    status: 501,
+    title: 'This form of the answer does not exist',
+    explain: 'The address was asked for a format that it does not have. The detail names those that it has.',
+  },
   unavailable: {
     status: 503,
     title: 'The service is not available now',

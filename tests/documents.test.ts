@@ -111,7 +111,7 @@ test('answers are what the description says, in all their fields', async () => {
     endpoints
   const { createCategory, readCategory, patchCategory, mergeCategory, readOpenapi } = endpoints
   const { listCategories, listSpeakers, listTags, listLanguages, suggest, listRules, listFindings } = endpoints
-  const { readFacts, replaceFacts, createImport, listImports, readImport, listImportedTalks, decideTalk } = endpoints
+  const { readRelated, readFacts, replaceFacts, createImport, listImports, readImport, listImportedTalks, decideTalk } = endpoints
   const { applyImport, stopImport, undoImport } = endpoints
   const { readSpeaker, patchSpeaker, splitSpeaker, mergeSpeaker, readTag, patchTag, mergeTag } = endpoints
 
@@ -199,6 +199,10 @@ test('answers are what the description says, in all their fields', async () => {
   await tryOut(readRevision, { id, revision: 9 }, 404)
   await tryOut(restoreRevision, { id, revision: 2 }, 200)
 
+  const { headers: beside } = await tryOut(readRelated, { id }, 200)
+  await tryOut(readRelated, { id }, 304, { headers: { 'if-none-match': String(beside.etag) } })
+  await tryOut(readRelated, { id: 999_999 }, 404)
+  await tryOut(readRelated, { id }, 400, { query: '?page=2' })
   await tryOut(readFacts, { id }, 200)
   await tryOut(replaceFacts, { id }, 400, { body: { facts: [{ kind: 'media' }] } })
   await tryOut(replaceFacts, { id }, 412, { body: { facts: [] }, headers: { 'if-match': `"${id}.9.old"` } })
@@ -239,7 +243,7 @@ test('answers are what the description says, in all their fields', async () => {
 
   await tryOut(takeDownVideo, { id }, 403, { body: { reason: 'Asked' }, token: archive.editor })
   await tryOut(takeDownVideo, { id }, 200, { body: { reason: 'Asked' } })
-  for (const it of [readVideo, listRevisions, readFacts]) await tryOut(it, { id }, 410)
+  for (const it of [readVideo, listRevisions, readRelated, readFacts]) await tryOut(it, { id }, 410)
   await tryOut(replaceFacts, { id }, 410, { body: { facts: [] } })
   await tryOut(readRevision, { id, revision: 1 }, 410)
   await tryOut(restoreRevision, { id, revision: 1 }, 410)

@@ -2,6 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Video } from '@talkshelf/contract'
 import { randomFrom } from '../bench/records.ts'
+import { listThingsOf } from '../server/catalogue/catalogue.ts'
+import { findThingById, findThings } from '../server/vocabulary/vocabulary.ts'
 import { type Reply, startArchive } from './harness.ts'
 import { checkInvariants, withDatabase } from './invariants.ts'
 
@@ -9,6 +11,7 @@ import { checkInvariants, withDatabase } from './invariants.ts'
 
 const archive = await startArchive()
 const { editor: token } = archive
+const { lookups } = archive.pool
 const get = (path: string, headers: Record<string, string> = {}) => archive.call('GET', path, { headers })
 const patch = (id: number, body: object) => archive.call('PATCH', `/api/v2/video/${id}`, { token, body })
 const talksOf = async (kind: string): Promise<Record<string, number>> => {
@@ -107,4 +110,91 @@ test('after any sequence of writes, many of them at once, every count is what a 
     await query('select recount_talks()')
     assert.deepEqual(await query(sums), kept)
   })
+})
+
+test('for a page, a thing is found by its id: as it is today, with the names that are shown', async () => {
+  const { json: about } = await archive.call('POST', '/api/v2/category', {
+    token,
+    body: { title: 'Shown Days', description: 'Days', url: 'https://example.org/', start_date: '2026-01-01', end_date: '2026-01-02' },
+  })
+  const { id } = await archive.make({ speakers: ['Old Owl'], tags: ['seen', 'scene'], category: 'Shown Days' })
+  const before = await findThings(lookups, { category: [], speaker: ['Old Owl'], tag: ['seen', 'scene'], language: [] })
+  const [owl, seen, scene] = [before.speaker.get('Old Owl'), before.tag.get('seen'), before.tag.get('scene')].map((it) => it?.id ?? 0)
+  const aliases = [{ name: 'Mister Owl', shown: true }, { name: 'O.' }]
+  await archive.call('PATCH', '/api/v2/speaker/old-owl', { token, body: { name: 'Owl', aliases } })
+  await archive.call('POST', '/api/v2/tag/scene/merge', { token, body: { into: 'seen' } })
+  const shown = { slug: 'owl', name: 'Owl', about: null, aliases: ['Mister Owl'], talks: 1 }
+  assert.deepEqual(await findThingById(lookups, 'speaker', owl as number), { id: owl, ...shown })
+  const tag = { id: seen, slug: 'seen', name: 'seen', about: null, aliases: [], talks: 1 }
+  assert.deepEqual(await findThingById(lookups, 'tag', seen as number), tag)
+  assert.deepEqual(await findThingById(lookups, 'tag', scene as number), tag)
+  const { description, url, start_date, end_date } = about
+  const category = { id: about.id, slug: 'shown-days', name: 'Shown Days', about: { description, url, start_date, end_date }, aliases: [] }
+  assert.deepEqual(await findThingById(lookups, 'category', about.id), { ...category, talks: 1 })
+
+  // An old name, of a record that the new one has not reached yet, leads to the thing as well.
+  const found = await findThings(lookups, {
+    category: ['Shown Days', 'Nowhere'],
+    speaker: ['Owl', 'Old Owl', 'Owl', 'Nobody'],
+    tag: ['scene', 'Owl'],
+    language: ['English', 'French', 'Klingonese'],
+  })
+  const shownOwl = { id: owl, slug: 'owl', name: 'Owl' }
+  assert.deepEqual(found, {
+    category: new Map([['Shown Days', { id: about.id, slug: 'shown-days', name: 'Shown Days' }]]),
+    speaker: new Map(['Owl', 'Old Owl'].map((name) => [name, shownOwl])),
+    tag: new Map([['scene', { id: seen, slug: 'seen', name: 'seen' }]]),
+    language: new Map([
+      ['English', { code: 'en', slug: 'english', name: 'English' }],
+      ['French', { code: 'fr', slug: 'french', name: 'French' }],
+    ]),
+  })
+
+  await patch(id, { state: 2 })
+  assert.equal(await findThingById(lookups, 'speaker', owl as number), undefined)
+  assert.equal(await findThingById(lookups, 'tag', scene as number), undefined)
+  assert.deepEqual(await findThingById(lookups, 'category', about.id), { ...category, talks: 0 })
+  for (const no of [0, -1, 999_999, 1.5, 2 ** 60]) assert.equal(await findThingById(lookups, 'category', no), undefined)
+})
+
+test('the names that records show are all found, whatever they are', async () => {
+  const { json } = await get('/api/v2/video?page_size=100')
+  const records: Video[] = json.results
+  const names = {
+    category: records.map((it) => it.category),
+    speaker: records.flatMap((it) => it.speakers),
+    tag: records.flatMap((it) => it.tags),
+    language: records.map((it) => it.language),
+  }
+  const found = await findThings(lookups, names)
+  for (const kind of ['category', 'speaker', 'tag', 'language'] as const) {
+    assert.deepEqual(new Set(found[kind].keys()), new Set(names[kind]))
+    for (const [name, thing] of found[kind]) assert.equal(thing.name, name)
+  }
+})
+
+test('a list can begin at a letter, and its count and pages are of what comes from there on', async () => {
+  for (const speakers of [['Émile', 'emil'], ['Fé'], ['zz', 'Žofie'], ['Ωmega'], ['1st speaker']]) await archive.make({ speakers })
+  const all = (await get('/api/v2/speaker?page_size=100')).json.results.map(({ name }: { name: string }) => name)
+  const from = async (letter: string, page: number) => listThingsOf(archive.pool.lists, 'speaker', { page, page_size: 3 }, { from: letter })
+  for (const letter of ['', '1', 'e', 'É', 'f', 'y', 'z', 'zzz']) {
+    const fold = (name: string) => name.normalize('NFD').replaceAll(/\p{M}/gu, '').toLowerCase()
+    const expected = all.filter((name: string) => fold(name) >= fold(letter))
+    assert.ok(expected.length > 0)
+    const seen: string[] = []
+    for (let page = 1; ; page++) {
+      const { entries, count, isExact, next } = await from(letter, page)
+      assert.deepEqual([count, isExact], [expected.length, true])
+      seen.push(...entries.map((text) => JSON.parse(text).name))
+      if (!next) break
+    }
+    assert.deepEqual(seen, expected, letter)
+  }
+  assert.deepEqual((await from('\u{10ffff}', 1)).entries, [])
+  const back = await listThingsOf(archive.pool.lists, 'speaker', { cursor: '', page_size: 2 }, { from: 'e' })
+  const { cursor } = back.next as { cursor: string }
+  const second = await listThingsOf(archive.pool.lists, 'speaker', { cursor, page_size: 2 }, { from: 'e' })
+  const { cursor: toFirst } = second.previous as { cursor: string }
+  const first = await listThingsOf(archive.pool.lists, 'speaker', { cursor: toFirst, page_size: 2 }, { from: 'e' })
+  assert.deepEqual([first.entries, first.previous], [back.entries, undefined])
 })

@@ -1,7 +1,7 @@
 import { Language, ListedCategory, ListedSpeaker, ListedTag } from '@talkshelf/contract'
 import sql, { empty, join, raw, type Sql } from 'sql-template-tag'
 import Type, { type Static } from 'typebox'
-import { type Db, many, one } from '../platform/db/db.ts'
+import { type Db, many, maybe, one } from '../platform/db/db.ts'
 import type { SearchFilter } from '../search/search.ts'
 import type { Field, OrderPart } from './ordering.ts'
 
@@ -152,6 +152,55 @@ function behind(order: readonly OrderPart[], at: readonly string[]): Sql[] {
   })
 }
 
+const PlaceOfRecord = Type.Object({
+  category: Type.Integer(),
+  speakers: Type.Array(Type.Integer()),
+  /** As the indexes have them. */
+  recorded: Type.String(),
+  title: Type.String(),
+})
+
+/** What a record is found by, whether it is live or not. */
+export function findPlaceOf(db: Db, id: number) {
+  return maybe(
+    db,
+    PlaceOfRecord,
+    sql`select category_id as category, speaker_ids as speakers, ${keys.recorded.text} as recorded, ${keys.title.text} as title from video where id = ${id}`,
+  )
+}
+
+const Beside = Type.Object({ list: Type.String(), id: Type.Integer() })
+
+/**
+ * Live records beside one, up to so many of each kind: the same talk at other events, the newest of its speakers, and its neighbours in its category, on
+ * either side and the nearest first. Each begins where an index has it, for any record, so that the statement is planned once.
+ */
+export function findBeside(db: Db, id: number, it: Static<typeof PlaceOfRecord>, most: number) {
+  const [recorded, title] = [keys.recorded.value, keys.title.value]
+  const live = (condition: Sql) => sql`from video where video.state = 1 and video.taken_down is null and ${condition}`
+  const first = (list: string, found: Sql, order: Sql) =>
+    sql`(select ${list}::text as list, video.id ${found} and video.id <> ${id}::bigint order by ${order} limit ${most}::integer)`
+  const ofSpeakers = sql`video.speaker_ids && ${it.speakers}::bigint[]`
+  const inCategory = sql`video.category_id = ${it.category}::bigint and ${recorded}`
+  const [day, place] = [sql`${it.recorded}::date`, sql`(${it.title}::text, ${id}::bigint)`]
+  const newestFirst = sql`${recorded} desc, ${title}, video.id`
+  const oldestFirst = sql`${recorded}, ${title} desc, video.id desc`
+  const parts = [
+    first('also', live(sql`${title} = ${it.title}::text and ${ofSpeakers} and video.category_id <> ${it.category}::bigint`), newestFirst),
+    // Without the inner one PostgreSQL would walk all days until it has met enough talks of somebody who gave one.
+    first(
+      'speakers',
+      sql`from (select video.id, video.recorded ${live(ofSpeakers)} offset 0) as video where true`,
+      sql`${recorded} desc, id desc`,
+    ),
+    first('before', live(sql`${inCategory} = ${day} and (${title}, video.id) < ${place}`), oldestFirst),
+    first('before', live(sql`${inCategory} > ${day}`), oldestFirst),
+    first('after', live(sql`${inCategory} = ${day} and (${title}, video.id) > ${place}`), newestFirst),
+    first('after', live(sql`${inCategory} < ${day}`), newestFirst),
+  ]
+  return many(db, Beside, join(parts, ' union all '))
+}
+
 // The things that talks belong to, in the order of their names.
 
 export type Kind = 'category' | 'speaker' | 'tag' | 'language'
@@ -179,7 +228,11 @@ function shown(kind: Kind): Sql {
   return kind === 'category' ? sql`merged_into is null` : sql`merged_into is null and ${talksOf(kind)} > 0`
 }
 
-export function listThings(db: Db, kind: Kind, way: 'next' | 'previous', page: Slice): Promise<ListedThing[]> {
+function startingAt(kind: Kind, from: string | undefined): Sql {
+  return from === undefined ? empty : sql`and fold(${things[kind].name}) collate "C" >= fold(${from}::text)`
+}
+
+export function listThings(db: Db, kind: Kind, way: 'next' | 'previous', page: Slice, from?: string): Promise<ListedThing[]> {
   const { row, name, columns } = things[kind]
   const key = sql`fold(${name}) collate "C"`
   const after = page.after
@@ -191,7 +244,7 @@ export function listThings(db: Db, kind: Kind, way: 'next' | 'previous', page: S
     row,
     sql`select ${columns}, ${talksOf(kind)} as talks, array[fold(${name}), id::text] as keys
         from ${raw(kind)} as thing
-        where ${shown(kind)} ${after}
+        where ${shown(kind)} ${startingAt(kind, from)} ${after}
         order by ${key} ${turned}, id ${turned}
         limit ${page.limit}::integer offset ${page.offset}::integer`,
   )
@@ -199,11 +252,8 @@ export function listThings(db: Db, kind: Kind, way: 'next' | 'previous', page: S
 
 export type ListedThing = Static<(typeof things)[Kind]['row']>
 
-export async function countThingsUpTo(db: Db, kind: Kind, most: number): Promise<number> {
-  const row = await one(
-    db,
-    Count,
-    sql`select count(*) from (select from ${raw(kind)} as thing where ${shown(kind)} limit ${most}::integer) as counted`,
-  )
+export async function countThingsUpTo(db: Db, kind: Kind, most: number, from?: string): Promise<number> {
+  const found = sql`select from ${raw(kind)} as thing where ${shown(kind)} ${startingAt(kind, from)} limit ${most}::integer`
+  const row = await one(db, Count, sql`select count(*) from (${found}) as counted`)
   return row.count
 }

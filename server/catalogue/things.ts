@@ -12,11 +12,12 @@ const order: OrderPart[] = [
   { field: 'id', descending: false },
 ]
 
-export async function listThingsOf(db: Db, kind: Kind, asked: QueryOf<typeof listTags>): Promise<Page> {
+/** `from`: the list begins at the names that come at or behind it, without accents and case; a letter leads to where it begins. */
+export async function listThingsOf(db: Db, kind: Kind, asked: QueryOf<typeof listTags>, { from }: { from?: string } = {}): Promise<Page> {
   const place = placeOf(asked, 'name', order, 50)
   const [rows, counted] = await Promise.all([
-    listThings(db, kind, place.way, { after: place.after, offset: place.offset, limit: place.size + 1 }),
-    countThingsUpTo(db, kind, mostCounted + 1),
+    listThings(db, kind, place.way, { after: place.after, offset: place.offset, limit: place.size + 1 }, from),
+    countThingsUpTo(db, kind, mostCounted + 1, from),
   ])
   return pageOf(place, rows, { count: counted, isExact: counted <= mostCounted }, ({ keys: _, ...thing }) => toJson(thing))
 }

@@ -209,7 +209,7 @@ function endpointSection(it: Endpoint, base: string): Html {
   <p class="route">${method(it)} <code>${path}</code> <span class="role">${it.role}</span></p>
   ${it.about && html`<p>${prose(it.about)}</p>`}
   ${it.params && html`<h4>Path parameters</h4>${fields(it.params)}`}
-  ${it.query && html`<h4>Query parameters, all optional</h4>${fields(it.query)}`}
+  ${it.query && Object.keys(it.query).length > 0 && html`<h4>Query parameters, all optional</h4>${fields(it.query)}`}
   ${it.hears && html`<h4>Request headers, all optional</h4>${pairs(it.hears.map((name) => [html`<code>${name}</code>`, requestHeaders[name]]))}`}
   ${it.takes && body(it.takes.schema, it.takes.types)}
   ${answer(it)}

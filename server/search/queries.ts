@@ -1,4 +1,4 @@
-import sql, { empty, raw, type Sql } from 'sql-template-tag'
+import sql, { empty, join, raw, type Sql } from 'sql-template-tag'
 import Type, { type Static } from 'typebox'
 import { type Db, many, one } from '../platform/db/db.ts'
 import type { Meaning } from './meaning.ts'
@@ -213,6 +213,52 @@ export function titlesBeginning(db: Db, begin: string, most: number) {
 
 export function titlesOf(db: Db, ids: readonly number[]) {
   return many(db, Titled, sql`select id, title, slug from video where id = any (${ids}::bigint[])`)
+}
+
+/** As many words of a record are looked for in others, and as many of those are put in order: each word is looked up in each slice. */
+const mostWords = 8
+const mostAlike = 500
+
+const Lexeme = Type.Object({ lexeme: Type.String() })
+
+/** Those of title and tags: first what both have, then the title from its beginning. Numbers and single letters tell nothing. */
+export function wordsOfRecord(db: Db, id: number, recorded: string | null) {
+  return many(
+    db,
+    Lexeme,
+    sql`select lexeme from video_search, unnest(ts_filter(head, '{a,c}')) as word
+        where id = ${id}::bigint and era = ${recorded === null ? 32_767 : eraOf(recorded)}::smallint and lexeme !~ '^([0-9]+|.)$'
+        order by weights @> '{A,C}' desc, 'A' = any (weights) desc, positions[1], lexeme
+        limit ${mostWords}`,
+  )
+}
+
+const Alike = Type.Object({ id: Type.Integer() })
+
+/**
+ * The newest that match, those with the rarest of the words first: how rare one is, is seen among them. Slices for years to come are empty, and are
+ * passed over.
+ */
+export function findAlike(db: Db, words: readonly string[], match: string, except: number, limit: number) {
+  const nextYear = new Date().getUTCFullYear() + 1
+  const places = Array.from({ length: mostWords }, (_, place) => place)
+  const has = (place: number) => raw(`has${place}`)
+  // Of the same shape for few words as for many, so that it is planned once.
+  const columns = join(places.map((place) => sql`coalesce(head @@ ${words[place] ?? null}::tsquery, false)::integer as ${has(place)}`))
+  const score = join(
+    places.map((place) => sql`${has(place)} * ln(1 + (count(*) over ())::real / greatest(sum(${has(place)}) over (), 1))`),
+    ' + ',
+  )
+  return many(
+    db,
+    Alike,
+    sql`select id from (select id, ${score} as score
+                        from (select id, ${columns} from video_search
+                              where (keys || head) @@ ${match}::tsquery and era >= ${3000 - nextYear}::smallint and id <> ${except}::bigint
+                              limit ${mostAlike}) as hit) as ranked
+        order by score desc, id desc
+        limit ${limit}::integer`,
+  )
 }
 
 /** The words and the filter, in one: of the same shape whatever is asked for, so that it is planned once. */

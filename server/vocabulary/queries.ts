@@ -78,7 +78,7 @@ const kinds = {
   category: {
     table: raw('category'),
     name: raw('title'),
-    about: sql`jsonb_build_object('description', description, 'url', url, 'start_date', start_date, 'end_date', end_date)`,
+    about: sql`jsonb_build_object('description', thing.description, 'url', thing.url, 'start_date', thing.start_date, 'end_date', thing.end_date)`,
   },
 }
 
@@ -243,16 +243,50 @@ export type ThingRow = Static<typeof ThingRow>
 
 /** The thing that a slug leads to, today's or an old one. */
 export function findThing(db: Db, kind: Kind, slug: string) {
-  const { table, name, about } = kinds[kind]
-  return maybe(
-    db,
-    ThingRow,
-    sql`select thing.id, thing.${name} as name, thing.slug, thing.revision, ${about} as about,
+  const led = sql`known_slug join ${kinds[kind].table} as thing on thing.id = known_slug.thing_id`
+  return maybe(db, ThingRow, sql`${thingFrom(kind, led)} where known_slug.kind = ${kind} and known_slug.slug = ${slug}`)
+}
+
+/** The thing that an id stands for today. */
+export function findThingNow(db: Db, kind: Kind, id: number) {
+  const { table } = kinds[kind]
+  const now = sql`${table} as was join ${table} as thing on thing.id = coalesce(was.merged_into, was.id)`
+  return maybe(db, ThingRow, sql`${thingFrom(kind, now)} where was.id = ${id}`)
+}
+
+function thingFrom(kind: Kind, source: Sql): Sql {
+  const { name, about } = kinds[kind]
+  return sql`select thing.id, thing.${name} as name, thing.slug, thing.revision, ${about} as about,
                coalesce((select sum(talks) from talk_count where kind = ${kind} and talk_count.thing_id = thing.id), 0)::integer as talks,
                (select coalesce(jsonb_agg(jsonb_build_object('name', other.name, 'shown', other.shown) order by other.name collate "C"), '[]')
                 from known_as as other where other.kind = ${kind} and other.thing_id = thing.id and other.name <> thing.${name}) as aliases
-        from known_slug join ${table} as thing on thing.id = known_slug.thing_id
-        where known_slug.kind = ${kind} and known_slug.slug = ${slug}`,
+             from ${source}`
+}
+
+const Shown = Type.Object({
+  kind: Type.Union([Type.Literal('category'), Type.Literal('speaker'), Type.Literal('tag'), Type.Literal('language')]),
+  given: Type.String(),
+  id: Type.Integer(),
+  slug: Type.String(),
+  name: Type.String(),
+  code: Type.String(),
+})
+
+/** What the names of many records lead to, in one round trip; only a language has a code. */
+export function thingsShown(db: Db, names: Readonly<Record<Kind | 'language', readonly string[]>>) {
+  const of = (kind: Kind) =>
+    sql`select ${kind}::text as kind, known_as.name as given, thing.id, thing.slug, thing.${kinds[kind].name} as name, '' as code
+        from known_as join ${kinds[kind].table} as thing on thing.id = known_as.thing_id
+        where known_as.kind = ${kind}::text and known_as.name = any (${names[kind]}::text[])`
+  return many(
+    db,
+    Shown,
+    sql`${of('category')} union all ${of('speaker')} union all ${of('tag')}
+        union all
+        select 'language', given.name, shown.*
+        from unnest(${names.language}::text[]) as given (name),
+             -- Two or three of hundreds: one look for each.
+             lateral (select id, slug, name, code from language where lower(language.name) = lower(given.name) offset 0) as shown`,
   )
 }
 
