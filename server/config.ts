@@ -19,6 +19,12 @@ const settings = {
     description:
       'The address that readers use, which may have a path: the whole service is mounted under it, and absolute links start with it. Default: http://HOST:PORT.',
   }),
+  SITE_NAME: Type.String({
+    minLength: 1,
+    maxLength: 60,
+    default: 'Talkshelf',
+    description: 'What the archive is called on its pages and feeds.',
+  }),
   DATABASE_CONNECTIONS: Type.Integer({
     minimum: 1,
     maximum: 1000,
@@ -93,6 +99,24 @@ const settings = {
     maximum: 10_000,
     default: 14,
     description: 'How many of these exports stay; older ones are removed.',
+  }),
+  PICTURE_CACHE_MB: Type.Integer({
+    minimum: 0,
+    maximum: 65_536,
+    default: 32,
+    description: 'How much memory one process uses for the most wanted pictures of talks. 0 keeps none.',
+  }),
+  PICTURE_DIR: Type.String({
+    maxLength: 4096,
+    default: '',
+    description:
+      'A folder where pictures of talks are kept as files, after they were fetched and made smaller. Several processes may share it, and it may be emptied at any time. Without it they are kept in memory only.',
+  }),
+  PICTURE_DIR_MB: Type.Integer({
+    minimum: 1,
+    maximum: 16_777_216,
+    default: 1024,
+    description: 'How large this folder grows; then the oldest files are removed.',
   }),
   LOG_LEVEL: Type.Union(
     (['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const).map((level) => Type.Literal(level)),

@@ -1,0 +1,131 @@
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { after } from 'node:test'
+import { crc32, deflateSync } from 'node:zlib'
+import sharp from 'sharp'
+import { fetchImage, openPictures, type PictureOptions } from '../server/pictures/pictures.ts'
+import { pictureRoutes } from '../server/pictures/routes.ts'
+import { createHttp } from '../server/platform/http/server.ts'
+import { createMetrics } from '../server/platform/ops/metrics.ts'
+import { openBodies } from '../server/videos/videos.ts'
+import { type Archive, call } from './harness.ts'
+
+// For tests of pictures: a server that has some, and the routes on a server of their own, which may fetch from that one and from no other.
+
+export type Answer = (response: ServerResponse, request: IncomingMessage) => unknown
+
+export interface ImageServer {
+  url: string
+  port: number
+  /** The requests that came, by path. */
+  asked: IncomingMessage[]
+  countOf(path: string): number
+  /** What is answered at this path; the address of it. */
+  at(path: string, answer: Answer | Buffer): string
+  mostAtOnce(): number
+}
+
+export async function startImageServer(): Promise<ImageServer> {
+  const answers = new Map<string, Answer | Buffer>()
+  const asked: IncomingMessage[] = []
+  let [atOnce, mostAtOnce] = [0, 0]
+  const server = createServer((request, response) => {
+    asked.push(request)
+    mostAtOnce = Math.max(mostAtOnce, ++atOnce)
+    response.on('close', () => atOnce--)
+    response.on('error', () => {})
+    const answer = answers.get(request.url ?? '')
+    if (answer === undefined) response.writeHead(404).end()
+    else if (Buffer.isBuffer(answer)) response.end(answer)
+    else answer(response, request)
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  after(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  const { port } = server.address() as AddressInfo
+  const url = `http://127.0.0.1:${port}`
+  return {
+    url,
+    port,
+    asked,
+    countOf: (path) => asked.filter((it) => it.url === path).length,
+    at(path, answer) {
+      answers.set(path, answer)
+      return url + path
+    },
+    mostAtOnce: () => mostAtOnce,
+  }
+}
+
+export interface PictureServer {
+  url: string
+  warnings: string[]
+  get(path: string, headers?: Record<string, string>): ReturnType<typeof call>
+  stop(): Promise<void>
+}
+
+export async function startPictures({ pool }: Archive, images: ImageServer, more: Partial<PictureOptions> = {}): Promise<PictureServer> {
+  const { http } = createHttp({
+    endpoints: [],
+    basePath: '',
+    base: () => 'http://test',
+    authenticate: async () => undefined,
+    logger: false,
+    metrics: createMetrics(() => ({ total: 0, idle: 0, waiting: 0 })),
+    isReady: async () => true,
+    pointsPerMinute: 0,
+    proxies: 0,
+    mostRequests: 100,
+  })
+  const warnings: string[] = []
+  const allowed = { ports: [80, images.port], isAllowed: (ip: string, port: number) => ip === '127.0.0.1' && port === images.port }
+  const pictures = openPictures({
+    fetchImage: (address, signal) => fetchImage(address, { ...allowed, userAgent: 'Talkshelf/test', signal }),
+    cacheBytes: 2 ** 25,
+    folder: '',
+    folderBytes: 2 ** 30,
+    log: { warn: (_, words) => warnings.push(words), debug: () => {} },
+    // On a busy machine pictures take their time; whoever tests patience gives the limits.
+    limits: { patienceMs: 15_000 },
+    ...more,
+  })
+  const bodies = openBodies(pool.lookups, 0, () => {})
+  pictureRoutes(http, '', bodies, pictures)
+  await http.listen({ host: '127.0.0.1', port: 0 })
+  const url = `http://127.0.0.1:${(http.server.address() as AddressInfo).port}`
+  after(() => http.close())
+  return { url, warnings, get: (path, headers = {}) => call(url, 'GET', path, { headers }), stop: () => http.close() }
+}
+
+/** A picture that is not all of one colour. */
+export function photo(width: number, height: number): ReturnType<typeof sharp> {
+  const svg = `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}"><rect width="100%" height="100%" fill="#246"/><circle cx="50%" cy="50%" r="20%" fill="#fc3"/></svg>`
+  return sharp(Buffer.from(svg))
+}
+
+/** Pixels by chance, which no format makes small. */
+export function noise(width: number, height: number): ReturnType<typeof sharp> {
+  return sharp({ create: { width, height, channels: 3, background: '#888', noise: { type: 'gaussian', mean: 128, sigma: 60 } } })
+}
+
+/** All black, one bit for each pixel: a small file whatever its size says. */
+export function blackPng(side: number): Buffer {
+  const chunk = (name: string, data: Buffer) => {
+    const [size, sum] = [Buffer.alloc(4), Buffer.alloc(4)]
+    size.writeUInt32BE(data.length)
+    const named = Buffer.concat([Buffer.from(name), data])
+    sum.writeUInt32BE(crc32(named))
+    return Buffer.concat([size, named, sum])
+  }
+  const head = Buffer.alloc(13)
+  head.writeUInt32BE(side)
+  head.writeUInt32BE(side, 4)
+  head.writeUInt8(1, 8)
+  const rows = deflateSync(Buffer.alloc(side * (1 + Math.ceil(side / 8))))
+  const signature = Buffer.from('89504e470d0a1a0a', 'hex')
+  return Buffer.concat([signature, chunk('IHDR', head), chunk('IDAT', rows), chunk('IEND', Buffer.alloc(0))])
+}
