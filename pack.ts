@@ -3,10 +3,11 @@
 // it needs, which starts three times as fast as a thousand files. Why not npm's own way: docs/decisions/0011-packing.md.
 
 import { execFileSync, spawnSync } from 'node:child_process'
-import { cpSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { rolldown } from 'rolldown'
+import { buildPages } from './build.ts'
 
 interface Manifest {
   name: string
@@ -32,9 +33,13 @@ const packages = [
 /** Never asked for: the server gives Fastify no schemas, and pg no native driver. */
 const unused = ['@fastify/ajv-compiler', '@fastify/fast-json-stringify-compiler', 'pg-native']
 
+/** Has a binary for each system, which no file can hold: npm installs it beside ours. */
+const beside = ['sharp']
+
 for (const to of ['compiled', ...packages.map(({ to }) => to)]) rmSync(join(out, to), { recursive: true, force: true })
 for (const old of globSync('*.tgz', { cwd: out })) rmSync(join(out, old))
 const compiled = join(out, 'compiled')
+await buildPages({ always: true })
 compile()
 for (const it of packages) await stage(it)
 rmSync(compiled, { recursive: true })
@@ -74,9 +79,10 @@ async function stage({ from, to, isLibrary }: (typeof packages)[number]): Promis
     writeFileSync(join(folder, 'README.md'), `# ${manifest.name}\n\n${manifest.description}\nPart of Talkshelf.\n`)
   } else {
     await bundle(join(root, from, 'main.ts'), folder)
-    // It is all inside.
-    delete manifest.dependencies
+    // All the others are inside.
+    manifest.dependencies = Object.fromEntries(Object.entries(manifest.dependencies ?? {}).filter(([name]) => beside.includes(name)))
     cpSync(join(root, from, 'migrations'), join(folder, 'migrations'), { recursive: true })
+    cpSync(join(root, 'web', 'dist', 'client'), join(folder, 'web'), { recursive: true })
     cpSync(join(root, 'README.md'), join(folder, 'README.md'))
   }
   cpSync(join(root, 'LICENSE'), join(folder, 'LICENSE'))
@@ -98,7 +104,7 @@ async function bundle(input: string, folder: string): Promise<void> {
   const bundled = await rolldown({
     input,
     platform: 'node',
-    external: unused,
+    external: [...unused, ...beside],
     onLog: (_, { message }) => {
       throw new Error(message)
     },
@@ -109,14 +115,35 @@ async function bundle(input: string, folder: string): Promise<void> {
   // One character beyond ASCII, and Node keeps all of it in memory with two bytes for each.
   const ascii = code.replaceAll(/[^\0-\x7f]/g, (it) => `\\u${it.charCodeAt(0).toString(16).padStart(4, '0')}`)
   writeFileSync(join(folder, 'main.js'), ascii, { mode: 0o755 })
-  const files = Object.keys(modules)
-  writeFileSync(join(folder, 'THIRD-PARTY.md'), thirdParty(files))
+  writeFileSync(join(folder, 'THIRD-PARTY.md'), thirdParty([...homesOf(Object.keys(modules)), ...homesOfPages()]))
+}
+
+/** The innermost package that each file belongs to. What a package has swallowed comes without a manifest, and belongs to it. */
+function homesOf(files: readonly string[]): string[] {
+  return files.flatMap((file) => {
+    const ends = [...file.matchAll(/\/node_modules\/(?:@[^/]+\/)?[^/]+/g)].map(({ 0: part, index }) => index + part.length)
+    return ends.map((end) => file.slice(0, end)).findLast((home) => existsSync(join(home, 'package.json'))) ?? []
+  })
+}
+
+/** The pages were bundled before: by their manifests, what they need and what that needs. */
+function homesOfPages(): string[] {
+  const homes = new Set<string>()
+  const follow = (manifest: Manifest) => {
+    for (const name of Object.keys(manifest.dependencies ?? {})) {
+      const home = join(root, 'node_modules', name)
+      if (name.startsWith('@talkshelf/') || homes.has(home)) continue
+      homes.add(home)
+      follow(JSON.parse(readFileSync(join(home, 'package.json'), 'utf8')) as Manifest)
+    }
+  }
+  follow(JSON.parse(readFileSync(join(root, 'web', 'package.json'), 'utf8')) as Manifest)
+  return [...homes]
 }
 
 /** Whose work is inside, in which version, and on which terms. */
-function thirdParty(files: readonly string[]): string {
-  const homes = new Set(files.flatMap((file) => /^.*\/node_modules\/(?:@[^/]+\/)?[^/]+/.exec(file)?.[0] ?? []))
-  const parts = [...homes].map((home) => {
+function thirdParty(homes: readonly string[]): string {
+  const parts = [...new Set(homes)].map((home) => {
     const { name, version, license } = JSON.parse(readFileSync(join(home, 'package.json'), 'utf8')) as Manifest
     const [file] = globSync('{LICEN[CS]E,licen[cs]e}*', { cwd: home })
     const terms =
@@ -126,7 +153,7 @@ function thirdParty(files: readonly string[]): string {
     return { title: `## ${name} ${version} (${license})`, terms }
   })
   const sorted = parts.sort((a, b) => a.title.localeCompare(b.title, 'en'))
-  return `# What main.js contains beside Talkshelf\n\n${sorted.map(({ title, terms }) => `${title}\n\n${terms}\n`).join('\n')}`
+  return `# What main.js and web/ contain beside Talkshelf\n\n${sorted.map(({ title, terms }) => `${title}\n\n${terms}\n`).join('\n')}`
 }
 
 function entries({ bin, exports }: Manifest): Pick<Manifest, 'bin'> & { exports?: object } {

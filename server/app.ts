@@ -1,15 +1,21 @@
 import { endpoints, files, openapi, readOpenapi } from '@talkshelf/contract'
 import type { FastifyInstance } from 'fastify'
 import { authenticate } from './auth/auth.ts'
+import { openAlmanac } from './catalogue/catalogue.ts'
 import { catalogueRoutes } from './catalogue/routes.ts'
 import type { Config } from './config.ts'
 import { nextSnapshot } from './exports/exports.ts'
 import { exportRoutes } from './exports/routes.ts'
 import { factRoutes } from './facts/routes.ts'
+import { feedRoutes } from './feeds/routes.ts'
 import * as imports from './imports/imports.ts'
 import { importRoutes } from './imports/routes.ts'
 import { nextBatch } from './names/names.ts'
 import { nameRoutes } from './names/routes.ts'
+import { openAssets } from './pages/assets.ts'
+import { pageRoutes, problemPage } from './pages/routes.ts'
+import { fetchImage, openPictures } from './pictures/pictures.ts'
+import { pictureRoutes } from './pictures/routes.ts'
 import type { Pool } from './platform/db/pool.ts'
 import { toJson } from './platform/http/json.ts'
 import { createHttp, type HttpOptions } from './platform/http/server.ts'
@@ -33,7 +39,10 @@ export function createApp(config: Config, pool: Pool, logger: HttpOptions['logge
   const metrics = createMetrics(pool.figures)
   const bodies = openBodies(pool.lookups, config.CACHE_MB * 2 ** 20, metrics.read)
 
-  const { http, mount, mountFast, routeOf, links } = createHttp({
+  const site = { name: config.SITE_NAME, basePath, origin: base, assets: openAssets() }
+  const almanac = openAlmanac(pool.lists, { onError: (error) => http.log.error({ err: error }, 'the archive could not be counted') })
+
+  const { http, mount, mountFast, mountPage, routeOf, links } = createHttp({
     endpoints: all,
     basePath,
     base,
@@ -44,6 +53,7 @@ export function createApp(config: Config, pool: Pool, logger: HttpOptions['logge
     pointsPerMinute: config.POINTS_PER_MINUTE,
     proxies: config.PROXIES,
     mostRequests: config.REQUESTS_AT_ONCE,
+    problemPage: (problem, asked, requestId) => problemPage(site, problem, asked, requestId),
   })
 
   const forget = (ids: readonly number[]) => ids.forEach(bodies.forget)
@@ -82,7 +92,7 @@ export function createApp(config: Config, pool: Pool, logger: HttpOptions['logge
 
   videoRoutes(mount, mountFast, pool, bodies, links)
   factRoutes(mount, pool, bodies)
-  catalogueRoutes(mount, pool, links)
+  catalogueRoutes(mount, pool, bodies, links)
   vocabularyRoutes(mount, pool, links)
   qualityRoutes(mount, pool, links)
   nameRoutes(mount, pool, renames, forget)
@@ -101,7 +111,17 @@ export function createApp(config: Config, pool: Pool, logger: HttpOptions['logge
     description ??= toJson(openapi(all, version, base()))
     return { body: description, headers: { 'cache-control': 'public, no-cache' } }
   })
+  const pictures = openPictures({
+    fetchImage: (address, signal) => fetchImage(address, { userAgent: userAgent(), signal }),
+    cacheBytes: config.PICTURE_CACHE_MB * 2 ** 20,
+    folder: config.PICTURE_DIR,
+    folderBytes: config.PICTURE_DIR_MB * 2 ** 20,
+    log: http.log,
+  })
+  pictureRoutes(http, basePath, bodies, pictures)
   referenceRoutes(http, basePath, base)
+  pageRoutes(mountPage, pool, bodies, almanac, site)
+  feedRoutes(http, mountPage, pool, bodies, site)
   return http
 }
 

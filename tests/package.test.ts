@@ -30,7 +30,9 @@ test('a tarball has what belongs in it and nothing else', async () => {
     'talkshelf-contract': { files: new RegExp(`^(${always}|[a-z]+[.](js|d[.]ts))$`), among: ['contract.js', 'contract.d.ts'] },
     'talkshelf-client': { files: new RegExp(`^(${always}|client[.](js|d[.]ts))$`), among: ['client.js', 'client.d.ts'] },
     talkshelf: {
-      files: new RegExp(`^(${always}|main[.]js|THIRD-PARTY[.]md|migrations/\\d{4}[.]do[.][a-z-]+[.]sql)$`),
+      files: new RegExp(
+        `^(${always}|main[.]js|THIRD-PARTY[.]md|migrations/\\d{4}[.]do[.][a-z-]+[.]sql|web/manifest[.]json|web/assets/[\\w-]+[.](js|css)([.](br|gz))?)$`,
+      ),
       among: ['main.js', 'THIRD-PARTY.md', ...globSync('migrations/*.sql', { cwd: join(root, 'server') }), 'LICENSE', 'README.md'],
     },
   }
@@ -105,7 +107,7 @@ test('from the tarball to a served record takes less than a minute, the printed 
     ],
   )
 
-  const [, address = ''] = /Address +(\S+)/.exec(said) ?? []
+  const [, address = ''] = /Pages +(\S+)/.exec(said) ?? []
   const [, reference = ''] = /Reference +(\S+)/.exec(said) ?? []
   assert.equal((await fetch(reference)).status, 200)
 

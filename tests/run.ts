@@ -70,7 +70,10 @@ async function main(): Promise<number> {
 }
 
 function testFiles(only: string | undefined, without: string[], words: string[]): string[] {
-  const all = globSync('{contract,client,server,bench,tests}/**/*.test.ts', { cwd: root, exclude: (path) => path.endsWith('node_modules') })
+  const all = globSync('{contract,client,server,web,bench,tests}/**/*.test.ts', {
+    cwd: root,
+    exclude: (path) => path.endsWith('node_modules'),
+  })
   // A word may be a path as the shell completes it, from wherever we are.
   const parts = words.map((word) => relative(root, resolve(word))).concat(words)
   return all

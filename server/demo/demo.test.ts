@@ -76,7 +76,7 @@ test('a second demo on the same database adds nothing, even when a talk was rena
   }
 
   const first = startDemo(t, { DATABASE_URL, PORT: '0' })
-  const [, url = ''] = await first.says(/Address +(\S+)\n/)
+  const [, url = ''] = await first.says(/Pages +(\S+)\n/)
   const [, token = ''] = await first.says(/Token +(\S+)\n/)
   assert.deepEqual(await counts(), expected)
   const patched = await call(url, 'PATCH', '/api/v2/video/1', { token, body: { title: 'Eleven years of tiny queues' } })

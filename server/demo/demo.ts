@@ -147,7 +147,7 @@ function greeting(address: string, token: string, id: number, database: string |
   return `
 Ready after ${seconds.toFixed(1)} s, with ${exampleTalks.length} talks that never took place.
 
-  Address    ${address}
+  Pages      ${address}
   Reference  ${address}/api
   Token      ${token}
 

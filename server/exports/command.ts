@@ -4,8 +4,9 @@ import { createGzip } from 'node:zlib'
 import { InvalidArgumentError, Option } from 'commander'
 import { type AddCommands, CommandError } from '../command.ts'
 import { type Snapshot, withSnapshot } from '../platform/db/snapshot.ts'
+import { inPieces } from '../platform/streams.ts'
 import { exportCsv, exportNdjson, exportPyvideo, writePyvideoFolder, writeSnapshot } from './exports.ts'
-import { inPieces, writeFile } from './files.ts'
+import { writeFile } from './files.ts'
 import { FolderTaken } from './pyvideo.ts'
 
 interface Given {

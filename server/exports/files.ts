@@ -3,29 +3,10 @@ import { createWriteStream } from 'node:fs'
 import { chmod, open, rename, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { pipeline } from 'node:stream/promises'
-import { constants, createGzip, type Gzip } from 'node:zlib'
+import { createGzip } from 'node:zlib'
+import { inPieces } from '../platform/streams.ts'
 
-// Text that comes line by line, on its way to a file or to somebody who waits for it.
-
-/** So much goes on at a time: a write for each line would take longer than the line. */
-const pieceLength = 1 << 16
-
-/** Whole lines, together. */
-export async function* inPieces(lines: AsyncIterable<string>): AsyncGenerator<Buffer> {
-  let piece = ''
-  for await (const line of lines) {
-    piece += line
-    if (piece.length < pieceLength) continue
-    yield Buffer.from(piece)
-    piece = ''
-  }
-  if (piece !== '') yield Buffer.from(piece)
-}
-
-/** Each piece goes on at once: whoever is cut off has what was sent until then. It costs a few bytes for each. */
-export function packing(): Gzip {
-  return createGzip({ flush: constants.Z_SYNC_FLUSH })
-}
+// Text that comes line by line, on its way to a file.
 
 export interface Written {
   readonly bytes: number

@@ -1,12 +1,13 @@
-import type { OutgoingHttpHeaders } from 'node:http'
 import { pipeline } from 'node:stream/promises'
 import { exportNdjson, mayAct, Problem } from '@talkshelf/contract'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { withSnapshot } from '../platform/db/snapshot.ts'
 import { queryOf, type RouteOf } from '../platform/http/mount.ts'
+import { takes } from '../platform/http/packing.ts'
+import { begun } from '../platform/http/streamed.ts'
 import { tracedRequest } from '../platform/ops/trace.ts'
+import { inPieces, packing } from '../platform/streams.ts'
 import * as exports from './exports.ts'
-import { inPieces, packing } from './files.ts'
 
 // By hand, and not through `mount`: the answer has no end that is known, and goes out as fast as it is read.
 
@@ -30,7 +31,7 @@ export function exportRoutes(http: FastifyInstance, routeOf: RouteOf, databaseUr
     ...routeOf(exportNdjson),
     handler: async (request, reply) => {
       const query = queryOf(exportNdjson, request) as { after?: number; up_to?: number }
-      const isPacked = takesGzip(request.headers['accept-encoding'])
+      const isPacked = takes('gzip', request.headers['accept-encoding'])
       reply.headers({
         'content-type': exportNdjson.gives.type,
         'content-disposition': 'attachment; filename="talkshelf.ndjson"',
@@ -79,19 +80,4 @@ export function exportRoutes(http: FastifyInstance, routeOf: RouteOf, databaseUr
       clearTimeout(timer)
     }
   }
-}
-
-/** From now on the answer is ours to write. */
-function begun(reply: FastifyReply) {
-  reply.hijack()
-  return reply.raw.writeHead(200, reply.getHeaders() as OutgoingHttpHeaders)
-}
-
-function takesGzip(header: string | string[] | undefined): boolean {
-  const given = String(header ?? '')
-    .toLowerCase()
-    .split(',')
-    .map((one) => one.split(';').map((part) => part.trim()))
-  const [, quality = 'q=1'] = given.find(([coding]) => coding === 'gzip') ?? given.find(([coding]) => coding === '*') ?? ['', 'q=0']
-  return !/^q=0(\.0*)?$/.test(quality)
 }

@@ -10,8 +10,6 @@ export function referenceRoutes(http: FastifyInstance, basePath: string, base: (
         .headers({ 'content-type': 'text/html; charset=utf-8', 'content-security-policy': policy, 'cache-control': 'public, max-age=300' })
         .send(render()),
     )
-  // Until there are pages for readers, whoever opens the address finds out what this is.
-  http.get(`${basePath}/`, (_, reply) => reply.redirect(`${base()}/api`))
   page('/api', () => referencePage(base()))
   for (const name of Object.keys(problems) as (keyof typeof problems)[]) page(`/api/problems/${name}`, () => problemPage(name, base()))
 }

@@ -134,7 +134,7 @@ export function addRoute<E extends Endpoint>(http: FastifyInstance, options: Mou
   })
 }
 
-function spend(limit: RateLimit, request: FastifyRequest, reply: FastifyReply, cost: number): void {
+export function spend(limit: RateLimit, request: FastifyRequest, reply: FastifyReply, cost: number): void {
   const { left, waitSeconds } = limit.take(callerOf(request.actor.token, request.ip), cost)
   reply.headers(limit.headers(left))
   if (waitSeconds > 0) throw new Problem('too-many-requests', `Wait ${waitSeconds} seconds`, { retry_after: waitSeconds })

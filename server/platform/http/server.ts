@@ -20,6 +20,8 @@ import {
   verdicts,
 } from './mount.ts'
 import { createServer, STATUS_CODES } from './node-http.ts'
+import { sendPacked } from './packing.ts'
+import { type AskedPage, addPage, askedPage, type MountPage, type PageAnswer } from './pages.ts'
 import { problemDocument, problemHeaders, toProblem } from './problem.ts'
 import { createRateLimit } from './rate-limit.ts'
 
@@ -38,6 +40,8 @@ export interface HttpOptions extends Omit<MountOptions, 'count' | 'limit'> {
   readonly proxies: number
   /** How many requests may be under way in this process. */
   readonly mostRequests: number
+  /** What somebody who looks at pages is shown instead of a problem document. */
+  problemPage?(problem: Problem, asked: AskedPage, requestId: string): PageAnswer
 }
 
 /** Absolute addresses of our own. */
@@ -62,6 +66,7 @@ export interface Http {
   readonly http: FastifyInstance
   readonly mount: Mount
   readonly mountFast: Mount
+  readonly mountPage: MountPage
   /** For an answer that `mount` can't give. */
   readonly routeOf: RouteOf
   readonly links: Links
@@ -70,29 +75,34 @@ export interface Http {
 export function createHttp(options: HttpOptions): Http {
   const { endpoints, base, basePath } = options
   const addresses = [...new Set(endpoints.map((it) => it.path))].map((path) => ({
-    pattern: new RegExp(
-      `^${(basePath + path)
-        .split(/\{\w+\}/)
-        .map(literal)
-        .join('[^/]+')}/?$`,
-    ),
+    pattern: patternOf(basePath + path, /\{\w+\}/),
     allow: allowedMethods(endpoints, path),
   }))
 
   /** The headers that every answer of an address has, also where no route is found for the request. */
   function documented(request: FastifyRequest): { allow?: string; vary?: string } {
     const allow =
-      addresses.find(({ pattern }) => pattern.test(pathOf(request)))?.allow ?? (pages.has(pathOf(request)) ? 'GET, HEAD' : undefined)
+      addresses.find(({ pattern }) => pattern.test(pathOf(request)))?.allow ??
+      (pages.some((it) => it.test(pathOf(request))) ? 'GET, HEAD' : undefined)
     return allow ? { allow, vary: 'Accept' } : {}
   }
 
-  function refuse(error: unknown, request: FastifyRequest, reply: FastifyReply) {
+  async function refuse(error: unknown, request: FastifyRequest, reply: FastifyReply) {
     const problem = toProblem(error, isWrite(request))
     const { status } = problems[problem.problem]
     if (status >= 500) request.log.error({ err: error }, problem.problem)
     // Nobody reads on when the body was refused half way, and the rest of it must not be taken for a request.
     if (status === 413) reply.header('connection', 'close')
-    reply
+    if (options.problemPage && isForEyes(request, basePath))
+      try {
+        const { body = '', headers } = options.problemPage(problem, askedPage(request, basePath), request.id)
+        const { 'content-type': _, ...others } = problemHeaders(problem)
+        return await sendPacked(request, reply.code(status).headers({ ...others, ...headers }), body)
+      } catch (failed) {
+        // Who cannot be shown a page is told all the same.
+        request.log.error({ err: failed }, 'a page for a problem could not be made')
+      }
+    return reply
       .code(status)
       .headers(problemHeaders(problem))
       .send(asciiBytes(toJson(problemDocument(problem, base(), request.id))))
@@ -150,9 +160,9 @@ export function createHttp(options: HttpOptions): Http {
   })
 
   // Addresses that are no endpoints: pages for people.
-  const pages = new Set<string>()
+  const pages: RegExp[] = []
   http.addHook('onRoute', ({ method, url }) => {
-    if (method === 'GET') pages.add(url)
+    if (method === 'GET') pages.push(patternOf(url, /:\w+/))
   })
 
   // Node would answer this by itself, without a body.
@@ -236,6 +246,7 @@ export function createHttp(options: HttpOptions): Http {
       lane?.add(endpoint, handle)
       addRoute(http, { ...options, limit, count }, endpoint, handle)
     },
+    mountPage: (path, handle) => addPage(http, { ...options, limit, count }, path, handle),
     routeOf: (endpoint) => routeOf({ ...options, limit, count }, endpoint),
     links: {
       to: ({ path }, params) => base() + path.replaceAll(/\{(\w+)\}/g, (_, name) => String((params as Record<string, unknown>)[name])),
@@ -247,8 +258,20 @@ function noSchemas(): never {
   throw new Error('A route has no schema here: the contract has it')
 }
 
+/** A browser that shows a page, and not a program that reads the API. */
+function isForEyes(request: FastifyRequest, basePath: string): boolean {
+  const path = pathOf(request)
+  return (
+    !isWrite(request) &&
+    /\btext\/html\b/.test(request.headers.accept ?? '') &&
+    path !== `${basePath}/api` &&
+    !path.startsWith(`${basePath}/api/`)
+  )
+}
+
 const isWrite = ({ method }: FastifyRequest) => !['GET', 'HEAD', 'OPTIONS'].includes(method)
 const overloaded = (request: FastifyRequest) => (isWrite(request) ? { outcome: 'not-applied' } : {})
+const patternOf = (path: string, part: RegExp) => new RegExp(`^${path.split(part).map(literal).join('[^/]+')}/?$`)
 const literal = (text: string) => text.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&')
 
 declare module 'fastify' {

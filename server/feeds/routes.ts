@@ -1,0 +1,130 @@
+import { hash } from 'node:crypto'
+import { pipeline } from 'node:stream/promises'
+import { Asked, check, Problem, type Video } from '@talkshelf/contract'
+import { feedForms, paths } from '@talkshelf/web'
+import type { FastifyInstance } from 'fastify'
+import { anyone } from '../platform/actor.ts'
+import type { Pool } from '../platform/db/pool.ts'
+import { isUnchanged, lastModified } from '../platform/http/conditional.ts'
+import { takes } from '../platform/http/packing.ts'
+import type { AskedPage, MountPage, PageAnswer } from '../platform/http/pages.ts'
+import { begun } from '../platform/http/streamed.ts'
+import { inPieces, packing } from '../platform/streams.ts'
+import { type Bodies, readVideo } from '../videos/videos.ts'
+import * as feeds from './feeds.ts'
+
+// No endpoints of the interface: these are addresses that the web knows by its own conventions.
+
+interface Sent {
+  readonly body: string
+  readonly type: string
+  readonly changed?: Date
+}
+type Answer = Sent | { readonly moved: string }
+type Given = AskedPage['params']
+
+export function feedRoutes(http: FastifyInstance, mountPage: MountPage, pool: Pool, bodies: Bodies, site: feeds.Site): void {
+  const get = (path: string, answer: (params: Given, query: Given) => Promise<Answer>) =>
+    mountPage(path, async ({ params, query, headers }) => sent(await answer(params, query), headers))
+
+  for (const form of feedForms) {
+    const written = (feed: Parameters<typeof feeds.writeFeed>[0]): Answer => ({
+      body: feeds.writeFeed(feed, form, site),
+      type: feeds.contentTypes[form],
+      changed: feeds.changedAt(feed),
+    })
+    get(paths.feed(paths.home, form), async () => written(await feeds.catalogueFeed(pool, site)))
+    get(paths.feed(paths.list('category'), form), async () => written(await feeds.eventsFeed(pool, site)))
+    for (const kind of ['category', 'speaker', 'tag'] as const)
+      get(paths.feed(`/${kind}/:id/:slug`, form), async ({ id = '', slug = '' }) => {
+        const feed = await feeds.thingFeed(pool, site, kind, idOf(id), slug)
+        return 'moved' in feed ? { moved: site.origin() + paths.feed(feed.moved, form) } : written(feed)
+      })
+    get(paths.feed('/language/:slug', form), async ({ slug = '' }) => written(await feeds.languageFeed(pool, site, slug)))
+    get(paths.feed('/year/:year', form), async ({ year = '' }) => written(await feeds.yearFeed(pool, site, year)))
+    get(paths.feed(paths.search(), form), async (_, query) => written(await feeds.searchFeed(pool, site, query)))
+  }
+
+  get('/robots.txt', async () => ({ body: feeds.robots(site), type: 'text/plain; charset=utf-8' }))
+  get(paths.openSearch, async () => ({ body: feeds.openSearch(site), type: feeds.openSearchType }))
+  get(feeds.suggestionsPath, async (_, { q = '' }) => {
+    const errors = check(Asked, q).map((error) => ({ ...error, pointer: '/q' }))
+    if (errors.length > 0) throw new Problem('invalid-query', 'The parameter q is wrong', { errors })
+    return { body: JSON.stringify(await feeds.suggestionsFor(pool.searches, site, String(q))), type: feeds.suggestionsType }
+  })
+
+  get(paths.oEmbed, async (_, { url, format = 'json', maxwidth, maxheight }) => {
+    if (typeof url !== 'string' || url === '') refuse('url', 'must be the address of a talk')
+    if (format !== 'json' && format !== 'xml') throw new Problem('not-implemented', 'The formats are json and xml')
+    const id = feeds.talkIdIn(url, site)
+    if (id === undefined) throw new Problem('not-found', 'There is no talk at this address')
+    const { body } = await readVideo(bodies, anyone, id)
+    const largest = { maxwidth: pixels('maxwidth', maxwidth), maxheight: pixels('maxheight', maxheight) }
+    const it = feeds.oEmbed(JSON.parse(body) as Video, site, largest)
+    return format === 'xml'
+      ? { body: feeds.oEmbedXml(it), type: 'text/xml; charset=utf-8' }
+      : { body: JSON.stringify(it), type: 'application/json; charset=utf-8' }
+  })
+
+  get('/sitemap.xml', async () => ({ body: await feeds.sitemapIndex(pool.lists, site), type: 'application/xml; charset=utf-8' }))
+  get(`/sitemap/${feeds.pagesFile}`, async () => ({
+    body: await feeds.pagesSitemap(pool.lists, site),
+    type: 'application/xml; charset=utf-8',
+  }))
+  sitemapRoute(http, pool, site)
+}
+
+function sitemapRoute(http: FastifyInstance, pool: Pool, site: feeds.Site): void {
+  const closing = new AbortController()
+  http.addHook('preClose', async () => closing.abort(new Error('The server stops')))
+
+  http.get(`${site.basePath}/sitemap/:file`, async (request, reply) => {
+    const named = feeds.readFileName((request.params as Given).file ?? '')
+    const pieces = named && (await feeds.sitemapOf(pool.lists, site, named))
+    if (!pieces) throw new Problem('not-found', 'There is no such address')
+    const isPacked = takes('gzip', request.headers['accept-encoding'])
+    reply.headers({
+      'content-type': 'application/xml; charset=utf-8',
+      'cache-control': 'public, max-age=3600',
+      vary: 'Accept-Encoding',
+      ...(isPacked && { 'content-encoding': 'gzip' }),
+    })
+    const raw = begun(reply)
+    if (request.method === 'HEAD') return raw.end()
+    const { signal } = closing
+    try {
+      if (isPacked) await pipeline(inPieces(pieces), packing(), raw, { signal })
+      else await pipeline(inPieces(pieces), raw, { signal })
+    } catch (error) {
+      // Half of an answer can't be taken back; the connection is cut, and the end of the document is missing.
+      request.log.warn({ err: error }, 'a sitemap was cut off')
+    }
+  })
+}
+
+function sent(answer: Answer, { 'if-none-match': ifNoneMatch, 'if-modified-since': ifModifiedSince }: AskedPage['headers']): PageAnswer {
+  const cached = { 'cache-control': 'public, max-age=300' }
+  if ('moved' in answer) return { status: 301, headers: { ...cached, location: answer.moved } }
+  const { body, type, changed } = answer
+  const tag = `"${hash('sha256', body, 'base64url').slice(0, 22)}"`
+  const dateMs = changed && lastModified(changed.getTime(), Date.now())
+  const date = dateMs ? new Date(dateMs).toUTCString() : undefined
+  const headers = { ...cached, 'content-type': type, etag: tag, ...(date && { 'last-modified': date }) }
+  // The very date that we gave, and no later one: where a talk was taken down, what is left may be older than what was there before.
+  const isSame = ifNoneMatch === undefined ? date !== undefined && ifModifiedSince === date : isUnchanged(ifNoneMatch, tag)
+  return isSame ? { status: 304, headers } : { body, headers }
+}
+
+function idOf(text: string): number {
+  if (!/^[1-9]\d{0,14}$/.test(text)) throw new Problem('not-found', 'There is no such address')
+  return Number(text)
+}
+
+function pixels(name: string, value: unknown): number | undefined {
+  if (value === undefined || value === '') return undefined
+  return /^[1-9]\d{0,5}$/.test(String(value)) ? Number(value) : refuse(name, 'must be a number of pixels')
+}
+
+function refuse(name: string, detail: string): never {
+  throw new Problem('invalid-query', `The parameter ${name} is wrong`, { errors: [{ pointer: `/${name}`, code: 'invalid', detail }] })
+}

@@ -1,0 +1,57 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { tracedRequest } from '../ops/trace.ts'
+import { counted, inTime, longestMs, type MountOptions, spend } from './mount.ts'
+import { sendPacked } from './packing.ts'
+import { costs } from './rate-limit.ts'
+
+// Pages for people. They have no place in the contract: what they say is for eyes. Limits hold for them as for everything else.
+
+export interface AskedPage {
+  readonly params: Readonly<Record<string, string>>
+  readonly query: Readonly<Record<string, string>>
+  /** Path and query, below the path that the service is mounted under. */
+  readonly address: string
+  readonly headers: FastifyRequest['headers']
+}
+
+export interface PageAnswer {
+  readonly status?: 200 | 301 | 303 | 304
+  readonly body?: string | Uint8Array
+  readonly headers: Readonly<Record<string, string | string[]>>
+}
+
+export type MountPage = (path: string, handle: (asked: AskedPage) => PageAnswer | Promise<PageAnswer>) => void
+
+export function addPage(http: FastifyInstance, options: MountOptions, path: string, handle: Parameters<MountPage>[1]): void {
+  http.route({
+    method: 'GET',
+    url: options.basePath + path,
+    config: { endpoint: 'page' },
+    onRequest: async (request, reply) => {
+      if (options.limit) spend(options.limit, request, reply, costs.list)
+    },
+    handler: async (request, reply) => {
+      const {
+        status = 200,
+        body = '',
+        headers,
+      } = await tracedRequest(`GET ${path}`, request.headers, () =>
+        counted(options, inTime(performance.now() + longestMs, handle(askedPage(request, options.basePath)), 'unknown')),
+      )
+      reply.code(status).headers(headers)
+      return sendPacked(request, reply, body)
+    },
+  })
+}
+
+export function askedPage(request: FastifyRequest, basePath: string): AskedPage {
+  const address = (request.raw.url ?? '/').slice(basePath.length) || '/'
+  // An address that cannot be decoded has neither.
+  const params = (request.params ?? {}) as Record<string, string>
+  return { params, query: firsts((request.query ?? {}) as object), address, headers: request.headers }
+}
+
+/** Of what is there several times, the first. */
+function firsts(query: object): Record<string, string> {
+  return Object.fromEntries(Object.entries(query).map(([name, value]) => [name, String(Array.isArray(value) ? value[0] : value)]))
+}

@@ -1,0 +1,75 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { aTalk } from '../tests/a-talk.ts'
+import { bibtex, cslJson, plainCitation } from './cite.ts'
+
+const origin = 'https://talks.example.org'
+const named = (...names: string[]) => names.map((name, id) => ({ id, slug: 'x', name }))
+
+test('a talk is cited in words', () => {
+  const cite = (more: object) => plainCitation({ ...aTalk, ...more }, origin)
+  assert.equal(cite({}), 'Ada (2026, March 1). Queues [Video]. Days. https://talks.example.org/video/17/queues')
+  assert.match(cite({ speakers: named('A', 'B', 'C'), recorded: null }), /^A, B & C \(n\.d\.\)\. Queues/)
+  assert.match(cite({ speakers: [] }), /^Queues \[Video\]\. \(2026, March 1\)\. Days\. https/)
+})
+
+test('a talk is cited in BibTeX, with every sign as text and letters as they are', () => {
+  const talk = { ...aTalk, title: '50% of {C#} & $x_1^2$ ~ \\o/ “ñ 日本”', speakers: named('Ada', 'Bob, Ltd.', 'Anderson and Sons') }
+  assert.equal(
+    bibtex(talk, origin),
+    `@misc{talk-17,
+  author = {Ada and {Bob, Ltd.} and {Anderson and Sons}},
+  title = {{50\\% of \\textbraceleft{}C\\#\\textbraceright{} \\& \\$x\\_1\\textasciicircum{}2\\$ \\textasciitilde{} \\textbackslash{}o/ “ñ 日本”}},
+  howpublished = {Video, Days},
+  year = {2026},
+  month = {3},
+  language = {Spanish},
+  url = {https://talks.example.org/video/17/queues}
+}
+`,
+  )
+  assert.doesNotMatch(bibtex({ ...aTalk, speakers: [], recorded: null }, origin), /author|year|month/)
+})
+
+test('whatever a talk is called, its entry ends where it should', () => {
+  const anySign = fc.integer({ min: 0, max: 0xffff }).map((code) => String.fromCharCode(code))
+  const text = fc.string({ unit: fc.oneof(fc.constantFrom(...'{}\\"%@,=#\n$&_^~ '), anySign) })
+  fc.assert(
+    fc.property(text, fc.array(text, { maxLength: 3 }), text, (title, names, event) => {
+      const talk = { ...aTalk, title, speakers: named(...names), category: { ...aTalk.category, name: event } }
+      const entry = bibtex(talk, origin)
+      const signs = [...entry.trimEnd()]
+      let depth = 0
+      for (const [at, sign] of signs.entries()) {
+        depth += sign === '{' ? 1 : sign === '}' ? -1 : 0
+        assert.ok(depth > 0 || at < '@misc{'.length || at === signs.length - 1, entry)
+      }
+      assert.equal(depth, 0)
+      // A comment or a new entry could only begin on a line of its own.
+      assert.equal(entry.split('\n').length, 9 + (entry.includes('\n  author = ') ? 1 : 0))
+      assert.doesNotMatch(entry, /(?<!\\)[%$&#_]/)
+      assert.match(entry, /^@misc\{talk-17,\n/)
+    }),
+    { numRuns: 300 },
+  )
+})
+
+test('a talk is cited in CSL-JSON', () => {
+  assert.deepEqual(cslJson(aTalk, origin), {
+    id: 'talk-17',
+    type: 'speech',
+    title: 'Queues',
+    author: [{ literal: 'Ada' }],
+    'event-title': 'Days',
+    issued: { 'date-parts': [[2026, 3, 1]] },
+    medium: 'Video',
+    language: 'es',
+    URL: 'https://talks.example.org/video/17/queues',
+  })
+  const bare = cslJson({ ...aTalk, speakers: [], recorded: null }, origin)
+  assert.deepEqual(
+    ['author', 'issued'].filter((name) => name in bare),
+    [],
+  )
+})

@@ -1,0 +1,98 @@
+// The elements take it from here when they are defined.
+import './nonce.ts'
+import { addTranslation, setLanguage } from 'media-chrome/dist/utils/i18n.js'
+import 'media-chrome/media-controller'
+import 'media-chrome/media-control-bar'
+import 'media-chrome/media-play-button'
+import 'media-chrome/media-mute-button'
+import 'media-chrome/media-volume-range'
+import 'media-chrome/media-time-range'
+import 'media-chrome/media-time-display'
+import 'media-chrome/media-captions-button'
+import 'media-chrome/media-pip-button'
+import 'media-chrome/media-fullscreen-button'
+import 'media-chrome/media-loading-indicator'
+import 'media-chrome/menu/media-chrome-menu-item'
+import 'media-chrome/menu/media-playback-rate-menu'
+import 'media-chrome/menu/media-playback-rate-menu-button'
+import type { PlayerWords } from '../parts/player-data.ts'
+
+// What is seen of the player: the controls of media-chrome, in the words of the page.
+
+export const rates = [0.5, 0.75, 1, 1.25, 1.5, 1.75, 2]
+
+export function makeControls(words: PlayerWords['controls'], locale: string): HTMLElement {
+  addTranslation(locale, dictionary(words))
+  setLanguage(locale)
+  const isCalm = matchMedia('(prefers-reduced-motion: reduce)').matches
+  return element('media-controller', { nohotkeys: '', class: 'player-controls' }, [
+    // The picture of the indicator turns round and round: some readers would rather see a word.
+    element('media-loading-indicator', { slot: 'centered-chrome', noautohide: '' }, isCalm ? [waiting(words.loading)] : []),
+    element('media-playback-rate-menu', { hidden: '', anchor: 'auto', rates: rates.join(' ') }),
+    element('media-control-bar', { class: 'player-time' }, [element('media-time-range')]),
+    element('media-control-bar', {}, [
+      element('media-play-button'),
+      element('media-mute-button'),
+      element('media-volume-range'),
+      element('media-time-display', { showduration: '', notoggle: '' }),
+      element('span', { class: 'player-space' }),
+      element('media-captions-button'),
+      element('media-playback-rate-menu-button'),
+      element('media-pip-button'),
+      element('media-fullscreen-button'),
+    ]),
+  ])
+}
+
+function waiting(text: string): HTMLElement {
+  const it = element('span', { slot: 'icon', class: 'player-waiting' })
+  it.textContent = text
+  return it
+}
+
+function element(tag: string, attributes: Record<string, string> = {}, children: HTMLElement[] = []): HTMLElement {
+  const it = document.createElement(tag)
+  for (const [name, value] of Object.entries(attributes)) it.setAttribute(name, value)
+  it.append(...children)
+  return it
+}
+
+/** By the names that media-chrome has for them: its own words in English. */
+function dictionary(words: PlayerWords['controls']): Record<string, string> {
+  return {
+    'video player': words.player,
+    Play: words.play,
+    play: words.play,
+    Pause: words.pause,
+    pause: words.pause,
+    Mute: words.mute,
+    mute: words.mute,
+    Unmute: words.unmute,
+    unmute: words.unmute,
+    volume: words.volume,
+    seek: words.seek,
+    'playback time': words.time,
+    '{currentTime} of {totalTime}': words.timeOf,
+    'video not loaded, unknown time.': words.timeUnknown,
+    'media loading': words.loading,
+    'Playback rate': words.speed,
+    'Playback rate {playbackRate}': `${words.speed} {playbackRate}x`,
+    'closed captions': words.captions,
+    'Enable captions': words.captionsOn,
+    'Disable captions': words.captionsOff,
+    'Enter fullscreen mode': words.fullScreen,
+    'enter fullscreen mode': words.fullScreen,
+    'Exit fullscreen mode': words.fullScreenOff,
+    'exit fullscreen mode': words.fullScreenOff,
+    'Enter picture in picture mode': words.pictureInPicture,
+    'enter picture in picture mode': words.pictureInPicture,
+    'Exit picture in picture mode': words.pictureInPictureOff,
+    'exit picture in picture mode': words.pictureInPictureOff,
+    hour: words.hour,
+    hours: words.hours,
+    minute: words.minute,
+    minutes: words.minutes,
+    second: words.second,
+    seconds: words.seconds,
+  }
+}

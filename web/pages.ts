@@ -1,0 +1,21 @@
+import { About } from './pages/about.tsx'
+import { Collection } from './pages/collection.tsx'
+import { Embed } from './pages/embed.tsx'
+import { Events } from './pages/events.tsx'
+import { Home } from './pages/home.tsx'
+import { Names } from './pages/names.tsx'
+import { ProblemPage } from './pages/problem.tsx'
+import { Search } from './pages/search.tsx'
+import { TalkPage } from './pages/talk.tsx'
+
+export const pages = {
+  home: Home,
+  search: Search,
+  talk: TalkPage,
+  embed: Embed,
+  collection: Collection,
+  events: Events,
+  names: Names,
+  about: About,
+  problem: ProblemPage,
+}

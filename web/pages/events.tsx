@@ -1,0 +1,61 @@
+import type { EventsData } from '../data.ts'
+import { FeedIcon } from '../parts/icons.tsx'
+import { Page } from '../parts/page.tsx'
+import { Span } from '../parts/span.tsx'
+import { paths } from '../paths.ts'
+import { useView } from '../view.ts'
+
+/** All events, the newest first. */
+export function Events({ years, count }: EventsData) {
+  const { words, href, number } = useView()
+  const path = paths.list('category')
+  return (
+    <Page
+      name="events"
+      title={words.events}
+      description={`${words.allEvents}: ${number(count)}`}
+      canonical={path}
+      feed={path}
+      preview={{ type: 'website' }}
+    >
+      <header class="collection-head">
+        <h1>{words.events}</h1>
+        <p class="facts">{words.eventsCount(count, number(count))}</p>
+        <p class="row actions">
+          <a class="button" href={href(paths.feed(path, 'atom'))}>
+            <FeedIcon /> {words.follow}
+          </a>
+        </p>
+        <nav aria-label={words.years}>
+          <ul class="plain row jump">
+            {years.map(({ year }) => (
+              <li key={year}>
+                <a href={`#year-${year ?? 'unknown'}`}>{year ?? words.yearUnknown}</a>
+              </li>
+            ))}
+          </ul>
+        </nav>
+      </header>
+      {years.map(({ year, events }) => (
+        <section key={year} class="event-year" aria-labelledby={`year-${year ?? 'unknown'}`}>
+          <h2 id={`year-${year ?? 'unknown'}`}>{year ?? words.yearUnknown}</h2>
+          <ul class="plain event-list">
+            {events.map((it) => (
+              <li key={it.id}>
+                <a href={href(paths.thing('category', it))} dir="auto">
+                  {it.name}
+                </a>
+                <span class="facts">
+                  {it.first && <Span first={it.first} last={it.last} />}
+                  {it.first && ' · '}
+                  <span class="count">{words.talks(it.talks, number(it.talks))}</span>
+                </span>
+              </li>
+            ))}
+          </ul>
+        </section>
+      ))}
+      {count === 0 && <p>{words.noTalks}</p>}
+    </Page>
+  )
+}

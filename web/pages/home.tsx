@@ -1,0 +1,123 @@
+import type { Counted, HomeData } from '../data.ts'
+import { jsonLdText, siteJsonLd } from '../json-ld.ts'
+import { Cards } from '../parts/card.tsx'
+import { Chips } from '../parts/chips.tsx'
+import { Page } from '../parts/page.tsx'
+import { SearchForm } from '../parts/search-form.tsx'
+import { Span } from '../parts/span.tsx'
+import { paths } from '../paths.ts'
+import { useView } from '../view.ts'
+
+export function Home({ totals, newest, events, years, languages, tags }: HomeData) {
+  const view = useView()
+  const { words, href, number } = view
+  const hours = Math.round(totals.seconds / 3600)
+  return (
+    <Page
+      name="home"
+      title={view.site.name}
+      description={words.tagline}
+      canonical={paths.home}
+      feed={paths.home}
+      preview={{ type: 'website' }}
+      jsonLd={[jsonLdText(siteJsonLd(view.site.name, view.origin))]}
+    >
+      <section class="hero">
+        <h1>{words.tagline}</h1>
+        <SearchForm state={{}} />
+        {totals.talks > 0 && (
+          <ul class="plain totals">
+            <li>{words.talks(totals.talks, number(totals.talks))}</li>
+            <li>{words.eventsCount(totals.events, number(totals.events))}</li>
+            <li>{words.speakersCount(totals.speakers, number(totals.speakers))}</li>
+            <li>{words.languagesCount(totals.languages, number(totals.languages))}</li>
+            {hours > 0 && <li>{words.hoursCount(hours, number(hours))}</li>}
+          </ul>
+        )}
+      </section>
+      {totals.talks === 0 && (
+        <section class="empty">
+          <h2>{words.emptyArchive}</h2>
+          <p>{words.emptyHelp}</p>
+        </section>
+      )}
+      {events.map(({ cards, ...event }, at) => (
+        <section key={event.id} class="shelf" aria-labelledby={`event-${event.id}`}>
+          <div class="shelf-head">
+            <h2 id={`event-${event.id}`} dir="auto">
+              <a href={href(paths.thing('category', event))}>{event.name}</a>
+            </h2>
+            <p>
+              <Span first={event.first} last={event.last} /> · {words.talks(event.talks, number(event.talks))}
+            </p>
+          </div>
+          <Cards cards={cards} without="category" shape="shelf" first={at === 0 ? 2 : 0} />
+        </section>
+      ))}
+      {events.length > 0 && (
+        <p class="more">
+          <a class="button" href={href(paths.list('category'))}>
+            {words.allEvents}
+          </a>
+        </p>
+      )}
+      {newest.length > 0 && (
+        <section aria-labelledby="newest">
+          <h2 id="newest">{words.orders['-added']}</h2>
+          <Cards cards={newest} />
+        </section>
+      )}
+      {years.length > 0 && (
+        <section class="browse" aria-labelledby="browse">
+          <h2 id="browse">{words.browse}</h2>
+          <div class="columns">
+            <div>
+              <h3>{words.byYear}</h3>
+              <Years years={years} />
+            </div>
+            <div>
+              <h3>{words.byTag}</h3>
+              <Chips items={tags.map((it) => ({ href: paths.thing('tag', it), name: it.name, talks: it.talks }))} />
+              <p>
+                <a href={href(paths.list('tag'))}>{words.allTags}</a>
+              </p>
+            </div>
+            <div>
+              <h3>{words.byLanguage}</h3>
+              <Chips
+                items={languages.map((it) => ({
+                  href: paths.language(it.slug),
+                  name: view.language(it.code, it.name),
+                  talks: it.talks,
+                }))}
+              />
+            </div>
+          </div>
+        </section>
+      )}
+    </Page>
+  )
+}
+
+/** A bar for each year, and each is a link. */
+function Years({ years }: { years: readonly Counted[] }) {
+  const { words, href, number } = useView()
+  const most = Math.max(...years.map(({ talks }) => talks))
+  return (
+    <ol class="plain year-bars">
+      {years.map(({ value, talks }) => (
+        <li key={value}>
+          <a href={href(paths.year(value))}>
+            <span>{value}</span>
+            <svg viewBox="0 0 100 8" preserveAspectRatio="none" aria-hidden="true">
+              <rect width={Math.max(1, Math.round((100 * talks) / most))} height="8" rx="1.5" />
+            </svg>
+            <span class="count">
+              {number(talks)} <span class="unseen">{words.talksLabel}</span>
+            </span>
+          </a>
+        </li>
+      ))}
+    </ol>
+  )
+}

@@ -1,0 +1,131 @@
+import type { FacetKind, SearchData } from '../data.ts'
+import { Cards } from '../parts/card.tsx'
+import { Facets, facetName } from '../parts/facets.tsx'
+import { CloseIcon, FeedIcon } from '../parts/icons.tsx'
+import { Page } from '../parts/page.tsx'
+import { Pager } from '../parts/pager.tsx'
+import { SearchForm } from '../parts/search-form.tsx'
+import { paths, type SearchState } from '../paths.ts'
+import { useView } from '../view.ts'
+
+const facetKinds: FacetKind[] = ['category', 'speaker', 'tag', 'language', 'year', 'duration']
+
+export function Search(data: SearchData) {
+  const { words, number } = useView()
+  const { state } = data
+  const title = state.q ? `${words.resultsFor(state.q)} – ${words.search}` : words.allTalks
+  return (
+    <Page
+      name="search"
+      title={title}
+      description={`${title}: ${words.results(number(data.count))}`}
+      feed={paths.search(withoutPage(state))}
+    >
+      <h1 class="unseen">{title}</h1>
+      <SearchForm state={state} />
+      {/* A script puts the results of other words here while somebody types. */}
+      <div id="results" data-results>
+        <Understood {...data} />
+        <Active {...data} />
+        <div class="found">
+          {data.facets && <Facets facets={data.facets} state={state} />}
+          <section aria-labelledby="count">
+            <div class="found-head">
+              <Found {...data} />
+              <Order state={state} />
+            </div>
+            <Cards cards={data.cards} shape="list" first={2} />
+            <Pager pager={data.pager} to={(page) => paths.search({ ...state, page: page > 1 ? String(page) : '' })} />
+          </section>
+        </div>
+      </div>
+    </Page>
+  )
+}
+
+const withoutPage = ({ page: _, ...state }: SearchState): SearchState => state
+
+function Found({ count, isExact }: SearchData) {
+  const { words, number } = useView()
+  const shown = number(count)
+  const text = count === 1 ? words.oneResult : words.results(isExact ? shown : words.about_number(shown))
+  return (
+    <div role="status">
+      <h2 id="count">{count === 0 ? words.noResults : text}</h2>
+      {count === 0 && <p>{words.noResultsHelp}</p>}
+    </div>
+  )
+}
+
+function Understood({ corrected, isLoose }: SearchData) {
+  const { words } = useView()
+  if (corrected.length === 0 && !isLoose) return null
+  return (
+    <div class="note">
+      {corrected.map(({ from, to }) => (
+        <p key={from}>
+          {words.corrected} <strong>{to}</strong> {words.insteadOf} <s>{from}</s>.
+        </p>
+      ))}
+      {isLoose && <p>{words.loose}</p>}
+    </div>
+  )
+}
+
+/** The filters that hold, each with a way out. */
+function Active({ state, facets, named }: SearchData) {
+  const view = useView()
+  const { words, href } = view
+  const active = facetKinds.filter((kind) => state[kind])
+  if (active.length === 0) return null
+  const nameOf = (kind: FacetKind) => {
+    const value = state[kind] ?? ''
+    return facetName(view, kind, facets?.[kind].find((it) => it.value === value) ?? { value, name: named[kind] ?? value })
+  }
+  return (
+    <ul class="plain active" aria-label={words.filters}>
+      {active.map((kind) => (
+        <li key={kind}>
+          <a
+            href={href(paths.search({ ...withoutPage(state), [kind]: '' }))}
+            aria-label={words.removeFilter(`${words.facets[kind]}: ${nameOf(kind)}`)}
+          >
+            <span>{words.facets[kind]}:</span> {nameOf(kind)}
+            <CloseIcon />
+          </a>
+        </li>
+      ))}
+      {active.length > 1 && (
+        <li>
+          <a href={href(paths.search({ ...(state.q && { q: state.q }) }))}>{words.clearFilters}</a>
+        </li>
+      )}
+    </ul>
+  )
+}
+
+function Order({ state }: { state: SearchState }) {
+  const { words, href } = useView()
+  const { ordering = '', page: _, ...kept } = state
+  const orders = Object.entries(words.orders).filter(([name]) => name !== 'best' || state.q)
+  const usual = state.q ? 'best' : '-recorded,title'
+  return (
+    <form class="order" action={href('/search')} data-order>
+      {Object.entries(kept).map(([name, value]) => value && <input key={name} type="hidden" name={name} value={value} />)}
+      <label>
+        {words.order}{' '}
+        <select name="ordering">
+          {orders.map(([name, text]) => (
+            <option key={name} value={name === usual ? '' : name} selected={name === (ordering || usual)}>
+              {text}
+            </option>
+          ))}
+        </select>
+      </label>
+      <button type="submit">{words.apply}</button>
+      <a class="follow" href={href(paths.feed(paths.search(withoutPage(state)), 'atom'))}>
+        <FeedIcon /> {words.searchFeed}
+      </a>
+    </form>
+  )
+}

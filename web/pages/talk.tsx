@@ -1,0 +1,206 @@
+import { bibtex, cslJson, plainCitation } from '../cite.ts'
+import type { Card, Talk, TalkData } from '../data.ts'
+import { breadcrumbsJsonLd, jsonLdText, videoJsonLd } from '../json-ld.ts'
+import { recogniseLicence } from '../licence.ts'
+import { markdownToHtml, plainText } from '../markdown.ts'
+import { Cards, Names, Recorded, ThingLink } from '../parts/card.tsx'
+import { Chips } from '../parts/chips.tsx'
+import { Page } from '../parts/page.tsx'
+import { Player } from '../parts/player.tsx'
+import { paths } from '../paths.ts'
+import { useView } from '../view.ts'
+
+/** The watch page. */
+export function TalkPage({ talk, also, bySpeakers, atEvent, similar, at }: TalkData) {
+  const view = useView()
+  const { words, locale, href } = view
+  const path = paths.talk(talk)
+  const text = plainText(talk.description || talk.summary, 200)
+  const who = talk.speakers.map(({ name }) => name).join(', ')
+  const lang = talk.language.code === locale ? undefined : talk.language.code
+  const steps = [
+    { name: view.site.name, path: paths.home },
+    { name: talk.category.name, path: paths.thing('category', talk.category) },
+    { name: talk.title, path },
+  ]
+  return (
+    <Page
+      name="talk"
+      title={talk.title}
+      description={text || [who, talk.category.name].filter(Boolean).join(' · ')}
+      canonical={path}
+      preview={{ type: 'video.other', picture: paths.preview(talk.id, talk.pictureVersion) }}
+      oEmbed={`${paths.oEmbed}?${new URLSearchParams({ url: view.origin + path, format: 'json' })}`}
+      jsonLd={[videoJsonLd(talk, view.origin), breadcrumbsJsonLd(steps, view.origin)].map(jsonLdText)}
+    >
+      <article class="talk">
+        <div class="talk-main">
+          <Player talk={talk} at={at} />
+          <header>
+            <h1 lang={lang} dir="auto">
+              {talk.title}
+            </h1>
+            {talk.speakers.length > 0 && (
+              <p class="talk-who">
+                <Names kind="speaker" names={talk.speakers} />
+              </p>
+            )}
+            <p class="talk-where">
+              <ThingLink kind="category" thing={talk.category} /> <Recorded day={talk.recorded} />
+            </p>
+          </header>
+          <Text talk={talk} lang={lang} />
+          {talk.tags.length > 0 && <Chips items={talk.tags.map((it) => ({ href: paths.thing('tag', it), name: it.name }))} />}
+          <Cite talk={talk} />
+        </div>
+        <aside class="talk-side" aria-label={words.details}>
+          <Details talk={talk} />
+          {also.length > 0 && (
+            <section>
+              <h2>{words.alsoGiven}</h2>
+              <ul class="plain">
+                {also.map((it) => (
+                  <li key={it.id}>
+                    <a href={href(paths.talk(it))}>{it.category.name}</a> <Recorded day={it.recorded} />
+                  </li>
+                ))}
+              </ul>
+            </section>
+          )}
+        </aside>
+      </article>
+      <Related title={words.moreBySpeakers} cards={bySpeakers} />
+      <Related title={words.similar} cards={similar} />
+      <Related title={words.moreAtEvent(talk.category.name)} cards={atEvent} without="category" />
+    </Page>
+  )
+}
+
+function Related({ title, cards, without }: { title: string; cards: readonly Card[]; without?: 'category' }) {
+  if (cards.length === 0) return null
+  return (
+    <section class="shelf">
+      <h2>{title}</h2>
+      <Cards cards={cards} shape="shelf" without={without} />
+    </section>
+  )
+}
+
+function Text({ talk: { summary, description }, lang }: { talk: Talk; lang: string | undefined }) {
+  const { words } = useView()
+  const texts = description === '' || description.startsWith(summary) ? [description || summary] : [summary, description]
+  const shown = texts.filter((text) => text.trim() !== '')
+  return (
+    <section class="prose" aria-labelledby="description">
+      <h2 id="description">{words.description}</h2>
+      {shown.length === 0 && <p>{words.noDescription}</p>}
+      {shown.map((text) => (
+        <div key={text} lang={lang} dir="auto" dangerouslySetInnerHTML={{ __html: markdownToHtml(text) }} />
+      ))}
+    </section>
+  )
+}
+
+function Details({ talk }: { talk: Talk }) {
+  const view = useView()
+  const { words, href, number } = view
+  const minutes = talk.seconds === null ? 0 : Math.round(talk.seconds / 60)
+  return (
+    <section class="details">
+      <h2>{words.details}</h2>
+      <dl>
+        <dt>{words.event}</dt>
+        <dd>
+          <ThingLink kind="category" thing={talk.category} />
+        </dd>
+        <dt>{words.recorded}</dt>
+        <dd>
+          <Recorded day={talk.recorded} unknown={words.dateUnknown} />
+        </dd>
+        {minutes > 0 && (
+          <>
+            <dt>{words.lengthLabel}</dt>
+            <dd>{words.length(Math.floor(minutes / 60), minutes % 60)}</dd>
+          </>
+        )}
+        <dt>{words.language}</dt>
+        <dd>
+          <a href={href(paths.language(talk.language.slug))}>{view.language(talk.language.code, talk.language.name)}</a>
+        </dd>
+        <dt>{words.licence}</dt>
+        <dd>
+          <Licence text={talk.copyrightText} />
+        </dd>
+        {talk.qualityNotes && (
+          <>
+            <dt>{words.notes}</dt>
+            <dd dir="auto">{talk.qualityNotes}</dd>
+          </>
+        )}
+      </dl>
+      {talk.downloads.length > 0 && <Links title={words.downloads} links={talk.downloads} />}
+      {talk.links.length > 0 && <Links title={words.links} links={talk.links} />}
+      <p>
+        <a href={href(paths.record(talk.id))} rel="nofollow">
+          {words.asJson}
+        </a>
+      </p>
+    </section>
+  )
+
+  function Links({ title, links }: { title: string; links: Talk['links'] }) {
+    return (
+      <>
+        <h3>{title}</h3>
+        <ul class="plain">
+          {links.map((it) => (
+            <li key={it.address}>
+              <a href={it.address} rel="nofollow noopener ugc">
+                {it.label}
+              </a>
+              {it.size ? ` (${number(Math.max(1, Math.round(it.size / 1e6)))} MB)` : ''}
+            </li>
+          ))}
+        </ul>
+      </>
+    )
+  }
+}
+
+function Licence({ text }: { text: string }) {
+  const { words } = useView()
+  const known = recogniseLicence(text)
+  if (known?.url)
+    return (
+      <a href={known.url} rel="license noopener">
+        {known.name}
+      </a>
+    )
+  return <span dir="auto">{known?.name ?? (plainText(text, 300) || words.licenceUnknown)}</span>
+}
+
+function Cite({ talk }: { talk: Talk }) {
+  const view = useView()
+  const { words } = view
+  const forms = [
+    [words.citePlain, plainCitation(talk, view.origin)],
+    ['BibTeX', bibtex(talk, view.origin)],
+    ['CSL-JSON', JSON.stringify([cslJson(talk, view.origin)], null, 2)],
+  ] as const
+  return (
+    <section class="cite" aria-labelledby="cite">
+      <h2 id="cite">{words.cite}</h2>
+      {forms.map(([name, text], at) => (
+        <details key={name} name="cite" open={at === 0}>
+          <summary>{name}</summary>
+          <pre tabindex={0} id={`cite-${at}`} dir="auto">
+            {text}
+          </pre>
+          <button type="button" class="with-scripts" data-copy-text={`cite-${at}`}>
+            {words.copy} <span class="unseen">{name}</span>
+          </button>
+        </details>
+      ))}
+    </section>
+  )
+}

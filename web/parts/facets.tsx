@@ -1,0 +1,65 @@
+import type { Counted, FacetKind, SearchData } from '../data.ts'
+import { paths, type SearchState } from '../paths.ts'
+import { useView } from '../view.ts'
+
+const shownAtOnce = 6
+
+/** What the results have in common, as links that narrow the search. */
+export function Facets({ facets, state }: { facets: NonNullable<SearchData['facets']>; state: SearchState }) {
+  const { words } = useView()
+  const kinds: FacetKind[] = ['year', 'category', 'speaker', 'tag', 'language', 'duration']
+  const useful = kinds.filter((kind) => !state[kind] && facets[kind].length > 1)
+  if (useful.length === 0) return <div class="facets" />
+  return (
+    <details class="facets" data-facets>
+      <summary>{words.filters}</summary>
+      <div class="facet-groups">
+        {useful.map((kind) => (
+          <Facet key={kind} kind={kind} values={facets[kind]} state={state} />
+        ))}
+      </div>
+    </details>
+  )
+}
+
+function Facet({ kind, values, state }: { kind: FacetKind; values: readonly Counted[]; state: SearchState }) {
+  const { words } = useView()
+  const rest = values.slice(shownAtOnce)
+  return (
+    <section class="facet">
+      <h2>{words.facets[kind]}</h2>
+      <Values kind={kind} values={values.slice(0, shownAtOnce)} state={state} />
+      {rest.length > 0 && (
+        <details>
+          <summary>
+            {words.more} <span class="unseen">({words.facets[kind]})</span>
+          </summary>
+          <Values kind={kind} values={rest} state={state} />
+        </details>
+      )}
+    </section>
+  )
+}
+
+function Values({ kind, values, state }: { kind: FacetKind; values: readonly Counted[]; state: SearchState }) {
+  const view = useView()
+  const { page: _, ...kept } = state
+  return (
+    <ul class="plain">
+      {values.map((it) => (
+        <li key={it.value}>
+          <a href={view.href(paths.search({ ...kept, [kind]: it.value }))} rel="nofollow">
+            <span dir="auto">{facetName(view, kind, it)}</span> <span class="count">{view.number(it.talks)}</span>
+          </a>
+        </li>
+      ))}
+    </ul>
+  )
+}
+
+/** In the language of the interface, where the archive has no name of its own for it. */
+export function facetName(view: ReturnType<typeof useView>, kind: FacetKind, { value, name, code }: Omit<Counted, 'talks'>): string {
+  const { lengths } = view.words
+  if (kind === 'duration') return Object.hasOwn(lengths, value) ? lengths[value as keyof typeof lengths] : name
+  return code ? view.language(code, name) : name
+}

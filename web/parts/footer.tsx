@@ -1,0 +1,49 @@
+import { paths } from '../paths.ts'
+import { themes, useView } from '../view.ts'
+import { localeNames, locales } from '../words/words.ts'
+
+export function Footer() {
+  const { words, href, address, locale, theme } = useView()
+  return (
+    <footer class="site-footer">
+      <div class="frame">
+        <p>{words.openData}</p>
+        <ul class="plain row">
+          <li>
+            <a href={href(paths.about)}>{words.aboutArchive}</a>
+          </li>
+          <li>
+            <a href={href(paths.feed('/', 'atom'))}>{words.feed}</a>
+          </li>
+          <li>
+            <a href={href('/api')}>{words.api}</a>
+          </li>
+          <li>
+            <button type="button" class="as-link with-scripts" data-keys>
+              {words.keys} <kbd>?</kbd>
+            </button>
+          </li>
+        </ul>
+        <form class="prefer" action={href(paths.prefer)}>
+          <input type="hidden" name="to" value={address} />
+          <fieldset>
+            <legend>{words.language}</legend>
+            {locales.map((it) => (
+              <button type="submit" key={it} name="locale" value={it} lang={it} aria-pressed={it === locale}>
+                {localeNames[it].name}
+              </button>
+            ))}
+          </fieldset>
+          <fieldset>
+            <legend>{words.theme}</legend>
+            {themes.map((it) => (
+              <button type="submit" key={it} name="theme" value={it} aria-pressed={it === theme}>
+                {words.themes[it]}
+              </button>
+            ))}
+          </fieldset>
+        </form>
+      </div>
+    </footer>
+  )
+}

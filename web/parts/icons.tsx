@@ -1,0 +1,42 @@
+// Drawn here, in the colour of the text around them.
+
+/** Books that lean on each other: ours. */
+export function ShelfIcon() {
+  return (
+    <svg class="icon" viewBox="0 0 24 24" aria-hidden="true">
+      <path d="M3 4h4v14H3zM9 6h3v12H9zM14.2 6.6l3.6-1 3.2 12-3.6 1z" fill="currentColor" />
+      <path d="M1.5 20.5h21" stroke="currentColor" stroke-width="2" stroke-linecap="round" />
+    </svg>
+  )
+}
+
+export function SearchIcon() {
+  return (
+    <svg class="icon" viewBox="0 0 24 24" aria-hidden="true">
+      <path
+        d="M10.5 4a6.5 6.5 0 1 0 0 13 6.5 6.5 0 0 0 0-13Zm4.8 11.3L21 21"
+        fill="none"
+        stroke="currentColor"
+        stroke-width="2.2"
+        stroke-linecap="round"
+      />
+    </svg>
+  )
+}
+
+export function FeedIcon() {
+  return (
+    <svg class="icon" viewBox="0 0 24 24" aria-hidden="true">
+      <path d="M5 5a14 14 0 0 1 14 14M5 11a8 8 0 0 1 8 8" fill="none" stroke="currentColor" stroke-width="2.4" stroke-linecap="round" />
+      <circle cx="6.5" cy="17.5" r="2" fill="currentColor" />
+    </svg>
+  )
+}
+
+export function CloseIcon() {
+  return (
+    <svg class="icon" viewBox="0 0 24 24" aria-hidden="true">
+      <path d="M6 6l12 12M18 6 6 18" stroke="currentColor" stroke-width="2.2" stroke-linecap="round" />
+    </svg>
+  )
+}

@@ -1,0 +1,112 @@
+import type { ComponentChildren } from 'preact'
+import { paths } from '../paths.ts'
+import { useView } from '../view.ts'
+import { localeNames } from '../words/words.ts'
+import { Footer } from './footer.tsx'
+import { Header } from './header.tsx'
+
+interface Props {
+  readonly title: string
+  readonly description?: string
+  /** The one address of this page, below the base; none where search engines shall not keep it. */
+  readonly canonical?: string
+  /** The page whose talks can be followed. */
+  readonly feed?: string
+  /** For sites that show a link to this page. */
+  readonly preview?: { readonly type: 'website' | 'video.other' | 'profile'; readonly picture?: string }
+  /** Ready text of JSON-LD blocks. */
+  readonly jsonLd?: readonly string[]
+  /** Where programs learn how to embed it. */
+  readonly oEmbed?: string
+  readonly name: string
+  readonly children: ComponentChildren
+}
+
+/** What every page has around its content. */
+export function Page(props: Props) {
+  const view = useView()
+  const { words, href } = view
+  const title = props.title === view.site.name ? view.site.name : `${props.title} · ${view.site.name}`
+  return (
+    <html lang={view.locale} dir={localeNames[view.locale].dir} data-theme={view.theme === 'auto' ? undefined : view.theme}>
+      <head>
+        <meta charset="utf-8" />
+        <title>{title}</title>
+        <meta name="viewport" content="width=device-width, initial-scale=1" />
+        <meta name="color-scheme" content={view.theme === 'auto' ? 'light dark' : view.theme} />
+        <link rel="stylesheet" href={href(view.assets.style)} />
+        <script type="module" src={href(view.assets.script)} nonce={view.nonce} />
+        <link rel="icon" href={href('/favicon.svg')} type="image/svg+xml" />
+        <link rel="search" type="application/opensearchdescription+xml" title={view.site.name} href={href(paths.openSearch)} />
+        {props.description && <meta name="description" content={props.description} />}
+        {props.canonical === undefined ? (
+          <meta name="robots" content="noindex, follow" />
+        ) : (
+          <link rel="canonical" href={view.origin + props.canonical} />
+        )}
+        <Feeds page={props.feed} title={title} />
+        {props.oEmbed && <link rel="alternate" type="application/json+oembed" href={href(props.oEmbed)} title={props.title} />}
+        <Preview {...props} />
+        {props.jsonLd?.map((text) => (
+          <script key={text} type="application/ld+json" nonce={view.nonce} dangerouslySetInnerHTML={{ __html: text }} />
+        ))}
+      </head>
+      <body class={`page-${props.name}`} data-base={view.base} data-words={JSON.stringify(forIslands(words))}>
+        <a class="skip" href="#content">
+          {words.skip}
+        </a>
+        <Header isSearch={props.name === 'home' || props.name === 'search'} />
+        <main id="content" tabindex={-1}>
+          {props.children}
+        </main>
+        <Footer />
+      </body>
+    </html>
+  )
+}
+
+type Words = ReturnType<typeof useView>['words']
+
+/** What scripts say is said in the language of the page. */
+function forIslands(words: Words) {
+  const { launcher, launcherNothing, launcherHint, keysTitle, keyOpen, keyHelp, keyClose, close, copied } = words
+  const { keyPlay, keyBack, keyMute, keyFull, keySpeed, keyCopy, search, events, speakers, tags, homeTitle } = words
+  return {
+    ...{ launcher, launcherNothing, launcherHint, keysTitle, keyOpen, keyHelp, keyClose, close, copied },
+    ...{ keyPlay, keyBack, keyMute, keyFull, keySpeed, keyCopy, search, events, speakers, tags, talks: homeTitle },
+  }
+}
+
+function Feeds({ page, title }: { page: string | undefined; title: string }) {
+  const { href } = useView()
+  if (page === undefined) return null
+  return (
+    <>
+      <link rel="alternate" type="application/atom+xml" title={`${title} (Atom)`} href={href(paths.feed(page, 'atom'))} />
+      <link rel="alternate" type="application/rss+xml" title={`${title} (RSS)`} href={href(paths.feed(page, 'rss'))} />
+      <link rel="alternate" type="application/feed+json" title={`${title} (JSON)`} href={href(paths.feed(page, 'json'))} />
+    </>
+  )
+}
+
+function Preview({ title, description, canonical, preview }: Props) {
+  const view = useView()
+  if (!preview || canonical === undefined) return null
+  return (
+    <>
+      <meta property="og:site_name" content={view.site.name} />
+      <meta property="og:type" content={preview.type} />
+      <meta property="og:title" content={title} />
+      <meta property="og:url" content={view.origin + canonical} />
+      {description && <meta property="og:description" content={description} />}
+      {preview.picture && (
+        <>
+          <meta property="og:image" content={view.origin + preview.picture} />
+          <meta property="og:image:width" content="1200" />
+          <meta property="og:image:height" content="630" />
+        </>
+      )}
+      <meta name="twitter:card" content={preview.picture ? 'summary_large_image' : 'summary'} />
+    </>
+  )
+}

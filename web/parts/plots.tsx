@@ -1,0 +1,182 @@
+import { useView } from '../view.ts'
+
+// Plots, drawn as SVG on the server. Each comes with the same numbers as a table: for whoever hears them, and whoever wants to copy them.
+
+interface Point {
+  readonly name: string
+  readonly value: number
+  /** Below the base. */
+  readonly href?: string
+}
+
+interface PlotProps {
+  readonly id: string
+  readonly title: string
+  readonly hint?: string
+  /** What the names of the points are. */
+  readonly of: string
+  readonly points: readonly Point[]
+}
+
+const width = 720
+const height = 260
+const left = 54
+const bottom = 28
+const top = 14
+
+/** A round number not below the largest, and the steps to it. */
+function scaleOf(most: number): { end: number; steps: number[] } {
+  if (most <= 0) return { end: 1, steps: [0, 1] }
+  const rough = most / 4
+  const power = 10 ** Math.floor(Math.log10(rough))
+  const step = Math.max(1, [1, 2, 2.5, 5, 10].map((it) => it * power).find((it) => it >= rough && Number.isInteger(it)) ?? 10 * power)
+  const steps = Array.from({ length: Math.ceil(most / step) + 1 }, (_, at) => at * step)
+  return { end: steps.at(-1) ?? most, steps }
+}
+
+export function BarPlot(props: PlotProps) {
+  const { number } = useView()
+  const { points } = props
+  const { end, steps } = scaleOf(Math.max(...points.map(({ value }) => value)))
+  const room = (width - left) / Math.max(1, points.length)
+  const y = (value: number) => top + (height - top - bottom) * (1 - value / end)
+  const every = Math.ceil(points.length / 12)
+  return (
+    <Figure {...props}>
+      <Grid steps={steps} y={y} />
+      {points.map(({ name, value }, at) => (
+        <g key={name}>
+          <rect
+            class="bar"
+            x={round(left + at * room + room * 0.12)}
+            y={round(y(value))}
+            width={round(room * 0.76)}
+            height={round(y(0) - y(value))}
+            rx="2"
+          >
+            <title>{`${name}: ${number(value)}`}</title>
+          </rect>
+          {(points.length - 1 - at) % every === 0 && (
+            <text class="label" x={round(left + (at + 0.5) * room)} y={height - 8} text-anchor="middle">
+              {name}
+            </text>
+          )}
+        </g>
+      ))}
+    </Figure>
+  )
+}
+
+export function AreaPlot(props: PlotProps) {
+  const { points } = props
+  const { end, steps } = scaleOf(Math.max(...points.map(({ value }) => value)))
+  const x = (at: number) => left + ((width - left - 8) * at) / Math.max(1, points.length - 1)
+  const y = (value: number) => top + (height - top - bottom) * (1 - value / end)
+  // A single point is a line all the same.
+  const drawn = points.length === 1 ? [...points, ...points] : points
+  const line = drawn
+    .map(({ value }, at) => `${round(points.length === 1 ? left + at * (width - left - 8) : x(at))} ${round(y(value))}`)
+    .join('L')
+  const shown = [0, Math.floor((points.length - 1) / 2), points.length - 1]
+  const anchors = ['start', 'middle', 'end'] as const
+  return (
+    <Figure {...props}>
+      <Grid steps={steps} y={y} />
+      <path class="area" d={`M${line}L${width - 8} ${y(0)}L${left} ${y(0)}Z`} />
+      <path class="line" d={`M${line}`} />
+      {[...new Set(shown)].map((at, place) => (
+        <text key={at} class="label" x={round(x(at))} y={height - 8} text-anchor={anchors[place]}>
+          {points[at]?.name}
+        </text>
+      ))}
+    </Figure>
+  )
+}
+
+const round = (value: number) => Math.round(value * 10) / 10
+
+function Grid({ steps, y }: { steps: readonly number[]; y: (value: number) => number }) {
+  const { number } = useView()
+  return (
+    <>
+      {steps.map((step) => (
+        <g key={step}>
+          <line class="grid" x1={left} x2={width} y1={round(y(step))} y2={round(y(step))} />
+          <text class="label" x={left - 8} y={round(y(step) + 4)} text-anchor="end">
+            {number(step)}
+          </text>
+        </g>
+      ))}
+    </>
+  )
+}
+
+function Figure({ id, title, hint, of, points, children }: PlotProps & { children: preact.ComponentChildren }) {
+  const { words, number, href } = useView()
+  return (
+    <figure class="plot" aria-labelledby={`${id}-title`}>
+      <figcaption>
+        <h2 id={`${id}-title`}>{title}</h2>
+        {hint && <p class="facts">{hint}</p>}
+      </figcaption>
+      <svg viewBox={`0 0 ${width} ${height}`} aria-hidden="true">
+        {children}
+      </svg>
+      <details>
+        <summary>
+          {words.asTable} <span class="unseen">({title})</span>
+        </summary>
+        <table>
+          <thead>
+            <tr>
+              <th scope="col">{of}</th>
+              <th scope="col">{words.talksLabel}</th>
+            </tr>
+          </thead>
+          <tbody>
+            {points.map((it) => (
+              <tr key={it.name}>
+                <th scope="row">{it.href ? <a href={href(it.href)}>{it.name}</a> : it.name}</th>
+                <td>{number(it.value)}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </details>
+    </figure>
+  )
+}
+
+interface RankProps {
+  readonly title: string
+  readonly hint?: string
+  readonly points: readonly Point[]
+  /** The whole that shares are shares of. */
+  readonly whole: number
+}
+
+/** Shares of the whole as lines of text with a bar below each: they are read as they stand. */
+export function Shares({ title, hint, points, whole }: RankProps) {
+  const { href, number, locale } = useView()
+  const percent = new Intl.NumberFormat(locale, { style: 'percent', maximumFractionDigits: 1 })
+  return (
+    <section class="plot">
+      <h2>{title}</h2>
+      {hint && <p class="facts">{hint}</p>}
+      <ul class="plain shares">
+        {points.map((it) => (
+          <li key={it.name}>
+            <span>{it.href ? <a href={href(it.href)}>{it.name}</a> : it.name}</span>
+            <span class="count">
+              {percent.format(whole > 0 ? it.value / whole : 0)} <span class="facts">({number(it.value)})</span>
+            </span>
+            <svg viewBox="0 0 100 4" preserveAspectRatio="none" aria-hidden="true">
+              <rect class="grid-bar" width="100" height="4" rx="1" />
+              <rect class="bar" width={round(whole > 0 ? (100 * it.value) / whole : 0)} height="4" rx="1" />
+            </svg>
+          </li>
+        ))}
+      </ul>
+    </section>
+  )
+}

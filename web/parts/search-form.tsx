@@ -1,0 +1,33 @@
+import type { SearchState } from '../paths.ts'
+import { useView } from '../view.ts'
+import { SearchIcon } from './icons.tsx'
+
+/** The search box at the centre of a page. Filters that hold stay when other words are asked for. */
+export function SearchForm({ state, focus = false }: { state: SearchState; focus?: boolean }) {
+  const { words, href } = useView()
+  const { q = '', page: _, ...kept } = state
+  return (
+    <search class="search-large">
+      <form action={href('/search')} data-search>
+        <label for="q" class="unseen">
+          {words.searchTalks}
+        </label>
+        <input
+          id="q"
+          type="search"
+          name="q"
+          value={q}
+          placeholder={words.searchHint}
+          maxLength={300}
+          autocomplete="off"
+          autofocus={focus}
+        />
+        {Object.entries(kept).map(([name, value]) => value && <input key={name} type="hidden" name={name} value={value} />)}
+        <button type="submit">
+          <SearchIcon />
+          <span>{words.search}</span>
+        </button>
+      </form>
+    </search>
+  )
+}

@@ -1,0 +1,272 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { type Fact, type Video, videoDefaults } from '@talkshelf/contract'
+import { clockOf, secondsOf } from './moments.ts'
+import { policyOf, sourcesOf } from './sources.ts'
+
+const record = (fields: Partial<Video>) => ({ ...videoDefaults, ...fields }) as Video
+const from = (source_url: string, facts: Fact[] = []) => sourcesOf(record({ source_url }), facts)
+const media = (url: string, size: number | null = null): Fact => ({ kind: 'media', url, type: '', size })
+const uuid = '991eba2d-0da3-45fc-a29f-30eb35187882'
+const short = 'kkGMgK9ZtnKfYAgnEtQxbv'
+
+const youtube = [
+  'https://www.youtube.com/watch?v=A-u8XHAUac4',
+  'http://youtube.com/watch?v=A-u8XHAUac4',
+  'HTTPS://WWW.YOUTUBE.COM/watch?v=A-u8XHAUac4',
+  'https://www.youtube.com/watch?feature=share&v=A-u8XHAUac4&list=PL123',
+  'https://www.youtube.com/watch/A-u8XHAUac4',
+  'https://m.youtube.com/watch?v=A-u8XHAUac4',
+  'https://music.youtube.com/watch?v=A-u8XHAUac4',
+  'https://youtu.be/A-u8XHAUac4',
+  'http://youtu.be/A-u8XHAUac4?si=abc',
+  'https://www.youtube.com/embed/A-u8XHAUac4?rel=0',
+  'https://www.youtube-nocookie.com/embed/A-u8XHAUac4',
+  'https://www.youtube.com/shorts/A-u8XHAUac4',
+  'https://www.youtube.com/live/A-u8XHAUac4?feature=share',
+  'http://www.youtube.com/v/A-u8XHAUac4?version=3',
+  'http://www.youtube.com/v/A-u8XHAUac4&hl=en_US&fs=1',
+  'https://www.youtube.com/watch?v=A-u8XHAUac4#t=30',
+]
+
+test('a video on YouTube is recognised in every form of its address', () => {
+  for (const address of youtube) {
+    const { sources, links } = from(address)
+    assert.equal(sources[0]?.src, 'https://www.youtube-nocookie.com/embed/A-u8XHAUac4', address)
+    assert.deepEqual([sources.length, links.length, sources[0].host, sources[0].label], [1, 0, 'youtube', 'YouTube'])
+    assert.equal(sources[0].address, new URL(address).href)
+  }
+})
+
+test('the beginning of a talk within a recording is no part of its number', () => {
+  const src = (address: string) => from(address).sources[0]?.src
+  assert.equal(
+    src('https://www.youtube.com/watch?v=x6b7U9GpfQk&t=3h33m23s'),
+    'https://www.youtube-nocookie.com/embed/x6b7U9GpfQk?start=12803',
+  )
+  assert.equal(src('https://youtu.be/x6b7U9GpfQk?t=1126'), 'https://www.youtube-nocookie.com/embed/x6b7U9GpfQk?start=1126')
+  assert.equal(src('https://www.youtube.com/embed/x6b7U9GpfQk?start=5'), 'https://www.youtube-nocookie.com/embed/x6b7U9GpfQk?start=5')
+  assert.equal(src('https://youtu.be/x6b7U9GpfQk?t="><b>'), 'https://www.youtube-nocookie.com/embed/x6b7U9GpfQk')
+})
+
+test('a video on Vimeo is recognised, and an unlisted one keeps what opens it', () => {
+  const cases: Record<string, string> = {
+    'https://vimeo.com/170384418': '170384418',
+    'http://www.vimeo.com/170384418/': '170384418',
+    'https://vimeo.com/170384418/0a1b2c3d4e': '170384418?h=0a1b2c3d4e',
+    'https://vimeo.com/170384418?h=0a1b2c3d4e&share=copy': '170384418?h=0a1b2c3d4e',
+    'https://player.vimeo.com/video/170384418?h=0a1b2c3d4e&title=0': '170384418?h=0a1b2c3d4e',
+    'https://player.vimeo.com/video/170384418?h="><script>': '170384418',
+    'https://vimeo.com/channels/pycon/170384418': '170384418',
+    'https://vimeo.com/groups/pycon/videos/170384418': '170384418',
+    'https://vimeo.com/showcase/42/video/170384418': '170384418',
+  }
+  for (const [address, id] of Object.entries(cases)) {
+    assert.equal(from(address).sources[0]?.src, `https://player.vimeo.com/video/${id}`, address)
+    assert.equal(from(address).sources[0]?.label, 'Vimeo')
+  }
+})
+
+test('a video on any PeerTube is recognised by its number', () => {
+  for (const path of [`/videos/watch/${uuid}`, `/videos/embed/${uuid}?title=0`, `/w/${uuid}`, `/videos/watch/${uuid}/`])
+    assert.equal(from(`https://tube.example${path}`).sources[0]?.src, `https://tube.example/videos/embed/${uuid}`, path)
+  assert.deepEqual(from(`https://tube.example:8443/w/${short}?start=3`).sources, [
+    {
+      host: 'peertube',
+      src: `https://tube.example:8443/videos/embed/${short}`,
+      address: `https://tube.example:8443/w/${short}?start=3`,
+      label: 'tube.example',
+    },
+  ])
+  for (const path of ['/w/p/kkGMgK9ZtnKfYAgnEtQxbv', '/w/short', `/videos/watch/playlist/${uuid}`, `/w/${short}0`, `/w/${short}%22%3E`])
+    assert.equal(from(`https://tube.example${path}`).sources.length, 0, path)
+  assert.equal(from(`http://tube.example/w/${short}`).sources.length, 0)
+})
+
+test('files and streams are played from where pages may load them', () => {
+  const { sources, downloads } = from('http://files.example/a/My%20talk.MP4?Signature=x%2Fy', [
+    media('https://files.example/live/index.m3u8'),
+  ])
+  assert.deepEqual(
+    sources.map(({ host, src, label }) => [host, src, label]),
+    [
+      ['file', 'https://files.example/a/My%20talk.MP4?Signature=x%2Fy', 'MP4'],
+      ['hls', 'https://files.example/live/index.m3u8', 'HLS'],
+    ],
+  )
+  assert.deepEqual(downloads, [{ address: 'http://files.example/a/My%20talk.MP4?Signature=x%2Fy', label: 'MP4', size: null }])
+  assert.equal(from('http://files.example:8080/a.mp4').sources.length, 0, 'a port of its own has no twin with https')
+  assert.equal(from('http://files.example:8080/a.mp4').downloads.length, 1)
+})
+
+test('what browsers cannot play can be fetched', () => {
+  const { sources, downloads, links } = from('https://dl.example/talk.mkv', [media('https://dl.example/talk.flv', 12)])
+  assert.deepEqual([sources, links], [[], []])
+  assert.deepEqual(downloads, [
+    { address: 'https://dl.example/talk.mkv', label: 'MKV', size: null },
+    { address: 'https://dl.example/talk.flv', label: 'FLV', size: 12 },
+  ])
+})
+
+test('a page of archive.org that ends like a file is no file', () => {
+  assert.equal(from('https://archive.org/details/talk/talk%201.mp4').sources[0]?.src, 'https://archive.org/download/talk/talk%201.mp4')
+  assert.deepEqual(from('https://archive.org/details/talk.mp4'), {
+    sources: [],
+    downloads: [],
+    links: [{ address: 'https://archive.org/details/talk.mp4', label: 'archive.org' }],
+  })
+})
+
+test('what is for download only is never played', () => {
+  const { sources, downloads } = sourcesOf(
+    record({
+      video_mp4_url: 'https://dl.example/talk.mp4',
+      video_mp4_length: 99,
+      video_mp4_download_only: true,
+      video_ogv_url: 'https://dl.example/get?file=1',
+      video_ogv_download_only: true,
+    }),
+    [],
+  )
+  assert.deepEqual(sources, [])
+  assert.deepEqual(downloads, [
+    { address: 'https://dl.example/talk.mp4', label: 'MP4', size: 99 },
+    { address: 'https://dl.example/get?file=1', label: 'OGV', size: null },
+  ])
+})
+
+test('the original comes first, then hosts, then streams and files; nothing comes twice', () => {
+  const { sources } = sourcesOf(
+    record({
+      source_url: 'https://one.example/talk.webm',
+      video_ogv_url: 'https://one.example/talk.ogv',
+      video_mp4_url: 'https://one.example/talk.mp4',
+      video_webm_url: 'https://one.example/talk.webm',
+    }),
+    [
+      media('https://two.example/talk.mp4'),
+      media('https://one.example/talk.m3u8'),
+      media('https://vimeo.com/1'),
+      media('https://youtu.be/A-u8XHAUac4'),
+      media('https://www.youtube.com/watch?v=A-u8XHAUac4&t=9'),
+    ],
+  )
+  assert.deepEqual(
+    sources.map(({ label }) => label),
+    ['WEBM', 'Vimeo', 'YouTube', 'HLS', 'MP4 (one.example)', 'MP4 (two.example)', 'OGV'],
+  )
+})
+
+const hostile = [
+  'javascript:alert(1)//https://www.youtube.com/watch?v=A-u8XHAUac4',
+  ' javascript:alert(1)',
+  'java\nscript:alert(1)',
+  'data:text/html,<script>alert(1)</script>',
+  'data:video/mp4;base64,AAAA',
+  'blob:https://files.example/a.mp4',
+  'file:///etc/passwd.mp4',
+  'ftp://files.example/a.mp4',
+  '//www.youtube.com/watch?v=A-u8XHAUac4',
+  'https://www.youtube.com@evil.example/watch?v=A-u8XHAUac4',
+  'https://user:word@files.example/a.mp4',
+  'https://www.youtu\tbe.com/watch?v=A-u8XHAUac4',
+  'https://files.example/\u0000a.mp4',
+  'https://files.example/a\r\nSet-Cookie: a=b.mp4',
+  'https://files.example/a\u0085.mp4',
+  'https://',
+  'https://[::1',
+  '<script>alert(1)</script>',
+  `https://files.example/${'a'.repeat(5000)}.mp4`,
+]
+
+test('what is no plain address is nowhere', () => {
+  for (const address of hostile) {
+    const related: Fact = { kind: 'related', url: address, label: 'Slides' }
+    assert.deepEqual(from(address, [media(address), related]), { sources: [], downloads: [], links: [] }, JSON.stringify(address))
+  }
+})
+
+const strangers = [
+  'https://youtube.com.evil.example/watch?v=A-u8XHAUac4',
+  'https://evilyoutube.com/watch?v=A-u8XHAUac4',
+  'https://www.youtube.com.:443/watch?v=A-u8XHAUac4',
+  'https://www.youtube.com:8443/watch?v=A-u8XHAUac4',
+  'https://evil.example/www.youtube.com/watch?v=A-u8XHAUac4',
+  'https://evil.example/#https://youtu.be/A-u8XHAUac4',
+  'https://www.youtube.com/redirect?q=https://evil.example',
+  'https://www.youtube.com/playlist?list=PL0123456789',
+  'https://www.youtube.com/watch?v=A-u8XHAUac4"><script>',
+  'https://www.youtube.com/watch?v=A-u8XHAUa',
+  'https://www.youtube.com/watch?v=A-u8XHAUac4x',
+  'https://www.youtube.com/embed/..%2f..%2fsearch',
+  'https://www.youtube.com/embed/"><script>alert(1)</script>',
+  'https://youtu.be/А-u8XHAUac4',
+  'https://youtu.be/../A-u8XHAUac',
+  'https://vimeo.com.evil.example/170384418',
+  'https://vimeo.com/170384418"><script>',
+  'https://vimeo.com/event/170384418',
+  'https://vimeo.com/170384418/"><script>',
+  'https://player.vimeo.com/video/1e9',
+  `https://localhost/w/${short}`,
+  `https://127.0.0.1/w/${short}`,
+  `https://[::1]/videos/watch/${uuid}`,
+  `https://0x7f.1/videos/watch/${uuid}`,
+  `https://tube.example/videos/watch/${uuid}"><script>`,
+  'https://evil.example/?file=a.mp4',
+  'https://evil.example/a.mp4/',
+  'https://evil.example/page.html#a.m3u8',
+]
+
+test('what is not known is a link, and nothing of it is embedded', () => {
+  for (const address of strangers) {
+    const { sources, downloads, links } = from(address)
+    assert.deepEqual([sources, downloads], [[], []], address)
+    assert.deepEqual(links[0]?.address, new URL(address).href, address)
+    assert.doesNotMatch(JSON.stringify(links), /[<>]/, address)
+  }
+})
+
+test('what lies in the reader’s own network is not loaded', () => {
+  for (const host of ['localhost', '192.168.0.1', '[fe80::1]', 'printer', '2130706433'])
+    assert.deepEqual(from(`https://${host}/a.mp4`).sources, [], host)
+})
+
+test('the markup that a record brings is never used', () => {
+  const embed = '<iframe src="https://www.youtube.com/embed/A-u8XHAUac4"></iframe>'
+  assert.deepEqual(sourcesOf(record({ embed }), []), { sources: [], downloads: [], links: [] })
+})
+
+test('related addresses are links by their name, or by their host', () => {
+  const facts: Fact[] = [
+    { kind: 'related', url: 'https://www.slides.example/1', label: null },
+    { kind: 'related', url: 'https://slides.example/2', label: ' Slides ' },
+    { kind: 'related', url: '/media/slides.pdf', label: 'Nowhere' },
+  ]
+  assert.deepEqual(sourcesOf(record({}), facts).links, [
+    { address: 'https://www.slides.example/1', label: 'slides.example' },
+    { address: 'https://slides.example/2', label: 'Slides' },
+  ])
+})
+
+test('a page lets in the hosts of its talk, and no others', () => {
+  const { sources } = from('https://youtu.be/A-u8XHAUac4', [
+    media('https://vimeo.com/1'),
+    media(`https://tube.example/w/${short}`),
+    media(`https://tube.example/w/${uuid}`),
+  ])
+  assert.deepEqual(policyOf(sources), {
+    frames: ['https://www.youtube-nocookie.com', 'https://player.vimeo.com', 'https://tube.example'],
+    isDynamic: true,
+    hasMedia: false,
+  })
+  assert.deepEqual(policyOf(from('https://a.example/a.mp4').sources), { frames: [], isDynamic: false, hasMedia: true })
+  assert.deepEqual(policyOf([]), { frames: [], isDynamic: false, hasMedia: false })
+})
+
+test('moments are read in the forms that people write', () => {
+  const cases = { 90: 90, '90s': 90, '1m30s': 90, '1h2m3s': 3723, '1h': 3600, '2m': 120, '1m30': 90, '1H2M': 3720, 0: 0 }
+  for (const [text, seconds] of Object.entries(cases)) assert.equal(secondsOf(text), seconds, text)
+  for (const text of ['', 'abc', '-5', '1.5', 's', '1e3', '1s2m', '12345678', ' 9', null, undefined])
+    assert.equal(secondsOf(text), 0, String(text))
+  assert.deepEqual([0, 59, 90.9, 3723].map(clockOf), ['0:00', '0:59', '1:30', '1:02:03'])
+})

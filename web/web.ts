@@ -1,0 +1,10 @@
+// The front door: what the server asks of the pages. Data in, HTML out.
+export * from './data.ts'
+export { markdownToHtml } from './markdown.ts'
+export { secondsOf } from './moments.ts'
+export { pages } from './pages.ts'
+export * from './paths.ts'
+export { renderPage } from './render.ts'
+export { policyOf, sourcesOf } from './sources.ts'
+export { type Theme, themes, type View } from './view.ts'
+export { chooseLocale, type Locale, locales } from './words/words.ts'
