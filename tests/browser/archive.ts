@@ -1,0 +1,128 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { buildPages } from '../../build.ts'
+import { createToken } from '../../server/auth/auth.ts'
+import { exampleCategories, exampleTalks } from '../../server/demo/talks.ts'
+import { openPool } from '../../server/platform/db/pool.ts'
+import { call, root } from '../harness.ts'
+import { migratedDatabase, type Postgres, startPostgres } from '../postgres.ts'
+
+// The whole thing as readers find it: a PostgreSQL of our own, the talks loaded with the real command, the real server as a process.
+
+const realTalks = resolve(root, '..', 'shared', 'data', 'pyvideo.ndjson.gz')
+
+export interface Archive {
+  readonly url: string
+  /** Whether the real talks are there: what is looked for by name is among them. */
+  readonly isReal: boolean
+  /** Another archive, empty, and a token of an editor. */
+  empty(): Promise<{ readonly url: string; readonly token: string }>
+  stop(): Promise<void>
+}
+
+export interface Given {
+  /** A server that is there already. */
+  readonly url?: string | undefined
+  /** A file of talks in the place of the real ones. */
+  readonly talks?: string | undefined
+}
+
+export function openArchive({ url, talks }: Given): Archive & { ready: Promise<Archive> } {
+  const children: ChildProcess[] = []
+  let postgres: Promise<Postgres> | undefined
+  const ours = async (name: string) => {
+    await buildPages()
+    postgres ??= startPostgres({ version: 15 })
+    return migratedDatabase(await postgres, name)
+  }
+  const served = async (database: string) => {
+    const { child, url } = await serve(database)
+    children.push(child)
+    return url
+  }
+  const file = talks ?? (existsSync(realTalks) ? realTalks : undefined)
+  let address = url ?? ''
+  const begin = async () => {
+    if (url !== undefined) return
+    const database = await ours('archive')
+    if (file === undefined) console.log('The real talks are not here: the examples of the demo take their place')
+    else await load(database, file)
+    address = await served(database)
+    if (file === undefined) await writeExamples(address, await editor(database))
+  }
+  const archive = {
+    get url() {
+      return address.replace(/\/$/, '')
+    },
+    isReal: url !== undefined || file !== undefined,
+    async empty() {
+      const database = await ours('empty')
+      return { url: await served(database), token: await editor(database) }
+    },
+    async stop() {
+      for (const child of children) await ended(child)
+      await (await postgres)?.stop()
+    },
+  }
+  const ready = begin().then(() => archive)
+  return Object.assign(archive, { ready })
+}
+
+async function load(database: string, file: string): Promise<void> {
+  const begin = performance.now()
+  const child = spawn(process.execPath, ['server/main.ts', 'import', file, '--apply', '--yes'], {
+    cwd: root,
+    env: { ...process.env, DATABASE_URL: database },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  let said = ''
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (data: Buffer) => (said = (said + data).slice(-3000)))
+  const [code] = await once(child, 'close')
+  // 4: some talks were left out, and it says which.
+  if (code !== 0 && code !== 4) throw new Error(`talkshelf import ended with ${code}:\n${said}`)
+  console.log(`The talks were imported in ${((performance.now() - begin) / 1000).toFixed(0)} s`)
+}
+
+async function serve(database: string): Promise<{ child: ChildProcess; url: string }> {
+  const child = spawn(process.execPath, ['server/main.ts', 'serve'], {
+    cwd: root,
+    env: { ...process.env, DATABASE_URL: database, PORT: '0', LOG_LEVEL: 'info', DRAIN_SECONDS: '0' },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  let said = ''
+  const url = await new Promise<string>((resolve, reject) => {
+    child.on('exit', () => reject(new Error(`The server ended:\n${said}`)))
+    child.stdout.on('data', (data: Buffer) => {
+      said = (said + data).slice(-10_000)
+      const [address] = /http:\/\/127\.0\.0\.1:\d+/.exec(said) ?? []
+      if (address) resolve(address)
+    })
+  })
+  return { child, url }
+}
+
+async function ended(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return
+  child.kill('SIGTERM')
+  await once(child, 'exit')
+}
+
+async function editor(database: string): Promise<string> {
+  const pool = openPool({ url: database, connections: 1, applicationName: 'browser' })
+  try {
+    return (await createToken(pool, { name: 'Edith', role: 'editor', days: 1 })).token
+  } finally {
+    await pool.close()
+  }
+}
+
+async function writeExamples(url: string, token: string): Promise<void> {
+  const post = async (path: string, body: object) => {
+    const { status, text } = await call(url, 'POST', path, { body, token })
+    if (status !== 201) throw new Error(text)
+  }
+  for (const category of exampleCategories) await post('/api/v2/category', category)
+  for (const { key: _, ...talk } of exampleTalks) await post('/api/v2/video', { state: 1, ...talk })
+}

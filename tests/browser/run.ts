@@ -1,0 +1,78 @@
+// What `npm run browser` runs: node tests/browser/run.ts [--url http://...] [--only word] [--talks file] [--every n]
+// All pages in a real browser, on the real talks. --only takes a part by its name, or the tests that have the word in their sentence;
+// --every 10 tries one of ten payloads.
+
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { addressTests } from './addresses.ts'
+import { openArchive } from './archive.ts'
+import { axeTests } from './axe.ts'
+import { startChromium, startTally, type Tally } from './chromium.ts'
+import { keyTests } from './keys.ts'
+import { noScriptTests } from './no-script.ts'
+import { pageTests } from './pages.ts'
+import { preferenceTests } from './preferences.ts'
+import { searchTests } from './search.ts'
+import { sizeTests } from './sizes.ts'
+import type { Stage } from './stage.ts'
+import { xssTests } from './xss.ts'
+
+const parts: Record<string, (stage: Stage) => Promise<void>> = {
+  pages: pageTests,
+  search: searchTests,
+  keys: keyTests,
+  preferences: preferenceTests,
+  addresses: addressTests,
+  sizes: sizeTests,
+  axe: axeTests,
+  'no-script': noScriptTests,
+  budget: budgetTests,
+  player: playerTests,
+  xss: xssTests,
+}
+
+const { values } = parseArgs({
+  options: { url: { type: 'string' }, only: { type: 'string' }, talks: { type: 'string' }, every: { type: 'string', default: '1' } },
+})
+process.exitCode = await main()
+
+async function main(): Promise<number> {
+  const archive = openArchive(values)
+  const { test, end } = startTally(1_200_000)
+  try {
+    await archive.ready
+    const browser = await startChromium()
+    try {
+      const { only } = values
+      const named = Object.keys(parts).filter((name) => name === only)
+      const chosen: Tally['test'] = async (sentence, run) => {
+        if (only === undefined || named.length > 0 || sentence.includes(only)) await test(sentence, run)
+      }
+      for (const [name, part] of Object.entries(parts))
+        if (named.length === 0 || named.includes(name)) await part({ archive, browser, test: chosen, everyPayload: Number(values.every) })
+    } finally {
+      await browser.close()
+    }
+  } finally {
+    await archive.stop()
+  }
+  return end() ? 0 : 1
+}
+
+/** It has a small site of its own, and a browser. */
+function playerTests({ test }: Stage): Promise<void> {
+  return test('the player does what player.ts says', () => run('player.ts'))
+}
+
+function budgetTests({ archive, test }: Stage): Promise<void> {
+  return test('no page is heavier than budget.ts lets it be', () => run('budget.ts', '--url', archive.url))
+}
+
+/** Another of these files, in a process of its own. */
+async function run(file: string, ...args: string[]): Promise<void> {
+  const child = spawn(process.execPath, [join(import.meta.dirname, file), ...args], { stdio: 'inherit' })
+  const [code] = await once(child, 'exit')
+  if (code !== 0) throw new Error(`It ended with ${code}`)
+}

@@ -1,0 +1,238 @@
+import assert from 'node:assert/strict'
+import type { Page } from 'playwright-core'
+import { en } from '../../web/words/en.ts'
+import { until } from './chromium.ts'
+import { at, onPage, type Stage } from './stage.ts'
+
+// Somebody looks for a talk.
+
+const countOf = async (page: Page) => Number(((await page.locator('#count').textContent()) ?? '').replaceAll(/\D/g, '') || 0)
+const shown = async (page: Page) => (await page.locator('#results').textContent()) ?? ''
+
+export async function searchTests(stage: Stage): Promise<void> {
+  const { archive, test } = stage
+  const word = archive.isReal ? 'python' : 'queues'
+
+  await test('search: from the start page, by typing and Enter', async () => {
+    await onPage(stage, async ({ page, open }) => {
+      await open('/')
+      await page.locator('#q').fill(word)
+      await page.keyboard.press('Enter')
+      await page.waitForURL(/\/search\?q=/)
+      assert.ok((await page.locator('.card').count()) > 0)
+      assert.equal(await page.locator('#q').inputValue(), word)
+      await page.goBack()
+      assert.equal(at(page), '/')
+    })
+  })
+
+  await test('search: results follow while somebody types, and so does the address', async () => {
+    await onPage(stage, async ({ page, open }) => {
+      await open('/search')
+      const before = await shown(page)
+      await page.locator('#q').pressSequentially(word, { delay: 20 })
+      await page.waitForURL((url) => url.searchParams.get('q') === word)
+      await until(
+        () => shown(page),
+        (it) => it !== before,
+      )
+      assert.ok((await page.title()).includes(word))
+      assert.ok((await page.locator('mark').count()) > 0)
+      const after = await shown(page)
+      await page.reload()
+      assert.equal(await shown(page), after, 'the same address shows the same')
+    })
+  })
+
+  await test('search: each search is one step back, each letter is not', async () => {
+    await onPage(stage, async ({ page, open }) => {
+      await open('/search?q=test')
+      const first = await shown(page)
+      await page.locator('#q').fill('')
+      await page.locator('#q').pressSequentially('data', { delay: 20 })
+      await page.keyboard.press('Enter')
+      await page.waitForURL(/q=data/)
+      await until(
+        () => shown(page),
+        (it) => it !== first,
+      )
+      await page.goBack()
+      await page.waitForURL(/q=test/)
+      assert.equal(
+        await until(
+          () => shown(page),
+          (it) => it === first,
+        ),
+        first,
+      )
+      assert.equal(await page.locator('#q').inputValue(), 'test')
+    })
+  })
+
+  await test('search: each kind of filter narrows, is shown, and can be taken away', async () => {
+    await onPage(stage, async ({ page, open }) => {
+      const start = `/search?q=${archive.isReal ? 'data' : ''}`
+      await open(start)
+      const all = await countOf(page)
+      const groups = await page.locator('.facet h2').allTextContents()
+      assert.ok(groups.length >= (archive.isReal ? 6 : 3), groups.join())
+      for (const [place, name] of groups.entries()) {
+        await open(start)
+        const link = page.locator('.facet').nth(place).locator('a').first()
+        const talks = Number((await link.locator('.count').textContent())?.replaceAll(/\D/g, ''))
+        const value = (await link.locator('span').first().textContent()) ?? ''
+        await link.click()
+        await page.waitForURL(/&|\?(category|speaker|tag|language|year|duration)=/)
+        const narrowed = await countOf(page)
+        assert.ok(narrowed > 0 && narrowed <= all, `${name}: ${narrowed} of ${all}`)
+        // Facets look at the best ones only, so there may be more.
+        assert.ok(narrowed >= Math.min(talks, 1000), `${name}: ${value} promised ${talks}, and there are ${narrowed}`)
+        const chip = page.locator('.active a').first()
+        assert.ok((await chip.textContent())?.includes(value), `${name}: the filter is called ${await chip.textContent()}, not ${value}`)
+        await chip.click()
+        await page.waitForURL((url) => !/(category|speaker|tag|language|year|duration)=/.test(url.search))
+        assert.equal(await countOf(page), all)
+      }
+    })
+  })
+
+  await test('search: filters stay when other words are typed, and all go at once', async () => {
+    await onPage(stage, async ({ page, open }) => {
+      await open('/search?q=web&language=english&duration=10-to-30')
+      await page.locator('#q').fill('test')
+      await page.waitForURL(/q=test/)
+      assert.match(at(page), /language=english/)
+      assert.match(at(page), /duration=10-to-30/)
+      await page.getByRole('link', { name: en.clearFilters }).click()
+      await page.waitForURL((url) => url.search === '?q=test')
+    })
+  })
+
+  if (archive.isReal)
+    await test('search: what was probably meant, and it says so', async () => {
+      await onPage(stage, async ({ page, open }) => {
+        await open('/search?q=guido+rosum')
+        assert.match((await page.locator('.note').textContent()) ?? '', /rossum.*instead of.*rosum/s)
+        assert.ok((await page.locator('.card').allTextContents()).some((it) => it.includes('Guido')))
+        assert.ok((await page.locator('mark').count()) > 0)
+      })
+    })
+
+  await test('search: the words are marked in titles and texts', async () => {
+    await onPage(stage, async ({ page, open }) => {
+      await open(`/search?q=${word}`)
+      const marked = await page.locator('mark').allTextContents()
+      assert.ok(marked.length > 0)
+      for (const it of marked) assert.ok(it.toLowerCase().includes(word.slice(0, 4)), it)
+      assert.ok((await page.locator('.card-excerpt').count()) > 0)
+    })
+  })
+
+  await test('search: another order by choosing it', async () => {
+    await onPage(stage, async ({ page, open }) => {
+      await open(`/search?q=${word}`)
+      const best = await page.locator('.card-title').allTextContents()
+      for (const [order, text] of Object.entries(en.orders)) {
+        if (order === 'best') continue
+        await open(`/search?q=${word}`)
+        await page.locator('.order select').selectOption(order)
+        await page.waitForURL((url) => url.searchParams.get('ordering') === order)
+        assert.equal(await page.locator('.order select').inputValue(), order, text)
+        const days = await page.locator('.card-where time').evaluateAll((all) => all.map((it) => it.getAttribute('datetime') ?? ''))
+        if (order.startsWith('-recorded')) assert.deepEqual(days, days.toSorted().reverse())
+        if (order.startsWith('recorded')) assert.deepEqual(days, days.toSorted())
+        if (order.startsWith('recorded')) assert.notDeepEqual(await page.locator('.card-title').allTextContents(), best)
+      }
+    })
+  })
+
+  if (archive.isReal)
+    await test('search: page by page to the last', async () => {
+      await onPage(stage, async ({ page, open }) => {
+        await open('/search?q=asyncio')
+        const total = await countOf(page)
+        let seen = await page.locator('.card').count()
+        const titles = new Set(await page.locator('.card-link').evaluateAll((all) => all.map((it) => it.getAttribute('href'))))
+        while ((await page.locator('.pager [rel=next]').count()) > 0 && seen < 2000) {
+          const next = (await page.locator('.pager [rel=next]').getAttribute('href')) ?? ''
+          await page.locator('.pager [rel=next]').click()
+          await page.waitForURL((url) => url.pathname + url.search === next)
+          const cards = await page.locator('.card-link').evaluateAll((all) => all.map((it) => it.getAttribute('href')))
+          assert.ok(cards.length > 0, `${next} is empty`)
+          seen += cards.length
+          for (const it of cards) titles.add(it)
+        }
+        assert.equal(seen, total)
+        assert.equal(titles.size, total, 'no talk is there twice')
+      })
+    })
+
+  await test('search: the last page that the pager of all talks leads to has talks', async () => {
+    await onPage(stage, async ({ page, open }) => {
+      await open('/search')
+      const pages = page.locator('.pager a:not([rel])')
+      if ((await pages.count()) === 0) return
+      await pages.last().click()
+      await page.waitForURL(/page=/)
+      assert.ok((await page.locator('.card').count()) > 0)
+    })
+  })
+
+  await test('search: nothing found says so, and how to go on', async () => {
+    await onPage(stage, async ({ page, open }) => {
+      assert.equal(await open('/search?q=xqzvkjwpq&year=1999'), 200)
+      assert.ok((await shown(page)).includes(en.noResults))
+      assert.ok((await shown(page)).includes(en.noResultsHelp))
+      assert.equal(await page.locator('.card').count(), 0)
+    })
+  })
+
+  await test('search: what cannot be understood is told, in a page of status 400', async () => {
+    await onPage(stage, async ({ page, open }) => {
+      const wrong = [
+        'year=next',
+        'page=0',
+        'page=-1',
+        'page=99999999',
+        'ordering=random',
+        'duration=long',
+        `q=${'x'.repeat(301)}`,
+        'year=1e3',
+      ]
+      for (const query of wrong) {
+        assert.equal(await open(`/search?${query}`), 400, query)
+        assert.equal(await page.locator('h1').textContent(), en.problemTitles[400])
+      }
+    })
+  })
+
+  await test('search: hostile questions are answered like any other', async () => {
+    await onPage(stage, async ({ page, open }) => {
+      const hostile = [
+        '"',
+        "'",
+        '((',
+        '& | !',
+        ':*',
+        '%',
+        '\\',
+        '-',
+        '--',
+        '""',
+        '*',
+        '<->',
+        'a OR',
+        '"unclosed',
+        '😀',
+        '\u202e',
+        '../..',
+        '{{7*7}}',
+      ]
+      for (const q of hostile) {
+        const status = await open(`/search?q=${encodeURIComponent(q)}`)
+        assert.ok(status === 200 || status === 400, `${q}: ${status}`)
+        assert.ok(!(await page.content()).includes('49 talks'))
+      }
+    })
+  })
+}
