@@ -115,7 +115,7 @@ test('an entry says all that is known of a talk, and nothing of what is not', as
   assert.deepEqual(it?.enclosures, [{ url: 'http://files.example.org/a.mp4?x=1&y=%222%22', length: 1234, type: 'video/mp4' }])
   const [mp4, webm, ...others] = it?.media?.groups?.[0]?.contents ?? []
   assert.deepEqual([mp4?.fileSize, mp4?.duration, webm?.type, webm?.fileSize, others], [1234, 61, 'video/webm', undefined, []])
-  assert.equal(it?.media?.player?.url, `${archive.url}/video/${second?.id}/embed`)
+  assert.equal(it?.media?.player?.url, `${archive.url}/embed/${second?.id}`)
   assert.match(it?.media?.thumbnails?.[0]?.url ?? '', new RegExp(`^${archive.url}/picture/${second?.id}/640\\?v=`))
   assert.deepEqual([third?.enclosures?.[0]?.length, third?.media?.contents?.[0]?.type, third?.dc?.rights], [0, 'video/ogg', ['CC BY']])
   assert.deepEqual([fourth?.enclosures, fourth?.media?.contents, !!fourth?.media?.player], [undefined, undefined, true])

@@ -24,7 +24,7 @@ test('all addresses on all pages stay below it', async () => {
     '/archive/about',
     '/archive/year/2024',
   ]
-  for (const it of [...below, path, `/archive/video/${talk.id}/embed`, ...things, '/archive/nowhere']) {
+  for (const it of [...below, path, `/archive/embed/${talk.id}`, ...things, '/archive/nowhere']) {
     const { text, status } = await get(it)
     assert.equal(status, it.endsWith('nowhere') ? 404 : 200, it)
     const addresses = [...text.matchAll(/\s(?:href|src|action|srcset)="([^"]*)"/g)].map(([, address]) => address ?? '')

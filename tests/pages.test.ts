@@ -25,7 +25,7 @@ const linkOf = async (kind: string) => new RegExp(`href="(/${kind}/[^"]+)"`).exe
 
 test('every page is there, as HTML, and tells caches that it is for one reader', async () => {
   const things = await Promise.all(['category', 'speaker', 'tag', 'language'].map(linkOf))
-  const all = ['/', '/search', '/search?q=queues', path, `/video/${talk.id}/embed`, '/category', '/speaker', '/tag', '/about', '/year/2024']
+  const all = ['/', '/search', '/search?q=queues', path, `/embed/${talk.id}`, '/category', '/speaker', '/tag', '/about', '/year/2024']
   for (const it of [...all, ...things]) {
     const { status, headers, text } = await get(it)
     assert.equal(status, 200, it)
@@ -57,14 +57,14 @@ test('the policy names everything that a page may do, with a nonce that no other
 
 test('a page that plays lets the hosts of its talk in, and nobody else; nothing is ever unsafe', async () => {
   const plain = await archive.make({ title: 'Nothing to see' })
-  for (const it of [path, `/video/${talk.id}/embed`, `/video/${plain.id}/${plain.slug}`]) {
+  for (const it of [path, `/embed/${talk.id}`, `/video/${plain.id}/${plain.slug}`]) {
     const policy = String((await get(it)).headers['content-security-policy'])
     assert.ok(!policy.includes('unsafe'), policy)
     assert.ok(!/(script|style|frame|object|default)-src[^;]*(\*|https:(?!\/\/)|data:)/.test(policy), policy)
     assert.match(policy, /base-uri 'none'/)
     const frames = /frame-src ([^;]+)/.exec(policy)?.[1] ?? "'none'"
     assert.equal(frames, it.includes(plain.slug) ? "'none'" : 'https://www.youtube-nocookie.com')
-    assert.match(policy, it.endsWith('/embed') ? /frame-ancestors \*/ : /frame-ancestors 'none'/)
+    assert.match(policy, it.startsWith('/embed/') ? /frame-ancestors \*/ : /frame-ancestors 'none'/)
   }
 })
 
@@ -141,7 +141,7 @@ test('a draft is on no page, and one that becomes a draft goes from all of them'
   await archive.call('PATCH', `/api/v2/video/${shown.id}`, { token, body: { state: 2 } })
   assert.equal((await get(`/video/${draft.id}`)).status, 404)
   assert.equal((await get(`/video/${draft.id}/${draft.slug}`)).status, 404)
-  assert.equal((await get(`/video/${draft.id}/embed`)).status, 404)
+  assert.equal((await get(`/embed/${draft.id}`)).status, 404)
   assert.equal((await get('/year/1999')).status, 404)
   const pages = [
     '/',
@@ -167,7 +167,7 @@ test('a draft is on no page, and one that becomes a draft goes from all of them'
 test('what was taken down is 410, and says nothing of what it was', async () => {
   const gone = await archive.make({ title: 'Regrettable words', description: 'Regrettable' })
   await post(`/api/v2/video/${gone.id}/takedown`, { token: admin, body: { reason: 'secret reason' } })
-  for (const it of [`/video/${gone.id}`, `/video/${gone.id}/${gone.slug}`, `/video/${gone.id}/embed`]) {
+  for (const it of [`/video/${gone.id}`, `/video/${gone.id}/${gone.slug}`, `/embed/${gone.id}`]) {
     const { status, text, headers } = await get(it)
     assert.equal(status, 410, it)
     assert.equal(headers['content-type'], 'text/html; charset=utf-8')

@@ -69,7 +69,7 @@ test('a talk that can be watched is told as a video', async () => {
   const of = (xml: string, name: string) => new RegExp(`<video:${name}>([^<]*)<`).exec(xml)?.[1]
   assert.deepEqual(
     ['title', 'description', 'content_loc', 'player_loc', 'duration'].map((name) => of(one, name)),
-    ['First', 'About queues', 'http://files.example.org/a.mp4', `${archive.url}/video/${first}/embed`, '1800'],
+    ['First', 'About queues', 'http://files.example.org/a.mp4', `${archive.url}/embed/${first}`, '1800'],
   )
   assert.match(one, /<lastmod>20\d\d-\d\d-\d\dT[\d:.]+Z<\/lastmod>/)
   // Nobody talks for a day, and crawlers refuse it.
@@ -180,7 +180,7 @@ test('another site is told how to show a talk', async () => {
   assert.match(
     json.html,
     new RegExp(
-      `^<iframe src="${archive.url}/video/${first}/embed" .*sandbox="allow-scripts allow-same-origin allow-presentation allow-popups".* allowfullscreen`,
+      `^<iframe src="${archive.url}/embed/${first}" .*sandbox="allow-scripts allow-same-origin allow-presentation allow-popups".* allowfullscreen`,
     ),
   )
   const xml = await ask(talk, '&format=xml')
@@ -203,7 +203,7 @@ test('another site is told how to show a talk', async () => {
     `${archive.url}/video/4/draft`,
   ])
     assert.equal((await ask(other)).status, 404, other)
-  assert.equal((await ask(`${archive.url}/video/${first}/embed`)).status, 200)
+  assert.equal((await ask(`${archive.url}/embed/${first}`)).status, 200)
   assert.deepEqual(
     [(await archive.call('GET', '/oembed')).status, (await ask(talk, '&format=yaml')).status, (await ask(talk, '&maxwidth=0')).status],
     [400, 501, 400],

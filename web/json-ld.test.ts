@@ -34,7 +34,7 @@ test('a talk is told with all that is known of it', () => {
   )
   assert.deepEqual(
     [it.embedUrl, it.contentUrl, it.license],
-    [`${origin}/video/17/embed`, 'https://files.example.org/a.mp4', 'https://creativecommons.org/licenses/by/4.0/'],
+    [`${origin}/embed/17`, 'https://files.example.org/a.mp4', 'https://creativecommons.org/licenses/by/4.0/'],
   )
   assert.deepEqual(it.creator, [{ '@type': 'Person', '@id': `${origin}/speaker/3/ada`, name: 'Ada', url: `${origin}/speaker/3/ada` }])
   assert.deepEqual(it.recordedAt, { '@type': 'Event', '@id': `${origin}/category/2/days`, name: 'Days', url: `${origin}/category/2/days` })

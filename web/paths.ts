@@ -25,7 +25,7 @@ export const paths = {
   about: '/about',
   openSearch: '/search/xml',
   talk: ({ id, slug }: Addressed) => `/video/${id}/${slug}`,
-  embed: (id: number) => `/video/${id}/embed`,
+  embed: (id: number) => `/embed/${id}`,
   record: (id: number) => `/api/v2/video/${id}?format=json`,
   list: (kind: ThingKind) => `/${kind}`,
   thing: (kind: ThingKind, { id, slug }: Addressed) => `/${kind}/${id}/${slug}`,

@@ -25,7 +25,7 @@ export function talkIdIn(address: string, site: Site): number | undefined {
   const base = new URL(site.origin())
   // Whether a link says http or https is up to whoever copied it.
   if (host !== base.host || !pathname.startsWith(`${site.basePath}/`)) return undefined
-  const [, id] = /^\/video\/([1-9]\d{0,15})(?:\/[a-z0-9-]*)?\/?$/.exec(pathname.slice(site.basePath.length)) ?? []
+  const [, id] = /^\/(?:video|embed)\/([1-9]\d{0,15})(?:\/[a-z0-9-]*)?\/?$/.exec(pathname.slice(site.basePath.length)) ?? []
   return id === undefined || !Number.isSafeInteger(Number(id)) ? undefined : Number(id)
 }
 

@@ -32,7 +32,7 @@ export function pageRoutes(mountPage: MountPage, pool: Pool, bodies: Bodies, alm
 
   mountPage('/video', (asked) => moved(paths.search(), asked))
   mountPage('/video/:id', async (asked) => moved(paths.talk(await readTalk(bodies, idOf(asked))), asked))
-  mountPage('/video/:id/embed', async (asked) => {
+  mountPage('/embed/:id', async (asked) => {
     const data = await embedPage(pool, await readTalk(bodies, idOf(asked)), secondsOf(asked.query.t))
     const view = viewOf(site, asked)
     return { body: renderPage(pages.embed, data, view), headers: pageHeaders(view, { playing: policyOf(data.talk.sources), framed: true }) }

@@ -191,7 +191,7 @@ export async function pageTests(stage: Stage): Promise<void> {
 
   await test('embed: the title leads to the talk, and nothing else is around it', async () => {
     await onPage(stage, async ({ page, open }) => {
-      await open(`/video/${found.talk.id}/embed`)
+      await open(`/embed/${found.talk.id}`)
       assert.equal(await page.locator('h1 a').getAttribute('href'), archive.url + found.path)
       assert.equal(await page.locator('.site-header, .site-footer').count(), 0)
     })

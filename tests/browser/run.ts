@@ -29,6 +29,7 @@ const parts: Record<string, (stage: Stage) => Promise<void>> = {
   axe: axeTests,
   'no-script': noScriptTests,
   budget: budgetTests,
+  time: timeTests,
   player: playerTests,
   xss: xssTests,
 }
@@ -68,6 +69,10 @@ function playerTests({ test }: Stage): Promise<void> {
 
 function budgetTests({ archive, test }: Stage): Promise<void> {
   return test('no page is heavier than budget.ts lets it be', () => run('budget.ts', '--url', archive.url))
+}
+
+function timeTests({ archive, test }: Stage): Promise<void> {
+  return test('no page takes more than twice as long as its data in JSON', () => run('../../bench/pages.ts', '--url', archive.url))
 }
 
 /** Another of these files, in a process of its own. */

@@ -125,7 +125,7 @@ export async function kinds(archive: Archive): Promise<Record<string, string>> {
     'all talks': '/search',
     'search without results': '/search?q=xqzvkjwpq&year=1999',
     talk: path,
-    embed: `/video/${talk.id}/embed`,
+    embed: `/embed/${talk.id}`,
     events: '/category',
     event: category,
     speakers: '/speaker',

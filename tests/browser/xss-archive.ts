@@ -95,7 +95,7 @@ async function plantOne(url: string, send: Send, payload: string, at: number): P
   return {
     talk: path,
     places: [
-      ...[path, `/video/${id}/embed`, ...things, `/search?q=${word}`, `/api/v2/video/${id}`].map((path) => ({ path, isPage })),
+      ...[path, `/embed/${id}`, ...things, `/search?q=${word}`, `/api/v2/video/${id}`].map((path) => ({ path, isPage })),
       ...[`/search?q=${asked}`, `/search?year=${asked}`, `/nowhere?x=${asked}`, `/speaker?character=${asked}`].map((path) => ({
         path,
         isPage,

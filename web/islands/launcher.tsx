@@ -87,6 +87,8 @@ function Launcher({ onClose }: { onClose: () => void }) {
     }
   }, [q])
 
+  useEffect(() => document.getElementById(`launcher-${chosen}`)?.scrollIntoView({ block: 'nearest' }), [chosen])
+
   const go = () => location.assign(options[chosen]?.href ?? `${base}/search?${new URLSearchParams({ q })}`)
   const step = (by: number) => {
     const next = (chosen + by + options.length + 1) % (options.length + 1)

@@ -20,6 +20,8 @@ export function Search(data: SearchData) {
       title={title}
       description={`${title}: ${words.results(number(data.count))}`}
       feed={paths.search(withoutPage(state))}
+      // All talks are a page like any other; what a search finds is for whoever asked.
+      {...(Object.keys(state).length === 0 && { canonical: paths.search() })}
     >
       <h1 class="unseen">{title}</h1>
       <SearchForm state={state} />
