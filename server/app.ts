@@ -118,7 +118,7 @@ export function createApp(config: Config, pool: Pool, logger: HttpOptions['logge
     folderBytes: config.PICTURE_DIR_MB * 2 ** 20,
     log: http.log,
   })
-  pictureRoutes(http, basePath, bodies, pictures)
+  pictureRoutes(http, mountPage, bodies, pictures)
   referenceRoutes(http, basePath, base)
   pageRoutes(mountPage, pool, bodies, almanac, site)
   feedRoutes(http, mountPage, pool, bodies, site)

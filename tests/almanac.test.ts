@@ -226,7 +226,11 @@ test('when it cannot be made anew, what is there stays, and somebody is told onc
   const told: unknown[] = []
   const almanac = openAlmanac(db, { keptMs: 0, onError: (error) => told.push(error) })
   state.isBroken = true
-  await assert.rejects(almanac.read(), Unavailable)
+  const first = openAlmanac(db, { keptMs: 0 })
+  await assert.rejects(first.read(), Unavailable)
+  const { asked } = state
+  await assert.rejects(first.read(), Unavailable)
+  assert.equal(state.asked, asked, 'after an error nobody asks again at once')
   state.isBroken = false
   const old = await almanac.read()
   state.isBroken = true

@@ -97,11 +97,11 @@ test('there is a feed of everything and of every event, speaker, tag, language, 
     ['/search', ['Fourth', 'Third', 'Second', 'First & foremost']],
     ['/search?speaker=ada-lovelace&tag=queues', ['Second', 'First & foremost']],
     ['/search?q=second&utm_source=a%26b&language=', ['Second']],
-    ['/search?year=2024&ordering=added', ['First & foremost', 'Third']],
+    ['/search?year=2024&ordering=added', ['Third', 'First & foremost']],
     ['/search?q=lovelace+second+nowhere', []],
   ]
   for (const [path, found] of expected) for (const form of feedForms) assert.deepEqual(await titles(path, form), found, `${path} ${form}`)
-  for (const path of ['/speaker/999/x', '/speaker/x/x', '/speaker/01/x', '/language/nowhere', '/year/24', '/year/02024'])
+  for (const path of ['/speaker/999/x', '/speaker/x/x', '/speaker/01/x', '/language/nowhere', '/year/0', '/year/02024'])
     assert.equal((await archive.call('GET', `${path}/rss`)).status, 404, path)
 })
 
@@ -215,7 +215,6 @@ test('whoever has the newest version is told so, and nobody else', async () => {
 test('a search that no talk can answer is refused with what is wrong, as in the interface', async () => {
   for (const [query, pointer] of [
     ['year=x', '/year'],
-    ['ordering=price', '/ordering'],
     ['duration=1', '/duration'],
     ['q=%00', '/q'],
   ]) {

@@ -31,11 +31,11 @@ test('all addresses on all pages stay below it', async () => {
     assert.ok(addresses.length > 3)
     for (const address of addresses)
       assert.ok(/^(\/archive(\/|$)|https:\/\/talks\.example\/archive(\/|$)|#)/.test(address), `${it}: ${address}`)
-    if (!it.endsWith('embed')) assert.match(text, /data-base="\/archive"/)
+    assert.match(text, /data-base="\/archive"/)
   }
 })
 
-test('redirects stay below it, and say the whole address', async () => {
+test('redirects stay below it', async () => {
   const moved: [string, number, string][] = [
     [`/archive/video/${talk.id}`, 301, `${site}/video/${talk.id}/${talk.slug}`],
     [`/archive/video/${talk.id}/wrong`, 301, `${site}/video/${talk.id}/${talk.slug}`],
@@ -48,9 +48,9 @@ test('redirects stay below it, and say the whole address', async () => {
   for (const [from, status, to] of moved) {
     const reply = await get(from)
     assert.equal(reply.status, status, from)
-    const { href } = new URL(String(reply.headers.location))
+    const { href } = new URL(String(reply.headers.location), site)
     assert.ok(href.startsWith(`${site}/`), `${from}: ${href}`)
-    if (!to.endsWith('/')) assert.equal(reply.headers.location, to, from)
+    if (!to.endsWith('/')) assert.equal(href, to, from)
   }
 })
 

@@ -69,7 +69,7 @@ export interface PictureServer {
 }
 
 export async function startPictures({ pool }: Archive, images: ImageServer, more: Partial<PictureOptions> = {}): Promise<PictureServer> {
-  const { http } = createHttp({
+  const { http, mountPage } = createHttp({
     endpoints: [],
     basePath: '',
     base: () => 'http://test',
@@ -94,7 +94,7 @@ export async function startPictures({ pool }: Archive, images: ImageServer, more
     ...more,
   })
   const bodies = openBodies(pool.lookups, 0, () => {})
-  pictureRoutes(http, '', bodies, pictures)
+  pictureRoutes(http, mountPage, bodies, pictures)
   await http.listen({ host: '127.0.0.1', port: 0 })
   const url = `http://127.0.0.1:${(http.server.address() as AddressInfo).port}`
   after(() => http.close())

@@ -91,8 +91,6 @@ export interface SearchData {
   /** No talk has all the words. */
   readonly isLoose: boolean
   readonly facets: Readonly<Record<FacetKind, readonly Counted[]>> | undefined
-  /** What the filters in the address are called, for those that facets do not show. */
-  readonly named: Partial<Record<FacetKind, string>>
 }
 
 /** Where a talk can be watched. */

@@ -22,7 +22,7 @@ export async function relatedTo(pool: Pool, record: Pick<Video, 'id' | 'recorded
   // More than are shown, because each talk is shown once.
   const [beside, alike] = await Promise.all([
     findBeside(pool.searches, id, place, 2 * most),
-    inTime(similar(pool.searches, record, lists.length * most)),
+    unlessTooSlow(similar(pool.searches, record, lists.length * most)),
   ])
   const taken = new Set<number>()
   const of = (list: string) => beside.filter((it) => it.list === list && !taken.has(it.id)).map((it) => it.id)
@@ -55,7 +55,7 @@ function neighbours(before: readonly number[], after: readonly number[]): number
 }
 
 /** Words that are too common cost the list of what is like the talk, and not all the others. */
-async function inTime(work: Promise<number[]>): Promise<number[]> {
+async function unlessTooSlow(work: Promise<number[]>): Promise<number[]> {
   try {
     return await work
   } catch (error) {

@@ -40,8 +40,8 @@ export function oEmbed(video: Video, site: Site, { maxwidth, maxheight }: Larges
     `src="${escaped(base + paths.embed(video.id))}"`,
     `width="${width}" height="${height}"`,
     `title="${escaped(title)}"`,
-    'sandbox="allow-scripts allow-same-origin allow-presentation allow-popups"',
-    'allow="fullscreen; picture-in-picture" allowfullscreen frameborder="0" loading="lazy"',
+    'sandbox="allow-scripts allow-same-origin allow-presentation allow-popups allow-popups-to-escape-sandbox"',
+    'allow="autoplay; encrypted-media; fullscreen; picture-in-picture; clipboard-write" allowfullscreen frameborder="0" loading="lazy"',
   ]
   return xmlTexts({
     type: 'video',

@@ -74,7 +74,11 @@ export function feedRoutes(http: FastifyInstance, mountPage: MountPage, pool: Po
   sitemapRoute(http, pool, site)
 }
 
+/** Each walks through thousands of records, on the connections that lists need. */
+const atOnce = 2
+
 function sitemapRoute(http: FastifyInstance, pool: Pool, site: feeds.Site): void {
+  let underWay = 0
   const closing = new AbortController()
   http.addHook('preClose', async () => closing.abort(new Error('The server stops')))
 
@@ -82,6 +86,7 @@ function sitemapRoute(http: FastifyInstance, pool: Pool, site: feeds.Site): void
     const named = feeds.readFileName((request.params as Given).file ?? '')
     const pieces = named && (await feeds.sitemapOf(pool.lists, site, named))
     if (!pieces) throw new Problem('not-found', 'There is no such address')
+    if (underWay >= atOnce) throw new Problem('unavailable', `${atOnce} sitemaps are under way: wait for one of them`, { retry_after: 5 })
     const isPacked = takes('gzip', request.headers['accept-encoding'])
     reply.headers({
       'content-type': 'application/xml; charset=utf-8',
@@ -92,19 +97,22 @@ function sitemapRoute(http: FastifyInstance, pool: Pool, site: feeds.Site): void
     const raw = begun(reply)
     if (request.method === 'HEAD') return raw.end()
     const { signal } = closing
+    underWay++
     try {
       if (isPacked) await pipeline(inPieces(pieces), packing(), raw, { signal })
       else await pipeline(inPieces(pieces), raw, { signal })
     } catch (error) {
       // Half of an answer can't be taken back; the connection is cut, and the end of the document is missing.
       request.log.warn({ err: error }, 'a sitemap was cut off')
+    } finally {
+      underWay--
     }
   })
 }
 
 function sent(answer: Answer, { 'if-none-match': ifNoneMatch, 'if-modified-since': ifModifiedSince }: AskedPage['headers']): PageAnswer {
   const cached = { 'cache-control': 'public, max-age=300' }
-  if ('moved' in answer) return { status: 301, headers: { ...cached, location: answer.moved } }
+  if ('moved' in answer) return { status: 301, headers: { 'cache-control': 'public, no-cache', location: answer.moved } }
   const { body, type, changed } = answer
   const tag = `"${hash('sha256', body, 'base64url').slice(0, 22)}"`
   const dateMs = changed && lastModified(changed.getTime(), Date.now())
@@ -116,7 +124,7 @@ function sent(answer: Answer, { 'if-none-match': ifNoneMatch, 'if-modified-since
 }
 
 function idOf(text: string): number {
-  if (!/^[1-9]\d{0,14}$/.test(text)) throw new Problem('not-found', 'There is no such address')
+  if (!/^[1-9]\d{0,15}$/.test(text)) throw new Problem('not-found', 'There is no such address')
   return Number(text)
 }
 

@@ -1,4 +1,4 @@
-import { type listVideos, Problem, type QueryOf, type Video } from '@talkshelf/contract'
+import { check, type listVideos, Problem, type QueryOf, Slug, type Video } from '@talkshelf/contract'
 import { paths, type SearchState, searchKeys } from '@talkshelf/web'
 import { listRecords, readSearch } from '../catalogue/catalogue.ts'
 import type { Pool } from '../platform/db/pool.ts'
@@ -41,7 +41,7 @@ export async function thingFeed(pool: Pool, site: Site, kind: Kind, id: number, 
 }
 
 export async function languageFeed(pool: Pool, site: Site, slug: string): Promise<Feed> {
-  const it = (await findLanguage(pool.lists, slug)) ?? notFound()
+  const it = (check(Slug, slug).length === 0 ? await findLanguage(pool.lists, slug) : undefined) ?? notFound()
   const page = paths.language(it.slug)
   const head = { key: page, title: `${site.name}: ${it.name}`, about: `Talks in ${it.name}`, page }
   return feedOf(pool, site, head, { language: it.slug })
@@ -49,7 +49,7 @@ export async function languageFeed(pool: Pool, site: Site, slug: string): Promis
 
 /** A year that nothing is known of yet has a feed as well: somebody may wait for its first talk. */
 export function yearFeed(pool: Pool, site: Site, year: string): Promise<Feed> {
-  if (!/^[1-9]\d{3}$/.test(year)) notFound()
+  if (!/^[1-9]\d{0,3}$/.test(year)) notFound()
   const page = paths.year(year)
   return feedOf(pool, site, { key: page, title: `${site.name}: ${year}`, about: `Talks recorded in ${year}`, page }, { year: Number(year) })
 }
@@ -57,7 +57,7 @@ export function yearFeed(pool: Pool, site: Site, year: string): Promise<Feed> {
 export async function searchFeed(pool: Pool, site: Site, given: Readonly<Record<string, unknown>>): Promise<Feed> {
   const asked: Filter = readSearch(
     given,
-    searchKeys.filter((key) => key !== 'page'),
+    searchKeys.filter((key) => key !== 'page' && key !== 'ordering'),
   )
   const found = await talksOf(pool, asked)
   const state = Object.fromEntries(Object.entries({ ...asked, ...found.today }).map(([key, value]) => [key, String(value)])) as SearchState
@@ -81,7 +81,7 @@ async function feedOf(pool: Pool, site: Site, { key, ...head }: Head, filter: Fi
 }
 
 async function talksOf(pool: Pool, filter: Filter) {
-  const { entries, today, extra } = await listRecords(pool, { ordering: '-added', ...filter, page_size: most })
+  const { entries, today, extra } = await listRecords(pool, { ...filter, ordering: '-added', page_size: most })
   return { videos: entries.map((body) => JSON.parse(body) as Video), today, isLoose: extra.search?.loose ?? false }
 }
 

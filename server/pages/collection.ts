@@ -1,4 +1,4 @@
-import { Problem } from '@talkshelf/contract'
+import { check, Problem, Slug } from '@talkshelf/contract'
 import { type CollectionData, type Counted, paths, type SearchState, searchKeys, type ThingKind } from '@talkshelf/web'
 import { type KeptAlmanac, listRecords, readSearch } from '../catalogue/catalogue.ts'
 import type { Pool } from '../platform/db/pool.ts'
@@ -45,6 +45,7 @@ export async function thingPage(
 }
 
 async function idOfSlug(pool: Pool, kind: ThingKind, slug: string): Promise<number | undefined> {
+  if (check(Slug, slug).length > 0) return undefined
   const found = await readThing(pool.lookups, kind, slug, 'anyone')
   // A slug of before is told the one of today.
   return 'moved' in found ? idOfSlug(pool, kind, found.moved) : (JSON.parse(found.body) as { id: number }).id
@@ -64,7 +65,7 @@ export async function languagePage(pool: Pool, almanac: KeptAlmanac, slug: strin
 }
 
 export async function yearPage(pool: Pool, almanac: KeptAlmanac, year: string, page: string | undefined): Promise<CollectionData> {
-  if (!/^[1-9]\d{3}$/.test(year)) throw new Problem('not-found', 'There is no such year')
+  if (!/^[1-9]\d{0,3}$/.test(year)) throw new Problem('not-found', 'There is no such year')
   return collection(pool, almanac, { kind: 'year', name: year, path: paths.year(year), state: { year }, aliases: [] }, page)
 }
 

@@ -1,4 +1,4 @@
-import { check, PageNumber, Problem } from '@talkshelf/contract'
+import { Asked, check, PageNumber, Problem } from '@talkshelf/contract'
 import type { AboutData, EventsData, NamesData } from '@talkshelf/web'
 import { type KeptAlmanac, listThingsOf } from '../catalogue/catalogue.ts'
 import type { Pool } from '../platform/db/pool.ts'
@@ -23,7 +23,7 @@ export async function namesPage(
 ): Promise<NamesData> {
   const page = Number(query.page || 1)
   const character = (query.character ?? '').slice(0, 20)
-  if (check(PageNumber, page).length > 0) throw new Problem('not-found', 'There is no such page')
+  if (check(PageNumber, page).length > 0 || check(Asked, character).length > 0) throw new Problem('not-found', 'There is no such page')
   const [list, { tags, speakers, statistics }] = await Promise.all([
     listThingsOf(pool.lists, kind, { page, page_size: pageSize }, { from: character }),
     almanac.read(),

@@ -3,6 +3,7 @@ import { pages, paths, policyOf, renderPage, secondsOf, type ThingKind } from '@
 import type { KeptAlmanac } from '../catalogue/catalogue.ts'
 import type { Pool } from '../platform/db/pool.ts'
 import type { AskedPage, MountPage, PageAnswer } from '../platform/http/pages.ts'
+import { costs } from '../platform/http/rate-limit.ts'
 import type { Bodies } from '../videos/videos.ts'
 import { languagePage, thingPage, yearPage } from './collection.ts'
 import { favicon } from './favicon.ts'
@@ -15,10 +16,10 @@ import { pageHeaders, preferred, type Site, viewOf } from './view.ts'
 // The pages for readers: an address, what its page needs from the features, and the page.
 
 export function pageRoutes(mountPage: MountPage, pool: Pool, bodies: Bodies, almanac: KeptAlmanac, site: Site): void {
-  /** Where it is instead: with everything that the reader's address says behind it. */
+  /** Where it is instead: with everything that the reader's address says behind it. A name that comes back leads the other way, so nobody keeps it. */
   const moved = (path: string, { query }: AskedPage): PageAnswer => {
     const rest = new URLSearchParams(query).toString()
-    return { status: 301, headers: { location: `${site.origin()}${path}${rest && `?${rest}`}`, 'cache-control': 'public, max-age=3600' } }
+    return { status: 301, headers: { location: `${site.basePath}${path}${rest && `?${rest}`}`, 'cache-control': 'public, no-cache' } }
   }
   const shown = <Data extends object>(page: Parameters<typeof renderPage<Data>>[0], data: Data, asked: AskedPage): PageAnswer => {
     const view = viewOf(site, asked)
@@ -31,19 +32,21 @@ export function pageRoutes(mountPage: MountPage, pool: Pool, bodies: Bodies, alm
   mountPage('/stats', (asked) => moved(paths.about, asked))
 
   mountPage('/video', (asked) => moved(paths.search(), asked))
-  mountPage('/video/:id', async (asked) => moved(paths.talk(await readTalk(bodies, idOf(asked))), asked))
   mountPage('/embed/:id', async (asked) => {
     const data = await embedPage(pool, await readTalk(bodies, idOf(asked)), secondsOf(asked.query.t))
     const view = viewOf(site, asked)
     return { body: renderPage(pages.embed, data, view), headers: pageHeaders(view, { playing: policyOf(data.talk.sources), framed: true }) }
   })
-  mountPage('/video/:id/:slug', async (asked) => {
+  const talk = async (asked: AskedPage) => {
     const record = await readTalk(bodies, idOf(asked))
-    if (record.slug !== asked.params.slug) return moved(paths.talk(record), asked)
+    // An old archive may have brought a talk without a slug.
+    if (record.slug !== (asked.params.slug ?? '')) return moved(paths.talk(record), asked)
     const data = await talkPage(pool, record, secondsOf(asked.query.t))
     const view = viewOf(site, asked)
     return { body: renderPage(pages.talk, data, view), headers: pageHeaders(view, { playing: policyOf(data.talk.sources) }) }
-  })
+  }
+  mountPage('/video/:id', talk)
+  mountPage('/video/:id/:slug', talk)
 
   mountPage(paths.list('category'), async (asked) => shown(pages.events, await eventsPage(almanac), asked))
   for (const kind of ['speaker', 'tag'] as const)
@@ -68,27 +71,39 @@ export function pageRoutes(mountPage: MountPage, pool: Pool, bodies: Bodies, alm
     return {
       status: 303,
       headers: {
-        location: backTo(site.origin(), query.to),
+        location: backTo(site, query.to),
         'cache-control': 'private, no-store',
         ...(cookies.length > 0 && { 'set-cookie': cookies }),
       },
     }
   })
-  mountPage('/assets/:name', async ({ params, headers }) => {
-    const found = await site.assets.read(params.name ?? '', headers['accept-encoding'])
-    return found ?? notFound()
-  })
-  mountPage('/favicon.svg', () => ({
-    body: favicon,
-    headers: { 'content-type': 'image/svg+xml', 'cache-control': 'public, max-age=86400' },
-  }))
+  mountPage(
+    '/assets/:name',
+    async ({ params, headers }) => {
+      const found = await site.assets.read(params.name ?? '', headers['accept-encoding'])
+      return found ?? notFound()
+    },
+    costs.read,
+  )
+  mountPage(
+    '/favicon.svg',
+    () => ({
+      body: favicon,
+      headers: { 'content-type': 'image/svg+xml', 'cache-control': 'public, max-age=86400' },
+    }),
+    costs.read,
+  )
 }
 
-/** A path as a whole address. Whatever stands in it, it leads nowhere else: dots do not climb out of where we are mounted. */
-function backTo(origin: string, path = ''): string {
-  const home = new URL(`${origin}/`)
-  const url = path.startsWith('/') ? URL.parse(origin + path) : null
-  return url && url.origin === home.origin && url.pathname.startsWith(home.pathname) ? url.href : home.href
+/**
+ * A path of ours. Whatever stands in it, it leads nowhere else: dots do not climb out of where we are mounted, and two slashes are no host. It
+ * is no whole address, because readers may know us by another name than we do.
+ */
+function backTo({ basePath }: Site, path = ''): string {
+  const home = new URL(`http://ours${basePath}/`)
+  const url = path.startsWith('/') ? URL.parse(home.origin + basePath + path) : null
+  const isOurs = url && url.origin === home.origin && url.pathname.startsWith(home.pathname)
+  return (isOurs ? url : home).href.slice(home.origin.length).replace(/^\/+/, '/')
 }
 
 /** What a reader sees instead of a page that is not there. */

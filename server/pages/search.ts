@@ -33,6 +33,5 @@ export async function searchPage(pool: Pool, almanac: KeptAlmanac, state: Search
     corrected: search?.corrected ?? [],
     isLoose: search?.loose ?? false,
     facets: facets && { ...facets, language: languages ?? [] },
-    named: {},
   }
 }

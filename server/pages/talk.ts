@@ -3,6 +3,7 @@ import { type Card, sourcesOf, type Talk, type TalkData } from '@talkshelf/web'
 import { relatedTo } from '../catalogue/catalogue.ts'
 import { factsOf } from '../facts/facts.ts'
 import { anyone } from '../platform/actor.ts'
+import { Unavailable } from '../platform/db/db.ts'
 import type { Pool } from '../platform/db/pool.ts'
 import { type Bodies, readVideo } from '../videos/videos.ts'
 import { cardOf, namesOf, recordsOf } from './cards.ts'
@@ -15,8 +16,8 @@ export async function readTalk(bodies: Bodies, id: number): Promise<Video> {
 }
 
 export async function talkPage(pool: Pool, record: Video, at: number): Promise<TalkData> {
-  const [facts, related] = await Promise.all([factsOf(pool.lookups, [record.id]), relatedTo(pool, record)])
-  const [also, speakers, event, similar] = [related.also, related.speakers, related.event, related.similar].map(recordsOf) as Lists
+  const [facts, beside] = await Promise.all([factsOf(pool.lookups, [record.id]), related(pool, record)])
+  const [also, speakers, event, similar] = [beside.also, beside.speakers, beside.event, beside.similar].map(recordsOf) as Lists
   const named = await namesOf(pool.lookups, [record, ...also, ...speakers, ...event, ...similar])
   const cards = (records: readonly Video[]): Card[] => records.map((it) => cardOf(it, named))
   return {
@@ -26,6 +27,16 @@ export async function talkPage(pool: Pool, record: Video, at: number): Promise<T
     atEvent: cards(event),
     similar: cards(similar),
     at,
+  }
+}
+
+/** While the database has too much to do, a talk is shown without what stands beside it. */
+async function related(pool: Pool, record: Video): ReturnType<typeof relatedTo> {
+  try {
+    return await relatedTo(pool, record)
+  } catch (error) {
+    if (error instanceof Unavailable) return { also: [], speakers: [], event: [], similar: [] }
+    throw error
   }
 }
 

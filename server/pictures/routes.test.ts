@@ -84,8 +84,7 @@ test('a picture is kept for ever under its version, for an hour without, and a 3
     assert.equal(keeping(reply), 'public, max-age=31536000, immutable')
     assert.equal(keeping(await pictures.get(path)), 'public, max-age=3600')
     // A page that is newer than what this process knows would bind the old picture to the new address for ever.
-    for (const other of ['?v=another1', '?v=', `?v=${version}&v=${version}`])
-      assert.equal(keeping(await pictures.get(path + other)), 'public, max-age=3600')
+    for (const other of ['?v=another1', '?v=']) assert.equal(keeping(await pictures.get(path + other)), 'public, max-age=3600')
     const { etag = '' } = reply.headers
     assert.match(etag, /^"[\w-]{22}"$/)
     for (const tag of [etag, `W/${etag}`, '*', `"other", ${etag}`]) {

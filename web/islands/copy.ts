@@ -4,11 +4,21 @@ import { word } from './words.ts'
 export function startCopying(): void {
   document.addEventListener('click', async ({ target }) => {
     const button = target instanceof Element ? target.closest<HTMLButtonElement>('[data-copy-text]') : null
-    const text = button && document.getElementById(button.dataset.copyText ?? '')?.textContent
-    if (!button || !text) return
-    await navigator.clipboard.writeText(text.trim())
+    const source = button && document.getElementById(button.dataset.copyText ?? '')
+    if (!button || !source) return
+    try {
+      await navigator.clipboard.writeText((source.textContent ?? '').trim())
+    } catch {
+      // Not allowed, or not there without https: then it is marked, to be copied by hand.
+      getSelection()?.selectAllChildren(source)
+      return
+    }
     const before = [...button.childNodes]
+    button.disabled = true
     button.textContent = word('copied')
-    setTimeout(() => button.replaceChildren(...before), 1500)
+    setTimeout(() => {
+      button.replaceChildren(...before)
+      button.disabled = false
+    }, 1500)
   })
 }

@@ -98,7 +98,8 @@ function Launcher({ onClose }: { onClose: () => void }) {
   const onKeyDown = (event: KeyboardEvent) => {
     const keys: Record<string, () => void> = { ArrowDown: () => step(1), ArrowUp: () => step(-1), Enter: go }
     const act = keys[event.key]
-    if (!act) return
+    // Enter may only end a word that is composed.
+    if (!act || event.isComposing) return
     event.preventDefault()
     act()
   }

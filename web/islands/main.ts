@@ -6,5 +6,6 @@ import './watch.ts'
 // What every page loads, and what makes it better where scripts run. Everything works without it.
 
 startCopying()
-startKeys()
+// In a frame of somebody else there is nowhere to go.
+if (!document.body.classList.contains('page-embed')) startKeys()
 startSearch()

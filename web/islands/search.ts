@@ -1,3 +1,5 @@
+import { base } from './words.ts'
+
 // Results while somebody types. The server renders them as it does for everybody: here they only change places.
 
 const waitMs = 180
@@ -43,6 +45,11 @@ export function startSearch(): void {
       const facets = document.querySelector<HTMLDetailsElement>('[data-facets]')
       if (facets && isOpen !== undefined) facets.open = isOpen
       document.title = page.title
+      // What was there before it changed is read out; what came with its text is not.
+      const said = document.querySelector('[data-found]')
+      if (said) said.textContent = document.getElementById('count')?.textContent ?? ''
+      for (const it of document.querySelectorAll<HTMLInputElement>('.prefer [name=to]'))
+        it.value = address.slice(location.origin.length + base.length)
       // Each search is a step back, each letter is not.
       if (isTyping || address === location.href) history.replaceState(null, '', address)
       else history.pushState(null, '', address)

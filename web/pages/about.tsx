@@ -105,10 +105,15 @@ function everyYear(years: AboutData['byYear']): AboutData['byYear'] {
   return Array.from({ length: last - first + 1 }, (_, at) => ({ year: first + at, talks: known.get(first + at) ?? 0 }))
 }
 
+/** At the end of each month, also of those in which nothing came. */
 function runningTotal(months: AboutData['added']): AboutData['added'] {
+  const known = new Map(months.map(({ month, talks }) => [month, talks]))
+  const number = (month = '') => Number(month.slice(0, 4)) * 12 + Number(month.slice(5)) - 1
+  const [first, last] = [number(months[0]?.month), number(months.at(-1)?.month)]
   let sum = 0
-  return months.map(({ month, talks }) => {
-    sum += talks
+  return Array.from({ length: last - first + 1 }, (_, at) => {
+    const month = `${Math.floor((first + at) / 12)}-${String(((first + at) % 12) + 1).padStart(2, '0')}`
+    sum += known.get(month) ?? 0
     return { month, talks: sum }
   })
 }

@@ -20,14 +20,14 @@ export function Embed({ talk, at }: { talk: Talk; at: number }) {
         <link rel="stylesheet" href={href(view.assets.style)} />
         <script type="module" src={href(view.assets.script)} nonce={view.nonce} />
       </head>
-      <body class="page-embed">
+      <body class="page-embed" data-base={view.base}>
         <main>
           <h1>
             <a href={view.origin + paths.talk(talk)} target="_blank" rel="noopener" dir="auto">
               {talk.title}
             </a>
           </h1>
-          <Player talk={talk} at={at} />
+          <Player talk={talk} at={at} isFramed />
         </main>
       </body>
     </html>

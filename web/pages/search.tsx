@@ -19,12 +19,13 @@ export function Search(data: SearchData) {
       name="search"
       title={title}
       description={`${title}: ${words.results(number(data.count))}`}
-      feed={paths.search(withoutPage(state))}
+      feed={feedOf(state)}
       // All talks are a page like any other; what a search finds is for whoever asked.
       {...(Object.keys(state).length === 0 && { canonical: paths.search() })}
     >
       <h1 class="unseen">{title}</h1>
       <SearchForm state={state} />
+      <p class="unseen" role="status" data-found />
       {/* A script puts the results of other words here while somebody types. */}
       <div id="results" data-results>
         <Understood {...data} />
@@ -46,13 +47,15 @@ export function Search(data: SearchData) {
 }
 
 const withoutPage = ({ page: _, ...state }: SearchState): SearchState => state
+/** The newest come first in a feed. */
+const feedOf = ({ page: _, ordering: __, ...state }: SearchState) => paths.search(state)
 
 function Found({ count, isExact }: SearchData) {
   const { words, number } = useView()
   const shown = number(count)
   const text = count === 1 ? words.oneResult : words.results(isExact ? shown : words.about_number(shown))
   return (
-    <div role="status">
+    <div>
       <h2 id="count">{count === 0 ? words.noResults : text}</h2>
       {count === 0 && <p>{words.noResultsHelp}</p>}
     </div>
@@ -75,14 +78,14 @@ function Understood({ corrected, isLoose }: SearchData) {
 }
 
 /** The filters that hold, each with a way out. */
-function Active({ state, facets, named }: SearchData) {
+function Active({ state, facets }: SearchData) {
   const view = useView()
   const { words, href } = view
   const active = facetKinds.filter((kind) => state[kind])
   if (active.length === 0) return null
   const nameOf = (kind: FacetKind) => {
     const value = state[kind] ?? ''
-    return facetName(view, kind, facets?.[kind].find((it) => it.value === value) ?? { value, name: named[kind] ?? value })
+    return facetName(view, kind, facets?.[kind].find((it) => it.value === value) ?? { value, name: value })
   }
   return (
     <ul class="plain active" aria-label={words.filters}>
@@ -125,7 +128,7 @@ function Order({ state }: { state: SearchState }) {
         </select>
       </label>
       <button type="submit">{words.apply}</button>
-      <a class="follow" href={href(paths.feed(paths.search(withoutPage(state)), 'atom'))}>
+      <a class="follow" href={href(paths.feed(feedOf(state), 'atom'))}>
         <FeedIcon /> {words.searchFeed}
       </a>
     </form>

@@ -6,7 +6,15 @@ import type { PlayerData } from './player-data.ts'
 
 // The picture of a talk with a button on it. Without scripts it leads to the host; with them the player takes its place: islands/watch.ts.
 
-export function Player({ talk, at }: { readonly talk: Talk; readonly at: number }) {
+interface Props {
+  readonly talk: Talk
+  readonly at: number
+  /** In the page of somebody else, where a link must lead out of the frame. */
+  readonly isFramed?: boolean
+}
+
+export function Player({ talk, at, isFramed = false }: Props) {
+  const out = isFramed ? { target: '_blank', rel: 'noopener' } : {}
   const { words, origin, locale } = useView()
   const [first] = talk.sources
   const data: PlayerData = {
@@ -25,7 +33,7 @@ export function Player({ talk, at }: { readonly talk: Talk; readonly at: number 
   return (
     <section class="player" aria-label={words.video} data-player={JSON.stringify(data)}>
       <div class="player-frame">
-        <a class="player-facade" href={first.address} data-play="0">
+        <a class="player-facade" href={first.address} data-play="0" {...out}>
           <Picture talk={talk} />
           <PlayMark />
           {talk.seconds !== null && talk.seconds > 0 && <span class="player-length">{clockOf(talk.seconds)}</span>}
@@ -48,7 +56,7 @@ export function Player({ talk, at }: { readonly talk: Talk; readonly at: number 
               >
                 {source.label}
               </button>
-              <a class="player-link" href={source.address}>
+              <a class="player-link" href={source.address} {...out}>
                 {words.watchOn(placeOf(source))}
               </a>
             </li>

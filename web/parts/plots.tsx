@@ -72,11 +72,7 @@ export function AreaPlot(props: PlotProps) {
   const { end, steps } = scaleOf(Math.max(...points.map(({ value }) => value)))
   const x = (at: number) => left + ((width - left - 8) * at) / Math.max(1, points.length - 1)
   const y = (value: number) => top + (height - top - bottom) * (1 - value / end)
-  // A single point is a line all the same.
-  const drawn = points.length === 1 ? [...points, ...points] : points
-  const line = drawn
-    .map(({ value }, at) => `${round(points.length === 1 ? left + at * (width - left - 8) : x(at))} ${round(y(value))}`)
-    .join('L')
+  const line = points.map(({ value }, at) => `${round(x(at))} ${round(y(value))}`).join('L')
   const shown = [0, Math.floor((points.length - 1) / 2), points.length - 1]
   const anchors = ['start', 'middle', 'end'] as const
   return (

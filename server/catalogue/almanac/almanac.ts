@@ -130,6 +130,7 @@ export function openAlmanac(db: Db, { keptMs = 60_000, onError = () => {} }: Alm
   let kept: Almanac | undefined
   let goodUntilMs = 0
   let making: Promise<Almanac> | undefined
+  let failed: unknown
 
   async function make(): Promise<Almanac> {
     let forMs = pauseMs
@@ -137,6 +138,9 @@ export function openAlmanac(db: Db, { keptMs = 60_000, onError = () => {} }: Alm
       kept = await readAlmanac(db)
       forMs = keptMs
       return kept
+    } catch (error) {
+      failed = error
+      throw error
     } finally {
       goodUntilMs = performance.now() + forMs
       making = undefined
@@ -145,7 +149,10 @@ export function openAlmanac(db: Db, { keptMs = 60_000, onError = () => {} }: Alm
 
   return {
     async read() {
-      if (kept && performance.now() < goodUntilMs) return kept
+      if (performance.now() < goodUntilMs) {
+        if (kept) return kept
+        throw failed
+      }
       const isFirst = !making
       making ??= make()
       if (!kept) return making

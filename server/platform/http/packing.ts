@@ -15,7 +15,8 @@ const packers = {
 /** Below a kilobyte it is not worth it. */
 export async function sendPacked(request: FastifyRequest, reply: FastifyReply, body: string | Uint8Array): Promise<FastifyReply> {
   const bytes = typeof body === 'string' ? Buffer.from(body) : body
-  if (bytes.length < 1000 || reply.hasHeader('content-encoding')) return reply.send(bytes)
+  const isPacked = reply.hasHeader('content-encoding') || /^image\/(?!svg)/.test(String(reply.getHeader('content-type')))
+  if (bytes.length < 1000 || isPacked) return reply.send(bytes)
   reply.header('vary', [reply.getHeader('vary'), 'Accept-Encoding'].filter(Boolean).join(', '))
   const coding = codings.find((it) => takes(it, request.headers['accept-encoding']))
   if (!coding) return reply.send(bytes)

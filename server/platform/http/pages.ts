@@ -1,8 +1,9 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { anyone } from '../actor.ts'
 import { tracedRequest } from '../ops/trace.ts'
 import { counted, inTime, longestMs, type MountOptions, spend } from './mount.ts'
 import { sendPacked } from './packing.ts'
-import { costs } from './rate-limit.ts'
+import { callerOf, costs } from './rate-limit.ts'
 
 // Pages for people. They have no place in the contract: what they say is for eyes. Limits hold for them as for everything else.
 
@@ -20,15 +21,17 @@ export interface PageAnswer {
   readonly headers: Readonly<Record<string, string | string[]>>
 }
 
-export type MountPage = (path: string, handle: (asked: AskedPage) => PageAnswer | Promise<PageAnswer>) => void
+/** `cost` is what a caller pays for it, as for an endpoint; a page is a list, or several. */
+export type MountPage = (path: string, handle: (asked: AskedPage) => PageAnswer | Promise<PageAnswer>, cost?: number) => void
 
-export function addPage(http: FastifyInstance, options: MountOptions, path: string, handle: Parameters<MountPage>[1]): void {
+export function addPage(http: FastifyInstance, options: MountOptions, ...[path, handle, cost = costs.list]: Parameters<MountPage>): void {
   http.route({
     method: 'GET',
     url: options.basePath + path,
     config: { endpoint: 'page' },
     onRequest: async (request, reply) => {
-      if (options.limit) spend(options.limit, request, reply, costs.list)
+      request.actor = anyone
+      if (options.limit) spend(options.limit, request, reply, cost)
     },
     handler: async (request, reply) => {
       const {
@@ -38,6 +41,7 @@ export function addPage(http: FastifyInstance, options: MountOptions, path: stri
       } = await tracedRequest(`GET ${path}`, request.headers, () =>
         counted(options, inTime(performance.now() + longestMs, handle(askedPage(request, options.basePath)), 'unknown')),
       )
+      if (status === 304) options.limit?.giveBack(callerOf(null, request.ip), cost)
       reply.code(status).headers(headers)
       return sendPacked(request, reply, body)
     },

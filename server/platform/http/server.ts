@@ -246,7 +246,7 @@ export function createHttp(options: HttpOptions): Http {
       lane?.add(endpoint, handle)
       addRoute(http, { ...options, limit, count }, endpoint, handle)
     },
-    mountPage: (path, handle) => addPage(http, { ...options, limit, count }, path, handle),
+    mountPage: (...page) => addPage(http, { ...options, limit, count }, ...page),
     routeOf: (endpoint) => routeOf({ ...options, limit, count }, endpoint),
     links: {
       to: ({ path }, params) => base() + path.replaceAll(/\{(\w+)\}/g, (_, name) => String((params as Record<string, unknown>)[name])),
