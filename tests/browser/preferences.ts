@@ -78,6 +78,7 @@ export async function preferenceTests(stage: Stage): Promise<void> {
         await page.keyboard.press('?')
         assert.equal(await page.locator('dialog.keys h2').textContent(), es.keysTitle)
         await page.keyboard.press('Escape')
+        await page.locator('dialog.keys').waitFor({ state: 'detached' })
         await page.keyboard.press('/')
         assert.equal(await page.locator('dialog.launcher').getAttribute('aria-label'), es.launcher)
       },
