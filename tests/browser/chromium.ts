@@ -1,4 +1,4 @@
-import { type Browser, chromium } from 'playwright-core'
+import { type Browser, chromium, errors } from 'playwright-core'
 
 // A real browser, and how what is seen in it is counted.
 
@@ -32,7 +32,12 @@ export function startTally(limitMs = 60_000): Tally {
   return {
     async test(sentence, run) {
       try {
-        await within(run(), limitMs)
+        await within(run(), limitMs).catch(async (error) => {
+          // What was waited for in vain is tried once more: a machine may stand still. What is wrong is wrong at once.
+          if (!isLate(error)) throw error
+          console.log(`  again: ${sentence}\n${error.message}`)
+          await within(run(), limitMs)
+        })
         passed++
         console.log(`✔ ${sentence}`)
       } catch (error) {
@@ -47,6 +52,10 @@ export function startTally(limitMs = 60_000): Tally {
   }
 }
 
+const isLate = (error: unknown): error is Error => error instanceof errors.TimeoutError || error instanceof Late
+
+class Late extends Error {}
+
 /** Asks again and again until the answer is right; then, or when time is up, gives it back. */
 export async function until<T>(ask: () => Promise<T> | T, isRight: (it: T) => boolean, limitMs = 15_000): Promise<T> {
   const end = Date.now() + limitMs
@@ -60,7 +69,7 @@ export async function until<T>(ask: () => Promise<T> | T, isRight: (it: T) => bo
 function within<T>(work: Promise<T>, limitMs: number): Promise<T> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`Took longer than ${limitMs} ms`)), limitMs)
+    timer = setTimeout(() => reject(new Late(`Took longer than ${limitMs} ms`)), limitMs)
   })
   return Promise.race([work, late]).finally(() => clearTimeout(timer))
 }
