@@ -5,6 +5,7 @@ import { startArchive } from './harness.ts'
 // Pages where callers are counted, and addresses that nobody has.
 
 const archive = await startArchive({ POINTS_PER_MINUTE: '60' })
+const other = await startArchive()
 const get = (path: string) => archive.call('GET', path, { headers: { accept: 'text/html' } })
 
 test('a page costs as much as a list, and whoever asked too often is told so on a page', async () => {
@@ -20,8 +21,6 @@ test('a page costs as much as a list, and whoever asked too often is told so on 
   assert.match(String(refused.headers['content-type']), /^text\/html/)
   assert.ok(Number(refused.headers['retry-after']) > 0)
 })
-
-const other = await startArchive()
 
 test('what no name can have is nowhere, and no fault of ours', async () => {
   for (const path of [

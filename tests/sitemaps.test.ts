@@ -180,7 +180,7 @@ test('another site is told how to show a talk', async () => {
   assert.match(
     json.html,
     new RegExp(
-      `^<iframe src="${archive.url}/embed/${first}" .*sandbox="allow-scripts allow-same-origin allow-presentation allow-popups".* allowfullscreen`,
+      `^<iframe src="${archive.url}/embed/${first}" .*sandbox="allow-scripts allow-same-origin allow-presentation allow-popups allow-popups-to-escape-sandbox".* allowfullscreen`,
     ),
   )
   const xml = await ask(talk, '&format=xml')

@@ -83,7 +83,7 @@ export function pageRoutes(mountPage: MountPage, pool: Pool, bodies: Bodies, alm
       const found = await site.assets.read(params.name ?? '', headers['accept-encoding'])
       return found ?? notFound()
     },
-    costs.read,
+    { cost: costs.read },
   )
   mountPage(
     '/favicon.svg',
@@ -91,7 +91,7 @@ export function pageRoutes(mountPage: MountPage, pool: Pool, bodies: Bodies, alm
       body: favicon,
       headers: { 'content-type': 'image/svg+xml', 'cache-control': 'public, max-age=86400' },
     }),
-    costs.read,
+    { cost: costs.read },
   )
 }
 

@@ -27,7 +27,8 @@ export function pictureRoutes(http: FastifyInstance, mountPage: MountPage, bodie
       const headers = { etag, 'cache-control': keeping(picture, query.v, record), 'content-type': picture.type }
       return isUnchanged(asked['if-none-match'], etag) ? { status: 304, headers } : { body: picture.data, headers }
     },
-    costs.read,
+    // It has limits of its own, and what it answers when they are over is a cover.
+    { cost: costs.read, limitMs: 20_000 },
   )
 }
 

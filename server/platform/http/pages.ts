@@ -21,10 +21,17 @@ export interface PageAnswer {
   readonly headers: Readonly<Record<string, string | string[]>>
 }
 
-/** `cost` is what a caller pays for it, as for an endpoint; a page is a list, or several. */
-export type MountPage = (path: string, handle: (asked: AskedPage) => PageAnswer | Promise<PageAnswer>, cost?: number) => void
+export interface PageLimits {
+  /** What a caller pays for it, as for an endpoint; a page is a list, or several. */
+  readonly cost?: number
+  /** After this long it is given up. */
+  readonly limitMs?: number
+}
 
-export function addPage(http: FastifyInstance, options: MountOptions, ...[path, handle, cost = costs.list]: Parameters<MountPage>): void {
+export type MountPage = (path: string, handle: (asked: AskedPage) => PageAnswer | Promise<PageAnswer>, limits?: PageLimits) => void
+
+export function addPage(http: FastifyInstance, options: MountOptions, ...[path, handle, limits = {}]: Parameters<MountPage>): void {
+  const { cost = costs.list, limitMs = longestMs } = limits
   http.route({
     method: 'GET',
     url: options.basePath + path,
@@ -39,7 +46,7 @@ export function addPage(http: FastifyInstance, options: MountOptions, ...[path, 
         body = '',
         headers,
       } = await tracedRequest(`GET ${path}`, request.headers, () =>
-        counted(options, inTime(performance.now() + longestMs, handle(askedPage(request, options.basePath)), 'unknown')),
+        counted(options, inTime(performance.now() + limitMs, handle(askedPage(request, options.basePath)), 'unknown')),
       )
       if (status === 304) options.limit?.giveBack(callerOf(null, request.ip), cost)
       reply.code(status).headers(headers)
