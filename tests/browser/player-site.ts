@@ -48,6 +48,7 @@ export async function startSite(): Promise<Site> {
       `<!doctype html><html lang="${locale}"><meta name="viewport" content="width=device-width"><title>A talk</title>
       <link rel="stylesheet" href="/${style}">
       <style nonce="${nonce}">:root{color-scheme:${searchParams.get('theme') ?? 'light'}}
+      @media not (scripting: enabled){.with-scripts{display:none!important}}
       body{margin:0 auto;max-width:64rem;padding:1rem;font:1rem/1.5 system-ui;background:light-dark(#fff,#151519);color:light-dark(#1b1b1f,#ececf1)}</style>
       <body>${player}<script type="module" nonce="${nonce}" src="/${script}"></script></body></html>`,
     )
