@@ -62,7 +62,7 @@ export async function searchFeed(pool: Pool, site: Site, given: Readonly<Record<
   const found = await talksOf(pool, asked)
   const state = Object.fromEntries(Object.entries({ ...asked, ...found.today }).map(([key, value]) => [key, String(value)])) as SearchState
   const page = paths.search(state)
-  const said = searchKeys.flatMap((key) => (state[key] && key !== 'ordering' ? [key === 'q' ? state[key] : `${key} ${state[key]}`] : []))
+  const said = searchKeys.flatMap((key) => (state[key] ? [key === 'q' ? state[key] : `${key} ${state[key]}`] : []))
   const title = `${site.name}: ${said.join(', ') || 'all talks'}`
   // What has only some of the words would stay with subscribers when talks with all of them come.
   const videos = found.isLoose ? [] : found.videos

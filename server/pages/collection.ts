@@ -1,9 +1,10 @@
 import { check, Problem, Slug } from '@talkshelf/contract'
-import { type CollectionData, type Counted, paths, type SearchState, searchKeys, type ThingKind } from '@talkshelf/web'
+import { type CollectionData, paths, type SearchState, searchKeys, type ThingKind } from '@talkshelf/web'
 import { type KeptAlmanac, listRecords, readSearch } from '../catalogue/catalogue.ts'
 import type { Pool } from '../platform/db/pool.ts'
 import { findThingById, readThing } from '../vocabulary/vocabulary.ts'
 import { cardsOf, recordsOf } from './cards.ts'
+import { codedFacets } from './facets.ts'
 import { pagerOf } from './pager.ts'
 
 const pageSize = 24
@@ -72,22 +73,17 @@ export async function yearPage(pool: Pool, almanac: KeptAlmanac, year: string, p
 async function collection(pool: Pool, almanac: KeptAlmanac, head: Head, page: string | undefined): Promise<CollectionData> {
   const state: SearchState = { ...head.state, ...(page && { page }) }
   const asked = readSearch(state, searchKeys)
-  const [list, { statistics }] = await Promise.all([
-    listRecords(pool, { ...asked, page: asked.page ?? 1, page_size: pageSize, include: 'facets' }),
-    almanac.read(),
-  ])
+  const list = await listRecords(pool, { ...asked, page: asked.page ?? 1, page_size: pageSize, include: 'facets' })
   if (list.count === 0 && head.kind === 'year') throw new Problem('not-found', 'There are no talks of this year')
   const records = recordsOf(list.entries)
   const cards = await cardsOf(pool.lookups, records)
-  const codes = new Map(statistics.byLanguage.map((it) => [it.slug, it.code]))
   const { facets } = list.extra
-  const coded = (it: Counted): Counted => ({ ...it, ...(codes.has(it.value) && { code: codes.get(it.value) as string }) })
   return {
     ...head,
     count: list.count,
     isExact: list.isExact,
     cards: records.flatMap(({ id }) => cards.get(id) ?? []),
     pager: pagerOf(asked.page ?? 1, list, pageSize),
-    facets: facets ? { ...facets, language: facets.language.map(coded) } : {},
+    facets: facets ? await codedFacets(facets, almanac) : {},
   }
 }

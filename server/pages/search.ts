@@ -1,7 +1,8 @@
-import { type Counted, type SearchData, type SearchState, searchKeys } from '@talkshelf/web'
+import { type SearchData, type SearchState, searchKeys } from '@talkshelf/web'
 import { type KeptAlmanac, listRecords, readSearch } from '../catalogue/catalogue.ts'
 import type { Pool } from '../platform/db/pool.ts'
 import { cardsOf, recordsOf } from './cards.ts'
+import { codedFacets } from './facets.ts'
 import { pagerOf } from './pager.ts'
 
 const pageSize = 20
@@ -16,14 +17,12 @@ export async function searchPage(pool: Pool, almanac: KeptAlmanac, state: Search
   const page = await listRecords(pool, { ...asked, page: asked.page ?? 1, page_size: pageSize, include: 'facets,snippets' })
   const { search, snippets, facets } = page.extra
   const records = recordsOf(page.entries)
-  const [cards, { statistics }] = await Promise.all([cardsOf(pool.lookups, records), almanac.read()])
+  const cards = await cardsOf(pool.lookups, records)
   const found = records.flatMap((record, at) => {
     const card = cards.get(record.id)
     const snippet = snippets?.[at]
     return card ? [{ ...card, ...(snippet && { titlePieces: snippet.title, excerpt: snippet.excerpt }) }] : []
   })
-  const codes = new Map(statistics.byLanguage.map((it) => [it.slug, it.code]))
-  const languages = facets?.language.map((it): Counted => ({ ...it, ...(codes.has(it.value) && { code: codes.get(it.value) as string }) }))
   return {
     state: { ...state, ...page.today },
     cards: found,
@@ -32,6 +31,6 @@ export async function searchPage(pool: Pool, almanac: KeptAlmanac, state: Search
     pager: pagerOf(asked.page ?? 1, page, pageSize),
     corrected: search?.corrected ?? [],
     isLoose: search?.loose ?? false,
-    facets: facets && { ...facets, language: languages ?? [] },
+    facets: facets && (await codedFacets(facets, almanac)),
   }
 }

@@ -42,7 +42,7 @@ async function related(pool: Pool, record: Video): ReturnType<typeof relatedTo> 
 
 /** The talk alone, for a page that shows nothing else. */
 export async function embedPage(pool: Pool, record: Video, at: number): Promise<{ talk: Talk; at: number }> {
-  const [facts, named] = await Promise.all([factsOf(pool.lookups, [record.id]), namesOf(pool.lists, [record])])
+  const [facts, named] = await Promise.all([factsOf(pool.lookups, [record.id]), namesOf(pool.lookups, [record])])
   return { talk: talkOf(record, facts.get(record.id)?.facts ?? [], named), at }
 }
 
