@@ -21,6 +21,7 @@ import { toJson } from './platform/http/json.ts'
 import { createHttp, type HttpOptions } from './platform/http/server.ts'
 import { openBatches } from './platform/ops/batches.ts'
 import { createMetrics } from './platform/ops/metrics.ts'
+import { timesFor } from './platform/times.ts'
 import { qualityRoutes } from './quality/routes.ts'
 import { referenceRoutes } from './reference/routes.ts'
 import { version } from './version.ts'
@@ -53,6 +54,7 @@ export function createApp(config: Config, pool: Pool, logger: HttpOptions['logge
     pointsPerMinute: config.POINTS_PER_MINUTE,
     proxies: config.PROXIES,
     mostRequests: config.REQUESTS_AT_ONCE,
+    answerMs: timesFor(config.ANSWER_SECONDS).answerMs,
     problemPage: (problem, asked, requestId) => problemPage(site, problem, asked, requestId),
   })
 

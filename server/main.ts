@@ -13,6 +13,7 @@ import { importCommands } from './imports/command.ts'
 import { Unavailable } from './platform/db/db.ts'
 import { migrate, schemaVersion } from './platform/db/migrate.ts'
 import { openPool, type Pool } from './platform/db/pool.ts'
+import { timesFor } from './platform/times.ts'
 import { inSeveralProcesses } from './processes.ts'
 import { version } from './version.ts'
 
@@ -164,6 +165,7 @@ function connect(config: Config, applicationName: string): Pool {
     lookupConnections: config.LOOKUP_CONNECTIONS,
     searchConnections: config.SEARCH_CONNECTIONS,
     applicationName,
+    times: timesFor(config.ANSWER_SECONDS),
     onIdleError: (error) => say(`An idle connection to the database broke: ${error.message}`),
   })
 }

@@ -15,6 +15,7 @@ for (let number = 0; number < 200; number++)
     description: Array.from({ length: 60 }, (_, place) => pick(number + place * place)).join(' '),
   })
 const { id } = await archive.make({ title: 'One to read' })
+const hurried = await startArchive({ ANSWER_SECONDS: '2' })
 
 async function ask(path: string) {
   const began = performance.now()
@@ -93,12 +94,13 @@ test('while others ask such questions, a record is read as fast as ever', async 
 })
 
 test('a question that takes too long is refused with what to do, and whoever reads a record does not notice', async () => {
-  await withDatabase(archive.databaseUrl, async (query) => {
+  const one = await hurried.make({ title: 'One more to read' })
+  await withDatabase(hurried.databaseUrl, async (query) => {
     await query('begin')
     await query('lock table video_search in access exclusive mode')
     for (const path of ['/api/v2/video?q=python', '/api/v2/suggest?q=unheard']) {
-      const asked = archive.call('GET', path)
-      assert.equal((await archive.call('GET', `/api/v2/video/${id}`)).status, 200)
+      const asked = hurried.call('GET', path)
+      assert.equal((await hurried.call('GET', `/api/v2/video/${one.id}`)).status, 200)
       const { status, json } = await asked
       assert.deepEqual([status, json.errors?.[0]?.code], [400, 'too-expensive'], path)
     }

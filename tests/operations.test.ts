@@ -88,7 +88,7 @@ test('with the database away every request is answered within 3 s; with it back,
   after(() => proxy.close())
   const through = new URL(archive.databaseUrl)
   through.port = String(proxy.port)
-  const server = await spawnServer({ DATABASE_URL: through.href })
+  const server = await spawnServer({ DATABASE_URL: through.href, ANSWER_SECONDS: '3' })
   const { id } = await archive.make()
   const path = `/api/v2/video/${id}`
   assert.equal((await call(server.url, 'GET', path)).status, 200)

@@ -6,9 +6,8 @@ import { crc32, deflateSync } from 'node:zlib'
 import sharp from 'sharp'
 import { fetchImage, openPictures, type PictureOptions } from '../server/pictures/pictures.ts'
 import { pictureRoutes } from '../server/pictures/routes.ts'
-import { createHttp } from '../server/platform/http/server.ts'
-import { createMetrics } from '../server/platform/ops/metrics.ts'
 import { openBodies } from '../server/videos/videos.ts'
+import { serveOnly } from './bare-http.ts'
 import { type Archive, call } from './harness.ts'
 
 // For tests of pictures: a server that has some, and the routes on a server of their own, which may fetch from that one and from no other.
@@ -69,18 +68,6 @@ export interface PictureServer {
 }
 
 export async function startPictures({ pool }: Archive, images: ImageServer, more: Partial<PictureOptions> = {}): Promise<PictureServer> {
-  const { http, mountPage } = createHttp({
-    endpoints: [],
-    basePath: '',
-    base: () => 'http://test',
-    authenticate: async () => undefined,
-    logger: false,
-    metrics: createMetrics(() => ({ total: 0, idle: 0, waiting: 0 })),
-    isReady: async () => true,
-    pointsPerMinute: 0,
-    proxies: 0,
-    mostRequests: 100,
-  })
   const warnings: string[] = []
   const allowed = { ports: [80, images.port], isAllowed: (ip: string, port: number) => ip === '127.0.0.1' && port === images.port }
   const pictures = openPictures({
@@ -94,11 +81,8 @@ export async function startPictures({ pool }: Archive, images: ImageServer, more
     ...more,
   })
   const bodies = openBodies(pool.lookups, 0, () => {})
-  pictureRoutes(http, mountPage, bodies, pictures)
-  await http.listen({ host: '127.0.0.1', port: 0 })
-  const url = `http://127.0.0.1:${(http.server.address() as AddressInfo).port}`
-  after(() => http.close())
-  return { url, warnings, get: (path, headers = {}) => call(url, 'GET', path, { headers }), stop: () => http.close() }
+  const { url, close } = await serveOnly([], ({ http, mountPage }) => pictureRoutes(http, mountPage, bodies, pictures))
+  return { url, warnings, get: (path, headers = {}) => call(url, 'GET', path, { headers }), stop: close }
 }
 
 /** A picture that is not all of one colour. */

@@ -4,6 +4,7 @@ import { setTimeout } from 'node:timers/promises'
 import { createApp } from '../server/app.ts'
 import { readConfig } from '../server/config.ts'
 import { openPool } from '../server/platform/db/pool.ts'
+import { timesFor } from '../server/platform/times.ts'
 import { startCuttingProxy } from './cutting-proxy.ts'
 import { call, category, type Reply, startArchive } from './harness.ts'
 import { checkInvariants, withDatabase } from './invariants.ts'
@@ -16,9 +17,9 @@ const direct = new URL(archive.databaseUrl)
 const proxy = await startCuttingProxy(direct.hostname, Number(direct.port))
 const url = new URL(archive.databaseUrl)
 url.port = String(proxy.port)
-const pool = openPool({ url: url.href, connections: 1, applicationName: 'cut' })
+const pool = openPool({ url: url.href, connections: 1, applicationName: 'cut', times: timesFor(30) })
 // Without the cache and the looks for unfinished renames: they would be one more thing that makes steps.
-const app = createApp(readConfig({ DATABASE_URL: url.href, CACHE_MB: '0', RESUME_SECONDS: '0' }), pool, false)
+const app = createApp(readConfig({ DATABASE_URL: url.href, CACHE_MB: '0', RESUME_SECONDS: '0', ANSWER_SECONDS: '30' }), pool, false)
 const address = await app.listen({ host: '127.0.0.1', port: 0 })
 after(async () => {
   await app.close()

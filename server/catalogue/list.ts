@@ -32,7 +32,7 @@ interface Extra {
 
 export async function listRecords(pool: Pool, asked: Asked): Promise<Page & { extra: Extra }> {
   const { filter, today } = await filterOf(pool.lists, asked)
-  if (asked.q?.trim()) return { ...(await answered(listFound(pool, asked, asked.q, filter))), today }
+  if (asked.q?.trim()) return { ...(await answered(pool.searches, listFound(pool, asked, asked.q, filter))), today }
   const page = await listInOrder(pool.lists, asked, filter)
   const { facets } = filter ? await facetsFor(pool.searches, asked, undefined, filter) : {}
   return { ...page, today, extra: facets ? { facets } : {} }

@@ -16,7 +16,9 @@ export function catalogueRoutes(mount: Mount, pool: Pool, bodies: Bodies, links:
     return sent(asked, page, links.to(listVideos, {}), page.extra)
   })
 
-  mount(suggest, async (asked) => version(asked, toJson(await search.answered(search.suggest(pool.searches, asked.query.q ?? '')))))
+  mount(suggest, async (asked) =>
+    version(asked, toJson(await search.answered(pool.searches, search.suggest(pool.searches, asked.query.q ?? '')))),
+  )
 
   mount(readRelated, async (asked) => {
     const { body } = await readVideo(bodies, asked.actor, asked.params.id)

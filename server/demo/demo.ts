@@ -5,6 +5,7 @@ import { type Config, readConfig } from '../config.ts'
 import { migrate, schemaVersion } from '../platform/db/migrate.ts'
 import { openPool } from '../platform/db/pool.ts'
 import { findPostgres, NoPostgres, startPrivatePostgres } from '../platform/db/private-postgres.ts'
+import { timesFor } from '../platform/times.ts'
 import { version } from '../version.ts'
 import { isSomebodysArchive, loadExamples } from './load.ts'
 import { exampleTalks } from './talks.ts'
@@ -58,7 +59,12 @@ async function start(environment: Environment, migrations: string, closers: (() 
 
   if (given) say('- looking at the database of DATABASE_URL')
   const { is } = await schemaVersion(DATABASE_URL, migrations).catch(notUsable)
-  const pool = openPool({ url: DATABASE_URL, connections: config.DATABASE_CONNECTIONS, applicationName: 'talkshelf demo' })
+  const pool = openPool({
+    url: DATABASE_URL,
+    connections: config.DATABASE_CONNECTIONS,
+    applicationName: 'talkshelf demo',
+    times: timesFor(config.ANSWER_SECONDS),
+  })
   closers.push(() => pool.close())
   if (is > 0 && (await isSomebodysArchive(pool)))
     throw new DemoError(

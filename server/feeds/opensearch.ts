@@ -1,5 +1,5 @@
 import { paths } from '@talkshelf/web'
-import type { Db } from '../platform/db/db.ts'
+import type { Searches } from '../platform/db/searches.ts'
 import { answered, suggest } from '../search/search.ts'
 import { contentTypes } from './forms.ts'
 import type { Site } from './site.ts'
@@ -34,8 +34,8 @@ ${url('application/opensearchdescription+xml', paths.openSearch, 'self')}
 /** What was typed, what it could become, a word about each, and where each leads. */
 export type Suggestions = readonly [string, readonly string[], readonly string[], readonly string[]]
 
-export async function suggestionsFor(db: Db, site: Site, asked: string): Promise<Suggestions> {
-  const { talks, speakers, categories, tags } = await answered(suggest(db, asked))
+export async function suggestionsFor(searches: Searches, site: Site, asked: string): Promise<Suggestions> {
+  const { talks, speakers, categories, tags } = await answered(searches, suggest(searches, asked))
   const all = [
     ...speakers.map(({ name, slug }) => [name, 'Speaker', paths.search({ speaker: slug })]),
     ...categories.map(({ name, slug }) => [name, 'Event', paths.search({ category: slug })]),

@@ -1,11 +1,9 @@
 import { Problem } from '@talkshelf/contract'
 import { Unavailable } from '../platform/db/db.ts'
-
-/** A whole search has so long, however many statements it is; a request is given up a little later (`longestMs`). */
-const longestMs = 2400
+import type { Searches } from '../platform/db/searches.ts'
 
 /** A question that could not be answered in time is the question's fault, and no failure of the service: phrases of common words are dear. */
-export async function answered<T>(work: Promise<T>): Promise<T> {
+export async function answered<T>({ longestMs }: Searches, work: Promise<T>): Promise<T> {
   const { promise, reject } = Promise.withResolvers<never>()
   const timer = setTimeout(() => reject(tooExpensive()), longestMs)
   try {

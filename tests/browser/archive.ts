@@ -88,7 +88,7 @@ async function load(database: string, file: string): Promise<void> {
 async function serve(database: string): Promise<{ child: ChildProcess; url: string }> {
   const child = spawn(process.execPath, ['server/main.ts', 'serve'], {
     cwd: root,
-    env: { ...process.env, DATABASE_URL: database, PORT: '0', LOG_LEVEL: 'info', DRAIN_SECONDS: '0' },
+    env: { ...process.env, DATABASE_URL: database, PORT: '0', LOG_LEVEL: 'info', DRAIN_SECONDS: '0', ANSWER_SECONDS: '30' },
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   let said = ''

@@ -13,6 +13,7 @@ import type { Request } from '../../server/changes/changes.ts'
 import { readConfig } from '../../server/config.ts'
 import { Unavailable } from '../../server/platform/db/db.ts'
 import { openPool, type Pool } from '../../server/platform/db/pool.ts'
+import { timesFor } from '../../server/platform/times.ts'
 import { createVideo } from '../../server/videos/videos.ts'
 import { createCategory } from '../../server/vocabulary/vocabulary.ts'
 import { call } from '../harness.ts'
@@ -35,8 +36,8 @@ async function main(): Promise<number> {
   const postgres = await startPostgres({ version: 15 })
   try {
     const url = await migratedDatabase(postgres, 'talkshelf')
-    const pool = openPool({ url, connections: 4, applicationName: 'relevance' })
-    const app = createApp(readConfig({ DATABASE_URL: url, PORT: '0' }), pool, false)
+    const pool = openPool({ url, connections: 4, applicationName: 'relevance', times: timesFor(30) })
+    const app = createApp(readConfig({ DATABASE_URL: url, PORT: '0', ANSWER_SECONDS: '30' }), pool, false)
     try {
       const began = performance.now()
       const files = await load(pool, talks)

@@ -11,7 +11,6 @@ export interface Clients {
 
 export function openClients(config: pg.PoolConfig, onIdleError: (error: Error) => void = () => {}): Clients {
   const pool = new pg.Pool({
-    connectionTimeoutMillis: 2000,
     keepAlive: true,
     // They are few, and a timer for each would be set at every statement.
     idleTimeoutMillis: 0,

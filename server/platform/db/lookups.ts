@@ -1,5 +1,6 @@
 import pg from 'pg'
 import sql from 'sql-template-tag'
+import type { Times } from '../times.ts'
 import { type Db, explained, getTypeParser, nameOf } from './db.ts'
 
 // A few connections that take statement after statement without waiting for the answers (pipelining). Four of them read faster
@@ -11,7 +12,14 @@ export interface Lookups extends Db {
   close(): Promise<void>
 }
 
-export function openLookups({ url, connections, applicationName }: { url: string; connections: number; applicationName: string }): Lookups {
+export interface LookupsOptions {
+  url: string
+  connections: number
+  applicationName: string
+  times: Times
+}
+
+export function openLookups({ url, connections, applicationName, times }: LookupsOptions): Lookups {
   const slots: (Promise<pg.Client> | undefined)[] = Array.from({ length: connections })
   let turn = 0
   let closed = false
@@ -20,9 +28,9 @@ export function openLookups({ url, connections, applicationName }: { url: string
     const client = new pg.Client({
       connectionString: url,
       application_name: applicationName,
-      connectionTimeoutMillis: 2000,
-      query_timeout: 2500,
-      statement_timeout: 2000,
+      connectionTimeoutMillis: times.waitMs,
+      query_timeout: times.readMs + 500,
+      statement_timeout: times.readMs,
       keepAlive: true,
       types: { getTypeParser },
       pipeline: true,

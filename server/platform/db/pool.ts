@@ -1,10 +1,11 @@
 import pg from 'pg'
 import type { Sql } from 'sql-template-tag'
 import { tracedQuery } from '../ops/trace.ts'
+import { type Times, usualTimes } from '../times.ts'
 import { isLost, openClients } from './clients.ts'
 import { type Db, explained, nameOf, Unavailable } from './db.ts'
 import { type Lookups, openLookups } from './lookups.ts'
-import { openSearches } from './searches.ts'
+import { openSearches, type Searches } from './searches.ts'
 
 // The connections of a process: a pool for everything that writes, the lookups, and the searches.
 
@@ -14,7 +15,7 @@ export interface Pool extends Db {
   /** For lists: statements of many shapes. */
   readonly lists: Db
   /** For searches: statements of few shapes, over all slices of the words. */
-  readonly searches: Db
+  readonly searches: Searches
   figures(): { total: number; idle: number; waiting: number }
   transaction<T>(work: (tx: Db) => Promise<T>): Promise<T>
   close(): Promise<void>
@@ -26,24 +27,46 @@ export interface PoolOptions {
   lookupConnections?: number
   searchConnections?: number
   applicationName: string
+  times?: Times
   /** Told about connections that broke while idle: nobody waits for them, but the log should say so. */
   onIdleError?: (error: Error) => void
 }
 
 export function openPool(options: PoolOptions): Pool {
-  const { url, connections, lookupConnections = 4, searchConnections = 4, applicationName, onIdleError = () => {} } = options
-  const lookups = openLookups({ url, connections: lookupConnections, applicationName: `${applicationName} lookups` })
-  const lists = openSearches({ url, connections: searchConnections, applicationName: `${applicationName} lists`, planned: 'each time' })
-  const searches = openSearches({ url, connections: searchConnections, applicationName: `${applicationName} searches`, planned: 'once' })
+  const {
+    url,
+    connections,
+    lookupConnections = 4,
+    searchConnections = 4,
+    applicationName,
+    times = usualTimes,
+    onIdleError = () => {},
+  } = options
+  const lookups = openLookups({ url, connections: lookupConnections, applicationName: `${applicationName} lookups`, times })
+  const lists = openSearches({
+    url,
+    connections: searchConnections,
+    applicationName: `${applicationName} lists`,
+    times,
+    planned: 'each time',
+  })
+  const searches = openSearches({
+    url,
+    connections: searchConnections,
+    applicationName: `${applicationName} searches`,
+    times,
+    planned: 'once',
+  })
   const { pool, with: withClient } = openClients(
     {
       connectionString: url,
       max: connections,
       application_name: applicationName,
       // The driver's limit stands behind the server's, for a server that no longer answers at all.
-      query_timeout: 5000,
-      statement_timeout: 4000,
-      lock_timeout: 2000,
+      query_timeout: times.writeMs + 1000,
+      statement_timeout: times.writeMs,
+      lock_timeout: times.waitMs,
+      connectionTimeoutMillis: times.waitMs,
       idle_in_transaction_session_timeout: 10_000,
     },
     onIdleError,

@@ -1,4 +1,5 @@
 import { tracedQuery } from '../ops/trace.ts'
+import type { Times } from '../times.ts'
 import { openClients } from './clients.ts'
 import { type Db, explained, nameOf, Unavailable } from './db.ts'
 
@@ -8,6 +9,8 @@ import { type Db, explained, nameOf, Unavailable } from './db.ts'
 const mostWaiting = 10
 
 export interface Searches extends Db {
+  /** How long all statements of one question may take. */
+  readonly longestMs: number
   close(): Promise<void>
 }
 
@@ -15,6 +18,7 @@ export interface SearchesOptions {
   url: string
   connections: number
   applicationName: string
+  times: Times
   /**
    * Lists are of many shapes: there are too many statements to keep, and PostgreSQL plans each for the very values that are asked for. Searches
    * are of few shapes over many slices: planning would take longer than searching, so it is done once a connection, for any words.
@@ -22,17 +26,19 @@ export interface SearchesOptions {
   planned: 'each time' | 'once'
 }
 
-export function openSearches({ url, connections, applicationName, planned }: SearchesOptions): Searches {
+export function openSearches({ url, connections, applicationName, times, planned }: SearchesOptions): Searches {
   const { pool, with: withClient } = openClients({
     connectionString: url,
     max: connections,
     application_name: applicationName,
-    query_timeout: 2600,
-    statement_timeout: 2000,
+    connectionTimeoutMillis: times.waitMs,
+    query_timeout: times.readMs + 600,
+    statement_timeout: times.readMs,
     // A just-in-time compiler helps questions of seconds; ours take milliseconds.
     options: `-c jit=off -c default_transaction_read_only=on${planned === 'once' ? ' -c plan_cache_mode=force_generic_plan -c enable_seqscan=off' : ''}`,
   })
   return {
+    longestMs: times.searchMs,
     async run({ text, values }) {
       // Better a refusal at once than a place in a long queue, which others would then miss.
       if (pool.waitingCount >= mostWaiting * connections)

@@ -6,7 +6,7 @@ import type { Metrics } from '../ops/metrics.ts'
 import { tracedRequest } from '../ops/trace.ts'
 import { etag } from './conditional.ts'
 import { always, hasOneHost } from './headers.ts'
-import { type Answer, type Asked, counted, type Handler, inTime, longestMs, verdicts } from './mount.ts'
+import { type Answer, type Asked, counted, type Handler, inTime, verdicts } from './mount.ts'
 import { contentTypes, representation } from './negotiate.ts'
 
 // Nearly all requests are alike: a reader without a token wants one thing by its number. For these the way through the framework costs
@@ -25,6 +25,7 @@ export interface FastLaneOptions {
   readonly endpoints: readonly Endpoint[]
   readonly basePath: string
   readonly metrics: Metrics
+  readonly answerMs: number
   /** Whether there is a reason to look closer at everybody. */
   isBusy(): boolean
   /** A request begins (1) or ends (-1). */
@@ -41,7 +42,7 @@ interface Lane {
 
 const number = /^[1-9]\d{0,14}$/
 
-export function createFastLane({ endpoints, basePath, metrics, isBusy, count, log }: FastLaneOptions): FastLane {
+export function createFastLane({ endpoints, basePath, metrics, answerMs, isBusy, count, log }: FastLaneOptions): FastLane {
   const lanes = new Map<string, Lane>()
 
   function send(request: IncomingMessage, response: ServerResponse, lane: Lane, answer: Answer, asked: Asked<Endpoint>, beganMs: number) {
@@ -89,7 +90,7 @@ export function createFastLane({ endpoints, basePath, metrics, isBusy, count, lo
           query: {},
           body: undefined,
           actor: anyone,
-          untilMs: beganMs + longestMs,
+          untilMs: beganMs + answerMs,
           origin: { actor: anyone, via: 'api', request: randomUUID() },
           as: representation(headers.accept, undefined),
           headers,

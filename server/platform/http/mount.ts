@@ -57,12 +57,11 @@ export interface MountOptions {
   /** Who sent this Authorization header; undefined if nobody that we know. */
   authenticate(authorization: string): Promise<Actor | undefined>
   readonly limit?: RateLimit | undefined
+  /** After this long a request is answered whatever happens behind. */
+  readonly answerMs: number
   /** Work on a request begins (1) or ends (-1). */
   count(change: 1 | -1): void
 }
-
-/** After this long a request is answered whatever happens behind: a caller that waits longer has gone away. */
-export const longestMs = 2800
 
 /** What the fast lane found out about a request that it had to leave to the long way: nothing is asked twice. */
 export const verdicts = new WeakMap<IncomingMessage, { error: unknown; beganMs: number }>()
@@ -78,7 +77,7 @@ export function routeOf(options: MountOptions, endpoint: Endpoint) {
     url: options.basePath + routePath(endpoint.path),
     ...(endpoint.takes?.largest !== undefined && { bodyLimit: endpoint.takes.largest }),
     onRequest: async (request: FastifyRequest, reply: FastifyReply) => {
-      request.untilMs = performance.now() + longestMs
+      request.untilMs = performance.now() + options.answerMs
       reply.headers(headers)
       // Another spelling of an address is another address: one record has one, for caches and for access rules alike.
       request.known = pathParams(endpoint, request)
@@ -154,7 +153,7 @@ export async function counted<T>({ count }: Pick<MountOptions, 'count'>, work: P
 export async function inTime<T>(untilMs: number, work: Promise<T> | T, outcome: Unavailable['outcome']): Promise<T> {
   let late: NodeJS.Timeout | undefined
   const tooLate = new Promise<never>((_, reject) => {
-    late = setTimeout(() => reject(new Unavailable(outcome, new Error(`It took more than ${longestMs} ms`))), untilMs - performance.now())
+    late = setTimeout(() => reject(new Unavailable(outcome, new Error('It took too long'))), untilMs - performance.now())
   })
   try {
     return await Promise.race([work, tooLate])

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { anyone } from '../actor.ts'
 import { tracedRequest } from '../ops/trace.ts'
-import { counted, inTime, longestMs, type MountOptions, spend } from './mount.ts'
+import { counted, inTime, type MountOptions, spend } from './mount.ts'
 import { sendPacked } from './packing.ts'
 import { callerOf, costs } from './rate-limit.ts'
 
@@ -31,7 +31,7 @@ export interface PageLimits {
 export type MountPage = (path: string, handle: (asked: AskedPage) => PageAnswer | Promise<PageAnswer>, limits?: PageLimits) => void
 
 export function addPage(http: FastifyInstance, options: MountOptions, ...[path, handle, limits = {}]: Parameters<MountPage>): void {
-  const { cost = costs.list, limitMs = longestMs } = limits
+  const { cost = costs.list, limitMs = options.answerMs } = limits
   http.route({
     method: 'GET',
     url: options.basePath + path,

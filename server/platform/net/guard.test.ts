@@ -194,7 +194,7 @@ test('a name server that does not answer is not waited for, and one that fails m
     const start = performance.now()
     const silent = await refused('http://talks.example.org/', { ...limits, timeoutMs: 60_000, quietMs: 60_000, lookup, ...limit })
     assert.equal(silent.code, 'too-slow')
-    assert.ok(asking?.aborted && performance.now() - start < 5000)
+    assert.ok(asking?.aborted && performance.now() - start < 30_000)
   }
   const failure = Object.assign(new Error('queryA ESERVFAIL'), { code: 'ESERVFAIL' })
   const failing = await refused('http://talks.example.org/', { ...limits, lookup: () => Promise.reject(failure) })
