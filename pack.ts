@@ -6,8 +6,8 @@ import { execFileSync, spawnSync } from 'node:child_process'
 import { cpSync, existsSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
-import { rolldown } from 'rolldown'
 import { buildPages } from './build.ts'
+import { beside, bundleServer } from './bundle.ts'
 
 interface Manifest {
   name: string
@@ -29,12 +29,6 @@ const packages = [
   { from: 'client', to: 'client', isLibrary: true },
   { from: 'server', to: 'talkshelf', isLibrary: false },
 ]
-
-/** Never asked for: the server gives Fastify no schemas, and pg no native driver. */
-const unused = ['@fastify/ajv-compiler', '@fastify/fast-json-stringify-compiler', 'pg-native']
-
-/** Has a binary for each system, which no file can hold: npm installs it beside ours. */
-const beside = ['sharp']
 
 for (const to of ['compiled', ...packages.map(({ to }) => to)]) rmSync(join(out, to), { recursive: true, force: true })
 for (const old of globSync('*.tgz', { cwd: out })) rmSync(join(out, old))
@@ -78,11 +72,10 @@ async function stage({ from, to, isLibrary }: (typeof packages)[number]): Promis
     copyCompiled(from, folder)
     writeFileSync(join(folder, 'README.md'), `# ${manifest.name}\n\n${manifest.description}\nPart of Talkshelf.\n`)
   } else {
-    await bundle(join(root, from, 'main.ts'), folder)
+    const files = await bundleServer(folder)
+    writeFileSync(join(folder, 'THIRD-PARTY.md'), thirdParty([...homesOf(files), ...homesOfPages()]))
     // All the others are inside.
     manifest.dependencies = Object.fromEntries(Object.entries(manifest.dependencies ?? {}).filter(([name]) => beside.includes(name)))
-    cpSync(join(root, from, 'migrations'), join(folder, 'migrations'), { recursive: true })
-    cpSync(join(root, 'web', 'dist', 'client'), join(folder, 'web'), { recursive: true })
     cpSync(join(root, 'README.md'), join(folder, 'README.md'))
   }
   cpSync(join(root, 'LICENSE'), join(folder, 'LICENSE'))
@@ -98,24 +91,6 @@ function copyCompiled(from: string, folder: string): void {
     mkdirSync(dirname(join(folder, file)), { recursive: true })
     writeFileSync(join(folder, file), text)
   }
-}
-
-async function bundle(input: string, folder: string): Promise<void> {
-  const bundled = await rolldown({
-    input,
-    platform: 'node',
-    external: [...unused, ...beside],
-    onLog: (_, { message }) => {
-      throw new Error(message)
-    },
-  })
-  const { output } = await bundled.generate({ format: 'esm', comments: false })
-  await bundled.close()
-  const [{ code, modules }] = output
-  // One character beyond ASCII, and Node keeps all of it in memory with two bytes for each.
-  const ascii = code.replaceAll(/[^\0-\x7f]/g, (it) => `\\u${it.charCodeAt(0).toString(16).padStart(4, '0')}`)
-  writeFileSync(join(folder, 'main.js'), ascii, { mode: 0o755 })
-  writeFileSync(join(folder, 'THIRD-PARTY.md'), thirdParty([...homesOf(Object.keys(modules)), ...homesOfPages()]))
 }
 
 /** The innermost package that each file belongs to. What a package has swallowed comes without a manifest, and belongs to it. */

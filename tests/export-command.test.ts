@@ -8,7 +8,7 @@ import { after, test } from 'node:test'
 import { gunzipSync } from 'node:zlib'
 import type { Fact } from '@talkshelf/contract'
 import { formats, openInput } from '../server/imports/imports.ts'
-import { category, root, runCommand, startArchive } from './harness.ts'
+import { category, program, root, runCommand, startArchive } from './harness.ts'
 
 // The command as people who take their talks with them type it.
 
@@ -116,8 +116,8 @@ test('in the form of pyvideo it is lines, or a folder for each event that nothin
 
 test('whoever has read enough is not told of an error', async () => {
   // `true` reads nothing at all.
-  const line = '{ "$NODE" server/main.ts export; echo "ended with $?" >&2; } | true'
-  const child = spawn('sh', ['-c', line], { cwd: root, env: { ...process.env, DATABASE_URL, NODE: process.execPath } })
+  const line = '{ "$NODE" "$PROGRAM" export; echo "ended with $?" >&2; } | true'
+  const child = spawn('sh', ['-c', line], { cwd: root, env: { ...process.env, DATABASE_URL, NODE: process.execPath, PROGRAM: program } })
   let said = ''
   child.stderr.on('data', (data) => (said += data))
   await once(child, 'close')

@@ -16,6 +16,9 @@ import { freshDatabase } from './database.ts'
 
 export const root = fileURLToPath(new URL('..', import.meta.url))
 
+/** The `talkshelf` command. */
+export const program = process.env.TEST_PROGRAM ?? 'server/main.ts'
+
 /** A machine that stands still for seconds, as shared ones do, shall not look like a fault. Tests of limits set their own. */
 const patient = { ANSWER_SECONDS: '30' }
 
@@ -119,7 +122,7 @@ export interface Server {
 
 /** The real command in a process of its own. */
 export async function spawnServer(environment: Record<string, string>): Promise<Server> {
-  const child = spawn(process.execPath, ['server/main.ts', 'serve'], {
+  const child = spawn(process.execPath, [program, 'serve'], {
     cwd: root,
     env: { ...process.env, PORT: '0', LOG_LEVEL: 'info', DRAIN_SECONDS: '0', ...patient, ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -149,7 +152,7 @@ export async function runCommand(
   environment: Record<string, string>,
   input = '',
 ): Promise<{ code: number; stdout: string; stderr: string }> {
-  const child = spawn(process.execPath, ['server/main.ts', ...args], { cwd: root, env: { ...process.env, ...patient, ...environment } })
+  const child = spawn(process.execPath, [program, ...args], { cwd: root, env: { ...process.env, ...patient, ...environment } })
   let [stdout, stderr] = ['', '']
   // Most commands end without having read it.
   child.stdin.on('error', () => {})

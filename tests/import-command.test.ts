@@ -8,7 +8,7 @@ import { after, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Import, ImportedTalk } from '@talkshelf/contract'
 import { freshDatabase } from './database.ts'
-import { root, runCommand, startArchive } from './harness.ts'
+import { program, root, runCommand, startArchive } from './harness.ts'
 import { checkInvariants, withDatabase } from './invariants.ts'
 
 // `talkshelf import` and `talkshelf imports` as somebody types them, on files and the real database.
@@ -267,7 +267,7 @@ test('of many talks a few are shown, with the command that shows all', async () 
   assert.equal(some.stdout.match(/\+ Many/g)?.length, 30)
   assert.match(some.stdout, new RegExp(`imports show ${id} --verdict new --all`))
   // Whoever reads only the first lines is no reason to fail.
-  const child = spawn('sh', ['-c', `"$0" server/main.ts imports show ${id} --all | head -n 2; exit 0`, process.execPath], {
+  const child = spawn('sh', ['-c', `"$0" ${program} imports show ${id} --all | head -n 2; exit 0`, process.execPath], {
     cwd: root,
     env: { ...process.env, ...environment },
   })
@@ -280,7 +280,7 @@ test('of many talks a few are shown, with the command that shows all', async () 
 test('without a terminal nothing is coloured, and nothing is redrawn', async () => {
   const path = table('plain', [{ key: 'a', title: 'Plain' }])
   const { FORCE_COLOR: _, ...rest } = process.env
-  const child = spawn(process.execPath, ['server/main.ts', 'import', path, ...given, '--apply'], {
+  const child = spawn(process.execPath, [program, 'import', path, ...given, '--apply'], {
     cwd: root,
     env: { ...rest, ...environment },
   })
@@ -304,7 +304,7 @@ test('Ctrl-C stops an import between two batches, and it goes on with each talk 
     }
     const interrupted = async () => {
       const { done: before } = await state()
-      const child = spawn(process.execPath, ['server/main.ts', 'imports', 'apply', id], {
+      const child = spawn(process.execPath, [program, 'imports', 'apply', id], {
         cwd: root,
         env: { ...process.env, DATABASE_URL },
       })
@@ -336,7 +336,7 @@ test('Ctrl-C stops an import between two batches, and it goes on with each talk 
 
 test('Ctrl-C while it is read gives the plan up', async (t) => {
   const { url: DATABASE_URL } = await freshDatabase(t)
-  const child = spawn(process.execPath, ['server/main.ts', 'import', '-', '--format', 'csv'], {
+  const child = spawn(process.execPath, [program, 'import', '-', '--format', 'csv'], {
     cwd: root,
     env: { ...process.env, DATABASE_URL },
   })

@@ -9,7 +9,7 @@ import { readConfig } from '../server/config.ts'
 import { openPool } from '../server/platform/db/pool.ts'
 import { startCuttingProxy } from './cutting-proxy.ts'
 import { freshDatabase } from './database.ts'
-import { call, root, runCommand, spawnServer, startArchive } from './harness.ts'
+import { call, program, root, runCommand, spawnServer, startArchive } from './harness.ts'
 
 // What the people and machines that run an archive rely on.
 
@@ -170,7 +170,7 @@ test('several processes share a port; one that dies is replaced; the figures are
 }, async (t) => {
   const database = await freshDatabase(t)
   const port = String(20_000 + (process.pid % 20_000))
-  const child = spawn(process.execPath, ['server/main.ts', 'serve', '--processes', '2'], {
+  const child = spawn(process.execPath, [program, 'serve', '--processes', '2'], {
     cwd: root,
     env: { ...process.env, DATABASE_URL: database.url, PORT: port, DRAIN_SECONDS: '0' },
     stdio: ['ignore', 'pipe', 'pipe'],

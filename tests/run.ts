@@ -3,9 +3,10 @@
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { globSync, readFileSync } from 'node:fs'
+import { globSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs'
 import { join, relative, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
+import { bundleServer } from '../bundle.ts'
 import { migratedDatabase, type PostgresMajor, startPostgres } from './postgres.ts'
 
 const root = resolve(import.meta.dirname, '..')
@@ -40,6 +41,11 @@ async function main(): Promise<number> {
     // A file that never ends must fail and not hold up everything. The slowest takes a small part of this.
     const options = ['--test', '--test-concurrency=2', '--test-timeout=600000']
     const summary = join(postgres.dir, 'tests.tap')
+    // Commands are started some hundred times.
+    const program = join(postgres.dir, 'talkshelf')
+    mkdirSync(program)
+    symlinkSync(join(root, 'node_modules'), join(program, 'node_modules'))
+    await bundleServer(program)
     options.push('--test-reporter=spec', '--test-reporter-destination=stdout')
     options.push('--test-reporter=tap', `--test-reporter-destination=${summary}`)
     const child = spawn(process.execPath, [...options, ...files], {
@@ -51,6 +57,8 @@ async function main(): Promise<number> {
         NODE_TEST_CONTEXT: undefined, // Set when a test runs us; the inner tests would report to the outer runner.
         TEST_DATABASE_URL: postgres.url('postgres'),
         TEST_TEMPLATE: template,
+        TEST_PROGRAM: join(program, 'main.js'),
+        NODE_COMPILE_CACHE: join(postgres.dir, 'compiled'),
         TZ: 'America/New_York', // Neither the server's zone nor UTC: who forgets a time zone is found out.
       },
     })

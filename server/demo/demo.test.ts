@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { freshDatabase } from '../../tests/database.ts'
-import { call, root } from '../../tests/harness.ts'
+import { call, program, root } from '../../tests/harness.ts'
 import { withDatabase } from '../../tests/invariants.ts'
 import { exampleCategories, exampleTalks } from './talks.ts'
 
@@ -25,7 +25,7 @@ interface Demo {
 
 function startDemo(t: { after(done: () => unknown): void }, environment: Record<string, string> = {}): Demo {
   const { DATABASE_URL: _, PORT: __, ...inherited } = process.env
-  const child = spawn(process.execPath, ['server/main.ts', 'demo'], { cwd: root, env: { ...inherited, ...environment } })
+  const child = spawn(process.execPath, [program, 'demo'], { cwd: root, env: { ...inherited, ...environment } })
   let said = ''
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (data) => (said += data))
   const ended = once(child, 'close').then(([code]) => code as number | null)

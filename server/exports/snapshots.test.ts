@@ -9,7 +9,7 @@ import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { gunzipSync } from 'node:zlib'
 import { freshDatabase } from '../../tests/database.ts'
-import { root, runCommand, spawnServer, startArchive } from '../../tests/harness.ts'
+import { program, root, runCommand, spawnServer, startArchive } from '../../tests/harness.ts'
 import { insertRecords } from '../../tests/many-records.ts'
 import { type Manifest, nextSnapshot } from './snapshots.ts'
 
@@ -82,7 +82,7 @@ test('whoever is killed half way leaves a part and nothing that looks whole; the
   const folder = freshFolder(t)
   const { url: DATABASE_URL } = await freshDatabase(t)
   await insertRecords(DATABASE_URL, 5000)
-  const child = spawn(process.execPath, ['server/main.ts', 'snapshot', folder], { cwd: root, env: { ...process.env, DATABASE_URL } })
+  const child = spawn(process.execPath, [program, 'snapshot', folder], { cwd: root, env: { ...process.env, DATABASE_URL } })
   const hasPart = () => readdirSync(folder).some((name) => name.endsWith('.ndjson.gz.part'))
   while (!hasPart()) {
     assert.equal(child.exitCode, null)
