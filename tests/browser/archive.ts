@@ -1,17 +1,14 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync } from 'node:fs'
-import { resolve } from 'node:path'
 import { buildPages } from '../../build.ts'
 import { createToken } from '../../server/auth/auth.ts'
 import { exampleCategories, exampleTalks } from '../../server/demo/talks.ts'
 import { openPool } from '../../server/platform/db/pool.ts'
 import { call, root } from '../harness.ts'
 import { migratedDatabase, type Postgres, startPostgres } from '../postgres.ts'
+import { type LoadedTalks, loadTalks, realTalks } from '../talks.ts'
 
 // The whole thing as readers find it: a PostgreSQL of our own, the talks loaded with the real command, the real server as a process.
-
-const realTalks = resolve(root, '..', 'shared', 'data', 'pyvideo.ndjson.gz')
 
 export interface Archive {
   readonly url: string
@@ -42,15 +39,21 @@ export function openArchive({ url, talks }: Given): Archive & { ready: Promise<A
     children.push(child)
     return url
   }
-  const file = talks ?? (existsSync(realTalks) ? realTalks : undefined)
+  const file = talks ?? realTalks
+  let loaded: LoadedTalks | undefined
   let address = url ?? ''
   const begin = async () => {
     if (url !== undefined) return
+    if (file !== undefined) {
+      await buildPages()
+      loaded = await loadTalks(file)
+      address = await served(loaded.url)
+      return
+    }
+    console.log('The real talks are not here: the examples of the demo take their place')
     const database = await ours('archive')
-    if (file === undefined) console.log('The real talks are not here: the examples of the demo take their place')
-    else await load(database, file)
     address = await served(database)
-    if (file === undefined) await writeExamples(address, await editor(database))
+    await writeExamples(address, await editor(database))
   }
   const archive = {
     get url() {
@@ -63,26 +66,12 @@ export function openArchive({ url, talks }: Given): Archive & { ready: Promise<A
     },
     async stop() {
       for (const child of children) await ended(child)
+      await loaded?.stop()
       await (await postgres)?.stop()
     },
   }
   const ready = begin().then(() => archive)
   return Object.assign(archive, { ready })
-}
-
-async function load(database: string, file: string): Promise<void> {
-  const begin = performance.now()
-  const child = spawn(process.execPath, ['server/main.ts', 'import', file, '--apply', '--yes'], {
-    cwd: root,
-    env: { ...process.env, DATABASE_URL: database },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  })
-  let said = ''
-  for (const stream of [child.stdout, child.stderr]) stream.on('data', (data: Buffer) => (said = (said + data).slice(-3000)))
-  const [code] = await once(child, 'close')
-  // 4: some talks were left out, and it says which.
-  if (code !== 0 && code !== 4) throw new Error(`talkshelf import ended with ${code}:\n${said}`)
-  console.log(`The talks were imported in ${((performance.now() - begin) / 1000).toFixed(0)} s`)
 }
 
 async function serve(database: string): Promise<{ child: ChildProcess; url: string }> {

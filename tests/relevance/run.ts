@@ -1,25 +1,19 @@
 // What `npm run relevance` runs: node tests/relevance/run.ts [--write]
-// Loads the real talks into an archive of their own, asks the questions of questions.ts over HTTP, and compares with docs/relevance.md: it may not
+// Imports the real talks into an archive of their own, asks the questions of questions.ts over HTTP, and compares with docs/relevance.md: it may not
 // get worse. --write writes that table anew.
 
-import { createHash } from 'node:crypto'
 import { readFileSync, writeFileSync } from 'node:fs'
 import type { AddressInfo } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
-import { CategoryInput, VideoInput, valid } from '@talkshelf/contract'
+import sql from 'sql-template-tag'
 import { createApp } from '../../server/app.ts'
-import type { Request } from '../../server/changes/changes.ts'
 import { readConfig } from '../../server/config.ts'
-import { Unavailable } from '../../server/platform/db/db.ts'
 import { openPool, type Pool } from '../../server/platform/db/pool.ts'
 import { timesFor } from '../../server/platform/times.ts'
-import { createVideo } from '../../server/videos/videos.ts'
-import { createCategory } from '../../server/vocabulary/vocabulary.ts'
 import { call } from '../harness.ts'
 import { checkInvariants } from '../invariants.ts'
-import { migratedDatabase, startPostgres } from '../postgres.ts'
-import { inputOf, readTalks, type Talk } from '../pyvideo.ts'
+import { loadTalks, realTalks } from '../talks.ts'
 import { type Question, questions } from './questions.ts'
 
 const document = fileURLToPath(new URL('../../docs/relevance.md', import.meta.url))
@@ -28,21 +22,17 @@ process.exitCode = await main()
 
 async function main(): Promise<number> {
   const { values } = parseArgs({ options: { write: { type: 'boolean', default: false } } })
-  const talks = readTalks()
-  if (!talks) {
+  if (!realTalks) {
     console.log('Skipped: the talks (../shared/data/pyvideo.ndjson.gz) are not at hand')
     return 0
   }
-  const postgres = await startPostgres({ version: 15 })
+  const talks = await loadTalks(realTalks)
   try {
-    const url = await migratedDatabase(postgres, 'talkshelf')
-    const pool = openPool({ url, connections: 4, applicationName: 'relevance', times: timesFor(30) })
-    const app = createApp(readConfig({ DATABASE_URL: url, PORT: '0', ANSWER_SECONDS: '30' }), pool, false)
+    const pool = openPool({ url: talks.url, connections: 4, applicationName: 'relevance', times: timesFor(30) })
+    const app = createApp(readConfig({ DATABASE_URL: talks.url, PORT: '0', ANSWER_SECONDS: '30' }), pool, false)
     try {
-      const began = performance.now()
-      const files = await load(pool, talks)
-      console.log(`${talks.length} talks loaded in ${((performance.now() - began) / 1000).toFixed(0)} s`)
-      await checkInvariants(url)
+      await checkInvariants(talks.url)
+      const files = await filesOf(pool)
       await app.listen({ host: '127.0.0.1', port: 0 })
       const { port } = app.server.address() as AddressInfo
       const answers: Answer[] = []
@@ -53,43 +43,14 @@ async function main(): Promise<number> {
       await pool.close()
     }
   } finally {
-    await postgres.stop()
+    await talks.stop()
   }
 }
 
-/** Through the front doors. Tells which record became of which file. */
-async function load(pool: Pool, talks: readonly Talk[]): Promise<Map<number, string>> {
-  for (const title of new Set(talks.map((talk) => inputOf(talk).category)))
-    await createCategory(pool, valid(CategoryInput, { title }), requestFor(title))
-  const files = new Map<number, string>()
-  const waiting = talks.entries()
-  const work = async () => {
-    for (const [place, talk] of waiting) {
-      const { id } = await patiently(() => createVideo(pool, valid(VideoInput, inputOf(talk)), requestFor(talk.file), undefined))
-      files.set(id, talk.file)
-      if ((place + 1) % 5000 === 0) console.log(`${place + 1} of ${talks.length}`)
-    }
-  }
-  await Promise.all([work(), work(), work(), work()])
-  return files
-}
-
-/** A machine that stands still for a moment lets a lock wait too long; nothing was written then, and it may be done again. */
-async function patiently<T>(work: () => Promise<T>): Promise<T> {
-  for (let times = 1; ; times++)
-    try {
-      return await work()
-    } catch (error) {
-      if (!(error instanceof Unavailable && error.outcome === 'not-applied') || times === 5) throw error
-    }
-}
-
-function requestFor(key: string): Request {
-  return {
-    origin: { actor: { role: 'editor', name: 'relevance', token: null }, via: 'command', request: key.slice(0, 100) },
-    ifMatch: undefined,
-    hash: createHash('sha256').update(key).digest(),
-  }
+/** Which record became of which file. */
+async function filesOf(pool: Pool): Promise<Map<number, string>> {
+  const { rows } = await pool.run(sql`select video_id, key from imported`)
+  return new Map((rows as { video_id: number; key: string }[]).map((row) => [row.video_id, row.key]))
 }
 
 interface Answer {

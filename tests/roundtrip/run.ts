@@ -1,5 +1,5 @@
 // What `npm run roundtrip` runs: node tests/roundtrip/run.ts FILE
-// Imports a file of talks as people do, exports it again in the same format, and compares every field of every talk.
+// Imports a file of talks as people do (unless TALKS_DATABASE_URL has them), exports it again in the same format, and compares every field of every talk.
 
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -23,25 +23,18 @@ if (file === undefined || !existsSync(file)) {
   process.exit(2)
 }
 
-// Safe, as in earnest: every batch is on the disk when it is done.
-const bin = process.env.PG_BIN ?? installedPostgres()[0]?.bin ?? packagedPostgres()
-if (bin === undefined) throw new Error('There is no PostgreSQL here: install postgresql-15')
-const postgres = startPrivatePostgres({
-  bin,
-  name: 'roundtrip-',
-  listen: 'port',
-  settings: { shared_buffers: '512MB', max_wal_size: '4GB' },
-})
-const database = { url: await migratedDatabase(await postgres.started, 'talkshelf') }
+const loaded = process.env.TALKS_DATABASE_URL || undefined
+const postgres = loaded === undefined ? openPostgres() : undefined
+const database = { url: postgres ? await migratedDatabase(await postgres.started, 'talkshelf') : (loaded ?? '') }
 const dir = mkdtempSync(join(tmpdir(), 'talkshelf-roundtrip-'))
 process.exitCode = await roundtrip(file).finally(async () => {
   rmSync(dir, { recursive: true, force: true })
-  await postgres.stop()
+  await postgres?.stop()
 })
 
 async function roundtrip(source: string): Promise<number> {
-  const importing = await timed('import', [source, '--apply', '--yes'], [0, 4])
-  console.log(importing.said.trim())
+  const importing = loaded ? undefined : await timed('import', [source, '--apply', '--yes'], [0, 4])
+  if (importing) console.log(importing.said.trim())
   const exported = join(dir, 'exported.ndjson')
   const exporting = await timed('export', ['--format', 'pyvideo'], [0], exported)
   const again = await timed('import', [source, '--dry-run'], [0, 3, 4])
@@ -71,7 +64,9 @@ async function roundtrip(source: string): Promise<number> {
     }
   }
 
-  console.log(`\nImported in ${importing.seconds} s, exported in ${exporting.seconds} s, planned once more in ${again.seconds} s`)
+  console.log(
+    `\nImported ${importing ? `in ${importing.seconds} s` : 'before'}, exported in ${exporting.seconds} s, planned once more in ${again.seconds} s`,
+  )
   console.log(
     `Planned once more: ${Object.entries(planned)
       .map(([verdict, count]) => `${count} ${verdict}`)
@@ -86,6 +81,13 @@ async function roundtrip(source: string): Promise<number> {
   const isSame = found === total && came.size === 0 && unexplained.length === 0 && keptIds === formerIds
   const isQuiet = (planned.new ?? 0) + (planned.changed ?? 0) + (planned.conflict ?? 0) === 0
   return isSame && isQuiet ? 0 : 1
+}
+
+/** Safe, as in earnest: every batch is on the disk when it is done. */
+function openPostgres() {
+  const bin = process.env.PG_BIN ?? installedPostgres()[0]?.bin ?? packagedPostgres()
+  if (bin === undefined) throw new Error('There is no PostgreSQL here: install postgresql-15')
+  return startPrivatePostgres({ bin, name: 'roundtrip-', listen: 'port', settings: { shared_buffers: '512MB', max_wal_size: '4GB' } })
 }
 
 /** Runs the real command, its answer into a file if one is given. */
