@@ -247,20 +247,12 @@ begin
 end $$;
 
 CREATE FUNCTION public.source_identity(address text) RETURNS text
-    LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
-    BEGIN ATOMIC
- SELECT
-         CASE
-             WHEN (address ~* '^https?://([a-z]+[.])?(youtube(-nocookie)?[.]com|youtu[.]be)/'::text) THEN COALESCE(('youtube:'::text || "substring"(address, '(?i)^https?://[a-z.-]+/(?:watch/?[?](?:[^#]*&)?v=|embed/|e/|v/|shorts/|live/|(?<=youtu[.]be/))([A-Za-z0-9_-]{11})(?![A-Za-z0-9_-])'::text)), address)
-             WHEN (address ~* '^https?://([a-z]+[.])?vimeo[.]com/'::text) THEN COALESCE(('vimeo:'::text || "substring"(address, '(?i)^https?://[a-z.]+/(?:[a-z]+/)*(?:[^/]+/(?:videos?/))?([0-9]+)(?![0-9A-Za-z])'::text)), address)
-             WHEN (address ~* '^https?://(www[.])?archive[.]org/(details|embed|download)/'::text) THEN ('archive.org:'::text || "substring"(address, '(?i)^https?://[a-z.]+/[a-z]+/([^/?#]+)'::text))
-             ELSE (lower("substring"(address, '(?i)^https?://(?:www[.])?([^/?#]*)'::text)) || regexp_replace(regexp_replace(regexp_replace(regexp_replace(address, '^https?://[^/?#]*'::text, ''::text, 'i'::text), '#.*'::text, ''::text), '([?&])(utm_[a-z]+=[^&]*&?)+'::text, '\1'::text, 'g'::text), '[/?&]+$'::text, ''::text))
-         END AS "case";
-END;
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN COALESCE(CASE WHEN (address ~ '^https?://(www[.])?youtube[.]com/watch[?]v=[A-Za-z0-9_-]{11}$'::text) THEN ('youtube:'::text || "right"(address, 11)) WHEN (address ~* '^https?://([a-z]+[.])?(youtube(-nocookie)?[.]com|youtu[.]be)/'::text) THEN COALESCE(('youtube:'::text || "substring"(address, '(?i)^https?://[a-z.-]+/(?:watch/?[?](?:[^#]*&)?v=|embed/|e/|v/|shorts/|live/|(?<=youtu[.]be/))([A-Za-z0-9_-]{11})(?![A-Za-z0-9_-])'::text)), address) WHEN (address ~* '^https?://([a-z]+[.])?vimeo[.]com/'::text) THEN COALESCE(('vimeo:'::text || "substring"(address, '(?i)^https?://[a-z.]+/(?:[a-z]+/)*(?:[^/]+/(?:videos?/))?([0-9]+)(?![0-9A-Za-z])'::text)), address) WHEN (address ~* '^https?://(www[.])?archive[.]org/(details|embed|download)/'::text) THEN ('archive.org:'::text || "substring"(address, '(?i)^https?://[a-z.]+/[a-z]+/([^/?#]+)'::text)) ELSE (lower("substring"(address, '(?i)^https?://(?:www[.])?([^/?#]*)'::text)) || regexp_replace(regexp_replace(regexp_replace(regexp_replace(address, '^https?://[^/?#]*'::text, ''::text, 'i'::text), '#.*'::text, ''::text), '([?&])(utm_[a-z]+=[^&]*&?)+'::text, '\1'::text, 'g'::text), '[/?&]+$'::text, ''::text)) END, address);
 
-CREATE FUNCTION public.source_number(address text) RETURNS bigint
-    LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
-    RETURN (hashtextextended(COALESCE(public.source_identity(address), address), (0)::bigint) & '9007199254740991'::bigint);
+CREATE FUNCTION public.source_number(identity text) RETURNS bigint
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN (hashtextextended(identity, (0)::bigint) & '9007199254740991'::bigint);
 
 CREATE FUNCTION public.things_of(state smallint, taken_down date, category_id bigint, language_id integer, speaker_ids bigint[], tag_ids bigint[]) RETURNS TABLE(kind text, thing_id bigint)
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -518,7 +510,7 @@ CREATE TABLE public.video (
     no_thumbnail boolean GENERATED ALWAYS AS ((COALESCE(thumbnail_url, ''::text) = ''::text)) STORED,
     same_source bigint GENERATED ALWAYS AS (
 CASE
-    WHEN (source_url <> ''::text) THEN public.source_number(source_url)
+    WHEN (source_url <> ''::text) THEN public.source_number(public.source_identity(source_url))
     ELSE NULL::bigint
 END) STORED,
     same_talk bigint GENERATED ALWAYS AS (

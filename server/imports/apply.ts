@@ -11,6 +11,7 @@ import { type Asked, mostNumber } from './identity.ts'
 import {
   advanceImport,
   type Before,
+  countTables,
   findThings,
   highestNumber,
   type ImportRow,
@@ -35,6 +36,7 @@ export async function applyBatch(tx: Db, it: ImportRow, request: Request): Promi
     const { highest } = await highestNumber(tx, it.id, mostNumber)
     if (highest > 0) await moveVideoIds(tx, highest)
   }
+  await countTables(tx, it.done)
   await makeThings(tx, await findThings(tx, it.id, it.done, upTo), request)
   const rows = (await rowsAfter(tx, it.id, it.done, batchSize)).filter(({ position }) => position <= upTo)
   const changed = await writeRows(tx, it, rows, request)

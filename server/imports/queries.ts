@@ -314,6 +314,18 @@ export function forgetSaid(tx: Db, source: string, keys: readonly string[]) {
   return execute(tx, sql`delete from imported where source = ${source} and key = any (${keys}::text[])`)
 }
 
+const Reckoned = Type.Object({ records: Type.Number() })
+
+/**
+ * PostgreSQL looks once a minute how large its tables are. An import has filled an empty archive by then, and what was planned for empty
+ * tables reads all of each. So they are counted again, now and then, while it has written most of what there is.
+ */
+export async function countTables(tx: Db, written: number): Promise<void> {
+  const { records } = await one(tx, Reckoned, sql`select reltuples::float8 as records from pg_class where oid = 'video'::regclass`)
+  if (written > 4 * Math.max(records, 10))
+    await execute(tx, sql`analyze video, imported, import_row, speaker, tag, category, known_as, known_slug`)
+}
+
 const KeyRow = Type.Object({ place: Type.Integer(), key: Type.String() })
 
 /** The identity of an address, for talks of which the source has no key. */
@@ -321,7 +333,7 @@ export function keysOfSources(db: Db, addresses: readonly string[]) {
   return many(
     db,
     KeyRow,
-    sql`select (place - 1)::integer as place, coalesce(source_identity(address), address) as key
+    sql`select (place - 1)::integer as place, source_identity(address) as key
         from unnest(${addresses}::text[]) with ordinality as given (address, place)`,
   )
 }
@@ -346,13 +358,25 @@ const keysOf = (source: string) => sql`array(select key from imported where impo
 
 /** Records of the same video on a host, with the keys that this source has for them. */
 export function findBySource(db: Db, source: string, addresses: readonly string[]) {
+  // Each branch has an index of its own.
   const among = (condition: Sql) =>
     sql`select (place - 1)::integer as place, video.id, taken_down::text,
                ${keysOf(source)} as keys
-        from unnest(${addresses}::text[]) with ordinality as given (address, place)
-        join video on same_source = source_number(address) and ${condition}
-        where coalesce(source_identity(source_url), source_url) = coalesce(source_identity(address), address)`
-  return many(db, BySource, sql`${among(sql`taken_down is null`)} union all ${among(sql`taken_down is not null`)} order by place, id`)
+        from given
+        join video on same_source = number and ${condition}
+        where source_identity(source_url) = identity`
+  return many(
+    db,
+    BySource,
+    // Materialized: what an address is takes longer to say than to find.
+    sql`with known as materialized (
+          select place, source_identity(address) as identity
+          from unnest(${addresses}::text[]) with ordinality as given (address, place)
+        ), given as materialized (
+          select place, identity, source_number(identity) as number from known
+        )
+        ${among(sql`taken_down is null`)} union all ${among(sql`taken_down is not null`)} order by place, id`,
+  )
 }
 
 const ByTitle = Type.Object({
