@@ -6,13 +6,12 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import type { AddressInfo } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
-import sql from 'sql-template-tag'
 import { createApp } from '../../server/app.ts'
 import { readConfig } from '../../server/config.ts'
-import { openPool, type Pool } from '../../server/platform/db/pool.ts'
+import { openPool } from '../../server/platform/db/pool.ts'
 import { timesFor } from '../../server/platform/times.ts'
 import { call } from '../harness.ts'
-import { checkInvariants } from '../invariants.ts'
+import { checkInvariants, withDatabase } from '../invariants.ts'
 import { loadTalks, realTalks } from '../talks.ts'
 import { type Question, questions } from './questions.ts'
 
@@ -32,7 +31,7 @@ async function main(): Promise<number> {
     const app = createApp(readConfig({ DATABASE_URL: talks.url, PORT: '0', ANSWER_SECONDS: '30' }), pool, false)
     try {
       await checkInvariants(talks.url)
-      const files = await filesOf(pool)
+      const files = await filesOf(talks.url)
       await app.listen({ host: '127.0.0.1', port: 0 })
       const { port } = app.server.address() as AddressInfo
       const answers: Answer[] = []
@@ -48,9 +47,9 @@ async function main(): Promise<number> {
 }
 
 /** Which record became of which file. */
-async function filesOf(pool: Pool): Promise<Map<number, string>> {
-  const { rows } = await pool.run(sql`select video_id, key from imported`)
-  return new Map((rows as { video_id: number; key: string }[]).map((row) => [row.video_id, row.key]))
+async function filesOf(url: string): Promise<Map<number, string>> {
+  const rows = await withDatabase(url, (query) => query('select video_id, key from imported'))
+  return new Map(rows.map((row) => [Number(row.video_id), String(row.key)]))
 }
 
 interface Answer {
