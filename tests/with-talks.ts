@@ -1,4 +1,4 @@
-// node tests/with-talks.ts FILE COMMAND...
+// What `npm run with-talks -- FILE COMMAND...` runs.
 // Loads the talks of a file once, and runs commands that would each load them for itself: what they find in TALKS_DATABASE_URL they load no more.
 
 import { spawn } from 'node:child_process'
@@ -8,7 +8,7 @@ import { loadTalks } from './talks.ts'
 
 const [file, ...commands] = process.argv.slice(2)
 if (file === undefined || commands.length === 0) {
-  console.error('Give a file of talks and the commands: node tests/with-talks.ts FILE COMMAND...')
+  console.error('Give a file of talks and the commands: npm run with-talks -- FILE COMMAND...')
   process.exit(2)
 }
 const talks = await loadTalks(file)
