@@ -31,9 +31,16 @@ test('a tarball has what belongs in it and nothing else', async () => {
     'talkshelf-client': { files: new RegExp(`^(${always}|client[.](js|d[.]ts))$`), among: ['client.js', 'client.d.ts'] },
     talkshelf: {
       files: new RegExp(
-        `^(${always}|main[.]js|THIRD-PARTY[.]md|migrations/\\d{4}[.]do[.][a-z-]+[.]sql|web/manifest[.]json|web/assets/[\\w-]+[.](js|css)([.](br|gz))?)$`,
+        `^(${always}|(main|undici|rolldown-runtime)[.]js|THIRD-PARTY[.]md|migrations/\\d{4}[.]do[.][a-z-]+[.]sql|web/manifest[.]json|web/assets/[\\w-]+[.](js|css)([.](br|gz))?)$`,
       ),
-      among: ['main.js', 'THIRD-PARTY.md', ...globSync('migrations/*.sql', { cwd: join(root, 'server') }), 'LICENSE', 'README.md'],
+      among: [
+        'main.js',
+        'undici.js',
+        'THIRD-PARTY.md',
+        ...globSync('migrations/*.sql', { cwd: join(root, 'server') }),
+        'LICENSE',
+        'README.md',
+      ],
     },
   }
   const found = globSync('*.tgz', { cwd: packed }).map((file) => file.replace(/-\d+[.]\d+[.]\d+[.]tgz$/, ''))

@@ -7,7 +7,7 @@ import { anyone } from '../platform/actor.ts'
 import type { Pool } from '../platform/db/pool.ts'
 import { isUnchanged, lastModified } from '../platform/http/conditional.ts'
 import { takes } from '../platform/http/packing.ts'
-import type { AskedPage, MountPage, PageAnswer } from '../platform/http/pages.ts'
+import { type AskedPage, idIn, type MountPage, type PageAnswer } from '../platform/http/pages.ts'
 import { begun } from '../platform/http/streamed.ts'
 import { inPieces, packing } from '../platform/streams.ts'
 import { type Bodies, readVideo } from '../videos/videos.ts'
@@ -124,8 +124,9 @@ function sent(answer: Answer, { 'if-none-match': ifNoneMatch, 'if-modified-since
 }
 
 function idOf(text: string): number {
-  if (!/^[1-9]\d{0,15}$/.test(text)) throw new Problem('not-found', 'There is no such address')
-  return Number(text)
+  const id = idIn(text)
+  if (id === undefined) throw new Problem('not-found', 'There is no such address')
+  return id
 }
 
 function pixels(name: string, value: unknown): number | undefined {

@@ -2,6 +2,7 @@ import { check, Problem, Slug } from '@talkshelf/contract'
 import { type CollectionData, paths, type SearchState, searchKeys, type ThingKind } from '@talkshelf/web'
 import { type KeptAlmanac, listRecords, readSearch } from '../catalogue/catalogue.ts'
 import type { Pool } from '../platform/db/pool.ts'
+import { idIn } from '../platform/http/pages.ts'
 import { findThingById, readThing } from '../vocabulary/vocabulary.ts'
 import { cardsOf, recordsOf } from './cards.ts'
 import { codedFacets } from './facets.ts'
@@ -20,7 +21,7 @@ export async function thingPage(
   page: string | undefined,
 ): Promise<CollectionData | { moved: string }> {
   // Whoever knows only the slug says - in the place of the id.
-  const id = at.id === '-' ? await idOfSlug(pool, kind, at.slug) : /^[1-9]\d{0,15}$/.test(at.id) ? Number(at.id) : undefined
+  const id = at.id === '-' ? await idOfSlug(pool, kind, at.slug) : idIn(at.id)
   const thing = id === undefined ? undefined : await findThingById(pool.lookups, kind, id)
   if (!thing) throw new Problem('not-found', 'There is no such page')
   const path = paths.thing(kind, thing)

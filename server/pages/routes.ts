@@ -2,7 +2,7 @@ import { Problem, problems } from '@talkshelf/contract'
 import { pages, paths, policyOf, renderPage, secondsOf, type ThingKind } from '@talkshelf/web'
 import type { KeptAlmanac } from '../catalogue/catalogue.ts'
 import type { Pool } from '../platform/db/pool.ts'
-import type { AskedPage, MountPage, PageAnswer } from '../platform/http/pages.ts'
+import { type AskedPage, idIn, type MountPage, type PageAnswer } from '../platform/http/pages.ts'
 import { costs } from '../platform/http/rate-limit.ts'
 import type { Bodies } from '../videos/videos.ts'
 import { languagePage, thingPage, yearPage } from './collection.ts'
@@ -114,7 +114,7 @@ export function problemPage(site: Site, { problem, message }: Problem, asked: As
 }
 
 function idOf({ params }: AskedPage): number {
-  return /^[1-9]\d{0,15}$/.test(params.id ?? '') ? Number(params.id) : notFound()
+  return idIn(params.id) ?? notFound()
 }
 
 function notFound(): never {

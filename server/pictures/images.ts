@@ -1,11 +1,11 @@
+import type { pictureWidths } from '@talkshelf/web'
 import type { Sharp, SharpOptions } from 'sharp'
 import { openLine } from './waiting-line.ts'
 
 // Pixels. What comes in was made by strangers, so it is looked at before anything that decodes it.
 
-export const widths = [320, 640, 1280] as const
 /** A width, or what other sites show of a link: a JPEG of 1200 by 630, because not all of them take anything else. */
-export type Form = (typeof widths)[number] | 'preview'
+export type Form = (typeof pictureWidths)[number] | 'preview'
 
 export class NoImage extends Error {}
 /** The package is not there, or was made for another machine. */

@@ -11,7 +11,7 @@ import { LineIsFull, openLine } from './waiting-line.ts'
 // waits too long for the first gets the second, and whoever comes later finds the first.
 
 export { fetchImage } from './fetch.ts'
-export { type Form, widths } from './images.ts'
+export type { Form } from './images.ts'
 
 export type Pictured = Pick<Video, 'thumbnail_url' | 'title' | 'category' | 'speakers'>
 

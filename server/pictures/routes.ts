@@ -1,13 +1,14 @@
-import { check, Id, Problem, type Video } from '@talkshelf/contract'
+import { Problem, type Video } from '@talkshelf/contract'
+import { pictureWidths } from '@talkshelf/web'
 import type { FastifyInstance } from 'fastify'
 import { anyone } from '../platform/actor.ts'
 import { isUnchanged } from '../platform/http/conditional.ts'
-import type { MountPage } from '../platform/http/pages.ts'
+import { idIn, type MountPage } from '../platform/http/pages.ts'
 import { costs } from '../platform/http/rate-limit.ts'
 import { type Bodies, readVideo } from '../videos/videos.ts'
-import { type Form, type Found, type Pictures, pictureVersion, widths } from './pictures.ts'
+import { type Form, type Found, type Pictures, pictureVersion } from './pictures.ts'
 
-const forms = new Map<string, Form>([...widths, 'preview' as const].map((form) => [String(form), form]))
+const forms = new Map<string, Form>([...pictureWidths, 'preview' as const].map((form) => [String(form), form]))
 
 export function pictureRoutes(http: FastifyInstance, mountPage: MountPage, bodies: Bodies, pictures: Pictures): void {
   http.addHook('onClose', () => pictures.stop())
@@ -16,10 +17,10 @@ export function pictureRoutes(http: FastifyInstance, mountPage: MountPage, bodie
     '/picture/:id/:form',
     async ({ params, query, address, headers: asked }) => {
       const form = forms.get(params.form ?? '')
-      const id = /^[1-9]\d{0,15}$/.test(params.id ?? '') ? Number(params.id) : 0
+      const id = idIn(params.id)
       // One picture has one address, for caches.
       const isPlain = !/^[^?]*%/.test(address)
-      if (!form || !isPlain || check(Id, id).length > 0) throw new Problem('not-found', 'There is no such address')
+      if (!form || !isPlain || id === undefined) throw new Problem('not-found', 'There is no such address')
       const { body } = await readVideo(bodies, anyone, id)
       const record: Video = JSON.parse(body)
       const picture = await pictures.read(record, form)

@@ -66,3 +66,9 @@ export function askedPage(request: FastifyRequest, basePath: string): AskedPage 
 function firsts(query: object): Record<string, string> {
   return Object.fromEntries(Object.entries(query).map(([name, value]) => [name, String(Array.isArray(value) ? value[0] : value)]))
 }
+
+/** The number of a record or a thing, as its address has it: in one spelling. */
+export function idIn(text: string | undefined): number | undefined {
+  const id = /^[1-9]\d{0,15}$/.test(text ?? '') ? Number(text) : Number.NaN
+  return Number.isSafeInteger(id) ? id : undefined
+}

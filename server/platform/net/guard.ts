@@ -1,5 +1,5 @@
 import { isIP, type Socket } from 'node:net'
-import { Agent, buildConnector } from 'undici'
+import type { Agent, buildConnector } from 'undici'
 import { isInsideName, isOutside, ownAddresses } from './addresses.ts'
 import { lookUp } from './look-up.ts'
 import { notPublic, OutsideError } from './outside-error.ts'
@@ -44,7 +44,11 @@ export function readAddress(typed: string, { ports = [80, 443] }: GuardOptions):
  * For one job, and to be destroyed with it: no connection outlives the question whether it may be. No environment variable is looked at.
  * `onBroken` hears when a connection is cut: where the end of the connection is the end of the body, undici takes a reset for it.
  */
-export function guardedAgent(options: GuardOptions & { quietMs: number; signal: AbortSignal; onBroken: (error: Error) => void }): Agent {
+export async function guardedAgent(
+  options: GuardOptions & { quietMs: number; signal: AbortSignal; onBroken: (error: Error) => void },
+): Promise<Agent> {
+  // A quarter of all code: whoever never asks anybody outside starts without it.
+  const { Agent, buildConnector } = await import('undici')
   const { quietMs, signal, onBroken, lookup = lookUp } = options
   const own = ownAddresses()
   const isAllowed = options.isAllowed ?? ((ip) => isOutside(ip, own))

@@ -32,12 +32,12 @@ const redirects = [301, 302, 303, 307, 308]
 
 export async function fetchOutside(address: string, options: OutsideOptions): Promise<OutsideFile> {
   const { maxBytes, timeoutMs, userAgent, quietMs = 10_000 } = options
-  options.signal?.throwIfAborted()
   let url = readAddress(address, options)
 
   const ending = new AbortController()
   let broken: Error | undefined
-  const agent = guardedAgent({ ...options, quietMs, signal: ending.signal, onBroken: (error) => (broken = error) })
+  const agent = await guardedAgent({ ...options, quietMs, signal: ending.signal, onBroken: (error) => (broken = error) })
+  options.signal?.throwIfAborted()
   const stop = () => end(options.signal?.reason)
   const timer = setTimeout(() => end(tooSlow()), timeoutMs)
   options.signal?.addEventListener('abort', stop, { once: true })
