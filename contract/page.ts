@@ -6,7 +6,10 @@ export function Page<T extends TSchema>(items: T, about: string) {
     {
       count: Type.Integer({ minimum: 0, description: 'How many there are in all' }),
       count_exact: Type.Optional(
-        Type.Literal(false, { description: 'Only there when the count is an estimate: above 10,000, or above 1,000 found by q' }),
+        Type.Literal(false, {
+          description:
+            'Only there when the count is an estimate: above 10,000 where more than one thing is filtered by, or above 1,000 found by q',
+        }),
       ),
       next: Type.Union([Type.String(), Type.Null()], { description: 'The address of the next page' }),
       previous: Type.Union([Type.String(), Type.Null()], { description: 'The address of the page before' }),

@@ -4,11 +4,13 @@ import { setTimeout } from 'node:timers/promises'
 import type { Video } from '@talkshelf/contract'
 import { type Reply, startArchive } from './harness.ts'
 import { withDatabase } from './invariants.ts'
+import { insertRecords } from './many-records.ts'
 
 // The collection of records: filters, orders, pages and cursors, compared with what plain code makes of all records.
 
 const archive = await startArchive()
 const { editor: token } = archive
+const many = await startArchive()
 
 const titles = ['Zebra', 'apple', 'Äpfel', 'banana', 'Éclair', 'Über alles', 'a b', 'A B', '日本語', 'Привет']
 const made: Video[] = []
@@ -299,4 +301,19 @@ test('every order and every filter is answered along an index', async () => {
       assert.doesNotMatch(plan, /Sort/, plan)
     }
   })
+})
+
+test('the count of all, and of one thing, is exact however many there are; of more it is an estimate above 10,000', async () => {
+  const count = 10_200
+  await insertRecords(many.databaseUrl, count)
+  const counted = async (query: string) => {
+    const { json } = await many.call('GET', `/api/v2/video?page_size=1&${query}`)
+    return [json.count, json.count_exact]
+  }
+  for (const all of ['', 'category=many', 'language=english', 'ordering=title'])
+    assert.deepEqual(await counted(all), [count, undefined], all)
+  assert.deepEqual(await counted('tag=tag-1'), [count / 25, undefined])
+  const [about, isExact] = await counted('category=many&language=english')
+  assert.equal(isExact, false)
+  assert.ok(about > count / 2 && about < count * 2, String(about))
 })

@@ -10,10 +10,12 @@ export async function insertRecords(databaseUrl: string, count: number): Promise
     )
     await query(`insert into tag (name, slug) select 'tag ' || n, 'tag-' || n from generate_series(1, 50) as n`)
     await query(
-      `insert into known_as (kind, name, thing_id, shown) select 'speaker', name, id, true from speaker union all select 'tag', name, id, true from tag`,
+      `insert into known_as (kind, name, thing_id, shown) select 'speaker', name, id, true from speaker union all select 'tag', name, id, true from tag
+       union all select 'category', title, id, true from category where slug = 'many'`,
     )
     await query(
-      `insert into known_slug (kind, slug, thing_id) select 'speaker', slug, id from speaker union all select 'tag', slug, id from tag`,
+      `insert into known_slug (kind, slug, thing_id) select 'speaker', slug, id from speaker union all select 'tag', slug, id from tag
+       union all select 'category', slug, id from category where slug = 'many'`,
     )
     await query(`
       insert into video (revision, slug, state, category_id, language_id, speaker_ids, tag_ids, title, summary, description, quality_notes, copyright_text, embed,

@@ -16,7 +16,7 @@ import {
 import { isDay } from './cursor.ts'
 import { readOrdering, reversed, usualOrdering } from './ordering.ts'
 import { mostCounted, type Page, type Place, pageOf, placeOf, refuse } from './page.ts'
-import { countUpTo, estimate, type Filter, findBodies, findFilterIds, listBodies, type Named } from './queries.ts'
+import { countKept, countUpTo, estimate, type Filter, findBodies, findFilterIds, listBodies, type Named } from './queries.ts'
 
 // The collection of records. What a page costs follows from the page, not from the archive: indexes have every order, a place is found by
 // its keys, and counting ends at 10,000.
@@ -113,6 +113,8 @@ const wants = ({ include = '' }: Asked, what: string) => include.split(',').incl
 type Counted = { readonly count: number; readonly isExact: boolean }
 
 async function count(db: Db, filter: Filter): Promise<Counted> {
+  const kept = await countKept(db, filter)
+  if (kept !== undefined) return { count: kept, isExact: true }
   const expected = await estimate(db, filter)
   // Far above what is counted anyway, nobody has to walk there to find out.
   if (expected > 3 * mostCounted) return { count: expected, isExact: false }

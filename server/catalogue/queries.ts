@@ -112,6 +112,16 @@ export async function countUpTo(db: Db, filter: Filter, most: number): Promise<n
   return row.count
 }
 
+/** Of all records, or of those of one thing, the number is kept by triggers; of other filters nobody keeps any. */
+export async function countKept(db: Db, filter: Filter): Promise<number | undefined> {
+  const [[kind, id] = ['language'], ...others] = Object.entries(filter).filter(([, value]) => value !== undefined)
+  if (others.length > 0 || !(kind in things)) return undefined
+  // Every record has one language.
+  const whose = id === undefined ? empty : sql`and thing_id = ${id}::bigint`
+  const row = await one(db, Count, sql`select coalesce(sum(talks), 0)::integer as count from talk_count where kind = ${kind} ${whose}`)
+  return row.count
+}
+
 const Plan = Type.Object({ 'QUERY PLAN': Type.Array(Type.Object({ Plan: Type.Object({ 'Plan Rows': Type.Number() }) })) })
 
 /** How many PostgreSQL expects, from its statistics: at once, and about right. */

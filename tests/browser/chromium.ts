@@ -31,6 +31,7 @@ export function startTally(limitMs = 60_000): Tally {
   let failed = 0
   return {
     async test(sentence, run) {
+      const beganMs = performance.now()
       try {
         await within(run(), limitMs).catch(async (error) => {
           // What was waited for in vain is tried once more: a machine may stand still. What is wrong is wrong at once.
@@ -39,7 +40,7 @@ export function startTally(limitMs = 60_000): Tally {
           await within(run(), limitMs)
         })
         passed++
-        console.log(`✔ ${sentence}`)
+        console.log(`✔ ${sentence} (${((performance.now() - beganMs) / 1000).toFixed(1)} s)`)
       } catch (error) {
         failed++
         console.log(`✖ ${sentence}\n${error instanceof Error ? error.stack : error}`)
