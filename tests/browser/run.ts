@@ -1,6 +1,6 @@
 // What `npm run browser` runs: node tests/browser/run.ts [--url http://...] [--only word] [--talks file] [--every n]
 // All pages in a real browser, on the real talks. --only takes a part by its name, or the tests that have the word in their sentence;
-// --every 10 tries one of ten payloads.
+// --every 10 tries one of ten payloads, and weighs fewer talks.
 
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -67,8 +67,9 @@ function playerTests({ test }: Stage): Promise<void> {
   return test('the player does what player.ts says', () => run('player.ts'))
 }
 
-function budgetTests({ archive, test }: Stage): Promise<void> {
-  return test('no page is heavier than budget.ts lets it be', () => run('budget.ts', '--url', archive.url))
+function budgetTests({ archive, test, everyPayload }: Stage): Promise<void> {
+  const sample = everyPayload > 1 ? ['--sample', '12'] : []
+  return test('no page is heavier than budget.ts lets it be', () => run('budget.ts', '--url', archive.url, ...sample))
 }
 
 function timeTests({ archive, test }: Stage): Promise<void> {

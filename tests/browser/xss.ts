@@ -126,7 +126,7 @@ async function lookAt(
       for (let next = left.pop(); next; next = left.pop()) {
         const [at, { path }] = next
         const value = cookies?.[at % cookies.length]
-        if (value !== undefined) await context.setExtraHTTPHeaders({ cookie: `locale=${value}; theme=${value}` })
+        if (value !== undefined) await page.setExtraHTTPHeaders({ cookie: `locale=${value}; theme=${value}` })
         const status = await look(page, url, path, wrong)
         if (status === 404) missing.push(path)
         if (status >= 500) wrong.push(`${status} ${path}`)
