@@ -42,7 +42,7 @@ const settings = {
     maximum: 100,
     default: 4,
     description:
-      'How many more connections one process opens for lists, and again as many for searches. A question waits while all of them are busy.',
+      'How many more connections one process opens for lists, and half as many for searches. A question waits while all of them are busy.',
   }),
   CACHE_MB: Type.Integer({
     minimum: 0,

@@ -70,11 +70,22 @@ async function looser(
   attempt: (understood: Understood) => Promise<Found>,
   isPatient: () => boolean,
 ): Promise<Found> {
-  const spoken = [...new Set(positiveWords(question, words).map(({ word }) => word))].slice(0, 8)
+  const spoken = [...new Set(positiveWords(question, words).map(({ word }) => word))]
   let found = strict
-  for (let missing = 1; missing < spoken.length && found.count === 0 && isPatient(); missing++)
-    found = await attempt({ ...strict, meaning: loosely(question, words, subsets(spoken, missing)), isLoose: true })
+  for (const leftOut of waysToLeaveOut(spoken)) {
+    if (found.count > 0 || !isPatient()) break
+    found = await attempt({ ...strict, meaning: loosely(question, words, leftOut), isLoose: true })
+  }
   return found
+}
+
+/** The numbers between would be hundreds of ways, each looked for in its turn. */
+function waysToLeaveOut(spoken: readonly string[]): string[][][] {
+  const ways: string[][][] = []
+  if (spoken.length > 2) ways.push(subsets(spoken, 1))
+  if (spoken.length > 3 && spoken.length <= 6) ways.push(subsets(spoken, 2))
+  if (spoken.length > 1) ways.push(spoken.map((kept) => spoken.filter((word) => word !== kept)))
+  return ways
 }
 
 /** One of several ways to leave words out. */

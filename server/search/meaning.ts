@@ -48,9 +48,10 @@ export function meaningOf(question: Question, words: Words, { unfinished, leftOu
   const oneOfALanguage = (word: Word) => anyOf(word, { unfinished, byLanguage: true })
 
   const alternatives = question.flatMap((terms) => {
-    const wanted = terms
+    const all = terms
       .filter(({ isExcluded }) => !isExcluded)
       .flatMap((term) => (term.isPhrase ? inSequence(wordsOf(term), one) : wordsOf(term).filter(isAsked).map(oneOfALanguage)))
+    const wanted = [...new Set(all)]
     const excluded = terms.filter(({ isExcluded }) => isExcluded).flatMap((term) => inSequence(wordsOf(term), (word) => anyOf(word, {})))
     // Everything but a word is nothing that anybody looks for.
     return wanted.length === 0 ? [] : [{ wanted: wanted.join(' & '), all: [...wanted, ...excluded.map((it) => `!${it}`)].join(' & ') }]
@@ -62,7 +63,7 @@ export function meaningOf(question: Question, words: Words, { unfinished, leftOu
     match: alternatives.length > 0 ? either(alternatives.map(({ all }) => all)) : undefined,
     wanted: either(alternatives.map(({ wanted }) => wanted)),
     hasExclusions: question.flat().some(({ isExcluded }) => isExcluded),
-    rank: counted.map(one).join(' | '),
+    rank: [...new Set(counted.map(one))].join(' | '),
     near:
       known.length > 1
         ? inSequence(

@@ -69,7 +69,8 @@ function pieceRanges(word: string, pieces: readonly string[]): Range[] {
 /** A description may be very long; what is far behind is not looked at for an excerpt. */
 const readUpTo = 20_000
 
-const plain = (word: string) => word.normalize('NFKD').replaceAll(/\p{M}/gu, '').toLowerCase()
+// Nearly all words are plain but for their case, and whoever makes them so keeps everybody waiting.
+const plain = (word: string) => (/^\w*$/.test(word) ? word : word.normalize('NFKD').replaceAll(/\p{M}/gu, '')).toLowerCase()
 
 /** The part with the most hits, from a word's beginning on. */
 function excerpt(text: string, marked: readonly Range[]): Piece[] {

@@ -50,9 +50,10 @@ export function openPool(options: PoolOptions): Pool {
     times,
     planned: 'each time',
   })
+  // Half as many: a hard question keeps a processor busy for a second, and those who read a record need one too.
   const searches = openSearches({
     url,
-    connections: searchConnections,
+    connections: Math.ceil(searchConnections / 2),
     applicationName: `${applicationName} searches`,
     times,
     planned: 'once',

@@ -6,7 +6,7 @@ import { type Db, explained, nameOf, Unavailable } from './db.ts'
 // Questions that only read and may take a while: they have connections of their own, so that they keep neither writers nor lookups waiting.
 
 /** For each connection. */
-const mostWaiting = 10
+const mostWaiting = 20
 
 export interface Searches extends Db {
   /** How long all statements of one question may take. */
