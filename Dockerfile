@@ -10,18 +10,18 @@ COPY client/package.json client/
 COPY server/package.json server/
 COPY web/package.json web/
 RUN npm ci --ignore-scripts
-COPY tsconfig.json build.ts pack.ts LICENSE README.md ./
+COPY tsconfig.json build.ts build-policy.ts bundle.ts pack.ts LICENSE README.md ./
 COPY contract contract
 COPY client client
 COPY server server
 COPY web web
-# What has a binary for each system (sharp) is installed beside the one file.
+# What has a binary for each system (sharp) is installed beside the rest.
 RUN npm run pack && cd dist/talkshelf && npm install --omit=dev --ignore-scripts --no-package-lock
 
 FROM node:24-slim
 ENV NODE_ENV=production HOST=0.0.0.0 PORT=8000
 WORKDIR /app
-# One file with nearly all that it needs, the migrations and the pages.
+# A file or two with nearly all that it needs, the migrations and the pages.
 COPY --from=build /build/dist/talkshelf talkshelf
 # Compiled once, here, instead of at every start; by the user that will start it, because Node keeps one cache for each.
 ENV NODE_COMPILE_CACHE=/app/cache

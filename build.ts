@@ -73,7 +73,8 @@ function pack(): void {
 function isFresh(): boolean {
   const builtMs = statSync(join(root, 'dist', 'server', 'web.js'), { throwIfNoEntry: false })?.mtimeMs ?? 0
   const sources = globSync('**/*.{ts,tsx,css,svg,json}', { cwd: root, exclude: (path) => /^(dist|node_modules)\b/.test(String(path)) })
-  return sources.every((file) => statSync(join(root, file)).mtimeMs < builtMs)
+  const builders = ['build.ts', 'build-policy.ts', 'package-lock.json'].map((file) => join('..', file))
+  return [...sources, ...builders].every((file) => statSync(join(root, file)).mtimeMs < builtMs)
 }
 
 if (import.meta.main) {

@@ -1,6 +1,6 @@
 // What `npm run pack` runs: node pack.ts [--out dist]
-// Makes what people install: for each package a folder with compiled JavaScript, and a tarball of it. The server is one file with all that
-// it needs, which starts three times as fast as a thousand files. Why not npm's own way: docs/decisions/0011-packing.md.
+// Makes what people install: for each package a folder with compiled JavaScript, and a tarball of it. The server is a file or two with all that
+// it needs, which start three times as fast as a thousand. Why not npm's own way: docs/decisions/0011-packing.md.
 
 import { execFileSync, spawnSync } from 'node:child_process'
 import { cpSync, existsSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -33,7 +33,7 @@ const packages = [
 for (const to of ['compiled', ...packages.map(({ to }) => to)]) rmSync(join(out, to), { recursive: true, force: true })
 for (const old of globSync('*.tgz', { cwd: out })) rmSync(join(out, old))
 const compiled = join(out, 'compiled')
-await buildPages({ always: true })
+await buildPages()
 compile()
 for (const it of packages) await stage(it)
 rmSync(compiled, { recursive: true })

@@ -4,6 +4,7 @@ import { writeCursor } from '../server/catalogue/cursor.ts'
 import { findBodies } from '../server/catalogue/queries.ts'
 import type { Db } from '../server/platform/db/db.ts'
 import { openPool } from '../server/platform/db/pool.ts'
+import type { Searches } from '../server/platform/db/searches.ts'
 import { search } from '../server/search/search.ts'
 import { http, type Sent, type Window } from './load.ts'
 import { atMost, compared, type Measured, median, type Options, pgbench, quiet, ratio } from './measures.ts'
@@ -142,7 +143,8 @@ async function script(stage: Stage, words: readonly string[], file: string): Pro
   try {
     for (const word of words) {
       const statements: Parameters<Db['run']>[0][] = []
-      const db: Db = {
+      const db: Searches = {
+        ...pool.searches,
         run: (statement) => {
           statements.push(statement)
           return pool.searches.run(statement)

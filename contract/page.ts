@@ -8,7 +8,7 @@ export function Page<T extends TSchema>(items: T, about: string) {
       count_exact: Type.Optional(
         Type.Literal(false, {
           description:
-            'Only there when the count is an estimate: above 10,000 where more than one thing is filtered by, or above 1,000 found by q',
+            'Only there when the count is an estimate: above 10,000, unless it is of all records or of one category, speaker, tag or language; or above 1,000 found by q',
         }),
       ),
       next: Type.Union([Type.String(), Type.Null()], { description: 'The address of the next page' }),

@@ -143,7 +143,7 @@ export const listVideos = endpoint({
   role: 'anyone',
   summary: 'List live records',
   about:
-    'Filters combine. `count` is exact up to 10,000; with `q` up to 1,000, and with facets up to 10,000 again. `page` goes to the first 10,000 records, and `next` leads on from there. Begin with an empty `cursor` and follow `next` to ' +
+    'Filters combine. `count` is exact for all records and for those of one category, speaker, tag or language, with other filters up to 10,000; with `q` up to 1,000, and with facets up to 10,000 again. `page` goes to the first 10,000 records, and `next` leads on from there. Begin with an empty `cursor` and follow `next` to ' +
     'see every record that is there all the time exactly once, however many come and go meanwhile. A day or a length that is not known counts as the oldest, or the shortest. ' +
     'With `q` the best come first: title, speakers, tags, category, summary and description count, in this order; of very common words the newest are ' +
     'put in order. With an `ordering` the newest 10,000 that match are ordered so.',

@@ -63,11 +63,11 @@ const settings = {
     description: 'How many requests one process works on at once. Above that it answers 503 at once.',
   }),
   ANSWER_SECONDS: Type.Integer({
-    minimum: 1,
+    minimum: 3,
     maximum: 60,
     default: 3,
     description:
-      'How long a request may take: after that it is answered 503, whatever holds it up. What it asks of PostgreSQL is given up in proportion. More than 3 is for machines that are slow or shared with others.',
+      'How long a request may take: after that it is answered 503 (a search 400), whatever holds it up. What it, or a command, asks of PostgreSQL is given up in proportion. More than 3 is for machines that are slow or shared with others.',
   }),
   POINTS_PER_MINUTE: Type.Integer({
     minimum: 0,

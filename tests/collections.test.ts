@@ -312,7 +312,11 @@ test('the count of all, and of one thing, is exact however many there are; of mo
   }
   for (const all of ['', 'category=many', 'language=english', 'ordering=title'])
     assert.deepEqual(await counted(all), [count, undefined], all)
-  assert.deepEqual(await counted('tag=tag-1'), [count / 25, undefined])
+  const [{ n } = {}] = await withDatabase(many.databaseUrl, (query) =>
+    query("select count(*)::int as n from video where tag_ids @> array[(select id from tag where slug = 'tag-1')]"),
+  )
+  assert.deepEqual(await counted('tag=tag-1'), [n, undefined])
+  assert.ok(Number(n) > 100)
   const [about, isExact] = await counted('category=many&language=english')
   assert.equal(isExact, false)
   assert.ok(about > count / 2 && about < count * 2, String(about))

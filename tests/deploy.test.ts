@@ -46,8 +46,16 @@ test('every path that the Dockerfile copies exists, and .dockerignore lets it th
 
 test('what packing reads is in the image of the build', () => {
   const sources = all('COPY').flatMap((line) => line.split(/\s+/).slice(0, -1))
-  // The names of files and folders in pack.ts that are at the root of the repository.
-  const named = [...read('pack.ts').matchAll(/join\(root, '([^']+)'|from: '([^']+)'/g)].map(([, file, folder]) => file ?? folder)
+  // What pack.ts imports, and the names of files and folders at the root of the repository in these.
+  const files = ['pack.ts']
+  for (const file of files)
+    for (const [, name = ''] of read(file).matchAll(/from '\.\/([\w-]+\.ts)'/g)) if (!files.includes(name)) files.push(name)
+  assert.ok(files.length > 2)
+  const named = [
+    ...files,
+    ...[...read('pack.ts').matchAll(/join\(root, '([^']+)'|from: '([^']+)'/g)].map(([, name, folder]) => name ?? folder),
+    ...files.flatMap((file) => [...read(file).matchAll(/join\(import\.meta\.dirname, '([^']+)'/g)].map(([, name]) => name)),
+  ]
   for (const name of new Set(named)) if (name !== 'node_modules') assert.ok(sources.includes(name as string), name)
   const { scripts, workspaces } = JSON.parse(read('package.json'))
   for (const folder of workspaces) assert.ok(sources.includes(`${folder}/package.json`), `npm ci needs ${folder}/package.json`)

@@ -71,6 +71,7 @@ export const questions: Record<string, string> = {
   'all scripts at once': 'python питон 파이썬 パイソン 蟒蛇 ไพธอน بايثون פייתון πύθων',
   'one character without spaces': '機',
   'a long text without spaces': '機械学習入門'.repeat(50),
+  'three hundred characters without spaces': Array.from({ length: 300 }, (_, place) => String.fromCodePoint(0x4e00 + place * 7)).join(''),
   'words that look like filters': 'category:1 language:38 speaker:1 tag:2',
   'filters in quotes': "'category:1' & 'language:38'",
   'mistyped a lot': 'pyhton asnyc dtaa mahcine leraning intorduction wbe tset',

@@ -267,7 +267,7 @@ test('of many talks a few are shown, with the command that shows all', async () 
   assert.equal(some.stdout.match(/\+ Many/g)?.length, 30)
   assert.match(some.stdout, new RegExp(`imports show ${id} --verdict new --all`))
   // Whoever reads only the first lines is no reason to fail.
-  const child = spawn('sh', ['-c', `"$0" ${program} imports show ${id} --all | head -n 2; exit 0`, process.execPath], {
+  const child = spawn('sh', ['-c', `"$0" '${program}' imports show ${id} --all | head -n 2; exit 0`, process.execPath], {
     cwd: root,
     env: { ...process.env, ...environment },
   })

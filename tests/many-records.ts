@@ -20,7 +20,7 @@ export async function insertRecords(databaseUrl: string, count: number): Promise
     await query(`
       insert into video (revision, slug, state, category_id, language_id, speaker_ids, tag_ids, title, summary, description, quality_notes, copyright_text, embed,
                          video_ogv_download_only, video_mp4_download_only, video_webm_download_only, video_flv_download_only, whiteboard, added, updated)
-      select 1, 'talk-' || n, 1, (select max(id) from category), 38, array[1 + n % ${Math.ceil(count / 4)}], array[1 + n % 50, 1 + n * 7 % 50], 'Talk ' || n,
+      select 1, 'talk-' || n, 1, (select max(id) from category), 38, array[1 + n % ${Math.ceil(count / 4)}], array[1 + n % 50, 1 + (n * 7 + 1) % 50], 'Talk ' || n,
              '', (select string_agg(md5((n * 100 + i)::text), ' ') from generate_series(1, 60) as i), '', '', '', false, false, false, false, '', now(), now()
       from generate_series(1, ${count}) as n`)
     await query('alter table video enable trigger user')

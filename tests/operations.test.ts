@@ -14,6 +14,7 @@ import { call, program, root, runCommand, spawnServer, startArchive } from './ha
 // What the people and machines that run an archive rely on.
 
 const archive = await startArchive({ POINTS_PER_MINUTE: '1000000' })
+const hurried = await startArchive({ ANSWER_SECONDS: '3' })
 
 test('health, readiness and figures are there', async () => {
   const { id } = await archive.make()
@@ -144,11 +145,11 @@ test('whoever goes away before the answer takes nobody’s place', async () => {
 })
 
 test('a body may take longer to come than an answer may take', async () => {
-  const { id } = await archive.make()
-  const { port } = new URL(archive.url)
+  const { id } = await hurried.make()
+  const { port } = new URL(hurried.url)
   const body = JSON.stringify({ summary: 'Slowly' })
   const socket = connect(Number(port), '127.0.0.1')
-  const head = [`PATCH /api/v2/video/${id} HTTP/1.1`, 'host: x', `authorization: Token ${archive.editor}`, 'content-type: application/json']
+  const head = [`PATCH /api/v2/video/${id} HTTP/1.1`, 'host: x', `authorization: Token ${hurried.editor}`, 'content-type: application/json']
   socket.write(`${head.join('\r\n')}\r\ncontent-length: ${body.length}\r\nconnection: close\r\n\r\n${body.slice(0, 5)}`)
   await sleep(3200)
   socket.write(body.slice(5))

@@ -6,6 +6,7 @@ import { once } from 'node:events'
 import { globSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs'
 import { join, relative, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
+import { buildPages } from '../build.ts'
 import { bundleServer } from '../bundle.ts'
 import { migratedDatabase, type PostgresMajor, startPostgres } from './postgres.ts'
 
@@ -45,6 +46,7 @@ async function main(): Promise<number> {
     const program = join(postgres.dir, 'talkshelf')
     mkdirSync(program)
     symlinkSync(join(root, 'node_modules'), join(program, 'node_modules'))
+    await buildPages()
     await bundleServer(program)
     options.push('--test-reporter=spec', '--test-reporter-destination=stdout')
     options.push('--test-reporter=tap', `--test-reporter-destination=${summary}`)

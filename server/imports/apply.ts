@@ -11,7 +11,6 @@ import { type Asked, mostNumber } from './identity.ts'
 import {
   advanceImport,
   type Before,
-  countTables,
   findThings,
   highestNumber,
   type ImportRow,
@@ -26,7 +25,7 @@ import {
 // One batch of an import that is being applied, in one transaction.
 
 /** So many talks in one transaction: whoever renames one of their speakers waits for it, and so does the feed of changes. */
-const batchSize = 100
+export const batchSize = 100
 
 /** Tells which records changed. */
 export async function applyBatch(tx: Db, it: ImportRow, request: Request): Promise<number[]> {
@@ -36,7 +35,6 @@ export async function applyBatch(tx: Db, it: ImportRow, request: Request): Promi
     const { highest } = await highestNumber(tx, it.id, mostNumber)
     if (highest > 0) await moveVideoIds(tx, highest)
   }
-  await countTables(tx, it.done)
   await makeThings(tx, await findThings(tx, it.id, it.done, upTo), request)
   const rows = (await rowsAfter(tx, it.id, it.done, batchSize)).filter(({ position }) => position <= upTo)
   const changed = await writeRows(tx, it, rows, request)

@@ -318,12 +318,12 @@ const Reckoned = Type.Object({ records: Type.Number() })
 
 /**
  * PostgreSQL looks once a minute how large its tables are. An import has filled an empty archive by then, and what was planned for empty
- * tables reads all of each. So they are counted again, now and then, while it has written most of what there is.
+ * tables reads all of each. So it is told to look again where this import alone has written more than it believes to be there.
  */
-export async function countTables(tx: Db, written: number): Promise<void> {
-  const { records } = await one(tx, Reckoned, sql`select reltuples::float8 as records from pg_class where oid = 'video'::regclass`)
-  if (written > 4 * Math.max(records, 10))
-    await execute(tx, sql`analyze video, imported, import_row, speaker, tag, category, known_as, known_slug`)
+export async function analyzeGrown(db: Db, written: number): Promise<void> {
+  const { records } = await one(db, Reckoned, sql`select reltuples::float8 as records from pg_class where oid = 'video'::regclass`)
+  if (written > records)
+    await execute(db, sql`analyze (skip_locked) video, imported, import_row, speaker, tag, category, known_as, known_slug`)
 }
 
 const KeyRow = Type.Object({ place: Type.Integer(), key: Type.String() })

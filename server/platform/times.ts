@@ -4,6 +4,8 @@ export interface Times {
   readonly answerMs: number
   /** A whole search, however many statements it is. */
   readonly searchMs: number
+  /** A question that has taken so long is not asked in yet another way. */
+  readonly patienceMs: number
   /** A statement that only reads. */
   readonly readMs: number
   /** A statement that writes. It may outlive its caller, for it can't be taken back; what follows it is not begun. */
@@ -14,7 +16,7 @@ export interface Times {
 
 export function timesFor(answerSeconds: number): Times {
   const part = (ofThreeSeconds: number) => Math.round((ofThreeSeconds * answerSeconds) / 3)
-  return { answerMs: part(2800), searchMs: part(2400), readMs: part(2000), writeMs: part(4000), waitMs: part(2000) }
+  return { answerMs: part(2800), searchMs: part(2400), patienceMs: part(800), readMs: part(2000), writeMs: part(4000), waitMs: part(2000) }
 }
 
 export const usualTimes = timesFor(3)

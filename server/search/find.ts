@@ -1,4 +1,5 @@
 import type { Db } from '../platform/db/db.ts'
+import type { Searches } from '../platform/db/searches.ts'
 import { either, type Meaning, meaningOf, type Word, type Words } from './meaning.ts'
 import { expectMatches, findInHead, findInText, findWords, type Hit, mostRanked, newestMatches, type SearchFilter } from './queries.ts'
 import { isUnfinished, type Question, readQuestion } from './question.ts'
@@ -24,16 +25,13 @@ export interface Found extends Understood {
 /** No search finds more in an order of its own. */
 export const mostFound = 2 * mostRanked
 
-/** A question that has taken so long is not asked in yet another way. */
-const patienceMs = 800
-
 /** With fewer results than this the last word may be an unfinished one. */
 const few = 20
 
 /** The first `upTo` hits. How far they go at most is for the search to say: it puts the newest thousand of each kind in order. */
-export async function search(db: Db, asked: string, filter: SearchFilter, upTo: number): Promise<Found> {
+export async function search(db: Searches, asked: string, filter: SearchFilter, upTo: number): Promise<Found> {
   const began = performance.now()
-  const isPatient = () => performance.now() - began < patienceMs
+  const isPatient = () => performance.now() - began < db.patienceMs
   const question = readQuestion(asked)
   const words = await wordsOf(db, question)
   const spoken = positiveWords(question, words)
@@ -79,23 +77,29 @@ async function looser(
   return found
 }
 
-/** The numbers between would be hundreds of ways, each looked for in its turn. */
+/** All but one, all but two, any of them. The numbers between would be hundreds of ways, each looked for in its turn. */
 function waysToLeaveOut(spoken: readonly string[]): string[][][] {
   const ways: string[][][] = []
-  if (spoken.length > 2) ways.push(subsets(spoken, 1))
+  if (spoken.length > 2 && spoken.length <= mostLeftOut) ways.push(subsets(spoken, 1))
   if (spoken.length > 3 && spoken.length <= 6) ways.push(subsets(spoken, 2))
-  if (spoken.length > 1) ways.push(spoken.map((kept) => spoken.filter((word) => word !== kept)))
+  if (spoken.length > 1) ways.push(spoken.slice(0, mostLeftOut).map((kept) => spoken.filter((word) => word !== kept)))
   return ways
 }
 
+/** A text without spaces is hundreds of words. */
+const mostLeftOut = 16
+
 /** One of several ways to leave words out. */
 function loosely(question: Question, words: Words, ways: readonly (readonly string[])[]): Meaning {
+  const strict = meaningOf(question, words, {})
   const all = ways.map((leftOut) => meaningOf(question, words, { leftOut: new Set(leftOut) })).filter(({ match }) => match !== undefined)
+  // Phrases stay whole: several ways may be one, and it may be what nothing was found for.
+  const matches = [...new Set(all.map(({ match = '' }) => match))].filter((match) => match !== strict.match)
   return {
-    ...meaningOf(question, words, {}),
+    ...strict,
     near: undefined,
-    match: all.length > 0 ? either(all.map(({ match = '' }) => match)) : undefined,
-    wanted: either(all.map(({ wanted }) => wanted)),
+    match: matches.length > 0 ? either(matches) : undefined,
+    wanted: either([...new Set(all.map(({ wanted }) => wanted))]),
   }
 }
 

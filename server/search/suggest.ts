@@ -1,4 +1,4 @@
-import type { Db } from '../platform/db/db.ts'
+import type { Searches } from '../platform/db/searches.ts'
 import { search } from './find.ts'
 import { namesBeginning, titlesBeginning, titlesOf } from './queries.ts'
 
@@ -6,7 +6,7 @@ import { namesBeginning, titlesBeginning, titlesOf } from './queries.ts'
 
 const each = 5
 
-export async function suggest(db: Db, asked: string) {
+export async function suggest(db: Searches, asked: string) {
   // The signs of LIKE mean nothing here.
   const begin = asked
     .normalize('NFC')

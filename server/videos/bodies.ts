@@ -43,8 +43,8 @@ export function openBodies(lookups: Db, cacheBytes: number, onRead: (from: 'memo
     }
     if (nowMs < sweptMs + 1000) return
     sweptMs = nowMs
-    // Longer than any lookup can take.
-    for (const [id, atMs] of changed) if (atMs < nowMs - 10_000) changed.delete(id)
+    // Longer than any lookup can take, whatever ANSWER_SECONDS is.
+    for (const [id, atMs] of changed) if (atMs < nowMs - 120_000) changed.delete(id)
   }
 
   let lostMs = 0

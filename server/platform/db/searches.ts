@@ -11,6 +11,7 @@ const mostWaiting = 20
 export interface Searches extends Db {
   /** How long all statements of one question may take. */
   readonly longestMs: number
+  readonly patienceMs: number
   close(): Promise<void>
 }
 
@@ -39,6 +40,7 @@ export function openSearches({ url, connections, applicationName, times, planned
   })
   return {
     longestMs: times.searchMs,
+    patienceMs: times.patienceMs,
     async run({ text, values }) {
       // Better a refusal at once than a place in a long queue, which others would then miss.
       if (pool.waitingCount >= mostWaiting * connections)

@@ -32,11 +32,13 @@ const redirects = [301, 302, 303, 307, 308]
 
 export async function fetchOutside(address: string, options: OutsideOptions): Promise<OutsideFile> {
   const { maxBytes, timeoutMs, userAgent, quietMs = 10_000 } = options
+  options.signal?.throwIfAborted()
   let url = readAddress(address, options)
 
   const ending = new AbortController()
   let broken: Error | undefined
   const agent = await guardedAgent({ ...options, quietMs, signal: ending.signal, onBroken: (error) => (broken = error) })
+  // It may have been stopped while undici was loaded.
   options.signal?.throwIfAborted()
   const stop = () => end(options.signal?.reason)
   const timer = setTimeout(() => end(tooSlow()), timeoutMs)
