@@ -128,7 +128,7 @@ function thirdParty(homes: readonly string[]): string {
     return { title: `## ${name} ${version} (${license})`, terms }
   })
   const sorted = parts.sort((a, b) => a.title.localeCompare(b.title, 'en'))
-  return `# What main.js and web/ contain beside Talkshelf\n\n${sorted.map(({ title, terms }) => `${title}\n\n${terms}\n`).join('\n')}`
+  return `# What this package contains beside Talkshelf\n\n${sorted.map(({ title, terms }) => `${title}\n\n${terms}\n`).join('\n')}`
 }
 
 function entries({ bin, exports }: Manifest): Pick<Manifest, 'bin'> & { exports?: object } {

@@ -1,15 +1,9 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync } from 'node:fs'
-import { resolve } from 'node:path'
 import { root } from './harness.ts'
 import { migratedDatabase, startPostgres } from './postgres.ts'
 
-// The real talks in a database, loaded with the real command. They are not part of the project: what needs them is left out where they are not at hand.
-
-const file = resolve(root, '..', 'shared', 'data', 'pyvideo.ndjson.gz')
-
-export const realTalks = existsSync(file) ? file : undefined
+// Talks in a database, loaded with the real command.
 
 export interface LoadedTalks {
   readonly url: string

@@ -6,7 +6,8 @@ import { exampleCategories, exampleTalks } from '../../server/demo/talks.ts'
 import { openPool } from '../../server/platform/db/pool.ts'
 import { call, root } from '../harness.ts'
 import { migratedDatabase, type Postgres, startPostgres } from '../postgres.ts'
-import { type LoadedTalks, loadTalks, realTalks } from '../talks.ts'
+import { realTalks } from '../pyvideo.ts'
+import { type LoadedTalks, loadTalks } from '../talks.ts'
 
 // The whole thing as readers find it: a PostgreSQL of our own, the talks loaded with the real command, the real server as a process.
 

@@ -1,16 +1,12 @@
 import assert from 'node:assert/strict'
-import { existsSync } from 'node:fs'
-import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { applyImport, beginImport, openInput, readImport } from '../../server/imports/imports.ts'
 import { openPool, type Pool } from '../../server/platform/db/pool.ts'
-import { root } from '../harness.ts'
 import { checkInvariants, withDatabase } from '../invariants.ts'
+import { realTalks } from '../pyvideo.ts'
 import { type Fault, type Service, startDatabase, startService } from './stage.ts'
 
 // kill -9 of the server that applies an import, again and again: afterwards everything is as it was planned, and nothing was written twice.
-
-const data = join(root, '../shared/data/pyvideo.ndjson.gz')
 
 export const importKilled: Fault = {
   name: 'kill -9 in the middle of an import',
@@ -20,13 +16,13 @@ export const importKilled: Fault = {
     const pool = openPool({ url: database.serviceUrl, connections: 4, applicationName: 'faults' })
     stage.atEnd(() => pool.close())
     const service = await startService(stage, { DATABASE_URL: database.serviceUrl, RESUME_SECONDS: '1' })
-    const isReal = !stage.quick && existsSync(data)
+    const real = stage.quick ? undefined : realTalks
     const kills = stage.quick ? 4 : 20
 
-    const first = await planned(pool, isReal ? { path: data } : made(1200, 'First'))
+    const first = await planned(pool, real ? { path: real } : made(1200, 'First'))
     const created = await applied(pool, service, first, kills)
     await verify(database.serviceUrl, first, created, 1)
-    if (isReal) return `${created} real talks created, ${kills} kills, each written once`
+    if (real) return `${created} real talks created, ${kills} kills, each written once`
 
     const second = await planned(pool, made(1200, 'Second'))
     const changed = await applied(pool, service, second, kills)

@@ -12,7 +12,8 @@ import { openPool } from '../../server/platform/db/pool.ts'
 import { timesFor } from '../../server/platform/times.ts'
 import { call } from '../harness.ts'
 import { checkInvariants, withDatabase } from '../invariants.ts'
-import { loadTalks, realTalks } from '../talks.ts'
+import { realTalks } from '../pyvideo.ts'
+import { loadTalks } from '../talks.ts'
 import { type Question, questions } from './questions.ts'
 
 const document = fileURLToPath(new URL('../../docs/relevance.md', import.meta.url))
