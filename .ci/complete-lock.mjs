@@ -1,12 +1,34 @@
-// npm ci refuses a lock file that lacks an optional platform package, and a registry mirror that lacks the package
-// makes npm leave it out. This adds such entries by name: `node .ci/complete-lock.mjs` after every `npm install`.
-// Where the package is at hand, npm's own entry (with its hash) is there already and stays.
+// npm ci refuses a lock file that lacks an optional platform package, and a registry mirror that
+// lacks the package makes npm leave it out. This adds such entries by name: `node
+// .ci/complete-lock.mjs` after every `npm install`. Where the package is at hand, npm's own entry
+// (with its hash) is there already and stays.
 import { readFileSync, writeFileSync } from 'node:fs'
 
 const file = new URL('../package-lock.json', import.meta.url)
 const lock = JSON.parse(readFileSync(file, 'utf8'))
-const systems = ['aix', 'android', 'darwin', 'freebsd', 'linux', 'netbsd', 'openbsd', 'openharmony', 'sunos', 'win32']
-const processors = ['arm64', 'arm', 'x64', 'ia32', 'ppc64', 'riscv64', 's390x', 'loong64', 'mips64el']
+const systems = [
+  'aix',
+  'android',
+  'darwin',
+  'freebsd',
+  'linux',
+  'netbsd',
+  'openbsd',
+  'openharmony',
+  'sunos',
+  'win32',
+]
+const processors = [
+  'arm64',
+  'arm',
+  'x64',
+  'ia32',
+  'ppc64',
+  'riscv64',
+  's390x',
+  'loong64',
+  'mips64el',
+]
 
 let added = 0
 for (const [path, entry] of Object.entries(lock.packages)) {
@@ -26,6 +48,8 @@ for (const [path, entry] of Object.entries(lock.packages)) {
     added++
   }
 }
-lock.packages = Object.fromEntries(Object.entries(lock.packages).sort(([a], [b]) => (a < b ? -1 : 1)))
+lock.packages = Object.fromEntries(
+  Object.entries(lock.packages).sort(([a], [b]) => (a < b ? -1 : 1)),
+)
 writeFileSync(file, `${JSON.stringify(lock, null, 2)}\n`)
 console.log(`${added} entries added`)

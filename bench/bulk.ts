@@ -1,19 +1,19 @@
-// What `npm run bulk` runs: node bench/bulk.ts [--records N]
-// Writes records through the bulk face of the one write path, and the same rows by bare COPY into the same tables of another database, a piece of
-// each in turn: whatever others do to the machine, they do to both.
+// What `npm run bulk` runs: node bench/bulk.ts [--records N] Writes records through the bulk face
+// of the one write path, and the same rows by bare COPY into the same tables of another database, a
+// piece of each in turn: whatever others do to the machine, they do to both.
 
 import { spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { VideoInput, valid } from '@talkshelf/contract'
+import { VideoInput, validate } from '@talkshelf/contract'
+import { createCategory, lookUpAndLockNames } from '../server/entities/entities.ts'
 import { openPool } from '../server/platform/db/pool.ts'
 import { installedPostgres, startPrivatePostgres } from '../server/platform/db/private-postgres.ts'
-import { createVideos, tidied } from '../server/videos/videos.ts'
-import { createCategory, lookUpAndHold } from '../server/vocabulary/vocabulary.ts'
-import { checkInvariants } from '../tests/invariants.ts'
-import { migratedDatabase } from '../tests/postgres.ts'
+import { createVideos, normalizeVideoInput } from '../server/videos/videos.ts'
+import { checkInvariants } from '../tests/support/invariants.ts'
+import { migratedDatabase } from '../tests/support/postgres.ts'
 import { madeOf, makeNames, makeRecord } from './records.ts'
 
 const { values } = parseArgs({ options: { records: { type: 'string', default: '100000' } } })
@@ -21,14 +21,22 @@ const records = Number(values.records)
 const batchSize = 200
 const pieceSize = Math.min(10_000, records / 2)
 
-/** What is copied. Names and slugs that lead to things are left out: the bare way is spared them. */
+/**
+ * What is copied. Names and slugs that lead to entities are left out: the bare way is spared them.
+ */
 const kept = ['category', 'speaker', 'tag', 'video', 'video_body', 'change'] as const
 const known = new Map<string, string[]>()
 
 const [installed] = installedPostgres()
-if (!installed) throw new Error('There is no PostgreSQL in /usr/lib/postgresql: install postgresql-15')
+if (!installed)
+  throw new Error('There is no PostgreSQL in /usr/lib/postgresql: install postgresql-15')
 const { bin } = installed
-const settings = { shared_buffers: '1GB', max_wal_size: '8GB', checkpoint_timeout: '30min', maintenance_work_mem: '512MB' }
+const settings = {
+  shared_buffers: '1GB',
+  max_wal_size: '8GB',
+  checkpoint_timeout: '30min',
+  maintenance_work_mem: '512MB',
+}
 const postgres = startPrivatePostgres({ bin, name: 'bulk-', listen: 'port', settings })
 process.exitCode = await main().finally(() => postgres.stop())
 
@@ -38,7 +46,11 @@ async function main(): Promise<number> {
   await psql(started.url('postgres'), 'create database bare template ours')
   const pool = openPool({ url: ours, connections: 2, applicationName: 'bulk' })
   const request = {
-    origin: { actor: { role: 'editor' as const, name: 'bulk', token: null }, via: 'import' as const, request: 'bulk' },
+    origin: {
+      actor: { role: 'editor' as const, name: 'bulk', token: null },
+      via: 'import' as const,
+      request: 'bulk',
+    },
     ifMatch: undefined,
     hash: createHash('sha256').update('bulk').digest(),
   }
@@ -52,17 +64,24 @@ async function main(): Promise<number> {
   const watching = setInterval(() => (peak = Math.max(peak, process.memoryUsage().rss)), 100)
   const ratios: number[] = []
   for (let first = 1; first <= records; first += pieceSize) {
-    const made = Array.from({ length: Math.min(pieceSize, records - first + 1) }, (_, place) => makeRecord(first + place, names).video)
+    const made = Array.from(
+      { length: Math.min(pieceSize, records - first + 1) },
+      (_, index) => makeRecord(first + index, names).video,
+    )
     const begin = performance.now()
     for (let at = 0; at < made.length; at += batchSize) {
-      const batch = made.slice(at, at + batchSize).map((video) => ({ record: valid(VideoInput, tidied(video)) }))
+      const batch = made
+        .slice(at, at + batchSize)
+        .map((video) => ({ record: validate(VideoInput, normalizeVideoInput(video)) }))
       const wanted = {
         category: [...new Set(batch.map(({ record }) => record.category))],
         language: [...new Set(batch.map(({ record }) => record.language))],
         speaker: [...new Set(batch.flatMap(({ record }) => record.speakers ?? []))],
         tag: [...new Set(batch.flatMap(({ record }) => record.tags ?? []))],
       }
-      await pool.transaction(async (tx) => createVideos(tx, batch, await lookUpAndHold(tx, wanted), request))
+      await pool.transaction(async (tx) =>
+        createVideos(tx, batch, await lookUpAndLockNames(tx, wanted), request),
+      )
     }
     const oursMs = performance.now() - begin
     const bareMs = await copyPiece(started.url('ours'), started.url('bare'), marks)
@@ -83,18 +102,29 @@ async function main(): Promise<number> {
   return ratio >= 0.35 ? 0 : 1
 }
 
-/** The rows that came since the last time, table by table, as they are. What triggers write, they write in both. Tells how long it took. */
+/**
+ * The rows that came since the last time, table by table, as they are. What triggers write, they
+ * write in both. Tells how long it took.
+ */
 async function copyPiece(from: string, to: string, marks: Map<string, number>): Promise<number> {
   const pieces: { table: string; columns: string; rows: string }[] = []
   for (const table of kept) {
     const mark = marks.get(table) as number
     const key = table === 'change' ? 'position' : 'id'
     const columns = (await columnsOf(from, table)).join(', ')
-    pieces.push({ table, columns, rows: await psql(from, `copy (select ${columns} from ${table} where ${key} > ${mark}) to stdout`) })
+    pieces.push({
+      table,
+      columns,
+      rows: await psql(
+        from,
+        `copy (select ${columns} from ${table} where ${key} > ${mark}) to stdout`,
+      ),
+    })
     marks.set(table, Number(await psql(from, `select coalesce(max(${key}), 0) from ${table}`)))
   }
   const begin = performance.now()
-  for (const { table, columns, rows } of pieces) await psql(to, `copy ${table} (${columns}) from stdin`, rows)
+  for (const { table, columns, rows } of pieces)
+    await psql(to, `copy ${table} (${columns}) from stdin`, rows)
   return performance.now() - begin
 }
 
@@ -107,9 +137,13 @@ async function columnsOf(url: string, table: string): Promise<string[]> {
 }
 
 async function psql(url: string, command: string, input = ''): Promise<string> {
-  const child = spawn(join(bin, 'psql'), ['-X', '-q', '-A', '-t', '-v', 'ON_ERROR_STOP=1', '-c', command, url], {
-    stdio: ['pipe', 'pipe', 'inherit'],
-  })
+  const child = spawn(
+    join(bin, 'psql'),
+    ['-X', '-q', '-A', '-t', '-v', 'ON_ERROR_STOP=1', '-c', command, url],
+    {
+      stdio: ['pipe', 'pipe', 'inherit'],
+    },
+  )
   const said: Buffer[] = []
   child.stdout.on('data', (data: Buffer) => said.push(data))
   child.stdin.on('error', () => {})

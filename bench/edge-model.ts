@@ -1,5 +1,6 @@
-// The model of bench/edge.ts: readers, edge locations with a cache each, a shield, purges. Only events and a seeded random source.
-// Che's approximation is here too. It judges the result; in the simulation it only helps to choose where the caches start.
+// The model of bench/edge.ts: readers, edge locations with a cache each, a shield, purges. Only
+// events and a seeded random source. Che's approximation is here too. It judges the result; in the
+// simulation it only helps to choose where the caches start.
 
 export interface World {
   readonly popularity: Popularity
@@ -17,13 +18,15 @@ export interface World {
   readonly seed: number
 }
 
-/** Requests that reach the origin when each location asks it directly, and when all ask the shield. */
+/**
+ * Requests that reach the origin when each location asks it directly, and when all ask the shield.
+ */
 export interface Arrivals {
   direct: number
   shielded: number
 }
 
-export interface Outcome extends Readonly<Arrivals> {
+export interface EdgeOutcome extends Readonly<Arrivals> {
   /** Far from a half of the whole, the warm-up was too short. */
   readonly firstHalf: Readonly<Arrivals>
 }
@@ -32,11 +35,13 @@ type Random = () => number
 const two32 = 2 ** 32
 
 /**
- * Plays the same readers against the edge without a shield and with one, which is location 0. One cache per location does for both:
- * what has expired keeps its place until it is asked for or pushed out, so both worlds hold the same records in the same order, and
- * differ only in how long each may still be used. A copy that comes through the shield is as old as the shield's (the Age header).
+ * Plays the same readers against the edge without a shield and with one, which is location 0. One
+ * cache per location does for both: what has expired keeps its place until it is asked for or
+ * pushed out, so both worlds hold the same records in the same order, and differ only in how long
+ * each may still be used. A copy that comes through the shield is as old as the shield's (the Age
+ * header).
  */
-export function simulate(world: World): Outcome {
+export function simulate(world: World): EdgeOutcome {
   const { locations, maxAgeS, readsPerS, writesPerS, warmUpReads, countedReads } = world
   const random = makeRandom(world.seed)
   const draw = sampler(world.popularity, random)
@@ -50,7 +55,8 @@ export function simulate(world: World): Outcome {
   let read = 0
   function runUntil(end: number): Readonly<Arrivals> {
     for (; read < end; read++) {
-      // Readers come at even distances: the time matters only to purges and expiry, which know nothing as short.
+      // Readers come at even distances: the time matters only to purges and expiry, which know
+      // nothing as short.
       const nowS = read / readsPerS
       for (; nextWriteS <= nowS; nextWriteS += exponential(random, writesPerS)) purge(draw())
       answer(Math.floor((random() / two32) * locations), draw(), nowS)
@@ -93,9 +99,10 @@ export function simulate(world: World): Outcome {
 }
 
 /**
- * Puts the caches where an endless past would have left them, near enough for a short warm-up; from empty ones it takes up to 50 million
- * requests, or a day. A record was last read, and last changed, an exponentially distributed time ago, and an LRU cache holds those that
- * were read last: that is exact. What the shield was asked for, and how old the copies are, is estimated.
+ * Puts the caches where an endless past would have left them, near enough for a short warm-up; from
+ * empty ones it takes up to 50 million requests, or a day. A record was last read, and last
+ * changed, an exponentially distributed time ago, and an LRU cache holds those that were read last:
+ * that is exact. What the shield was asked for, and how old the copies are, is estimated.
  */
 function recall(world: World, random: Random, edge: Cache[], shield: Cache): void {
   const { locations, capacity, maxAgeS, readsPerS, writesPerS } = world
@@ -103,26 +110,39 @@ function recall(world: World, random: Random, edge: Cache[], shield: Cache): voi
   const records = shares.length
   const rates = shares.map((share) => (share * readsPerS) / locations)
   const memoryS = characteristicTime(rates, capacity)
-  const shieldRates = rates.map((rate) => rate * (1 + (locations - 1) * Math.exp(-rate * Math.min(memoryS, maxAgeS))))
+  const shieldRates = rates.map(
+    (rate) => rate * (1 + (locations - 1) * Math.exp(-rate * Math.min(memoryS, maxAgeS))),
+  )
   const shieldMemoryS = characteristicTime(shieldRates, capacity)
   const changedAgoS = shares.map((share) => exponential(random, share * writesPerS))
-  const shieldAgoS = rates.map((rate, record) => copyAgoS(record, rate * locations, 0, exponential(random, rate * locations)))
+  const shieldAgoS = rates.map((rate, record) =>
+    copyAgoS(record, rate * locations, 0, exponential(random, rate * locations)),
+  )
   fill(edge, rates, memoryS)
   if (shieldMemoryS < maxAgeS) fill([shield], shieldRates, shieldMemoryS)
   else
     for (const [record, agoS] of shieldAgoS.entries())
-      if (agoS < Math.min(maxAgeS, changedAgoS[record] as number)) shield.untilS[shield.add(record) + shielded] = maxAgeS - agoS
+      if (agoS < Math.min(maxAgeS, changedAgoS[record] as number))
+        shield.untilS[shield.add(record) + shielded] = maxAgeS - agoS
 
-  /** When the copy was made that was last read so long ago: at the first read after a change, an expiry or being pushed out. */
+  /**
+   * When the copy was made that was last read so long ago: at the first read after a change, an
+   * expiry or being pushed out.
+   */
   function copyAgoS(record: number, rate: number, lossRate: number, readAgoS: number): number {
     const changeS = (changedAgoS[record] as number) - exponential(random, rate)
-    // A copy lives for `maxAgeS` and then waits for a reader. Seen from a reader, he made it himself, or it is equally likely of any age.
+    // A copy lives for `maxAgeS` and then waits for a reader. Seen from a reader, he made it
+    // himself, or it is equally likely of any age.
     const expiryS = readAgoS + Math.max(0, (random() / two32) * (maxAgeS + 1 / rate) - 1 / rate)
-    return Math.max(readAgoS, Math.min(changeS < maxAgeS ? changeS : expiryS, exponential(random, lossRate)))
+    return Math.max(
+      readAgoS,
+      Math.min(changeS < maxAgeS ? changeS : expiryS, exponential(random, lossRate)),
+    )
   }
 
   function fill(caches: Cache[], readRates: Float64Array, keptS: number) {
-    // A little more than fits; what is too old is pushed out again. What nobody read since it expired is as good as not there.
+    // A little more than fits; what is too old is pushed out again. What nobody read since it
+    // expired is as good as not there.
     const sinceS = Math.min(keptS * 1.02, maxAgeS)
     const wasRead = readRates.map((rate) => -Math.expm1(-rate * sinceS))
     const lossRates = readRates.map((rate) => rate * Math.exp(-rate * keptS))
@@ -143,7 +163,8 @@ function recall(world: World, random: Random, edge: Cache[], shield: Cache): voi
         const readAgoS = -Math.log1p(-chance) / rate
         if (readAgoS > (changedAgoS[record] as number)) continue
         found[count] = record
-        directUntilS[count] = maxAgeS - copyAgoS(record, rate, lossRates[record] as number, readAgoS)
+        directUntilS[count] =
+          maxAgeS - copyAgoS(record, rate, lossRates[record] as number, readAgoS)
         // What was last read before the shield made its copy is older than that, and has expired.
         const throughS = shieldAgoS[record] as number
         shieldedUntilS[count] = cache === shield || readAgoS < throughS ? maxAgeS - throughS : 0
@@ -172,17 +193,23 @@ export interface Cache {
   /** In the place of the oldest. */
   add(record: number): number
   drop(record: number): void
-  /** Until when it may be used: at `slot + direct` without a shield, at `slot + shielded` with it. */
+  /**
+   * Until when it may be used: at `slot + direct` without a shield, at `slot + shielded` with it.
+   */
   readonly untilS: Float64Array
 }
 
-// A slot is half a line of the processor's cache, because memory is what the simulation waits for: three integers in the room of two
-// numbers, then two numbers. It is known by the place of its first number.
+// A slot is half a line of the processor's cache, because memory is what the simulation waits for:
+// three integers in the room of two numbers, then two numbers. It is known by the place of its
+// first number.
 const width = 4
 const direct = 2
 const shielded = 3
 
-/** LRU: a ring from the newest to the oldest and back through slot 0, which holds nothing. Free slots are the oldest. */
+/**
+ * LRU: a ring from the newest to the oldest and back through slot 0, which holds nothing. Free
+ * slots are the oldest.
+ */
 export function openCache(records: number, capacity: number): Cache {
   const slotOf = new Int32Array(records)
   const untilS = new Float64Array((Math.min(capacity, records) + 1) * width)
@@ -242,7 +269,10 @@ export function openCache(records: number, capacity: number): Cache {
 export interface Popularity {
   /** The share of all reads that each record has. */
   readonly shares: Float64Array
-  /** For Walker's alias method, two for each column: below which random number the column itself is meant, and who else is. */
+  /**
+   * For Walker's alias method, two for each column: below which random number the column itself is
+   * meant, and who else is.
+   */
   readonly columns: Uint32Array
 }
 
@@ -255,7 +285,8 @@ export function zipf(records: number, exponent: number): Popularity {
 
   const height = shares.map((share) => share * records)
   const columns = new Uint32Array(2 * records)
-  // Shares fall, so the columns that are too high are the first ones. `large` gives to the low ones, until it is low itself.
+  // Shares fall, so the columns that are too high are the first ones. `large` gives to the low
+  // ones, until it is low itself.
   const low: number[] = []
   let large = 0
   for (let k = 0; k < records; k++) if ((height[k] as number) < 1) low.push(k)
@@ -304,7 +335,10 @@ function exponential(random: Random, rate: number): number {
   return -Math.log((random() + 1) / (two32 + 1)) / rate
 }
 
-/** Che, Tung and Wang 2002: a record stays in an LRU cache for about the time in which as many different records are read as fit. */
+/**
+ * Che, Tung and Wang 2002: a record stays in an LRU cache for about the time in which as many
+ * different records are read as fit.
+ */
 function characteristicTime(rates: Float64Array, capacity: number): number {
   if (capacity >= rates.length) return Number.POSITIVE_INFINITY
   let timeS = 0

@@ -1,4 +1,5 @@
-// Draws what bench/edge.ts found, on a white ground of its own, so that it can be read on a dark page too.
+// Draws what bench/edge.ts found, on a white ground of its own, so that it can be read on a dark
+// page too.
 
 export interface Point {
   readonly readsPerS: number
@@ -25,8 +26,12 @@ export function plot(points: readonly Point[], answerBytes: number): string {
     { name: 'origin', colour: colours.direct, value: (it) => it.direct },
     { name: 'origin behind a shield', colour: colours.shielded, value: (it) => it.shielded },
   ]
-  const byteLines = lines.map((line) => ({ ...line, value: (it: Point) => line.value(it) * answerBytes }))
-  const named = (names: string[]) => byteLines.map((line, i) => ({ ...line, name: names[i] as string }))
+  const byteLines = lines.map((line) => ({
+    ...line,
+    value: (it: Point) => line.value(it) * answerBytes,
+  }))
+  const named = (names: string[]) =>
+    byteLines.map((line, i) => ({ ...line, name: names[i] as string }))
   const { width, height } = size
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" role="img"
   font-family="system-ui, 'Segoe UI', Helvetica, Arial, sans-serif" font-size="14" fill="#222222">
@@ -58,18 +63,25 @@ function drawPanel(
   const right = left + panel.width
   const bottom = panel.top + panel.height
   const across = y.ticks.map(
-    (value) => `<line x1="${left}" x2="${right}" y1="${y.at(value)}" y2="${y.at(value)}" stroke="#dddddd"/>
+    (
+      value,
+    ) => `<line x1="${left}" x2="${right}" y1="${y.at(value)}" y2="${y.at(value)}" stroke="#dddddd"/>
 <text x="${left - 8}" y="${y.at(value) + 5}" text-anchor="end">${label(value)}</text>`,
   )
   const down = x.ticks.map(
-    (value) => `<line x1="${x.at(value)}" x2="${x.at(value)}" y1="${panel.top}" y2="${bottom}" stroke="#dddddd"/>
+    (
+      value,
+    ) => `<line x1="${x.at(value)}" x2="${x.at(value)}" y1="${panel.top}" y2="${bottom}" stroke="#dddddd"/>
 <text x="${x.at(value)}" y="${bottom + 20}" text-anchor="middle">${short(value, '')}</text>`,
   )
-  const stroke = ({ colour, dash }: Line) => `stroke="${colour}" stroke-width="2"${dash ? ` stroke-dasharray="${dash}"` : ''}`
+  const stroke = ({ colour, dash }: Line) =>
+    `stroke="${colour}" stroke-width="2"${dash ? ` stroke-dasharray="${dash}"` : ''}`
   const drawn = lines.map((line) => {
     const { colour, dash, value } = line
     const at = points.map((point) => [x.at(point.readsPerS), y.at(value(point))] as const)
-    const dots = dash ? '' : at.map(([cx, cy]) => `<circle cx="${cx}" cy="${cy}" r="3.5" fill="${colour}"/>`).join('')
+    const dots = dash
+      ? ''
+      : at.map(([cx, cy]) => `<circle cx="${cx}" cy="${cy}" r="3.5" fill="${colour}"/>`).join('')
     return `<polyline points="${at.map((pair) => pair.join(',')).join(' ')}" fill="none" ${stroke(line)}/>${dots}`
   })
   const legend = lines.map((line, i) => {
@@ -91,11 +103,14 @@ function scale(values: readonly number[], start: number, length: number) {
   const low = Math.floor(Math.log10(Math.min(...above)))
   const high = Math.max(Math.ceil(Math.log10(Math.max(...above))), low + 1)
   const ticks = Array.from({ length: high - low + 1 }, (_, i) => 10 ** (low + i))
-  const at = (value: number) => Math.round(10 * (start + (length * (Math.max(Math.log10(value), low) - low)) / (high - low))) / 10
+  const at = (value: number) =>
+    Math.round(10 * (start + (length * (Math.max(Math.log10(value), low) - low)) / (high - low))) /
+    10
   return { ticks, at }
 }
 
 function short(value: number, unit: string): string {
-  const [letter, size] = value >= 1e9 ? ['G', 1e9] : value >= 1e6 ? ['M', 1e6] : value >= 1e3 ? ['k', 1e3] : ['', 1]
+  const [letter, size] =
+    value >= 1e9 ? ['G', 1e9] : value >= 1e6 ? ['M', 1e6] : value >= 1e3 ? ['k', 1e3] : ['', 1]
   return `${value / (size as number)} ${letter}${unit}`.trim()
 }

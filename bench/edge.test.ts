@@ -1,6 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { cheHitShare, makeRandom, openCache, sampler, simulate, type World, zipf } from './edge-model.ts'
+import {
+  cheHitShare,
+  makeRandom,
+  openCache,
+  sampler,
+  simulate,
+  type World,
+  zipf,
+} from './edge-model.ts'
 import { plot } from './edge-plot.ts'
 
 const never = 1e12
@@ -31,7 +39,10 @@ test('each record is drawn as often as Zipf’s law says', () => {
     const sum = weights.reduce((a, b) => a + b)
     const expected = weights.map((weight) => (draws * weight) / sum)
     // Chi-squared with 49 degrees of freedom: above 94 once in ten thousand.
-    const surprise = expected.reduce((total, it, k) => total + ((seen.get(k) ?? 0) - it) ** 2 / it, 0)
+    const surprise = expected.reduce(
+      (total, it, k) => total + ((seen.get(k) ?? 0) - it) ** 2 / it,
+      0,
+    )
     assert.ok(surprise < 94, `exponent ${exponent}: ${surprise}`)
   }
 })
@@ -63,7 +74,13 @@ test('without purges and expiry, caches of everything ask once for each record: 
 })
 
 test('one location is its own shield', () => {
-  const { direct, shielded } = simulate({ ...small, locations: 1, capacity: 50, maxAgeS: 30, writesPerS: 3 })
+  const { direct, shielded } = simulate({
+    ...small,
+    locations: 1,
+    capacity: 50,
+    maxAgeS: 30,
+    writesPerS: 3,
+  })
   assert.equal(shielded, direct)
 })
 
@@ -92,7 +109,8 @@ test('caches of everything miss when there was a purge since the last reader', (
 test('caches of everything ask anew when a copy is too old, and a copy from the shield is as old as the shield’s', () => {
   const maxAgeS = 20
   const { direct, shielded } = simulate({ ...small, maxAgeS, warmUpReads: 10_000 })
-  const asked = (rate: number) => small.popularity.shares.reduce((sum, share) => sum + 1 / (maxAgeS + 1 / (share * rate)), 0)
+  const asked = (rate: number) =>
+    small.popularity.shares.reduce((sum, share) => sum + 1 / (maxAgeS + 1 / (share * rate)), 0)
   near(direct / 2000, 4 * asked(25), 0.01)
   near(shielded / 2000, asked(100), 0.01)
 })
@@ -108,7 +126,9 @@ test('caches drawn from a past are where empty ones get after a while', () => {
     // The first generation expires together, and so does the next: that takes a few to fade.
     const slow = simulate({ ...world, warmUpReads: 400_000, countedReads: 100_000 })
     // Many short ones, or they would get there by themselves.
-    const drawn = Array.from({ length: 20 }, (_, seed) => simulate({ ...world, start: 'past', countedReads: 5000, seed }))
+    const drawn = Array.from({ length: 20 }, (_, seed) =>
+      simulate({ ...world, start: 'past', countedReads: 5000, seed }),
+    )
     const sum = { direct: 0, shielded: 0 }
     for (const { direct, shielded } of drawn) {
       sum.direct += direct
@@ -119,7 +139,7 @@ test('caches drawn from a past are where empty ones get after a while', () => {
   }
 })
 
-test('the plot has a line for each thing, and numbers everywhere', () => {
+test('the plot has a line for each entity, and numbers everywhere', () => {
   const svg = plot(
     [
       { readsPerS: 10, direct: 5, shielded: 0 },
@@ -132,5 +152,8 @@ test('the plot has a line for each thing, and numbers everywhere', () => {
 })
 
 function near(actual: number, expected: number, tolerance: number, what = ''): void {
-  assert.ok(Math.abs(actual / expected - 1) <= tolerance, `${what} ${actual} is not within ${100 * tolerance} % of ${expected}`)
+  assert.ok(
+    Math.abs(actual / expected - 1) <= tolerance,
+    `${what} ${actual} is not within ${100 * tolerance} % of ${expected}`,
+  )
 }

@@ -2,14 +2,17 @@
 // What arrives at the origin when 10 to 1,000,000 readers' requests a second meet an edge cache that is purged by our changes.
 // Prints tables, which are Markdown; with --write also draws docs/scale.svg. Simulated (edge-model.ts), not measured.
 //
-// The model: each request asks for one record by id, chosen by Zipf's law, at one of the locations, all equally busy. A location keeps the
-// bodies that were used last (LRU). A change purges its record everywhere, and nothing lives longer than s-maxage. Changes hit records
-// in proportion to their readers: new talks are both read and corrected most, and it is the worse case, since each purge finds
-// copies to throw away; spread evenly, most would find none. With a shield, all other locations fetch through location 0.
+// The model: each request asks for one record by id, chosen by Zipf's law, at one of the locations,
+// all equally busy. A location keeps the bodies that were used last (LRU). A change purges its
+// record everywhere, and nothing lives longer than s-maxage. Changes hit records in proportion to
+// their readers: new talks are both read and corrected most, and it is the worse case, since each
+// purge finds copies to throw away; spread evenly, most would find none. With a shield, all other
+// locations fetch through location 0.
 //
-// Left out: uneven locations and time zones, fashions (popularity does not move), the sizes of bodies (all have the mean), compression, the
-// browser's own cache and conditional requests (an expired copy is fetched whole), search and lists, robots that read everything.
-// Fetches and purges take no time, which is what a cache comes close to that joins simultaneous misses.
+// Left out: uneven locations and time zones, fashions (popularity does not move), the sizes of
+// bodies (all have the mean), compression, the browser's own cache and conditional requests (an
+// expired copy is fetched whole), search and lists, robots that read everything. Fetches and purges
+// take no time, which is what a cache comes close to that joins simultaneous misses.
 
 import { writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
@@ -20,11 +23,12 @@ import { plot } from './edge-plot.ts'
 const bodyBytes = 1866 // The mean of the 1,000,000 synthetic records that we measure with.
 const headerBytes = 650
 const requestRates = [10, 100, 1000, 10_000, 100_000, 1_000_000]
-// The caches begin as an endless past would have left them, as far as that can be drawn. Then s-maxage passes and half of it is counted, if
-// that takes no more requests than this;
-const mostReads = 15_000_000
-// otherwise so many pass, and as many are counted. Against a warm-up of 20 million, at 1,000 a second, what reaches the origin is off by
-// 0.1 % without a shield and by 1.3 % with it; at higher rates purges and expiry, which make the difference, hardly matter.
+// The caches begin as an endless past would have left them, as far as that can be drawn. Then
+// s-maxage passes and half of it is counted, if that takes no more requests than this;
+const maxReads = 15_000_000
+// otherwise so many pass, and as many are counted. Against a warm-up of 20 million, at 1,000 a
+// second, what reaches the origin is off by 0.1 % without a shield and by 1.3 % with it; at higher
+// rates purges and expiry, which make the difference, hardly matter.
 const fewReads = 1_000_000
 
 const { values } = parseArgs({
@@ -48,7 +52,11 @@ interface Setting {
 
 const records = number('records')
 const exponent = number('exponent')
-const usual: Setting = { popularity: zipf(records, exponent), mb: number('mb'), writesPerS: number('writes') }
+const usual: Setting = {
+  popularity: zipf(records, exponent),
+  mb: number('mb'),
+  writesPerS: number('writes'),
+}
 
 const begin = performance.now()
 const main = requestRates.map((readsPerS) => ({ what: '', ...play(usual, readsPerS) }))
@@ -56,7 +64,9 @@ const last = main.at(-1) as (typeof main)[0]
 const che = cheHitShare(usual.popularity, bodies(usual.mb))
 const others = [0.8, 1.2]
   .filter((it) => it !== exponent)
-  .flatMap((it) => compare(`exponent ${it}`, { ...usual, popularity: zipf(records, it) }, 10, 1_000_000))
+  .flatMap((it) =>
+    compare(`exponent ${it}`, { ...usual, popularity: zipf(records, it) }, 10, 1_000_000),
+  )
 others.push(...compare('no writes', { ...usual, writesPerS: 0 }, 10))
 others.push(...compare(`${count(usual.mb * 4)} MB`, { ...usual, mb: usual.mb * 4 }, 1_000_000))
 const drift = Math.max(...[...main, ...others].map((it) => it.drift))
@@ -81,12 +91,16 @@ Simulated at ${count(last.readsPerS)} requests a second: ${percent(1 - last.dire
 Left out: uneven locations, changing fashions, compression, browsers' caches, conditional requests, robots, search. Fetches take no time.
 Took ${((performance.now() - begin) / 1000).toFixed(0)} s.`)
 
-if (values.write) writeFileSync(fileURLToPath(new URL('../docs/scale.svg', import.meta.url)), plot(main, bodyBytes + headerBytes))
+if (values.write)
+  writeFileSync(
+    fileURLToPath(new URL('../docs/scale.svg', import.meta.url)),
+    plot(main, bodyBytes + headerBytes),
+  )
 
 function play({ popularity, mb, writesPerS }: Setting, readsPerS: number) {
   const maxAgeS = number('max-age')
   const wholeReads = Math.ceil(maxAgeS * readsPerS)
-  const isWhole = 1.5 * wholeReads <= mostReads
+  const isWhole = 1.5 * wholeReads <= maxReads
   const reads = isWhole ? Math.ceil(wholeReads / 2) : fewReads
   const { direct, shielded, firstHalf } = simulate({
     popularity,
@@ -136,8 +150,12 @@ function table(what: string, rows: readonly Row[]): string {
     ...[row.readsPerS, row.direct, row.shielded].map((it) => bytes(it * (bodyBytes + headerBytes))),
     row.simulated,
   ])
-  const all = [heads, ...cells].map((line, i) => (what === '' ? line : [i === 0 ? what : (rows[i - 1]?.what ?? ''), ...line]))
-  const widths = heads.concat(what || []).map((_, column) => Math.max(...all.map((line) => line[column]?.length ?? 0)))
+  const all = [heads, ...cells].map((line, i) =>
+    what === '' ? line : [i === 0 ? what : (rows[i - 1]?.what ?? ''), ...line],
+  )
+  const widths = heads
+    .concat(what || [])
+    .map((_, column) => Math.max(...all.map((line) => line[column]?.length ?? 0)))
   // Words to the left, numbers to the right.
   const isWord = (column: number) => column === widths.length - 1 || (what !== '' && column === 0)
   const line = (texts: string[]) =>
@@ -148,9 +166,12 @@ function table(what: string, rows: readonly Row[]): string {
 
 function number(name: Exclude<keyof typeof values, 'write'>): number {
   const value = Number(values[name])
-  if (!(value >= 0 && Number.isFinite(value)) || values[name].trim() === '') throw new Error(`--${name} takes a number`)
-  if (value === 0 && name !== 'writes' && name !== 'seed' && name !== 'exponent') throw new Error(`--${name} must be more than 0`)
-  if (!Number.isInteger(value) && (name === 'records' || name === 'locations')) throw new Error(`--${name} takes a whole number`)
+  if (!(value >= 0 && Number.isFinite(value)) || values[name].trim() === '')
+    throw new Error(`--${name} takes a number`)
+  if (value === 0 && name !== 'writes' && name !== 'seed' && name !== 'exponent')
+    throw new Error(`--${name} must be more than 0`)
+  if (!Number.isInteger(value) && (name === 'records' || name === 'locations'))
+    throw new Error(`--${name} takes a whole number`)
   return value
 }
 

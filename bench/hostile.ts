@@ -1,22 +1,28 @@
 import { Agent, request } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { questions } from '../tests/hostile-questions.ts'
-import { atMost, type Measured, type Options } from './measures.ts'
+import { hostileQueries } from '../tests/support/hostile-queries.ts'
+import { type Measured, type MeasureOptions, ratioAtMost } from './measures.ts'
 
-// What those who read a record notice of somebody who asks hostile questions, as many at once as the server takes: readers come at their own
-// pace, whether or not they are answered.
+// What those who read a record notice of somebody who asks hostile questions, as many at once as
+// the server takes: readers come at their own pace, whether or not they are answered.
 
 const readsPerSecond = 200
 const askers = 8
 
-export async function measureHostile({ stage, rounds, seconds, say }: Options): Promise<Measured> {
+export async function measureHostile({
+  stage,
+  rounds,
+  seconds,
+  say,
+}: MeasureOptions): Promise<Measured> {
   const server = await stage.serve({})
   const agent = new Agent({ keepAlive: true, maxSockets: 64 })
   const get = (path: string) =>
     new Promise<number>((resolve, reject) => {
       const begin = performance.now()
       request({ agent, host: '127.0.0.1', port: server.port, path }, (answer) => {
-        if ((answer.statusCode ?? 500) >= 500) reject(new Error(`${path} was answered ${answer.statusCode}`))
+        if ((answer.statusCode ?? 500) >= 500)
+          reject(new Error(`${path} was answered ${answer.statusCode}`))
         answer.resume().on('end', () => resolve(performance.now() - begin))
       })
         .on('error', reject)
@@ -36,7 +42,7 @@ export async function measureHostile({ stage, rounds, seconds, say }: Options): 
 
   async function beside(): Promise<{ p99Ms: number; asked: number; slowestMs: number }> {
     let [isOver, asked, slowestMs] = [false, 0, 0]
-    const all = Object.values(questions)
+    const all = Object.values(hostileQueries)
     const ask = async (first: number) => {
       for (let place = first; !isOver; place++, asked++) {
         const q = encodeURIComponent(all[place % all.length] as string)
@@ -63,5 +69,8 @@ export async function measureHostile({ stage, rounds, seconds, say }: Options): 
   }
   agent.destroy()
   await server.stop()
-  return atMost('GET beside hostile questions', 'p99, against GET alone', found, { floor: 2, goal: 1.5 })
+  return ratioAtMost('GET beside hostile questions', 'p99, against GET alone', found, {
+    floor: 2,
+    goal: 1.5,
+  })
 }

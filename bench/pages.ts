@@ -1,6 +1,7 @@
-// What `npm run pages` runs: node bench/pages.ts --url http://... [--rounds 5]
-// How long the server takes for a page, against the JSON answers that carry the same data: in turn, over one connection, as it is (not packed).
-// Fails above twice as long, at the median. `npm run browser` calls it on the real talks.
+// What `npm run pages` runs: node bench/pages.ts --url http://... [--rounds 5] How long the server
+// takes for a page, against the JSON answers that carry the same data: in turn, over one
+// connection, as it is (not packed). Fails above twice as long, at the median. `npm run browser`
+// calls it on the real talks.
 
 import { Agent, request } from 'node:http'
 import { parseArgs } from 'node:util'
@@ -19,7 +20,9 @@ const questions = [
   'flask',
 ]
 
-const { values } = parseArgs({ options: { url: { type: 'string' }, rounds: { type: 'string', default: '5' } } })
+const { values } = parseArgs({
+  options: { url: { type: 'string' }, rounds: { type: 'string', default: '5' } },
+})
 if (values.url === undefined) {
   console.error('Name a server that has talks: npm run pages -- --url http://127.0.0.1:8000')
   process.exit(2)
@@ -36,15 +39,18 @@ interface Got {
 function get(path: string, accept: string): Promise<Got> {
   const { promise, resolve, reject } = Promise.withResolvers<Got>()
   const began = performance.now()
-  request({ agent, hostname, port, path: base + path, headers: { accept }, timeout: 20_000 }, (response) => {
-    const pieces: Buffer[] = []
-    response.on('data', (piece: Buffer) => pieces.push(piece))
-    response.on('end', () => {
-      const text = Buffer.concat(pieces).toString()
-      if (response.statusCode === 200) resolve({ ms: performance.now() - began, text })
-      else reject(new Error(`${path}: ${response.statusCode} ${text.slice(0, 200)}`))
-    })
-  })
+  request(
+    { agent, hostname, port, path: base + path, headers: { accept }, timeout: 20_000 },
+    (response) => {
+      const pieces: Buffer[] = []
+      response.on('data', (piece: Buffer) => pieces.push(piece))
+      response.on('end', () => {
+        const text = Buffer.concat(pieces).toString()
+        if (response.statusCode === 200) resolve({ ms: performance.now() - began, text })
+        else reject(new Error(`${path}: ${response.statusCode} ${text.slice(0, 200)}`))
+      })
+    },
+  )
     .on('error', reject)
     .end()
   return promise
@@ -58,9 +64,13 @@ async function pair(page: string, json: readonly string[]): Promise<[number, num
   return [ms, sum]
 }
 
-const median = (numbers: readonly number[]) => numbers.toSorted((a, b) => a - b)[Math.floor(numbers.length / 2)] ?? Number.NaN
+const median = (numbers: readonly number[]) =>
+  numbers.toSorted((a, b) => a - b)[Math.floor(numbers.length / 2)] ?? Number.NaN
 
-async function measure(name: string, pairs: readonly (readonly [string, readonly string[]])[]): Promise<boolean> {
+async function measure(
+  name: string,
+  pairs: readonly (readonly [string, readonly string[]])[],
+): Promise<boolean> {
   const pages: number[] = []
   const answers: number[] = []
   // Once for nothing: connections plan, pages are compiled.
@@ -78,7 +88,9 @@ async function measure(name: string, pairs: readonly (readonly [string, readonly
   return ratio <= limit
 }
 
-const { results } = JSON.parse((await get('/api/v2/video?page_size=20&page=2', 'application/json')).text) as {
+const { results } = JSON.parse(
+  (await get('/api/v2/video?page_size=20&page=2', 'application/json')).text,
+) as {
   results: { id: number; slug: string }[]
 }
 const talks = results.map(({ id, slug }) => {

@@ -1,18 +1,19 @@
 import { states, type Video, videoDefaults } from '@talkshelf/contract'
 import { slugify } from '../server/platform/slug.ts'
-import { readTalks } from '../tests/pyvideo.ts'
-import { type Names, type Remix, remix, type Texts } from './remix.ts'
+import { readTalks } from '../tests/support/pyvideo.ts'
+import { type Remix, type RemixNames, remix, type Texts } from './remix.ts'
 
-// Made-up records by number, the same on every machine that has the same talks at hand: as long as real ones (about 1,900 bytes), and their
-// words, speakers and tags as unevenly used as in real catalogues (Zipf), because that is what makes an index or a cache fast or slow. Out of
-// real talks where they are at hand, else out of invented words.
+// Made-up records by number, the same on every machine that has the same talks at hand: as long as
+// real ones (about 1,900 bytes), and their words, speakers and tags as unevenly used as in real
+// catalogues (Zipf), because that is what makes an index or a cache fast or slow. Out of real talks
+// where they are at hand, else out of invented words.
 
 const talks = readTalks()
 const real: Remix | undefined = talks && remix(talks)
 export const madeOf = real ? 'words and sentences of real talks' : 'invented words'
 
 /** A record with the places of its names in the lists of names. */
-export interface Made {
+export interface GeneratedRecord {
   readonly video: Video
   readonly category: number
   readonly speakers: readonly number[]
@@ -25,25 +26,32 @@ const syllables =
 const starts = syllables.split(' ')
 const ends = ['n', 'r', 's', 'l', 't', 'ng', 'st', 'x', 'm', '']
 
-export function makeNames(records: number): Names {
+export function makeNames(records: number): RemixNames {
   if (real) return real.names(records)
   const random = randomFrom(1)
   const speaker = (place: number) =>
     `${capital(wordAt(place % 997))} ${capital(wordAt(1000 + (place % 8191)))}${numeral(Math.floor(place / 8191))}`
   const count = (share: number, least: number) => Math.max(least, Math.round(records * share))
   return {
-    categories: Array.from({ length: count(0.005, 5) }, (_, place) => `${capital(wordAt(place * 7))} Days ${2000 + (place % 27)} ${place}`),
-    speakers: Array.from({ length: count(0.25, 20) }, (_, place) => speaker(place)),
-    tags: Array.from({ length: Math.min(count(0.02, 20), 5000) }, (_, place) =>
-      random() < 0.3 ? `${wordAt(place)} ${wordAt(place + 1)}` : `${wordAt(place)} ${place}`,
+    categories: Array.from(
+      { length: count(0.005, 5) },
+      (_, index) => `${capital(wordAt(index * 7))} Days ${2000 + (index % 27)} ${index}`,
+    ),
+    speakers: Array.from({ length: count(0.25, 20) }, (_, index) => speaker(index)),
+    tags: Array.from({ length: Math.min(count(0.02, 20), 5000) }, (_, index) =>
+      random() < 0.3 ? `${wordAt(index)} ${wordAt(index + 1)}` : `${wordAt(index)} ${index}`,
     ),
   }
 }
 
-export function makeRecord(id: number, names: Names): Made {
+export function makeRecord(id: number, names: RemixNames): GeneratedRecord {
   const random = randomFrom(id)
-  const some = (count: number, of: number) => [...new Set(Array.from({ length: count }, () => zipf(random, of)))]
-  const { title, language, recorded, summary, description } = real ? real.texts(random) : invented(random)
+  const some = (count: number, of: number) => [
+    ...new Set(Array.from({ length: count }, () => zipf(random, of))),
+  ]
+  const { title, language, recorded, summary, description } = real
+    ? real.texts(random)
+    : invented(random)
   const category = Math.floor(random() * names.categories.length)
   const speakers = some(1 + Math.floor(random() * 1.4), names.speakers.length)
   const tags = some(Math.floor(random() * 7), names.tags.length)
@@ -76,18 +84,22 @@ export function makeRecord(id: number, names: Names): Made {
 }
 
 function invented(random: () => number): Texts {
-  const words = (count: number) => capital(Array.from({ length: count }, () => wordAt(zipf(random, vocabularySize))).join(' '))
+  const words = (count: number) =>
+    capital(Array.from({ length: count }, () => wordAt(zipf(random, vocabularySize))).join(' '))
   return {
     title: words(3 + Math.floor(random() * 7)),
     summary: `${words(8 + Math.floor(random() * 30))}.`,
     // A few are very long, most are short.
     description: `${words(Math.floor(20 + 330 * random() ** 2 + (random() < 0.02 ? 400 : 0)))}.`,
     language: 'en',
-    recorded: new Date(Date.UTC(2000, 0, 1) + Math.floor(random() * 9800) * 86_400_000).toISOString().slice(0, 10),
+    recorded: new Date(Date.UTC(2000, 0, 1) + Math.floor(random() * 9800) * 86_400_000)
+      .toISOString()
+      .slice(0, 10),
   }
 }
 
-// The first is used most, the second half as often, the third a third as often: the inverse of a log-uniform number.
+// The first is used most, the second half as often, the third a third as often: the inverse of a
+// log-uniform number.
 function zipf(random: () => number, count: number): number {
   return Math.min(count - 1, Math.floor((count + 1) ** random()) - 1)
 }
@@ -99,7 +111,11 @@ function wordAt(place: number): string {
   if (word === undefined) {
     // Frequent words are short, and no two are the same.
     word = ends[place % ends.length] as string
-    for (let rest = Math.floor(place / ends.length) + 1; rest > 0; rest = Math.floor(rest / starts.length))
+    for (
+      let rest = Math.floor(place / ends.length) + 1;
+      rest > 0;
+      rest = Math.floor(rest / starts.length)
+    )
       word = starts[rest % starts.length] + word
     known[place] = word
   }

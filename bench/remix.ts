@@ -1,9 +1,10 @@
-import { inputOf, type Talk } from '../tests/pyvideo.ts'
+import { inputOf, type PyvideoTalk } from '../tests/support/pyvideo.ts'
 
-// A million talks out of twenty thousand: words, sentences, names and days of real ones, put together anew. No two are the same, and words
-// are as common or rare, and as long, as in the real ones.
+// A million talks out of twenty thousand: words, sentences, names and days of real ones, put
+// together anew. No two are the same, and words are as common or rare, and as long, as in the real
+// ones.
 
-export interface Names {
+export interface RemixNames {
   readonly categories: readonly string[]
   readonly speakers: readonly string[]
   readonly tags: readonly string[]
@@ -24,11 +25,11 @@ interface Piece extends Texts {
 }
 
 export interface Remix {
-  names(records: number): Names
+  names(records: number): RemixNames
   texts(random: () => number): Texts
 }
 
-export function remix(talks: readonly Talk[]): Remix {
+export function remix(talks: readonly PyvideoTalk[]): Remix {
   const pieces = talks.map(pieceOf)
   const byLanguage = Map.groupBy(pieces, ({ language }) => language)
   const people = [...new Set(talks.flatMap(({ speakers }) => speakers))]
@@ -40,13 +41,20 @@ export function remix(talks: readonly Talk[]): Remix {
 
   return {
     names: (records) => ({
-      categories: unlike(Math.max(5, Math.round(records * 0.005)), (place, round) => `${at(events, place)}${round ? ` (${round})` : ''}`),
-      // A first name with the last name of another; steps that have no common divisor meet every pair once.
+      categories: unlike(
+        Math.max(5, Math.round(records * 0.005)),
+        (place, round) => `${at(events, place)}${round ? ` (${round})` : ''}`,
+      ),
+      // A first name with the last name of another; steps that have no common divisor meet every
+      // pair once.
       speakers: unlike(
         Math.max(20, Math.round(records * 0.25)),
-        (place) => `${at(people, place)[0]} ${at(people, place + Math.floor(place / people.length) * 7919)[1]}`,
+        (place) =>
+          `${at(people, place)[0]} ${at(people, place + Math.floor(place / people.length) * 7919)[1]}`,
       ),
-      tags: unlike(Math.min(tags.length, Math.max(20, Math.round(records * 0.02))), (place) => at(tags, place)),
+      tags: unlike(Math.min(tags.length, Math.max(20, Math.round(records * 0.02))), (place) =>
+        at(tags, place),
+      ),
     }),
     texts: (random) => {
       const any = <T>(list: readonly T[]) => list[Math.floor(random() * list.length)] as T
@@ -58,7 +66,9 @@ export function remix(talks: readonly Talk[]): Remix {
         .slice(0, 255)
         .trim()
       const other = any(others)
-      const sentences = piece.sentences.map((sentence) => (random() < 0.4 && other.sentences.length > 0 ? any(other.sentences) : sentence))
+      const sentences = piece.sentences.map((sentence) =>
+        random() < 0.4 && other.sentences.length > 0 ? any(other.sentences) : sentence,
+      )
       const day = Date.parse(piece.recorded) + Math.floor((random() - 0.5) * 1400) * 86_400_000
       return {
         title: title || piece.title,
@@ -71,7 +81,7 @@ export function remix(talks: readonly Talk[]): Remix {
   }
 }
 
-function pieceOf(talk: Talk): Piece {
+function pieceOf(talk: PyvideoTalk): Piece {
   const { title, summary = '', description = '', language, recorded } = inputOf(talk)
   return {
     title,

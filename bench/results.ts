@@ -2,12 +2,12 @@ import { spawnSync } from 'node:child_process'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { availableParallelism, release, totalmem } from 'node:os'
 import { join, relative } from 'node:path'
-import { root } from '../tests/harness.ts'
+import { root } from '../tests/support/harness.ts'
 import { type Measured, median } from './measures.ts'
-import type { Stage } from './stage.ts'
+import type { BenchEnvironment } from './stage.ts'
 
 /** For people: a table in Markdown, its columns lined up. */
-export function table(measured: readonly Measured[]): string {
+export function resultsTable(measured: readonly Measured[]): string {
   const head = [
     'What',
     'Against',
@@ -28,9 +28,12 @@ export function table(measured: readonly Measured[]): string {
     const of = (value: (round: Measured['rounds'][number]) => number | undefined) =>
       median(it.rounds.map((round) => value(round) ?? Number.NaN))
     const figure = (value: number) =>
-      Number.isNaN(value) ? '' : `${value < 100 ? value.toFixed(1) : Math.round(value).toLocaleString('en')}`
+      Number.isNaN(value)
+        ? ''
+        : `${value < 100 ? value.toFixed(1) : Math.round(value).toLocaleString('en')}`
     const spread = it.rounds.map(({ ours, reference = 1 }) => ours / reference)
-    const shown = (value: number | undefined) => (value === undefined ? '' : isRatio ? value.toFixed(2) : figure(value))
+    const shown = (value: number | undefined) =>
+      value === undefined ? '' : isRatio ? value.toFixed(2) : figure(value)
     const ofUnit = (text: string, unit: string) => (text === '' ? '' : `${text} ${unit}`)
     return [
       it.name,
@@ -43,20 +46,41 @@ export function table(measured: readonly Measured[]): string {
       shown(it.goal),
       ofUnit(figure(of(({ p99Ms }) => p99Ms)), 'ms'),
       ofUnit(figure(of(({ cpuUs }) => cpuUs)), 'us'),
-      isRatio ? of(({ cpuUs = Number.NaN, referenceCpuUs = Number.NaN }) => referenceCpuUs / cpuUs).toFixed(2) : '',
-      ofUnit(figure(of(({ othersShare }) => (othersShare === undefined ? undefined : othersShare * 100))), '%'),
+      isRatio
+        ? of(
+            ({ cpuUs = Number.NaN, referenceCpuUs = Number.NaN }) => referenceCpuUs / cpuUs,
+          ).toFixed(2)
+        : '',
+      ofUnit(
+        figure(
+          of(({ othersShare }) => (othersShare === undefined ? undefined : othersShare * 100)),
+        ),
+        '%',
+      ),
       it.verdict,
     ]
   })
-  const widths = head.map((_, column) => Math.max(...[head, ...rows].map((row) => (row[column] as string).length)))
-  const line = (cells: readonly string[]) => `| ${cells.map((cell, column) => cell.padEnd(widths[column] as number)).join(' | ')} |`
-  return [line(head), `| ${widths.map((width) => '-'.repeat(width)).join(' | ')} |`, ...rows.map(line)].join('\n')
+  const widths = head.map((_, column) =>
+    Math.max(...[head, ...rows].map((row) => (row[column] as string).length)),
+  )
+  const line = (cells: readonly string[]) =>
+    `| ${cells.map((cell, column) => cell.padEnd(widths[column] as number)).join(' | ')} |`
+  return [
+    line(head),
+    `| ${widths.map((width) => '-'.repeat(width)).join(' | ')} |`,
+    ...rows.map(line),
+  ].join('\n')
 }
 
 /** Keeps the figures with what is needed to read them later; returns where. */
-export function saveResults(stage: Stage, measured: readonly Measured[], run: { quick: boolean; rounds: number; seconds: number }): string {
+export function saveResults(
+  stage: BenchEnvironment,
+  measured: readonly Measured[],
+  run: { quick: boolean; rounds: number; seconds: number },
+): string {
   const machine = {
-    processor: /^model name\s*: (.*)$/m.exec(readFileSync('/proc/cpuinfo', 'utf8'))?.[1] ?? 'unknown',
+    processor:
+      /^model name\s*: (.*)$/m.exec(readFileSync('/proc/cpuinfo', 'utf8'))?.[1] ?? 'unknown',
     processors: availableParallelism(),
     memoryGiB: Math.round(totalmem() / 2 ** 30),
     kernel: release(),
@@ -71,10 +95,18 @@ export function saveResults(stage: Stage, measured: readonly Measured[], run: { 
   const folder = join(import.meta.dirname, 'results')
   mkdirSync(folder, { recursive: true })
   const file = join(folder, run.quick ? 'quick' : 'full')
-  const about = { ...machine, records: stage.records, seedSeconds: Math.round(stage.seedSeconds), ...run }
+  const about = {
+    ...machine,
+    records: stage.records,
+    seedSeconds: Math.round(stage.seedSeconds),
+    ...run,
+  }
   writeFileSync(`${file}.json`, `${JSON.stringify({ about, measured }, null, 2)}\n`)
   const described = Object.entries(about).map(([name, value]) => `- ${name}: ${value}`)
-  writeFileSync(`${file}.md`, `# What npm run bench measured\n\n${described.join('\n')}\n\n${table(measured)}\n`)
+  writeFileSync(
+    `${file}.md`,
+    `# What npm run bench measured\n\n${described.join('\n')}\n\n${resultsTable(measured)}\n`,
+  )
   return `${relative(root, file)}.md`
 }
 

@@ -1,17 +1,18 @@
-// What `npm run bench` runs: node bench/run.ts [--quick] [--records N]
-// Measures the service against the bare engines below it, side by side in one run: only ratios count, because machines differ and are shared.
-// What is measured is what people install: compiled, started with `talkshelf serve`. Exits with 1 where a floor is missed.
+// What `npm run bench` runs: node bench/run.ts [--quick] [--records N] Measures the service against
+// the bare engines below it, side by side in one run: only ratios count, because machines differ
+// and are shared. What is measured is what people install: compiled, started with `talkshelf
+// serve`. Exits with 1 where a floor is missed.
 
 import { rmSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { parseArgs } from 'node:util'
-import { installMissing } from '../tests/install.ts'
+import { installMissing } from '../tests/support/install.ts'
 import { measureHostile } from './hostile.ts'
 import { type Measured, measureGet, measurePatch, measureStart } from './measures.ts'
 import { madeOf } from './records.ts'
-import { saveResults, table } from './results.ts'
+import { resultsTable, saveResults } from './results.ts'
 import { measureSearch } from './search.ts'
-import { openStage } from './stage.ts'
+import { openBenchEnvironment } from './stage.ts'
 
 const { values } = parseArgs({
   options: {
@@ -32,16 +33,17 @@ if (!installMissing([{ package: 'wrk', program: 'wrk' }])) {
   process.exit(2)
 }
 const begin = performance.now()
-const say = (line: string) => console.log(`${((performance.now() - begin) / 1000).toFixed(0).padStart(4)} s  ${line}`)
+const say = (line: string) =>
+  console.log(`${((performance.now() - begin) / 1000).toFixed(0).padStart(4)} s  ${line}`)
 say(
   `${records.toLocaleString('en')} records of ${madeOf}, ${rounds} rounds of ${seconds} s for each measure, ${availableParallelism()} processors`,
 )
-const stage = await openStage(records, say)
+const stage = await openBenchEnvironment(records, say)
 let measured: Measured[]
 try {
   const options = { stage, rounds, seconds, say }
   // First: what writes changes what is searched.
-  const small = await openStage(Math.round(records / 10), say)
+  const small = await openBenchEnvironment(Math.round(records / 10), say)
   try {
     measured = await measureSearch({ ...options, rounds: 3, seconds: Math.min(seconds, 6), small })
   } finally {
@@ -49,12 +51,17 @@ try {
     rmSync(small.dir, { recursive: true, force: true })
   }
   measured.push(await measureHostile({ ...options, rounds: 3 }))
-  measured = [...(await measureGet(options)), await measurePatch(options), ...(await measureStart(options)), ...measured]
+  measured = [
+    ...(await measureGet(options)),
+    await measurePatch(options),
+    ...(await measureStart(options)),
+    ...measured,
+  ]
 } finally {
   await stage.close()
   rmSync(stage.dir, { recursive: true, force: true })
 }
-console.log(`\n${table(measured)}`)
+console.log(`\n${resultsTable(measured)}`)
 console.log(
   `\nWritten to ${saveResults(stage, measured, { quick: values.quick, rounds, seconds })}, after ${((performance.now() - begin) / 1000).toFixed(0)} s`,
 )

@@ -1,18 +1,28 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { writeCursor } from '../server/catalogue/cursor.ts'
-import { findBodies } from '../server/catalogue/queries.ts'
+import { findListedBodies } from '../server/catalogue/queries.ts'
 import type { Db } from '../server/platform/db/db.ts'
 import { openPool } from '../server/platform/db/pool.ts'
-import type { Searches } from '../server/platform/db/searches.ts'
+import type { ReadPool } from '../server/platform/db/read-pool.ts'
 import { search } from '../server/search/search.ts'
 import { http, type Sent, type Window } from './load.ts'
-import { atMost, compared, type Measured, median, type Options, pgbench, quiet, ratio } from './measures.ts'
+import {
+  compared,
+  type Measured,
+  type MeasureOptions,
+  median,
+  pgbench,
+  quiet,
+  ratio,
+  ratioAtMost,
+} from './measures.ts'
 import { randomFrom } from './records.ts'
-import type { Server, Stage } from './stage.ts'
+import type { BenchEnvironment, BenchServer } from './stage.ts'
 import { writtenWith } from './statements.ts'
 
-// What a search costs: by how common the word is, by how large the archive is, and against the same statements in pgbench.
+// What a search costs: by how common the word is, by how large the archive is, and against the same
+// statements in pgbench.
 
 const classes = [
   { name: 'in more than 5 % of the talks', from: 0.05, to: 1 },
@@ -22,21 +32,30 @@ const classes = [
 ] as const
 
 const wordsEach = 12
-/** Enough to keep both processors busy, and not so many that waiting is most of what is measured. */
+/**
+ * Enough to keep both processors busy, and not so many that waiting is most of what is measured.
+ */
 const connections = 2
 
-export async function measureSearch(options: Options & { small: Stage }): Promise<Measured[]> {
+export async function measureSearch(
+  options: MeasureOptions & { small: BenchEnvironment },
+): Promise<Measured[]> {
   const { stage, small, rounds, seconds, say } = options
   const words = await wordsByClass(stage)
-  for (const [place, { name }] of classes.entries()) say(`Words ${name}: ${words[place]?.join(', ')}`)
+  for (const [index, { name }] of classes.entries())
+    say(`Words ${name}: ${words[index]?.join(', ')}`)
   const [server, smallServer] = [await stage.serve({}), await small.serve({})]
   const asking = (list: readonly string[], more = ''): Sent[] =>
     list.map((word) => ({ path: `/api/v2/video?q=${encodeURIComponent(`${word} `)}${more}` }))
-  const over = (it: Server, on: Stage, requests: readonly Sent[]) =>
-    quiet(say, () => http(on.dir, it.port, requests, seconds, connections, [it.pid, on.postgresPid]))
+  const over = (it: BenchServer, on: BenchEnvironment, requests: readonly Sent[]) =>
+    quiet(say, () =>
+      http(on.dir, it.port, requests, seconds, connections, [it.pid, on.postgresPid]),
+    )
 
   // The statements of each class, as the service sends them for its words.
-  const scripts = await Promise.all(words.map((list, place) => script(stage, list, `search-${place}.sql`)))
+  const scripts = await Promise.all(
+    words.map((list, index) => script(stage, list, `search-${index}.sql`)),
+  )
   const all = words.flat()
   const deep = await deepPage(stage)
   const first = [{ path: '/api/v2/video?cursor=' }]
@@ -49,16 +68,32 @@ export async function measureSearch(options: Options & { small: Stage }): Promis
   }
   for (let round = 1; round <= rounds; round++) {
     const p99s: number[] = []
-    for (const [place, list] of words.entries()) {
-      const reference = await pgbench(stage, scripts[place] as string, seconds, connections, say, planned)
+    for (const [index, list] of words.entries()) {
+      const reference = await pgbench(
+        stage,
+        scripts[index] as string,
+        seconds,
+        connections,
+        say,
+        planned,
+      )
       const ours = await over(server, stage, asking(list))
-      found.engine[place]?.push({ ours, reference })
+      found.engine[index]?.push({ ours, reference })
       p99s.push(ours.p99Ms)
     }
     found.spread.push(Math.max(...p99s) / Math.min(...p99s))
-    const suggestions = all.map((word) => ({ path: `/api/v2/suggest?q=${encodeURIComponent(word.slice(0, 4))}` }))
-    for (const [name, requests] of Object.entries({ search: asking(all), facets: asking(all, '&include=facets'), suggest: suggestions })) {
-      const [large, tenth] = [await over(server, stage, requests), await over(smallServer, small, requests)]
+    const suggestions = all.map((word) => ({
+      path: `/api/v2/suggest?q=${encodeURIComponent(word.slice(0, 4))}`,
+    }))
+    for (const [name, requests] of Object.entries({
+      search: asking(all),
+      facets: asking(all, '&include=facets'),
+      suggest: suggestions,
+    })) {
+      const [large, tenth] = [
+        await over(server, stage, requests),
+        await over(smallServer, small, requests),
+      ]
       found.growth[name as 'search'].push(large.p99Ms / tenth.p99Ms)
       found.p99[name as 'search'].push(large.p99Ms)
     }
@@ -73,19 +108,27 @@ export async function measureSearch(options: Options & { small: Stage }): Promis
   await smallServer.stop()
   const tenth = `p99, against ${small.records.toLocaleString('en')} records`
   return [
-    ...classes.map(({ name }, place) =>
+    ...classes.map(({ name }, index) =>
       ratio(
         `Search for words ${name}`,
         'pgbench, the same statements',
-        (found.engine[place] ?? []).map(({ ours, reference }) => compared(ours, reference)),
+        (found.engine[index] ?? []).map(({ ours, reference }) => compared(ours, reference)),
         { floor: 0.6, goal: 0.8 },
       ),
     ),
-    atMost('Search: slowest class of words', 'p99, against the fastest class', found.spread, { floor: 8, goal: 3 }),
-    atMost('Search and count', tenth, found.growth.search, { floor: 2, goal: 1.3 }),
-    atMost('Search, count and facets', tenth, found.growth.facets, { floor: 2, goal: 1.3 }),
-    atMost('Suggestions', tenth, found.growth.suggest, { floor: 2, goal: 1.3 }),
-    atMost(`Page at depth ${depthOf(stage).toLocaleString('en')}`, 'time, against the first page', found.depth, { floor: 1.5, goal: 1.2 }),
+    ratioAtMost('Search: slowest class of words', 'p99, against the fastest class', found.spread, {
+      floor: 8,
+      goal: 3,
+    }),
+    ratioAtMost('Search and count', tenth, found.growth.search, { floor: 2, goal: 1.3 }),
+    ratioAtMost('Search, count and facets', tenth, found.growth.facets, { floor: 2, goal: 1.3 }),
+    ratioAtMost('Suggestions', tenth, found.growth.suggest, { floor: 2, goal: 1.3 }),
+    ratioAtMost(
+      `Page at depth ${depthOf(stage).toLocaleString('en')}`,
+      'time, against the first page',
+      found.depth,
+      { floor: 1.5, goal: 1.2 },
+    ),
     {
       name: 'Search, p99',
       against: '',
@@ -116,12 +159,15 @@ export async function measureSearch(options: Options & { small: Stage }): Promis
 /** As the service's own connections for searches are set. */
 const planned = '-c plan_cache_mode=force_generic_plan -c enable_seqscan=off -c jit=off'
 
-/** Words of titles, which are mostly common, and of the vocabulary, which are mostly rare; by how many talks have them. */
-async function wordsByClass(stage: Stage): Promise<string[][]> {
+/**
+ * Words of titles, which are mostly common, and of the vocabulary, which are mostly rare; by how
+ * many talks have them.
+ */
+async function wordsByClass(stage: BenchEnvironment): Promise<string[][]> {
   const sampled = await stage.ask(`
     select string_agg(word || ' ' || talks, ',')
     from (select word, (select count(*) from (select from video_search where (keys || head || text) @@ plainto_tsquery('english', word) limit ${Math.round(stage.records * 0.06)}) as counted) as talks
-          from (select word from (select distinct regexp_split_to_table(plain_words(title), ' ') as word from (select title from video order by hashint8(id) limit 150) as picked) as titles
+          from (select word from (select distinct regexp_split_to_table(normalized_words(title), ' ') as word from (select title from video order by hashint8(id) limit 150) as picked) as titles
                 where length(word) > 3
                 union select * from (select word from search_word order by hashtext(word) limit 150) as picked) as words
           where to_tsvector('english', word) <> '' and word ~ '^[a-z]{3,}$') as counted where talks > 0`)
@@ -129,21 +175,30 @@ async function wordsByClass(stage: Stage): Promise<string[][]> {
   const all = sampled.split(',').map((it) => it.split(' ') as [string, string])
   return classes.map(({ from, to }) => {
     const fitting = all
-      .filter(([, talks]) => Number(talks) / stage.records >= from && Number(talks) / stage.records < to)
+      .filter(
+        ([, talks]) => Number(talks) / stage.records >= from && Number(talks) / stage.records < to,
+      )
       .map(([word]) => word)
     if (fitting.length === 0) throw new Error(`No word is in ${from} to ${to} of the talks`)
     return fitting.sort(() => random() - 0.5).slice(0, wordsEach)
   })
 }
 
-/** All that these searches ask, as one script. Their values stand in a table, so that pgbench plans once, as the service does. */
-async function script(stage: Stage, words: readonly string[], file: string): Promise<string> {
+/**
+ * All that these searches ask, as one script. Their values stand in a table, so that pgbench plans
+ * once, as the service does.
+ */
+async function script(
+  stage: BenchEnvironment,
+  words: readonly string[],
+  file: string,
+): Promise<string> {
   const pool = openPool({ url: stage.url, connections: 1, applicationName: 'bench' })
   const recorded: Parameters<Db['run']>[0][][] = []
   try {
     for (const word of words) {
       const statements: Parameters<Db['run']>[0][] = []
-      const db: Searches = {
+      const db: ReadPool = {
         ...pool.searches,
         run: (statement) => {
           statements.push(statement)
@@ -152,7 +207,7 @@ async function script(stage: Stage, words: readonly string[], file: string): Pro
       }
       const { hits } = await search(db, `${word} `, {}, 21)
       recorded.push(statements)
-      await findBodies(
+      await findListedBodies(
         db,
         hits.map(({ id }) => id),
       )
@@ -161,22 +216,29 @@ async function script(stage: Stage, words: readonly string[], file: string): Pro
     await pool.close()
   }
   // Most words of a class ask the same; the others would need a script of their own.
-  const shape = (statements: (typeof recorded)[number]) => statements.map(({ text }) => text).join(';')
-  const same = [...Map.groupBy(recorded, shape).values()].sort((a, b) => b.length - a.length)[0] as typeof recorded
+  const shape = (statements: (typeof recorded)[number]) =>
+    statements.map(({ text }) => text).join(';')
+  const same = [...Map.groupBy(recorded, shape).values()].sort(
+    (a, b) => b.length - a.length,
+  )[0] as typeof recorded
   const path = join(stage.dir, file)
   writeFileSync(path, await writtenWith(stage, file.replaceAll(/\W/g, '_'), same))
   return path
 }
 
-const depthOf = (stage: Stage) => Math.floor(stage.records * 0.9)
+const depthOf = (stage: BenchEnvironment) => Math.floor(stage.records * 0.9)
 
 /** A page behind nine tenths of all records. */
-async function deepPage(stage: Stage): Promise<Sent[]> {
+async function deepPage(stage: BenchEnvironment): Promise<Sent[]> {
   const keys = await stage.ask(`
     select coalesce(recorded, '-infinity')::text || '|' || fold(title) || '|' || id from video where state = 1 and taken_down is null
     order by coalesce(recorded, '-infinity'::date) desc, fold(title) collate "C", id offset ${depthOf(stage)} limit 1`)
   const [recorded = '', ...rest] = keys.split('|')
   const id = rest.pop() as string
-  const cursor = writeCursor({ ordering: '-recorded,title', way: 'next', keys: [recorded, rest.join('|'), id] })
+  const cursor = writeCursor({
+    ordering: '-recorded,title',
+    way: 'next',
+    keys: [recorded, rest.join('|'), id],
+  })
   return [{ path: `/api/v2/video?cursor=${cursor}` }]
 }

@@ -2,15 +2,22 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { states, type Video } from '@talkshelf/contract'
-import { rendered } from '../server/videos/wire.ts'
-import { type Made, makeNames, makeRecord } from './records.ts'
-import type { Names } from './remix.ts'
+import { renderVideo } from '../server/videos/wire.ts'
+import { type GeneratedRecord, makeNames, makeRecord } from './records.ts'
+import type { RemixNames } from './remix.ts'
 
-// Fills an empty, migrated database with made-up records as fast as PostgreSQL takes them: COPY by psql. Every record has its body and its
-// change, as if it had come through the front door.
+// Fills an empty, migrated database with made-up records as fast as PostgreSQL takes them: COPY by
+// psql. Every record has its body and its change, as if it had come through the front door.
 
-/** `url` is a superuser's: the streams go in side by side, so the foreign keys are not looked at. */
-export async function seed(bin: string, url: string, records: number, progress: (done: number) => void): Promise<void> {
+/**
+ * `url` is a superuser's: the streams go in side by side, so the foreign keys are not looked at.
+ */
+export async function seed(
+  bin: string,
+  url: string,
+  records: number,
+  progress: (done: number) => void,
+): Promise<void> {
   const names = makeNames(records)
   await copy(bin, url, 'category (id, slug, title)', lines(names.categories, 'category'))
   await copy(
@@ -23,9 +30,17 @@ export async function seed(bin: string, url: string, records: number, progress: 
   await copy(bin, url, 'tag (id, slug, name)', lines(names.tags, 'tag'))
 
   const tables = [
-    open(bin, url, `video (${videoColumns.join(', ')}, speaker_ids, tag_ids, category_id, language_id, revision)`),
+    open(
+      bin,
+      url,
+      `video (${videoColumns.join(', ')}, speaker_ids, tag_ids, category_id, language_id, revision)`,
+    ),
     open(bin, url, 'video_body (id, revision, tag, live, updated, body)'),
-    open(bin, url, 'change (subject, subject_id, revision, kind, before, after, ids, at, actor, via, request_id, request_hash)'),
+    open(
+      bin,
+      url,
+      'change (subject, subject_id, revision, kind, before, after, ids, at, actor, via, request_id, request_hash)',
+    ),
   ]
   const languages: Languages = new Map(
     (await query(bin, url, 'select code, id, name from language')).split('\n').map((row) => {
@@ -34,35 +49,63 @@ export async function seed(bin: string, url: string, records: number, progress: 
     }),
   )
   for (let first = 1; first <= records; first += 1000) {
-    const made = Array.from({ length: Math.min(1000, records - first + 1) }, (_, place) => makeRecord(first + place, names))
+    const made = Array.from({ length: Math.min(1000, records - first + 1) }, (_, index) =>
+      makeRecord(first + index, names),
+    )
     const rows = made.map((it) => rowsOf(it, languages))
-    await Promise.all(tables.map((table, place) => table.write(rows.map((row) => row[place]).join(''))))
+    await Promise.all(
+      tables.map((table, index) => table.write(rows.map((row) => row[index]).join(''))),
+    )
     progress(first - 1 + made.length)
   }
   await Promise.all(tables.map((table) => table.end()))
   for (const table of ['video', 'category', 'speaker', 'tag'])
-    await query(bin, url, `select setval(pg_get_serial_sequence('${table}', 'id'), greatest(1, (select max(id) from ${table})))`)
+    await query(
+      bin,
+      url,
+      `select setval(pg_get_serial_sequence('${table}', 'id'), greatest(1, (select max(id) from ${table})))`,
+    )
   for (const [kind, name] of [
     ['category', 'title'],
     ['speaker', 'name'],
     ['tag', 'name'],
   ]) {
-    await query(bin, url, `insert into known_as (kind, name, thing_id, shown) select '${kind}', ${name}, id, true from ${kind}`)
-    await query(bin, url, `insert into known_slug (kind, slug, thing_id) select '${kind}', slug, id from ${kind}`)
+    await query(
+      bin,
+      url,
+      `insert into entity_name (kind, name, entity_id, shown) select '${kind}', ${name}, id, true from ${kind}`,
+    )
+    await query(
+      bin,
+      url,
+      `insert into entity_slug (kind, slug, entity_id) select '${kind}', slug, id from ${kind}`,
+    )
   }
   // The triggers did not see it either.
   await query(bin, url, 'select recount_talks()')
   await fillSearch(bin, url)
-  await query(bin, url, 'select note_suspects_anew()')
+  await query(bin, url, 'select rebuild_fingerprints()')
   await query(bin, url, 'vacuum analyze')
   await query(bin, url, 'checkpoint')
 }
 
-/** As search_again() does, on two processors. */
+/** As rebuild_search() does, on two processors. */
 async function fillSearch(bin: string, url: string): Promise<void> {
   await query(bin, url, 'drop index video_search_head, video_search_all')
-  await Promise.all([0, 1].map((half) => query(bin, url, `insert into video_search select * from search_source where id % 2 = ${half}`)))
-  await Promise.all(['select keep_words(array(select id from video))', 'call index_search()'].map((it) => query(bin, url, it)))
+  await Promise.all(
+    [0, 1].map((half) =>
+      query(
+        bin,
+        url,
+        `insert into video_search select * from search_source where id % 2 = ${half}`,
+      ),
+    ),
+  )
+  await Promise.all(
+    ['select add_search_words(array(select id from video))', 'call create_search_indexes()'].map(
+      (it) => query(bin, url, it),
+    ),
+  )
 }
 
 const videoColumns = [
@@ -98,30 +141,53 @@ const videoColumns = [
 
 type Languages = ReadonlyMap<string, { readonly id: number; readonly name: string }>
 
-function rowsOf({ video: made, category, speakers, tags }: Made, languages: Languages): [string, string, string] {
+function rowsOf(
+  { video: made, category, speakers, tags }: GeneratedRecord,
+  languages: Languages,
+): [string, string, string] {
   const language = languages.get(made.language)
   if (!language) throw new Error(`There is no language ${made.language}`)
   const video = { ...made, language: language.name }
-  const { body, tag } = rendered(video, 1)
-  const ids = { category: category + 1, language: language.id, speakers: speakers.map((it) => it + 1), tags: tags.map((it) => it + 1) }
+  const { body, tag } = renderVideo(video, 1)
+  const ids = {
+    category: category + 1,
+    language: language.id,
+    speakers: speakers.map((it) => it + 1),
+    tags: tags.map((it) => it + 1),
+  }
   const moment = `${video.updated}Z`
-  const columns = videoColumns.map((name) => (name === 'added' || name === 'updated' ? `${video[name]}Z` : video[name]))
+  const columns = videoColumns.map((name) =>
+    name === 'added' || name === 'updated' ? `${video[name]}Z` : video[name],
+  )
   return [
     line(...columns, `{${ids.speakers}}`, `{${ids.tags}}`, ids.category, ids.language, 1),
     line(video.id, 1, tag, video.state === states.live, moment, body),
-    line('video', video.id, 1, 'created', '{}', body, JSON.stringify(ids), moment, 'bench', 'command', 'bench', '\\x00'),
+    line(
+      'video',
+      video.id,
+      1,
+      'created',
+      '{}',
+      body,
+      JSON.stringify(ids),
+      moment,
+      'bench',
+      'command',
+      'bench',
+      '\\x00',
+    ),
   ]
 }
 
 function* lines(names: readonly string[], slug: string) {
-  for (const [place, name] of names.entries()) yield line(place + 1, `${slug}-${place}`, name)
+  for (const [index, name] of names.entries()) yield line(index + 1, `${slug}-${index}`, name)
 }
 
-function* categoryChanges({ categories }: Names) {
-  for (const [place, title] of categories.entries())
+function* categoryChanges({ categories }: RemixNames) {
+  for (const [index, title] of categories.entries())
     yield line(
       'category',
-      place + 1,
+      index + 1,
       1,
       'created',
       '{}',
@@ -140,9 +206,20 @@ function line(...values: unknown[]): string {
 }
 
 const escaped = (text: string) =>
-  /[\\\n\r\t]/.test(text) ? text.replaceAll('\\', '\\\\').replaceAll('\n', '\\n').replaceAll('\r', '\\r').replaceAll('\t', '\\t') : text
+  /[\\\n\r\t]/.test(text)
+    ? text
+        .replaceAll('\\', '\\\\')
+        .replaceAll('\n', '\\n')
+        .replaceAll('\r', '\\r')
+        .replaceAll('\t', '\\t')
+    : text
 
-async function copy(bin: string, url: string, target: string, rows: Iterable<string>): Promise<void> {
+async function copy(
+  bin: string,
+  url: string,
+  target: string,
+  rows: Iterable<string>,
+): Promise<void> {
   const table = open(bin, url, target)
   let chunk = ''
   for (const row of rows) {
@@ -156,7 +233,12 @@ async function copy(bin: string, url: string, target: string, rows: Iterable<str
 }
 
 function open(bin: string, url: string, target: string) {
-  const child = psql(bin, url, ['-c', 'set session_replication_role = replica', '-c', `copy ${target} from stdin`])
+  const child = psql(bin, url, [
+    '-c',
+    'set session_replication_role = replica',
+    '-c',
+    `copy ${target} from stdin`,
+  ])
   const ended = finished(child)
   ended.catch(() => {}) // Told by whoever writes or ends.
   return {
@@ -178,7 +260,9 @@ export async function query(bin: string, url: string, statement: string): Promis
 }
 
 function psql(bin: string, url: string, args: readonly string[]) {
-  const child = spawn(join(bin, 'psql'), ['-X', '-q', '-v', 'ON_ERROR_STOP=1', ...args, url], { stdio: ['pipe', 'pipe', 'pipe'] })
+  const child = spawn(join(bin, 'psql'), ['-X', '-q', '-v', 'ON_ERROR_STOP=1', ...args, url], {
+    stdio: ['pipe', 'pipe', 'pipe'],
+  })
   child.stdin.on('error', () => {}) // It ended; its words on standard error say why.
   return child
 }

@@ -11,25 +11,35 @@ import { createToken } from '../server/auth/auth.ts'
 import { openPool } from '../server/platform/db/pool.ts'
 import { findPostgres } from '../server/platform/db/private-postgres.ts'
 import { freePort, launch } from '../tests/faults/stage.ts'
-import { type CallOptions, call } from '../tests/harness.ts'
-import { migratedDatabase, startPostgres } from '../tests/postgres.ts'
+import { type CallOptions, call } from '../tests/support/harness.ts'
+import { migratedDatabase, startPostgres } from '../tests/support/postgres.ts'
 import { median } from './measures.ts'
 import { seed } from './seed.ts'
 import { pack } from './stage.ts'
 
-// The server as it is, but that it can be told to throw away what nobody uses any more. V8 does so when it likes, which is seldom while
-// there is memory: without this, garbage looks like growth.
+// The server as it is, but that it can be told to throw away what nobody uses any more. V8 does so
+// when it likes, which is seldom while there is memory: without this, garbage looks like growth.
 const tidy = ['--expose-gc', '--import', 'data:text/javascript,process.on("SIGUSR2", () => gc())']
 const restS = 10
 const warmUpS = 15
-/** More memory in the end than in the middle, in bytes and as a part of what it was then: the larger of the two is allowed. */
+/**
+ * More memory in the end than in the middle, in bytes and as a part of what it was then: the larger
+ * of the two is allowed.
+ */
 const allowed = { bytes: 3e6, part: 0.03 }
-/** Requests that wait for an answer. A server that is too slow for the rate is asked less, and we say so. */
-const mostWaiting = 200
+/**
+ * Requests that wait for an answer. A server that is too slow for the rate is asked less, and we
+ * say so.
+ */
+const maxWaiting = 200
 
 const kept = new Agent({ keepAlive: true, maxSockets: 50 })
 const fresh = new Agent({ keepAlive: false })
-const figures = { rss: 'process_resident_memory_bytes', heap: 'nodejs_heap_size_used_bytes', external: 'nodejs_external_memory_bytes' }
+const figures = {
+  rss: 'process_resident_memory_bytes',
+  heap: 'nodejs_heap_size_used_bytes',
+  external: 'nodejs_external_memory_bytes',
+}
 
 process.exitCode = await main()
 
@@ -41,8 +51,13 @@ async function main(): Promise<number> {
       records: { type: 'string', default: '3000' },
     },
   })
-  const [minutes, rate, records] = [values.minutes, values.rate, values.records].map(Number) as [number, number, number]
-  if (!(minutes > 0 && rate >= 1 && records >= 1)) throw new Error('--minutes, --rate and --records take a number')
+  const [minutes, rate, records] = [values.minutes, values.rate, values.records].map(Number) as [
+    number,
+    number,
+    number,
+  ]
+  if (!(minutes > 0 && rate >= 1 && records >= 1))
+    throw new Error('--minutes, --rate and --records take a number')
 
   const postgres = await startPostgres({ version: 15 })
   const undo: (() => unknown)[] = []
@@ -61,19 +76,28 @@ async function main(): Promise<number> {
       [process.execPath, ...tidy, pack(postgres.dir), 'serve'],
       {
         log: 'server.log',
-        environment: { ...process.env, DATABASE_URL: databaseUrl, PORT: String(port), HOST: '', PUBLIC_URL: '' },
+        environment: {
+          ...process.env,
+          DATABASE_URL: databaseUrl,
+          PORT: String(port),
+          HOST: '',
+          PUBLIC_URL: '',
+        },
       },
     )
     while ((await call(url, 'GET', '/readyz').catch(() => undefined))?.status !== 200) {
-      if (server.child.exitCode !== null) throw new Error(`The server ended:\n${readFileSync(`${postgres.dir}/server.log`, 'utf8')}`)
+      if (server.child.exitCode !== null)
+        throw new Error(`The server ended:\n${readFileSync(`${postgres.dir}/server.log`, 'utf8')}`)
       await sleep(50)
     }
     await sleep(restS * 1000)
-    const [, idleKb = ''] = /^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${server.child.pid}/status`, 'utf8')) ?? []
+    const [, idleKb = ''] =
+      /^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${server.child.pid}/status`, 'utf8')) ?? []
     console.log(`Node ${process.versions.node}, PostgreSQL ${postgres.version}, ${records} records`)
     console.log(`Idle, ${restS} s after the start: ${megabytes(Number(idleKb) * 1024)} MB resident`)
 
-    // What the server keeps on purpose shall be there before we look: every record once, then a while of everything.
+    // What the server keeps on purpose shall be there before we look: every record once, then a
+    // while of everything.
     for (let id = 1; id <= records; id++) await call(url, 'GET', `/api/v2/video/${id}`, {}, kept)
     const load = startLoad(url, token, records, rate)
     await sleep(warmUpS * 1000)
@@ -108,13 +132,17 @@ function startLoad(url: string, token: string, records: number, rate: number): L
   // The first is wanted most, the second half as often, the third a third as often.
   const wanted = () => Math.floor((records + 1) ** Math.random())
   const path = (id: number) => `/api/v2/video/${id}`
-  async function read(agent: Agent, options: (id: number) => CallOptions = () => ({})): Promise<{ status: number }> {
+  async function read(
+    agent: Agent,
+    options: (id: number) => CallOptions = () => ({}),
+  ): Promise<{ status: number }> {
     const id = wanted()
     const reply = await call(url, 'GET', path(id), options(id), agent)
     if (reply.headers.etag) tags.set(id, reply.headers.etag)
     return reply
   }
-  const patch = (body: unknown, options: CallOptions = { token }) => call(url, 'PATCH', path(wanted()), { body, ...options }, kept)
+  const patch = (body: unknown, options: CallOptions = { token }) =>
+    call(url, 'PATCH', path(wanted()), { body, ...options }, kept)
   const found = [200, 404] // A draft is not there for everybody.
 
   const kinds: Kind[] = [
@@ -126,14 +154,54 @@ function startLoad(url: string, token: string, records: number, rate: number): L
       send: () => read(kept, (id) => ({ headers: { 'if-none-match': tags.get(id) ?? '"none"' } })),
     },
     { name: 'GET, new connection', share: 0.04, expected: found, send: () => read(fresh) },
-    { name: 'GET, editor', share: 0.02, expected: [200], send: () => read(kept, () => ({ token })) },
-    { name: 'GET, history', share: 0.01, expected: [200], send: () => call(url, 'GET', `${path(wanted())}/revisions`, { token }, kept) },
-    { name: 'GET, none', share: 0.02, expected: [404], send: () => call(url, 'GET', path(records + wanted()), {}, kept) },
-    { name: 'GET, other', share: 0.005, expected: [200], send: () => call(url, 'GET', '/api/v2/openapi.json', {}, kept) },
-    { name: 'GET, gone', share: 0.005, expected: [0], send: () => goAway(url, `GET ${path(wanted())} HTTP/1.1\r\nHost: x\r\n\r\n`) },
-    { name: 'PATCH', share: 0.05, expected: [200], send: () => patch({ summary: `Seen ${new Date().toISOString()}` }) },
-    { name: 'PATCH, wrong', share: 0.03, expected: [400], send: () => patch({ duration: 'long', nothing: 1 }) },
-    { name: 'PATCH, no JSON', share: 0.01, expected: [400], send: () => patch(undefined, { token, raw: '{"title": ' }) },
+    {
+      name: 'GET, editor',
+      share: 0.02,
+      expected: [200],
+      send: () => read(kept, () => ({ token })),
+    },
+    {
+      name: 'GET, history',
+      share: 0.01,
+      expected: [200],
+      send: () => call(url, 'GET', `${path(wanted())}/revisions`, { token }, kept),
+    },
+    {
+      name: 'GET, none',
+      share: 0.02,
+      expected: [404],
+      send: () => call(url, 'GET', path(records + wanted()), {}, kept),
+    },
+    {
+      name: 'GET, other',
+      share: 0.005,
+      expected: [200],
+      send: () => call(url, 'GET', '/api/v2/openapi.json', {}, kept),
+    },
+    {
+      name: 'GET, gone',
+      share: 0.005,
+      expected: [0],
+      send: () => goAway(url, `GET ${path(wanted())} HTTP/1.1\r\nHost: x\r\n\r\n`),
+    },
+    {
+      name: 'PATCH',
+      share: 0.05,
+      expected: [200],
+      send: () => patch({ summary: `Seen ${new Date().toISOString()}` }),
+    },
+    {
+      name: 'PATCH, wrong',
+      share: 0.03,
+      expected: [400],
+      send: () => patch({ duration: 'long', nothing: 1 }),
+    },
+    {
+      name: 'PATCH, no JSON',
+      share: 0.01,
+      expected: [400],
+      send: () => patch(undefined, { token, raw: '{"title": ' }),
+    },
     { name: 'PATCH, nobody', share: 0.01, expected: [401], send: () => patch({ title: 'No' }, {}) },
   ]
 
@@ -174,7 +242,7 @@ function startLoad(url: string, token: string, records: number, rate: number): L
     // After a stop of this machine nothing is made up for.
     if (due - sent > rate) [sent, due, begin] = [0, 0, performance.now()]
     for (; sent < due; sent++) {
-      if (waiting.size >= mostWaiting) {
+      if (waiting.size >= maxWaiting) {
         load.skipped++
         continue
       }
@@ -207,11 +275,20 @@ interface Sample {
   readonly isTidy: boolean
 }
 
-/** Every 5 s in ten minutes, and 120 times in any other time. In the middle and at the end, three times each, after tidying up. */
-async function watch(url: string, load: Load, minutes: number, tidyUp: () => void): Promise<Sample[]> {
+/**
+ * Every 5 s in ten minutes, and 120 times in any other time. In the middle and at the end, three
+ * times each, after tidying up.
+ */
+async function watch(
+  url: string,
+  load: Load,
+  minutes: number,
+  tidyUp: () => void,
+): Promise<Sample[]> {
   const samples: Sample[] = []
   const begin = performance.now()
-  const row = (...cells: (string | number)[]) => console.log(cells.map((cell) => String(cell).padStart(9)).join(' '))
+  const row = (...cells: (string | number)[]) =>
+    console.log(cells.map((cell) => String(cell).padStart(9)).join(' '))
   row('minute', 'rss', 'heap', 'low', 'external', 'req/s')
   let told = { place: 0, sum: sum(load.answered), at: begin }
   for (let number = 1; number <= 120; number++) {
@@ -249,18 +326,21 @@ function verdict(samples: readonly Sample[], load: Load, minutes: number): numbe
     `\nThe second half of ${minutes} minutes against the first: what is left when tidied up, and how high the resident memory comes`,
   )
   for (const what of ['rss', 'heap', 'external'] as const) {
-    // The system gets memory back when V8 likes: the resident memory goes up and down by a hundred megabytes, so its height is compared.
-    const tidied = (part: readonly Sample[]) => Math.min(...part.filter(({ isTidy }) => isTidy).map((it) => it[what]))
+    // The system gets memory back when V8 likes: the resident memory goes up and down by a hundred
+    // megabytes, so its height is compared.
+    const tidied = (part: readonly Sample[]) =>
+      Math.min(...part.filter(({ isTidy }) => isTidy).map((it) => it[what]))
     const height = (part: readonly Sample[]) => Math.max(...part.map((it) => it[what]))
-    const [before, after] = what === 'rss' ? [height(middle), height(end)] : [tidied(middle), tidied(end)]
-    const limit = Math.max(allowed.bytes, before * allowed.part)
+    const [before, after] =
+      what === 'rss' ? [height(middle), height(end)] : [tidied(middle), tidied(end)]
+    const max = Math.max(allowed.bytes, before * allowed.part)
     // Not a number is no memory that stays what it is.
     // A short run is over before the resident memory has been up once.
-    const isTooMuch = !(after - before <= limit) && (what !== 'rss' || minutes >= 8)
+    const isTooMuch = !(after - before <= max) && (what !== 'rss' || minutes >= 8)
     isGrowing ||= isTooMuch
     const line = slope(end.filter(({ isTidy }) => !isTidy).map((it) => [it.minute, it[what]]))
     console.log(
-      `${isTooMuch ? 'GROWS' : 'ok   '} ${what}: ${megabytes(before)} -> ${megabytes(after)} MB, allowed ${megabytes(limit)} more; ` +
+      `${isTooMuch ? 'GROWS' : 'ok   '} ${what}: ${megabytes(before)} -> ${megabytes(after)} MB, allowed ${megabytes(max)} more; ` +
         `not tidied up, ${megabytes(line)} MB a minute`,
     )
   }
@@ -270,8 +350,12 @@ function verdict(samples: readonly Sample[], load: Load, minutes: number): numbe
       .map(([what, count]) => `${what} x ${count}`)
       .join(', '),
   )
-  if (load.skipped > 0) console.log(`The server was too slow for the rate: ${load.skipped} requests were not sent`)
-  if (load.surprises.length > 0) console.log(`WRONG ${load.surprises.length} answers that nobody expects, such as ${load.surprises[0]}`)
+  if (load.skipped > 0)
+    console.log(`The server was too slow for the rate: ${load.skipped} requests were not sent`)
+  if (load.surprises.length > 0)
+    console.log(
+      `WRONG ${load.surprises.length} answers that nobody expects, such as ${load.surprises[0]}`,
+    )
   return isGrowing || load.surprises.length > 0 ? 1 : 0
 }
 
@@ -279,7 +363,10 @@ function verdict(samples: readonly Sample[], load: Load, minutes: number): numbe
 function slope(points: readonly (readonly [number, number])[]): number {
   const mean = (values: number[]) => values.reduce((all, it) => all + it, 0) / values.length
   const [x, y] = [mean(points.map(([x]) => x)), mean(points.map(([, y]) => y))]
-  return mean(points.map((point) => (point[0] - x) * (point[1] - y))) / mean(points.map((point) => (point[0] - x) ** 2))
+  return (
+    mean(points.map((point) => (point[0] - x) * (point[1] - y))) /
+    mean(points.map((point) => (point[0] - x) ** 2))
+  )
 }
 
 function sum(counts: ReadonlyMap<string, number>): number {

@@ -5,13 +5,14 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { installedPostgres, startPrivatePostgres } from '../server/platform/db/private-postgres.ts'
-import { root } from '../tests/harness.ts'
-import { migratedDatabase } from '../tests/postgres.ts'
+import { root } from '../tests/support/harness.ts'
+import { migratedDatabase } from '../tests/support/postgres.ts'
 import { query, seed } from './seed.ts'
 
-// Everything that a measure needs: a PostgreSQL of our own with records in it, the service as people install it, and bare servers.
+// Everything that a measure needs: a PostgreSQL of our own with records in it, the service as
+// people install it, and bare servers.
 
-export interface Stage {
+export interface BenchEnvironment {
   readonly dir: string
   /** The folder of PostgreSQL's programs. */
   readonly bin: string
@@ -24,12 +25,12 @@ export interface Stage {
   readonly postgresPid: number
   readonly token: string
   ask(statement: string): Promise<string>
-  serve(environment: Record<string, string>): Promise<Server>
-  bare(answer: { status: number; headers: readonly string[]; body: string }): Promise<Server>
+  serve(environment: Record<string, string>): Promise<BenchServer>
+  bare(answer: { status: number; headers: readonly string[]; body: string }): Promise<BenchServer>
   close(): Promise<void>
 }
 
-export interface Server {
+export interface BenchServer {
   readonly port: number
   readonly pid: number
   /** From the start of the process to its first answer. */
@@ -46,14 +47,20 @@ const settings = {
   maintenance_work_mem: '512MB',
 }
 
-export async function openStage(records: number, say: (line: string) => void): Promise<Stage> {
+export async function openBenchEnvironment(
+  records: number,
+  say: (line: string) => void,
+): Promise<BenchEnvironment> {
   const [installed] = installedPostgres().filter(({ bin }) => existsSync(join(bin, 'pgbench')))
-  if (!installed) throw new Error('There is no PostgreSQL with pgbench in /usr/lib/postgresql: install postgresql-15')
+  if (!installed)
+    throw new Error(
+      'There is no PostgreSQL with pgbench in /usr/lib/postgresql: install postgresql-15',
+    )
   const { bin } = installed
   const dir = mkdtempSync(join(tmpdir(), 'talkshelf-bench-'))
   chmodSync(dir, 0o755)
   const postgres = startPrivatePostgres({ bin, name: 'bench-', listen: 'port', settings })
-  const servers = new Set<Server>()
+  const servers = new Set<BenchServer>()
   const close = async () => {
     for (const server of servers) await server.stop()
     await postgres.stop()
@@ -76,9 +83,16 @@ export async function openStage(records: number, say: (line: string) => void): P
     const seedSeconds = (performance.now() - begin) / 1000
     say(`Seeded in ${seedSeconds.toFixed(0)} s`)
 
-    const token = run(program, url, ['token', 'create', '--name', 'bench', '--role', 'editor']).trim()
+    const token = run(program, url, [
+      'token',
+      'create',
+      '--name',
+      'bench',
+      '--role',
+      'editor',
+    ]).trim()
     const superuser = started.url('talkshelf')
-    const keep = (server: Server) => {
+    const keep = (server: BenchServer) => {
       servers.add(server)
       return { ...server, stop: () => server.stop().then(() => void servers.delete(server)) }
     }
@@ -89,7 +103,9 @@ export async function openStage(records: number, say: (line: string) => void): P
       postgres: started.version,
       seedSeconds,
       url,
-      postgresPid: Number(await query(bin, superuser, "select split_part(pg_read_file('postmaster.pid'), E'\\n', 1)")),
+      postgresPid: Number(
+        await query(bin, superuser, "select split_part(pg_read_file('postmaster.pid'), E'\\n', 1)"),
+      ),
       token,
       ask: (statement) => query(bin, superuser, statement),
       serve: async (environment) => keep(await serve(program, url, environment)),
@@ -104,7 +120,14 @@ export async function openStage(records: number, say: (line: string) => void): P
 
 /** What people install: the path of its program. */
 export function pack(dir: string): string {
-  const { status, stdout, stderr } = spawnSync(process.execPath, ['pack.ts', '--out', dir], { cwd: root, encoding: 'utf8' })
+  const { status, stdout, stderr } = spawnSync(
+    process.execPath,
+    ['scripts/pack.ts', '--out', dir],
+    {
+      cwd: root,
+      encoding: 'utf8',
+    },
+  )
   if (status !== 0) throw new Error(`It could not be packed:\n${stdout}${stderr}`)
   return join(dir, 'talkshelf', 'main.js')
 }
@@ -120,20 +143,45 @@ function run(program: string, url: string, args: readonly string[]): string {
 
 let lastPort = 20_000 + (process.pid % 5000)
 
-async function serve(program: string, url: string, environment: Record<string, string>): Promise<Server> {
+async function serve(
+  program: string,
+  url: string,
+  environment: Record<string, string>,
+): Promise<BenchServer> {
   const port = lastPort++
   // A line of log for each request is measured for itself; everything else is as it comes.
-  const env = { ...process.env, LOG_LEVEL: 'warn', ...environment, DATABASE_URL: url, PORT: String(port) }
+  const env = {
+    ...process.env,
+    LOG_LEVEL: 'warn',
+    ...environment,
+    DATABASE_URL: url,
+    PORT: String(port),
+  }
   const begin = performance.now()
-  const child = spawn(process.execPath, [program, 'serve'], { env, stdio: ['ignore', 'ignore', 'inherit'] })
-  return { port, pid: child.pid as number, startMs: (await answering(child, port)) - begin, stop: () => end(child) }
+  const child = spawn(process.execPath, [program, 'serve'], {
+    env,
+    stdio: ['ignore', 'ignore', 'inherit'],
+  })
+  return {
+    port,
+    pid: child.pid as number,
+    startMs: (await answering(child, port)) - begin,
+    stop: () => end(child),
+  }
 }
 
-async function bare(answer: object): Promise<Server> {
-  const child = spawn(process.execPath, [join(import.meta.dirname, 'bare.ts')], { stdio: ['pipe', 'pipe', 'inherit'] })
+async function bare(answer: object): Promise<BenchServer> {
+  const child = spawn(process.execPath, [join(import.meta.dirname, 'bare.ts')], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  })
   child.stdin.end(JSON.stringify(answer))
   const [port] = (await once(child.stdout, 'data')) as [Buffer]
-  return { port: Number(port), pid: child.pid as number, startMs: Number.NaN, stop: () => end(child) }
+  return {
+    port: Number(port),
+    pid: child.pid as number,
+    startMs: Number.NaN,
+    stop: () => end(child),
+  }
 }
 
 /** When the first request was answered, on the clock of performance.now(). */

@@ -5,8 +5,14 @@ import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Endpoint, endpoints, requestHeaders, type Video } from '@talkshelf/contract'
-import { category, startArchive } from '../tests/harness.ts'
-import { ApiProblem, type Client, createClient, type NotModified, UnexpectedAnswer } from './client.ts'
+import { category, startArchive } from '../tests/support/harness.ts'
+import {
+  ApiProblem,
+  type Client,
+  createClient,
+  type NotModified,
+  UnexpectedResponse,
+} from './client.ts'
 
 const archive = await startArchive()
 const reader = createClient({ baseUrl: archive.url })
@@ -33,11 +39,20 @@ test('a record lives its whole life through the client, and every endpoint has i
   const made = await client.createCategory({ body: { title: 'Client Days' } })
   assert.equal(made.status, 201)
   assert.equal(made.location, `${archive.url}/api/v2/category/client-days`)
-  const described = await client.patchCategory({ slug: 'client-days', body: { description: 'Days' }, ifMatch: made.etag })
+  const described = await client.patchCategory({
+    slug: 'client-days',
+    body: { description: 'Days' },
+    ifMatch: made.etag,
+  })
   const { data: event } = await client.readCategory({ slug: 'client-days' })
   assert.deepEqual(described.data, { ...event, records_left: 0 })
 
-  const body = { title: 'Grüße & <Küsse>', category: 'Client Days', language: 'de', speakers: ['Zoë 🦊'] }
+  const body = {
+    title: 'Grüße & <Küsse>',
+    category: 'Client Days',
+    language: 'de',
+    speakers: ['Zoë 🦊'],
+  }
   const created = await client.createVideo({ body, idempotencyKey: 'once' })
   assert.equal(created.status, 201)
   assert.deepEqual(await client.createVideo({ body, idempotencyKey: 'once' }), created)
@@ -45,11 +60,25 @@ test('a record lives its whole life through the client, and every endpoint has i
   assert.equal(created.location, `${archive.url}/api/v2/video/${id}`)
   assert.equal(created.data.title, 'Grüße & <Küsse>')
 
-  const replaced = await client.replaceVideo({ id, body: { ...created.data, summary: 'Short' }, ifMatch: created.etag })
-  const patched = await client.patchVideo({ id, body: { tags: ['one', 'two'] }, ifMatch: replaced.etag })
+  const replaced = await client.replaceVideo({
+    id,
+    body: { ...created.data, summary: 'Short' },
+    ifMatch: created.etag,
+  })
+  const patched = await client.patchVideo({
+    id,
+    body: { tags: ['one', 'two'] },
+    ifMatch: replaced.etag,
+  })
   assert.deepEqual([patched.data.summary, patched.data.tags], ['Short', ['one', 'two']])
   const read = await client.readVideo({ id })
-  assert.deepEqual(read, { data: patched.data, status: 200, etag: patched.etag, location: undefined, notModified: false })
+  assert.deepEqual(read, {
+    data: patched.data,
+    status: 200,
+    etag: patched.etag,
+    location: undefined,
+    notModified: false,
+  })
 
   await client.patchVideo({ id, body: { state: 1 } })
   const { data: listed } = await client.listVideos({ category: 'client-days', ordering: '-added' })
@@ -60,24 +89,48 @@ test('a record lives its whole life through the client, and every endpoint has i
   for (const list of ['listCategories', 'listSpeakers', 'listTags', 'listLanguages'] as const)
     assert.ok((await client[list]({ page_size: 100 })).data.results.some(({ talks }) => talks > 0))
   const { data: found } = await client.listVideos({ q: 'gruss kusse', include: 'facets,snippets' })
-  assert.deepEqual([found.results[0]?.id, found.snippets?.[0]?.id, found.facets?.exact], [id, id, true])
-  assert.deepEqual((await client.suggest({ q: 'grüße' })).data.talks, [{ id, title: 'Grüße & <Küsse>', slug: created.data.slug }])
+  assert.deepEqual(
+    [found.results[0]?.id, found.snippets?.[0]?.id, found.facets?.exact],
+    [id, id, true],
+  )
+  assert.deepEqual((await client.suggest({ q: 'grüße' })).data.talks, [
+    { id, title: 'Grüße & <Küsse>', slug: created.data.slug },
+  ])
   const second = await archive.make({ title: 'Grüße & <Küsse>', speakers: ['Zoë 🦊'] })
-  assert.deepEqual((await client.readRelated({ id })).data, { also: [second], speakers: [], event: [], similar: [] })
-  await archive.call('POST', `/api/v2/video/${second.id}/takedown`, { token: archive.admin, body: { reason: 'Enough' } })
+  assert.deepEqual((await client.readRelated({ id })).data, {
+    also: [second],
+    speakers: [],
+    event: [],
+    similar: [],
+  })
+  await archive.call('POST', `/api/v2/video/${second.id}/takedown`, {
+    token: archive.admin,
+    body: { reason: 'Enough' },
+  })
   const [speaker] = (await client.listSpeakers({})).data.results
   const { data: rules } = await client.listRules()
-  for (const { rule, count } of rules.results) assert.equal((await client.listFindings({ rule })).data.count, count)
+  for (const { rule, count } of rules.results)
+    assert.equal((await client.listFindings({ rule })).data.count, count)
   const { data: unlicensed } = await client.listFindings({ rule: 'no-licence', page_size: 100 })
   assert.ok(unlicensed.results.some(({ records }) => records[0]?.title === 'Grüße & <Küsse>'))
   const zoe = await client.readSpeaker({ slug: speaker?.slug ?? '' })
   assert.deepEqual(zoe.data, { ...speaker, aliases: [] })
-  const renamed = await client.patchSpeaker({ slug: 'zoe', body: { name: 'Zoë Fox' }, ifMatch: zoe.etag })
+  const renamed = await client.patchSpeaker({
+    slug: 'zoe',
+    body: { name: 'Zoë Fox' },
+    ifMatch: zoe.etag,
+  })
   assert.deepEqual([renamed.data.slug, renamed.data.records_left], ['zoe-fox', 0])
   // An old address is followed, and nobody notices.
   assert.equal((await client.readSpeaker({ slug: 'zoe' })).data.name, 'Zoë Fox')
-  const split = await client.splitSpeaker({ slug: 'zoe-fox', body: { name: 'Zoë Wolf', videos: [id] } })
-  assert.equal((await client.mergeSpeaker({ slug: split.data.slug, body: { into: 'zoe-fox' } })).data.talks, 1)
+  const split = await client.splitSpeaker({
+    slug: 'zoe-fox',
+    body: { name: 'Zoë Wolf', videos: [id] },
+  })
+  assert.equal(
+    (await client.mergeSpeaker({ slug: split.data.slug, body: { into: 'zoe-fox' } })).data.talks,
+    1,
+  )
   await client.patchTag({ slug: 'one', body: { aliases: [{ name: 'first', shown: true }] } })
   await client.mergeTag({ slug: 'two', body: { into: 'one' } })
   assert.deepEqual(
@@ -85,19 +138,36 @@ test('a record lives its whole life through the client, and every endpoint has i
     ['first', 'two'],
   )
   await client.createCategory({ body: { title: 'Client Days again' } })
-  assert.equal((await client.mergeCategory({ slug: 'client-days-again', body: { into: 'client-days' } })).data.talks, 1)
+  assert.equal(
+    (await client.mergeCategory({ slug: 'client-days-again', body: { into: 'client-days' } })).data
+      .talks,
+    1,
+  )
   const attached = [{ kind: 'related' as const, url: 'https://slides.example.org/', label: null }]
   const facts = await client.replaceFacts({ id, body: { facts: attached } })
   assert.deepEqual((await client.readFacts({ id })).data, facts.data)
-  const given = { text: 'title\nLoaded by the client\n', format: 'csv' as const, category: 'Client Days', language: 'en' }
+  const given = {
+    text: 'title\nLoaded by the client\n',
+    format: 'csv' as const,
+    category: 'Client Days',
+    language: 'en',
+  }
   const { data: planned } = await client.createImport({ body: given })
   assert.deepEqual([planned.state, planned.planned.new], ['planned', 1])
   await client.decideTalk({ id: planned.id, position: 1, body: { same: false } })
-  assert.equal((await client.listImportedTalks({ id: planned.id, verdict: 'new' })).data.results[0]?.title, 'Loaded by the client')
+  assert.equal(
+    (await client.listImportedTalks({ id: planned.id, verdict: 'new' })).data.results[0]?.title,
+    'Loaded by the client',
+  )
   assert.equal((await problemOf(client.stopImport({ id: planned.id }))).name, 'wrong-state')
   assert.equal((await problemOf(client.undoImport({ id: planned.id }))).name, 'wrong-state')
   await client.applyImport({ id: planned.id })
-  for (let tries = 0; tries < 500 && (await client.readImport({ id: planned.id })).data.state !== 'applied'; tries++) await sleep(20)
+  for (
+    let tries = 0;
+    tries < 500 && (await client.readImport({ id: planned.id })).data.state !== 'applied';
+    tries++
+  )
+    await sleep(20)
   assert.equal((await client.listImports({})).data.results[0]?.outcome.created, 1)
   const back = await client.patchVideo({ id, body: { state: 2 } })
 
@@ -108,17 +178,26 @@ test('a record lives its whole life through the client, and every endpoint has i
   const restored = await client.restoreRevision({ id, revision: 1, ifMatch: back.etag })
   assert.deepEqual(restored.data.tags, [])
 
-  const { data: gone } = await client.takeDownVideo({ id, body: { reason: 'The speaker asked for it' } })
+  const { data: gone } = await client.takeDownVideo({
+    id,
+    body: { reason: 'The speaker asked for it' },
+  })
   assert.equal(gone.reason, 'The speaker asked for it')
   assert.equal((await problemOf(client.readVideo({ id }))).name, 'taken-down')
 
   const { data: description } = await client.readOpenapi()
   assert.ok('paths' in description)
-  assert.deepEqual([...called].sort(), Object.keys(endpoints).sort(), 'Each endpoint of the contract is to be called here once')
+  assert.deepEqual(
+    [...called].sort(),
+    Object.keys(endpoints).sort(),
+    'Each endpoint of the contract is to be called here once',
+  )
 })
 
 test('a refusal is an error with a name, a status, a sentence and the wrong fields', async () => {
-  const problem = await problemOf(editor.createVideo({ body: { title: '', category, language: 'Klingonese' } }))
+  const problem = await problemOf(
+    editor.createVideo({ body: { title: '', category, language: 'Klingonese' } }),
+  )
   assert.equal(problem.name, 'invalid-fields')
   assert.equal(problem.status, 400)
   assert.equal(problem.message, problem.detail)
@@ -130,14 +209,19 @@ test('a refusal is an error with a name, a status, a sentence and the wrong fiel
 
   const missing = await problemOf(reader.readVideo({ id: 999_999 }))
   assert.deepEqual([missing.name, missing.status, missing.errors], ['not-found', 404, []])
-  assert.equal((await problemOf(reader.createCategory({ body: { title: 'No' } }))).name, 'unauthenticated')
+  assert.equal(
+    (await problemOf(reader.createCategory({ body: { title: 'No' } }))).name,
+    'unauthenticated',
+  )
 })
 
 test('of two editors who read the same version, the second is told what the first did', async () => {
   const { id } = await archive.make()
   const { etag } = await editor.readVideo({ id })
   await editor.patchVideo({ id, body: { title: 'First' }, ifMatch: etag })
-  const problem = await problemOf(editor.patchVideo({ id, body: { summary: 'Second' }, ifMatch: etag }))
+  const problem = await problemOf(
+    editor.patchVideo({ id, body: { summary: 'Second' }, ifMatch: etag }),
+  )
   assert.equal(problem.name, 'stale-revision')
   assert.deepEqual((problem.document.current as { fields: string[] }).fields, ['title'])
 })
@@ -146,7 +230,13 @@ test('who has the current version is told so, without the record', async () => {
   const { id } = await archive.make()
   const { etag } = await reader.readVideo({ id })
   const again = await reader.readVideo({ id, ifNoneMatch: etag })
-  assert.deepEqual(again, { data: undefined, status: 304, etag, location: undefined, notModified: true })
+  assert.deepEqual(again, {
+    data: undefined,
+    status: 304,
+    etag,
+    location: undefined,
+    notModified: true,
+  })
   const other = await reader.readVideo({ id, ifNoneMatch: '"another"' })
   assert.equal(other.notModified ? undefined : other.data.id, id)
 })
@@ -184,19 +274,32 @@ test('an answer that is not from an archive is never taken for a record or a pro
   t.after(() => stranger.close())
   await once(stranger, 'listening')
   for (const [path, { status }] of Object.entries(answers)) {
-    const client = createClient({ baseUrl: `http://127.0.0.1:${(stranger.address() as AddressInfo).port}/${path}` })
-    await assert.rejects(client.readVideo({ id: 1 }), (error) => error instanceof UnexpectedAnswer && error.status === status)
+    const client = createClient({
+      baseUrl: `http://127.0.0.1:${(stranger.address() as AddressInfo).port}/${path}`,
+    })
+    await assert.rejects(
+      client.readVideo({ id: 1 }),
+      (error) => error instanceof UnexpectedResponse && error.status === status,
+    )
   }
 })
 
 test('a call can be given up', async () => {
-  await assert.rejects(reader.readVideo({ id: 1, signal: AbortSignal.abort() }), { name: 'AbortError' })
+  await assert.rejects(reader.readVideo({ id: 1, signal: AbortSignal.abort() }), {
+    name: 'AbortError',
+  })
 })
 
 test('no parameter of an endpoint hides another input of its call', () => {
-  const reserved = ['body', 'signal', ...Object.keys(requestHeaders).map((name) => name.replaceAll('-', '').toLowerCase())]
+  const reserved = [
+    'body',
+    'signal',
+    ...Object.keys(requestHeaders).map((name) => name.replaceAll('-', '').toLowerCase()),
+  ]
   for (const { name, params = {}, query = {} } of Object.values(endpoints) as Endpoint[]) {
-    const names = [...Object.keys(params), ...Object.keys(query), ...reserved].map((name) => name.toLowerCase())
+    const names = [...Object.keys(params), ...Object.keys(query), ...reserved].map((name) =>
+      name.toLowerCase(),
+    )
     assert.equal(new Set(names).size, names.length, name)
   }
 })
@@ -208,7 +311,9 @@ export async function types(client: Client): Promise<void> {
   const duration: number | null = data.duration
   const tag: string = etag
   const ok: 200 = status
-  const made: { status: 201; location: string } = await client.createVideo({ body: { title: 'A', category: 'B', language: 'C' } })
+  const made: { status: 201; location: string } = await client.createVideo({
+    body: { title: 'A', category: 'B', language: 'C' },
+  })
   // What was read can be sent back.
   await client.replaceVideo({ id: 3, body: video, ifMatch: tag })
   await client.readOpenapi()
@@ -246,7 +351,13 @@ export async function types(client: Client): Promise<void> {
   // @ts-expect-error: a takedown has no ETag
   const none: string = (await client.takeDownVideo({ id: 3, body: { reason: 'A' } })).etag
 
-  const problem = new ApiProblem({ type: '/forbidden', title: '', status: 403, detail: '', instance: '' })
+  const problem = new ApiProblem({
+    type: '/forbidden',
+    title: '',
+    status: 403,
+    detail: '',
+    instance: '',
+  })
   if (problem.name === 'forbidden') return
   // @ts-expect-error: no such problem
   if (problem.name === 'forbiden') return

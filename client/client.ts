@@ -3,7 +3,7 @@ import {
   type Endpoint,
   endpoints,
   type FieldError,
-  json,
+  jsonType,
   type ParamsOf,
   type ProblemDocument,
   type ProblemName,
@@ -12,7 +12,8 @@ import {
   type ResultOf,
 } from '@talkshelf/contract'
 
-// A client of an archive, in browsers and in Node. Its functions are the endpoints of the contract: none is written by hand.
+// A client of an archive, in browsers and in Node. Its functions are the endpoints of the contract:
+// none is written by hand.
 //
 //   const archive = createClient({ baseUrl: 'https://talks.example.org', token })
 //   const { data, etag } = await archive.readVideo({ id: 3 })
@@ -32,21 +33,34 @@ export type Client = { readonly [Name in keyof Endpoints]: Call<Endpoints[Name]>
 export function createClient({ baseUrl, token, fetch = globalThis.fetch }: ClientOptions): Client {
   const base = baseUrl.replace(/\/+$/, '')
   async function send(it: Endpoint, input: Given) {
-    const headers: Record<string, string> = { accept: json }
+    const headers: Record<string, string> = { accept: jsonType }
     if (token !== undefined) headers.authorization = `Bearer ${token}`
-    if (it.takes) headers['content-type'] = it.takes.types[0] ?? json
-    for (const name of it.hears ?? []) {
+    if (it.body) headers['content-type'] = it.body.types[0] ?? jsonType
+    for (const name of it.requestHeaders ?? []) {
       const value = input[optionName(name)]
       if (value !== undefined) headers[name] = String(value)
     }
-    const body = it.takes ? JSON.stringify(input.body) : null
-    return answerOf(await fetch(base + addressOf(it, input), { method: it.method, headers, body, signal: input.signal ?? null }))
+    const body = it.body ? JSON.stringify(input.body) : null
+    return answerOf(
+      await fetch(base + addressOf(it, input), {
+        method: it.method,
+        headers,
+        body,
+        signal: input.signal ?? null,
+      }),
+    )
   }
-  const calls = Object.entries(endpoints).map(([name, it]) => [name, (input: Given = {}) => send(it, input)])
+  const calls = Object.entries(endpoints).map(([name, it]) => [
+    name,
+    (input: Given = {}) => send(it, input),
+  ])
   return Object.fromEntries(calls) as Client
 }
 
-/** The archive refused, and says why. A newer archive may have names that this client does not know yet. */
+/**
+ * The archive refused, and says why. A newer archive may have names that this client does not know
+ * yet.
+ */
 export class ApiProblem extends Error {
   override readonly name: ProblemName
   readonly status: number
@@ -65,25 +79,36 @@ export class ApiProblem extends Error {
   }
 }
 
-/** Something answered, but not as an archive does: a proxy on the way, or another service at this address. */
-export class UnexpectedAnswer extends Error {
+/**
+ * Something answered, but not as an archive does: a proxy on the way, or another service at this
+ * address.
+ */
+export class UnexpectedResponse extends Error {
   override readonly name = 'UnexpectedAnswer'
   readonly status: number
 
   constructor({ status, url, headers }: Response) {
-    super(`${url} answered ${status} with ${headers.get('content-type') ?? 'no content type'}, which is no answer of an archive`)
+    super(
+      `${url} answered ${status} with ${headers.get('content-type') ?? 'no content type'}, which is no answer of an archive`,
+    )
     this.status = status
   }
 }
 
-/** What a call takes, in one flat object: path and query parameters by their names, `body`, request headers, `signal`. */
-export type Input<E extends Endpoint> = ParamsOf<E> & QueryOf<E> & BodyInput<E> & HeaderInput<E> & { signal?: AbortSignal | undefined }
+/**
+ * What a call takes, in one flat object: path and query parameters by their names, `body`, request
+ * headers, `signal`.
+ */
+export type CallInput<E extends Endpoint> = ParamsOf<E> &
+  QueryOf<E> &
+  BodyInput<E> &
+  HeaderInput<E> & { signal?: AbortSignal | undefined }
 
-export interface Answer<E extends Endpoint> {
+export interface ClientResponse<E extends Endpoint> {
   data: ResultOf<E>
-  status: E['gives']['status']
-  etag: E['gives'] extends { etag: true } ? string : undefined
-  location: E['gives'] extends { location: true } ? string : undefined
+  status: E['response']['status']
+  etag: E['response'] extends { etag: true } ? string : undefined
+  location: E['response'] extends { location: true } ? string : undefined
   notModified: false
 }
 
@@ -96,19 +121,34 @@ export interface NotModified {
   notModified: true
 }
 
-type BodyInput<E extends Endpoint> = E extends { takes: object } ? { body: BodyOf<E> } : object
-type Heard<E extends Endpoint> = E extends { hears: readonly (infer Name extends RequestHeader)[] } ? Name : never
-type HeaderInput<E extends Endpoint> = { [Name in Heard<E> as OptionName<Name>]?: string | undefined }
+type BodyInput<E extends Endpoint> = E extends { body: object } ? { body: BodyOf<E> } : object
+type Heard<E extends Endpoint> = E extends {
+  requestHeaders: readonly (infer Name extends RequestHeader)[]
+}
+  ? Name
+  : never
+type HeaderInput<E extends Endpoint> = {
+  [Name in Heard<E> as OptionName<Name>]?: string | undefined
+}
 type OptionName<Name extends string> = Uncapitalize<Joined<Name>>
-type Joined<Name extends string> = Name extends `${infer Word}-${infer Rest}` ? `${Word}${Joined<Rest>}` : Name
+type Joined<Name extends string> = Name extends `${infer Word}-${infer Rest}`
+  ? `${Word}${Joined<Rest>}`
+  : Name
 
-// Only who asks for it is told that nothing changed: for everyone else `data` is there, and need not be looked for.
-type Conditional<E extends Endpoint> = OptionName<Extract<Heard<E>, 'If-None-Match' | 'If-Modified-Since'>>
+// Only who asks for it is told that nothing changed: for everyone else `data` is there, and need
+// not be looked for.
+type Conditional<E extends Endpoint> = OptionName<
+  Extract<Heard<E>, 'If-None-Match' | 'If-Modified-Since'>
+>
 type Call<E extends Endpoint> = [Conditional<E>] extends [never]
-  ? (...input: Arguments<Input<E>>) => Promise<Answer<E>>
+  ? (...input: Arguments<CallInput<E>>) => Promise<ClientResponse<E>>
   : {
-      (...input: Arguments<Omit<Input<E>, Conditional<E>> & { [Name in Conditional<E>]?: undefined }>): Promise<Answer<E>>
-      (input: Input<E>): Promise<Answer<E> | NotModified>
+      (
+        ...input: Arguments<
+          Omit<CallInput<E>, Conditional<E>> & { [Name in Conditional<E>]?: undefined }
+        >
+      ): Promise<ClientResponse<E>>
+      (input: CallInput<E>): Promise<ClientResponse<E> | NotModified>
     }
 type Arguments<Given> = Record<never, never> extends Given ? [input?: Given] : [input: Given]
 
@@ -119,18 +159,26 @@ function optionName(header: string): string {
 }
 
 function addressOf(it: Endpoint, input: Given): string {
-  const path = it.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(String(input[name])))
+  const path = it.path.replaceAll(/\{(\w+)\}/g, (_, name: string) =>
+    encodeURIComponent(String(input[name])),
+  )
   const query = new URLSearchParams()
-  for (const name of Object.keys(it.query ?? {})) if (input[name] !== undefined) query.set(name, String(input[name]))
+  for (const name of Object.keys(it.query ?? {}))
+    if (input[name] !== undefined) query.set(name, String(input[name]))
   return query.size > 0 ? `${path}?${query}` : path
 }
 
 async function answerOf(response: Response) {
   const { status, headers } = response
-  const shared = { status, etag: headers.get('etag') ?? undefined, location: headers.get('location') ?? undefined }
+  const shared = {
+    status,
+    etag: headers.get('etag') ?? undefined,
+    location: headers.get('location') ?? undefined,
+  }
   if (status === 304) return { ...shared, data: undefined, notModified: true }
   const [type] = (headers.get('content-type') ?? '').split(';')
-  if (!response.ok && type === 'application/problem+json') throw new ApiProblem((await response.json()) as ApiProblem['document'])
-  if (!response.ok || type !== json) throw new UnexpectedAnswer(response)
+  if (!response.ok && type === 'application/problem+json')
+    throw new ApiProblem((await response.json()) as ApiProblem['document'])
+  if (!response.ok || type !== jsonType) throw new UnexpectedResponse(response)
   return { ...shared, data: await response.json(), notModified: false }
 }

@@ -1,8 +1,9 @@
 import Type, { type Static } from 'typebox'
-import { endpoint, Id, json } from './endpoint.ts'
+import { endpoint, Id, jsonType } from './endpoint.ts'
 import './formats.ts'
 
-// What is known about a talk and has no field in its record: the record has 32 fields and never gets another one.
+// What is known about a talk and has no field in its record: the record has 32 fields and never
+// gets another one.
 
 const address = Type.String({ minLength: 1, maxLength: 4096, format: 'text' })
 const exact = { additionalProperties: false }
@@ -13,8 +14,15 @@ export const Fact = Type.Union(
       {
         kind: Type.Literal('media'),
         url: address,
-        type: Type.String({ maxLength: 100, format: 'text', description: 'A format such as mp4, or the name of the host' }),
-        size: Type.Union([Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER }), Type.Null()], { description: 'Bytes' }),
+        type: Type.String({
+          maxLength: 100,
+          format: 'text',
+          description: 'A format such as mp4, or the name of the host',
+        }),
+        size: Type.Union(
+          [Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER }), Type.Null()],
+          { description: 'Bytes' },
+        ),
       },
       { ...exact, description: 'Another copy of the recording' },
     ),
@@ -27,17 +35,33 @@ export const Fact = Type.Union(
       { ...exact, description: 'Something that belongs to the talk: slides, code, a paper' },
     ),
     Type.Object(
-      { kind: Type.Literal('address'), path: Type.String({ minLength: 1, maxLength: 1000, format: 'text' }) },
-      { ...exact, description: 'A path under which the talk was found in the archive before this one' },
+      {
+        kind: Type.Literal('address'),
+        path: Type.String({ minLength: 1, maxLength: 1000, format: 'text' }),
+      },
+      {
+        ...exact,
+        description: 'A path under which the talk was found in the archive before this one',
+      },
     ),
     Type.Object(
       {
         kind: Type.Literal('said'),
-        source: Type.String({ minLength: 1, maxLength: 100, format: 'text', description: 'Where the record was imported from' }),
+        source: Type.String({
+          minLength: 1,
+          maxLength: 100,
+          format: 'text',
+          description: 'Where the record was imported from',
+        }),
         field: Type.String({ minLength: 1, maxLength: 100, format: 'text' }),
         value: Type.Unknown(),
       },
-      { ...exact, description: 'What a source says where the record has no field for it, or keeps it in another form' },
+      {
+        ...exact,
+        description:
+          'What a source says where the record has no field for it, or keeps it in another form. ' +
+          'Only editors get these: a raw value may hold a name that is no longer shown',
+      },
     ),
   ],
   { description: 'Something that is known about a talk' },
@@ -52,29 +76,33 @@ export type Facts = Static<typeof Facts>
 
 const params = { id: Id }
 
-export const readFacts = endpoint({
+export const readFactsEndpoint = endpoint({
   name: 'readFacts',
   method: 'GET',
   path: '/api/v2/video/{id}/facts',
   role: 'anyone',
   summary: 'Read what is attached to a record',
-  about: 'Other copies, related addresses, former paths, and what sources said that has no field.',
+  description:
+    'Other copies, related addresses and former paths. Editors also get the raw values of sources ' +
+    '(`said`), which may hold names that are no longer shown.',
   params,
-  hears: ['If-None-Match'],
-  gives: { status: 200, schema: Facts, etag: true },
+  requestHeaders: ['If-None-Match'],
+  response: { status: 200, schema: Facts, etag: true },
   problems: ['taken-down'],
 })
 
-export const replaceFacts = endpoint({
+export const replaceFactsEndpoint = endpoint({
   name: 'replaceFacts',
   method: 'PUT',
   path: '/api/v2/video/{id}/facts',
   role: 'editor',
   summary: 'Replace what is attached to a record',
-  about: 'The whole list. It has versions of its own: the record and its ETag stay as they are.',
+  description:
+    'The whole list. It has versions of its own: the record and its ETag stay as they are.',
   params,
-  hears: ['If-Match'],
-  takes: { schema: Facts, types: [json] },
-  gives: { status: 200, schema: Facts, etag: true },
+  requestHeaders: ['If-Match'],
+  // Four for each, and what sources said may have keys of its own.
+  body: { schema: Facts, types: [jsonType], maxKeys: 10_000 },
+  response: { status: 200, schema: Facts, etag: true },
   problems: ['taken-down'],
 })

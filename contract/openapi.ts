@@ -1,19 +1,38 @@
 import Type, { type TSchema } from 'typebox'
-import { allowedMethods, type Endpoint, endpoint, isNegotiated, json, problemsOf, requestHeaders } from './endpoint.ts'
+import {
+  allowedMethods,
+  type Endpoint,
+  endpoint,
+  isNegotiated,
+  jsonType,
+  problemsOf,
+  requestHeaders,
+} from './endpoint.ts'
+import {
+  Alias,
+  Category,
+  CategoryInput,
+  CategoryPatch,
+  Merge,
+  NamePatch,
+  Speaker,
+  Split,
+  Tag,
+} from './entities.ts'
 import { ProblemDocument, problems } from './problems.ts'
-import { Finding } from './quality.ts'
+import { QualityFinding } from './quality.ts'
 import { Revision, RevisionSummary, Video, VideoInput, VideoPatch } from './videos.ts'
-import { Alias, Category, CategoryInput, CategoryPatch, Merge, NamePatch, Speaker, Split, Tag } from './vocabulary.ts'
 
-// The interface describes itself: OpenAPI 3.1 is JSON Schema, and so are our schemas, so this only arranges them.
+// The interface describes itself: OpenAPI 3.1 is JSON Schema, and so are our schemas, so this only
+// arranges them.
 
-export const readOpenapi = endpoint({
+export const readOpenapiEndpoint = endpoint({
   name: 'readOpenapi',
   method: 'GET',
   path: '/api/v2/openapi.json',
   role: 'anyone',
   summary: 'This description',
-  gives: { status: 200, schema: Type.Object({}, { description: 'An OpenAPI 3.1 document' }) },
+  response: { status: 200, schema: Type.Object({}, { description: 'An OpenAPI 3.1 document' }) },
   problems: [],
 })
 
@@ -26,7 +45,7 @@ const named: Record<string, TSchema> = {
   Category,
   CategoryInput,
   CategoryPatch,
-  Finding,
+  Finding: QualityFinding,
   Speaker,
   Tag,
   Alias,
@@ -38,7 +57,10 @@ const named: Record<string, TSchema> = {
 
 type Json = Record<string, unknown>
 
-/** `server` is the address that the paths are relative to; without it they are relative to where the document is served. */
+/**
+ * `server` is the address that the paths are relative to; without it they are relative to where the
+ * document is served.
+ */
 export function openapi(endpoints: readonly Endpoint[], version: string, server = '/'): Json {
   const paths: Record<string, Json> = {}
   for (const it of endpoints) {
@@ -61,9 +83,15 @@ export function openapi(endpoints: readonly Endpoint[], version: string, server 
     servers: [{ url: server }],
     paths,
     components: {
-      schemas: Object.fromEntries(Object.entries(named).map(([name, schema]) => [name, plain(schema)])),
+      schemas: Object.fromEntries(
+        Object.entries(named).map(([name, schema]) => [name, plain(schema)]),
+      ),
       securitySchemes: {
-        token: { type: 'http', scheme: 'bearer', description: 'An API token. `Authorization: Token <key>` is taken as well.' },
+        token: {
+          type: 'http',
+          scheme: 'bearer',
+          description: 'An API token. `Authorization: Token <key>` is taken as well.',
+        },
       },
     },
   }
@@ -74,32 +102,38 @@ function operation(it: Endpoint): Json {
   return {
     operationId: it.name,
     summary: it.summary,
-    ...(it.about && { description: it.about }),
+    ...(it.description && { description: it.description }),
     // An empty requirement beside the token: it may be sent, and then it counts.
     security: it.role === 'anyone' ? [{}, { token: [] }] : [{ token: [] }],
     'x-role': it.role,
     ...parametersOf(it),
-    ...(it.takes && {
+    ...(it.body && {
       requestBody: {
         required: true,
-        content: Object.fromEntries(it.takes.types.map((type) => [type, { schema: reference(it.takes?.schema as TSchema) }])),
+        content: Object.fromEntries(
+          it.body.types.map((type) => [type, { schema: reference(it.body?.schema as TSchema) }]),
+        ),
       },
     }),
     responses: {
-      [it.gives.status]: success(it),
-      ...(it.gives.moves && {
+      [it.response.status]: success(it),
+      ...(it.response.redirects && {
         301: {
           description: 'The address is another one today',
-          headers: { Location: { description: 'The address of today', schema: { type: 'string' } } },
+          headers: {
+            Location: { description: 'The address of today', schema: { type: 'string' } },
+          },
         },
       }),
-      ...(it.hears?.includes('If-None-Match') && { 304: { description: 'Not modified' } }),
+      ...(it.requestHeaders?.includes('If-None-Match') && { 304: { description: 'Not modified' } }),
       ...Object.fromEntries(
         [...failures].map(([status, names]) => [
           status,
           {
             description: names.map((name) => `${problems[name].title} (${name})`).join('; '),
-            content: { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } },
+            content: {
+              'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } },
+            },
           },
         ]),
       ),
@@ -108,25 +142,55 @@ function operation(it: Endpoint): Json {
 }
 
 function success(it: Endpoint): Json {
-  const schema = reference(it.gives.schema)
+  const schema = reference(it.response.schema)
   return {
-    description: it.gives.schema && 'description' in it.gives.schema ? String(it.gives.schema.description) : it.summary,
+    description:
+      it.response.schema && 'description' in it.response.schema
+        ? String(it.response.schema.description)
+        : it.summary,
     headers: {
-      ...(it.gives.etag && { ETag: { description: 'The version of what is sent', schema: { type: 'string' } } }),
-      ...(it.gives.location && { Location: { description: 'The address of what was created', schema: { type: 'string' } } }),
+      ...(it.response.etag && {
+        ETag: { description: 'The version of what is sent', schema: { type: 'string' } },
+      }),
+      ...(it.response.location && {
+        Location: { description: 'The address of what was created', schema: { type: 'string' } },
+      }),
     },
-    content: isNegotiated(it) ? { 'text/html': { schema }, 'application/json': { schema } } : { [it.gives.type ?? json]: { schema } },
+    content: isNegotiated(it)
+      ? { 'text/html': { schema }, 'application/json': { schema } }
+      : { [it.response.type ?? jsonType]: { schema } },
   }
 }
 
 function parametersOf(it: Endpoint): Json {
   const parameters = [
-    ...Object.entries(it.params ?? {}).map(([name, schema]) => ({ name, in: 'path', required: true, schema: plain(schema) })),
-    ...Object.entries(it.query ?? {}).map(([name, schema]) => ({ name, in: 'query', schema: plain(schema) })),
+    ...Object.entries(it.params ?? {}).map(([name, schema]) => ({
+      name,
+      in: 'path',
+      required: true,
+      schema: plain(schema),
+    })),
+    ...Object.entries(it.query ?? {}).map(([name, schema]) => ({
+      name,
+      in: 'query',
+      schema: plain(schema),
+    })),
     ...(isNegotiated(it)
-      ? [{ name: 'format', in: 'query', description: 'json: declare the answer application/json', schema: { const: 'json' } }]
+      ? [
+          {
+            name: 'format',
+            in: 'query',
+            description: 'json: declare the answer application/json',
+            schema: { const: 'json' },
+          },
+        ]
       : []),
-    ...(it.hears ?? []).map((name) => ({ name, in: 'header', description: requestHeaders[name], schema: { type: 'string' } })),
+    ...(it.requestHeaders ?? []).map((name) => ({
+      name,
+      in: 'header',
+      description: requestHeaders[name],
+      schema: { type: 'string' },
+    })),
   ]
   return parameters.length ? { parameters } : {}
 }
@@ -136,12 +200,20 @@ function headOperation(it: Endpoint): Json {
     ...(operation(it) as { parameters?: unknown }),
     operationId: `${it.name}Head`,
     summary: `${it.summary}: the headers alone`,
-    responses: { [it.gives.status]: { description: 'The headers of GET' }, default: { description: 'The status and headers of GET' } },
+    responses: {
+      [it.response.status]: { description: 'The headers of GET' },
+      default: { description: 'The status and headers of GET' },
+    },
   }
 }
 
 function optionsOperation(endpoints: readonly Endpoint[], it: Endpoint): Json {
-  const parameters = Object.entries(it.params ?? {}).map(([name, schema]) => ({ name, in: 'path', required: true, schema: plain(schema) }))
+  const parameters = Object.entries(it.params ?? {}).map(([name, schema]) => ({
+    name,
+    in: 'path',
+    required: true,
+    schema: plain(schema),
+  }))
   return {
     operationId: `${it.name}Options`,
     summary: 'Which methods this address takes',
@@ -159,7 +231,10 @@ function nameOf(schema: unknown): Json | undefined {
   return name === undefined ? undefined : { $ref: `#/components/schemas/${name}` }
 }
 
-// A copy without TypeBox's own marks, in which every schema inside that has a name is a reference to it.
+// A copy without TypeBox's own marks, in which every schema inside that has a name is a reference
+// to it.
 function plain(schema: TSchema): Json {
-  return JSON.parse(JSON.stringify(schema, (key, value) => (key === '' ? value : (nameOf(value) ?? value)))) as Json
+  return JSON.parse(
+    JSON.stringify(schema, (key, value) => (key === '' ? value : (nameOf(value) ?? value))),
+  ) as Json
 }

@@ -1,7 +1,7 @@
 import Type, { type Static } from 'typebox'
 
-// Every way in which a request can fail has a name here, and only these leave the service (RFC 9457).
-// Throw a Problem where you know it; one handler turns it into the answer.
+// Every way in which a request can fail has a name here, and only these leave the service (RFC
+// 9457). Throw a Problem where you know it; one handler turns it into the answer.
 
 interface ProblemKind {
   readonly status: number
@@ -28,17 +28,20 @@ export const problems = {
   'invalid-query': {
     status: 400,
     title: 'A parameter of the address is wrong',
-    explain: 'A parameter behind the question mark has a value that this address does not take. `errors` names it.',
+    explain:
+      'A parameter behind the question mark has a value that this address does not take. `errors` names it.',
   },
   'invalid-header': {
     status: 400,
     title: 'A request header is wrong',
-    explain: 'A header of the request has a value that this service does not take. The detail names it.',
+    explain:
+      'A header of the request has a value that this service does not take. The detail names it.',
   },
   'bad-request': {
     status: 400,
     title: 'The request could not be read',
-    explain: 'The request is not HTTP as this service takes it: a broken request line, header or length.',
+    explain:
+      'The request is not HTTP as this service takes it: a broken request line, header or length.',
   },
   unauthenticated: {
     status: 401,
@@ -50,12 +53,14 @@ export const problems = {
   forbidden: {
     status: 403,
     title: 'This token may not do that',
-    explain: 'The token is valid, but its role does not include this call. The reference lists the role that each call needs.',
+    explain:
+      'The token is valid, but its role does not include this call. The reference lists the role that each call needs.',
   },
   'not-found': {
     status: 404,
     title: 'Nothing is here',
-    explain: 'There is no such address, or no such record, or it is a draft, which only editors see.',
+    explain:
+      'There is no such address, or no such record, or it is a draft, which only editors see.',
   },
   'method-not-allowed': {
     status: 405,
@@ -65,7 +70,8 @@ export const problems = {
   'not-acceptable': {
     status: 406,
     title: 'No acceptable form of the answer',
-    explain: 'Answers are JSON, sent as text/html or application/json. Accept one of the two, or add ?format=json. Nothing was changed.',
+    explain:
+      'Answers are JSON, sent as text/html or application/json. Accept one of the two, or add ?format=json. Nothing was changed.',
   },
   'request-timeout': {
     status: 408,
@@ -81,17 +87,20 @@ export const problems = {
   'wrong-state': {
     status: 409,
     title: 'The import is not in a state for that',
-    explain: 'An import is planned, applied and undone in this order. The detail tells its state. Nothing was changed.',
+    explain:
+      'An import is planned, applied and undone in this order. The detail tells its state. Nothing was changed.',
   },
   'key-reused': {
     status: 409,
     title: 'This Idempotency-Key was used for something else',
-    explain: 'The key was sent within the last 24 hours with another body. Use a new key for a new request.',
+    explain:
+      'The key was sent within the last 24 hours with another body. Use a new key for a new request.',
   },
   'category-exists': {
     status: 409,
     title: 'A category with this title exists',
-    explain: 'Titles of categories are unique, also among the aliases. Use the existing one, or choose another title.',
+    explain:
+      'Titles of categories are unique, also among the aliases. Use the existing one, or choose another title.',
   },
   'name-taken': {
     status: 409,
@@ -103,7 +112,15 @@ export const problems = {
   'taken-down': {
     status: 410,
     title: 'This record was taken down',
-    explain: 'An administrator withdrew the record. `taken_down` has the date and `reason` the reason. It does not come back.',
+    explain:
+      'An administrator withdrew the record. `taken_down` has the date and `reason` the reason. It does not come back.',
+  },
+  'slug-retired': {
+    status: 410,
+    title: 'This slug was retired',
+    explain:
+      'A speaker, tag or category had this slug once, and an editor retired it. It leads nowhere, and no other ' +
+      'one gets it. Editors find it in `retired_slugs` of the one that had it.',
   },
   'stale-revision': {
     status: 412,
@@ -120,7 +137,8 @@ export const problems = {
   'unsupported-media-type': {
     status: 415,
     title: 'The body has a type that is not taken here',
-    explain: 'Send application/json in UTF-8, on PATCH also application/merge-patch+json, without Content-Encoding. Nothing was changed.',
+    explain:
+      'Send application/json in UTF-8, on PATCH also application/merge-patch+json, without Content-Encoding. Nothing was changed.',
   },
   'expectation-failed': {
     status: 417,
@@ -142,12 +160,14 @@ export const problems = {
   internal: {
     status: 500,
     title: 'Something went wrong here',
-    explain: 'This is a fault of the service, not of the request. The operators find it in their log by the `instance` of this answer.',
+    explain:
+      'This is a fault of the service, not of the request. The operators find it in their log by the `instance` of this answer.',
   },
   'not-implemented': {
     status: 501,
     title: 'This form of the answer does not exist',
-    explain: 'The address was asked for a format that it does not have. The detail names those that it has.',
+    explain:
+      'The address was asked for a format that it does not have. The detail names those that it has.',
   },
   unavailable: {
     status: 503,
@@ -164,7 +184,9 @@ export const FieldError = Type.Object(
   {
     pointer: Type.String({ description: 'JSON pointer to the field (RFC 6901)' }),
     code: Type.String({ description: 'What is wrong, for programs' }),
-    detail: Type.String({ description: 'What is wrong and what would be right, for people. Never repeats the value' }),
+    detail: Type.String({
+      description: 'What is wrong and what would be right, for people. Never repeats the value',
+    }),
   },
   { additionalProperties: false },
 )

@@ -1,8 +1,8 @@
 import Type, { type Static } from 'typebox'
 import { endpoint, Slug } from './endpoint.ts'
-import { Cursor, Page, PageNumber, PageSize } from './page.ts'
+import { ListedSpeaker } from './entities.ts'
+import { CursorText, PageNumber, PageOf, PageSize } from './page.ts'
 import { Video } from './videos.ts'
-import { ListedSpeaker } from './vocabulary.ts'
 
 // What could be better in the archive, by rule. Rules may be added; a client shows what it is told.
 
@@ -14,7 +14,11 @@ const QualityRule = Type.Object(
     title: Type.String({ description: 'What is wrong' }),
     advice: Type.String({ description: 'What to do about it' }),
     count: Type.Integer({ minimum: 0, description: 'How many findings there are' }),
-    count_exact: Type.Optional(Type.Literal(false, { description: 'Only there when the count is an estimate, above 10,000' })),
+    count_exact: Type.Optional(
+      Type.Literal(false, {
+        description: 'Only there when the count is an estimate, above 10,000',
+      }),
+    ),
     records: Type.String({ description: 'The address of the findings' }),
   },
   { additionalProperties: false, description: 'A rule, and how many findings it has' },
@@ -23,49 +27,62 @@ export type QualityRule = Static<typeof QualityRule>
 
 const { id, title, category, state } = Video.properties
 export const FoundRecord = Type.Object(
-  { id, title, category, state, address: Type.String({ description: 'Where the record is read and changed' }) },
+  {
+    id,
+    title,
+    category,
+    state,
+    address: Type.String({ description: 'Where the record is read and changed' }),
+  },
   { additionalProperties: false, description: 'A record that is found' },
 )
 
-export const Finding = Type.Object(
+export const QualityFinding = Type.Object(
   {
     value: Type.Union([Type.String(), Type.Integer(), Type.Null()], {
-      description: 'The value that is wrong, or what all of them have in common; null where it is in the rule already',
+      description:
+        'The value that is wrong, or what all of them have in common; null where it is in the rule already',
     }),
-    count: Type.Integer({ minimum: 1, description: 'How many records or names belong to it. Not more than 100 of them are here' }),
-    records: Type.Array(FoundRecord, { description: 'One record, or those that have the same; none where it is about names' }),
+    count: Type.Integer({
+      minimum: 1,
+      description: 'How many records or names belong to it. Not more than 100 of them are here',
+    }),
+    records: Type.Array(FoundRecord, {
+      description: 'One record, or those that have the same; none where it is about names',
+    }),
     names: Type.Array(ListedSpeaker, {
-      description: 'Speakers or tags that are perhaps the same, the most used first; none where it is about records',
+      description:
+        'Speakers or tags that are perhaps the same, the most used first; none where it is about records',
     }),
   },
-  { additionalProperties: false, description: 'One thing to look at' },
+  { additionalProperties: false, description: 'One problem to look at' },
 )
-export type Finding = Static<typeof Finding>
+export type QualityFinding = Static<typeof QualityFinding>
 
-export const listRules = endpoint({
+export const listRulesEndpoint = endpoint({
   name: 'listRules',
   method: 'GET',
   path: '/api/v2/quality',
   role: 'editor',
   summary: 'List what could be better, by rule',
-  about: 'All rules on one page. Drafts count too; what was taken down does not.',
-  hears: ['If-None-Match'],
-  gives: { status: 200, schema: Page(QualityRule, 'All rules'), etag: true },
+  description: 'All rules on one page. Drafts count too; what was taken down does not.',
+  requestHeaders: ['If-None-Match'],
+  response: { status: 200, schema: PageOf(QualityRule, 'All rules'), etag: true },
   problems: [],
 })
 
-export const listFindings = endpoint({
+export const listFindingsEndpoint = endpoint({
   name: 'listFindings',
   method: 'GET',
   path: '/api/v2/quality/{rule}',
   role: 'editor',
   summary: 'List what a rule finds',
-  about:
+  description:
     '20 on a page. A finding is one record, or several records or names that are perhaps the same. What was mended is gone from the list at once; ' +
     'begin with an empty `cursor` and follow `next` to see the others exactly once meanwhile.',
   params: { rule },
-  query: { page: PageNumber, page_size: PageSize, cursor: Cursor },
-  hears: ['If-None-Match'],
-  gives: { status: 200, schema: Page(Finding, 'A page of findings'), etag: true },
+  query: { page: PageNumber, page_size: PageSize, cursor: CursorText },
+  requestHeaders: ['If-None-Match'],
+  response: { status: 200, schema: PageOf(QualityFinding, 'A page of findings'), etag: true },
   problems: [],
 })

@@ -4,14 +4,15 @@ import './formats.ts'
 
 // What comes with a search, besides the records.
 
-export const Asked = Type.String({
+export const SearchText = Type.String({
   maxLength: 300,
   format: 'text',
-  description: 'Words to look for; "a phrase"; -not; or. Case, accents and endings do not matter. Empty: nothing is looked for',
+  description:
+    'Words to look for; "a phrase"; -not; or. Case, accents and endings do not matter. Empty: nothing is looked for',
 })
 
 /** Steps of lengths that people think in, and what they are called. */
-export const lengths = {
+export const durationRanges = {
   unknown: 'not known',
   'under-10': 'under 10 minutes',
   '10-to-30': '10 to 30 minutes',
@@ -19,9 +20,9 @@ export const lengths = {
   'over-60': 'an hour and more',
 } as const
 
-const lengthNames = Object.keys(lengths) as (keyof typeof lengths)[]
+const lengthNames = Object.keys(durationRanges) as (keyof typeof durationRanges)[]
 
-export const Length = Type.Union(
+export const DurationRange = Type.Union(
   lengthNames.map((name) => Type.Literal(name)),
   { description: 'How long the talk is, in minutes' },
 )
@@ -31,18 +32,27 @@ export const Include = Type.String({
   description: 'What to send besides the records, comma separated: facets, snippets',
 })
 
-export const Understood = Type.Object(
+export const SearchInterpretation = Type.Object(
   {
-    corrected: Type.Array(Type.Object({ from: Type.String(), to: Type.String() }, { additionalProperties: false }), {
-      description: 'Words that hardly any talk has, and what was looked for instead',
-    }),
+    corrected: Type.Array(
+      Type.Object({ from: Type.String(), to: Type.String() }, { additionalProperties: false }),
+      {
+        description: 'Words that hardly any talk has, and what was looked for instead',
+      },
+    ),
     loose: Type.Boolean({ description: 'No talk has all the words: these have some of them' }),
   },
   { additionalProperties: false, description: 'What became of the question' },
 )
 
 const pieces = (description: string) =>
-  Type.Array(Type.Object({ text: Type.String(), hit: Type.Optional(Type.Literal(true)) }, { additionalProperties: false }), { description })
+  Type.Array(
+    Type.Object(
+      { text: Type.String(), hit: Type.Optional(Type.Literal(true)) },
+      { additionalProperties: false },
+    ),
+    { description },
+  )
 
 export const Snippet = Type.Object(
   {
@@ -50,7 +60,10 @@ export const Snippet = Type.Object(
     title: pieces('The title in pieces; the words that were found are marked'),
     excerpt: pieces('A piece of the summary or the description in the same way'),
   },
-  { additionalProperties: false, description: 'Why a record was found. Plain text: nothing in it is markup' },
+  {
+    additionalProperties: false,
+    description: 'Why a record was found. Plain text: nothing in it is markup',
+  },
 )
 
 const values = Type.Array(
@@ -66,7 +79,10 @@ const values = Type.Array(
 
 export const Facets = Type.Object(
   {
-    exact: Type.Boolean({ description: 'False where more than 10,000 records match: then the newest 10,000 were counted' }),
+    exact: Type.Boolean({
+      description:
+        'False where more than 10,000 records match: then the newest 10,000 were counted',
+    }),
     category: values,
     language: values,
     year: values,
@@ -74,27 +90,39 @@ export const Facets = Type.Object(
     tag: values,
     duration: values,
   },
-  { additionalProperties: false, description: 'How many of the records there are of each: the twenty commonest' },
+  {
+    additionalProperties: false,
+    description: 'How many of the records there are of each: the twenty commonest',
+  },
 )
 
 const named = Type.Array(
-  Type.Object({ name: Type.String(), slug: Slug, talks: Type.Integer({ minimum: 1 }) }, { additionalProperties: false }),
+  Type.Object(
+    { name: Type.String(), slug: Slug, talks: Type.Integer({ minimum: 1 }) },
+    { additionalProperties: false },
+  ),
 )
 
-export const suggest = endpoint({
+export const suggestEndpoint = endpoint({
   name: 'suggest',
   method: 'GET',
   path: '/api/v2/suggest',
   role: 'anyone',
   summary: 'Suggest while somebody types',
-  about: 'Up to five talks, speakers, categories and tags that begin so, or that were probably meant.',
-  query: { q: Asked },
-  hears: ['If-None-Match'],
-  gives: {
+  description:
+    'Up to five talks, speakers, categories and tags that begin so, or that were probably meant.',
+  query: { q: SearchText },
+  requestHeaders: ['If-None-Match'],
+  response: {
     status: 200,
     schema: Type.Object(
       {
-        talks: Type.Array(Type.Object({ id: Id, title: Type.String(), slug: Slug }, { additionalProperties: false })),
+        talks: Type.Array(
+          Type.Object(
+            { id: Id, title: Type.String(), slug: Slug },
+            { additionalProperties: false },
+          ),
+        ),
         speakers: named,
         categories: named,
         tags: named,

@@ -10,7 +10,7 @@ Settings.Set({ maxErrors: 1000 })
 const validators = new WeakMap<TSchema, Validator>()
 
 /** A check of values against this schema, compiled on first use and kept. */
-export function validator(schema: TSchema): Validator {
+export function validatorFor(schema: TSchema): Validator {
   let it = validators.get(schema)
   if (!it) {
     it = Compile(schema)
@@ -19,46 +19,69 @@ export function validator(schema: TSchema): Validator {
   return it
 }
 
-/** What is wrong with the value: one error a place, none where it is right. The value itself is never repeated. */
-export function check(schema: TSchema, value: unknown): FieldError[] {
-  const compiled = validator(schema)
+/**
+ * What is wrong with the value: one error a place, none where it is right. The value itself is
+ * never repeated.
+ */
+export function validationErrors(schema: TSchema, value: unknown): FieldError[] {
+  const compiled = validatorFor(schema)
   const found = new Map(unstorable(value, '').map((error) => [error.pointer, error]))
   if (compiled.Check(value)) return [...found.values()]
   for (const { keyword, instancePath, params } of compiled.Errors(value)) {
     if (keyword === 'required')
       for (const name of params.requiredProperties)
-        found.set(`${instancePath}/${pointerPart(name)}`, missing(`${instancePath}/${pointerPart(name)}`))
+        found.set(
+          `${instancePath}/${pointerPart(name)}`,
+          missing(`${instancePath}/${pointerPart(name)}`),
+        )
     else if (keyword === 'additionalProperties')
       for (const name of params.additionalProperties)
-        found.set(`${instancePath}/${pointerPart(name)}`, unknown(`${instancePath}/${pointerPart(name)}`))
+        found.set(
+          `${instancePath}/${pointerPart(name)}`,
+          unknown(`${instancePath}/${pointerPart(name)}`),
+        )
     else if (keyword in codes && !found.has(instancePath)) {
       const part = schemaAt(schema, instancePath)
       // Of a value that may also be null, the branch for null always fails first and says nothing.
       if (keyword === 'type' && 'type' in params && params.type === 'null' && part.anyOf) continue
-      const format = keyword === 'format' && 'format' in params ? formatRules[String(params.format)] : undefined
-      found.set(instancePath, { pointer: instancePath, code: codes[keyword] ?? keyword, detail: format ?? rule(part) })
+      const format =
+        keyword === 'format' && 'format' in params ? formatRules[String(params.format)] : undefined
+      found.set(instancePath, {
+        pointer: instancePath,
+        code: codes[keyword] ?? keyword,
+        detail: format ?? rule(part),
+      })
     }
   }
-  // A list of errors that is cut short may hold nothing that we have words for; the value is wrong all the same.
-  if (found.size === 0) found.set('', { pointer: '', code: 'invalid', detail: 'is not what this call takes' })
+  // A list of errors that is cut short may hold nothing that we have words for; the value is wrong
+  // all the same.
+  if (found.size === 0)
+    found.set('', { pointer: '', code: 'invalid', detail: 'is not what this call takes' })
   return [...found.values()]
 }
 
-/** The value, now known to be what the schema says; otherwise a problem that names every wrong field. */
-export function valid<T extends TSchema>(schema: T, value: unknown): Static<T> {
-  const errors = check(schema, value)
+/**
+ * The value, now known to be what the schema says; otherwise a problem that names every wrong
+ * field.
+ */
+export function validate<T extends TSchema>(schema: T, value: unknown): Static<T> {
+  const errors = validationErrors(schema, value)
   if (errors.length > 0) throw invalidFields(errors)
   return value as Static<T>
 }
 
-// Also in the fields that are taken and ignored: no database keeps a NUL, and half of a surrogate pair is no character.
+// Also in the fields that are taken and ignored: no database keeps a NUL, and half of a surrogate
+// pair is no character.
 function unstorable(value: unknown, pointer: string): FieldError[] {
   const isWrong = (text: string) => !text.isWellFormed() || text.includes('\0')
-  if (typeof value === 'string') return isWrong(value) ? [{ pointer, code: 'format', detail: formatRules.text ?? '' }] : []
+  if (typeof value === 'string')
+    return isWrong(value) ? [{ pointer, code: 'format', detail: formatRules.text ?? '' }] : []
   if (typeof value !== 'object' || value === null) return []
   return Object.entries(value).flatMap(([key, part]) => {
-    const at = `${pointer}/${pointerPart(key.toWellFormed())}`
-    return isWrong(key) ? [{ pointer: at, code: 'format', detail: formatRules.text ?? '' }] : unstorable(part, at)
+    const at = `${pointer}/${pointerPart(key)}`
+    return isWrong(key)
+      ? [{ pointer: at, code: 'format', detail: formatRules.text ?? '' }]
+      : unstorable(part, at)
   })
 }
 
@@ -75,11 +98,20 @@ const codes: Record<string, string> = {
   pattern: 'format',
 }
 
-const missing = (pointer: string): FieldError => ({ pointer, code: 'required', detail: 'is required' })
-const unknown = (pointer: string): FieldError => ({ pointer, code: 'unknown-field', detail: 'is not a field of this resource' })
+const missing = (pointer: string): FieldError => ({
+  pointer,
+  code: 'required',
+  detail: 'is required',
+})
+const unknown = (pointer: string): FieldError => ({
+  pointer,
+  code: 'unknown-field',
+  detail: 'is not a field of this resource',
+})
 
 function pointerPart(name: string): string {
-  return name.replaceAll('~', '~0').replaceAll('/', '~1')
+  // Half a surrogate pair is no text, and could not be sent on.
+  return name.toWellFormed().replaceAll('~', '~0').replaceAll('/', '~1')
 }
 
 // The members of JSON Schema that are read below; TypeBox's own types keep each kind apart.
@@ -114,13 +146,18 @@ function rule(shape: Shape): string {
 const items: Record<string, string> = { integer: 'whole numbers', object: 'objects' }
 
 function wanted(shape: Shape): string {
-  if (shape.anyOf) return shape.anyOf.map(wanted).join(shape.anyOf.every((one) => one.const !== undefined) ? ' or ' : ', or ')
+  if (shape.anyOf)
+    return shape.anyOf
+      .map(wanted)
+      .join(shape.anyOf.every((one) => one.const !== undefined) ? ' or ' : ', or ')
   if (shape.const !== undefined) return String(shape.const)
   switch (shape.type) {
     case 'integer':
       return `a whole number from ${shape.minimum} to ${shape.maximum}`
     case 'string':
-      return shape.maxLength ? `a string of ${shape.minLength ?? 0} to ${shape.maxLength} characters` : 'a string'
+      return shape.maxLength
+        ? `a string of ${shape.minLength ?? 0} to ${shape.maxLength} characters`
+        : 'a string'
     case 'array':
       return `a list of ${shape.minItems ? `${shape.minItems} to` : 'at most'} ${shape.maxItems} ${items[shape.items?.type ?? ''] ?? 'strings'}`
     case 'boolean':

@@ -1,29 +1,53 @@
 import Type, { type Static, type TSchema } from 'typebox'
-import { endpoint, Id, json, mergePatch, RevisionNumber, Slug } from './endpoint.ts'
+import { endpoint, Id, jsonType, mergePatchType, RevisionNumber, Slug } from './endpoint.ts'
 import './formats.ts'
-import { Cursor, Page, PageNumber, PageSize } from './page.ts'
-import { Asked, Facets, Include, Length, Snippet, Understood } from './search.ts'
+import { CursorText, PageNumber, PageOf, PageSize } from './page.ts'
+import {
+  DurationRange,
+  Facets,
+  Include,
+  SearchInterpretation,
+  SearchText,
+  Snippet,
+} from './search.ts'
 
-// The video record, exactly as the interface document gives it: 32 fields, always all of them, in this order.
-// Nothing is ever added: old clients reject keys that they do not know.
+// The video record, exactly as the interface document gives it: 32 fields, always all of them, in
+// this order. Nothing is ever added: old clients reject keys that they do not know.
 
 export const states = { live: 1, draft: 2 } as const
 
-const text = (maxLength: number, description: string) => Type.String({ maxLength, format: 'text', description })
-const nullable = <T extends TSchema>(schema: T, description: string) => Type.Union([schema, Type.Null()], { description })
-const address = (description: string) => nullable(Type.String({ maxLength: 2048, format: 'address' }), description)
+const text = (maxLength: number, description: string) =>
+  Type.String({ maxLength, format: 'text', description })
+const nullable = <T extends TSchema>(schema: T, description: string) =>
+  Type.Union([schema, Type.Null()], { description })
+const address = (description: string) =>
+  nullable(Type.String({ maxLength: 2048, format: 'address' }), description)
 const names = (description: string) =>
-  Type.Array(Type.String({ minLength: 1, maxLength: 255, format: 'text' }), { maxItems: 100, description })
+  Type.Array(Type.String({ minLength: 1, maxLength: 255, format: 'text' }), {
+    maxItems: 100,
+    description,
+  })
 const bytes = (format: string) =>
-  nullable(Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER }), `Size of the ${format} file in bytes`)
+  nullable(
+    Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER }),
+    `Size of the ${format} file in bytes`,
+  )
 const moment = (description: string) =>
-  Type.String({ pattern: '^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d\\.\\d{3}$', readOnly: true, description })
+  Type.String({
+    pattern: '^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d\\.\\d{3}$',
+    readOnly: true,
+    description,
+  })
 
 const media = <F extends string>(format: F) =>
   ({
     [`video_${format}_length`]: bytes(format),
-    [`video_${format}_url`]: address(`Address of the ${format} file; empty string or null when there is none`),
-    [`video_${format}_download_only`]: Type.Boolean({ description: `The ${format} file is for download, not for playing in place` }),
+    [`video_${format}_url`]: address(
+      `Address of the ${format} file; empty string or null when there is none`,
+    ),
+    [`video_${format}_download_only`]: Type.Boolean({
+      description: `The ${format} file is for download, not for playing in place`,
+    }),
   }) as Record<`video_${F}_length`, ReturnType<typeof bytes>> &
     Record<`video_${F}_url`, ReturnType<typeof address>> &
     Record<`video_${F}_download_only`, ReturnType<typeof Type.Boolean>>
@@ -33,47 +57,77 @@ const fields = {
     minLength: 1,
     maxLength: 255,
     format: 'text',
-    description: 'Title of the category: the group or event the talk belongs to. An alias is taken too, and becomes the title',
+    description:
+      'Title of the category: the group or event the talk belongs to. An alias is taken too, and becomes the title',
   }),
   language: Type.String({
     minLength: 1,
     maxLength: 255,
     format: 'text',
-    description: 'English name of the language. A BCP 47 or ISO 639 code is taken too, and becomes the name',
+    description:
+      'English name of the language. A BCP 47 or ISO 639 code is taken too, and becomes the name',
   }),
-  slug: Type.String({ readOnly: true, maxLength: 50, description: 'Made from the title when the record is created; never changes' }),
-  speakers: names('Display names of the speakers, in the order given. An alias is taken too, and becomes the name'),
+  slug: Type.String({
+    readOnly: true,
+    maxLength: 50,
+    description: 'Made from the title when the record is created; never changes',
+  }),
+  speakers: names(
+    'Display names of the speakers, in the order given. An alias is taken too, and becomes the name',
+  ),
   tags: names('Tags, in the order given. An alias is taken too, and becomes the name'),
   id: Type.Integer({ minimum: 1, readOnly: true, description: 'Identifier of the record' }),
   state: Type.Union([Type.Literal(states.live), Type.Literal(states.draft)], {
     description: '1 is live, 2 is a draft, which only editors see',
   }),
-  title: Type.String({ minLength: 1, maxLength: 255, format: 'text', description: 'Title of the talk' }),
+  title: Type.String({
+    minLength: 1,
+    maxLength: 255,
+    format: 'text',
+    description: 'Title of the talk',
+  }),
   summary: text(20_000, 'Short text, Markdown'),
   description: text(100_000, 'Long text, Markdown'),
   quality_notes: text(20_000, 'What is wrong with the recording'),
   copyright_text: text(20_000, 'Licence text'),
-  embed: text(20_000, 'HTML markup of an embeddable player. Derived from source_url when it is left out on create'),
+  embed: text(
+    20_000,
+    'HTML markup of an embeddable player. Derived from source_url when it is left out on create',
+  ),
   thumbnail_url: address('Address of a thumbnail image'),
-  duration: nullable(Type.Integer({ minimum: 0, maximum: 2_147_483_647 }), 'Length of the talk in seconds'),
+  duration: nullable(
+    Type.Integer({ minimum: 0, maximum: 2_147_483_647 }),
+    'Length of the talk in seconds',
+  ),
   ...media('ogv'),
   ...media('mp4'),
   ...media('webm'),
   ...media('flv'),
   source_url: address('Address of the original hosted video'),
-  whiteboard: text(20_000, 'Notes of the editors'),
+  whiteboard: text(
+    20_000,
+    'Notes of the editors. Public: everybody who can read the record can read them',
+  ),
   recorded: nullable(Type.String({ format: 'date' }), 'Day of the recording, YYYY-MM-DD'),
   added: moment('When the record was created: UTC, milliseconds, no designator'),
-  updated: moment('When the record last changed: UTC, milliseconds, no designator. Moves strictly forward'),
+  updated: moment(
+    'When the record last changed: UTC, milliseconds, no designator. Moves strictly forward',
+  ),
 }
 
-export const Video = Type.Object(fields, { additionalProperties: false, description: 'A video record' })
+export const Video = Type.Object(fields, {
+  additionalProperties: false,
+  description: 'A video record',
+})
 export type Video = Static<typeof Video>
 
 export const videoFields = Object.keys(fields) as (keyof Video)[]
 export const readOnlyFields = ['id', 'slug', 'added', 'updated'] as const satisfies (keyof Video)[]
 
-/** What a field is when a PUT or POST leaves it out. `state` is not here: it stays as it is on PUT, and is draft on POST. */
+/**
+ * What a field is when a PUT or POST leaves it out. `state` is not here: it stays as it is on PUT,
+ * and is draft on POST.
+ */
 export const videoDefaults = {
   speakers: [],
   tags: [],
@@ -101,20 +155,25 @@ export const videoDefaults = {
   recorded: null,
 } as const satisfies Partial<Video>
 
-// Clients send back what they read, so the read-only fields are taken, whatever they hold, and ignored.
+// Clients send back what they read, so the read-only fields are taken, whatever they hold, and
+// ignored.
 const ignored = Type.Unknown({ readOnly: true, description: 'Read-only: taken and ignored' })
 const writable = { ...fields, id: ignored, slug: ignored, added: ignored, updated: ignored }
 const { title, category, language, ...others } = writable
 
 export const VideoPatch = Type.Partial(Type.Object(writable), {
   additionalProperties: false,
-  description: 'What is absent stays; a list replaces the whole list; null only where null is a value (RFC 7396)',
+  description:
+    'What is absent stays; a list replaces the whole list; null only where null is a value (RFC 7396)',
 })
 export type VideoPatch = Static<typeof VideoPatch>
 
 export const VideoInput = Type.Object(
   { title, category, language, ...Type.Partial(Type.Object(others)).properties },
-  { additionalProperties: false, description: 'A whole record; what is left out takes its default' },
+  {
+    additionalProperties: false,
+    description: 'A whole record; what is left out takes its default',
+  },
 )
 export type VideoInput = Static<typeof VideoInput>
 
@@ -128,36 +187,43 @@ const day = (description: string) => Type.String({ format: 'date', description }
 
 const VideoPage = Type.Object(
   {
-    ...Page(Video, '').properties,
-    search: Type.Optional(Understood),
-    snippets: Type.Optional(Type.Array(Snippet, { description: 'One for each of the results, in their order' })),
+    ...PageOf(Video, '').properties,
+    search: Type.Optional(SearchInterpretation),
+    snippets: Type.Optional(
+      Type.Array(Snippet, { description: 'One for each of the results, in their order' }),
+    ),
     facets: Type.Optional(Facets),
   },
   { additionalProperties: false, description: 'A page of records' },
 )
 
-export const listVideos = endpoint({
+export const listVideosEndpoint = endpoint({
   name: 'listVideos',
   method: 'GET',
   path: '/api/v2/video',
   role: 'anyone',
   summary: 'List live records',
-  about:
+  description:
     'Filters combine. `count` is exact for all records and for those of one category, speaker, tag or language, with other filters up to 10,000; with `q` up to 1,000, and with facets up to 10,000 again. `page` goes to the first 10,000 records, and `next` leads on from there. Begin with an empty `cursor` and follow `next` to ' +
     'see every record that is there all the time exactly once, however many come and go meanwhile. A day or a length that is not known counts as the oldest, or the shortest. ' +
     'With `q` the best come first: title, speakers, tags, category, summary and description count, in this order; of very common words the newest are ' +
     'put in order. With an `ordering` the newest 10,000 that match are ordered so.',
   query: {
-    q: Asked,
+    q: SearchText,
     page: PageNumber,
     page_size: PageSize,
-    cursor: Cursor,
+    cursor: CursorText,
     category: Slug,
     speaker: Slug,
     tag: Slug,
-    language: Type.String({ minLength: 1, maxLength: 100, format: 'text', description: 'English name of a language, or its code' }),
+    language: Type.String({
+      minLength: 1,
+      maxLength: 100,
+      format: 'text',
+      description: 'English name of a language, or its code',
+    }),
     year: Type.Integer({ minimum: 1, maximum: 9999, description: 'Recorded in this year' }),
-    duration: Length,
+    duration: DurationRange,
     recorded_after: day('Recorded on this day or later'),
     recorded_before: day('Recorded on this day or earlier'),
     updated_since: Type.String({
@@ -176,81 +242,94 @@ export const listVideos = endpoint({
     }),
     include: Include,
   },
-  hears: ['If-None-Match'],
-  gives: { status: 200, schema: VideoPage, etag: true },
+  requestHeaders: ['If-None-Match'],
+  response: { status: 200, schema: VideoPage, etag: true },
   problems: [],
 })
 
-export const readVideo = endpoint({
+export const readVideoEndpoint = endpoint({
   name: 'readVideo',
   method: 'GET',
   path: '/api/v2/video/{id}',
   role: 'anyone',
   summary: 'Read a record',
-  about: 'A draft is 404 without an editor’s token.',
+  description: 'A draft is 404 without an editor’s token.',
   params,
-  hears: ['If-None-Match', 'If-Modified-Since'],
-  gives: { status: 200, schema: Video, etag: true },
+  requestHeaders: ['If-None-Match', 'If-Modified-Since'],
+  response: { status: 200, schema: Video, etag: true },
   problems: ['taken-down'],
 })
 
-export const replaceVideo = endpoint({
+export const replaceVideoEndpoint = endpoint({
   name: 'replaceVideo',
   method: 'PUT',
   path: '/api/v2/video/{id}',
   role: 'editor',
   summary: 'Replace a record',
-  about: 'Never creates one. A write that changes nothing leaves no trace.',
+  description: 'Never creates one. A write that changes nothing leaves no trace.',
   params,
-  hears: ['If-Match'],
-  takes: { schema: VideoInput, types: [json] },
-  gives: { status: 200, schema: Video, etag: true },
+  requestHeaders: ['If-Match'],
+  body: { schema: VideoInput, types: [jsonType] },
+  response: { status: 200, schema: Video, etag: true },
   problems: ['taken-down'],
 })
 
-export const patchVideo = endpoint({
+export const patchVideoEndpoint = endpoint({
   name: 'patchVideo',
   method: 'PATCH',
   path: '/api/v2/video/{id}',
   role: 'editor',
   summary: 'Change some fields of a record',
-  about: 'JSON Merge Patch (RFC 7396).',
+  description: 'JSON Merge Patch (RFC 7396).',
   params,
-  hears: ['If-Match'],
-  takes: { schema: VideoPatch, types: [json, mergePatch] },
-  gives: { status: 200, schema: Video, etag: true },
+  requestHeaders: ['If-Match'],
+  body: { schema: VideoPatch, types: [jsonType, mergePatchType] },
+  response: { status: 200, schema: Video, etag: true },
   problems: ['taken-down'],
 })
 
-export const createVideo = endpoint({
+export const createVideoEndpoint = endpoint({
   name: 'createVideo',
   method: 'POST',
   path: '/api/v2/video',
   role: 'editor',
   summary: 'Create a record',
-  hears: ['Idempotency-Key'],
-  takes: { schema: VideoInput, types: [json] },
-  gives: { status: 201, schema: Video, etag: true, location: true },
+  requestHeaders: ['Idempotency-Key'],
+  body: { schema: VideoInput, types: [jsonType] },
+  response: { status: 201, schema: Video, etag: true, location: true },
   problems: [],
 })
 
 export const Takedown = Type.Object(
-  { reason: Type.String({ minLength: 1, maxLength: 1000, format: 'text', description: 'Shown to everyone who asks for the record' }) },
+  {
+    reason: Type.String({
+      minLength: 1,
+      maxLength: 1000,
+      format: 'text',
+      description: 'Shown to everyone who asks for the record',
+    }),
+  },
   { additionalProperties: false },
 )
 
-export const takeDownVideo = endpoint({
+export const takeDownVideoEndpoint = endpoint({
   name: 'takeDownVideo',
   method: 'POST',
   path: '/api/v2/video/{id}/takedown',
   role: 'admin',
   summary: 'Take a record down, for ever',
-  about: 'From now on the record answers 410 with the date and the reason.',
+  description:
+    'From now on the record answers 410 with the date and the reason. ' +
+    'The same request with the same `If-Match` gives the first answer again; without it, a second one is 410.',
   params,
-  takes: { schema: Takedown, types: [json] },
-  gives: {
+  requestHeaders: ['If-Match'],
+  body: { schema: Takedown, types: [jsonType] },
+  response: {
     status: 200,
-    schema: Type.Object({ id: Id, taken_down: Type.String({ format: 'date' }), reason: Type.String() }, { additionalProperties: false }),
+    schema: Type.Object(
+      { id: Id, taken_down: Type.String({ format: 'date' }), reason: Type.String() },
+      { additionalProperties: false },
+    ),
   },
   problems: ['taken-down'],
 })
@@ -266,41 +345,44 @@ const revision = {
 }
 
 export const RevisionSummary = Type.Object(revision, { additionalProperties: false })
-export const Revision = Type.Object({ ...revision, record: Video }, { additionalProperties: false, description: 'One version of a record' })
+export const Revision = Type.Object(
+  { ...revision, record: Video },
+  { additionalProperties: false, description: 'One version of a record' },
+)
 
-export const listRevisions = endpoint({
+export const listRevisionsEndpoint = endpoint({
   name: 'listRevisions',
   method: 'GET',
   path: '/api/v2/video/{id}/revisions',
   role: 'editor',
   summary: 'List the revisions of a record, the newest first',
-  about: '50 a page.',
+  description: '50 a page.',
   params,
   query: { page: PageNumber },
-  gives: { status: 200, schema: Page(RevisionSummary, 'Revisions, the newest first') },
+  response: { status: 200, schema: PageOf(RevisionSummary, 'Revisions, the newest first') },
   problems: ['taken-down'],
 })
 
-export const readRevision = endpoint({
+export const readRevisionEndpoint = endpoint({
   name: 'readRevision',
   method: 'GET',
   path: '/api/v2/video/{id}/revisions/{revision}',
   role: 'editor',
   summary: 'Read a record as it was',
   params: { id: Id, revision: RevisionNumber },
-  gives: { status: 200, schema: Revision },
+  response: { status: 200, schema: Revision },
   problems: ['taken-down'],
 })
 
-export const restoreRevision = endpoint({
+export const restoreRevisionEndpoint = endpoint({
   name: 'restoreRevision',
   method: 'POST',
   path: '/api/v2/video/{id}/revisions/{revision}/restore',
   role: 'editor',
   summary: 'Make an earlier version the newest one',
-  about: 'Restoring is a change like any other: it makes a new revision.',
+  description: 'Restoring is a change like any other: it makes a new revision.',
   params: { id: Id, revision: RevisionNumber },
-  hears: ['If-Match'],
-  gives: { status: 200, schema: Video, etag: true },
+  requestHeaders: ['If-Match'],
+  response: { status: 200, schema: Video, etag: true },
   problems: ['taken-down', 'invalid-fields'],
 })

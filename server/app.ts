@@ -1,49 +1,62 @@
-import { endpoints, files, openapi, readOpenapi } from '@talkshelf/contract'
+import { endpoints, openapi, readOpenapiEndpoint, streamEndpoints } from '@talkshelf/contract'
 import type { FastifyInstance } from 'fastify'
 import { authenticate } from './auth/auth.ts'
-import { openAlmanac } from './catalogue/catalogue.ts'
+import { openStatisticsCache } from './catalogue/catalogue.ts'
 import { catalogueRoutes } from './catalogue/routes.ts'
 import type { Config } from './config.ts'
-import { nextSnapshot } from './exports/exports.ts'
+import { nextRenameBatch } from './directory/directory.ts'
+import { directoryRoutes } from './directory/routes.ts'
+import { entityRoutes } from './entities/routes.ts'
+import { writeDueSnapshot } from './exports/exports.ts'
 import { exportRoutes } from './exports/routes.ts'
 import { factRoutes } from './facts/routes.ts'
-import { feedRoutes } from './feeds/routes.ts'
 import * as imports from './imports/imports.ts'
 import { importRoutes } from './imports/routes.ts'
-import { nextBatch } from './names/names.ts'
-import { nameRoutes } from './names/routes.ts'
+import { maintain } from './maintenance/maintenance.ts'
+import { openMarkdown } from './markdown/markdown.ts'
 import { openAssets } from './pages/assets.ts'
-import { pageRoutes, problemPage } from './pages/routes.ts'
+import { pageRoutes, readerProblemPage } from './pages/routes.ts'
 import { fetchImage, openPictures } from './pictures/pictures.ts'
 import { pictureRoutes } from './pictures/routes.ts'
 import type { Pool } from './platform/db/pool.ts'
 import { toJson } from './platform/http/json.ts'
-import { createHttp, type HttpOptions } from './platform/http/server.ts'
-import { openBatches } from './platform/ops/batches.ts'
+import { createHttpServer, type HttpServerOptions } from './platform/http/server.ts'
+import type { GuardOptions } from './platform/net/guard.ts'
+import { startJobRunner } from './platform/ops/job-runner.ts'
 import { createMetrics } from './platform/ops/metrics.ts'
-import { timesFor } from './platform/times.ts'
+import { timeoutsFor } from './platform/timeouts.ts'
 import { qualityRoutes } from './quality/routes.ts'
 import { referenceRoutes } from './reference/routes.ts'
+import { syndicationRoutes } from './syndication/routes.ts'
 import { version } from './version.ts'
 import { videoRoutes } from './videos/routes.ts'
-import { openBodies } from './videos/videos.ts'
-import { vocabularyRoutes } from './vocabulary/routes.ts'
+import { openRecordCache } from './videos/videos.ts'
 
 // Everything that answers, in order, on one page.
 
-export function createApp(config: Config, pool: Pool, logger: HttpOptions['logger']): FastifyInstance {
-  const all = [...Object.values(endpoints), ...Object.values(files)]
+/**
+ * `imageHosts` loosens what thumbnails may be fetched from, for tests with a server of their own.
+ */
+export function createApp(
+  config: Config,
+  pool: Pool,
+  logger: HttpServerOptions['logger'],
+  imageHosts: GuardOptions = {},
+): FastifyInstance {
+  const all = [...Object.values(endpoints), ...Object.values(streamEndpoints)]
   const publicUrl = config.PUBLIC_URL.replace(/\/+$/, '')
   const basePath = publicUrl === '' ? '' : new URL(publicUrl).pathname.replace(/\/$/, '')
   const base = () => publicUrl || listeningAt(http)
 
   const metrics = createMetrics(pool.figures)
-  const bodies = openBodies(pool.lookups, config.CACHE_MB * 2 ** 20, metrics.read)
+  const bodies = openRecordCache(pool.lookups, config.CACHE_MB * 2 ** 20, metrics.read)
 
   const site = { name: config.SITE_NAME, basePath, origin: base, assets: openAssets() }
-  const almanac = openAlmanac(pool.lists, { onError: (error) => http.log.error({ err: error }, 'the archive could not be counted') })
+  const statisticsCache = openStatisticsCache(pool.lists, {
+    onError: (error) => http.log.error({ err: error }, 'the archive could not be counted'),
+  })
 
-  const { http, mount, mountFast, mountPage, routeOf, links } = createHttp({
+  const { http, mount, mountFast, mountPage, routeOf, links } = createHttpServer({
     endpoints: all,
     basePath,
     base,
@@ -53,51 +66,84 @@ export function createApp(config: Config, pool: Pool, logger: HttpOptions['logge
     isReady: pool.lookups.isAnswering,
     pointsPerMinute: config.POINTS_PER_MINUTE,
     proxies: config.PROXIES,
-    mostRequests: config.REQUESTS_AT_ONCE,
-    answerMs: timesFor(config.ANSWER_SECONDS).answerMs,
-    problemPage: (problem, asked, requestId) => problemPage(site, problem, asked, requestId),
+    maxRequests: config.REQUESTS_AT_ONCE,
+    answerMs: timeoutsFor(config.ANSWER_SECONDS).answerMs,
+    problemPage: (problem, asked, requestId) => readerProblemPage(site, problem, asked, requestId),
   })
 
   const forget = (ids: readonly number[]) => ids.forEach(bodies.forget)
   const userAgent = () => `Talkshelf/${version} (+${base()})`
   const everyMs = config.RESUME_SECONDS * 1000
-  const renames = openBatches(() => nextBatch(pool), {
+  const renames = startJobRunner(() => nextRenameBatch(pool), {
     everyMs,
     onChanged: forget,
-    onError: (error) => http.log.error({ err: error }, 'a batch of a rename was not done; it will be tried again'),
+    onError: (error) =>
+      http.log.error({ err: error }, 'a batch of a rename was not done; it will be tried again'),
   })
-  const imported = openBatches(() => imports.nextBatch(pool), {
+  const onBatchFailure: imports.OnBatchFailure = (error, { id, done, batch_size }) =>
+    http.log.warn(
+      { err: error, import: id, done, batch_size },
+      'a batch of an import failed; it is tried again or narrowed down',
+    )
+  const imported = startJobRunner(() => imports.nextImportBatch(pool, onBatchFailure), {
     everyMs,
     onChanged: forget,
-    onError: (error) => http.log.error({ err: error }, 'a batch of an import was not done; it will be tried again'),
+    onError: (error) =>
+      http.log.error({ err: error }, 'a batch of an import was not done; it will be tried again'),
   })
   const stopping = new AbortController()
-  const written = { url: config.DATABASE_URL, folder: config.SNAPSHOT_DIR, keep: config.SNAPSHOT_KEEP, signal: stopping.signal }
-  const snapshots = openBatches(
+  const written = {
+    url: config.DATABASE_URL,
+    folder: config.SNAPSHOT_DIR,
+    keep: config.SNAPSHOT_KEEP,
+    signal: stopping.signal,
+  }
+  const snapshots = startJobRunner(
     async () => {
-      const it = await nextSnapshot(written, config.SNAPSHOT_HOUR, new Date())
+      const it = await writeDueSnapshot(pool.lookups, written, config.SNAPSHOT_HOUR, new Date())
       if (it) http.log.info(it, 'a snapshot was written')
       return undefined
     },
     {
       everyMs: config.SNAPSHOT_DIR === '' ? 0 : 60_000,
       onChanged: () => {},
-      onError: (error) => stopping.signal.aborted || http.log.error({ err: error }, 'a snapshot was not written; it will be tried again'),
+      onError: (error) =>
+        stopping.signal.aborted ||
+        http.log.error({ err: error }, 'a snapshot was not written; it will be tried again'),
+    },
+  )
+
+  const maintenance = startJobRunner(
+    async () => {
+      await maintain(pool, {
+        importDays: config.IMPORT_DAYS,
+        everyHours: config.MAINTENANCE_HOURS,
+        isStopped: () => stopping.signal.aborted,
+        onDone: (task, removed) => http.log.info({ task, removed }, 'maintenance done'),
+      })
+      return undefined
+    },
+    {
+      everyMs: config.MAINTENANCE_HOURS === 0 ? 0 : 600_000,
+      onChanged: () => {},
+      onError: (error) =>
+        stopping.signal.aborted ||
+        http.log.error({ err: error }, 'maintenance failed; it is tried again in an hour'),
     },
   )
 
   http.addHook('onClose', async () => {
     bodies.stop()
     stopping.abort()
-    await Promise.all([renames.stop(), imported.stop(), snapshots.stop()])
+    await Promise.all([renames.stop(), imported.stop(), snapshots.stop(), maintenance.stop()])
   })
 
   videoRoutes(mount, mountFast, pool, bodies, links)
   factRoutes(mount, pool, bodies)
   catalogueRoutes(mount, pool, bodies, links)
-  vocabularyRoutes(mount, pool, links)
+  entityRoutes(mount, pool, links)
   qualityRoutes(mount, pool, links)
-  nameRoutes(mount, pool, renames, forget)
+  directoryRoutes(mount, pool, renames, forget)
   importRoutes(
     mount,
     pool,
@@ -107,14 +153,16 @@ export function createApp(config: Config, pool: Pool, logger: HttpOptions['logge
     (error) => http.log.error({ err: error }, 'an import was not planned'),
   )
   exportRoutes(http, routeOf, config.DATABASE_URL)
-  // Made when it is first asked for, because the address is not known before, and kept: it takes some milliseconds.
+  // Made when it is first asked for, because the address is not known before, and kept: it takes
+  // some milliseconds.
   let description: string | undefined
-  mount(readOpenapi, () => {
+  mount(readOpenapiEndpoint, () => {
     description ??= toJson(openapi(all, version, base()))
     return { body: description, headers: { 'cache-control': 'public, no-cache' } }
   })
   const pictures = openPictures({
-    fetchImage: (address, signal) => fetchImage(address, { userAgent: userAgent(), signal }),
+    fetchImage: (address, signal) =>
+      fetchImage(address, { userAgent: userAgent(), signal, ...imageHosts }),
     cacheBytes: config.PICTURE_CACHE_MB * 2 ** 20,
     folder: config.PICTURE_DIR,
     folderBytes: config.PICTURE_DIR_MB * 2 ** 20,
@@ -122,8 +170,9 @@ export function createApp(config: Config, pool: Pool, logger: HttpOptions['logge
   })
   pictureRoutes(http, mountPage, bodies, pictures)
   referenceRoutes(http, basePath, base)
-  pageRoutes(mountPage, pool, bodies, almanac, site)
-  feedRoutes(http, mountPage, pool, bodies, site)
+  const markdown = openMarkdown()
+  pageRoutes(mountPage, pool, bodies, statisticsCache, markdown, site)
+  syndicationRoutes(http, mountPage, pool, bodies, markdown, site)
   return http
 }
 

@@ -2,7 +2,8 @@ import { type Command, InvalidArgumentError } from 'commander'
 import type { Config } from './config.ts'
 import type { Pool } from './platform/db/pool.ts'
 
-// What a feature needs to have commands of its own: it adds them to the program, and is given the rest.
+// What a feature needs to have commands of its own: it adds them to the program, and is given the
+// rest.
 
 export interface CommandContext {
   /** Settings from the environment. */
@@ -27,11 +28,11 @@ export class CommandError extends Error {
 }
 
 /** Reads an argument that is a number; lists show some as #12. */
-export function wholeNumber(least: number, most: number) {
+export function integerArgument(least: number, limit: number) {
   return (text: string): number => {
     const number = Number(text.replace(/^#/, ''))
-    if (!/^#?\d+$/.test(text) || number < least || number > most)
-      throw new InvalidArgumentError(`It takes a whole number from ${least} to ${most}.`)
+    if (!/^#?\d+$/.test(text) || number < least || number > limit)
+      throw new InvalidArgumentError(`It takes a whole number from ${least} to ${limit}.`)
     return number
   }
 }

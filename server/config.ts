@@ -1,133 +1,187 @@
-import { check } from '@talkshelf/contract'
+import { validationErrors } from '@talkshelf/contract'
 import Type, { type Static } from 'typebox'
 
-// Every setting, in one schema: the environment is read here and nowhere else. docs/configuration.md is made from it.
+// Defines all settings in one schema. The environment is read only here.
+// scripts/write-docs.ts generates docs/configuration.md from it.
 
 const settings = {
   DATABASE_URL: Type.String({
     minLength: 1,
     maxLength: 2048,
-    description: 'Where PostgreSQL is: postgres://user:password@host:port/database.',
+    description: 'PostgreSQL connection URL: postgres://user:password@host:port/database.',
     secret: true,
   }),
-  HOST: Type.String({ minLength: 1, maxLength: 255, default: '127.0.0.1', description: 'The address to listen on.' }),
-  PORT: Type.Integer({ minimum: 0, maximum: 65_535, default: 8000, description: 'The port to listen on. 0 takes any free one.' }),
+  HOST: Type.String({
+    minLength: 1,
+    maxLength: 255,
+    default: '127.0.0.1',
+    description: 'Address to listen on.',
+  }),
+  PORT: Type.Integer({
+    minimum: 0,
+    maximum: 65_535,
+    default: 8000,
+    description: 'Port to listen on. 0 selects any free port.',
+  }),
   PUBLIC_URL: Type.String({
     maxLength: 2048,
     format: 'address',
     default: '',
     description:
-      'The address that readers use, which may have a path: the whole service is mounted under it, and absolute links start with it. Default: http://HOST:PORT.',
+      'Public base URL of the archive. It may have a path: all routes are mounted under it, ' +
+      'and absolute links start with it. Defaults to http://HOST:PORT.',
   }),
   SITE_NAME: Type.String({
     minLength: 1,
     maxLength: 60,
     default: 'Talkshelf',
-    description: 'What the archive is called on its pages and feeds.',
+    description: 'Name of the archive on its pages and feeds.',
   }),
   DATABASE_CONNECTIONS: Type.Integer({
     minimum: 1,
     maximum: 1000,
     default: 10,
-    description: 'How many connections to PostgreSQL one process opens at most.',
+    description: 'Maximum number of PostgreSQL connections in the main pool of each process.',
   }),
   LOOKUP_CONNECTIONS: Type.Integer({
     minimum: 1,
     maximum: 100,
     default: 4,
-    description: 'How many more connections one process opens for reading single records. They are pipelined: four are plenty.',
+    description:
+      'Additional connections of each process for reading single records. Queries are ' +
+      'pipelined, so a few connections are enough.',
   }),
   SEARCH_CONNECTIONS: Type.Integer({
     minimum: 1,
     maximum: 100,
     default: 4,
     description:
-      'How many more connections one process opens for lists, and half as many for searches. A question waits while all of them are busy.',
+      'Additional connections of each process for lists, and half as many for searches. ' +
+      'Further queries wait in a queue.',
   }),
   CACHE_MB: Type.Integer({
     minimum: 0,
     maximum: 65_536,
     default: 64,
-    description: 'How much memory one process uses for the most wanted records. 0 keeps none.',
+    description: 'Memory limit of the record cache of each process. 0 disables the cache.',
   }),
   RESUME_SECONDS: Type.Integer({
     minimum: 0,
     maximum: 3600,
     default: 5,
-    description: 'How often one process looks for renames that another one did not finish. 0 looks never.',
+    description:
+      'Interval at which each process polls for unfinished rename and import jobs. 0 disables ' +
+      'polling.',
   }),
   REQUESTS_AT_ONCE: Type.Integer({
     minimum: 1,
     maximum: 100_000,
     default: 1000,
-    description: 'How many requests one process works on at once. Above that it answers 503 at once.',
+    description:
+      'Maximum number of concurrent requests per process. Further requests are answered 503 ' +
+      'immediately.',
   }),
   ANSWER_SECONDS: Type.Integer({
     minimum: 3,
     maximum: 60,
     default: 3,
     description:
-      'How long a request may take: after that it is answered 503 (a search 400), whatever holds it up. What it, or a command, asks of PostgreSQL is given up in proportion. More than 3 is for machines that are slow or shared with others.',
+      'Timeout of a request. A request that exceeds it is answered 503 (a search 400). The ' +
+      'timeouts of SQL statements scale with it, also for commands. Raise it on slow or shared' +
+      ' machines.',
   }),
   POINTS_PER_MINUTE: Type.Integer({
     minimum: 0,
     maximum: 1_000_000_000,
     default: 0,
     description:
-      'How much one caller (a token, an IPv4 address, an IPv6 network) may ask of one process in a minute: reading costs 1, a list or a search 5, writing 10, a 304 nothing. 0 sets no limit.',
+      'Rate limit of each client (token, IPv4 address or IPv6 /64 network) per process. A read' +
+      ' costs 1 point, a list or search 5, a write 10, a 304 nothing. Every request is charged' +
+      ' to the IP address, or to the token if it is valid. 0 disables the limit.',
   }),
   PROXIES: Type.Integer({
     minimum: 0,
     maximum: 10,
     default: 0,
-    description: 'How many proxies stand in front and add to X-Forwarded-For. 0 believes nobody: the caller is whoever connects.',
+    description:
+      'Number of trusted reverse proxies that append to X-Forwarded-For. 0 ignores the header ' +
+      'and uses the address of the connection.',
   }),
   DRAIN_SECONDS: Type.Integer({
     minimum: 0,
     maximum: 300,
     default: 2,
     description:
-      'How long the server goes on answering after SIGTERM while /readyz already says no, so that a load balancer can take it out first.',
+      'Time for which the server keeps serving requests after SIGTERM while /readyz already ' +
+      'fails, so that load balancers can remove it.',
   }),
   SNAPSHOT_DIR: Type.String({
     maxLength: 4096,
     default: '',
     description:
-      'A folder for an export of what everybody may read, written every night: a web server can give it to anybody. Of several processes one writes it. Without it there is none.',
+      'Directory for a nightly export of all public data, safe to publish. Only one of several' +
+      ' processes writes it. If it is not set, no snapshots are written.',
   }),
   SNAPSHOT_HOUR: Type.Integer({
     minimum: 0,
     maximum: 23,
     default: 3,
-    description: 'From which hour on it is written, UTC. Who was off at that hour catches up.',
+    description:
+      'Earliest hour (UTC) at which the snapshot is written. A server that was down at that ' +
+      'hour catches up.',
   }),
   SNAPSHOT_KEEP: Type.Integer({
     minimum: 1,
     maximum: 10_000,
     default: 14,
-    description: 'How many of these exports stay; older ones are removed.',
+    description: 'Number of snapshots to keep. Older ones are deleted.',
+  }),
+  IMPORT_DAYS: Type.Integer({
+    minimum: 0,
+    maximum: 36_500,
+    default: 90,
+    description:
+      'Days to keep the rows of an import after its last step. Afterwards only its summary is ' +
+      'kept, and the import can no longer be undone. 0 keeps the rows forever.',
+  }),
+  MAINTENANCE_HOURS: Type.Integer({
+    minimum: 0,
+    maximum: 8760,
+    default: 24,
+    description:
+      'Interval of the maintenance that deletes unneeded data: rows of old imports, unused ' +
+      'search words and fingerprints, old tokens. Only one of several processes runs it. 0 ' +
+      'disables it.',
   }),
   PICTURE_CACHE_MB: Type.Integer({
     minimum: 0,
     maximum: 65_536,
     default: 32,
-    description: 'How much memory one process uses for the most wanted pictures of talks. 0 keeps none.',
+    description: 'Memory limit of the picture cache of each process. 0 disables the cache.',
   }),
   PICTURE_DIR: Type.String({
     maxLength: 4096,
     default: '',
     description:
-      'A folder where pictures of talks are kept as files, after they were fetched and made smaller. Several processes may share it, and it may be emptied at any time. Without it they are kept in memory only.',
+      'Directory for resized pictures. Several processes can share it, and it can be emptied ' +
+      'at any time. If it is not set, pictures are cached in memory only.',
   }),
   PICTURE_DIR_MB: Type.Integer({
     minimum: 1,
     maximum: 16_777_216,
     default: 1024,
-    description: 'How large this folder grows; then the oldest files are removed.',
+    description: 'Size limit of PICTURE_DIR. The oldest files are deleted first.',
   }),
   LOG_LEVEL: Type.Union(
-    (['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const).map((level) => Type.Literal(level)),
-    { default: 'info', description: 'How much is logged, as one JSON object a line on standard output.' },
+    (['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const).map((level) =>
+      Type.Literal(level),
+    ),
+    {
+      default: 'info',
+      description:
+        'Minimum level of log messages. The log is written to standard output, one JSON object' +
+        ' per line.',
+    },
   ),
 }
 
@@ -136,36 +190,47 @@ export type Config = Static<typeof ConfigSchema>
 
 export class ConfigError extends Error {}
 
-/** Reads the settings; all mistakes are told at once. */
+/** Reads and validates the settings. Throws one ConfigError that lists every invalid setting. */
 export function readConfig(environment: Record<string, string | undefined>): Config {
   const given: Record<string, unknown> = {}
   for (const [name, schema] of Object.entries(settings)) {
     const value = environment[name] || undefined
     const isNumber = 'type' in schema && schema.type === 'integer' && /^\d+$/.test(value ?? '')
-    given[name] = value === undefined ? ('default' in schema ? schema.default : undefined) : isNumber ? Number(value) : value
+    given[name] =
+      value === undefined
+        ? 'default' in schema
+          ? schema.default
+          : undefined
+        : isNumber
+          ? Number(value)
+          : value
     if (given[name] === undefined) delete given[name]
   }
-  const mistakes = check(ConfigSchema, given).map(({ pointer, detail }) => `${pointer.slice(1)} ${detail}`)
+  const mistakes = validationErrors(ConfigSchema, given).map(
+    ({ pointer, detail }) => `${pointer.slice(1)} ${detail}`,
+  )
   if (given.DATABASE_URL !== undefined && !/^postgres(ql)?:\/\//.test(String(given.DATABASE_URL)))
     mistakes.push('DATABASE_URL must start with postgres:// or postgresql://')
   const url = URL.canParse(String(given.PUBLIC_URL)) ? new URL(String(given.PUBLIC_URL)) : undefined
-  if (url && !/^[\w./~-]*$/.test(url.pathname)) mistakes.push('PUBLIC_URL must have only letters, digits and ._~- in its path')
+  if (url && !/^[\w./~-]*$/.test(url.pathname))
+    mistakes.push('PUBLIC_URL must have only letters, digits and ._~- in its path')
   if (url?.username || url?.password || url?.search || url?.hash)
-    mistakes.push('PUBLIC_URL must have no user, password, query or fragment: it is shown to everybody')
+    mistakes.push('PUBLIC_URL must have no user, password, query or fragment: it is public')
   if (mistakes.length > 0) throw new ConfigError(mistakes.join('\n'))
   return given as Config
 }
 
-/** The settings as they can be shown to anybody: of an address that may hold a password, only where it leads. */
-export function shownConfig(config: Config): [string, string][] {
+/** Lists the settings with passwords in connection URLs masked, for output and logs. */
+export function redactedConfig(config: Config): [string, string][] {
   return Object.entries(config).map(([name, value]) => {
     const isSecret = 'secret' in settings[name as keyof typeof settings]
     if (!isSecret) return [name, String(value)]
     if (!URL.canParse(String(value))) return [name, '***']
     const url = new URL(String(value))
     url.password &&= '***'
-    // libpq takes a password here as well.
-    for (const key of url.searchParams.keys()) if (/pass/i.test(key)) url.searchParams.set(key, '***')
+    // libpq also accepts a password as a query parameter.
+    for (const key of url.searchParams.keys())
+      if (/pass/i.test(key)) url.searchParams.set(key, '***')
     return [name, url.href]
   })
 }

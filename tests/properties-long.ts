@@ -1,16 +1,18 @@
-// node tests/properties-long.ts [--cases 1000000] [--seed N] [--only word] [--postgres 15|18]
-// The properties of properties.test.ts, for as long as wanted: a PostgreSQL of its own, the real server in a process of its own.
+// node tests/properties-long.ts [--cases 1000000] [--seed N] [--only word] [--postgres 15|18] The
+// properties of properties.test.ts, for as long as wanted: a PostgreSQL of its own, the real server
+// in a process of its own.
 
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { Agent } from 'node:http'
 import { resolve } from 'node:path'
 import { parseArgs } from 'node:util'
-import { type CallOptions, call } from './harness.ts'
-import { migratedDatabase, type PostgresMajor, startPostgres } from './postgres.ts'
-import { properties, type Target } from './properties.ts'
+import { type CallOptions, call } from './support/harness.ts'
+import { migratedDatabase, type PostgresMajor, startPostgres } from './support/postgres.ts'
+import { type PropertyTarget, properties } from './support/properties.ts'
 
 const root = resolve(import.meta.dirname, '..')
-// Long enough that the opening of lanes costs nothing, short enough that every property has its turn in every run.
+// Long enough that the opening of lanes costs nothing, short enough that every property has its
+// turn in every run.
 const perRound = 20_000
 
 process.exitCode = await main()
@@ -44,13 +46,20 @@ async function main(): Promise<number> {
   }
 }
 
-async function run(archive: Target, chosen: typeof properties, wanted: number, seed: number): Promise<number> {
+async function run(
+  archive: PropertyTarget,
+  chosen: typeof properties,
+  wanted: number,
+  seed: number,
+): Promise<number> {
   const whole = chosen.reduce((sum, { share }) => sum + share, 0)
   const start = performance.now()
   const progress = { ran: 0, now: '' }
   const say = () => {
     const seconds = (performance.now() - start) / 1000
-    console.log(`${progress.ran} cases in ${seconds.toFixed(0)} s, ${(progress.ran / seconds).toFixed(0)} a second: ${progress.now}`)
+    console.log(
+      `${progress.ran} cases in ${seconds.toFixed(0)} s, ${(progress.ran / seconds).toFixed(0)} a second: ${progress.now}`,
+    )
   }
   const ticking = setInterval(say, 10_000)
   try {
@@ -63,7 +72,9 @@ async function run(archive: Target, chosen: typeof properties, wanted: number, s
         progress.ran += await property(archive, runs, (seed + round * 1000) % 2 ** 31)
       }
   } catch (error) {
-    console.error(`After ${progress.ran} cases, with --seed ${seed}, this does not hold: ${progress.now}`)
+    console.error(
+      `After ${progress.ran} cases, with --seed ${seed}, this does not hold: ${progress.now}`,
+    )
     console.error(error)
     return 1
   } finally {
@@ -74,11 +85,18 @@ async function run(archive: Target, chosen: typeof properties, wanted: number, s
   return 0
 }
 
-function target(url: string, databaseUrl: string): Target {
+function target(url: string, databaseUrl: string): PropertyTarget {
   const agent = new Agent({ keepAlive: true, maxSockets: 64 })
-  const { stdout, stderr, status } = talkshelf(['token', 'create', '--name', 'Properties', '--role', 'editor'], databaseUrl)
+  const { stdout, stderr, status } = talkshelf(
+    ['token', 'create', '--name', 'Properties', '--role', 'editor'],
+    databaseUrl,
+  )
   if (status !== 0) throw new Error(stderr)
-  return { editor: stdout.trim(), call: (method: string, path: string, options?: CallOptions) => call(url, method, path, options, agent) }
+  return {
+    editor: stdout.trim(),
+    call: (method: string, path: string, options?: CallOptions) =>
+      call(url, method, path, options, agent),
+  }
 }
 
 function talkshelf(args: string[], databaseUrl: string) {
@@ -92,7 +110,13 @@ function talkshelf(args: string[], databaseUrl: string) {
 async function startServer(databaseUrl: string): Promise<{ url: string; child: ChildProcess }> {
   const child = spawn(process.execPath, [...process.execArgv, 'server/main.ts', 'serve'], {
     cwd: root,
-    env: { ...process.env, DATABASE_URL: databaseUrl, PORT: '0', LOG_LEVEL: 'info', TZ: 'America/New_York' },
+    env: {
+      ...process.env,
+      DATABASE_URL: databaseUrl,
+      PORT: '0',
+      LOG_LEVEL: 'info',
+      TZ: 'America/New_York',
+    },
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   const url = await new Promise<string>((resolve, reject) => {

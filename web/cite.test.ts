@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { aTalk } from '../tests/a-talk.ts'
+import { aTalk } from '../tests/support/sample-talk.ts'
 import { bibtex, cslJson, plainCitation } from './cite.ts'
 
 const origin = 'https://talks.example.org'
@@ -9,13 +9,23 @@ const named = (...names: string[]) => names.map((name, id) => ({ id, slug: 'x', 
 
 test('a talk is cited in words', () => {
   const cite = (more: object) => plainCitation({ ...aTalk, ...more }, origin)
-  assert.equal(cite({}), 'Ada (2026, March 1). Queues [Video]. Days. https://talks.example.org/video/17/queues')
-  assert.match(cite({ speakers: named('A', 'B', 'C'), recorded: null }), /^A, B & C \(n\.d\.\)\. Queues/)
+  assert.equal(
+    cite({}),
+    'Ada (2026, March 1). Queues [Video]. Days. https://talks.example.org/video/17/queues',
+  )
+  assert.match(
+    cite({ speakers: named('A', 'B', 'C'), recorded: null }),
+    /^A, B & C \(n\.d\.\)\. Queues/,
+  )
   assert.match(cite({ speakers: [] }), /^Queues \[Video\]\. \(2026, March 1\)\. Days\. https/)
 })
 
 test('a talk is cited in BibTeX, with every sign as text and letters as they are', () => {
-  const talk = { ...aTalk, title: '50% of {C#} & $x_1^2$ ~ \\o/ “ñ 日本”', speakers: named('Ada', 'Bob, Ltd.', 'Anderson and Sons') }
+  const talk = {
+    ...aTalk,
+    title: '50% of {C#} & $x_1^2$ ~ \\o/ “ñ 日本”',
+    speakers: named('Ada', 'Bob, Ltd.', 'Anderson and Sons'),
+  }
   assert.equal(
     bibtex(talk, origin),
     `@misc{talk-17,
@@ -29,7 +39,10 @@ test('a talk is cited in BibTeX, with every sign as text and letters as they are
 }
 `,
   )
-  assert.doesNotMatch(bibtex({ ...aTalk, speakers: [], recorded: null }, origin), /author|year|month/)
+  assert.doesNotMatch(
+    bibtex({ ...aTalk, speakers: [], recorded: null }, origin),
+    /author|year|month/,
+  )
 })
 
 test('whatever a talk is called, its entry ends where it should', () => {
@@ -37,7 +50,12 @@ test('whatever a talk is called, its entry ends where it should', () => {
   const text = fc.string({ unit: fc.oneof(fc.constantFrom(...'{}\\"%@,=#\n$&_^~ '), anySign) })
   fc.assert(
     fc.property(text, fc.array(text, { maxLength: 3 }), text, (title, names, event) => {
-      const talk = { ...aTalk, title, speakers: named(...names), category: { ...aTalk.category, name: event } }
+      const talk = {
+        ...aTalk,
+        title,
+        speakers: named(...names),
+        category: { ...aTalk.category, name: event },
+      }
       const entry = bibtex(talk, origin)
       const signs = [...entry.trimEnd()]
       let depth = 0

@@ -1,11 +1,15 @@
 import type { Talk } from './data.ts'
 import { paths } from './paths.ts'
 
-// A talk as others cite it. Names stay as they are written: which part of them is the family's, nobody told us.
+// A talk as others cite it. Names stay as they are written: which part of them is the family's,
+// nobody told us.
 
 type Cited = Pick<Talk, 'id' | 'slug' | 'title' | 'speakers' | 'category' | 'language' | 'recorded'>
 
-/** For text: "Lovelace, Ada. (2026, March 1). Title [Video]. Event. Address", with names as they are. */
+/**
+ * For text: "Lovelace, Ada. (2026, March 1). Title [Video]. Event. Address", with names as they
+ * are.
+ */
 export function plainCitation(talk: Cited, origin: string): string {
   const names = namesOf(talk)
   const who = names.length > 1 ? `${names.slice(0, -1).join(', ')} & ${names.at(-1)}` : names[0]
@@ -27,7 +31,9 @@ export function bibtex(talk: Cited, origin: string): string {
     ['language', escaped(talk.language.name)],
     ['url', origin + paths.talk(talk)],
   ]
-  const lines = fields.flatMap(([name, value]) => (value === undefined ? [] : [`  ${name} = {${value}}`]))
+  const lines = fields.flatMap(([name, value]) =>
+    value === undefined ? [] : [`  ${name} = {${value}}`],
+  )
   // The key is made from the number: it stays in the texts of others, whatever the talk is called.
   return `@misc{talk-${talk.id},\n${lines.join(',\n')}\n}\n`
 }
@@ -38,7 +44,9 @@ export function cslJson(talk: Cited, origin: string) {
     id: `talk-${talk.id}`,
     type: 'speech',
     title: talk.title,
-    ...(talk.speakers.length > 0 && { author: talk.speakers.map(({ name }) => ({ literal: name })) }),
+    ...(talk.speakers.length > 0 && {
+      author: talk.speakers.map(({ name }) => ({ literal: name })),
+    }),
     'event-title': talk.category.name,
     ...(talk.recorded && { issued: { 'date-parts': [talk.recorded.split('-').map(Number)] } }),
     medium: 'Video',
@@ -47,7 +55,8 @@ export function cslJson(talk: Cited, origin: string) {
   }
 }
 
-const namesOf = ({ speakers }: Cited) => speakers.map(({ name }) => line(name)).filter((name) => name !== '')
+const namesOf = ({ speakers }: Cited) =>
+  speakers.map(({ name }) => line(name)).filter((name) => name !== '')
 
 /** A name with a comma or an "and" in it would be taken for two. */
 function author(name: string): string {
@@ -55,7 +64,8 @@ function author(name: string): string {
   return /,|\band\b/i.test(text) ? `{${text}}` : text
 }
 
-// A brace counts for BibTeX even behind a backslash, and one too many swallows the rest of the file: so braces are words.
+// A brace counts for BibTeX even behind a backslash, and one too many swallows the rest of the
+// file: so braces are words.
 const signs: Readonly<Record<string, string>> = {
   '\\': '\\textbackslash{}',
   '{': '\\textbraceleft{}',
@@ -80,7 +90,8 @@ function line(text: string): string {
     .trim()
 }
 
-const months = 'January February March April May June July August September October November December'.split(' ')
+const months =
+  'January February March April May June July August September October November December'.split(' ')
 
 function dayIn(day: string | null): string | undefined {
   const [year, month = 0, date] = day?.split('-').map(Number) ?? []

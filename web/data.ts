@@ -1,8 +1,8 @@
-import type { Addressed, SearchState, ThingKind } from './paths.ts'
+import type { EntityPageKind, Linked, SearchState } from './paths.ts'
 
 // What pages are made of. The server fills it in; no page asks for anything by itself.
 
-export interface Named extends Addressed {
+export interface NamedLink extends Linked {
   readonly name: string
 }
 
@@ -15,10 +15,10 @@ export interface LanguageOf {
 }
 
 /** A talk as lists show it. */
-export interface Card extends Addressed {
+export interface Card extends Linked {
   readonly title: string
-  readonly speakers: readonly Named[]
-  readonly category: Named
+  readonly speakers: readonly NamedLink[]
+  readonly category: NamedLink
   readonly language: LanguageOf
   /** YYYY-MM-DD */
   readonly recorded: string | null
@@ -27,18 +27,18 @@ export interface Card extends Addressed {
   readonly pictureVersion: string
 }
 
-export interface Piece {
+export interface TextPart {
   readonly text: string
   readonly hit?: true
 }
 
 export interface FoundCard extends Card {
   /** The title in pieces, where words of a search are in it. */
-  readonly titlePieces?: readonly Piece[]
-  readonly excerpt?: readonly Piece[]
+  readonly titlePieces?: readonly TextPart[]
+  readonly excerpt?: readonly TextPart[]
 }
 
-export interface Counted {
+export interface CountedValue {
   readonly value: string
   readonly name: string
   /** Of a language. */
@@ -46,14 +46,14 @@ export interface Counted {
   readonly talks: number
 }
 
-export interface Event extends Named {
+export interface EventSummary extends NamedLink {
   readonly talks: number
   /** The days of its first and last talk, or those that it says itself. */
   readonly first: string | null
   readonly last: string | null
 }
 
-export interface Pager {
+export interface PagerData {
   /** From 1. */
   readonly page: number
   readonly pages: number
@@ -73,10 +73,10 @@ export interface HomeData {
   readonly totals: Totals
   readonly newest: readonly Card[]
   /** The newest events, each with some of its talks. */
-  readonly events: readonly (Event & { readonly cards: readonly Card[] })[]
-  readonly years: readonly Counted[]
+  readonly events: readonly (EventSummary & { readonly cards: readonly Card[] })[]
+  readonly years: readonly CountedValue[]
   readonly languages: readonly (LanguageOf & { readonly talks: number })[]
-  readonly tags: readonly (Named & { readonly talks: number })[]
+  readonly tags: readonly (NamedLink & { readonly talks: number })[]
 }
 
 export type FacetKind = 'category' | 'language' | 'year' | 'speaker' | 'tag' | 'duration'
@@ -86,11 +86,11 @@ export interface SearchData {
   readonly cards: readonly FoundCard[]
   readonly count: number
   readonly isExact: boolean
-  readonly pager: Pager
+  readonly pager: PagerData
   readonly corrected: readonly { readonly from: string; readonly to: string }[]
   /** No talk has all the words. */
   readonly isLoose: boolean
-  readonly facets: Readonly<Record<FacetKind, readonly Counted[]>> | undefined
+  readonly facets: Readonly<Record<FacetKind, readonly CountedValue[]>> | undefined
 }
 
 /** Where a talk can be watched. */
@@ -115,7 +115,7 @@ export interface Link {
 export interface Talk extends Card {
   readonly summary: string
   readonly description: string
-  readonly tags: readonly Named[]
+  readonly tags: readonly NamedLink[]
   readonly qualityNotes: string
   readonly copyrightText: string
   readonly sources: readonly Source[]
@@ -128,6 +128,8 @@ export interface Talk extends Card {
 
 export interface TalkData {
   readonly talk: Talk
+  /** The texts of the talk as HTML, rendered from Markdown. */
+  readonly texts: readonly string[]
   /** The same talk at other events. */
   readonly also: readonly Card[]
   readonly bySpeakers: readonly Card[]
@@ -139,17 +141,19 @@ export interface TalkData {
 
 /** A page of talks that have something in common. */
 export interface CollectionData {
-  readonly kind: ThingKind | 'language' | 'year'
+  readonly kind: EntityPageKind | 'language' | 'year'
   readonly name: string
   /** Of a language. */
   readonly code?: string
   readonly path: string
   /** Of a category, speaker or tag. */
-  readonly thing?: Addressed
+  readonly entity?: Linked
   /** What narrows a search to these talks. */
   readonly state: SearchState
   readonly about?: {
     readonly description: string
+    /** The description as HTML, rendered from Markdown. */
+    readonly html: string
     readonly url: string | null
     readonly first: string | null
     readonly last: string | null
@@ -158,25 +162,28 @@ export interface CollectionData {
   readonly count: number
   readonly isExact: boolean
   readonly cards: readonly Card[]
-  readonly pager: Pager
-  readonly facets: Partial<Readonly<Record<FacetKind, readonly Counted[]>>>
+  readonly pager: PagerData
+  readonly facets: Partial<Readonly<Record<FacetKind, readonly CountedValue[]>>>
 }
 
 export interface EventsData {
   /** The newest first. */
-  readonly years: readonly { readonly year: string | null; readonly events: readonly Event[] }[]
+  readonly years: readonly {
+    readonly year: string | null
+    readonly events: readonly EventSummary[]
+  }[]
   readonly count: number
 }
 
 /** All speakers or tags, by name. */
-export interface NamesData {
+export interface DirectoryData {
   readonly kind: 'speaker' | 'tag'
-  readonly names: readonly (Named & { readonly talks: number })[]
-  readonly common: readonly (Named & { readonly talks: number })[]
+  readonly names: readonly (NamedLink & { readonly talks: number })[]
+  readonly common: readonly (NamedLink & { readonly talks: number })[]
   readonly count: number
   /** The letter that the list begins at. */
   readonly character: string
-  readonly pager: Pager
+  readonly pager: PagerData
 }
 
 export interface AboutData {
@@ -186,7 +193,12 @@ export interface AboutData {
   /** By month, YYYY-MM. */
   readonly added: readonly { readonly month: string; readonly talks: number }[]
   /** How many talks have each of these. */
-  readonly having: Readonly<Record<'speakers' | 'description' | 'duration' | 'recorded' | 'tags' | 'licence' | 'source', number>>
+  readonly having: Readonly<
+    Record<
+      'speakers' | 'description' | 'duration' | 'recorded' | 'tags' | 'licence' | 'source',
+      number
+    >
+  >
   readonly hosts: readonly { readonly host: string; readonly talks: number }[]
 }
 

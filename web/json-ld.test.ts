@@ -2,9 +2,17 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { parse } from 'parse5'
-import { aTalk } from '../tests/a-talk.ts'
-import { payloads } from '../tests/payloads.ts'
-import { breadcrumbsJsonLd, eventJsonLd, isoDuration, jsonLdText, personJsonLd, siteJsonLd, videoJsonLd } from './json-ld.ts'
+import { hostilePayloads } from '../tests/support/payloads.ts'
+import { aTalk } from '../tests/support/sample-talk.ts'
+import {
+  breadcrumbsJsonLd,
+  eventJsonLd,
+  isoDuration,
+  jsonLdText,
+  personJsonLd,
+  siteJsonLd,
+  videoJsonLd,
+} from './json-ld.ts'
 
 const origin = 'https://talks.example.org/archive'
 
@@ -18,11 +26,17 @@ interface Node {
 function blocksOf(html: string): { blocks: unknown[]; elements: string[] } {
   const all = (node: Node): Node[] => [node, ...(node.childNodes ?? []).flatMap(all)]
   const nodes = all(parse(html) as Node)
-  const texts = nodes.filter((it) => it.nodeName === 'script').map((it) => it.childNodes?.[0]?.value ?? '')
-  return { blocks: texts.map((it) => JSON.parse(it)), elements: nodes.map((it) => it.nodeName).filter((name) => !name.startsWith('#')) }
+  const texts = nodes
+    .filter((it) => it.nodeName === 'script')
+    .map((it) => it.childNodes?.[0]?.value ?? '')
+  return {
+    blocks: texts.map((it) => JSON.parse(it)),
+    elements: nodes.map((it) => it.nodeName).filter((name) => !name.startsWith('#')),
+  }
 }
 
-const page = (value: unknown) => `<!doctype html><title>x</title><script type="application/ld+json">${jsonLdText(value)}</script><p>y`
+const page = (value: unknown) =>
+  `<!doctype html><title>x</title><script type="application/ld+json">${jsonLdText(value)}</script><p>y`
 const expected = ['html', 'head', 'title', 'script', 'body', 'p']
 
 test('a talk is told with all that is known of it', () => {
@@ -34,32 +48,81 @@ test('a talk is told with all that is known of it', () => {
   )
   assert.deepEqual(
     [it.embedUrl, it.contentUrl, it.license],
-    [`${origin}/embed/17`, 'https://files.example.org/a.mp4', 'https://creativecommons.org/licenses/by/4.0/'],
+    [
+      `${origin}/embed/17`,
+      'https://files.example.org/a.mp4',
+      'https://creativecommons.org/licenses/by/4.0/',
+    ],
   )
-  assert.deepEqual(it.creator, [{ '@type': 'Person', '@id': `${origin}/speaker/3/ada`, name: 'Ada', url: `${origin}/speaker/3/ada` }])
-  assert.deepEqual(it.recordedAt, { '@type': 'Event', '@id': `${origin}/category/2/days`, name: 'Days', url: `${origin}/category/2/days` })
-  assert.deepEqual((it.potentialAction as Record<string, string>).target, `${origin}/video/17/queues?t={seek_to_second_number}`)
+  assert.deepEqual(it.creator, [
+    {
+      '@type': 'Person',
+      '@id': `${origin}/speaker/3/ada`,
+      name: 'Ada',
+      url: `${origin}/speaker/3/ada`,
+    },
+  ])
+  assert.deepEqual(it.recordedAt, {
+    '@type': 'Event',
+    '@id': `${origin}/category/2/days`,
+    name: 'Days',
+    url: `${origin}/category/2/days`,
+  })
+  assert.deepEqual(
+    (it.potentialAction as Record<string, string>).target,
+    `${origin}/video/17/queues?t={seek_to_second_number}`,
+  )
   const bare = videoJsonLd(
-    { ...aTalk, sources: [], speakers: [], tags: [], seconds: null, recorded: null, copyrightText: '', summary: ' ', description: '' },
+    {
+      ...aTalk,
+      sources: [],
+      speakers: [],
+      tags: [],
+      seconds: null,
+      recorded: null,
+      copyrightText: '',
+      summary: ' ',
+      description: '',
+    },
     origin,
   )
   assert.deepEqual(
-    ['embedUrl', 'contentUrl', 'creator', 'keywords', 'duration', 'dateCreated', 'license', 'potentialAction'].filter(
-      (name) => name in bare,
-    ),
+    [
+      'embedUrl',
+      'contentUrl',
+      'creator',
+      'keywords',
+      'duration',
+      'dateCreated',
+      'license',
+      'potentialAction',
+    ].filter((name) => name in bare),
     [],
   )
   assert.equal(bare.description, aTalk.title)
 })
 
 test('events, people, the way to a page and the archive itself are told', () => {
-  const event = eventJsonLd({ id: 2, slug: 'days', name: 'Days', first: '2026-01-01', last: null, url: 'https://days.example.org' }, origin)
+  const event = eventJsonLd(
+    {
+      id: 2,
+      slug: 'days',
+      name: 'Days',
+      first: '2026-01-01',
+      last: null,
+      url: 'https://days.example.org',
+    },
+    origin,
+  )
   assert.deepEqual(
     [event['@type'], event.startDate, 'endDate' in event, event.sameAs],
     ['Event', '2026-01-01', false, 'https://days.example.org'],
   )
   const person = personJsonLd({ id: 3, slug: 'ada', name: 'Ada', aliases: ['A. L.'] }, origin)
-  assert.deepEqual([person['@type'], person.name, person.alternateName], ['Person', 'Ada', ['A. L.']])
+  assert.deepEqual(
+    [person['@type'], person.name, person.alternateName],
+    ['Person', 'Ada', ['A. L.']],
+  )
   const way = breadcrumbsJsonLd(
     [
       { name: 'Home', path: '/' },
@@ -68,7 +131,10 @@ test('events, people, the way to a page and the archive itself are told', () => 
     origin,
   )
   assert.deepEqual(
-    (way.itemListElement as { position: number; item: string }[]).map(({ position, item }) => [position, item]),
+    (way.itemListElement as { position: number; item: string }[]).map(({ position, item }) => [
+      position,
+      item,
+    ]),
     [
       [1, `${origin}/`],
       [2, `${origin}/category/2/days`],
@@ -79,22 +145,46 @@ test('events, people, the way to a page and the archive itself are told', () => 
 })
 
 test('no text of a talk ends the block or becomes markup, and all of it comes through', () => {
-  for (const payload of [...payloads, '</script>', '<!--<script>', ']]>', '\u2028\u2029', '&lt;/script&gt;']) {
-    const talk = { ...aTalk, title: payload, summary: payload, speakers: [{ id: 1, slug: 'x', name: payload }], copyrightText: payload }
+  for (const payload of [
+    ...hostilePayloads,
+    '</script>',
+    '<!--<script>',
+    ']]>',
+    '\u2028\u2029',
+    '&lt;/script&gt;',
+  ]) {
+    const talk = {
+      ...aTalk,
+      title: payload,
+      summary: payload,
+      speakers: [{ id: 1, slug: 'x', name: payload }],
+      copyrightText: payload,
+    }
     const { blocks, elements } = blocksOf(page(videoJsonLd(talk, origin)))
     assert.deepEqual(elements, expected, payload)
     assert.equal((blocks[0] as { name: string }).name, payload)
   }
   fc.assert(
-    fc.property(fc.json(), fc.string({ unit: fc.constantFrom(...'<>/!-scriptSCRIPT &;"\u2028\u2029\ud800') }), (json, text) => {
-      const value = [JSON.parse(json), text]
-      const { blocks, elements } = blocksOf(page(value))
-      assert.deepEqual(elements, expected)
-      assert.deepEqual(blocks, [JSON.parse(JSON.stringify(value))])
-    }),
+    fc.property(
+      fc.json(),
+      fc.string({ unit: fc.constantFrom(...'<>/!-scriptSCRIPT &;"\u2028\u2029\ud800') }),
+      (json, text) => {
+        const value = [JSON.parse(json), text]
+        const { blocks, elements } = blocksOf(page(value))
+        assert.deepEqual(elements, expected)
+        assert.deepEqual(blocks, [JSON.parse(JSON.stringify(value))])
+      },
+    ),
   )
 })
 
 test('a length is written in hours, minutes and seconds', () => {
-  assert.deepEqual([0, 59, 60, 3600, 3661, 90_000].map(isoDuration), ['PT0S', 'PT59S', 'PT1M', 'PT1H', 'PT1H1M1S', 'PT25H'])
+  assert.deepEqual([0, 59, 60, 3600, 3661, 90_000].map(isoDuration), [
+    'PT0S',
+    'PT59S',
+    'PT1M',
+    'PT1H',
+    'PT1H1M1S',
+    'PT25H',
+  ])
 })

@@ -17,12 +17,29 @@ const spellings: Record<string, string[]> = {
     'cc_by',
   ],
   'CC BY 2.0': ['Creative Commons Attribution 2.0'],
-  'CC BY 3.0': ['http://creativecommons.org/licenses/by/3.0/', 'https://creativecommons.org/licenses/by/3.0/deed.de', 'CC BY 3.0 Unported'],
-  'CC BY 3.0 AU': ['CC BY 3.0 AU', 'Creative Commons Attribution 3.0 Australia', 'http://creativecommons.org/licenses/by/3.0/au/'],
-  'CC BY 4.0': ['CC BY 4.0', 'CC-BY-4.0', 'Creative Commons Attribution 4.0 International (CC BY 4.0)', '© 2026 Ada, CC BY 4.0.'],
+  'CC BY 3.0': [
+    'http://creativecommons.org/licenses/by/3.0/',
+    'https://creativecommons.org/licenses/by/3.0/deed.de',
+    'CC BY 3.0 Unported',
+  ],
+  'CC BY 3.0 AU': [
+    'CC BY 3.0 AU',
+    'Creative Commons Attribution 3.0 Australia',
+    'http://creativecommons.org/licenses/by/3.0/au/',
+  ],
+  'CC BY 4.0': [
+    'CC BY 4.0',
+    'CC-BY-4.0',
+    'Creative Commons Attribution 4.0 International (CC BY 4.0)',
+    '© 2026 Ada, CC BY 4.0.',
+  ],
   'CC BY-SA': ['CC BY-SA', 'CC-BY-SA'],
   'CC BY-SA 2.5 CA': ['CC BY-SA 2.5 CA'],
-  'CC BY-SA 3.0': ['Creative Commons Attribution-ShareAlike 3.0', 'Creative Commons BY-SA 3.0', 'Attribution-ShareAlike 3.0 Unported'],
+  'CC BY-SA 3.0': [
+    'Creative Commons Attribution-ShareAlike 3.0',
+    'Creative Commons BY-SA 3.0',
+    'Attribution-ShareAlike 3.0 Unported',
+  ],
   'CC BY-SA 3.0 US': ['CC-By-SA-3.0-USA'],
   'CC BY-NC': ['CC BY-NC', 'Creative Commons Attribution Non-Commercial'],
   'CC BY-NC-SA': ['CC BY-NC-SA', 'CC BY NC SA'],
@@ -59,7 +76,8 @@ const spellings: Record<string, string[]> = {
 }
 
 test('a licence is recognised in every spelling', () => {
-  for (const [name, texts] of Object.entries(spellings)) for (const text of texts) assert.equal(recogniseLicence(text)?.name, name, text)
+  for (const [name, texts] of Object.entries(spellings))
+    for (const text of texts) assert.equal(recogniseLicence(text)?.name, name, text)
 })
 
 test('what is no licence, or does not say which, is not taken for one', () => {
@@ -85,11 +103,27 @@ test('a licence has its address, and its identifier where the list has one', () 
     const { url, spdx, isOpen } = recogniseLicence(text) ?? {}
     return [url, spdx, isOpen]
   }
-  assert.deepEqual(of('CC BY 3.0 AU'), ['https://creativecommons.org/licenses/by/3.0/au/', 'CC-BY-3.0-AU', true])
-  assert.deepEqual(of('CC BY-SA 2.5 CA'), ['https://creativecommons.org/licenses/by-sa/2.5/ca/', undefined, true])
-  assert.deepEqual(of('CC-BY-NC-SA 4.0'), ['https://creativecommons.org/licenses/by-nc-sa/4.0/', 'CC-BY-NC-SA-4.0', true])
+  assert.deepEqual(of('CC BY 3.0 AU'), [
+    'https://creativecommons.org/licenses/by/3.0/au/',
+    'CC-BY-3.0-AU',
+    true,
+  ])
+  assert.deepEqual(of('CC BY-SA 2.5 CA'), [
+    'https://creativecommons.org/licenses/by-sa/2.5/ca/',
+    undefined,
+    true,
+  ])
+  assert.deepEqual(of('CC-BY-NC-SA 4.0'), [
+    'https://creativecommons.org/licenses/by-nc-sa/4.0/',
+    'CC-BY-NC-SA-4.0',
+    true,
+  ])
   // Which version it is, nobody said.
-  assert.deepEqual(of('CC BY'), ['https://creativecommons.org/share-your-work/cclicenses/', undefined, true])
+  assert.deepEqual(of('CC BY'), [
+    'https://creativecommons.org/share-your-work/cclicenses/',
+    undefined,
+    true,
+  ])
   assert.deepEqual(of('youtube'), ['https://www.youtube.com/t/terms', undefined, false])
   assert.deepEqual(of('MIT'), ['https://spdx.org/licenses/MIT.html', 'MIT', true])
 })

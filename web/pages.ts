@@ -1,9 +1,9 @@
 import { About } from './pages/about.tsx'
 import { Collection } from './pages/collection.tsx'
+import { Directory } from './pages/directory.tsx'
 import { Embed } from './pages/embed.tsx'
 import { Events } from './pages/events.tsx'
 import { Home } from './pages/home.tsx'
-import { Names } from './pages/names.tsx'
 import { ProblemPage } from './pages/problem.tsx'
 import { Search } from './pages/search.tsx'
 import { TalkPage } from './pages/talk.tsx'
@@ -15,7 +15,7 @@ export const pages = {
   embed: Embed,
   collection: Collection,
   events: Events,
-  names: Names,
+  names: Directory,
   about: About,
   problem: ProblemPage,
 }

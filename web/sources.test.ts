@@ -1,12 +1,17 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type Fact, type Video, videoDefaults } from '@talkshelf/contract'
-import { clockOf, secondsOf } from './moments.ts'
-import { policyOf, sourcesOf } from './sources.ts'
+import { findSources, sourcePolicy } from './sources.ts'
+import { formatTimecode, parseTimecode } from './timecode.ts'
 
 const record = (fields: Partial<Video>) => ({ ...videoDefaults, ...fields }) as Video
-const from = (source_url: string, facts: Fact[] = []) => sourcesOf(record({ source_url }), facts)
-const media = (url: string, size: number | null = null): Fact => ({ kind: 'media', url, type: '', size })
+const from = (source_url: string, facts: Fact[] = []) => findSources(record({ source_url }), facts)
+const media = (url: string, size: number | null = null): Fact => ({
+  kind: 'media',
+  url,
+  type: '',
+  size,
+})
 const uuid = '991eba2d-0da3-45fc-a29f-30eb35187882'
 const short = 'kkGMgK9ZtnKfYAgnEtQxbv'
 
@@ -33,7 +38,10 @@ test('a video on YouTube is recognised in every form of its address', () => {
   for (const address of youtube) {
     const { sources, links } = from(address)
     assert.equal(sources[0]?.src, 'https://www.youtube-nocookie.com/embed/A-u8XHAUac4', address)
-    assert.deepEqual([sources.length, links.length, sources[0].host, sources[0].label], [1, 0, 'youtube', 'YouTube'])
+    assert.deepEqual(
+      [sources.length, links.length, sources[0].host, sources[0].label],
+      [1, 0, 'youtube', 'YouTube'],
+    )
     assert.equal(sources[0].address, new URL(address).href)
   }
 })
@@ -44,9 +52,18 @@ test('the beginning of a talk within a recording is no part of its number', () =
     src('https://www.youtube.com/watch?v=x6b7U9GpfQk&t=3h33m23s'),
     'https://www.youtube-nocookie.com/embed/x6b7U9GpfQk?start=12803',
   )
-  assert.equal(src('https://youtu.be/x6b7U9GpfQk?t=1126'), 'https://www.youtube-nocookie.com/embed/x6b7U9GpfQk?start=1126')
-  assert.equal(src('https://www.youtube.com/embed/x6b7U9GpfQk?start=5'), 'https://www.youtube-nocookie.com/embed/x6b7U9GpfQk?start=5')
-  assert.equal(src('https://youtu.be/x6b7U9GpfQk?t="><b>'), 'https://www.youtube-nocookie.com/embed/x6b7U9GpfQk')
+  assert.equal(
+    src('https://youtu.be/x6b7U9GpfQk?t=1126'),
+    'https://www.youtube-nocookie.com/embed/x6b7U9GpfQk?start=1126',
+  )
+  assert.equal(
+    src('https://www.youtube.com/embed/x6b7U9GpfQk?start=5'),
+    'https://www.youtube-nocookie.com/embed/x6b7U9GpfQk?start=5',
+  )
+  assert.equal(
+    src('https://youtu.be/x6b7U9GpfQk?t="><b>'),
+    'https://www.youtube-nocookie.com/embed/x6b7U9GpfQk',
+  )
 })
 
 test('a video on Vimeo is recognised, and an unlisted one keeps what opens it', () => {
@@ -68,8 +85,17 @@ test('a video on Vimeo is recognised, and an unlisted one keeps what opens it', 
 })
 
 test('a video on any PeerTube is recognised by its number', () => {
-  for (const path of [`/videos/watch/${uuid}`, `/videos/embed/${uuid}?title=0`, `/w/${uuid}`, `/videos/watch/${uuid}/`])
-    assert.equal(from(`https://tube.example${path}`).sources[0]?.src, `https://tube.example/videos/embed/${uuid}`, path)
+  for (const path of [
+    `/videos/watch/${uuid}`,
+    `/videos/embed/${uuid}?title=0`,
+    `/w/${uuid}`,
+    `/videos/watch/${uuid}/`,
+  ])
+    assert.equal(
+      from(`https://tube.example${path}`).sources[0]?.src,
+      `https://tube.example/videos/embed/${uuid}`,
+      path,
+    )
   assert.deepEqual(from(`https://tube.example:8443/w/${short}?start=3`).sources, [
     {
       host: 'peertube',
@@ -78,7 +104,13 @@ test('a video on any PeerTube is recognised by its number', () => {
       label: 'tube.example',
     },
   ])
-  for (const path of ['/w/p/kkGMgK9ZtnKfYAgnEtQxbv', '/w/short', `/videos/watch/playlist/${uuid}`, `/w/${short}0`, `/w/${short}%22%3E`])
+  for (const path of [
+    '/w/p/kkGMgK9ZtnKfYAgnEtQxbv',
+    '/w/short',
+    `/videos/watch/playlist/${uuid}`,
+    `/w/${short}0`,
+    `/w/${short}%22%3E`,
+  ])
     assert.equal(from(`https://tube.example${path}`).sources.length, 0, path)
   assert.equal(from(`http://tube.example/w/${short}`).sources.length, 0)
 })
@@ -94,13 +126,21 @@ test('files and streams are played from where pages may load them', () => {
       ['hls', 'https://files.example/live/index.m3u8', 'HLS'],
     ],
   )
-  assert.deepEqual(downloads, [{ address: 'http://files.example/a/My%20talk.MP4?Signature=x%2Fy', label: 'MP4', size: null }])
-  assert.equal(from('http://files.example:8080/a.mp4').sources.length, 0, 'a port of its own has no twin with https')
+  assert.deepEqual(downloads, [
+    { address: 'http://files.example/a/My%20talk.MP4?Signature=x%2Fy', label: 'MP4', size: null },
+  ])
+  assert.equal(
+    from('http://files.example:8080/a.mp4').sources.length,
+    0,
+    'a port of its own has no twin with https',
+  )
   assert.equal(from('http://files.example:8080/a.mp4').downloads.length, 1)
 })
 
 test('what browsers cannot play can be fetched', () => {
-  const { sources, downloads, links } = from('https://dl.example/talk.mkv', [media('https://dl.example/talk.flv', 12)])
+  const { sources, downloads, links } = from('https://dl.example/talk.mkv', [
+    media('https://dl.example/talk.flv', 12),
+  ])
   assert.deepEqual([sources, links], [[], []])
   assert.deepEqual(downloads, [
     { address: 'https://dl.example/talk.mkv', label: 'MKV', size: null },
@@ -109,7 +149,10 @@ test('what browsers cannot play can be fetched', () => {
 })
 
 test('a page of archive.org that ends like a file is no file', () => {
-  assert.equal(from('https://archive.org/details/talk/talk%201.mp4').sources[0]?.src, 'https://archive.org/download/talk/talk%201.mp4')
+  assert.equal(
+    from('https://archive.org/details/talk/talk%201.mp4').sources[0]?.src,
+    'https://archive.org/download/talk/talk%201.mp4',
+  )
   assert.deepEqual(from('https://archive.org/details/talk.mp4'), {
     sources: [],
     downloads: [],
@@ -118,7 +161,7 @@ test('a page of archive.org that ends like a file is no file', () => {
 })
 
 test('what is for download only is never played', () => {
-  const { sources, downloads } = sourcesOf(
+  const { sources, downloads } = findSources(
     record({
       video_mp4_url: 'https://dl.example/talk.mp4',
       video_mp4_length: 99,
@@ -136,7 +179,7 @@ test('what is for download only is never played', () => {
 })
 
 test('the original comes first, then hosts, then streams and files; nothing comes twice', () => {
-  const { sources } = sourcesOf(
+  const { sources } = findSources(
     record({
       source_url: 'https://one.example/talk.webm',
       video_ogv_url: 'https://one.example/talk.ogv',
@@ -182,7 +225,11 @@ const hostile = [
 test('what is no plain address is nowhere', () => {
   for (const address of hostile) {
     const related: Fact = { kind: 'related', url: address, label: 'Slides' }
-    assert.deepEqual(from(address, [media(address), related]), { sources: [], downloads: [], links: [] }, JSON.stringify(address))
+    assert.deepEqual(
+      from(address, [media(address), related]),
+      { sources: [], downloads: [], links: [] },
+      JSON.stringify(address),
+    )
   }
 })
 
@@ -233,7 +280,7 @@ test('what lies in the reader’s own network is not loaded', () => {
 
 test('the markup that a record brings is never used', () => {
   const embed = '<iframe src="https://www.youtube.com/embed/A-u8XHAUac4"></iframe>'
-  assert.deepEqual(sourcesOf(record({ embed }), []), { sources: [], downloads: [], links: [] })
+  assert.deepEqual(findSources(record({ embed }), []), { sources: [], downloads: [], links: [] })
 })
 
 test('related addresses are links by their name, or by their host', () => {
@@ -242,7 +289,7 @@ test('related addresses are links by their name, or by their host', () => {
     { kind: 'related', url: 'https://slides.example/2', label: ' Slides ' },
     { kind: 'related', url: '/media/slides.pdf', label: 'Nowhere' },
   ]
-  assert.deepEqual(sourcesOf(record({}), facts).links, [
+  assert.deepEqual(findSources(record({}), facts).links, [
     { address: 'https://www.slides.example/1', label: 'slides.example' },
     { address: 'https://slides.example/2', label: 'Slides' },
   ])
@@ -254,19 +301,50 @@ test('a page lets in the hosts of its talk, and no others', () => {
     media(`https://tube.example/w/${short}`),
     media(`https://tube.example/w/${uuid}`),
   ])
-  assert.deepEqual(policyOf(sources), {
-    frames: ['https://www.youtube-nocookie.com', 'https://player.vimeo.com', 'https://tube.example'],
+  assert.deepEqual(sourcePolicy(sources), {
+    frames: [
+      'https://www.youtube-nocookie.com',
+      'https://player.vimeo.com',
+      'https://tube.example',
+    ],
     isDynamic: true,
     hasMedia: false,
   })
-  assert.deepEqual(policyOf(from('https://a.example/a.mp4').sources), { frames: [], isDynamic: false, hasMedia: true })
-  assert.deepEqual(policyOf([]), { frames: [], isDynamic: false, hasMedia: false })
+  assert.deepEqual(sourcePolicy(from('https://a.example/a.mp4').sources), {
+    frames: [],
+    isDynamic: false,
+    hasMedia: true,
+  })
+  assert.deepEqual(sourcePolicy([]), { frames: [], isDynamic: false, hasMedia: false })
 })
 
 test('moments are read in the forms that people write', () => {
-  const cases = { 90: 90, '90s': 90, '1m30s': 90, '1h2m3s': 3723, '1h': 3600, '2m': 120, '1m30': 90, '1H2M': 3720, 0: 0 }
-  for (const [text, seconds] of Object.entries(cases)) assert.equal(secondsOf(text), seconds, text)
-  for (const text of ['', 'abc', '-5', '1.5', 's', '1e3', '1s2m', '12345678', ' 9', null, undefined])
-    assert.equal(secondsOf(text), 0, String(text))
-  assert.deepEqual([0, 59, 90.9, 3723].map(clockOf), ['0:00', '0:59', '1:30', '1:02:03'])
+  const cases = {
+    90: 90,
+    '90s': 90,
+    '1m30s': 90,
+    '1h2m3s': 3723,
+    '1h': 3600,
+    '2m': 120,
+    '1m30': 90,
+    '1H2M': 3720,
+    0: 0,
+  }
+  for (const [text, seconds] of Object.entries(cases))
+    assert.equal(parseTimecode(text), seconds, text)
+  for (const text of [
+    '',
+    'abc',
+    '-5',
+    '1.5',
+    's',
+    '1e3',
+    '1s2m',
+    '12345678',
+    ' 9',
+    null,
+    undefined,
+  ])
+    assert.equal(parseTimecode(text), 0, String(text))
+  assert.deepEqual([0, 59, 90.9, 3723].map(formatTimecode), ['0:00', '0:59', '1:30', '1:02:03'])
 })

@@ -1,11 +1,12 @@
 import type { Fact, Video } from '@talkshelf/contract'
 import type { Link, Source } from './data.ts'
-import { secondsOf } from './moments.ts'
+import { parseTimecode } from './timecode.ts'
 
-// Where a talk can be watched. Addresses come from whoever wrote the record, and the player puts them into frames: so an address is parsed,
-// the number of the video must look like one, and what the player is given is written anew from the two. Whatever is not known is a link.
+// Where a talk can be watched. Addresses come from whoever wrote the record, and the player puts
+// them into frames: so an address is parsed, the number of the video must look like one, and what
+// the player is given is written anew from the two. Whatever is not known is a link.
 
-export interface Recordings {
+export interface TalkSources {
   readonly sources: Source[]
   /** Files to be fetched, also those that can be played. */
   readonly downloads: Link[]
@@ -14,7 +15,7 @@ export interface Recordings {
 
 const formats = ['mp4', 'webm', 'ogv', 'flv'] as const
 
-export function sourcesOf(record: Video, facts: readonly Fact[]): Recordings {
+export function findSources(record: Video, facts: readonly Fact[]): TalkSources {
   const original = recognise({ address: record.source_url })
   const copies: Copy[] = [
     ...formats.map((format) => ({
@@ -23,24 +24,36 @@ export function sourcesOf(record: Video, facts: readonly Fact[]): Recordings {
       format,
       isFile: record[`video_${format}_download_only`],
     })),
-    ...facts.flatMap((fact) => (fact.kind === 'media' ? [{ address: fact.url, size: fact.size }] : [])),
+    ...facts.flatMap((fact) =>
+      fact.kind === 'media' ? [{ address: fact.url, size: fact.size }] : [],
+    ),
   ]
   const found = [original ?? [], ...copies.map((copy) => recognise(copy) ?? [])].flat()
   const place = (it: Found) => (it === original ? -1 : rank(it))
-  const sources = onlyOnce(found.filter((it) => it.host !== undefined)).sort((a, b) => place(a) - place(b))
-  const related = facts.flatMap((fact) => (fact.kind === 'related' ? (linkOf(fact.url, fact.label) ?? []) : []))
+  const sources = onlyOnce(found.filter((it) => it.host !== undefined)).sort(
+    (a, b) => place(a) - place(b),
+  )
+  const related = facts.flatMap((fact) =>
+    fact.kind === 'related' ? (linkOf(fact.url, fact.label) ?? []) : [],
+  )
   return {
     sources: sources.map((it) => sourceOf(it, sources)),
-    downloads: onlyOnce(found.filter((it) => it.isFile)).map(({ address, label, size }) => ({ address, label, size: size ?? null })),
+    downloads: onlyOnce(found.filter((it) => it.isFile)).map(({ address, label, size }) => ({
+      address,
+      label,
+      size: size ?? null,
+    })),
     links: onlyOnce([
-      ...found.filter((it) => it.host === undefined && !it.isFile).map(({ address, label }) => ({ address, label })),
+      ...found
+        .filter((it) => it.host === undefined && !it.isFile)
+        .map(({ address, label }) => ({ address, label })),
       ...related,
     ]),
   }
 }
 
 /** What the page must let in for these. */
-export interface Policy {
+export interface SourcePolicy {
   /** For frame-src. */
   readonly frames: string[]
   /** Whether a host brings a script of its own: only then 'strict-dynamic' is needed. */
@@ -49,8 +62,10 @@ export interface Policy {
   readonly hasMedia: boolean
 }
 
-export function policyOf(sources: readonly Source[]): Policy {
-  const framed = sources.filter(({ host }) => host === 'youtube' || host === 'vimeo' || host === 'peertube')
+export function sourcePolicy(sources: readonly Source[]): SourcePolicy {
+  const framed = sources.filter(
+    ({ host }) => host === 'youtube' || host === 'vimeo' || host === 'peertube',
+  )
   return {
     frames: [...new Set(framed.map(({ src }) => new URL(src).origin))],
     isDynamic: sources.some(({ host }) => host === 'youtube'),
@@ -94,27 +109,47 @@ function recognise({ address, size, format, isFile = false }: Copy): Found | und
   const ending = file && endingOf(file)
   const isMovie = ending !== undefined && playable.has(ending)
   if (isFile)
-    return { address: file?.href ?? url.href, label: ending || format ? (ending ?? format ?? '').toUpperCase() : label, size, isFile }
+    return {
+      address: file?.href ?? url.href,
+      label: ending || format ? (ending ?? format ?? '').toUpperCase() : label,
+      size,
+      isFile,
+    }
   if (!file || (!isMovie && !fetchable.has(ending ?? ''))) return link
   const download = { address: file.href, label: (ending ?? '').toUpperCase(), size, isFile: true }
   const src = isMovie ? secured(file) : undefined
   return src === undefined ? download : { ...download, host: 'file', src, key: src }
 }
 
+// Browsers drop control characters from a URL before they parse it, and no author writes one on purpose.
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is refused
+const controlCharacters = /[\u0000-\u001f\u007f-\u009f]/
+
 /** Only what a browser can be sent to, and nothing that looks like something else. */
 function parse(address: string | null): URL | undefined {
-  // Browsers drop control characters from an address before they look at it. Nobody writes one on purpose.
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is refused
-  if (!address || address.length > 4096 || /[\u0000-\u001f\u007f-\u009f]/.test(address) || !URL.canParse(address)) return undefined
+  if (
+    !address ||
+    address.length > 4096 ||
+    controlCharacters.test(address) ||
+    !URL.canParse(address)
+  )
+    return undefined
   const url = new URL(address)
-  const isPlain = (url.protocol === 'https:' || url.protocol === 'http:') && url.username === '' && url.password === ''
+  const isPlain =
+    (url.protocol === 'https:' || url.protocol === 'http:') &&
+    url.username === '' &&
+    url.password === ''
   return isPlain ? url : undefined
 }
 
 /** Hosts in a public network have a name: numbers and single words lead into the reader's own. */
-const isNamed = ({ hostname }: URL) => /^(?=.{4,253}$)([a-z\d_]([a-z\d_-]{0,61}[a-z\d_])?\.)+[a-z][a-z\d-]{0,61}[a-z\d]$/.test(hostname)
+const isNamed = ({ hostname }: URL) =>
+  /^(?=.{4,253}$)([a-z\d_]([a-z\d_-]{0,61}[a-z\d_])?\.)+[a-z][a-z\d-]{0,61}[a-z\d]$/.test(hostname)
 
-/** Pages are served by https, and let nothing else in. Nearly all hosts have moved there; who has a port of their own has not. */
+/**
+ * Pages are served by https, and let nothing else in. Nearly all hosts have moved there; who has a
+ * port of their own has not.
+ */
 function secured(url: URL): string | undefined {
   if (!isNamed(url) || (url.protocol === 'http:' && url.port !== '')) return undefined
   const moved = new URL(url)
@@ -128,14 +163,18 @@ type Host = (url: URL) => Pick<Found, 'host' | 'src' | 'key' | 'label'> | undefi
 const hosts: Host[] = [
   function youtube({ hostname, pathname, searchParams, port }) {
     const isShort = /^(www\.)?youtu\.be$/.test(hostname)
-    if ((!isShort && !/^(www\.|m\.|music\.)?(youtube|youtube-nocookie)\.com$/.test(hostname)) || port !== '') return undefined
+    if (
+      (!isShort && !/^(www\.|m\.|music\.)?(youtube|youtube-nocookie)\.com$/.test(hostname)) ||
+      port !== ''
+    )
+      return undefined
     const [first = '', second = ''] = pathname.slice(1).split(/[/&]/)
     const isWatch = first === 'watch' && second === ''
     const isKnown = /^(embed|shorts|live|v|e|watch)$/.test(first)
     const id = isShort ? first : isWatch ? searchParams.get('v') : isKnown ? second : undefined
     if (!id || !/^[\w-]{11}$/.test(id)) return undefined
     // Some recordings are a whole day: the address says where the talk begins.
-    const start = secondsOf(searchParams.get('t') ?? searchParams.get('start'))
+    const start = parseTimecode(searchParams.get('t') ?? searchParams.get('start'))
     const src = `https://www.youtube-nocookie.com/embed/${id}${start > 0 ? `?start=${start}` : ''}`
     return { host: 'youtube', src, key: `youtube ${id}`, label: 'YouTube' }
   },
@@ -154,11 +193,17 @@ const hosts: Host[] = [
   },
 
   function peertube({ protocol, origin, hostname, pathname }) {
-    const id = /^\/(?:videos\/(?:watch|embed)|w)\/([\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}|[1-9A-HJ-NP-Za-km-z]{22})\/?$/.exec(
-      pathname,
-    )?.[1]
+    const id =
+      /^\/(?:videos\/(?:watch|embed)|w)\/([\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}|[1-9A-HJ-NP-Za-km-z]{22})\/?$/.exec(
+        pathname,
+      )?.[1]
     if (id === undefined || protocol !== 'https:') return undefined
-    return { host: 'peertube', src: `${origin}/videos/embed/${id}`, key: `${origin} ${id}`, label: hostname }
+    return {
+      host: 'peertube',
+      src: `${origin}/videos/embed/${id}`,
+      key: `${origin} ${id}`,
+      label: hostname,
+    }
   },
 
   function hls(url) {
@@ -175,8 +220,11 @@ const endingOf = ({ pathname }: URL) => /[^/]\.([a-z\d]{2,5})$/i.exec(pathname)?
 
 /** The file itself: archive.org shows a page at an address that ends like one. */
 function fileOf(url: URL): URL | undefined {
-  if (!/^(www\.)?archive\.org$/.test(url.hostname) || !url.pathname.startsWith('/details/')) return url
-  return /^\/details\/[^/]+\/[^/]/.test(url.pathname) ? new URL(url.href.replace('/details/', '/download/')) : undefined
+  if (!/^(www\.)?archive\.org$/.test(url.hostname) || !url.pathname.startsWith('/details/'))
+    return url
+  return /^\/details\/[^/]+\/[^/]/.test(url.pathname)
+    ? new URL(url.href.replace('/details/', '/download/'))
+    : undefined
 }
 
 const labelOf = ({ hostname }: URL) => hostname.replace(/^www\./, '')
@@ -197,11 +245,20 @@ function rank({ host, label }: Found): number {
 /** Two that are called the same are told apart by where they are. */
 function sourceOf(it: Found, all: readonly Found[]): Source {
   const { host = 'file', src = '', address } = it
-  const isTwice = (host === 'file' || host === 'hls') && all.some((other) => other !== it && other.label === it.label)
-  return { host, src, address, label: isTwice ? `${it.label} (${new URL(src).hostname})` : it.label }
+  const isTwice =
+    (host === 'file' || host === 'hls') &&
+    all.some((other) => other !== it && other.label === it.label)
+  return {
+    host,
+    src,
+    address,
+    label: isTwice ? `${it.label} (${new URL(src).hostname})` : it.label,
+  }
 }
 
-function onlyOnce<T extends { readonly address: string; readonly key?: string }>(all: readonly T[]): T[] {
+function onlyOnce<T extends { readonly address: string; readonly key?: string }>(
+  all: readonly T[],
+): T[] {
   const seen = new Set<string>()
   return all.filter(({ key, address }) => !seen.has(key ?? address) && seen.add(key ?? address))
 }

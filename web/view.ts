@@ -1,6 +1,6 @@
 import { createContext } from 'preact'
 import { useContext } from 'preact/hooks'
-import { type Locale, type Words, words } from './words/words.ts'
+import { type Locale, type Messages, messages } from './messages/messages.ts'
 
 // What every page knows: who looks at it, and where it stands.
 
@@ -24,7 +24,7 @@ export interface View {
 }
 
 interface Ready extends View {
-  readonly words: Words
+  readonly words: Messages
   /** A path of ours as it is written into a link. */
   href(path: string): string
   number(value: number): string
@@ -44,16 +44,17 @@ export function useView(): Ready {
   return view
 }
 
-export function readyView(view: View): Ready {
+export function prepareView(view: View): Ready {
   const { numbers, days, languages } = formats(view.locale)
   return {
     ...view,
-    words: words[view.locale],
+    words: messages[view.locale],
     href: (path) => view.base + path,
     number: (value) => numbers.format(value),
     day: (day) => days.format(dateOf(day)),
     days: (first, last) => days.formatRange(dateOf(first), dateOf(last)),
-    language: (code, english) => (code === 'und' ? words[view.locale].languageUnknown : (nameOf(languages, code) ?? english)),
+    language: (code, english) =>
+      code === 'und' ? messages[view.locale].languageUnknown : (nameOf(languages, code) ?? english),
   }
 }
 

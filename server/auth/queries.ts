@@ -1,11 +1,16 @@
 import sql from 'sql-template-tag'
-import Type from 'typebox'
-import { type Db, execute, many, maybe, one } from '../platform/db/db.ts'
+import Type, { type Static } from 'typebox'
+import { type Db, execute, many, maybe, writeReturning } from '../platform/db/db.ts'
 
 const Role = Type.Union([Type.Literal('editor'), Type.Literal('admin')])
 const Moment = Type.Union([Type.String(), Type.Null()])
 const NewToken = Type.Object({ id: Type.Integer(), expires: Type.String() })
-const FoundToken = Type.Object({ id: Type.Integer(), name: Type.String(), role: Role, untouched: Type.Boolean() })
+const FoundToken = Type.Object({
+  id: Type.Integer(),
+  name: Type.String(),
+  role: Role,
+  untouched: Type.Boolean(),
+})
 const ListedToken = Type.Object({
   id: Type.Integer(),
   name: Type.String(),
@@ -16,13 +21,14 @@ const ListedToken = Type.Object({
   revoked: Moment,
 })
 
-export function insertToken(db: Db, name: string, role: string, hash: Buffer, days: number) {
-  return one(
+export async function insertToken(db: Db, name: string, role: string, hash: Buffer, days: number) {
+  const [row] = await writeReturning(
     db,
     NewToken,
     sql`insert into token (name, role, hash, expires) values (${name}, ${role}, ${hash}, now() + make_interval(days => ${days}::integer))
         returning id, to_char(expires at time zone 'UTC', 'YYYY-MM-DD') as expires`,
   )
+  return row as Static<typeof NewToken>
 }
 
 export function findToken(db: Db, hash: Buffer) {
@@ -36,7 +42,10 @@ export function findToken(db: Db, hash: Buffer) {
 
 // The minute is asked again here: of many requests at once, one writes.
 export function touchToken(db: Db, id: number) {
-  return execute(db, sql`update token set last_used = now() where id = ${id} and coalesce(last_used < now() - interval '1 minute', true)`)
+  return execute(
+    db,
+    sql`update token set last_used = now() where id = ${id} and coalesce(last_used < now() - interval '1 minute', true)`,
+  )
 }
 
 export function listTokens(db: Db) {
@@ -54,4 +63,14 @@ export function listTokens(db: Db) {
 
 export function revokeToken(db: Db, id: number) {
   return execute(db, sql`update token set revoked = coalesce(revoked, now()) where id = ${id}`)
+}
+
+/** Removes tokens that ended 90 days ago. Who used them stands in the history. */
+export function deleteOldTokens(db: Db) {
+  return execute(
+    db,
+    sql`delete from token
+        where least(expires, revoked) < now() - interval '90 days'
+          and not exists (select from idempotency_key where token_id = token.id)`,
+  )
 }

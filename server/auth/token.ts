@@ -1,8 +1,8 @@
 import { hash, randomBytes } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 
-// talkshelf_<43 characters: 256 bits><6 characters: checksum>. The prefix lets secret scanners find a leaked token; the
-// checksum tells a mistyped or made-up one without asking the database.
+// talkshelf_<43 characters: 256 bits><6 characters: checksum>. The prefix lets secret scanners find
+// a leaked token; the checksum tells a mistyped or made-up one without asking the database.
 
 const prefix = 'talkshelf_'
 const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
@@ -12,13 +12,13 @@ export function makeToken(): string {
   return prefix + secret + checksum(secret)
 }
 
-export function isWellFormed(token: string): boolean {
+export function isWellFormedToken(token: string): boolean {
   const [, secret, sum] = /^talkshelf_([0-9A-Za-z]{43})([0-9A-Za-z]{6})$/.exec(token) ?? []
   return secret !== undefined && checksum(secret) === sum
 }
 
 /** What the database keeps. A plain hash is enough: 256 random bits can't be guessed from it. */
-export function hashOf(token: string): Buffer {
+export function hashToken(token: string): Buffer {
   return hash('sha256', token, 'buffer')
 }
 
@@ -26,6 +26,7 @@ const checksum = (secret: string) => base62(BigInt(crc32(secret)), 6)
 
 function base62(value: bigint, length: number): string {
   let text = ''
-  for (let rest = value; text.length < length; rest /= 62n) text = alphabet[Number(rest % 62n)] + text
+  for (let rest = value; text.length < length; rest /= 62n)
+    text = alphabet[Number(rest % 62n)] + text
   return text
 }

@@ -1,17 +1,20 @@
 import { readFile, stat } from 'node:fs/promises'
-import { check } from '@talkshelf/contract'
+import { validationErrors } from '@talkshelf/contract'
 import Type, { type Static } from 'typebox'
 import type { Snapshot } from '../platform/db/snapshot.ts'
-import { listTables, sumTable } from './queries.ts'
+import { checksumTable, listTables } from './queries.ts'
 
 // What a backup has to be when it comes back. It lies beside the dump, as FILE.json.
 
-const Sum = Type.Object({ rows: Type.Integer({ minimum: 0 }), sum: Type.String({ pattern: '^-?[0-9]{1,40}$' }) })
+const Sum = Type.Object({
+  rows: Type.Integer({ minimum: 0 }),
+  sum: Type.String({ pattern: '^-?[0-9]{1,40}$' }),
+})
 type Sum = Static<typeof Sum>
-const Sums = Type.Record(Type.String(), Sum)
-export type Sums = Static<typeof Sums>
+const TableChecksums = Type.Record(Type.String(), Sum)
+export type TableChecksums = Static<typeof TableChecksums>
 
-const Manifest = Type.Object({
+const BackupManifest = Type.Object({
   /** How the sums are worked out, and what else the file has: another number is another way. */
   format: Type.Literal(1),
   made: Type.String({ maxLength: 40 }),
@@ -20,29 +23,37 @@ const Manifest = Type.Object({
   postgresql: Type.String({ maxLength: 40 }),
   pg_dump: Type.String({ maxLength: 40, pattern: '^[0-9]+' }),
   extensions: Type.Array(Type.String({ maxLength: 63 }), { maxItems: 100 }),
-  dump: Type.Object({ bytes: Type.Integer({ minimum: 1 }), sha256: Type.String({ pattern: '^[0-9a-f]{64}$' }) }),
-  tables: Sums,
+  dump: Type.Object({
+    bytes: Type.Integer({ minimum: 1 }),
+    sha256: Type.String({ pattern: '^[0-9a-f]{64}$' }),
+  }),
+  tables: TableChecksums,
 })
-export type Manifest = Static<typeof Manifest>
+export type BackupManifest = Static<typeof BackupManifest>
 
 /** What stands in the way is not our fault, and the message says what to do. */
 export class BackupError extends Error {}
 
 const largestManifest = 1024 * 1024
 
-export const manifestOf = (file: string) => `${file}.json`
+export const manifestPath = (file: string) => `${file}.json`
 
-export async function readManifest(file: string): Promise<Manifest> {
-  const name = manifestOf(file)
+export async function readManifest(file: string): Promise<BackupManifest> {
+  const name = manifestPath(file)
   const size = await stat(name).then(
     (found) => found.size,
     (error: Error) => refuse(`cannot be read: ${error.message}`),
   )
   if (size > largestManifest) refuse('is larger than any that belongs to a backup')
   const manifest = parsed(await readFile(name, 'utf8'))
-  const mistakes = check(Manifest, manifest).map(({ pointer, detail }) => `${pointer.slice(1) || 'all of it'} ${detail}`)
-  if (mistakes.length > 0) refuse(`is not what a backup of this release has beside it (${mistakes.slice(0, 3).join('; ')})`)
-  return manifest as Manifest
+  const mistakes = validationErrors(BackupManifest, manifest).map(
+    ({ pointer, detail }) => `${pointer.slice(1) || 'all of it'} ${detail}`,
+  )
+  if (mistakes.length > 0)
+    refuse(
+      `is not what a backup of this release has beside it (${mistakes.slice(0, 3).join('; ')})`,
+    )
+  return manifest as BackupManifest
 
   function refuse(why: string): never {
     throw new BackupError(
@@ -51,19 +62,22 @@ export async function readManifest(file: string): Promise<Manifest> {
   }
 }
 
-export interface SumOptions {
+export interface ChecksumOptions {
   say(line: string): void
   signal?: AbortSignal
   wanted?(table: string): boolean
 }
 
 /** Reads tables from the first row to the last. */
-export async function sumTables(db: Snapshot, { say, signal, wanted = () => true }: SumOptions): Promise<Sums> {
-  const sums: Sums = {}
+export async function checksumTables(
+  db: Snapshot,
+  { say, signal, wanted = () => true }: ChecksumOptions,
+): Promise<TableChecksums> {
+  const sums: TableChecksums = {}
   for (const table of await listTables(db)) {
     if (!wanted(table.name)) continue
     signal?.throwIfAborted()
-    const sum = await sumTable(db, table)
+    const sum = await checksumTable(db, table)
     sums[table.name] = sum
     say(`- ${table.name}: ${counted(sum.rows)}`)
   }
@@ -71,13 +85,17 @@ export async function sumTables(db: Snapshot, { say, signal, wanted = () => true
 }
 
 /** A line for each table that is not as it was. */
-export function differences(then: Readonly<Record<string, Sum | undefined>>, now: Sums): string[] {
+export function tableDifferences(
+  then: Readonly<Record<string, Sum | undefined>>,
+  now: TableChecksums,
+): string[] {
   const names = [...new Set([...Object.keys(then), ...Object.keys(now)])].sort()
   return names.flatMap((name) => {
     const [was, is] = [then[name], now[name]]
     if (was === undefined) return is === undefined ? [] : [`${name}: the backup has no such table`]
     if (is === undefined) return [`${name}: the table is missing`]
-    if (was.rows !== is.rows) return [`${name}: ${counted(is.rows)}, and the backup had ${counted(was.rows)}`]
+    if (was.rows !== is.rows)
+      return [`${name}: ${counted(is.rows)}, and the backup had ${counted(was.rows)}`]
     return was.sum === is.sum ? [] : [`${name}: as many rows as in the backup, but not the same`]
   })
 }

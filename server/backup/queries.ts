@@ -12,10 +12,19 @@ const Server = Type.Object({
   migrated: Type.Boolean(),
 })
 const Schema = Type.Object({ version: Type.Integer() })
-const Table = Type.Object({ name: Type.String(), relation: Type.String(), columns: Type.String(), transactions: Type.String() })
+const Table = Type.Object({
+  name: Type.String(),
+  relation: Type.String(),
+  columns: Type.String(),
+  transactions: Type.String(),
+})
 export type Table = Static<typeof Table>
 const Sum = Type.Object({ rows: Type.Integer(), sum: Type.String() })
-const Extension = Type.Object({ name: Type.String(), available: Type.Boolean(), allowed: Type.Boolean() })
+const Extension = Type.Object({
+  name: Type.String(),
+  available: Type.Boolean(),
+  allowed: Type.Boolean(),
+})
 const Rights = Type.Object({ role: Type.String(), database: Type.String(), create: Type.Boolean() })
 
 export function describeServer(db: Db) {
@@ -31,13 +40,18 @@ export function describeServer(db: Db) {
 }
 
 export async function readSchema(db: Db): Promise<number> {
-  const { version } = await one(db, Schema, sql`select coalesce(max(version), 0)::integer as version from schema_version`)
+  const { version } = await one(
+    db,
+    Schema,
+    sql`select coalesce(max(version), 0)::integer as version from schema_version`,
+  )
   return version
 }
 
 /**
- * Every table of the database that is not PostgreSQL's own or an extension's. `columns` are those that are compared. Others are worked out by the database,
- * and another version may do it by other rules; and `transactions` have numbers that mean nothing on another server.
+ * Every table of the database that is not PostgreSQL's own or an extension's. `columns` are those
+ * that are compared. Others are worked out by the database, and another version may do it by other
+ * rules; and `transactions` have numbers that mean nothing on another server.
  */
 export function listTables(db: Db) {
   return many(
@@ -57,10 +71,11 @@ export function listTables(db: Db) {
 }
 
 /**
- * How many rows, and the sum of 64 bits of the SHA-256 of each: the same in whatever order they lie. A sum, because two equal rows would be nothing in an
- * exclusive or. Rows as PostgreSQL sends them: that takes half as long as the text, and no setting changes it.
+ * How many rows, and the sum of 64 bits of the SHA-256 of each: the same in whatever order they
+ * lie. A sum, because two equal rows would be nothing in an exclusive or. Rows as PostgreSQL sends
+ * them: that takes half as long as the text, and no setting changes it.
  */
-export function sumTable(db: Db, { relation, columns }: Table) {
+export function checksumTable(db: Db, { relation, columns }: Table) {
   return one(
     db,
     Sum,
@@ -86,7 +101,7 @@ export function missingExtensions(db: Db, names: readonly string[]) {
   )
 }
 
-export function rights(db: Db) {
+export function readPrivileges(db: Db) {
   return one(
     db,
     Rights,
@@ -95,15 +110,16 @@ export function rights(db: Db) {
 }
 
 /**
- * The numbers of transactions are those of the server that the backup came from. Here they may be in the future, and what is in the future is new again and
- * again (changes/queries.ts). As zero it is older than everything, and in the order of its positions. Told as a change of type it writes the table
- * anew; an update would leave it twice as large.
+ * The numbers of transactions are those of the server that the backup came from. Here they may be
+ * in the future, and what is in the future is new again and again (changes/queries.ts). As zero it
+ * is older than everything, and in the order of its positions. Told as a change of type it writes
+ * the table anew; an update would leave it twice as large.
  */
-export function forgetTransactions(db: Db, { relation, transactions }: Table) {
+export function resetTransactionIds(db: Db, { relation, transactions }: Table) {
   return execute(db, sql`alter table ${raw(relation)} ${raw(transactions)}`)
 }
 
 /** What the planner has to know, and what lets it read from indexes alone. */
-export function tidy(db: Db, { relation }: Table) {
+export function vacuumTable(db: Db, { relation }: Table) {
   return execute(db, sql`vacuum (analyze) ${raw(relation)}`)
 }

@@ -1,9 +1,9 @@
-import { check } from '@talkshelf/contract'
+import { validationErrors } from '@talkshelf/contract'
 import Type, { type Static } from 'typebox'
-import type { Field } from './ordering.ts'
+import type { OrderField } from './ordering.ts'
 
-// A place in a list: the keys of the record that was shown last, and which way to go on. It is text for an address. Nothing in it is believed:
-// it can only ask for what anybody may ask for.
+// A place in a list: the keys of the record that was shown last, and which way to go on. It is text
+// for an address. Nothing in it is believed: it can only ask for what anybody may ask for.
 
 const Cursor = Type.Object(
   {
@@ -16,32 +16,44 @@ const Cursor = Type.Object(
 export type Cursor = Static<typeof Cursor>
 
 /** A search puts records in order by how well they match. */
-export type Key = Field | 'relevance'
+export type CursorKey = OrderField | 'relevance'
 
 export function writeCursor(cursor: Cursor): string {
   return Buffer.from(JSON.stringify(cursor)).toString('base64url')
 }
 
 /** Undefined where it is no cursor of ours, or one of a list in another order. */
-export function readCursor(text: string, ordering: string, order: readonly { readonly field: Key }[]): Cursor | undefined {
+export function readCursor(
+  text: string,
+  ordering: string,
+  order: readonly { readonly field: CursorKey }[],
+): Cursor | undefined {
   try {
     const cursor = JSON.parse(Buffer.from(text, 'base64url').toString()) as Cursor
-    const isOurs = check(Cursor, cursor).length === 0 && cursor.ordering === ordering && cursor.keys.length === order.length
-    return isOurs && order.every(({ field }, place) => kinds[field](cursor.keys[place] ?? '')) ? cursor : undefined
+    const isOurs =
+      validationErrors(Cursor, cursor).length === 0 &&
+      cursor.ordering === ordering &&
+      cursor.keys.length === order.length
+    return isOurs && order.every(({ field }, index) => kinds[field](cursor.keys[index] ?? ''))
+      ? cursor
+      : undefined
   } catch {
     return undefined
   }
 }
 
-export const isDay = (text: string) => check(Day, text).length === 0
+export const isDate = (text: string) => validationErrors(Day, text).length === 0
 const Day = Type.String({ format: 'date' })
 const isMoment = (text: string) =>
-  /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/.test(text) && isDay(text.slice(0, 10)) && !Number.isNaN(Date.parse(text))
-const isWhole = (most: number) => (text: string) => /^(-1|\d{1,16})$/.test(text) && Number(text) <= most
+  /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/.test(text) &&
+  isDate(text.slice(0, 10)) &&
+  !Number.isNaN(Date.parse(text))
+const isWhole = (limit: number) => (text: string) =>
+  /^(-1|\d{1,16})$/.test(text) && Number(text) <= limit
 
 /** What PostgreSQL can make a key of each field of. */
-const kinds: Record<Key, (text: string) => boolean> = {
-  recorded: (text) => text === '-infinity' || isDay(text),
+const kinds: Record<CursorKey, (text: string) => boolean> = {
+  recorded: (text) => text === '-infinity' || isDate(text),
   title: () => true,
   added: isMoment,
   updated: isMoment,

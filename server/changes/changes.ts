@@ -1,6 +1,14 @@
-// The history of everything: one row for each accepted write. Other features put `insertChange` at the end of the one
-// statement that writes their row, so that neither can be there without the other.
-export { precondition, type Request, stillWanted } from './precondition.ts'
+// The history of everything: one row for each accepted write. Other features put `insertChange` at
+// the end of the one statement that writes their row, so that neither can be there without the
+// other.
+export {
+  assertBeforeDeadline,
+  checkPrecondition,
+  type Deadline,
+  isRepeatedRequest,
+  retryOnConflict,
+  type WriteContext,
+} from './precondition.ts'
 export {
   type ChangeSummary,
   countChanges,

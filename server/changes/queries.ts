@@ -19,10 +19,20 @@ export interface NewChange {
 }
 
 /**
- * The last part of the one statement that writes: `saved` is a common table expression of the caller with the id and the
- * revision of the row that it wrote. Where it wrote none, no change is recorded.
+ * The last part of the one statement that writes: `saved` is a common table expression of the
+ * caller with the id and the revision of the row that it wrote. Where it wrote none, no change is
+ * recorded.
  */
-export function insertChange({ subject, kind, before, after, ids, at, origin, requestHash }: NewChange): Sql {
+export function insertChange({
+  subject,
+  kind,
+  before,
+  after,
+  ids,
+  at,
+  origin,
+  requestHash,
+}: NewChange): Sql {
   return sql`
     insert into change (subject, subject_id, revision, kind, before, after, ids, at, actor, token_id, via, request_id, request_hash)
     select ${subject}, saved.id, saved.revision, ${kind}, ${JSON.stringify(before)}::jsonb, ${JSON.stringify(after)}::jsonb, ${JSON.stringify(ids)}::jsonb,
@@ -30,8 +40,17 @@ export function insertChange({ subject, kind, before, after, ids, at, origin, re
     from saved`
 }
 
-/** The same for many of one kind: `rows` selects id, revision, before, after, ids and the moment of each. */
-export function insertChanges(subject: Subject, kind: ChangeKind, origin: Origin, requestHash: Buffer, rows: Sql): Sql {
+/**
+ * The same for many of one kind: `rows` selects id, revision, before, after, ids and the moment of
+ * each.
+ */
+export function insertChanges(
+  subject: Subject,
+  kind: ChangeKind,
+  origin: Origin,
+  requestHash: Buffer,
+  rows: Sql,
+): Sql {
   return sql`
     insert into change (subject, subject_id, revision, kind, before, after, ids, at, actor, token_id, via, request_id, request_hash)
     select ${subject}, id, revision, ${kind}, before, after, ids, at,
@@ -68,8 +87,10 @@ const LatestChange = Type.Object({
   request_hash: Type.Unsafe<Buffer>({}),
   changed: Type.Array(Type.String()),
 })
+export type LatestChange = Static<typeof LatestChange>
 
-// The fields of a creation are those of the whole record; the ones that only the service sets are no news.
+// The fields of a creation are those of the whole record; the ones that only the service sets are
+// no news.
 const summary = sql`
   revision, kind, ${at}, actor as by, via, request_id as request,
   array(select key from jsonb_object_keys(after) as key where key <> all ('{id,slug,added,updated}') order by key) as fields`
@@ -84,11 +105,18 @@ export function listChanges(db: Db, subject: Subject, id: number, limit: number,
 }
 
 export async function countChanges(db: Db, subject: Subject, id: number) {
-  const row = await one(db, Count, sql`select count(*) from change where subject = ${subject} and subject_id = ${id}`)
+  const row = await one(
+    db,
+    Count,
+    sql`select count(*) from change where subject = ${subject} and subject_id = ${id}`,
+  )
   return row.count
 }
 
-/** A version: its change, and of each field the newest value up to then, with the ids behind its names. */
+/**
+ * A version: its change, and of each field the newest value up to then, with the ids behind its
+ * names.
+ */
 export function findVersion(db: Db, subject: Subject, id: number, revision: number) {
   const newest = (column: Sql) =>
     sql`(select jsonb_object_agg(key, value)
@@ -103,14 +131,18 @@ export function findVersion(db: Db, subject: Subject, id: number, revision: numb
   )
 }
 
-const Since = Type.Object({ server: Type.String(), snapshot: Type.String(), ids: Type.Array(Type.Integer()) })
+const Since = Type.Object({
+  server: Type.String(),
+  snapshot: Type.String(),
+  ids: Type.Array(Type.Integer()),
+})
 
 /**
- * Which subjects changed between two looks: exactly what this look can see and the look before could not, however long the
- * transactions took. Nothing before the first look.
+ * Which subjects changed between two looks: exactly what this look can see and the look before
+ * could not, however long the transactions took. Nothing before the first look.
  */
-export function changedSince(db: Db, subject: Subject, snapshot: string | undefined) {
-  const since = sql`coalesce(${snapshot ?? null}::pg_snapshot, pg_current_snapshot())`
+export function findChangedSince(db: Db, subject: Subject, snapshot: string | undefined) {
+  const since = sql`${snapshot}::pg_snapshot`
   return one(
     db,
     Since,
@@ -120,8 +152,11 @@ export function changedSince(db: Db, subject: Subject, snapshot: string | undefi
   )
 }
 
-/** The newest change of the subject, and which fields changed since a revision. */
-export function latestChange(db: Db, subject: Subject, id: number, since: number) {
+/**
+ * The newest change of the subject, and which fields changed since a revision; none where that is
+ * undefined.
+ */
+export function findLatestChange(db: Db, subject: Subject, id: number, since: number | undefined) {
   return maybe(
     db,
     LatestChange,

@@ -1,5 +1,5 @@
 import type { Db } from '../platform/db/db.ts'
-import { changedSince, type Subject } from './queries.ts'
+import { findChangedSince, type Subject } from './queries.ts'
 
 export interface Tail {
   /** Whether everything that was committed more than `boundMs` ago has been told. */
@@ -18,10 +18,13 @@ export interface TailOptions {
 }
 
 /**
- * Follows the changes of all processes by asking every few milliseconds. A notification inside each write would serialise all
- * writers; this costs one lookup, whatever the number of writes.
+ * Follows the changes of all processes by asking every few milliseconds. A notification inside each
+ * write would serialise all writers; this costs one lookup, whatever the number of writes.
  */
-export function startTail(db: Db, { subject, intervalMs, boundMs, onChanged, onLost }: TailOptions): Tail {
+export function startTail(
+  db: Db,
+  { subject, intervalMs, boundMs, onChanged, onLost }: TailOptions,
+): Tail {
   let snapshot: string | undefined
   let server: string | undefined
   let freshUntilMs = 0
@@ -31,8 +34,9 @@ export function startTail(db: Db, { subject, intervalMs, boundMs, onChanged, onL
   async function look() {
     const startedMs = performance.now()
     try {
-      const seen = await changedSince(db, subject, snapshot)
-      // Another server, after a failover: its transaction numbers need not go on from the old one's.
+      const seen = await findChangedSince(db, subject, snapshot)
+      // Another server, after a failover: its transaction numbers need not go on from the old
+      // one's.
       if (snapshot === undefined || seen.server !== server) onLost()
       onChanged(seen.ids)
       ;({ server, snapshot } = seen)

@@ -7,12 +7,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { freshDatabase } from '../../tests/database.ts'
-import { call, program, root } from '../../tests/harness.ts'
-import { withDatabase } from '../../tests/invariants.ts'
+import { freshDatabase } from '../../tests/support/database.ts'
+import { call, program, root } from '../../tests/support/harness.ts'
+import { withDatabase } from '../../tests/support/invariants.ts'
 import { exampleCategories, exampleTalks } from './talks.ts'
 
-// The demo as somebody types it. tests/package.test.ts does the same with what npm installs.
+// The demo as somebody types it. tests/project/package.test.ts does the same with what npm
+// installs.
 
 interface Demo {
   process: ChildProcess
@@ -23,9 +24,15 @@ interface Demo {
   ended: Promise<number | null>
 }
 
-function startDemo(t: { after(done: () => unknown): void }, environment: Record<string, string> = {}): Demo {
+function startDemo(
+  t: { after(done: () => unknown): void },
+  environment: Record<string, string> = {},
+): Demo {
   const { DATABASE_URL: _, PORT: __, ...inherited } = process.env
-  const child = spawn(process.execPath, [program, 'demo'], { cwd: root, env: { ...inherited, ...environment } })
+  const child = spawn(process.execPath, [program, 'demo'], {
+    cwd: root,
+    env: { ...inherited, ...environment },
+  })
   let said = ''
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (data) => (said += data))
   const ended = once(child, 'close').then(([code]) => code as number | null)
@@ -37,7 +44,8 @@ function startDemo(t: { after(done: () => unknown): void }, environment: Record<
     for (;;) {
       const found = words.exec(said)
       if (found) return found
-      if (child.exitCode !== null || child.signalCode !== null) assert.fail(`The demo ended without saying ${words}:\n${said}`)
+      if (child.exitCode !== null || child.signalCode !== null)
+        assert.fail(`The demo ended without saying ${words}:\n${said}`)
       await sleep(20)
     }
   }
@@ -79,7 +87,10 @@ test('a second demo on the same database adds nothing, even when a talk was rena
   const [, url = ''] = await first.says(/Pages +(\S+)\n/)
   const [, token = ''] = await first.says(/Token +(\S+)\n/)
   assert.deepEqual(await counts(), expected)
-  const patched = await call(url, 'PATCH', '/api/v2/video/1', { token, body: { title: 'Eleven years of tiny queues' } })
+  const patched = await call(url, 'PATCH', '/api/v2/video/1', {
+    token,
+    body: { title: 'Eleven years of tiny queues' },
+  })
   assert.equal(patched.status, 200)
   first.process.kill('SIGINT')
   assert.equal(await first.ended, 0)
@@ -94,11 +105,18 @@ test('a second demo on the same database adds nothing, even when a talk was rena
 
 test('the demo keeps out of an archive that somebody keeps', async (t) => {
   const { url: DATABASE_URL } = await freshDatabase(t)
-  await withDatabase(DATABASE_URL, (query) => query("insert into category (slug, title) values ('mine', 'Mine')"))
+  await withDatabase(DATABASE_URL, (query) =>
+    query("insert into category (slug, title) values ('mine', 'Mine')"),
+  )
   const demo = startDemo(t, { DATABASE_URL, PORT: '0' })
   assert.equal(await demo.ended, 1)
   assert.match(demo.said(), /There is an archive in this database[\s\S]*Name an empty database/)
-  assert.deepEqual(await withDatabase(DATABASE_URL, (query) => query('select count(*)::integer as videos from video')), [{ videos: 0 }])
+  assert.deepEqual(
+    await withDatabase(DATABASE_URL, (query) =>
+      query('select count(*)::integer as videos from video'),
+    ),
+    [{ videos: 0 }],
+  )
 })
 
 test('what is wrong is said with what to do next, and nothing is left', async (t) => {
@@ -110,7 +128,10 @@ test('what is wrong is said with what to do next, and nothing is left', async (t
   const wrong: [Record<string, string>, RegExp][] = [
     [{ PORT: 'many', LOG_LEVEL: 'loud' }, /PORT must be a whole number[\s\S]*LOG_LEVEL must be/],
     [{ PG_BIN: '/nowhere' }, /PG_BIN is \/nowhere[\s\S]*Install PostgreSQL/],
-    [{ DATABASE_URL: 'postgres://nobody@127.0.0.1:1/nothing' }, /cannot be used[\s\S]*With DATABASE_URL unset/],
+    [
+      { DATABASE_URL: 'postgres://nobody@127.0.0.1:1/nothing' },
+      /cannot be used[\s\S]*With DATABASE_URL unset/,
+    ],
     [{ DATABASE_URL: url, PORT: String(port) }, /Choose another PORT/],
   ]
   for (const [environment, words] of wrong) {
@@ -122,7 +143,8 @@ test('what is wrong is said with what to do next, and nothing is left', async (t
 })
 
 test('a demo that is stopped or killed half way leaves no process and no folder', async (t) => {
-  // A place of its own, where nothing else comes and goes. PostgreSQL may run as another user, who must get in.
+  // A place of its own, where nothing else comes and goes. PostgreSQL may run as another user, who
+  // must get in.
   const TMPDIR = mkdtempSync(join(tmpdir(), 'demo-'))
   chmodSync(TMPDIR, 0o755)
   t.after(() => rmSync(TMPDIR, { recursive: true, force: true }))

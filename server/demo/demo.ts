@@ -4,10 +4,14 @@ import { createToken } from '../auth/auth.ts'
 import { type Config, readConfig } from '../config.ts'
 import { migrate, schemaVersion } from '../platform/db/migrate.ts'
 import { openPool } from '../platform/db/pool.ts'
-import { findPostgres, NoPostgres, startPrivatePostgres } from '../platform/db/private-postgres.ts'
-import { timesFor } from '../platform/times.ts'
+import {
+  findPostgres,
+  PostgresNotFound,
+  startPrivatePostgres,
+} from '../platform/db/private-postgres.ts'
+import { timeoutsFor } from '../platform/timeouts.ts'
 import { version } from '../version.ts'
-import { isSomebodysArchive, loadExamples } from './load.ts'
+import { isOccupied, loadExamples } from './load.ts'
 import { exampleTalks } from './talks.ts'
 
 // `talkshelf demo`: an archive with example talks, from nothing, until Ctrl-C.
@@ -20,12 +24,16 @@ type App = ReturnType<typeof createApp>
 
 /** Runs until told to stop; returns the exit status. */
 export async function demo(environment: Environment, migrations: string): Promise<number> {
-  // The second Ctrl-C finds no listener and ends us at once; a private PostgreSQL goes all the same.
+  // The second Ctrl-C finds no listener and ends us at once; a private PostgreSQL goes all the
+  // same.
   const told = new Promise<'stop'>((resolve) => {
-    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.once(signal, () => resolve('stop'))
-    // npx starts us through a shell, and a SIGTERM to npx ends only these two: nobody is left to pass it on.
+    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'])
+      process.once(signal, () => resolve('stop'))
+    // npx starts us through a shell, and a SIGTERM to npx ends only these two: nobody is left to
+    // pass it on.
     const parent = process.ppid
-    if (environment.npm_command === 'exec') setInterval(() => process.ppid !== parent && resolve('stop'), 250).unref()
+    if (environment.npm_command === 'exec')
+      setInterval(() => process.ppid !== parent && resolve('stop'), 250).unref()
   })
   const closers: (() => Promise<unknown>)[] = []
   const close = async () => {
@@ -47,7 +55,11 @@ export async function demo(environment: Environment, migrations: string): Promis
   }
 }
 
-async function start(environment: Environment, migrations: string, closers: (() => Promise<unknown>)[]): Promise<string> {
+async function start(
+  environment: Environment,
+  migrations: string,
+  closers: (() => Promise<unknown>)[],
+): Promise<string> {
   const begun = performance.now()
   // All mistakes in the settings are told before anything is started.
   const given = environment.DATABASE_URL || undefined
@@ -63,10 +75,10 @@ async function start(environment: Environment, migrations: string, closers: (() 
     url: DATABASE_URL,
     connections: config.DATABASE_CONNECTIONS,
     applicationName: 'talkshelf demo',
-    times: timesFor(config.ANSWER_SECONDS),
+    times: timeoutsFor(config.ANSWER_SECONDS),
   })
   closers.push(() => pool.close())
-  if (is > 0 && (await isSomebodysArchive(pool)))
+  if (is > 0 && (await isOccupied(pool)))
     throw new DemoError(
       'There is an archive in this database, and the demo does not mix its invented talks into it.\n' +
         "Name an empty database in DATABASE_URL, or leave it unset: then the demo starts a PostgreSQL of its own. 'talkshelf serve' serves the archive.",
@@ -78,15 +90,28 @@ async function start(environment: Environment, migrations: string, closers: (() 
   say(loaded > 0 ? `- ${loaded} talks loaded` : '- all talks are there from an earlier demo')
   const { token } = await createToken(pool, { name: 'Demo editor', role: 'editor', days: 1 })
 
-  const app = createApp(config, pool, config.LOG_LEVEL === 'silent' ? false : { level: config.LOG_LEVEL })
+  const app = createApp(
+    config,
+    pool,
+    config.LOG_LEVEL === 'silent' ? false : { level: config.LOG_LEVEL },
+  )
   // Who is still reading may finish, but not for long: somebody waits for the prompt.
   closers.push(() => Promise.race([app.close(), sleep(3000)]))
   await listen(app, config, Boolean(environment.PORT))
   const address = addressOf(app, config)
-  return greeting(address, token, id, given === undefined ? DATABASE_URL : undefined, (performance.now() - begun) / 1000)
+  return greeting(
+    address,
+    token,
+    id,
+    given === undefined ? DATABASE_URL : undefined,
+    (performance.now() - begun) / 1000,
+  )
 }
 
-async function privateDatabase(environment: Environment, closers: (() => Promise<unknown>)[]): Promise<string> {
+async function privateDatabase(
+  environment: Environment,
+  closers: (() => Promise<unknown>)[],
+): Promise<string> {
   try {
     const bin = findPostgres(environment)
     say(`- starting a PostgreSQL of its own, from ${bin}`)
@@ -95,14 +120,20 @@ async function privateDatabase(environment: Environment, closers: (() => Promise
       name: 'talkshelf-demo-',
       listen: 'socket',
       // It is thrown away when the demo ends, so nothing has to survive a power cut.
-      settings: { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off', shared_buffers: '32MB', max_connections: '50' },
+      settings: {
+        fsync: 'off',
+        synchronous_commit: 'off',
+        full_page_writes: 'off',
+        shared_buffers: '32MB',
+        max_connections: '50',
+      },
     })
     closers.push(stop)
     const postgres = await started
     say(`- PostgreSQL ${postgres.version} runs in ${postgres.dir}`)
     return await postgres.createDatabase('talkshelf', 'talkshelf')
   } catch (error) {
-    if (!(error instanceof NoPostgres)) throw error
+    if (!(error instanceof PostgresNotFound)) throw error
     throw new DemoError(
       `${error.message}\nInstall PostgreSQL (Debian, Ubuntu: apt install postgresql), or name the folder of its programs in PG_BIN,\n` +
         'or name a database that you may write to in DATABASE_URL.',
@@ -124,7 +155,11 @@ function withoutTables(error: { message: string }): never {
   )
 }
 
-async function listen(app: App, { HOST: host, PORT: port }: Config, chosen: boolean): Promise<void> {
+async function listen(
+  app: App,
+  { HOST: host, PORT: port }: Config,
+  chosen: boolean,
+): Promise<void> {
   try {
     await app.listen({ host, port })
   } catch (error) {
@@ -138,14 +173,27 @@ async function listen(app: App, { HOST: host, PORT: port }: Config, chosen: bool
 function addressOf(app: App, config: Config): string {
   const it = app.server.address()
   if (it === null || typeof it === 'string') throw new Error('The server has no address')
-  const path = config.PUBLIC_URL === '' ? '' : new URL(config.PUBLIC_URL).pathname.replace(/\/+$/, '')
+  const path =
+    config.PUBLIC_URL === '' ? '' : new URL(config.PUBLIC_URL).pathname.replace(/\/+$/, '')
   const host =
-    it.address === '0.0.0.0' ? '127.0.0.1' : it.address === '::' ? '[::1]' : it.family === 'IPv6' ? `[${it.address}]` : it.address
+    it.address === '0.0.0.0'
+      ? '127.0.0.1'
+      : it.address === '::'
+        ? '[::1]'
+        : it.family === 'IPv6'
+          ? `[${it.address}]`
+          : it.address
   return `http://${host}:${it.port}${path}`
 }
 
 /** `database`: of the demo's own PostgreSQL. */
-function greeting(address: string, token: string, id: number, database: string | undefined, seconds: number): string {
+function greeting(
+  address: string,
+  token: string,
+  id: number,
+  database: string | undefined,
+  seconds: number,
+): string {
   const video = `${address}/api/v2/video/${id}`
   const kept = database
     ? 'It is all in a temporary folder, which goes when you stop it; with DATABASE_URL it would be kept.'

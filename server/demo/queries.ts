@@ -5,7 +5,9 @@ import { type Db, many, one } from '../platform/db/db.ts'
 const LoadedTalk = Type.Object({ request: Type.String(), id: Type.Integer(), live: Type.Boolean() })
 const Occupancy = Type.Object({ used: Type.Boolean(), demo: Type.Boolean() })
 
-/** The talks that an earlier demo loaded, by the history: it stays, whatever became of their titles. */
+/**
+ * The talks that an earlier demo loaded, by the history: it stays, whatever became of their titles.
+ */
 export function loadedTalks(db: Db, prefix: string) {
   return many(
     db,

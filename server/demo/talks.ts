@@ -1,9 +1,12 @@
 import type { CategoryInput, VideoInput } from '@talkshelf/contract'
 
-// The example talks of `talkshelf demo`, written for this project. Every event, person and talk here is invented; the
-// addresses are on example.org or have a made-up number. Several languages and scripts, because archives have them.
+// The example talks of `talkshelf demo`, written for this project. Every event, person and talk
+// here is invented; the addresses are on example.org or have a made-up number. Several languages
+// and scripts, because archives have them.
 
-/** A talk and the word by which a later demo knows that it is there, whatever became of its title. */
+/**
+ * A talk and the word by which a later demo knows that it is there, whatever became of its title.
+ */
 export interface ExampleTalk extends VideoInput {
   readonly key: string
 }
@@ -25,7 +28,11 @@ export const exampleCategories: readonly CategoryInput[] = [
     start_date: '2025-05-14',
     end_date: '2025-05-16',
   },
-  { title: quiet, description: 'Every second Tuesday: one talk, no slides after nine.', url: 'https://quiet.example.org' },
+  {
+    title: quiet,
+    description: 'Every second Tuesday: one talk, no slides after nine.',
+    url: 'https://quiet.example.org',
+  },
   {
     title: valmorin,
     description: 'Deux jours de conférences et d’ateliers autour du logiciel libre.',
@@ -33,11 +40,31 @@ export const exampleCategories: readonly CategoryInput[] = [
     start_date: '2024-10-05',
     end_date: '2024-10-06',
   },
-  { title: osterquell, description: 'Ein langes Wochenende über Werkzeuge.', start_date: '2025-03-28', end_date: '2025-03-30' },
-  { title: kotonoha, description: '言葉とソフトウェアの集まり。', start_date: '2025-11-08', end_date: '2025-11-08' },
+  {
+    title: osterquell,
+    description: 'Ein langes Wochenende über Werkzeuge.',
+    start_date: '2025-03-28',
+    end_date: '2025-03-30',
+  },
+  {
+    title: kotonoha,
+    description: '言葉とソフトウェアの集まり。',
+    start_date: '2025-11-08',
+    end_date: '2025-11-08',
+  },
   { title: reed, description: '一个关于开放数据的小型聚会。', url: 'https://reed.example.org' },
-  { title: warehouse, description: 'Конференция о данных, которые переживут нас.', start_date: '2024-09-20', end_date: '2024-09-21' },
-  { title: tides, description: 'Datos, mar y memoria.', start_date: '2025-06-02', end_date: '2025-06-04' },
+  {
+    title: warehouse,
+    description: 'Конференция о данных, которые переживут нас.',
+    start_date: '2024-09-20',
+    end_date: '2024-09-21',
+  },
+  {
+    title: tides,
+    description: 'Datos, mar y memoria.',
+    start_date: '2025-06-02',
+    end_date: '2025-06-04',
+  },
 ]
 
 const byLicence = 'Creative Commons Attribution 4.0 International'
@@ -53,7 +80,8 @@ export const exampleTalks: readonly ExampleTalk[] = [
     language: 'English',
     speakers: ['Odalys Fenwright'],
     tags: ['queues', 'operations', 'databases'],
-    summary: 'What a decade with a queue of four hundred lines taught one team about the queues they did not build.',
+    summary:
+      'What a decade with a queue of four hundred lines taught one team about the queues they did not build.',
     description:
       'We began with a table and a `for update skip locked`, and meant to replace it within a year.\n\n' +
       '* what broke, and how often\n* what we measured instead of guessing\n* when we would choose something larger today',
@@ -73,7 +101,8 @@ export const exampleTalks: readonly ExampleTalk[] = [
     speakers: ['Bram Quillhaven', 'Nerys Caddoway'],
     tags: ['migrations', 'databases', 'teams'],
     summary: 'One column, eleven services, and a spreadsheet that knew more than all of them.',
-    description: 'A story about the last reader of an old name, and about how to find such readers before they find you.',
+    description:
+      'A story about the last reader of an old name, and about how to find such readers before they find you.',
     copyright_text: byLicence,
     duration: 2476,
     recorded: '2025-05-14',
@@ -151,8 +180,10 @@ export const exampleTalks: readonly ExampleTalk[] = [
     language: 'English',
     speakers: ['Sunniva Halvorsrud'],
     tags: ['backups', 'databases', 'operations'],
-    summary: 'A year of weekly restores: 52 tries, 3 failures, and why those three were the cheapest of our lives.',
-    description: 'Includes the checklist, the script of forty lines behind it, and the graph that convinced the people who pay.',
+    summary:
+      'A year of weekly restores: 52 tries, 3 failures, and why those three were the cheapest of our lives.',
+    description:
+      'Includes the checklist, the script of forty lines behind it, and the graph that convinced the people who pay.',
     copyright_text: publicDomain,
     duration: 1968,
     recorded: '2025-01-21',
@@ -165,7 +196,8 @@ export const exampleTalks: readonly ExampleTalk[] = [
     language: 'Norwegian Bokmål',
     speakers: ['Sunniva Halvorsrud'],
     tags: ['operations', 'energy'],
-    summary: 'Hvordan et værarkiv går på sol og vind, og hva det betyr når det blir natt i tre måneder.',
+    summary:
+      'Hvordan et værarkiv går på sol og vind, og hva det betyr når det blir natt i tre måneder.',
     copyright_text: byLicence,
     duration: 1741,
     recorded: '2025-02-18',
@@ -191,7 +223,8 @@ export const exampleTalks: readonly ExampleTalk[] = [
     language: 'French',
     speakers: ['Côme Estrablin', 'Maëlle Vauquenoir'],
     tags: ['maps', 'open data'],
-    summary: 'Ce que la carte d’un village de neuf cents habitants apprend sur les données qui bougent.',
+    summary:
+      'Ce que la carte d’un village de neuf cents habitants apprend sur les données qui bougent.',
     copyright_text: shareAlike,
     duration: 2654,
     recorded: '2024-10-06',
@@ -204,7 +237,8 @@ export const exampleTalks: readonly ExampleTalk[] = [
     language: 'German',
     speakers: ['Friedhelm Osterwieck-Lund'],
     tags: ['compilers', 'workshop'],
-    summary: 'Vom leeren Ordner bis zum laufenden Programm, ohne Bibliotheken und fast ohne Pausen.',
+    summary:
+      'Vom leeren Ordner bis zum laufenden Programm, ohne Bibliotheken und fast ohne Pausen.',
     copyright_text: byLicence,
     duration: 5412,
     recorded: '2025-03-29',

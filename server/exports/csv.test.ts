@@ -32,12 +32,24 @@ test('a line has a cell for each column, and ends as RFC 4180 has it', () => {
     { kind: 'address', path: 'video/7' },
   ])
   assert.equal(line.split(',').length, csvHeader().split(',').length)
-  assert.ok(line.startsWith('7,Gardens on the Moon,ExampleConf 2031,English,Ada Example; Bo\\; Jr.,,,0,,1,gardens-on-the-moon,'), line)
-  assert.ok(line.endsWith(',https://example.org/a%20b%3B https://example.org/c,https://example.org/x.mp4\r\n'), line)
+  assert.ok(
+    line.startsWith(
+      '7,Gardens on the Moon,ExampleConf 2031,English,Ada Example; Bo\\; Jr.,,,0,,1,gardens-on-the-moon,',
+    ),
+    line,
+  )
+  assert.ok(
+    line.endsWith(
+      ',https://example.org/a%20b%3B https://example.org/c,https://example.org/x.mp4\r\n',
+    ),
+    line,
+  )
 })
 
 test('quotes, commas and line ends are quoted', () => {
-  assert.ok(lineOf({ title: 'A "talk", or two\nlines' }).startsWith('7,"A ""talk"", or two\nlines",'))
+  assert.ok(
+    lineOf({ title: 'A "talk", or two\nlines' }).startsWith('7,"A ""talk"", or two\nlines",'),
+  )
 })
 
 test('no cell begins as a formula does', () => {

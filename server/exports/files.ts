@@ -4,28 +4,34 @@ import { chmod, open, rename, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { createGzip } from 'node:zlib'
-import { inPieces } from '../platform/streams.ts'
+import { inChunks } from '../platform/streams.ts'
 
 // Text that comes line by line, on its way to a file.
 
-export interface Written {
+export interface WrittenFile {
   readonly bytes: number
   readonly sha256: string
 }
 
 export interface WriteOptions {
   readonly isPacked?: boolean | undefined
-  /** Whoever has an account on this machine may read it, a web server as well; or else its owner alone. */
+  /**
+   * Whoever has an account on this machine may read it, a web server as well; or else its owner
+   * alone.
+   */
   readonly isPublic?: boolean
   readonly signal?: AbortSignal | undefined
 }
 
-/** Until all of it is on the disk it is called FILE.part: a FILE is a whole one. Who is killed leaves that part, and nothing else. */
+/**
+ * Until all of it is on the disk it is called FILE.part: a FILE is a whole one. Who is killed
+ * leaves that part, and nothing else.
+ */
 export async function writeFile(
   file: string,
   lines: AsyncIterable<string>,
   { isPacked = false, isPublic = false, signal }: WriteOptions = {},
-): Promise<Written> {
+): Promise<WrittenFile> {
   const part = `${file}.part`
   const sum = createHash('sha256')
   let bytes = 0
@@ -39,8 +45,8 @@ export async function writeFile(
   try {
     const target = createWriteStream(part, { flush: true, mode: 0o600 })
     const options = signal ? { signal } : {}
-    if (isPacked) await pipeline(inPieces(lines), createGzip(), summed, target, options)
-    else await pipeline(inPieces(lines), summed, target, options)
+    if (isPacked) await pipeline(inChunks(lines), createGzip(), summed, target, options)
+    else await pipeline(inChunks(lines), summed, target, options)
     // What the process may give away by itself (umask) is another matter.
     await chmod(part, isPublic ? 0o644 : 0o600)
     await rename(part, file)

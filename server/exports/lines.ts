@@ -1,54 +1,98 @@
-import { type ExportedThing, type ExportedVideo, type Fact, type Video, videoFields } from '@talkshelf/contract'
+import {
+  type ExportedEntity,
+  type ExportedVideo,
+  type Fact,
+  type Video,
+  videoFields,
+} from '@talkshelf/contract'
+import { publicFacts } from '../facts/facts.ts'
 import type { Snapshot } from '../platform/db/snapshot.ts'
 import { toJson } from '../platform/http/json.ts'
 import { csvHeader, csvLine } from './csv.ts'
-import { type Extent, type Kind, kinds, momentOf, thingsAfter, type VideoRow, videosAfter } from './queries.ts'
+import {
+  type ExportedKind,
+  type ExportScope,
+  exportedKinds,
+  listExportedEntities,
+  listExportedVideos,
+  readSnapshotTime,
+  type VideoRow,
+} from './queries.ts'
 
-// The archive as text, line by line, out of one snapshot: as it was at one moment, whoever writes meanwhile. Memory has some records at a time.
+// The archive as text, line by line, out of one snapshot: as it was at one moment, whoever writes
+// meanwhile. Memory has some records at a time.
 
 const batchSize = 200
 
-export interface ExportOptions extends Extent {
+export interface ExportOptions extends ExportScope {
   /** Only records with a higher id. */
   readonly after?: number | undefined
   /** Only records up to this id. */
   readonly upTo?: number | undefined
 }
 
-/** The lines of contract/exports.ts. Whoever asks for a part of the records gets all things nevertheless: it can be read by itself. */
+/**
+ * The lines of contract/exports.ts. Whoever asks for a part of the records gets all entities
+ * nevertheless: it can be read by itself.
+ */
 export async function* exportNdjson(db: Snapshot, options: ExportOptions): AsyncGenerator<string> {
   const { after, upTo } = options
-  const at = await momentOf(db)
-  yield lineOf({ kind: 'talkshelf', version: 1, at, ...(after !== undefined && { after }), ...(upTo !== undefined && { up_to: upTo }) })
-  for (const kind of kinds) for await (const thing of thingsOf(db, kind, options)) yield lineOf(thing)
+  const at = await readSnapshotTime(db)
+  yield lineOf({
+    kind: 'talkshelf',
+    version: 1,
+    at,
+    ...(after !== undefined && { after }),
+    ...(upTo !== undefined && { up_to: upTo }),
+  })
+  for (const kind of exportedKinds)
+    for await (const entity of exportedEntities(db, kind, options)) yield lineOf(entity)
   let videos = 0
   for await (const video of videosOf(db, options)) {
     videos++
-    yield lineOf(exported(video))
+    yield lineOf(exported(video, options))
   }
   yield lineOf({ kind: 'end', videos })
 }
 
 /** A table for spreadsheets. It can't say that a record was taken down, so it has none of those. */
-export async function* exportCsv(db: Snapshot, options: Omit<ExportOptions, 'takenDown'>): AsyncGenerator<string> {
+export async function* exportCsv(
+  db: Snapshot,
+  options: Omit<ExportOptions, 'takenDown'>,
+): AsyncGenerator<string> {
   yield csvHeader()
-  for await (const row of videosOf(db, { ...options, takenDown: false })) yield csvLine(recordOf(row), row.facts ?? [])
+  for await (const row of videosOf(db, { ...options, takenDown: false }))
+    yield csvLine(recordOf(row), row.facts ?? [])
 }
 
-export interface Talk {
+export interface ExportedTalk {
   readonly record: Video
   readonly facts: readonly Fact[]
 }
 
 /** Records for other formats. */
-export async function* talksOf(db: Snapshot, options: ExportOptions): AsyncGenerator<Talk> {
-  for await (const row of videosOf(db, options)) yield { record: recordOf(row), facts: row.facts ?? [] }
+export async function* exportedTalks(
+  db: Snapshot,
+  options: ExportOptions,
+): AsyncGenerator<ExportedTalk> {
+  for await (const row of videosOf(db, options))
+    yield { record: recordOf(row), facts: row.facts ?? [] }
 }
 
-export async function* thingsOf(db: Snapshot, kind: Kind, extent: Extent): AsyncGenerator<ExportedThing> {
+export async function* exportedEntities(
+  db: Snapshot,
+  kind: ExportedKind,
+  extent: ExportScope,
+): AsyncGenerator<ExportedEntity> {
   for (let after = 0; ; ) {
-    const rows = await thingsAfter(db, kind, after, extent, batchSize)
-    for (const { about, ...named } of rows) yield { kind, ...named, ...about } as ExportedThing
+    const rows = await listExportedEntities(db, kind, after, extent, batchSize)
+    for (const { about, retired_slugs, ...named } of rows)
+      yield {
+        kind,
+        ...named,
+        ...(retired_slugs.length > 0 && { retired_slugs }),
+        ...about,
+      } as ExportedEntity
     const last = rows.at(-1)
     if (last === undefined || rows.length < batchSize) return
     after = last.id
@@ -57,7 +101,13 @@ export async function* thingsOf(db: Snapshot, kind: Kind, extent: Extent): Async
 
 async function* videosOf(db: Snapshot, options: ExportOptions): AsyncGenerator<VideoRow> {
   for (let after = options.after ?? 0; ; ) {
-    const rows = await videosAfter(db, after, options.upTo ?? Number.MAX_SAFE_INTEGER, options, batchSize)
+    const rows = await listExportedVideos(
+      db,
+      after,
+      options.upTo ?? Number.MAX_SAFE_INTEGER,
+      options,
+      batchSize,
+    )
     yield* rows
     const last = rows.at(-1)
     if (last === undefined || rows.length < batchSize) return
@@ -65,13 +115,14 @@ async function* videosOf(db: Snapshot, options: ExportOptions): AsyncGenerator<V
   }
 }
 
-function exported(row: VideoRow): ExportedVideo {
-  const { revision, facts, taken_down: day, takedown_reason: reason } = row
+function exported(row: VideoRow, { drafts: isForEditors }: ExportScope): ExportedVideo {
+  const { revision, taken_down: day, takedown_reason: reason } = row
+  const facts = isForEditors ? (row.facts ?? []) : publicFacts(row.facts ?? [])
   return {
     kind: 'video',
     revision,
     record: recordOf(row),
-    ...(facts && facts.length > 0 && { facts }),
+    ...(facts.length > 0 && { facts }),
     ...(day !== null && reason !== null && { taken_down: { day, reason } }),
   }
 }

@@ -3,13 +3,14 @@ import sql, { empty, raw, type Sql } from 'sql-template-tag'
 import Type, { type Static } from 'typebox'
 import { type Db, many, one } from '../platform/db/db.ts'
 
-// Some rows at a time, each time from the last id on: so the first comes at once and nothing is sorted, however many there are.
+// Some rows at a time, each time from the last id on: so the first comes at once and nothing is
+// sorted, however many there are.
 
 const MaybeText = Type.Union([Type.String(), Type.Null()])
 const MaybeInteger = Type.Union([Type.Integer(), Type.Null()])
 
 /** Which of the records, and of the names. */
-export interface Extent {
+export interface ExportScope {
   readonly drafts: boolean
   readonly takenDown: boolean
 }
@@ -57,10 +58,16 @@ const VideoRow = Type.Object({
 export type VideoRow = Static<typeof VideoRow>
 
 /**
- * Out of the row, and not the body that is ready to be sent: what was taken down has none, and while a rename is on its way a body still shows a name
- * that somebody has left behind.
+ * Out of the row, and not the body that is ready to be sent: what was taken down has none, and
+ * while a rename is on its way a body still shows a name that somebody has left behind.
  */
-export function videosAfter(db: Db, after: number, upTo: number, { drafts, takenDown }: Extent, limit: number) {
+export function listExportedVideos(
+  db: Db,
+  after: number,
+  upTo: number,
+  { drafts, takenDown }: ExportScope,
+  limit: number,
+) {
   return many(
     db,
     VideoRow,
@@ -89,24 +96,40 @@ function namesIn(kind: 'speaker' | 'tag'): Sql {
                    order by place)`
 }
 
-const moment = (column: Sql) => sql`to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS')`
+const moment = (column: Sql) =>
+  sql`to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS')`
 
-const About = Type.Object({ description: Type.String(), url: MaybeText, start_date: MaybeText, end_date: MaybeText })
-const ThingRow = Type.Object({
+const About = Type.Object({
+  description: Type.String(),
+  url: MaybeText,
+  start_date: MaybeText,
+  end_date: MaybeText,
+})
+const EntityRow = Type.Object({
   id: Type.Integer(),
   name: Type.String(),
   slug: Type.String(),
   old_slugs: Names,
+  retired_slugs: Names,
   aliases: Type.Array(Alias),
   revision: Type.Integer(),
   about: Type.Union([About, Type.Null()]),
 })
 
-export const kinds = ['category', 'speaker', 'tag'] as const
-export type Kind = (typeof kinds)[number]
+export const exportedKinds = ['category', 'speaker', 'tag'] as const
+export type ExportedKind = (typeof exportedKinds)[number]
 
-/** Everybody gets those that everybody can read, with the names that are shown. An old slug may say a name that is not. */
-export function thingsAfter(db: Db, kind: Kind, after: number, { drafts }: Extent, limit: number) {
+/**
+ * Everybody gets those that everybody can read, with the names that are shown. An old slug may say
+ * a name that is not.
+ */
+export function listExportedEntities(
+  db: Db,
+  kind: ExportedKind,
+  after: number,
+  { drafts }: ExportScope,
+  limit: number,
+) {
   const name = raw(kind === 'category' ? 'title' : 'name')
   const about =
     kind === 'category'
@@ -115,17 +138,21 @@ export function thingsAfter(db: Db, kind: Kind, after: number, { drafts }: Exten
   const isListed =
     drafts || kind === 'category'
       ? empty
-      : sql`and (select sum(talks) from talk_count where talk_count.kind = ${kind} and talk_count.thing_id = thing.id) > 0`
-  const oldSlugs = sql`array(select known_slug.slug from known_slug
-                             where known_slug.kind = ${kind} and known_slug.thing_id = thing.id and known_slug.slug <> thing.slug order by 1)`
+      : sql`and (select sum(talks) from talk_count where talk_count.kind = ${kind} and talk_count.entity_id = entity.id) > 0`
+  const slugs = (condition: Sql) =>
+    drafts
+      ? sql`array(select entity_slug.slug from entity_slug
+                  where entity_slug.kind = ${kind} and entity_slug.entity_id = entity.id and ${condition} order by 1)`
+      : sql`'{}'::text[]`
   return many(
     db,
-    ThingRow,
-    sql`select id, ${name} as name, slug, revision, ${about} as about, ${drafts ? oldSlugs : sql`'{}'::text[]`} as old_slugs,
+    EntityRow,
+    sql`select id, ${name} as name, slug, revision, ${about} as about, ${slugs(sql`entity_slug.slug <> entity.slug and not retired`)} as old_slugs,
+               ${slugs(sql`retired`)} as retired_slugs,
                (select coalesce(jsonb_agg(jsonb_build_object('name', other.name, 'shown', other.shown) order by other.name collate "C"), '[]')
-                from known_as as other
-                where other.kind = ${kind} and other.thing_id = thing.id and other.name <> thing.${name} ${drafts ? empty : sql`and other.shown`}) as aliases
-        from ${raw(kind)} as thing
+                from entity_name as other
+                where other.kind = ${kind} and other.entity_id = entity.id and other.name <> entity.${name} ${drafts ? empty : sql`and other.shown`}) as aliases
+        from ${raw(kind)} as entity
         where id > ${after}::bigint and merged_into is null ${isListed}
         order by id limit ${limit}::integer`,
   )
@@ -133,13 +160,33 @@ export function thingsAfter(db: Db, kind: Kind, after: number, { drafts }: Exten
 
 const Now = Type.Object({ now: Type.String() })
 
-export async function momentOf(db: Db): Promise<string> {
+export async function readSnapshotTime(db: Db): Promise<string> {
   return (await one(db, Now, sql`select ${moment(sql`now()`)} as now`)).now
+}
+
+const Last = Type.Object({ at: MaybeText })
+
+/**
+ * Returns when something was last taken from readers. The conditions are those of the index
+ * change_withdrawn.
+ */
+export async function findLastWithdrawal(db: Db): Promise<Date | undefined> {
+  const { at } = await one(
+    db,
+    Last,
+    sql`select ${moment(sql`max(at)`)} as at from change where
+          kind in ('taken-down', 'merged')
+          or subject = 'video' and before @> '{"state": 1}' and after @> '{"state": 2}'
+          or subject in ('category', 'speaker', 'tag')
+             and (before ?| '{name,title}' or jsonb_path_exists(before, '$.aliases[*] ? (@.shown == true)'))`,
+  )
+  return at === null ? undefined : new Date(`${at}Z`)
 }
 
 const Held = Type.Object({ held: Type.Boolean() })
 
 /** Whether nobody else writes a snapshot: it is so until the end of the transaction. */
-export async function holdSnapshots(db: Db): Promise<boolean> {
-  return (await one(db, Held, sql`select pg_try_advisory_xact_lock(hashtext('snapshots')) as held`)).held
+export async function lockSnapshots(db: Db): Promise<boolean> {
+  return (await one(db, Held, sql`select pg_try_advisory_xact_lock(hashtext('snapshots')) as held`))
+    .held
 }

@@ -3,20 +3,37 @@ import sql from 'sql-template-tag'
 import Type, { type Static } from 'typebox'
 import { insertChanges } from '../changes/changes.ts'
 import type { Origin } from '../platform/actor.ts'
-import { type Db, many } from '../platform/db/db.ts'
+import { type Db, many, writeReturning } from '../platform/db/db.ts'
 
-const FactsRow = Type.Object({ id: Type.Integer(), revision: Type.Integer(), facts: Type.Array(Type.Unsafe<Fact>({})) })
+const FactsRow = Type.Object({
+  id: Type.Integer(),
+  revision: Type.Integer(),
+  facts: Type.Array(Type.Unsafe<Fact>({})),
+})
 export type FactsRow = Static<typeof FactsRow>
 
 export function findFacts(db: Db, ids: readonly number[]) {
-  return many(db, FactsRow, sql`select id, revision, facts from video_facts where id = any (${ids}::bigint[])`)
+  return many(
+    db,
+    FactsRow,
+    sql`select id, revision, facts from video_facts where id = any (${ids}::bigint[])`,
+  )
 }
 
 const Saved = Type.Object({ id: Type.Integer(), revision: Type.Integer() })
 
-/** Writes the facts of these records, and tells which of them changed. Nobody else may write them meanwhile: their records are locked. */
-export function saveFacts(tx: Db, rows: readonly { id: number; facts: readonly Fact[] }[], at: string, origin: Origin, hash: Buffer) {
-  return many(
+/**
+ * Writes the facts of these records, and tells which of them changed. Nobody else may write them
+ * meanwhile: their records are locked.
+ */
+export function saveFacts(
+  tx: Db,
+  rows: readonly { id: number; facts: readonly Fact[] }[],
+  at: string,
+  origin: Origin,
+  hash: Buffer,
+) {
+  return writeReturning(
     tx,
     Saved,
     sql`with given as materialized (

@@ -1,53 +1,78 @@
-import { type Import, type ImportedTalk, Problem, states } from '@talkshelf/contract'
+import {
+  type Import,
+  type ImportedTalk,
+  mayAct,
+  Problem,
+  type Role,
+  states,
+} from '@talkshelf/contract'
+import { lookUpNames } from '../entities/entities.ts'
 import type { Origin } from '../platform/actor.ts'
 import type { Db } from '../platform/db/db.ts'
 import type { Pool } from '../platform/db/pool.ts'
-import { formatOf } from './formats.ts'
-import type { Input } from './input.ts'
-import { type Counts, type Progress, plan } from './plan.ts'
+import type { ConcurrencyLimit } from '../platform/ops/concurrency-limit.ts'
+import { namesOfItems } from './engine/decide.ts'
+import { withCurrentNames } from './engine/merge.ts'
+import { type OnPlanProgress, planImport, type VerdictCounts } from './engine/plan.ts'
 import {
+  changeImportState,
   countRows,
   type Decision,
   decideRow,
   findImport,
+  type ImportJob,
   type ImportRow,
-  listImports as importsBefore,
+  selectImports as importsBefore,
   insertImport,
   listRows,
-  moveImport,
-  type Row,
   setFormat,
-} from './queries.ts'
+} from './engine/queries.ts'
+import { detectFormat } from './formats.ts'
+import type { OpenedInput } from './input/input.ts'
+import type { ItemFields } from './item.ts'
 
-// The front door. An import is a stored thing with a life: a file is read and planned (plan.ts), the plan is applied (apply.ts) and can be undone
-// (undo.ts), both batch by batch (batches.ts). What a talk is, and what shall become of it, is decided in identity.ts, decide.ts and merge.ts;
+// The front door. An import is a stored entity with a life: a file is read and planned (plan.ts),
+// the plan is applied (apply.ts) and can be undone (undo.ts), both batch by batch (batches.ts).
+// What a talk is, and what shall become of it, is decided in identity.ts, decide.ts and merge.ts;
 // formats are in formats/, one file each.
-export { nextBatch } from './batches.ts'
-export { Refused } from './draft.ts'
-export { fetchFile } from './fetch.ts'
+export { nextImportBatch, type OnBatchFailure } from './engine/batches.ts'
+export { removeOldRows } from './engine/retention.ts'
 export { csvTemplate } from './formats/csv.ts'
 export { writePyvideo } from './formats/pyvideo-record.ts'
 export { formats } from './formats.ts'
-export { type Input, openInput } from './input.ts'
+export { fetchFile } from './input/fetch.ts'
+export { inputLimits, type OpenedInput, openInput } from './input/input.ts'
+export { InputRefused } from './item.ts'
 
-export interface Given {
+export interface ImportSource {
   /** What it is called, for people. */
   readonly name: string
-  readonly open: () => Promise<Input>
+  readonly open: () => Promise<OpenedInput>
   readonly format?: string | undefined
   readonly source?: string | undefined
   readonly category?: string | undefined
   readonly language?: string | undefined
   readonly draft?: boolean | undefined
+  /** How long reading it may take. */
+  readonly maxMs?: number | undefined
 }
 
-/** Begins to read; `planned` is done when every talk has a verdict, and fails with `Refused` where the file can't be read. */
+export interface BeginImportOptions {
+  readonly progress?: OnPlanProgress
+  /** Runs the planning when it is its turn. */
+  readonly schedule?: ConcurrencyLimit['run']
+}
+
+/**
+ * Begins to read; `planned` is done when every talk has a verdict, and fails with `Refused` where
+ * the file can't be read.
+ */
 export async function beginImport(
   pool: Pool,
-  given: Given,
+  given: ImportSource,
   origin: Origin,
-  progress: Progress = () => {},
-): Promise<{ id: number; planned: Promise<Counts> }> {
+  { progress = () => {}, schedule = (work) => work() }: BeginImportOptions = {},
+): Promise<{ id: number; planned: Promise<VerdictCounts> }> {
   const { category, language, draft = false } = given
   const it = await insertImport(pool, {
     name: given.name.slice(0, 500),
@@ -59,21 +84,32 @@ export async function beginImport(
     via: origin.via,
     request_id: origin.request,
   })
-  return { id: it.id, planned: planned(pool, it, given, progress) }
+  return { id: it.id, planned: planned(pool, it, given, origin.actor.role, { progress, schedule }) }
 }
 
-async function planned(pool: Pool, it: ImportRow, given: Given, progress: Progress): Promise<Counts> {
+async function planned(
+  pool: Pool,
+  it: ImportJob,
+  given: ImportSource,
+  role: Role,
+  { progress, schedule }: Required<BeginImportOptions>,
+): Promise<VerdictCounts> {
   try {
-    const input = await given.open()
-    const format = formatOf(given.format, input.begin, input.firstPath)
-    // Keys in a table are whatever its author calls them: another table has others.
-    const source = given.source ?? (format.name === 'csv' ? `csv ${input.name}`.slice(0, 100) : format.name)
-    await setFormat(pool, it.id, format.name, source)
-    const { category, language } = given
-    return await plan(pool, { ...it, source }, format.read(input.files, { category, language }), progress)
+    return await schedule(async () => {
+      const deadlineMs = given.maxMs && performance.now() + given.maxMs
+      const input = await given.open()
+      const format = detectFormat(given.format, input.begin, input.firstPath)
+      // Keys in a table are whatever its author calls them: another table has others.
+      const source =
+        given.source ?? (format.name === 'csv' ? `csv ${input.name}`.slice(0, 100) : format.name)
+      await setFormat(pool, it.id, format.name, source)
+      const { category, language } = given
+      const readings = format.read(input.files, { category, language })
+      return planImport(pool, { ...it, source }, readings, { role, deadlineMs, progress })
+    })
   } catch (error) {
     const problem = error instanceof Error ? error.message : String(error)
-    await moveImport(pool, it.id, ['reading'], 'failed', { problem: problem.slice(0, 2000) })
+    await changeImportState(pool, it.id, ['reading'], 'failed', { problem: problem.slice(0, 2000) })
     throw error
   }
 }
@@ -88,24 +124,39 @@ export async function listImports(db: Db, before: number, limit: number): Promis
   return all
 }
 
-export async function listTalks(db: Db, id: number, options: Parameters<typeof listRows>[2]): Promise<ImportedTalk[]> {
+export async function listImportTalks(
+  db: Db,
+  id: number,
+  options: Parameters<typeof listRows>[2],
+): Promise<ImportedTalk[]> {
   await found(db, id)
-  return (await listRows(db, id, options)).map(sentTalk)
+  return sentTalks(db, await listRows(db, id, options))
 }
 
-export async function decideTalk(db: Db, id: number, position: number, decision: Decision): Promise<ImportedTalk> {
+export async function decideTalk(
+  db: Db,
+  id: number,
+  position: number,
+  decision: Decision,
+): Promise<ImportedTalk> {
   const it = await found(db, id)
   if ((await decideRow(db, id, position, decision)) === 0) {
     const [row] = await listRows(db, id, { after: position - 1, limit: 1 })
     if (row?.position !== position) throw new Problem('not-found', 'There is no such talk')
     throw new Problem('wrong-state', `The import is ${it.state}: this talk was applied already`)
   }
-  const [row] = await listRows(db, id, { after: position - 1, limit: 1 })
-  return sentTalk(row as Row)
+  const [talk] = await sentTalks(db, await listRows(db, id, { after: position - 1, limit: 1 }))
+  return talk as ImportedTalk
 }
 
-/** It goes on by itself from now on, here or in another process. */
-export async function applyImport(db: Db, id: number): Promise<Import> {
+/**
+ * It goes on by itself from now on, here or in another process. An import with takedowns needs an
+ * administrator.
+ */
+export async function applyImport(db: Db, id: number, role: Role): Promise<Import> {
+  const { apply_role } = await found(db, id)
+  if (!mayAct(role, apply_role))
+    throw new Problem('forbidden', 'This import has takedowns, which only administrators can apply')
   return move(db, id, ['planned', 'stopped', 'applying'], 'applying', 'apply')
 }
 
@@ -119,29 +170,44 @@ export async function undoImport(db: Db, id: number): Promise<Import> {
   return move(db, id, ['applied', 'stopped'], 'undoing', 'undo')
 }
 
-const begins = { apply: 'was planned', stop: 'is being applied', undo: 'was applied, or stopped on the way' } as const
+const begins = {
+  apply: 'was planned',
+  stop: 'is being applied',
+  undo: 'was applied, or stopped on the way',
+} as const
 
 async function move(
   db: Db,
   id: number,
-  from: readonly ImportRow['state'][],
-  to: ImportRow['state'],
+  from: readonly ImportJob['state'][],
+  to: ImportJob['state'],
   verb: keyof typeof begins,
 ): Promise<Import> {
-  const { state } = await found(db, id)
-  if (!(await moveImport(db, id, from, to)))
-    throw new Problem('wrong-state', `Import ${id} is ${state}. To ${verb} it, it must be one that ${begins[verb]}`)
+  const { state, counts } = await found(db, id)
+  if (counts)
+    throw new Problem(
+      'wrong-state',
+      `The rows of import ${id} were removed for their age: it can no longer be changed`,
+    )
+  if (!(await changeImportState(db, id, from, to)))
+    throw new Problem(
+      'wrong-state',
+      `Import ${id} is ${state}. To ${verb} it, it must be one that ${begins[verb]}`,
+    )
   return readImport(db, id)
 }
 
-async function found(db: Db, id: number): Promise<ImportRow> {
+async function found(db: Db, id: number): Promise<ImportJob> {
   const it = await findImport(db, id)
   if (!it) throw new Problem('not-found', 'There is no such import')
   return it
 }
 
-async function sent(db: Db, { id, state, name, format, source, created, actor, rows, done, problem }: ImportRow): Promise<Import> {
-  const counts = await countRows(db, id)
+async function sent(
+  db: Db,
+  { id, state, name, format, source, created, actor, rows, done, problem, counts: kept }: ImportJob,
+): Promise<Import> {
+  const counts = kept ?? (await countRows(db, id))
   const sum = (column: 'verdict' | 'outcome' | 'undone', value: string) =>
     counts.reduce((total, row) => (row[column] === value ? total + row.count : total), 0)
   const all = <T extends string>(column: 'verdict' | 'outcome' | 'undone', values: readonly T[]) =>
@@ -163,7 +229,43 @@ async function sent(db: Db, { id, state, name, format, source, created, actor, r
   }
 }
 
-function sentTalk({ position, place, verdict, draft, video_id, changes, notes, outcome, undone }: Row): ImportedTalk {
-  const title = typeof draft?.fields.title === 'string' ? draft.fields.title : null
-  return { position, place, verdict, title, video: video_id, changes, notes: [...notes], outcome, undone }
+/**
+ * Rows as the API shows them. Names are those of today: what was renamed since the plan is shown
+ * under its new name.
+ */
+async function sentTalks(db: Db, rows: readonly ImportRow[]): Promise<ImportedTalk[]> {
+  const sides = rows.flatMap(({ changes }) => [sideOf(changes, 'old'), sideOf(changes, 'new')])
+  const book = await lookUpNames(db, namesOfItems(sides))
+  return rows.map(
+    ({ position, place, verdict, draft, video_id, changes, notes, outcome, undone }) => {
+      const title = typeof draft?.fields.title === 'string' ? draft.fields.title : null
+      const [before, after] = [
+        withCurrentNames(sideOf(changes, 'old'), book),
+        withCurrentNames(sideOf(changes, 'new'), book),
+      ] as Record<string, unknown>[]
+      const shown = Object.fromEntries(
+        Object.entries(changes).map(([field, change]) => [
+          field,
+          { ...change, old: before?.[field], new: after?.[field] },
+        ]),
+      )
+      return {
+        position,
+        place,
+        verdict,
+        title,
+        video: video_id,
+        changes: shown,
+        notes: [...notes],
+        outcome,
+        undone,
+      }
+    },
+  )
+}
+
+function sideOf(changes: ImportRow['changes'], side: 'old' | 'new'): ItemFields {
+  return Object.fromEntries(
+    Object.entries(changes).map(([field, change]) => [field, change[side]]),
+  ) as ItemFields
 }

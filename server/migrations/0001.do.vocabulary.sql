@@ -1,4 +1,4 @@
--- The names that records show, as things with an id and a slug that stay when the name changes.
+-- The names that records show, as entities with an id and a slug that stay when the name changes.
 -- Lookups are by exact name: what was written is what is read. Rows are never deleted.
 
 create extension if not exists pg_trgm;

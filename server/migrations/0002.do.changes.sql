@@ -10,8 +10,8 @@ create table token (
   revoked   timestamptz
 );
 
--- Everything that ever happened, one row for each accepted write, in the same transaction as the write.
--- History, the change feed and webhooks are readings of this table.
+-- Everything that ever happened, one row for each accepted write, in the same transaction as the
+-- write. History, the change feed and webhooks are readings of this table.
 create table change (
   subject      text           not null check (subject in ('video', 'category')),
   subject_id   bigint         not null,
@@ -26,8 +26,9 @@ create table change (
   via          text           not null check (via in ('api', 'import', 'page', 'command')),
   request_id   text           not null,
   request_hash bytea          not null,  -- of method, address and body: tells a repeated request from another one
-  -- Identities are given out before they become visible. A reader of the feed must go by (xid, position), below
-  -- pg_snapshot_xmin(pg_current_snapshot()), or it misses the change that commits late.
+  -- Identities are given out before they become visible. A reader of the feed must go by (xid,
+  -- position), below pg_snapshot_xmin(pg_current_snapshot()), or it misses the change that commits
+  -- late.
   xid          xid8           not null default pg_current_xact_id(),
   position     bigint         generated always as identity,
   primary key (subject, subject_id, revision)

@@ -1,4 +1,5 @@
--- The languages of the world that have a name in English, by their BCP 47 code. A code is taken on input; records show the name.
+-- The languages of the world that have a name in English, by their BCP 47 code. A code is taken on
+-- input; records show the name.
 
 insert into language (id, code, name, slug) values
   (1, 'aa', 'Afar', 'afar'),

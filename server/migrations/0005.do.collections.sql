@@ -1,9 +1,11 @@
--- What the collections walk along and filter by. Only live records are listed, so only they are in these indexes.
+-- What the collections walk along and filter by. Only live records are listed, so only they are in
+-- these indexes.
 
 create extension if not exists unaccent;
 
--- Without accents and case, for sorting and for finding. Its rules come with PostgreSQL: after an upgrade to another major version the indexes
--- that use it are to be made anew (docs/operations.md).
+-- Without accents and case, for sorting and for finding. Its rules come with PostgreSQL: after an
+-- upgrade to another major version the indexes that use it are to be made anew
+-- (docs/operations.md).
 create function fold(text) returns text
   language sql immutable strict parallel safe
   return lower(unaccent('unaccent'::regdictionary, $1));

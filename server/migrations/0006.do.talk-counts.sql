@@ -1,75 +1,77 @@
--- How many live talks a category, speaker, tag or language has, kept by the database itself: whoever writes a record, and however many at
--- a time, the counts are right in the same transaction. Records are never deleted; whoever does it by hand calls recount_talks().
+-- How many live talks a category, speaker, tag or language has, kept by the database itself:
+-- whoever writes a record, and however many at a time, the counts are right in the same
+-- transaction. Records are never deleted; whoever does it by hand calls recount_talks().
 --
--- A count is the sum of rows, and a change of it is one more row: two writers never wait for each other because they added a talk to the same
--- event. Now and then a writer adds the rows of what it changed together.
+-- A count is the sum of rows, and a change of it is one more row: two writers never wait for each
+-- other because they added a talk to the same event. Now and then a writer adds the rows of what it
+-- changed together.
 
 create table talk_count (
   kind     text    not null check (kind in ('category', 'speaker', 'tag', 'language')),
-  thing_id bigint  not null,
+  entity_id bigint  not null,
   talks    integer not null
 );
-create index talk_count_of on talk_count (kind, thing_id) include (talks);
+create index talk_count_by_entity on talk_count (kind, entity_id) include (talks);
 
 -- What a record counts for: nothing unless it is live.
-create function things_of(state smallint, taken_down date, category_id bigint, language_id integer, speaker_ids bigint[], tag_ids bigint[])
-  returns table (kind text, thing_id bigint)
+create function counted_entities(state smallint, taken_down date, category_id bigint, language_id integer, speaker_ids bigint[], tag_ids bigint[])
+  returns table (kind text, entity_id bigint)
   language sql immutable parallel safe
 begin atomic
-  select things.kind, things.thing_id
-  from (select 'category' as kind, $3 as thing_id
+  select entities.kind, entities.entity_id
+  from (select 'category' as kind, $3 as entity_id
         union all select 'language', $4
         union all select 'speaker', unnest($5)
-        union all select 'tag', unnest($6)) as things
+        union all select 'tag', unnest($6)) as entities
   where $1 = 1 and $2 is null;
 end;
 
-create function count_new_talks() returns trigger language plpgsql set search_path from current as $$
+create function count_inserted_talks() returns trigger language plpgsql set search_path from current as $$
 begin
-  insert into talk_count (kind, thing_id, talks)
-  select kind, thing_id, count(*)
-  from added, things_of(state, taken_down, category_id, language_id, speaker_ids, tag_ids)
-  group by kind, thing_id;
+  insert into talk_count (kind, entity_id, talks)
+  select kind, entity_id, count(*)
+  from added, counted_entities(state, taken_down, category_id, language_id, speaker_ids, tag_ids)
+  group by kind, entity_id;
   return null;
 end $$;
 
-create function count_changed_talk() returns trigger language plpgsql set search_path from current as $$
+create function count_updated_talk() returns trigger language plpgsql set search_path from current as $$
 begin
-  insert into talk_count (kind, thing_id, talks)
-  select kind, thing_id, sum(talks)
-  from (select kind, thing_id, 1 as talks
-        from things_of(new.state, new.taken_down, new.category_id, new.language_id, new.speaker_ids, new.tag_ids)
+  insert into talk_count (kind, entity_id, talks)
+  select kind, entity_id, sum(talks)
+  from (select kind, entity_id, 1 as talks
+        from counted_entities(new.state, new.taken_down, new.category_id, new.language_id, new.speaker_ids, new.tag_ids)
         union all
-        select kind, thing_id, -1
-        from things_of(old.state, old.taken_down, old.category_id, old.language_id, old.speaker_ids, old.tag_ids)) as changed
-  group by kind, thing_id having sum(talks) <> 0;
+        select kind, entity_id, -1
+        from counted_entities(old.state, old.taken_down, old.category_id, old.language_id, old.speaker_ids, old.tag_ids)) as changed
+  group by kind, entity_id having sum(talks) <> 0;
   return null;
 end $$;
 
-create trigger count_new_talks after insert on video referencing new table as added
-  for each statement execute function count_new_talks();
-create trigger count_changed_talk after update on video for each row
+create trigger count_inserted_talks after insert on video referencing new table as added
+  for each statement execute function count_inserted_talks();
+create trigger count_updated_talk after update on video for each row
   when (old.state <> new.state or old.taken_down is distinct from new.taken_down or old.category_id <> new.category_id
         or old.language_id <> new.language_id or old.speaker_ids <> new.speaker_ids or old.tag_ids <> new.tag_ids)
-  execute function count_changed_talk();
+  execute function count_updated_talk();
 
 -- Rows that somebody else is adding together are left to them.
-create function add_up_talk_counts() returns trigger language plpgsql set search_path from current as $$
+create function compact_talk_counts() returns trigger language plpgsql set search_path from current as $$
 begin
   if random() < 0.98 then
     return null;
   end if;
   with mine as (
-    select ctid from talk_count where (kind, thing_id) in (select kind, thing_id from written) for update skip locked
+    select ctid from talk_count where (kind, entity_id) in (select kind, entity_id from written) for update skip locked
   ), taken as (
-    delete from talk_count using mine where talk_count.ctid = mine.ctid returning kind, thing_id, talks
+    delete from talk_count using mine where talk_count.ctid = mine.ctid returning kind, entity_id, talks
   )
-  insert into talk_count (kind, thing_id, talks)
-  select kind, thing_id, sum(talks) from taken group by kind, thing_id having sum(talks) <> 0;
+  insert into talk_count (kind, entity_id, talks)
+  select kind, entity_id, sum(talks) from taken group by kind, entity_id having sum(talks) <> 0;
   return null;
 end $$;
-create trigger add_up_talk_counts after insert on talk_count referencing new table as written
-  for each statement when (pg_trigger_depth() < 2) execute function add_up_talk_counts();
+create trigger compact_talk_counts after insert on talk_count referencing new table as written
+  for each statement when (pg_trigger_depth() < 2) execute function compact_talk_counts();
 
 -- From scratch: for what is there already, and for whoever loads tables by other means.
 create function recount_talks() returns void language plpgsql set search_path from current as $$
@@ -77,10 +79,10 @@ begin
   -- Until the end of the transaction nobody writes a record: what is counted is what is there.
   lock table video in share row exclusive mode;
   delete from talk_count;
-  insert into talk_count (kind, thing_id, talks)
-  select kind, thing_id, count(*)
-  from video, things_of(state, taken_down, category_id, language_id, speaker_ids, tag_ids)
-  group by kind, thing_id;
+  insert into talk_count (kind, entity_id, talks)
+  select kind, entity_id, count(*)
+  from video, counted_entities(state, taken_down, category_id, language_id, speaker_ids, tag_ids)
+  group by kind, entity_id;
 end $$;
 select recount_talks();
 

@@ -1,16 +1,20 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { codings, takes } from '../platform/http/packing.ts'
-import type { PageAnswer } from '../platform/http/pages.ts'
+import { acceptsEncoding, encodings } from '../platform/http/compression.ts'
+import type { PageResponse } from '../platform/http/pages.ts'
 
-// What browsers load beside the page. Names hold a hash of the content: whatever has a name never changes.
+// What browsers load beside the page. Names hold a hash of the content: whatever has a name never
+// changes.
 
 export interface Assets {
   /** Paths below the base. */
   readonly style: string
   readonly script: string
-  read(name: string, acceptEncoding: string | string[] | undefined): Promise<PageAnswer | undefined>
+  read(
+    name: string,
+    acceptEncoding: string | string[] | undefined,
+  ): Promise<PageResponse | undefined>
 }
 
 interface Manifest {
@@ -18,9 +22,16 @@ interface Manifest {
 }
 
 // In the package they lie beside main.js; from source Vite puts them here.
-const folders = [join(import.meta.dirname, 'web'), join(import.meta.dirname, '..', '..', 'web', 'dist', 'client')]
+const folders = [
+  join(import.meta.dirname, 'web'),
+  join(import.meta.dirname, '..', '..', 'web', 'dist', 'client'),
+]
 
-const types: Record<string, string> = { js: 'text/javascript', css: 'text/css', svg: 'image/svg+xml' }
+const types: Record<string, string> = {
+  js: 'text/javascript',
+  css: 'text/css',
+  svg: 'image/svg+xml',
+}
 const endings = { br: '.br', gzip: '.gz' }
 
 export function openAssets(): Assets {
@@ -35,7 +46,7 @@ export function openAssets(): Assets {
       const ending = /^[\w-]+\.([a-z]+)$/.exec(name)?.[1] ?? ''
       const type = types[ending]
       if (type === undefined) return undefined
-      const coding = codings.find((it) => takes(it, acceptEncoding))
+      const coding = encodings.find((it) => acceptsEncoding(it, acceptEncoding))
       const path = join(folder, 'assets', name)
       const packed = coding && (await readIfThere(path + endings[coding]))
       const body = packed ?? (await readIfThere(path))

@@ -1,26 +1,26 @@
 import type { Video } from '@talkshelf/contract'
-import type { Card, LanguageOf, Named } from '@talkshelf/web'
+import type { Card, LanguageOf, NamedLink } from '@talkshelf/web'
+import { findPublicEntities } from '../entities/entities.ts'
 import { pictureVersion } from '../pictures/pictures.ts'
 import type { Db } from '../platform/db/db.ts'
-import { findThings } from '../vocabulary/vocabulary.ts'
 
 // From records, which show names, to what pages link to.
 
 /** Makes cards of records, with all names looked up in one go. */
-export async function cardsOf(db: Db, records: readonly Video[]): Promise<Map<number, Card>> {
-  const named = await namesOf(db, records)
-  return new Map(records.map((record) => [record.id, cardOf(record, named)]))
+export async function buildCards(db: Db, records: readonly Video[]): Promise<Map<number, Card>> {
+  const named = await lookUpCardNames(db, records)
+  return new Map(records.map((record) => [record.id, buildCard(record, named)]))
 }
 
-export interface NamesOf {
-  category(name: string): Named
-  speaker(name: string): Named
-  tag(name: string): Named
+export interface CardNames {
+  category(name: string): NamedLink
+  speaker(name: string): NamedLink
+  tag(name: string): NamedLink
   language(name: string): LanguageOf
 }
 
-export async function namesOf(db: Db, records: readonly Video[]): Promise<NamesOf> {
-  const found = await findThings(db, {
+export async function lookUpCardNames(db: Db, records: readonly Video[]): Promise<CardNames> {
+  const found = await findPublicEntities(db, {
     category: records.map(({ category }) => category),
     speaker: records.flatMap(({ speakers }) => speakers),
     tag: records.flatMap(({ tags }) => tags),
@@ -36,7 +36,7 @@ export async function namesOf(db: Db, records: readonly Video[]): Promise<NamesO
   }
 }
 
-export function cardOf(record: Video, named: NamesOf): Card {
+export function buildCard(record: Video, named: CardNames): Card {
   return {
     id: record.id,
     slug: record.slug,
@@ -50,4 +50,5 @@ export function cardOf(record: Video, named: NamesOf): Card {
   }
 }
 
-export const recordsOf = (bodies: readonly string[]): Video[] => bodies.map((body) => JSON.parse(body) as Video)
+export const parseRecords = (bodies: readonly string[]): Video[] =>
+  bodies.map((body) => JSON.parse(body) as Video)

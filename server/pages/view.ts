@@ -1,11 +1,19 @@
 import { randomBytes } from 'node:crypto'
-import { chooseLocale, type Locale, locales, type policyOf, type Theme, themes, type View } from '@talkshelf/web'
-import type { AskedPage } from '../platform/http/pages.ts'
+import {
+  chooseLocale,
+  type Locale,
+  locales,
+  type sourcePolicy,
+  type Theme,
+  themes,
+  type View,
+} from '@talkshelf/web'
+import type { PageRequest } from '../platform/http/pages.ts'
 import type { Assets } from './assets.ts'
 
 // Who looks at a page, and what a browser may do with it.
 
-export interface Site {
+export interface PageSite {
   readonly name: string
   /** The path that the archive is mounted under. */
   readonly basePath: string
@@ -14,9 +22,13 @@ export interface Site {
   readonly assets: Assets
 }
 
-export function viewOf(site: Site, { headers, address }: Pick<AskedPage, 'headers' | 'address'>): View {
+export function buildView(
+  site: PageSite,
+  { headers, address }: Pick<PageRequest, 'headers' | 'address'>,
+): View {
   const chosen = cookies(headers.cookie)
-  const locale = locales.find((it) => it === chosen.get('locale')) ?? chooseLocale(headers['accept-language'])
+  const locale =
+    locales.find((it) => it === chosen.get('locale')) ?? chooseLocale(headers['accept-language'])
   const theme = themes.find((it) => it === chosen.get('theme')) ?? 'auto'
   return {
     base: site.basePath,
@@ -36,7 +48,10 @@ function cookies(header: string | undefined): Map<string, string> {
 }
 
 /** What is kept of a reader: which language and which colours, for a year, for us alone. */
-export function preferred(query: Readonly<Record<string, string>>, site: Site): string[] {
+export function preferenceCookies(
+  query: Readonly<Record<string, string>>,
+  site: PageSite,
+): string[] {
   const locale = locales.find((it: Locale) => it === query.locale)
   const theme = themes.find((it: Theme) => it === query.theme)
   const end = `; Path=${site.basePath || '/'}; Max-Age=31536000; SameSite=Lax; HttpOnly${site.origin().startsWith('https:') ? '; Secure' : ''}`
@@ -44,13 +59,17 @@ export function preferred(query: Readonly<Record<string, string>>, site: Site): 
 }
 
 /** What the sources of a talk need, on a page that plays them. */
-export type Playing = ReturnType<typeof policyOf>
+export type PlayerPolicy = ReturnType<typeof sourcePolicy>
 
 /**
- * Nothing but what is named. Scripts run by their nonce, which no cache may keep: so pages are not stored. Only YouTube's player is a script of
- * others; where a talk has such a source, ours may load it (`strict-dynamic`), and does when the reader plays.
+ * Nothing but what is named. Scripts run by their nonce, which no cache may keep: so pages are not
+ * stored. Only YouTube's player is a script of others; where a talk has such a source, ours may
+ * load it (`strict-dynamic`), and does when the reader plays.
  */
-export function pageHeaders(view: View, { playing, framed = false }: { playing?: Playing; framed?: boolean } = {}): Record<string, string> {
+export function pageHeaders(
+  view: View,
+  { playing, framed = false }: { playing?: PlayerPolicy; framed?: boolean } = {},
+): Record<string, string> {
   const policy = {
     'default-src': "'none'",
     'script-src': `'nonce-${view.nonce}'${playing?.isDynamic ? " 'strict-dynamic'" : ''}`,

@@ -5,23 +5,50 @@ import fc from 'fast-check'
 import { XmlDocument } from 'libxml2-wasm'
 import sharp from 'sharp'
 import { compositions } from './compositions.ts'
-import { drawCover, type Titled } from './cover.ts'
-import { widthOf } from './lettering.ts'
+import { type CoverText, drawCover } from './cover.ts'
 import { palettes } from './palettes.ts'
+import { textWidth } from './text-layout.ts'
 
-const cover = (title: string, category = 'Example Days 2026', speakers: string[] = []) => drawCover({ title, category, speakers })
-const linesOf = (svg: string) => [...svg.matchAll(/<text [^>]*>([^<]*)<\/text>/g)].map(([, text = 'd55044c529ecf23d']) => text)
-const groundOf = (svg: string) => palettes.find(({ ink }) => svg.includes(`font-weight="700" fill="${ink}"`))?.ground
+const cover = (title: string, category = 'Example Days 2026', speakers: string[] = []) =>
+  drawCover({ title, category, speakers })
+const linesOf = (svg: string) =>
+  [...svg.matchAll(/<text [^>]*>([^<]*)<\/text>/g)].map(([, text = 'd55044c529ecf23d']) => text)
+const groundOf = (svg: string) =>
+  palettes.find(({ ink }) => svg.includes(`font-weight="700" fill="${ink}"`))?.ground
 
 test('covers stay as they are, byte for byte', () => {
-  // Whoever changes the design sees this fail, and raises `design` in pictures.ts: links are kept for ever.
-  const held: [Titled, string][] = [
-    [{ title: 'Speed Up Your Database', category: 'PyCon CA 2012', speakers: ['Ada Lovelace'] }, 'a62c96abe911fbfb'],
-    [{ title: 'Создание Open Source библиотек', category: 'PyCon Belarus 2017', speakers: [] }, '504a423e13a7efaa'],
-    [{ title: 'Pythonコミュニティが私に与えてくれたもの', category: 'PyCon Japan 2012', speakers: [] }, 'cf4f01422026b8ff'],
-    [{ title: 'פייתון במדע הנתונים: מה חדש', category: 'פייקון ישראל 2022', speakers: ['א', 'ב'] }, '3f421df2e2e62d7d'],
+  // Whoever changes the design sees this fail, and raises `design` in pictures.ts: links are kept
+  // for ever.
+  const held: [CoverText, string][] = [
     [
-      { title: 'R&D <b>in</b> "quotes" & more, or: how a title of many words comes to its end '.repeat(3), category: 'X', speakers: [] },
+      { title: 'Speed Up Your Database', category: 'PyCon CA 2012', speakers: ['Ada Lovelace'] },
+      'a62c96abe911fbfb',
+    ],
+    [
+      { title: 'Создание Open Source библиотек', category: 'PyCon Belarus 2017', speakers: [] },
+      '504a423e13a7efaa',
+    ],
+    [
+      {
+        title: 'Pythonコミュニティが私に与えてくれたもの',
+        category: 'PyCon Japan 2012',
+        speakers: [],
+      },
+      'cf4f01422026b8ff',
+    ],
+    [
+      { title: 'פייתון במדע הנתונים: מה חדש', category: 'פייקון ישראל 2022', speakers: ['א', 'ב'] },
+      '3f421df2e2e62d7d',
+    ],
+    [
+      {
+        title:
+          'R&D <b>in</b> "quotes" & more, or: how a title of many words comes to its end '.repeat(
+            3,
+          ),
+        category: 'X',
+        speakers: [],
+      },
       'd55044c529ecf23d',
     ],
   ]
@@ -38,17 +65,30 @@ test('talks of one event have one palette; talks, events and speakers make diffe
   const covers = titles.map((title) => cover(title))
   assert.equal(new Set(covers.map(({ svg }) => groundOf(svg))).size, 1)
   assert.equal(new Set(covers.map(({ svg }) => svg)).size, 200)
-  assert.equal(new Set(covers.map(({ composition }) => composition)).size, Object.keys(compositions).length)
+  assert.equal(
+    new Set(covers.map(({ composition }) => composition)).size,
+    Object.keys(compositions).length,
+  )
   const events = titles.map((title) => groundOf(cover('The same', title).svg))
   assert.equal(new Set(events).size, palettes.length)
   assert.notEqual(cover('The same', 'X', ['Ada']).svg, cover('The same', 'X', ['Grace']).svg)
 })
 
 test('on every palette and composition the words are legible: at least 4.5 to 1, at each pixel behind them', async () => {
-  const words = 'Understanding the inner workings of a rather complicated machine for making many long titles'.split(' ')
+  const words =
+    'Understanding the inner workings of a rather complicated machine for making many long titles'.split(
+      ' ',
+    )
   const seen = new Set<string>()
-  for (let at = 0; seen.size < palettes.length * Object.keys(compositions).length * 2 && at < 20_000; at++) {
-    const { svg, composition } = cover(`${words.slice(0, 1 + (at % words.length)).join(' ')} ${at}`, `Event ${at % 97}`)
+  for (
+    let at = 0;
+    seen.size < palettes.length * Object.keys(compositions).length * 2 && at < 20_000;
+    at++
+  ) {
+    const { svg, composition } = cover(
+      `${words.slice(0, 1 + (at % words.length)).join(' ')} ${at}`,
+      `Event ${at % 97}`,
+    )
     const kind = `${groundOf(svg)} ${composition} ${linesOf(svg).length > 3}`
     if (seen.has(kind)) continue
     seen.add(kind)
@@ -60,11 +100,23 @@ test('on every palette and composition the words are legible: at least 4.5 to 1,
 
 test('a title has at most four lines that fit, is balanced, and ends in an ellipsis where it is too long', () => {
   assert.deepEqual(linesOf(cover('Your keyboard').svg), ['Your keyboard', 'Example Days 2026'])
-  assert.deepEqual(linesOf(cover('Writing a C extension in 2017').svg).slice(0, -1), ['Writing a C', 'extension in 2017'])
+  assert.deepEqual(linesOf(cover('Writing a C extension in 2017').svg).slice(0, -1), [
+    'Writing a C',
+    'extension in 2017',
+  ])
   // No line begins with a dash, or with what closes a bracket.
-  assert.ok(linesOf(cover('Who is an expert? - Lessons from building a system').svg).every((line) => !line.startsWith('-')))
-  const japanese = linesOf(cover('組合せ最適化を体系的に知ってPythonで実行してみよう（ただし「整数」のみ）'.repeat(2)).svg).slice(0, -1)
-  assert.ok(japanese.length > 1 && japanese.every((line) => !/^[）」ー]|[（「]$/.test(line)), japanese.join('\n'))
+  assert.ok(
+    linesOf(cover('Who is an expert? - Lessons from building a system').svg).every(
+      (line) => !line.startsWith('-'),
+    ),
+  )
+  const japanese = linesOf(
+    cover('組合せ最適化を体系的に知ってPythonで実行してみよう（ただし「整数」のみ）'.repeat(2)).svg,
+  ).slice(0, -1)
+  assert.ok(
+    japanese.length > 1 && japanese.every((line) => !/^[）」ー]|[（「]$/.test(line)),
+    japanese.join('\n'),
+  )
   for (const long of [
     'many words '.repeat(40),
     '長'.repeat(255),
@@ -77,12 +129,14 @@ test('a title has at most four lines that fit, is balanced, and ends in an ellip
     const lines = linesOf(svg)
     assert.equal(lines.length, 5)
     assert.ok(lines.slice(3).every((line) => line.endsWith('…')))
-    assert.ok(lines.slice(0, 4).every((line) => widthOf(line) * size <= 532))
+    assert.ok(lines.slice(0, 4).every((line) => textWidth(line) * size <= 532))
   }
 })
 
 test('what is written from right to left begins at the right', () => {
-  const texts = [...cover('مقدمة في برمجة بايثون', 'PyCon Egypt 2024').svg.matchAll(/<text ([^>]*)>/g)].map(([, it = '']) => it)
+  const texts = [
+    ...cover('مقدمة في برمجة بايثون', 'PyCon Egypt 2024').svg.matchAll(/<text ([^>]*)>/g),
+  ].map(([, it = '']) => it)
   assert.match(texts[0] ?? '', /x="604" direction="rtl"/)
   assert.doesNotMatch(texts.at(-1) ?? '', /rtl/)
   assert.doesNotMatch(cover('Python בעברית').svg, /rtl/)
@@ -93,15 +147,29 @@ test('markup in a title is text, and what XML has no place for is left out', () 
   const { svg } = cover(title, '<image href="x"/>')
   checkXml(svg)
   assert.deepEqual(
-    [...svg.matchAll(/<(?!path|\/)(\w+)/g)].filter(([, name]) => !['svg', 'g', 'text', 'circle'].includes(name as string)),
+    [...svg.matchAll(/<(?!path|\/)(\w+)/g)].filter(
+      ([, name]) => !['svg', 'g', 'text', 'circle'].includes(name as string),
+    ),
     [],
   )
-  assert.equal(cover('A\u0000\u0008\u001f\ufffe\uffff\ud800 talk\u202e\u2066').svg, cover('A talk').svg)
+  assert.equal(
+    cover('A\u0000\u0008\u001f\ufffe\uffff\ud800 talk\u202e\u2066').svg,
+    cover('A talk').svg,
+  )
   assert.deepEqual(linesOf(cover('\u0001\u202e').svg), ['Example Days 2026'])
 })
 
 test('whatever the words are, a cover is well-formed, has no styles or scripts, and is small', () => {
-  const unit = fc.constantFrom(...'<>&"\'];-= aé漢א', '\u0000', '\u001b', '\ufffe', '\ud800', '\udc00', '</text>', '🐍')
+  const unit = fc.constantFrom(
+    ...'<>&"\'];-= aé漢א',
+    '\u0000',
+    '\u001b',
+    '\ufffe',
+    '\ud800',
+    '\udc00',
+    '</text>',
+    '🐍',
+  )
   const text = fc.oneof(
     fc.string({ unit: 'binary', maxLength: 255 }),
     fc.string({ unit: 'grapheme', maxLength: 100 }),
@@ -111,12 +179,16 @@ test('whatever the words are, a cover is well-formed, has no styles or scripts, 
     fc.property(text, text, fc.array(text, { maxLength: 3 }), (title, category, speakers) => {
       const { svg } = drawCover({ title, category, speakers })
       checkXml(svg)
-      assert.doesNotMatch(svg.replaceAll(/>[^<]*</g, '><'), /style|script|href|url\(|\son\w+=|NaN|undefined|Infinity/)
+      assert.doesNotMatch(
+        svg.replaceAll(/>[^<]*</g, '><'),
+        /style|script|href|url\(|\son\w+=|NaN|undefined|Infinity/,
+      )
       assert.ok(Buffer.byteLength(svg) < 4500)
     }),
     { numRuns: 200 },
   )
-  for (let at = 0; at < 1000; at++) assert.ok(Buffer.byteLength(cover(`A talk of usual length, number ${at}`).svg) < 3072)
+  for (let at = 0; at < 1000; at++)
+    assert.ok(Buffer.byteLength(cover(`A talk of usual length, number ${at}`).svg) < 3072)
 })
 
 function checkXml(svg: string): void {
@@ -126,7 +198,10 @@ function checkXml(svg: string): void {
 /** Between the words and the worst pixel behind them, also in a font that is wider than most. */
 async function leastContrast(svg: string): Promise<number> {
   const drawing = svg.replace(/<g font-family.*<\/g>/, '')
-  const { data, info } = await sharp(Buffer.from(drawing), { density: 36 }).removeAlpha().raw().toBuffer({ resolveWithObject: true })
+  const { data, info } = await sharp(Buffer.from(drawing), { density: 36 })
+    .removeAlpha()
+    .raw()
+    .toBuffer({ resolveWithObject: true })
   const size = Number(/<g font-family="[^"]*" font-size="(\d+)"/.exec(svg)?.[1])
   const ink = /font-weight="700" fill="(#\w+)"/.exec(svg)?.[1] as string
   let least = 21
@@ -134,11 +209,13 @@ async function leastContrast(svg: string): Promise<number> {
     /<text x="36" y="(\d+)"(?: font-size="(\d+)" font-weight="600" fill="(#\w+)")?>([^<]*)</g,
   )) {
     const high = Number(own ?? size)
-    const right = Math.min(info.width, 36 + widthOf(text) * high * 1.13)
+    const right = Math.min(info.width, 36 + textWidth(text) * high * 1.13)
     const seen = new Set<number>()
     for (let row = Math.floor(Number(y) - high * 0.8); row < Number(y) + high * 0.25; row++)
-      for (let column = 34; column < right; column++) seen.add(data.readUIntBE((row * info.width + column) * 3, 3))
-    for (const pixel of seen) least = Math.min(least, contrast(pixel, Number.parseInt((colour ?? ink).slice(1), 16)))
+      for (let column = 34; column < right; column++)
+        seen.add(data.readUIntBE((row * info.width + column) * 3, 3))
+    for (const pixel of seen)
+      least = Math.min(least, contrast(pixel, Number.parseInt((colour ?? ink).slice(1), 16)))
   }
   return least
 }
@@ -148,7 +225,12 @@ function contrast(one: number, two: number): number {
     const parts = [colour >> 16, (colour >> 8) & 255, colour & 255].map((it) =>
       it / 255 <= 0.04045 ? it / 255 / 12.92 : ((it / 255 + 0.055) / 1.055) ** 2.4,
     )
-    return 0.2126 * (parts[0] as number) + 0.7152 * (parts[1] as number) + 0.0722 * (parts[2] as number) + 0.05
+    return (
+      0.2126 * (parts[0] as number) +
+      0.7152 * (parts[1] as number) +
+      0.0722 * (parts[2] as number) +
+      0.05
+    )
   }
   return Math.max(light(one), light(two)) / Math.min(light(one), light(two))
 }

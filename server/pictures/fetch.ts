@@ -1,15 +1,23 @@
 import type { GuardOptions } from '../platform/net/guard.ts'
-import { fetchOutside } from '../platform/net/outbound.ts'
+import { fetchOutbound } from '../platform/net/outbound.ts'
 
-const mostBytes = 8 << 20
+const maxBytes = 8 << 20
 const timeoutMs = 5000
 
-/** The file behind the address of a picture. Who looks at it is not told: the other side sees this server and nobody else. */
+/**
+ * The file behind the address of a picture. Who looks at it is not told: the other side sees this
+ * server and nobody else.
+ */
 export async function fetchImage(
   address: string,
   options: GuardOptions & { readonly userAgent: string; readonly signal: AbortSignal },
 ): Promise<Buffer> {
-  const { body } = await fetchOutside(address, { quietMs: timeoutMs, ...options, maxBytes: mostBytes, timeoutMs })
+  const { body } = await fetchOutbound(address, {
+    quietMs: timeoutMs,
+    ...options,
+    maxBytes: maxBytes,
+    timeoutMs,
+  })
   const chunks: Uint8Array[] = []
   for await (const chunk of body) chunks.push(chunk)
   return Buffer.concat(chunks)

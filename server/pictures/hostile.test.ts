@@ -1,10 +1,18 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
-import { type Reply, startArchive } from '../../tests/harness.ts'
-import { type Answer, blackPng, noise, photo, startImageServer, startPictures } from '../../tests/picture-archive.ts'
+import { type Reply, startArchive } from '../../tests/support/harness.ts'
+import {
+  blackPng,
+  noise,
+  type PictureReply,
+  photo,
+  startImageServer,
+  startPictures,
+} from '../../tests/support/picture-archive.ts'
 
-// Thumbnails that are no pictures, or mean harm: the reader gets a cover, soon, and the same server is not asked again.
+// Thumbnails that are no pictures, or mean harm: the reader gets a cover, soon, and the same server
+// is not asked again.
 
 const archive = await startArchive()
 const images = await startImageServer()
@@ -15,15 +23,15 @@ const cover = 'image/svg+xml'
 const png = await photo(640, 360).png().toBuffer()
 const script = '<script>fetch("http://127.0.0.1/")</script>'
 const svg = `<svg xmlns="http://www.w3.org/2000/svg" width="64" height="36">${script}<image href="file:///etc/passwd" width="64" height="36"/></svg>`
-const redirect = (location: string): Answer => {
+const redirect = (location: string): PictureReply => {
   return (response) => response.writeHead(302, { location }).end()
 }
-const typed = (type: string, body: string | Buffer): Answer => {
+const typed = (type: string, body: string | Buffer): PictureReply => {
   return (response) => response.writeHead(200, { 'content-type': type }).end(body)
 }
 const secret = inside.at('/secret.png', png)
 
-const hostile: Record<string, Answer | Buffer> = {
+const hostile: Record<string, PictureReply | Buffer> = {
   'is not there': (response) => response.writeHead(404).end(),
   'is forbidden': (response) => response.writeHead(403).end(png),
   'fails inside': (response) => response.writeHead(500).end(),
@@ -36,7 +44,10 @@ const hostile: Record<string, Answer | Buffer> = {
   'is empty': Buffer.alloc(0),
   'is a page': typed('image/png', '<!doctype html><title>Login</title>'),
   'is no image though it says so': typed('image/jpeg', randomBytes(5000)),
-  'only begins like an image': typed('image/jpeg', Buffer.concat([Buffer.from('ffd8ffe000104a464946', 'hex'), randomBytes(5000)])),
+  'only begins like an image': typed(
+    'image/jpeg',
+    Buffer.concat([Buffer.from('ffd8ffe000104a464946', 'hex'), randomBytes(5000)]),
+  ),
   'is an SVG with a script': typed('image/svg+xml', svg),
   'is an SVG that says it is a PNG': typed('image/png', svg),
   'is an SVG behind the first bytes of a GIF': typed('image/gif', `GIF89a${svg}`),
@@ -45,7 +56,8 @@ const hostile: Record<string, Answer | Buffer> = {
   'is a PDF': typed('application/pdf', '%PDF-1.4\n1 0 obj\n<<>>\nendobj\n'),
   'has 400 million pixels in 50 kB': typed('image/png', blackPng(20_000)),
   'has more than 8 MB': typed('image/png', Buffer.concat([png, Buffer.alloc(9 << 20)])),
-  'says that it has more than 8 MB': (response) => response.writeHead(200, { 'content-length': 9 << 20 }).write(png),
+  'says that it has more than 8 MB': (response) =>
+    response.writeHead(200, { 'content-length': 9 << 20 }).write(png),
   'has no end': (response) => {
     const more = () => {
       while (!response.destroyed && response.write(Buffer.alloc(1 << 16)));
@@ -70,16 +82,34 @@ for (const [at, [what, answer]] of Object.entries(hostile).entries())
     assert.ok(asked > 0)
     // A failure is remembered: nobody waits for it again.
     for (const form of ['320', '640'])
-      assert.deepEqual(shown(await pictures.get(`/picture/${id}/${form}`)), [200, cover, 'public, max-age=300'])
+      assert.deepEqual(shown(await pictures.get(`/picture/${id}/${form}`)), [
+        200,
+        cover,
+        'public, max-age=300',
+      ])
     assert.equal(images.countOf(path), asked)
     assert.equal(inside.asked.length, 0)
   })
 
 test('addresses inside, with a password or of another kind are never asked', async () => {
-  const wrong = [secret, secret.replace('http', 'https'), `http://[::1]:${inside.port}/`, `http://a:b@127.0.0.1:${images.port}/secret.png`]
-  for (const thumbnail_url of [...wrong, 'http://169.254.169.254/latest/meta-data', 'http://10.0.0.1/a.png', 'http://localhost/a.png']) {
+  const wrong = [
+    secret,
+    secret.replace('http', 'https'),
+    `http://[::1]:${inside.port}/`,
+    `http://a:b@127.0.0.1:${images.port}/secret.png`,
+  ]
+  for (const thumbnail_url of [
+    ...wrong,
+    'http://169.254.169.254/latest/meta-data',
+    'http://10.0.0.1/a.png',
+    'http://localhost/a.png',
+  ]) {
     const { id } = await archive.make({ thumbnail_url })
-    assert.deepEqual(shown(await pictures.get(`/picture/${id}/320`)), [200, cover, 'public, max-age=300'])
+    assert.deepEqual(shown(await pictures.get(`/picture/${id}/320`)), [
+      200,
+      cover,
+      'public, max-age=300',
+    ])
   }
   assert.equal(inside.asked.length, 0)
   assert.equal(images.countOf('/secret.png'), 0)
@@ -88,22 +118,37 @@ test('addresses inside, with a password or of another kind are never asked', asy
 test('a server that never answers is given up after five seconds', async () => {
   const closed = Promise.withResolvers<number>()
   const start = performance.now()
-  const thumbnail_url = images.at('/never', (response) => response.on('close', () => closed.resolve(performance.now() - start)))
+  const thumbnail_url = images.at('/never', (response) =>
+    response.on('close', () => closed.resolve(performance.now() - start)),
+  )
   const { id } = await archive.make({ thumbnail_url })
-  assert.deepEqual(shown(await pictures.get(`/picture/${id}/320`)), [200, cover, 'public, max-age=300'])
+  assert.deepEqual(shown(await pictures.get(`/picture/${id}/320`)), [
+    200,
+    cover,
+    'public, max-age=300',
+  ])
   const tookMs = await closed.promise
   assert.ok(tookMs > 4500 && tookMs < 9500, `${tookMs} ms`)
-  assert.deepEqual(shown(await pictures.get(`/picture/${id}/320`)), [200, cover, 'public, max-age=300'])
+  assert.deepEqual(shown(await pictures.get(`/picture/${id}/320`)), [
+    200,
+    cover,
+    'public, max-age=300',
+  ])
   assert.equal(images.countOf('/never'), 1)
 })
 
 test('a failure is forgotten after its time', async () => {
-  const own = await startPictures(archive, images, { limits: { failedMs: 300 } })
-  const { id } = await archive.make({ thumbnail_url: images.at('/later', (response) => response.writeHead(500).end()) })
+  const own = await startPictures(archive, images, {
+    limits: { failedMs: 300, patienceMs: 15_000 },
+  })
+  const { id } = await archive.make({
+    thumbnail_url: images.at('/later', (response) => response.writeHead(500).end()),
+  })
   assert.deepEqual(shown(await own.get(`/picture/${id}/320`)), [200, cover, 'public, max-age=300'])
   images.at('/later', png)
   const untilMs = performance.now() + 10_000
-  while ((await own.get(`/picture/${id}/320`)).headers['content-type'] !== 'image/webp') assert.ok(performance.now() < untilMs)
+  while ((await own.get(`/picture/${id}/320`)).headers['content-type'] !== 'image/webp')
+    assert.ok(performance.now() < untilMs)
   assert.equal(images.countOf('/later'), 2)
 })
 

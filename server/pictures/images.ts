@@ -1,94 +1,52 @@
-import type { pictureWidths } from '@talkshelf/web'
-import type { Sharp, SharpOptions } from 'sharp'
-import { openLine } from './waiting-line.ts'
+import type { ImageFormat, PictureSize } from './decoder.ts'
+import { type Decoder, InvalidImage, openDecoder } from './decoder-process.ts'
 
-// Pixels. What comes in was made by strangers, so it is looked at before anything that decodes it.
+// Pixels. What comes in was made by strangers: its first bytes decide whether it is decoded at all.
 
-/** A width, or what other sites show of a link: a JPEG of 1200 by 630, because not all of them take anything else. */
-export type Form = (typeof pictureWidths)[number] | 'preview'
-
-export class NoImage extends Error {}
-/** The package is not there, or was made for another machine. */
-export class NoSharp extends Error {}
-
-type Module = { default: typeof import('sharp').default }
-export type LoadSharp = () => Promise<Module>
+export type { PictureSize } from './decoder.ts'
+export { DecoderUnavailable, InvalidImage } from './decoder-process.ts'
 
 export interface Images {
-  /** Throws NoSharp where there will never be a picture. */
-  ready(): Promise<unknown>
-  /** Cut to the form. A small picture stays small: enlarging is the browser's work. */
-  resize(source: Buffer, form: Form): Promise<Buffer>
-  /** A drawing of ours as a preview. */
+  /** Throws NoSharp if no image can be decoded on this system. */
+  ready: Decoder['ready']
+  /** Cuts to the form. A small picture stays small: enlarging is the browser's work. */
+  resize(source: Buffer, form: PictureSize): Promise<Buffer>
+  /** Turns a cover drawn by this server into a link preview. */
   render(svg: string): Promise<Buffer>
+  stop: Decoder['stop']
 }
 
-const preview = { width: 1200, height: 630 }
-const mostPixels = 50_000_000
-const limits: SharpOptions = { limitInputPixels: mostPixels, failOn: 'error', autoOrient: true }
-const seconds = 5
-
-/** What libvips may open at all: buffers of these kinds. SVG is for our own covers, which never come from outside. */
-const loaders = ['Jpeg', 'Png', 'Webp', 'Nsgif', 'Heif', 'Svg'].map((kind) => `VipsForeignLoad${kind}Buffer`)
-
-export function openImages(load: LoadSharp = () => import('sharp')): Images {
-  // Two of the four threads that Node has for files, names and the like. More would make everybody wait.
-  const line = openLine(2, 100)
-  let loading: Promise<Module['default']> | undefined
-
-  // It takes 100 ms and 27 MB, so only whoever needs it pays.
-  const sharp = () => {
-    loading ??= load().then(({ default: it }) => {
-      it.concurrency(1)
-      it.cache(false)
-      it.block({ operation: ['VipsForeignLoad'] })
-      it.unblock({ operation: loaders })
-      return it
-    })
-    return loading.catch((error) => {
-      throw new NoSharp('sharp could not be loaded', { cause: error })
-    })
-  }
-
+export function openImages(decoderPath?: string): Images {
+  const { ready, decode, stop } = openDecoder(decoderPath)
   return {
-    ready: sharp,
+    ready,
+    stop,
     resize: async (source, form) => {
-      if (!isRaster(source)) throw new NoImage('It is no JPEG, PNG, WebP, GIF or AVIF')
-      const make = await sharp()
-      return line.run(async () => {
-        try {
-          const image = make(source, limits)
-          const { format, compression, autoOrient } = await image.metadata()
-          if (!['jpeg', 'png', 'webp', 'gif'].includes(format) && compression !== 'av1') throw new NoImage(`It is ${format}`)
-          if (form === 'preview') return await asPreview(image)
-          const width = Math.max(16, Math.min(form, autoOrient.width, Math.floor((autoOrient.height * 16) / 9)))
-          const resized = image.resize({ width, height: Math.round((width * 9) / 16), fit: 'cover' })
-          return await resized.webp({ quality: 72 }).timeout({ seconds }).toBuffer()
-        } catch (error) {
-          throw error instanceof NoImage ? error : new NoImage('It could not be decoded', { cause: error })
-        }
-      })
+      const format = imageFormatOf(source)
+      if (!format) throw new InvalidImage('Not a JPEG, PNG, WebP, GIF or AVIF')
+      return decode({ source, format, form })
     },
-    render: async (svg) => {
-      const make = await sharp()
-      return line.run(() => asPreview(make(Buffer.from(svg), limits)))
-    },
+    render: (svg) => decode({ source: Buffer.from(svg), format: 'svg', form: 'preview' }),
   }
 }
 
-function asPreview(image: Sharp): Promise<Buffer> {
-  return image
-    .resize({ ...preview, fit: 'cover' })
-    .flatten({ background: '#fff' })
-    .jpeg({ quality: 80, mozjpeg: true })
-    .timeout({ seconds })
-    .toBuffer()
+/** Recognises a format by its magic bytes. The Content-Type of the response is not evidence. */
+export function imageFormatOf(bytes: Buffer): Exclude<ImageFormat, 'svg'> | undefined {
+  const text = (from: number, to: number) => bytes.toString('latin1', from, to)
+  if (text(0, 3) === '\xff\xd8\xff') return 'jpeg'
+  if (text(0, 8) === '\x89PNG\r\n\x1a\n') return 'png'
+  if (/^GIF8[79]a$/.test(text(0, 6))) return 'gif'
+  if (text(0, 4) === 'RIFF' && /^WEBPVP8[ LX]$/.test(text(8, 16))) return 'webp'
+  return isAvif(bytes) ? 'avif' : undefined
 }
 
-/** By its first bytes: what a server says of its file is not worth much. */
-function isRaster(bytes: Buffer): boolean {
-  const text = (from: number, to: number) => bytes.toString('latin1', from, to)
-  if (text(0, 3) === '\xff\xd8\xff' || text(0, 8) === '\x89PNG\r\n\x1a\n' || /^GIF8[79]a$/.test(text(0, 6))) return true
-  if (text(0, 4) === 'RIFF') return text(8, 12) === 'WEBP'
-  return text(4, 8) === 'ftyp' && /avi[fs]/.test(text(8, 40))
+/** The first box has to be a file type box of plausible size which lists AVIF as compatible. */
+function isAvif(bytes: Buffer): boolean {
+  if (bytes.length < 20 || bytes.toString('latin1', 4, 8) !== 'ftyp') return false
+  const size = bytes.readUInt32BE(0)
+  if (size < 20 || size > 256 || size % 4 !== 0 || size > bytes.length) return false
+  // Size, type, major brand and minor version come first; the rest is a list of brands.
+  for (let at = 16; at < size; at += 4)
+    if (/^avi[fs]$/.test(bytes.toString('latin1', at, at + 4))) return true
+  return false
 }

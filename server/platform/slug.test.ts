@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { numbered, slugify } from './slug.ts'
+import { numberedSlug, slugify } from './slug.ts'
 
 test('a slug is made of lowercase ASCII words, whatever the script', () => {
   for (const [text, slug] of [
@@ -21,7 +21,7 @@ test('a slug has 50 characters at most, with its number', () => {
   const long = slugify('word '.repeat(30))
   assert.ok(long.length <= 50 && !long.endsWith('-'), long)
   for (const number of [1, 99, 123_456]) {
-    const it = numbered(long, number)
+    const it = numberedSlug(long, number)
     assert.ok(it.length <= 50 && it.endsWith(`-${number}`) && !it.includes('--'), it)
   }
 })

@@ -4,7 +4,8 @@ const longest = 50
 
 /** The text as lowercase ASCII words joined by hyphens, cut to fit; empty where nothing is left. */
 export function slugify(text: string): string {
-  // Pictures have names in ASCII too (":microphone:"), but nobody reads them as a part of the title.
+  // Pictures have names in ASCII too (":microphone:"), but nobody reads them as a part of the
+  // title.
   const words = anyAscii(text.replaceAll(/\p{Extended_Pictographic}/gu, ' '))
     .toLowerCase()
     .replaceAll(/['’]/g, '')
@@ -13,7 +14,7 @@ export function slugify(text: string): string {
 }
 
 /** The slug with a number behind it, within the same length. */
-export function numbered(slug: string, number: number): string {
+export function numberedSlug(slug: string, number: number): string {
   const suffix = `-${number}`
   return cut(slug, longest - suffix.length) + suffix
 }

@@ -6,7 +6,7 @@ import { constants, createGzip, type Gzip } from 'node:zlib'
 const pieceLength = 1 << 16
 
 /** Whole lines, together. */
-export async function* inPieces(lines: AsyncIterable<string>): AsyncGenerator<Buffer> {
+export async function* inChunks(lines: AsyncIterable<string>): AsyncGenerator<Buffer> {
   let piece = ''
   for await (const line of lines) {
     piece += line
@@ -17,7 +17,10 @@ export async function* inPieces(lines: AsyncIterable<string>): AsyncGenerator<Bu
   if (piece !== '') yield Buffer.from(piece)
 }
 
-/** Each piece goes on at once: whoever is cut off has what was sent until then. It costs a few bytes for each. */
-export function packing(): Gzip {
+/**
+ * Each piece goes on at once: whoever is cut off has what was sent until then. It costs a few bytes
+ * for each.
+ */
+export function gzipStream(): Gzip {
   return createGzip({ flush: constants.Z_SYNC_FLUSH })
 }

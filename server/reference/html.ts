@@ -7,9 +7,9 @@ export class Html {
   }
 }
 
-export type Part = Html | string | number | false | undefined | readonly Part[]
+export type HtmlPart = Html | string | number | false | undefined | readonly HtmlPart[]
 
-export function html(strings: TemplateStringsArray, ...parts: Part[]): Html {
+export function html(strings: TemplateStringsArray, ...parts: HtmlPart[]): Html {
   return new Html(strings.map((string, at) => string + rendered(parts[at])).join(''))
 }
 
@@ -22,7 +22,7 @@ export function prose(text: string): Html[] {
   })
 }
 
-function rendered(part: Part): string {
+function rendered(part: HtmlPart): string {
   if (part === undefined || part === false) return ''
   if (part instanceof Html) return part.text
   if (typeof part === 'object') return part.map(rendered).join('')

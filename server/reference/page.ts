@@ -3,13 +3,13 @@ import {
   Category,
   type Endpoint,
   endpoints,
-  Finding,
-  files,
   type ProblemName,
   problems,
   problemsOf,
+  QualityFinding,
   RevisionSummary,
   requestHeaders,
+  streamEndpoints,
   Video,
   VideoInput,
   videoDefaults,
@@ -18,18 +18,26 @@ import type { TSchema } from 'typebox'
 import { toJson } from '../platform/http/json.ts'
 import { STATUS_CODES } from '../platform/http/node-http.ts'
 import { version } from '../version.ts'
-import { conversation, curl, escapingExample, problemExample, videoExample } from './examples.ts'
-import { Html, html, type Part, prose } from './html.ts'
-import { style } from './style.ts'
+import {
+  conversationExample,
+  curlExample,
+  escapingExample,
+  problemExample,
+  videoExample,
+} from './examples.ts'
+import { Html, type HtmlPart, html, prose } from './html.ts'
+import { referenceStyle } from './style.ts'
 
-// The reference says what the contract says: calls, fields and problems are read from it. Only the introduction is written here.
+// The reference says what the contract says: calls, fields and problems are read from it. Only the
+// introduction is written here.
 
-const styleHash = createHash('sha256').update(style).digest('base64')
-export const policy = `default-src 'none'; style-src 'sha256-${styleHash}'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'`
+const styleHash = createHash('sha256').update(referenceStyle).digest('base64')
+export const referencePolicy = `default-src 'none'; style-src 'sha256-${styleHash}'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'`
 
-const all: readonly Endpoint[] = [...Object.values(endpoints), ...Object.values(files)]
+const all: readonly Endpoint[] = [...Object.values(endpoints), ...Object.values(streamEndpoints)]
 
-// Rendering takes some milliseconds. The address of the archive does not change while a process runs, so there is one page to keep.
+// Rendering takes some milliseconds. The address of the archive does not change while a process
+// runs, so there is one page to keep.
 const kept = new Map<string, string>()
 
 /** `base` is the address of the archive, without a slash at its end. */
@@ -39,7 +47,7 @@ export function referencePage(base: string): string {
   return page
 }
 
-export function problemPage(name: ProblemName, base: string): string {
+export function problemReferencePage(name: ProblemName, base: string): string {
   const { status, title, explain } = problems[name]
   const reference = `${root(base)}/api`
   const calls = all.filter((it) => problemsOf(it).includes(name))
@@ -66,14 +74,14 @@ export function problemPage(name: ProblemName, base: string): string {
 function renderReference(base: string): string {
   const groups = Map.groupBy<string, Endpoint>(all, ({ path }) => path.split('/')[3] ?? path)
   const titleOf = (group: string) => groupTitles[group] ?? group
-  const entry = (id: string, text: Part) => html`<li><a href="#${id}">${text}</a></li>`
+  const entry = (id: string, text: HtmlPart) => html`<li><a href="#${id}">${text}</a></li>`
   const content = html`
 <header class="hero two"><div class="say">
   <h1>Talkshelf API</h1>
   <p class="lead">Records of recorded talks: read them, correct them, keep every version. This is version 2 of the interface; it never
   changes in a way that breaks a client.</p>
   <p>For tools, the same as an OpenAPI 3.1 file: <a href="${root(base)}${endpoints.readOpenapi.path}">openapi.json</a>.</p>
-</div><div class="show">${figure('Try it', curl(endpoints.readVideo, base), 'command')}</div></header>
+</div><div class="show">${figure('Try it', curlExample(endpoints.readVideo, base), 'command')}</div></header>
 <nav id="contents" aria-label="Contents">
   <h2>Start</h2>
   <ul>${Object.entries(chapters).map(([id, { title }]) => entry(id, title))}</ul>
@@ -92,14 +100,19 @@ ${[...records].map(([schema, record]) => recordSection(schema, record))}
 ${problemsSection(base)}
 <footer>Talkshelf ${version}. This page is made from the definitions that check every request.</footer>
 </main>`
-  return page('Talkshelf API v2', base, content, html`<a class="contents-link" href="#contents">Contents</a>`)
+  return page(
+    'Talkshelf API v2',
+    base,
+    content,
+    html`<a class="contents-link" href="#contents">Contents</a>`,
+  )
 }
 
 // By status: mostly, whether to send the same request again.
 const advice: Record<number, string> & { other: string } = {
   401: 'Check the token. Until it is right, the same request gets the same answer.',
   403: 'Ask the people who run the archive for a token with the role that the call needs.',
-  404: 'Check the address. Each thing has exactly one: ids have no leading zeros, slugs are lowercase.',
+  404: 'Check the address. Each entity has exactly one: ids have no leading zeros, slugs are lowercase.',
   408: 'Send the request again, in one go.',
   410: 'Remove the record from what you keep. Asking again gets the same answer.',
   412: 'Read the record again, look at what changed, and repeat your change with the new ETag in `If-Match`.',
@@ -136,7 +149,12 @@ const chapters: Record<string, Chapter> = {
         'The role that each call needs stands beside its address.',
       'The people who run the archive make tokens with `talkshelf token create`. A wrong token is refused everywhere, also where none is needed.',
     ],
-    shows: () => figure('Once in each terminal, for the commands on this page', "printf 'Token: '; read -r TOKEN", 'command'),
+    shows: () =>
+      figure(
+        'Once in each terminal, for the commands on this page',
+        "printf 'Token: '; read -r TOKEN",
+        'command',
+      ),
   },
   forms: {
     title: 'text/html or application/json',
@@ -146,7 +164,8 @@ const chapters: Record<string, Chapter> = {
       'Who accepts neither of the two is answered 406, before anything is written.',
       'Every address that takes GET takes HEAD, and all of them take OPTIONS. Any web page may read, without credentials (CORS).',
     ],
-    shows: (base) => figure('Without a header', curl(endpoints.readVideo, base, '?format=json'), 'command'),
+    shows: (base) =>
+      figure('Without a header', curlExample(endpoints.readVideo, base, '?format=json'), 'command'),
   },
   versions: {
     title: 'ETag and If-Match',
@@ -156,7 +175,7 @@ const chapters: Record<string, Chapter> = {
         'who changed which fields. Without `If-Match` the last writer wins; every version is kept, and can be restored.',
       'When an answer gets lost on the way, send the same request again: with `If-Match` or an `Idempotency-Key` it has one effect.',
     ],
-    shows: () => figure('Read, then change what you read', conversation),
+    shows: () => figure('Read, then change what you read', conversationExample),
   },
   errors: {
     title: 'Errors',
@@ -191,7 +210,7 @@ const records = new Map<unknown, RecordInfo>([
   [Video, { id: 'video-record', title: 'The video record', example: videoExample }],
   [RevisionSummary, { id: 'revision', title: 'A revision' }],
   [Category, { id: 'category', title: 'The category' }],
-  [Finding, { id: 'finding', title: 'A finding' }],
+  [QualityFinding, { id: 'finding', title: 'A finding' }],
 ])
 
 function chapterSection(id: string, { title, text, shows }: Chapter, base: string): Html {
@@ -203,19 +222,21 @@ function chapterSection(id: string, { title, text, shows }: Chapter, base: strin
 }
 
 function endpointSection(it: Endpoint, base: string): Html {
-  const path = it.path.split(/(\{\w+\})/).map((part) => (part.startsWith('{') ? html`<i>${part}</i>` : part))
+  const path = it.path
+    .split(/(\{\w+\})/)
+    .map((part) => (part.startsWith('{') ? html`<i>${part}</i>` : part))
   return html`<section class="two" id="${it.name}"><div class="say">
   <h3>${anchor(it.name, it.summary)}</h3>
   <p class="route">${method(it)} <code>${path}</code> <span class="role">${it.role}</span></p>
-  ${it.about && html`<p>${prose(it.about)}</p>`}
+  ${it.description && html`<p>${prose(it.description)}</p>`}
   ${it.params && html`<h4>Path parameters</h4>${fields(it.params)}`}
   ${it.query && Object.keys(it.query).length > 0 && html`<h4>Query parameters, all optional</h4>${fields(it.query)}`}
-  ${it.hears && html`<h4>Request headers, all optional</h4>${pairs(it.hears.map((name) => [html`<code>${name}</code>`, requestHeaders[name]]))}`}
-  ${it.takes && body(it.takes.schema, it.takes.types)}
+  ${it.requestHeaders && html`<h4>Request headers, all optional</h4>${pairs(it.requestHeaders.map((name) => [html`<code>${name}</code>`, requestHeaders[name]]))}`}
+  ${it.body && body(it.body.schema, it.body.types)}
   ${answer(it)}
   <h4>Problems</h4>
   <ul class="chips">${problemsOf(it).map((name) => html`<li>${problemLink(name, base)}</li>`)}</ul>
-</div><div class="show">${figure('Run it', curl(it, base), 'command')}</div></section>
+</div><div class="show">${figure('Run it', curlExample(it, base), 'command')}</div></section>
 `
 }
 
@@ -229,14 +250,15 @@ function body(schema: TSchema, types: readonly string[]): Html {
   ${count > 12 ? html`<details><summary>${summary}</summary>${table}</details>` : table}`
 }
 
-function answer({ gives: { status, schema, etag, location }, summary, hears }: Endpoint): Html {
+function answer({ response, summary, requestHeaders: heard }: Endpoint): Html {
+  const { status, schema, etag, location } = response
   const { description = summary, properties = {} } = schema as Shape
   const known = records.has(schema)
   const headers = [etag && 'ETag', location && 'Location'].filter((name) => name !== undefined)
   return html`<h4>Answer</h4>
   <p><span class="status good">${status}</span> ${known ? typeOf(schema as Shape) : description}${headers.map(
     (name, at) => html`${at > 0 ? ' and ' : ', with '}<code>${name}</code>`,
-  )}${hears?.includes('If-None-Match') && html`<br><span class="status good">304</span> Nothing changed since the version that you have`}</p>
+  )}${heard?.includes('If-None-Match') && html`<br><span class="status good">304</span> Nothing changed since the version that you have`}</p>
   ${!known && Object.keys(properties).length > 0 && fields(properties)}`
 }
 
@@ -259,16 +281,28 @@ function problemsSection(base: string): Html {
 }
 
 /** `required` is for what is sent; in what is answered, everything is there. */
-function fields(shapes: object, required: readonly string[] = [], defaults: Record<string, unknown> = {}): Html {
+function fields(
+  shapes: object,
+  required: readonly string[] = [],
+  defaults: Record<string, unknown> = {},
+): Html {
   const rows = Object.entries(shapes).map(([name, shape]: [string, Shape]) => {
-    const mark = shape.readOnly ? html`<small>read-only</small>` : required.includes(name) && html`<small class="required">required</small>`
-    const rules = [...ruleOf(shape), ...(name in defaults ? [html`default <code>${toJson(defaults[name])}</code>`] : [])]
+    const mark = shape.readOnly
+      ? html`<small>read-only</small>`
+      : required.includes(name) && html`<small class="required">required</small>`
+    const rules = [
+      ...ruleOf(shape),
+      ...(name in defaults ? [html`default <code>${toJson(defaults[name])}</code>`] : []),
+    ]
     return html`
 <tr role="row"><td role="cell"><code>${name}</code> ${mark}</td><td role="cell">${typeOf(shape)} ${rules.map((rule) => html`<small>${rule}</small> `)}</td>
 <td role="cell">${prose(shape.description ?? '')}</td></tr>`
   })
-  const headings = ['Name', 'Type and rule', 'Meaning'].map((name) => html`<th role="columnheader">${name}</th>`)
-  // The roles say what CSS takes away: on a narrow screen the rows are no longer laid out as a table.
+  const headings = ['Name', 'Type and rule', 'Meaning'].map(
+    (name) => html`<th role="columnheader">${name}</th>`,
+  )
+  // The roles say what CSS takes away: on a narrow screen the rows are no longer laid out as a
+  // table.
   return html`<table class="fields" role="table"><thead role="rowgroup"><tr role="row">${headings}</tr></thead><tbody role="rowgroup">${rows}</tbody></table>`
 }
 
@@ -303,30 +337,54 @@ function typeOf(shape: Shape): Html {
   return html`${shape.const === undefined ? (shape.type ?? 'any') : toJson(shape.const)}`
 }
 
-const formats: Record<string, string> = { address: 'http or https address, or empty', date: 'YYYY-MM-DD' }
+const formats: Record<string, string> = {
+  address: 'http or https address, or empty',
+  date: 'YYYY-MM-DD',
+}
 
 function ruleOf(shape: Shape): Html[] {
-  const { minLength, maxLength, minimum, maximum, maxItems, format = '', pattern, anyOf = [], items, readOnly } = shape
+  const {
+    minLength,
+    maxLength,
+    minimum,
+    maximum,
+    maxItems,
+    format = '',
+    pattern,
+    anyOf = [],
+    items,
+    readOnly,
+  } = shape
   const rules: Html[] = []
-  if (maxLength !== undefined) rules.push(html`${minLength ? `${minLength} to` : 'at most'} ${counted(maxLength)} characters`)
+  if (maxLength !== undefined)
+    rules.push(html`${minLength ? `${minLength} to` : 'at most'} ${counted(maxLength)} characters`)
   if (minimum !== undefined)
-    rules.push(html`${maximum === undefined ? 'from ' : ''}${counted(minimum)}${maximum !== undefined && ` to ${counted(maximum)}`}`)
+    rules.push(
+      html`${maximum === undefined ? 'from ' : ''}${counted(minimum)}${maximum !== undefined && ` to ${counted(maximum)}`}`,
+    )
   if (maxItems !== undefined) rules.push(html`at most ${counted(maxItems)}`)
   if (formats[format]) rules.push(html`${formats[format]}`)
   if (pattern !== undefined && !readOnly) rules.push(html`<code>${pattern}</code>`)
-  return [...rules, ...anyOf.flatMap(ruleOf), ...(items && !records.has(items) ? ruleOf(items).map((rule) => html`each ${rule}`) : [])]
+  return [
+    ...rules,
+    ...anyOf.flatMap(ruleOf),
+    ...(items && !records.has(items) ? ruleOf(items).map((rule) => html`each ${rule}`) : []),
+  ]
 }
 
-const counted = (value: number) => (value === Number.MAX_SAFE_INTEGER ? '2⁵³ − 1' : value.toLocaleString('en-US'))
+const counted = (value: number) =>
+  value === Number.MAX_SAFE_INTEGER ? '2⁵³ − 1' : value.toLocaleString('en-US')
 
 const figure = (caption: string, text: string, kind = 'text') =>
   html`<figure><figcaption>${caption}</figcaption><pre class="${kind}" tabindex="0"><code>${text}</code></pre></figure>`
-const method = (it: Endpoint) => html`<span class="method ${it.method.toLowerCase()}">${it.method}</span>`
+const method = (it: Endpoint) =>
+  html`<span class="method ${it.method.toLowerCase()}">${it.method}</span>`
 const anchor = (id: string, title: string) => html`<a class="anchor" href="#${id}">${title}</a>`
 const problemLink = (name: ProblemName, base: string) =>
   html`<a href="${root(base)}/api/problems/${name}" title="${problems[name].title}"><b>${problems[name].status}</b> ${name}</a>`
 
-// Links have no host in them, so that they also work where a tunnel or a proxy gives the archive another name.
+// Links have no host in them, so that they also work where a tunnel or a proxy gives the archive
+// another name.
 const root = (base: string) => (base === '' ? '' : new URL(base).pathname.replace(/\/$/, ''))
 
 function page(title: string, base: string, content: Html, link: Html): string {
@@ -337,7 +395,7 @@ function page(title: string, base: string, content: Html, link: Html): string {
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <title>${title}</title>
-<style>${new Html(style)}</style>
+<style>${new Html(referenceStyle)}</style>
 </head>
 <body>
 <a class="skip" href="#main">Skip to the text</a>

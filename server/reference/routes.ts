@@ -1,15 +1,23 @@
 import { problems } from '@talkshelf/contract'
 import type { FastifyInstance } from 'fastify'
-import { policy, problemPage, referencePage } from './page.ts'
+import { problemReferencePage, referencePage, referencePolicy } from './page.ts'
 
-/** The pages for people who write clients: the reference at /api, and one page for each kind of problem. */
+/**
+ * The pages for people who write clients: the reference at /api, and one page for each kind of
+ * problem.
+ */
 export function referenceRoutes(http: FastifyInstance, basePath: string, base: () => string): void {
   const page = (url: string, render: () => string) =>
     http.get(basePath + url, (_, reply) =>
       reply
-        .headers({ 'content-type': 'text/html; charset=utf-8', 'content-security-policy': policy, 'cache-control': 'public, max-age=300' })
+        .headers({
+          'content-type': 'text/html; charset=utf-8',
+          'content-security-policy': referencePolicy,
+          'cache-control': 'public, max-age=300',
+        })
         .send(render()),
     )
   page('/api', () => referencePage(base()))
-  for (const name of Object.keys(problems) as (keyof typeof problems)[]) page(`/api/problems/${name}`, () => problemPage(name, base()))
+  for (const name of Object.keys(problems) as (keyof typeof problems)[])
+    page(`/api/problems/${name}`, () => problemReferencePage(name, base()))
 }

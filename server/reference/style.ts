@@ -1,6 +1,7 @@
-// The one style of the reference. It is inline and allowed by its hash, so the pages ask for nothing from anywhere.
+// The one style of the reference. It is inline and allowed by its hash, so the pages ask for
+// nothing from anywhere.
 
-export const style = `
+export const referenceStyle = `
 :root {
   color-scheme: light dark;
   --paper: #fff; --shade: #f6f5f1; --line: #e3e1da; --ink: #22262e; --soft: #5c636f; --link: #0b5f8a; --mark: #fff4cf;

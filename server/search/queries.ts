@@ -1,7 +1,7 @@
 import sql, { empty, join, raw, type Sql } from 'sql-template-tag'
 import Type, { type Static } from 'typebox'
-import { type Db, many, one } from '../platform/db/db.ts'
-import type { Meaning } from './meaning.ts'
+import { type Db, execute, many, one } from '../platform/db/db.ts'
+import type { Tsquery } from './tsquery.ts'
 
 /** What a search is narrowed by: ids in the place of names. */
 export interface SearchFilter {
@@ -17,16 +17,28 @@ export interface SearchFilter {
   readonly sourceUrl?: string | undefined
 }
 
-const Stems = Type.Array(Type.Object({ lexeme: Type.String(), languages: Type.Array(Type.Integer()) }))
-const WordRow = Type.Object({ term: Type.Integer(), word: Type.String(), stems: Stems, is_stop: Type.Boolean() })
+const Stems = Type.Array(
+  Type.Object({ lexeme: Type.String(), languages: Type.Array(Type.Integer()) }),
+)
+const WordRow = Type.Object({
+  term: Type.Integer(),
+  word: Type.String(),
+  stems: Stems,
+  is_stop: Type.Boolean(),
+})
 
-/** What the dictionaries make of a word, each for its languages; only of languages that there are talks in. */
+/**
+ * What the dictionaries make of a word, each for its languages; only of languages that there are
+ * talks in.
+ */
 function stemsOf(word: Sql): Sql {
   return sql`(select coalesce(jsonb_agg(stem), '[]')
               from (select lexeme, jsonb_agg(used.id order by used.id) as languages from used, unnest(to_tsvector(used.dictionary::regconfig, ${word}))
                     group by lexeme) as stem)`
 }
-const used = sql`used as (select id, dictionary from language where id in (select thing_id from talk_count where kind = 'language'))`
+const used = sql`used as (
+  select id, dictionary from language
+  where id in (select entity_id from talk_count where kind = 'language' group by entity_id having sum(talks) > 0))`
 
 /** The words of each text. A word is a stop word where some dictionary leaves it out. */
 export function findWords(db: Db, texts: readonly string[]) {
@@ -37,7 +49,7 @@ export function findWords(db: Db, texts: readonly string[]) {
         select term.place::integer as term, word, ${stemsOf(sql`word`)} as stems,
                exists (select from used where to_tsvector(dictionary::regconfig, word) = '') as is_stop
         from unnest(${texts}::text[]) with ordinality as term (text, place),
-             regexp_split_to_table(plain_words(term.text), ' +') with ordinality as words (word, place)
+             regexp_split_to_table(normalized_words(term.text), ' +') with ordinality as words (word, place)
         where word <> ''
         order by term.place, words.place`,
   )
@@ -47,13 +59,22 @@ const Hit = Type.Object({ id: Type.Integer(), score: Type.Number(), found: Type.
 export type Hit = Static<typeof Hit>
 
 /** How many of the newest that match are put in order. */
-export const mostRanked = 1000
+export const maxRanked = 1000
 
-// Ranks in the order of title, speakers, tags and category, and of summary and description. The sums of the two never meet: what has all words
-// in its head comes before what has some of them in its text only.
+// Ranks in the order of title, speakers, tags and category, and of summary and description. The
+// sums of the two never meet: what has all words in its head comes before what has some of them in
+// its text only.
 
-/** All words in title, speakers, tags and category. Slices are visited from the newest on, and the limit ends the visit. */
-export function findInHead(db: Db, it: Meaning & { match: string }, filter: SearchFilter, limit: number) {
+/**
+ * All words in title, speakers, tags and category. Slices are visited from the newest on, and the
+ * limit ends the visit.
+ */
+export function findInHead(
+  db: Db,
+  it: Tsquery & { match: string },
+  filter: SearchFilter,
+  limit: number,
+) {
   return many(
     db,
     Hit,
@@ -62,19 +83,30 @@ export function findInHead(db: Db, it: Meaning & { match: string }, filter: Sear
                        + case when head @@ ${it.near ?? null}::tsquery
                               then 0.4 + ${it.nearWords}::real / greatest(${it.nearWords}::integer, length(ts_filter(head, '{a}'))) else 0 end as score,
                      count(*) over ()::integer as found
-              from (select id, head from video_search where (keys || head) @@ ${narrowed(it.wanted, filter)} ${spared(it)} limit ${mostRanked}) as hit) as ranked
+              from (select id, head from video_search where (keys || head) @@ ${narrowed(it.wanted, filter)} ${spared(it)} limit ${maxRanked}) as hit) as ranked
         order by score desc, id desc
         limit ${limit}::integer`,
   )
 }
 
 /** What must not be there must not be in the text either. */
-function spared({ hasExclusions, match }: { readonly hasExclusions: boolean; readonly match: string }): Sql {
+function spared({
+  hasExclusions,
+  match,
+}: {
+  readonly hasExclusions: boolean
+  readonly match: string
+}): Sql {
   return hasExclusions ? sql`and (keys || head || text) @@ ${match}::tsquery` : empty
 }
 
 /** The others: some of the words are in summary and description. */
-export function findInText(db: Db, it: Meaning & { match: string }, filter: SearchFilter, limit: number) {
+export function findInText(
+  db: Db,
+  it: Tsquery & { match: string },
+  filter: SearchFilter,
+  limit: number,
+) {
   return many(
     db,
     Hit,
@@ -82,7 +114,7 @@ export function findInText(db: Db, it: Meaning & { match: string }, filter: Sear
         from (select id, 5 * ts_rank('{0.15, 0.3, 0.6, 1}', head, ${it.rank}::tsquery, 1) + ts_rank('{0, 0, 0.5, 1}', text, ${it.rank}::tsquery, 1) as score,
                      count(*) over ()::integer as found
               from (select id, head, text from video_search
-                    where (keys || head || text) @@ ${narrowed(it.match, filter)} and not (keys || head) @@ ${it.wanted}::tsquery limit ${mostRanked}) as hit) as ranked
+                    where (keys || head || text) @@ ${narrowed(it.match, filter)} and not (keys || head) @@ ${it.wanted}::tsquery limit ${maxRanked}) as hit) as ranked
         order by score desc, id desc
         limit ${limit}::integer`,
   )
@@ -90,11 +122,16 @@ export function findInText(db: Db, it: Meaning & { match: string }, filter: Sear
 
 const Count = Type.Object({ count: Type.Integer() })
 
-export async function countMatches(db: Db, match: string, filter: SearchFilter, most: number): Promise<number> {
+export async function countMatches(
+  db: Db,
+  match: string,
+  filter: SearchFilter,
+  limit: number,
+): Promise<number> {
   const row = await one(
     db,
     Count,
-    sql`select count(*) from (select from video_search where (keys || head || text) @@ ${narrowed(match, filter)} limit ${most}::integer) as counted`,
+    sql`select count(*) from (select from video_search where (keys || head || text) @@ ${narrowed(match, filter)} limit ${limit}::integer) as counted`,
   )
   return row.count
 }
@@ -102,15 +139,16 @@ export async function countMatches(db: Db, match: string, filter: SearchFilter, 
 const Counted = Type.Object({ count: Type.Integer(), expected: Type.Number() })
 
 /**
- * How many match, counted up to a number; and how many there will be in all, if they are as frequent in the rest of the archive as in the part
- * that was looked at. A slice is looked at from its first page to the one of the last match.
+ * How many match, counted up to a number; and how many there will be in all, if they are as
+ * frequent in the rest of the archive as in the part that was looked at. A slice is looked at from
+ * its first page to the one of the last match.
  */
-export function expectMatches(db: Db, match: string, filter: SearchFilter, most: number) {
+export function estimateMatches(db: Db, match: string, filter: SearchFilter, limit: number) {
   return one(
     db,
     Counted,
     sql`with counted as (
-          select tableoid, (ctid::text::point)[0] as page from video_search where (keys || head || text) @@ ${narrowed(match, filter)} limit ${most}::integer
+          select tableoid, (ctid::text::point)[0] as page from video_search where (keys || head || text) @@ ${narrowed(match, filter)} limit ${limit}::integer
         ), part as (
           select sum(found) as found, sum(reltuples * least(1, (page + 1) / greatest(relpages, 1))) as rows
           from (select tableoid as oid, count(*) as found, max(page) as page from counted group by tableoid) as slice join pg_class using (oid)
@@ -124,14 +162,18 @@ export function expectMatches(db: Db, match: string, filter: SearchFilter, most:
 
 const Id = Type.Object({ id: Type.Integer() })
 
-export function newestMatches(db: Db, match: string, filter: SearchFilter, most: number) {
-  return many(db, Id, sql`select id from video_search where (keys || head || text) @@ ${narrowed(match, filter)} limit ${most}::integer`)
+export function newestMatches(db: Db, match: string, filter: SearchFilter, limit: number) {
+  return many(
+    db,
+    Id,
+    sql`select id from video_search where (keys || head || text) @@ ${narrowed(match, filter)} limit ${limit}::integer`,
+  )
 }
 
 const LikeWord = Type.Object({ word: Type.String(), similarity: Type.Number(), stems: Stems })
 
 /** Known words that look like this one. */
-export function likeWords(db: Db, word: string) {
+export function findSimilarWords(db: Db, word: string) {
   return many(
     db,
     LikeWord,
@@ -152,101 +194,148 @@ const FacetRow = Type.Object({
   seen: Type.Integer(),
 })
 
-/** How often each category, language, year, speaker, tag and length is among the newest that match: the commonest of each. */
-export function countFacets(db: Db, match: string | undefined, filter: SearchFilter, most: number, each: number) {
+/**
+ * How often each category, language, year, speaker, tag and length is among the newest that match:
+ * the commonest of each.
+ */
+export function countFacets(
+  db: Db,
+  match: string | undefined,
+  filter: SearchFilter,
+  limit: number,
+  each: number,
+) {
   return many(
     db,
     FacetRow,
     sql`with hit as materialized (
-          select era, category_id, language_id, speaker_ids, tag_ids, length from video_search where ${matching(match, filter)} limit ${most}::integer
+          select year_key, category_id, language_id, speaker_ids, tag_ids, length from video_search where ${matching(match, filter)} limit ${limit}::integer
         ), counted as (
-          select 'category' as kind, category_id as thing, count(*) as talks from hit group by 2
+          select 'category' as kind, category_id as entity, count(*) as talks from hit group by 2
           union all select 'language', language_id, count(*) from hit group by 2
-          union all select 'year', 3000 - era, count(*) from hit where era < 32767 group by 2
+          union all select 'year', 3000 - year_key, count(*) from hit where year_key < 32767 group by 2
           union all select 'speaker', unnest(speaker_ids), count(*) from hit group by 2
           union all select 'tag', unnest(tag_ids), count(*) from hit group by 2
           union all select 'duration', length, count(*) from hit group by 2
         ), first as (
-          select kind, thing, talks, row_number() over (partition by kind order by talks desc, thing desc) as place from counted
+          select kind, entity, talks, row_number() over (partition by kind order by talks desc, entity desc) as place from counted
         )
-        select kind, coalesce(category.slug, language.slug, speaker.slug, tag.slug, thing::text) as value,
-               coalesce(category.title, language.name, speaker.name, tag.name, thing::text) as name, talks::integer,
+        select kind, coalesce(category.slug, language.slug, speaker.slug, tag.slug, entity::text) as value,
+               coalesce(category.title, language.name, speaker.name, tag.name, entity::text) as name, talks::integer,
                (select count(*) from hit)::integer as seen
         from first
-        left join category on kind = 'category' and category.id = thing
-        left join language on kind = 'language' and language.id = thing
-        left join speaker on kind = 'speaker' and speaker.id = thing
-        left join tag on kind = 'tag' and tag.id = thing
+        left join category on kind = 'category' and category.id = entity
+        left join language on kind = 'language' and language.id = entity
+        left join speaker on kind = 'speaker' and speaker.id = entity
+        left join tag on kind = 'tag' and tag.id = entity
         where place <= ${each}::integer
         order by kind, place`,
   )
 }
 
-const Suggested = Type.Object({ kind: Type.String(), name: Type.String(), slug: Type.String(), talks: Type.Integer() })
+const Suggested = Type.Object({
+  kind: Type.String(),
+  name: Type.String(),
+  slug: Type.String(),
+  talks: Type.Integer(),
+})
 
-/** Speakers, categories and tags of which a word begins so; those with the most talks first. `begin` has no signs of LIKE in it. */
-export function namesBeginning(db: Db, begin: string, each: number) {
+/**
+ * Speakers, categories and tags of which a word begins so; those with the most talks first. `begin`
+ * has no signs of LIKE in it.
+ */
+export function findNamesByPrefix(db: Db, begin: string, each: number) {
   const one = (kind: string, name: string) => {
     const folded = sql`fold(${raw(name)})`
     return sql`(select ${kind}::text as kind, name, slug, talks
-                from (select ${raw(name)} as name, slug,
-                             coalesce((select sum(talks) from talk_count where kind = ${kind}::text and thing_id = thing.id), 0)::integer as talks
-                      from ${raw(kind)} as thing
-                      where ${folded} like fold(${begin}) || '%' or ${folded} like '% ' || fold(${begin}) || '%' limit 200) as found
-                where talks > 0
+                from (select ${raw(name)} as name, slug, counted.talks
+                      from ${raw(kind)} as entity,
+                           lateral (select sum(talks)::integer as talks from talk_count where kind = ${kind}::text and entity_id = entity.id) as counted
+                      where (${folded} like fold(${begin}) || '%' or ${folded} like '% ' || fold(${begin}) || '%') and counted.talks > 0
+                      -- Names of drafts do not count: however many there are, they leave room for the others.
+                      limit 200) as found
                 order by talks desc, name limit ${each}::integer)`
   }
-  return many(db, Suggested, sql`${one('speaker', 'name')} union all ${one('category', 'title')} union all ${one('tag', 'name')}`)
+  return many(
+    db,
+    Suggested,
+    sql`${one('speaker', 'name')} union all ${one('category', 'title')} union all ${one('tag', 'name')}`,
+  )
 }
 
 const Titled = Type.Object({ id: Type.Integer(), title: Type.String(), slug: Type.String() })
 
-export function titlesBeginning(db: Db, begin: string, most: number) {
+export function findTitlesByPrefix(db: Db, begin: string, limit: number) {
   return many(
     db,
     Titled,
     sql`select id, title, slug from video
         where state = 1 and taken_down is null and fold(title) collate "C" >= fold(${begin}) and fold(title) collate "C" < fold(${begin}) || chr(1114111)
-        order by fold(title) collate "C" limit ${most}::integer`,
+        order by fold(title) collate "C" limit ${limit}::integer`,
   )
 }
 
-export function titlesOf(db: Db, ids: readonly number[]) {
-  return many(db, Titled, sql`select id, title, slug from video where id = any (${ids}::bigint[])`)
+export function findTitles(db: Db, ids: readonly number[]) {
+  return many(
+    db,
+    Titled,
+    sql`select id, title, slug from video
+        where id = any (${ids}::bigint[]) and state = 1 and taken_down is null`,
+  )
 }
 
-/** As many words of a record are looked for in others, and as many of those are put in order: each word is looked up in each slice. */
-const mostWords = 8
-const mostAlike = 500
+/**
+ * As many words of a record are looked for in others, and as many of those are put in order: each
+ * word is looked up in each slice.
+ */
+const maxWords = 8
+const maxAlike = 500
 
 const Lexeme = Type.Object({ lexeme: Type.String() })
 
-/** Those of title and tags: first what both have, then the title from its beginning. Numbers and single letters tell nothing. */
-export function wordsOfRecord(db: Db, id: number, recorded: string | null) {
+/**
+ * Those of title and tags: first what both have, then the title from its beginning. Numbers and
+ * single letters tell nothing.
+ */
+export function findRecordWords(db: Db, id: number, recorded: string | null) {
   return many(
     db,
     Lexeme,
     sql`select lexeme from video_search, unnest(ts_filter(head, '{a,c}')) as word
-        where id = ${id}::bigint and era = ${recorded === null ? 32_767 : eraOf(recorded)}::smallint and lexeme !~ '^([0-9]+|.)$'
+        where id = ${id}::bigint and year_key = ${recorded === null ? 32_767 : yearKeyOf(recorded)}::smallint and lexeme !~ '^([0-9]+|.)$'
         order by weights @> '{A,C}' desc, 'A' = any (weights) desc, positions[1], lexeme
-        limit ${mostWords}`,
+        limit ${maxWords}`,
   )
 }
 
 const Alike = Type.Object({ id: Type.Integer() })
 
 /**
- * The newest that match, those with the rarest of the words first: how rare one is, is seen among them. Slices for years to come are empty, and are
- * passed over.
+ * The newest that match, those with the rarest of the words first: how rare one is, is seen among
+ * them. Slices for years to come are empty, and are passed over.
  */
-export function findAlike(db: Db, words: readonly string[], match: string, except: number, limit: number) {
+export function findSimilarRecords(
+  db: Db,
+  words: readonly string[],
+  match: string,
+  except: number,
+  limit: number,
+) {
   const nextYear = new Date().getUTCFullYear() + 1
-  const places = Array.from({ length: mostWords }, (_, place) => place)
+  const places = Array.from({ length: maxWords }, (_, index) => index)
   const has = (place: number) => raw(`has${place}`)
   // Of the same shape for few words as for many, so that it is planned once.
-  const columns = join(places.map((place) => sql`coalesce(head @@ ${words[place] ?? null}::tsquery, false)::integer as ${has(place)}`))
+  const columns = join(
+    places.map(
+      (place) =>
+        sql`coalesce(head @@ ${words[place] ?? null}::tsquery, false)::integer as ${has(place)}`,
+    ),
+  )
   const score = join(
-    places.map((place) => sql`${has(place)} * ln(1 + (count(*) over ())::real / greatest(sum(${has(place)}) over (), 1))`),
+    places.map(
+      (place) =>
+        sql`${has(place)} * ln(1 + (count(*) over ())::real / greatest(sum(${has(place)}) over (), 1))`,
+    ),
     ' + ',
   )
   return many(
@@ -254,14 +343,17 @@ export function findAlike(db: Db, words: readonly string[], match: string, excep
     Alike,
     sql`select id from (select id, ${score} as score
                         from (select id, ${columns} from video_search
-                              where (keys || head) @@ ${match}::tsquery and era >= ${3000 - nextYear}::smallint and id <> ${except}::bigint
-                              limit ${mostAlike}) as hit) as ranked
+                              where (keys || head) @@ ${match}::tsquery and year_key >= ${3000 - nextYear}::smallint and id <> ${except}::bigint
+                              limit ${maxAlike}) as hit) as ranked
         order by score desc, id desc
         limit ${limit}::integer`,
   )
 }
 
-/** The words and the filter, in one: of the same shape whatever is asked for, so that it is planned once. */
+/**
+ * The words and the filter, in one: of the same shape whatever is asked for, so that it is planned
+ * once.
+ */
 function narrowed(match: string, filter: SearchFilter): Sql {
   return sql`${withKeys(match, filter)}::tsquery ${within(filter)}`
 }
@@ -269,19 +361,24 @@ function narrowed(match: string, filter: SearchFilter): Sql {
 /** Where nobody looks for words there may be nothing to ask the index for. */
 function matching(match: string | undefined, filter: SearchFilter): Sql {
   const keys = withKeys(match, filter)
-  return keys === '' ? sql`true ${within(filter)}` : sql`(keys || head || text) @@ ${keys}::tsquery ${within(filter)}`
+  return keys === ''
+    ? sql`true ${within(filter)}`
+    : sql`(keys || head || text) @@ ${keys}::tsquery ${within(filter)}`
 }
 
-function withKeys(match: string | undefined, { category, language, speaker, tag, duration }: SearchFilter): string {
-  const keys = Object.entries({ category, language, speaker, tag, duration }).flatMap(([name, id]) =>
-    id === undefined ? [] : [`'${name}:${id}'`],
+function withKeys(
+  match: string | undefined,
+  { category, language, speaker, tag, duration }: SearchFilter,
+): string {
+  const keys = Object.entries({ category, language, speaker, tag, duration }).flatMap(
+    ([name, id]) => (id === undefined ? [] : [`'${name}:${id}'`]),
   )
   return [...keys, ...(match === undefined ? [] : [`(${match})`])].join(' & ')
 }
 
 function within({ recordedAfter, recordedBefore, updatedSince, sourceUrl }: SearchFilter): Sql {
   const days = sql`
-    and era between ${recordedBefore === undefined ? -32_768 : eraOf(recordedBefore)}::smallint and ${recordedAfter === undefined ? 32_767 : eraOf(recordedAfter)}::smallint
+    and year_key between ${recordedBefore === undefined ? -32_768 : yearKeyOf(recordedBefore)}::smallint and ${recordedAfter === undefined ? 32_767 : yearKeyOf(recordedAfter)}::smallint
     and coalesce(recorded >= ${recordedAfter}::date, ${recordedAfter}::date is null)
     and coalesce(recorded <= ${recordedBefore}::date, ${recordedBefore}::date is null)`
   const changed =
@@ -297,5 +394,37 @@ function within({ recordedAfter, recordedBefore, updatedSince, sourceUrl }: Sear
   return sql`${days} ${changed} ${source}`
 }
 
-/** As era_of() in the database: slices count from the newest year on. */
-const eraOf = (day: string) => 3000 - Number(day.slice(0, 4))
+/** As year_key_of() in the database: slices count from the newest year on. */
+const yearKeyOf = (day: string) => 3000 - Number(day.slice(0, 4))
+
+/** Returns live records in the order of their ids, for walking over all of them. */
+export function listLiveIds(db: Db, after: number, limit: number) {
+  return many(
+    db,
+    Id,
+    sql`select id from video where id > ${after}::bigint and state = 1 and taken_down is null
+        order by id limit ${limit}::integer`,
+  )
+}
+
+const Word = Type.Object({ word: Type.String() })
+
+/** Returns the words of these records, and adds those that are missing among the known ones. */
+export async function refreshSearchWords(db: Db, ids: readonly number[]): Promise<string[]> {
+  await execute(db, sql`select add_search_words(${ids}::bigint[])`)
+  const rows = await many(db, Word, sql`select word from search_words_of(${ids}::bigint[])`)
+  return rows.map(({ word }) => word)
+}
+
+export async function listSearchWords(db: Db, after: string, limit: number): Promise<string[]> {
+  const rows = await many(
+    db,
+    Word,
+    sql`select word from search_word where word > ${after}::text collate "C" order by word limit ${limit}::integer`,
+  )
+  return rows.map(({ word }) => word)
+}
+
+export function deleteSearchWords(db: Db, words: readonly string[]) {
+  return execute(db, sql`delete from search_word where word = any (${words}::text[])`)
+}

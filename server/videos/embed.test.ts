@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { embedFor } from './embed.ts'
+import { embedHtml } from './embed.ts'
 
 test('the markup of the interface document is derived from an address on a known host', () => {
   for (const address of [
@@ -10,14 +10,17 @@ test('the markup of the interface document is derived from an address on a known
     'https://www.youtube.com/embed/abcdefghijk',
     'https://m.youtube.com/shorts/abcdefghijk',
   ]) {
-    const html = embedFor(address)
+    const html = embedHtml(address)
     assert.match(
       html,
       /^<object width="640" height="390"><param name="movie" value="http:\/\/www\.youtube\.com\/v\/abcdefghijk\?version=3&amp;hl=en_US"><\/param>/,
     )
-    assert.match(html, /name="allowFullScreen".*name="allowscriptaccess".*<embed src=.*<\/embed><\/object>$/)
+    assert.match(
+      html,
+      /name="allowFullScreen".*name="allowscriptaccess".*<embed src=.*<\/embed><\/object>$/,
+    )
   }
-  assert.match(embedFor('http://vimeo.com/11980200'), /clip_id=11980200&amp;server=vimeo\.com/)
+  assert.match(embedHtml('http://vimeo.com/11980200'), /clip_id=11980200&amp;server=vimeo\.com/)
 })
 
 test('nothing is derived from any other address', () => {
@@ -33,5 +36,5 @@ test('nothing is derived from any other address', () => {
     'https://www.youtube.com/watch?v="><script>',
     'https://vimeo.com/channels/x',
   ])
-    assert.equal(embedFor(address), '', String(address))
+    assert.equal(embedHtml(address), '', String(address))
 })

@@ -1,5 +1,6 @@
-// The player markup of the interface document: an object element with three parameters and a nested embed element. Players
-// of that kind no longer run anywhere, and no page of ours prints the markup; clients of the interface still expect it.
+// The player markup of the interface document: an object element with three parameters and a nested
+// embed element. Players of that kind no longer run anywhere, and no page of ours prints the
+// markup; clients of the interface still expect it.
 
 const players: { host: RegExp; video: RegExp; player: (video: string) => string }[] = [
   {
@@ -20,7 +21,7 @@ const players: { host: RegExp; video: RegExp; player: (video: string) => string 
 ]
 
 /** The markup for a video on a host that we know; empty for any other. */
-export function embedFor(sourceUrl: string | null | undefined): string {
+export function embedHtml(sourceUrl: string | null | undefined): string {
   if (!sourceUrl || !URL.canParse(sourceUrl)) return ''
   const { hostname, pathname, search } = new URL(sourceUrl)
   for (const { host, video, player } of players) {

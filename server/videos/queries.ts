@@ -2,10 +2,10 @@ import { states, type Video } from '@talkshelf/contract'
 import sql, { join, raw, type Sql } from 'sql-template-tag'
 import Type, { type Static } from 'typebox'
 import { insertChange, insertChanges, type NewChange } from '../changes/changes.ts'
+import type { EntityKind, NamedEntity } from '../entities/entities.ts'
 import type { Origin } from '../platform/actor.ts'
-import { type Db, execute, many, maybe, one } from '../platform/db/db.ts'
+import { type Db, execute, many, maybe, one, writeReturning } from '../platform/db/db.ts'
 import { freeSlug } from '../platform/db/slugs.ts'
-import type { Kind, Named } from '../vocabulary/vocabulary.ts'
 
 const TakenDown = Type.Object({ taken_down: Type.String(), reason: Type.String() })
 
@@ -36,28 +36,41 @@ export function findBody(db: Db, id: number) {
 const Ids = Type.Array(Type.Integer())
 const ListIds = Type.Object({ speaker_ids: Ids, tag_ids: Ids })
 
-export function findListIds(db: Db, id: number) {
+export function findEntityIds(db: Db, id: number) {
   return maybe(db, ListIds, sql`select speaker_ids, tag_ids from video where id = ${id}`)
 }
 
-/** Locks the record and nothing else, until the end of the transaction. What follows must be read after this. */
+/**
+ * Locks the record and nothing else, until the end of the transaction. What follows must be read
+ * after this.
+ */
 export function lockVideo(tx: Db, id: number) {
   return execute(tx, sql`select from video where id = ${id} for no key update`)
 }
 
-/** The same for many, in the order of their ids: two that lock the same never wait for each other. */
+/**
+ * The same for many, in the order of their ids: two that lock the same never wait for each other.
+ */
 export function lockVideos(tx: Db, ids: readonly number[]) {
-  return execute(tx, sql`select from video where id = any (${ids}::bigint[]) order by id for no key update`)
+  return execute(
+    tx,
+    sql`select from video where id = any (${ids}::bigint[]) order by id for no key update`,
+  )
 }
 
-const NamedRow = Type.Object({ ...BodyRow.properties, category: Type.Integer(), speakers: Ids, tags: Ids })
-export type NamedRow = Static<typeof NamedRow>
+const BodyWithIds = Type.Object({
+  ...BodyRow.properties,
+  category: Type.Integer(),
+  speakers: Ids,
+  tags: Ids,
+})
+export type BodyWithIds = Static<typeof BodyWithIds>
 
 /** Bodies, with the ids behind their names. */
-export function findNamed(tx: Db, ids: readonly number[]) {
+export function findBodiesWithIds(tx: Db, ids: readonly number[]) {
   return many(
     tx,
-    NamedRow,
+    BodyWithIds,
     sql`select ${body}, category_id as category, speaker_ids as speakers, tag_ids as tags
         from video_body join (select id, category_id, speaker_ids, tag_ids from video) as row using (id)
         where id = any (${ids}::bigint[]) order by id`,
@@ -65,18 +78,25 @@ export function findNamed(tx: Db, ids: readonly number[]) {
 }
 
 /** For what shows no names, or the same ones: nobody sees a change, so it is none. */
-export function updateIds(tx: Db, id: number, { category, speakers, tags }: Pick<NamedRow, 'category' | 'speakers' | 'tags'>) {
-  return execute(tx, sql`update video set category_id = ${category}, speaker_ids = ${speakers}, tag_ids = ${tags} where id = ${id}`)
+export function updateIds(
+  tx: Db,
+  id: number,
+  { category, speakers, tags }: Pick<BodyWithIds, 'category' | 'speakers' | 'tags'>,
+) {
+  return execute(
+    tx,
+    sql`update video set category_id = ${category}, speaker_ids = ${speakers}, tag_ids = ${tags} where id = ${id}`,
+  )
 }
 
 const Done = Type.Object({ done: Type.Null() })
 
 /** The words of these records, of which some are names that have changed. */
-export function readWordsAgain(tx: Db, ids: readonly number[]) {
-  return one(tx, Done, sql`select nullif(search_renamed(${ids}::bigint[])::text, '') as done`)
+export function refreshSearchRows(tx: Db, ids: readonly number[]) {
+  return one(tx, Done, sql`select nullif(reindex_videos(${ids}::bigint[])::text, '') as done`)
 }
 
-const has: Record<Kind, (id: number) => Sql> = {
+const has: Record<EntityKind, (id: number) => Sql> = {
   category: (id) => sql`category_id = ${id}::bigint`,
   speaker: (id) => sql`speaker_ids @> array[${id}::bigint]`,
   tag: (id) => sql`tag_ids @> array[${id}::bigint]`,
@@ -84,19 +104,44 @@ const has: Record<Kind, (id: number) => Sql> = {
 const isListed = sql`state = 1 and taken_down is null`
 const isUnlisted = sql`(state <> 1 or taken_down is not null)`
 
-/** Records that have this thing, whether they are listed or not, by their ids: those are in indexes of their own. */
-export async function recordsOf(db: Db, kind: Kind, thing: number, after: number, limit: number): Promise<number[]> {
+/**
+ * Records that have this entity, whether they are listed or not, by their ids: those are in indexes
+ * of their own.
+ */
+export async function findVideoIdsOfEntity(
+  db: Db,
+  kind: EntityKind,
+  entity: number,
+  after: number,
+  limit: number,
+): Promise<number[]> {
   const part = (condition: Sql) =>
-    sql`(select id from video where ${has[kind](thing)} and ${condition} and id > ${after}::bigint order by id limit ${limit}::integer)`
-  const rows = await many(db, NewId, sql`${part(isListed)} union all ${part(isUnlisted)} order by id limit ${limit}::integer`)
+    sql`(select id from video where ${has[kind](entity)} and ${condition} and id > ${after}::bigint order by id limit ${limit}::integer)`
+  const rows = await many(
+    db,
+    NewId,
+    sql`${part(isListed)} union all ${part(isUnlisted)} order by id limit ${limit}::integer`,
+  )
   return rows.map(({ id }) => id)
 }
 
 const Count = Type.Object({ count: Type.Integer() })
 
-export async function countRecordsOf(db: Db, kind: Kind, thing: number, after: number): Promise<number> {
-  const part = (condition: Sql) => sql`select from video where ${has[kind](thing)} and ${condition} and id > ${after}::bigint`
-  return (await one(db, Count, sql`select count(*) from (${part(isListed)} union all ${part(isUnlisted)}) as left_over`)).count
+export async function countVideosOfEntity(
+  db: Db,
+  kind: EntityKind,
+  entity: number,
+  after: number,
+): Promise<number> {
+  const part = (condition: Sql) =>
+    sql`select from video where ${has[kind](entity)} and ${condition} and id > ${after}::bigint`
+  return (
+    await one(
+      db,
+      Count,
+      sql`select count(*) from (${part(isListed)} union all ${part(isUnlisted)}) as left_over`,
+    )
+  ).count
 }
 
 export function nextVideoId(db: Db) {
@@ -108,7 +153,7 @@ export function freeVideoSlug(db: Db, base: string, attempt: number) {
 }
 
 /** Ids in the place of the record's names; undefined where the names did not change. */
-export interface RowIds {
+export interface ChangedEntityIds {
   readonly category: number | undefined
   readonly language: number | undefined
   readonly speakers: readonly number[] | undefined
@@ -116,10 +161,10 @@ export interface RowIds {
 }
 
 /** Things that the record did not have before, as they were called when they were looked up. */
-export interface Added {
-  readonly category: readonly Named[]
-  readonly speakers: readonly Named[]
-  readonly tags: readonly Named[]
+export interface AddedEntities {
+  readonly category: readonly NamedEntity[]
+  readonly speakers: readonly NamedEntity[]
+  readonly tags: readonly NamedEntity[]
 }
 
 export interface NewVersion {
@@ -127,31 +172,32 @@ export interface NewVersion {
   readonly revision: number
   readonly body: string
   readonly tag: string
-  readonly ids: RowIds
-  readonly added: Added
+  readonly ids: ChangedEntityIds
+  readonly added: AddedEntities
   readonly change: NewChange
 }
 
 // A write is one statement: the record, its body and the change, all or nothing, in one round trip.
 
 /**
- * Holds what was added, much as a foreign key would, and is true if all of it is still called so: a name that changes meanwhile waits for this
- * write, and then reaches the record as well; one that changed a moment ago is looked up again.
+ * Holds what was added, much as a foreign key would, and is true if all of it is still called so: a
+ * name that changes meanwhile waits for this write, and then reaches the record as well; one that
+ * changed a moment ago is looked up again.
  */
-function isStillCalled({ category, speakers, tags }: Added): Sql {
-  const parts: [string, string, readonly Named[]][] = [
+function isStillCalled({ category, speakers, tags }: AddedEntities): Sql {
+  const parts: [string, string, readonly NamedEntity[]][] = [
     ['category', 'title', category],
     ['speaker', 'name', speakers],
     ['tag', 'name', tags],
   ]
   const conditions = parts
-    .filter(([, , things]) => things.length > 0)
-    .map(([table, name, things]) => {
-      const [ids, names] = [things.map(({ id }) => id), things.map((it) => it.name)]
+    .filter(([, , entities]) => entities.length > 0)
+    .map(([table, name, entities]) => {
+      const [ids, names] = [entities.map(({ id }) => id), entities.map((it) => it.name)]
       return sql`(select count(*) from (
-                    select from ${raw(table)} as thing join unnest(${ids}::bigint[], ${names}::text[]) as given (id, name)
-                    on thing.id = given.id and thing.${raw(name)} = given.name and thing.merged_into is null
-                    order by thing.id for share of thing) as held) = ${things.length}::integer`
+                    select from ${raw(table)} as entity join unnest(${ids}::bigint[], ${names}::text[]) as given (id, name)
+                    on entity.id = given.id and entity.${raw(name)} = given.name and entity.merged_into is null
+                    order by entity.id for share of entity) as held) = ${entities.length}::integer`
     })
   return conditions.length > 0 ? join(conditions, ' and ') : sql`true`
 }
@@ -159,12 +205,15 @@ function isStillCalled({ category, speakers, tags }: Added): Sql {
 const Held = Type.Object({ held: Type.Boolean() })
 
 /** Before the record is locked: whoever renames something holds it first, and its records then. */
-export function holdThings(tx: Db, added: Added) {
+export function lockAddedEntities(tx: Db, added: AddedEntities) {
   return one(tx, Held, sql`select ${isStillCalled(added)} as held`)
 }
 
 /** Tells whether it wrote: false when somebody else has the slug by now, or a name has changed. */
-export async function insertVideo(db: Db, { video: it, revision, body, tag, ids, added, change }: NewVersion): Promise<boolean> {
+export async function insertVideo(
+  db: Db,
+  { video: it, revision, body, tag, ids, added, change }: NewVersion,
+): Promise<boolean> {
   const count = await execute(
     db,
     sql`with saved as (
@@ -194,11 +243,11 @@ export async function insertVideo(db: Db, { video: it, revision, body, tag, ids,
 }
 
 /** A record that is made together with others. */
-export interface NewRow {
+export interface NewVideoRow {
   readonly id: number
   readonly revision: number
   readonly video: Video
-  readonly ids: RowIds
+  readonly ids: ChangedEntityIds
   readonly takenDown: { readonly day: string; readonly reason: string } | undefined
   readonly at: string
   readonly body: string
@@ -207,8 +256,16 @@ export interface NewRow {
 
 const Created = Type.Object({ id: Type.Integer() })
 
-/** The same as insertVideo for many, in one statement. Tells which it wrote: not those whose slug or number somebody has. */
-export async function insertVideos(tx: Db, rows: readonly NewRow[], origin: Origin, hash: Buffer): Promise<number[]> {
+/**
+ * The same as insertVideo for many, in one statement. Tells which it wrote: not those whose slug or
+ * number somebody has.
+ */
+export async function insertVideos(
+  tx: Db,
+  rows: readonly NewVideoRow[],
+  origin: Origin,
+  hash: Buffer,
+): Promise<number[]> {
   const given = rows.map(({ video, ids, takenDown, ...row }) => ({
     ...video,
     ...row,
@@ -218,8 +275,8 @@ export async function insertVideos(tx: Db, rows: readonly NewRow[], origin: Orig
     tag_ids: ids.tags,
     added: `${video.added}Z`,
     updated: `${video.updated}Z`,
-    taken_down: takenDown?.day ?? null,
-    takedown_reason: takenDown?.reason ?? null,
+    taken_down: takenDown?.day,
+    takedown_reason: takenDown?.reason,
     after: video,
     ids,
   }))
@@ -228,7 +285,7 @@ export async function insertVideos(tx: Db, rows: readonly NewRow[], origin: Orig
     copyright_text, embed, thumbnail_url, duration, video_ogv_length, video_ogv_url, video_ogv_download_only,
     video_mp4_length, video_mp4_url, video_mp4_download_only, video_webm_length, video_webm_url, video_webm_download_only,
     video_flv_length, video_flv_url, video_flv_download_only, source_url, whiteboard, recorded, added, updated, taken_down, takedown_reason`
-  const written = await many(
+  const written = await writeReturning(
     tx,
     Created,
     sql`with given as materialized (
@@ -265,27 +322,40 @@ export async function nextVideoIds(db: Db, count: number): Promise<number[]> {
   return rows.map(({ id }) => id)
 }
 
-const Moved = Type.Object({ moved: Type.Boolean() })
-
-/** No number up to this one is given out from now on. One transaction at a time: a sequence must not be set back. */
-export async function moveVideoIds(tx: Db, upTo: number): Promise<void> {
-  await many(tx, Done, sql`select nullif(pg_advisory_xact_lock(hashtext('numbers of records'))::text, '') as done`)
+/**
+ * No number up to this one is given out from now on. One transaction at a time: a sequence must not
+ * be set back.
+ */
+export async function advanceVideoIds(tx: Db, upTo: number): Promise<void> {
+  await many(
+    tx,
+    Done,
+    sql`select nullif(pg_advisory_xact_lock(hashtext('numbers of records'))::text, '') as done`,
+  )
   await maybe(
     tx,
-    Moved,
-    sql`select setval(pg_get_serial_sequence('video', 'id'), ${upTo}::bigint) is not null as moved
+    NewId,
+    sql`select setval(pg_get_serial_sequence('video', 'id'), ${upTo}::bigint) as id
         where ${upTo}::bigint > coalesce(pg_sequence_last_value(pg_get_serial_sequence('video', 'id')::regclass), 0)`,
   )
 }
 
 const Slug = Type.Object({ slug: Type.String() })
 
-export async function slugsTaken(db: Db, slugs: readonly string[]): Promise<string[]> {
-  return (await many(db, Slug, sql`select slug from video where slug = any (${slugs}::text[])`)).map(({ slug }) => slug)
+export async function findTakenSlugs(db: Db, slugs: readonly string[]): Promise<string[]> {
+  return (
+    await many(db, Slug, sql`select slug from video where slug = any (${slugs}::text[])`)
+  ).map(({ slug }) => slug)
 }
 
-/** Tells whether it wrote: false when the record is no longer at the revision before, or a name has changed. */
-export async function updateVideo(db: Db, { video: it, revision, body, tag, ids, added, change }: NewVersion): Promise<boolean> {
+/**
+ * Tells whether it wrote: false when the record is no longer at the revision before, or a name has
+ * changed.
+ */
+export async function updateVideo(
+  db: Db,
+  { video: it, revision, body, tag, ids, added, change }: NewVersion,
+): Promise<boolean> {
   return save(
     db,
     sql`update video set
@@ -310,10 +380,21 @@ export async function updateVideo(db: Db, { video: it, revision, body, tag, ids,
   )
 }
 
-/** The words stay in the history, for the people who run the archive; nothing of them is served any more. */
-export function takeDown(
+/**
+ * The words stay in the history, for the people who run the archive; nothing of them is served any
+ * more.
+ */
+export function saveTakedown(
   db: Db,
-  it: { id: number; revision: number; tag: string; updated: string; day: string; reason: string; change: NewChange },
+  it: {
+    id: number
+    revision: number
+    tag: string
+    updated: string
+    day: string
+    reason: string
+    change: NewChange
+  },
 ): Promise<boolean> {
   return save(
     db,
@@ -342,7 +423,7 @@ function utc(moment: string): Sql {
 
 const Key = Type.Object({ request_hash: Type.Unsafe<Buffer>({}), video_id: Type.Integer() })
 
-export function findKey(db: Db, token: number, key: string) {
+export function findIdempotencyKey(db: Db, token: number, key: string) {
   return maybe(
     db,
     Key,
@@ -351,8 +432,17 @@ export function findKey(db: Db, token: number, key: string) {
   )
 }
 
-/** In the transaction of the record: a second request with the key waits here for the first, and is then refused. */
-export function insertKey(tx: Db, token: number, key: string, hash: Buffer, videoId: number) {
+/**
+ * In the transaction of the record: a second request with the key waits here for the first, and is
+ * then refused.
+ */
+export function insertIdempotencyKey(
+  tx: Db,
+  token: number,
+  key: string,
+  hash: Buffer,
+  videoId: number,
+) {
   return execute(
     tx,
     sql`insert into idempotency_key (token_id, key, request_hash, video_id) values (${token}, ${key}, ${hash}, ${videoId})`,
@@ -360,9 +450,12 @@ export function insertKey(tx: Db, token: number, key: string, hash: Buffer, vide
 }
 
 /** Old keys go when a new one comes, a few at a time; and this one in any case, if it is old. */
-export async function deleteOldKeys(tx: Db, token: number, key: string): Promise<void> {
+export async function deleteExpiredKeys(tx: Db, token: number, key: string): Promise<void> {
   const isOld = sql`created <= now() - interval '24 hours'`
-  await execute(tx, sql`delete from idempotency_key where token_id = ${token} and key = ${key} and ${isOld}`)
+  await execute(
+    tx,
+    sql`delete from idempotency_key where token_id = ${token} and key = ${key} and ${isOld}`,
+  )
   await execute(
     tx,
     sql`delete from idempotency_key where ctid = any (array(

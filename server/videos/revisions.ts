@@ -1,43 +1,78 @@
 import { Problem, type Video, videoFields } from '@talkshelf/contract'
-import { type ChangeSummary, countChanges, findVersion, listChanges, type Request } from '../changes/changes.ts'
+import {
+  type ChangeSummary,
+  countChanges,
+  findVersion,
+  listChanges,
+  type WriteContext,
+} from '../changes/changes.ts'
+import { currentNames, type NamedEntity } from '../entities/entities.ts'
 import type { Db } from '../platform/db/db.ts'
 import type { Pool } from '../platform/db/pool.ts'
-import { type Named, namesNow } from '../vocabulary/vocabulary.ts'
-import { findCurrent } from './read.ts'
-import { changeVideo, type SentVideo } from './update.ts'
+import { readCurrent } from './read.ts'
+import { changeVideo, type RenderedVideo } from './update.ts'
 
 export const revisionsPerPage = 50
 
-export async function listRevisions(db: Db, id: number, page: number): Promise<{ count: number; results: ChangeSummary[] }> {
-  await findCurrent(db, id)
+export async function listRevisions(
+  db: Db,
+  id: number,
+  page: number,
+): Promise<{ count: number; results: ChangeSummary[] }> {
+  await readCurrent(db, id)
   const count = await countChanges(db, 'video', id)
-  const results = await listChanges(db, 'video', id, revisionsPerPage, (page - 1) * revisionsPerPage)
+  const results = await listChanges(
+    db,
+    'video',
+    id,
+    revisionsPerPage,
+    (page - 1) * revisionsPerPage,
+  )
   if (results.length === 0) throw new Problem('not-found', 'There are not so many pages')
   return { count, results }
 }
 
 /** The record as it was. */
-export async function readRevision(db: Db, id: number, revision: number): Promise<ChangeSummary & { record: Video }> {
-  await findCurrent(db, id)
+export async function readRevision(
+  db: Db,
+  id: number,
+  revision: number,
+): Promise<ChangeSummary & { record: Video }> {
+  await readCurrent(db, id)
   const version = await findRevision(db, id, revision)
   if (!version) throw new Problem('not-found', 'There is no such revision')
   return version
 }
 
-/** A version out of the history. Whoever was renamed since has the name of today: a name that somebody left behind is shown nowhere. */
-export async function findRevision(db: Db, id: number, revision: number): Promise<(ChangeSummary & { record: Video }) | undefined> {
+/**
+ * A version out of the history. Whoever was renamed since has the name of today: a name that
+ * somebody left behind is shown nowhere.
+ */
+export async function findRevision(
+  db: Db,
+  id: number,
+  revision: number,
+): Promise<(ChangeSummary & { record: Video }) | undefined> {
   const version = await findVersion(db, 'video', id, revision)
   if (!version?.ids_then) return undefined
   const { fields_then, ids_then, ...summary } = version
-  const { category, speakers, tags } = (await namesNow(db, [ids_then]))(ids_then)
-  const nameOf = ({ name }: Named) => name
+  const { category, speakers, tags } = (await currentNames(db, [ids_then]))(ids_then)
+  const nameOf = ({ name }: NamedEntity) => name
   const names = { category: category?.name, speakers: speakers.map(nameOf), tags: tags.map(nameOf) }
   const fields: Record<string, unknown> = { ...fields_then, ...names, updated: version.at }
-  return { ...summary, record: Object.fromEntries(videoFields.map((field) => [field, fields[field]])) as Video }
+  return {
+    ...summary,
+    record: Object.fromEntries(videoFields.map((field) => [field, fields[field]])) as Video,
+  }
 }
 
-export async function restoreRevision(pool: Pool, id: number, revision: number, request: Request): Promise<SentVideo> {
+export async function restoreRevision(
+  pool: Pool,
+  id: number,
+  revision: number,
+  context: WriteContext,
+): Promise<RenderedVideo> {
   const { record } = await readRevision(pool, id, revision)
   const next = ({ slug, added, updated }: Video): Video => ({ ...record, id, slug, added, updated })
-  return changeVideo(pool, id, request, next, 'restored')
+  return changeVideo(pool, id, context, next, 'restored')
 }

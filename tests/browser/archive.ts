@@ -1,17 +1,18 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { buildPages } from '../../build.ts'
+import { buildPages } from '../../scripts/build.ts'
 import { createToken } from '../../server/auth/auth.ts'
 import { exampleCategories, exampleTalks } from '../../server/demo/talks.ts'
 import { openPool } from '../../server/platform/db/pool.ts'
-import { call, root } from '../harness.ts'
-import { migratedDatabase, type Postgres, startPostgres } from '../postgres.ts'
-import { realTalks } from '../pyvideo.ts'
-import { type LoadedTalks, loadTalks } from '../talks.ts'
+import { call, root } from '../support/harness.ts'
+import { migratedDatabase, type Postgres, startPostgres } from '../support/postgres.ts'
+import { realTalks } from '../support/pyvideo.ts'
+import { type LoadedTalks, loadTalks } from '../support/talks.ts'
 
-// The whole thing as readers find it: a PostgreSQL of our own, the talks loaded with the real command, the real server as a process.
+// The whole entity as readers find it: a PostgreSQL of our own, the talks loaded with the real
+// command, the real server as a process.
 
-export interface Archive {
+export interface BrowserArchive {
   readonly url: string
   /** Whether the real talks are there: what is looked for by name is among them. */
   readonly isReal: boolean
@@ -20,14 +21,17 @@ export interface Archive {
   stop(): Promise<void>
 }
 
-export interface Given {
+export interface BrowserArchiveOptions {
   /** A server that is there already. */
   readonly url?: string | undefined
   /** A file of talks in the place of the real ones. */
   readonly talks?: string | undefined
 }
 
-export function openArchive({ url, talks }: Given): Archive & { ready: Promise<Archive> } {
+export function openBrowserArchive({
+  url,
+  talks,
+}: BrowserArchiveOptions): BrowserArchive & { ready: Promise<BrowserArchive> } {
   const children: ChildProcess[] = []
   let postgres: Promise<Postgres> | undefined
   const ours = async (name: string) => {
@@ -78,7 +82,14 @@ export function openArchive({ url, talks }: Given): Archive & { ready: Promise<A
 async function serve(database: string): Promise<{ child: ChildProcess; url: string }> {
   const child = spawn(process.execPath, ['server/main.ts', 'serve'], {
     cwd: root,
-    env: { ...process.env, DATABASE_URL: database, PORT: '0', LOG_LEVEL: 'info', DRAIN_SECONDS: '0', ANSWER_SECONDS: '30' },
+    env: {
+      ...process.env,
+      DATABASE_URL: database,
+      PORT: '0',
+      LOG_LEVEL: 'info',
+      DRAIN_SECONDS: '0',
+      ANSWER_SECONDS: '30',
+    },
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   let said = ''

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import type { AxeResults, RunOptions } from 'axe-core'
 import type { BrowserContextOptions, Page } from 'playwright-core'
-import { examples, kinds, onPage, type Stage } from './stage.ts'
+import { type BrowserEnvironment, examples, onPage, pageKinds } from './stage.ts'
 
 // What a machine can find that keeps somebody out: all rules of axe-core, on every kind of page.
 
@@ -16,14 +16,24 @@ const options: RunOptions = {
 const looks: Record<string, BrowserContextOptions> = {
   'light, wide': { colorScheme: 'light', viewport: { width: 1440, height: 900 } },
   'dark, wide': { colorScheme: 'dark', viewport: { width: 1440, height: 900 } },
-  'light, phone': { colorScheme: 'light', viewport: { width: 390, height: 844 }, isMobile: true, hasTouch: true },
-  'dark, phone': { colorScheme: 'dark', viewport: { width: 390, height: 844 }, isMobile: true, hasTouch: true },
+  'light, phone': {
+    colorScheme: 'light',
+    viewport: { width: 390, height: 844 },
+    isMobile: true,
+    hasTouch: true,
+  },
+  'dark, phone': {
+    colorScheme: 'dark',
+    viewport: { width: 390, height: 844 },
+    isMobile: true,
+    hasTouch: true,
+  },
 }
 
-export async function axeTests(stage: Stage): Promise<void> {
+export async function axeTests(stage: BrowserEnvironment): Promise<void> {
   const { archive, test } = stage
   const found = await examples(archive)
-  const pages = Object.entries(await kinds(archive))
+  const pages = Object.entries(await pageKinds(archive))
 
   for (const [look, context] of Object.entries(looks)) {
     for (const [name, path] of pages)
@@ -81,12 +91,20 @@ function openAll(page: Page, places: string): Promise<void> {
 async function violations(page: Page): Promise<string[]> {
   await page.evaluate(source)
   const found = await page.evaluate(
-    (options) => (window as unknown as { axe: { run(at: Document, options: RunOptions): Promise<AxeResults> } }).axe.run(document, options),
+    (options) =>
+      (
+        window as unknown as {
+          axe: { run(at: Document, options: RunOptions): Promise<AxeResults> }
+        }
+      ).axe.run(document, options),
     options,
   )
   return found.violations.flatMap(({ id, nodes }) =>
     nodes
       .slice(0, 3)
-      .map(({ target, failureSummary, html }) => `${id}: ${target.join(' ')} ${html.slice(0, 150)} ${failureSummary?.split('\n')[1]}`),
+      .map(
+        ({ target, failureSummary, html }) =>
+          `${id}: ${target.join(' ')} ${html.slice(0, 150)} ${failureSummary?.split('\n')[1]}`,
+      ),
   )
 }

@@ -1,17 +1,40 @@
-// What `npm run budget` runs: node tests/browser/budget.ts [--url http://...] [--talks file] [--sample 50]
-// How many bytes a reader loads before anything is played: of the worst of many real talks, and of the worst of many real searches.
+// What `npm run budget` runs: node tests/browser/budget.ts [--url http://...] [--talks file]
+// [--sample 50] How many bytes a reader loads before anything is played: of the worst of many real
+// talks, and of the worst of many real searches.
 
 import { parseArgs } from 'node:util'
 import type { Browser } from 'playwright-core'
-import { openArchive } from './archive.ts'
+import { openBrowserArchive } from './archive.ts'
 import { startChromium } from './chromium.ts'
-import { json } from './stage.ts'
+import { jsonResponse } from './stage.ts'
 
 const limits = { talk: 60_000, search: 80_000 }
 
 const questions = [
-  ...['python', 'data', 'machine learning', 'django', 'asyncio', 'testing', 'web', 'guido rosum', 'pandas performance', 'type hints'],
-  ...['"keynote"', 'science -data', 'packaging', 'docker kubernetes', 'flask api', 'numpy', 'introducción', 'security', 'concurrency', ''],
+  ...[
+    'python',
+    'data',
+    'machine learning',
+    'django',
+    'asyncio',
+    'testing',
+    'web',
+    'guido rosum',
+    'pandas performance',
+    'type hints',
+  ],
+  ...[
+    '"keynote"',
+    'science -data',
+    'packaging',
+    'docker kubernetes',
+    'flask api',
+    'numpy',
+    'introducción',
+    'security',
+    'concurrency',
+    '',
+  ],
 ]
 
 interface Loaded {
@@ -26,12 +49,18 @@ interface Weighed {
   readonly loaded: Loaded[]
 }
 
-const { values } = parseArgs({ options: { url: { type: 'string' }, talks: { type: 'string' }, sample: { type: 'string', default: '50' } } })
+const { values } = parseArgs({
+  options: {
+    url: { type: 'string' },
+    talks: { type: 'string' },
+    sample: { type: 'string', default: '50' },
+  },
+})
 const sample = Number(values.sample)
 process.exitCode = await main()
 
 async function main(): Promise<number> {
-  const archive = openArchive(values)
+  const archive = openBrowserArchive(values)
   try {
     await archive.ready
     const browser = await startChromium()
@@ -53,9 +82,12 @@ async function main(): Promise<number> {
   }
 }
 
-/** Any, and the one that has the most to say. Numbers are drawn from a fixed row, so that two runs weigh the same. */
+/**
+ * Any, and the one that has the most to say. Numbers are drawn from a fixed row, so that two runs
+ * weigh the same.
+ */
 async function someTalks(url: string): Promise<string[]> {
-  const { count } = await json(`${url}/api/v2/video?page_size=1`)
+  const { count } = await jsonResponse(`${url}/api/v2/video?page_size=1`)
   const paths = new Set<string>()
   const pageSize = 50
   const pages = Math.max(1, Math.min(200, Math.floor(count / pageSize)))
@@ -66,7 +98,9 @@ async function someTalks(url: string): Promise<string[]> {
     return seed % below
   }
   for (let round = 0; round < 25 && paths.size < sample; round++) {
-    const { results } = await json(`${url}/api/v2/video?page_size=${pageSize}&page=${1 + draw(pages)}`)
+    const { results } = await jsonResponse(
+      `${url}/api/v2/video?page_size=${pageSize}&page=${1 + draw(pages)}`,
+    )
     for (const it of results) {
       if (it.description.length <= length) continue
       length = it.description.length
@@ -89,7 +123,12 @@ async function longestOfAll(url: string, otherwise: string): Promise<string> {
     if (line.length <= length) return
     const it = JSON.parse(line)
     const record = it.video ?? it.record ?? it
-    if (typeof record.description !== 'string' || record.state !== 1 || record.description.length <= length) return
+    if (
+      typeof record.description !== 'string' ||
+      record.state !== 1 ||
+      record.description.length <= length
+    )
+      return
     length = record.description.length
     longest = `/video/${record.id}/${record.slug}`
   }
@@ -121,16 +160,24 @@ async function weigh(browser: Browser, url: string, path: string): Promise<Weigh
     const asked = new Map<string, { kind: string; path: string; coding: string }>()
     const loaded: Loaded[] = []
     session.on('Network.responseReceived', ({ requestId, type, response }) => {
-      const headers = Object.fromEntries(Object.entries(response.headers).map(([name, value]) => [name.toLowerCase(), value]))
-      asked.set(requestId, { kind: type, path: response.url.replace(url, ''), coding: headers['content-encoding'] ?? '' })
+      const headers = Object.fromEntries(
+        Object.entries(response.headers).map(([name, value]) => [name.toLowerCase(), value]),
+      )
+      asked.set(requestId, {
+        kind: type,
+        path: response.url.replace(url, ''),
+        coding: headers['content-encoding'] ?? '',
+      })
     })
     session.on('Network.loadingFinished', ({ requestId, encodedDataLength }) => {
       const it = asked.get(requestId)
-      if (it && it.kind !== 'Image') loaded.push({ kind: it.kind, path: it.path, bytes: encodedDataLength })
+      if (it && it.kind !== 'Image')
+        loaded.push({ kind: it.kind, path: it.path, bytes: encodedDataLength })
     })
     await page.goto(url + path, { waitUntil: 'networkidle' })
     const page0 = [...asked.values()].find(({ kind }) => kind === 'Document')
-    if (page0?.coding !== 'br') throw new Error(`${path} came as ${page0?.coding || 'it is'}, not packed with brotli`)
+    if (page0?.coding !== 'br')
+      throw new Error(`${path} came as ${page0?.coding || 'it is'}, not packed with brotli`)
     return { path, total: loaded.reduce((sum, { bytes }) => sum + bytes, 0), loaded }
   } finally {
     await context.close()
@@ -139,6 +186,9 @@ async function weigh(browser: Browser, url: string, path: string): Promise<Weigh
 
 function show(name: string, { path, total, loaded }: Weighed, limit: number): void {
   console.log(`\n${name}: the worst is ${path}`)
-  for (const it of loaded) console.log(`${String(it.bytes).padStart(8)}  ${it.kind.padEnd(12)} ${it.path.slice(0, 90)}`)
-  console.log(`${String(total).padStart(8)}  of ${limit} bytes, with headers: ${total <= limit ? 'within the limit' : 'TOO MUCH'}`)
+  for (const it of loaded)
+    console.log(`${String(it.bytes).padStart(8)}  ${it.kind.padEnd(12)} ${it.path.slice(0, 90)}`)
+  console.log(
+    `${String(total).padStart(8)}  of ${limit} bytes, with headers: ${total <= limit ? 'within the limit' : 'TOO MUCH'}`,
+  )
 }

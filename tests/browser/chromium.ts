@@ -34,7 +34,8 @@ export function startTally(limitMs = 60_000): Tally {
       const beganMs = performance.now()
       try {
         await within(run(), limitMs).catch(async (error) => {
-          // What was waited for in vain is tried once more: a machine may stand still. What is wrong is wrong at once.
+          // What was waited for in vain is tried once more: a machine may stand still. What is
+          // wrong is wrong at once.
           if (!isLate(error)) throw error
           console.log(`  again: ${sentence}\n${error.message}`)
           await within(run(), limitMs)
@@ -53,12 +54,17 @@ export function startTally(limitMs = 60_000): Tally {
   }
 }
 
-const isLate = (error: unknown): error is Error => error instanceof errors.TimeoutError || error instanceof Late
+const isLate = (error: unknown): error is Error =>
+  error instanceof errors.TimeoutError || error instanceof Late
 
 class Late extends Error {}
 
 /** Asks again and again until the answer is right; then, or when time is up, gives it back. */
-export async function until<T>(ask: () => Promise<T> | T, isRight: (it: T) => boolean, limitMs = 15_000): Promise<T> {
+export async function until<T>(
+  ask: () => Promise<T> | T,
+  isRight: (it: T) => boolean,
+  limitMs = 15_000,
+): Promise<T> {
   const end = Date.now() + limitMs
   while (true) {
     const it = await ask()

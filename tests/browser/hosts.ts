@@ -2,10 +2,13 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { BrowserContext, Route } from 'playwright-core'
 
-// What stands in for the hosts of videos: there is no network in tests. Each speaks as much of its host's language as a player needs, and has a
-// clock in the place of a video.
+// What stands in for the hosts of videos: there is no network in tests. Each speaks as much of its
+// host's language as a player needs, and has a clock in the place of a video.
 
-export async function standIn(context: BrowserContext, without: readonly string[] = []): Promise<void> {
+export async function standIn(
+  context: BrowserContext,
+  without: readonly string[] = [],
+): Promise<void> {
   await context.route(/^https:/, async (route) => {
     const url = new URL(route.request().url())
     const answer = without.includes(url.hostname) ? undefined : answers[url.hostname]
@@ -32,7 +35,9 @@ const answers: Record<string, Answer> = {
   'silent.example': (route) => route.fulfill(html('')),
   'files.example': (route, { pathname }) => {
     if (pathname.startsWith('/hangs')) return new Promise(() => undefined)
-    return pathname.startsWith('/missing') ? route.fulfill({ status: 404, body: '' }) : file(route, pathname)
+    return pathname.startsWith('/missing')
+      ? route.fulfill({ status: 404, body: '' })
+      : file(route, pathname)
   },
 }
 
@@ -46,8 +51,12 @@ const types: Record<string, string> = {
 /** With ranges: a browser jumps only where it can ask for them. */
 async function file(route: Route, pathname: string): Promise<void> {
   const bytes = readFileSync(join(import.meta.dirname, 'fixtures', pathname.slice(1)))
-  const [, from = '', to = ''] = /^bytes=(\d+)-(\d*)$/.exec(route.request().headers().range ?? '') ?? []
-  const [start, end] = [Number(from), to === '' ? bytes.length - 1 : Math.min(Number(to), bytes.length - 1)]
+  const [, from = '', to = ''] =
+    /^bytes=(\d+)-(\d*)$/.exec(route.request().headers().range ?? '') ?? []
+  const [start, end] = [
+    Number(from),
+    to === '' ? bytes.length - 1 : Math.min(Number(to), bytes.length - 1),
+  ]
   await route.fulfill({
     status: from === '' ? 200 : 206,
     headers: {

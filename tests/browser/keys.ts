@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict'
 import type { Page } from 'playwright-core'
-import { en } from '../../web/words/en.ts'
+import { en } from '../../web/messages/en.ts'
 import { until } from './chromium.ts'
-import { at, examples, json, kinds, onPage, type Stage } from './stage.ts'
+import { at, type BrowserEnvironment, examples, jsonResponse, onPage, pageKinds } from './stage.ts'
 
 // Everything with keys alone: the launcher, the help, the way through a page.
 
 const launcher = 'dialog.launcher'
-const focused = (page: Page) => page.evaluate(() => document.activeElement?.outerHTML.slice(0, 200) ?? '')
+const focused = (page: Page) =>
+  page.evaluate(() => document.activeElement?.outerHTML.slice(0, 200) ?? '')
 
 /** Types into the launcher, goes down to the first of a group, and opens it. */
 async function choose(page: Page, words: string, path: RegExp): Promise<void> {
@@ -37,10 +38,10 @@ async function choose(page: Page, words: string, path: RegExp): Promise<void> {
   assert.fail(`nothing of ${path} for ${words}`)
 }
 
-export async function keyTests(stage: Stage): Promise<void> {
+export async function keyTests(stage: BrowserEnvironment): Promise<void> {
   const { archive, test } = stage
   const found = await examples(archive)
-  const record = await json(`${archive.url}/api/v2/video/${found.talk.id}`)
+  const record = await jsonResponse(`${archive.url}/api/v2/video/${found.talk.id}`)
 
   const places: [string, string, RegExp, RegExp][] = [
     ['a talk', found.talk.title.slice(0, 30), new RegExp(en.homeTitle), /^\/video\/\d+\//],
@@ -97,7 +98,11 @@ export async function keyTests(stage: Stage): Promise<void> {
         (it) => it > 1,
       )
       const chosen = () =>
-        page.evaluate(() => [...document.querySelectorAll('[role=option]')].findIndex((it) => it.ariaSelected === 'true'))
+        page.evaluate(() =>
+          [...document.querySelectorAll('[role=option]')].findIndex(
+            (it) => it.ariaSelected === 'true',
+          ),
+        )
       const seen = []
       for (let step = 0; step <= count; step++) {
         await page.keyboard.press('ArrowDown')
@@ -106,7 +111,9 @@ export async function keyTests(stage: Stage): Promise<void> {
       assert.deepEqual(seen, [...Array.from({ length: count }, (_, it) => it), -1])
       await page.keyboard.press('ArrowUp')
       assert.equal(await chosen(), count - 1)
-      assert.ok(await page.evaluate(() => document.activeElement?.getAttribute('aria-activedescendant')))
+      assert.ok(
+        await page.evaluate(() => document.activeElement?.getAttribute('aria-activedescendant')),
+      )
     })
   })
 
@@ -144,19 +151,24 @@ export async function keyTests(stage: Stage): Promise<void> {
         await page.keyboard.press('Tab')
         assert.match(await focused(page), /class="skip"/)
         const box = await page.locator('.skip').boundingBox()
-        assert.ok(box && box.x >= 0 && box.y >= 0 && box.height > 10, 'it can be seen while it has the focus')
+        assert.ok(
+          box && box.x >= 0 && box.y >= 0 && box.height > 10,
+          'it can be seen while it has the focus',
+        )
         await page.keyboard.press('Enter')
         assert.equal(await page.evaluate(() => document.activeElement?.id), 'content')
         await page.keyboard.press('Tab')
         assert.ok(
-          await page.evaluate(() => document.querySelector('main')?.contains(document.activeElement)),
+          await page.evaluate(() =>
+            document.querySelector('main')?.contains(document.activeElement),
+          ),
           'the next Tab is in the content',
         )
       }
     })
   })
 
-  for (const [name, path] of Object.entries(await kinds(archive)))
+  for (const [name, path] of Object.entries(await pageKinds(archive)))
     await test(`${name}: whatever has the focus shows it, in the order of the page`, async () => {
       await onPage(stage, async ({ page, open }) => {
         await open(path)
@@ -166,7 +178,10 @@ export async function keyTests(stage: Stage): Promise<void> {
     })
 }
 
-/** Tabs through the beginning of a page. What is wrong: no ring, not in view, or before the last one in the document. */
+/**
+ * Tabs through the beginning of a page. What is wrong: no ring, not in view, or before the last one
+ * in the document.
+ */
 async function walk(page: Page): Promise<string[]> {
   const wrong: string[] = []
   await page.evaluate(() => {
@@ -194,14 +209,21 @@ function focusIn(): string {
   if (!it || it === document.body) return 'end'
   const name = it.outerHTML.slice(0, 120)
   const last = [...document.querySelectorAll('[data-walked]')].at(-1)
-  if (last && !(last.compareDocumentPosition(it) & Node.DOCUMENT_POSITION_FOLLOWING)) return `back: ${name}`
+  if (last && !(last.compareDocumentPosition(it) & Node.DOCUMENT_POSITION_FOLLOWING))
+    return `back: ${name}`
   // The ring of a field may be drawn by what is around it.
   let isSeen = false
-  for (let one: Element | null = it, steps = 0; one && steps < 5; one = one.parentElement, steps++) {
+  for (
+    let one: Element | null = it, steps = 0;
+    one && steps < 5;
+    one = one.parentElement, steps++
+  ) {
     const { outlineStyle, outlineWidth } = getComputedStyle(one)
     if (outlineStyle !== 'none' && outlineWidth !== '0px') isSeen = true
   }
   if (!isSeen) return `no ring: ${name}`
   const { width, top, bottom, left, right } = it.getBoundingClientRect()
-  return width > 0 && bottom > 0 && top < innerHeight && right > 0 && left < innerWidth ? '' : `out of view: ${name}`
+  return width > 0 && bottom > 0 && top < innerHeight && right > 0 && left < innerWidth
+    ? ''
+    : `out of view: ${name}`
 }

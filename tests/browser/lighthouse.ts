@@ -1,6 +1,7 @@
-// What `npm run lighthouse` runs: node tests/browser/lighthouse.ts [--url http://...] [--talks file]
-// Lighthouse's four scores of the main pages, on a phone and on a desktop. It brings 117 packages and 181 MB, so it is no dependency of
-// ours: it is installed into a temporary folder for the length of this run, or taken from the folder that LIGHTHOUSE names.
+// What `npm run lighthouse` runs: node tests/browser/lighthouse.ts [--url http://...] [--talks
+// file] Lighthouse's four scores of the main pages, on a phone and on a desktop. It brings 117
+// packages and 181 MB, so it is no dependency of ours: it is installed into a temporary folder for
+// the length of this run, or taken from the folder that LIGHTHOUSE names.
 
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
@@ -8,7 +9,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { openArchive } from './archive.ts'
+import { openBrowserArchive } from './archive.ts'
 import { examples } from './stage.ts'
 
 const version = '13.5.0'
@@ -20,9 +21,15 @@ const without: Record<string, readonly string[]> = { found: ['is-crawlable'] }
 interface Report {
   readonly categories: Record<
     string,
-    { readonly score: number | null; readonly auditRefs: readonly { readonly id: string; readonly weight: number }[] }
+    {
+      readonly score: number | null
+      readonly auditRefs: readonly { readonly id: string; readonly weight: number }[]
+    }
   >
-  readonly audits: Record<string, { readonly title: string; readonly score: number | null; readonly displayValue?: string }>
+  readonly audits: Record<
+    string,
+    { readonly title: string; readonly score: number | null; readonly displayValue?: string }
+  >
   readonly runtimeError?: { readonly message: string }
 }
 
@@ -31,7 +38,7 @@ process.exitCode = await main()
 
 async function main(): Promise<number> {
   const dir = mkdtempSync(join(tmpdir(), 'talkshelf-lighthouse-'))
-  const archive = openArchive(values)
+  const archive = openBrowserArchive(values)
   try {
     const command = install(process.env.LIGHTHOUSE ?? dir)
     await archive.ready
@@ -41,11 +48,20 @@ async function main(): Promise<number> {
     console.log(`${'page'.padEnd(18)}${categories.map((it) => it.padStart(16)).join('')}`)
     for (const [name, path] of Object.entries(pages))
       for (const device of ['phone', 'desktop'] as const) {
-        const report = await run(command, archive.url + path, device, join(dir, `${name}-${device}.json`), without[name] ?? [])
+        const report = await run(
+          command,
+          archive.url + path,
+          device,
+          join(dir, `${name}-${device}.json`),
+          without[name] ?? [],
+        )
         const scores = categories.map((it) => Math.round((report.categories[it]?.score ?? 0) * 100))
         worst = Math.min(worst, ...scores)
-        console.log(`${`${name}, ${device}`.padEnd(18)}${scores.map((it) => String(it).padStart(16)).join('')}`)
-        for (const [at, category] of categories.entries()) if ((scores[at] ?? 0) < 100) explain(report, category)
+        console.log(
+          `${`${name}, ${device}`.padEnd(18)}${scores.map((it) => String(it).padStart(16)).join('')}`,
+        )
+        for (const [at, category] of categories.entries())
+          if ((scores[at] ?? 0) < 100) explain(report, category)
       }
     console.log(`The worst score is ${worst}; at least ${least} are asked for`)
     return worst >= least ? 0 : 1
@@ -58,18 +74,31 @@ async function main(): Promise<number> {
 function install(folder: string): string {
   const command = join(folder, 'node_modules', 'lighthouse', 'cli', 'index.js')
   if (existsSync(command)) return command
-  const args = ['install', '--no-save', '--no-audit', '--no-fund', '--ignore-scripts', '--prefix', folder, `lighthouse@${version}`]
+  const args = [
+    'install',
+    '--no-save',
+    '--no-audit',
+    '--no-fund',
+    '--ignore-scripts',
+    '--prefix',
+    folder,
+    `lighthouse@${version}`,
+  ]
   const { status, stderr } = spawnSync('npm', args, { encoding: 'utf8' })
   if (status !== 0) throw new Error(`Lighthouse could not be installed:\n${stderr}`)
   return command
 }
 
-/** A busy machine loses the beginning of a recording now and then (NO_NAVSTART): then it is made again. */
+/**
+ * A busy machine loses the beginning of a recording now and then (NO_NAVSTART): then it is made
+ * again.
+ */
 async function run(...args: Parameters<typeof runOnce>): Promise<Report> {
   for (let attempt = 1; ; attempt++) {
     const report = await runOnce(...args)
     if (!report.runtimeError) return report
-    if (attempt === 3) throw new Error(`Lighthouse about ${args[1]}: ${report.runtimeError.message}`)
+    if (attempt === 3)
+      throw new Error(`Lighthouse about ${args[1]}: ${report.runtimeError.message}`)
   }
 }
 
@@ -80,8 +109,16 @@ async function runOnce(
   file: string,
   skipped: readonly string[],
 ): Promise<Report> {
-  const flags = '--headless=new --no-sandbox --disable-gpu --disable-background-networking --disable-component-update --disable-sync'
-  const args = [command, url, '--quiet', '--output=json', `--output-path=${file}`, `--chrome-flags=${flags}`]
+  const flags =
+    '--headless=new --no-sandbox --disable-gpu --disable-background-networking --disable-component-update --disable-sync'
+  const args = [
+    command,
+    url,
+    '--quiet',
+    '--output=json',
+    `--output-path=${file}`,
+    `--chrome-flags=${flags}`,
+  ]
   if (device === 'desktop') args.push('--preset=desktop')
   if (skipped.length > 0) args.push(`--skip-audits=${skipped.join(',')}`)
   const child = spawn(process.execPath, args, {
@@ -93,7 +130,8 @@ async function runOnce(
   let said = ''
   child.stderr.on('data', (data: Buffer) => (said += data))
   await once(child, 'close')
-  if (!existsSync(file)) throw new Error(`Lighthouse said nothing about ${url}:\n${said.slice(-2000)}`)
+  if (!existsSync(file))
+    throw new Error(`Lighthouse said nothing about ${url}:\n${said.slice(-2000)}`)
   return JSON.parse(readFileSync(file, 'utf8')) as Report
 }
 

@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict'
-import { en } from '../../web/words/en.ts'
-import { at, examples, kinds, onPage, type Stage, type Watched } from './stage.ts'
+import { en } from '../../web/messages/en.ts'
+import { at, type BrowserEnvironment, examples, onPage, pageKinds, type Watched } from './stage.ts'
 
 // Everything but the player works for whoever runs no scripts.
 
-export async function noScriptTests(stage: Stage): Promise<void> {
+export async function noScriptTests(stage: BrowserEnvironment): Promise<void> {
   const { archive, test } = stage
   const found = await examples(archive)
-  const without = (run: (watched: Watched) => Promise<void>) => onPage(stage, run, { javaScriptEnabled: false })
+  const without = (run: (watched: Watched) => Promise<void>) =>
+    onPage(stage, run, { javaScriptEnabled: false })
 
   await test('without scripts: a search from the start page', async () => {
     await without(async ({ page, open }) => {
@@ -84,10 +85,16 @@ export async function noScriptTests(stage: Stage): Promise<void> {
   await test('without scripts: a talk leads to the page of its host', async () => {
     await without(async ({ page, open }) => {
       await open(found.path)
-      const addresses = await page.locator('main a').evaluateAll((all) => all.map((it) => (it as HTMLAnchorElement).href))
-      const record = (await (await fetch(`${archive.url}/api/v2/video/${found.talk.id}?format=json`)).json()) as { source_url: string }
+      const addresses = await page
+        .locator('main a')
+        .evaluateAll((all) => all.map((it) => (it as HTMLAnchorElement).href))
+      const record = (await (
+        await fetch(`${archive.url}/api/v2/video/${found.talk.id}?format=json`)
+      ).json()) as { source_url: string }
       assert.ok(
-        addresses.some((it) => it.includes(new URL(record.source_url).hostname.replace(/^www\./, ''))),
+        addresses.some((it) =>
+          it.includes(new URL(record.source_url).hostname.replace(/^www\./, '')),
+        ),
         record.source_url,
       )
       assert.ok(await page.locator('.player a').first().isVisible())
@@ -102,7 +109,7 @@ export async function noScriptTests(stage: Stage): Promise<void> {
     })
   })
 
-  for (const [name, path] of Object.entries(await kinds(archive)))
+  for (const [name, path] of Object.entries(await pageKinds(archive)))
     await test(`without scripts: ${name} shows no button that does nothing`, async () => {
       await without(async ({ page, open }) => {
         await open(path)
@@ -111,8 +118,16 @@ export async function noScriptTests(stage: Stage): Promise<void> {
           assert.equal(type, 'submit', await button.evaluate((it) => it.outerHTML))
           assert.equal(await button.locator('xpath=ancestor::form').count(), 1)
         }
-        assert.equal(await page.locator('[data-launch]:visible, [data-keys]:visible, [data-copy]:visible').count(), 0)
-        if (path === '/') assert.ok(((await page.locator('.search-large button').textContent()) ?? '').includes(en.search))
+        assert.equal(
+          await page
+            .locator('[data-launch]:visible, [data-keys]:visible, [data-copy]:visible')
+            .count(),
+          0,
+        )
+        if (path === '/')
+          assert.ok(
+            ((await page.locator('.search-large button').textContent()) ?? '').includes(en.search),
+          )
         assert.equal(at(page), path)
       })
     })

@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict'
-import { en } from '../../web/words/en.ts'
+import { en } from '../../web/messages/en.ts'
 import { until } from './chromium.ts'
-import { at, examples, json, kinds, onPage, type Stage } from './stage.ts'
+import { at, type BrowserEnvironment, examples, jsonResponse, onPage, pageKinds } from './stage.ts'
 
 // What each page shows, and whether nothing goes wrong on it.
 
-export async function pageTests(stage: Stage): Promise<void> {
+export async function pageTests(stage: BrowserEnvironment): Promise<void> {
   const { archive, test } = stage
   const found = await examples(archive)
 
-  for (const [name, path] of Object.entries(await kinds(archive)))
+  for (const [name, path] of Object.entries(await pageKinds(archive)))
     await test(`${name}: it opens, with one heading above all others, and asks nobody else`, async () => {
       await onPage(stage, async ({ page, open }) => {
         const status = await open(path)
@@ -18,7 +18,9 @@ export async function pageTests(stage: Stage): Promise<void> {
         assert.notEqual(await page.title(), '')
         assert.equal(await page.locator('html').getAttribute('lang'), 'en')
         assert.equal(await page.locator('main').count(), 1)
-        const ids = await page.evaluate(() => [...document.querySelectorAll('[id]')].map(({ id }) => id))
+        const ids = await page.evaluate(() =>
+          [...document.querySelectorAll('[id]')].map(({ id }) => id),
+        )
         assert.deepEqual(ids, [...new Set(ids)], 'an id is there twice')
       })
     })
@@ -31,7 +33,9 @@ export async function pageTests(stage: Stage): Promise<void> {
           for (const it of document.images) it.loading = 'eager'
         })
         await page.waitForFunction(() => [...document.images].every((it) => it.complete))
-        const empty = await page.evaluate(() => [...document.images].filter((it) => it.naturalWidth === 0).map((it) => it.currentSrc))
+        const empty = await page.evaluate(() =>
+          [...document.images].filter((it) => it.naturalWidth === 0).map((it) => it.currentSrc),
+        )
         assert.deepEqual([...empty, ...pictures].slice(0, 3), [], path)
       }
     })
@@ -54,15 +58,19 @@ export async function pageTests(stage: Stage): Promise<void> {
 
   await test('talk: speakers, event, day, language, licence, text, tags, record', async () => {
     await onPage(stage, async ({ page, open }) => {
-      const record = await json(`${archive.url}/api/v2/video/${found.talk.id}`)
+      const record = await jsonResponse(`${archive.url}/api/v2/video/${found.talk.id}`)
       await open(found.path)
       assert.equal((await page.locator('h1').textContent())?.trim(), record.title)
       assert.deepEqual(await page.locator('.talk-who a').allTextContents(), record.speakers)
       assert.equal(await page.locator('.talk-where a').textContent(), record.category)
       assert.equal(await page.locator('.talk-where time').getAttribute('datetime'), record.recorded)
       const details = await page.locator('.details').textContent()
-      for (const word of [en.event, en.recorded, en.language, en.licence, record.language]) assert.ok(details?.includes(word), word)
-      assert.deepEqual((await page.locator('.talk-main > .chips a').allTextContents()).sort(), [...record.tags].sort())
+      for (const word of [en.event, en.recorded, en.language, en.licence, record.language])
+        assert.ok(details?.includes(word), word)
+      assert.deepEqual(
+        (await page.locator('.talk-main > .chips a').allTextContents()).sort(),
+        [...record.tags].sort(),
+      )
       const first = /[\p{L}\d ]{12,}/u.exec(record.description)?.[0].trim() ?? ''
       assert.ok((await page.locator('.talk .prose').textContent())?.includes(first), first)
       await page.getByRole('link', { name: en.asJson }).click()
@@ -75,7 +83,9 @@ export async function pageTests(stage: Stage): Promise<void> {
     await onPage(stage, async ({ page, open }) => {
       await open(found.path)
       assert.ok((await page.locator('.shelf').count()) >= 1)
-      const others = await page.locator('.shelf .card-link').evaluateAll((all) => all.map((it) => it.getAttribute('href')))
+      const others = await page
+        .locator('.shelf .card-link')
+        .evaluateAll((all) => all.map((it) => it.getAttribute('href')))
       assert.ok(others.length > 0 && !others.includes(found.path))
       await page.locator('.shelf .card-link').first().click()
       await page.waitForURL((url) => url.pathname !== found.path)
@@ -114,7 +124,9 @@ export async function pageTests(stage: Stage): Promise<void> {
   await test('talk: machines find its JSON-LD, and it is about this talk', async () => {
     await onPage(stage, async ({ page, open }) => {
       await open(found.path)
-      const blocks = (await page.locator('script[type="application/ld+json"]').allTextContents()).map((text) => JSON.parse(text))
+      const blocks = (
+        await page.locator('script[type="application/ld+json"]').allTextContents()
+      ).map((text) => JSON.parse(text))
       assert.ok(
         blocks.some((it) => it['@type'] === 'VideoObject' && it.name === found.talk.title),
         JSON.stringify(blocks).slice(0, 200),

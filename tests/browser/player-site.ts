@@ -6,29 +6,38 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { build } from 'vite'
-import { forBrowsers, shared } from '../../build.ts'
+import { browserConfig, sharedConfig } from '../../scripts/build.ts'
 import type { Source, Talk } from '../../web/data.ts'
-import { policyOf } from '../../web/sources.ts'
+import { sourcePolicy } from '../../web/sources.ts'
 
 // The player alone on a page, with its real script, style and policy, on a loopback address.
 
 const web = resolve(import.meta.dirname, '../../web')
 
-export interface Site {
+export interface PlayerSite {
   /** The page of a talk with these sources. */
-  page(sources: readonly Source[], options?: { at?: number; locale?: 'en' | 'es'; theme?: 'light' | 'dark' }): string
+  page(
+    sources: readonly Source[],
+    options?: { at?: number; locale?: 'en' | 'es'; theme?: 'light' | 'dark' },
+  ): string
   readonly files: string
   stop(): Promise<void>
 }
 
-export async function startSite(): Promise<Site> {
+export async function startSite(): Promise<PlayerSite> {
   const folder = mkdtempSync(join(tmpdir(), 'player-'))
   const files = join(folder, 'client')
-  const browsers = forBrowsers(false)
+  const browsers = browserConfig(false)
   const input = { watch: join(web, 'islands/watch.ts'), player: join(web, 'styles/player.css') }
-  await build({ ...browsers, build: { ...browsers.build, outDir: files, emptyOutDir: false, rolldownOptions: { input } } })
+  await build({
+    ...browsers,
+    build: { ...browsers.build, outDir: files, emptyOutDir: false, rolldownOptions: { input } },
+  })
   const { render } = await renderer(join(folder, 'server'))
-  const manifest = JSON.parse(readFileSync(join(files, 'manifest.json'), 'utf8')) as Record<string, { file: string }>
+  const manifest = JSON.parse(readFileSync(join(files, 'manifest.json'), 'utf8')) as Record<
+    string,
+    { file: string }
+  >
   const script = manifest['islands/watch.ts']?.file ?? ''
   const style = manifest['styles/player.css']?.file ?? ''
 
@@ -36,22 +45,35 @@ export async function startSite(): Promise<Site> {
     const { pathname, searchParams } = new URL(request.url ?? '/', origin)
     if (pathname.startsWith('/assets/')) {
       const type = pathname.endsWith('.css') ? 'text/css' : 'text/javascript'
-      return response.writeHead(200, { 'content-type': type }).end(readFileSync(join(files, pathname)))
+      return response
+        .writeHead(200, { 'content-type': type })
+        .end(readFileSync(join(files, pathname)))
     }
-    if (pathname.startsWith('/picture/')) return response.writeHead(200, { 'content-type': 'image/svg+xml' }).end(picture)
+    if (pathname.startsWith('/picture/'))
+      return response.writeHead(200, { 'content-type': 'image/svg+xml' }).end(picture)
     if (!pathname.startsWith('/video/')) return response.writeHead(404).end()
     const sources = JSON.parse(searchParams.get('sources') ?? '[]') as Source[]
     const locale = searchParams.get('locale') === 'es' ? 'es' : 'en'
     const nonce = randomBytes(16).toString('base64')
-    const player = render(talkOf(sources), Number(searchParams.get('at') ?? 0), { base: '', origin, locale, nonce })
-    response.writeHead(200, { 'content-type': 'text/html; charset=utf-8', 'content-security-policy': policy(sources, nonce) }).end(
-      `<!doctype html><html lang="${locale}"><meta name="viewport" content="width=device-width"><title>A talk</title>
+    const player = render(talkOf(sources), Number(searchParams.get('at') ?? 0), {
+      base: '',
+      origin,
+      locale,
+      nonce,
+    })
+    response
+      .writeHead(200, {
+        'content-type': 'text/html; charset=utf-8',
+        'content-security-policy': policy(sources, nonce),
+      })
+      .end(
+        `<!doctype html><html lang="${locale}"><meta name="viewport" content="width=device-width"><title>A talk</title>
       <link rel="stylesheet" href="/${style}">
       <style nonce="${nonce}">:root{color-scheme:${searchParams.get('theme') ?? 'light'}}
       @media not (scripting: enabled){.with-scripts{display:none!important}}
       body{margin:0 auto;max-width:64rem;padding:1rem;font:1rem/1.5 system-ui;background:light-dark(#fff,#151519);color:light-dark(#1b1b1f,#ececf1)}</style>
       <body>${player}<script type="module" nonce="${nonce}" src="/${script}"></script></body></html>`,
-    )
+      )
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
@@ -70,7 +92,7 @@ export async function startSite(): Promise<Site> {
 
 /** As the server writes it. */
 function policy(sources: readonly Source[], nonce: string): string {
-  const { frames, isDynamic } = policyOf(sources)
+  const { frames, isDynamic } = sourcePolicy(sources)
   return [
     "default-src 'none'",
     `script-src 'nonce-${nonce}'${isDynamic ? " 'strict-dynamic'" : ''}`,
@@ -94,25 +116,35 @@ interface Given {
   readonly nonce: string
 }
 
-async function renderer(outDir: string): Promise<{ render: (talk: Talk, at: number, view: Given) => string }> {
+async function renderer(
+  outDir: string,
+): Promise<{ render: (talk: Talk, at: number, view: Given) => string }> {
   const entry = '\0page'
   const code = `import { h } from 'preact'
     import { renderToString } from 'preact-render-to-string'
     import { Player } from ${JSON.stringify(join(web, 'parts/player.tsx'))}
-    import { readyView, ViewContext } from ${JSON.stringify(join(web, 'view.ts'))}
-    export const render = (talk, at, view) => renderToString(h(ViewContext.Provider, { value: readyView(view) }, h(Player, { talk, at })))`
+    import { prepareView, ViewContext } from ${JSON.stringify(join(web, 'view.ts'))}
+    export const render = (talk, at, view) => renderToString(h(ViewContext.Provider, { value: prepareView(view) }, h(Player, { talk, at })))`
   const plugin = {
     name: 'page',
     resolveId: (id: string) => (id === 'page' ? entry : undefined),
     load: (id: string) => (id === entry ? code : undefined),
   }
   await build({
-    ...shared,
+    ...sharedConfig,
     plugins: [plugin],
     ssr: { noExternal: true },
-    build: { outDir, emptyOutDir: false, ssr: true, minify: false, rolldownOptions: { input: 'page' } },
+    build: {
+      outDir,
+      emptyOutDir: false,
+      ssr: true,
+      minify: false,
+      rolldownOptions: { input: 'page' },
+    },
   })
-  const [file = ''] = readdirSync(outDir).filter((name) => name.endsWith('.js') || name.endsWith('.mjs'))
+  const [file = ''] = readdirSync(outDir).filter(
+    (name) => name.endsWith('.js') || name.endsWith('.mjs'),
+  )
   return import(pathToFileURL(join(outDir, file)).href)
 }
 

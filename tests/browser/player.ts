@@ -1,4 +1,5 @@
-// The player in a real browser, with the policy of our pages and stand-ins for the hosts: node tests/browser/player.ts [--shots folder]
+// The player in a real browser, with the policy of our pages and stand-ins for the hosts: node
+// tests/browser/player.ts [--shots folder]
 
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
@@ -16,18 +17,38 @@ const browser = await startChromium()
 const onPage = pagesOf(browser, site)
 
 interface Axe {
-  run(selector: string, options: { preload: boolean }): Promise<{ violations: { id: string; nodes: { html: string }[] }[] }>
+  run(
+    selector: string,
+    options: { preload: boolean },
+  ): Promise<{ violations: { id: string; nodes: { html: string }[] }[] }>
 }
 
-const source = (host: Source['host'], src: string, label: string): Source => ({ host, src, label, address: src })
+const source = (host: Source['host'], src: string, label: string): Source => ({
+  host,
+  src,
+  label,
+  address: src,
+})
 const file = source('file', 'https://files.example/talk.webm', 'WEBM')
 const hls = source('hls', 'https://files.example/talk.m3u8', 'HLS')
 const youtube = source('youtube', 'https://www.youtube-nocookie.com/embed/A-u8XHAUac4', 'YouTube')
-const goneYoutube = source('youtube', 'https://www.youtube-nocookie.com/embed/GONE_GONE_X', 'YouTube')
+const goneYoutube = source(
+  'youtube',
+  'https://www.youtube-nocookie.com/embed/GONE_GONE_X',
+  'YouTube',
+)
 const vimeo = source('vimeo', 'https://player.vimeo.com/video/170384418?h=0a1b2c3d', 'Vimeo')
-const peertube = source('peertube', 'https://tube.example/videos/embed/kkGMgK9ZtnKfYAgnEtQxbv', 'tube.example')
+const peertube = source(
+  'peertube',
+  'https://tube.example/videos/embed/kkGMgK9ZtnKfYAgnEtQxbv',
+  'tube.example',
+)
 const missing = source('file', 'https://files.example/missing.mp4', 'MP4')
-const silent = source('peertube', 'https://silent.example/videos/embed/kkGMgK9ZtnKfYAgnEtQxbv', 'silent.example')
+const silent = source(
+  'peertube',
+  'https://silent.example/videos/embed/kkGMgK9ZtnKfYAgnEtQxbv',
+  'silent.example',
+)
 
 await test('nothing is asked of a host before a reader plays the talk', () =>
   onPage([youtube, vimeo, peertube, hls, file], async ({ page, hosts }) => {
@@ -145,10 +166,14 @@ await test('arrows on the line of time go by seconds, and on the volume by steps
     await plays(page)
     await page.keyboard.press('k')
     const { time } = await when(page, ({ paused }) => paused)
-    await page.evaluate(() => document.querySelector('media-time-range')?.shadowRoot?.querySelector('input')?.focus())
+    await page.evaluate(() =>
+      document.querySelector('media-time-range')?.shadowRoot?.querySelector('input')?.focus(),
+    )
     await page.keyboard.press('ArrowRight')
     near((await when(page, (it) => it.time > time + 3)).time, time + 5, 0.5)
-    await page.evaluate(() => document.querySelector('media-volume-range')?.shadowRoot?.querySelector('input')?.focus())
+    await page.evaluate(() =>
+      document.querySelector('media-volume-range')?.shadowRoot?.querySelector('input')?.focus(),
+    )
     await page.keyboard.press('ArrowDown')
     const volume = await until(
       () => page.evaluate(() => document.querySelector('video')?.volume ?? 1),
@@ -215,9 +240,17 @@ await test('another source goes on at the same time, as fast as before', () =>
     await page.keyboard.press('6')
     await page.keyboard.press('>')
     await when(page, ({ time }) => time > 11)
-    for (const [index, tag] of ['peertube-video', 'vimeo-video', 'youtube-video', 'video'].entries()) {
+    for (const [index, tag] of [
+      'peertube-video',
+      'vimeo-video',
+      'youtube-video',
+      'video',
+    ].entries()) {
       await page.click(`button[data-play="${(index + 1) % 4}"]`)
-      const it = await when(page, (now) => now.tag === tag && now.time > 11 && !now.paused && now.rate === 1.25)
+      const it = await when(
+        page,
+        (now) => now.tag === tag && now.time > 11 && !now.paused && now.rate === 1.25,
+      )
       near(it.time, 14, 6)
       assert.equal(await page.locator('button[aria-pressed=true]').count(), 1)
     }
@@ -257,12 +290,15 @@ await test('a stream that is away is left at once', () =>
   }))
 
 await test('a source that says nothing is left after ten seconds', () =>
-  onPage([silent, source('file', 'https://files.example/hangs.mp4', 'MP4'), file], async ({ page }) => {
-    const began = Date.now()
-    await page.click('.player-facade')
-    await when(page, ({ tag, paused, time }) => tag === 'video' && !paused && time > 0, 30_000)
-    near((Date.now() - began) / 1000, 20, 4)
-  }))
+  onPage(
+    [silent, source('file', 'https://files.example/hangs.mp4', 'MP4'), file],
+    async ({ page }) => {
+      const began = Date.now()
+      await page.click('.player-facade')
+      await when(page, ({ tag, paused, time }) => tag === 'video' && !paused && time > 0, 30_000)
+      near((Date.now() - began) / 1000, 20, 4)
+    },
+  ))
 
 await test('when all sources are away the picture comes back, and it is said', () =>
   onPage([missing], async ({ page }) => {
@@ -299,7 +335,10 @@ await test('the player speaks the language of the page', () =>
       assert.equal(await label('media-play-button'), 'Pausar')
       assert.equal(await label('media-controller'), 'Reproductor de vídeo')
       assert.equal(await label('media-fullscreen-button'), 'Pantalla completa')
-      assert.equal(await page.locator('media-time-range input').getAttribute('aria-label'), 'Ir a un momento')
+      assert.equal(
+        await page.locator('media-time-range input').getAttribute('aria-label'),
+        'Ir a un momento',
+      )
       assert.equal(await statusOf(page), 'MP4 no responde. Probando con WEBM.')
     },
     { options: { locale: 'es' } },
@@ -318,7 +357,10 @@ await test('without scripts the picture leads to the host, and nothing is offere
 
 await test('a talk without a recording says so, and has nothing to press', () =>
   onPage([], async ({ page }) => {
-    assert.equal(await page.locator('.player-note').textContent(), 'No recording is known of this talk.')
+    assert.equal(
+      await page.locator('.player-note').textContent(),
+      'No recording is known of this talk.',
+    )
     assert.equal(await page.locator('.player :is(a, button)').count(), 0)
   }))
 
@@ -332,13 +374,20 @@ await test('a reader who wants the link in another tab gets it', () =>
 for (const one of [file, youtube, peertube])
   await test(`those who hear the page can use it, before and while it plays: ${one.label}`, () =>
     onPage([one, vimeo], async ({ page }) => {
-      const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+      const axe = readFileSync(
+        createRequire(import.meta.url).resolve('axe-core/axe.min.js'),
+        'utf8',
+      )
       // What it would load beforehand are copies of our styles, which the policy does not let in.
       const faults = async () => {
         await page.evaluate(axe)
         return page.evaluate(async () => {
-          const { violations } = await (window as unknown as { axe: Axe }).axe.run('.player', { preload: false })
-          return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 200))}`)
+          const { violations } = await (window as unknown as { axe: Axe }).axe.run('.player', {
+            preload: false,
+          })
+          return violations.map(
+            ({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 200))}`,
+          )
         })
       }
       assert.deepEqual(await faults(), [])
@@ -368,7 +417,11 @@ await test('from 320 px to 4K nothing is wider than the screen', async () => {
         await plays(page)
         const [wide, bar] = await page.evaluate(() => [
           document.documentElement.scrollWidth,
-          Math.max(...[...document.querySelectorAll('media-control-bar > *')].map((it) => it.getBoundingClientRect().right)),
+          Math.max(
+            ...[...document.querySelectorAll('media-control-bar > *')].map(
+              (it) => it.getBoundingClientRect().right,
+            ),
+          ),
         ])
         assert.ok(Number(wide) <= width && Number(bar) <= width, `${width}: ${wide} ${bar}`)
       },
@@ -377,7 +430,8 @@ await test('from 320 px to 4K nothing is wider than the screen', async () => {
 })
 
 const { shots } = values
-if (shots !== undefined) await test('pictures are taken', () => takeShots(onPage, [file, youtube, vimeo, peertube], shots))
+if (shots !== undefined)
+  await test('pictures are taken', () => takeShots(onPage, [file, youtube, vimeo, peertube], shots))
 await browser.close()
 await site.stop()
 process.exitCode = end() ? 0 : 1

@@ -1,13 +1,14 @@
-// What `npm run browser` runs: node tests/browser/run.ts [--url http://...] [--only word] [--talks file] [--every n]
-// All pages in a real browser, on the real talks. --only takes a part by its name, or the tests that have the word in their sentence;
-// --every 10 tries one of ten payloads, and weighs fewer talks.
+// What `npm run browser` runs: node tests/browser/run.ts [--url http://...] [--only word] [--talks
+// file] [--every n] All pages in a real browser, on the real talks. --only takes a part by its
+// name, or the tests that have the word in their sentence; --every 10 tries one of ten payloads,
+// and weighs fewer talks.
 
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { addressTests } from './addresses.ts'
-import { openArchive } from './archive.ts'
+import { openBrowserArchive } from './archive.ts'
 import { axeTests } from './axe.ts'
 import { startChromium, startTally, type Tally } from './chromium.ts'
 import { keyTests } from './keys.ts'
@@ -16,10 +17,10 @@ import { pageTests } from './pages.ts'
 import { preferenceTests } from './preferences.ts'
 import { searchTests } from './search.ts'
 import { sizeTests } from './sizes.ts'
-import type { Stage } from './stage.ts'
+import type { BrowserEnvironment } from './stage.ts'
 import { xssTests } from './xss.ts'
 
-const parts: Record<string, (stage: Stage) => Promise<void>> = {
+const parts: Record<string, (stage: BrowserEnvironment) => Promise<void>> = {
   pages: pageTests,
   search: searchTests,
   keys: keyTests,
@@ -35,12 +36,17 @@ const parts: Record<string, (stage: Stage) => Promise<void>> = {
 }
 
 const { values } = parseArgs({
-  options: { url: { type: 'string' }, only: { type: 'string' }, talks: { type: 'string' }, every: { type: 'string', default: '1' } },
+  options: {
+    url: { type: 'string' },
+    only: { type: 'string' },
+    talks: { type: 'string' },
+    every: { type: 'string', default: '1' },
+  },
 })
 process.exitCode = await main()
 
 async function main(): Promise<number> {
-  const archive = openArchive(values)
+  const archive = openBrowserArchive(values)
   const { test, end } = startTally(1_200_000)
   try {
     await archive.ready
@@ -49,10 +55,12 @@ async function main(): Promise<number> {
       const { only } = values
       const named = Object.keys(parts).filter((name) => name === only)
       const chosen: Tally['test'] = async (sentence, run) => {
-        if (only === undefined || named.length > 0 || sentence.includes(only)) await test(sentence, run)
+        if (only === undefined || named.length > 0 || sentence.includes(only))
+          await test(sentence, run)
       }
       for (const [name, part] of Object.entries(parts))
-        if (named.length === 0 || named.includes(name)) await part({ archive, browser, test: chosen, everyPayload: Number(values.every) })
+        if (named.length === 0 || named.includes(name))
+          await part({ archive, browser, test: chosen, everyPayload: Number(values.every) })
     } finally {
       await browser.close()
     }
@@ -63,22 +71,26 @@ async function main(): Promise<number> {
 }
 
 /** It has a small site of its own, and a browser. */
-function playerTests({ test }: Stage): Promise<void> {
+function playerTests({ test }: BrowserEnvironment): Promise<void> {
   return test('the player does what player.ts says', () => run('player.ts'))
 }
 
-function budgetTests({ archive, test, everyPayload }: Stage): Promise<void> {
+function budgetTests({ archive, test, everyPayload }: BrowserEnvironment): Promise<void> {
   const sample = everyPayload > 1 ? ['--sample', '12'] : []
-  return test('no page is heavier than budget.ts lets it be', () => run('budget.ts', '--url', archive.url, ...sample))
+  return test('no page is heavier than budget.ts lets it be', () =>
+    run('budget.ts', '--url', archive.url, ...sample))
 }
 
-function timeTests({ archive, test }: Stage): Promise<void> {
-  return test('no page takes more than twice as long as its data in JSON', () => run('../../bench/pages.ts', '--url', archive.url))
+function timeTests({ archive, test }: BrowserEnvironment): Promise<void> {
+  return test('no page takes more than twice as long as its data in JSON', () =>
+    run('../../bench/pages.ts', '--url', archive.url))
 }
 
 /** Another of these files, in a process of its own. */
 async function run(file: string, ...args: string[]): Promise<void> {
-  const child = spawn(process.execPath, [join(import.meta.dirname, file), ...args], { stdio: 'inherit' })
+  const child = spawn(process.execPath, [join(import.meta.dirname, file), ...args], {
+    stdio: 'inherit',
+  })
   const [code] = await once(child, 'exit')
   if (code !== 0) throw new Error(`It ended with ${code}`)
 }

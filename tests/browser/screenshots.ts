@@ -1,18 +1,22 @@
-// What `npm run screenshots` runs: node tests/browser/screenshots.ts FOLDER [--url http://...] [--talks file]
-// The main pages as a phone and a desktop show them, in light and dark, small enough for the documentation.
+// What `npm run screenshots` runs: node tests/browser/screenshots.ts FOLDER [--url http://...]
+// [--talks file] The main pages as a phone and a desktop show them, in light and dark, small enough
+// for the documentation.
 
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import sharp from 'sharp'
-import { openArchive } from './archive.ts'
+import { openBrowserArchive } from './archive.ts'
 import { startChromium } from './chromium.ts'
 import { examples } from './stage.ts'
 
-const mostBytes = 120_000
+const maxBytes = 120_000
 const sizes = { phone: { width: 390, height: 844 }, desktop: { width: 1440, height: 900 } }
 
-const { values, positionals } = parseArgs({ options: { url: { type: 'string' }, talks: { type: 'string' } }, allowPositionals: true })
+const { values, positionals } = parseArgs({
+  options: { url: { type: 'string' }, talks: { type: 'string' } },
+  allowPositionals: true,
+})
 const [folder] = positionals
 if (folder === undefined) {
   console.error('Give a folder: npm run screenshots -- FOLDER')
@@ -20,11 +24,18 @@ if (folder === undefined) {
 }
 mkdirSync(folder, { recursive: true })
 
-const archive = openArchive(values)
+const archive = openBrowserArchive(values)
 try {
   await archive.ready
   const { path, category } = await examples(archive)
-  const pages = { home: '/', search: '/search?q=machine+learning', talk: path, event: category, events: '/category', about: '/about' }
+  const pages = {
+    home: '/',
+    search: '/search?q=machine+learning',
+    talk: path,
+    event: category,
+    events: '/category',
+    about: '/about',
+  }
   const browser = await startChromium()
   try {
     for (const [size, viewport] of Object.entries(sizes))
@@ -57,7 +68,7 @@ try {
 async function packed(png: Buffer): Promise<Buffer> {
   for (const quality of [90, 80, 70, 55, 40, 25]) {
     const bytes = await sharp(png).webp({ quality, effort: 5 }).toBuffer()
-    if (bytes.length <= mostBytes) return bytes
+    if (bytes.length <= maxBytes) return bytes
   }
-  throw new Error(`A picture of a page takes more than ${mostBytes} bytes`)
+  throw new Error(`A picture of a page takes more than ${maxBytes} bytes`)
 }

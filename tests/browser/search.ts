@@ -1,15 +1,16 @@
 import assert from 'node:assert/strict'
 import type { Page } from 'playwright-core'
-import { en } from '../../web/words/en.ts'
+import { en } from '../../web/messages/en.ts'
 import { until } from './chromium.ts'
-import { at, onPage, type Stage } from './stage.ts'
+import { at, type BrowserEnvironment, onPage } from './stage.ts'
 
 // Somebody looks for a talk.
 
-const countOf = async (page: Page) => Number(((await page.locator('#count').textContent()) ?? '').replaceAll(/\D/g, '') || 0)
+const countOf = async (page: Page) =>
+  Number(((await page.locator('#count').textContent()) ?? '').replaceAll(/\D/g, '') || 0)
 const shown = async (page: Page) => (await page.locator('#results').textContent()) ?? ''
 
-export async function searchTests(stage: Stage): Promise<void> {
+export async function searchTests(stage: BrowserEnvironment): Promise<void> {
   const { archive, test } = stage
   const word = archive.isReal ? 'python' : 'queues'
 
@@ -76,9 +77,9 @@ export async function searchTests(stage: Stage): Promise<void> {
       const all = await countOf(page)
       const groups = await page.locator('.facet h2').allTextContents()
       assert.ok(groups.length >= (archive.isReal ? 6 : 3), groups.join())
-      for (const [place, name] of groups.entries()) {
+      for (const [index, name] of groups.entries()) {
         await open(start)
-        const link = page.locator('.facet').nth(place).locator('a').first()
+        const link = page.locator('.facet').nth(index).locator('a').first()
         const talks = Number((await link.locator('.count').textContent())?.replaceAll(/\D/g, ''))
         const value = (await link.locator('span').first().textContent()) ?? ''
         await link.click()
@@ -86,11 +87,19 @@ export async function searchTests(stage: Stage): Promise<void> {
         const narrowed = await countOf(page)
         assert.ok(narrowed > 0 && narrowed <= all, `${name}: ${narrowed} of ${all}`)
         // Facets look at the best ones only, so there may be more.
-        assert.ok(narrowed >= Math.min(talks, 1000), `${name}: ${value} promised ${talks}, and there are ${narrowed}`)
+        assert.ok(
+          narrowed >= Math.min(talks, 1000),
+          `${name}: ${value} promised ${talks}, and there are ${narrowed}`,
+        )
         const chip = page.locator('.active a').first()
-        assert.ok((await chip.textContent())?.includes(value), `${name}: the filter is called ${await chip.textContent()}, not ${value}`)
+        assert.ok(
+          (await chip.textContent())?.includes(value),
+          `${name}: the filter is called ${await chip.textContent()}, not ${value}`,
+        )
         await chip.click()
-        await page.waitForURL((url) => !/(category|speaker|tag|language|year|duration)=/.test(url.search))
+        await page.waitForURL(
+          (url) => !/(category|speaker|tag|language|year|duration)=/.test(url.search),
+        )
         assert.equal(await countOf(page), all)
       }
     })
@@ -112,8 +121,13 @@ export async function searchTests(stage: Stage): Promise<void> {
     await test('search: what was probably meant, and it says so', async () => {
       await onPage(stage, async ({ page, open }) => {
         await open('/search?q=guido+rosum')
-        assert.match((await page.locator('.note').textContent()) ?? '', /rossum.*instead of.*rosum/s)
-        assert.ok((await page.locator('.card').allTextContents()).some((it) => it.includes('Guido')))
+        assert.match(
+          (await page.locator('.note').textContent()) ?? '',
+          /rossum.*instead of.*rosum/s,
+        )
+        assert.ok(
+          (await page.locator('.card').allTextContents()).some((it) => it.includes('Guido')),
+        )
         assert.ok((await page.locator('mark').count()) > 0)
       })
     })
@@ -138,10 +152,13 @@ export async function searchTests(stage: Stage): Promise<void> {
         await page.locator('.order select').selectOption(order)
         await page.waitForURL((url) => url.searchParams.get('ordering') === order)
         assert.equal(await page.locator('.order select').inputValue(), order, text)
-        const days = await page.locator('.card-where time').evaluateAll((all) => all.map((it) => it.getAttribute('datetime') ?? ''))
+        const days = await page
+          .locator('.card-where time')
+          .evaluateAll((all) => all.map((it) => it.getAttribute('datetime') ?? ''))
         if (order.startsWith('-recorded')) assert.deepEqual(days, days.toSorted().reverse())
         if (order.startsWith('recorded')) assert.deepEqual(days, days.toSorted())
-        if (order.startsWith('recorded')) assert.notDeepEqual(await page.locator('.card-title').allTextContents(), best)
+        if (order.startsWith('recorded'))
+          assert.notDeepEqual(await page.locator('.card-title').allTextContents(), best)
       }
     })
   })
@@ -152,12 +169,18 @@ export async function searchTests(stage: Stage): Promise<void> {
         await open('/search?q=asyncio')
         const total = await countOf(page)
         let seen = await page.locator('.card').count()
-        const titles = new Set(await page.locator('.card-link').evaluateAll((all) => all.map((it) => it.getAttribute('href'))))
+        const titles = new Set(
+          await page
+            .locator('.card-link')
+            .evaluateAll((all) => all.map((it) => it.getAttribute('href'))),
+        )
         while ((await page.locator('.pager [rel=next]').count()) > 0 && seen < 2000) {
           const next = (await page.locator('.pager [rel=next]').getAttribute('href')) ?? ''
           await page.locator('.pager [rel=next]').click()
           await page.waitForURL((url) => url.pathname + url.search === next)
-          const cards = await page.locator('.card-link').evaluateAll((all) => all.map((it) => it.getAttribute('href')))
+          const cards = await page
+            .locator('.card-link')
+            .evaluateAll((all) => all.map((it) => it.getAttribute('href')))
           assert.ok(cards.length > 0, `${next} is empty`)
           seen += cards.length
           for (const it of cards) titles.add(it)

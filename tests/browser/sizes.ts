@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict'
 import type { Page } from 'playwright-core'
-import { kinds, onPage, type Stage } from './stage.ts'
+import { type BrowserEnvironment, onPage, pageKinds } from './stage.ts'
 
 // Screens from a small phone to a wall, and letters of twice the size.
 
 const widths = [320, 390, 768, 1440, 2560, 3840]
 
-export async function sizeTests(stage: Stage): Promise<void> {
+export async function sizeTests(stage: BrowserEnvironment): Promise<void> {
   const { archive, test } = stage
-  for (const [name, path] of Object.entries(await kinds(archive)))
+  for (const [name, path] of Object.entries(await pageKinds(archive)))
     await test(`${name}: nothing sticks out at the side, from ${widths[0]} to ${widths.at(-1)} pixels`, async () => {
       await onPage(stage, async ({ page, open }) => {
         for (const width of widths) {
@@ -23,7 +23,7 @@ export async function sizeTests(stage: Stage): Promise<void> {
     await onPage(stage, async ({ page, open }) => {
       const wrong: string[] = []
       for (const width of [390, 1280])
-        for (const [name, path] of Object.entries(await kinds(archive))) {
+        for (const [name, path] of Object.entries(await pageKinds(archive))) {
           await page.setViewportSize({ width, height: 800 })
           await open(path)
           // As a browser does whose reader chose letters of 32 pixels.
@@ -31,11 +31,14 @@ export async function sizeTests(stage: Stage): Promise<void> {
           await session.send('Page.setFontSizes', { fontSizes: { standard: 32, fixed: 26 } })
           await open(path)
           assert.equal(
-            (await page.evaluate(() => Number.parseFloat(getComputedStyle(document.documentElement).fontSize))) >= 28,
+            (await page.evaluate(() =>
+              Number.parseFloat(getComputedStyle(document.documentElement).fontSize),
+            )) >= 28,
             true,
             name,
           )
-          for (const it of [...(await sticksOut(page)), ...(await cutOff(page))]) wrong.push(`${name} at ${width}: ${it}`)
+          for (const it of [...(await sticksOut(page)), ...(await cutOff(page))])
+            wrong.push(`${name} at ${width}: ${it}`)
           await session.send('Page.setFontSizes', { fontSizes: { standard: 16, fixed: 13 } })
           await session.detach()
         }
@@ -47,10 +50,14 @@ export async function sizeTests(stage: Stage): Promise<void> {
     await onPage(
       stage,
       async ({ page, open }) => {
-        for (const [name, path] of Object.entries(await kinds(archive))) {
+        for (const [name, path] of Object.entries(await pageKinds(archive))) {
           await open(path)
           const small = await page.evaluate(() =>
-            [...document.querySelectorAll('button, input:not([type=hidden]), select, summary, .chips a, .pager a, nav a')].flatMap((it) => {
+            [
+              ...document.querySelectorAll(
+                'button, input:not([type=hidden]), select, summary, .chips a, .pager a, nav a',
+              ),
+            ].flatMap((it) => {
               const { width, height } = it.getBoundingClientRect()
               return width > 0 && (width < 24 || height < 24)
                 ? [`${Math.round(width)} x ${Math.round(height)} ${it.outerHTML.slice(0, 80)}`]
@@ -70,19 +77,28 @@ async function sticksOut(page: Page): Promise<string[]> {
   return page.evaluate(() => {
     const { scrollWidth, clientWidth } = document.documentElement
     if (scrollWidth <= clientWidth) return []
-    const wide = [...document.querySelectorAll('body *')].filter((it) => it.getBoundingClientRect().right > clientWidth + 1)
-    return [`${scrollWidth} of ${clientWidth}`, ...wide.slice(0, 3).map((it) => it.outerHTML.slice(0, 120))]
+    const wide = [...document.querySelectorAll('body *')].filter(
+      (it) => it.getBoundingClientRect().right > clientWidth + 1,
+    )
+    return [
+      `${scrollWidth} of ${clientWidth}`,
+      ...wide.slice(0, 3).map((it) => it.outerHTML.slice(0, 120)),
+    ]
   })
 }
 
 /** Texts that their boxes cut off. */
 async function cutOff(page: Page): Promise<string[]> {
   return page.evaluate(() =>
-    [...document.querySelectorAll<HTMLElement>('h1, h2, h3, p, button, nav a, dt, dd, label')].flatMap((it) => {
+    [
+      ...document.querySelectorAll<HTMLElement>('h1, h2, h3, p, button, nav a, dt, dd, label'),
+    ].flatMap((it) => {
       const { overflow, overflowX } = getComputedStyle(it)
       const hides = overflow === 'hidden' || overflowX === 'hidden' || overflowX === 'clip'
       const isUnseen = it.closest('.unseen') !== null || it.clientWidth < 4
-      return hides && !isUnseen && it.scrollWidth > it.clientWidth + 2 ? [it.outerHTML.slice(0, 120)] : []
+      return hides && !isUnseen && it.scrollWidth > it.clientWidth + 2
+        ? [it.outerHTML.slice(0, 120)]
+        : []
     }),
   )
 }

@@ -1,15 +1,18 @@
-import { call } from '../harness.ts'
+import { call } from '../support/harness.ts'
 
-// An archive whose records are payloads, in every field that the API takes; and every address where they can be seen.
+// An archive whose records are payloads, in every field that the API takes; and every address where
+// they can be seen.
 
-export interface Place {
+export interface XssTarget {
   readonly path: string
-  /** Pages are looked at with their policy and without. What is no page has no policy to speak of. */
+  /**
+   * Pages are looked at with their policy and without. What is no page has no policy to speak of.
+   */
   readonly isPage: boolean
 }
 
 export interface Planted {
-  readonly places: Place[]
+  readonly places: XssTarget[]
   /** Payloads that are in the archive now. */
   readonly count: number
   readonly refused: string[]
@@ -17,11 +20,20 @@ export interface Planted {
   readonly talk: string
 }
 
-type Send = (method: string, path: string, body?: object) => Promise<{ status: number; json: { id: number; slug: string }; text: string }>
+type Send = (
+  method: string,
+  path: string,
+  body?: object,
+) => Promise<{ status: number; json: { id: number; slug: string }; text: string }>
 
-export async function plant(url: string, token: string, payloads: readonly string[]): Promise<Planted> {
-  const send: Send = (method, path, body) => call(url, method, path, { token, ...(body && { body }) })
-  const places: Place[] = []
+export async function plant(
+  url: string,
+  token: string,
+  payloads: readonly string[],
+): Promise<Planted> {
+  const send: Send = (method, path, body) =>
+    call(url, method, path, { token, ...(body && { body }) })
+  const places: XssTarget[] = []
   const refused: string[] = []
   let talk = ''
   for (const [at, payload] of payloads.entries()) {
@@ -36,7 +48,12 @@ export async function plant(url: string, token: string, payloads: readonly strin
   return { places: [...places, ...shared(count)], count, refused, talk }
 }
 
-async function plantOne(url: string, send: Send, payload: string, at: number): Promise<string | { places: Place[]; talk: string }> {
+async function plantOne(
+  url: string,
+  send: Send,
+  payload: string,
+  at: number,
+): Promise<string | { places: XssTarget[]; talk: string }> {
   const category = await send('POST', '/api/v2/category', {
     title: payload,
     description: payload,
@@ -72,21 +89,36 @@ async function plantOne(url: string, send: Send, payload: string, at: number): P
   const { id, slug } = video.json
   const facts = [
     { kind: 'media', url: payload, type: payload.slice(0, 100), size: 5 },
-    { kind: 'media', url: within('https://files.example/', payload, '.webm') ?? payload, type: 'webm', size: 5 },
+    {
+      kind: 'media',
+      url: within('https://files.example/', payload, '.webm') ?? payload,
+      type: 'webm',
+      size: 5,
+    },
     { kind: 'related', url: payload, label: payload },
-    { kind: 'related', url: within('https://example.org/', payload) ?? 'https://example.org/', label: payload },
+    {
+      kind: 'related',
+      url: within('https://example.org/', payload) ?? 'https://example.org/',
+      label: payload,
+    },
     { kind: 'address', path: payload },
-    { kind: 'said', source: payload.slice(0, 100), field: payload.slice(0, 100), value: { [payload]: payload } },
+    {
+      kind: 'said',
+      source: payload.slice(0, 100),
+      field: payload.slice(0, 100),
+      value: { [payload]: payload },
+    },
   ]
   const attached = await send('PUT', `/api/v2/video/${id}/facts`, { facts })
   if (attached.status !== 200) return attached.text
 
   const path = `/video/${id}/${slug}`
   const html = await (await fetch(url + path, { headers: { accept: 'text/html' } })).text()
-  const linked = (kind: string) => new RegExp(`href="(/${kind}/\\d+/[^"]+)"`).exec(html)?.[1] ?? `/${kind}/0/x`
-  const things = ['category', 'speaker', 'tag'].map(linked)
-  for (const [place, kind] of ['category', 'speaker', 'tag'].entries())
-    await send('PATCH', `/api/v2/${kind}/${things[place]?.split('/').at(-1)}`, {
+  const linked = (kind: string) =>
+    new RegExp(`href="(/${kind}/\\d+/[^"]+)"`).exec(html)?.[1] ?? `/${kind}/0/x`
+  const entities = ['category', 'speaker', 'tag'].map(linked)
+  for (const [index, kind] of ['category', 'speaker', 'tag'].entries())
+    await send('PATCH', `/api/v2/${kind}/${entities[index]?.split('/').at(-1)}`, {
       aliases: [{ name: `${payload} too`.slice(0, 255), shown: true }],
     })
 
@@ -95,8 +127,15 @@ async function plantOne(url: string, send: Send, payload: string, at: number): P
   return {
     talk: path,
     places: [
-      ...[path, `/embed/${id}`, ...things, `/search?q=${word}`, `/api/v2/video/${id}`].map((path) => ({ path, isPage })),
-      ...[`/search?q=${asked}`, `/search?year=${asked}`, `/nowhere?x=${asked}`, `/speaker?character=${asked}`].map((path) => ({
+      ...[path, `/embed/${id}`, ...entities, `/search?q=${word}`, `/api/v2/video/${id}`].map(
+        (path) => ({ path, isPage }),
+      ),
+      ...[
+        `/search?q=${asked}`,
+        `/search?year=${asked}`,
+        `/nowhere?x=${asked}`,
+        `/speaker?character=${asked}`,
+      ].map((path) => ({
         path,
         isPage,
       })),
@@ -104,7 +143,7 @@ async function plantOne(url: string, send: Send, payload: string, at: number): P
         `/api/v2/video/${id}?format=json`,
         `/api/v2/video/${id}/facts?format=json`,
         `/api/v2/suggest?format=json&q=${asked}`,
-        ...things.map((it, at) => `${it}/${['rss', 'atom', 'json'][at]}`),
+        ...entities.map((it, at) => `${it}/${['rss', 'atom', 'json'][at]}`),
         `/search/${['rss', 'atom', 'json'][at % 3]}?q=${word}`,
         `/oembed?format=json&url=${encodeURIComponent(url + path)}`,
         `/oembed?format=xml&url=${encodeURIComponent(url + path)}`,
@@ -121,12 +160,22 @@ function within(begin: string, payload: string, end = ''): string | null {
 }
 
 /** Where many are at once. */
-function shared(count: number): Place[] {
+function shared(count: number): XssTarget[] {
   const pages = (path: string, size: number) =>
-    Array.from({ length: Math.ceil(count / size) }, (_, at) => `${path}${path.includes('?') ? '&' : '?'}page=${at + 1}`)
+    Array.from(
+      { length: Math.ceil(count / size) },
+      (_, at) => `${path}${path.includes('?') ? '&' : '?'}page=${at + 1}`,
+    )
   return [
-    ...['/', '/about', '/category', '/speaker', '/tag', '/year/2020', '/language/english'].map((path) => ({ path, isPage: true })),
-    ...[...pages('/speaker', 100), ...pages('/tag', 100), ...pages('/search', 20), ...pages('/search?ordering=title', 20)].map((path) => ({
+    ...['/', '/about', '/category', '/speaker', '/tag', '/year/2020', '/language/english'].map(
+      (path) => ({ path, isPage: true }),
+    ),
+    ...[
+      ...pages('/speaker', 100),
+      ...pages('/tag', 100),
+      ...pages('/search', 20),
+      ...pages('/search?ordering=title', 20),
+    ].map((path) => ({
       path,
       isPage: true,
     })),

@@ -1,5 +1,6 @@
-// Texts that run where somebody prints them without care. Each would call `ran`, ask evil.example for something, or change the page.
-// One of each trick; xss-payloads.ts puts the strongest of them behind each way out of where a text can stand.
+// Texts that run where somebody prints them without care. Each would call `ran`, ask evil.example
+// for something, or change the page. One of each trick; xss-payloads.ts puts the strongest of them
+// behind each way out of where a text can stand.
 
 export const bare: readonly string[] = [
   // Elements that run by themselves.

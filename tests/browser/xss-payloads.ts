@@ -1,6 +1,7 @@
 import { bare } from './xss-bare.ts'
 
-// All payloads: those of xss-bare.ts, ways out of where a text can stand, and addresses as Markdown writes them.
+// All payloads: those of xss-bare.ts, ways out of where a text can stand, and addresses as Markdown
+// writes them.
 
 /** Each ends what a text may stand in. */
 const waysOut: readonly string[] = [
@@ -101,7 +102,7 @@ const inMarkdown: readonly string[] = [
   '*[<script>]: ran(1)',
 ]
 
-export const payloads: readonly string[] = [
+export const xssPayloads: readonly string[] = [
   ...new Set([
     ...bare,
     ...waysOut.flatMap((out) => strongest.map((it) => out + it)),

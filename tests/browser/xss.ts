@@ -1,18 +1,24 @@
 import assert from 'node:assert/strict'
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { startChromium } from './chromium.ts'
-import type { Stage } from './stage.ts'
-import { type Place, type Planted, plant } from './xss-archive.ts'
+import type { BrowserEnvironment } from './stage.ts'
+import { type Planted, plant, type XssTarget } from './xss-archive.ts'
 import { foreignIn } from './xss-dom.ts'
-import { payloads } from './xss-payloads.ts'
+import { xssPayloads } from './xss-payloads.ts'
 
-// Nothing that somebody wrote into a record or an address may run, with the policy of the page and without: escaping alone must be enough.
+// Nothing that somebody wrote into a record or an address may run, with the policy of the page and
+// without: escaping alone must be enough.
 
 const tabs = 4
 
-export async function xssTests({ archive, browser, test, everyPayload }: Stage): Promise<void> {
-  // Pictures are most of the work of a page, and say nothing about texts: whatever a payload made of them is seen in the page itself. One of
-  // ten is looked at with pictures.
+export async function xssTests({
+  archive,
+  browser,
+  test,
+  everyPayload,
+}: BrowserEnvironment): Promise<void> {
+  // Pictures are most of the work of a page, and say nothing about texts: whatever a payload made
+  // of them is seen in the page itself. One of ten is looked at with pictures.
   const blind = await startChromium('--blink-settings=imagesEnabled=false')
   try {
     await looking({ archive, browser, test, everyPayload }, blind)
@@ -21,18 +27,27 @@ export async function xssTests({ archive, browser, test, everyPayload }: Stage):
   }
 }
 
-async function looking({ archive, browser, test, everyPayload }: Stage, blind: Browser): Promise<void> {
-  const chosen = payloads.filter((_, at) => at % everyPayload === 0)
+async function looking(
+  { archive, browser, test, everyPayload }: BrowserEnvironment,
+  blind: Browser,
+): Promise<void> {
+  const chosen = xssPayloads.filter((_, at) => at % everyPayload === 0)
   let begun: Promise<Planted & { url: string }> | undefined
   const planted = () => {
-    begun ??= archive.empty().then(async ({ url, token }) => ({ url, ...(await plant(url, token, chosen)) }))
+    begun ??= archive
+      .empty()
+      .then(async ({ url, token }) => ({ url, ...(await plant(url, token, chosen)) }))
     return begun
   }
 
   await test('xss: there are at least 300 payloads, and nearly all of them can be written', async () => {
-    assert.ok(payloads.length >= 300 && new Set(payloads).size === payloads.length, String(payloads.length))
+    assert.ok(
+      xssPayloads.length >= 300 && new Set(xssPayloads).size === xssPayloads.length,
+      String(xssPayloads.length),
+    )
     const { count, refused } = await planted()
-    if (refused.length > 0) console.log(`  ${refused.length} were refused, such as ${refused[0]?.slice(0, 200)}`)
+    if (refused.length > 0)
+      console.log(`  ${refused.length} were refused, such as ${refused[0]?.slice(0, 200)}`)
     assert.ok(count >= 0.97 * chosen.length, refused.slice(0, 3).join('\n'))
   })
 
@@ -42,13 +57,17 @@ async function looking({ archive, browser, test, everyPayload }: Stage, blind: B
       // What is no page is looked at once, where nothing but itself protects it.
       const seen = places.filter(({ isPage }) => isPage || bypassCSP)
       const { wrong, missing } = await lookAt(blind, url, seen, { bypassCSP })
-      console.log(`  ${count} payloads, ${seen.length} places looked at, of them ${missing.length} are not there`)
+      console.log(
+        `  ${count} payloads, ${seen.length} places looked at, of them ${missing.length} are not there`,
+      )
       assert.deepEqual(wrong.slice(0, 5), [], `${wrong.length} in all`)
     })
 
   await test('xss: nothing runs on the pages of talks with their pictures, without the policy of the page', async () => {
     const { url, places } = await planted()
-    const some = places.filter(({ path }) => /^\/video\/\d+\/(?!embed)[^/]+$/.test(path)).filter((_, at) => at % 10 === 0)
+    const some = places
+      .filter(({ path }) => /^\/video\/\d+\/(?!embed)[^/]+$/.test(path))
+      .filter((_, at) => at % 10 === 0)
     const { wrong } = await lookAt(browser, url, some, { bypassCSP: true })
     console.log(`  ${some.length} talks looked at`)
     assert.deepEqual(wrong.slice(0, 5), [], `${wrong.length} in all`)
@@ -75,14 +94,25 @@ async function looking({ archive, browser, test, everyPayload }: Stage, blind: B
   for (const bypassCSP of [false, true])
     await test(`xss: nothing runs that stands in an address, ${bypassCSP ? 'without' : 'with'} the policy of the page`, async () => {
       const { url, talk } = await planted()
-      const some = payloads.filter((_, at) => at % (everyPayload === 1 ? 8 : 2 * everyPayload) === 0)
+      const some = xssPayloads.filter(
+        (_, at) => at % (everyPayload === 1 ? 8 : 2 * everyPayload) === 0,
+      )
       const inAddress = (payload: string) => {
         const asked = encodeURIComponent(payload)
         const path = encodeURIComponent(payload.replaceAll('/', '∕'))
         const to = encodeURIComponent(`/search?q=${asked}`)
         return [
-          ...[`${talk}?t=${asked}`, `${talk}?${asked}=${asked}`, `/search?page=${asked}`, `/search?ordering=${asked}&category=${asked}`],
-          ...[`/prefer?to=${asked}&locale=${asked}&theme=${asked}`, `/prefer?to=${to}`, `/prefer?to=%2F${asked}&locale=es`],
+          ...[
+            `${talk}?t=${asked}`,
+            `${talk}?${asked}=${asked}`,
+            `/search?page=${asked}`,
+            `/search?ordering=${asked}&category=${asked}`,
+          ],
+          ...[
+            `/prefer?to=${asked}&locale=${asked}&theme=${asked}`,
+            `/prefer?to=${to}`,
+            `/prefer?to=%2F${asked}&locale=es`,
+          ],
           ...[
             `/video/${path}`,
             `/video/${path}/${path}`,
@@ -111,12 +141,16 @@ interface Looking {
 async function lookAt(
   browser: Browser,
   url: string,
-  places: readonly Place[],
+  places: readonly XssTarget[],
   { bypassCSP, cookies }: Looking,
 ): Promise<{ wrong: string[]; missing: string[] }> {
   const wrong: string[] = []
   const missing: string[] = []
-  const context = await browser.newContext({ bypassCSP, locale: 'en-GB', viewport: { width: 1000, height: 700 } })
+  const context = await browser.newContext({
+    bypassCSP,
+    locale: 'en-GB',
+    viewport: { width: 1000, height: 700 },
+  })
   try {
     await watch(context, url, wrong)
     const left = [...places.entries()].reverse()
@@ -126,7 +160,8 @@ async function lookAt(
       for (let next = left.pop(); next; next = left.pop()) {
         const [at, { path }] = next
         const value = cookies?.[at % cookies.length]
-        if (value !== undefined) await page.setExtraHTTPHeaders({ cookie: `locale=${value}; theme=${value}` })
+        if (value !== undefined)
+          await page.setExtraHTTPHeaders({ cookie: `locale=${value}; theme=${value}` })
         const status = await look(page, url, path, wrong)
         if (status === 404) missing.push(path)
         if (status >= 500) wrong.push(`${status} ${path}`)
@@ -142,10 +177,15 @@ async function lookAt(
 
 async function watch(context: BrowserContext, url: string, wrong: string[]): Promise<void> {
   await context.exposeBinding('ran', ({ frame }) => void wrong.push(`it ran: ${frame.url()}`))
-  await context.exposeBinding('broken', ({ frame }, what: string) => void wrong.push(`the policy was needed: ${what} ${frame.url()}`))
+  await context.exposeBinding(
+    'broken',
+    ({ frame }, what: string) => void wrong.push(`the policy was needed: ${what} ${frame.url()}`),
+  )
   await context.addInitScript(() => {
     const { broken } = window as unknown as { broken(what: string): void }
-    addEventListener('securitypolicyviolation', (it) => broken(`${it.violatedDirective} ${it.blockedURI}`))
+    addEventListener('securitypolicyviolation', (it) =>
+      broken(`${it.violatedDirective} ${it.blockedURI}`),
+    )
   })
   context.on('dialog', (dialog) => {
     wrong.push(`a dialog: ${dialog.message()}`)
@@ -168,7 +208,8 @@ async function look(page: Page, url: string, path: string, wrong: string[]): Pro
     const status = response?.status() ?? 0
     const headers = response?.headers() ?? {}
     const nonce = /'nonce-([^']+)'/.exec(headers['content-security-policy'] ?? '')?.[1] ?? ''
-    if (headers['x-content-type-options'] !== 'nosniff') wrong.push(`it may be taken for something else: ${path}`)
+    if (headers['x-content-type-options'] !== 'nosniff')
+      wrong.push(`it may be taken for something else: ${path}`)
     for (const it of await page.evaluate(foreignIn, nonce)) wrong.push(`${path} ${it}`)
     if (new URL(page.url()).origin !== url) wrong.push(`${path} led to ${page.url()}`)
     return status

@@ -1,13 +1,14 @@
 import { globSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { call } from '../harness.ts'
-import { withDatabase } from '../invariants.ts'
+import { call } from '../support/harness.ts'
+import { withDatabase } from '../support/invariants.ts'
 import { told } from './kills.ts'
-import { type Fault, startDatabase, startService } from './stage.ts'
+import { type Fault, startDatabase, startFaultService } from './stage.ts'
 import { startWorkload } from './workload.ts'
 
-// Clocks that jump while everything runs. history.ts holds that every change is later than the one before.
+// Clocks that jump while everything runs. history.ts holds that every change is later than the one
+// before.
 
 const library = globSync('/usr/lib/*/faketime/libfaketime.so.1')[0]
 
@@ -39,14 +40,21 @@ export const clockSteps: Fault = {
     }
     set({ service: '+0', database: '+0' })
     const database = await startDatabase(stage, { environment: preload('database') })
-    const service = await startService(stage, { DATABASE_URL: database.serviceUrl, ...preload('service') })
+    const service = await startFaultService(stage, {
+      DATABASE_URL: database.serviceUrl,
+      ...preload('service'),
+    })
     const workload = await startWorkload({ url: service.url, token: stage.token, workers: 8 })
     for (const step of steps) {
       set(step)
       await workload.progress(stage.quick ? 30 : 300)
-      await expectHours('service', step.service, async () => Date.parse(String((await call(service.url, 'GET', '/api')).headers.date)))
+      await expectHours('service', step.service, async () =>
+        Date.parse(String((await call(service.url, 'GET', '/api')).headers.date)),
+      )
       await expectHours('database', step.database, async () => {
-        const [row] = await withDatabase(database.url, (query) => query('select extract(epoch from clock_timestamp()) * 1000 as now'))
+        const [row] = await withDatabase(database.url, (query) =>
+          query('select extract(epoch from clock_timestamp()) * 1000 as now'),
+        )
         return Number(row?.now)
       })
     }
@@ -56,7 +64,11 @@ export const clockSteps: Fault = {
 }
 
 /** Otherwise nothing was tried. Node writes the Date header anew once a second. */
-async function expectHours(name: string, expected: string, now: () => Promise<number>): Promise<void> {
+async function expectHours(
+  name: string,
+  expected: string,
+  now: () => Promise<number>,
+): Promise<void> {
   for (let tries = 0; tries < 30; tries++) {
     const hours = ((await now()) - Date.now()) / 3_600_000
     if (Math.abs(hours - Number.parseInt(expected, 10)) < 0.1) return

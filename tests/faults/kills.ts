@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Figures } from './history.ts'
-import { type Fault, type Stage, startDatabase, startService } from './stage.ts'
+import { type Fault, type FaultEnvironment, startDatabase, startFaultService } from './stage.ts'
 import { startWorkload } from './workload.ts'
 
 // kill -9 in the middle of writes, again and again.
@@ -10,7 +10,7 @@ export const serviceKilled: Fault = {
   limitS: { quick: 60, full: 240 },
   async run(stage) {
     const database = await startDatabase(stage)
-    const service = await startService(stage, { DATABASE_URL: database.serviceUrl })
+    const service = await startFaultService(stage, { DATABASE_URL: database.serviceUrl })
     const workload = await startWorkload({ url: service.url, token: stage.token, workers: 8 })
     const kills = await repeatedly(stage, workload, async () => {
       await service.kill()
@@ -26,7 +26,7 @@ export const databaseKilled: Fault = {
   limitS: { quick: 60, full: 240 },
   async run(stage) {
     const database = await startDatabase(stage)
-    const service = await startService(stage, { DATABASE_URL: database.serviceUrl })
+    const service = await startFaultService(stage, { DATABASE_URL: database.serviceUrl })
     const workload = await startWorkload({ url: service.url, token: stage.token, workers: 8 })
     const kills = await repeatedly(stage, workload, async (number) => {
       await database.kill(number % 2 === 0 ? 'all' : 'postmaster')
@@ -39,7 +39,7 @@ export const databaseKilled: Fault = {
 
 /** At moments that nobody chose, until there were enough of them and enough writes. */
 async function repeatedly(
-  stage: Stage,
+  stage: FaultEnvironment,
   workload: Awaited<ReturnType<typeof startWorkload>>,
   strike: (number: number) => Promise<void>,
 ): Promise<string> {
@@ -53,7 +53,15 @@ async function repeatedly(
   return `${times} kills`
 }
 
-export function told({ acknowledged, failed, unknown, resolved, applied, reads, gapMs }: Figures): string {
+export function told({
+  acknowledged,
+  failed,
+  unknown,
+  resolved,
+  applied,
+  reads,
+  gapMs,
+}: Figures): string {
   return (
     `${acknowledged} writes acknowledged, 0 lost, ${failed} refused, ${unknown} unknown of which ${resolved} resolved (${applied} applied), ` +
     `${reads} reads, longest gap ${(gapMs / 1000).toFixed(1)} s`

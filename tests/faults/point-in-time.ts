@@ -2,12 +2,22 @@ import { randomBytes } from 'node:crypto'
 import { existsSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { withDatabase } from '../invariants.ts'
+import { withDatabase } from '../support/invariants.ts'
 import { told } from './kills.ts'
-import { type Database, type Fault, launch, makeFolder, type Stage, startDatabase, startService, system } from './stage.ts'
+import {
+  type Database,
+  type Fault,
+  type FaultEnvironment,
+  launch,
+  makeFolder,
+  startDatabase,
+  startFaultService,
+  system,
+} from './stage.ts'
 import { startWorkload } from './workload.ts'
 
-// Somebody deletes everything. docs/operations.md tells how to go back to the moment before; these are its commands.
+// Somebody deletes everything. docs/operations.md tells how to go back to the moment before; these
+// are its commands.
 
 const program = '/usr/bin/pgbackrest'
 
@@ -24,7 +34,7 @@ export const everythingDeleted: Fault = {
     const timed = (...args: string[]) => timedAsOwner(stage, [...backrest, ...args])
     await timed('stanza-create')
     await timed('check')
-    const service = await startService(stage, { DATABASE_URL: database.serviceUrl })
+    const service = await startFaultService(stage, { DATABASE_URL: database.serviceUrl })
     const workload = await startWorkload({ url: service.url, token: stage.token, workers: 8 })
     const writes = stage.quick ? 150 : 1500
     await workload.progress(writes)
@@ -46,7 +56,12 @@ export const everythingDeleted: Fault = {
     rmSync(join(stage.dir, 'data'), { recursive: true })
     makeFolder(stage, 'data')
     system('chmod', '700', join(stage.dir, 'data'))
-    const restoreS = await timed('--type=time', `--target=${moment}`, '--target-action=promote', 'restore')
+    const restoreS = await timed(
+      '--type=time',
+      `--target=${moment}`,
+      '--target-action=promote',
+      'restore',
+    )
     const begin = performance.now()
     await database.start()
     while (await isRecovering(database)) await sleep(50)
@@ -57,7 +72,7 @@ export const everythingDeleted: Fault = {
   },
 }
 
-function configure(stage: Stage, file: string, { port }: Database): void {
+function configure(stage: FaultEnvironment, file: string, { port }: Database): void {
   const folders = ['repo', 'spool', 'lock', 'log'].map((name) => makeFolder(stage, name))
   const [repo, spool, lock, log] = folders
   writeFileSync(
@@ -87,16 +102,25 @@ pg1-user=postgres
 }
 
 /** As the user whose database it is. */
-async function timedAsOwner(stage: Stage, command: string[]): Promise<number> {
+async function timedAsOwner(stage: FaultEnvironment, command: string[]): Promise<number> {
   const begin = performance.now()
   const { uid, gid } = statSync(stage.template)
   const user = process.getuid?.() === 0 ? { uid, gid } : undefined
-  const { child, exited } = launch(stage, command, { log: 'pgbackrest.log', environment: { PATH: process.env.PATH, LC_ALL: 'C' }, user })
+  const { child, exited } = launch(stage, command, {
+    log: 'pgbackrest.log',
+    environment: { PATH: process.env.PATH, LC_ALL: 'C' },
+    user,
+  })
   await exited
-  if (child.exitCode !== 0) throw new Error(`${command.join(' ')} ended with ${child.exitCode ?? child.signalCode}`)
+  if (child.exitCode !== 0)
+    throw new Error(`${command.join(' ')} ended with ${child.exitCode ?? child.signalCode}`)
   return (performance.now() - begin) / 1000
 }
 
 async function isRecovering({ url }: Database): Promise<boolean> {
-  return withDatabase(url, async (query) => (await query('select pg_is_in_recovery() as recovering'))[0]?.recovering === (true as never))
+  return withDatabase(
+    url,
+    async (query) =>
+      (await query('select pg_is_in_recovery() as recovering'))[0]?.recovering === (true as never),
+  )
 }

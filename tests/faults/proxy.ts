@@ -7,7 +7,10 @@ export interface BadNetwork {
   /** Each way. */
   delay(ms: number): void
   cut(): void
-  /** Nothing gets through, and nobody is told; what was sent meanwhile arrives afterwards, as TCP does it. */
+  /**
+   * Nothing gets through, and nobody is told; what was sent meanwhile arrives afterwards, as TCP
+   * does it.
+   */
   silence(isSilent: boolean): void
   close(): Promise<void>
 }
@@ -29,7 +32,8 @@ export async function startBadNetwork(port: number): Promise<BadNetwork> {
         if (chunk) to.write(chunk)
         else to.destroy()
       }
-      if (!isSilent && queue[0]) timer ??= setTimeout(pump, Math.max(1, queue[0].due - performance.now()))
+      if (!isSilent && queue[0])
+        timer ??= setTimeout(pump, Math.max(1, queue[0].due - performance.now()))
     }
     const add = (chunk: Buffer | undefined) => {
       queue.push({ due: performance.now() + delayMs, chunk })

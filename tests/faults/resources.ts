@@ -2,10 +2,17 @@ import { existsSync, rmSync, statfsSync, truncateSync, writeFileSync } from 'nod
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
-import { withDatabase } from '../invariants.ts'
+import { withDatabase } from '../support/invariants.ts'
 import { told } from './kills.ts'
 import { answerLimitMs, recovered } from './network.ts'
-import { type Fault, makeFolder, type Stage, startDatabase, startService, system } from './stage.ts'
+import {
+  type Fault,
+  type FaultEnvironment,
+  makeFolder,
+  startDatabase,
+  startFaultService,
+  system,
+} from './stage.ts'
 import { answersDuring, startWorkload, type Workload } from './workload.ts'
 
 // What PostgreSQL runs out of: connections, disk.
@@ -18,8 +25,10 @@ export const noConnections: Fault = {
   name: 'no connections left',
   limitS: { quick: 45, full: 60 },
   async run(stage) {
-    const database = await startDatabase(stage, { settings: { max_connections: String(connections) } })
-    const service = await startService(stage, { DATABASE_URL: database.serviceUrl })
+    const database = await startDatabase(stage, {
+      settings: { max_connections: String(connections) },
+    })
+    const service = await startFaultService(stage, { DATABASE_URL: database.serviceUrl })
     const workload = await startWorkload({ url: service.url, token: stage.token, workers: 24 })
     await workload.progress(50)
     const taken: pg.Client[] = []
@@ -28,7 +37,8 @@ export const noConnections: Fault = {
     await withDatabase(database.url, async (query) => {
       const deadline = performance.now() + 15_000
       while (taken.length < connections - reserved - 1) {
-        if (performance.now() > deadline) throw new Error(`only ${taken.length} connections could be taken`)
+        if (performance.now() > deadline)
+          throw new Error(`only ${taken.length} connections could be taken`)
         await query(`select pg_terminate_backend(pid) from pg_stat_activity
                      where backend_type = 'client backend' and application_name <> 'others' and pid <> pg_backend_pid()`)
         await takeAll(taken, database.serviceUrl)
@@ -43,7 +53,8 @@ export const noConnections: Fault = {
     await workload.stop()
     const answers = answersDuring(workload, from, to)
     const figures = await workload.verify(database.serviceUrl)
-    if (answers.slowestMs > answerLimitMs || !answers.statuses[503]) throw new Error(`not answered as it should be: ${answers.told}`)
+    if (answers.slowestMs > answerLimitMs || !answers.statuses[503])
+      throw new Error(`not answered as it should be: ${answers.told}`)
     return `${taken.length} taken by others, ${answers.told}, ${recovery}, ${told(figures)}`
   },
 }
@@ -71,8 +82,11 @@ export const diskFull: Fault = {
   missing: noDisk,
   async run(stage) {
     const disk = mountDisk(stage, 96)
-    const database = await startDatabase(stage, { data: join(disk, 'data'), wal: makeFolder(stage, 'wal') })
-    const service = await startService(stage, { DATABASE_URL: database.serviceUrl })
+    const database = await startDatabase(stage, {
+      data: join(disk, 'data'),
+      wal: makeFolder(stage, 'wal'),
+    })
+    const service = await startFaultService(stage, { DATABASE_URL: database.serviceUrl })
     const workload = await startWorkload({ url: service.url, token: stage.token, workers: 8 })
     await workload.progress(50)
     const ballast = fill(disk)
@@ -87,12 +101,16 @@ export const diskFull: Fault = {
     const reads = answersDuring(workload, from, to, 'GET')
     const figures = await workload.verify(database.serviceUrl)
     if (Object.keys(reads.statuses).join() !== '200') throw new Error(`reads failed: ${reads.told}`)
-    if (answers.slowestMs > answerLimitMs) throw new Error(`an answer took too long: ${answers.told}`)
+    if (answers.slowestMs > answerLimitMs)
+      throw new Error(`an answer took too long: ${answers.told}`)
     return `${answers.told}, all reads fine, ${recovery}, ${told(figures)}`
   },
 }
 
-/** Without room for its log PostgreSQL ends itself, and it may be unable to start before there is room again. */
+/**
+ * Without room for its log PostgreSQL ends itself, and it may be unable to start before there is
+ * room again.
+ */
 export const logDiskFull: Fault = {
   name: 'disk full (write-ahead log)',
   limitS: { quick: 60, full: 90 },
@@ -104,7 +122,7 @@ export const logDiskFull: Fault = {
       data: join(disk, 'data'),
       settings: { wal_recycle: 'off', max_wal_size: '32MB', min_wal_size: '32MB' },
     })
-    const service = await startService(stage, { DATABASE_URL: database.serviceUrl })
+    const service = await startFaultService(stage, { DATABASE_URL: database.serviceUrl })
     const workload = await startWorkload({ url: service.url, token: stage.token, workers: 8 })
     await workload.progress(50)
     const ballast = fill(disk)
@@ -125,8 +143,10 @@ export const logDiskFull: Fault = {
     await workload.stop()
     const answers = answersDuring(workload, from, to)
     const figures = await workload.verify(database.serviceUrl)
-    if (!/PANIC: {2}could not write to file "pg_wal/.test(database.log())) throw new Error('the log did not run out of room')
-    if (answers.slowestMs > answerLimitMs) throw new Error(`an answer took too long: ${answers.told}`)
+    if (!/PANIC: {2}could not write to file "pg_wal/.test(database.log()))
+      throw new Error('the log did not run out of room')
+    if (answers.slowestMs > answerLimitMs)
+      throw new Error(`an answer took too long: ${answers.told}`)
     return `PANIC as expected, ${answers.told}, ${recovery} (with PostgreSQL started again), ${told(figures)}`
   },
 }
@@ -140,7 +160,7 @@ function noDisk(): string | undefined {
 }
 
 /** A small disk of its own: a file that is mounted, and has no name any more as soon as it is. */
-function mountDisk(stage: Stage, megabytes: number): string {
+function mountDisk(stage: FaultEnvironment, megabytes: number): string {
   const image = join(stage.dir, 'disk.img')
   const disk = makeFolder(stage, 'disk')
   writeFileSync(image, '')
@@ -163,7 +183,8 @@ function fill(disk: string): string {
 async function refused(workload: Workload): Promise<void> {
   const deadline = performance.now() + 20_000
   while (!workload.tries.some(({ status }) => status === 503)) {
-    if (performance.now() > deadline) throw new Error('no write was refused within 20 s: the disk did not fill')
+    if (performance.now() > deadline)
+      throw new Error('no write was refused within 20 s: the disk did not fill')
     await sleep(20)
   }
 }

@@ -1,10 +1,17 @@
 import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { call } from '../harness.ts'
+import { call } from '../support/harness.ts'
 import { told } from './kills.ts'
-import { type Fault, freePort, launch, readiness, startDatabase, startService } from './stage.ts'
-import { counted, startWorkload } from './workload.ts'
+import {
+  type Fault,
+  freePort,
+  launch,
+  readiness,
+  startDatabase,
+  startFaultService,
+} from './stage.ts'
+import { countedWrites, startWorkload } from './workload.ts'
 
 // Two processes behind HAProxy, restarted in turn under load, as in a deployment: nobody notices.
 
@@ -17,17 +24,36 @@ export const rollingRestart: Fault = {
   async run(stage) {
     const database = await startDatabase(stage)
     const environment = { DATABASE_URL: database.serviceUrl }
-    const services = [await startService(stage, environment), await startService(stage, environment)]
+    const services = [
+      await startFaultService(stage, environment),
+      await startFaultService(stage, environment),
+    ]
     const [first] = services
     if (!first) throw new Error('no service')
     const [front, status] = [await freePort(), await freePort()]
     const ready = await readiness(first.url)
     const config = join(stage.dir, 'haproxy.cfg')
-    writeFileSync(config, configuration({ front, status, ready, servers: services.map(({ url }) => new URL(url).host) }))
-    launch(stage, [haproxy, '-db', '-f', config], { log: 'haproxy.log', environment: { PATH: process.env.PATH } })
+    writeFileSync(
+      config,
+      configuration({
+        front,
+        status,
+        ready,
+        servers: services.map(({ url }) => new URL(url).host),
+      }),
+    )
+    launch(stage, [haproxy, '-db', '-f', config], {
+      log: 'haproxy.log',
+      environment: { PATH: process.env.PATH },
+    })
     await allUp(status, services.length)
 
-    const workload = await startWorkload({ url: `http://127.0.0.1:${front}`, token: stage.token, workers: 24, writes: 0.2 })
+    const workload = await startWorkload({
+      url: `http://127.0.0.1:${front}`,
+      token: stage.token,
+      workers: 24,
+      writes: 0.2,
+    })
     const enough = stage.quick ? 2000 : 50_000
     const stops: number[] = []
     while (stops.length < services.length || workload.tries.length < enough)
@@ -43,7 +69,10 @@ export const rollingRestart: Fault = {
     await workload.stop()
     const failed = workload.tries.filter(({ status }) => ![200, 201, 412].includes(status))
     const count = `${failed.length} of ${workload.tries.length} requests failed in ${stops.length} restarts (readiness: ${ready})`
-    if (failed.length > 0) throw new Error(`${count}: ${JSON.stringify(counted(failed))}, such as ${JSON.stringify(failed[0])}`)
+    if (failed.length > 0)
+      throw new Error(
+        `${count}: ${JSON.stringify(countedWrites(failed))}, such as ${JSON.stringify(failed[0])}`,
+      )
     const figures = await workload.verify(database.serviceUrl)
     return `${count}, a stop took ${(Math.max(...stops) / 1000).toFixed(1)} s at most, ${told(figures)}`
   },
@@ -88,7 +117,8 @@ async function allUp(port: number, count: number): Promise<void> {
   for (;;) {
     const reply = await call(`http://127.0.0.1:${port}`, 'GET', '/;csv').catch(() => undefined)
     if (reply?.text.match(/^services,s\d+,.*,UP,/gm)?.length === count) return
-    if (performance.now() > deadline) throw new Error(`HAProxy does not see ${count} services:\n${reply?.text}`)
+    if (performance.now() > deadline)
+      throw new Error(`HAProxy does not see ${count} services:\n${reply?.text}`)
     await sleep(50)
   }
 }

@@ -1,19 +1,30 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chownSync, closeSync, existsSync, mkdirSync, openSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
+import {
+  chownSync,
+  closeSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+} from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { createToken } from '../../server/auth/auth.ts'
 import { openPool } from '../../server/platform/db/pool.ts'
-import { call, root, runCommand } from '../harness.ts'
-import { withDatabase } from '../invariants.ts'
+import { call, root, runCommand } from '../support/harness.ts'
+import { withDatabase } from '../support/invariants.ts'
 
-// What a fault is played on: a PostgreSQL that keeps its promises (fsync on) and the real command, as children that can be killed
-// and started again where they were. Everything goes when the fault is over.
+// What a fault is played on: a PostgreSQL that keeps its promises (fsync on) and the real command,
+// as children that can be killed and started again where they were. Everything goes when the fault
+// is over.
 
-/** One way for things to break. */
+/** One way for entities to break. */
 export interface Fault {
   readonly name: string
   readonly limitS: { quick: number; full: number }
@@ -22,10 +33,10 @@ export interface Fault {
   /** Why it cannot be tried here. */
   missing?(): string | undefined
   /** Returns the figures; throws where the service did not stand it. */
-  run(stage: Stage): Promise<string>
+  run(stage: FaultEnvironment): Promise<string>
 }
 
-export interface Stage {
+export interface FaultEnvironment {
   readonly quick: boolean
   readonly dir: string
   readonly token: string
@@ -38,19 +49,33 @@ export interface Stage {
 }
 
 /** A program of ours that ends with the stage. */
-export interface Program {
+export interface FaultProgram {
   readonly child: ChildProcess
   readonly exited: Promise<unknown>
 }
 
-export function launch(stage: Pick<Stage, 'atEnd' | 'dir'>, command: string[], { log: file, environment, user }: LaunchOptions): Program {
+export function launch(
+  stage: Pick<FaultEnvironment, 'atEnd' | 'dir'>,
+  command: string[],
+  { log: file, environment, user }: LaunchOptions,
+): FaultProgram {
   const log = openSync(join(stage.dir, file), 'a')
-  // Whatever happens to us, no child stays: the kernel tells it. Needed where we have no namespace of our own.
+  // Whatever happens to us, no child stays: the kernel tells it. Needed where we have no namespace
+  // of our own.
   const asUser = user ? [`--reuid=${user.uid}`, `--regid=${user.gid}`, '--clear-groups'] : []
-  // For the program itself only: what is preloaded before the change of user keeps files that the other user cannot open, and hangs.
+  // For the program itself only: what is preloaded before the change of user keeps files that the
+  // other user cannot open, and hangs.
   const { LD_PRELOAD: preload, ...env } = environment
   const withPreload = preload === undefined ? [] : ['env', `LD_PRELOAD=${preload}`]
-  const [program, ...args] = ['setpriv', '--pdeathsig', 'KILL', ...asUser, '--', ...withPreload, ...command] as [string, ...string[]]
+  const [program, ...args] = [
+    'setpriv',
+    '--pdeathsig',
+    'KILL',
+    ...asUser,
+    '--',
+    ...withPreload,
+    ...command,
+  ] as [string, ...string[]]
   const child = spawn(program, args, { cwd: root, env, stdio: ['ignore', log, log] })
   closeSync(log)
   const exited = new Promise((resolve) => {
@@ -116,7 +141,10 @@ const durable = {
   timezone: 'Pacific/Chatham',
 }
 
-export async function startDatabase(stage: Stage, options: DatabaseOptions = {}): Promise<Database> {
+export async function startDatabase(
+  stage: FaultEnvironment,
+  options: DatabaseOptions = {},
+): Promise<Database> {
   const owner = serverUser()
   const data = options.data ?? join(stage.dir, 'data')
   system('cp', '-a', '--reflink=auto', `${stage.template}/.`, data)
@@ -129,7 +157,7 @@ export async function startDatabase(stage: Stage, options: DatabaseOptions = {})
 }
 
 async function openDatabase(
-  stage: Pick<Stage, 'atEnd' | 'dir'>,
+  stage: Pick<FaultEnvironment, 'atEnd' | 'dir'>,
   data: string,
   owner: User | undefined,
   { settings = {}, environment = {} }: DatabaseOptions,
@@ -137,14 +165,19 @@ async function openDatabase(
   const port = await freePort()
   const log = () => readFileSync(join(stage.dir, 'postgres.log'), 'utf8')
   const args = ['-D', data, '-p', String(port), '-k', stage.dir]
-  for (const [name, value] of Object.entries({ ...durable, ...settings })) args.push('-c', `${name}=${value}`)
+  for (const [name, value] of Object.entries({ ...durable, ...settings }))
+    args.push('-c', `${name}=${value}`)
   const env = { PATH: process.env.PATH, LC_ALL: 'C', ...environment }
-  let program: Program | undefined
+  let program: FaultProgram | undefined
 
   async function start(): Promise<void> {
     const deadline = performance.now() + 60_000
     while (performance.now() < deadline) {
-      program = launch(stage, [join(postgresBin(), 'postgres'), ...args], { log: 'postgres.log', environment: env, user: owner })
+      program = launch(stage, [join(postgresBin(), 'postgres'), ...args], {
+        log: 'postgres.log',
+        environment: env,
+        user: owner,
+      })
       // It refuses to start while a process of the killed one is still there.
       while (isRunning(program.child) && performance.now() < deadline) {
         if (await answers()) return
@@ -156,7 +189,10 @@ async function openDatabase(
   }
 
   async function answers(): Promise<boolean> {
-    const client = new pg.Client({ connectionString: url('postgres', 'postgres'), connectionTimeoutMillis: 2000 })
+    const client = new pg.Client({
+      connectionString: url('postgres', 'postgres'),
+      connectionTimeoutMillis: 2000,
+    })
     client.on('error', () => {})
     try {
       await client.connect()
@@ -168,7 +204,8 @@ async function openDatabase(
     }
   }
 
-  const url = (database: string, role: string) => `postgresql://${role}@127.0.0.1:${port}/${database}`
+  const url = (database: string, role: string) =>
+    `postgresql://${role}@127.0.0.1:${port}/${database}`
   const end = async (signal: NodeJS.Signals) => {
     if (!program || !isRunning(program.child)) return
     program.child.kill(signal)
@@ -200,8 +237,20 @@ export async function makeTemplate(dir: string): Promise<{ template: string; tok
   const stage = { dir, atEnd: (step: () => unknown) => void undo.push(step) }
   const template = join(dir, 'template')
   if (owner) chownSync(dir, owner.uid, owner.gid)
-  const init = ['--locale=C.UTF-8', '--encoding=UTF8', '--username=postgres', '--auth=trust', '--no-sync', '--no-instructions']
-  const quietly = { ...owner, cwd: dir, env: { PATH: process.env.PATH, LC_ALL: 'C' }, stdio: 'pipe' as const }
+  const init = [
+    '--locale=C.UTF-8',
+    '--encoding=UTF8',
+    '--username=postgres',
+    '--auth=trust',
+    '--no-sync',
+    '--no-instructions',
+  ]
+  const quietly = {
+    ...owner,
+    cwd: dir,
+    env: { PATH: process.env.PATH, LC_ALL: 'C' },
+    stdio: 'pipe' as const,
+  }
   execFileSync(join(postgresBin(), 'initdb'), [`--pgdata=${template}`, ...init], quietly)
   const database = await openDatabase(stage, template, owner, { settings: { fsync: 'off' } })
   await withDatabase(database.url, async (query) => {
@@ -226,19 +275,29 @@ function serverUser(): User | undefined {
     const [, , uid, gid] = lines.find((line) => line.startsWith(`${name}:`))?.split(':') ?? []
     if (uid && gid) return { uid: Number(uid), gid: Number(gid) }
   }
-  throw new Error('PostgreSQL does not run as root, and there is neither a user postgres nor a user nobody to run it')
+  throw new Error(
+    'PostgreSQL does not run as root, and there is neither a user postgres nor a user nobody to run it',
+  )
 }
 
 function postgresBin(): string {
   if (process.env.PG_BIN) return process.env.PG_BIN
   const folder = '/usr/lib/postgresql'
-  const [newest] = (existsSync(folder) ? readdirSync(folder) : []).sort((a, b) => Number(b) - Number(a))
-  if (newest === undefined) throw new Error(`There is no PostgreSQL in ${folder}: install postgresql-15, or name the folder in PG_BIN`)
+  const [newest] = (existsSync(folder) ? readdirSync(folder) : []).sort(
+    (a, b) => Number(b) - Number(a),
+  )
+  if (newest === undefined)
+    throw new Error(
+      `There is no PostgreSQL in ${folder}: install postgresql-15, or name the folder in PG_BIN`,
+    )
   return join(folder, newest, 'bin')
 }
 
 function childrenOf(pid: number): number[] {
-  return readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean).map(Number)
+  return readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8')
+    .split(' ')
+    .filter(Boolean)
+    .map(Number)
 }
 
 function killQuietly(pid: number): void {
@@ -251,7 +310,7 @@ function killQuietly(pid: number): void {
 
 // --- the service
 
-export interface Service {
+export interface FaultService {
   readonly url: string
   start(): Promise<void>
   /** kill -9. */
@@ -262,18 +321,31 @@ export interface Service {
 
 let services = 0
 
-export async function startService(stage: Stage, environment: Record<string, string>): Promise<Service> {
+export async function startFaultService(
+  stage: FaultEnvironment,
+  environment: Record<string, string>,
+): Promise<FaultService> {
   const port = await freePort()
   const url = `http://127.0.0.1:${port}`
   const log = `service-${++services}.log`
   const said = () => readFileSync(join(stage.dir, log), 'utf8')
-  const env = { ...process.env, LOG_LEVEL: 'error', HOST: '127.0.0.1', PORT: String(port), PUBLIC_URL: '', ...environment }
-  let program: Program | undefined
+  const env = {
+    ...process.env,
+    LOG_LEVEL: 'error',
+    HOST: '127.0.0.1',
+    PORT: String(port),
+    PUBLIC_URL: '',
+    ...environment,
+  }
+  let program: FaultProgram | undefined
   let isEnding = false
 
   async function start(): Promise<void> {
     isEnding = false
-    program = launch(stage, [process.execPath, 'server/main.ts', 'serve'], { log, environment: env })
+    program = launch(stage, [process.execPath, 'server/main.ts', 'serve'], {
+      log,
+      environment: env,
+    })
     program.exited.then(() => {
       const story = said()
         .split('\n')
@@ -319,14 +391,18 @@ export async function readiness(url: string): Promise<string> {
   return (await call(url, 'GET', '/readyz')).status === 404 ? '/api' : '/readyz'
 }
 
-/** Below the range from which the system gives ports to connections: nobody takes it while a killed program is away. */
+/**
+ * Below the range from which the system gives ports to connections: nobody takes it while a killed
+ * program is away.
+ */
 export async function freePort(): Promise<number> {
   for (;;) {
     const port = 20_000 + Math.floor(Math.random() * 12_000)
     const server = createServer().listen(port, '127.0.0.1')
-    const isFree = await Promise.race([once(server, 'listening').then(() => true), once(server, 'error').then(() => false)]).catch(
-      () => false,
-    )
+    const isFree = await Promise.race([
+      once(server, 'listening').then(() => true),
+      once(server, 'error').then(() => false),
+    ]).catch(() => false)
     if (isFree) await new Promise((resolve) => server.close(resolve))
     if (isFree) return port
   }
@@ -337,7 +413,7 @@ export function system(program: string, ...args: string[]): void {
   execFileSync(program, args, { stdio: 'pipe' })
 }
 
-export function makeFolder(stage: Stage, name: string): string {
+export function makeFolder(stage: FaultEnvironment, name: string): string {
   const path = join(stage.dir, name)
   mkdirSync(path)
   const owner = serverUser()

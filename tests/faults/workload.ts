@@ -1,11 +1,18 @@
 import { Agent } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { staleMs as documentedStaleMs } from '../../server/videos/bodies.ts'
-import { call, category, type Reply } from '../harness.ts'
-import { checkInvariants, withDatabase } from '../invariants.ts'
-import { type Change, contradictions, type Figures, figures, type Operation } from './history.ts'
+import { maxStaleMs as documentedStaleMs } from '../../server/videos/record-cache.ts'
+import { call, category, type Reply } from '../support/harness.ts'
+import { checkInvariants, withDatabase } from '../support/invariants.ts'
+import {
+  contradictions,
+  type Figures,
+  figures,
+  type Operation,
+  type RecordedChange,
+} from './history.ts'
 
-// Readers and writers over HTTP, all the time while things break. Everything that they ask and hear is kept, for history.ts.
+// Readers and writers over HTTP, all the time while entities break. Everything that they ask and
+// hear is kept, for history.ts.
 
 export interface WorkloadOptions {
   url: string
@@ -36,7 +43,10 @@ export interface Workload {
   progress(writes: number, limitMs?: number): Promise<void>
   /** Ends the workers, once every unknown outcome has been settled. */
   stop(): Promise<void>
-  /** Compares the history with the database and with what is served; throws where they contradict. After stop(). */
+  /**
+   * Compares the history with the database and with what is served; throws where they contradict.
+   * After stop().
+   */
   verify(databaseUrl: string): Promise<Figures>
 }
 
@@ -56,13 +66,20 @@ export async function startWorkload(options: WorkloadOptions): Promise<Workload>
   let isStopping = false
   let settleBy = Number.POSITIVE_INFINITY
 
-  async function send(method: string, path: string, request: Parameters<typeof call>[3] = {}): Promise<Reply | 'refused' | 'lost'> {
+  async function send(
+    method: string,
+    path: string,
+    request: Parameters<typeof call>[3] = {},
+  ): Promise<Reply | 'refused' | 'lost'> {
     const start = performance.now()
     const reply = await call(url, method, path, request, agent).catch((error: { code?: string }) =>
       error.code === 'ECONNREFUSED' ? 'refused' : 'lost',
     )
     const status = typeof reply === 'object' ? reply.status : reply === 'refused' ? 0 : -1
-    const said = typeof reply === 'object' && status >= 500 ? { said: String(reply.json?.detail ?? reply.text).slice(0, 200) } : {}
+    const said =
+      typeof reply === 'object' && status >= 500
+        ? { said: String(reply.json?.detail ?? reply.text).slice(0, 200) }
+        : {}
     tries.push({ what: `${method} ${path}`, start, ms: performance.now() - start, status, ...said })
     return reply as Reply | 'refused' | 'lost'
   }
@@ -88,7 +105,10 @@ export async function startWorkload(options: WorkloadOptions): Promise<Workload>
     if (!isOk) await sleep(20)
   }
 
-  async function write(operation: Operation, request: () => ReturnType<typeof send>): Promise<void> {
+  async function write(
+    operation: Operation,
+    request: () => ReturnType<typeof send>,
+  ): Promise<void> {
     history.push(operation)
     for (;;) {
       const reply = await request()
@@ -122,7 +142,11 @@ export async function startWorkload(options: WorkloadOptions): Promise<Workload>
     }
   }
 
-  function operation(kind: Operation['kind'], field: string, more: Partial<Operation> = {}): Operation {
+  function operation(
+    kind: Operation['kind'],
+    field: string,
+    more: Partial<Operation> = {},
+  ): Operation {
     const start = performance.now()
     return {
       kind,
@@ -148,7 +172,9 @@ export async function startWorkload(options: WorkloadOptions): Promise<Workload>
 
   function blind(id: number, field: string): Promise<void> {
     const it = operation('blind', field, { id })
-    return write(it, () => send('PATCH', `/api/v2/video/${id}`, { token, body: { [field]: it.value } }))
+    return write(it, () =>
+      send('PATCH', `/api/v2/video/${id}`, { token, body: { [field]: it.value } }),
+    )
   }
 
   function create(): Promise<void> {
@@ -163,13 +189,17 @@ export async function startWorkload(options: WorkloadOptions): Promise<Workload>
 
   function remember(id: number, reply: Reply): void {
     const tag = reply.headers.etag
-    if (tag !== undefined && (revisionIn(tag) ?? 0) > (revisionIn(tags.get(id)) ?? 0)) tags.set(id, tag)
+    if (tag !== undefined && (revisionIn(tag) ?? 0) > (revisionIn(tags.get(id)) ?? 0))
+      tags.set(id, tag)
   }
 
   await send('POST', '/api/v2/category', { body: { title: category }, token })
   await Promise.all(Array.from({ length: records }, create))
   const ids = history.flatMap(({ id }) => (id === undefined ? [] : [id]))
-  if (ids.length < records) throw new Error(`Only ${ids.length} of ${records} records could be made: ${JSON.stringify(counted(tries))}`)
+  if (ids.length < records)
+    throw new Error(
+      `Only ${ids.length} of ${records} records could be made: ${JSON.stringify(countedWrites(tries))}`,
+    )
 
   async function work(worker: number): Promise<void> {
     const group = Math.floor(worker / ownFields.length) % records
@@ -178,7 +208,8 @@ export async function startWorkload(options: WorkloadOptions): Promise<Workload>
       const kind = Math.random()
       if (kind > writes) await read(id, Math.random() < 0.5)
       else if (kind < writes * 0.6) await compareAndSet(id)
-      else if (kind < writes * 0.9) await blind(ids[group] as number, ownFields[worker % ownFields.length] as string)
+      else if (kind < writes * 0.9)
+        await blind(ids[group] as number, ownFields[worker % ownFields.length] as string)
       else await create()
     }
   }
@@ -192,7 +223,9 @@ export async function startWorkload(options: WorkloadOptions): Promise<Workload>
       const [goal, deadline] = [acknowledged + writes, performance.now() + limitMs]
       while (acknowledged < goal) {
         if (performance.now() > deadline)
-          throw new Error(`Within ${limitMs} ms, ${goal - acknowledged} of ${writes} writes were not acknowledged`)
+          throw new Error(
+            `Within ${limitMs} ms, ${goal - acknowledged} of ${writes} writes were not acknowledged`,
+          )
         await sleep(10)
       }
     },
@@ -208,12 +241,17 @@ export async function startWorkload(options: WorkloadOptions): Promise<Workload>
       for (const id of ids) {
         const newest = changes.filter((change) => change.id === id).length
         const reply = await call(url, 'GET', `/api/v2/video/${id}`, { token }, agent)
-        if (revisionOf(reply) !== newest) wrong.push(`the service shows ${reply.headers.etag} of ${id}, the newest revision is ${newest}`)
+        if (revisionOf(reply) !== newest)
+          wrong.push(
+            `the service shows ${reply.headers.etag} of ${id}, the newest revision is ${newest}`,
+          )
       }
       agent.destroy()
       const strange = tries.filter(({ status }) => ![-1, 0, 200, 201, 412, 503].includes(status))
-      if (strange.length > 0) wrong.push(`answers that nobody expects: ${JSON.stringify(counted(strange))}`)
-      if (wrong.length > 0) throw new Error(`${wrong.length} contradictions:\n${wrong.slice(0, 20).join('\n')}`)
+      if (strange.length > 0)
+        wrong.push(`answers that nobody expects: ${JSON.stringify(countedWrites(strange))}`)
+      if (wrong.length > 0)
+        throw new Error(`${wrong.length} contradictions:\n${wrong.slice(0, 20).join('\n')}`)
       await checkInvariants(databaseUrl)
       return figures(history, changes, begin, ended)
     },
@@ -221,8 +259,10 @@ export async function startWorkload(options: WorkloadOptions): Promise<Workload>
 }
 
 /** How often each status came. */
-export function counted(tries: readonly Try[]): Record<string, number> {
-  return Object.fromEntries([...Map.groupBy(tries, ({ status }) => status)].map(([status, all]) => [status, all.length]))
+export function countedWrites(tries: readonly Try[]): Record<string, number> {
+  return Object.fromEntries(
+    [...Map.groupBy(tries, ({ status }) => status)].map(([status, all]) => [status, all.length]),
+  )
 }
 
 export interface Answers {
@@ -233,11 +273,19 @@ export interface Answers {
 
 /** What was answered to the requests that were under way between these moments. */
 export function answersDuring({ tries }: Workload, from: number, to: number, method = ''): Answers {
-  const during = tries.filter(({ what, start, ms }) => what.startsWith(method) && start < to && start + ms > from)
+  const during = tries.filter(
+    ({ what, start, ms }) => what.startsWith(method) && start < to && start + ms > from,
+  )
   const slowestMs = Math.max(0, ...during.map(({ ms }) => ms))
-  const statuses = counted(during)
-  const list = Object.entries(statuses).map(([status, count]) => `${count} x ${names[status] ?? status}`)
-  return { slowestMs, statuses, told: `${list.join(', ')}, slowest ${(slowestMs / 1000).toFixed(1)} s` }
+  const statuses = countedWrites(during)
+  const list = Object.entries(statuses).map(
+    ([status, count]) => `${count} x ${names[status] ?? status}`,
+  )
+  return {
+    slowestMs,
+    statuses,
+    told: `${list.join(', ')}, slowest ${(slowestMs / 1000).toFixed(1)} s`,
+  }
 }
 
 const names: Record<string, string> = { '-1': 'lost', 0: 'refused' }
@@ -259,10 +307,10 @@ function revisionIn(tag: string | undefined): number | undefined {
   return revision === undefined ? undefined : Number(revision)
 }
 
-async function readChanges(databaseUrl: string): Promise<Change[]> {
+async function readChanges(databaseUrl: string): Promise<RecordedChange[]> {
   const rows = await withDatabase(databaseUrl, (query) =>
     query(`select subject_id::int as id, revision, to_char(at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS') as at, after
            from change where subject = 'video'`),
   )
-  return rows as unknown as Change[]
+  return rows as unknown as RecordedChange[]
 }

@@ -1,9 +1,10 @@
-// Sixty questions as people type them: words in another order, slips of the pen, accents left out, a name and a topic.
-// They were written from the talks alone, before the search was built, and are not changed to suit it.
-// Where several talks answer a question equally well, all of them are listed.
+// Sixty questions as people type them: words in another order, slips of the pen, accents left out,
+// a name and a topic. They were written from the talks alone, before the search was built, and are
+// not changed to suit it. Where several talks answer a question equally well, all of them are
+// listed.
 
 /** What somebody asks, and the talks that they mean: one of them must be among the first three. */
-export interface Question {
+export interface RelevanceQuestion {
   readonly asked: string
   /** `file` of the talks in the data. */
   readonly expected: readonly string[]
@@ -21,7 +22,7 @@ export interface Question {
     | 'event'
 }
 
-export const questions: readonly Question[] = [
+export const relevanceQuestions: readonly RelevanceQuestion[] = [
   {
     asked: 'make it fast',
     expected: ['odessapy-2018/videos/alexander-solovyov-make-it-fast.json'],
@@ -39,12 +40,16 @@ export const questions: readonly Question[] = [
   },
   {
     asked: 'doh simpsons time series',
-    expected: ['pydata-seattle-2017/videos/joe-mccarthy-doh-unevenly-spaced-time-series-analysis-of-the-simpsons-in-pandas.json'],
+    expected: [
+      'pydata-seattle-2017/videos/joe-mccarthy-doh-unevenly-spaced-time-series-analysis-of-the-simpsons-in-pandas.json',
+    ],
     kind: 'half-remembered',
   },
   {
     asked: 'my light is not working asyncio story',
-    expected: ['pycon-au-2019/videos/it-s-dark-and-my-lights-aren-t-working-an-asyncio-success-story-jim-mussared-pycon-au-2019.json'],
+    expected: [
+      'pycon-au-2019/videos/it-s-dark-and-my-lights-aren-t-working-an-asyncio-success-story-jim-mussared-pycon-au-2019.json',
+    ],
     kind: 'half-remembered',
   },
   {
@@ -82,12 +87,16 @@ export const questions: readonly Question[] = [
   },
   {
     asked: 'flask 2800 tons of metal',
-    expected: ['pycon-us-2024/videos/open-source-industrial-control-turning-2800-tons-of-metal-with-python-and-flask.json'],
+    expected: [
+      'pycon-us-2024/videos/open-source-industrial-control-turning-2800-tons-of-metal-with-python-and-flask.json',
+    ],
     kind: 'half-remembered',
   },
   {
     asked: 'bee hive raspberry pi',
-    expected: ['pycon-us-2025/videos/detecting-honeybee-swarms-using-the-integration-of-opencv-pandas-ai-pytorch.json'],
+    expected: [
+      'pycon-us-2025/videos/detecting-honeybee-swarms-using-the-integration-of-opencv-pandas-ai-pytorch.json',
+    ],
     kind: 'topic',
   },
   {
@@ -202,22 +211,30 @@ export const questions: readonly Question[] = [
   },
   {
     asked: 'как упаковать проект на питоне чтобы не стыдно',
-    expected: ['pycon-ru-2019/videos/nikolai-markov-aligned-research-master-klass-kak-upakovat-pitonoproekt-chtoby-ne-bylo-stydno.json'],
+    expected: [
+      'pycon-ru-2019/videos/nikolai-markov-aligned-research-master-klass-kak-upakovat-pitonoproekt-chtoby-ne-bylo-stydno.json',
+    ],
     kind: 'other language',
   },
   {
     asked: 'согласованность api микросервисы',
-    expected: ['pycon-ru-2018/videos/maksim-mazaev-tsian-kak-podderzhivat-soglasovannost-api-v-mikroservisnoi-arkhitekture.json'],
+    expected: [
+      'pycon-ru-2018/videos/maksim-mazaev-tsian-kak-podderzhivat-soglasovannost-api-v-mikroservisnoi-arkhitekture.json',
+    ],
     kind: 'other language',
   },
   {
     asked: 'умные квартиры iot',
-    expected: ['pycon-ru-2019/videos/kirill-borisov-booking-com-slishkom-umnaia-kvartira-iot-python-vse-ostalnoe.json'],
+    expected: [
+      'pycon-ru-2019/videos/kirill-borisov-booking-com-slishkom-umnaia-kvartira-iot-python-vse-ostalnoe.json',
+    ],
     kind: 'other language',
   },
   {
     asked: 'дескриптор теория и практика',
-    expected: ['minsk-python-meetup/videos/2013-06-14-deskriptory-v-teorii-i-na-praktike-stanislav-rudakov-wargaming.json'],
+    expected: [
+      'minsk-python-meetup/videos/2013-06-14-deskriptory-v-teorii-i-na-praktike-stanislav-rudakov-wargaming.json',
+    ],
     kind: 'other language',
   },
   {
@@ -241,7 +258,9 @@ export const questions: readonly Question[] = [
   },
   {
     asked: '入試数学',
-    expected: ['pycon-jp-2018/videos/04-107-pythondejie-kuda-xue-ru-shi-shu-xue-xin-jing-zheng-gui.json'],
+    expected: [
+      'pycon-jp-2018/videos/04-107-pythondejie-kuda-xue-ru-shi-shu-xue-xin-jing-zheng-gui.json',
+    ],
     kind: 'other language',
   },
   {
@@ -254,12 +273,16 @@ export const questions: readonly Question[] = [
   },
   {
     asked: '異常検知',
-    expected: ['pycon-jp-2018/videos/03-204-pythonniyoruyi-chang-jian-zhi-ru-men-da-shan-jiang.json'],
+    expected: [
+      'pycon-jp-2018/videos/03-204-pythonniyoruyi-chang-jian-zhi-ru-men-da-shan-jiang.json',
+    ],
     kind: 'other language',
   },
   {
     asked: '野球 可視化',
-    expected: ['pycon-jp-2015/videos/cr10-ye-qiu-hack-pythonwoyong-itadetafen-xi-toke-shi-hua.json'],
+    expected: [
+      'pycon-jp-2015/videos/cr10-ye-qiu-hack-pythonwoyong-itadetafen-xi-toke-shi-hua.json',
+    ],
     kind: 'other language',
   },
   {
@@ -282,27 +305,37 @@ export const questions: readonly Question[] = [
   },
   {
     asked: '슈퍼마리오',
-    expected: ['pycon-kr-2018/videos/ingongjineung-syupeomarioyi-geoyi-modeungeos-jeongweonseog.json'],
+    expected: [
+      'pycon-kr-2018/videos/ingongjineung-syupeomarioyi-geoyi-modeungeos-jeongweonseog.json',
+    ],
     kind: 'other language',
   },
   {
     asked: '위성 태양광',
-    expected: ['pycon-kr-2018/videos/deuron-mic-ingongwiseong-yeongsangeul-iyonghan-taeyanggwangbaljeonso-ibjibunseog-coejaehyeon.json'],
+    expected: [
+      'pycon-kr-2018/videos/deuron-mic-ingongwiseong-yeongsangeul-iyonghan-taeyanggwangbaljeonso-ibjibunseog-coejaehyeon.json',
+    ],
     kind: 'other language',
   },
   {
     asked: 'sindrome del segundo sistema',
-    expected: ['pycon-ar-2018/videos/sobreviviendo-al-sindrome-del-segundo-sistema-con-python-por-matias-lang-y-leonardo-lazzaro.json'],
+    expected: [
+      'pycon-ar-2018/videos/sobreviviendo-al-sindrome-del-segundo-sistema-con-python-por-matias-lang-y-leonardo-lazzaro.json',
+    ],
     kind: 'without accents',
   },
   {
     asked: 'patrones de diseno bolonesa',
-    expected: ['pycon-es-2017/videos/alvaro-leon-patrones-de-diseno-python-bolonesa-pycones-2017.json'],
+    expected: [
+      'pycon-es-2017/videos/alvaro-leon-patrones-de-diseno-python-bolonesa-pycones-2017.json',
+    ],
     kind: 'without accents',
   },
   {
     asked: 'programacion periodista',
-    expected: ['pycon-us-2019/videos/programacion-para-periodistas-el-uso-de-python-en-la-extraccion-y-analisis-de-reportajes.json'],
+    expected: [
+      'pycon-us-2019/videos/programacion-para-periodistas-el-uso-de-python-en-la-extraccion-y-analisis-de-reportajes.json',
+    ],
     kind: 'without accents',
   },
   {
@@ -312,7 +345,9 @@ export const questions: readonly Question[] = [
   },
   {
     asked: 'desventuras radioastronoma',
-    expected: ['pycon-es-2019/videos/mi-casa-venturas-y-desventuras-de-una-radioastronoma-en-python-ana-karla-diaz-rodriguez.json'],
+    expected: [
+      'pycon-es-2019/videos/mi-casa-venturas-y-desventuras-de-una-radioastronoma-en-python-ana-karla-diaz-rodriguez.json',
+    ],
     kind: 'without accents',
   },
   {
@@ -322,22 +357,30 @@ export const questions: readonly Question[] = [
   },
   {
     asked: 'reseaux sociaux milliard de pixels',
-    expected: ['pycon-fr-2025/videos/visualiser_les_reseaux_sociaux_a_echelle_planetaire_un_milliard_de_pixels_a_la_fois.json'],
+    expected: [
+      'pycon-fr-2025/videos/visualiser_les_reseaux_sociaux_a_echelle_planetaire_un_milliard_de_pixels_a_la_fois.json',
+    ],
     kind: 'without accents',
   },
   {
     asked: 'nastepny prosze iteratory generatory',
-    expected: ['pycon-pl-2013/videos/pycon-pl-2013-nastepny-prosze-iteratory-i-generatory-pod-lupa.json'],
+    expected: [
+      'pycon-pl-2013/videos/pycon-pl-2013-nastepny-prosze-iteratory-i-generatory-pod-lupa.json',
+    ],
     kind: 'without accents',
   },
   {
     asked: '图算法 反欺诈',
-    expected: ['pycon-china-2019/videos/10-tu-suan-fa-ni-hao-fan-qi-zha-ying-yong-jie-shao-yu-shi-zuo.json'],
+    expected: [
+      'pycon-china-2019/videos/10-tu-suan-fa-ni-hao-fan-qi-zha-ying-yong-jie-shao-yu-shi-zuo.json',
+    ],
     kind: 'other language',
   },
   {
     asked: 'line 股票機器人',
-    expected: ['pycon-tw-2018/videos/tu-pao-yi-ge-line-gu-piao-ji-qi-ren-victor-gau-chen-hong-zhe-malo-pycon-taiwan-2018.json'],
+    expected: [
+      'pycon-tw-2018/videos/tu-pao-yi-ge-line-gu-piao-ji-qi-ren-victor-gau-chen-hong-zhe-malo-pycon-taiwan-2018.json',
+    ],
     kind: 'other language',
   },
   {
@@ -386,7 +429,9 @@ export const questions: readonly Question[] = [
   },
   {
     asked: 'pycon au 2019 molecular dynamics',
-    expected: ['pycon-au-2019/videos/the-universe-as-balls-and-springs-molecular-dynamics-in-python-lily-wang-pycon-au-2019.json'],
+    expected: [
+      'pycon-au-2019/videos/the-universe-as-balls-and-springs-molecular-dynamics-in-python-lily-wang-pycon-au-2019.json',
+    ],
     kind: 'event',
   },
   {

@@ -1,6 +1,6 @@
-// What `npm run relevance` runs: node tests/relevance/run.ts [--write]
-// Imports the real talks into an archive of their own, asks the questions of questions.ts over HTTP, and compares with docs/relevance.md: it may not
-// get worse. --write writes that table anew.
+// Run by `npm run relevance`: node tests/relevance/run.ts [--write]
+// Imports the real talks into a new archive, sends the queries of questions.ts over HTTP, and fails
+// if the results are worse than in docs/relevance.md. --write regenerates that report.
 
 import { readFileSync, writeFileSync } from 'node:fs'
 import type { AddressInfo } from 'node:net'
@@ -9,12 +9,12 @@ import { parseArgs } from 'node:util'
 import { createApp } from '../../server/app.ts'
 import { readConfig } from '../../server/config.ts'
 import { openPool } from '../../server/platform/db/pool.ts'
-import { timesFor } from '../../server/platform/times.ts'
-import { call } from '../harness.ts'
-import { checkInvariants, withDatabase } from '../invariants.ts'
-import { realTalks } from '../pyvideo.ts'
-import { loadTalks } from '../talks.ts'
-import { type Question, questions } from './questions.ts'
+import { timeoutsFor } from '../../server/platform/timeouts.ts'
+import { call } from '../support/harness.ts'
+import { checkInvariants, withDatabase } from '../support/invariants.ts'
+import { realTalks } from '../support/pyvideo.ts'
+import { loadTalks } from '../support/talks.ts'
+import { type RelevanceQuestion, relevanceQuestions } from './questions.ts'
 
 const document = fileURLToPath(new URL('../../docs/relevance.md', import.meta.url))
 
@@ -28,15 +28,25 @@ async function main(): Promise<number> {
   }
   const talks = await loadTalks(realTalks)
   try {
-    const pool = openPool({ url: talks.url, connections: 4, applicationName: 'relevance', times: timesFor(30) })
-    const app = createApp(readConfig({ DATABASE_URL: talks.url, PORT: '0', ANSWER_SECONDS: '30' }), pool, false)
+    const pool = openPool({
+      url: talks.url,
+      connections: 4,
+      applicationName: 'relevance',
+      times: timeoutsFor(30),
+    })
+    const app = createApp(
+      readConfig({ DATABASE_URL: talks.url, PORT: '0', ANSWER_SECONDS: '30' }),
+      pool,
+      false,
+    )
     try {
       await checkInvariants(talks.url)
       const files = await filesOf(talks.url)
       await app.listen({ host: '127.0.0.1', port: 0 })
       const { port } = app.server.address() as AddressInfo
       const answers: Answer[] = []
-      for (const question of questions) answers.push(await ask(`http://127.0.0.1:${port}`, question, files))
+      for (const question of relevanceQuestions)
+        answers.push(await ask(`http://127.0.0.1:${port}`, question, files))
       return judge(answers, values.write)
     } finally {
       await app.close()
@@ -47,26 +57,33 @@ async function main(): Promise<number> {
   }
 }
 
-/** Which record became of which file. */
+/** Maps the id of each record to the file it was imported from. */
 async function filesOf(url: string): Promise<Map<number, string>> {
-  const rows = await withDatabase(url, (query) => query('select video_id, key from imported'))
+  const rows = await withDatabase(url, (query) => query('select video_id, key from source_record'))
   return new Map(rows.map((row) => [Number(row.video_id), String(row.key)]))
 }
 
 interface Answer {
-  readonly question: Question
-  /** The place of the first talk that is meant, from 1 on; undefined where it is not among the first twenty. */
+  readonly question: RelevanceQuestion
+  /** Rank of the first expected talk, from 1; undefined if it is not among the first twenty. */
   readonly place: number | undefined
   readonly corrected: string
   readonly ms: number
 }
 
-async function ask(url: string, question: Question, files: ReadonlyMap<number, string>): Promise<Answer> {
+async function ask(
+  url: string,
+  question: RelevanceQuestion,
+  files: ReadonlyMap<number, string>,
+): Promise<Answer> {
   const began = performance.now()
   const reply = await call(url, 'GET', `/api/v2/video?q=${encodeURIComponent(question.asked)}`)
   const ms = performance.now() - began
   if (reply.status !== 200) throw new Error(`${question.asked}: ${reply.status} ${reply.text}`)
-  const { results, search } = reply.json as { results: { id: number }[]; search: { corrected: { from: string; to: string }[] } }
+  const { results, search } = reply.json as {
+    results: { id: number }[]
+    search: { corrected: { from: string; to: string }[] }
+  }
   const at = results.findIndex(({ id }) => question.expected.includes(files.get(id) ?? ''))
   return {
     question,
@@ -85,7 +102,8 @@ function judge(answers: readonly Answer[], write: boolean): number {
     )
   const line = `${hold} of ${answers.length} in the first 3, MRR ${mrr.toFixed(3)}`
   if (write) writeFileSync(document, written(answers, line))
-  const [, before = '0', mrrBefore = '0'] = /^(\d+) of \d+ in the first 3, MRR ([\d.]+)$/m.exec(readFileSync(document, 'utf8')) ?? []
+  const [, before = '0', mrrBefore = '0'] =
+    /^(\d+) of \d+ in the first 3, MRR ([\d.]+)$/m.exec(readFileSync(document, 'utf8')) ?? []
   const isWorse = hold < Number(before) || mrr < Number(mrrBefore) - 0.0005
   if (isWorse) console.log(`Worse than docs/relevance.md, which says ${before} and ${mrrBefore}`)
   console.log(line)
@@ -97,14 +115,16 @@ function written(answers: readonly Answer[], line: string): string {
     ({ question: { asked, kind, expected }, place, corrected }) =>
       `| ${asked.replaceAll('|', '\\|')} | ${kind} | ${place && place <= 3 ? place : `**${place ?? 'not found'}**`} | ${corrected} | ${expected.map((file) => file.replace('/videos/', ': ').replace('.json', '')).join('<br>')} |`,
   )
-  return `# Does the search find what people mean?
+  return `# Search relevance
 
-Sixty questions over 21,713 real talks, written down before the search was built (\`tests/relevance/questions.ts\`). A question holds where a talk
-that is meant is among the first three results. \`npm run relevance -- --write\` writes this table; \`npm run relevance\` fails where it got worse.
+Sixty search queries over 21,713 real talks, written before the search was implemented
+(\`tests/relevance/questions.ts\`). A query passes if an expected talk is among the first three
+results. \`npm run relevance -- --write\` regenerates this report; \`npm run relevance\` fails if the
+number of passing queries or the mean reciprocal rank (MRR) is lower than here.
 
 ${line}
 
-| Asked | Kind | Place | Corrected | Meant |
+| Query | Kind | Rank | Corrected | Expected |
 |---|---|---|---|---|
 ${rows.join('\n')}
 `

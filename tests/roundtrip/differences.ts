@@ -1,4 +1,5 @@
-// Where what went in and what came out may differ, and why. A difference that is none of these is a mistake.
+// Where what went in and what came out may differ, and why. A difference that is none of these is a
+// mistake.
 
 export interface Difference {
   readonly field: string
@@ -16,31 +17,38 @@ const text = (value: unknown) => (typeof value === 'string' ? value : '')
 const list = (value: unknown): string[] => (Array.isArray(value) ? value.map(text) : [])
 const tidy = (name: string) => name.normalize('NFC').trim()
 
-export const kinds: readonly Kind[] = [
+export const comparedKinds: readonly Kind[] = [
   {
     name: 'white space around a title',
     why: 'The interface does not keep it',
-    is: ({ field, before, after }) => field === 'title' && before !== after && text(before).trim() === after,
+    is: ({ field, before, after }) =>
+      field === 'title' && before !== after && text(before).trim() === after,
   },
   {
     name: 'a name in composed characters, without white space around, or said twice',
     why: 'Two ways to write the same name are one person or one tag',
     is: ({ field, before, after }) =>
       (field === 'speakers' || field === 'tags') &&
-      JSON.stringify([...new Set(list(before).map(tidy))].filter((name) => name !== '')) === JSON.stringify(after),
+      JSON.stringify([...new Set(list(before).map(tidy))].filter((name) => name !== '')) ===
+        JSON.stringify(after),
   },
 ]
 
 /** The kind of a difference; undefined where there is no reason for it. */
 export function kindOf(difference: Difference): Kind | undefined {
-  return kinds.find((kind) => kind.is(difference))
+  return comparedKinds.find((kind) => kind.is(difference))
 }
 
 /** Field by field; the order of the keys says nothing. */
-export function differences(before: Readonly<Record<string, unknown>>, after: Readonly<Record<string, unknown>>): Difference[] {
+export function recordDifferences(
+  before: Readonly<Record<string, unknown>>,
+  after: Readonly<Record<string, unknown>>,
+): Difference[] {
   const fields = new Set([...Object.keys(before), ...Object.keys(after)])
   return [...fields].flatMap((field) =>
-    canonical(before[field]) === canonical(after[field]) ? [] : [{ field, before: before[field], after: after[field] }],
+    canonical(before[field]) === canonical(after[field])
+      ? []
+      : [{ field, before: before[field], after: after[field] }],
   )
 }
 

@@ -1,5 +1,6 @@
-// What `npm run roundtrip` runs: node tests/roundtrip/run.ts FILE
-// Imports a file of talks as people do (unless TALKS_DATABASE_URL has them), exports it again in the same format, and compares every field of every talk.
+// What `npm run roundtrip` runs: node tests/roundtrip/run.ts FILE Imports a file of talks as people
+// do (unless TALKS_DATABASE_URL has them), exports it again in the same format, and compares every
+// field of every talk.
 
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -9,23 +10,31 @@ import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { createGunzip } from 'node:zlib'
 import { openPool } from '../../server/platform/db/pool.ts'
-import { installedPostgres, packagedPostgres, startPrivatePostgres } from '../../server/platform/db/private-postgres.ts'
-import { root } from '../harness.ts'
-import { checkInvariants } from '../invariants.ts'
-import { migratedDatabase } from '../postgres.ts'
-import { type Difference, differences, kindOf, kinds } from './differences.ts'
+import {
+  installedPostgres,
+  packagedPostgres,
+  startPrivatePostgres,
+} from '../../server/platform/db/private-postgres.ts'
+import { root } from '../support/harness.ts'
+import { checkInvariants } from '../support/invariants.ts'
+import { migratedDatabase } from '../support/postgres.ts'
+import { comparedKinds, type Difference, kindOf, recordDifferences } from './differences.ts'
 
 type Talk = Record<string, unknown>
 
 const [file] = process.argv.slice(2)
 if (file === undefined || !existsSync(file)) {
-  console.error(`Give a file of talks: npm run roundtrip -- FILE${file === undefined ? '' : ` (there is no ${file})`}`)
+  console.error(
+    `Give a file of talks: npm run roundtrip -- FILE${file === undefined ? '' : ` (there is no ${file})`}`,
+  )
   process.exit(2)
 }
 
 const loaded = process.env.TALKS_DATABASE_URL || undefined
 const postgres = loaded === undefined ? openPostgres() : undefined
-const database = { url: postgres ? await migratedDatabase(await postgres.started, 'talkshelf') : (loaded ?? '') }
+const database = {
+  url: postgres ? await migratedDatabase(await postgres.started, 'talkshelf') : (loaded ?? ''),
+}
 const dir = mkdtempSync(join(tmpdir(), 'talkshelf-roundtrip-'))
 process.exitCode = await roundtrip(file).finally(async () => {
   rmSync(dir, { recursive: true, force: true })
@@ -57,7 +66,7 @@ async function roundtrip(source: string): Promise<number> {
     }
     if (!after) continue
     found++
-    for (const difference of differences(talk, after)) {
+    for (const difference of recordDifferences(talk, after)) {
       const kind = kindOf(difference)
       if (kind) counted.set(kind.name, (counted.get(kind.name) ?? 0) + 1)
       else unexplained.push({ file: talk.file, difference })
@@ -73,12 +82,15 @@ async function roundtrip(source: string): Promise<number> {
       .join(', ')}`,
   )
   console.log(`Former numbers that still answer: ${keptIds} of ${formerIds}`)
-  for (const { name, why } of kinds) console.log(`${String(counted.get(name) ?? 0).padStart(6)}  ${name}: ${why}`)
+  for (const { name, why } of comparedKinds)
+    console.log(`${String(counted.get(name) ?? 0).padStart(6)}  ${name}: ${why}`)
   for (const { file, difference } of unexplained.slice(0, 20))
     console.log(`  not explained: ${file} ${JSON.stringify(difference).slice(0, 300)}`)
-  if (came.size > 0) console.log(`  ${came.size} talks came out that did not go in, such as ${[...came.keys()][0]}`)
+  if (came.size > 0)
+    console.log(`  ${came.size} talks came out that did not go in, such as ${[...came.keys()][0]}`)
   console.log(`${found} of ${total} accounted for, ${unexplained.length} unexplained differences`)
-  const isSame = found === total && came.size === 0 && unexplained.length === 0 && keptIds === formerIds
+  const isSame =
+    found === total && came.size === 0 && unexplained.length === 0 && keptIds === formerIds
   const isQuiet = (planned.new ?? 0) + (planned.changed ?? 0) + (planned.conflict ?? 0) === 0
   return isSame && isQuiet ? 0 : 1
 }
@@ -87,7 +99,12 @@ async function roundtrip(source: string): Promise<number> {
 function openPostgres() {
   const bin = process.env.PG_BIN ?? installedPostgres()[0]?.bin ?? packagedPostgres()
   if (bin === undefined) throw new Error('There is no PostgreSQL here: install postgresql-15')
-  return startPrivatePostgres({ bin, name: 'roundtrip-', listen: 'port', settings: { shared_buffers: '512MB', max_wal_size: '4GB' } })
+  return startPrivatePostgres({
+    bin,
+    name: 'roundtrip-',
+    listen: 'port',
+    settings: { shared_buffers: '512MB', max_wal_size: '4GB' },
+  })
 }
 
 /** Runs the real command, its answer into a file if one is given. */
@@ -103,7 +120,8 @@ async function timed(command: string, args: string[], codes: number[], into?: st
   if (into) await pipeline(child.stdout, createWriteStream(into))
   else child.stdout.on('data', (data: Buffer) => (said += data))
   const code = child.exitCode ?? (await once(child, 'close'))[0]
-  if (!codes.includes(code)) throw new Error(`talkshelf ${command} ended with ${code}:\n${said.slice(-3000)}`)
+  if (!codes.includes(code))
+    throw new Error(`talkshelf ${command} ended with ${code}:\n${said.slice(-3000)}`)
   return { said, seconds: ((performance.now() - begin) / 1000).toFixed(0) }
 }
 
@@ -111,7 +129,9 @@ async function* talksIn(path: string): AsyncIterable<Talk> {
   const bytes = createReadStream(path)
   let rest = ''
   // Not by Node's own reader of lines, which ends one at U+2028 as well.
-  for await (const piece of (path.endsWith('.gz') ? bytes.pipe(createGunzip()) : bytes).setEncoding('utf8')) {
+  for await (const piece of (path.endsWith('.gz') ? bytes.pipe(createGunzip()) : bytes).setEncoding(
+    'utf8',
+  )) {
     const lines = (rest + piece).split('\n')
     rest = lines.pop() ?? ''
     for (const line of lines) yield JSON.parse(line) as Talk
@@ -121,7 +141,10 @@ async function* talksIn(path: string): AsyncIterable<Talk> {
 
 /** Titles of what anybody can read, by number. */
 async function publicIds(): Promise<Map<number, string>> {
-  return asked(`select id, body::json->>'title' as title from video_body where live`, (row) => [row.id as number, row.title as string])
+  return asked(`select id, body::json->>'title' as title from video_body where live`, (row) => [
+    row.id as number,
+    row.title as string,
+  ])
 }
 
 async function lastPlan(): Promise<Record<string, number>> {
@@ -132,10 +155,15 @@ async function lastPlan(): Promise<Record<string, number>> {
   return Object.fromEntries(rows)
 }
 
-async function asked<K, V>(text: string, entry: (row: Record<string, unknown>) => [K, V]): Promise<Map<K, V>> {
+async function asked<K, V>(
+  text: string,
+  entry: (row: Record<string, unknown>) => [K, V],
+): Promise<Map<K, V>> {
   const pool = openPool({ url: database.url, connections: 1, applicationName: 'roundtrip' })
   try {
-    const { rows } = await pool.run({ text, values: [] } as unknown as Parameters<typeof pool.run>[0])
+    const { rows } = await pool.run({ text, values: [] } as unknown as Parameters<
+      typeof pool.run
+    >[0])
     return new Map((rows as Record<string, unknown>[]).map(entry))
   } finally {
     await pool.close()

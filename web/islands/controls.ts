@@ -15,19 +15,23 @@ import 'media-chrome/media-loading-indicator'
 import 'media-chrome/menu/media-chrome-menu-item'
 import 'media-chrome/menu/media-playback-rate-menu'
 import 'media-chrome/menu/media-playback-rate-menu-button'
-import type { PlayerWords } from '../parts/player-data.ts'
+import type { PlayerMessages } from '../parts/player-data.ts'
 
 // What is seen of the player: the controls of media-chrome, in the words of the page.
 
 export const rates = [0.5, 0.75, 1, 1.25, 1.5, 1.75, 2]
 
-export function makeControls(words: PlayerWords['controls'], locale: string): HTMLElement {
+export function makeControls(words: PlayerMessages['controls'], locale: string): HTMLElement {
   addTranslation(locale, dictionary(words))
   setLanguage(locale)
   const isCalm = matchMedia('(prefers-reduced-motion: reduce)').matches
   return element('media-controller', { nohotkeys: '', class: 'player-controls' }, [
     // The picture of the indicator turns round and round: some readers would rather see a word.
-    element('media-loading-indicator', { slot: 'centered-chrome', noautohide: '' }, isCalm ? [waiting(words.loading)] : []),
+    element(
+      'media-loading-indicator',
+      { slot: 'centered-chrome', noautohide: '' },
+      isCalm ? [waiting(words.loading)] : [],
+    ),
     element('media-playback-rate-menu', { hidden: '', anchor: 'auto', rates: rates.join(' ') }),
     element('media-control-bar', { class: 'player-time' }, [element('media-time-range')]),
     element('media-control-bar', {}, [
@@ -50,7 +54,11 @@ function waiting(text: string): HTMLElement {
   return it
 }
 
-function element(tag: string, attributes: Record<string, string> = {}, children: HTMLElement[] = []): HTMLElement {
+function element(
+  tag: string,
+  attributes: Record<string, string> = {},
+  children: HTMLElement[] = [],
+): HTMLElement {
   const it = document.createElement(tag)
   for (const [name, value] of Object.entries(attributes)) it.setAttribute(name, value)
   it.append(...children)
@@ -58,7 +66,7 @@ function element(tag: string, attributes: Record<string, string> = {}, children:
 }
 
 /** By the names that media-chrome has for them: its own words in English. */
-function dictionary(words: PlayerWords['controls']): Record<string, string> {
+function dictionary(words: PlayerMessages['controls']): Record<string, string> {
   return {
     'video player': words.player,
     Play: words.play,

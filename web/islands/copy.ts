@@ -1,9 +1,10 @@
-import { word } from './words.ts'
+import { message } from './messages.ts'
 
 /** A button with data-copy-text="id" copies the text of the element with this id. */
 export function startCopying(): void {
   document.addEventListener('click', async ({ target }) => {
-    const button = target instanceof Element ? target.closest<HTMLButtonElement>('[data-copy-text]') : null
+    const button =
+      target instanceof Element ? target.closest<HTMLButtonElement>('[data-copy-text]') : null
     const source = button && document.getElementById(button.dataset.copyText ?? '')
     if (!button || !source) return
     try {
@@ -15,7 +16,7 @@ export function startCopying(): void {
     }
     const before = [...button.childNodes]
     button.disabled = true
-    button.textContent = word('copied')
+    button.textContent = message('copied')
     setTimeout(() => {
       button.replaceChildren(...before)
       button.disabled = false

@@ -1,4 +1,4 @@
-import { word } from './words.ts'
+import { message } from './messages.ts'
 
 const keys: [string[], string][] = [
   [['/', 'Ctrl K'], 'keyOpen'],
@@ -19,7 +19,7 @@ export function openHelp(): void {
   const dialog = document.createElement('dialog')
   dialog.className = 'keys'
   const title = document.createElement('h2')
-  title.textContent = word('keysTitle')
+  title.textContent = message('keysTitle')
   title.id = 'keys-title'
   dialog.setAttribute('aria-labelledby', title.id)
   const list = document.createElement('dl')
@@ -32,12 +32,12 @@ export function openHelp(): void {
       term.append(...(at > 0 ? [' '] : []), key)
     })
     const does = document.createElement('dd')
-    does.textContent = word(text)
+    does.textContent = message(text)
     list.append(term, does)
   }
   const close = document.createElement('button')
   close.className = 'button'
-  close.textContent = word('close')
+  close.textContent = message('close')
   close.addEventListener('click', () => dialog.close())
   dialog.append(title, list, close)
   dialog.addEventListener('close', () => dialog.remove())

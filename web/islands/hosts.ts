@@ -1,24 +1,28 @@
 import type { Source } from '../data.ts'
-import { inTime } from './patience.ts'
+import { withTimeout } from './timeout.ts'
 
 // The media element for a source. What a host needs is fetched when it is played, and not before.
 
 /** All of them have the surface of a video, or as much of it as is needed here. */
-export type Media = HTMLVideoElement
+export type MediaElement = HTMLVideoElement
 
-export interface Made {
-  readonly media: Media
+export interface OpenedMedia {
+  readonly media: MediaElement
   /** It was told where to begin, and must not be sent there again. */
   readonly isPlaced: boolean
 }
 
-type Configured = Media & { config: Record<string, unknown> }
+type Configured = MediaElement & { config: Record<string, unknown> }
 
-export async function mediaFor({ host, src }: Source, at: number, locale: string): Promise<Made> {
+export async function mediaFor(
+  { host, src }: Source,
+  at: number,
+  locale: string,
+): Promise<OpenedMedia> {
   const start = Math.floor(at)
   switch (host) {
     case 'youtube': {
-      await Promise.all([import('youtube-video-element'), inTime(youtubeScript())])
+      await Promise.all([import('youtube-video-element'), withTimeout(youtubeScript())])
       const media = document.createElement('youtube-video') as Configured
       media.config = {
         start: start > 0 ? start : (new URL(src).searchParams.get('start') ?? undefined),
@@ -41,14 +45,20 @@ export async function mediaFor({ host, src }: Source, at: number, locale: string
       await import('./peertube.ts')
       const from = new URL(src)
       if (start > 0) from.searchParams.set('start', String(start))
-      return { media: placed(document.createElement('peertube-video') as Media, from.href), isPlaced: true }
+      return {
+        media: placed(document.createElement('peertube-video') as MediaElement, from.href),
+        isPlaced: true,
+      }
     }
     case 'hls': {
       await import('hls-video-element')
-      const media = placed(document.createElement('hls-video') as Media, src)
+      const media = placed(document.createElement('hls-video') as MediaElement, src)
       // The element keeps what went wrong to itself. Its engine is there after this turn.
       setTimeout(() =>
-        (media as unknown as { api?: Engine }).api?.on('hlsError', (_, { fatal }) => fatal && media.dispatchEvent(new Event('error'))),
+        (media as unknown as { api?: Engine }).api?.on(
+          'hlsError',
+          (_, { fatal }) => fatal && media.dispatchEvent(new Event('error')),
+        ),
       )
       return { media, isPlaced: false }
     }
@@ -59,7 +69,10 @@ export async function mediaFor({ host, src }: Source, at: number, locale: string
 
 let script: Promise<void> | undefined
 
-/** The element would load it by itself, and never say when it can't: many networks let nothing of YouTube in. */
+/**
+ * The element would load it by itself, and never say when it can't: many networks let nothing of
+ * YouTube in.
+ */
 function youtubeScript(): Promise<void> {
   script ??= new Promise((resolve, reject) => {
     const it = document.createElement('script')
@@ -79,7 +92,7 @@ interface Engine {
   on(name: 'hlsError', hear: (name: string, error: { readonly fatal: boolean }) => void): void
 }
 
-function placed<M extends Media>(media: M, src: string): M {
+function placed<M extends MediaElement>(media: M, src: string): M {
   media.slot = 'media'
   media.playsInline = true
   media.setAttribute('src', src)

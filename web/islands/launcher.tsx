@@ -1,6 +1,6 @@
 import { render } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { base, word } from './words.ts'
+import { base, message } from './messages.ts'
 
 // Go anywhere by typing: talks, people, events and tags that begin so, or that were probably meant.
 
@@ -48,13 +48,18 @@ export function openLauncher(): void {
 function optionsOf(found: Suggestions): Option[] {
   const narrowed = (group: string, kind: string, list: readonly Named[]) =>
     list.map(({ name, slug, talks }) => ({
-      group: word(group),
+      group: message(group),
       name,
       note: String(talks),
       href: `${base}/${kind}/-/${slug}`,
     }))
   return [
-    ...found.talks.map(({ id, title, slug }) => ({ group: word('talks'), name: title, note: '', href: `${base}/video/${id}/${slug}` })),
+    ...found.talks.map(({ id, title, slug }) => ({
+      group: message('talks'),
+      name: title,
+      note: '',
+      href: `${base}/video/${id}/${slug}`,
+    })),
     ...narrowed('speakers', 'speaker', found.speakers),
     ...narrowed('events', 'category', found.categories),
     ...narrowed('tags', 'tag', found.tags),
@@ -74,7 +79,10 @@ function Launcher({ onClose }: { onClose: () => void }) {
     const timer = setTimeout(async () => {
       if (asked === '') return setOptions([])
       try {
-        const answer = await fetch(`${base}/api/v2/suggest?${new URLSearchParams({ q: asked, format: 'json' })}`, { signal: asking.signal })
+        const answer = await fetch(
+          `${base}/api/v2/suggest?${new URLSearchParams({ q: asked, format: 'json' })}`,
+          { signal: asking.signal },
+        )
         setOptions(answer.ok ? optionsOf(await answer.json()) : [])
         setChosen(-1)
       } catch {
@@ -87,16 +95,24 @@ function Launcher({ onClose }: { onClose: () => void }) {
     }
   }, [q])
 
-  useEffect(() => document.getElementById(`launcher-${chosen}`)?.scrollIntoView({ block: 'nearest' }), [chosen])
+  useEffect(
+    () => document.getElementById(`launcher-${chosen}`)?.scrollIntoView({ block: 'nearest' }),
+    [chosen],
+  )
 
-  const go = () => location.assign(options[chosen]?.href ?? `${base}/search?${new URLSearchParams({ q })}`)
+  const go = () =>
+    location.assign(options[chosen]?.href ?? `${base}/search?${new URLSearchParams({ q })}`)
   const step = (by: number) => {
     const next = (chosen + by + options.length + 1) % (options.length + 1)
     const at = next === options.length ? -1 : next
     setChosen(by < 0 && chosen === -1 ? options.length - 1 : at)
   }
   const onKeyDown = (event: KeyboardEvent) => {
-    const keys: Record<string, () => void> = { ArrowDown: () => step(1), ArrowUp: () => step(-1), Enter: go }
+    const keys: Record<string, () => void> = {
+      ArrowDown: () => step(1),
+      ArrowUp: () => step(-1),
+      Enter: go,
+    }
     const act = keys[event.key]
     // Enter may only end a word that is composed.
     if (!act || event.isComposing) return
@@ -108,7 +124,7 @@ function Launcher({ onClose }: { onClose: () => void }) {
     <dialog
       ref={dialog}
       class="launcher"
-      aria-label={word('launcher')}
+      aria-label={message('launcher')}
       onClose={onClose}
       onClick={({ target }) => target === dialog.current && dialog.current?.close()}
     >
@@ -121,14 +137,14 @@ function Launcher({ onClose }: { onClose: () => void }) {
         list={undefined}
         aria-controls="launcher-list"
         aria-activedescendant={chosen >= 0 ? `launcher-${chosen}` : undefined}
-        aria-label={word('launcher')}
-        placeholder={word('launcher')}
+        aria-label={message('launcher')}
+        placeholder={message('launcher')}
         maxLength={300}
         value={q}
         onInput={({ currentTarget }) => setQ(currentTarget.value)}
         onKeyDown={onKeyDown}
       />
-      <div id="launcher-list" role="listbox" aria-label={word('launcher')}>
+      <div id="launcher-list" role="listbox" aria-label={message('launcher')}>
         {options.map((option, at) => (
           <div key={option.href}>
             {options[at - 1]?.group !== option.group && (
@@ -152,7 +168,9 @@ function Launcher({ onClose }: { onClose: () => void }) {
         ))}
       </div>
       <p class="hint" role="status">
-        {q.trim() !== '' && options.length === 0 ? word('launcherNothing') : word('launcherHint')}
+        {q.trim() !== '' && options.length === 0
+          ? message('launcherNothing')
+          : message('launcherHint')}
       </p>
     </dialog>
   )

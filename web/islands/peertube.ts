@@ -1,6 +1,8 @@
-// A video on a PeerTube, with the surface of a media element. PeerTube's own library has a licence that ours can't have: this is written from
-// what the frame says and hears. Messages are JSON texts: {id, method, params} asks, {id, result} or {id, error} answers, {method, params} tells.
-// Methods have their scope before them. The frame says __ready "ping" when it listens, and waits for a "pong".
+// A video on a PeerTube, with the surface of a media element. PeerTube's own library has a licence
+// that ours can't have: this is written from what the frame says and hears. Messages are JSON
+// texts: {id, method, params} asks, {id, result} or {id, error} answers, {method, params} tells.
+// Methods have their scope before them. The frame says __ready "ping" when it listens, and waits
+// for a "pong".
 
 const scope = 'peertube::'
 
@@ -33,10 +35,17 @@ class PeerTubeVideo extends HTMLElement {
   #isSeeking = false
 
   readonly #hear = (event: MessageEvent) => {
-    // Any window can send us anything: only this frame counts, and only while it shows what we put into it.
-    if (event.source !== this.#frame?.contentWindow || event.origin !== this.#origin || typeof event.data !== 'string') return
+    // Any window can send us anything: only this frame counts, and only while it shows what we put
+    // into it.
+    if (
+      event.source !== this.#frame?.contentWindow ||
+      event.origin !== this.#origin ||
+      typeof event.data !== 'string'
+    )
+      return
     const message = parse(event.data)
-    if (message.method?.startsWith(scope)) this.#told(message.method.slice(scope.length), message.params)
+    if (message.method?.startsWith(scope))
+      this.#told(message.method.slice(scope.length), message.params)
     else if (message.method === undefined && typeof message.id === 'number') {
       this.#asked.get(message.id)?.(message.result)
       this.#asked.delete(message.id)
@@ -48,8 +57,18 @@ class PeerTubeVideo extends HTMLElement {
     const address = new URL(this.src)
     this.#origin = address.origin
     // Ours are the controls, and readers watch without handing their address to all others who do.
-    const wanted = { api: 1, autoplay: 1, controls: 0, controlBar: 0, peertubeLink: 0, title: 0, warningTitle: 0, p2p: 0 }
-    for (const [name, value] of Object.entries(wanted)) address.searchParams.set(name, String(value))
+    const wanted = {
+      api: 1,
+      autoplay: 1,
+      controls: 0,
+      controlBar: 0,
+      peertubeLink: 0,
+      title: 0,
+      warningTitle: 0,
+      p2p: 0,
+    }
+    for (const [name, value] of Object.entries(wanted))
+      address.searchParams.set(name, String(value))
     const frame = document.createElement('iframe')
     frame.src = address.href
     frame.allow = 'autoplay; fullscreen; picture-in-picture; encrypted-media'
@@ -76,9 +95,12 @@ class PeerTubeVideo extends HTMLElement {
       if (params === 'ping') this.#post({ method: `${scope}__ready`, params: 'pong' })
       this.#askReady()
     } else if (method === 'ready') this.#ready()
-    else if (method === 'playbackStatusUpdate' && typeof params === 'object' && params) this.#update(params)
-    else if (method === 'playbackStatusChange' && typeof params === 'string') this.#update({ playbackState: params as 'playing' })
-    else if (method === 'volumeChange' && typeof params === 'number') this.#update({ volume: params })
+    else if (method === 'playbackStatusUpdate' && typeof params === 'object' && params)
+      this.#update(params)
+    else if (method === 'playbackStatusChange' && typeof params === 'string')
+      this.#update({ playbackState: params as 'playing' })
+    else if (method === 'volumeChange' && typeof params === 'number')
+      this.#update({ volume: params })
     else if (method === 'play') this.#update({ playbackState: 'playing' })
     else if (method === 'pause') this.#update({ playbackState: 'paused' })
   }

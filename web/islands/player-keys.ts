@@ -1,10 +1,11 @@
 import { rates } from './controls.ts'
-import type { Media } from './hosts.ts'
+import type { MediaElement } from './hosts.ts'
 
-// Single letters do something only while the focus is in the player: elsewhere they belong to the page, and to those who speak to their computer.
+// Single letters do something only while the focus is in the player: elsewhere they belong to the
+// page, and to those who speak to their computer.
 
 interface Player {
-  media(): Media | undefined
+  media(): MediaElement | undefined
   press(button: 'media-fullscreen-button'): void
   copy(): void
 }
@@ -15,8 +16,11 @@ export function listenToKeys(player: HTMLElement, { media, press, copy }: Player
 
   function hear(event: KeyboardEvent): void {
     const it = media()
-    if (!it || event.ctrlKey || event.metaKey || event.altKey || isTakenBy(event.target, event.key)) return
-    const act = actions(it, { press, copy })[event.key.length === 1 ? event.key.toLowerCase() : event.key]
+    if (!it || event.ctrlKey || event.metaKey || event.altKey || isTakenBy(event.target, event.key))
+      return
+    const act = actions(it, { press, copy })[
+      event.key.length === 1 ? event.key.toLowerCase() : event.key
+    ]
     if (!act) return
     event.preventDefault()
     event.stopPropagation()
@@ -25,21 +29,34 @@ export function listenToKeys(player: HTMLElement, { media, press, copy }: Player
 }
 
 function isTakenBy(target: EventTarget | null, key: string): boolean {
-  const { localName, keysUsed } = (target ?? {}) as { localName?: string; keysUsed?: string[] | null }
-  if (localName === 'media-time-range' && (key === 'ArrowLeft' || key === 'ArrowRight')) return false
+  const { localName, keysUsed } = (target ?? {}) as {
+    localName?: string
+    keysUsed?: string[] | null
+  }
+  if (localName === 'media-time-range' && (key === 'ArrowLeft' || key === 'ArrowRight'))
+    return false
   return keysUsed?.includes(key) ?? false
 }
 
-function actions(media: Media, { press, copy }: Pick<Player, 'press' | 'copy'>): Record<string, (() => void) | undefined> {
+function actions(
+  media: MediaElement,
+  { press, copy }: Pick<Player, 'press' | 'copy'>,
+): Record<string, (() => void) | undefined> {
   const go = (seconds: number) => {
-    media.currentTime = Math.min(Math.max(0, seconds), Number.isFinite(media.duration) ? media.duration : seconds)
+    media.currentTime = Math.min(
+      Math.max(0, seconds),
+      Number.isFinite(media.duration) ? media.duration : seconds,
+    )
   }
   const turn = () => {
     if (media.paused) media.play()?.catch?.(() => undefined)
     else media.pause()
   }
   const step = (by: 1 | -1) => {
-    const next = by > 0 ? rates.find((rate) => rate > media.playbackRate) : rates.findLast((rate) => rate < media.playbackRate)
+    const next =
+      by > 0
+        ? rates.find((rate) => rate > media.playbackRate)
+        : rates.findLast((rate) => rate < media.playbackRate)
     if (next !== undefined) media.playbackRate = next
   }
   const tenths = Array.from({ length: 10 }, (_, tenth) => [

@@ -1,24 +1,29 @@
 import type { PlayerData } from '../parts/player-data.ts'
 import { makeControls } from './controls.ts'
-import { type Media, mediaFor } from './hosts.ts'
-import { inTime } from './patience.ts'
+import { type MediaElement, mediaFor } from './hosts.ts'
 import { listenToKeys } from './player-keys.ts'
+import { withTimeout } from './timeout.ts'
 
-// Comes when a reader plays a talk. Takes the place of the picture, and goes from one source to the next when one is away.
+// Comes when a reader plays a talk. Takes the place of the picture, and goes from one source to the
+// next when one is away.
 
-export interface Opened {
+export interface OpenedPlayer {
   show(index: number): void
   /** Where the talk is now. */
   seconds(): number
 }
 
-export function openPlayer(root: HTMLElement, { at, locale, sources, words }: PlayerData, copy: () => void): Opened {
+export function openPlayer(
+  root: HTMLElement,
+  { at, locale, sources, words }: PlayerData,
+  copy: () => void,
+): OpenedPlayer {
   const frame = part(root, '.player-frame')
   const picture = part(root, '.player-facade')
   const status = part(root, '.player-status')
   const controls = makeControls(words.controls, locale)
   const tried = new Set<number>()
-  let media: Media | undefined
+  let media: MediaElement | undefined
   let moment = at
   let isRunning = false
   let rate = 1
@@ -45,11 +50,12 @@ export function openPlayer(root: HTMLElement, { at, locale, sources, words }: Pl
       leave()
       media = made.media
       const it = made.media
-      // From the beginning: YouTube says that a video is gone right after it said that it is loaded.
+      // From the beginning: YouTube says that a video is gone right after it said that it is
+      // loaded.
       it.addEventListener('error', () => isMine() && goOn(index))
       controls.prepend(it)
       if (!controls.isConnected) enter()
-      await inTime(loaded(it))
+      await withTimeout(loaded(it))
       if (!isMine()) return
       nameFrame(it, source.label)
       if (!made.isPlaced && moment > 0) it.currentTime = moment
@@ -64,8 +70,9 @@ export function openPlayer(root: HTMLElement, { at, locale, sources, words }: Pl
   }
 
   /** What the next source shall be like. */
-  function follow(it: Media, isMine: () => boolean): void {
-    const on = (name: string, hear: () => void) => it.addEventListener(name, () => isMine() && hear())
+  function follow(it: MediaElement, isMine: () => boolean): void {
+    const on = (name: string, hear: () => void) =>
+      it.addEventListener(name, () => isMine() && hear())
     on('playing', () => {
       isRunning = true
     })
@@ -86,7 +93,9 @@ export function openPlayer(root: HTMLElement, { at, locale, sources, words }: Pl
     if (next < 0) giveUp()
     else {
       const named = (index: number) => sources[index]?.label ?? ''
-      status.textContent = words.nextSource.replace('{host}', () => named(failed)).replace('{next}', () => named(next))
+      status.textContent = words.nextSource
+        .replace('{host}', () => named(failed))
+        .replace('{next}', () => named(next))
       void load(next)
     }
   }
@@ -132,7 +141,7 @@ export function openPlayer(root: HTMLElement, { at, locale, sources, words }: Pl
   }
 }
 
-function loaded(media: Media): Promise<void> {
+function loaded(media: MediaElement): Promise<void> {
   return new Promise((resolve) => {
     if (media.readyState > 0) resolve()
     else media.addEventListener('loadedmetadata', () => resolve(), { once: true })
@@ -140,7 +149,7 @@ function loaded(media: Media): Promise<void> {
 }
 
 /** The controls are ours: who goes through them by keys need not pass through those of the host. */
-function nameFrame(media: Media, name: string): void {
+function nameFrame(media: MediaElement, name: string): void {
   const frame = media.shadowRoot?.querySelector('iframe')
   if (!frame) return
   frame.title = name

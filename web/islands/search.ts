@@ -1,6 +1,7 @@
-import { base } from './words.ts'
+import { base } from './messages.ts'
 
-// Results while somebody types. The server renders them as it does for everybody: here they only change places.
+// Results while somebody types. The server renders them as it does for everybody: here they only
+// change places.
 
 const waitMs = 180
 
@@ -10,7 +11,8 @@ export function startSearch(): void {
   // Where CSS can't keep them open beside the results.
   if (facets && matchMedia('(min-width: 56rem)').matches) facets.open = true
   document.addEventListener('change', ({ target }) => {
-    if (target instanceof HTMLSelectElement) target.closest<HTMLFormElement>('[data-order]')?.requestSubmit()
+    if (target instanceof HTMLSelectElement)
+      target.closest<HTMLFormElement>('[data-order]')?.requestSubmit()
   })
   if (!form) return
 
@@ -36,7 +38,10 @@ export function startSearch(): void {
     asking = new AbortController()
     results?.setAttribute('aria-busy', 'true')
     try {
-      const response = await fetch(address, { signal: asking.signal, headers: { accept: 'text/html' } })
+      const response = await fetch(address, {
+        signal: asking.signal,
+        headers: { accept: 'text/html' },
+      })
       const page = new DOMParser().parseFromString(await response.text(), 'text/html')
       const fresh = page.querySelector('[data-results]')
       if (!fresh || !results) throw new Error('There are no results in the answer')
@@ -65,7 +70,9 @@ export function startSearch(): void {
 }
 
 function addressOf(form: HTMLFormElement): string {
-  const given = [...new FormData(form)].filter((it): it is [string, string] => typeof it[1] === 'string' && it[1].trim() !== '')
+  const given = [...new FormData(form)].filter(
+    (it): it is [string, string] => typeof it[1] === 'string' && it[1].trim() !== '',
+  )
   const asked = new URLSearchParams(given).toString()
   return form.action.split('?')[0] + (asked && `?${asked}`)
 }

@@ -1,5 +1,5 @@
 import type { AboutData } from '../data.ts'
-import { Page } from '../parts/page.tsx'
+import { PageLayout } from '../parts/page.tsx'
 import { AreaPlot, BarPlot, Shares } from '../parts/plots.tsx'
 import { paths } from '../paths.ts'
 import { useView } from '../view.ts'
@@ -23,7 +23,7 @@ export function About({ totals, byYear, byLanguage, added, having, hosts }: Abou
     ['/sitemap.xml', 'Sitemap'],
   ] as const
   return (
-    <Page
+    <PageLayout
       name="about"
       title={words.aboutArchive}
       description={`${site.name}: ${numbers.join(', ')}`}
@@ -68,17 +68,26 @@ export function About({ totals, byYear, byLanguage, added, having, hosts }: Abou
         <Shares
           title={words.talksByLanguage}
           whole={totals.talks}
-          points={byLanguage
-            .slice(0, 10)
-            .map((it) => ({ name: view.language(it.code, it.name), value: it.talks, href: paths.language(it.slug) }))}
+          points={byLanguage.slice(0, 10).map((it) => ({
+            name: view.language(it.code, it.name),
+            value: it.talks,
+            href: paths.language(it.slug),
+          }))}
         />
         <Shares
           title={words.health}
           hint={words.healthHint}
           whole={totals.talks}
-          points={(Object.keys(having) as (keyof typeof having)[]).map((it) => ({ name: words.having[it], value: having[it] }))}
+          points={(Object.keys(having) as (keyof typeof having)[]).map((it) => ({
+            name: words.having[it],
+            value: having[it],
+          }))}
         />
-        <Shares title={words.hosts} whole={totals.talks} points={hosts.slice(0, 8).map((it) => ({ name: it.host, value: it.talks }))} />
+        <Shares
+          title={words.hosts}
+          whole={totals.talks}
+          points={hosts.slice(0, 8).map((it) => ({ name: it.host, value: it.talks }))}
+        />
       </div>
       <section class="prose">
         <p>{words.softwareNote}</p>
@@ -92,7 +101,7 @@ export function About({ totals, byYear, byLanguage, added, having, hosts }: Abou
           ))}
         </p>
       </section>
-    </Page>
+    </PageLayout>
   )
 }
 
@@ -102,7 +111,10 @@ function everyYear(years: AboutData['byYear']): AboutData['byYear'] {
   const [first, last] = [Math.min(...known.keys()), Math.max(...known.keys())]
   // A talk of the year 1 is a mistake in one record, and no reason for a plot of two thousand bars.
   if (last - first > 80) return [...years].sort((a, b) => a.year - b.year)
-  return Array.from({ length: last - first + 1 }, (_, at) => ({ year: first + at, talks: known.get(first + at) ?? 0 }))
+  return Array.from({ length: last - first + 1 }, (_, at) => ({
+    year: first + at,
+    talks: known.get(first + at) ?? 0,
+  }))
 }
 
 /** At the end of each month, also of those in which nothing came. */

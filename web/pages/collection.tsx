@@ -1,13 +1,13 @@
 import type { CollectionData, FacetKind } from '../data.ts'
 import { breadcrumbsJsonLd, eventJsonLd, jsonLdText, personJsonLd } from '../json-ld.ts'
-import { markdownToHtml, plainText } from '../markdown.ts'
+import { plainText } from '../markdown.ts'
 import { Cards } from '../parts/card.tsx'
 import { Chips } from '../parts/chips.tsx'
+import { DateRange } from '../parts/date-range.tsx'
 import { facetName } from '../parts/facets.tsx'
 import { FeedIcon, SearchIcon } from '../parts/icons.tsx'
-import { Page } from '../parts/page.tsx'
-import { Pager } from '../parts/pager.tsx'
-import { Span } from '../parts/span.tsx'
+import { PageLayout } from '../parts/page.tsx'
+import { PagerNav } from '../parts/pager.tsx'
 import { paths } from '../paths.ts'
 import { useView } from '../view.ts'
 
@@ -21,7 +21,7 @@ export function Collection(data: CollectionData) {
   const shown = words.talks(count, data.isExact ? number(count) : words.about_number(number(count)))
   const pageOf = (page: number) => (page > 1 ? `${path}?page=${page}` : path)
   return (
-    <Page
+    <PageLayout
       name="collection"
       title={pager.page > 1 ? `${title} (${words.page(number(pager.page))})` : title}
       description={plainText(about?.description ?? '', 200) || `${title}: ${shown}`}
@@ -36,7 +36,7 @@ export function Collection(data: CollectionData) {
         <p class="facts">
           {about && (about.first || about.last) && (
             <>
-              <Span first={about.first} last={about.last} /> ·{' '}
+              <DateRange first={about.first} last={about.last} /> ·{' '}
             </>
           )}
           {shown}
@@ -54,7 +54,9 @@ export function Collection(data: CollectionData) {
             {words.alsoKnownAs}: {data.aliases.join(', ')}
           </p>
         )}
-        {about?.description && <div class="prose" dir="auto" dangerouslySetInnerHTML={{ __html: markdownToHtml(about.description) }} />}
+        {about?.html && (
+          <div class="prose" dir="auto" dangerouslySetInnerHTML={{ __html: about.html }} />
+        )}
         <p class="row actions">
           <a class="button" href={href(paths.search(data.state))} rel="nofollow">
             <SearchIcon /> {words.searchThese}
@@ -65,15 +67,20 @@ export function Collection(data: CollectionData) {
         </p>
       </header>
       {count === 0 && <p>{words.noTalks}</p>}
-      <Cards cards={data.cards} level={2 as const} first={3} without={kind === 'category' ? 'category' : undefined} />
-      <Pager pager={pager} to={pageOf} />
+      <Cards
+        cards={data.cards}
+        level={2 as const}
+        first={3}
+        without={kind === 'category' ? 'category' : undefined}
+      />
+      <PagerNav pager={pager} to={pageOf} />
       <InCommon {...data} />
-    </Page>
+    </PageLayout>
   )
 }
 
 function jsonLdOf(
-  { kind, thing, name, aliases, about, path }: CollectionData,
+  { kind, entity, name, aliases, about, path }: CollectionData,
   title: string,
   { site, origin }: ReturnType<typeof useView>,
 ) {
@@ -82,15 +89,19 @@ function jsonLdOf(
     { name: title, path },
   ]
   const crumbs = breadcrumbsJsonLd(steps, origin)
-  if (thing && kind === 'speaker') return [personJsonLd({ ...thing, name, aliases }, origin), crumbs]
-  if (thing && kind === 'category' && about) return [eventJsonLd({ ...thing, name, ...about }, origin), crumbs]
+  if (entity && kind === 'speaker')
+    return [personJsonLd({ ...entity, name, aliases }, origin), crumbs]
+  if (entity && kind === 'category' && about)
+    return [eventJsonLd({ ...entity, name, ...about }, origin), crumbs]
   return [crumbs]
 }
 
 /** Who and what else is behind these talks. */
 function InCommon({ facets, state }: CollectionData) {
   const view = useView()
-  const kinds = (['year', 'category', 'speaker', 'tag', 'language'] as FacetKind[]).filter((kind) => (facets[kind]?.length ?? 0) > 1)
+  const kinds = (['year', 'category', 'speaker', 'tag', 'language'] as FacetKind[]).filter(
+    (kind) => (facets[kind]?.length ?? 0) > 1,
+  )
   if (kinds.length === 0) return null
   return (
     <div class="columns in-common">

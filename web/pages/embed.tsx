@@ -1,8 +1,8 @@
 import type { Talk } from '../data.ts'
+import { localeNames } from '../messages/messages.ts'
 import { Player } from '../parts/player.tsx'
 import { paths } from '../paths.ts'
 import { useView } from '../view.ts'
-import { localeNames } from '../words/words.ts'
 
 /** The player alone, for other sites to show. */
 export function Embed({ talk, at }: { talk: Talk; at: number }) {

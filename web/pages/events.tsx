@@ -1,7 +1,7 @@
 import type { EventsData } from '../data.ts'
+import { DateRange } from '../parts/date-range.tsx'
 import { FeedIcon } from '../parts/icons.tsx'
-import { Page } from '../parts/page.tsx'
-import { Span } from '../parts/span.tsx'
+import { PageLayout } from '../parts/page.tsx'
 import { paths } from '../paths.ts'
 import { useView } from '../view.ts'
 
@@ -10,7 +10,7 @@ export function Events({ years, count }: EventsData) {
   const { words, href, number } = useView()
   const path = paths.list('category')
   return (
-    <Page
+    <PageLayout
       name="events"
       title={words.events}
       description={`${words.allEvents}: ${number(count)}`}
@@ -42,11 +42,11 @@ export function Events({ years, count }: EventsData) {
           <ul class="plain event-list">
             {events.map((it) => (
               <li key={it.id}>
-                <a href={href(paths.thing('category', it))} dir="auto">
+                <a href={href(paths.entity('category', it))} dir="auto">
                   {it.name}
                 </a>
                 <span class="facts">
-                  {it.first && <Span first={it.first} last={it.last} />}
+                  {it.first && <DateRange first={it.first} last={it.last} />}
                   {it.first && ' · '}
                   <span class="count">{words.talks(it.talks, number(it.talks))}</span>
                 </span>
@@ -56,6 +56,6 @@ export function Events({ years, count }: EventsData) {
         </section>
       ))}
       {count === 0 && <p>{words.noTalks}</p>}
-    </Page>
+    </PageLayout>
   )
 }

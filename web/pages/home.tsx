@@ -1,10 +1,10 @@
-import type { Counted, HomeData } from '../data.ts'
+import type { CountedValue, HomeData } from '../data.ts'
 import { jsonLdText, siteJsonLd } from '../json-ld.ts'
 import { Cards } from '../parts/card.tsx'
 import { Chips } from '../parts/chips.tsx'
-import { Page } from '../parts/page.tsx'
+import { DateRange } from '../parts/date-range.tsx'
+import { PageLayout } from '../parts/page.tsx'
 import { SearchForm } from '../parts/search-form.tsx'
-import { Span } from '../parts/span.tsx'
 import { paths } from '../paths.ts'
 import { useView } from '../view.ts'
 
@@ -13,7 +13,7 @@ export function Home({ totals, newest, events, years, languages, tags }: HomeDat
   const { words, href, number } = view
   const hours = Math.round(totals.seconds / 3600)
   return (
-    <Page
+    <PageLayout
       name="home"
       title={view.site.name}
       description={words.tagline}
@@ -45,10 +45,11 @@ export function Home({ totals, newest, events, years, languages, tags }: HomeDat
         <section key={event.id} class="shelf" aria-labelledby={`event-${event.id}`}>
           <div class="shelf-head">
             <h2 id={`event-${event.id}`} dir="auto">
-              <a href={href(paths.thing('category', event))}>{event.name}</a>
+              <a href={href(paths.entity('category', event))}>{event.name}</a>
             </h2>
             <p>
-              <Span first={event.first} last={event.last} /> · {words.talks(event.talks, number(event.talks))}
+              <DateRange first={event.first} last={event.last} /> ·{' '}
+              {words.talks(event.talks, number(event.talks))}
             </p>
           </div>
           <Cards cards={cards} without="category" shape="shelf" first={at === 0 ? 2 : 0} />
@@ -77,7 +78,13 @@ export function Home({ totals, newest, events, years, languages, tags }: HomeDat
             </div>
             <div>
               <h3>{words.byTag}</h3>
-              <Chips items={tags.map((it) => ({ href: paths.thing('tag', it), name: it.name, talks: it.talks }))} />
+              <Chips
+                items={tags.map((it) => ({
+                  href: paths.entity('tag', it),
+                  name: it.name,
+                  talks: it.talks,
+                }))}
+              />
               <p>
                 <a href={href(paths.list('tag'))}>{words.allTags}</a>
               </p>
@@ -95,14 +102,14 @@ export function Home({ totals, newest, events, years, languages, tags }: HomeDat
           </div>
         </section>
       )}
-    </Page>
+    </PageLayout>
   )
 }
 
 /** A bar for each year, and each is a link. */
-function Years({ years }: { years: readonly Counted[] }) {
+function Years({ years }: { years: readonly CountedValue[] }) {
   const { words, href, number } = useView()
-  const most = Math.max(...years.map(({ talks }) => talks))
+  const max = Math.max(...years.map(({ talks }) => talks))
   return (
     <ol class="plain year-bars">
       {years.map(({ value, talks }) => (
@@ -110,7 +117,7 @@ function Years({ years }: { years: readonly Counted[] }) {
           <a href={href(paths.year(value))}>
             <span>{value}</span>
             <svg viewBox="0 0 100 8" preserveAspectRatio="none" aria-hidden="true">
-              <rect width={Math.max(1, Math.round((100 * talks) / most))} height="8" rx="1.5" />
+              <rect width={Math.max(1, Math.round((100 * talks) / max))} height="8" rx="1.5" />
             </svg>
             <span class="count">
               {number(talks)} <span class="unseen">{words.talksLabel}</span>

@@ -1,5 +1,5 @@
 import type { ProblemData } from '../data.ts'
-import { Page } from '../parts/page.tsx'
+import { PageLayout } from '../parts/page.tsx'
 import { SearchForm } from '../parts/search-form.tsx'
 import { paths } from '../paths.ts'
 import { useView } from '../view.ts'
@@ -7,9 +7,11 @@ import { useView } from '../view.ts'
 /** What a reader is told when there is no page. */
 export function ProblemPage({ status, detail, requestId }: ProblemData) {
   const { words, href, locale } = useView()
-  const known = (Object.hasOwn(words.problemTitles, status) ? status : status < 500 ? 400 : 500) as keyof typeof words.problemTitles
+  const known = (
+    Object.hasOwn(words.problemTitles, status) ? status : status < 500 ? 400 : 500
+  ) as keyof typeof words.problemTitles
   return (
-    <Page name="problem" title={words.problemTitles[known]}>
+    <PageLayout name="problem" title={words.problemTitles[known]}>
       <section class="problem">
         <p class="kind">{status}</p>
         <h1>{words.problemTitles[known]}</h1>
@@ -22,6 +24,6 @@ export function ProblemPage({ status, detail, requestId }: ProblemData) {
           <a href={href(paths.home)}>{words.backHome}</a>
         </p>
       </section>
-    </Page>
+    </PageLayout>
   )
 }

@@ -1,9 +1,9 @@
 import type { FacetKind, SearchData } from '../data.ts'
 import { Cards } from '../parts/card.tsx'
-import { Facets, facetName } from '../parts/facets.tsx'
+import { FacetLists, facetName } from '../parts/facets.tsx'
 import { CloseIcon, FeedIcon } from '../parts/icons.tsx'
-import { Page } from '../parts/page.tsx'
-import { Pager } from '../parts/pager.tsx'
+import { PageLayout } from '../parts/page.tsx'
+import { PagerNav } from '../parts/pager.tsx'
 import { SearchForm } from '../parts/search-form.tsx'
 import { paths, type SearchState } from '../paths.ts'
 import { useView } from '../view.ts'
@@ -15,7 +15,7 @@ export function Search(data: SearchData) {
   const { state } = data
   const title = state.q ? `${words.resultsFor(state.q)} – ${words.search}` : words.allTalks
   return (
-    <Page
+    <PageLayout
       name="search"
       title={title}
       description={`${title}: ${words.results(number(data.count))}`}
@@ -31,18 +31,21 @@ export function Search(data: SearchData) {
         <Understood {...data} />
         <Active {...data} />
         <div class="found">
-          {data.facets && <Facets facets={data.facets} state={state} />}
+          {data.facets && <FacetLists facets={data.facets} state={state} />}
           <section aria-labelledby="count">
             <div class="found-head">
               <Found {...data} />
               <Order state={state} />
             </div>
             <Cards cards={data.cards} shape="list" first={2} />
-            <Pager pager={data.pager} to={(page) => paths.search({ ...state, page: page > 1 ? String(page) : '' })} />
+            <PagerNav
+              pager={data.pager}
+              to={(page) => paths.search({ ...state, page: page > 1 ? String(page) : '' })}
+            />
           </section>
         </div>
       </div>
-    </Page>
+    </PageLayout>
   )
 }
 
@@ -53,7 +56,8 @@ const feedOf = ({ page: _, ordering: __, ...state }: SearchState) => paths.searc
 function Found({ count, isExact }: SearchData) {
   const { words, number } = useView()
   const shown = number(count)
-  const text = count === 1 ? words.oneResult : words.results(isExact ? shown : words.about_number(shown))
+  const text =
+    count === 1 ? words.oneResult : words.results(isExact ? shown : words.about_number(shown))
   return (
     <div>
       <h2 id="count">{count === 0 ? words.noResults : text}</h2>
@@ -85,7 +89,11 @@ function Active({ state, facets }: SearchData) {
   if (active.length === 0) return null
   const nameOf = (kind: FacetKind) => {
     const value = state[kind] ?? ''
-    return facetName(view, kind, facets?.[kind].find((it) => it.value === value) ?? { value, name: value })
+    return facetName(
+      view,
+      kind,
+      facets?.[kind].find((it) => it.value === value) ?? { value, name: value },
+    )
   }
   return (
     <ul class="plain active" aria-label={words.filters}>
@@ -116,12 +124,18 @@ function Order({ state }: { state: SearchState }) {
   const usual = state.q ? 'best' : '-recorded,title'
   return (
     <form class="order" action={href('/search')} data-order>
-      {Object.entries(kept).map(([name, value]) => value && <input key={name} type="hidden" name={name} value={value} />)}
+      {Object.entries(kept).map(
+        ([name, value]) => value && <input key={name} type="hidden" name={name} value={value} />,
+      )}
       <label>
         {words.order}{' '}
         <select name="ordering">
           {orders.map(([name, text]) => (
-            <option key={name} value={name === usual ? '' : name} selected={name === (ordering || usual)}>
+            <option
+              key={name}
+              value={name === usual ? '' : name}
+              selected={name === (ordering || usual)}
+            >
               {text}
             </option>
           ))}

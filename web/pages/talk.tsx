@@ -2,16 +2,16 @@ import { bibtex, cslJson, plainCitation } from '../cite.ts'
 import type { Card, Talk, TalkData } from '../data.ts'
 import { breadcrumbsJsonLd, jsonLdText, videoJsonLd } from '../json-ld.ts'
 import { recogniseLicence } from '../licence.ts'
-import { markdownToHtml, plainText } from '../markdown.ts'
-import { Cards, Names, Recorded, ThingLink } from '../parts/card.tsx'
+import { plainText } from '../markdown.ts'
+import { Cards, EntityLink, EntityLinks, RecordedDate } from '../parts/card.tsx'
 import { Chips } from '../parts/chips.tsx'
-import { Page } from '../parts/page.tsx'
+import { PageLayout } from '../parts/page.tsx'
 import { Player } from '../parts/player.tsx'
 import { paths } from '../paths.ts'
 import { useView } from '../view.ts'
 
 /** The watch page. */
-export function TalkPage({ talk, also, bySpeakers, atEvent, similar, at }: TalkData) {
+export function TalkPage({ talk, texts, also, bySpeakers, atEvent, similar, at }: TalkData) {
   const view = useView()
   const { words, locale, href } = view
   const path = paths.talk(talk)
@@ -20,18 +20,20 @@ export function TalkPage({ talk, also, bySpeakers, atEvent, similar, at }: TalkD
   const lang = talk.language.code === locale ? undefined : talk.language.code
   const steps = [
     { name: view.site.name, path: paths.home },
-    { name: talk.category.name, path: paths.thing('category', talk.category) },
+    { name: talk.category.name, path: paths.entity('category', talk.category) },
     { name: talk.title, path },
   ]
   return (
-    <Page
+    <PageLayout
       name="talk"
       title={talk.title}
       description={text || [who, talk.category.name].filter(Boolean).join(' · ')}
       canonical={path}
       preview={{ type: 'video.other', picture: paths.preview(talk.id, talk.pictureVersion) }}
       oEmbed={`${paths.oEmbed}?${new URLSearchParams({ url: view.origin + path, format: 'json' })}`}
-      jsonLd={[videoJsonLd(talk, view.origin), breadcrumbsJsonLd(steps, view.origin)].map(jsonLdText)}
+      jsonLd={[videoJsonLd(talk, view.origin), breadcrumbsJsonLd(steps, view.origin)].map(
+        jsonLdText,
+      )}
     >
       <article class="talk">
         <div class="talk-main">
@@ -42,15 +44,20 @@ export function TalkPage({ talk, also, bySpeakers, atEvent, similar, at }: TalkD
             </h1>
             {talk.speakers.length > 0 && (
               <p class="talk-who">
-                <Names kind="speaker" names={talk.speakers} />
+                <EntityLinks kind="speaker" names={talk.speakers} />
               </p>
             )}
             <p class="talk-where">
-              <ThingLink kind="category" thing={talk.category} /> <Recorded day={talk.recorded} />
+              <EntityLink kind="category" entity={talk.category} />{' '}
+              <RecordedDate day={talk.recorded} />
             </p>
           </header>
-          <Text talk={talk} lang={lang} />
-          {talk.tags.length > 0 && <Chips items={talk.tags.map((it) => ({ href: paths.thing('tag', it), name: it.name }))} />}
+          <Text texts={texts} lang={lang} />
+          {talk.tags.length > 0 && (
+            <Chips
+              items={talk.tags.map((it) => ({ href: paths.entity('tag', it), name: it.name }))}
+            />
+          )}
           <Cite talk={talk} />
         </div>
         <aside class="talk-side" aria-label={words.details}>
@@ -61,7 +68,8 @@ export function TalkPage({ talk, also, bySpeakers, atEvent, similar, at }: TalkD
               <ul class="plain">
                 {also.map((it) => (
                   <li key={it.id}>
-                    <a href={href(paths.talk(it))}>{it.category.name}</a> <Recorded day={it.recorded} />
+                    <a href={href(paths.talk(it))}>{it.category.name}</a>{' '}
+                    <RecordedDate day={it.recorded} />
                   </li>
                 ))}
               </ul>
@@ -72,11 +80,19 @@ export function TalkPage({ talk, also, bySpeakers, atEvent, similar, at }: TalkD
       <Related title={words.moreBySpeakers} cards={bySpeakers} />
       <Related title={words.similar} cards={similar} />
       <Related title={words.moreAtEvent(talk.category.name)} cards={atEvent} without="category" />
-    </Page>
+    </PageLayout>
   )
 }
 
-function Related({ title, cards, without }: { title: string; cards: readonly Card[]; without?: 'category' }) {
+function Related({
+  title,
+  cards,
+  without,
+}: {
+  title: string
+  cards: readonly Card[]
+  without?: 'category'
+}) {
   if (cards.length === 0) return null
   return (
     <section class="shelf">
@@ -86,16 +102,14 @@ function Related({ title, cards, without }: { title: string; cards: readonly Car
   )
 }
 
-function Text({ talk: { summary, description }, lang }: { talk: Talk; lang: string | undefined }) {
+function Text({ texts, lang }: { texts: TalkData['texts']; lang: string | undefined }) {
   const { words } = useView()
-  const texts = description === '' || description.startsWith(summary) ? [description || summary] : [summary, description]
-  const shown = texts.filter((text) => text.trim() !== '')
   return (
     <section class="prose" aria-labelledby="description">
       <h2 id="description">{words.description}</h2>
-      {shown.length === 0 && <p>{words.noDescription}</p>}
-      {shown.map((text) => (
-        <div key={text} lang={lang} dir="auto" dangerouslySetInnerHTML={{ __html: markdownToHtml(text) }} />
+      {texts.length === 0 && <p>{words.noDescription}</p>}
+      {texts.map((html) => (
+        <div key={html} lang={lang} dir="auto" dangerouslySetInnerHTML={{ __html: html }} />
       ))}
     </section>
   )
@@ -111,11 +125,11 @@ function Details({ talk }: { talk: Talk }) {
       <dl>
         <dt>{words.event}</dt>
         <dd>
-          <ThingLink kind="category" thing={talk.category} />
+          <EntityLink kind="category" entity={talk.category} />
         </dd>
         <dt>{words.recorded}</dt>
         <dd>
-          <Recorded day={talk.recorded} unknown={words.dateUnknown} />
+          <RecordedDate day={talk.recorded} unknown={words.dateUnknown} />
         </dd>
         {minutes > 0 && (
           <>
@@ -125,7 +139,9 @@ function Details({ talk }: { talk: Talk }) {
         )}
         <dt>{words.language}</dt>
         <dd>
-          <a href={href(paths.language(talk.language.slug))}>{view.language(talk.language.code, talk.language.name)}</a>
+          <a href={href(paths.language(talk.language.slug))}>
+            {view.language(talk.language.code, talk.language.name)}
+          </a>
         </dd>
         <dt>{words.licence}</dt>
         <dd>

@@ -1,6 +1,6 @@
-import type { Card, FoundCard, Named, Piece } from '../data.ts'
-import { clockOf } from '../moments.ts'
-import { type PictureWidth, paths, type ThingKind } from '../paths.ts'
+import type { Card, FoundCard, NamedLink, TextPart } from '../data.ts'
+import { type EntityPageKind, type PictureWidth, paths } from '../paths.ts'
+import { formatTimecode } from '../timecode.ts'
 import { useView } from '../view.ts'
 
 interface Props {
@@ -23,7 +23,9 @@ function TalkCard({ card, level = 3, without, isFirst = false }: Props) {
       <a class="card-link" href={href(paths.talk(card))}>
         <span class="card-picture">
           <Picture card={card} isFirst={isFirst} />
-          {card.seconds !== null && card.seconds > 0 && <span class="card-length">{clockOf(card.seconds)}</span>}
+          {card.seconds !== null && card.seconds > 0 && (
+            <span class="card-length">{formatTimecode(card.seconds)}</span>
+          )}
         </span>
         <Heading class="card-title" lang={lang} dir="auto">
           {card.titlePieces ? <Pieces pieces={card.titlePieces} /> : card.title}
@@ -31,12 +33,12 @@ function TalkCard({ card, level = 3, without, isFirst = false }: Props) {
       </a>
       {card.speakers.length > 0 && without !== 'speaker' && (
         <p class="card-who">
-          <Names kind="speaker" names={card.speakers} most={4} />
+          <EntityLinks kind="speaker" names={card.speakers} most={4} />
         </p>
       )}
       <p class="card-where">
-        {without !== 'category' && <ThingLink kind="category" thing={card.category} />}
-        <Recorded day={card.recorded} unknown={words.dateUnknown} />
+        {without !== 'category' && <EntityLink kind="category" entity={card.category} />}
+        <RecordedDate day={card.recorded} unknown={words.dateUnknown} />
         {lang && <LanguageNote card={card} />}
       </p>
       {card.excerpt && card.excerpt.length > 0 && (
@@ -53,7 +55,7 @@ function LanguageNote({ card }: { card: Card }) {
   return <span>{language(card.language.code, card.language.name)}</span>
 }
 
-export function Recorded({ day, unknown }: { day: string | null; unknown?: string }) {
+export function RecordedDate({ day, unknown }: { day: string | null; unknown?: string }) {
   const view = useView()
   return day ? <time dateTime={day}>{view.day(day)}</time> : <span>{unknown}</span>
 }
@@ -65,7 +67,11 @@ interface PictureProps {
 }
 
 /** Beside a title it says nothing that the title does not. */
-function Picture({ card, isFirst = false, sizes = '(min-width: 48rem) 20rem, 92vw' }: PictureProps) {
+function Picture({
+  card,
+  isFirst = false,
+  sizes = '(min-width: 48rem) 20rem, 92vw',
+}: PictureProps) {
   const { href } = useView()
   const at = (width: PictureWidth) => href(paths.picture(card.id, width, card.pictureVersion))
   return (
@@ -83,27 +89,35 @@ function Picture({ card, isFirst = false, sizes = '(min-width: 48rem) 20rem, 92v
   )
 }
 
-function Pieces({ pieces }: { pieces: readonly Piece[] }) {
+function Pieces({ pieces }: { pieces: readonly TextPart[] }) {
   return <>{pieces.map(({ text, hit }, at) => (hit ? <mark key={at}>{text}</mark> : text))}</>
 }
 
-export function ThingLink({ kind, thing }: { kind: ThingKind; thing: Named }) {
+export function EntityLink({ kind, entity }: { kind: EntityPageKind; entity: NamedLink }) {
   const { href } = useView()
   return (
-    <a href={href(paths.thing(kind, thing))} dir="auto">
-      {thing.name}
+    <a href={href(paths.entity(kind, entity))} dir="auto">
+      {entity.name}
     </a>
   )
 }
 
-export function Names({ kind, names, most = names.length }: { kind: ThingKind; names: readonly Named[]; most?: number }) {
-  const shown = names.slice(0, most)
+export function EntityLinks({
+  kind,
+  names,
+  most: limit = names.length,
+}: {
+  kind: EntityPageKind
+  names: readonly NamedLink[]
+  most?: number
+}) {
+  const shown = names.slice(0, limit)
   return (
     <>
       {shown.map((it, at) => (
         <span key={it.id}>
           {at > 0 && ', '}
-          <ThingLink kind={kind} thing={it} />
+          <EntityLink kind={kind} entity={it} />
         </span>
       ))}
       {names.length > shown.length && ` +${names.length - shown.length}`}

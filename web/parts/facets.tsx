@@ -1,11 +1,17 @@
-import type { Counted, FacetKind, SearchData } from '../data.ts'
+import type { CountedValue, FacetKind, SearchData } from '../data.ts'
 import { paths, type SearchState } from '../paths.ts'
 import { useView } from '../view.ts'
 
 const shownAtOnce = 6
 
 /** What the results have in common, as links that narrow the search. */
-export function Facets({ facets, state }: { facets: NonNullable<SearchData['facets']>; state: SearchState }) {
+export function FacetLists({
+  facets,
+  state,
+}: {
+  facets: NonNullable<SearchData['facets']>
+  state: SearchState
+}) {
   const { words } = useView()
   const kinds: FacetKind[] = ['year', 'category', 'speaker', 'tag', 'language', 'duration']
   const useful = kinds.filter((kind) => !state[kind] && facets[kind].length > 1)
@@ -22,7 +28,15 @@ export function Facets({ facets, state }: { facets: NonNullable<SearchData['face
   )
 }
 
-function Facet({ kind, values, state }: { kind: FacetKind; values: readonly Counted[]; state: SearchState }) {
+function Facet({
+  kind,
+  values,
+  state,
+}: {
+  kind: FacetKind
+  values: readonly CountedValue[]
+  state: SearchState
+}) {
   const { words } = useView()
   const rest = values.slice(shownAtOnce)
   return (
@@ -41,7 +55,15 @@ function Facet({ kind, values, state }: { kind: FacetKind; values: readonly Coun
   )
 }
 
-function Values({ kind, values, state }: { kind: FacetKind; values: readonly Counted[]; state: SearchState }) {
+function Values({
+  kind,
+  values,
+  state,
+}: {
+  kind: FacetKind
+  values: readonly CountedValue[]
+  state: SearchState
+}) {
   const view = useView()
   const { page: _, ...kept } = state
   return (
@@ -49,7 +71,8 @@ function Values({ kind, values, state }: { kind: FacetKind; values: readonly Cou
       {values.map((it) => (
         <li key={it.value}>
           <a href={view.href(paths.search({ ...kept, [kind]: it.value }))} rel="nofollow">
-            <span dir="auto">{facetName(view, kind, it)}</span> <span class="count">{view.number(it.talks)}</span>
+            <span dir="auto">{facetName(view, kind, it)}</span>{' '}
+            <span class="count">{view.number(it.talks)}</span>
           </a>
         </li>
       ))}
@@ -58,8 +81,13 @@ function Values({ kind, values, state }: { kind: FacetKind; values: readonly Cou
 }
 
 /** In the language of the interface, where the archive has no name of its own for it. */
-export function facetName(view: ReturnType<typeof useView>, kind: FacetKind, { value, name, code }: Omit<Counted, 'talks'>): string {
+export function facetName(
+  view: ReturnType<typeof useView>,
+  kind: FacetKind,
+  { value, name, code }: Omit<CountedValue, 'talks'>,
+): string {
   const { lengths } = view.words
-  if (kind === 'duration') return Object.hasOwn(lengths, value) ? lengths[value as keyof typeof lengths] : name
+  if (kind === 'duration')
+    return Object.hasOwn(lengths, value) ? lengths[value as keyof typeof lengths] : name
   return code ? view.language(code, name) : name
 }

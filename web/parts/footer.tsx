@@ -1,6 +1,6 @@
+import { localeNames, locales } from '../messages/messages.ts'
 import { paths } from '../paths.ts'
 import { themes, useView } from '../view.ts'
-import { localeNames, locales } from '../words/words.ts'
 
 export function Footer() {
   const { words, href, address, locale, theme } = useView()
@@ -29,7 +29,14 @@ export function Footer() {
           <fieldset>
             <legend>{words.language}</legend>
             {locales.map((it) => (
-              <button type="submit" key={it} name="locale" value={it} lang={it} aria-pressed={it === locale}>
+              <button
+                type="submit"
+                key={it}
+                name="locale"
+                value={it}
+                lang={it}
+                aria-pressed={it === locale}
+              >
                 {localeNames[it].name}
               </button>
             ))}

@@ -33,11 +33,21 @@ export function Header({ isSearch }: { isSearch: boolean }) {
         )}
         <nav aria-label={words.mainMenu}>
           {places.map(([path, name]) => (
-            <a key={path} href={href(path)} aria-current={address.split('?')[0] === path ? 'page' : undefined}>
+            <a
+              key={path}
+              href={href(path)}
+              aria-current={address.split('?')[0] === path ? 'page' : undefined}
+            >
               {name}
             </a>
           ))}
-          <button type="button" class="launch with-scripts" data-launch aria-label={words.launcher} title={words.launcher}>
+          <button
+            type="button"
+            class="launch with-scripts"
+            data-launch
+            aria-label={words.launcher}
+            title={words.launcher}
+          >
             <SearchIcon />
             <kbd>/</kbd>
           </button>

@@ -27,7 +27,13 @@ export function SearchIcon() {
 export function FeedIcon() {
   return (
     <svg class="icon" viewBox="0 0 24 24" aria-hidden="true">
-      <path d="M5 5a14 14 0 0 1 14 14M5 11a8 8 0 0 1 8 8" fill="none" stroke="currentColor" stroke-width="2.4" stroke-linecap="round" />
+      <path
+        d="M5 5a14 14 0 0 1 14 14M5 11a8 8 0 0 1 8 8"
+        fill="none"
+        stroke="currentColor"
+        stroke-width="2.4"
+        stroke-linecap="round"
+      />
       <circle cx="6.5" cy="17.5" r="2" fill="currentColor" />
     </svg>
   )
@@ -36,7 +42,12 @@ export function FeedIcon() {
 export function CloseIcon() {
   return (
     <svg class="icon" viewBox="0 0 24 24" aria-hidden="true">
-      <path d="M6 6l12 12M18 6 6 18" stroke="currentColor" stroke-width="2.2" stroke-linecap="round" />
+      <path
+        d="M6 6l12 12M18 6 6 18"
+        stroke="currentColor"
+        stroke-width="2.2"
+        stroke-linecap="round"
+      />
     </svg>
   )
 }

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact'
+import { localeNames } from '../messages/messages.ts'
 import { paths } from '../paths.ts'
 import { useView } from '../view.ts'
-import { localeNames } from '../words/words.ts'
 import { Footer } from './footer.tsx'
 import { Header } from './header.tsx'
 
@@ -13,7 +13,10 @@ interface Props {
   /** The page whose talks can be followed. */
   readonly feed?: string
   /** For sites that show a link to this page. */
-  readonly preview?: { readonly type: 'website' | 'video.other' | 'profile'; readonly picture?: string }
+  readonly preview?: {
+    readonly type: 'website' | 'video.other' | 'profile'
+    readonly picture?: string
+  }
   /** Ready text of JSON-LD blocks. */
   readonly jsonLd?: readonly string[]
   /** Where programs learn how to embed it. */
@@ -23,12 +26,17 @@ interface Props {
 }
 
 /** What every page has around its content. */
-export function Page(props: Props) {
+export function PageLayout(props: Props) {
   const view = useView()
   const { words, href } = view
-  const title = props.title === view.site.name ? view.site.name : `${props.title} · ${view.site.name}`
+  const title =
+    props.title === view.site.name ? view.site.name : `${props.title} · ${view.site.name}`
   return (
-    <html lang={view.locale} dir={localeNames[view.locale].dir} data-theme={view.theme === 'auto' ? undefined : view.theme}>
+    <html
+      lang={view.locale}
+      dir={localeNames[view.locale].dir}
+      data-theme={view.theme === 'auto' ? undefined : view.theme}
+    >
       <head>
         <meta charset="utf-8" />
         <title>{title}</title>
@@ -37,7 +45,12 @@ export function Page(props: Props) {
         <link rel="stylesheet" href={href(view.assets.style)} />
         <script type="module" src={href(view.assets.script)} nonce={view.nonce} />
         <link rel="icon" href={href('/favicon.svg')} type="image/svg+xml" />
-        <link rel="search" type="application/opensearchdescription+xml" title={view.site.name} href={href(paths.openSearch)} />
+        <link
+          rel="search"
+          type="application/opensearchdescription+xml"
+          title={view.site.name}
+          href={href(paths.openSearch)}
+        />
         {props.description && <meta name="description" content={props.description} />}
         {props.canonical === undefined ? (
           <meta name="robots" content="noindex, follow" />
@@ -45,13 +58,29 @@ export function Page(props: Props) {
           <link rel="canonical" href={view.origin + props.canonical} />
         )}
         <Feeds page={props.feed} title={title} />
-        {props.oEmbed && <link rel="alternate" type="application/json+oembed" href={href(props.oEmbed)} title={props.title} />}
+        {props.oEmbed && (
+          <link
+            rel="alternate"
+            type="application/json+oembed"
+            href={href(props.oEmbed)}
+            title={props.title}
+          />
+        )}
         <Preview {...props} />
         {props.jsonLd?.map((text) => (
-          <script key={text} type="application/ld+json" nonce={view.nonce} dangerouslySetInnerHTML={{ __html: text }} />
+          <script
+            key={text}
+            type="application/ld+json"
+            nonce={view.nonce}
+            dangerouslySetInnerHTML={{ __html: text }}
+          />
         ))}
       </head>
-      <body class={`page-${props.name}`} data-base={view.base} data-words={JSON.stringify(forIslands(words))}>
+      <body
+        class={`page-${props.name}`}
+        data-base={view.base}
+        data-words={JSON.stringify(forIslands(words))}
+      >
         <a class="skip" href="#content">
           {words.skip}
         </a>
@@ -69,11 +98,55 @@ type Words = ReturnType<typeof useView>['words']
 
 /** What scripts say is said in the language of the page. */
 function forIslands(words: Words) {
-  const { launcher, launcherNothing, launcherHint, keysTitle, keyOpen, keyHelp, keyClose, close, copied } = words
-  const { keyPlay, keyBack, keyMute, keyFull, keySpeed, keyCopy, search, events, speakers, tags, homeTitle } = words
+  const {
+    launcher,
+    launcherNothing,
+    launcherHint,
+    keysTitle,
+    keyOpen,
+    keyHelp,
+    keyClose,
+    close,
+    copied,
+  } = words
+  const {
+    keyPlay,
+    keyBack,
+    keyMute,
+    keyFull,
+    keySpeed,
+    keyCopy,
+    search,
+    events,
+    speakers,
+    tags,
+    homeTitle,
+  } = words
   return {
-    ...{ launcher, launcherNothing, launcherHint, keysTitle, keyOpen, keyHelp, keyClose, close, copied },
-    ...{ keyPlay, keyBack, keyMute, keyFull, keySpeed, keyCopy, search, events, speakers, tags, talks: homeTitle },
+    ...{
+      launcher,
+      launcherNothing,
+      launcherHint,
+      keysTitle,
+      keyOpen,
+      keyHelp,
+      keyClose,
+      close,
+      copied,
+    },
+    ...{
+      keyPlay,
+      keyBack,
+      keyMute,
+      keyFull,
+      keySpeed,
+      keyCopy,
+      search,
+      events,
+      speakers,
+      tags,
+      talks: homeTitle,
+    },
   }
 }
 
@@ -82,9 +155,24 @@ function Feeds({ page, title }: { page: string | undefined; title: string }) {
   if (page === undefined) return null
   return (
     <>
-      <link rel="alternate" type="application/atom+xml" title={`${title} (Atom)`} href={href(paths.feed(page, 'atom'))} />
-      <link rel="alternate" type="application/rss+xml" title={`${title} (RSS)`} href={href(paths.feed(page, 'rss'))} />
-      <link rel="alternate" type="application/feed+json" title={`${title} (JSON)`} href={href(paths.feed(page, 'json'))} />
+      <link
+        rel="alternate"
+        type="application/atom+xml"
+        title={`${title} (Atom)`}
+        href={href(paths.feed(page, 'atom'))}
+      />
+      <link
+        rel="alternate"
+        type="application/rss+xml"
+        title={`${title} (RSS)`}
+        href={href(paths.feed(page, 'rss'))}
+      />
+      <link
+        rel="alternate"
+        type="application/feed+json"
+        title={`${title} (JSON)`}
+        href={href(paths.feed(page, 'json'))}
+      />
     </>
   )
 }

@@ -1,8 +1,14 @@
-import type { Pager as Pages } from '../data.ts'
+import type { PagerData as Pages } from '../data.ts'
 import { useView } from '../view.ts'
 
 /** The way through the pages of a list. `to` is the address of a page. */
-export function Pager({ pager: { page, pages, isExact }, to }: { pager: Pages; to: (page: number) => string }) {
+export function PagerNav({
+  pager: { page, pages, isExact },
+  to,
+}: {
+  pager: Pages
+  to: (page: number) => string
+}) {
   const { words, href, number } = useView()
   if (pages <= 1) return null
   const link = (at: number, name: string, rel?: string) => (

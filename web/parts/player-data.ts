@@ -8,18 +8,18 @@ export interface PlayerData {
   /** Where to start, in seconds. */
   readonly at: number
   readonly sources: readonly Source[]
-  readonly words: PlayerWords
+  readonly words: PlayerMessages
 }
 
-export interface PlayerWords {
+export interface PlayerMessages {
   readonly copied: string
   readonly unplayable: string
   /** With {host} and {next} in it. */
   readonly nextSource: string
-  readonly controls: Readonly<Record<ControlWord, string>>
+  readonly controls: Readonly<Record<ControlMessage, string>>
 }
 
-export type ControlWord =
+export type ControlMessage =
   | 'player'
   | 'play'
   | 'pause'

@@ -1,10 +1,11 @@
 import type { Source, Talk } from '../data.ts'
-import { clockOf } from '../moments.ts'
 import { paths } from '../paths.ts'
+import { formatTimecode } from '../timecode.ts'
 import { useView } from '../view.ts'
 import type { PlayerData } from './player-data.ts'
 
-// The picture of a talk with a button on it. Without scripts it leads to the host; with them the player takes its place: islands/watch.ts.
+// The picture of a talk with a button on it. Without scripts it leads to the host; with them the
+// player takes its place: islands/watch.ts.
 
 interface Props {
   readonly talk: Talk
@@ -36,12 +37,14 @@ export function Player({ talk, at, isFramed = false }: Props) {
         <a class="player-facade" href={first.address} data-play="0" {...out}>
           <Picture talk={talk} />
           <PlayMark />
-          {talk.seconds !== null && talk.seconds > 0 && <span class="player-length">{clockOf(talk.seconds)}</span>}
+          {talk.seconds !== null && talk.seconds > 0 && (
+            <span class="player-length">{formatTimecode(talk.seconds)}</span>
+          )}
           <span class="player-name">{words.play(talk.title)}</span>
         </a>
       </div>
       <p class="player-note">
-        {words.playNote(placeOf(first))} {at > 0 && words.startsAt(clockOf(at))}
+        {words.playNote(placeOf(first))} {at > 0 && words.startsAt(formatTimecode(at))}
       </p>
       <div class="player-bar">
         <ul class="player-sources" aria-label={words.sources}>
@@ -78,7 +81,9 @@ function Unplayable({ talk }: { readonly talk: Talk }) {
       <div class="player-frame">
         <Picture talk={talk} />
       </div>
-      <p class="player-note">{talk.downloads.length + talk.links.length > 0 ? words.unplayable : words.noVideo}</p>
+      <p class="player-note">
+        {talk.downloads.length + talk.links.length > 0 ? words.unplayable : words.noVideo}
+      </p>
     </section>
   )
 }
@@ -108,4 +113,5 @@ const PlayMark = () => (
 )
 
 /** Who sends the video: a format sends nothing. */
-const placeOf = ({ host, src, label }: Source) => (host === 'file' || host === 'hls' ? new URL(src).hostname : label)
+const placeOf = ({ host, src, label }: Source) =>
+  host === 'file' || host === 'hls' ? new URL(src).hostname : label

@@ -1,6 +1,7 @@
 import { useView } from '../view.ts'
 
-// Plots, drawn as SVG on the server. Each comes with the same numbers as a table: for whoever hears them, and whoever wants to copy them.
+// Plots, drawn as SVG on the server. Each comes with the same numbers as a table: for whoever hears
+// them, and whoever wants to copy them.
 
 interface Point {
   readonly name: string
@@ -25,13 +26,17 @@ const bottom = 28
 const top = 14
 
 /** A round number not below the largest, and the steps to it. */
-function scaleOf(most: number): { end: number; steps: number[] } {
-  if (most <= 0) return { end: 1, steps: [0, 1] }
-  const rough = most / 4
+function scaleOf(limit: number): { end: number; steps: number[] } {
+  if (limit <= 0) return { end: 1, steps: [0, 1] }
+  const rough = limit / 4
   const power = 10 ** Math.floor(Math.log10(rough))
-  const step = Math.max(1, [1, 2, 2.5, 5, 10].map((it) => it * power).find((it) => it >= rough && Number.isInteger(it)) ?? 10 * power)
-  const steps = Array.from({ length: Math.ceil(most / step) + 1 }, (_, at) => at * step)
-  return { end: steps.at(-1) ?? most, steps }
+  const step = Math.max(
+    1,
+    [1, 2, 2.5, 5, 10].map((it) => it * power).find((it) => it >= rough && Number.isInteger(it)) ??
+      10 * power,
+  )
+  const steps = Array.from({ length: Math.ceil(limit / step) + 1 }, (_, at) => at * step)
+  return { end: steps.at(-1) ?? limit, steps }
 }
 
 export function BarPlot(props: PlotProps) {
@@ -57,7 +62,12 @@ export function BarPlot(props: PlotProps) {
             <title>{`${name}: ${number(value)}`}</title>
           </rect>
           {(points.length - 1 - at) % every === 0 && (
-            <text class="label" x={round(left + (at + 0.5) * room)} y={height - 8} text-anchor="middle">
+            <text
+              class="label"
+              x={round(left + (at + 0.5) * room)}
+              y={height - 8}
+              text-anchor="middle"
+            >
               {name}
             </text>
           )}
@@ -80,8 +90,8 @@ export function AreaPlot(props: PlotProps) {
       <Grid steps={steps} y={y} />
       <path class="area" d={`M${line}L${width - 8} ${y(0)}L${left} ${y(0)}Z`} />
       <path class="line" d={`M${line}`} />
-      {[...new Set(shown)].map((at, place) => (
-        <text key={at} class="label" x={round(x(at))} y={height - 8} text-anchor={anchors[place]}>
+      {[...new Set(shown)].map((at, index) => (
+        <text key={at} class="label" x={round(x(at))} y={height - 8} text-anchor={anchors[index]}>
           {points[at]?.name}
         </text>
       ))}
@@ -107,7 +117,14 @@ function Grid({ steps, y }: { steps: readonly number[]; y: (value: number) => nu
   )
 }
 
-function Figure({ id, title, hint, of, points, children }: PlotProps & { children: preact.ComponentChildren }) {
+function Figure({
+  id,
+  title,
+  hint,
+  of,
+  points,
+  children,
+}: PlotProps & { children: preact.ComponentChildren }) {
   const { words, number, href } = useView()
   return (
     <figure class="plot" aria-labelledby={`${id}-title`}>
@@ -164,11 +181,17 @@ export function Shares({ title, hint, points, whole }: RankProps) {
           <li key={it.name}>
             <span>{it.href ? <a href={href(it.href)}>{it.name}</a> : it.name}</span>
             <span class="count">
-              {percent.format(whole > 0 ? it.value / whole : 0)} <span class="facts">({number(it.value)})</span>
+              {percent.format(whole > 0 ? it.value / whole : 0)}{' '}
+              <span class="facts">({number(it.value)})</span>
             </span>
             <svg viewBox="0 0 100 4" preserveAspectRatio="none" aria-hidden="true">
               <rect class="grid-bar" width="100" height="4" rx="1" />
-              <rect class="bar" width={round(whole > 0 ? (100 * it.value) / whole : 0)} height="4" rx="1" />
+              <rect
+                class="bar"
+                width={round(whole > 0 ? (100 * it.value) / whole : 0)}
+                height="4"
+                rx="1"
+              />
             </svg>
           </li>
         ))}

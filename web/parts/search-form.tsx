@@ -2,7 +2,9 @@ import type { SearchState } from '../paths.ts'
 import { useView } from '../view.ts'
 import { SearchIcon } from './icons.tsx'
 
-/** The search box at the centre of a page. Filters that hold stay when other words are asked for. */
+/**
+ * The search box at the centre of a page. Filters that hold stay when other words are asked for.
+ */
 export function SearchForm({ state, focus = false }: { state: SearchState; focus?: boolean }) {
   const { words, href } = useView()
   const { q = '', page: _, ...kept } = state
@@ -22,7 +24,9 @@ export function SearchForm({ state, focus = false }: { state: SearchState; focus
           autocomplete="off"
           autofocus={focus}
         />
-        {Object.entries(kept).map(([name, value]) => value && <input key={name} type="hidden" name={name} value={value} />)}
+        {Object.entries(kept).map(
+          ([name, value]) => value && <input key={name} type="hidden" name={name} value={value} />,
+        )}
         <button type="submit">
           <SearchIcon />
           <span>{words.search}</span>

@@ -1,12 +1,16 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { check, VideoInput } from '@talkshelf/contract'
-import { type Draft, type Reading, Refused, type SourceFile } from '../draft.ts'
+import { VideoInput, validationErrors } from '@talkshelf/contract'
+import { type ImportItem, InputRefused, type ParsedItem, type SourceFile } from '../item.ts'
 import { csv, csvTemplate } from './csv.ts'
 
 const none = { category: undefined, language: undefined }
 
-async function read(text: string, options: Parameters<typeof csv.read>[1] = none, length = 1 << 16): Promise<Reading[]> {
+async function read(
+  text: string,
+  options: Parameters<typeof csv.read>[1] = none,
+  length = 1 << 16,
+): Promise<ParsedItem[]> {
   const once = () => assert.fail('the text is read in pieces')
   async function* pieces() {
     for (let from = 0; from < text.length; from += length) yield text.slice(from, from + length)
@@ -14,12 +18,12 @@ async function read(text: string, options: Parameters<typeof csv.read>[1] = none
   async function* files(): AsyncGenerator<SourceFile> {
     yield Object.assign({ path: 'talks.csv', text: once, lines: once }, { pieces })
   }
-  const readings: Reading[] = []
+  const readings: ParsedItem[] = []
   for await (const reading of csv.read(files(), options)) readings.push(reading)
   return readings
 }
 
-async function drafts(...args: Parameters<typeof read>): Promise<Draft[]> {
+async function drafts(...args: Parameters<typeof read>): Promise<ImportItem[]> {
   return (await read(...args)).map((reading) => {
     assert.ok('fields' in reading, JSON.stringify(reading))
     return reading
@@ -28,21 +32,34 @@ async function drafts(...args: Parameters<typeof read>): Promise<Draft[]> {
 
 /** What is told about each row that can't be read. */
 async function told(text: string): Promise<string[]> {
-  return (await read(text)).flatMap((reading) => ('unreadable' in reading ? [`${reading.place}: ${reading.unreadable}`] : []))
+  return (await read(text)).flatMap((reading) =>
+    'unreadable' in reading ? [`${reading.place}: ${reading.unreadable}`] : [],
+  )
 }
 
 function refused(text: string, message: RegExp): Promise<void> {
-  return assert.rejects(read(text), (error) => error instanceof Refused && message.test(error.message))
+  return assert.rejects(
+    read(text),
+    (error) => error instanceof InputRefused && message.test(error.message),
+  )
 }
 
 test('the template is read by the reader, whole and without notes', async () => {
   const [draft, ...others] = await drafts(csvTemplate())
   assert.ok(draft)
-  assert.deepEqual([draft.place, draft.key, draft.id, draft.notes, others], ['row 2', 'talk-1', undefined, [], []])
-  assert.deepEqual(check(VideoInput, draft.fields), [])
+  assert.deepEqual(
+    [draft.place, draft.key, draft.id, draft.notes, others],
+    ['row 2', 'talk-1', undefined, [], []],
+  )
+  assert.deepEqual(validationErrors(VideoInput, draft.fields), [])
   assert.deepEqual(draft.fields.speakers, ['Ada Example', 'Bo Sample'])
-  assert.deepEqual([draft.fields.state, draft.fields.duration, draft.fields.video_mp4_download_only], [2, 2700, false])
-  assert.deepEqual(draft.facts, [{ kind: 'related', url: 'https://example.org/talks/1/slides', label: null }])
+  assert.deepEqual(
+    [draft.fields.state, draft.fields.duration, draft.fields.video_mp4_download_only],
+    [2, 2700, false],
+  )
+  assert.deepEqual(draft.facts, [
+    { kind: 'related', url: 'https://example.org/talks/1/slides', label: null },
+  ])
   assert.ok(csv.recognises(csvTemplate(), 'standard input'))
 })
 
@@ -57,7 +74,11 @@ test('comma, semicolon and tab are seen from the header, in any cut and with any
         ]
         const text = rows.map((cells) => cells.join(sign)).join(end)
         const [one, two] = await drafts(text, none, length)
-        assert.deepEqual(one?.fields, { title: 'One', speakers: ['Ada', 'Bo'], description: 'A "quoted" word,\r\nand\n; more' })
+        assert.deepEqual(one?.fields, {
+          title: 'One',
+          speakers: ['Ada', 'Bo'],
+          description: 'A "quoted" word,\r\nand\n; more',
+        })
         assert.deepEqual([two?.place, two?.fields], ['row 3', { title: 'Two', tags: ['x'] }])
       }
 })
@@ -74,7 +95,8 @@ test('an empty cell says nothing, an empty row is none, and a short row is one',
 })
 
 test('each kind of cell becomes what the record has', async () => {
-  const of = async (column: string, cell: string) => (await drafts(`title;${column}\nx;${cell}`))[0]?.fields[column as 'title']
+  const of = async (column: string, cell: string) =>
+    (await drafts(`title;${column}\nx;${cell}`))[0]?.fields[column as 'title']
   const cases: [string, string, unknown][] = [
     ['state', ' Live ', 1],
     ['state', '2', 2],
@@ -97,7 +119,9 @@ test('each kind of cell becomes what the record has', async () => {
     assert.deepEqual(await of(column, text), value, `${column} ${cell}`)
   }
   const [timed] = await drafts('title,duration\nx,1:00')
-  assert.deepEqual(timed?.notes, [{ kind: 'repaired', field: 'duration', detail: 'is “1:00” in the file, and 60 seconds here' }])
+  assert.deepEqual(timed?.notes, [
+    { kind: 'repaired', field: 'duration', detail: 'is “1:00” in the file, and 60 seconds here' },
+  ])
 })
 
 test('key, id and addresses beside the record', async () => {
@@ -133,7 +157,9 @@ test('a cell that can’t be read is named with its row, and the other rows are 
     const found = await read(`title,${column}\nOne,\nTwo,${cell}\nThree,\n`)
     assert.equal(found.length, 3)
     assert.deepEqual(
-      await told(`title,${column}\nOne,\nTwo,${cell}\nThree,\n`).then(([first]) => first?.split(',')[0]),
+      await told(`title,${column}\nOne,\nTwo,${cell}\nThree,\n`).then(
+        ([first]) => first?.split(',')[0],
+      ),
       `row 3: The cell ${column} holds “${cell}”`,
     )
   }
@@ -142,9 +168,17 @@ test('a cell that can’t be read is named with its row, and the other rows are 
 })
 
 test('a row with too many cells or wrong quotation marks is left out alone', async () => {
-  assert.match((await told('title,tags\nOne,a,b\nTwo,c')).join(), /^row 2: Has 3 cells, and the header has 2/)
+  assert.match(
+    (await told('title,tags\nOne,a,b\nTwo,c')).join(),
+    /^row 2: Has 3 cells, and the header has 2/,
+  )
   const wrong = ['A 5" disk,x', '"One" more,x', 'One,"x" "y"']
-  for (const row of wrong) assert.equal((await read(`title,tags\n${row}${row.split('"').length % 2 ? '' : '\n"'}\nTwo,c`)).length, 2, row)
+  for (const row of wrong)
+    assert.equal(
+      (await read(`title,tags\n${row}${row.split('"').length % 2 ? '' : '\n"'}\nTwo,c`)).length,
+      2,
+      row,
+    )
   const found = await read('title,tags\nA 5" disk,a\nTwo,"b"\nA 3" disk,c\nFour,d')
   assert.deepEqual(
     found.map((reading) => ('place' in reading ? [reading.place, 'unreadable' in reading] : [])),
@@ -174,24 +208,34 @@ test('a column that is not known is told once, and the service’s own not at al
 })
 
 test('a table that can’t be one is refused', async () => {
-  await refused('name,room\nx,y', /names no column that is known. These are: key, id, title, category/)
+  await refused(
+    'name,room\nx,y',
+    /names no column that is known. These are: key, id, title, category/,
+  )
   await refused('slug\nx', /names no column/)
   await refused('title,tags, Title\nx,y,z', /two columns called “title”/)
   await refused(`title${',x'.repeat(500)}\n`, /501 columns/)
   await refused('title,"tags\nx,y', /quotation marks/)
   await refused('title,tags\rx,y\rz,', /bare CR/)
   await refused('\n\n', /no header/)
-  await refused(`title,tags\n"${'x\n'.repeat(3 << 20)}`, /Row 2 of talks.csv has more than 4 MB. Perhaps a quotation mark/)
+  await refused(
+    `title,tags\n"${'x\n'.repeat(3 << 20)}`,
+    /Row 2 of talks.csv has more than 4 MB. Perhaps a quotation mark/,
+  )
 })
 
 test('the category and language that are given are for rows that have none', async () => {
-  const [one, two] = await drafts('title,category,language\nOne,,\nTwo,Mine,German', { category: 'Theirs', language: 'en' })
+  const [one, two] = await drafts('title,category,language\nOne,,\nTwo,Mine,German', {
+    category: 'Theirs',
+    language: 'en',
+  })
   assert.deepEqual([one?.fields.category, one?.fields.language], ['Theirs', 'en'])
   assert.deepEqual([two?.fields.category, two?.fields.language], ['Mine', 'German'])
 })
 
 test('a table is recognised by its header, or by its name where it has one', () => {
-  for (const begin of ['title,category\n', '"Title";"Tags"\r\nx;y', 'key\ttitle\troom']) assert.ok(csv.recognises(begin, 'talks'), begin)
+  for (const begin of ['title,category\n', '"Title";"Tags"\r\nx;y', 'key\ttitle\troom'])
+    assert.ok(csv.recognises(begin, 'talks'), begin)
   assert.ok(csv.recognises('name,room\n', 'talks.CSV'))
   for (const begin of [
     '',

@@ -1,22 +1,22 @@
 import { type Fact, readOnlyFields, videoFields } from '@talkshelf/contract'
 import { CsvError, parse } from 'csv-parse/sync'
+import { textChunks } from '../input/input.ts'
+import { formatBytes } from '../input/unpack.ts'
 import {
-  type Draft,
-  type DraftFields,
-  type Format,
-  type Note,
-  type Reading,
-  type ReadOptions,
-  Refused,
+  type ImportFormat,
+  type ImportItem,
+  type ImportNote,
+  InputRefused,
+  type ItemFields,
+  type ParsedItem,
+  type ParseOptions,
   type SourceFile,
-  type Unreadable,
-} from '../draft.ts'
-import { piecesOf } from '../input.ts'
-import { size } from '../unpack.ts'
+  type UnreadableItem,
+} from '../item.ts'
 
 // A table with a header: one talk a row, one field a column. An empty cell says nothing.
 
-export const csv: Format = {
+export const csv: ImportFormat = {
   name: 'csv',
   about: 'A table (CSV) whose first row names the columns',
   recognises(begin, path) {
@@ -37,9 +37,28 @@ export function csvTemplate(): string {
 }
 
 const readOnly: readonly string[] = readOnlyFields
-const mainFields = ['title', 'category', 'language', 'speakers', 'tags', 'recorded', 'duration', 'source_url', 'state']
+const mainFields = [
+  'title',
+  'category',
+  'language',
+  'speakers',
+  'tags',
+  'recorded',
+  'duration',
+  'source_url',
+  'state',
+]
 /** What can be imported, in the order in which people want to see it. */
-const columns = [...new Set(['key', 'id', ...mainFields, ...videoFields.filter((it) => !readOnly.includes(it)), 'related', 'media'])]
+const columns = [
+  ...new Set([
+    'key',
+    'id',
+    ...mainFields,
+    ...videoFields.filter((it) => !readOnly.includes(it)),
+    'related',
+    'media',
+  ]),
+]
 
 const example: Record<string, string> = {
   key: 'talk-1',
@@ -60,16 +79,19 @@ const example: Record<string, string> = {
   related: 'https://example.org/talks/1/slides',
 }
 
-const mostColumns = 500
-/** As for one record elsewhere. A mark of quotation that nobody closes would make one row of the whole file. */
-const mostRow = 4 << 20
+const maxColumns = 500
+/**
+ * As for one record elsewhere. A mark of quotation that nobody closes would make one row of the
+ * whole file.
+ */
+const maxRow = 4 << 20
 
-async function* readTable(file: SourceFile, options: ReadOptions): AsyncGenerator<Reading> {
+async function* readTable(file: SourceFile, options: ParseOptions): AsyncGenerator<ParsedItem> {
   let header: readonly string[] | undefined
   let delimiter = ','
-  let notes: readonly Note[] = []
+  let notes: readonly ImportNote[] = []
   let number = 0
-  for await (const row of rowsOf(piecesOf(file), file.path)) {
+  for await (const row of rowsOf(textChunks(file), file.path)) {
     number++
     const place = `row ${number}`
     if (row.trim() === '') continue
@@ -99,7 +121,8 @@ async function* readTable(file: SourceFile, options: ReadOptions): AsyncGenerato
       }
     }
   }
-  if (!header) throw new Refused(`${file.path} has no header: the first row has to name the columns`)
+  if (!header)
+    throw new InputRefused(`${file.path} has no header: the first row has to name the columns`)
 }
 
 /** The text of each row. A line end within quotation marks is part of the row. */
@@ -110,9 +133,9 @@ async function* rowsOf(pieces: AsyncIterable<string>, path: string): AsyncGenera
   const add = (part: string) => {
     row += part
     for (let at = part.indexOf('"'); at >= 0; at = part.indexOf('"', at + 1)) isQuoted = !isQuoted
-    if (row.length > mostRow)
-      throw new Refused(
-        `Row ${number} of ${path} has more than ${size(mostRow)}. Perhaps a quotation mark is opened there and never closed`,
+    if (row.length > maxRow)
+      throw new InputRefused(
+        `Row ${number} of ${path} has more than ${formatBytes(maxRow)}. Perhaps a quotation mark is opened there and never closed`,
       )
   }
   for await (const piece of pieces) {
@@ -130,7 +153,10 @@ async function* rowsOf(pieces: AsyncIterable<string>, path: string): AsyncGenera
   if (row !== '') yield row
 }
 
-/** Nothing where the quotation marks are wrong. Each row is parsed by itself, so that a wrong one spoils no other. */
+/**
+ * Nothing where the quotation marks are wrong. Each row is parsed by itself, so that a wrong one
+ * spoils no other.
+ */
 function cellsOf(row: string, delimiter: string): string[] | undefined {
   try {
     return parse(row, { delimiter, record_delimiter: '\n', relax_column_count: true })[0] ?? []
@@ -140,7 +166,8 @@ function cellsOf(row: string, delimiter: string): string[] | undefined {
   }
 }
 
-const misquoted = 'Its quotation marks are wrong: a cell with one in it goes into "...", and the mark is written twice'
+const misquoted =
+  'Its quotation marks are wrong: a cell with one in it goes into "...", and the mark is written twice'
 
 function delimiterOf(header: string): string {
   const bare = header.replaceAll(/"[^"]*"/g, '')
@@ -155,31 +182,48 @@ function nameOf(cell: string): string {
 }
 
 function headerOf(cells: readonly string[] | undefined, path: string): string[] {
-  if (!cells) throw new Refused(`The header of ${path} can’t be read: its quotation marks are wrong`)
-  if (cells.length > mostColumns) throw new Refused(`${path} has ${cells.length} columns, and ${mostColumns} are the most`)
-  if (cells.some((cell) => cell.includes('\r'))) throw new Refused(`The lines of ${path} end in a bare CR. Save it with common line ends`)
+  if (!cells)
+    throw new InputRefused(`The header of ${path} can’t be read: its quotation marks are wrong`)
+  if (cells.length > maxColumns)
+    throw new InputRefused(`${path} has ${cells.length} columns, and ${maxColumns} are the most`)
+  if (cells.some((cell) => cell.includes('\r')))
+    throw new InputRefused(`The lines of ${path} end in a bare CR. Save it with common line ends`)
   const names = cells.map(nameOf)
   if (!names.some((name) => columns.includes(name)))
-    throw new Refused(`The first row of ${path} names no column that is known. These are: ${columns.join(', ')}`)
+    throw new InputRefused(
+      `The first row of ${path} names no column that is known. These are: ${columns.join(', ')}`,
+    )
   const twice = names.find((name, at) => name !== '' && names.indexOf(name) !== at)
-  if (twice !== undefined) throw new Refused(`${path} has two columns called ${shown(twice)}. Take one of them out`)
+  if (twice !== undefined)
+    throw new InputRefused(`${path} has two columns called ${shown(twice)}. Take one of them out`)
   return names
 }
 
 // The service's own fields are in an export; they are no news, and nobody misses them.
-function dropped(name: string, at: number): Note[] {
+function dropped(name: string, at: number): ImportNote[] {
   if (columns.includes(name) || readOnly.includes(name)) return []
   const field = name === '' ? `column ${at + 1}` : name.slice(0, 100)
-  return [{ kind: 'dropped', field, detail: name === '' ? 'has no name in the header' : 'is no column that is known' }]
+  return [
+    {
+      kind: 'dropped',
+      field,
+      detail: name === '' ? 'has no name in the header' : 'is no column that is known',
+    },
+  ]
 }
 
-function readingOf(header: readonly string[], cells: readonly string[], place: string, options: ReadOptions): Draft | Unreadable {
+function readingOf(
+  header: readonly string[],
+  cells: readonly string[],
+  place: string,
+  options: ParseOptions,
+): ImportItem | UnreadableItem {
   const { category, language } = options
   const fields: Record<string, unknown> = {
     ...(category === undefined ? {} : { category }),
     ...(language === undefined ? {} : { language }),
   }
-  const notes: Note[] = []
+  const notes: ImportNote[] = []
   const facts: Fact[] = []
   const own: { key?: string; id?: number } = {}
   for (const [at, column] of header.entries()) {
@@ -187,15 +231,20 @@ function readingOf(header: readonly string[], cells: readonly string[], place: s
     if (cell.trim() === '' || !columns.includes(column)) continue
     const { read, wanted } = kindOf(column)
     const value = read(cell)
-    if (value === undefined) return { place, unreadable: `The cell ${column} holds ${shown(cell)}, and must be ${wanted}` }
+    if (value === undefined)
+      return { place, unreadable: `The cell ${column} holds ${shown(cell)}, and must be ${wanted}` }
     if (column === 'key') own.key = value as string
     else if (column === 'id') own.id = value as number
     else if (column === 'related' || column === 'media') facts.push(...(value as Fact[]))
     else fields[column] = value
     if (column === 'duration' && cell.includes(':'))
-      notes.push({ kind: 'repaired', field: column, detail: `is ${shown(cell)} in the file, and ${value} seconds here` })
+      notes.push({
+        kind: 'repaired',
+        field: column,
+        detail: `is ${shown(cell)} in the file, and ${value} seconds here`,
+      })
   }
-  return { place, ...own, fields: fields as DraftFields, facts, notes }
+  return { place, ...own, fields: fields as ItemFields, facts, notes }
 }
 
 /** How a cell becomes a value, and what it must be; undefined is what it is not. */
@@ -210,12 +259,23 @@ const kinds = {
   names: { read: (cell) => itemsOf(cell) },
   whole: { read: wholeNumber, wanted: 'a whole number' },
   id: { read: (cell) => wholeNumber(cell) || undefined, wanted: 'a whole number from 1' },
-  seconds: { read: (cell) => wholeNumber(cell) ?? clock(cell), wanted: 'a number of seconds, or a time such as 1:02:30' },
+  seconds: {
+    read: (cell) => wholeNumber(cell) ?? clock(cell),
+    wanted: 'a number of seconds, or a time such as 1:02:30',
+  },
   switch: { read: (cell) => switches.get(cell.trim().toLowerCase()), wanted: 'yes or no' },
   state: { read: (cell) => states.get(cell.trim().toLowerCase()), wanted: 'live or draft' },
-  day: { read: (cell) => /^\d{4}-\d\d-\d\d$/.exec(cell.trim())?.[0], wanted: 'a day, written as 2031-05-17' },
-  related: { read: (cell) => addressesOf(cell).map((url) => ({ kind: 'related', url, label: null })) },
-  media: { read: (cell) => addressesOf(cell).map((url) => ({ kind: 'media', url, type: typeOf(url), size: null })) },
+  day: {
+    read: (cell) => /^\d{4}-\d\d-\d\d$/.exec(cell.trim())?.[0],
+    wanted: 'a day, written as 2031-05-17',
+  },
+  related: {
+    read: (cell) => addressesOf(cell).map((url) => ({ kind: 'related', url, label: null })),
+  },
+  media: {
+    read: (cell) =>
+      addressesOf(cell).map((url) => ({ kind: 'media', url, type: typeOf(url), size: null })),
+  },
 } as const satisfies Record<string, Kind>
 
 const kindByColumn: Record<string, Kind> = {
@@ -240,7 +300,9 @@ function kindOf(column: string): Kind {
   return kindByColumn[column] ?? kinds.text
 }
 
-const switches = new Map(Object.entries({ true: true, yes: true, '1': true, false: false, no: false, '0': false }))
+const switches = new Map(
+  Object.entries({ true: true, yes: true, '1': true, false: false, no: false, '0': false }),
+)
 const states = new Map(Object.entries({ '1': 1, live: 1, '2': 2, draft: 2 }))
 
 function wholeNumber(cell: string): number | undefined {
@@ -249,15 +311,21 @@ function wholeNumber(cell: string): number | undefined {
 }
 
 function clock(cell: string): number | undefined {
-  const [, hours, minutes, seconds] = /^(?:(\d{1,3}):(?=\d\d:))?(\d{1,3}):([0-5]\d)$/.exec(cell.trim()) ?? []
+  const [, hours, minutes, seconds] =
+    /^(?:(\d{1,3}):(?=\d\d:))?(\d{1,3}):([0-5]\d)$/.exec(cell.trim()) ?? []
   if (minutes === undefined || (hours !== undefined && Number(minutes) > 59)) return undefined
   return Number(hours ?? 0) * 3600 + Number(minutes) * 60 + Number(seconds)
 }
 
-/** Separated by semicolons. One that belongs to a name has a backslash before it, and so has a backslash. */
+/**
+ * Separated by semicolons. One that belongs to a name has a backslash before it, and so has a
+ * backslash.
+ */
 function itemsOf(cell: string): string[] {
   const items = cell.match(/(?:\\[\\;]|[^;])+/g) ?? []
-  return items.map((item) => item.replaceAll(/\\([\\;])/g, '$1').trim()).filter((item) => item !== '')
+  return items
+    .map((item) => item.replaceAll(/\\([\\;])/g, '$1').trim())
+    .filter((item) => item !== '')
 }
 
 /** Separated by space or semicolons; but one in the midst of an address is a part of it. */
@@ -269,7 +337,9 @@ function addressesOf(cell: string): string[] {
 function typeOf(url: string): string {
   if (!URL.canParse(url)) return ''
   const { pathname, hostname } = new URL(url)
-  return (/\.(mp4|webm|ogv|flv|mkv|mov|mp3|ogg|opus|m4a|m4v)$/i.exec(pathname)?.[1] ?? hostname).toLowerCase().slice(0, 100)
+  return (/\.(mp4|webm|ogv|flv|mkv|mov|mp3|ogg|opus|m4a|m4v)$/i.exec(pathname)?.[1] ?? hostname)
+    .toLowerCase()
+    .slice(0, 100)
 }
 
 /** Our export, and careful people, put a ' before what a spreadsheet would take for a formula. */

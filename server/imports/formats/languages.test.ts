@@ -1,30 +1,32 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
-import { languageCode } from './languages.ts'
+import { languageCodeByName } from './languages.ts'
 
 const sql = readFileSync(new URL('../../migrations/0004.do.languages.sql', import.meta.url), 'utf8')
-const languages = [...sql.matchAll(/\(\d+, '([^']+)', '((?:[^']|'')+)', '/g)].map(([, code, name]) => ({
-  code: code as string,
-  name: (name as string).replaceAll("''", "'"),
-}))
+const languages = [...sql.matchAll(/\(\d+, '([^']+)', '((?:[^']|'')+)', '/g)].map(
+  ([, code, name]) => ({
+    code: code as string,
+    name: (name as string).replaceAll("''", "'"),
+  }),
+)
 
 test('every language that the archive knows has a code of three letters, which leads back to it', () => {
   assert.ok(languages.length > 600)
   const names = new Intl.DisplayNames(['en'], { type: 'language' })
   for (const { code, name } of languages) {
-    const three = languageCode(name)
+    const three = languageCodeByName(name)
     assert.match(three, /^[a-z]{3}$/, name)
-    assert.equal(languageCode(code), three, name)
+    assert.equal(languageCodeByName(code), three, name)
     if (!code.includes('-') && code !== 'und') assert.equal(names.of(three), name)
   }
 })
 
 test('codes of two letters and of regions become the three letters of the language', () => {
-  const codes = ['en', 'en-GB', 'pt_BR', 'eng', 'deu', 'ger', 'und'].map(languageCode)
+  const codes = ['en', 'en-GB', 'pt_BR', 'eng', 'deu', 'ger', 'und'].map(languageCodeByName)
   assert.deepEqual(codes, ['eng', 'eng', 'por', 'eng', 'deu', 'deu', 'und'])
 })
 
 test('a name that nobody knows stays as it is', () => {
-  assert.equal(languageCode('Quenya of the Shire'), 'Quenya of the Shire')
+  assert.equal(languageCodeByName('Quenya of the Shire'), 'Quenya of the Shire')
 })

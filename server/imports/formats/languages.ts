@@ -1,7 +1,10 @@
 // Records show a language by its English name; files of the pyvideo kind have its ISO 639-3 code.
 
-/** The code of a language by its English name, or by another code of it. What is not known is returned as it is. */
-export function languageCode(name: string): string {
+/**
+ * The code of a language by its English name, or by another code of it. What is not known is
+ * returned as it is.
+ */
+export function languageCodeByName(name: string): string {
   if (name === 'Undetermined') return 'und'
   if (/^[a-z]{2,3}([-_]|$)/.test(name)) return threeOf(name)
   codes ??= codesByName()
@@ -14,7 +17,8 @@ let codes: Map<string, string> | undefined
 function codesByName(): Map<string, string> {
   const names = new Intl.DisplayNames(['en'], { type: 'language', fallback: 'none' })
   const found = new Map<string, string>()
-  for (const code of [...regions, ...others, ...threeByTwo.keys()]) found.set(names.of(code) ?? code, threeOf(code))
+  for (const code of [...regions, ...others, ...threeByTwo.keys()])
+    found.set(names.of(code) ?? code, threeOf(code))
   return found
 }
 
@@ -25,7 +29,8 @@ function threeOf(code: string): string {
 
 function foundOf(code: string): string {
   try {
-    const [language = code] = Intl.getCanonicalLocales(code.replaceAll('_', '-'))[0]?.split('-') ?? []
+    const [language = code] =
+      Intl.getCanonicalLocales(code.replaceAll('_', '-'))[0]?.split('-') ?? []
     return threeByTwo.get(language) ?? language
   } catch {
     return code

@@ -1,18 +1,25 @@
 import { isDeepStrictEqual } from 'node:util'
 import { type Fact, type Video, videoDefaults } from '@talkshelf/contract'
 import { slugify } from '../../platform/slug.ts'
-import type { DraftFields, Note } from '../draft.ts'
-import { languageCode } from './languages.ts'
-import { isBlankValue, mostFacts, type Part, readers, tidy } from './pyvideo-fields.ts'
-import { type Loose, objectIn } from './text.ts'
+import type { ImportNote, ItemFields } from '../item.ts'
+import { languageCodeByName } from './languages.ts'
+import {
+  type FieldReading,
+  fieldReaders,
+  isBlankValue,
+  maxListFacts,
+  normalizeText,
+} from './pyvideo-fields.ts'
+import { readObject, type UnknownObject } from './text.ts'
 
-// One record of the pyvideo kind, both ways. What is written from a record and its facts is compared with what was read, at once, and whatever
-// would not come back is kept as a fact: so nothing is lost, and common records need no facts but the name of their file. No I/O.
+// One record of the pyvideo kind, both ways. What is written from a record and its facts is
+// compared with what was read, at once, and whatever would not come back is kept as a fact: so
+// nothing is lost, and common records need no facts but the name of their file. No I/O.
 
-export const source = 'pyvideo'
+export const pyvideoSource = 'pyvideo'
 
 /** The fields of a record that are written. */
-export type Written = Pick<Video, 'id' | 'category' | 'slug' | (typeof writtenFields)[number]>
+export type PyvideoVideo = Pick<Video, 'id' | 'category' | 'slug' | (typeof writtenFields)[number]>
 
 const writtenFields = [
   'title',
@@ -49,31 +56,57 @@ export interface PyvideoFile {
 
 /** What a record says, as a draft has it. `place` is what is known from where it stands. */
 export function readPyvideo(
-  given: Loose,
+  given: UnknownObject,
   place: { readonly event: string; readonly file: string; readonly category: string },
   language: string | undefined,
-): { fields: DraftFields; facts: Fact[]; notes: Note[]; id?: number } {
-  const parts = Object.entries(readers).flatMap(([key, read]) => (Object.hasOwn(given, key) ? [read(given[key])] : []))
+): { fields: ItemFields; facts: Fact[]; notes: ImportNote[]; id?: number } {
+  const parts = Object.entries(fieldReaders).flatMap(([key, read]) =>
+    Object.hasOwn(given, key) ? [read(given[key])] : [],
+  )
   const notes = parts.flatMap((part) => part.notes)
-  const fields: DraftFields = Object.assign({ category: tidy(place.category) }, ...parts.map((part) => part.fields))
+  const fields: ItemFields = Object.assign(
+    { category: normalizeText(place.category) },
+    ...parts.map((part) => part.fields),
+  )
   if (fields.language === undefined) {
     fields.language = language ?? 'und'
-    const detail = language === undefined ? 'is not said, and is undetermined here' : `is not said, and is taken to be ${language}`
+    const detail =
+      language === undefined
+        ? 'is not said, and is undetermined here'
+        : `is not said, and is taken to be ${language}`
     notes.push({ kind: 'guessed', field: 'language', detail })
   }
-  const facts = onlyOnce(parts.flatMap((part) => part.facts)).slice(0, mostFacts)
+  const facts = onlyOnce(parts.flatMap((part) => part.facts)).slice(0, maxListFacts)
   const { id, alias } = given
-  const isFormer = typeof id === 'number' && Number.isInteger(id) && id > 0 && id <= 2_147_483_647 && typeof alias === 'string'
-  return { fields, facts: [...facts, ...saidFacts(given, place, fields, facts)], notes, ...(isFormer && { id }) }
+  const isFormer =
+    typeof id === 'number' &&
+    Number.isInteger(id) &&
+    id > 0 &&
+    id <= 2_147_483_647 &&
+    typeof alias === 'string'
+  return {
+    fields,
+    facts: [...facts, ...saidFacts(given, place, fields, facts)],
+    notes,
+    ...(isFormer && { id }),
+  }
 }
 
-/** A record of the archive as a file of the pyvideo kind. A field that says what an import made of it is written as the import found it. */
-export function writePyvideo(video: Written, facts: readonly Fact[]): PyvideoFile {
-  const said = new Map(facts.flatMap((fact) => (fact.kind === 'said' && fact.source === source ? [[fact.field, fact.value]] : [])))
+/**
+ * A record of the archive as a file of the pyvideo kind. A field that says what an import made of
+ * it is written as the import found it.
+ */
+export function writePyvideo(video: PyvideoVideo, facts: readonly Fact[]): PyvideoFile {
+  const said = new Map(
+    facts.flatMap((fact) =>
+      fact.kind === 'said' && fact.source === pyvideoSource ? [[fact.field, fact.value]] : [],
+    ),
+  )
   const record = new Map(Object.entries(plain(video, facts)))
-  for (const key of listOf(said.get(leftOut))) if (isBlankValue(record.get(key)) || former.includes(key)) record.delete(key)
+  for (const key of listOf(said.get(leftOut)))
+    if (isBlankValue(record.get(key)) || former.includes(key)) record.delete(key)
   const kept = [...said].filter(([key]) => !own.includes(key))
-  for (const [key, value] of [...kept, ...Object.entries(objectIn(said.get(others)))])
+  for (const [key, value] of [...kept, ...Object.entries(readObject(said.get(others)))])
     if (stillSays(key, value, video, facts)) record.set(key, value)
   const title = said.get('category_title')
   const file = said.get('file')
@@ -81,14 +114,16 @@ export function writePyvideo(video: Written, facts: readonly Fact[]): PyvideoFil
   const event = textOf(said.get('event')) ?? textOf(file)?.split('/', 1)[0] ?? named
   return {
     event,
-    category_title: typeof title === 'string' && tidy(title) === video.category ? title : video.category,
+    category_title:
+      typeof title === 'string' && normalizeText(title) === video.category ? title : video.category,
     file: textOf(file) ?? `${event}/videos/${video.slug || slugify(video.title) || video.id}.json`,
     record: Object.fromEntries(record),
   }
 }
 
 const textOf = (value: unknown) => (typeof value === 'string' && value !== '' ? value : undefined)
-const listOf = (value: unknown) => (Array.isArray(value) ? value.filter((it) => typeof it === 'string') : [])
+const listOf = (value: unknown) =>
+  Array.isArray(value) ? value.filter((it) => typeof it === 'string') : []
 
 // Names of facts that are no keys of the file.
 const leftOut = '(left out)'
@@ -99,19 +134,21 @@ const own = [leftOut, others, 'event', 'category_title', 'file']
 const former = ['id', 'slug', 'category']
 
 /** Some keys have names that a fact can't have. And a file can have any number of them. */
-const isField = (key: string) => /^[^\p{Cc}]{1,100}$/u.test(key) && key.isWellFormed() && !own.includes(key)
-const mostKeys = 50
+const isField = (key: string) =>
+  /^[^\p{Cc}]{1,100}$/u.test(key) && key.isWellFormed() && !own.includes(key)
+const maxKeys = 50
 
 /** What would not come back as it is in the file. */
 function saidFacts(
-  given: Loose,
+  given: UnknownObject,
   place: { event: string; file: string; category: string },
-  fields: DraftFields,
+  fields: ItemFields,
   facts: readonly Fact[],
 ): Fact[] {
   const said: Fact[] = []
-  const say = (field: string, value: unknown) => said.push({ kind: 'said', source, field, value })
-  const stored = { ...videoDefaults, id: 0, slug: '', language: 'und', ...fields } as Written
+  const say = (field: string, value: unknown) =>
+    said.push({ kind: 'said', source: pyvideoSource, field, value })
+  const stored = { ...videoDefaults, id: 0, slug: '', language: 'und', ...fields } as PyvideoVideo
   say('file', place.file)
   if (place.event !== place.file.split('/', 1)[0]) say('event', place.event)
   if (place.category !== stored.category) say('category_title', place.category)
@@ -119,11 +156,12 @@ function saidFacts(
   const missing = Object.keys(written).filter((key) => !Object.hasOwn(given, key))
   if (missing.length > 0) say(leftOut, missing)
   const differing = Object.entries(given).filter(
-    ([key, value]) => !ofPlace(key) && !(Object.hasOwn(written, key) && isDeepStrictEqual(value, written[key])),
+    ([key, value]) =>
+      !ofPlace(key) && !(Object.hasOwn(written, key) && isDeepStrictEqual(value, written[key])),
   )
   const rest = new Map<string, unknown>()
   for (const [at, [key, value]] of differing.entries())
-    if (isField(key) && at < mostKeys) say(key, value)
+    if (isField(key) && at < maxKeys) say(key, value)
     else rest.set(key, value)
   if (rest.size > 0) say(others, Object.fromEntries(rest))
   return said
@@ -131,22 +169,38 @@ function saidFacts(
 
 const ofPlace = (key: string) => key === 'event' || key === 'category_title' || key === 'file'
 
-/** Whether the record has what would be read from this value. Where nothing would, it is only kept. */
-function stillSays(key: string, value: unknown, video: Written, facts: readonly Fact[]): boolean {
-  const read = Object.hasOwn(readers, key) ? readers[key] : undefined
+/**
+ * Whether the record has what would be read from this value. Where nothing would, it is only kept.
+ */
+function stillSays(
+  key: string,
+  value: unknown,
+  video: PyvideoVideo,
+  facts: readonly Fact[],
+): boolean {
+  const read = Object.hasOwn(fieldReaders, key) ? fieldReaders[key] : undefined
   if (!read) return true
   const part = read(value)
   const isSame = (field: string, it: unknown) =>
-    field === 'language' ? languageCode(String(it)) === languageCode(video.language) : isDeepStrictEqual(it, video[field as keyof Written])
-  if (key === 'language' && part.fields.language === undefined) return languageCode(video.language) === 'und'
-  return Object.entries(part.fields).every(([field, it]) => isSame(field, it)) && hasFacts(part, facts)
+    field === 'language'
+      ? languageCodeByName(String(it)) === languageCodeByName(video.language)
+      : isDeepStrictEqual(it, video[field as keyof PyvideoVideo])
+  if (key === 'language' && part.fields.language === undefined)
+    return languageCodeByName(video.language) === 'und'
+  return (
+    Object.entries(part.fields).every(([field, it]) => isSame(field, it)) && hasFacts(part, facts)
+  )
 }
 
-function hasFacts({ kind, facts: read }: Part, facts: readonly Fact[]): boolean {
+function hasFacts({ kind, facts: read }: FieldReading, facts: readonly Fact[]): boolean {
   if (kind === undefined) return true
   const marks = (all: readonly Fact[]) =>
-    new Set(all.filter((fact) => fact.kind === kind).map((fact) => JSON.stringify(Object.entries(fact).sort())))
-  return isDeepStrictEqual(marks(onlyOnce(read).slice(0, mostFacts)), marks(facts))
+    new Set(
+      all
+        .filter((fact) => fact.kind === kind)
+        .map((fact) => JSON.stringify(Object.entries(fact).sort())),
+    )
+  return isDeepStrictEqual(marks(onlyOnce(read).slice(0, maxListFacts)), marks(facts))
 }
 
 /** Nothing is kept twice. */
@@ -156,14 +210,21 @@ function onlyOnce(facts: readonly Fact[]): Fact[] {
 }
 
 /** The record as it is written where no import said anything about it. */
-function plain(video: Written, facts: readonly Fact[]): Record<string, unknown> {
-  const code = languageCode(video.language)
-  const related = facts.flatMap((it) => (it.kind === 'related' ? [it.label === null ? it.url : { label: it.label, url: it.url }] : []))
+function plain(video: PyvideoVideo, facts: readonly Fact[]): Record<string, unknown> {
+  const code = languageCodeByName(video.language)
+  const related = facts.flatMap((it) =>
+    it.kind === 'related' ? [it.label === null ? it.url : { label: it.label, url: it.url }] : [],
+  )
   const path = facts.find((fact) => fact.kind === 'address')?.path
   const [, id, slug] = /^video\/(\d+)\/(.+)$/.exec(path ?? '') ?? []
   return {
     // Whatever came from the former site has all the fields that it had.
-    ...(path !== undefined && { alias: path, category: video.category, summary: video.summary, quality_notes: video.quality_notes }),
+    ...(path !== undefined && {
+      alias: path,
+      category: video.category,
+      summary: video.summary,
+      quality_notes: video.quality_notes,
+    }),
     ...(id !== undefined && { id: Number(id), slug }),
     title: video.title,
     description: video.description,
@@ -181,15 +242,21 @@ function plain(video: Written, facts: readonly Fact[]): Record<string, unknown> 
   }
 }
 
-function mediaOf(video: Written, facts: readonly Fact[]): unknown[] {
-  const sized = (type: string, url: string, size: number | null) => ({ type, url, ...(size !== null && { size }) })
+function mediaOf(video: PyvideoVideo, facts: readonly Fact[]): unknown[] {
+  const sized = (type: string, url: string, size: number | null) => ({
+    type,
+    url,
+    ...(size !== null && { size }),
+  })
   return [
     ...(['mp4', 'webm', 'ogv', 'flv'] as const).flatMap((type) => {
       const url = video[`video_${type}_url`]
       return url ? [sized(type, url, video[`video_${type}_length`])] : []
     }),
     ...(video.source_url ? [{ type: hostOf(video.source_url), url: video.source_url }] : []),
-    ...facts.flatMap((fact) => (fact.kind === 'media' ? [sized(fact.type, fact.url, fact.size)] : [])),
+    ...facts.flatMap((fact) =>
+      fact.kind === 'media' ? [sized(fact.type, fact.url, fact.size)] : [],
+    ),
   ]
 }
 
@@ -200,7 +267,11 @@ const hosts = {
 }
 
 function hostOf(address: string): string {
-  const { hostname, pathname } = URL.canParse(address) ? new URL(address) : { hostname: '', pathname: '' }
+  const { hostname, pathname } = URL.canParse(address)
+    ? new URL(address)
+    : { hostname: '', pathname: '' }
   for (const [name, host] of Object.entries(hosts)) if (host.test(hostname)) return name
-  return /^\/(videos\/watch|w)\//.test(pathname) ? 'peertube' : hostname.replace(/^www\./, '') || 'other'
+  return /^\/(videos\/watch|w)\//.test(pathname)
+    ? 'peertube'
+    : hostname.replace(/^www\./, '') || 'other'
 }

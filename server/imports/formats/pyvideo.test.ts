@@ -3,16 +3,16 @@ import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { isDeepStrictEqual } from 'node:util'
-import { check, Fact, VideoInput, videoDefaults } from '@talkshelf/contract'
+import { Fact, VideoInput, validationErrors, videoDefaults } from '@talkshelf/contract'
 import fc from 'fast-check'
-import { readTalks } from '../../../tests/pyvideo.ts'
-import type { Draft, Reading, ReadOptions } from '../draft.ts'
-import { openInput } from '../input.ts'
+import { readTalks } from '../../../tests/support/pyvideo.ts'
+import { openInput } from '../input/input.ts'
+import type { ImportItem, ParsedItem, ParseOptions } from '../item.ts'
 import { pyvideo } from './pyvideo.ts'
-import { readPyvideo, type Written, writePyvideo } from './pyvideo-record.ts'
+import { type PyvideoVideo, readPyvideo, writePyvideo } from './pyvideo-record.ts'
 
 const samples = fileURLToPath(new URL('samples/pyvideo/', import.meta.url))
-const nothing: ReadOptions = { category: undefined, language: undefined }
+const nothing: ParseOptions = { category: undefined, language: undefined }
 
 test('a folder of events gives each event with what is known about it, and then its talks', async () => {
   const readings = await readAll({ path: samples })
@@ -20,7 +20,8 @@ test('a folder of events gives each event with what is known about it, and then 
   assert.deepEqual(categories, [
     {
       title: 'BoatConf 2019',
-      description: 'A conference on *boats* that compute.\nSee [the harbour](https://boatconf.example.org/).\n',
+      description:
+        'A conference on *boats* that compute.\nSee [the harbour](https://boatconf.example.org/).\n',
       url: 'https://boatconf.example.org/2019',
       start_date: '2019-06-14',
       end_date: '2019-06-16',
@@ -82,13 +83,19 @@ test('a talk has its texts as Markdown, its names once, its day, and its recordi
 })
 
 test('the number of a record is taken only where it is the number of the former site', async () => {
-  const drafts = draftsOf([...(await readAll({ path: samples })), ...(await readAll({ path: `${samples}records.ndjson` }))])
+  const drafts = draftsOf([
+    ...(await readAll({ path: samples })),
+    ...(await readAll({ path: `${samples}records.ndjson` })),
+  ])
   const numbers = drafts.flatMap(({ id, fields }) => (id === undefined ? [] : [[id, fields.title]]))
   assert.deepEqual(numbers, [[412, 'Steering by stars']])
 })
 
 test('records with one a line name their event themselves, and one wrong line spoils no other', async () => {
-  const text = readFileSync(`${samples}records.ndjson`, 'utf8').replace('\n', '\n{"title": "half of\n\n[1]\n')
+  const text = readFileSync(`${samples}records.ndjson`, 'utf8').replace(
+    '\n',
+    '\n{"title": "half of\n\n[1]\n',
+  )
   const readings = await readAll({ stream: streamOf(text), name: 'records.ndjson' })
   const told = readings.map((it) =>
     'category' in it
@@ -108,7 +115,10 @@ test('records with one a line name their event themselves, and one wrong line sp
 
 test('one video by itself belongs to the category that was asked for; without one it is told what to do', async () => {
   const given = { path: `${samples}boatconf-2019/videos/knots-for-programmers.json` }
-  const [, draft] = (await readAll(given, { ...nothing, category: 'Knots & Co' })) as [Reading, Draft]
+  const [, draft] = (await readAll(given, { ...nothing, category: 'Knots & Co' })) as [
+    ParsedItem,
+    ImportItem,
+  ]
   assert.equal(draft.fields.category, 'Knots & Co')
   assert.equal(draft.key, 'knots-co/videos/knots-for-programmers.json')
   const [refused] = await readAll(given)
@@ -118,7 +128,8 @@ test('one video by itself belongs to the category that was asked for; without on
 
 test('a language that nobody said is undetermined, or the one that was asked for', () => {
   const { language: _, ...without } = talk
-  const read = (record: object, language?: string) => readPyvideo({ ...without, ...record }, place, language)
+  const read = (record: object, language?: string) =>
+    readPyvideo({ ...without, ...record }, place, language)
   assert.equal(read({ language: 'jpn' }).fields.language, 'jpn')
   for (const record of [{}, { language: null }, { language: '' }]) {
     assert.equal(read(record).fields.language, 'und')
@@ -168,10 +179,11 @@ test('a common talk needs no fact but the name of its file', () => {
 })
 
 test('what was edited since the import is written as it is now, and all else as the file had it', async () => {
-  const [, stars] = draftsOf(await readAll({ path: samples })) as [Draft, Draft]
+  const [, stars] = draftsOf(await readAll({ path: samples })) as [ImportItem, ImportItem]
   const stored = storedOf(stars)
   const file = JSON.parse(readFileSync(samples + stars.key, 'utf8'))
-  const edited = (change: Partial<Written>, facts = stars.facts) => writePyvideo({ ...stored, ...change }, facts).record
+  const edited = (change: Partial<PyvideoVideo>, facts = stars.facts) =>
+    writePyvideo({ ...stored, ...change }, facts).record
   assert.deepEqual(edited({ description: 'All *new*.' }), { ...file, description: 'All *new*.' })
   assert.deepEqual(edited({ title: 'Stars' }), { ...file, title: 'Stars' })
   assert.deepEqual(edited({ recorded: '2019-06-16' }), { ...file, recorded: '2019-06-16' })
@@ -186,7 +198,10 @@ test('what was edited since the import is written as it is now, and all else as 
   ])
   const fewer = stars.facts.filter((fact) => !(fact.kind === 'media' && fact.type === 'mkv'))
   assert.equal((edited({}, fewer).videos as unknown[]).length, 4)
-  const more = [...stars.facts, { kind: 'related', url: 'https://example.org/map', label: null } as const]
+  const more = [
+    ...stars.facts,
+    { kind: 'related', url: 'https://example.org/map', label: null } as const,
+  ]
   assert.deepEqual(edited({}, more), { ...file, related_urls: ['https://example.org/map'] })
 })
 
@@ -194,17 +209,31 @@ test('a key that was left out stays out only while there is nothing to say', () 
   const { tags: _, ...without } = talk
   const draft = readPyvideo(without, place, undefined)
   assert.ok(!('tags' in writePyvideo(storedOf(draft), draft.facts).record))
-  assert.deepEqual(writePyvideo({ ...storedOf(draft), tags: ['oars'] }, draft.facts).record.tags, ['oars'])
+  assert.deepEqual(writePyvideo({ ...storedOf(draft), tags: ['oars'] }, draft.facts).record.tags, [
+    'oars',
+  ])
 })
 
 test('a record that was never imported gets a folder by its category, and a file by its slug', () => {
-  const stored = { ...storedOf({ fields: { title: 'Å ro', category: 'Rowing Day' } }), language: 'Norwegian', slug: 'a-ro' }
+  const stored = {
+    ...storedOf({ fields: { title: 'Å ro', category: 'Rowing Day' } }),
+    language: 'Norwegian',
+    slug: 'a-ro',
+  }
   const { event, category_title, file, record } = writePyvideo(stored, [])
   assert.deepEqual(
     { event, category_title, file },
     { event: 'rowing-day', category_title: 'Rowing Day', file: 'rowing-day/videos/a-ro.json' },
   )
-  assert.deepEqual(record, { title: 'Å ro', description: '', speakers: [], tags: [], recorded: null, language: 'nor', videos: [] })
+  assert.deepEqual(record, {
+    title: 'Å ro',
+    description: '',
+    speakers: [],
+    tags: [],
+    recorded: null,
+    language: 'nor',
+    videos: [],
+  })
 })
 
 test('a folder by itself, or a list of talks that must not be published, is respected', async () => {
@@ -217,9 +246,18 @@ test('a folder by itself, or a list of talks that must not be published, is resp
   ] as const
   const readings = await collect(pyvideo.read(filesOf(files), nothing))
   const told = readings.map((it) =>
-    'unreadable' in it ? it.unreadable.slice(0, 21) : 'key' in it ? it.key : 'category' in it && it.category.title,
+    'unreadable' in it
+      ? it.unreadable.slice(0, 21)
+      : 'key' in it
+        ? it.key
+        : 'category' in it && it.category.title,
   )
-  assert.deepEqual(told, ['Rowing Day', 'Is in NO_PUBLISH.json', 'rowing-day/videos/b.json', 'Is no JSON: Expected '])
+  assert.deepEqual(told, [
+    'Rowing Day',
+    'Is in NO_PUBLISH.json',
+    'rowing-day/videos/b.json',
+    'Is no JSON: Expected ',
+  ])
 })
 
 test('the kind of file is seen by what is in it', () => {
@@ -231,7 +269,9 @@ test('the kind of file is seen by what is in it', () => {
   assert.ok(pyvideo.recognises(category, 'boatconf-2019/category.json'))
   assert.ok(pyvideo.recognises('[\n  12,\n 13]', 'NO_PUBLISH.json'))
   assert.ok(!pyvideo.recognises(category, 'one.json'))
-  assert.ok(!pyvideo.recognises('{"title": "x", "category": "y", "speakers": [], "state": 1}', 'v2.json'))
+  assert.ok(
+    !pyvideo.recognises('{"title": "x", "category": "y", "speakers": [], "state": 1}', 'v2.json'),
+  )
   assert.ok(!pyvideo.recognises('title;speakers;videos;recorded', 'list.csv'))
   assert.ok(!pyvideo.recognises('', ''))
 })
@@ -256,7 +296,12 @@ const odd = fc.oneof(
   ),
   fc.array(
     fc.record(
-      { type: fc.constantFrom('mp4', 'youtube', 'mkv', 1), url: fc.webUrl(), size: fc.integer(), length: fc.integer() },
+      {
+        type: fc.constantFrom('mp4', 'youtube', 'mkv', 1),
+        url: fc.webUrl(),
+        size: fc.integer(),
+        length: fc.integer(),
+      },
       { requiredKeys: ['url'] },
     ),
   ),
@@ -279,26 +324,54 @@ const knownKeys = [
 ]
 const anyRecord = fc
   .dictionary(
-    fc.oneof(fc.constantFrom(...knownKeys, 'slug', '(others)', '(left out)', '__proto__', '', 'x'.repeat(101)), fc.string()),
+    fc.oneof(
+      fc.constantFrom(
+        ...knownKeys,
+        'slug',
+        '(others)',
+        '(left out)',
+        '__proto__',
+        '',
+        'x'.repeat(101),
+      ),
+      fc.string(),
+    ),
     odd,
     { maxKeys: 20 },
   )
   .map((some) =>
     JSON.parse(
-      JSON.stringify({ ...some, title: 'T', ...(!Array.isArray(some.speakers) && !Array.isArray(some.videos) && { videos: [] }) }),
+      JSON.stringify({
+        ...some,
+        title: 'T',
+        ...(!Array.isArray(some.speakers) && !Array.isArray(some.videos) && { videos: [] }),
+      }),
     ),
   )
 
 test('whatever a record has, what is made of it can be stored, and the record comes back', async () => {
   await fc.assert(
     fc.asyncProperty(anyRecord, async (record) => {
-      const line = JSON.stringify({ ...record, category_title: ' Any ', event: 'any', file: 'any/videos/1.json' })
-      const [draft] = draftsOf(await collect(pyvideo.read(filesOf([['all.ndjson', line]]), nothing)))
+      const line = JSON.stringify({
+        ...record,
+        category_title: ' Any ',
+        event: 'any',
+        file: 'any/videos/1.json',
+      })
+      const [draft] = draftsOf(
+        await collect(pyvideo.read(filesOf([['all.ndjson', line]]), nothing)),
+      )
       assert.ok(draft)
-      assert.deepEqual(check(VideoInput, draft.fields), [])
-      for (const fact of draft.facts) assert.deepEqual(check(Fact, fact), [])
-      const { record: back, ...where } = writePyvideo(storedOf(draft), JSON.parse(JSON.stringify(draft.facts)))
-      assert.equal(JSON.stringify(sorted({ ...where, ...back })), JSON.stringify(sorted(JSON.parse(line))))
+      assert.deepEqual(validationErrors(VideoInput, draft.fields), [])
+      for (const fact of draft.facts) assert.deepEqual(validationErrors(Fact, fact), [])
+      const { record: back, ...where } = writePyvideo(
+        storedOf(draft),
+        JSON.parse(JSON.stringify(draft.facts)),
+      )
+      assert.equal(
+        JSON.stringify(sorted({ ...where, ...back })),
+        JSON.stringify(sorted(JSON.parse(line))),
+      )
     }),
     { numRuns: 300 },
   )
@@ -310,11 +383,17 @@ test('all 21,713 talks of pyvideo come back as they were', (t) => {
   const counts: Record<string, number> = {}
   let facts = 0
   for (const given of talks) {
-    const draft = readPyvideo({ ...given }, { event: given.event, file: given.file, category: given.category_title }, undefined)
-    for (const fact of draft.facts) if (fact.kind === 'said') counts[fact.field] = (counts[fact.field] ?? 0) + 1
+    const draft = readPyvideo(
+      { ...given },
+      { event: given.event, file: given.file, category: given.category_title },
+      undefined,
+    )
+    for (const fact of draft.facts)
+      if (fact.kind === 'said') counts[fact.field] = (counts[fact.field] ?? 0) + 1
     facts += draft.facts.length
     const { record, ...where } = writePyvideo(storedOf(draft), draft.facts)
-    if (!isDeepStrictEqual({ ...where, ...record }, given)) assert.deepEqual({ ...where, ...record }, given)
+    if (!isDeepStrictEqual({ ...where, ...record }, given))
+      assert.deepEqual({ ...where, ...record }, given)
   }
   assert.equal(talks.length, 21_713)
   t.diagnostic(`${facts} facts; what is kept as it was said: ${JSON.stringify(counts)}`)
@@ -337,9 +416,13 @@ const languageNames = new Map<string, string>()
 const names = new Intl.DisplayNames(['en'], { type: 'language', fallback: 'none' })
 
 /** The record that the archive makes of a draft. */
-function storedOf({ fields }: { readonly fields: Draft['fields'] }): Written {
+function storedOf({ fields }: { readonly fields: ImportItem['fields'] }): PyvideoVideo {
   const code = fields.language ?? 'und'
-  if (!languageNames.has(code)) languageNames.set(code, code === 'und' ? 'Undetermined' : isCode(code) ? (names.of(code) ?? code) : code)
+  if (!languageNames.has(code))
+    languageNames.set(
+      code,
+      code === 'und' ? 'Undetermined' : isCode(code) ? (names.of(code) ?? code) : code,
+    )
   const tidy = (text: string) => text.normalize('NFC').trim()
   const once = (list: readonly string[] = []) => [...new Set(list.map(tidy))]
   return {
@@ -352,7 +435,7 @@ function storedOf({ fields }: { readonly fields: Draft['fields'] }): Written {
     speakers: once(fields.speakers),
     tags: once(fields.tags),
     language: languageNames.get(code) as string,
-  } as Written
+  } as PyvideoVideo
 }
 
 function isCode(text: string): boolean {
@@ -373,7 +456,10 @@ function sorted(value: unknown): unknown {
   return Object.fromEntries(entries.sort(([a], [b]) => (a < b ? -1 : 1)))
 }
 
-async function readAll(given: Parameters<typeof openInput>[0], options = nothing): Promise<Reading[]> {
+async function readAll(
+  given: Parameters<typeof openInput>[0],
+  options = nothing,
+): Promise<ParsedItem[]> {
   return collect(pyvideo.read((await openInput(given)).files, options))
 }
 
@@ -383,7 +469,7 @@ async function collect<T>(all: AsyncIterable<T>): Promise<T[]> {
   return list
 }
 
-const draftsOf = (readings: readonly Reading[]) => readings.filter((it) => 'fields' in it)
+const draftsOf = (readings: readonly ParsedItem[]) => readings.filter((it) => 'fields' in it)
 
 async function* streamOf(text: string) {
   yield Buffer.from(text)

@@ -1,11 +1,19 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { drafts, readings as readingsOf, refused, sample, sampleNames, skipped } from '../../../tests/formats.ts'
-import type { ReadOptions } from '../draft.ts'
+import {
+  assertRefused,
+  drafts,
+  readings as readingsOf,
+  sample,
+  sampleNames,
+  skipped,
+} from '../../../tests/support/formats.ts'
+import type { ParseOptions } from '../item.ts'
 import { schedule } from './schedule.ts'
 
-const readings = (texts: Record<string, string>, options?: ReadOptions) => readingsOf(schedule, texts, options)
-const read = (name: string, options?: ReadOptions) => readings({ [name]: sample(name) }, options)
+const readings = (texts: Record<string, string>, options?: ParseOptions) =>
+  readingsOf(schedule, texts, options)
+const read = (name: string, options?: ParseOptions) => readings({ [name]: sample(name) }, options)
 
 test('the XML of pretalx gives the conference and then its talks', async () => {
   const all = await read('schedule-pretalx.xml')
@@ -35,7 +43,11 @@ test('the XML of pretalx gives the conference and then its talks', async () => {
     facts: [
       { kind: 'related', url: 'https://talks.example.org/heron31/talk/AAAAAA/', label: 'schedule' },
       { kind: 'related', url: 'https://code.example.org/tests', label: 'The code' },
-      { kind: 'related', url: 'https://talks.example.org/media/heron31/slides.pdf', label: 'Slides' },
+      {
+        kind: 'related',
+        url: 'https://talks.example.org/media/heron31/slides.pdf',
+        label: 'Slides',
+      },
       { kind: 'said', source: 'schedule', field: 'type', value: 'Talk (long)' },
       { kind: 'said', source: 'schedule', field: 'room', value: 'Reed Hall' },
     ],
@@ -44,7 +56,11 @@ test('the XML of pretalx gives the conference and then its talks', async () => {
       { kind: 'repaired', field: 'description', detail: 'was HTML, and is Markdown here' },
       { kind: 'dropped', field: 'speakers', detail: 'had an empty name' },
       { kind: 'guessed', field: 'duration', detail: 'is the time that was planned (00:45)' },
-      { kind: 'dropped', field: 'links', detail: 'has “javascript:alert(1)”, which is no web address' },
+      {
+        kind: 'dropped',
+        field: 'links',
+        detail: 'has “javascript:alert(1)”, which is no web address',
+      },
     ],
   })
   assert.deepEqual(skipped(all), [
@@ -60,14 +76,21 @@ test('a talk without guid and date has its number for a key, and the day and roo
   assert.equal(last?.fields.recorded, '2031-05-02')
   assert.equal(last?.fields.duration, 3900)
   assert.equal(last?.fields.source_url, 'https://media.example.org/old-boats.mp4')
-  assert.deepEqual(last?.facts, [{ kind: 'said', source: 'schedule', field: 'room', value: 'Boat House' }])
+  assert.deepEqual(last?.facts, [
+    { kind: 'said', source: 'schedule', field: 'room', value: 'Boat House' },
+  ])
 })
 
 test('the JSON of frab is read the same way', async () => {
   const all = await read('schedule-frab.json', { category: undefined, language: 'en' })
   const [first, second] = drafts(all)
   assert.deepEqual(all[0], {
-    category: { title: 'OtterCon 2030', url: 'https://otter.example.org/schedule', start_date: '2030-09-07', end_date: '2030-09-07' },
+    category: {
+      title: 'OtterCon 2030',
+      url: 'https://otter.example.org/schedule',
+      start_date: '2030-09-07',
+      end_date: '2030-09-07',
+    },
   })
   assert.deepEqual(first, {
     place: 'schedule-frab.json, event 1',
@@ -98,7 +121,9 @@ test('the JSON of frab is read the same way', async () => {
   })
   assert.equal(second?.key, 'ottercon:8')
   assert.equal(second?.fields.language, 'en')
-  assert.deepEqual(second?.notes, [{ kind: 'dropped', field: 'duration', detail: 'is “soon” in the file, and not hours:minutes' }])
+  assert.deepEqual(second?.notes, [
+    { kind: 'dropped', field: 'duration', detail: 'is “soon” in the file, and not hours:minutes' },
+  ])
   assert.deepEqual(skipped(all), [
     'schedule-frab.json, event 3: is a break (Resting)',
     'schedule-frab.json, event 4: is not to be recorded (optout): Behind closed doors',
@@ -107,46 +132,107 @@ test('the JSON of frab is read the same way', async () => {
 
 test('talks can be asked for under another title, and the one of the file is kept', async () => {
   const all = await read('schedule-frab.json', { category: 'OtterCon', language: undefined })
-  assert.equal('category' in (all[0] ?? {}) && JSON.stringify(all[0]).includes('"title":"OtterCon"'), true)
+  assert.equal(
+    'category' in (all[0] ?? {}) && JSON.stringify(all[0]).includes('"title":"OtterCon"'),
+    true,
+  )
   const [first] = drafts(all)
   assert.equal(first?.fields.category, 'OtterCon')
-  assert.deepEqual(first?.facts.at(-1), { kind: 'said', source: 'schedule', field: 'conference', value: 'OtterCon 2030' })
+  assert.deepEqual(first?.facts.at(-1), {
+    kind: 'said',
+    source: 'schedule',
+    field: 'conference',
+    value: 'OtterCon 2030',
+  })
 })
 
 test('a subtitle that does not fit is kept beside the record', async () => {
   const long = sample('schedule-frab.json').replace('A practical guide', 'g'.repeat(250))
   const [first] = drafts(await readings({ a: long }))
   assert.equal(first?.fields.title, 'Swimming at night?')
-  assert.deepEqual(first?.facts.at(-1), { kind: 'said', source: 'schedule', field: 'subtitle', value: 'g'.repeat(250) })
+  assert.deepEqual(first?.facts.at(-1), {
+    kind: 'said',
+    source: 'schedule',
+    field: 'subtitle',
+    value: 'g'.repeat(250),
+  })
 })
 
 const xml = (events: string, before = '') =>
   `${before}<schedule><conference><title>C</title></conference><day date="2031-05-01"><room name="R">${events}</room></day></schedule>`
 
 test('a file that declares entities is refused before anything is made of them', async () => {
-  await assert.rejects(read('schedule-laughs.xml'), refused(/^schedule-laughs\.xml, line 6: declares entities/))
+  await assert.rejects(
+    read('schedule-laughs.xml'),
+    assertRefused(/^schedule-laughs\.xml, line 6: declares entities/),
+  )
   const outside = '<!DOCTYPE schedule [<!ENTITY x SYSTEM "file:///etc/passwd">]>'
-  await assert.rejects(readings({ a: xml('<event><title>&x;</title></event>', outside) }), refused(/declares entities/))
+  await assert.rejects(
+    readings({ a: xml('<event><title>&x;</title></event>', outside) }),
+    assertRefused(/declares entities/),
+  )
   // One that only names a DTD is harmless: nobody fetches it, and nothing out of it is known.
   const named = '<!DOCTYPE schedule SYSTEM "https://example.org/schedule.dtd">'
-  assert.equal(drafts(await readings({ a: xml('<event><title>x</title></event>', named) })).length, 1)
+  assert.equal(
+    drafts(await readings({ a: xml('<event><title>x</title></event>', named) })).length,
+    1,
+  )
   for (const entity of ['&x;', '&nbsp;', '&constructor;', '&#0;']) {
-    await assert.rejects(readings({ a: xml(`<event><title>${entity}</title></event>`, named) }), refused(/^a, line 1: is not whole XML/))
+    await assert.rejects(
+      readings({ a: xml(`<event><title>${entity}</title></event>`, named) }),
+      assertRefused(/^a, line 1: is not whole XML/),
+    )
   }
 })
 
 test('XML that is broken, too deep or too large is refused with the line', async () => {
   const cut = sample('schedule-pretalx.xml').slice(0, 3000)
-  await assert.rejects(readings({ 'cut.xml': cut }), refused(/^cut\.xml, line \d+: is not whole XML \(.+\)\. Export it again/))
-  await assert.rejects(readings({ a: xml('<event><title>a</b></event>') }), refused(/is not whole XML \(Unexpected close tag/))
-  await assert.rejects(readings({ a: '<rss><channel></channel></rss>' }), refused(/begins with <rss>/))
-  await assert.rejects(readings({ a: xml('<b>'.repeat(100_000)) }), refused(/is inside of 64 others/))
+  await assert.rejects(
+    readings({ 'cut.xml': cut }),
+    assertRefused(/^cut\.xml, line \d+: is not whole XML \(.+\)\. Export it again/),
+  )
+  await assert.rejects(
+    readings({ a: xml('<event><title>a</b></event>') }),
+    assertRefused(/is not whole XML \(Unexpected close tag/),
+  )
+  await assert.rejects(
+    readings({ a: '<rss><channel></channel></rss>' }),
+    assertRefused(/begins with <rss>/),
+  )
+  await assert.rejects(
+    readings({ a: xml('<b>'.repeat(100_000)) }),
+    assertRefused(/is inside of 64 others/),
+  )
   await assert.rejects(
     readings({ a: xml(`<event><title>${'x'.repeat(2_000_000)}</title></event>`) }),
-    refused(/more than 1000000 characters/),
+    assertRefused(/more than 1000000 characters/),
   )
-  await assert.rejects(readings({ a: xml(`<event>${'<a/>'.repeat(11_000)}</event>`) }), refused(/more than 1000000 characters/))
-  await assert.rejects(readings({ a: xml(`<event x="${'x'.repeat(200_000)}"></event>`) }), refused(/is not whole XML/))
+  await assert.rejects(
+    readings({ a: xml(`<event>${'<a/>'.repeat(11_000)}</event>`) }),
+    assertRefused(/more than 1000000 characters/),
+  )
+  await assert.rejects(
+    readings({ a: xml(`<event x="${'x'.repeat(200_000)}"></event>`) }),
+    assertRefused(/is not whole XML/),
+  )
+})
+
+test('declarations are refused at once: sax takes quadratic time for a long one', async () => {
+  // Before it was refused, 17,000 characters took a second or two.
+  for (const declaration of [
+    `<!${'x'.repeat(60_000)}`,
+    '<!x>',
+    `<schedule><!${'"'.repeat(60_001)}`,
+  ]) {
+    await assert.rejects(
+      readings({ a: declaration }),
+      assertRefused(/^a, line 1: has a declaration/),
+    )
+  }
+  const [talk] = drafts(
+    await readings({ a: xml('<event id="1"><!-- <!x --><title><![CDATA[<!x>]]></title></event>') }),
+  )
+  assert.equal(talk?.fields.title, '<!x>')
 })
 
 test('many events, and long texts, are read from one file', async () => {
@@ -163,14 +249,24 @@ test('a file without a conference is refused', async () => {
     '{"schedule": {"conference": []}}',
     '<schedule><day><room><event/></room></day></schedule>',
   ]) {
-    await assert.rejects(readings({ a: text }), refused(/^a does not begin with a conference/))
+    await assert.rejects(
+      readings({ a: text }),
+      assertRefused(/^a does not begin with a conference/),
+    )
   }
-  await assert.rejects(readings({ 'a.json': '{"schedule": {' }), refused(/^a\.json is not whole JSON/))
+  await assert.rejects(
+    readings({ 'a.json': '{"schedule": {' }),
+    assertRefused(/^a\.json is not whole JSON/),
+  )
 })
 
 test('schedules are recognised by how they begin, and no other files', () => {
   for (const name of sampleNames()) {
-    assert.equal(schedule.recognises(sample(name).slice(0, 65_536), 'x'), name.startsWith('schedule-'), name)
+    assert.equal(
+      schedule.recognises(sample(name).slice(0, 65_536), 'x'),
+      name.startsWith('schedule-'),
+      name,
+    )
   }
   assert.ok(schedule.recognises(sample('schedule-frab.json').slice(0, 400), 'x'))
   assert.ok(schedule.recognises(`\uFEFF${sample('schedule-pretalx.xml').slice(0, 400)}`, 'x'))

@@ -1,99 +1,131 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { type Note, type Reading, Refused } from '../draft.ts'
-import { addressIn, atMost, dayIn, firstKeys, given, namesIn, readJson, titleWith, wordsIn } from './text.ts'
+import { type ImportNote, InputRefused, type ParsedItem } from '../item.ts'
+import {
+  firstKeys,
+  joinTitle,
+  limitItems,
+  presentFields,
+  readDate,
+  readJson,
+  readNames,
+  readTrimmedText,
+  readUrl,
+} from './text.ts'
 
 test('a day is read from the ways in which files write it', () => {
-  assert.equal(dayIn('20310502'), '2031-05-02')
-  assert.equal(dayIn(20310502), '2031-05-02')
-  assert.equal(dayIn('2031-05-02'), '2031-05-02')
-  assert.equal(dayIn('2031-05-02T00:30:00+02:00'), '2031-05-02')
-  for (const none of ['20310231', '2031-13-01', 'May 2031', '203105021', '', null, {}, '00000000']) assert.equal(dayIn(none), undefined)
+  assert.equal(readDate('20310502'), '2031-05-02')
+  assert.equal(readDate(20310502), '2031-05-02')
+  assert.equal(readDate('2031-05-02'), '2031-05-02')
+  assert.equal(readDate('2031-05-02T00:30:00+02:00'), '2031-05-02')
+  for (const none of ['20310231', '2031-13-01', 'May 2031', '203105021', '', null, {}, '00000000'])
+    assert.equal(readDate(none), undefined)
 })
 
 test('a moment in UTC is of the day that it was at the place of the event', () => {
-  assert.equal(dayIn('2030-09-08T01:30:00Z', 'America/New_York'), '2030-09-07')
-  assert.equal(dayIn('2030-09-07T23:30:00+00:00', 'Europe/Berlin'), '2030-09-08')
-  assert.equal(dayIn('2030-09-08T01:30:00+02:00', 'America/New_York'), '2030-09-08')
-  assert.equal(dayIn('2030-09-08T01:30:00Z', 'Nowhere/Atall'), '2030-09-08')
-  assert.equal(dayIn('2030-09-08T99:30:00Z', 'Europe/Berlin'), '2030-09-08')
+  assert.equal(readDate('2030-09-08T01:30:00Z', 'America/New_York'), '2030-09-07')
+  assert.equal(readDate('2030-09-07T23:30:00+00:00', 'Europe/Berlin'), '2030-09-08')
+  assert.equal(readDate('2030-09-08T01:30:00+02:00', 'America/New_York'), '2030-09-08')
+  assert.equal(readDate('2030-09-08T01:30:00Z', 'Nowhere/Atall'), '2030-09-08')
+  assert.equal(readDate('2030-09-08T99:30:00Z', 'Europe/Berlin'), '2030-09-08')
 })
 
 test('an address is one of the web', () => {
-  assert.equal(addressIn(' https://example.org/a '), 'https://example.org/a')
-  assert.equal(addressIn('/slides.pdf', 'https://example.org/x/'), 'https://example.org/slides.pdf')
-  assert.equal(addressIn('//example.com/a', 'https://example.org/'), 'https://example.com/a')
-  for (const none of ['javascript:alert(1)', 'data:text/html,x', 'mailto:a@example.org', '', null, 'https://a b']) {
-    assert.equal(addressIn(none, 'https://example.org/'), undefined)
+  assert.equal(readUrl(' https://example.org/a '), 'https://example.org/a')
+  assert.equal(readUrl('/slides.pdf', 'https://example.org/x/'), 'https://example.org/slides.pdf')
+  assert.equal(readUrl('//example.com/a', 'https://example.org/'), 'https://example.com/a')
+  for (const none of [
+    'javascript:alert(1)',
+    'data:text/html,x',
+    'mailto:a@example.org',
+    '',
+    null,
+    'https://a b',
+  ]) {
+    assert.equal(readUrl(none, 'https://example.org/'), undefined)
   }
-  assert.equal(addressIn('/slides.pdf'), undefined)
-  assert.equal(addressIn('/slides.pdf', 'file:///etc/'), undefined)
+  assert.equal(readUrl('/slides.pdf'), undefined)
+  assert.equal(readUrl('/slides.pdf', 'file:///etc/'), undefined)
 })
 
 test('a text in several languages is the English one, or the first', () => {
-  assert.equal(wordsIn({ de: 'Praxis', en: ' Practice ' }), 'Practice')
-  assert.equal(wordsIn({ de: 'Praxis', fr: 'Pratique' }), 'Praxis')
-  assert.equal(wordsIn(7), '7')
-  for (const none of [null, undefined, true, [], {}, { en: 3 }]) assert.equal(wordsIn(none), '')
+  assert.equal(readTrimmedText({ de: 'Praxis', en: ' Practice ' }), 'Practice')
+  assert.equal(readTrimmedText({ de: 'Praxis', fr: 'Pratique' }), 'Praxis')
+  assert.equal(readTrimmedText(7), '7')
+  for (const none of [null, undefined, true, [], {}, { en: 3 }])
+    assert.equal(readTrimmedText(none), '')
 })
 
 test('empty names are left out, and told of', () => {
-  const notes: Note[] = []
-  assert.deepEqual(namesIn([' Ada ', '', null, 'Bo'], 'speakers', notes), ['Ada', 'Bo'])
+  const notes: ImportNote[] = []
+  assert.deepEqual(readNames([' Ada ', '', null, 'Bo'], 'speakers', notes), ['Ada', 'Bo'])
   assert.deepEqual(notes, [{ kind: 'dropped', field: 'speakers', detail: 'had 2 empty names' }])
-  assert.equal(namesIn('Ada', 'speakers', notes), undefined)
+  assert.equal(readNames('Ada', 'speakers', notes), undefined)
 })
 
 test('a subtitle stands behind the title as long as both fit', () => {
-  const notes: Note[] = []
-  assert.equal(titleWith('a guide', 'Boats', notes).title, 'Boats: a guide')
-  assert.equal(titleWith('A guide', 'Boats?', notes).title, 'Boats? A guide')
+  const notes: ImportNote[] = []
+  assert.equal(joinTitle('a guide', 'Boats', notes).title, 'Boats: a guide')
+  assert.equal(joinTitle('A guide', 'Boats?', notes).title, 'Boats? A guide')
   assert.deepEqual(
     notes.map(({ kind }) => kind),
     ['repaired', 'repaired'],
   )
-  assert.deepEqual(titleWith('', 'Boats', []), { title: 'Boats', isWhole: true })
-  assert.deepEqual(titleWith('a guide', 'Boats: a guide', []), { title: 'Boats: a guide', isWhole: true })
-  assert.deepEqual(titleWith('s'.repeat(248), 'Boats', []).isWhole, true)
-  assert.deepEqual(titleWith('s'.repeat(249), 'Boats', notes), { title: 'Boats', isWhole: false })
+  assert.deepEqual(joinTitle('', 'Boats', []), { title: 'Boats', isWhole: true })
+  assert.deepEqual(joinTitle('a guide', 'Boats: a guide', []), {
+    title: 'Boats: a guide',
+    isWhole: true,
+  })
+  assert.deepEqual(joinTitle('s'.repeat(248), 'Boats', []).isWhole, true)
+  assert.deepEqual(joinTitle('s'.repeat(249), 'Boats', notes), { title: 'Boats', isWhole: false })
   assert.equal(notes.at(-1)?.kind, 'dropped')
 })
 
 test('empty texts and lists say nothing about a record', () => {
-  assert.deepEqual(given({ title: 'x', summary: '', tags: [], speakers: undefined, duration: 0 }), { title: 'x', duration: 0 })
+  assert.deepEqual(
+    presentFields({ title: 'x', summary: '', tags: [], speakers: undefined, duration: 0 }),
+    { title: 'x', duration: 0 },
+  )
 })
 
 test('a file that is not whole JSON is refused with the place', () => {
   assert.deepEqual(readJson('a.json', '\uFEFF{"a":1}'), { a: 1 })
   assert.throws(
     () => readJson('a.json', '{"a":\n  "b'),
-    (error: Error) => error instanceof Refused && /^a\.json .*line 2 column/.test(error.message),
+    (error: Error) =>
+      error instanceof InputRefused && /^a\.json .*line 2 column/.test(error.message),
   )
   assert.throws(() => readJson('a.json', '{"a": <html>'), /a\.json is not whole JSON: .*<html>/)
 })
 
 test('a file with too many talks is refused, after a long time of reading it', () => {
-  function* endless(): Generator<Reading> {
+  function* endless(): Generator<ParsedItem> {
     for (;;) yield { place: '', unreadable: '' }
   }
   let count = 0
   assert.throws(() => {
-    for (const _ of atMost('big.json', endless())) count++
+    for (const _ of limitItems('big.json', endless())) count++
   }, /big\.json has more than 200000 talks/)
   assert.equal(count, 200_000)
 })
 
 test('the keys of the first object are found, and no others', () => {
-  assert.deepEqual([...firstKeys('{"a": {"b": 1}, "c": [{"d": "\\"e\\": {"}], "f": 1} {"g": 1}')], ['a', 'c', 'f'])
+  assert.deepEqual(
+    [...firstKeys('{"a": {"b": 1}, "c": [{"d": "\\"e\\": {"}], "f": 1} {"g": 1}')],
+    ['a', 'c', 'f'],
+  )
   assert.deepEqual([...firstKeys('\uFEFF [ {"a": 1}, {"b": 1} ]')], ['a'])
   assert.deepEqual([...firstKeys('{"a":1}\n{"b":1}')], ['a'])
   assert.deepEqual([...firstKeys('{"a": "cut off \\"b\\": {\\"c\\": ')], ['a'])
-  for (const none of ['', 'a,b\n"{""x"": 1}",2', '<a b="{">', '"a": 1', '[]', '[1, 2]']) assert.deepEqual([...firstKeys(none)], [])
+  for (const none of ['', 'a,b\n"{""x"": 1}",2', '<a b="{">', '"a": 1', '[]', '[1, 2]'])
+    assert.deepEqual([...firstKeys(none)], [])
 })
 
 test('the keys are those that JSON has, wherever the text is cut off', () => {
-  const objects = fc.dictionary(fc.stringMatching(/^[a-z]{1,6}$/), fc.jsonValue({ maxDepth: 3 }), { minKeys: 1 })
+  const objects = fc.dictionary(fc.stringMatching(/^[a-z]{1,6}$/), fc.jsonValue({ maxDepth: 3 }), {
+    minKeys: 1,
+  })
   fc.assert(
     fc.property(objects, fc.double({ min: 0, max: 1, noNaN: true }), (object, part) => {
       const text = JSON.stringify(object)

@@ -1,16 +1,28 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { drafts, readings as readingsOf, refused, sample, sampleNames } from '../../../tests/formats.ts'
-import type { ReadOptions } from '../draft.ts'
+import {
+  assertRefused,
+  drafts,
+  readings as readingsOf,
+  sample,
+  sampleNames,
+} from '../../../tests/support/formats.ts'
+import type { ParseOptions } from '../item.ts'
 import { voctoweb } from './voctoweb.ts'
 
-const readings = (texts: Record<string, string>, options?: ReadOptions) => readingsOf(voctoweb, texts, options)
-const read = (...names: string[]) => readings(Object.fromEntries(names.map((name) => [name, sample(name)])))
+const readings = (texts: Record<string, string>, options?: ParseOptions) =>
+  readingsOf(voctoweb, texts, options)
+const read = (...names: string[]) =>
+  readings(Object.fromEntries(names.map((name) => [name, sample(name)])))
 
 test('a conference gives itself and then its events', async () => {
   const all = await read('voctoweb-conference.json')
   assert.deepEqual(all[0], {
-    category: { title: 'Fen Congress 2031', url: 'https://fen.example.org/', description: 'Three days in the fen.' },
+    category: {
+      title: 'Fen Congress 2031',
+      url: 'https://fen.example.org/',
+      description: 'Three days in the fen.',
+    },
   })
   assert.deepEqual(all[1], {
     place: 'voctoweb-conference.json, event 1',
@@ -29,7 +41,11 @@ test('a conference gives itself and then its events', async () => {
     },
     facts: [{ kind: 'related', url: 'https://fen.example.org/events/1', label: null }],
     notes: [
-      { kind: 'dropped', field: 'language', detail: 'is deu-eng in the file; the first one is kept' },
+      {
+        kind: 'dropped',
+        field: 'language',
+        detail: 'is deu-eng in the file; the first one is kept',
+      },
       { kind: 'repaired', field: 'description', detail: 'was HTML, and is Markdown here' },
       { kind: 'dropped', field: 'speakers', detail: 'had an empty name' },
     ],
@@ -48,7 +64,9 @@ test('a conference gives itself and then its events', async () => {
     facts: [],
     notes: [{ kind: 'guessed', field: 'recorded', detail: 'is the day of the release' }],
   })
-  assert.deepEqual(all.slice(3), [{ place: 'voctoweb-conference.json, event 3', unreadable: 'has no title' }])
+  assert.deepEqual(all.slice(3), [
+    { place: 'voctoweb-conference.json, event 3', unreadable: 'has no title' },
+  ])
 })
 
 test('of the recordings of an event the best of each format has a field, and the others are facts', async () => {
@@ -75,15 +93,39 @@ test('of the recordings of an event the best of each format has a field, and the
     facts: [
       { kind: 'related', url: 'https://fen.example.org/events/4', label: null },
       { kind: 'related', url: 'https://doi.org/10.5555/12345678', label: 'DOI' },
-      { kind: 'media', url: 'https://cdn.example.org/fen/h264-sd/4-sd.mp4', type: 'mp4', size: 52_428_800 },
-      { kind: 'media', url: 'https://cdn.example.org/fen/h264-hd/4-eng.mp4', type: 'mp4', size: 94_371_840 },
-      { kind: 'media', url: 'https://cdn.example.org/fen/slides/4.mp4', type: 'mp4', size: 41_943_040 },
-      { kind: 'media', url: 'https://cdn.example.org/fen/mp3/4.mp3', type: 'mp3', size: 31_457_280 },
+      {
+        kind: 'media',
+        url: 'https://cdn.example.org/fen/h264-sd/4-sd.mp4',
+        type: 'mp4',
+        size: 52_428_800,
+      },
+      {
+        kind: 'media',
+        url: 'https://cdn.example.org/fen/h264-hd/4-eng.mp4',
+        type: 'mp4',
+        size: 94_371_840,
+      },
+      {
+        kind: 'media',
+        url: 'https://cdn.example.org/fen/slides/4.mp4',
+        type: 'mp4',
+        size: 41_943_040,
+      },
+      {
+        kind: 'media',
+        url: 'https://cdn.example.org/fen/mp3/4.mp3',
+        type: 'mp3',
+        size: 31_457_280,
+      },
       { kind: 'related', url: 'https://cdn.example.org/fen/4.srt', label: 'subtitles (deu)' },
     ],
     notes: [
       { kind: 'repaired', field: 'title', detail: 'has the subtitle behind it' },
-      { kind: 'guessed', field: 'video_mp4_length', detail: 'is 200 MB in the file, which is rounded' },
+      {
+        kind: 'guessed',
+        field: 'video_mp4_length',
+        detail: 'is 200 MB in the file, which is rounded',
+      },
     ],
   })
 })
@@ -96,7 +138,12 @@ test('the types that old sites have of their own are known', async () => {
     { mime_type: 'video/ogg', recording_url: 'https://cdn.example.org/a.ogv' },
     { mime_type: 'application/pdf', recording_url: 'https://cdn.example.org/a.pdf' },
   ]
-  const [first] = drafts(await readings({ a: JSON.stringify({ guid: '1', title: 'x', recordings }) }, { category: 'C', language: 'en' }))
+  const [first] = drafts(
+    await readings(
+      { a: JSON.stringify({ guid: '1', title: 'x', recordings }) },
+      { category: 'C', language: 'en' },
+    ),
+  )
   assert.deepEqual(first?.fields, {
     title: 'x',
     category: 'C',
@@ -130,17 +177,29 @@ test('events without their conference are read too', async () => {
 })
 
 test('what has no talks in it is refused, with the address of what has', async () => {
-  await assert.rejects(read('voctoweb-conferences.json'), refused(/^voctoweb-conferences\.json .*\/public\/conferences\/<acronym>$/))
-  await assert.rejects(readings({ a: '{"acronym": "x", "title": "X"}' }), refused(/without their talks/))
-  await assert.rejects(readings({ a: '{}' }), refused(/has no events/))
-  await assert.rejects(readings({ a: '[]' }), refused(/is a list/))
-  await assert.rejects(readings({ a: '{"acronym"' }), refused(/^a is not whole JSON/))
-  assert.deepEqual(await readings({ a: '{"acronym": "x", "events": [null]}' }), [{ place: 'a, event 1', unreadable: 'is not an event' }])
+  await assert.rejects(
+    read('voctoweb-conferences.json'),
+    assertRefused(/^voctoweb-conferences\.json .*\/public\/conferences\/<acronym>$/),
+  )
+  await assert.rejects(
+    readings({ a: '{"acronym": "x", "title": "X"}' }),
+    assertRefused(/without their talks/),
+  )
+  await assert.rejects(readings({ a: '{}' }), assertRefused(/has no events/))
+  await assert.rejects(readings({ a: '[]' }), assertRefused(/is a list/))
+  await assert.rejects(readings({ a: '{"acronym"' }), assertRefused(/^a is not whole JSON/))
+  assert.deepEqual(await readings({ a: '{"acronym": "x", "events": [null]}' }), [
+    { place: 'a, event 1', unreadable: 'is not an event' },
+  ])
 })
 
 test('answers of voctoweb are recognised by how they begin, and no other files', () => {
   for (const name of sampleNames()) {
-    assert.equal(voctoweb.recognises(sample(name).slice(0, 65_536), 'x'), name.startsWith('voctoweb-'), name)
+    assert.equal(
+      voctoweb.recognises(sample(name).slice(0, 65_536), 'x'),
+      name.startsWith('voctoweb-'),
+      name,
+    )
   }
   assert.ok(voctoweb.recognises(sample('voctoweb-conference.json').slice(0, 300), 'x'))
   assert.ok(voctoweb.recognises('{"events":[{"guid":"1","frontend_link":"x"', 'x'))

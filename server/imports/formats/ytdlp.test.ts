@@ -1,11 +1,18 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { drafts, readings as readingsOf, sample, sampleNames, skipped } from '../../../tests/formats.ts'
-import { type ReadOptions, Refused } from '../draft.ts'
+import {
+  drafts,
+  readings as readingsOf,
+  sample,
+  sampleNames,
+  skipped,
+} from '../../../tests/support/formats.ts'
+import { InputRefused, type ParseOptions } from '../item.ts'
 import { ytdlp } from './ytdlp.ts'
 
-const readings = (texts: Record<string, string>, options?: ReadOptions) => readingsOf(ytdlp, texts, options)
-const read = (name: string, options?: ReadOptions) => readings({ [name]: sample(name) }, options)
+const readings = (texts: Record<string, string>, options?: ParseOptions) =>
+  readingsOf(ytdlp, texts, options)
+const read = (name: string, options?: ParseOptions) => readings({ [name]: sample(name) }, options)
 
 test('a playlist gives its videos in order, and says why some are left out', async () => {
   const all = await read('ytdlp-playlist.json')
@@ -27,7 +34,11 @@ test('a playlist gives its videos in order, and says why some are left out', asy
   assert.equal(second?.fields.source_url, 'https://www.youtube.com/watch?v=exampleAAA2')
   assert.equal(second?.fields.thumbnail_url, 'https://img.example.org/exampleAAA2/1.jpg')
   assert.equal(second?.fields.duration, 1800)
-  assert.deepEqual(second?.notes[1], { kind: 'repaired', field: 'duration', detail: 'is 1799.6 seconds in the file, and 1800 here' })
+  assert.deepEqual(second?.notes[1], {
+    kind: 'repaired',
+    field: 'duration',
+    detail: 'is 1799.6 seconds in the file, and 1800 here',
+  })
   assert.equal(drafts(all).length, 2)
   assert.deepEqual(skipped(all), [
     'ytdlp-playlist.json, entry 3: is a private video (exampleAAA3)',
@@ -43,7 +54,11 @@ test('in a channel each video belongs to the playlist that it is in', async () =
     drafts(all).map(({ place, key, fields }) => [place, key, fields.category]),
     [
       ['ytdlp-channel.json, entry 1, entry 1', 'youtube:exampleBBB1', 'Heronbridge Python'],
-      ['ytdlp-channel.json, entry 2, entry 1', 'youtube:exampleBBB2', 'Heronbridge Python Days 2030'],
+      [
+        'ytdlp-channel.json, entry 2, entry 1',
+        'youtube:exampleBBB2',
+        'Heronbridge Python Days 2030',
+      ],
     ],
   )
   assert.match(skipped(all)[0] ?? '', /entry 3: is a playlist of which only the address is here/)
@@ -78,7 +93,13 @@ test('a single video is read with all that has a field', async () => {
 test('where there is an entry on each line, a broken line does not stop the rest', async () => {
   const all = await read('ytdlp-entries.ndjson', { category: undefined, language: 'en' })
   assert.deepEqual(
-    drafts(all).map(({ place, key, fields }) => [place, key, fields.category, fields.language, fields.recorded]),
+    drafts(all).map(({ place, key, fields }) => [
+      place,
+      key,
+      fields.category,
+      fields.language,
+      fields.recorded,
+    ]),
     [
       ['ytdlp-entries.ndjson, line 1', 'youtube:exampleCCC1', 'Small Meetup', 'en', undefined],
       ['ytdlp-entries.ndjson, line 2', 'youtube:exampleCCC2', 'Small Meetup', 'en', '2031-05-02'],
@@ -108,7 +129,13 @@ test('a folder is read file by file', async () => {
 })
 
 test('a stream that is gone after some hours is never the source', async () => {
-  const video = { _type: 'video', id: '1', title: 'x', extractor_key: 'Generic', url: 'https://stream.example.org/1.mp4' }
+  const video = {
+    _type: 'video',
+    id: '1',
+    title: 'x',
+    extractor_key: 'Generic',
+    url: 'https://stream.example.org/1.mp4',
+  }
   const [first] = drafts(await readings({ a: JSON.stringify(video) }))
   assert.equal(first?.fields.source_url, undefined)
   const [second] = drafts(await readings({ a: JSON.stringify([{ ...video, _type: 'url' }]) }))
@@ -118,10 +145,13 @@ test('a stream that is gone after some hours is never the source', async () => {
 test('what is not JSON is refused, and playlists in playlists end somewhere', async () => {
   await assert.rejects(
     readings({ 'a.json': '{"_type": "playlist", ' }),
-    (error: Error) => error instanceof Refused && /^a\.json is not/.test(error.message),
+    (error: Error) => error instanceof InputRefused && /^a\.json is not/.test(error.message),
   )
   const deep = `${'{"_type":"playlist","entries":['.repeat(5000)}${']}'.repeat(5000)}`
-  assert.match(skipped(await readings({ 'a.json': deep }))[0] ?? '', /is a playlist inside of 8 others$/)
+  assert.match(
+    skipped(await readings({ 'a.json': deep }))[0] ?? '',
+    /is a playlist inside of 8 others$/,
+  )
 })
 
 test('files of yt-dlp are recognised by how they begin, and no others', () => {
@@ -129,7 +159,10 @@ test('files of yt-dlp are recognised by how they begin, and no others', () => {
     const begin = sample(name).slice(0, 65_536)
     assert.equal(ytdlp.recognises(begin, 'x'), name.startsWith('ytdlp-'), name)
   }
-  const formats = Array.from({ length: 2000 }, (_, number) => ({ format_id: `${number}`, url: 'https://stream.example.org/' }))
+  const formats = Array.from({ length: 2000 }, (_, number) => ({
+    format_id: `${number}`,
+    url: 'https://stream.example.org/',
+  }))
   const long = JSON.stringify({ id: '1', title: 'x', formats, extractor_key: 'Youtube' })
   assert.ok(long.length > 65_536 && ytdlp.recognises(long.slice(0, 65_536), 'x'))
   for (const other of [

@@ -9,7 +9,10 @@ export interface Clients {
   with<T>(work: (client: pg.PoolClient) => Promise<T>): Promise<T>
 }
 
-export function openClients(config: pg.PoolConfig, onIdleError: (error: Error) => void = () => {}): Clients {
+export function openClients(
+  config: pg.PoolConfig,
+  onIdleError: (error: Error) => void = () => {},
+): Clients {
   const pool = new pg.Pool({
     keepAlive: true,
     // They are few, and a timer for each would be set at every statement.
@@ -20,7 +23,8 @@ export function openClients(config: pg.PoolConfig, onIdleError: (error: Error) =
   })
   // Unheard, the error of an idle connection would end the process.
   pool.on('error', onIdleError)
-  // And the error of a connection that is just being handed out, when the pool has stopped listening and we have not begun to.
+  // And the error of a connection that is just being handed out, when the pool has stopped
+  // listening and we have not begun to.
   pool.on('connect', (client) => client.on('error', () => {}))
 
   return {
@@ -33,16 +37,17 @@ export function openClients(config: pg.PoolConfig, onIdleError: (error: Error) =
       try {
         return await work(client)
       } catch (error) {
-        broken = isLost(error)
+        broken = isConnectionLost(error)
         throw error
       } finally {
-        // After a time-out the driver leaves the connection wedged: only one that is known to be well goes back.
+        // After a time-out the driver leaves the connection wedged: only one that is known to be
+        // well goes back.
         client.release(broken)
       }
     },
   }
 }
 
-export function isLost(error: unknown): boolean {
+export function isConnectionLost(error: unknown): boolean {
   return error instanceof Unavailable && !error.connected
 }

@@ -1,21 +1,21 @@
 import pg from 'pg'
 import type { Sql } from 'sql-template-tag'
 import { tracedQuery } from '../ops/trace.ts'
-import { type Times, usualTimes } from '../times.ts'
-import { isLost, openClients } from './clients.ts'
-import { type Db, explained, nameOf, Unavailable } from './db.ts'
-import { type Lookups, openLookups } from './lookups.ts'
-import { openSearches, type Searches } from './searches.ts'
+import { defaultTimeouts, type Timeouts } from '../timeouts.ts'
+import { isConnectionLost, openClients } from './clients.ts'
+import { type Db, statementName, translateError, Unavailable } from './db.ts'
+import { openPipelinedPool, type PipelinedPool } from './pipelined-pool.ts'
+import { openReadPool, type ReadPool } from './read-pool.ts'
 
 // The connections of a process: a pool for everything that writes, the lookups, and the searches.
 
 export interface Pool extends Db {
   /** For short lookups by key: they go side by side over a few connections of their own. */
-  readonly lookups: Lookups
+  readonly lookups: PipelinedPool
   /** For lists: statements of many shapes. */
   readonly lists: Db
   /** For searches: statements of few shapes, over all slices of the words. */
-  readonly searches: Searches
+  readonly searches: ReadPool
   figures(): { total: number; idle: number; waiting: number }
   transaction<T>(work: (tx: Db) => Promise<T>): Promise<T>
   close(): Promise<void>
@@ -27,8 +27,10 @@ export interface PoolOptions {
   lookupConnections?: number
   searchConnections?: number
   applicationName: string
-  times?: Times
-  /** Told about connections that broke while idle: nobody waits for them, but the log should say so. */
+  times?: Timeouts
+  /**
+   * Told about connections that broke while idle: nobody waits for them, but the log should say so.
+   */
   onIdleError?: (error: Error) => void
 }
 
@@ -39,19 +41,25 @@ export function openPool(options: PoolOptions): Pool {
     lookupConnections = 4,
     searchConnections = 4,
     applicationName,
-    times = usualTimes,
+    times = defaultTimeouts,
     onIdleError = () => {},
   } = options
-  const lookups = openLookups({ url, connections: lookupConnections, applicationName: `${applicationName} lookups`, times })
-  const lists = openSearches({
+  const lookups = openPipelinedPool({
+    url,
+    connections: lookupConnections,
+    applicationName: `${applicationName} lookups`,
+    times,
+  })
+  const lists = openReadPool({
     url,
     connections: searchConnections,
     applicationName: `${applicationName} lists`,
     times,
     planned: 'each time',
   })
-  // Half as many: a hard question keeps a processor busy for a second, and those who read a record need one too.
-  const searches = openSearches({
+  // Half as many: a hard question keeps a processor busy for a second, and those who read a record
+  // need one too.
+  const searches = openReadPool({
     url,
     connections: Math.ceil(searchConnections / 2),
     applicationName: `${applicationName} searches`,
@@ -81,7 +89,7 @@ export function openPool(options: PoolOptions): Pool {
         // Until COMMIT is sent nothing can have been applied, whatever happens to the connection.
         result = await work({ run: (statement) => send(client, statement, 'not-applied') })
       } catch (error) {
-        if (!isLost(error)) await send(client, rollback, 'not-applied')
+        if (!isConnectionLost(error)) await send(client, rollback, 'not-applied')
         throw error
       }
       await send(client, commit, 'unknown')
@@ -91,7 +99,8 @@ export function openPool(options: PoolOptions): Pool {
 
   return {
     run: (statement, ifLost = 'unknown') => withClient((client) => send(client, statement, ifLost)),
-    // PostgreSQL ends one of two transactions that wait for each other. It did nothing, and may try once more.
+    // PostgreSQL ends one of two transactions that wait for each other. It did nothing, and may try
+    // once more.
     transaction: (work) =>
       transaction(work).catch((error: unknown) => {
         if (error instanceof Unavailable && isDeadlock(error.cause)) return transaction(work)
@@ -122,18 +131,20 @@ async function send(
   ifLost: Unavailable['outcome'],
 ): Promise<{ rows: unknown[]; count: number }> {
   let unconfirmed: Error | undefined
-  // A commit whose wait for the synchronous standby was cancelled is reported as done, with this warning beside it.
-  // By its code: the words are in the language of the server.
+  // A commit whose wait for the synchronous standby was cancelled is reported as done, with this
+  // warning beside it. By its code: the words are in the language of the server.
   const listen = (notice: { code?: string | undefined; message?: string | undefined }) => {
     if (notice.code === '01000' || notice.code === '57P01') unconfirmed = new Error(notice.message)
   }
   client.on('notice', listen)
   try {
-    const { rows, rowCount } = await tracedQuery(text, () => client.query({ name: nameOf(text), text, values: values as unknown[] }))
+    const { rows, rowCount } = await tracedQuery(text, () =>
+      client.query({ name: statementName(text), text, values: values as unknown[] }),
+    )
     if (unconfirmed) throw new Unavailable('unknown', unconfirmed)
     return { rows, count: rowCount ?? 0 }
   } catch (error) {
-    throw explained(error, ifLost)
+    throw translateError(error, ifLost)
   } finally {
     client.off('notice', listen)
   }

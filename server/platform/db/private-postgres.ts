@@ -1,5 +1,6 @@
-// A PostgreSQL of our own for a while: fresh, in a temporary folder, gone afterwards. For `talkshelf demo` and for the tests.
-// `postgres` is our child and not started by pg_ctl: we see it end, and a killed one leaves no zombie that holds its lock file.
+// A PostgreSQL of our own for a while: fresh, in a temporary folder, gone afterwards. For
+// `talkshelf demo` and for the tests. `postgres` is our child and not started by pg_ctl: we see it
+// end, and a killed one leaves no zombie that holds its lock file.
 
 import { type ChildProcess, execFileSync, type SpawnOptions, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
@@ -44,16 +45,26 @@ export interface PrivatePostgresOptions {
   bin: string
   /** How the temporary folder's name begins. Short: a socket's path may have 107 bytes. */
   name: string
-  /** Nobody is asked for a password. A socket is in a folder that only its owner enters; a port is open to everybody on the machine. */
+  /**
+   * Nobody is asked for a password. A socket is in a folder that only its owner enters; a port is
+   * open to everybody on the machine.
+   */
   listen: 'socket' | 'port'
   settings: Readonly<Record<string, string>>
 }
 
-/** Begins at once. `stop` may be called at any time, also before `started` is settled, and more than once. */
-export function startPrivatePostgres(options: PrivatePostgresOptions): { started: Promise<PrivatePostgres>; stop(): Promise<void> } {
+/**
+ * Begins at once. `stop` may be called at any time, also before `started` is settled, and more than
+ * once.
+ */
+export function startPrivatePostgres(options: PrivatePostgresOptions): {
+  started: Promise<PrivatePostgres>
+  stop(): Promise<void>
+} {
   const user = serverUser()
   const dir = join(tmpdir(), options.name + randomBytes(6).toString('hex'))
-  // The guard first: were we killed between the two, nobody would remove the folder. mkdir refuses what is there already.
+  // The guard first: were we killed between the two, nobody would remove the folder. mkdir refuses
+  // what is there already.
   const guard = startGuard(dir)
   mkdirSync(dir, { mode: 0o700 })
   const stop = () => stopGuard(guard)
@@ -65,12 +76,18 @@ export function startPrivatePostgres(options: PrivatePostgresOptions): { started
   return { started, stop }
 }
 
-/** The programs on this machine: those that PG_BIN names; else the newest installed; else in the path; else from the npm package. */
-export function findPostgres(environment: { PG_BIN?: string | undefined; PATH?: string | undefined }): string {
+/**
+ * The programs on this machine: those that PG_BIN names; else the newest installed; else in the
+ * path; else from the npm package.
+ */
+export function findPostgres(environment: {
+  PG_BIN?: string | undefined
+  PATH?: string | undefined
+}): string {
   if (environment.PG_BIN) {
     const major = majorOf(environment.PG_BIN)
     if (major >= oldestMajor) return environment.PG_BIN
-    throw new NoPostgres(
+    throw new PostgresNotFound(
       `PG_BIN is ${environment.PG_BIN}, and there ${major === 0 ? 'is no PostgreSQL that runs' : `is PostgreSQL ${major}, which is too old`}.`,
     )
   }
@@ -81,10 +98,10 @@ export function findPostgres(environment: { PG_BIN?: string | undefined; PATH?: 
   ]
   const found = places.find((bin) => majorOf(bin) >= oldestMajor) ?? packagedPostgres()
   if (found) return found
-  throw new NoPostgres(`There is no PostgreSQL ${oldestMajor} or newer on this machine.`)
+  throw new PostgresNotFound(`There is no PostgreSQL ${oldestMajor} or newer on this machine.`)
 }
 
-export class NoPostgres extends Error {}
+export class PostgresNotFound extends Error {}
 
 const oldestMajor = 15
 
@@ -111,17 +128,29 @@ export function packagedPostgres(): string | undefined {
 function majorOf(bin: string): number {
   try {
     accessSync(join(bin, 'initdb'), constants.X_OK)
-    const said = execFileSync(join(bin, 'postgres'), ['--version'], { stdio: 'pipe', encoding: 'utf8' })
+    const said = execFileSync(join(bin, 'postgres'), ['--version'], {
+      stdio: 'pipe',
+      encoding: 'utf8',
+    })
     return Number(/\(PostgreSQL\) (\d+)/.exec(said)?.[1] ?? 0)
   } catch {
     return 0
   }
 }
 
-async function start(options: PrivatePostgresOptions, user: User | undefined, dir: string, guard: Guard): Promise<PrivatePostgres> {
+async function start(
+  options: PrivatePostgresOptions,
+  user: User | undefined,
+  dir: string,
+  guard: Guard,
+): Promise<PrivatePostgres> {
   if (user) chownSync(dir, user.uid, user.gid)
   const bin = usableBin(options.bin, dir, user)
-  const spawnOptions = { ...(user && { uid: user.uid, gid: user.gid }), cwd: dir, env: serverEnvironment() }
+  const spawnOptions = {
+    ...(user && { uid: user.uid, gid: user.gid }),
+    cwd: dir,
+    env: serverEnvironment(),
+  }
   await initialise(bin, dir, spawnOptions, guard)
   for (let attempt = 1; ; attempt++) {
     const port = options.listen === 'port' ? await freePort() : 5432
@@ -130,7 +159,10 @@ async function start(options: PrivatePostgresOptions, user: User | undefined, di
       const host = options.listen === 'port' ? '127.0.0.1' : encodeURIComponent(dir)
       return `postgresql://${encodeURIComponent(role)}@${host}:${port}/${encodeURIComponent(database)}`
     }
-    const settings = { listen_addresses: options.listen === 'port' ? '127.0.0.1' : '', ...options.settings }
+    const settings = {
+      listen_addresses: options.listen === 'port' ? '127.0.0.1' : '',
+      ...options.settings,
+    }
     const args = ['-D', join(dir, 'data'), '-p', String(port), '-k', dir]
     for (const [name, value] of Object.entries(settings)) args.push('-c', `${name}=${value}`)
     const child = launch(guard, join(bin, 'postgres'), args, dir, spawnOptions)
@@ -144,7 +176,9 @@ async function start(options: PrivatePostgresOptions, user: User | undefined, di
         createDatabase: async (name, owner) => {
           await asSuperuser(url('postgres'), async (client) => {
             await client.query(`create role ${client.escapeIdentifier(owner)} login`)
-            await client.query(`create database ${client.escapeIdentifier(name)} owner ${client.escapeIdentifier(owner)}`)
+            await client.query(
+              `create database ${client.escapeIdentifier(name)} owner ${client.escapeIdentifier(owner)}`,
+            )
           })
           return url(name, owner)
         },
@@ -153,16 +187,18 @@ async function start(options: PrivatePostgresOptions, user: User | undefined, di
       }
     } catch (error) {
       // Between our look and the server's start, somebody else may have taken the port.
-      if (attempt < 5 && child.exitCode !== null && /Address already in use/.test(readLog(dir))) continue
+      if (attempt < 5 && child.exitCode !== null && /Address already in use/.test(readLog(dir)))
+        continue
       throw error
     }
   }
 }
 
-// The guard waits until we tell it to stop, or are gone in any way, kill -9 included: then its standard input ends. It
-// hears of every process group that we start, ends the last one, and removes the folder. So there is one way to clean up.
-// SIGQUIT is PostgreSQL's immediate shutdown: nothing is written that would be thrown away anyway. Its last act is to remove
-// postmaster.pid; its number may stay for longer, where nobody collects the processes of a parent that is gone.
+// The guard waits until we tell it to stop, or are gone in any way, kill -9 included: then its
+// standard input ends. It hears of every process group that we start, ends the last one, and
+// removes the folder. So there is one way to clean up. SIGQUIT is PostgreSQL's immediate shutdown:
+// nothing is written that would be thrown away anyway. Its last act is to remove postmaster.pid;
+// its number may stay for longer, where nobody collects the processes of a parent that is gone.
 const guardScript = `
 group=
 while read -r line; do group=$line; done
@@ -180,7 +216,11 @@ interface Guard {
 
 function startGuard(dir: string): Guard {
   // In a group of its own, as Ctrl-C would end it together with us.
-  const guard = spawn('/bin/sh', ['-c', guardScript, 'guard', dir], { cwd: '/', detached: true, stdio: ['pipe', 'ignore', 'ignore'] })
+  const guard = spawn('/bin/sh', ['-c', guardScript, 'guard', dir], {
+    cwd: '/',
+    detached: true,
+    stdio: ['pipe', 'ignore', 'ignore'],
+  })
   const ended = once(guard, 'exit')
   ended.catch(() => {})
   guard.stdin.on('error', () => {})
@@ -195,7 +235,13 @@ async function stopGuard({ process, ended }: Guard): Promise<void> {
   await ended
 }
 
-function launch(guard: Guard, program: string, args: string[], dir: string, options: SpawnOptions): ChildProcess {
+function launch(
+  guard: Guard,
+  program: string,
+  args: string[],
+  dir: string,
+  options: SpawnOptions,
+): ChildProcess {
   const log = openSync(join(dir, 'log'), 'w')
   const child = spawn(program, args, { ...options, detached: true, stdio: ['ignore', log, log] })
   closeSync(log)
@@ -222,30 +268,38 @@ function serverUser(): User | undefined {
     const [, , uid, gid] = line?.split(':') ?? []
     if (uid && gid) return { name, uid: Number(uid), gid: Number(gid) }
   }
-  throw new NoPostgres('PostgreSQL does not run as root, and there is neither a user postgres nor a user nobody to run it.')
+  throw new PostgresNotFound(
+    'PostgreSQL does not run as root, and there is neither a user postgres nor a user nobody to run it.',
+  )
 }
 
 /**
- * The programs as the server's user can run them. That user may be unable to enter the folder of the npm package (/root, a
- * private home), and npm may have been told to run no scripts, which leaves out the package's links: then a copy serves.
+ * The programs as the server's user can run them. That user may be unable to enter the folder of
+ * the npm package (/root, a private home), and npm may have been told to run no scripts, which
+ * leaves out the package's links: then a copy serves.
  */
 function usableBin(bin: string, dir: string, user: User | undefined): string {
   const asUser = user && { uid: user.uid, gid: user.gid }
-  const tryOut = (bin: string) => execFileSync(join(bin, 'postgres'), ['--version'], { ...asUser, cwd: dir, stdio: 'pipe' })
+  const tryOut = (bin: string) =>
+    execFileSync(join(bin, 'postgres'), ['--version'], { ...asUser, cwd: dir, stdio: 'pipe' })
   const links = join(bin, '..', 'pg-symlinks.json')
   try {
     tryOut(bin)
     return bin
   } catch (error) {
     if (!existsSync(links))
-      throw new NoPostgres(
+      throw new PostgresNotFound(
         `The user ${user?.name ?? process.env.USER} cannot run ${join(bin, 'postgres')} in ${dir}: ${(error as Error).message}`,
       )
   }
   const copy = join(dir, 'native')
-  // Links as they are: they are relative, and cpSync would make them lead back to where we came from, even when told to dereference.
+  // Links as they are: they are relative, and cpSync would make them lead back to where we came
+  // from, even when told to dereference.
   cpSync(join(bin, '..'), copy, { recursive: true, verbatimSymlinks: true })
-  for (const { source, target } of JSON.parse(readFileSync(links, 'utf8')) as { source: string; target: string }[]) {
+  for (const { source, target } of JSON.parse(readFileSync(links, 'utf8')) as {
+    source: string
+    target: string
+  }[]) {
     const link = join(dir, target)
     if (!existsSync(link)) symlinkSync(basename(source), link)
   }
@@ -254,10 +308,27 @@ function usableBin(bin: string, dir: string, user: User | undefined): string {
   return join(copy, 'bin')
 }
 
-async function initialise(bin: string, dir: string, options: SpawnOptions, guard: Guard): Promise<void> {
+async function initialise(
+  bin: string,
+  dir: string,
+  options: SpawnOptions,
+  guard: Guard,
+): Promise<void> {
   const attempt = async (locale: string) => {
-    const args = [`--pgdata=${join(dir, 'data')}`, `--locale=${locale}`, '--encoding=UTF8', '--username=postgres', '--auth=trust']
-    const child = launch(guard, join(bin, 'initdb'), [...args, '--no-sync', '--no-instructions'], dir, options)
+    const args = [
+      `--pgdata=${join(dir, 'data')}`,
+      `--locale=${locale}`,
+      '--encoding=UTF8',
+      '--username=postgres',
+      '--auth=trust',
+    ]
+    const child = launch(
+      guard,
+      join(bin, 'initdb'),
+      [...args, '--no-sync', '--no-instructions'],
+      dir,
+      options,
+    )
     const [code] = await once(child, 'exit')
     return code === 0
   }
@@ -278,7 +349,9 @@ async function ready(child: ChildProcess, dir: string, url: string): Promise<str
     const lastWords = () => `. Its log:\n${readLog(dir)}`
     if (child.pid === undefined) throw new Error('PostgreSQL could not be started')
     if (child.exitCode !== null || child.signalCode !== null) {
-      throw new Error(`PostgreSQL ended with ${child.exitCode ?? child.signalCode} while starting${lastWords()}`)
+      throw new Error(
+        `PostgreSQL ended with ${child.exitCode ?? child.signalCode} while starting${lastWords()}`,
+      )
     }
     const answer = await greet(url)
     if (typeof answer === 'object' && answer.dir === join(dir, 'data')) return answer.version
@@ -321,7 +394,8 @@ async function freePort(): Promise<number> {
   const address = server.address()
   server.close()
   await once(server, 'close')
-  if (address === null || typeof address === 'string') throw new Error('The system named no free port')
+  if (address === null || typeof address === 'string')
+    throw new Error('The system named no free port')
   return address.port
 }
 

@@ -7,7 +7,7 @@ import pg from 'pg'
 
 type Environment = Readonly<Record<string, string | undefined>>
 
-export interface Program {
+export interface PostgresProgram {
   readonly file: string
   /** As it says itself, such as 15.18. */
   readonly version: string
@@ -15,28 +15,34 @@ export interface Program {
 }
 
 /**
- * One of each major version on this machine, the newest first: where PG_BIN says; else what Debian and its relatives installed, of which several versions
- * stand side by side, and what the path has.
+ * One of each major version on this machine, the newest first: where PG_BIN says; else what Debian
+ * and its relatives installed, of which several versions stand side by side, and what the path has.
  */
-export function findPrograms(name: string, environment: Environment): Program[] {
+export function findPrograms(name: string, environment: Environment): PostgresProgram[] {
   const installed = '/usr/lib/postgresql'
   const folders = environment.PG_BIN
     ? [environment.PG_BIN]
     : [
-        ...(existsSync(installed) ? readdirSync(installed).map((version) => join(installed, version, 'bin')) : []),
+        ...(existsSync(installed)
+          ? readdirSync(installed).map((version) => join(installed, version, 'bin'))
+          : []),
         ...(environment.PATH ?? '').split(delimiter).filter(Boolean),
       ]
   return folders
     .map((folder) => join(folder, name))
     .filter((file) => existsSync(file))
     .flatMap(asProgram)
-    .filter(({ major }, place, all) => all.findIndex((it) => it.major === major) === place)
+    .filter(({ major }, index, all) => all.findIndex((it) => it.major === major) === index)
     .sort((a, b) => b.major - a.major)
 }
 
-function asProgram(file: string): Program[] {
+function asProgram(file: string): PostgresProgram[] {
   try {
-    const said = execFileSync(file, ['--version'], { stdio: 'pipe', encoding: 'utf8', timeout: 10_000 })
+    const said = execFileSync(file, ['--version'], {
+      stdio: 'pipe',
+      encoding: 'utf8',
+      timeout: 10_000,
+    })
     const [, version, major] = /\(PostgreSQL\) ((\d+)\S*)/.exec(said) ?? []
     return version === undefined ? [] : [{ file, version, major: Number(major) }]
   } catch {
@@ -45,8 +51,9 @@ function asProgram(file: string): Program[] {
 }
 
 /**
- * What such a program has to know to reach the same database as we do. All of it goes by the environment: arguments are there for everybody on the
- * machine to read, and of an address in DATABASE_URL the two understand different things.
+ * What such a program has to know to reach the same database as we do. All of it goes by the
+ * environment: arguments are there for everybody on the machine to read, and of an address in
+ * DATABASE_URL the two understand different entities.
  */
 export function programEnvironment(url: string, environment: Environment): NodeJS.ProcessEnv {
   const { host, port, user, database, password } = new pg.Client({ connectionString: url })
@@ -68,7 +75,10 @@ export function programEnvironment(url: string, environment: Environment): NodeJ
   }
   // These would lead elsewhere; we know nothing of them.
   const { DATABASE_URL: _, PGSERVICE: __, PGHOSTADDR: ___, ...rest } = environment
-  return { ...rest, ...Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) }
+  return {
+    ...rest,
+    ...Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)),
+  }
 }
 
 /** The driver has words of its own for it. */

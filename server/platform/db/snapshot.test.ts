@@ -2,20 +2,23 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import sql from 'sql-template-tag'
 import Type from 'typebox'
-import { freshDatabase } from '../../../tests/database.ts'
-import { withDatabase } from '../../../tests/invariants.ts'
+import { freshDatabase } from '../../../tests/support/database.ts'
+import { withDatabase } from '../../../tests/support/invariants.ts'
 import { one, Unavailable } from './db.ts'
-import { stream, withSnapshot } from './snapshot.ts'
+import { streamRows, withSnapshot } from './snapshot.ts'
 
 const Count = Type.Object({ count: Type.Integer() })
 const Row = Type.Object({ number: Type.Integer() })
 const tags = sql`select count(*) from tag`
-const numbers = (most: number) => sql`select number from generate_series(1, ${most}::integer) as number order by number`
+const numbers = (limit: number) =>
+  sql`select number from generate_series(1, ${limit}::integer) as number order by number`
 
 test('a snapshot shows the archive as it was, whatever is written or emptied meanwhile, and others can look at the same', async (t) => {
   const { url } = await freshDatabase(t)
   const write = () =>
-    withDatabase(url, (query) => query("insert into tag (slug, name) select 'tag-' || count(*), 'tag ' || count(*) from tag"))
+    withDatabase(url, (query) =>
+      query("insert into tag (slug, name) select 'tag-' || count(*), 'tag ' || count(*) from tag"),
+    )
   await write()
   await withSnapshot(url, 'test', async (db) => {
     await write()
@@ -26,10 +29,14 @@ test('a snapshot shows the archive as it was, whatever is written or emptied mea
       assert.deepEqual(await query('select count(*)::integer from tag'), [{ count: 1 }])
     })
     // Snapshots don't keep the rows of a table that is emptied, so nobody can.
-    const emptied = withDatabase(url, (query) => query("set lock_timeout = '100ms'; truncate tag cascade"))
+    const emptied = withDatabase(url, (query) =>
+      query("set lock_timeout = '100ms'; truncate tag cascade"),
+    )
     await assert.rejects(emptied, { code: '55P03' })
   })
-  const writing = withSnapshot(url, 'test', (db) => db.run(sql`insert into tag (slug, name) values ('no', 'no')`))
+  const writing = withSnapshot(url, 'test', (db) =>
+    db.run(sql`insert into tag (slug, name) values ('no', 'no')`),
+  )
   await assert.rejects(writing, /read-only transaction/)
   await withSnapshot(url, 'test', async (db) => assert.equal((await one(db, Count, tags)).count, 2))
 })
@@ -37,7 +44,7 @@ test('a snapshot shows the archive as it was, whatever is written or emptied mea
 test('the rows of a long answer come in batches, in order and checked; several answers can be read side by side', async (t) => {
   const { url } = await freshDatabase(t)
   await withSnapshot(url, 'test', async (db) => {
-    for (const [most, size] of [
+    for (const [limit, size] of [
       [0, 10],
       [9, 10],
       [10, 10],
@@ -45,14 +52,18 @@ test('the rows of a long answer come in batches, in order and checked; several a
       [3, 1],
     ] as const) {
       const batches: number[][] = []
-      for await (const rows of stream(db, Row, numbers(most), size)) batches.push(rows.map(({ number }) => number))
+      for await (const rows of streamRows(db, Row, numbers(limit), size))
+        batches.push(rows.map(({ number }) => number))
       assert.deepEqual(
         batches.flat(),
-        Array.from({ length: most }, (_, place) => place + 1),
+        Array.from({ length: limit }, (_, index) => index + 1),
       )
       assert.ok(batches.every((batch) => batch.length <= size && batch.length > 0))
     }
-    const [first, second] = [stream(db, Row, numbers(4), 2), stream(db, Row, numbers(6), 3)].map((it) => it[Symbol.asyncIterator]())
+    const [first, second] = [
+      streamRows(db, Row, numbers(4), 2),
+      streamRows(db, Row, numbers(6), 3),
+    ].map((it) => it[Symbol.asyncIterator]())
     assert.deepEqual((await first?.next())?.value, [{ number: 1 }, { number: 2 }])
     assert.deepEqual((await second?.next())?.value, [{ number: 1 }, { number: 2 }, { number: 3 }])
     assert.deepEqual((await first?.next())?.value, [{ number: 3 }, { number: 4 }])
@@ -60,7 +71,7 @@ test('the rows of a long answer come in batches, in order and checked; several a
     await Promise.all([first?.return?.(), second?.return?.()])
     assert.equal((await one(db, Count, sql`select count(*) from pg_cursors`)).count, 0)
     await assert.rejects(
-      stream(db, Type.Object({ number: Type.String() }), numbers(1), 1)
+      streamRows(db, Type.Object({ number: Type.String() }), numbers(1), 1)
         [Symbol.asyncIterator]()
         .next(),
       /not what its schema says/,

@@ -2,28 +2,44 @@ import pg from 'pg'
 import sql, { raw, type Sql } from 'sql-template-tag'
 import Type, { type Static, type TSchema } from 'typebox'
 import { tracedQuery } from '../ops/trace.ts'
-import { type Db, explained, getTypeParser, many, one, Unavailable } from './db.ts'
+import { type Db, getTypeParser, many, one, translateError, Unavailable } from './db.ts'
+import { migrationLock } from './migrate.ts'
 
-// Work that takes minutes, such as a backup or an export of everything: one connection of its own, without the limits of the pool.
+// Work that takes minutes, such as a backup or an export of everything: one connection of its own,
+// without the limits of the pool.
 
 /** One statement of such work may take this long. */
 const longestMs = 6 * 3_600_000
 
-/** One transaction that only reads, and sees the archive as it was at one moment, whatever is written meanwhile. */
+/**
+ * One transaction that only reads, and sees the archive as it was at one moment, whatever is
+ * written meanwhile.
+ */
 export interface Snapshot extends Db {
-  /** Other connections see the same with `set transaction snapshot`, pg_dump with `--snapshot`, until the work is done. */
+  /**
+   * Other connections see the same with `set transaction snapshot`, pg_dump with `--snapshot`,
+   * until the work is done.
+   */
   readonly id: string
 }
 
 /**
- * Readers and writers go on as ever. Who changes the tables themselves waits until the work is done, and whoever comes after waits as well:
- * nobody should migrate meanwhile.
+ * Runs work that reads for minutes. Readers and writers go on as ever; a migration has to wait
+ * until the work is done. While one waits, no such work begins: one after the other would keep it
+ * waiting.
  */
-export function withSnapshot<T>(url: string, applicationName: string, work: (db: Snapshot) => Promise<T>): Promise<T> {
+export function withSnapshot<T>(
+  url: string,
+  applicationName: string,
+  work: (db: Snapshot) => Promise<T>,
+): Promise<T> {
   return withConnection(url, applicationName, async (db) => {
-    // A table that was emptied between our first look and the first time we read it would be empty for us: snapshots don't keep those rows.
-    // So all tables are held before the first look, and `lock` is none.
+    // A table that was emptied between our first look and the first time we read it would be empty
+    // for us: snapshots don't keep those rows. So all tables are held before the first look, and
+    // `lock` is none.
     const { names } = await one(db, Names, readableTables)
+    if (!(await one(db, NoMigration, noMigration)).free)
+      throw new Unavailable('not-applied', new Error('A migration is under way'), true)
     await db.run(sql`begin transaction isolation level repeatable read read only`)
     if (names !== null) await db.run(sql`lock table ${raw(names)} in access share mode`)
     const { id } = await one(db, Id, sql`select pg_export_snapshot() as id`)
@@ -34,7 +50,11 @@ export function withSnapshot<T>(url: string, applicationName: string, work: (db:
 }
 
 /** Each statement for itself. */
-export async function withConnection<T>(url: string, applicationName: string, work: (db: Db) => Promise<T>): Promise<T> {
+export async function withConnection<T>(
+  url: string,
+  applicationName: string,
+  work: (db: Db) => Promise<T>,
+): Promise<T> {
   const client = new pg.Client({
     connectionString: url,
     application_name: applicationName,
@@ -49,10 +69,12 @@ export async function withConnection<T>(url: string, applicationName: string, wo
   })
   const run: Db['run'] = async ({ text, values }, ifLost = 'unknown') => {
     try {
-      const { rows, rowCount } = await tracedQuery(text, () => client.query({ text, values: values as unknown[] }))
+      const { rows, rowCount } = await tracedQuery(text, () =>
+        client.query({ text, values: values as unknown[] }),
+      )
       return { rows, count: rowCount ?? 0 }
     } catch (error) {
-      throw explained(error, ifLost)
+      throw translateError(error, ifLost)
     }
   }
   try {
@@ -65,8 +87,14 @@ export async function withConnection<T>(url: string, applicationName: string, wo
 }
 
 /** The rows of a long answer, some at a time: never more than `batchSize` of them are in memory. */
-export async function* stream<T extends TSchema>(db: Snapshot, row: T, statement: Sql, batchSize: number): AsyncIterable<Static<T>[]> {
-  if (!Number.isSafeInteger(batchSize) || batchSize < 1) throw new Error(`A batch has at least one row, not ${batchSize}`)
+export async function* streamRows<T extends TSchema>(
+  db: Snapshot,
+  row: T,
+  statement: Sql,
+  batchSize: number,
+): AsyncIterable<Static<T>[]> {
+  if (!Number.isSafeInteger(batchSize) || batchSize < 1)
+    throw new Error(`A batch has at least one row, not ${batchSize}`)
   const cursor = raw(`stream_${++streams}`)
   await db.run(sql`declare ${cursor} no scroll cursor for ${statement}`)
   try {
@@ -83,8 +111,9 @@ export async function* stream<T extends TSchema>(db: Snapshot, row: T, statement
 
 let streams = 0
 
-// How a value is written as text must depend neither on the server nor on the role. And who reads everything should take the shortest way to
-// the last row, not to the first, and leave the other cores to those who wait for an answer.
+// How a value is written as text must depend neither on the server nor on the role. And who reads
+// everything should take the shortest way to the last row, not to the first, and leave the other
+// cores to those who wait for an answer.
 const settings = `
   set statement_timeout = ${longestMs}; set lock_timeout = 60000; set idle_in_transaction_session_timeout = 0;
   set timezone = 'UTC'; set datestyle = 'ISO'; set intervalstyle = 'postgres'; set bytea_output = 'hex'; set extra_float_digits = 1;
@@ -92,6 +121,10 @@ const settings = `
 
 const Names = Type.Object({ names: Type.Union([Type.String(), Type.Null()]) })
 const Id = Type.Object({ id: Type.String() })
+const NoMigration = Type.Object({ free: Type.Boolean() })
+
+// The lock is given back with the end of the statement.
+const noMigration = sql`select pg_try_advisory_xact_lock_shared(${migrationLock}) as free`
 
 // A slice goes with its whole.
 const readableTables = sql`

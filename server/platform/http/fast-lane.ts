@@ -4,14 +4,22 @@ import { allowedMethods, type Endpoint } from '@talkshelf/contract'
 import { anyone } from '../actor.ts'
 import type { Metrics } from '../ops/metrics.ts'
 import { tracedRequest } from '../ops/trace.ts'
-import { etag } from './conditional.ts'
-import { always, hasOneHost } from './headers.ts'
-import { type Answer, type Asked, counted, type Handler, inTime, verdicts } from './mount.ts'
-import { contentTypes, representation } from './negotiate.ts'
+import { representationEtag } from './conditional.ts'
+import { hasSingleHost, securityHeaders } from './headers.ts'
+import {
+  type Call,
+  countInFlight,
+  fastLaneResults,
+  type Handler,
+  type RouteResponse,
+  withDeadline,
+} from './mount.ts'
+import { chooseRepresentation, representationTypes } from './negotiate.ts'
 
-// Nearly all requests are alike: a reader without a token wants one thing by its number. For these the way through the framework costs
-// more than the answer, so they take a shorter one. It only gives good answers: whatever is unusual about a request, and whatever
-// comes out other than 200 or 304, goes the long way (mount.ts). tests/lanes.test.ts compares the two.
+// Nearly all requests are alike: a reader without a token wants one record by its id. For these
+// the way through the framework costs more than the answer, so they take a shorter one. It only
+// gives good answers: whatever is unusual about a request, and whatever comes out other than 200 or
+// 304, goes the long way (mount.ts). tests/api/fast-lane.test.ts compares the two.
 
 type Listener = (request: IncomingMessage, response: ServerResponse) => void
 
@@ -42,13 +50,28 @@ interface Lane {
 
 const number = /^[1-9]\d{0,14}$/
 
-export function createFastLane({ endpoints, basePath, metrics, answerMs, isBusy, count, log }: FastLaneOptions): FastLane {
+export function createFastLane({
+  endpoints,
+  basePath,
+  metrics,
+  answerMs,
+  isBusy,
+  count,
+  log,
+}: FastLaneOptions): FastLane {
   const lanes = new Map<string, Lane>()
 
-  function send(request: IncomingMessage, response: ServerResponse, lane: Lane, answer: Answer, asked: Asked<Endpoint>, beganMs: number) {
-    const status = answer.status ?? lane.endpoint.gives.status
-    const own = ['x-request-id', asked.origin.request, 'content-type', contentTypes[asked.as]]
-    if (answer.tag) own.push('etag', etag(answer.tag, asked.as))
+  function send(
+    request: IncomingMessage,
+    response: ServerResponse,
+    lane: Lane,
+    answer: RouteResponse,
+    call: Call<Endpoint>,
+    beganMs: number,
+  ) {
+    const status = answer.status ?? lane.endpoint.response.status
+    const own = ['x-request-id', call.origin.request, 'content-type', representationTypes[call.as]]
+    if (answer.tag) own.push('etag', representationEtag(answer.tag, call.as))
     for (const name in answer.headers) own.push(name, answer.headers[name] as string)
     if (status !== 304) own.push('content-length', String(answer.body.length))
     response.writeHead(status, own.concat(lane.headers))
@@ -57,15 +80,31 @@ export function createFastLane({ endpoints, basePath, metrics, answerMs, isBusy,
     else response.end(answer.body, 'latin1')
     const ms = performance.now() - beganMs
     metrics.answered(lane.endpoint.name, status, ms / 1000)
-    log({ reqId: asked.origin.request, method: 'GET', url: request.url, status, ms: Math.round(ms * 10) / 10 })
+    log({
+      reqId: call.origin.request,
+      method: 'GET',
+      url: request.url,
+      status,
+      ms: Math.round(ms * 10) / 10,
+    })
   }
 
   return {
     add(endpoint, handle) {
       const [, path] = /^(.*\/)\{\w+\}$/.exec(endpoint.path) ?? []
-      if (path === undefined || endpoint.method !== 'GET') throw new Error(`${endpoint.name} reads nothing by its number`)
-      const headers = [...Object.entries(always), ['allow', allowedMethods(endpoints, endpoint.path)], ['vary', 'Accept']].flat()
-      lanes.set(basePath + path, { endpoint, name: `GET ${endpoint.path}`, headers, handle: handle as Handler<Endpoint> })
+      if (path === undefined || endpoint.method !== 'GET')
+        throw new Error(`${endpoint.name} reads nothing by its number`)
+      const headers = [
+        ...Object.entries(securityHeaders),
+        ['allow', allowedMethods(endpoints, endpoint.path)],
+        ['vary', 'Accept'],
+      ].flat()
+      lanes.set(basePath + path, {
+        endpoint,
+        name: `GET ${endpoint.path}`,
+        headers,
+        handle: handle as Handler<Endpoint>,
+      })
     },
 
     take(request, response, longWay) {
@@ -75,41 +114,45 @@ export function createFastLane({ endpoints, basePath, metrics, answerMs, isBusy,
       const id = url.slice(cut)
       if (!lane || method !== 'GET' || !number.test(id)) return longWay(request, response)
       const { headers } = request
-      if (headers.authorization !== undefined || !hasOneHost(request) || isBusy()) return longWay(request, response)
+      if (headers.authorization !== undefined || !hasSingleHost(request) || isBusy())
+        return longWay(request, response)
 
       const beganMs = performance.now()
       const refused = (error: unknown) => {
-        verdicts.set(request, { error, beganMs })
+        fastLaneResults.set(request, { error, beganMs })
         longWay(request, response)
       }
-      let asked: Asked<Endpoint>
-      let answer: Answer | Promise<Answer>
+      let call: Call<Endpoint>
+      let answer: RouteResponse | Promise<RouteResponse>
       try {
-        asked = {
+        call = {
           params: { id: Number(id) },
           query: {},
           body: undefined,
           actor: anyone,
           untilMs: beganMs + answerMs,
           origin: { actor: anyone, via: 'api', request: randomUUID() },
-          as: representation(headers.accept, undefined),
+          as: chooseRepresentation(headers.accept, undefined),
           headers,
           format: undefined,
         }
-        answer = tracedRequest(lane.name, headers, () => lane.handle(asked))
+        answer = tracedRequest(lane.name, headers, () => lane.handle(call))
       } catch (error) {
         return refused(error)
       }
-      const sendIt = (it: Answer) => {
+      const sendIt = (it: RouteResponse) => {
         try {
-          send(request, response, lane, it, asked, beganMs)
+          send(request, response, lane, it, call, beganMs)
         } catch (error) {
           // Half of an answer can't be taken back, and nobody above listens for this.
           response.destroy(error as Error)
         }
       }
       if (!(answer instanceof Promise)) return sendIt(answer)
-      counted({ count }, inTime(asked.untilMs, answer, 'not-applied')).then(sendIt, refused)
+      countInFlight({ count }, withDeadline(call.untilMs, answer, 'not-applied')).then(
+        sendIt,
+        refused,
+      )
     },
   }
 }

@@ -1,7 +1,10 @@
 import type { IncomingMessage } from 'node:http'
 
-/** On every answer. A JSON body is declared text/html for old clients: even so it must never act as a page. */
-export const always = {
+/**
+ * On every answer. A JSON body is declared text/html for old clients: even so it must never act as
+ * a page.
+ */
+export const securityHeaders = {
   'x-content-type-options': 'nosniff',
   'content-security-policy': "default-src 'none'; sandbox; frame-ancestors 'none'",
   'referrer-policy': 'no-referrer',
@@ -9,8 +12,11 @@ export const always = {
   'access-control-expose-headers': 'ETag, Link, Location, RateLimit, Retry-After, X-Request-Id',
 }
 
-/** Node keeps the first of several and tells nobody; what stands before us may have looked at another one. */
-export function hasOneHost({ rawHeaders, httpVersion }: IncomingMessage): boolean {
+/**
+ * Node keeps the first of several and tells nobody; what stands before us may have looked at
+ * another one.
+ */
+export function hasSingleHost({ rawHeaders, httpVersion }: IncomingMessage): boolean {
   let count = 0
   for (let at = 0; at < rawHeaders.length; at += 2) {
     const name = rawHeaders[at] as string

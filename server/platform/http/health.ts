@@ -2,10 +2,19 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Metrics } from '../ops/metrics.ts'
 import { asciiBytes, toJson } from './json.ts'
 
-// For the machines that look after this one. They get an answer also when there is too much to do for others.
+// For the machines that look after this one. They get an answer also when there is too much to do
+// for others.
 
-/** /healthz: the process runs. /readyz: it can do its work, and is not about to stop. /metrics: figures for Prometheus. */
-export function healthRoutes(http: FastifyInstance, basePath: string, metrics: Metrics, isReady: () => Promise<boolean>): void {
+/**
+ * /healthz: the process runs. /readyz: it can do its work, and is not about to stop. /metrics:
+ * figures for Prometheus.
+ */
+export function healthRoutes(
+  http: FastifyInstance,
+  basePath: string,
+  metrics: Metrics,
+  isReady: () => Promise<boolean>,
+): void {
   const say = (status: string) => asciiBytes(toJson({ status }))
   const headers = { 'content-type': 'application/json', 'cache-control': 'no-store' }
   http.get(`${basePath}/healthz`, (_, reply) => reply.headers(headers).send(say('alive')))
@@ -22,6 +31,6 @@ export function healthRoutes(http: FastifyInstance, basePath: string, metrics: M
   })
 }
 
-export function isOperators({ routeOptions }: FastifyRequest): boolean {
+export function isOperatorRoute({ routeOptions }: FastifyRequest): boolean {
   return /\/(healthz|readyz|metrics)$/.test(routeOptions.url ?? '')
 }

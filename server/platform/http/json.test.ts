@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Problem } from '@talkshelf/contract'
-import { canonical, fromJson, toJson } from './json.ts'
+import { canonicalJson, fromJson, toJson } from './json.ts'
 
 const read = (text: string) => fromJson(Buffer.from(text))
 const refused = (text: string | Buffer) =>
@@ -20,11 +20,14 @@ test('what is written is pure ASCII, has no angle bracket or ampersand, and read
 })
 
 test('JSON as everybody writes it is read', () => {
-  assert.deepEqual(read(' {"a":[1,-2,0,1.5,{"b":null,"c":true}],"a:b":"x:\\"y\\":{[1e400","é":"\\u00e9"} '), {
-    a: [1, -2, 0, 1.5, { b: null, c: true }],
-    'a:b': 'x:"y":{[1e400',
-    é: 'é',
-  })
+  assert.deepEqual(
+    read(' {"a":[1,-2,0,1.5,{"b":null,"c":true}],"a:b":"x:\\"y\\":{[1e400","é":"\\u00e9"} '),
+    {
+      a: [1, -2, 0, 1.5, { b: null, c: true }],
+      'a:b': 'x:"y":{[1e400',
+      é: 'é',
+    },
+  )
   assert.deepEqual(read('{"a":{"x":1},"b":{"x":1}}'), { a: { x: 1 }, b: { x: 1 } })
   assert.deepEqual(read(`{"constructor":{"prototype":1}}`), { constructor: { prototype: 1 } })
   assert.deepEqual(read(`{"a":${'['.repeat(7)}${']'.repeat(7)}}`), { a: [[[[[[[]]]]]]] })
@@ -47,7 +50,16 @@ test('what would be repaired in silence is refused', () => {
     '\ufeff{}',
   ])
     refused(text)
-  for (const number of ['1e400', '9007199254740993', '-0', '1.0', '1e3', '0.1000', '1E-7', '123456789012345678901'])
+  for (const number of [
+    '1e400',
+    '9007199254740993',
+    '-0',
+    '1.0',
+    '1e3',
+    '0.1000',
+    '1E-7',
+    '123456789012345678901',
+  ])
     refused(`{"a":${number}}`)
   refused(`{"a":${'['.repeat(8)}${']'.repeat(8)}}`)
   refused(`{"a":${'['.repeat(500_000)}${']'.repeat(500_000)}}`)
@@ -71,6 +83,9 @@ test('the worst megabyte is read or refused in a moment', () => {
 })
 
 test('the same value has one canonical form', () => {
-  assert.equal(canonical({ b: [{ d: 1, c: 2 }], a: null }), canonical({ a: null, b: [{ c: 2, d: 1 }] }))
-  assert.notEqual(canonical({ a: [1, 2] }), canonical({ a: [2, 1] }))
+  assert.equal(
+    canonicalJson({ b: [{ d: 1, c: 2 }], a: null }),
+    canonicalJson({ a: null, b: [{ c: 2, d: 1 }] }),
+  )
+  assert.notEqual(canonicalJson({ a: [1, 2] }), canonicalJson({ a: [2, 1] }))
 })

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { representation } from './negotiate.ts'
+import { chooseRepresentation } from './negotiate.ts'
 
 const browser = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8'
 
@@ -17,7 +17,7 @@ test('text/html goes to whoever does not care or prefers it', () => {
     '*/*;q=0.1',
     'TEXT/HTML',
   ])
-    assert.equal(representation(accept, undefined), 'html', accept)
+    assert.equal(chooseRepresentation(accept, undefined), 'html', accept)
 })
 
 test('application/json goes to whoever names it or likes it better', () => {
@@ -33,12 +33,23 @@ test('application/json goes to whoever names it or likes it better', () => {
     'application/*, */*;q=0.1',
     'Application/JSON',
   ])
-    assert.equal(representation(accept, undefined), 'json', accept)
-  assert.equal(representation('text/html', 'json'), 'json')
+    assert.equal(chooseRepresentation(accept, undefined), 'json', accept)
+  assert.equal(chooseRepresentation('text/html', 'json'), 'json')
 })
 
 test('whoever takes neither is told', () => {
-  for (const accept of ['image/png', 'text/html;q=0, application/json;q=0', '*/*;q=0', 'text/plain', 'garbage', 'text/html;q=x'])
-    assert.throws(() => representation(accept, undefined), { problem: 'not-acceptable' }, accept)
-  assert.throws(() => representation('text/html', 'xml'), { problem: 'not-acceptable' })
+  for (const accept of [
+    'image/png',
+    'text/html;q=0, application/json;q=0',
+    '*/*;q=0',
+    'text/plain',
+    'garbage',
+    'text/html;q=x',
+  ])
+    assert.throws(
+      () => chooseRepresentation(accept, undefined),
+      { problem: 'not-acceptable' },
+      accept,
+    )
+  assert.throws(() => chooseRepresentation('text/html', 'xml'), { problem: 'not-acceptable' })
 })

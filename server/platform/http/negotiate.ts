@@ -3,13 +3,19 @@ import { Problem } from '@talkshelf/contract'
 /** The two declarations of the same bytes. */
 export type Representation = 'html' | 'json'
 
-export const contentTypes: Record<Representation, string> = { html: 'text/html; charset=utf-8', json: 'application/json' }
+export const representationTypes: Record<Representation, string> = {
+  html: 'text/html; charset=utf-8',
+  json: 'application/json',
+}
 
 /**
- * text/html is what the interface documents, so it is the answer to a client that does not care; application/json goes to
- * one that names it, or that likes it better.
+ * text/html is what the interface documents, so it is the answer to a client that does not care;
+ * application/json goes to one that names it, or that likes it better.
  */
-export function representation(accept: string | undefined, format: string | undefined): Representation {
+export function chooseRepresentation(
+  accept: string | undefined,
+  format: string | undefined,
+): Representation {
   if (format === 'json') return 'json'
   if (format !== undefined) throw notAcceptable()
   if (accept === undefined || accept === '*/*' || accept.trim() === '') return 'html'
@@ -21,7 +27,8 @@ export function representation(accept: string | undefined, format: string | unde
   throw notAcceptable()
 }
 
-const notAcceptable = () => new Problem('not-acceptable', 'Accept text/html or application/json, or add ?format=json')
+const notAcceptable = () =>
+  new Problem('not-acceptable', 'Accept text/html or application/json, or add ?format=json')
 
 interface Range {
   type: string
@@ -38,6 +45,9 @@ function range(text: string): Range {
 // The most specific range that matches decides, as in RFC 9110, 12.5.1.
 function quality(ranges: readonly Range[], type: string): { q: number; named: boolean } {
   const named = ranges.find((it) => it.type === type)
-  const found = named ?? ranges.find((it) => it.type === `${type.split('/')[0]}/*`) ?? ranges.find((it) => it.type === '*/*')
+  const found =
+    named ??
+    ranges.find((it) => it.type === `${type.split('/')[0]}/*`) ??
+    ranges.find((it) => it.type === '*/*')
   return { q: found?.q ?? 0, named: named !== undefined }
 }

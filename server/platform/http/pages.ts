@@ -1,13 +1,14 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { anyone } from '../actor.ts'
 import { tracedRequest } from '../ops/trace.ts'
-import { counted, inTime, type MountOptions, spend } from './mount.ts'
-import { sendPacked } from './packing.ts'
-import { callerOf, costs } from './rate-limit.ts'
+import { sendCompressed } from './compression.ts'
+import { countInFlight, type MountOptions, withDeadline } from './mount.ts'
+import { rateLimitKey, requestCosts } from './rate-limit.ts'
 
-// Pages for people. They have no place in the contract: what they say is for eyes. Limits hold for them as for everything else.
+// Pages for people. They have no place in the contract: what they say is for eyes. Limits hold for
+// them as for everything else.
 
-export interface AskedPage {
+export interface PageRequest {
   readonly params: Readonly<Record<string, string>>
   readonly query: Readonly<Record<string, string>>
   /** Path and query, below the path that the service is mounted under. */
@@ -15,7 +16,7 @@ export interface AskedPage {
   readonly headers: FastifyRequest['headers']
 }
 
-export interface PageAnswer {
+export interface PageResponse {
   readonly status?: 200 | 301 | 303 | 304
   readonly body?: string | Uint8Array
   readonly headers: Readonly<Record<string, string | string[]>>
@@ -28,17 +29,24 @@ export interface PageLimits {
   readonly limitMs?: number
 }
 
-export type MountPage = (path: string, handle: (asked: AskedPage) => PageAnswer | Promise<PageAnswer>, limits?: PageLimits) => void
+export type MountPage = (
+  path: string,
+  handle: (request: PageRequest) => PageResponse | Promise<PageResponse>,
+  limits?: PageLimits,
+) => void
 
-export function addPage(http: FastifyInstance, options: MountOptions, ...[path, handle, limits = {}]: Parameters<MountPage>): void {
-  const { cost = costs.list, limitMs = options.answerMs } = limits
+export function addPage(
+  http: FastifyInstance,
+  options: MountOptions,
+  ...[path, handle, limits = {}]: Parameters<MountPage>
+): void {
+  const { cost = requestCosts.list, limitMs = options.answerMs } = limits
   http.route({
     method: 'GET',
     url: options.basePath + path,
-    config: { endpoint: 'page' },
-    onRequest: async (request, reply) => {
+    config: { endpoint: 'page', cost },
+    onRequest: async (request) => {
       request.actor = anyone
-      if (options.limit) spend(options.limit, request, reply, cost)
     },
     handler: async (request, reply) => {
       const {
@@ -46,29 +54,46 @@ export function addPage(http: FastifyInstance, options: MountOptions, ...[path, 
         body = '',
         headers,
       } = await tracedRequest(`GET ${path}`, request.headers, () =>
-        counted(options, inTime(performance.now() + limitMs, handle(askedPage(request, options.basePath)), 'unknown')),
+        countInFlight(
+          options,
+          withDeadline(
+            performance.now() + limitMs,
+            handle(pageRequest(request, options.basePath)),
+            'unknown',
+          ),
+        ),
       )
-      if (status === 304) options.limit?.giveBack(callerOf(null, request.ip), cost)
+      if (status === 304) options.limit?.giveBack(rateLimitKey(null, request.ip), cost)
       reply.code(status).headers(headers)
-      return sendPacked(request, reply, body)
+      return sendCompressed(request, reply, body)
     },
   })
 }
 
-export function askedPage(request: FastifyRequest, basePath: string): AskedPage {
+export function pageRequest(request: FastifyRequest, basePath: string): PageRequest {
   const address = (request.raw.url ?? '/').slice(basePath.length) || '/'
   // An address that cannot be decoded has neither.
   const params = (request.params ?? {}) as Record<string, string>
-  return { params, query: firsts((request.query ?? {}) as object), address, headers: request.headers }
+  return {
+    params,
+    query: firsts((request.query ?? {}) as object),
+    address,
+    headers: request.headers,
+  }
 }
 
 /** Of what is there several times, the first. */
 function firsts(query: object): Record<string, string> {
-  return Object.fromEntries(Object.entries(query).map(([name, value]) => [name, String(Array.isArray(value) ? value[0] : value)]))
+  return Object.fromEntries(
+    Object.entries(query).map(([name, value]) => [
+      name,
+      String(Array.isArray(value) ? value[0] : value),
+    ]),
+  )
 }
 
-/** The number of a record or a thing, as its address has it: in one spelling. */
-export function idIn(text: string | undefined): number | undefined {
+/** The number of a record or an entity, as its address has it: in one spelling. */
+export function parseId(text: string | undefined): number | undefined {
   const id = /^[1-9]\d{0,15}$/.test(text ?? '') ? Number(text) : Number.NaN
   return Number.isSafeInteger(id) ? id : undefined
 }

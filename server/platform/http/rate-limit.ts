@@ -1,10 +1,11 @@
 import { isIPv6 } from 'node:net'
 import { LRUCache } from 'lru-cache'
 
-// A bucket for each caller that fills by itself: as many points as the limit has, a minute to fill. Reading costs 1, a list or a search 5, writing 10, and
-// an answer that nothing has changed (304) is free. Per process: several processes allow as many times more.
+// A bucket for each caller that fills by itself: as many points as the limit has, a minute to fill.
+// Reading costs 1, a list or a search 5, writing 10, and an answer that nothing has changed (304)
+// is free. Per process: several processes allow as many times more.
 
-export const costs = { read: 1, list: 5, write: 10 }
+export const requestCosts = { read: 1, list: 5, write: 10 }
 const windowSeconds = 60
 
 export interface RateLimit {
@@ -31,7 +32,11 @@ export function createRateLimit(perMinute: number): RateLimit {
   return {
     take(caller, cost) {
       const bucket = bucketOf(caller)
-      if (bucket.points < cost) return { left: Math.floor(bucket.points), waitSeconds: Math.ceil((cost - bucket.points) / perMs / 1000) }
+      if (bucket.points < cost)
+        return {
+          left: Math.floor(bucket.points),
+          waitSeconds: Math.ceil((cost - bucket.points) / perMs / 1000),
+        }
       bucket.points -= cost
       return { left: Math.floor(bucket.points), waitSeconds: 0 }
     },
@@ -47,7 +52,7 @@ export function createRateLimit(perMinute: number): RateLimit {
 }
 
 /** A token, or an address; of IPv6 the network, because one household has 2^64 addresses. */
-export function callerOf(token: number | null, ip: string): string {
+export function rateLimitKey(token: number | null, ip: string): string {
   if (token !== null) return `token ${token}`
   if (!isIPv6(ip) || ip.startsWith('::ffff:')) return ip
   const [head = '', tail] = ip.split('::')
@@ -55,6 +60,10 @@ export function callerOf(token: number | null, ip: string): string {
   const filled =
     tail === undefined
       ? groups
-      : [...groups, ...Array(8 - groups.length - tail.split(':').filter(Boolean).length).fill('0'), ...tail.split(':').filter(Boolean)]
+      : [
+          ...groups,
+          ...Array(8 - groups.length - tail.split(':').filter(Boolean).length).fill('0'),
+          ...tail.split(':').filter(Boolean),
+        ]
   return `${filled.slice(0, 4).join(':')}::/64`
 }

@@ -1,14 +1,15 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { isInsideName, isOutside, isPublic, ownAddresses } from './addresses.ts'
+import { isExternal, isInternalName, isPublic, localAddresses } from './addresses.ts'
 
 // The registries of special addresses (IANA), once more and by another way: as numbers.
 const special4 = `0.0.0.0/8 10.0.0.0/8 100.64.0.0/10 127.0.0.0/8 168.63.129.16/32 169.254.0.0/16 172.16.0.0/12 192.0.0.0/24 192.0.2.0/24
   192.31.196.0/24 192.52.193.0/24 192.88.99.0/24 192.168.0.0/16 192.175.48.0/24 198.18.0.0/15 198.51.100.0/24 203.0.113.0/24 224.0.0.0/4
   240.0.0.0/4`
 // The first three are all that lies outside of 2000::/3.
-const special6 = '0::/3 4000::/2 8000::/1 2001::/23 2001:db8::/32 2002::/16 2620:4f:8000::/48 3fff::/20'
+const special6 =
+  '0::/3 4000::/2 8000::/1 2001::/23 2001:db8::/32 2002::/16 2620:4f:8000::/48 3fff::/20'
 
 const ranges4 = special4.split(/\s+/).map((range) => rangeOf(range, 32, number4))
 const ranges6 = special6.split(/\s+/).map((range) => rangeOf(range, 128, number6))
@@ -17,7 +18,11 @@ test('an IPv4 address is public when no registry says otherwise', () => {
   const anywhere = fc.bigInt({ min: 0n, max: 2n ** 32n - 1n })
   fc.assert(
     fc.property(fc.oneof(anywhere, nearEdges(ranges4, 32n)), (number) => {
-      assert.equal(isPublic(text4(number)), !ranges4.some((range) => isIn(number, range)), text4(number))
+      assert.equal(
+        isPublic(text4(number)),
+        !ranges4.some((range) => isIn(number, range)),
+        text4(number),
+      )
     }),
     { numRuns: 5000 },
   )
@@ -28,14 +33,27 @@ test('an IPv6 address is public when it is given to somebody and is no tunnel', 
   const given = fc.bigInt({ min: 2n ** 125n, max: 2n ** 126n - 1n })
   fc.assert(
     fc.property(fc.oneof(anywhere, given, nearEdges(ranges6, 128n)), (number) => {
-      assert.equal(isPublic(text6(number)), !ranges6.some((range) => isIn(number, range)), text6(number))
+      assert.equal(
+        isPublic(text6(number)),
+        !ranges6.some((range) => isIn(number, range)),
+        text6(number),
+      )
     }),
     { numRuns: 5000 },
   )
 })
 
 test('an IPv4 address inside of an IPv6 one is never public', () => {
-  const wrap = fc.constantFrom('::', '::ffff:', '::ffff:0:', '64:ff9b::', '64:ff9b:1::', '2002:%::', '2001:0:%::', '2001::')
+  const wrap = fc.constantFrom(
+    '::',
+    '::ffff:',
+    '::ffff:0:',
+    '64:ff9b::',
+    '64:ff9b:1::',
+    '2002:%::',
+    '2001:0:%::',
+    '2001::',
+  )
   fc.assert(
     fc.property(fc.bigInt({ min: 0n, max: 2n ** 32n - 1n }), wrap, (number, around) => {
       const groups = `${(number >> 16n).toString(16)}:${(number & 0xffffn).toString(16)}`
@@ -68,22 +86,44 @@ test('what is no address is not public', () => {
 })
 
 test('ordinary addresses are public', () => {
-  for (const ip of ['1.1.1.1', '8.8.8.8', '93.184.215.14', '172.15.255.255', '172.32.0.0', '2606:4700::1111', '2a00:1450:4001:800::200e'])
+  for (const ip of [
+    '1.1.1.1',
+    '8.8.8.8',
+    '93.184.215.14',
+    '172.15.255.255',
+    '172.32.0.0',
+    '2606:4700::1111',
+    '2a00:1450:4001:800::200e',
+  ])
     assert.equal(isPublic(ip), true, ip)
 })
 
 test('a public address of this machine is not outside, however it is spelled', () => {
   const own = new Set(['8.8.8.8', '2a00:0:0:0:0:0:0:1'])
-  for (const ip of ['8.8.8.8', '2a00::1', '2A00:0000::0001']) assert.equal(isOutside(ip, own), false, ip)
-  for (const ip of ['8.8.4.4', '2a00::2']) assert.equal(isOutside(ip, own), true, ip)
-  assert.ok(ownAddresses().has('127.0.0.1'))
+  for (const ip of ['8.8.8.8', '2a00::1', '2A00:0000::0001'])
+    assert.equal(isExternal(ip, own), false, ip)
+  for (const ip of ['8.8.4.4', '2a00::2']) assert.equal(isExternal(ip, own), true, ip)
+  assert.ok(localAddresses().has('127.0.0.1'))
 })
 
 test('a name without a dot, or in a domain of inside names, is inside', () => {
-  for (const name of ['localhost', 'db', 'a.localhost', 'printer.local', 'metadata.google.internal', 'nas.home.arpa'])
-    assert.equal(isInsideName(name), true, name)
-  for (const name of ['example.org', 'local.example.org', 'xlocal.org', 'internal.com', 'localhost.example.org'])
-    assert.equal(isInsideName(name), false, name)
+  for (const name of [
+    'localhost',
+    'db',
+    'a.localhost',
+    'printer.local',
+    'metadata.google.internal',
+    'nas.home.arpa',
+  ])
+    assert.equal(isInternalName(name), true, name)
+  for (const name of [
+    'example.org',
+    'local.example.org',
+    'xlocal.org',
+    'internal.com',
+    'localhost.example.org',
+  ])
+    assert.equal(isInternalName(name), false, name)
 })
 
 interface Range {
@@ -103,7 +143,13 @@ function isIn(number: bigint, { first, last }: Range): boolean {
 
 /** The first and the last of a range, and their neighbours: where a wrong length shows. */
 function nearEdges(ranges: Range[], bits: bigint): fc.Arbitrary<bigint> {
-  const edges = ranges.flatMap(({ first, last }) => [first - 1n, first, (first + last) / 2n, last, last + 1n])
+  const edges = ranges.flatMap(({ first, last }) => [
+    first - 1n,
+    first,
+    (first + last) / 2n,
+    last,
+    last + 1n,
+  ])
   return fc.constantFrom(...edges.filter((edge) => edge >= 0n && edge < 2n ** bits))
 }
 
@@ -114,7 +160,10 @@ function number4(text: string): bigint {
 /** Only of prefixes: groups, and nothing behind the two colons. */
 function number6(text: string): bigint {
   const groups = text.replace(/::$/, '').split(':')
-  return groups.reduce((sum, group, place) => sum + (BigInt(`0x${group}`) << BigInt(16 * (7 - place))), 0n)
+  return groups.reduce(
+    (sum, group, place) => sum + (BigInt(`0x${group}`) << BigInt(16 * (7 - place))),
+    0n,
+  )
 }
 
 function text4(number: bigint): string {
@@ -122,5 +171,7 @@ function text4(number: bigint): string {
 }
 
 function text6(number: bigint): string {
-  return [7n, 6n, 5n, 4n, 3n, 2n, 1n, 0n].map((place) => ((number >> (16n * place)) & 0xffffn).toString(16)).join(':')
+  return [7n, 6n, 5n, 4n, 3n, 2n, 1n, 0n]
+    .map((place) => ((number >> (16n * place)) & 0xffffn).toString(16))
+    .join(':')
 }

@@ -2,11 +2,16 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
 import { type TestContext, test } from 'node:test'
-import { readAddress } from './guard.ts'
+import { parseOutboundUrl } from './guard.ts'
 import { hostileAddresses } from './hostile-addresses.ts'
-import { fetchOutside, OutsideError, type OutsideOptions } from './outbound.ts'
+import { fetchOutbound, OutboundError, type OutboundOptions } from './outbound.ts'
 
-const limits = { maxBytes: 1000, timeoutMs: 30_000, quietMs: 5000, userAgent: 'Talkshelf/test (+https://talks.example.org)' }
+const limits = {
+  maxBytes: 1000,
+  timeoutMs: 30_000,
+  quietMs: 5000,
+  userAgent: 'Talkshelf/test (+https://talks.example.org)',
+}
 const everywhereInside = async () => ['127.0.0.1', '::1']
 
 test('no address that leads inside is visited', async (t) => {
@@ -15,10 +20,19 @@ test('no address that leads inside is visited', async (t) => {
   for (const [kind, addresses] of Object.entries(hostileAddresses))
     for (const address of addresses) {
       tried++
-      // With the port open, the address alone has to give it away; but for those that are about the port.
+      // With the port open, the address alone has to give it away; but for those that are about the
+      // port.
       const ports = kind === 'other ports' ? {} : { ports: [80, 443, inside.port] }
-      const refusal = await refused(withPort(address, inside.port), { ...limits, ...ports, lookup: everywhereInside })
-      assert.equal(refusal.code, 'address-refused', `${kind}: ${JSON.stringify(address)}: ${refusal.message}`)
+      const refusal = await refused(withPort(address, inside.port), {
+        ...limits,
+        ...ports,
+        lookup: everywhereInside,
+      })
+      assert.equal(
+        refusal.code,
+        'address-refused',
+        `${kind}: ${JSON.stringify(address)}: ${refusal.message}`,
+      )
     }
   assert.ok(tried >= 150, `${tried} addresses`)
   assert.equal(inside.visits(), 0)
@@ -29,7 +43,7 @@ test('the same addresses would lead inside if the wall were open', async (t) => 
   const isAllowed = (ip: string) => ip === '127.0.0.1' || ip === '::1' || ip === '::ffff:7f00:1'
   const options = { ...limits, ports: [inside.port], isAllowed, lookup: everywhereInside }
   for (const address of Object.values(hostileAddresses).flat())
-    await fetchOutside(withPort(address, inside.port), options).then(
+    await fetchOutbound(withPort(address, inside.port), options).then(
       (file) => file.close(),
       () => {},
     )
@@ -39,7 +53,9 @@ test('the same addresses would lead inside if the wall were open', async (t) => 
 test('no redirect leads inside', async (t) => {
   const inside = await listenInside(t)
   let location = ''
-  const outside = await listen(t, '127.0.0.1', 0, (socket) => socket.end(`HTTP/1.1 302 Found\r\nLocation: ${location}\r\n\r\n`))
+  const outside = await listen(t, '127.0.0.1', 0, (socket) =>
+    socket.end(`HTTP/1.1 302 Found\r\nLocation: ${location}\r\n\r\n`),
+  )
   const options = {
     ...limits,
     ports: [80, 443, outside.port, inside.port],
@@ -74,16 +90,20 @@ test('a name that stands for something inside the second time leads nowhere', as
   }
   const address = `http://rebinding.example.org:${inside.port}/`
   inside.answer = (socket) => socket.end('HTTP/1.1 200 OK\r\nContent-Length: 7\r\n\r\noutside')
-  const file = await fetchOutside(address, options)
+  const file = await fetchOutbound(address, options)
   assert.equal(await text(file.body), 'outside')
   assert.equal(lookups.length, 1, 'one connection, one look at the name')
 
   for (const [how, answer] of Object.entries<(socket: Socket) => void>({
-    'by a redirect to itself': (socket) => socket.end(`HTTP/1.1 302 Found\r\nLocation: ${address}\r\n\r\n`),
+    'by a redirect to itself': (socket) =>
+      socket.end(`HTTP/1.1 302 Found\r\nLocation: ${address}\r\n\r\n`),
     'by hanging up': (socket) => socket.destroy(),
-    'by asking to try again': (socket) => socket.end('HTTP/1.1 503 No\r\nRetry-After: 0\r\nContent-Length: 0\r\n\r\n'),
+    'by asking to try again': (socket) =>
+      socket.end('HTTP/1.1 503 No\r\nRetry-After: 0\r\nContent-Length: 0\r\n\r\n'),
     'by a redirect to a neighbour': (socket) =>
-      socket.end(`HTTP/1.1 307 Found\r\nLocation: http://other.example.org:${inside.port}/\r\n\r\n`),
+      socket.end(
+        `HTTP/1.1 307 Found\r\nLocation: http://other.example.org:${inside.port}/\r\n\r\n`,
+      ),
   })) {
     lookups.length = 0
     inside.answer = answer
@@ -106,7 +126,12 @@ test('a name with one address outside and one inside is refused as a whole', asy
     [],
   ])
     assert.equal(
-      (await refused(`http://both.example.org:${inside.port}/`, { ...options, lookup: async () => answer })).code,
+      (
+        await refused(`http://both.example.org:${inside.port}/`, {
+          ...options,
+          lookup: async () => answer,
+        })
+      ).code,
       'address-refused',
     )
   assert.equal(inside.visits(), 0)
@@ -114,8 +139,16 @@ test('a name with one address outside and one inside is refused as a whole', asy
 
 test('an answer of the name server that is no address is never looked up again, whatever the rule says', async (t) => {
   const inside = await listenInside(t)
-  const options = { ...limits, ports: [inside.port], isAllowed: () => true, lookup: async () => ['localhost'] }
-  assert.equal((await refused(`http://talks.example.org:${inside.port}/`, options)).code, 'address-refused')
+  const options = {
+    ...limits,
+    ports: [inside.port],
+    isAllowed: () => true,
+    lookup: async () => ['localhost'],
+  }
+  assert.equal(
+    (await refused(`http://talks.example.org:${inside.port}/`, options)).code,
+    'address-refused',
+  )
   assert.equal(inside.visits(), 0)
 })
 
@@ -133,14 +166,18 @@ test('a refusal says what is wrong with the address', () => {
     ['https://example.org/a b', /a space, a line end or a backslash/],
     [`https://example.org/${'a'.repeat(2048)}`, /more than 2048 characters/],
   ] as const)
-    assert.throws(() => readAddress(address, {}), { name: 'OutsideError', code: 'address-refused', message: words }, address)
+    assert.throws(
+      () => parseOutboundUrl(address, {}),
+      { name: 'OutsideError', code: 'address-refused', message: words },
+      address,
+    )
   for (const [address, read] of [
     [' https://example.org ', 'https://example.org/'],
     ['http://example.org:80/a%20b?c#d', 'http://example.org/a%20b?c'],
     ['https://example.org.:443/', 'https://example.org/'],
     ['https://bücher.example/', 'https://xn--bcher-kva.example/'],
   ] as const)
-    assert.equal(readAddress(address, {}).href, read)
+    assert.equal(parseOutboundUrl(address, {}).href, read)
 })
 
 test('nobody is asked for a name that can only mean something inside', async () => {
@@ -165,22 +202,33 @@ test('nobody is asked for a name that can only mean something inside', async () 
 })
 
 test('a refusal does not tell what is inside', async () => {
-  const there = await refused('http://inside.example.org/', { ...limits, lookup: async () => ['10.1.2.3'] })
-  const notThere = await refused('http://inside.example.org/', { ...limits, lookup: async () => [] })
+  const there = await refused('http://inside.example.org/', {
+    ...limits,
+    lookup: async () => ['10.1.2.3'],
+  })
+  const notThere = await refused('http://inside.example.org/', {
+    ...limits,
+    lookup: async () => [],
+  })
   assert.equal(there.message, notThere.message)
   assert.equal(there.code, notThere.code)
   assert.ok(!there.message.includes('10.1.2.3') && there.cause === undefined)
 })
 
 test('when one address of a name does not answer, the next is asked', async (t) => {
-  const outside = await listen(t, '127.0.0.1', 0, (socket) => socket.end('HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nhere'))
+  const outside = await listen(t, '127.0.0.1', 0, (socket) =>
+    socket.end('HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nhere'),
+  )
   const options = { ...limits, ports: [outside.port], isAllowed: () => true }
-  const file = await fetchOutside(`http://talks.example.org:${outside.port}/`, {
+  const file = await fetchOutbound(`http://talks.example.org:${outside.port}/`, {
     ...options,
     lookup: async () => ['127.0.0.9', '127.0.0.1'],
   })
   assert.equal(await text(file.body), 'here')
-  const nobody = await refused(`http://talks.example.org:${outside.port}/`, { ...options, lookup: async () => ['127.0.0.9', '127.0.0.8'] })
+  const nobody = await refused(`http://talks.example.org:${outside.port}/`, {
+    ...options,
+    lookup: async () => ['127.0.0.9', '127.0.0.8'],
+  })
   assert.equal(nobody.code, 'unreachable')
 })
 
@@ -192,19 +240,38 @@ test('a name server that does not answer is not waited for, and one that fails m
       return new Promise<string[]>(() => {})
     }
     const start = performance.now()
-    const silent = await refused('http://talks.example.org/', { ...limits, timeoutMs: 60_000, quietMs: 60_000, lookup, ...limit })
+    const silent = await refused('http://talks.example.org/', {
+      ...limits,
+      timeoutMs: 60_000,
+      quietMs: 60_000,
+      lookup,
+      ...limit,
+    })
     assert.equal(silent.code, 'too-slow')
     assert.ok(asking?.aborted && performance.now() - start < 30_000)
   }
   const failure = Object.assign(new Error('queryA ESERVFAIL'), { code: 'ESERVFAIL' })
-  const failing = await refused('http://talks.example.org/', { ...limits, lookup: () => Promise.reject(failure) })
+  const failing = await refused('http://talks.example.org/', {
+    ...limits,
+    lookup: () => Promise.reject(failure),
+  })
   assert.equal(failing.code, 'unreachable')
 })
 
 test('a proxy that the environment names is not asked', async (t) => {
   const proxy = await listen(t, '127.0.0.1', 0, (socket) => socket.destroy())
-  const outside = await listen(t, '127.0.0.1', 0, (socket) => socket.end('HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\ndirect'))
-  const names = ['http_proxy', 'HTTP_PROXY', 'https_proxy', 'HTTPS_PROXY', 'all_proxy', 'ALL_PROXY', 'NODE_USE_ENV_PROXY']
+  const outside = await listen(t, '127.0.0.1', 0, (socket) =>
+    socket.end('HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\ndirect'),
+  )
+  const names = [
+    'http_proxy',
+    'HTTP_PROXY',
+    'https_proxy',
+    'HTTPS_PROXY',
+    'all_proxy',
+    'ALL_PROXY',
+    'NODE_USE_ENV_PROXY',
+  ]
   const before = names.map((name) => [name, process.env[name]] as const)
   t.after(() => {
     for (const [name, value] of before) {
@@ -212,19 +279,24 @@ test('a proxy that the environment names is not asked', async (t) => {
       else process.env[name] = value
     }
   })
-  for (const name of names) process.env[name] = name.endsWith('ENV_PROXY') ? '1' : `http://127.0.0.1:${proxy.port}`
+  for (const name of names)
+    process.env[name] = name.endsWith('ENV_PROXY') ? '1' : `http://127.0.0.1:${proxy.port}`
   const isAllowed = (_: string, port: number) => port === outside.port
-  const file = await fetchOutside(`http://127.0.0.1:${outside.port}/`, { ...limits, ports: [outside.port], isAllowed })
+  const file = await fetchOutbound(`http://127.0.0.1:${outside.port}/`, {
+    ...limits,
+    ports: [outside.port],
+    isAllowed,
+  })
   assert.equal(await text(file.body), 'direct')
   assert.equal(proxy.visits(), 0)
 })
 
-async function refused(address: string, options: OutsideOptions): Promise<OutsideError> {
+async function refused(address: string, options: OutboundOptions): Promise<OutboundError> {
   try {
-    const file = await fetchOutside(address, options)
+    const file = await fetchOutbound(address, options)
     await file.close()
   } catch (error) {
-    if (error instanceof OutsideError) return error
+    if (error instanceof OutboundError) return error
     throw error
   }
   assert.fail(`${JSON.stringify(address)} was fetched`)
@@ -240,17 +312,32 @@ function withPort(address: string, port: number): string {
   return address.replaceAll('PORT', `${port}`)
 }
 
-/** Somebody who listens on this machine, on IPv4 and, where there is one, on the same port of IPv6. */
+/**
+ * Somebody who listens on this machine, on IPv4 and, where there is one, on the same port of IPv6.
+ */
 async function listenInside(t: TestContext) {
-  const inside = { answer: (socket: Socket): unknown => socket.end('HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\ninside') }
+  const inside = {
+    answer: (socket: Socket): unknown =>
+      socket.end('HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\ninside'),
+  }
   const answer = (socket: Socket) => inside.answer(socket)
   const v4 = await listen(t, '127.0.0.1', 0, answer)
   const v6 = await listen(t, '::1', v4.port, answer).catch(() => undefined)
   const visitsV6 = () => v6?.visits() ?? 0
-  return Object.assign(inside, { port: v4.port, hasIPv6: v6 !== undefined, visitsV6, visits: () => v4.visits() + visitsV6() })
+  return Object.assign(inside, {
+    port: v4.port,
+    hasIPv6: v6 !== undefined,
+    visitsV6,
+    visits: () => v4.visits() + visitsV6(),
+  })
 }
 
-async function listen(t: TestContext, host: string, port: number, answer: (socket: Socket) => unknown) {
+async function listen(
+  t: TestContext,
+  host: string,
+  port: number,
+  answer: (socket: Socket) => unknown,
+) {
   let visits = 0
   const server: Server = createServer((socket) => {
     visits++

@@ -1,4 +1,5 @@
-// Addresses that lead inside, or try to, for tests. PORT stands for a port where somebody inside listens.
+// Addresses that lead inside, or try to, for tests. PORT stands for a port where somebody inside
+// listens.
 
 export const hostileAddresses: Readonly<Record<string, readonly string[]>> = {
   'this machine, in all the spellings of IPv4': [

@@ -3,13 +3,21 @@ import { generateKeyPairSync, sign } from 'node:crypto'
 import { once } from 'node:events'
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
 import { type TestContext, test } from 'node:test'
-import { createServer as createTlsServer, getCACertificates, setDefaultCACertificates, Server as TlsServer } from 'node:tls'
-import { flood, hostileServers, ok, redirect } from './hostile-servers.ts'
-import { fetchOutside, OutsideError, type OutsideOptions } from './outbound.ts'
+import {
+  createServer as createTlsServer,
+  getCACertificates,
+  setDefaultCACertificates,
+  Server as TlsServer,
+} from 'node:tls'
+import { flood, hostileServers, okResponse, redirectResponse } from './hostile-servers.ts'
+import { fetchOutbound, OutboundError, type OutboundOptions } from './outbound.ts'
 
 // Servers on this machine, which a rule of the test lets us visit. Each has its own way to be bad.
 
-/** For those who make us wait. All others have to be found out by what they do: on a busy machine that may take a while. */
+/**
+ * For those who make us wait. All others have to be found out by what they do: on a busy machine
+ * that may take a while.
+ */
 const impatient = { timeoutMs: 1500, quietMs: 500 }
 const userAgent = 'Talkshelf/test (+https://talks.example.org)'
 
@@ -17,12 +25,24 @@ test('a file is fetched, through redirects, and we say who asks and nothing else
   const asked: string[] = []
   const { port, options } = await serve(t, (socket, head) => {
     asked.push(head)
-    socket.end(head.startsWith('GET /old') ? redirect('talks.csv?year=2020#first') : `${ok('Content-Length: 5\r\n')}a,b,c`)
+    socket.end(
+      head.startsWith('GET /old')
+        ? redirectResponse('talks.csv?year=2020#first')
+        : `${okResponse('Content-Length: 5\r\n')}a,b,c`,
+    )
   })
-  const file = await fetchOutside(` http://127.0.0.1:${port}/old `, options)
-  assert.deepEqual([file.address, file.type], [`http://127.0.0.1:${port}/talks.csv?year=2020`, 'text/csv'])
+  const file = await fetchOutbound(` http://127.0.0.1:${port}/old `, options)
+  assert.deepEqual(
+    [file.address, file.type],
+    [`http://127.0.0.1:${port}/talks.csv?year=2020`, 'text/csv'],
+  )
   assert.equal(await text(file.body), 'a,b,c')
-  const headers = ['GET /talks.csv?year=2020 HTTP/1.1', `host: 127.0.0.1:${port}`, 'connection: close', `user-agent: ${userAgent}`]
+  const headers = [
+    'GET /talks.csv?year=2020 HTTP/1.1',
+    `host: 127.0.0.1:${port}`,
+    'connection: close',
+    `user-agent: ${userAgent}`,
+  ]
   assert.equal(asked[1], [...headers, 'accept: */*', 'accept-encoding: identity'].join('\r\n'))
   assert.equal(asked.length, 2)
 })
@@ -30,9 +50,11 @@ test('a file is fetched, through redirects, and we say who asks and nothing else
 test('five redirects are followed, a sixth is not', async (t) => {
   const { port, options } = await serve(t, (socket, head) => {
     const left = Number(/^GET \/(\d+)/.exec(head)?.[1])
-    socket.end(left === 0 ? `${ok('Content-Length: 2\r\n')}ok` : redirect(`/${left - 1}`))
+    socket.end(
+      left === 0 ? `${okResponse('Content-Length: 2\r\n')}ok` : redirectResponse(`/${left - 1}`),
+    )
   })
-  assert.equal(await text((await fetchOutside(`http://127.0.0.1:${port}/5`, options)).body), 'ok')
+  assert.equal(await text((await fetchOutbound(`http://127.0.0.1:${port}/5`, options)).body), 'ok')
   assert.equal((await failure(`http://127.0.0.1:${port}/6`, options)).code, 'bad-answer')
 })
 
@@ -40,7 +62,10 @@ for (const [what, [code, answer]] of Object.entries(hostileServers))
   test(`a server that ${what} is given up in time, and no connection is left`, async (t) => {
     const { port, options, left, sentBytes } = await serve(t, answer)
     const start = performance.now()
-    const error = await failure(`http://127.0.0.1:${port}/`, { ...options, ...(code === 'too-slow' ? impatient : {}) })
+    const error = await failure(`http://127.0.0.1:${port}/`, {
+      ...options,
+      ...(code === 'too-slow' ? impatient : {}),
+    })
     assert.equal(error.code, code, `${error.message} (${error.cause})`)
     assert.ok(performance.now() - start < 20_000)
     assert.ok(!/127\.0\.0\.1|UND_ERR|E[A-Z]{4,}/.test(error.message), error.message)
@@ -49,29 +74,52 @@ for (const [what, [code, answer]] of Object.entries(hostileServers))
   })
 
 test('silence ends before the whole time is over', async (t) => {
-  for (const words of ['', 'HTTP/1.1 200 OK\r\n', `${ok('Content-Length: 10\r\n')}12345`]) {
+  for (const words of ['', 'HTTP/1.1 200 OK\r\n', `${okResponse('Content-Length: 10\r\n')}12345`]) {
     const { port, options } = await serve(t, (socket) => socket.write(words))
     const start = performance.now()
-    assert.equal((await failure(`http://127.0.0.1:${port}/`, { ...options, ...impatient, timeoutMs: 60_000 })).code, 'too-slow')
+    assert.equal(
+      (await failure(`http://127.0.0.1:${port}/`, { ...options, ...impatient, timeoutMs: 60_000 }))
+        .code,
+      'too-slow',
+    )
     assert.ok(performance.now() - start < 20_000)
   }
 })
 
 test('what comes behind the announced end is not read', async (t) => {
-  const { port, options } = await serve(t, (socket) => socket.end(`${ok('Content-Length: 5\r\n')}12345678`))
-  assert.equal(await text((await fetchOutside(`http://127.0.0.1:${port}/`, options)).body), '12345')
+  const { port, options } = await serve(t, (socket) =>
+    socket.end(`${okResponse('Content-Length: 5\r\n')}12345678`),
+  )
+  assert.equal(
+    await text((await fetchOutbound(`http://127.0.0.1:${port}/`, options)).body),
+    '12345',
+  )
 })
 
 test('a file of exactly the largest size is read', async (t) => {
-  const { port, options } = await serve(t, (socket) => socket.end(`${ok()}12345`))
-  assert.equal(await text((await fetchOutside(`http://127.0.0.1:${port}/`, { ...options, maxBytes: 5 })).body), '12345')
-  assert.equal((await failure(`http://127.0.0.1:${port}/`, { ...options, maxBytes: 4 })).code, 'too-large')
+  const { port, options } = await serve(t, (socket) => socket.end(`${okResponse()}12345`))
+  assert.equal(
+    await text(
+      (await fetchOutbound(`http://127.0.0.1:${port}/`, { ...options, maxBytes: 5 })).body,
+    ),
+    '12345',
+  )
+  assert.equal(
+    (await failure(`http://127.0.0.1:${port}/`, { ...options, maxBytes: 4 })).code,
+    'too-large',
+  )
 })
 
 test('nothing piles up while the reader is slow, and the time limit ends what nobody reads', async (t) => {
-  const { port, options, left, sentBytes } = await serve(t, (socket) => flood(socket, ok(), Buffer.alloc(65536)))
+  const { port, options, left, sentBytes } = await serve(t, (socket) =>
+    flood(socket, okResponse(), Buffer.alloc(65536)),
+  )
   const before = process.memoryUsage().arrayBuffers
-  const file = await fetchOutside(`http://127.0.0.1:${port}/`, { ...options, timeoutMs: 3000, maxBytes: 2 ** 40 })
+  const file = await fetchOutbound(`http://127.0.0.1:${port}/`, {
+    ...options,
+    timeoutMs: 3000,
+    maxBytes: 2 ** 40,
+  })
   await left()
   // The kernel buffers some megabytes on its own.
   assert.ok(sentBytes() < 2 ** 25, `${sentBytes()} bytes were sent`)
@@ -82,17 +130,19 @@ test('nothing piles up while the reader is slow, and the time limit ends what no
 test('a body that is read, closed or left in the middle leaves nothing running', async (t) => {
   const timers = () => process.getActiveResourcesInfo().filter((kind) => kind === 'Timeout').length
   const { port, options, left } = await serve(t, (socket, head) =>
-    head.startsWith('GET /short') ? socket.end(`${ok()}12345`) : flood(socket, ok(), Buffer.alloc(1000)),
+    head.startsWith('GET /short')
+      ? socket.end(`${okResponse()}12345`)
+      : flood(socket, okResponse(), Buffer.alloc(1000)),
   )
   const before = timers()
-  await text((await fetchOutside(`http://127.0.0.1:${port}/short`, options)).body)
+  await text((await fetchOutbound(`http://127.0.0.1:${port}/short`, options)).body)
   await left()
   assert.equal(timers(), before)
-  const unwanted = await fetchOutside(`http://127.0.0.1:${port}/`, options)
+  const unwanted = await fetchOutbound(`http://127.0.0.1:${port}/`, options)
   await unwanted.close()
   await left()
   assert.equal(timers(), before)
-  const some = await fetchOutside(`http://127.0.0.1:${port}/`, options)
+  const some = await fetchOutbound(`http://127.0.0.1:${port}/`, options)
   for await (const chunk of some.body) if (chunk.length > 0) break
   await left()
   assert.equal(timers(), before)
@@ -100,15 +150,27 @@ test('a body that is read, closed or left in the middle leaves nothing running',
 
 test('whoever asked can stop it at any time, and gets the own reason back', async (t) => {
   const reason = new Error('The server shuts down')
-  const { port, options, left } = await serve(t, (socket, head) => head.startsWith('GET /body') && socket.write(`${ok()}12345`))
-  await assert.rejects(fetchOutside(`http://127.0.0.1:${port}/`, { ...options, signal: AbortSignal.abort(reason) }), reason)
+  const { port, options, left } = await serve(
+    t,
+    (socket, head) => head.startsWith('GET /body') && socket.write(`${okResponse()}12345`),
+  )
+  await assert.rejects(
+    fetchOutbound(`http://127.0.0.1:${port}/`, { ...options, signal: AbortSignal.abort(reason) }),
+    reason,
+  )
 
   const waiting = new AbortController()
   setTimeout(() => waiting.abort(reason), 50)
-  await assert.rejects(fetchOutside(`http://127.0.0.1:${port}/`, { ...options, signal: waiting.signal }), reason)
+  await assert.rejects(
+    fetchOutbound(`http://127.0.0.1:${port}/`, { ...options, signal: waiting.signal }),
+    reason,
+  )
 
   const reading = new AbortController()
-  const file = await fetchOutside(`http://127.0.0.1:${port}/body`, { ...options, signal: reading.signal })
+  const file = await fetchOutbound(`http://127.0.0.1:${port}/body`, {
+    ...options,
+    signal: reading.signal,
+  })
   setTimeout(() => reading.abort(reason), 50)
   await assert.rejects(text(file.body), reason)
   await left()
@@ -117,13 +179,23 @@ test('whoever asked can stop it at any time, and gets the own reason back', asyn
 test('a certificate has to be valid and for the name, whatever the environment says', async (t) => {
   const { key, cert } = selfSigned('talks.example.org')
   const tls = createTlsServer({ key, cert })
-  const plain = await serve(t, (socket) => socket.end(`${ok()}plain`))
+  const plain = await serve(t, (socket) => socket.end(`${okResponse()}plain`))
   const { port, options } = await serve(
     t,
-    (socket, head) => socket.end(head.startsWith('GET /down') ? redirect(`http://127.0.0.1:${plain.port}/`) : `${ok()}secure`),
+    (socket, head) =>
+      socket.end(
+        head.startsWith('GET /down')
+          ? redirectResponse(`http://127.0.0.1:${plain.port}/`)
+          : `${okResponse()}secure`,
+      ),
     tls,
   )
-  const named = { ...options, ports: [port, plain.port], isAllowed: () => true, lookup: async () => ['127.0.0.1'] }
+  const named = {
+    ...options,
+    ports: [port, plain.port],
+    isAllowed: () => true,
+    lookup: async () => ['127.0.0.1'],
+  }
   const untrusted = async (host: string) => {
     const error = await failure(`https://${host}:${port}/`, named)
     assert.equal(error.code, 'unreachable')
@@ -143,8 +215,14 @@ test('a certificate has to be valid and for the name, whatever the environment s
   delete process.env[variable]
 
   setDefaultCACertificates([...trusted, cert])
-  assert.equal(await text((await fetchOutside(`https://talks.example.org:${port}/`, named)).body), 'secure')
-  assert.equal(await text((await fetchOutside(`https://talks.example.org.:${port}/`, named)).body), 'secure')
+  assert.equal(
+    await text((await fetchOutbound(`https://talks.example.org:${port}/`, named)).body),
+    'secure',
+  )
+  assert.equal(
+    await text((await fetchOutbound(`https://talks.example.org.:${port}/`, named)).body),
+    'secure',
+  )
   await untrusted('other.example.org')
   await untrusted('127.0.0.1')
 
@@ -156,19 +234,26 @@ test('a certificate has to be valid and for the name, whatever the environment s
 test('a server that never finishes the secure connection is given up', async (t) => {
   const { port, options, left } = await serve(t, () => {})
   const start = performance.now()
-  assert.equal((await failure(`https://127.0.0.1:${port}/`, { ...options, ...impatient, timeoutMs: 60_000 })).code, 'too-slow')
+  assert.equal(
+    (await failure(`https://127.0.0.1:${port}/`, { ...options, ...impatient, timeoutMs: 60_000 }))
+      .code,
+    'too-slow',
+  )
   assert.ok(performance.now() - start < 30_000)
-  assert.equal((await failure(`https://127.0.0.1:${port}/`, { ...options, timeoutMs: 200 })).code, 'too-slow')
+  assert.equal(
+    (await failure(`https://127.0.0.1:${port}/`, { ...options, timeoutMs: 200 })).code,
+    'too-slow',
+  )
   await left()
 })
 
 /** The error, whether it comes before the body or in it. */
-async function failure(address: string, options: OutsideOptions): Promise<OutsideError> {
+async function failure(address: string, options: OutboundOptions): Promise<OutboundError> {
   try {
-    const { body } = await fetchOutside(address, options)
+    const { body } = await fetchOutbound(address, options)
     for await (const _ of body);
   } catch (error) {
-    if (error instanceof OutsideError) return error
+    if (error instanceof OutboundError) return error
     throw error
   }
   assert.fail('It was fetched')
@@ -180,7 +265,11 @@ async function text(body: AsyncIterable<Uint8Array>): Promise<string> {
   return Buffer.concat(chunks).toString()
 }
 
-async function serve(t: TestContext, answer: (socket: Socket, head: string) => unknown, server: Server = createServer()) {
+async function serve(
+  t: TestContext,
+  answer: (socket: Socket, head: string) => unknown,
+  server: Server = createServer(),
+) {
   const sockets = new Set<Socket>()
   let sentBytes = 0
   server.on('connection', (socket: Socket) => {
@@ -209,7 +298,14 @@ async function serve(t: TestContext, answer: (socket: Socket, head: string) => u
   const isAllowed = (ip: string, wanted: number) => ip === '127.0.0.1' && wanted === port
   return {
     port,
-    options: { maxBytes: 2 ** 20, timeoutMs: 30_000, quietMs: 30_000, userAgent, ports: [port], isAllowed },
+    options: {
+      maxBytes: 2 ** 20,
+      timeoutMs: 30_000,
+      quietMs: 30_000,
+      userAgent,
+      ports: [port],
+      isAllowed,
+    },
     sentBytes: () => sentBytes,
     /** When all that came have gone. Should one stay, the test never ends, and fails by that. */
     left: async () => {
@@ -222,8 +318,11 @@ async function serve(t: TestContext, answer: (socket: Socket, head: string) => u
 function selfSigned(name: string): { key: string; cert: string } {
   const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const it = (tag: number, ...parts: (Buffer | string)[]): Buffer => {
-    const inside = Buffer.concat(parts.map((part) => (typeof part === 'string' ? Buffer.from(part, 'latin1') : part)))
-    const size = inside.length < 128 ? [inside.length] : [0x82, inside.length >> 8, inside.length & 255]
+    const inside = Buffer.concat(
+      parts.map((part) => (typeof part === 'string' ? Buffer.from(part, 'latin1') : part)),
+    )
+    const size =
+      inside.length < 128 ? [inside.length] : [0x82, inside.length >> 8, inside.length & 255]
     return Buffer.concat([Buffer.from([tag, ...size]), inside])
   }
   const oid = (hex: string) => it(0x06, Buffer.from(hex, 'hex'))
@@ -243,7 +342,12 @@ function selfSigned(name: string): { key: string; cert: string } {
     publicKey.export({ type: 'spki', format: 'der' }),
     it(0xa3, it(0x30, isAuthority, otherNames)),
   )
-  const whole = it(0x30, content, ecdsaWithSha256, it(0x03, '\0', sign('sha256', content, privateKey)))
+  const whole = it(
+    0x30,
+    content,
+    ecdsaWithSha256,
+    it(0x03, '\0', sign('sha256', content, privateKey)),
+  )
   const cert = `-----BEGIN CERTIFICATE-----\n${whole.toString('base64').replace(/.{64}/g, '$&\n')}\n-----END CERTIFICATE-----\n`
   return { key: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(), cert }
 }

@@ -1,10 +1,21 @@
 import cluster from 'node:cluster'
-import { AggregatorRegistry, Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import {
+  AggregatorRegistry,
+  Counter,
+  collectDefaultMetrics,
+  Gauge,
+  Histogram,
+  Registry,
+} from 'prom-client'
 
-// What an operator can watch, in Prometheus's format. With several processes the first one adds them up.
+// What an operator can watch, in Prometheus's format. With several processes the first one adds
+// them up.
 
 export interface Metrics {
-  /** A request was answered. `endpoint` is a name of the contract, never an address: addresses have no end. */
+  /**
+   * A request was answered. `endpoint` is a name of the contract, never an address: addresses have
+   * no end.
+   */
   answered(endpoint: string, status: number, seconds: number): void
   /** A single record was read from memory, or from the database. */
   read(from: 'memory' | 'database'): void
@@ -21,7 +32,8 @@ export function createMetrics(pool: () => PoolFigures): Metrics {
   const registry = new Registry()
   const registers = [registry]
   collectDefaultMetrics({ register: registry })
-  // Counting costs a tenth of the shortest answer when it is done one by one, and next to nothing many at a time.
+  // Counting costs a tenth of the shortest answer when it is done one by one, and next to nothing
+  // many at a time.
   let answers: { labels: { endpoint: string; status: number }; seconds: number }[] = []
   function countAnswers() {
     const counted = answers
@@ -69,7 +81,10 @@ export function createMetrics(pool: () => PoolFigures): Metrics {
       readFrom[from]++
     },
     async text() {
-      return { type: registry.contentType, body: cluster.isWorker ? await ofAllProcesses() : await registry.metrics() }
+      return {
+        type: registry.contentType,
+        body: cluster.isWorker ? await ofAllProcesses() : await registry.metrics(),
+      }
     },
   }
 }
@@ -89,9 +104,13 @@ let last = 0
 function ofAllProcesses(): Promise<string> {
   const id = ++last
   return new Promise((resolve, reject) => {
-    const late = setTimeout(() => done(() => reject(new Error('The first process does not answer'))), 5000)
+    const late = setTimeout(
+      () => done(() => reject(new Error('The first process does not answer'))),
+      5000,
+    )
     const listen = (message: { metrics?: string; id?: number }) => {
-      if (message.id === id && message.metrics !== undefined) done(() => resolve(message.metrics as string))
+      if (message.id === id && message.metrics !== undefined)
+        done(() => resolve(message.metrics as string))
     }
     function done(then: () => void) {
       clearTimeout(late)

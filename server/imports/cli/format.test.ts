@@ -1,0 +1,242 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Import, ImportedTalk } from '@talkshelf/contract'
+import fc from 'fast-check'
+import {
+  collectNotes,
+  formatDecision,
+  formatImport,
+  formatImportList,
+  formatNextSteps,
+  formatNotes,
+  formatTalk,
+  isDecidable,
+  type NoteGroup,
+  shareByVerdict,
+} from './format.ts'
+
+const look = {
+  paint: (_: string, text: string) => text,
+  width: 100,
+  importId: 7,
+  isOpen: true,
+  hasNotes: false,
+}
+
+const planned: Import = {
+  id: 7,
+  state: 'planned',
+  name: 'talks.csv',
+  format: 'csv',
+  source: 'csv talks.csv',
+  created: '2031-05-17T08:09:10.123',
+  by: 'edith',
+  rows: 1204,
+  done: 0,
+  problem: null,
+  planned: { new: 1000, changed: 150, unchanged: 50, conflict: 3, refused: 1 },
+  outcome: { created: 0, changed: 0, unchanged: 0, kept: 0, refused: 0 },
+  undone: { undone: 0, touched: 0 },
+}
+
+const talk: ImportedTalk = {
+  position: 12,
+  place: 'row 13',
+  verdict: 'changed',
+  title: 'Weirs',
+  video: 99,
+  changes: {},
+  notes: [],
+  outcome: null,
+  undone: null,
+}
+
+test('an import is told in numbers, and by what can be done with it', () => {
+  const text = formatImport(planned, look)
+  assert.match(text, /begun {4}2031-05-17 08:09 UTC by edith/)
+  assert.match(text, /new {8}1,000 {2}become records\n {2}changed {6}150/)
+  assert.match(formatNextSteps(planned), /talkshelf imports apply 7$/)
+  const stopped: Import = {
+    ...planned,
+    state: 'stopped',
+    done: 400,
+    outcome: { ...planned.outcome, created: 399, kept: 1 },
+  }
+  assert.match(
+    formatImport(stopped, look),
+    /stopped, 400 of 1,204 done[\s\S]*applied {3}399 created, 1 kept as edited here/,
+  )
+  assert.match(formatNextSteps(stopped), /imports apply 7\n.*imports undo 7$/)
+  assert.deepEqual(
+    [isDecidable(stopped), isDecidable({ ...planned, state: 'applied' })],
+    [true, false],
+  )
+  const undone: Import = { ...planned, state: 'undone', undone: { undone: 5, touched: 1 } }
+  assert.match(formatNextSteps(undone), /imports show 7 --touched/)
+  assert.doesNotMatch(
+    formatNextSteps({ ...undone, undone: { undone: 5, touched: 0 } }),
+    /--touched/,
+  )
+  const failed: Import = {
+    ...planned,
+    state: 'failed',
+    problem: 'Row 2\x1b[2J is wrong',
+    planned: {},
+  }
+  assert.match(formatImport(failed, look), /problem {2}Row 2\\u001b\[2J is wrong[\s\S]*No talks/)
+  assert.match(
+    formatImportList([planned]),
+    /^ID +STATE.*\n7 +planned +2031-05-17 08:09 UTC +edith +csv +1,204 +talks\.csv$/,
+  )
+})
+
+test('a change is shown field by field, old and new', () => {
+  const long = 'one two three '.repeat(30)
+  const changes = {
+    title: { old: 'Wiers', new: 'Weirs' },
+    summary: { old: '', new: 'Words' },
+    description: { old: `${long}red ${long}`, new: `${long}blue ${long}` },
+    speakers: { old: ['Ann Example'], new: ['Ann Example', 'Bob Example'] },
+    state: { old: 2, new: 1 },
+    facts: { old: 1, new: 1 },
+  }
+  const lines = formatTalk({ ...talk, changes }, null, look).split('\n')
+  assert.equal(lines[0], '  ~ Weirs  #12, row 13, record 99')
+  assert.equal(lines[1], '      title        Wiers -> Weirs')
+  assert.equal(lines[2], '      summary      (nothing) -> Words')
+  assert.match(lines[3] ?? '', /^ {6}description {2}- ….*three red one.*…$/)
+  assert.match(lines[4] ?? '', /^ {19}\+ ….*three blue one.*…$/)
+  assert.equal(lines[5], '      speakers     Ann Example -> Ann Example; Bob Example')
+  assert.equal(lines[6], '      state        draft -> live')
+  assert.match(lines[7] ?? '', /facts {8}1 fact, not the same ones as before/)
+  for (const line of lines) assert.ok(line.length <= 100, line)
+})
+
+test('a conflict shows both sides, what happens by itself, and how to decide otherwise', () => {
+  const conflict: ImportedTalk = {
+    ...talk,
+    verdict: 'conflict',
+    changes: {
+      title: { old: 'A', new: 'B' },
+      summary: { old: 'By hand', new: 'From the file', conflict: true },
+    },
+  }
+  const text = formatTalk(conflict, null, look)
+  assert.match(text, /summary {2}mine {2}By hand\n +file {2}From the file\n/)
+  assert.match(
+    text,
+    /By default mine stays: summary\.[\s\S]*talkshelf imports decide 7 12 --take summary$/,
+  )
+  assert.match(
+    formatTalk(conflict, { take: ['summary'] }, look),
+    /decided: summary as the file says$/,
+  )
+  assert.doesNotMatch(
+    formatTalk({ ...conflict, outcome: 'changed' }, null, { ...look, isOpen: false }),
+    /decide/,
+  )
+
+  const question: ImportedTalk = {
+    ...talk,
+    verdict: 'conflict',
+    video: null,
+    notes: [{ kind: 'question', field: 'title', detail: 'Is it 5?' }],
+  }
+  assert.match(
+    formatTalk(question, null, look),
+    /question: Is it 5\?\n[\s\S]*decide 7 12 --same\n.*decide 7 12 --not-same$/,
+  )
+  assert.deepEqual([{ same: true, take: ['title'] }, { same: false }, {}].map(formatDecision), [
+    'it is that record; title as the file says',
+    'it is another talk',
+    'it stays as it is here',
+  ])
+})
+
+test('a title, a place, a field or a reason never does anything to the terminal', () => {
+  const evil = '\x1b[2J\x9b31m\r\n\u202eevil'
+  fc.assert(
+    fc.property(
+      fc.constantFrom('new', 'changed', 'unchanged', 'conflict', 'refused'),
+      fc.boolean(),
+      (verdict, hasNotes) => {
+        const shown = formatTalk(
+          {
+            ...talk,
+            verdict,
+            title: evil,
+            place: evil,
+            changes: { [evil]: { old: evil, new: [evil, { evil }], conflict: true } },
+            notes: (['refused', 'question', 'dropped'] as const).map((kind) => ({
+              kind,
+              field: evil,
+              detail: evil,
+            })),
+          },
+          hasNotes ? null : { take: [evil] },
+          { ...look, hasNotes },
+        )
+        assert.doesNotMatch(shown.replaceAll('\n', ''), /[\p{Cc}\u202e]/u)
+        for (const line of shown.split('\n')) assert.match(line, /^ {2}/)
+      },
+    ),
+  )
+})
+
+test('of few kinds of talks many are shown, of many kinds some of each, and never more than there is room for', () => {
+  assert.deepEqual(
+    shareByVerdict({ new: 0, changed: 100, unchanged: 5, conflict: 2, refused: 0 }, 30),
+    [
+      { verdict: 'conflict', share: 2 },
+      { verdict: 'changed', share: 28 },
+    ],
+  )
+  const count = fc.oneof(fc.nat(5), fc.nat(1000))
+  fc.assert(
+    fc.property(
+      fc.record({ new: count, changed: count, unchanged: count, conflict: count, refused: count }),
+      (counts) => {
+        const given = shareByVerdict(counts, 30)
+        assert.ok(given.reduce((sum, { share }) => sum + share, 0) <= 30)
+        for (const { verdict, share } of given)
+          assert.ok(share > 0 && share <= counts[verdict], verdict)
+        for (const verdict of ['new', 'changed', 'conflict', 'refused'] as const)
+          assert.equal(
+            given.some((it) => it.verdict === verdict),
+            counts[verdict] > 0,
+          )
+      },
+    ),
+  )
+})
+
+test('notes are counted by what they are about, with a few examples', () => {
+  const groups = new Map<string, NoteGroup>()
+  for (let row = 1; row <= 50; row++)
+    collectNotes(groups, {
+      ...talk,
+      place: `row ${row}`,
+      notes: [
+        {
+          kind: 'guessed',
+          field: 'language',
+          detail: `is not in the file: ${row % 2 ? 'English' : 'Czech'}`,
+        },
+        ...(row === 9
+          ? [{ kind: 'dropped' as const, field: 'color', detail: 'is no\x1b column' }]
+          : []),
+        { kind: 'refused', field: '', detail: 'is told with the talk' },
+      ],
+    })
+  const text = formatNotes(groups, undefined, look)
+  assert.match(
+    text,
+    /^Notes\n {2}dropped color, once\n {6}row 9: is no\\u001b column\n {2}guessed language, 50 times\n/,
+  )
+  assert.equal(text.match(/is not in the file/g)?.length, 2)
+  assert.equal(formatNotes(new Map(), undefined, look), '')
+  // A file can have any names in it.
+  for (let field = 0; field < 1000; field++)
+    collectNotes(groups, { ...talk, notes: [{ kind: 'dropped', field: `f${field}`, detail: 'x' }] })
+  assert.ok(groups.size <= 200)
+})

@@ -1,0 +1,54 @@
+// The entry point. Removes what is no longer needed, once a day, in small transactions.
+// docs/operations.md lists what bounds each table and folder.
+import { deleteOldTokens } from '../auth/auth.ts'
+import { removeOldRows } from '../imports/imports.ts'
+import type { Pool } from '../platform/db/pool.ts'
+import { removeUnusedFingerprints } from '../quality/quality.ts'
+import { removeUnusedWords } from '../search/search.ts'
+import { claimTask, finishTask } from './queries.ts'
+
+export interface MaintenanceOptions {
+  readonly importDays: number
+  /** How often each task is done. */
+  readonly everyHours: number
+  isStopped(): boolean
+  onDone(task: string, removed: number): void
+}
+
+type Task = (pool: Pool, options: MaintenanceOptions) => Promise<number>
+
+const tasks: Readonly<Record<string, Task>> = {
+  imports: async (pool, { importDays, isStopped }) => {
+    if (importDays === 0) return 0
+    let removed = 0
+    for (let count = -1; count !== 0 && !isStopped(); ) {
+      count = await removeOldRows(pool, importDays)
+      removed += count
+    }
+    return removed
+  },
+  words: (pool, { isStopped }) => removeUnusedWords(pool, isStopped),
+  keys: (pool, { isStopped }) => removeUnusedFingerprints(pool, isStopped),
+  tokens: (pool) => deleteOldTokens(pool),
+}
+
+/**
+ * Does the tasks that are due and that no other process is doing. A task that fails is tried again
+ * after an hour; the others are done all the same.
+ */
+export async function maintain(pool: Pool, options: MaintenanceOptions): Promise<void> {
+  const failures: unknown[] = []
+  for (const [task, run] of Object.entries(tasks)) {
+    if (options.isStopped()) return
+    try {
+      if ((await claimTask(pool, task, options.everyHours)) === 0) continue
+      const removed = await run(pool, options)
+      if (options.isStopped()) return
+      await finishTask(pool, task)
+      options.onDone(task, removed)
+    } catch (error) {
+      failures.push(error)
+    }
+  }
+  if (failures.length > 0) throw new AggregateError(failures, 'Some maintenance was not done')
+}

@@ -1,0 +1,105 @@
+import { writeFileSync } from 'node:fs'
+import { setPriority } from 'node:os'
+import type { pictureWidths } from '@talkshelf/web'
+import type { Sharp, SharpOptions } from 'sharp'
+
+// Decodes images in a process of its own, which decoder-process.ts starts. An image that needs too
+// much memory or time, or crashes libvips, ends this process and nothing else.
+
+/** A width in pixels, or a link preview: a JPEG of 1200 by 630, which every site can show. */
+export type PictureSize = (typeof pictureWidths)[number] | 'preview'
+
+/** Maps each format to the only libvips loader that may read it. */
+const loaders = {
+  jpeg: 'VipsForeignLoadJpegBuffer',
+  png: 'VipsForeignLoadPngBuffer',
+  webp: 'VipsForeignLoadWebpBuffer',
+  gif: 'VipsForeignLoadNsgifBuffer',
+  avif: 'VipsForeignLoadHeifBuffer',
+  // Covers drawn by this server only: an SVG from outside is never recognised as an image.
+  svg: 'VipsForeignLoadSvgBuffer',
+} as const
+export type ImageFormat = keyof typeof loaders
+
+export interface DecodeJob {
+  readonly source: Uint8Array
+  readonly format: ImageFormat
+  readonly form: PictureSize
+}
+
+export type DecoderMessage =
+  | { readonly ready: true }
+  | { readonly unavailable: string }
+  | { readonly image: Uint8Array }
+  | { readonly error: string }
+
+const limits: SharpOptions = { limitInputPixels: 12_000_000, failOn: 'error', autoOrient: true }
+/**
+ * An interlaced PNG at the pixel limit needs 190 MB; thumbnails need 80 MB, most of it for Node.
+ */
+const maxResidentBytes = 208 * 2 ** 20
+/** Processor time, so that a busy machine does not make images fail. */
+const maxCpuMs = 5000
+const checkMs = 20
+const preview = { width: 1200, height: 630 }
+
+const die = () => process.kill(process.pid, 'SIGKILL')
+const send = (message: DecoderMessage) => process.send?.(message)
+
+process.on('disconnect', die)
+yieldToReaders()
+try {
+  const { default: sharp } = await import('sharp')
+  sharp.concurrency(1)
+  sharp.cache(false)
+  process.on('message', async (job: DecodeJob) => {
+    const begin = process.cpuUsage()
+    // libvips works in other threads, so this timer runs while it allocates.
+    const watch = setInterval(() => {
+      const { user, system } = process.cpuUsage(begin)
+      if (process.memoryUsage.rss() > maxResidentBytes || user + system > maxCpuMs * 1000) die()
+    }, checkMs)
+    try {
+      sharp.block({ operation: ['VipsForeignLoad'] })
+      sharp.unblock({ operation: [loaders[job.format]] })
+      send({ image: await convert(sharp(job.source, limits), job) })
+    } catch (error) {
+      send({ error: error instanceof Error ? error.message : String(error) })
+    } finally {
+      clearInterval(watch)
+    }
+  })
+  send({ ready: true })
+} catch (error) {
+  send({ unavailable: String(error) })
+}
+
+/** Lets requests go first, and lets the kernel end this process before the server. */
+function yieldToReaders(): void {
+  try {
+    setPriority(5)
+    writeFileSync('/proc/self/oom_score_adj', '1000')
+  } catch {
+    // Not on this system.
+  }
+}
+
+async function convert(image: Sharp, { format, form }: DecodeJob): Promise<Buffer> {
+  const { compression, autoOrient } = await image.metadata()
+  if (format === 'avif' && compression !== 'av1') throw new Error(`Compressed by ${compression}`)
+  if (form === 'preview')
+    return image
+      .resize({ ...preview, fit: 'cover' })
+      .flatten({ background: '#fff' })
+      .jpeg({ quality: 80, mozjpeg: true })
+      .toBuffer()
+  // A small picture stays small: enlarging is the browser's work.
+  const width = Math.max(
+    16,
+    Math.min(form, autoOrient.width, Math.floor((autoOrient.height * 16) / 9)),
+  )
+  return image
+    .resize({ width, height: Math.round((width * 9) / 16), fit: 'cover' })
+    .webp({ quality: 72 })
+    .toBuffer()
+}

@@ -1,0 +1,170 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import {
+  type Endpoint,
+  endpoints,
+  mayAct,
+  type Role,
+  roles,
+  streamEndpoints,
+} from '@talkshelf/contract'
+import { createToken, revokeToken } from '../../server/auth/auth.ts'
+import { category, type Reply, startArchive } from '../support/harness.ts'
+import { withDatabase } from '../support/invariants.ts'
+
+// Every endpoint of the contract is tried by every kind of caller. A new endpoint is tried as soon
+// as it is in the table; if it needs something in its address or body that is not known here, the
+// test fails and says so.
+
+const archive = await startArchive()
+const all: readonly Endpoint[] = [...Object.values(endpoints), ...Object.values(streamEndpoints)]
+
+const bodies: Record<string, object> = {
+  replaceVideo: { title: 'Replaced', category, language: 'English' },
+  patchVideo: { summary: 'Patched' },
+  createVideo: { title: 'Created', category, language: 'English' },
+  takeDownVideo: { reason: 'The speaker asked for it' },
+  patchCategory: { description: 'Patched' },
+  mergeCategory: { into: 'example-days-2026' },
+  patchSpeaker: { aliases: [{ name: 'A. L.' }] },
+  mergeSpeaker: { into: 'ada' },
+  patchTag: { aliases: [{ name: 'lines' }] },
+  mergeTag: { into: 'queues' },
+  replaceFacts: { facts: [{ kind: 'address', path: 'old/1' }] },
+  decideTalk: { take: ['title'] },
+}
+
+async function attempt(it: Endpoint, authorization: string | undefined): Promise<Reply> {
+  const { id } = await archive.make({ speakers: ['Ada'], tags: ['queues'] })
+  const [, , , kind = ''] = it.path.split('/')
+  const slugs: Record<string, string> = {
+    category: 'example-days-2026',
+    speaker: 'ada',
+    tag: 'queues',
+  }
+  // What is merged is gone, so each time it is another one.
+  if (/^merge/.test(it.name)) {
+    const name = `${kind} ${id}`
+    if (kind === 'category')
+      await archive.call('POST', '/api/v2/category', {
+        token: archive.editor,
+        body: { title: name },
+      })
+    else await archive.make({ [`${kind}s`]: [name] })
+    slugs[kind] = `${kind}-${id}`
+  }
+  const values: Record<string, string> = {
+    id: String(kind === 'import' ? await stoppedImport(id) : id),
+    revision: '1',
+    slug: slugs[kind] ?? '',
+    rule: 'no-licence',
+    position: '1',
+  }
+  const path = it.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => {
+    assert.ok(
+      values[name],
+      `${it.name} has {${name}} in its address: add a value for it to tests/api/access.test.ts`,
+    )
+    return values[name] as string
+  })
+  const own: Record<string, object> = {
+    createCategory: { title: `Created ${id}` },
+    createImport: { text: `title\nImported ${id}\n`, format: 'csv', category, language: 'en' },
+    splitSpeaker: { name: `Another ${id}`, videos: [id] },
+  }
+  const body = own[it.name] ?? bodies[it.name]
+  if (it.body) assert.ok(body, `${it.name} takes a body: add one to tests/api/access.test.ts`)
+  return archive.call(it.method, path, {
+    ...(it.body && { body }),
+    headers: { ...(authorization && { authorization }) },
+  })
+}
+
+/** It may go on, be stopped once more, or be undone. */
+async function stoppedImport(number: number): Promise<number> {
+  const body = { text: `title\nStopped ${number}\n`, format: 'csv', category, language: 'en' }
+  const { json } = await archive.call('POST', '/api/v2/import', { token: archive.editor, body })
+  await withDatabase(archive.databaseUrl, (query) =>
+    query(`update import set state = 'stopped' where id = ${json.id}`),
+  )
+  return json.id
+}
+
+const tokens: Record<Role, string | undefined> = {
+  anyone: undefined,
+  editor: `Token ${archive.editor}`,
+  admin: `Bearer ${archive.admin}`,
+}
+
+for (const it of all)
+  for (const role of roles)
+    test(`${it.name} as ${role}: ${mayAct(role, it.role) ? 'allowed' : 'refused'}`, async () => {
+      const { status, headers, json } = await attempt(it, tokens[role])
+      if (mayAct(role, it.role)) assert.equal(status, it.response.status)
+      else if (role === 'anyone') {
+        assert.equal(status, 401)
+        assert.match(String(headers['www-authenticate']), /^Token realm=/)
+      } else {
+        assert.equal(status, 403)
+        assert.equal(json.type, `${archive.url}/api/problems/forbidden`)
+      }
+    })
+
+test('credentials that are wrong in any way are refused everywhere, with the same words', async () => {
+  const short = await createToken(archive.pool, { name: 'Gone', role: 'admin', days: 1 })
+  await revokeToken(archive.pool, short.id)
+  const old = await createToken(archive.pool, { name: 'Old', role: 'admin', days: 1 })
+  await withDatabase(archive.databaseUrl, (query) =>
+    query(`update token set expires = now() - interval '1 second' where id = ${old.id}`),
+  )
+  const flipped = archive.editor.replace(/.$/, (last) => (last === 'a' ? 'b' : 'a'))
+  const wrong = [
+    '',
+    'Token',
+    'Basic Zm9vOmJhcg==',
+    `Token ${flipped}`,
+    'Token talkshelf_',
+    `Token ${'x'.repeat(10_000)}`,
+    archive.editor,
+    `Token ${archive.editor} x`,
+    `Token ${short.token}`,
+    `Token ${old.token}`,
+  ]
+  for (const it of all)
+    for (const authorization of wrong) {
+      const { status, json } = await attempt(it, authorization === '' ? ' ' : authorization)
+      assert.equal(status, 401, `${it.name} with ${authorization.slice(0, 40)}`)
+      assert.equal(json.detail, 'The token is not known, has expired or was revoked')
+    }
+})
+
+test('a draft is not there for readers, in any form', async () => {
+  const draft = await archive.make({ state: 2 })
+  const { headers } = await archive.call('GET', `/api/v2/video/${draft.id}`, {
+    token: archive.editor,
+  })
+  for (const method of ['GET', 'HEAD'])
+    for (const extra of [
+      {},
+      { 'if-none-match': String(headers.etag) },
+      { 'if-none-match': '*' },
+      { accept: 'application/json' },
+    ]) {
+      const reply = await archive.call(method, `/api/v2/video/${draft.id}`, {
+        headers: extra as Record<string, string>,
+      })
+      assert.equal(reply.status, 404)
+      assert.equal(reply.headers['cache-control'], 'private, no-store')
+    }
+})
+
+test('a token is nowhere in the database, and says when it was last used', async () => {
+  await archive.call('GET', '/api/v2/openapi.json', { token: archive.editor })
+  await withDatabase(archive.databaseUrl, async (query) => {
+    const rows = await query('select t::text as row, last_used from token t where name = $1', [
+      'Edith',
+    ])
+    assert.ok(!String(rows[0]?.row).includes(archive.editor))
+    assert.ok(rows[0]?.last_used)
+  })
+})

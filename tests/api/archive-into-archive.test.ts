@@ -1,0 +1,99 @@
+import assert from 'node:assert/strict'
+import { after, test } from 'node:test'
+import { seededRandom } from '../../server/pictures/seeded-random.ts'
+import { freshDatabase } from '../support/database.ts'
+import {
+  assertImported,
+  type ExportedJson,
+  exportLines,
+  namesOfExport,
+  recordOf,
+} from '../support/exported-lines.ts'
+import { openArchive } from '../support/harness.ts'
+import { exportAll, importClient } from '../support/import-client.ts'
+import { checkInvariants, withDatabase } from '../support/invariants.ts'
+import { fillArchive } from '../support/random-archive.ts'
+import { openSavedStates } from '../support/saved-states.ts'
+
+// The export of one archive is imported into another that has records of its own.
+
+const pairs = Number(process.env.ARCHIVE_PAIRS ?? 3)
+const seed = process.env.IMPORT_SEED ?? '20261115'
+
+const { url: databaseUrl } = await freshDatabase()
+const states = await openSavedStates(databaseUrl)
+await states.save('empty')
+const archive = await openArchive(databaseUrl, { CACHE_MB: '0' })
+after(async () => {
+  await archive.close()
+  await states.close()
+})
+const client = importClient(archive, archive.admin)
+
+const withoutTime = (text: string) => text.replace(/"at":"[^"]+"/, '')
+
+async function imported(text: string) {
+  const { id } = await client.plan({ text, name: 'export.ndjson' })
+  const { outcome } = await client.apply(id)
+  const rows = new Map((await client.rows(id)).map((row) => [row.position, row]))
+  return { outcome, rows }
+}
+
+/**
+ * Whether a record of the other archive is taken for this one: its number, and its slug or title.
+ */
+function isTakenFor(mine: ExportedJson, theirs: ExportedJson): boolean {
+  const [one, other] = [recordOf(mine), recordOf(theirs)]
+  return (
+    mine.kind === theirs.kind &&
+    one.id === other.id &&
+    (one.slug === other.slug || one.title === other.title)
+  )
+}
+
+async function importInto(state: string, text: string): Promise<void> {
+  await states.restore(state)
+  const before = exportLines(await exportAll(databaseUrl))
+  const { rows } = await imported(text)
+  const theirs = exportLines(text)
+  const known = await withDatabase(databaseUrl, namesOfExport)
+  for (const [at, line] of theirs.entries()) {
+    const row = rows.get(at + 1)
+    const isSame = line.kind === 'video' && before.some((mine) => isTakenFor(mine, line))
+    if (!isSame)
+      await assertImported(archive, line, row, { known, as: 'admin', isEmpty: before.length === 0 })
+    else assert.ok(row?.outcome && row.outcome !== 'created', JSON.stringify(row))
+  }
+  const now = new Set(exportLines(await exportAll(databaseUrl)).map((line) => JSON.stringify(line)))
+  for (const line of before)
+    if (line.kind !== 'video' || !theirs.some((other) => isTakenFor(line, other)))
+      assert.ok(now.has(JSON.stringify(line)), `was there, and changed: ${JSON.stringify(line)}`)
+  await checkInvariants(databaseUrl)
+
+  // Once more it says nothing new.
+  const whole = withoutTime(await exportAll(databaseUrl))
+  const again = await imported(text)
+  assert.deepEqual([again.outcome.created, again.outcome.changed], [0, 0])
+  assert.equal(withoutTime(await exportAll(databaseUrl)), whole)
+}
+
+for (let pair = 1; pair <= pairs; pair++)
+  test(`archive ${pair} imported into another: all of it is there, and the other is unchanged`, async () => {
+    const chance = seededRandom('archives', seed, String(pair))
+    await states.restore('empty')
+    await fillArchive(archive, chance, { word: `b${pair}`, videos: 12 })
+    await states.save(`b${pair}`)
+    await states.restore('empty')
+    await fillArchive(archive, chance, { word: `a${pair}`, videos: 16 })
+    const whole = await exportAll(databaseUrl)
+    const anonymous = (await archive.call('GET', '/api/v2/export.ndjson')).text
+
+    // Into itself it changes nothing.
+    const { outcome } = await imported(whole)
+    assert.deepEqual([outcome.created, outcome.changed, outcome.kept], [0, 0, 0])
+    assert.equal(withoutTime(await exportAll(databaseUrl)), withoutTime(whole))
+
+    await importInto(`b${pair}`, whole)
+    await importInto(`b${pair}`, Buffer.from(anonymous, 'latin1').toString())
+    await importInto('empty', whole)
+  })

@@ -1,0 +1,73 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { beginImport, InputRefused, openInput, readImport } from '../../server/imports/imports.ts'
+import { badFiles } from '../support/bad-files.ts'
+import { category, startArchive } from '../support/harness.ts'
+import { checkInvariants } from '../support/invariants.ts'
+
+// Whatever is given to be imported: it is planned or refused with a reason, in bounded time and
+// memory, and nothing else happens.
+
+const archive = await startArchive()
+const origin = {
+  actor: { role: 'editor' as const, name: 'Edith', token: null },
+  via: 'api' as const,
+  request: 'bad',
+}
+// A hang, and not a slow machine.
+const longestMs = 120_000
+const maxMegabytes = 400
+
+test(`${badFiles.length} bad files`, async (t) => {
+  assert.ok(badFiles.length >= 100, 'there are fewer than a hundred')
+  for (const { name, bytes, expect } of badFiles)
+    await t.test(name, async () => {
+      const [began, before] = [performance.now(), process.memoryUsage().rss]
+      let peak = 0
+      const watching = setInterval(() => (peak = Math.max(peak, process.memoryUsage().rss)), 20)
+      const open = () => openInput({ stream: asynchronous(bytes()), name })
+      const { id, planned } = await beginImport(
+        archive.pool,
+        { name, open, category, language: 'en' },
+        origin,
+      )
+      const refusal = await planned.then(
+        () => undefined,
+        (error: unknown) => error,
+      )
+      clearInterval(watching)
+      const it = await readImport(archive.pool, id)
+      if (refusal !== undefined) {
+        assert.ok(
+          refusal instanceof InputRefused,
+          `it ended with ${refusal instanceof Error ? refusal.stack : refusal}`,
+        )
+        assert.ok(refusal.message.length > 8 && refusal.message.length < 3000, refusal.message)
+        assert.deepEqual(
+          [it.state, it.problem?.slice(0, 20)],
+          ['failed', refusal.message.slice(0, 20)],
+        )
+      } else assert.equal(it.state, 'planned')
+      if (expect === 'refused')
+        assert.ok(refusal !== undefined, `it was planned: ${JSON.stringify(it.planned)}`)
+      if (expect === 'nothing new')
+        assert.ok(refusal !== undefined || it.planned.new === 0, JSON.stringify(it.planned))
+      assert.ok(
+        performance.now() - began < longestMs,
+        `it took ${(performance.now() - began).toFixed(0)} ms`,
+      )
+      const grown = (Math.max(peak, process.memoryUsage().rss) - before) / 2 ** 20
+      assert.ok(grown < maxMegabytes, `memory grew by ${grown.toFixed(0)} MB`)
+    })
+})
+
+test('after all of it nothing has changed', async () => {
+  assert.equal((await archive.call('GET', '/api/v2/video')).json.count, 0)
+  await checkInvariants(archive.databaseUrl)
+})
+
+async function* asynchronous(
+  bytes: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
+): AsyncIterable<Uint8Array> {
+  yield* bytes
+}

@@ -1,0 +1,42 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync } from 'node:fs'
+import { test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { freshDatabase } from '../support/database.ts'
+import { runCommand, spawnServer } from '../support/harness.ts'
+import { checkInvariants } from '../support/invariants.ts'
+
+// The black-box check of the interface, against the real command, started as an operator would.
+
+const script = fileURLToPath(new URL('../../../shared/conformance/v2.mjs', import.meta.url))
+const skip = existsSync(script) ? false : 'the conformance check is not at hand'
+
+for (const path of ['', '/archive'])
+  test(`the interface is served to the letter${path && `, mounted under ${path}`}`, {
+    skip,
+    timeout: 120_000,
+  }, async (t) => {
+    const database = await freshDatabase(t)
+    const { stdout: token } = await runCommand(
+      ['token', 'create', '--name', 'conformance', '--role', 'editor'],
+      {
+        DATABASE_URL: database.url,
+      },
+    )
+    const server = await spawnServer({
+      DATABASE_URL: database.url,
+      ...(path && { PUBLIC_URL: `https://talks.example.org${path}` }),
+    })
+    const check = spawn(process.execPath, [script, server.url + path, token.trim()])
+    let said = ''
+    for (const stream of [check.stdout, check.stderr]) stream.on('data', (data) => (said += data))
+    const [code] = await once(check, 'close')
+    const failures = said.split('\n').filter((line) => !line.startsWith('ok '))
+    assert.equal(code, 0, failures.join('\n'))
+    assert.match(said, /^\d{2,} passed, 0 failed$/m)
+    t.diagnostic(said.trim().split('\n').at(-1) ?? '')
+    await server.stop()
+    await checkInvariants(database.url)
+  })

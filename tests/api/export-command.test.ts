@@ -1,0 +1,193 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, test } from 'node:test'
+import { gunzipSync } from 'node:zlib'
+import type { Fact } from '@talkshelf/contract'
+import { formats, openInput } from '../../server/imports/imports.ts'
+import { category, program, root, runCommand, startArchive } from '../support/harness.ts'
+
+// The command as people who take their talks with them type it.
+
+const archive = await startArchive()
+const DATABASE_URL = archive.databaseUrl
+const folder = mkdtempSync(join(tmpdir(), 'talkshelf-export-'))
+after(() => rmSync(folder, { recursive: true }))
+
+const fileIs = (file: string): Fact => ({
+  kind: 'said',
+  source: 'pyvideo',
+  field: 'file',
+  value: file,
+})
+const attach = async (id: number, facts: Fact[]) => {
+  const reply = await archive.call('PUT', `/api/v2/video/${id}/facts`, {
+    token: archive.editor,
+    body: { facts },
+  })
+  assert.equal(reply.status, 200, reply.text)
+}
+const event = {
+  title: 'Brücken/Tage',
+  description: 'About bridges',
+  url: 'https://example.org/',
+  start_date: '2026-05-01',
+  end_date: '2026-05-02',
+}
+await archive.call('POST', '/api/v2/category', { token: archive.editor, body: event })
+const one = await archive.make({
+  title: 'One',
+  category: event.title,
+  speakers: ['Zoë Example'],
+  source_url: 'https://youtu.be/abcdefghijk',
+})
+const two = await archive.make({ title: 'Two' })
+const three = await archive.make({ title: 'Three' })
+await attach(two.id, [fileIs('example-days/videos/same.json')])
+await attach(three.id, [fileIs('example-days/videos/same.json')])
+const strange = [
+  '../../evil/videos/x.json',
+  'a/../../videos/x.json',
+  '/etc/videos/x.json',
+  '..',
+  'example-days/videos/..json',
+]
+for (const file of strange)
+  await attach((await archive.make({ title: `Strange ${file.length}` })).id, [fileIs(file)])
+await archive.make({ title: 'A draft', state: 2 })
+const gone = await archive.make({ title: 'Gone' })
+await archive.call('POST', `/api/v2/video/${gone.id}/takedown`, {
+  token: archive.admin,
+  body: { reason: 'Asked' },
+})
+
+const run = async (...args: string[]) => {
+  const it = await runCommand(args, { DATABASE_URL })
+  assert.equal(it.code, 0, it.stderr)
+  return it
+}
+const withoutTime = (text: string) => text.replace(/"at":"[^"]+"/, '')
+
+test('an export goes to standard output, or to a file that has its name when it is whole', async () => {
+  const { stdout, stderr } = await run('export')
+  assert.equal(stderr, '')
+  const file = join(folder, 'talks.ndjson.gz')
+  writeFileSync(file, 'what was there before')
+  const said = await run('export', '--out', file, '--gzip')
+  assert.deepEqual([said.stdout, said.stderr], ['', `${file} has 10 records.\n`])
+  assert.equal(withoutTime(gunzipSync(readFileSync(file)).toString()), withoutTime(stdout))
+  assert.equal(statSync(file).mode & 0o777, 0o600, 'it has what readers are not told')
+  assert.deepEqual(readdirSync(folder), ['talks.ndjson.gz'])
+  const part = join(folder, 'part.ndjson')
+  await run('export', '--out', part, '--after', '2', '--up-to', '3')
+  const lines = readFileSync(part, 'utf8').trimEnd().split('\n')
+  assert.deepEqual(
+    lines.flatMap((line) => JSON.parse(line).record?.id ?? []),
+    [three.id],
+  )
+})
+
+test('a table has a row for each record that was not taken down', async () => {
+  const { stdout } = await run('export', '--format', 'csv')
+  const [head = '', ...rows] = stdout.trimEnd().split('\r\n')
+  assert.match(head, /^id,title,category/)
+  assert.equal(rows.length, 9)
+  assert.ok(stdout.includes('A draft') && !stdout.includes('Gone'))
+})
+
+test('in the form of pyvideo it is lines, or a folder for each event that nothing leads out of', async () => {
+  const { stdout } = await run('export', '--format', 'pyvideo')
+  const records = stdout
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line))
+  assert.equal(records.length, 8)
+  assert.deepEqual(Object.keys(records[0]).slice(0, 3), ['event', 'category_title', 'file'])
+  assert.deepEqual(
+    [records[0].title, records[0].category_title, records[0].speakers],
+    ['One', event.title, ['Zoë Example']],
+  )
+
+  const out = join(folder, 'pyvideo')
+  const { stderr } = await run('export', '--format', 'pyvideo', '--out', out)
+  assert.match(stderr, /has 8 records/)
+  assert.deepEqual(
+    readdirSync(folder).filter((name) => /pyvideo|evil/.test(name)),
+    ['pyvideo'],
+  )
+  assert.ok(!existsSync(join(folder, '../evil')))
+  const events = readdirSync(out)
+  assert.ok(events.includes('brucken-tage') && events.includes('example-days'), String(events))
+  for (const name of events) assert.ok(existsSync(join(out, name, 'category.json')), name)
+  assert.deepEqual(JSON.parse(readFileSync(join(out, 'brucken-tage/category.json'), 'utf8')), event)
+  assert.ok(readdirSync(join(out, 'example-days/videos')).includes(`same-${three.id}.json`))
+
+  // Read again, it has the same talks in the same events.
+  const { files } = await openInput({ path: out })
+  const titles: [unknown, unknown][] = []
+  const format = formats.find(({ name }) => name === 'pyvideo')
+  for await (const reading of format?.read(files, { category: undefined, language: undefined }) ??
+    [])
+    if ('fields' in reading) titles.push([reading.fields.title, reading.fields.category])
+  assert.deepEqual(
+    titles.sort(),
+    records.map(({ title, category_title }) => [title, category_title]).sort(),
+  )
+  assert.ok(
+    titles.some(([title, group]) => title === one.title && group === event.title) &&
+      titles.some(([, group]) => group === category),
+  )
+})
+
+test('whoever has read enough is not told of an error', async () => {
+  // `true` reads nothing at all.
+  const line = '{ "$NODE" "$PROGRAM" export; echo "ended with $?" >&2; } | true'
+  const child = spawn('sh', ['-c', line], {
+    cwd: root,
+    env: { ...process.env, DATABASE_URL, NODE: process.execPath, PROGRAM: program },
+  })
+  let said = ''
+  child.stderr.on('data', (data) => (said += data))
+  await once(child, 'close')
+  assert.equal(said, 'ended with 0\n')
+})
+
+test('what is wrong is said with what to do, and nothing is left behind', async () => {
+  const full = join(folder, 'full')
+  mkdirSync(full)
+  writeFileSync(join(full, 'mine.txt'), 'mine')
+  const wrong: [string[], RegExp][] = [
+    [['export', '--format', 'xml'], /Allowed choices are ndjson, csv, pyvideo/],
+    [['export', '--after', '0'], /It takes the id of a record/],
+    [
+      ['export', '--out', join(folder, 'nowhere/talks.ndjson')],
+      /Its folder is not there\. Make it first/,
+    ],
+    [['export', '--out', full], /It is a folder/],
+    [['export', '--format', 'pyvideo', '--out', full], /is not empty\. Name another folder/],
+    [['export', '--format', 'pyvideo', '--out', full, '--gzip'], /A folder is not packed/],
+    [['snapshot', join(full, 'mine.txt')], /A file of this name is there/],
+  ]
+  for (const [args, said] of wrong) {
+    const { code, stdout, stderr } = await runCommand(args, { DATABASE_URL })
+    assert.deepEqual([code, stdout], [1, ''], args.join(' '))
+    assert.match(stderr, said)
+    assert.doesNotMatch(stderr, /\n\s+at /, 'a stack')
+  }
+  assert.deepEqual(
+    readdirSync(folder).filter((name) => name.endsWith('.part')),
+    [],
+  )
+})

@@ -1,0 +1,62 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { explain, fuzz } from '../fuzz/fuzz.ts'
+import { freshDatabase } from '../support/database.ts'
+import { checkInvariants } from '../support/invariants.ts'
+
+// `npm run fuzz -- --inputs 1000000` goes on from here.
+const wanted = Number(process.env.FUZZ_INPUTS ?? 20_000)
+// What passes today passes tomorrow; a tenth of the inputs is new each time.
+const fixedSeed = 20_261
+const randomSeed = Number(process.env.FUZZ_SEED ?? Date.now() % 1_000_000)
+
+const database = await freshDatabase()
+
+for (const [name, seed, inputs] of [
+  ['the same inputs as ever', fixedSeed, Math.ceil(wanted * 0.9)],
+  ['new inputs', randomSeed, Math.ceil(wanted * 0.1)],
+] as const)
+  test(`no parser breaks on ${name}`, async (t) => {
+    const { results, findings } = await fuzz({ inputs, seed, databaseUrl: database.url })
+    const ran = results.reduce((sum, result) => sum + result.inputs, 0)
+    t.diagnostic(`${ran} inputs for ${results.length} targets, FUZZ_SEED=${seed}`)
+    assert.deepEqual(findings.map((finding) => explain(finding, seed)).join('\n'), '')
+    assert.ok(ran >= inputs && results.length >= 30, `${ran} inputs for ${results.length} targets`)
+    // A target that covers nothing tests nothing.
+    for (const { name, branches } of results)
+      assert.ok(branches >= 3, `${name} reached ${branches} branches`)
+  })
+
+test('after all of it the archive is whole', () => checkInvariants(database.url))
+
+test('faults that were planted are found, and those alone', async () => {
+  const names = ['failure', 'refusal', 'hang', 'slowness', 'crash', 'stray rejection'].map(
+    (it) => `planted ${it}`,
+  )
+  const { findings } = await fuzz({
+    inputs: 30_000,
+    seed: 1,
+    only: names,
+    databaseUrl: '',
+    maxCpuMs: 100,
+    hangCpuSeconds: 3,
+  })
+  assert.deepEqual(
+    findings.map(({ target, kind }) => `${target}: ${kind}`),
+    [
+      'planted failure: failure',
+      'planted hang: hang',
+      'planted slowness: slow',
+      'planted crash: crash',
+      'planted stray rejection: failure',
+    ],
+  )
+  const [failure] = findings
+  assert.ok(failure)
+  // Coverage led there, and the input is as small as can be.
+  assert.equal(Buffer.from(failure.input, 'base64').toString('latin1'), 'f1g2h3i4j5')
+  assert.match(
+    explain(failure, 1),
+    /npm run fuzz -- --only 'planted failure' --input ZjFnMmgzaTRqNQ==/,
+  )
+})

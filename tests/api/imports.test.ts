@@ -1,0 +1,473 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { setTimeout } from 'node:timers/promises'
+import type { Import, ImportedTalk, Video } from '@talkshelf/contract'
+import fc from 'fast-check'
+import { category, type Reply, startArchive } from '../support/harness.ts'
+import { csvOf, type ImportTalk, importClient, threeWay } from '../support/import-client.ts'
+import { checkInvariants, withDatabase } from '../support/invariants.ts'
+
+// Loading talks: planned before anything is written, never over a hand edit, and to be taken back.
+
+const archive = await startArchive()
+const { editor: token } = archive
+const client = importClient(archive, token)
+const { apply, undo, until } = client
+const get = (path: string, as?: string) =>
+  archive.call('GET', `/api/v2/${path}`, as ? { token: as } : {})
+const post = (path: string, body: object = {}) =>
+  archive.call('POST', `/api/v2/${path}`, { token, body })
+const record = async (id: number): Promise<Video> => (await ok(get(`video/${id}`, token))).json
+
+async function ok(reply: Promise<Reply>): Promise<Reply> {
+  const it = await reply
+  assert.ok(it.status < 300, it.text)
+  return it
+}
+
+/** As a list of records with keys of their own. */
+const plan = (talks: readonly ImportTalk[], more: object = {}): Promise<Import> =>
+  client.plan({
+    text: csvOf(talks),
+    format: 'csv',
+    name: 'talks.csv',
+    category,
+    language: 'en',
+    ...more,
+  })
+
+const talksOf = async (id: number, query = ''): Promise<ImportedTalk[]> =>
+  (await ok(get(`import/${id}/talk?page_size=100${query}`, token))).json.results
+
+test('a plan tells what will be written, and writes nothing', async () => {
+  const source = 'plain plan'
+  const planned = await plan(
+    [
+      {
+        key: 'a',
+        title: 'A plan for bridges',
+        speakers: ['Bea Bridge', 'Ben Bridge'],
+        tags: ['steel'],
+        source_url: 'https://media.example.org/1',
+      },
+      { key: 'b', title: '', speakers: ['Nobody'] },
+      { key: 'a', title: 'The same key once more' },
+    ],
+    { source },
+  )
+  assert.deepEqual(
+    [planned.state, planned.format, planned.source, planned.by],
+    ['planned', 'csv', source, 'Edith'],
+  )
+  assert.deepEqual(planned.planned, { new: 1, changed: 0, unchanged: 0, conflict: 0, refused: 2 })
+  const [first, second, third] = await talksOf(planned.id)
+  assert.deepEqual(
+    [first?.verdict, first?.title, first?.video],
+    ['new', 'A plan for bridges', null],
+  )
+  assert.match(JSON.stringify(second?.notes), /title/)
+  assert.match(JSON.stringify(third?.notes), /row 2/)
+  assert.equal((await get('video?q=bridges')).json.count, 0)
+  assert.equal((await get('speaker/bea-bridge', token)).status, 404)
+
+  const applied = await apply(planned.id)
+  assert.deepEqual(applied.outcome, { created: 1, changed: 0, unchanged: 0, kept: 0, refused: 2 })
+  const [created] = await talksOf(planned.id, '&verdict=new')
+  const video = await record(created?.video as number)
+  assert.deepEqual(
+    [video.title, video.speakers, video.tags, video.state],
+    ['A plan for bridges', ['Bea Bridge', 'Ben Bridge'], ['steel'], 1],
+  )
+  assert.equal((await get('video?q=bridges')).json.count, 1)
+  const { json: history } = await get(`video/${video.id}/revisions`, token)
+  assert.deepEqual(
+    [history.results[0].via, history.results[0].by, history.results[0].request],
+    ['import', 'Edith', `import ${planned.id}`],
+  )
+
+  // The same file once more says nothing new.
+  const again = await plan(
+    [
+      {
+        key: 'a',
+        title: 'A plan for bridges',
+        speakers: ['Bea Bridge', 'Ben Bridge'],
+        tags: ['steel'],
+      },
+    ],
+    { source },
+  )
+  assert.deepEqual(again.planned, { new: 0, changed: 0, unchanged: 1, conflict: 0, refused: 0 })
+  await apply(again.id)
+  assert.equal((await record(video.id)).updated, video.updated)
+})
+
+test('a hand edit stays, what only the file changed is taken, and a conflict is decided by an editor', async () => {
+  const source = 'three ways'
+  const talk = {
+    key: 'k',
+    title: 'Weirs',
+    summary: 'First words',
+    duration: 60,
+    quality_notes: 'quiet',
+  }
+  const [made] = await talksOf((await apply((await plan([talk], { source })).id)).id)
+  const id = made?.video as number
+  await ok(
+    archive.call('PATCH', `/api/v2/video/${id}`, {
+      token,
+      body: { summary: 'By hand', quality_notes: 'By hand too' },
+    }),
+  )
+
+  const next = await plan(
+    [{ ...talk, title: 'Weirs and locks', summary: 'Second words', quality_notes: 'quiet' }],
+    { source },
+  )
+  assert.equal(next.planned.conflict, 1)
+  const [row] = await talksOf(next.id)
+  assert.deepEqual(row?.changes, {
+    title: { old: 'Weirs', new: 'Weirs and locks' },
+    summary: { old: 'By hand', new: 'Second words', conflict: true },
+  })
+  await apply(next.id)
+  const kept = await record(id)
+  assert.deepEqual(
+    [kept.title, kept.summary, kept.quality_notes],
+    ['Weirs and locks', 'By hand', 'By hand too'],
+  )
+
+  // The file says a third entity, and this time somebody believes it.
+  const third = await plan([{ ...talk, title: 'Weirs and locks', summary: 'Third words' }], {
+    source,
+  })
+  const [conflict] = await talksOf(third.id, '&verdict=conflict')
+  await ok(
+    archive.call('PUT', `/api/v2/import/${third.id}/talk/${conflict?.position}`, {
+      token,
+      body: { take: ['summary'] },
+    }),
+  )
+  await apply(third.id)
+  assert.deepEqual(
+    [(await record(id)).summary, (await record(id)).quality_notes],
+    ['Third words', 'By hand too'],
+  )
+})
+
+test('an alias and a rename lead to the same person the next time', async () => {
+  const source = 'names'
+  const talk = { key: 'k', title: 'Sluices', speakers: ['Otto Oldname'] }
+  const [made] = await talksOf((await apply((await plan([talk], { source })).id)).id)
+  await ok(
+    archive.call('PATCH', '/api/v2/speaker/otto-oldname', {
+      token,
+      body: { name: 'Nina Newname' },
+    }),
+  )
+  const again = await plan([talk], { source })
+  assert.equal(again.planned.unchanged, 1)
+  await apply(again.id)
+  assert.deepEqual((await record(made?.video as number)).speakers, ['Nina Newname'])
+  const changed = await plan([{ ...talk, speakers: ['Otto Oldname', 'Second Person'] }], { source })
+  const [row] = await talksOf(changed.id)
+  assert.deepEqual(row?.changes.speakers, {
+    old: ['Nina Newname'],
+    new: ['Nina Newname', 'Second Person'],
+  })
+})
+
+test('one video on a host is one talk, however its address is written; the same words elsewhere are a question', async () => {
+  const video = await archive.make({
+    title: 'Dams',
+    speakers: ['Dana Dam'],
+    source_url: 'https://www.youtube.com/watch?v=abcdefghijk&t=5s',
+  })
+  const same = await plan(
+    [
+      {
+        key: 'x',
+        title: 'Dams',
+        speakers: ['Dana Dam'],
+        source_url: 'https://youtu.be/abcdefghijk',
+        duration: 99,
+      },
+    ],
+    {
+      source: 'hosts',
+    },
+  )
+  const [row] = await talksOf(same.id)
+  assert.equal(row?.video, video.id)
+  assert.deepEqual(Object.keys(row?.changes ?? {}).sort(), ['duration', 'source_url'])
+  await apply(same.id)
+  const now = await record(video.id)
+  assert.deepEqual(
+    [now.duration, now.source_url],
+    [99, 'https://www.youtube.com/watch?v=abcdefghijk&t=5s'],
+  )
+
+  const question = await plan(
+    [
+      {
+        key: 'y',
+        title: 'dams',
+        speakers: ['Dana Dam'],
+        source_url: 'https://media.example.org/dams',
+      },
+    ],
+    {
+      source: 'questions',
+    },
+  )
+  const [asked] = await talksOf(question.id)
+  assert.deepEqual([asked?.verdict, asked?.notes.at(-1)?.kind], ['conflict', 'question'])
+  await apply(question.id)
+  assert.equal((await talksOf(question.id))[0]?.outcome, 'kept')
+  const other = await plan(
+    [
+      {
+        key: 'y',
+        title: 'dams',
+        speakers: ['Dana Dam'],
+        source_url: 'https://media.example.org/dams',
+      },
+    ],
+    {
+      source: 'questions',
+    },
+  )
+  await ok(
+    archive.call('PUT', `/api/v2/import/${other.id}/talk/1`, { token, body: { same: false } }),
+  )
+  await apply(other.id)
+  const created = (await talksOf(other.id))[0]
+  assert.equal(created?.outcome, 'created')
+  assert.notEqual(created?.video, video.id)
+})
+
+test('a talk that brings its number has it, also behind others that bring none; a number from far away is dropped', async () => {
+  const own = await startArchive()
+  const talk = (title: string, id?: number) =>
+    JSON.stringify({ ...(id && { id }), title, category, language: 'en', speakers: [], state: 1 })
+  const text = [
+    ...Array.from({ length: 250 }, (_, at) => talk(`Without ${at}`)),
+    talk('Seven', 7),
+    talk('Far', 9_007_199_254_740_991),
+  ].join('\n')
+  const { json } = await own.call('POST', '/api/v2/import', {
+    token: own.editor,
+    body: { text, format: 'v2' },
+  })
+  await own.call('POST', `/api/v2/import/${json.id}/apply`, { token: own.editor })
+  for (let tries = 0; tries < 1500; tries++) {
+    if (
+      (await own.call('GET', `/api/v2/import/${json.id}`, { token: own.editor })).json.state ===
+      'applied'
+    )
+      break
+    await setTimeout(20)
+  }
+  assert.equal(
+    (await own.call('GET', '/api/v2/video/7', { token: own.editor })).json.title,
+    'Seven',
+  )
+  const next = await own.make({ title: 'Next' })
+  assert.ok(next.id < 1000, `the next record is ${next.id}`)
+  await checkInvariants(own.databaseUrl)
+})
+
+test('what was taken down is never imported again', async () => {
+  const source = 'gone'
+  const talk = { key: 'k', title: 'Gone', source_url: 'https://media.example.org/gone' }
+  const [made] = await talksOf((await apply((await plan([talk], { source })).id)).id)
+  await ok(
+    archive.call('POST', `/api/v2/video/${made?.video}/takedown`, {
+      token: archive.admin,
+      body: { reason: 'asked for' },
+    }),
+  )
+  assert.equal((await plan([talk], { source })).planned.refused, 1)
+  // Nor by another way.
+  const other = await plan(
+    [{ key: 'other', title: 'Another title', source_url: 'http://media.example.org/gone/' }],
+    {
+      source: 'somebody else',
+    },
+  )
+  assert.equal(other.planned.refused, 1)
+  await apply(other.id)
+  assert.equal((await get(`video/${made?.video}`, token)).status, 410)
+})
+
+test('a fact that an editor removed does not come back with the next import', async () => {
+  const source = 'facts-by-hand'
+  const talk = { key: 'locks', title: 'Locks', related: 'https://slides.example.org/locks' }
+  const [row] = await talksOf((await apply((await plan([talk], { source })).id)).id)
+  await ok(archive.call('PUT', `/api/v2/video/${row?.video}/facts`, { token, body: { facts: [] } }))
+  const again = await plan([{ ...talk, summary: 'New' }], { source })
+  assert.deepEqual(Object.keys((await talksOf(again.id))[0]?.changes ?? {}), ['summary'])
+  await apply(again.id)
+  assert.deepEqual((await get(`video/${row?.video}/facts`)).json.facts, [])
+  // What the source says anew still comes.
+  await apply(
+    (await plan([{ ...talk, related: 'https://slides.example.org/weirs' }], { source })).id,
+  )
+  assert.deepEqual(
+    (await get(`video/${row?.video}/facts`)).json.facts.map(({ url }: { url: string }) => url),
+    ['https://slides.example.org/weirs'],
+  )
+})
+
+test('undoing restores what nobody has touched since, and lists the rest', async () => {
+  const source = 'undone'
+  const old = {
+    key: 'old',
+    title: 'Canals',
+    summary: 'Before',
+    related: 'https://slides.example.org/canals',
+  }
+  const [before] = await talksOf((await apply((await plan([old], { source })).id)).id)
+  const id = before?.video as number
+  const was = await record(id)
+  const second = await plan(
+    [
+      { ...old, title: 'Canals of the north', related: 'https://slides.example.org/north' },
+      { key: 'new', title: 'Brand new' },
+      { key: 'touched', title: 'Touched' },
+    ],
+    { source },
+  )
+  await apply(second.id)
+  const [changed, created, touched] = await talksOf(second.id)
+  assert.equal((await record(id)).title, 'Canals of the north')
+  assert.deepEqual((await get(`video/${id}/facts`)).json.facts, [
+    { kind: 'related', url: 'https://slides.example.org/north', label: null },
+  ])
+  await ok(
+    archive.call('PATCH', `/api/v2/video/${touched?.video}`, {
+      token,
+      body: { summary: 'By hand' },
+    }),
+  )
+
+  const undone = await undo(second.id)
+  assert.deepEqual(undone.undone, { undone: 2, touched: 1 })
+  assert.deepEqual(
+    (await talksOf(second.id, '&undone=touched')).map(({ video }) => video),
+    [touched?.video],
+  )
+  assert.deepEqual(
+    { ...(await record(changed?.video as number)), updated: '' },
+    { ...was, updated: '' },
+  )
+  assert.deepEqual((await get(`video/${id}/facts`)).json.facts, [
+    { kind: 'related', url: 'https://slides.example.org/canals', label: null },
+  ])
+  assert.equal((await get(`video/${created?.video}`)).status, 404, 'a new record is a draft now')
+  assert.equal((await record(touched?.video as number)).summary, 'By hand')
+
+  // Imported once more it is the same record, live again.
+  const third = await plan([{ key: 'new', title: 'Brand new' }, { ...old }], { source })
+  assert.deepEqual([third.planned.changed, third.planned.unchanged], [1, 1])
+  await apply(third.id)
+  assert.equal((await get(`video/${created?.video}`)).status, 200)
+})
+
+test('an import can be stopped and goes on where it was; nothing goes against the order of its life', async () => {
+  const source = 'stopped'
+  const talks = Array.from({ length: 450 }, (_, number) => ({
+    key: `k${number}`,
+    title: `Stop ${number}`,
+  }))
+  const { id } = await plan(talks, { source })
+  assert.equal((await post(`import/${id}/undo`)).status, 409)
+  assert.equal((await post(`import/${id}/stop`)).status, 409)
+  await ok(post(`import/${id}/apply`))
+  await ok(post(`import/${id}/stop`))
+  const stopped = await until(id, 'stopped')
+  await setTimeout(300)
+  const { json: later } = await get(`import/${id}`, token)
+  assert.ok(later.done < 450 && later.done <= stopped.done + 100, `${stopped.done}, ${later.done}`)
+  const applied = await apply(id)
+  assert.equal(applied.outcome.created, 450)
+  assert.equal((await get('video?q=stop&page_size=1')).json.count, 450)
+  assert.equal((await undo(id)).undone.undone, 450)
+  assert.equal((await get('video?q=stop&page_size=1')).json.count, 0)
+})
+
+test('a file of no known format is refused with what there is', async () => {
+  const refused = await post('import', { text: 'Dear Sir or Madam', name: 'letter.txt' })
+  assert.equal(refused.status, 400)
+  assert.match(refused.json.detail, /yt-dlp[\s\S]*csv/)
+  assert.equal((await post('import', {})).status, 400)
+  assert.equal((await post('import', { url: 'http://127.0.0.1:1/' })).status, 400)
+  assert.equal(
+    (await archive.call('POST', '/api/v2/import', { body: { text: 'title\na' } })).status,
+    401,
+  )
+})
+
+test('over any sequence of hand edits and imports, no hand edit is lost', async () => {
+  const fields = ['title', 'summary', 'duration', 'quality_notes', 'speakers'] as const
+  const values: Record<(typeof fields)[number], fc.Arbitrary<unknown>> = {
+    title: fc.constantFrom('One', 'Two', 'Three'),
+    summary: fc.constantFrom('Red', 'Green', 'Blue'),
+    duration: fc.constantFrom(10, 20, 30),
+    quality_notes: fc.constantFrom('loud', 'quiet'),
+    speakers: fc.constantFrom(['Ann Example'], ['Bob Example'], ['Ann Example', 'Bob Example']),
+  }
+  const someOf = fc.record(values, { requiredKeys: [] })
+  const step = fc.oneof(
+    fc.record({ hand: someOf }),
+    fc.record({ file: someOf }),
+    fc.record({ file: someOf, undo: fc.constant(true) }),
+  )
+  let number = 0
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { minLength: 2, maxLength: 8 }), async (steps) => {
+      const source = `property ${number++}`
+      const key = 'k'
+      const start = {
+        title: `Start ${number}`,
+        summary: 'Start',
+        duration: 1,
+        quality_notes: 'start',
+        speakers: ['Ann Example'],
+      }
+      const [made] = await talksOf(
+        (await apply((await plan([{ key, ...start }], { source })).id)).id,
+      )
+      const id = made?.video as number
+      // The model: what the file said last, and which fields people have made their own.
+      let said: Record<string, unknown> = { ...start }
+      let mine: Record<string, unknown> = { ...start }
+      for (const it of steps) {
+        if ('hand' in it) {
+          await ok(archive.call('PATCH', `/api/v2/video/${id}`, { token, body: it.hand }))
+          mine = { ...mine, ...it.hand }
+        } else {
+          const says = { ...said, ...it.file }
+          const before = { said, mine }
+          const { id: importId } = await plan([{ key, ...says }], { source })
+          await apply(importId)
+          mine = threeWay(said, says, mine)
+          said = says
+          if ('undo' in it) {
+            await undo(importId)
+            ;({ said, mine } = before)
+          }
+        }
+        const video = await record(id)
+        for (const field of fields)
+          assert.deepEqual(video[field], mine[field], `${field} after ${JSON.stringify(it)}`)
+      }
+    }),
+    { numRuns: Number(process.env.IMPORT_CASES ?? 15), endOnFailure: true },
+  )
+})
+
+test('after all of it the archive is sound', async () => {
+  await withDatabase(archive.databaseUrl, async () => {})
+  await checkInvariants(archive.databaseUrl)
+})

@@ -1,0 +1,391 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { mock, test } from 'node:test'
+import { gunzipSync } from 'node:zlib'
+import { type Endpoint, endpoints, streamEndpoints } from '@talkshelf/contract'
+import { writeSnapshot } from '../../server/exports/exports.ts'
+import { type Reply, startArchive, type TestArchive } from '../support/harness.ts'
+import { checkInvariants, withDatabase } from '../support/invariants.ts'
+import { fill, pyvideoTitle, retired, type Secrets, secrets, unlisted } from '../support/secrets.ts'
+
+// Two archives with the same public content and other secrets (drafts, hidden names, retired slugs,
+// records that were taken down, raw values of sources, imports). Every answer to a reader is the
+// same, byte for byte: whatever a reader asks, it tells nothing about the secrets. Endpoints come
+// from the contract and pages from the routes of the server, so a new one is compared as soon as it
+// is there.
+//
+// Not compared is what is random or of the moment of the request: the request id, the nonce of a
+// page, the Date header, and the moment in the first line of an export.
+
+mock.timers.enable({ apis: ['Date'], now: Date.parse('2026-01-01T00:00:00Z') })
+
+const PUBLIC_URL = 'https://talks.example'
+const [one, other] = [await startArchive({ PUBLIC_URL }), await startArchive({ PUBLIC_URL })]
+await fill(one, secrets[0])
+await fill(other, secrets[1])
+mock.timers.setTime(Date.parse('2026-01-10T00:00:00Z'))
+
+interface Ask {
+  readonly method?: string
+  readonly path: string
+  readonly headers?: Record<string, string>
+}
+
+/** Everything of a reply but what is random or of its moment. */
+function seen({ status, headers, text }: Reply): string {
+  const { date: _, 'x-request-id': id = '', 'keep-alive': __, ...others } = headers
+  const [, nonce = 'no nonce'] =
+    /'nonce-([^']+)'/.exec(String(headers['content-security-policy'])) ?? []
+  const masked = (value: unknown) =>
+    String(value)
+      .replaceAll(nonce, 'NONCE')
+      .replaceAll(String(id || 'no id'), 'REQUEST')
+  const body = masked(text)
+    .replaceAll(/urn:uuid:[0-9a-f-]{36}/g, 'REQUEST')
+    .replace(/^(\{"kind":"talkshelf","version":1,"at":)"[^"]+"/, '$1"MOMENT"')
+  const lines = Object.entries(others).map(([name, value]) => `${name}: ${masked(value)}`)
+  return [status, ...lines, '', body].join('\n')
+}
+
+/** Where two answers part: they may be long. */
+function difference(a: string, b: string): string {
+  let at = 0
+  while (a[at] === b[at]) at++
+  return [a, b]
+    .map((text) => JSON.stringify(text.slice(Math.max(0, at - 100), at + 100)))
+    .join(' and ')
+}
+
+let compared = 0
+const statuses = new Map<number, number>()
+
+async function assertSame({ method = 'GET', path, headers = {} }: Ask): Promise<Reply> {
+  const write = method === 'GET' || method === 'HEAD' || method === 'OPTIONS' ? {} : { body: {} }
+  const [first, second] = await Promise.all(
+    [one, other].map((it) => it.call(method, path, { headers, ...write })),
+  )
+  const [a, b] = [first, second] as [Reply, Reply]
+  if (seen(a) !== seen(b))
+    assert.fail(`${method} ${path} ${JSON.stringify(headers)}: ${difference(seen(a), seen(b))}`)
+  assert.ok(a.status < 500 || a.status === 501, `${path}: ${a.text}`)
+  compared++
+  statuses.set(a.status, (statuses.get(a.status) ?? 0) + 1)
+  return a
+}
+
+const both = <T>(of: (secret: Secrets) => readonly T[]): T[] =>
+  secrets.flatMap((secret) => [...of(secret)])
+const words = both(({ word }) => [word.toLowerCase()])
+
+const videoIds = await withDatabase(one.databaseUrl, async (query) => {
+  const [row] = await query('select max(id)::int as last from video')
+  return Array.from({ length: Number(row?.last) + 1 }, (_, index) => String(index + 1))
+})
+/** One of the crowd, the entities after it, public and secret ones, and one that is not there. */
+const entityIds = [
+  '1',
+  '2',
+  '300',
+  ...Array.from({ length: 8 }, (_, index) => String(301 + index)),
+  '9999',
+]
+
+const slugs: Record<string, string[]> = {
+  video: [
+    'gardens-of-the-moon',
+    'imported-from-elsewhere',
+    'wrong',
+    ...both(({ word }) => [`${word.toLowerCase()}-crowd-1`]),
+  ],
+  category: [
+    'example-days-2026',
+    'new-days',
+    'wrong',
+    ...both((it) => [...unlisted(it), ...retired(it).category]),
+  ],
+  speaker: [
+    'nora-public',
+    'nell-now',
+    'mara-stays',
+    'wrong',
+    ...both((it) => [...unlisted(it), ...retired(it).speaker]),
+  ],
+  tag: ['gardens', 'label', 'wrong', ...both((it) => [...unlisted(it), ...retired(it).tag])],
+  language: ['english', 'german', ...both(({ language }) => [language.toLowerCase()])],
+}
+const isRetired = (kind: string, slug: string) =>
+  both((it) => (retired(it) as Record<string, string[]>)[kind] ?? []).includes(slug)
+
+const years = ['2024', '2025', '1900', ...both(({ recorded }) => [recorded.slice(0, 4)])]
+const questions = [
+  'gardens',
+  'gardenesr',
+  'gardeend',
+  'nora',
+  'nor',
+  'former',
+  'label',
+  'days',
+  'moon -gardens',
+  '"gardens of"',
+  'och men den att',
+  'ja ei se on',
+  pyvideoTitle,
+  ...both(({ word, inflected, language }) => [
+    word,
+    `${word}s`,
+    word.slice(0, 4),
+    `${word.slice(0, -1)}x`,
+    `${word} Former`,
+    inflected,
+    language,
+  ]),
+]
+const parameters: Record<string, string[]> = {
+  q: questions,
+  page: ['1', '2', '99', '0'],
+  page_size: ['1', '3'],
+  cursor: ['', 'wrong'],
+  category: slugs.category as string[],
+  speaker: slugs.speaker as string[],
+  tag: slugs.tag as string[],
+  language: ['English', 'sv', 'fi', ...(slugs.language as string[])],
+  year: years,
+  duration: ['unknown', 'under-10', '10-to-30', '30-to-60', 'over-60'],
+  recorded_after: ['1990-01-01', '2025-01-01'],
+  recorded_before: ['2004-01-01', '2025-01-01'],
+  updated_since: ['2026-01-01T00:00:05Z', '2026-01-01T00:00:30Z'],
+  source_url: both(({ word }) => [`https://example.org/${word}`]),
+  ordering: ['title', '-added', 'updated', 'duration,-id', '-recorded'],
+  include: ['facets', 'snippets', 'facets,snippets'],
+  after: ['1', '3', '9'],
+  up_to: ['3', '9', '99'],
+  before: ['5'],
+  limit: ['5'],
+}
+
+/** All ways to fill in the parameters of a path, such as /speaker/:id/:slug. */
+function filled(route: string): string[] {
+  const kind = route.replace(/^\/api\/v2/, '').split('/')[1] ?? ''
+  const values: Record<string, readonly string[] | undefined> = {
+    id: ['video', 'embed', 'picture'].includes(kind)
+      ? videoIds
+      : kind === 'import'
+        ? ['1', '2', '3']
+        : [...entityIds, '-'],
+    slug: route.includes('/:id/')
+      ? slugs[kind]?.filter((slug, index) => index < 4 || /-(former|label|days|draft)$/.test(slug))
+      : slugs[kind],
+    form: ['320', 'preview', 'wrong'],
+    year: years,
+    revision: ['1', '2'],
+    rule: ['no-licence', 'same-source'],
+    position: ['1'],
+    name: ['wrong.css'],
+    file: ['wrong.xml', 'video-1.xml'],
+  }
+  let paths = ['']
+  for (const part of route.split(/(?=[:/])/)) {
+    const [, name] = /^:(\w+)$/.exec(part) ?? []
+    if (name === undefined) paths = paths.map((path) => path + part)
+    else {
+      const given = values[name]
+      assert.ok(given, `${route} has :${name} in its address: add values for it`)
+      paths = paths.flatMap((path) => given.map((value) => path + value))
+    }
+  }
+  // That a retired slug answers 410 is no secret; whose it was is compared below.
+  return paths.filter((path) => {
+    const parts = path.replace(/^\/api\/v2/, '').split('/')
+    const isById = parts.length > 3 && parts[2] !== '-' && !path.startsWith('/api')
+    return isById || !parts.some((part) => isRetired(parts[1] ?? '', part))
+  })
+}
+
+/** The routes of the server, as its framework prints them: a tree. */
+async function routesOf({ app }: TestArchive): Promise<{ path: string; methods: string[] }[]> {
+  const above: string[] = []
+  return app
+    .printRoutes({ commonPrefix: false })
+    .split('\n')
+    .flatMap((line) => {
+      const [, indent = '', part = '', methods] =
+        /^([\s│]*)[├└]── (\S+)(?: \((.+)\))?/.exec(line) ?? []
+      if (part === '') return []
+      const depth = indent.length / 4
+      above[depth] = (depth === 0 ? '' : (above[depth - 1] ?? '')) + part
+      return methods === undefined
+        ? []
+        : [{ path: above[depth] as string, methods: methods.split(', ') }]
+    })
+}
+
+const all: readonly Endpoint[] = [...Object.values(endpoints), ...Object.values(streamEndpoints)]
+
+test('the archives are sound, and differ for editors', async () => {
+  for (const it of [one, other]) await checkInvariants(it.databaseUrl)
+  const lists = await Promise.all(
+    [one, other].map((it) => it.call('GET', '/api/v2/export.ndjson', { token: it.editor })),
+  )
+  for (const [index, { text }] of lists.entries()) {
+    const [mine, others] = [secrets[index], secrets[1 - index]] as [Secrets, Secrets]
+    for (const kind of ['draft', 'Former', 'Merged', 'Alias', 'label', 'Days'])
+      assert.ok(text.includes(`${mine.word} ${kind}`), kind)
+    assert.ok(!text.includes(others.word))
+  }
+})
+
+test('every endpoint of the contract answers readers the same, by every address and method', async () => {
+  for (const it of all)
+    for (const path of filled(it.path.replaceAll(/\{(\w+)\}/g, ':$1'))) {
+      const methods = it.method === 'GET' ? ['GET', 'HEAD', 'OPTIONS'] : [it.method]
+      for (const method of methods) await assertSame({ method, path })
+    }
+})
+
+test('so it does with every parameter, on every page', async () => {
+  const reading = all.filter(
+    ({ method, role, query }) => method === 'GET' && role === 'anyone' && query,
+  )
+  for (const it of reading) {
+    for (const name of Object.keys(it.query ?? {})) {
+      assert.ok(parameters[name], `${it.name} has the parameter ${name}: add values for it`)
+      for (const value of parameters[name] ?? [])
+        await assertSame({ path: `${it.path}?${name}=${encodeURIComponent(value)}` })
+    }
+    if (it.query && 'include' in it.query)
+      for (const q of questions)
+        await assertSame({ path: `${it.path}?include=facets,snippets&q=${encodeURIComponent(q)}` })
+    if (!it.query || !('cursor' in it.query)) continue
+    for (const begin of ['?page_size=2', '?page_size=2&cursor=', '?page_size=1&q=gardens'])
+      for (
+        let path: string | undefined =
+          it.path + (begin.includes('q=') && !('q' in it.query) ? '' : begin);
+        path;
+      ) {
+        const { json } = await assertSame({ path })
+        path = json.next?.slice(PUBLIC_URL.length)
+      }
+  }
+})
+
+test('every page, feed, sitemap and picture is the same', async () => {
+  const html = { accept: 'text/html' }
+  // Figures for operators count requests and seconds.
+  const operators = ['/metrics']
+  const routes = (await routesOf(one)).filter(
+    ({ path }) => !path.startsWith('/api/v2') && !operators.includes(path),
+  )
+  assert.ok(routes.length > 50, `only ${routes.length} routes`)
+  for (const { path: route, methods } of routes)
+    for (const path of filled(route))
+      for (const method of route.includes(':slug') ? ['GET'] : methods)
+        await assertSame({ method, path, headers: html })
+  const asked = [
+    'q',
+    'category',
+    'speaker',
+    'tag',
+    'language',
+    'year',
+    'duration',
+    'page',
+    'ordering',
+  ].flatMap((name) =>
+    (parameters[name] ?? []).map((value) => `${name}=${encodeURIComponent(value)}`),
+  )
+  for (const query of asked)
+    for (const path of ['/search', '/search/rss', '/search/json'])
+      await assertSame({ path: `${path}?${query}`, headers: html })
+  for (const q of questions)
+    await assertSame({ path: `/search/suggestions?q=${encodeURIComponent(q)}` })
+  for (const letter of ['a', 'n', 'q', 'w', 'z'])
+    for (const kind of ['speaker', 'tag'])
+      await assertSame({ path: `/${kind}?character=${letter}`, headers: html })
+  for (const id of videoIds)
+    await assertSame({ path: `/oembed?url=${encodeURIComponent(`${PUBLIC_URL}/video/${id}/x`)}` })
+  const { text } = await assertSame({ path: '/sitemap.xml' })
+  for (const [, address = ''] of text.matchAll(/<loc>([^<]+)<\/loc>/g))
+    await assertSame({ path: address.slice(PUBLIC_URL.length) })
+})
+
+test('conditional requests, other representations and languages are answered the same', async () => {
+  const paths = [
+    ...videoIds.map((id) => `/api/v2/video/${id}`),
+    ...videoIds.map((id) => `/api/v2/video/${id}/facts`),
+    '/api/v2/video',
+  ]
+  for (const path of paths) {
+    const { headers } = await one.call('GET', path)
+    const conditions = [
+      { 'if-none-match': '*' },
+      { 'if-none-match': String(headers.etag) },
+      { 'if-modified-since': String(headers['last-modified']) },
+    ]
+    for (const it of [
+      ...conditions,
+      { accept: 'application/json' },
+      { accept: 'image/png' },
+      { 'accept-encoding': 'gzip' },
+    ])
+      await assertSame({ path, headers: it as Record<string, string> })
+  }
+  for (const path of ['/', '/search?q=gardens', '/about', '/speaker'])
+    await assertSame({ path, headers: { accept: 'text/html', 'accept-language': 'es' } })
+})
+
+test('a retired slug answers the same whatever it was, and whosever', async () => {
+  const masked = (reply: Reply, slug: string) =>
+    seen(reply)
+      .replaceAll(slug, 'SLUG')
+      .replaceAll(/content-length: \d+/g, '')
+  for (const kind of ['speaker', 'tag', 'category'] as const)
+    for (const path of [`/api/v2/${kind}/SLUG`, `/${kind}/-/SLUG`]) {
+      const answers = await Promise.all(
+        secrets.flatMap((secret, index) =>
+          retired(secret)[kind].map(async (slug) => {
+            const headers: Record<string, string> = path.startsWith('/api')
+              ? {}
+              : { accept: 'text/html' }
+            const reply = await ([one, other][index] as TestArchive).call(
+              'GET',
+              path.replace('SLUG', slug),
+              { headers },
+            )
+            assert.equal(reply.status, 410, path)
+            return masked(reply, slug)
+          }),
+        ),
+      )
+      assert.equal(new Set(answers).size, 1, path)
+    }
+})
+
+test('snapshots are the same', async (t) => {
+  const texts = await Promise.all(
+    [one, other].map(async ({ databaseUrl }) => {
+      const folder = mkdtempSync(join(tmpdir(), 'talkshelf-non-interference-'))
+      t.after(() => rmSync(folder, { recursive: true }))
+      await writeSnapshot({ url: databaseUrl, folder, keep: 1 }, new Date())
+      const [file] = readdirSync(folder).filter((name) => name.endsWith('.gz'))
+      return gunzipSync(readFileSync(join(folder, file as string)))
+        .toString()
+        .replace(/"at":"[^"]+"/, '')
+    }),
+  )
+  assert.equal(texts[0], texts[1])
+  for (const word of words) assert.ok(!texts[0]?.toLowerCase().includes(word))
+})
+
+test('enough was compared', (t) => {
+  t.diagnostic(
+    `${compared} answers: ${[...statuses]
+      .sort()
+      .map(([status, count]) => `${count} x ${status}`)
+      .join(', ')}`,
+  )
+  for (const status of [200, 204, 301, 304, 400, 401, 404, 410])
+    assert.ok((statuses.get(status) ?? 0) > 5, `hardly any ${status}`)
+})

@@ -1,0 +1,459 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { brotliDecompressSync, gunzipSync } from 'node:zlib'
+import { type CallOptions, type Reply, startArchive } from '../support/harness.ts'
+
+// The pages as they come over the wire: who gets what, under which headers, and where addresses
+// lead.
+
+const archive = await startArchive()
+const { editor: token, admin } = archive
+const eyes = { accept: 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8' }
+const get = (path: string, headers: Record<string, string> = {}) =>
+  archive.call('GET', path, { headers: { ...eyes, ...headers } })
+const post = (path: string, options: CallOptions) =>
+  archive.call('POST', path, { token, ...options })
+const pathOf = (location: string | undefined) => location?.replace(archive.url, '')
+
+const talk = await archive.make({
+  title: 'Queues that stay small',
+  speakers: ['Ada Example', 'Bo Example'],
+  tags: ['queues', 'calm'],
+  description: 'A *long* story about [queues](https://example.org/queues).',
+  recorded: '2024-05-06',
+  source_url: 'https://www.youtube.com/watch?v=dQw4w9WgXcQ',
+})
+const path = `/video/${talk.id}/${talk.slug}`
+const linkOf = async (kind: string) =>
+  new RegExp(`href="(/${kind}/[^"]+)"`).exec((await get(path)).text)?.[1] ?? ''
+
+test('every page is there, as HTML, and tells caches that it is for one reader', async () => {
+  const entities = await Promise.all(['category', 'speaker', 'tag', 'language'].map(linkOf))
+  const all = [
+    '/',
+    '/search',
+    '/search?q=queues',
+    path,
+    `/embed/${talk.id}`,
+    '/category',
+    '/speaker',
+    '/tag',
+    '/about',
+    '/year/2024',
+  ]
+  for (const it of [...all, ...entities]) {
+    const { status, headers, text } = await get(it)
+    assert.equal(status, 200, it)
+    assert.equal(headers['content-type'], 'text/html; charset=utf-8', it)
+    assert.equal(headers['cache-control'], 'private, no-cache', it)
+    assert.equal(headers['x-content-type-options'], 'nosniff', it)
+    assert.match(text, /^<!doctype html><html lang="en"/, it)
+  }
+})
+
+test('the policy names everything that a page may do, with a nonce that no other answer has', async () => {
+  const seen = new Set<string>()
+  for (const it of ['/', '/search?q=queues', '/about', '/nowhere', '/search?year=next', '/', '/']) {
+    const { headers, text } = await get(it)
+    const policy = String(headers['content-security-policy'])
+    const nonce = /'nonce-([A-Za-z0-9+/]{22}==)'/.exec(policy)?.[1] ?? ''
+    assert.equal(
+      policy,
+      `default-src 'none'; script-src 'nonce-${nonce}'; style-src 'self' 'nonce-${nonce}'; img-src 'self' data:; font-src 'self'; connect-src 'self'; ` +
+        "form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+      it,
+    )
+    assert.ok(!seen.has(nonce), 'the nonce was there before')
+    seen.add(nonce)
+    for (const [, given] of text.matchAll(/<script[^>]*nonce="([^"]*)"/g))
+      assert.equal(given, nonce)
+    assert.equal(
+      text.match(/<script/g)?.length,
+      text.match(/<script[^>]*nonce="/g)?.length,
+      'all scripts have it',
+    )
+  }
+})
+
+test('a page that plays lets the hosts of its talk in, and nobody else; nothing is ever unsafe', async () => {
+  const plain = await archive.make({ title: 'Nothing to see' })
+  for (const it of [path, `/embed/${talk.id}`, `/video/${plain.id}/${plain.slug}`]) {
+    const policy = String((await get(it)).headers['content-security-policy'])
+    assert.ok(!policy.includes('unsafe'), policy)
+    assert.ok(
+      !/(script|style|frame|object|default)-src[^;]*(\*|https:(?!\/\/)|data:)/.test(policy),
+      policy,
+    )
+    assert.match(policy, /base-uri 'none'/)
+    const frames = /frame-src ([^;]+)/.exec(policy)?.[1] ?? "'none'"
+    assert.equal(frames, it.includes(plain.slug) ? "'none'" : 'https://www.youtube-nocookie.com')
+    assert.match(policy, it.startsWith('/embed/') ? /frame-ancestors \*/ : /frame-ancestors 'none'/)
+  }
+})
+
+test('addresses of before lead to those of today, with what stands behind them', async () => {
+  const [category, speaker, tag] = await Promise.all(['category', 'speaker', 'tag'].map(linkOf))
+  const moved: [string, string | undefined][] = [
+    [`/video/${talk.id}`, path],
+    [`/video/${talk.id}?t=1m`, `${path}?t=1m`],
+    [`/video/${talk.id}/other`, path],
+    [`${category?.split('/').slice(0, 3).join('/')}/wrong`, category],
+    [`${category?.split('/').slice(0, 3).join('/')}`, category],
+    [`/speaker/-/${speaker?.split('/')[3]}`, speaker],
+    [`/tag/-/${tag?.split('/')[3]}`, tag],
+    ['/stats', '/about'],
+    ['/video', '/search'],
+    ['/video?q=a+b', '/search?q=a+b'],
+  ]
+  for (const [from, to] of moved) {
+    const { status, headers } = await get(from)
+    assert.deepEqual([status, pathOf(headers.location)], [301, to], from)
+  }
+})
+
+test('what is not there is 404, what cannot be understood 400: a page for readers, a document for programs', async () => {
+  const wrong: [string, number][] = [
+    ...[
+      '/nowhere',
+      '/video/0',
+      '/video/999999',
+      '/video/x',
+      '/video/1e3',
+      '/video/-1/x',
+      '/category/999/x',
+      '/speaker/-/nobody',
+    ].map((it): [string, number] => [it, 404]),
+    ...[
+      '/tag/0/x',
+      '/language/none',
+      '/year/99',
+      '/year/1234',
+      '/year/20245',
+      '/speaker?page=0',
+      '/speaker?page=x',
+      '/assets/none.css',
+    ].map((it): [string, number] => [it, 404]),
+    ...[
+      '/search?year=x',
+      '/search?page=0',
+      '/search?page=1.5',
+      '/search?ordering=x',
+      '/search?duration=x',
+      `/search?q=${'x'.repeat(301)}`,
+    ].map((it): [string, number] => [it, 400]),
+  ]
+  for (const [it, expected] of wrong) {
+    const forEyes = await get(it)
+    assert.equal(forEyes.status, expected, it)
+    assert.equal(forEyes.headers['content-type'], 'text/html; charset=utf-8', it)
+    assert.equal(forEyes.headers['cache-control'], 'private, no-store', it)
+    assert.ok(forEyes.text.includes('<meta name="robots" content="noindex, follow"'), it)
+    const forPrograms = await archive.call('GET', it, { headers: { accept: 'application/json' } })
+    assert.equal(forPrograms.status, expected, it)
+    assert.equal(forPrograms.headers['content-type'], 'application/problem+json', it)
+    assert.equal(forPrograms.json.status, expected, it)
+  }
+  const api = await get('/api/v2/video/999999')
+  assert.equal(
+    api.headers['content-type'],
+    'application/problem+json',
+    'the API answers programs, whoever asks',
+  )
+})
+
+test('a draft is on no page, and one that becomes a draft goes from all of them', async () => {
+  const secret = 'Zanzibarium'
+  const draft = await archive.make({
+    title: `${secret} one`,
+    state: 2,
+    speakers: [`${secret} Speaker`],
+    tags: [`${secret} tag`],
+    recorded: '1999-01-01',
+  })
+  const { json: category } = await post('/api/v2/category', { body: { title: `${secret} Days` } })
+  const shown = await archive.make({
+    title: `${secret} two`,
+    category: category.title,
+    tags: [`${secret} tag`],
+  })
+  await archive.call('PATCH', `/api/v2/video/${shown.id}`, { token, body: { state: 2 } })
+  assert.equal((await get(`/video/${draft.id}`)).status, 404)
+  assert.equal((await get(`/video/${draft.id}/${draft.slug}`)).status, 404)
+  assert.equal((await get(`/embed/${draft.id}`)).status, 404)
+  assert.equal((await get('/year/1999')).status, 404)
+  const pages = [
+    '/',
+    '/search',
+    `/search?q=${secret}&ordering=title`,
+    '/category',
+    '/speaker',
+    `/speaker?character=z`,
+    '/tag',
+    '/tag?character=z',
+    '/about',
+    path,
+  ]
+  for (const it of pages) {
+    const { text } = await get(it)
+    const said = text.replaceAll(
+      /<title>.*?<\/title>|<h1.*?<\/h1>|<input[^>]*>|href="[^"]*"|content="[^"]*"|title="[^"]*"/g,
+      '',
+    )
+    assert.ok(!said.includes(`${secret} `), it)
+  }
+  const asEditor = await archive.call('GET', `/video/${draft.id}/${draft.slug}`, {
+    token,
+    headers: eyes,
+  })
+  assert.equal(asEditor.status, 404, 'pages do not know tokens')
+})
+
+test('what was taken down is 410, and says nothing of what it was', async () => {
+  const gone = await archive.make({ title: 'Regrettable words', description: 'Regrettable' })
+  await post(`/api/v2/video/${gone.id}/takedown`, {
+    token: admin,
+    body: { reason: 'secret reason' },
+  })
+  for (const it of [`/video/${gone.id}`, `/video/${gone.id}/${gone.slug}`, `/embed/${gone.id}`]) {
+    const { status, text, headers } = await get(it)
+    assert.equal(status, 410, it)
+    assert.equal(headers['content-type'], 'text/html; charset=utf-8')
+    const said = text.replaceAll(gone.slug, '')
+    assert.ok(!/regrettable|secret reason/i.test(said), it)
+  }
+  assert.ok(!(await get('/search?ordering=-added')).text.includes('Regrettable'))
+})
+
+test('a speaker who was merged and a category that was renamed lead to what they are now', async () => {
+  await archive.make({ title: 'One', speakers: ['Dora Twice'] })
+  await archive.make({ title: 'Two', speakers: ['Dora T.'] })
+  const idOf = async (slug: string) =>
+    (await archive.call('GET', `/api/v2/speaker/${slug}`)).json.id
+  const [stays, goes] = [await idOf('dora-twice'), await idOf('dora-t')]
+  await post('/api/v2/speaker/dora-t/merge', { body: { into: 'dora-twice' } })
+  for (const it of [`/speaker/${goes}/dora-t`, '/speaker/-/dora-t', `/speaker/${stays}/dora-t`])
+    assert.deepEqual(
+      [(await get(it)).status, pathOf((await get(it)).headers.location)],
+      [301, `/speaker/${stays}/dora-twice`],
+      it,
+    )
+
+  const { json: before } = await post('/api/v2/category', { body: { title: 'Old Name 2020' } })
+  await archive.make({ title: 'Three', category: 'Old Name 2020' })
+  const { json: after } = await archive.call('PATCH', `/api/v2/category/${before.slug}`, {
+    token,
+    body: { title: 'New Name 2020' },
+  })
+  for (const it of [
+    `/category/${before.id}/${before.slug}`,
+    `/category/-/${before.slug}`,
+    `/category/${before.id}`,
+  ])
+    assert.deepEqual(
+      [(await get(it)).status, pathOf((await get(it)).headers.location)],
+      [301, `/category/${before.id}/${after.slug}`],
+      it,
+    )
+})
+
+test('what a reader prefers is kept in a cookie that only we read', async () => {
+  const { status, headers } = await get('/prefer?locale=es&theme=dark&to=%2Fsearch%3Fq%3Da')
+  assert.equal(status, 303)
+  assert.equal(pathOf(headers.location), '/search?q=a')
+  assert.equal(headers['cache-control'], 'private, no-store')
+  assert.deepEqual(headers['set-cookie'], [
+    'locale=es; Path=/; Max-Age=31536000; SameSite=Lax; HttpOnly',
+    'theme=dark; Path=/; Max-Age=31536000; SameSite=Lax; HttpOnly',
+  ])
+  assert.equal((await get('/prefer?locale=xx&theme=<b>')).headers['set-cookie'], undefined)
+  const chosen = await get('/', { cookie: 'locale=es; theme=dark' })
+  assert.match(chosen.text, /^<!doctype html><html lang="es" dir="ltr" data-theme="dark"/)
+  const odd = await get('/', { cookie: 'locale="><script>; theme=__proto__; =; ;;;' })
+  assert.match(odd.text, /^<!doctype html><html lang="en" dir="ltr">/)
+})
+
+const hostile = [
+  ...[
+    'https://evil.example/',
+    '//evil.example/',
+    '///evil.example',
+    '/\\evil.example',
+    '\\\\evil.example',
+    '/\\/evil.example',
+    'evil.example',
+  ],
+  ...[
+    'javascript:ran(1)',
+    'data:text/html,x',
+    ' /x',
+    '/ x',
+    '/\tx',
+    '/\r\nset-cookie: a=b',
+    '/\nlocation: x',
+    '/x\u0000',
+    '/\u2028x',
+    '@evil.example',
+  ],
+  ...[
+    '.evil.example',
+    ':80@evil.example',
+    '',
+    '?',
+    '#',
+    '/..//evil.example',
+    '/%0d%0aset-cookie:a=b',
+    '/%2f%2fevil.example',
+    '/x\u0085y',
+  ],
+  ...[
+    '//evil.example@x',
+    '/@evil.example',
+    '//[::1]/',
+    'http:evil.example',
+    'HTTP://evil.example',
+    '/ü',
+    '/<script>ran(1)</script>',
+    '/.evil.example',
+  ],
+]
+test(`nobody is led elsewhere: ${hostile.length} hostile values of "to"`, async () => {
+  for (const to of hostile) {
+    const { status, headers } = await get(`/prefer?locale=en&to=${encodeURIComponent(to)}`)
+    assert.equal(status, 303, to)
+    assert.equal(new URL(String(headers.location), archive.url).origin, archive.url, to)
+    assert.match(String(headers.location), /^\/(?![/\\])/, to)
+    assert.equal((headers['set-cookie'] as string[]).length, 1, to)
+    assert.deepEqual((headers['set-cookie'] as string[])[0]?.startsWith('locale=en;'), true, to)
+  }
+})
+
+test('the language is the best of ours that the browser takes', async () => {
+  const asked: [string, string][] = [
+    ['es', 'es'],
+    ['es-MX,es;q=0.9,en;q=0.8', 'es'],
+    ['en;q=0.8, es;q=0.9', 'es'],
+    ['fr, de;q=0.9, es;q=0.1', 'es'],
+    ['fr, *;q=0.5, es;q=0.1', 'en'],
+    ['es;q=0, en;q=0.1', 'en'],
+    ['es;q=0', 'en'],
+    ['ES-419', 'es'],
+    ['fr', 'en'],
+    ['', 'en'],
+    ['*', 'en'],
+    [';;;,,,q=1', 'en'],
+    ['es;q=x', 'es'],
+    [`${'x,'.repeat(60)}es`, 'en'],
+    ['__proto__, constructor, es', 'es'],
+  ]
+  for (const [header, locale] of asked) {
+    const { text, headers } = await get('/about', { 'accept-language': header })
+    assert.ok(text.startsWith(`<!doctype html><html lang="${locale}"`), header)
+    assert.match(String(headers.vary), /Accept-Language/)
+    assert.match(String(headers.vary), /Cookie/)
+  }
+  const kept = await get('/about', { 'accept-language': 'es', cookie: 'locale=en' })
+  assert.match(kept.text, /^<!doctype html><html lang="en"/)
+})
+
+test('packed as the reader takes it: brotli, gzip, or as it is', async () => {
+  const plain = await get('/about', { 'accept-encoding': 'identity' })
+  assert.equal(plain.headers['content-encoding'], undefined)
+  const unpack = { br: brotliDecompressSync, gzip: gunzipSync }
+  const size = (it: Reply) => Buffer.from(it.text, 'latin1')
+  for (const [header, coding] of [
+    ['gzip, deflate, br, zstd', 'br'],
+    ['br;q=0, gzip', 'gzip'],
+    ['gzip', 'gzip'],
+    ['*', 'br'],
+  ] as const) {
+    const packed = await get('/about', { 'accept-encoding': header })
+    assert.equal(packed.headers['content-encoding'], coding, header)
+    assert.match(String(packed.headers.vary), /Accept-Encoding/)
+    assert.match(unpack[coding](size(packed)).toString(), /^<!doctype html>/)
+    assert.ok(packed.text.length < plain.text.length / 2)
+  }
+  assert.equal(
+    (await get('/about', { 'accept-encoding': 'br;q=0, gzip;q=0' })).headers['content-encoding'],
+    undefined,
+  )
+})
+
+test('HEAD answers as GET does, without the page', async () => {
+  for (const it of ['/', path, '/nowhere', `/video/${talk.id}`, '/favicon.svg']) {
+    const asked = await get(it)
+    const { status, headers, text } = await archive.call('HEAD', it, { headers: eyes })
+    assert.equal(status, asked.status, it)
+    assert.equal(text, '')
+    assert.equal(headers['content-type'], asked.headers['content-type'], it)
+    assert.equal(headers.location, asked.headers.location, it)
+  }
+})
+
+test('files beside a page have a name of their own for each content, and are kept for ever', async () => {
+  const { text } = await get('/')
+  const files = [...text.matchAll(/"(\/assets\/[^"]+)"/g)].map(([, it]) => it ?? '')
+  assert.ok(files.length >= 2)
+  for (const it of files) {
+    const { status, headers } = await get(it, { 'accept-encoding': 'br' })
+    assert.equal(status, 200)
+    assert.equal(headers['cache-control'], 'public, max-age=31536000, immutable')
+    assert.equal(headers['content-encoding'], 'br')
+    assert.equal(headers['x-content-type-options'], 'nosniff')
+    assert.equal(headers['cross-origin-resource-policy'], 'same-origin')
+    assert.match(
+      String(headers['content-type']),
+      it.endsWith('.css') ? /^text\/css/ : /^text\/javascript/,
+    )
+    assert.equal(
+      (await get(it, { 'accept-encoding': 'identity' })).headers['content-encoding'],
+      undefined,
+    )
+  }
+})
+
+test('no path leads out of the folder of these files', async () => {
+  const [name = ''] = /[\w-]+\.css/.exec((await get('/')).text) ?? []
+  const out = [
+    ...[
+      '../manifest.json',
+      '..%2fmanifest.json',
+      '%2e%2e/manifest.json',
+      '%2e%2e%2fmanifest.json',
+      '..%5cmanifest.json',
+      '..\\manifest.json',
+    ],
+    ...[
+      '../../server/web.js',
+      '..%2f..%2fserver%2fweb.js',
+      '%252e%252e%252fmanifest.json',
+      '/etc/passwd',
+      '%2fetc%2fpasswd',
+      '.',
+      '..',
+      '',
+    ],
+    ...[
+      `${name}.br`,
+      `${name}.gz`,
+      `${name}%00`,
+      `${name}%00.js`,
+      `./${name}/../${name}`,
+      `${name}?/../x.js/..`.replace('?', '%3f'),
+    ],
+    ...[
+      'manifest.json',
+      '.css',
+      'x.css%0a',
+      '....//manifest.json',
+      'C:manifest.css',
+      'con.css',
+      '%c0%ae%c0%ae/x.css',
+      'a'.repeat(3000),
+    ],
+  ]
+  for (const it of out) {
+    const { status, text } = await get(`/assets/${it}`)
+    assert.ok(status === 404 || status === 400, `${it}: ${status}`)
+    assert.ok(!text.includes('islands/main.ts') && !text.includes('root:'), it)
+  }
+})

@@ -1,0 +1,320 @@
+import assert from 'node:assert/strict'
+import { before, test } from 'node:test'
+import type { Video } from '@talkshelf/contract'
+import { parseAtomFeed, parseJsonFeed, parseRssFeed } from 'feedsmith'
+import { type FeedFormat, feedFormats } from '../../web/paths.ts'
+import { category, type Reply, startArchive } from '../support/harness.ts'
+import { assertJson, assertXml } from '../support/schema-validators.ts'
+
+const archive = await startArchive()
+const mounted = await startArchive({ PUBLIC_URL: 'https://talks.example.org/archive' })
+const talks: Video[] = []
+
+before(async () => {
+  const files = {
+    video_mp4_url: 'http://files.example.org/a.mp4?x=1&y="2"',
+    video_mp4_length: 1234,
+    video_webm_url: 'http://files.example.org/a.webm',
+    video_ogv_url: '',
+  }
+  talks.push(
+    await archive.make({
+      title: 'First & foremost',
+      speakers: ['Ada Lovelace', 'Bob <b>'],
+      tags: ['queues', 'R&D'],
+      recorded: '2024-05-01',
+    }),
+    await archive.make({
+      title: 'Second',
+      speakers: ['Ada Lovelace'],
+      tags: ['queues'],
+      summary: 'Short',
+      description: 'Long',
+      duration: 61,
+      ...files,
+    }),
+    await archive.make({
+      title: 'Third',
+      language: 'Spanish',
+      recorded: '2024-06-01',
+      copyright_text: 'CC BY',
+      video_ogv_url: 'http://files.example.org/c.ogv',
+    }),
+    await archive.make({
+      title: 'Fourth',
+      source_url: 'https://www.youtube.com/watch?v=abcdefghijk',
+    }),
+  )
+  await archive.make({ title: 'A draft', state: 2, speakers: ['Ada Lovelace'] })
+  const gone = await archive.make({ title: 'Gone', speakers: ['Ada Lovelace'] })
+  await archive.call('POST', `/api/v2/video/${gone.id}/takedown`, {
+    token: archive.admin,
+    body: { reason: 'Asked for' },
+  })
+})
+
+const types = {
+  rss: 'application/rss+xml',
+  atom: 'application/atom+xml',
+  json: 'application/feed+json',
+}
+const text = (reply: Reply) => Buffer.from(reply.text, 'latin1').toString('utf8')
+
+interface Seen {
+  readonly id: string
+  readonly title: string
+}
+
+/**
+ * The entries as a reader that is not ours sees them, after both the schema and the parsers let the
+ * feed through.
+ */
+async function read(path: string, form: FeedFormat, at = archive): Promise<Seen[]> {
+  const address = path.replace(/(\?|$)/, `/${form}$1`)
+  const reply = await at.call('GET', address)
+  assert.equal(reply.status, 200, `${address}: ${reply.text}`)
+  assert.equal(reply.headers['content-type'], `${types[form]}; charset=utf-8`)
+  assert.equal(reply.headers['cache-control'], 'public, max-age=300')
+  const body = text(reply)
+  if (form === 'json') {
+    assertJson('jsonfeed', body, address)
+    return (parseJsonFeed(body).items ?? []).map(({ id = '', title = '' }) => ({ id, title }))
+  }
+  assertXml(form, body, address)
+  if (form === 'rss')
+    return (parseRssFeed(body).items ?? []).map(({ guid, title = '' }) => ({
+      id: guid?.value ?? '',
+      title,
+    }))
+  return (parseAtomFeed(body).entries ?? []).map(({ id = '', title }) => ({
+    id,
+    title: title?.value ?? '',
+  }))
+}
+
+const titles = async (path: string, form: FeedFormat = 'atom') =>
+  (await read(path, form)).map(({ title }) => title)
+
+/** The id of an entity, which only addresses of pages have. */
+async function idOf(kind: 'category' | 'speaker' | 'tag', slug: string): Promise<number> {
+  return (await archive.call('GET', `/api/v2/${kind}/${slug}`)).json.id
+}
+
+test('there is a feed of everything and of every event, speaker, tag, language, year and search', async () => {
+  const [event, ada, queues] = await Promise.all([
+    idOf('category', 'example-days-2026'),
+    idOf('speaker', 'ada-lovelace'),
+    idOf('tag', 'queues'),
+  ])
+  const expected: [string, string[]][] = [
+    ['/video', ['Fourth', 'Third', 'Second', 'First & foremost']],
+    ['/category', [category]],
+    [`/category/${event}/example-days-2026`, ['Fourth', 'Third', 'Second', 'First & foremost']],
+    [`/speaker/${ada}/ada-lovelace`, ['Second', 'First & foremost']],
+    [`/tag/${queues}/queues`, ['Second', 'First & foremost']],
+    ['/language/spanish', ['Third']],
+    ['/year/2024', ['Third', 'First & foremost']],
+    ['/year/2031', []],
+    ['/search', ['Fourth', 'Third', 'Second', 'First & foremost']],
+    ['/search?speaker=ada-lovelace&tag=queues', ['Second', 'First & foremost']],
+    ['/search?q=second&utm_source=a%26b&language=', ['Second']],
+    ['/search?year=2024&ordering=added', ['Third', 'First & foremost']],
+    ['/search?q=lovelace+second+nowhere', []],
+  ]
+  for (const [path, found] of expected)
+    for (const form of feedFormats)
+      assert.deepEqual(await titles(path, form), found, `${path} ${form}`)
+  for (const path of [
+    '/speaker/999/x',
+    '/speaker/x/x',
+    '/speaker/01/x',
+    '/language/nowhere',
+    '/year/0',
+    '/year/02024',
+  ])
+    assert.equal((await archive.call('GET', `${path}/rss`)).status, 404, path)
+})
+
+test('an entry says all that is known of a talk, and nothing of what is not', async () => {
+  const [, second = talks[0]] = talks
+  const link = `${archive.url}/video/${second?.id}/second`
+  const rss = parseRssFeed(text(await archive.call('GET', '/video/rss')))
+  const [fourth, third, it] = rss.items ?? []
+  assert.equal(rss.atom?.links?.[0]?.href, `${archive.url}/video/rss`)
+  assert.deepEqual(
+    [it?.link, it?.description, it?.dc?.creators],
+    [link, '<p>Short</p>\n<p>Long</p>', ['Ada Lovelace']],
+  )
+  assert.deepEqual(it?.enclosures, [
+    { url: 'http://files.example.org/a.mp4?x=1&y=%222%22', length: 1234, type: 'video/mp4' },
+  ])
+  const [mp4, webm, ...others] = it?.media?.groups?.[0]?.contents ?? []
+  assert.deepEqual(
+    [mp4?.fileSize, mp4?.duration, webm?.type, webm?.fileSize, others],
+    [1234, 61, 'video/webm', undefined, []],
+  )
+  assert.equal(it?.media?.player?.url, `${archive.url}/embed/${second?.id}`)
+  assert.match(
+    it?.media?.thumbnails?.[0]?.url ?? '',
+    new RegExp(`^${archive.url}/picture/${second?.id}/640\\?v=`),
+  )
+  assert.deepEqual(
+    [third?.enclosures?.[0]?.length, third?.media?.contents?.[0]?.type, third?.dc?.rights],
+    [0, 'video/ogg', ['CC BY']],
+  )
+  assert.deepEqual(
+    [fourth?.enclosures, fourth?.media?.contents, !!fourth?.media?.player],
+    [undefined, undefined, true],
+  )
+
+  const atom = parseAtomFeed(text(await archive.call('GET', '/video/atom')))
+  const entry = atom.entries?.[2]
+  assert.deepEqual([entry?.published, entry?.updated], [`${second?.added}Z`, `${second?.updated}Z`])
+  assert.deepEqual(
+    [entry?.summary?.value, entry?.content?.value],
+    ['<p>Short</p>', '<p>Short</p>\n<p>Long</p>'],
+  )
+  assert.deepEqual(
+    entry?.links?.map(({ rel, length }) => [rel, length]),
+    [
+      ['alternate', undefined],
+      ['enclosure', 1234],
+      ['enclosure', undefined],
+    ],
+  )
+  assert.deepEqual(atom.entries?.[3]?.authors, [{ name: 'Ada Lovelace' }, { name: 'Bob <b>' }])
+  assert.deepEqual(atom.entries?.[3]?.categories, [{ term: 'queues' }, { term: 'R&D' }])
+  assert.equal(
+    atom.updated,
+    `${talks
+      .map(({ updated }) => updated)
+      .sort()
+      .at(-1)}Z`,
+  )
+
+  const { json } = await archive.call('GET', '/video/json')
+  assert.deepEqual(json.items[2].attachments, [
+    {
+      url: 'http://files.example.org/a.mp4?x=1&y=%222%22',
+      mime_type: 'video/mp4',
+      size_in_bytes: 1234,
+      duration_in_seconds: 61,
+    },
+    { url: 'http://files.example.org/a.webm', mime_type: 'video/webm', duration_in_seconds: 61 },
+  ])
+  assert.doesNotMatch(
+    (await Promise.all(feedFormats.map((form) => archive.call('GET', `/video/${form}`))))
+      .map(text)
+      .join(),
+    /None|undefined|null|NaN/,
+  )
+})
+
+test('thirty entries are in a feed, and no more', async () => {
+  const many = await startArchive()
+  for (let n = 1; n <= 32; n++) await many.make({ title: `Talk ${n}` })
+  const seen = await read('/video', 'rss', many)
+  assert.deepEqual([seen.length, seen[0]?.title, seen[29]?.title], [30, 'Talk 32', 'Talk 3'])
+})
+
+test('an entry keeps its id when the talk gets another title and its speaker another name', async () => {
+  const it = await archive.make({ title: 'Before', speakers: ['Dora'] })
+  const ids = async () =>
+    (await Promise.all(feedFormats.map((form) => read('/video', form)))).map(([newest]) => newest)
+  const expected = { id: `${archive.url}/video/${it.id}`, title: 'Before' }
+  assert.deepEqual(await ids(), [expected, expected, expected])
+  await archive.call('PATCH', `/api/v2/video/${it.id}`, {
+    token: archive.editor,
+    body: { title: 'After' },
+  })
+  await archive.call('PATCH', '/api/v2/speaker/dora', {
+    token: archive.editor,
+    body: { name: 'Nora' },
+  })
+  assert.deepEqual((await ids())[0], { ...expected, title: 'After' })
+})
+
+test('an old or wrong slug leads to the feed of today, also after a merge', async () => {
+  await archive.make({ speakers: ['Grace'] })
+  await archive.make({ speakers: ['G. Hopper'] })
+  const [grace, hopper] = [await idOf('speaker', 'grace'), await idOf('speaker', 'g-hopper')]
+  const moved = await archive.call('GET', `/speaker/${grace}/wrong/atom`)
+  assert.deepEqual(
+    [moved.status, moved.headers.location],
+    [301, `${archive.url}/speaker/${grace}/grace/atom`],
+  )
+  await archive.call('POST', '/api/v2/speaker/g-hopper/merge', {
+    token: archive.editor,
+    body: { into: 'grace' },
+  })
+  const merged = await archive.call('GET', `/speaker/${hopper}/g-hopper/json`)
+  assert.deepEqual(
+    [merged.status, merged.headers.location],
+    [301, `${archive.url}/speaker/${grace}/grace/json`],
+  )
+  assert.equal((await titles(`/speaker/${grace}/grace`)).length, 2)
+  // A search says the slug of today about itself.
+  assert.match(
+    text(await archive.call('GET', '/search/atom?speaker=g-hopper')),
+    /\/search\/atom\?speaker=grace"/,
+  )
+})
+
+test('whoever has the newest version is told so, and nobody else', async () => {
+  for (const form of feedFormats) {
+    const path = `/language/spanish/${form}`
+    // The second of the last change has to be over before a date is told.
+    let first = await archive.call('GET', path)
+    while (first.headers['last-modified'] === undefined) first = await archive.call('GET', path)
+    const { etag = '', 'last-modified': date = '' } = first.headers
+    const status = async (headers: Record<string, string>) =>
+      (await archive.call('GET', path, { headers })).status
+    assert.equal(new Date(date).toISOString().slice(0, 19), talks[2]?.updated.slice(0, 19))
+    assert.deepEqual(
+      [
+        await status({ 'if-none-match': etag }),
+        await status({ 'if-none-match': `W/${etag}` }),
+        await status({ 'if-modified-since': date }),
+      ],
+      [304, 304, 304],
+    )
+    assert.equal(await status({ 'if-none-match': '"other"', 'if-modified-since': date }), 200)
+    // What was taken down since makes the date an earlier one.
+    assert.equal(
+      await status({ 'if-modified-since': new Date(Date.parse(date) + 60_000).toUTCString() }),
+      200,
+    )
+    const head = await archive.call('HEAD', path)
+    assert.deepEqual(
+      [head.status, head.text, head.headers.etag, head.headers['content-length']],
+      [200, '', etag, first.headers['content-length']],
+    )
+  }
+})
+
+test('a search that no talk can answer is refused with what is wrong, as in the interface', async () => {
+  for (const [query, pointer] of [
+    ['year=x', '/year'],
+    ['duration=1', '/duration'],
+    ['q=%00', '/q'],
+  ]) {
+    const { status, json } = await archive.call('GET', `/search/rss?${query}`)
+    assert.deepEqual([status, json.errors?.[0]?.pointer], [400, pointer], query)
+  }
+})
+
+test('below a path all addresses in a feed have it', async () => {
+  const { id } = await mounted.make({ title: 'Here' })
+  const base = 'https://talks.example.org/archive'
+  for (const form of feedFormats) {
+    const address = `/archive/video/${form}`
+    const reply = await mounted.call('GET', address)
+    const found = text(reply).match(/https?:\/\/[^\s"<]+/g) ?? []
+    const ours = found.filter(
+      (it) => !/^https?:\/\/(www\.w3\.org|purl\.org|search\.yahoo\.com|jsonfeed\.org)\//.test(it),
+    )
+    assert.ok(ours.length >= 4 && ours.every((it) => it.startsWith(`${base}/`)), ours.join('\n'))
+    assert.ok(ours.includes(`${base}/video/${id}`), form)
+    assert.equal((await mounted.call('GET', `/video/${form}`)).status, 404)
+  }
+})

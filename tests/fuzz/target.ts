@@ -1,0 +1,54 @@
+/** A parser under test. */
+export interface FuzzTarget {
+  readonly name: string
+  /** Inputs that are right, or nearly. */
+  readonly seeds: readonly (string | Buffer)[]
+  /** What means something to this parser. */
+  readonly dictionary: readonly string[]
+  /** The part of all inputs that this target gets, relative to the others; 1 unless given. */
+  readonly share?: number
+  /** How it says no. Any other error is a finding. */
+  readonly refusals?: readonly (abstract new (
+    ...args: never[]
+  ) => Error)[]
+  /** Throws where the input breaks a property. */
+  run(input: Buffer): unknown
+}
+
+/** What HTTP targets need. */
+export interface TargetService {
+  readonly port: number
+  readonly editor: string
+  readonly admin: string
+}
+
+/** Splits a list that is written in lines. */
+export const textLines = (text: string) =>
+  text
+    .trim()
+    .split('\n')
+    .map((line) => line.trim())
+
+/** Splits a list that is written in words. */
+export const inputWords = (text: string) => text.trim().split(/\s+/)
+
+/** Stand for halves of a surrogate pair, which no UTF-8 holds; `textOf` puts them in. */
+export const loneHigh = '\uf8f0'
+export const loneLow = '\uf8f1'
+
+/** Returns the input as text, with any halves of surrogate pairs in their places. */
+export function decodeInput(input: Buffer): string {
+  return input.toString().replaceAll(loneHigh, '\ud83d').replaceAll(loneLow, '\udc00')
+}
+
+/** Throws unless the property holds. `what` tells findings apart: keep it free of values. */
+export function hold(condition: boolean, what: string, detail?: unknown): asserts condition {
+  if (!condition) throw new PropertyBroken(what, detail)
+}
+
+export class PropertyBroken extends Error {
+  constructor(what: string, detail: unknown) {
+    super(detail === undefined ? what : `${what}: ${JSON.stringify(detail)?.slice(0, 300)}`)
+    this.name = 'PropertyBroken'
+  }
+}

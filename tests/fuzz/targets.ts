@@ -1,0 +1,46 @@
+import { startFuzzService } from './service.ts'
+import type { FuzzTarget, TargetService } from './target.ts'
+import { addressTargets } from './targets/addresses.ts'
+import { headerTargets } from './targets/headers.ts'
+import { httpTargets } from './targets/http.ts'
+import { importTargets } from './targets/imports.ts'
+import { jsonTargets } from './targets/json.ts'
+import { pictureTargets } from './targets/pictures.ts'
+import { plantedTargets } from './targets/planted.ts'
+import { textTargets } from './targets/texts.ts'
+
+// Every parser of what comes from outside. A new one is a line in its file.
+
+let service: TargetService | undefined
+const serviceNow = () => {
+  if (!service) throw new Error('The service was not started')
+  return service
+}
+
+export const allTargets: readonly (FuzzTarget & {
+  readonly needsService?: true
+  readonly isPlanted?: true
+})[] = [
+  ...jsonTargets,
+  ...headerTargets,
+  ...addressTargets,
+  ...textTargets,
+  ...importTargets,
+  ...pictureTargets,
+  ...httpTargets(serviceNow).map((it) => ({ ...it, needsService: true as const })),
+  ...plantedTargets.map((it) => ({ ...it, isPlanted: true as const })),
+]
+
+/** Returns the targets of these names, with all that they need. */
+export async function openTargets(
+  names: readonly string[],
+  databaseUrl: string,
+): Promise<{ targets: readonly FuzzTarget[]; close(): Promise<void> }> {
+  const targets = names.map(
+    (name) => allTargets.find((it) => it.name === name) as (typeof allTargets)[number],
+  )
+  if (!targets.some(({ needsService }) => needsService)) return { targets, close: async () => {} }
+  const started = await startFuzzService(databaseUrl)
+  service = started
+  return { targets, close: started.close }
+}

@@ -1,0 +1,125 @@
+import { Problem } from '@talkshelf/contract'
+import { isWellFormedToken } from '../../../server/auth/token.ts'
+import { buildView } from '../../../server/pages/view.ts'
+import { acceptsEncoding } from '../../../server/platform/http/compression.ts'
+import {
+  ifMatchEtags,
+  matchesIfNoneMatch,
+  representationEtag,
+  revisionInEtag,
+} from '../../../server/platform/http/conditional.ts'
+import { chooseRepresentation } from '../../../server/platform/http/negotiate.ts'
+import { chooseLocale, locales } from '../../../web/messages/messages.ts'
+import { type FuzzTarget, hold } from '../target.ts'
+
+/** Headers come as bytes, one character each. */
+const headerIn = (input: Buffer) => input.toString('latin1')
+const site = {
+  name: 'Fuzz',
+  basePath: '',
+  origin: () => 'http://localhost',
+  assets: { style: '', script: '', read: async () => undefined },
+}
+
+export const headerTargets: readonly FuzzTarget[] = [
+  {
+    name: 'If-Match and If-None-Match',
+    seeds: [
+      '"17.3.f3e_voTX"',
+      'W/"17.3.f3e_voTX"',
+      '*',
+      '"17.3.f3e_voTX.json", W/"a", "17.4.x~facets"',
+      '""',
+    ],
+    dictionary: ['"', 'W/', '*', '17.', '.json', '~', ',', '"17.3.a"', '9999999999999999.', ' '],
+    run(input) {
+      const header = headerIn(input)
+      const wanted = ifMatchEtags(header)
+      hold(
+        wanted === '*' || wanted.every((tag) => !tag.includes('"')),
+        'a tag has a quotation mark',
+      )
+      for (const tag of wanted === '*' ? [] : wanted) {
+        const revision = revisionInEtag(tag, 17)
+        hold(revision === undefined || Number.isSafeInteger(revision), 'a revision is no number')
+      }
+      const isList = /^(W\/)?"[^"]*"( *, *(W\/)?"[^"]*")*$/.test(header)
+      const hasOwn = isList && header.includes('"17.3.f3e_voTX.json"')
+      const isKnown = matchesIfNoneMatch(header, representationEtag('17.3.f3e_voTX', 'json'))
+      hold(isKnown || !hasOwn, 'the own tag is not known')
+    },
+  },
+  {
+    name: 'Accept',
+    seeds: [
+      'text/html',
+      'application/json;q=0.5, */*;q=0.1',
+      'text/*',
+      'text/html;level=1;q=0',
+      '',
+    ],
+    dictionary: [
+      'text/html',
+      'application/json',
+      '*/*',
+      ';q=',
+      '0.001',
+      '1.000',
+      ',',
+      ';',
+      'q=',
+      'Infinity',
+      '1e-9',
+    ],
+    refusals: [Problem],
+    run(input) {
+      hold(
+        ['html', 'json'].includes(chooseRepresentation(headerIn(input), undefined)),
+        'neither HTML nor JSON',
+      )
+      hold(
+        chooseRepresentation(headerIn(input), 'json') === 'json',
+        'the parameter does not decide',
+      )
+    },
+  },
+  {
+    name: 'Accept-Language and cookies',
+    seeds: ['es-MX,es;q=0.9,en;q=0.8', '*', 'locale=es; theme=dark', 'de', 'en;q=0, es'],
+    dictionary: [
+      'es',
+      'en',
+      ';q=',
+      ',',
+      '*',
+      'locale=',
+      'theme=',
+      ';',
+      '=',
+      'dark',
+      'q=1.1.1',
+      '__proto__=',
+    ],
+    run(input) {
+      const header = headerIn(input)
+      hold(locales.includes(chooseLocale(header)), 'no language of the interface')
+      const headers = { cookie: header, 'accept-language': header }
+      const view = buildView(site, { headers, address: '/' })
+      hold(
+        locales.includes(view.locale) && ['auto', 'light', 'dark'].includes(view.theme),
+        'no view',
+      )
+    },
+  },
+  {
+    name: 'Accept-Encoding and Authorization',
+    seeds: ['gzip, br', 'br;q=0, *', 'gzip;q=0.000', 'Token talkshelf_', 'identity'],
+    dictionary: ['gzip', 'br', '*', ';q=0', ';q=', ',', 'talkshelf_', 'Token ', 'Bearer '],
+    run(input) {
+      const header = headerIn(input)
+      for (const coding of ['gzip', 'br'])
+        hold(typeof acceptsEncoding(coding, header) === 'boolean', 'neither yes nor no')
+      hold(!isWellFormedToken(header) || header.length === 59, 'a token of another length')
+    },
+  },
+]

@@ -1,0 +1,318 @@
+import { ProblemDocument, validatorFor } from '@talkshelf/contract'
+import { signs } from '../../support/hostile-queries.ts'
+import { type FuzzReply, sendBytes } from '../service.ts'
+import {
+  decodeInput,
+  type FuzzTarget,
+  hold,
+  inputWords,
+  type TargetService,
+  textLines,
+} from '../target.ts'
+import { jsonTokens, talkJson } from './json.ts'
+
+// Over real connections, byte by byte, with the app and PostgreSQL behind them.
+
+const problem = validatorFor(ProblemDocument)
+
+const pages = textLines(`
+  /
+  /search?q=queues&year=2019&page=1
+  /about
+  /category
+  /speaker?letter=a&page=1
+  /tag
+  /video/1/ten-years-of-tiny-queues?t=1m30s
+  /embed/1?t=5
+  /category/1/example-days-2026
+  /speaker/1/ada-lovelace?page=1
+  /tag/1
+  /language/english
+  /year/2019?page=2
+  /prefer?locale=es&theme=dark&to=/search
+  /video/rss
+  /search/rss?q=python
+  /sitemap.xml
+  /sitemap/pages.xml
+  /robots.txt
+  /oembed?url=http://localhost/video/1&format=json&maxwidth=100
+  /picture/1/320
+  /picture/2/preview
+  /api
+  /healthz
+  /favicon.svg
+`)
+const calls = textLines(`
+  /api/v2/video
+  /api/v2/video?tag=queues&ordering=-recorded&page=1&page_size=2
+  /api/v2/video?q=queues&include=facets,snippets&cursor=
+  /api/v2/video?updated_since=2020-01-01T00:00:00Z&recorded_after=2019-01-01
+  /api/v2/video?source_url=https://example.org/&duration=short&language=english
+  /api/v2/video?category=example-days-2026&speaker=ada-lovelace&year=2019
+  /api/v2/video/1
+  /api/v2/video/1/revisions
+  /api/v2/video/1/revisions/1
+  /api/v2/video/1/related
+  /api/v2/video/1/facts
+  /api/v2/category?page=1
+  /api/v2/speaker/ada-lovelace
+  /api/v2/tag/queues
+  /api/v2/language
+  /api/v2/suggest?q=que
+  /api/v2/openapi.json
+  /api/v2/export.ndjson?after=2
+`)
+const addressTokens = inputWords(`
+  / ? & = % %2f %00 %ff .. ; + # // page= page_size= cursor= ordering=-title q= format=json year=
+  letter= tag= [] __proto__= 0 -1 2147483648 9007199254740993 1e3 rss .json
+  /api/v2/ /video/ /picture/
+`)
+const headers = textLines(`
+  Accept: application/json
+  Accept-Language: es
+  Accept-Encoding: br, gzip
+  Cookie: locale=es; theme=dark
+  If-None-Match: "1.1.x"
+  If-Match: "1.1.x"
+  If-Modified-Since: Wed, 21 Oct 2026 07:28:00 GMT
+  Idempotency-Key: "a"
+  Range: bytes=0-1
+  Authorization: Token talkshelf_x
+  Content-Type: application/merge-patch+json; charset=utf-8
+  Content-Encoding: gzip
+  X-Forwarded-For: 1.2.3.4
+  X-Forwarded-Proto: https
+  Traceparent: 00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01
+  Origin: null
+  Access-Control-Request-Method: GET
+  X-Request-Id: a
+  DNT: 1
+`)
+const headerTokens = [
+  ...headers.map((line) => `${line.split(':', 1)[0]}: `),
+  ...['\n', '"', 'W/', ';q=', ',', '*', 'bytes=-', '\xff', '-1', 'utf-16'],
+]
+/** They say where a request ends: what has others is another request, as in `HTTP bytes`. */
+const framing =
+  /^\s*(host|connection|content-length|transfer-encoding|expect|upgrade|te|trailer|keep-alive)\b/i
+
+const headerRequests = textLines(`
+  GET /api/v2/video/1
+  GET /api/v2/video
+  GET /
+  GET /video/rss
+  PATCH /api/v2/video/2
+  POST /api/v2/video
+  GET /sitemap.xml
+`)
+
+const writes: readonly (readonly [string, string])[] = [
+  ['PATCH /api/v2/video/2', '{"title":"Another","speakers":["A","B"],"description":"x"}'],
+  ['PUT /api/v2/video/2', talkJson],
+  ['POST /api/v2/video', talkJson],
+  [
+    'PATCH /api/v2/category/example-days-2026',
+    '{"url":"https://example.org/","start_date":"2026-05-17","description":"a"}',
+  ],
+  ['PATCH /api/v2/speaker/maria-jose', '{"name":"María José","aliases":[{"name":"M. J."}]}'],
+  ['POST /api/v2/speaker/bjorn-gross/split', '{"name":"Another","videos":[2]}'],
+  ['POST /api/v2/tag/gardens/merge', '{"into":"data"}'],
+  [
+    'PUT /api/v2/video/2/facts',
+    '{"facts":[{"kind":"related","url":"https://example.org/","label":null}]}',
+  ],
+  ['POST /api/v2/video/5/takedown', '{"reason":""}'],
+  ['POST /api/v2/video/2/revisions/1/restore', '{}'],
+]
+
+const questions = textLines(`
+  queues
+  ada "tiny queues" -python
+  gardens or 機械
+  qeues
+  the of and
+  'a' & !b <-> c:*
+  機
+  größe -"x
+  c++ .net
+`)
+
+/** With ¶ for the ends of lines. */
+const rawRequests = textLines(`
+  GET /api/v2/video/1 HTTP/1.1¶Host: a¶Connection: close¶¶
+  HEAD / HTTP/1.0¶¶
+  POST /api/v2/video HTTP/1.1¶Host: a¶Transfer-Encoding: chunked¶¶5¶{"a":¶2¶1}¶0¶¶
+  PATCH /api/v2/video/1 HTTP/1.1¶Host: a¶Content-Length: 2¶Expect: 100-continue¶¶{}
+  OPTIONS * HTTP/1.1¶Host: a¶Upgrade: h2c¶Connection: Upgrade¶¶
+  GET http://localhost/api/v2/video HTTP/1.1¶Host: a¶Host: b¶¶
+`).map((request) => request.replaceAll('¶', '\r\n'))
+const rawTokens = textLines(`
+  ¶
+  ¶¶
+  Host: a¶
+  Content-Length: 1
+  Content-Type: application/json¶
+  Transfer-Encoding: chunked¶
+  0¶¶
+  Connection: close¶
+  PRI * HTTP/2.0¶¶SM¶¶
+`).map((token) => token.replaceAll('¶', '\r\n'))
+
+export function httpTargets(service: () => TargetService): readonly FuzzTarget[] {
+  const send = (method: string, address: string, lines: readonly string[] = [], body?: Buffer) => {
+    const all = [`${method} ${address} HTTP/1.1`, 'Host: localhost', ...lines]
+    if (body) all.push(`Content-Length: ${body.length}`)
+    const head = Buffer.from(`${all.join('\r\n')}\r\nConnection: close\r\n\r\n`, 'latin1')
+    return sendBytes(service().port, body ? Buffer.concat([head, body]) : head)
+  }
+  const get = async (address: string) => holdAnswer(await send('GET', address), address)
+  const json = ['Content-Type: application/json', 'Accept: application/json']
+
+  return [
+    {
+      name: 'HTTP address',
+      seeds: [...pages, ...calls],
+      dictionary: addressTokens,
+      share: 0.8,
+      // What ends a line would make another request of it.
+      run: (input) => get(encoded(input)),
+    },
+    {
+      name: 'HTTP headers',
+      seeds: [
+        ...headerRequests.map((first) => `${first}\n${headers.join('\n')}`),
+        ...headers.map((line) => `GET /api/v2/video/1\n${line}`),
+      ],
+      dictionary: headerTokens,
+      share: 0.6,
+      async run(input) {
+        const [first = '', ...lines] = input.toString('latin1').split(/[\r\n]+/)
+        const request = headerRequests.includes(first)
+          ? first
+          : headerRequests[first.length % headerRequests.length]
+        const [method = '', address = ''] = request?.split(' ') ?? []
+        const others = lines.filter((line) => /^[\w-]+:/.test(line) && !framing.test(line))
+        const isWrite = method !== 'GET'
+        const token =
+          isWrite && !others.some((line) => /^authorization:/i.test(line))
+            ? [`Authorization: Token ${service().editor}`]
+            : []
+        const type =
+          isWrite && !others.some((line) => /^content-type:/i.test(line))
+            ? ['Content-Type: application/json']
+            : []
+        const body = isWrite ? Buffer.from('{"summary":"x"}') : undefined
+        holdAnswer(await send(method, address, [...others, ...token, ...type], body), address)
+      },
+    },
+    {
+      name: 'HTTP body',
+      seeds: writes.map(([first, body]) => `${first}\n${body}`),
+      dictionary: [
+        ...jsonTokens,
+        ...inputWords(
+          '"name": "aliases": "videos": "into": "facts": "reason": "url": "start_date":',
+        ),
+      ],
+      share: 0.8,
+      async run(input) {
+        const end = input.indexOf(10)
+        const first = input.toString('latin1', 0, Math.max(0, end))
+        const [request] = writes.find(([it]) => it === first) ??
+          writes[input.length % writes.length] ?? ['']
+        const [method = '', address = ''] = request.split(' ')
+        const { admin, editor } = service()
+        const token = `Authorization: Token ${address.endsWith('/takedown') ? admin : editor}`
+        holdAnswer(await send(method, address, [...json, token], input.subarray(end + 1)), address)
+      },
+    },
+    {
+      name: 'HTTP bytes',
+      seeds: rawRequests,
+      dictionary: [...inputWords('GET : HTTP/1.1 HTTP/2.0 chunked CONNECT'), ...rawTokens],
+      share: 0.2,
+      async run(input) {
+        const { status } = await sendBytes(service().port, input, false)
+        hold(status < 500, 'a 5xx', status)
+      },
+    },
+    {
+      name: 'search over HTTP',
+      seeds: questions,
+      dictionary: [...signs, ...inputWords('<-> :A 機械 ه language:1 queues'), ' or ', ' ', '\t'],
+      share: 0.4,
+      async run(input) {
+        const q = encodeURIComponent(decodeInput(input).slice(0, 300).toWellFormed())
+        const path = [
+          '/api/v2/video?include=facets,snippets&',
+          '/api/v2/suggest?',
+          '/search?',
+          '/api/v2/video?ordering=title&',
+        ][input.length % 4]
+        const answer = await send('GET', `${path}q=${q}`)
+        holdAnswer(answer, path ?? '')
+        // The archive is tiny: no question may be too much for it.
+        hold(!answer.body.includes('too-expensive'), 'a question takes too long')
+      },
+    },
+    {
+      name: 'cursor over HTTP',
+      seeds: [
+        '{"ordering":"-recorded,title","way":"next","keys":["2019-05-17","Python","2"]}',
+        '{"ordering":"title","way":"previous","keys":["State","5"]}',
+        '{"ordering":"added","way":"next","keys":["2026-01-01T00:00:00.000Z","1"]}',
+        '{"ordering":"duration","way":"next","keys":["-1","1"]}',
+      ],
+      dictionary: [
+        ...jsonTokens,
+        ...inputWords(
+          '-infinity infinity 0001-01-01 9999-12-31 2147483648 "way":"previous" T24:00:00.000Z',
+        ),
+      ],
+      share: 0.2,
+      async run(input) {
+        const ordering =
+          /"ordering":"([-,a-z]{1,60})"/.exec(input.toString('latin1', 0, 200))?.[1] ?? 'title'
+        const cursor = input.toString('base64url').slice(0, 12_000)
+        await get(`/api/v2/video?ordering=${ordering}&cursor=${cursor}`)
+      },
+    },
+  ]
+}
+
+/** A path and a query, each byte that cannot be sent as it is written as %XX. */
+function encoded(input: Buffer): string {
+  const path = input
+    .toString('latin1')
+    .replaceAll(/[^!-~]/g, (it) => `%${it.charCodeAt(0).toString(16).padStart(2, '0')}`)
+  return path.startsWith('/') ? path : `/${path}`
+}
+
+function holdAnswer({ status, headers, body }: FuzzReply, address: string): void {
+  hold(status > 0, 'no answer')
+  // The standard of oEmbed asks for 501 where a format is not known.
+  hold(status < 500 || (status === 501 && address.startsWith('/oembed')), 'a 5xx', {
+    status,
+    body: body.toString('latin1', 0, 300),
+  })
+  if (status < 400 || !address.startsWith('/api/v2/')) return
+  const type = headers.get('content-type')
+  hold(type === 'application/problem+json', 'a refusal that is no problem document', {
+    status,
+    type,
+  })
+  const document = parsed(body)
+  hold(
+    problem.Check(document) && (document as { status: number }).status === status,
+    'a malformed problem document',
+    document,
+  )
+}
+
+function parsed(body: Buffer): unknown {
+  try {
+    return JSON.parse(body.toString())
+  } catch {
+    return undefined
+  }
+}

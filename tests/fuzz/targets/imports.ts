@@ -1,0 +1,264 @@
+import { gzipSync } from 'node:zlib'
+import { videoDefaults } from '@talkshelf/contract'
+import { csv, csvTemplate } from '../../../server/imports/formats/csv.ts'
+import { pyvideo } from '../../../server/imports/formats/pyvideo.ts'
+import { schedule } from '../../../server/imports/formats/schedule.ts'
+import { v2 } from '../../../server/imports/formats/v2.ts'
+import { voctoweb } from '../../../server/imports/formats/voctoweb.ts'
+import { ytdlp } from '../../../server/imports/formats/ytdlp.ts'
+import { detectFormat } from '../../../server/imports/formats.ts'
+import { openInput } from '../../../server/imports/input/input.ts'
+import { type ImportFormat, InputRefused, type ParsedItem } from '../../../server/imports/item.ts'
+import { readings, sample } from '../../support/formats.ts'
+import { type FuzzTarget, hold, inputWords, textLines } from '../target.ts'
+import { jsonTokens, talkJson } from './json.ts'
+
+const options = { category: 'Example Days 2026', language: 'en' }
+
+/** As a file would come: in pieces that end anywhere. */
+async function* inPieces(input: Buffer): AsyncGenerator<Uint8Array> {
+  const first = input.length % 7
+  const second = first + ((input.length * 31) % 4099)
+  for (const part of [
+    input.subarray(0, first),
+    input.subarray(first, second),
+    input.subarray(second),
+  ])
+    if (part.length > 0) yield part
+}
+
+/** By the format, or by whichever recognises it. */
+async function readAll(input: Buffer, path: string, format?: ImportFormat): Promise<void> {
+  const opened = await openInput({ stream: inPieces(input), name: path })
+  const chosen = format ?? detectFormat(undefined, opened.begin, opened.firstPath)
+  chosen.recognises(opened.begin, opened.firstPath)
+  const sizes = { read: 0, most: 300 * opened.begin.length + 300 * input.length + 100_000 }
+  for await (const reading of chosen.read(opened.files, options)) holdReading(reading, sizes)
+}
+
+/** Holds what is true of everything that is read: it can be stored, and did not blow up. */
+function holdReading(reading: ParsedItem, sizes: { read: number; most: number }): void {
+  sizes.read += JSON.stringify(reading).length
+  hold(sizes.read <= sizes.most, 'what was read blew up', sizes)
+  if ('unreadable' in reading)
+    hold(reading.unreadable !== '' && reading.place !== '', 'a refusal without a reason')
+  else if ('fields' in reading) {
+    const { place, fields, notes, facts, id } = reading
+    hold(place !== '' && Array.isArray(notes) && Array.isArray(facts), 'a talk without its parts')
+    hold(id === undefined || Number.isSafeInteger(id), 'an id that is no number', id)
+    hold(
+      Object.values(fields).every((value) => value !== undefined),
+      'a field that is undefined',
+      Object.keys(fields),
+    )
+  } else hold('category' in reading || 'entity' in reading, 'neither talk nor category nor name')
+}
+
+const format = (
+  name: string,
+  format: ImportFormat,
+  path: string,
+  seeds: readonly string[],
+  dictionary: readonly string[],
+): FuzzTarget => ({
+  name,
+  seeds,
+  dictionary,
+  share: 1.5,
+  refusals: [InputRefused],
+  run: (input) => readAll(input, path, format),
+})
+
+const record = {
+  ...videoDefaults,
+  ...JSON.parse(talkJson),
+  id: 7,
+  slug: 'ten-years',
+  added: '2026-05-18T10:00:00.000Z',
+}
+const exported = [
+  { kind: 'talkshelf', version: 1, at: '2026-05-20T00:00:00.000Z' },
+  {
+    kind: 'category',
+    id: 1,
+    slug: 'example-days',
+    title: 'Example Days 2026',
+    aliases: [],
+    slugs: ['example-days'],
+  },
+  {
+    kind: 'speaker',
+    id: 1,
+    slug: 'ada',
+    name: 'Ada Lovelace',
+    aliases: [{ name: 'Ada', shown: true }],
+    slugs: ['ada'],
+  },
+  {
+    kind: 'video',
+    revision: 3,
+    record: { ...record, updated: '2026-05-19T10:00:00.000Z' },
+    facts: [],
+  },
+  {
+    kind: 'video',
+    revision: 1,
+    record: { ...record, id: 8 },
+    taken_down: { day: '2026-05-19', reason: 'asked' },
+  },
+  { kind: 'end', videos: 2 },
+]
+const lines = (values: readonly unknown[]) => values.map((it) => JSON.stringify(it)).join('\n')
+const table = [
+  'key;title;speakers;category;language;duration;recorded;state',
+  '1;"One; ""two""";A B, C D;Days;en;1:02:30;2031-05-17;live',
+  '',
+].join('\r\n')
+const csvTokens = [
+  ...inputWords(', ; " "" title key id yes 1:00 \\; \'= https://example.org'),
+  ...['\t', '\r\n', '\n', '"a\nb"'],
+]
+const pyvideoSamples = [
+  'boatconf-2019/category.json',
+  'boatconf-2019/videos/knots-for-programmers.json',
+  'boatconf-2019/videos/steering-by-stars.json',
+].map((name) => sample(`pyvideo/${name}`))
+const scheduleTokens = textLines(`
+  <event id="1">
+  </event>
+  <day date="2031-05-17">
+  <room name="a">
+  <title>
+  </title>
+  <person>
+  <!DOCTYPE a [
+  ]>
+  <!ENTITY a "b">
+  &a;
+  &amp;
+  <![CDATA[
+  ]]>
+  <?xml version="1.0"?>
+  xmlns:a="b"
+  <duration>00:30</duration>
+  </schedule>
+`)
+const separator = '\n-----\n'
+
+export const importTargets: readonly FuzzTarget[] = [
+  format('CSV', csv, 'talks.csv', [csvTemplate(), table, 'title\ta\nx\ty\n'], csvTokens),
+  format(
+    'schedule in XML',
+    schedule,
+    'schedule.xml',
+    ['pretalx', 'laughs'].map((it) => sample(`schedule-${it}.xml`)),
+    scheduleTokens,
+  ),
+  format(
+    'schedule in JSON',
+    schedule,
+    'schedule.json',
+    [sample('schedule-frab.json')],
+    [...jsonTokens, ...inputWords('"schedule": "conference": "days": "rooms": "PT1H"')],
+  ),
+  format(
+    'yt-dlp',
+    ytdlp,
+    'playlist.json',
+    ['channel.json', 'entries.ndjson', 'playlist.json', 'video.info.json'].map((it) =>
+      sample(`ytdlp-${it}`),
+    ),
+    [
+      ...jsonTokens,
+      ...inputWords(
+        '"_type":"playlist" "entries": "duration": "upload_date": "thumbnails": "extractor":',
+      ),
+    ],
+  ),
+  format(
+    'voctoweb',
+    voctoweb,
+    'conference.json',
+    ['conference', 'conferences', 'event'].map((it) => sample(`voctoweb-${it}.json`)),
+    [
+      ...jsonTokens,
+      ...inputWords('"acronym": "events": "recordings": "guid": "persons": "length": "date":'),
+    ],
+  ),
+  format(
+    'pyvideo',
+    pyvideo,
+    'records.ndjson',
+    [sample('pyvideo/records.ndjson'), ...pyvideoSamples.slice(1)],
+    [
+      ...jsonTokens,
+      ...inputWords(
+        '"videos": "url": "copyright_text": "related_urls": "thumbnail_url": "event": "file":',
+      ),
+    ],
+  ),
+  format(
+    'export of an archive',
+    v2,
+    'export.ndjson',
+    [
+      lines(exported),
+      lines([record, { ...record, id: 9 }]),
+      JSON.stringify({ count: 1, results: [record] }),
+    ],
+    [
+      ...jsonTokens,
+      ...inputWords(
+        '"kind":"video" "kind":"end" "revision": "record": "taken_down": "facts": "slug": "id":',
+      ),
+      '\n',
+    ],
+  ),
+  {
+    name: 'folder of pyvideo',
+    seeds: [
+      pyvideoSamples.join(separator),
+      `[1, 2]${separator}{"title":"a"}${separator}{"title":"b","videos":[],"speakers":[]}`,
+    ],
+    dictionary: [separator, ...jsonTokens],
+    refusals: [InputRefused],
+    async run(input) {
+      const [category = '', ...videos] = input.toString().split(separator)
+      const files = Object.fromEntries(videos.map((text, at) => [`event/videos/${at}.json`, text]))
+      const sizes = { read: 0, most: 300 * input.length + 100_000 }
+      const all = await readings(pyvideo, {
+        'NO_PUBLISH.json': category,
+        'event/category.json': category,
+        ...files,
+      })
+      for (const reading of all) holdReading(reading, sizes)
+    },
+  },
+  {
+    name: 'any file, packed or not',
+    seeds: [
+      ...[
+        csvTemplate(),
+        lines(exported),
+        sample('schedule-pretalx.xml'),
+        sample('ytdlp-playlist.json'),
+      ].map((text) => gzipSync(text)),
+      gzipSync(gzipSync('title\nx\n')),
+      Buffer.concat([gzipSync('title,category\n'), gzipSync('x,y\n')]),
+      gzipSync(Buffer.alloc(1 << 20, 'title,')),
+      csvTemplate(),
+    ],
+    dictionary: [
+      '\x1f\x8b\x08',
+      'PK\x03\x04',
+      'BZh91AY&SY',
+      '\ufeff',
+      'ustar',
+      '{"title":',
+      '<schedule>',
+      'title,',
+    ],
+    refusals: [InputRefused],
+    run: (input) => readAll(input, 'file'),
+  },
+]

@@ -1,0 +1,208 @@
+// node --import ./coverage.ts worker.ts, with a Job in FUZZ_JOB: runs inputs against targets and
+// reports to the parent (fuzz.ts), which ends this process if an input never does.
+
+import { openSync, writeSync } from 'node:fs'
+import { Coverage } from './coverage.ts'
+import type { Job, Report } from './fuzz.ts'
+import { fuzzRandom, maxBytes, mutate, repeated } from './mutate.ts'
+import { type FuzzTarget, PropertyBroken } from './target.ts'
+import { openTargets } from './targets.ts'
+
+const job = JSON.parse(process.env.FUZZ_JOB ?? '') as Job
+const report = (it: Report) => new Promise((sent) => process.send?.(it, undefined, {}, sent))
+
+/** Inputs that reached something new are mutated further, but for large ones. */
+const maxKept = 400
+const maxKeptBytes = 8 * 1024
+const maxFindingsPerTarget = 20
+
+// What goes wrong outside of the call: in a callback, or in a promise that was left alone.
+const stray: unknown[] = []
+process.on('uncaughtException', (error) => stray.push(error))
+process.on('unhandledRejection', (error) => stray.push(error))
+
+const current = openSync(job.currentFile, 'w')
+const record = Buffer.alloc(12 + maxBytes)
+let sequence = 0
+
+/** Writes down what is tried next: the parent reads it if this process ends or never answers. */
+function writeCurrent(target: number, input: Buffer): void {
+  record.writeUInt32LE(++sequence, 0)
+  record.writeUInt32LE(target, 4)
+  record.writeUInt32LE(input.length, 8)
+  input.copy(record, 12)
+  writeSync(current, record, 0, 12 + input.length, 0)
+}
+
+const cpuMs = (since?: NodeJS.CpuUsage) => {
+  const { user, system } = process.cpuUsage(since)
+  return (user + system) / 1000
+}
+
+/** Times a fixed piece of work, so that a slow machine is not taken for a slow parser. */
+function calibrate(): number {
+  const began = process.cpuUsage()
+  const text = JSON.stringify(
+    Array.from({ length: 2000 }, (_, at) => ({ at, text: `value ${at}` })),
+  )
+  for (let times = 0; times < 30; times++) JSON.parse(text.replaceAll(/value (\d+)/g, 'item $1'))
+  return cpuMs(began)
+}
+const slowness = Math.max(1, Math.min(calibrate(), calibrate(), calibrate()) / 50)
+const maxCpuMs = job.maxCpuMs * slowness
+
+interface Outcome {
+  readonly cpuMs: number
+  readonly failure: unknown
+}
+
+async function attempt(target: FuzzTarget, input: Buffer): Promise<Outcome> {
+  const began = process.cpuUsage()
+  let failure: unknown
+  try {
+    // Most targets are synchronous: waiting for nothing would only cost time.
+    const running = target.run(input)
+    if (running instanceof Promise) await running
+  } catch (error) {
+    if (!target.refusals?.some((refusal) => error instanceof refusal))
+      failure = error ?? new Error('nothing was thrown')
+  }
+  const spent = cpuMs(began)
+  if (stray.length > 0) failure ??= stray[0]
+  stray.length = 0
+  return { cpuMs: spent, failure }
+}
+
+/** The same fault has the same signature, whatever the values in its message. */
+function signatureOf(failure: unknown): string {
+  if (!(failure instanceof Error)) return `thrown: ${typeof failure}`
+  const message =
+    failure instanceof PropertyBroken ? failure.message.split(':', 1)[0] : failure.message
+  const place = /\/((?:server|web|contract)\/[^):]+:\d+)/.exec(failure.stack ?? '')?.[1] ?? ''
+  return `${failure.name}: ${message?.replaceAll(/"[^"]*"|\d+/g, '…').slice(0, 120)} ${place}`
+}
+
+/** Returns the smallest part found that fails in the same way, in a bounded number of attempts. */
+async function minimised(target: FuzzTarget, input: Buffer, signature: string): Promise<Buffer> {
+  let best = input
+  let left = 400
+  for (
+    let size = Math.ceil(best.length / 2);
+    size >= 1 && left > 0;
+    size = size === 1 ? 0 : Math.ceil(size / 2)
+  ) {
+    for (let at = 0; at < best.length && left > 0; left--) {
+      const shorter = Buffer.concat([best.subarray(0, at), best.subarray(at + size)])
+      const { failure } = await attempt(target, shorter)
+      if (failure !== undefined && signatureOf(failure) === signature) best = shorter
+      else at += size
+    }
+  }
+  return best
+}
+
+async function fuzzTarget(
+  target: FuzzTarget,
+  index: number,
+  inputs: number,
+  skip: number,
+): Promise<void> {
+  const random = fuzzRandom(job.seed * 1000 + index + skip)
+  const coverage = new Coverage()
+  const tokens = target.dictionary.map((it) => Buffer.from(it))
+  const known: Buffer[] = target.seeds.map((it) => Buffer.from(it as string).subarray(0, maxBytes))
+  // First what is known to be right, then long runs of each token, and each with a long run behind
+  // it, which nothing ends: quadratic time shows there.
+  const all = [
+    ...known,
+    ...tokens.map((token) => repeated(token, maxBytes)),
+    ...tokens.map((token) => Buffer.concat([token, Buffer.alloc(maxBytes, 'a')], maxBytes)),
+  ]
+  // In a short run they must not take the place of what is new.
+  const runs = Math.min(all.length, Math.ceil(inputs / 4))
+  const planned = runs === all.length ? all : Array.from({ length: runs }, () => random.pick(all))
+  const seeds = known.length
+  const signatures = new Set<string>()
+  const found = async (
+    kind: 'failure' | 'slow' | 'memory',
+    signature: string,
+    input: Buffer,
+    detail: string,
+  ) => {
+    if (signatures.has(signature) || signatures.size >= maxFindingsPerTarget) return
+    signatures.add(signature)
+    const small = kind === 'failure' ? await minimised(target, input, signature) : input
+    await report({
+      finding: { target: target.name, kind, signature, detail, input: small.toString('base64') },
+    })
+  }
+
+  // A first round compiles what is needed.
+  for (const input of known.slice(0, 3)) await attempt(target, input)
+  globalThis.gc?.()
+  const memoryBefore = process.memoryUsage()
+  let slowest = { cpuMs: 0, bytes: 0 }
+  const began = process.cpuUsage()
+  for (let done = skip; done < inputs; done++) {
+    const input = done < runs ? (planned[done] as Buffer) : mutate(random, known, tokens)
+    writeCurrent(index, input)
+    coverage.reset()
+    const outcome = await attempt(target, input)
+    if (coverage.add() && done >= runs && input.length <= maxKeptBytes) {
+      if (known.length < maxKept) known.push(input)
+      else known[seeds + random.below(known.length - seeds)] = input
+    }
+    const { failure } = outcome
+    if (failure !== undefined) {
+      const detail = failure instanceof Error ? (failure.stack ?? failure.message) : String(failure)
+      await found('failure', signatureOf(failure), input, detail.slice(0, 2000))
+    }
+    let spent = outcome.cpuMs
+    // A collection of garbage may have fallen into it: the best of three counts.
+    for (let again = 0; again < 2 && spent > maxCpuMs; again++) {
+      writeCurrent(index, input)
+      spent = Math.min(spent, (await attempt(target, input)).cpuMs)
+    }
+    if (spent > maxCpuMs) {
+      const limits = `of CPU time; the limit is ${maxCpuMs.toFixed(0)} ms`
+      const detail = `${input.length} bytes took ${spent.toFixed(0)} ms ${limits}`
+      await found('slow', 'slow', input, detail)
+    }
+    if (spent > slowest.cpuMs) slowest = { cpuMs: spent, bytes: input.length }
+    if (process.memoryUsage.rss() - memoryBefore.rss > 400 * 2 ** 20) {
+      globalThis.gc?.()
+      const grown = process.memoryUsage.rss() - memoryBefore.rss
+      if (grown > 400 * 2 ** 20)
+        await found('memory', 'memory', input, `resident memory grew by ${grown >> 20} MB`)
+    }
+    if (done % 500 === 0) await report({ progress: { target: index, done: done + 1 } })
+  }
+  globalThis.gc?.()
+  const leaked = (process.memoryUsage().heapUsed - memoryBefore.heapUsed) / 2 ** 20
+  if (leaked > 100)
+    await found(
+      'memory',
+      'leak',
+      Buffer.alloc(0),
+      `the heap grew by ${leaked.toFixed(0)} MB over all inputs`,
+    )
+  const { branches } = coverage
+  const cpuSeconds = cpuMs(began) / 1000
+  await report({
+    done: { target: index, inputs, branches, kept: known.length, cpuSeconds, slowest },
+  })
+}
+
+const { targets, close } = await openTargets(job.names, job.databaseUrl)
+for (const [index, target] of targets.entries()) {
+  const plan = job.plan[index] ?? { inputs: 0, skip: 0 }
+  if (plan.input !== undefined) {
+    const { cpuMs: spent, failure } = await attempt(target, Buffer.from(plan.input, 'base64'))
+    const result = failure === undefined ? 'no failure' : 'failed'
+    console.log(`${target.name}: ${spent.toFixed(1)} ms of CPU time, ${result}`)
+    if (failure !== undefined) console.log(failure)
+  } else if (plan.skip < plan.inputs) await fuzzTarget(target, index, plan.inputs, plan.skip)
+}
+await close()
+await report({ end: true })
+process.exit(0)

@@ -1,0 +1,76 @@
+// What `npm run nightly` runs: node tests/nightly.ts [--only word]... [--list]
+// Everything that takes too long for each change, one after the other. Goes on after a failure.
+
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, readFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { root } from './support/harness.ts'
+
+/** Records of a real archive; what needs them is skipped where they are not at hand. */
+const talks = '../shared/data/pyvideo.ndjson.gz'
+
+/** Inputs that break a parser are kept here. */
+const findings = join(tmpdir(), 'talkshelf-fuzz-findings')
+
+/** Name, command, and whether it needs the talks. One line each. */
+const entries: readonly (readonly [name: string, command: string, needs?: 'talks'])[] = [
+  ['fuzz', `npm run fuzz -- --inputs 1000000 --save ${findings}`],
+  ['properties', 'npm run properties -- --cases 1000000'],
+  ['import mutations', 'npm run import-mutations -- --cases 100000 --lanes 2'],
+  ['import model', 'npm run import-model -- --sequences 20000 --lanes 2'],
+  ['mutants', 'npm run mutants'],
+  ['faults', 'npm run faults'],
+  ['browser', `npm run with-talks -- ${talks} 'npm run browser'`, 'talks'],
+  ['relevance', `npm run with-talks -- ${talks} 'npm run relevance'`, 'talks'],
+  ['roundtrip', `npm run with-talks -- ${talks} 'npm run roundtrip -- ${talks}'`, 'talks'],
+  ['soak', 'npm run soak'],
+]
+
+const { values } = parseArgs({
+  options: {
+    only: { type: 'string', multiple: true, default: [] },
+    list: { type: 'boolean', default: false },
+  },
+})
+const chosen = entries.filter(
+  ([name]) => values.only.length === 0 || values.only.some((word) => name.includes(word)),
+)
+const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
+  scripts: Record<string, string>
+}
+const used = entries.flatMap(([, command]) =>
+  [...command.matchAll(/npm run ([\w-]+)/g)].map(([, script = '']) => script),
+)
+const unknown = used.filter((script) => !Object.hasOwn(scripts, script))
+if (unknown.length > 0) throw new Error(`package.json has no script ${unknown.join(', ')}`)
+
+process.exitCode = values.list ? list() : await runAll()
+
+function list(): number {
+  for (const [name, command] of chosen) console.log(`${name.padEnd(20)} ${command}`)
+  return chosen.length > 0 ? 0 : 1
+}
+
+async function runAll(): Promise<number> {
+  const rows: { name: string; result: string; minutes: string }[] = []
+  for (const [name, command, needs] of chosen) {
+    console.log(`\n=== ${name}: ${command}`)
+    const began = performance.now()
+    const result =
+      needs === 'talks' && !existsSync(join(root, talks)) ? 'skipped: no talks' : await run(command)
+    rows.push({ name, result, minutes: ((performance.now() - began) / 60_000).toFixed(1) })
+  }
+  console.log()
+  console.table(rows)
+  const isBad = rows.length === 0 || rows.some(({ result }) => result.startsWith('FAILED'))
+  return isBad ? 1 : 0
+}
+
+async function run(command: string): Promise<string> {
+  const child = spawn('sh', ['-c', command], { cwd: root, stdio: ['ignore', 'inherit', 'inherit'] })
+  const [code, signal] = await once(child, 'exit')
+  return code === 0 ? 'passed' : `FAILED with ${signal ?? code}`
+}

@@ -1,0 +1,550 @@
+import assert from 'node:assert/strict'
+import { execFile, spawnSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { promisify } from 'node:util'
+import { Validator } from '@seriousme/openapi-schema-validator'
+import { type Endpoint, endpoints, problems, requestHeaders } from '@talkshelf/contract'
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import { type DefaultTreeAdapterTypes, parse } from 'parse5'
+import pg from 'pg'
+import {
+  configurationMd,
+  documentPath,
+  findPgDump,
+  openapiJson,
+  schemaMajor,
+  schemaSql,
+} from '../../scripts/write-docs.ts'
+import { problemReferencePage, referencePage } from '../../server/reference/page.ts'
+import { type CallOptions, type Reply, startArchive, type TestArchive } from '../support/harness.ts'
+import { withDatabase } from '../support/invariants.ts'
+
+// What we say about the service is what the service does.
+
+const archive = await startArchive()
+const untouched = await startArchive()
+const mounted = await startArchive({ PUBLIC_URL: 'https://talks.example.org/archive' })
+const { json: description } = await archive.call('GET', '/api/v2/openapi.json')
+
+function same(name: string, expected: string): void {
+  assert.equal(
+    readFileSync(documentPath(name), 'utf8'),
+    expected,
+    `docs/${name} is not what the code says: run npm run docs`,
+  )
+}
+
+test('docs/openapi.json is what the contract says', () => same('openapi.json', openapiJson()))
+
+test('docs/configuration.md is what the settings say', () =>
+  same('configuration.md', configurationMd()))
+
+test('docs/schema.sql is what the migrations make', async (t) => {
+  const client = new pg.Client({ connectionString: archive.databaseUrl })
+  await client.connect()
+  const { rows } = await client.query(
+    "select current_setting('server_version_num')::integer / 10000 as major",
+  )
+  await client.end()
+  const pgDump = await findPgDump()
+  if (rows[0].major !== schemaMajor || !pgDump)
+    return t.skip(`PostgreSQL ${schemaMajor} and its pg_dump are needed to compare`)
+  same('schema.sql', await schemaSql(pgDump, archive.databaseUrl))
+})
+
+test('the description is valid OpenAPI, and says where it is served', async () => {
+  const { valid, errors } = await new Validator().validate(description)
+  assert.ok(valid, JSON.stringify(errors))
+  assert.deepEqual(description.servers, [{ url: archive.url }])
+  assert.deepEqual({ ...description, servers: [{ url: '/' }] }, JSON.parse(openapiJson()))
+})
+
+/** One that is stopped may go on, be stopped once more, or be undone. */
+const stopped = ({ databaseUrl }: TestArchive, id: number) =>
+  withDatabase(databaseUrl, (query) =>
+    query(`update import set state = 'stopped' where id = ${id}`),
+  )
+
+test('every address and method of the description is answered', async () => {
+  // A speaker and a tag with the slug of the category.
+  const { id } = await archive.make({
+    speakers: ['Example Days 2026'],
+    tags: ['Example Days 2026'],
+  })
+  const { json: planned } = await archive.call('POST', '/api/v2/import', {
+    token: archive.editor,
+    body: {
+      text: 'title\nAnswered\n',
+      format: 'csv',
+      category: 'Example Days 2026',
+      language: 'en',
+    },
+  })
+  const params: Record<string, string | number> = {
+    id,
+    revision: 1,
+    slug: 'example-days-2026',
+    rule: 'no-licence',
+    position: 1,
+  }
+  for (const [path, methods] of Object.entries<object>(description.paths)) {
+    const isImport = path.startsWith('/api/v2/import/')
+    const address = path.replaceAll(/\{(\w+)\}/g, (_, name) =>
+      String(isImport && name === 'id' ? planned.id : params[name]),
+    )
+    for (const method of Object.keys(methods).map((name) => name.toUpperCase())) {
+      const takesBody = Object.values<Endpoint>(endpoints).some(
+        (it) => it.path === path && it.method === method && it.body,
+      )
+      // A body that is empty is refused, but not before the address, the method and the token were
+      // found to be right.
+      const empty = takesBody && { raw: '', headers: { 'content-type': 'application/json' } }
+      if (isImport) await stopped(archive, planned.id)
+      const { status } = await archive.call(method, address, { token: archive.admin, ...empty })
+      assert.equal(
+        status,
+        method === 'OPTIONS' ? 204 : takesBody ? 400 : 200,
+        `${method} ${address}`,
+      )
+    }
+    const missing = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'].find(
+      (method) => !(method.toLowerCase() in methods),
+    ) as string
+    assert.equal((await archive.call(missing, address)).status, 405, `${missing} ${address}`)
+  }
+})
+
+const ajv = new Ajv2020({ allErrors: true })
+ajv.addVocabulary(['components'])
+for (const format of ['text', 'address']) ajv.addFormat(format, true)
+ajv.addFormat('date', /^\d{4}-\d\d-\d\d$/)
+
+/**
+ * The answer is one of those that the description has for this call: status, headers, type and
+ * every field.
+ */
+function conforms(it: Endpoint, reply: Reply): void {
+  const says = `${it.name}: ${reply.status} ${reply.text}`
+  const response = description.paths[it.path][it.method.toLowerCase()].responses[reply.status]
+  assert.ok(response, `The description does not have this answer. ${says}`)
+  for (const name of Object.keys(response.headers ?? {}))
+    assert.ok(reply.headers[name.toLowerCase()], `${name} is missing. ${says}`)
+  if (!response.content) {
+    assert.equal(reply.text, '', says)
+    return
+  }
+  const [type = ''] = (reply.headers['content-type'] ?? '').split(';')
+  assert.ok(response.content[type], `The description does not have ${type}. ${says}`)
+  const check = ajv.compile({
+    components: description.components,
+    ...response.content[type].schema,
+  })
+  assert.ok(check(reply.json), `${JSON.stringify(check.errors)} ${says}`)
+}
+
+test('answers are what the description says, in all their fields', async () => {
+  const tried = new Set<string>()
+  async function tryOut(
+    it: Endpoint,
+    params: Record<string, unknown>,
+    status: number,
+    options: CallOptions & { query?: string } = {},
+  ) {
+    const address =
+      it.path.replaceAll(/\{(\w+)\}/g, (_, name) => String(params[name])) + (options.query ?? '')
+    const reply = await archive.call(it.method, address, { token: archive.admin, ...options })
+    assert.equal(reply.status, status, reply.text)
+    conforms(it, reply)
+    if (status < 300) tried.add(it.name)
+    else if (status >= 400)
+      assert.equal(
+        (await archive.call('GET', new URL(reply.json.type).pathname)).status,
+        200,
+        reply.json.type,
+      )
+    return reply
+  }
+  const {
+    readVideo,
+    replaceVideo,
+    patchVideo,
+    createVideo,
+    takeDownVideo,
+    listRevisions,
+    listVideos,
+    readRevision,
+    restoreRevision,
+  } = endpoints
+  const { createCategory, readCategory, patchCategory, mergeCategory, readOpenapi } = endpoints
+  const {
+    listCategories,
+    listSpeakers,
+    listTags,
+    listLanguages,
+    suggest,
+    listRules,
+    listFindings,
+  } = endpoints
+  const {
+    readRelated,
+    readFacts,
+    replaceFacts,
+    createImport,
+    listImports,
+    readImport,
+    listImportedTalks,
+    decideTalk,
+  } = endpoints
+  const { applyImport, stopImport, undoImport } = endpoints
+  const { readSpeaker, patchSpeaker, splitSpeaker, mergeSpeaker, readTag, patchTag, mergeTag } =
+    endpoints
+
+  await tryOut(createCategory, {}, 201, {
+    body: { title: 'Document Days', url: 'https://example.org/', start_date: '2026-01-31' },
+  })
+  await tryOut(createCategory, {}, 409, { body: { title: 'Document Days' } })
+  await tryOut(createCategory, {}, 400, {
+    body: { title: '', start_date: '2026-02-30', colour: 'red' },
+  })
+  const slug = 'document-days'
+  await tryOut(patchCategory, { slug }, 200, { body: { end_date: '2026-02-01' } })
+  await tryOut(patchCategory, { slug }, 412, {
+    body: { end_date: null },
+    headers: { 'if-match': '"1.1.old"' },
+  })
+  const { headers } = await tryOut(readCategory, { slug }, 200)
+  await tryOut(readCategory, { slug }, 304, { headers: { 'if-none-match': String(headers.etag) } })
+  await tryOut(readCategory, { slug: 'nowhere' }, 404)
+
+  const body = { title: 'A talk', category: 'Document Days', language: 'English' }
+  const full = {
+    ...{
+      ...body,
+      speakers: ['Zoë'],
+      tags: ['one'],
+      state: 1,
+      duration: 60,
+      thumbnail_url: '',
+      recorded: '2026-01-31',
+    },
+    ...{
+      video_mp4_length: 2 ** 53 - 1,
+      video_mp4_url: 'https://example.org/a.mp4',
+      source_url: 'https://youtu.be/dQw4w9WgXcQ',
+    },
+  }
+  const { json: made } = await tryOut(createVideo, {}, 201, { body })
+  await tryOut(createVideo, {}, 201, { body: full, headers: { 'idempotency-key': 'once' } })
+  await tryOut(createVideo, {}, 409, { body, headers: { 'idempotency-key': 'once' } })
+  await tryOut(createVideo, {}, 400, { body, headers: { 'idempotency-key': 'not one word' } })
+  await tryOut(createVideo, {}, 400, { raw: '{"title": 1, "title": 2}' })
+  await tryOut(createVideo, {}, 413, { raw: JSON.stringify({ title: 'x'.repeat(2 ** 20) }) })
+  await tryOut(createVideo, {}, 415, {
+    raw: 'title=A',
+    headers: { 'content-type': 'application/x-www-form-urlencoded' },
+  })
+  const { id } = made
+  await tryOut(replaceVideo, { id }, 200, { body: { ...made, ...full } })
+  await tryOut(replaceVideo, { id }, 412, { body, headers: { 'if-match': `"${id}.1.old"` } })
+  await tryOut(patchVideo, { id }, 200, { body: { tags: [] } })
+  await tryOut(patchVideo, { id }, 400, { body: { tags: [1], duration: -1, state: 3 } })
+  await tryOut(patchVideo, { id: 999_999 }, 404, { body: {} })
+
+  const { headers: version } = await tryOut(readVideo, { id }, 200)
+  await tryOut(readVideo, { id }, 304, { headers: { 'if-none-match': String(version.etag) } })
+  await tryOut(readVideo, { id }, 200, { headers: { accept: 'application/json' } })
+  await tryOut(readVideo, { id }, 200, { query: '?format=json' })
+  await tryOut(readVideo, { id }, 406, { headers: { accept: 'image/png' } })
+  await tryOut(readVideo, { id }, 401, { token: 'wrong' })
+
+  for (const list of [listCategories, listSpeakers, listTags, listLanguages])
+    await tryOut(list, {}, 200)
+  await tryOut(readSpeaker, { slug: 'example-days-2026' }, 200)
+  await tryOut(readSpeaker, { slug: 'nobody' }, 404)
+  await tryOut(readTag, { slug: 'example-days-2026' }, 200)
+
+  await archive.make({
+    speakers: ['Dora', 'Else'],
+    tags: ['one', 'two'],
+    category: 'Document Days',
+  })
+  const { json: listed } = await archive.call('GET', '/api/v2/video?speaker=dora')
+  await tryOut(patchSpeaker, { slug: 'dora' }, 200, {
+    body: { name: 'Nora', aliases: [{ name: 'N.', shown: true }] },
+  })
+  await tryOut(patchSpeaker, { slug: 'nora' }, 409, { body: { name: 'Else' } })
+  await tryOut(patchSpeaker, { slug: 'nora' }, 400, { body: { name: '', aliases: [{ shown: 1 }] } })
+  await tryOut(patchSpeaker, { slug: 'nora' }, 412, {
+    body: { name: 'Dora' },
+    headers: { 'if-match': '"1.0.old"' },
+  })
+  await tryOut(readSpeaker, { slug: 'dora' }, 301)
+  await tryOut(readSpeaker, { slug: 'nora' }, 200)
+  await tryOut(splitSpeaker, { slug: 'nora' }, 200, {
+    body: { name: 'Nora the second', videos: [listed.results[0].id] },
+  })
+  await tryOut(splitSpeaker, { slug: 'nora' }, 400, {
+    body: { name: 'Nora the third', videos: [999_999] },
+  })
+  await tryOut(mergeSpeaker, { slug: 'nora' }, 200, { body: { into: 'else' } })
+  await tryOut(mergeSpeaker, { slug: 'else' }, 400, { body: { into: 'nobody' } })
+  await tryOut(patchTag, { slug: 'one' }, 200, { body: { name: 'One' } })
+  await tryOut(mergeTag, { slug: 'two' }, 200, { body: { into: 'one' } })
+  await tryOut(readTag, { slug: 'two' }, 301)
+  await tryOut(createCategory, {}, 201, { body: { title: 'Documents Days' } })
+  await tryOut(patchCategory, { slug: 'documents-days' }, 409, { body: { title: 'Document Days' } })
+  await tryOut(mergeCategory, { slug: 'documents-days' }, 200, { body: { into: slug } })
+  await tryOut(readCategory, { slug: 'documents-days' }, 301)
+
+  await tryOut(listVideos, {}, 200)
+  await tryOut(listVideos, {}, 200, { query: '?page_size=1&cursor=' })
+  await tryOut(listVideos, {}, 200, { query: '?q=tlak&include=facets,snippets' })
+  await tryOut(listVideos, {}, 200, { query: '?q=nothing+has+this+word' })
+  await tryOut(listVideos, {}, 400, { query: '?q=talk&include=everything' })
+  await tryOut(suggest, {}, 200, { query: '?q=a' })
+  await tryOut(suggest, {}, 400, { query: '?word=a' })
+  await tryOut(listVideos, {}, 400, { query: '?page=0' })
+  await tryOut(listVideos, {}, 404, { query: '?page=400' })
+  await tryOut(createVideo, {}, 201, { body: { ...full, speakers: ['Zoe'] } })
+  const { json: rules } = await tryOut(listRules, {}, 200)
+  for (const { rule } of rules.results)
+    await tryOut(listFindings, { rule }, 200, { query: '?page_size=1&cursor=' })
+  await tryOut(listRules, {}, 401, { token: 'wrong' })
+  await tryOut(listFindings, { rule: 'no-such-rule' }, 404)
+  await tryOut(listFindings, { rule: 'no-licence' }, 404, { query: '?page=400' })
+  await tryOut(listFindings, { rule: 'no-licence' }, 400, { query: '?page=0' })
+  await tryOut(listRevisions, { id }, 200)
+  await tryOut(listRevisions, { id }, 400, { query: '?page=0' })
+  await tryOut(listRevisions, { id }, 404, { query: '?page=2' })
+  await tryOut(readRevision, { id, revision: 1 }, 200)
+  await tryOut(readRevision, { id, revision: 9 }, 404)
+  await tryOut(restoreRevision, { id, revision: 2 }, 200)
+
+  const { headers: beside } = await tryOut(readRelated, { id }, 200)
+  await tryOut(readRelated, { id }, 304, { headers: { 'if-none-match': String(beside.etag) } })
+  await tryOut(readRelated, { id: 999_999 }, 404)
+  await tryOut(readRelated, { id }, 400, { query: '?page=2' })
+  await tryOut(readFacts, { id }, 200)
+  await tryOut(replaceFacts, { id }, 400, { body: { facts: [{ kind: 'media' }] } })
+  await tryOut(replaceFacts, { id }, 412, {
+    body: { facts: [] },
+    headers: { 'if-match': `"${id}.9.old"` },
+  })
+  const { headers: attached } = await tryOut(replaceFacts, { id }, 200, {
+    body: {
+      facts: [
+        { kind: 'media', url: 'https://media.example.org/2.mp4', type: 'mp4', size: null },
+        { kind: 'said', source: 'x', field: 'y', value: { z: [1] } },
+      ],
+    },
+  })
+  await tryOut(readFacts, { id }, 304, { headers: { 'if-none-match': String(attached.etag) } })
+
+  const { json: planned } = await tryOut(createImport, {}, 201, {
+    body: { text: 'title\nLoaded\n', format: 'csv', category: 'Document Days', language: 'en' },
+  })
+  await tryOut(createImport, {}, 400, { body: { text: 'Dear archive' } })
+  await tryOut(createImport, {}, 400, { body: {} })
+  await tryOut(readImport, planned, 200)
+  await tryOut(readImport, { id: 999_999 }, 404)
+  await tryOut(listImports, {}, 200, { query: '?page_size=1' })
+  await tryOut(listImportedTalks, planned, 200, { query: '?verdict=new' })
+  await tryOut(decideTalk, { ...planned, position: 1 }, 200, { body: { take: ['title'] } })
+  await tryOut(decideTalk, { ...planned, position: 9 }, 404, { body: { take: ['title'] } })
+  await tryOut(stopImport, planned, 409)
+  await tryOut(undoImport, planned, 409)
+  await tryOut(applyImport, planned, 200)
+  for (
+    let tries = 0;
+    tries < 500 && (await tryOut(readImport, planned, 200)).json.state !== 'applied';
+    tries++
+  )
+    await sleep(20)
+  await tryOut(applyImport, planned, 409)
+  await tryOut(undoImport, planned, 200)
+  const { json: other } = await tryOut(createImport, {}, 201, {
+    body: { text: 'title\nStopped\n', format: 'csv', category: 'Document Days', language: 'en' },
+  })
+  await tryOut(applyImport, other, 200)
+  const { status } = await archive.call('POST', `/api/v2/import/${other.id}/stop`, {
+    token: archive.admin,
+  })
+  assert.ok(status === 200 || status === 409, 'it may be done already')
+  tried.add(stopImport.name)
+
+  await tryOut(takeDownVideo, { id }, 403, { body: { reason: 'Asked' }, token: archive.editor })
+  await tryOut(takeDownVideo, { id }, 200, { body: { reason: 'Asked' } })
+  for (const it of [readVideo, listRevisions, readRelated, readFacts]) await tryOut(it, { id }, 410)
+  await tryOut(replaceFacts, { id }, 410, { body: { facts: [] } })
+  await tryOut(readRevision, { id, revision: 1 }, 410)
+  await tryOut(restoreRevision, { id, revision: 1 }, 410)
+  await tryOut(patchVideo, { id }, 410, { body: {} })
+  await tryOut(replaceVideo, { id }, 410, { body })
+  await tryOut(takeDownVideo, { id }, 410, { body: { reason: 'Again' } })
+
+  await tryOut(readOpenapi, {}, 200)
+  assert.deepEqual(
+    [...tried].sort(),
+    Object.keys(endpoints).sort(),
+    'Each endpoint of the contract is to be tried here',
+  )
+})
+
+type Element = DefaultTreeAdapterTypes.Element
+
+function elementsIn(node: DefaultTreeAdapterTypes.Node): Element[] {
+  const inside = 'childNodes' in node ? node.childNodes.flatMap(elementsIn) : []
+  return 'tagName' in node ? [node, ...inside] : inside
+}
+
+const elementsOf = (html: string) => elementsIn(parse(html))
+
+const attribute = (element: Element, name: string) =>
+  element.attrs.find((it) => it.name === name)?.value
+
+function textOf(node: DefaultTreeAdapterTypes.Node): string {
+  if (node.nodeName === '#text') return (node as DefaultTreeAdapterTypes.TextNode).value
+  return 'childNodes' in node ? node.childNodes.map(textOf).join('') : ''
+}
+
+/** Runs nothing, asks for nothing from anywhere, and its style is the one that the policy names. */
+function keepsToItself(html: string): void {
+  for (const element of elementsOf(html)) {
+    assert.ok(
+      !['script', 'link', 'img', 'iframe', 'object', 'embed', 'base', 'form'].includes(
+        element.tagName,
+      ),
+      element.tagName,
+    )
+    for (const { name, value } of element.attrs) {
+      assert.doesNotMatch(name, /^(on.*|src|style|srcset)$/, element.tagName)
+      assert.doesNotMatch(value, /^\s*([a-z]+:|\/\/)/i, `${element.tagName} ${name}`)
+    }
+    if (element.tagName === 'style') assert.doesNotMatch(textOf(element), /url\(|@import/i)
+  }
+}
+
+const htmlOf = ({ text }: Reply) => Buffer.from(text, 'latin1').toString('utf8')
+
+test('the reference asks for nothing else, and shows every call and every problem', async () => {
+  const reply = await archive.call('GET', '/api')
+  assert.equal(reply.status, 200)
+  assert.equal(reply.headers['content-type'], 'text/html; charset=utf-8')
+  const html = htmlOf(reply)
+  keepsToItself(html)
+  const elements = elementsOf(html)
+  const [style, ...more] = elements.filter((element) => element.tagName === 'style').map(textOf)
+  assert.equal(more.length, 0)
+  const hash = createHash('sha256').update(String(style)).digest('base64')
+  assert.equal(
+    reply.headers['content-security-policy'],
+    `default-src 'none'; style-src 'sha256-${hash}'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'`,
+  )
+  for (const it of Object.values<Endpoint>(endpoints)) {
+    const section = elements.find((element) => attribute(element, 'id') === it.name)
+    assert.ok(section, it.name)
+    const text = textOf(section)
+    for (const part of [
+      it.summary,
+      `${it.method} ${it.path} ${it.role}`,
+      ...(it.requestHeaders ?? []).map((name) => requestHeaders[name]),
+    ])
+      assert.ok(text.includes(part), `${it.name}: ${part}`)
+    const fields = Object.keys(
+      (it.body?.schema as { properties?: object } | undefined)?.properties ?? {},
+    )
+    for (const name of [...Object.keys({ ...it.params, ...it.query }), ...fields])
+      assert.ok(text.includes(name), `${it.name}: ${name}`)
+  }
+  const all = elements.find((element) => attribute(element, 'id') === 'problems')
+  const links = all && elementsIn(all).map((element) => attribute(element, 'href'))
+  for (const name of Object.keys(problems))
+    assert.ok(links?.includes(`/api/problems/${name}`), name)
+})
+
+test('every link of the reference leads somewhere, also when the archive is under a path', async () => {
+  for (const [{ call }, root] of [
+    [archive, ''],
+    [mounted, '/archive'],
+  ] as [TestArchive, string][]) {
+    const visited = new Map<string, { ids: string[]; links: string[] }>()
+    const visit = async (address: string) => {
+      const reply = await call('GET', address)
+      assert.equal(reply.status, 200, address)
+      const all = (name: string) =>
+        elementsOf(htmlOf(reply)).flatMap((element) => attribute(element, name) ?? [])
+      const page = { ids: all('id'), links: all('href') }
+      visited.set(address, page)
+      return page
+    }
+    const pages = [
+      `${root}/api`,
+      ...Object.keys(problems).map((name) => `${root}/api/problems/${name}`),
+    ]
+    for (const page of pages) await visit(page)
+    for (const page of pages)
+      for (const link of visited.get(page)?.links ?? []) {
+        const [path, fragment] = link.split('#', 2)
+        const there = visited.get(path || page) ?? (await visit(path ?? ''))
+        if (fragment) assert.ok(there.ids.includes(fragment), `${page} links to ${link}`)
+      }
+    // The problems and the reference, both ways, and the OpenAPI file.
+    assert.deepEqual([...visited.keys()].sort(), [...pages, `${root}/api/v2/openapi.json`].sort())
+  }
+})
+
+test('each kind of problem has a page that explains it and shows one', async () => {
+  for (const [name, { status, title }] of Object.entries(problems)) {
+    const html = htmlOf(await mounted.call('GET', `/archive/api/problems/${name}`))
+    keepsToItself(html)
+    const example = elementsOf(html).find(({ tagName }) => tagName === 'pre')
+    assert.ok(example, name)
+    const document = JSON.parse(textOf(example))
+    assert.deepEqual(
+      [document.type, document.title],
+      [`https://talks.example.org/archive/api/problems/${name}`, title],
+    )
+    assert.equal(document.status, status)
+    const check = ajv.compile({
+      components: description.components,
+      $ref: '#/components/schemas/Problem',
+    })
+    assert.ok(check(document), name)
+  }
+})
+
+test('nothing that goes into a page can become markup', () => {
+  const base = `https://example.org/'"><script>alert(1)</script>&amp;`
+  for (const html of [referencePage(base), problemReferencePage('not-found', base)]) {
+    keepsToItself(html)
+    assert.ok(textOf(parse(html)).includes('<script>alert(1)</script>&amp;'))
+  }
+})
+
+test('the commands of the reference work when they are pasted into a shell', async (t) => {
+  if (spawnSync('curl', ['--version']).status !== 0) return t.skip('curl is not installed')
+  const page = parse(htmlOf(await untouched.call('GET', '/api')))
+  const commandOf = (name: string) => {
+    const section = elementsIn(page).find((element) => attribute(element, 'id') === name)
+    const command =
+      section && elementsIn(section).find((element) => attribute(element, 'class') === 'command')
+    return command ? textOf(command) : assert.fail(`${name} has no command`)
+  }
+  const first = ['createCategory', 'createVideo']
+  const last = ['takeDownVideo']
+  const between = Object.keys(endpoints).filter((name) => ![...first, ...last].includes(name))
+  // Quietly, and with an exit code that tells of a refusal.
+  const prelude = 'curl() { command curl --silent --show-error --fail-with-body "$@"; }\n'
+  for (const name of [...first, ...between, ...last]) {
+    const command = commandOf(name)
+    if (/Import$/.test(name)) await stopped(untouched, 1)
+    const { stdout } = await promisify(execFile)('sh', ['-c', prelude + command], {
+      env: { ...process.env, TOKEN: untouched.admin },
+    })
+    const answer = JSON.parse(stdout)
+    if (name === 'createVideo') assert.deepEqual([answer.id, answer.speakers], [1, ['Zoë Example']])
+  }
+})

@@ -1,0 +1,91 @@
+import assert from 'node:assert/strict'
+import { globSync, readFileSync } from 'node:fs'
+import { test } from 'node:test'
+import { root } from '../support/harness.ts'
+
+// Read from the SQL itself: which feature writes which table.
+
+const writes = /\b(?:insert into|update|delete from|truncate)\s+(\$\{[^}]+\}|[a-z_]+)(?=[\s(])/g
+
+function tablesWritten(sql: string): string[] {
+  // "do update set" of an upsert and "for update" of a lock name no table.
+  const bare = sql
+    .replaceAll(/\/\/.*|\/\*[\s\S]*?\*\//g, '')
+    .replaceAll(/\bfor (no key )?update\b( of \w+)?( skip locked)?/g, '')
+    .replaceAll(/\bdo update set\b/g, '')
+  return [...bare.matchAll(writes)].map(([, table = '']) => table)
+}
+
+test('each table is written by one feature only', () => {
+  const writers = new Map<string, Set<string>>()
+  for (const file of globSync('server/**/queries.ts', { cwd: root })) {
+    const feature = file.split('/')[1] as string
+    // A name that is filled in comes from a table of names in the same file, and is looked at
+    // there.
+    for (const table of tablesWritten(readFileSync(`${root}/${file}`, 'utf8')))
+      for (const name of table.startsWith('$') ? ['category', 'speaker', 'tag'] : [table])
+        writers.set(name, (writers.get(name) ?? new Set()).add(feature))
+  }
+  assert.deepEqual(
+    Object.fromEntries([...writers].sort().map(([table, features]) => [table, [...features]])),
+    {
+      category: ['entities'],
+      change: ['changes'],
+      idempotency_key: ['videos'],
+      import: ['imports'],
+      import_row: ['imports'],
+      import_entity: ['imports'],
+      source_record: ['imports'],
+      entity_name: ['entities'],
+      entity_slug: ['entities'],
+      maintenance: ['maintenance'],
+      rename_job: ['directory'],
+      search_word: ['search'],
+      fingerprint: ['quality'],
+      speaker: ['entities'],
+      duplicate_candidate: ['quality'],
+      tag: ['entities'],
+      token: ['auth'],
+      video: ['videos'],
+      video_body: ['videos'],
+      video_facts: ['facts'],
+    },
+  )
+})
+
+test('SQL that writes is in queries.ts only', () => {
+  for (const file of globSync('{server,contract,client}/**/*.ts', {
+    cwd: root,
+    exclude: ['**/node_modules/**', '**/queries.ts', '**/*.test.ts'],
+  })) {
+    const code = readFileSync(`${root}/${file}`, 'utf8').replaceAll(/\/\/.*|\/\*[\s\S]*?\*\//g, '')
+    assert.doesNotMatch(code, /\b(insert into|delete from|update \w+ set)\b/i, file)
+  }
+})
+
+/** The text of each call of these functions, up to the parenthesis that closes it. */
+function callsOf(code: string, names: string): string[] {
+  return [...code.matchAll(new RegExp(`\\b(?:${names})\\(`, 'g'))].map(({ index }) => {
+    let depth = 0
+    for (let at = code.indexOf('(', index); at < code.length; at++) {
+      if (code[at] === '(') depth++
+      if (code[at] === ')' && --depth === 0) return code.slice(index, at + 1)
+    }
+    return code.slice(index)
+  })
+}
+
+test('a statement that writes is never run as one that only reads: if the connection is lost, its outcome is unknown', () => {
+  for (const file of globSync('server/**/queries.ts', { cwd: root }))
+    for (const call of callsOf(readFileSync(`${root}/${file}`, 'utf8'), 'one|maybe|many'))
+      assert.deepEqual(
+        [tablesWritten(call), /insertChange/.test(call)],
+        [[], false],
+        `${file}: ${call.slice(0, 200)}`,
+      )
+  assert.equal(
+    callsOf('const a = one(db, Row, sql`insert into tag (a) values (b)`) + many(x)', 'one|many')
+      .length,
+    2,
+  )
+})

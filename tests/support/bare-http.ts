@@ -1,0 +1,33 @@
+import type { AddressInfo } from 'node:net'
+import { after } from 'node:test'
+import type { Endpoint } from '@talkshelf/contract'
+import { createHttpServer, type HttpServer } from '../../server/platform/http/server.ts'
+import { createMetrics } from '../../server/platform/ops/metrics.ts'
+
+/**
+ * The HTTP server of ours with a part of the routes, for tests that give these limits of their own.
+ * Ends with the file.
+ */
+export async function serveOnly(
+  endpoints: readonly Endpoint[],
+  mount: (http: HttpServer) => void,
+): Promise<{ url: string; close(): Promise<void> }> {
+  const parts = createHttpServer({
+    endpoints,
+    basePath: '',
+    base: () => 'http://test',
+    authenticate: async () => undefined,
+    logger: false,
+    metrics: createMetrics(() => ({ total: 0, idle: 0, waiting: 0 })),
+    isReady: async () => true,
+    pointsPerMinute: 0,
+    proxies: 0,
+    maxRequests: 100,
+    answerMs: 30_000,
+  })
+  mount(parts)
+  await parts.http.listen({ host: '127.0.0.1', port: 0 })
+  const close = async () => void (await parts.http.close())
+  after(close)
+  return { url: `http://127.0.0.1:${(parts.http.server.address() as AddressInfo).port}`, close }
+}

@@ -1,0 +1,173 @@
+import assert from 'node:assert/strict'
+import { after } from 'node:test'
+import type { Fact, Import, Role, Video, VideoInput } from '@talkshelf/contract'
+import pg from 'pg'
+import { createCategory } from '../../server/entities/entities.ts'
+import { replaceFacts } from '../../server/facts/facts.ts'
+import { planImport } from '../../server/imports/engine/plan.ts'
+import { type ImportRow, insertImport } from '../../server/imports/engine/queries.ts'
+import { applyImport, nextImportBatch, undoImport } from '../../server/imports/imports.ts'
+import type { ImportItem, OriginalRecord, ParsedItem } from '../../server/imports/item.ts'
+import { openPool } from '../../server/platform/db/pool.ts'
+import { timeoutsFor } from '../../server/platform/timeouts.ts'
+import {
+  changeVideo,
+  createVideo,
+  findBodiesById,
+  takeDownVideo,
+} from '../../server/videos/videos.ts'
+import { freshDatabase } from './database.ts'
+import { category } from './harness.ts'
+import type { Query } from './invariants.ts'
+import { context } from './writer.ts'
+
+// Imports without a server and without a file: what a format has read is planned, and its batches
+// are run by the test, one by one.
+
+/** A talk, as a format reads it. */
+export function draft(fields: object, more: Partial<ImportItem> = {}): ImportItem {
+  const usual = { title: 'A talk', category, language: 'English', speakers: [] }
+  return { place: 'row 1', fields: { ...usual, ...fields }, facts: [], notes: [], ...more }
+}
+
+/** What an archive gave a record, as its export has it. */
+export const kept = (slug: string, more: Partial<OriginalRecord> = {}): OriginalRecord => ({
+  slug,
+  added: '2026-01-01T00:00:00.000',
+  updated: '2026-01-02T00:00:00.000',
+  revision: 3,
+  ...more,
+})
+
+export const related = (word: string): Fact => ({
+  kind: 'related',
+  url: `https://slides.example.org/${word}`,
+  label: null,
+})
+
+export interface InProcessPlanOptions {
+  readonly source: string
+  readonly role?: Role
+  /** New records are drafts. */
+  readonly draft?: boolean
+  /** So many rows in the first batch. */
+  readonly batchSize?: number
+}
+
+/** The row of a talk, as the database has it. */
+export type ImportedRow = ImportRow & { readonly facts_revision: number | null }
+
+/** To be called once at the top of a test file. */
+export async function startImports() {
+  const { url } = await freshDatabase()
+  const pool = openPool({ url, connections: 4, applicationName: 'tests', times: timeoutsFor(30) })
+  after(() => pool.close())
+  await createCategory(pool, { title: category }, context)
+  const client = new pg.Client({ connectionString: url })
+  client.on('error', () => {})
+  await client.connect()
+  after(() => client.end())
+  const sql: Query = async (text, values) => (await client.query(text, values)).rows
+
+  async function planned(
+    readings: readonly ParsedItem[],
+    options: InProcessPlanOptions,
+  ): Promise<number> {
+    const { source, role = 'admin', draft: isDraft = false, batchSize = 100 } = options
+    const it = await insertImport(pool, {
+      name: 'test',
+      format: 'v2',
+      source,
+      options: { state: isDraft ? 2 : 1 },
+      actor: 'Edith',
+      token_id: null,
+      via: 'import',
+      request_id: 'test',
+    })
+    const all = readings.map((one, at) =>
+      'place' in one ? { ...one, place: `line ${at + 1}` } : one,
+    )
+    const given = (async function* () {
+      yield* all
+    })()
+    await planImport(pool, it, given, { role, progress: () => {} })
+    await sql('update import set batch_size = $1 where id = $2', [batchSize, it.id])
+    return it.id
+  }
+
+  /** Runs batches until nothing is left to do. Returns the records that changed, in order. */
+  async function run(): Promise<number[]> {
+    const changed: number[] = []
+    for (let batches = 0; batches < 30; batches++) {
+      const ids = await nextImportBatch(pool, (error) => {
+        throw error
+      })
+      if (!ids) return changed
+      changed.push(...ids)
+    }
+    return assert.fail('The import does not come to its end')
+  }
+
+  async function apply(id: number): Promise<number[]> {
+    await applyImport(pool, id, 'admin')
+    return run()
+  }
+
+  async function undo(id: number): Promise<number[]> {
+    await undoImport(pool, id)
+    return run()
+  }
+
+  const rows = async (id: number): Promise<ImportedRow[]> =>
+    (await sql(
+      `select position, place, key, draft, verdict, video_id::int, changes, notes, decision,
+              outcome, revision, facts_revision, before, undone
+       from import_row where import_id = $1 order by position`,
+      [id],
+    )) as unknown as ImportedRow[]
+
+  const record = async (id: number): Promise<Video> =>
+    JSON.parse((await findBodiesById(pool, [id])).get(id)?.body as string)
+
+  return {
+    url,
+    pool,
+    sql,
+    planned,
+    run,
+    apply,
+    undo,
+    rows,
+    record,
+    async state(id: number): Promise<Import['state']> {
+      const [row] = await sql('select state from import where id = $1', [id])
+      return row?.state as unknown as Import['state']
+    },
+    /** Plans and applies talks; returns their rows. */
+    async imported(readings: readonly ParsedItem[], options: InProcessPlanOptions) {
+      const id = await planned(readings, options)
+      const changed = await apply(id)
+      return { id, changed, rows: await rows(id) }
+    },
+    async facts(id: number): Promise<Fact[]> {
+      const [row] = await sql('select facts from video_facts where id = $1', [id])
+      return (row?.facts ?? []) as unknown as Fact[]
+    },
+    async said(source: string, key: string) {
+      const [row] = await sql('select said from source_record where source = $1 and key = $2', [
+        source,
+        key,
+      ])
+      return row?.said as unknown as { fields: Record<string, unknown> } | undefined
+    },
+    /** Makes a live record by hand. */
+    async make(fields: Partial<Video> = {}): Promise<number> {
+      const input = { title: 'A talk', category, language: 'English', state: 1, ...fields }
+      return (await createVideo(pool, input as VideoInput, context, undefined)).id
+    },
+    edit: (id: number, fields: Partial<Video>) =>
+      changeVideo(pool, id, context, (before) => ({ ...before, ...fields })),
+    takeDown: (id: number) => takeDownVideo(pool, id, 'asked for', context),
+    attach: (id: number, ...all: Fact[]) => replaceFacts(pool, id, all, context),
+  }
+}

@@ -1,0 +1,49 @@
+import { readdirSync, readFileSync } from 'node:fs'
+
+// What the kernel knows of processes. Those that end while they are looked at count as gone.
+
+/** Lists the children of a process, and theirs. */
+export function descendantsOf(pid: number): number[] {
+  const parents = readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .map(
+      (name) =>
+        [Number(name), Number(/^PPid:\s+(\d+)/m.exec(statusOf(Number(name)))?.[1])] as const,
+    )
+  const below = (parent: number): number[] =>
+    parents.filter(([, of]) => of === parent).flatMap(([it]) => [it, ...below(it)])
+  return below(pid)
+}
+
+/** Adds up the resident memory of a process and its descendants. */
+export function residentMegabytes(pid: number): number {
+  const kilobytes = [pid, ...descendantsOf(pid)].map((it) =>
+    Number(/^VmRSS:\s+(\d+)/m.exec(statusOf(it))?.[1] ?? 0),
+  )
+  return kilobytes.reduce((sum, one) => sum + one, 0) / 1024
+}
+
+/**
+ * Tells, when called later, by which factor other processes made this one slower in the meantime.
+ */
+export function slowdownOf(pid: number): () => number {
+  // Nanoseconds on a processor, and nanoseconds of waiting for one.
+  const times = () =>
+    readFileSync(`/proc/${pid}/task/${pid}/schedstat`, 'utf8').split(' ').map(Number) as [
+      number,
+      number,
+    ]
+  const [ranBefore, waitedBefore] = times()
+  return () => {
+    const [ran, waited] = times()
+    return 1 + (waited - waitedBefore) / Math.max(1, ran - ranBefore)
+  }
+}
+
+function statusOf(pid: number): string {
+  try {
+    return readFileSync(`/proc/${pid}/status`, 'utf8')
+  } catch {
+    return ''
+  }
+}

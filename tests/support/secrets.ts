@@ -1,0 +1,232 @@
+import assert from 'node:assert/strict'
+import { mock } from 'node:test'
+import type { Fact } from '@talkshelf/contract'
+import { maintain } from '../../server/maintenance/maintenance.ts'
+import { category, type Reply, type TestArchive } from './harness.ts'
+
+// An archive with public content and with secrets. Built twice with the same writes and other
+// secrets, the two must look the same to readers.
+
+/** Everything that readers must not notice. No value of one archive is in the other. */
+export interface Secrets {
+  readonly word: string
+  /** Of drafts, and of records that were taken down. */
+  readonly language: string
+  readonly recorded: string
+  /** With what the names of three hundred speakers of drafts begin. */
+  readonly crowd: string
+  /** A word of a draft and of a record that was taken down, with the stem of a public word. */
+  readonly inflected: string
+}
+
+export const secrets: readonly [Secrets, Secrets] = [
+  {
+    word: 'Wombat',
+    language: 'Swedish',
+    recorded: '1997-03-04',
+    crowd: 'Nora',
+    inflected: 'gardeners',
+  },
+  {
+    word: 'Zyzzyvasaurus',
+    language: 'Finnish',
+    recorded: '2003-11-12',
+    crowd: 'Qwert',
+    inflected: 'gardened',
+  },
+]
+
+/** The names that records had, and that were retired as slugs. */
+export const retired = ({ word }: Secrets) => ({
+  speaker: [`${word.toLowerCase()}-former`, `${word.toLowerCase()}-merged`],
+  tag: [`${word.toLowerCase()}-label`],
+  category: [`${word.toLowerCase()}-days`],
+})
+
+/**
+ * Slugs that drafts and records that were taken down have, or had; readers get 404 for all of them.
+ */
+export const unlisted = ({ word }: Secrets) =>
+  ['draft', 'down', 'alias'].map((name) => `${word.toLowerCase()}-${name}`)
+
+export const pyvideoTitle = 'Imported from elsewhere'
+
+/**
+ * Makes an archive. All moments that readers see are those of the clock of this process, which is
+ * set for each write: the same writes of two archives have the same moments.
+ */
+export async function fill(archive: TestArchive, secret: Secrets): Promise<void> {
+  const { word, language, recorded, crowd, inflected } = secret
+  let nowMs = Date.parse('2026-01-01T00:00:00Z')
+  const send = async (method: string, path: string, body: object = {}): Promise<Reply> => {
+    nowMs += 1000
+    mock.timers.setTime(nowMs)
+    const reply = await archive.call(method, `/api/v2/${path}`, { token: archive.admin, body })
+    assert.ok(reply.status < 300, `${method} ${path}: ${reply.text}`)
+    return reply
+  }
+  const make = async (fields: object) =>
+    (await send('POST', 'video', { category, language: 'English', state: 1, ...fields })).json
+  const secretFields = {
+    title: `${word} ${inflected} draft`,
+    summary: `Summary ${word}`,
+    description: `Description ${word}`,
+    speakers: [`${word} Draft`],
+    tags: [`${word} draft`],
+    language,
+    recorded,
+    duration: word.length * 100,
+    source_url: `https://example.org/${word}`,
+    thumbnail_url: `https://example.org/${word}.png`,
+    copyright_text: word,
+    whiteboard: word,
+  }
+
+  // So many names of drafts that they could leave no room for others where only some are looked at.
+  for (const part of [1, 2, 3])
+    await make({
+      title: `${word} crowd ${part}`,
+      state: 2,
+      speakers: Array.from(
+        { length: 100 },
+        (_, number) => `${crowd} Crowd ${word} ${part} ${number}`,
+      ),
+      tags: Array.from({ length: 100 }, (_, number) => `${crowd} tag ${word} ${part} ${number}`),
+    })
+
+  // What readers see.
+  await send('PATCH', 'category/example-days-2026', {
+    description: 'Days of examples',
+    start_date: '2024-05-01',
+  })
+  await make({
+    title: 'Gardens of the moon',
+    speakers: ['Nora Public', 'Ada Example'],
+    tags: ['gardens', 'moon'],
+    recorded: '2024-05-01',
+  })
+  const open = await make({
+    title: 'Gardening for two',
+    speakers: ['Ada Example'],
+    tags: ['gardens'],
+    recorded: '2025-06-01',
+    duration: 1800,
+  })
+  const facts: Fact[] = [
+    { kind: 'related', url: 'https://example.org/slides', label: 'Slides' },
+    { kind: 'said', source: 'pyvideo', field: 'speakers', value: [word] },
+  ]
+  await send('PUT', `video/${open.id}/facts`, { facts })
+
+  // Drafts, one of which was public before.
+  const draft = await make({ ...secretFields, state: 2 })
+  await send('PUT', `video/${draft.id}/facts`, {
+    facts: [{ kind: 'address', path: `old/${word}` }],
+  })
+  const unpublished = await make({ ...secretFields, title: `${word} unpublished` })
+  await send('PATCH', `video/${unpublished.id}`, { state: 2 })
+
+  // Records that were taken down.
+  for (const title of [`${word} ${inflected} down`, `${word} down again`]) {
+    const down = await make({
+      ...secretFields,
+      title,
+      speakers: [`${word} Down`],
+      tags: [`${word} down`],
+    })
+    await send('POST', `video/${down.id}/takedown`, { reason: 'The speaker asked for it' })
+  }
+
+  // Names that are no longer shown: renamed, merged, beside the name, and in what a source said.
+  await send('POST', 'category', { title: `${word} Days` })
+  await make({
+    title: 'Renamed people',
+    category: `${word} Days`,
+    speakers: [`${word} Former`],
+    tags: [`${word} label`],
+  })
+  await send('PATCH', `speaker/${word.toLowerCase()}-former`, {
+    name: 'Nell Now',
+    retired_slugs: [`${word.toLowerCase()}-former`],
+  })
+  await send('PATCH', `tag/${word.toLowerCase()}-label`, {
+    name: 'label',
+    retired_slugs: [`${word.toLowerCase()}-label`],
+  })
+  await send('PATCH', `category/${word.toLowerCase()}-days`, {
+    title: 'New Days',
+    retired_slugs: [`${word.toLowerCase()}-days`],
+  })
+  await make({ title: 'Merged people', speakers: [`${word} Merged`, 'Mara Stays'] })
+  await send('POST', `speaker/${word.toLowerCase()}-merged/merge`, { into: 'mara-stays' })
+  await send('PATCH', 'speaker/mara-stays', { retired_slugs: [`${word.toLowerCase()}-merged`] })
+  const aliases = [{ name: `${word} Alias` }, { name: 'Ada E.', shown: true }]
+  await send('PATCH', 'speaker/ada-example', { aliases })
+  const line = {
+    event: 'elsewhere',
+    category_title: category,
+    file: `elsewhere/videos/${word}.json`,
+    title: pyvideoTitle,
+    speakers: [` ${word} Former`],
+    tags: ['moon'],
+    recorded: '2025-01-01',
+    language: 'eng',
+    [`about_${word}`]: word,
+    videos: [{ type: 'youtube', url: 'https://www.youtube.com/watch?v=aaaaaaaaaaa' }],
+  }
+  await load(archive, send, `${JSON.stringify(line)}\n`, true)
+  await load(
+    archive,
+    send,
+    `${JSON.stringify({ ...line, title: `${word} planned`, file: 'elsewhere/videos/b.json' })}\n`,
+    false,
+  )
+
+  // Texts that were changed since.
+  const changed = await make({
+    title: 'Changed since',
+    description: `Description ${word}`,
+    summary: word,
+  })
+  await send('PATCH', `video/${changed.id}`, {
+    title: `${word} for a while`,
+    tags: [`${word} draft`],
+  })
+  await send('PATCH', `video/${changed.id}`, {
+    title: 'Changed since',
+    description: '',
+    summary: '',
+    tags: [],
+  })
+
+  // After the time that operations.md states for the words of names and titles.
+  await maintain(archive.pool, {
+    importDays: 90,
+    everyHours: 0,
+    isStopped: () => false,
+    onDone: () => {},
+  })
+}
+
+async function load(
+  archive: TestArchive,
+  send: (method: string, path: string, body?: object) => Promise<Reply>,
+  text: string,
+  isApplied: boolean,
+) {
+  const { json } = await send('POST', 'import', { text, format: 'pyvideo', source: 'elsewhere' })
+  const arrives = async (state: string) => {
+    for (let tries = 0; ; tries++) {
+      const reply = await archive.call('GET', `/api/v2/import/${json.id}`, {
+        token: archive.editor,
+      })
+      if (reply.json.state === state) return assert.equal(reply.json.planned.refused, 0, reply.text)
+      assert.ok(tries < 3000 && reply.json.state !== 'failed', reply.text)
+      await new Promise((done) => setTimeout(done, 20))
+    }
+  }
+  await arrives('planned')
+  if (!isApplied) return
+  await send('POST', `import/${json.id}/apply`)
+  await arrives('applied')
+}

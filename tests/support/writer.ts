@@ -1,0 +1,173 @@
+import assert from 'node:assert/strict'
+import type { Video, VideoInput } from '@talkshelf/contract'
+import type { WriteContext } from '../../server/changes/changes.ts'
+import { lookUpAndLockNames } from '../../server/entities/entities.ts'
+import type { Db } from '../../server/platform/db/db.ts'
+import type { Pool } from '../../server/platform/db/pool.ts'
+import { createVideos, type NewRecord } from '../../server/videos/videos.ts'
+import {
+  type CallOptions,
+  category,
+  type Reply,
+  startArchive,
+  type TestArchive,
+} from './harness.ts'
+import { checkInvariants, type Query, withDatabase } from './invariants.ts'
+
+// What the tests of the write path share: an archive, and short names for what they do to it.
+
+/** The origin of writes that call functions of the server directly. */
+export const context: WriteContext = {
+  origin: { actor: { role: 'editor', name: 'Edith', token: null }, via: 'import', request: 'bulk' },
+  ifMatch: undefined,
+  hash: Buffer.alloc(32),
+}
+
+export const ifMatch = (etag: unknown): CallOptions => ({ headers: { 'if-match': String(etag) } })
+
+export async function assertOk(reply: Promise<Reply>): Promise<Reply> {
+  const it = await reply
+  assert.ok(it.status < 300, it.text)
+  return it
+}
+
+export async function assertWriteRefused(
+  reply: Promise<Reply>,
+  status: number,
+  says: RegExp,
+): Promise<Reply> {
+  const it = await reply
+  assert.equal(it.status, status, it.text)
+  assert.match(it.text, says)
+  return it
+}
+
+/** Waits until `count` connections to the database wait for a lock. Fails if a write ends first. */
+export async function untilWaiting(
+  query: Query,
+  count: number,
+  writes: readonly Promise<unknown>[] = [],
+  application = '%',
+): Promise<void> {
+  let isDone = false
+  const done = () => {
+    isDone = true
+  }
+  for (const write of writes) write.then(done, done)
+  const waiting = `select from pg_stat_activity
+                   where wait_event_type = 'Lock' and datname = current_database()
+                     and application_name like $1`
+  for (;;) {
+    // A transaction goes on seeing the connections of its first look.
+    await query('select pg_stat_clear_snapshot()')
+    if ((await query(waiting, [application])).length >= count) return
+    assert.ok(!isDone, 'a write did not wait')
+  }
+}
+
+/**
+ * The same pool, but `meanwhile` is done, once, before the `nth` statement that matches is run on
+ * `db`.
+ */
+export function interrupted(
+  pool: Pool,
+  when: RegExp,
+  meanwhile: (db: Db) => unknown,
+  nth = 1,
+): Pool & { readonly statements: readonly string[] } {
+  const statements: string[] = []
+  let seen = 0
+  const of = <T extends Db>(db: T): T => ({
+    ...db,
+    async run(statement, ifLost) {
+      statements.push(statement.text)
+      if (when.test(statement.text) && ++seen === nth) await meanwhile(db)
+      return db.run(statement, ifLost)
+    },
+  })
+  const { lookups, lists } = pool
+  const transaction = <T>(work: (tx: Db) => Promise<T>) => pool.transaction((tx) => work(of(tx)))
+  return { ...of(pool), lookups: of(lookups), lists: of(lists), transaction, statements }
+}
+
+/** The same pool, which keeps the statements that were run. */
+export const watched = (pool: Pool) => interrupted(pool, /$^/, () => undefined)
+
+/** Tells whether rows can be locked at once. In a transaction. */
+export async function isFree(
+  query: Query,
+  rows: string,
+  strength = 'no key update',
+): Promise<boolean> {
+  await query('savepoint before')
+  const isLockable = await query(`select from ${rows} for ${strength} nowait`).then(
+    () => true,
+    (error: { code?: string }) => (error.code === '55P03' ? false : Promise.reject(error)),
+  )
+  await query('rollback to before')
+  return isLockable
+}
+
+interface BulkRecord extends Omit<NewRecord, 'record'> {
+  readonly record: Partial<Video> & { readonly title: string }
+}
+
+/** Starts an archive. To be called once at the top of a test file. */
+export async function startWriter() {
+  const archive: TestArchive = await startArchive()
+  const { pool, editor: token } = archive
+  const send = (method: string, path: string, body?: object, options: CallOptions = {}) =>
+    archive.call(method, `/api/v2/${path}`, { token, ...(body && { body }), ...options })
+  const get = (path: string) => send('GET', path)
+  const sql = <T>(work: (query: Query) => Promise<T>) => withDatabase(archive.databaseUrl, work)
+
+  /** Creates records in one transaction, as an import does. */
+  function createMany(records: readonly BulkRecord[]) {
+    const usual = { category, language: 'English', state: 1 as const }
+    const all = records.map((it) => ({ ...it, record: { ...usual, ...it.record } as VideoInput }))
+    const names = (field: 'speakers' | 'tags') => [
+      ...new Set(all.flatMap(({ record }) => record[field] ?? [])),
+    ]
+    const wanted = {
+      category: [category],
+      language: ['English'],
+      speaker: names('speakers'),
+      tag: names('tags'),
+    }
+    return pool.transaction(async (tx) =>
+      createVideos(tx, all, await lookUpAndLockNames(tx, wanted), context),
+    )
+  }
+
+  /** Holds a transaction open until `writes`, which begin after its work, wait for it. */
+  async function heldOpen<T>(
+    work: (tx: Db) => Promise<unknown>,
+    writes: () => Promise<T>[],
+  ): Promise<T[]> {
+    let under: Promise<T>[] = []
+    await pool.transaction(async (tx) => {
+      await work(tx)
+      under = writes()
+      await sql((query) => untilWaiting(query, under.length, under))
+    })
+    return Promise.all(under)
+  }
+
+  return {
+    archive,
+    pool,
+    token,
+    admin: archive.admin,
+    send,
+    get,
+    patch: (path: string, body: object, options?: CallOptions) =>
+      send('PATCH', path, body, options),
+    post: (path: string, body: object, options?: CallOptions) => send('POST', path, body, options),
+    sql,
+    sound: () => checkInvariants(archive.databaseUrl),
+    createMany,
+    heldOpen,
+    recordOf: async (id: number): Promise<Video> => (await get(`video/${id}`)).json,
+    revisionOf: async (id: number) => Number((await get(`video/${id}/revisions`)).json.count),
+  }
+}

@@ -1,0 +1,10 @@
+import { useView } from '../view.ts'
+
+/** From when to when. */
+export function DateRange({ first, last }: { first: string | null; last: string | null }) {
+  const { words, day, days } = useView()
+  const known = first ?? last
+  if (!known) return <span>{words.dateUnknown}</span>
+  if (!first || !last || first >= last) return <time dateTime={known}>{day(known)}</time>
+  return <span>{days(first, last)}</span>
+}
