@@ -32,7 +32,8 @@ export const slowNetwork: Fault = {
     await workload.stop()
     const answers = answersDuring(workload, from, to)
     const figures = await workload.verify(database.serviceUrl)
-    if (answers.slowestMs > answerLimitMs) throw new Error(`an answer took too long: ${answers.told}`)
+    if (answers.slowestMs > answerLimitMs)
+      throw new Error(`an answer took too long: ${answers.told}`)
     return `${answers.told}, ${recovery}, ${told(figures)}`
   },
 }
