@@ -1,55 +1,60 @@
-// Who may import whom. Type-only imports count: a type is knowledge too.
-// tests/project/rules.test.ts breaks each rule once.
+// Import rules of the repository. Type-only imports count too.
+// tests/project/rules.test.ts tests each rule.
 
-const ours = '^(contract|client|server|web)/'
+const packages = '^(contract|client|server|web)/'
 const test = '[.]test[.]ts$'
-// A feature is a folder directly under server/; platform and migrations are none.
+// Every folder directly under server/ is a feature, except for platform and migrations.
 const feature = '^server/(?!platform/|migrations/|node_modules/)([^/]+)/'
 const npm = (name) => `(^|/)node_modules/(@types/)?${name}/`
 
 const forbidden = [
   {
     name: 'no-cycles',
-    comment: 'Two files that need each other are one file, or a third one is missing.',
+    comment: 'Merge files that import each other, or move what they share to a third file.',
     from: {},
     to: { circular: true },
   },
   {
-    name: 'contract-stands-alone',
-    comment: 'The contract is what we promise; it must not know who keeps the promise.',
+    name: 'contract-is-independent',
+    comment: 'The contract describes the API; it must not depend on an implementation.',
     from: { path: '^contract/' },
     to: { path: '^(client|server|web)/' },
   },
   {
-    name: 'client-knows-only-the-contract',
+    name: 'client-imports-only-contract',
     from: { path: '^client/' },
     to: { path: '^(server|web)/' },
   },
   {
-    name: 'web-knows-only-the-contract',
+    name: 'web-imports-only-contract',
     from: { path: '^web/' },
     to: { path: '^(client|server)/' },
   },
   {
-    name: 'platform-knows-no-feature',
+    name: 'platform-imports-no-feature',
     comment:
-      'The platform names no video. It also does not know the app, the command or their configuration: it is given what it needs.',
+      'The platform is generic. It gets what it needs from features, the app and the ' +
+      'configuration as parameters.',
     from: { path: '^server/platform/' },
     to: { path: ['^server/[^/]+[.]ts$', feature] },
   },
   {
-    name: 'features-meet-at-the-front-door',
-    comment: 'The front door is the file named like its folder: server/videos/videos.ts.',
+    name: 'features-import-public-api-only',
+    comment:
+      'The public API of a feature is the file with the name of its folder, such as ' +
+      'server/videos/videos.ts.',
     from: { path: feature },
     to: { path: feature, pathNot: ['^server/$1/', '^server/([^/]+)/\\1[.]ts$'] },
   },
   {
     name: 'sql-only-in-queries',
+    comment: 'Write SQL in the queries.ts of a feature.',
     from: { pathNot: ['(^|/)queries[.]ts$', '^server/platform/db/', '^tests/'] },
     to: { path: npm('sql-template-tag') },
   },
   {
-    name: 'fastify-only-at-the-edge',
+    name: 'fastify-only-in-routes',
+    comment: 'Features must not depend on HTTP outside of their routes.ts.',
     from: {
       pathNot: [
         '^server/app[.]ts$',
@@ -61,28 +66,31 @@ const forbidden = [
     to: { path: npm('fastify') },
   },
   {
-    name: 'pg-only-in-the-platform',
+    name: 'pg-only-in-platform',
+    comment: 'Features use the interfaces in server/platform/db instead of the driver.',
     from: { pathNot: ['^server/platform/db/', '^tests/', test] },
     to: { path: npm('pg') },
   },
   {
     name: 'no-test-code-in-production',
-    comment: 'Only a test may know what tests share.',
-    from: { path: ours, pathNot: test },
+    comment: 'Only tests may import helpers from tests/.',
+    from: { path: packages, pathNot: test },
     to: { path: '^tests/' },
   },
   {
-    name: 'nobody-imports-a-test',
+    name: 'no-import-of-tests',
     comment:
-      'The tests in it would run once more, under another name. What tests share lives in tests/, in a file that is no test.',
+      'An imported test file would run its tests again. Put shared helpers in a file in tests/ ' +
+      'that is not a test.',
     from: {},
     to: { path: test },
   },
   {
     name: 'no-development-packages-in-production',
     comment:
-      'Who installs a package of ours gets its own dependencies only, so each package.json lists what its files import.',
-    from: { path: ours, pathNot: test },
+      'An installed package has only its own dependencies, so its package.json must list all ' +
+      'that its files import.',
+    from: { path: packages, pathNot: test },
     to: { dependencyTypes: ['npm-dev', 'npm-no-pkg', 'npm-unknown', 'npm-optional'] },
   },
   {
@@ -92,8 +100,8 @@ const forbidden = [
   },
   {
     name: 'no-orphans',
-    comment: 'A file that imports nothing and that nothing imports is left over.',
-    // The build puts nonce.ts into what it takes from others.
+    comment: 'Delete files that import nothing and that nothing imports.',
+    // The build injects nonce.ts into third-party modules.
     from: { orphan: true, pathNot: ['^[.]', '^web/islands/nonce[.]ts$'] },
     to: {},
   },
@@ -102,11 +110,11 @@ const forbidden = [
 module.exports = {
   forbidden: forbidden.map((rule) => ({ severity: 'error', ...rule })),
   options: {
-    // TypeScript 7 has no parser for others to use. Without swc, no .ts file would be looked at,
-    // and nobody would be told. swc sees type-only imports by itself; tsPreCompilationDeps would
-    // only ask for an older TypeScript.
+    // TypeScript 7 has no parser API. Without swc, all .ts files would be skipped without an error.
+    // swc reports type-only imports by default; tsPreCompilationDeps would require an older
+    // TypeScript.
     parser: 'swc',
-    // The folders of the workspace are links in node_modules: follow them to the files we write.
+    // The packages of the workspace are links in node_modules; resolve them to the source files.
     preserveSymlinks: false,
     exclude: { path: ['(^|/)[.]git/', '^(web/)?dist/'] },
     doNotFollow: { path: '(^|/)node_modules/' },

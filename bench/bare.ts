@@ -1,8 +1,7 @@
 import { createServer } from 'node:http'
 
-// The least that a server in this language can do: the same bytes for every request, whatever is
-// asked. `node bench/bare.ts` gets the answer on standard input as JSON, and says on which port it
-// listens.
+// The minimal Node server: sends the same bytes for every request. `node bench/bare.ts` reads the
+// response from standard input as JSON, and prints the port that it listens on.
 
 let text = ''
 for await (const chunk of process.stdin) text += chunk

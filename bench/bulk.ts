@@ -1,6 +1,7 @@
-// What `npm run bulk` runs: node bench/bulk.ts [--records N] Writes records through the bulk face
-// of the one write path, and the same rows by bare COPY into the same tables of another database, a
-// piece of each in turn: whatever others do to the machine, they do to both.
+// npm run bulk -- [--records N]
+//
+// Writes records through the bulk API of the write path, and the same rows with COPY into the same
+// tables of another database, in alternating pieces: other load on the machine affects both.
 
 import { spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
@@ -22,10 +23,10 @@ const batchSize = 200
 const pieceSize = Math.min(10_000, records / 2)
 
 /**
- * What is copied. Names and slugs that lead to entities are left out: the bare way is spared them.
+ * The tables that are copied, without the names and slugs of entities.
  */
-const kept = ['category', 'speaker', 'tag', 'video', 'video_body', 'change'] as const
-const known = new Map<string, string[]>()
+const copiedTables = ['category', 'speaker', 'tag', 'video', 'video_body', 'change'] as const
+const columnCache = new Map<string, string[]>()
 
 const [installed] = installedPostgres()
 if (!installed)
@@ -45,7 +46,7 @@ async function main(): Promise<number> {
   const ours = await migratedDatabase(started, 'ours')
   await psql(started.url('postgres'), 'create database bare template ours')
   const pool = openPool({ url: ours, connections: 2, applicationName: 'bulk' })
-  const request = {
+  const context = {
     origin: {
       actor: { role: 'editor' as const, name: 'bulk', token: null },
       via: 'import' as const,
@@ -55,60 +56,66 @@ async function main(): Promise<number> {
     hash: createHash('sha256').update('bulk').digest(),
   }
   const names = makeNames(records)
-  for (const title of names.categories) await createCategory(pool, { title }, request)
+  for (const title of names.categories) await createCategory(pool, { title }, context)
   console.log(`${records.toLocaleString('en')} records of ${madeOf}, PostgreSQL ${started.version}`)
 
   const total = { ours: 0, bare: 0 }
-  const marks = new Map<string, number>(kept.map((table) => [table, 0]))
+  const marks = new Map<string, number>(copiedTables.map((table) => [table, 0]))
   let peak = 0
   const watching = setInterval(() => (peak = Math.max(peak, process.memoryUsage().rss)), 100)
   const ratios: number[] = []
   for (let first = 1; first <= records; first += pieceSize) {
-    const made = Array.from(
+    const videos = Array.from(
       { length: Math.min(pieceSize, records - first + 1) },
       (_, index) => makeRecord(first + index, names).video,
     )
-    const begin = performance.now()
-    for (let at = 0; at < made.length; at += batchSize) {
-      const batch = made
-        .slice(at, at + batchSize)
+    const startedMs = performance.now()
+    for (let index = 0; index < videos.length; index += batchSize) {
+      const batch = videos
+        .slice(index, index + batchSize)
         .map((video) => ({ record: validate(VideoInput, normalizeVideoInput(video)) }))
-      const wanted = {
+      const requested = {
         category: [...new Set(batch.map(({ record }) => record.category))],
         language: [...new Set(batch.map(({ record }) => record.language))],
         speaker: [...new Set(batch.flatMap(({ record }) => record.speakers ?? []))],
         tag: [...new Set(batch.flatMap(({ record }) => record.tags ?? []))],
       }
       await pool.transaction(async (tx) =>
-        createVideos(tx, batch, await lookUpAndLockNames(tx, wanted), request),
+        createVideos(tx, batch, await lookUpAndLockNames(tx, requested), context),
       )
     }
-    const oursMs = performance.now() - begin
+    const oursMs = performance.now() - startedMs
     const bareMs = await copyPiece(started.url('ours'), started.url('bare'), marks)
     total.ours += oursMs
     total.bare += bareMs
     ratios.push(bareMs / oursMs)
+    const perSecond = (ms: number) => Math.round((videos.length * 1000) / ms)
     console.log(
-      `${(first - 1 + made.length).toLocaleString('en').padStart(9)}: ${Math.round((made.length * 1000) / oursMs)} a second, bare COPY ${Math.round((made.length * 1000) / bareMs)}, ratio ${(bareMs / oursMs).toFixed(2)}, memory ${Math.round(process.memoryUsage().rss / 2 ** 20)} MB`,
+      `${(first - 1 + videos.length).toLocaleString('en').padStart(9)}: ` +
+        `${perSecond(oursMs)} a second, bare COPY ${perSecond(bareMs)}, ` +
+        `ratio ${(bareMs / oursMs).toFixed(2)}, ` +
+        `memory ${Math.round(process.memoryUsage().rss / 2 ** 20)} MB`,
     )
   }
   clearInterval(watching)
   await pool.close()
   if (records <= 100_000) await checkInvariants(ours)
   const ratio = total.bare / total.ours
+  const range = `${Math.min(...ratios).toFixed(2)} to ${Math.max(...ratios).toFixed(2)}`
   console.log(
-    `Bulk / bare COPY: ${ratio.toFixed(2)} (${Math.min(...ratios).toFixed(2)} to ${Math.max(...ratios).toFixed(2)}), floor 0.35, goal 0.60; memory ${Math.round(peak / 2 ** 20)} MB at most`,
+    `Bulk / bare COPY: ${ratio.toFixed(2)} (${range}), floor 0.35, goal 0.60; ` +
+      `memory ${Math.round(peak / 2 ** 20)} MB at most`,
   )
   return ratio >= 0.35 ? 0 : 1
 }
 
 /**
- * The rows that came since the last time, table by table, as they are. What triggers write, they
- * write in both. Tells how long it took.
+ * Copies the rows that are new since the last call, table by table. Triggers run in both databases.
+ * Returns how many milliseconds the writes took.
  */
 async function copyPiece(from: string, to: string, marks: Map<string, number>): Promise<number> {
   const pieces: { table: string; columns: string; rows: string }[] = []
-  for (const table of kept) {
+  for (const table of copiedTables) {
     const mark = marks.get(table) as number
     const key = table === 'change' ? 'position' : 'id'
     const columns = (await columnsOf(from, table)).join(', ')
@@ -122,17 +129,23 @@ async function copyPiece(from: string, to: string, marks: Map<string, number>): 
     })
     marks.set(table, Number(await psql(from, `select coalesce(max(${key}), 0) from ${table}`)))
   }
-  const begin = performance.now()
+  const startedMs = performance.now()
   for (const { table, columns, rows } of pieces)
     await psql(to, `copy ${table} (${columns}) from stdin`, rows)
-  return performance.now() - begin
+  return performance.now() - startedMs
 }
 
-/** But for those that the database fills itself. */
+/** Returns the columns of a table, without generated ones. */
 async function columnsOf(url: string, table: string): Promise<string[]> {
-  const asked = `select column_name from information_schema.columns where table_name = '${table}' and is_generated = 'NEVER' and identity_generation is distinct from 'ALWAYS' order by ordinal_position`
-  const columns = known.get(table) ?? (await psql(url, asked)).trim().split('\n')
-  known.set(table, columns)
+  const statement = `
+    select column_name
+    from information_schema.columns
+    where table_name = '${table}'
+      and is_generated = 'NEVER'
+      and identity_generation is distinct from 'ALWAYS'
+    order by ordinal_position`
+  const columns = columnCache.get(table) ?? (await psql(url, statement)).trim().split('\n')
+  columnCache.set(table, columns)
   return columns
 }
 
@@ -144,11 +157,11 @@ async function psql(url: string, command: string, input = ''): Promise<string> {
       stdio: ['pipe', 'pipe', 'inherit'],
     },
   )
-  const said: Buffer[] = []
-  child.stdout.on('data', (data: Buffer) => said.push(data))
+  const chunks: Buffer[] = []
+  child.stdout.on('data', (data: Buffer) => chunks.push(data))
   child.stdin.on('error', () => {})
   child.stdin.end(input)
   const [code] = await once(child, 'close')
   if (code !== 0) throw new Error(`psql ended with ${code}: ${command.slice(0, 200)}`)
-  return Buffer.concat(said).toString()
+  return Buffer.concat(chunks).toString()
 }

@@ -158,7 +158,8 @@ function recall(world: World, random: Random, edge: Cache[], shield: Cache): voi
       const ends = new Int32Array(classes)
       for (let record = 0; record < records; record++) {
         const chance = random() / two32
-        if (chance >= (wasRead[record] as number)) continue // Most were not: they must not cost a logarithm.
+        // Most were not read: skipping them early saves a logarithm.
+        if (chance >= (wasRead[record] as number)) continue
         const rate = readRates[record] as number
         const readAgoS = -Math.log1p(-chance) / rate
         if (readAgoS > (changedAgoS[record] as number)) continue

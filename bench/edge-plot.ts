@@ -1,9 +1,9 @@
-// Draws what bench/edge.ts found, on a white ground of its own, so that it can be read on a dark
-// page too.
+// Draws the results of bench/edge.ts, on a white background, so that it is readable on a dark page
+// too.
 
 export interface Point {
   readonly readsPerS: number
-  /** What reaches the origin. */
+  /** Requests a second that reach the origin. */
   readonly direct: number
   readonly shielded: number
 }
@@ -17,28 +17,29 @@ interface Line {
 
 const size = { width: 1000, height: 500 }
 const panel = { top: 70, width: 380, height: 340 }
-// Distinct for those who see no red or green, and in grey.
+// Distinct for people with colour blindness, and in grey.
 const colours = { readers: '#555555', direct: '#c2410c', shielded: '#1d4ed8' }
 
+/** Draws requests and bytes as SVG. */
 export function plot(points: readonly Point[], answerBytes: number): string {
   const lines: Line[] = [
-    { name: 'readers', colour: colours.readers, dash: '6 4', value: (it) => it.readsPerS },
-    { name: 'origin', colour: colours.direct, value: (it) => it.direct },
-    { name: 'origin behind a shield', colour: colours.shielded, value: (it) => it.shielded },
+    { name: 'readers', colour: colours.readers, dash: '6 4', value: (point) => point.readsPerS },
+    { name: 'origin', colour: colours.direct, value: (point) => point.direct },
+    { name: 'origin behind a shield', colour: colours.shielded, value: (point) => point.shielded },
   ]
   const byteLines = lines.map((line) => ({
     ...line,
-    value: (it: Point) => line.value(it) * answerBytes,
+    value: (point: Point) => line.value(point) * answerBytes,
   }))
-  const named = (names: string[]) =>
-    byteLines.map((line, i) => ({ ...line, name: names[i] as string }))
+  const byteNames = ['edge to readers', 'origin to edge', 'origin to shield']
+  const namedByteLines = byteLines.map((line, i) => ({ ...line, name: byteNames[i] as string }))
   const { width, height } = size
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" role="img"
   font-family="system-ui, 'Segoe UI', Helvetica, Arial, sans-serif" font-size="14" fill="#222222">
 <title>What arrives at the origin behind an edge cache, from 10 to 1,000,000 requests a second</title>
 <rect width="100%" height="100%" fill="#ffffff"/>
-${drawPanel(80, 'Requests a second', (it) => short(it, ''), points, lines)}
-${drawPanel(580, 'Bytes a second', (it) => short(it, 'B'), points, named(['edge to readers', 'origin to edge', 'origin to shield']))}
+${drawPanel(80, 'Requests a second', (value) => short(value, ''), points, lines)}
+${drawPanel(580, 'Bytes a second', (value) => short(value, 'B'), points, namedByteLines)}
 <text x="${width / 2}" y="${height - 14}" text-anchor="middle" font-size="12" fill="#555555">
 Simulated by bench/edge.ts: Zipf readers, LRU caches, purges by changes. Both axes are logarithmic.
 </text>
@@ -98,7 +99,7 @@ ${legend.join('\n')}
 
 /** Logarithmic, from a power of ten to a power of ten. */
 function scale(values: readonly number[], start: number, length: number) {
-  // A world without misses has zeros; they lie on the floor.
+  // A simulation without misses has zeros; they are drawn at the bottom.
   const above = values.filter((value) => value > 0)
   const low = Math.floor(Math.log10(Math.min(...above)))
   const high = Math.max(Math.ceil(Math.log10(Math.max(...above))), low + 1)
@@ -109,8 +110,13 @@ function scale(values: readonly number[], start: number, length: number) {
   return { ticks, at }
 }
 
+const prefixes = [
+  ['G', 1e9],
+  ['M', 1e6],
+  ['k', 1e3],
+] as const
+
 function short(value: number, unit: string): string {
-  const [letter, size] =
-    value >= 1e9 ? ['G', 1e9] : value >= 1e6 ? ['M', 1e6] : value >= 1e3 ? ['k', 1e3] : ['', 1]
-  return `${value / (size as number)} ${letter}${unit}`.trim()
+  const [letter, size] = prefixes.find(([, size]) => value >= size) ?? ['', 1]
+  return `${value / size} ${letter}${unit}`.trim()
 }

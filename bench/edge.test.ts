@@ -25,7 +25,7 @@ const small: World = {
   seed: 7,
 }
 
-test('each record is drawn as often as Zipf’s law says', () => {
+test('draws records with the frequencies of Zipf’s law', () => {
   const draws = 300_000
   for (const exponent of [0.8, 1, 1.2]) {
     const popularity = zipf(50, exponent)
@@ -39,15 +39,15 @@ test('each record is drawn as often as Zipf’s law says', () => {
     const sum = weights.reduce((a, b) => a + b)
     const expected = weights.map((weight) => (draws * weight) / sum)
     // Chi-squared with 49 degrees of freedom: above 94 once in ten thousand.
-    const surprise = expected.reduce(
-      (total, it, k) => total + ((seen.get(k) ?? 0) - it) ** 2 / it,
+    const chiSquared = expected.reduce(
+      (total, draws, k) => total + ((seen.get(k) ?? 0) - draws) ** 2 / draws,
       0,
     )
-    assert.ok(surprise < 94, `exponent ${exponent}: ${surprise}`)
+    assert.ok(chiSquared < 94, `exponent ${exponent}: ${chiSquared}`)
   }
 })
 
-test('a cache forgets what was used longest ago, and fills what a purge left free first', () => {
+test('a cache evicts the least recently used record, and reuses purged slots first', () => {
   const random = makeRandom(2)
   const cache = openCache(40, 10)
   const slow = new Set<number>() // In the order of use.
@@ -66,7 +66,7 @@ test('a cache forgets what was used longest ago, and fills what a purge left fre
   }
 })
 
-test('without purges and expiry, caches of everything ask once for each record: each location, or the shield', () => {
+test('without purges and expiry, each location or the shield fetches a record once', () => {
   const { direct, shielded } = simulate(small)
   assert.deepEqual({ direct, shielded }, { direct: 800, shielded: 200 })
   const later = simulate({ ...small, warmUpReads: 200_000 })
@@ -84,7 +84,7 @@ test('one location is its own shield', () => {
   assert.equal(shielded, direct)
 })
 
-test('small caches answer what Che’s approximation says', () => {
+test('small caches have the hit rate of Che’s approximation', () => {
   const popularity = zipf(10_000, 1)
   for (const start of ['empty', 'past'] as const) {
     const world: World = {
@@ -100,13 +100,13 @@ test('small caches answer what Che’s approximation says', () => {
   }
 })
 
-test('caches of everything miss when there was a purge since the last reader', () => {
+test('unlimited caches miss after a purge', () => {
   const { direct, shielded } = simulate({ ...small, writesPerS: 5, warmUpReads: 50_000 })
   near(direct / 200_000, 5 / (5 + 25), 0.02)
   near(shielded / 200_000, 5 / (5 + 100), 0.02)
 })
 
-test('caches of everything ask anew when a copy is too old, and a copy from the shield is as old as the shield’s', () => {
+test('unlimited caches fetch expired copies, and copies of the shield keep their age', () => {
   const maxAgeS = 20
   const { direct, shielded } = simulate({ ...small, maxAgeS, warmUpReads: 10_000 })
   const asked = (rate: number) =>
@@ -115,7 +115,7 @@ test('caches of everything ask anew when a copy is too old, and a copy from the 
   near(shielded / 2000, asked(100), 0.01)
 })
 
-test('caches drawn from a past are where empty ones get after a while', () => {
+test('caches start in the state that empty ones reach later', () => {
   const popularity = zipf(10_000, 1)
   const worlds = {
     'pushed out': { ...small, popularity, capacity: 1000 },
@@ -139,7 +139,7 @@ test('caches drawn from a past are where empty ones get after a while', () => {
   }
 })
 
-test('the plot has a line for each entity, and numbers everywhere', () => {
+test('the plot has all lines and valid numbers', () => {
   const svg = plot(
     [
       { readsPerS: 10, direct: 5, shielded: 0 },

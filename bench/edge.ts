@@ -1,18 +1,21 @@
-// npm run edge -- [--write] [--records n] [--exponent s] [--locations n] [--mb n] [--max-age s] [--writes n] [--seed n]
-// What arrives at the origin when 10 to 1,000,000 readers' requests a second meet an edge cache that is purged by our changes.
-// Prints tables, which are Markdown; with --write also draws docs/scale.svg. Simulated (edge-model.ts), not measured.
+// npm run edge -- [--write] [--records n] [--exponent s] [--locations n] [--mb n] [--max-age s]
+//   [--writes n] [--seed n]
 //
-// The model: each request asks for one record by id, chosen by Zipf's law, at one of the locations,
-// all equally busy. A location keeps the bodies that were used last (LRU). A change purges its
-// record everywhere, and nothing lives longer than s-maxage. Changes hit records in proportion to
-// their readers: new talks are both read and corrected most, and it is the worse case, since each
-// purge finds copies to throw away; spread evenly, most would find none. With a shield, all other
+// Simulates (edge-model.ts) how many of 10 to 1,000,000 requests a second reach the origin behind
+// an edge cache that our changes purge. Prints Markdown tables; with --write also draws
+// docs/scale.svg.
+//
+// The model: each request reads one record by id, chosen by Zipf's law, at one of the locations,
+// all equally busy. A location caches the bodies that were used last (LRU). A change purges its
+// record everywhere, and nothing is cached longer than s-maxage. Changes hit records in proportion
+// to their readers: new talks are both read and corrected most, and it is the worse case, because
+// each purge finds copies; with an even distribution most would find none. With a shield, all other
 // locations fetch through location 0.
 //
-// Left out: uneven locations and time zones, fashions (popularity does not move), the sizes of
-// bodies (all have the mean), compression, the browser's own cache and conditional requests (an
-// expired copy is fetched whole), search and lists, robots that read everything. Fetches and purges
-// take no time, which is what a cache comes close to that joins simultaneous misses.
+// Not modelled: uneven locations and time zones, changes of popularity, the sizes of bodies (all
+// have the mean), compression, the browser's own cache and conditional requests (an expired copy is
+// fetched whole), search and lists, robots that read everything. Fetches and purges take no time,
+// which is close to a cache that joins simultaneous misses.
 
 import { writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
@@ -20,15 +23,15 @@ import { parseArgs } from 'node:util'
 import { cheHitShare, type Popularity, simulate, zipf } from './edge-model.ts'
 import { plot } from './edge-plot.ts'
 
-const bodyBytes = 1866 // The mean of the 1,000,000 synthetic records that we measure with.
+const bodyBytes = 1866 // The mean of the 1,000,000 synthetic records of the benchmarks.
 const headerBytes = 650
 const requestRates = [10, 100, 1000, 10_000, 100_000, 1_000_000]
-// The caches begin as an endless past would have left them, as far as that can be drawn. Then
-// s-maxage passes and half of it is counted, if that takes no more requests than this;
+// The caches start approximately in their steady state. Then s-maxage passes and half of it is
+// counted, if that takes no more requests than this;
 const maxReads = 15_000_000
-// otherwise so many pass, and as many are counted. Against a warm-up of 20 million, at 1,000 a
-// second, what reaches the origin is off by 0.1 % without a shield and by 1.3 % with it; at higher
-// rates purges and expiry, which make the difference, hardly matter.
+// otherwise this many pass, and as many are counted. Compared with a warm-up of 20 million, at
+// 1,000 a second, the load of the origin is off by 0.1 % without a shield and by 1.3 % with it; at
+// higher rates purges and expiry, which make the difference, hardly matter.
 const fewReads = 1_000_000
 
 const { values } = parseArgs({
@@ -63,17 +66,23 @@ const main = requestRates.map((readsPerS) => ({ what: '', ...play(usual, readsPe
 const last = main.at(-1) as (typeof main)[0]
 const che = cheHitShare(usual.popularity, bodies(usual.mb))
 const others = [0.8, 1.2]
-  .filter((it) => it !== exponent)
-  .flatMap((it) =>
-    compare(`exponent ${it}`, { ...usual, popularity: zipf(records, it) }, 10, 1_000_000),
+  .filter((value) => value !== exponent)
+  .flatMap((value) =>
+    compare(`exponent ${value}`, { ...usual, popularity: zipf(records, value) }, 10, 1_000_000),
   )
 others.push(...compare('no writes', { ...usual, writesPerS: 0 }, 10))
 others.push(...compare(`${count(usual.mb * 4)} MB`, { ...usual, mb: usual.mb * 4 }, 1_000_000))
-const drift = Math.max(...[...main, ...others].map((it) => it.drift))
+const drift = Math.max(...[...main, ...others].map((row) => row.drift))
 
-const world = `${count(records)} records, Zipf exponent ${exponent}; ${values.locations} locations, each keeps ${usual.mb} MB`
-const sizes = `LRU, ${count(bodies(usual.mb))} bodies of ${count(bodyBytes)} bytes; an answer has ${headerBytes} bytes of headers too`
-const ends = `s-maxage ${count(number('max-age'))} s; changes a second: ${usual.writesPerS}, in proportion to readers`
+const world =
+  `${count(records)} records, Zipf exponent ${exponent}; ` +
+  `${values.locations} locations, each caches ${usual.mb} MB`
+const sizes =
+  `LRU, ${count(bodies(usual.mb))} bodies of ${count(bodyBytes)} bytes; ` +
+  `a response also has ${headerBytes} bytes of headers`
+const ends =
+  `s-maxage ${count(number('max-age'))} s; ` +
+  `changes a second: ${usual.writesPerS}, in proportion to readers`
 console.log(`Simulated, not measured. ${world}
 (${sizes});
 ${ends}. With a shield, the other locations fetch through one of them.
@@ -84,11 +93,14 @@ What if:
 
 ${table('Instead', others)}
 
-Before what is counted s-maxage has passed, or ${count(fewReads)} requests where that is too long to play, and before that an endless
-past, as far as it can be drawn. What reaches the origin differs between the halves of the counted time by at most ${percent(drift)}.
-Che's approximation, which knows no purges and no expiry: the edge answers ${percent(che)}.
-Simulated at ${count(last.readsPerS)} requests a second: ${percent(1 - last.direct / last.readsPerS)}.
-Left out: uneven locations, changing fashions, compression, browsers' caches, conditional requests, robots, search. Fetches take no time.
+The caches start approximately in their steady state; then s-maxage passes, or ${count(fewReads)}
+requests if that is too long to simulate, before requests are counted. The load of the origin
+differs between the halves of the counted time by at most ${percent(drift)}.
+Che's approximation, without purges and expiry: the edge answers ${percent(che)}.
+Simulated at ${count(last.readsPerS)} requests a second:
+${percent(1 - last.direct / last.readsPerS)}.
+Not modelled: uneven locations, changes of popularity, compression, browser caches, conditional
+requests, robots, search. Fetches take no time.
 Took ${((performance.now() - begin) / 1000).toFixed(0)} s.`)
 
 if (values.write)
@@ -145,9 +157,11 @@ function table(what: string, rows: readonly Row[]): string {
   ]
   const cells = rows.map((row) => [
     count(row.readsPerS),
-    ...[row.direct, row.shielded].map((it) => percent(1 - it / row.readsPerS)),
-    ...[row.direct, row.shielded].map((it) => (it < 100 ? it.toFixed(1) : count(it))),
-    ...[row.readsPerS, row.direct, row.shielded].map((it) => bytes(it * (bodyBytes + headerBytes))),
+    ...[row.direct, row.shielded].map((rate) => percent(1 - rate / row.readsPerS)),
+    ...[row.direct, row.shielded].map((rate) => (rate < 100 ? rate.toFixed(1) : count(rate))),
+    ...[row.readsPerS, row.direct, row.shielded].map((rate) =>
+      bytes(rate * (bodyBytes + headerBytes)),
+    ),
     row.simulated,
   ])
   const all = [heads, ...cells].map((line, i) =>
@@ -158,9 +172,13 @@ function table(what: string, rows: readonly Row[]): string {
     .map((_, column) => Math.max(...all.map((line) => line[column]?.length ?? 0)))
   // Words to the left, numbers to the right.
   const isWord = (column: number) => column === widths.length - 1 || (what !== '' && column === 0)
-  const line = (texts: string[]) =>
-    `| ${texts.map((it, i) => (isWord(i) ? it.padEnd(widths[i] ?? 0) : it.padStart(widths[i] ?? 0))).join(' | ')} |`
-  const rule = `|${widths.map((width, i) => (isWord(i) ? '-'.repeat(width + 2) : `${'-'.repeat(width + 1)}:`)).join('|')}|`
+  const pad = (text: string, column: number) =>
+    isWord(column) ? text.padEnd(widths[column] ?? 0) : text.padStart(widths[column] ?? 0)
+  const line = (texts: string[]) => `| ${texts.map(pad).join(' | ')} |`
+  const dashes = widths.map((width, column) =>
+    isWord(column) ? '-'.repeat(width + 2) : `${'-'.repeat(width + 1)}:`,
+  )
+  const rule = `|${dashes.join('|')}|`
   return [line(all[0] as string[]), rule, ...all.slice(1).map(line)].join('\n')
 }
 
@@ -188,6 +206,10 @@ function percent(share: number): string {
 }
 
 function bytes(perS: number): string {
-  const [unit, size] = perS >= 1e9 ? ['GB', 1e9] : perS >= 1e6 ? ['MB', 1e6] : ['kB', 1e3]
-  return `${(perS / (size as number)).toPrecision(3)} ${unit}`
+  const units = [
+    ['GB', 1e9],
+    ['MB', 1e6],
+  ] as const
+  const [unit, size] = units.find(([, size]) => perS >= size) ?? ['kB', 1e3]
+  return `${(perS / size).toPrecision(3)} ${unit}`
 }

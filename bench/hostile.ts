@@ -3,19 +3,19 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { hostileQueries } from '../tests/support/hostile-queries.ts'
 import { type Measured, type MeasureOptions, ratioAtMost } from './measures.ts'
 
-// What those who read a record notice of somebody who asks hostile questions, as many at once as
-// the server takes: readers come at their own pace, whether or not they are answered.
+// How much hostile search queries slow down ordinary reads: readers send requests at a fixed rate,
+// whether or not earlier ones were answered.
 
 const readsPerSecond = 200
 const askers = 8
 
 export async function measureHostile({
-  stage,
+  environment,
   rounds,
   seconds,
   say,
 }: MeasureOptions): Promise<Measured> {
-  const server = await stage.serve({})
+  const server = await environment.serve({})
   const agent = new Agent({ keepAlive: true, maxSockets: 64 })
   const get = (path: string) =>
     new Promise<number>((resolve, reject) => {
@@ -28,7 +28,7 @@ export async function measureHostile({
         .on('error', reject)
         .end()
     })
-  const read = () => get(`/api/v2/video/${1 + Math.floor(Math.random() * stage.records)}`)
+  const read = () => get(`/api/v2/video/${1 + Math.floor(Math.random() * environment.records)}`)
 
   async function p99(): Promise<number> {
     const waits: Promise<number>[] = []

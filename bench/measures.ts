@@ -2,20 +2,20 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { request } from 'node:http'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { BenchEnvironment, BenchServer } from './environment.ts'
 import { database, http, type Sent, type Window } from './load.ts'
 import { randomFrom } from './records.ts'
-import type { BenchEnvironment, BenchServer } from './stage.ts'
 import { patchScript, readScript } from './statements.ts'
 
-// What is measured, and against what. In each round the bare engines come first and the service
-// after them: what changes on the machine from minute to minute changes for all.
+// The measures of the service, relative to the bare engines. Each round measures the engines and
+// then the service, so that changes of the machine affect both.
 
 export interface Measured {
   readonly name: string
   readonly against: string
   readonly unit: 'a second' | 'ms' | 'MB' | 'times'
   readonly rounds: readonly Round[]
-  /** Of the ratios; of the figures themselves where there is nothing to compare with. */
+  /** The median of the ratios, or of the figures if there is no reference. */
   readonly median: number
   readonly floor?: number
   readonly goal?: number
@@ -27,8 +27,8 @@ interface Round {
   readonly reference?: number
   readonly p99Ms?: number
   /**
-   * Processor time for one request, ours and the reference's: steadier than rates on a machine that
-   * is shared.
+   * CPU time per request, of the service and of the reference: steadier than rates on a shared
+   * machine.
    */
   readonly cpuUs?: number
   readonly referenceCpuUs?: number
@@ -37,7 +37,7 @@ interface Round {
 }
 
 export interface MeasureOptions {
-  readonly stage: BenchEnvironment
+  readonly environment: BenchEnvironment
   readonly rounds: number
   readonly seconds: number
   say(line: string): void
@@ -46,14 +46,15 @@ export interface MeasureOptions {
 const connections = 16
 const maxOthers = 0.15
 
+/** Measures reads of a record: through PostgreSQL, from memory, and conditional ones. */
 export async function measureGet({
-  stage,
+  environment,
   rounds,
   seconds,
   say,
 }: MeasureOptions): Promise<Measured[]> {
   const live = (
-    await stage.ask('select id from video_body where live order by hashint8(id) limit 20000')
+    await environment.ask('select id from video_body where live order by hashint8(id) limit 20000')
   )
     .split('\n')
     .map(Number)
@@ -62,14 +63,14 @@ export async function measureGet({
   const hot = live.slice(0, 2000)
   const [id = 0] = hot
 
-  const cached = await stage.serve({})
-  const logging = await stage.serve({ LOG_LEVEL: 'info' })
-  const uncached = await stage.serve({ CACHE_MB: '0' })
+  const cached = await environment.serve({})
+  const logging = await environment.serve({ LOG_LEVEL: 'info' })
+  const uncached = await environment.serve({ CACHE_MB: '0' })
   for (const server of [cached, logging])
     for (const { path } of reading(hot)) await get(server, path)
   const sample = await get(cached, `/api/v2/video/${id}`)
-  const bare = await stage.bare({ status: 200, ...sample })
-  const bare304 = await stage.bare({
+  const bare = await environment.bare({ status: 200, ...sample })
+  const bare304 = await environment.bare({
     status: 304,
     headers: without(sample.headers, 'content-length'),
     body: '',
@@ -77,11 +78,11 @@ export async function measureGet({
   const unchanged = [
     { path: `/api/v2/video/${id}`, headers: { 'if-none-match': headerOf(sample.headers, 'etag') } },
   ]
-  const script = join(stage.dir, 'read.sql')
-  writeFileSync(script, await readScript(stage.records))
+  const script = join(environment.dir, 'read.sql')
+  writeFileSync(script, await readScript(environment.records))
 
   const over = (server: BenchServer, requests: readonly Sent[], pids = [server.pid]) =>
-    quiet(say, () => http(stage.dir, server.port, requests, seconds, connections, pids))
+    quiet(say, () => http(environment.dir, server.port, requests, seconds, connections, pids))
   const found: Record<'database' | 'select' | 'memory' | 'many' | 'logged' | 'unchanged', Round[]> =
     {
       database: [],
@@ -97,11 +98,11 @@ export async function measureGet({
     // Four connections are what the service reads with; more of them are faster on some machines,
     // and then that is the limit.
     const selects = [
-      await pgbench(stage, script, seconds, 4, say),
-      await pgbench(stage, script, seconds, connections, say),
+      await pgbench(environment, script, seconds, 4, say),
+      await pgbench(environment, script, seconds, connections, say),
     ] as const
     const select = selects[0].perSecond > selects[1].perSecond ? selects[0] : selects[1]
-    const both = await over(uncached, reading(live), [uncached.pid, stage.postgresPid])
+    const both = await over(uncached, reading(live), [uncached.pid, environment.postgresPid])
     const composed = 1 / (1 / select.perSecond + 1 / engine.perSecond)
     found.database.push(
       compared(both, {
@@ -139,32 +140,39 @@ export async function measureGet({
   ]
 }
 
+/** Measures writes of a record. */
 export async function measurePatch({
-  stage,
+  environment,
   rounds,
   seconds,
   say,
 }: MeasureOptions): Promise<Measured> {
-  const script = join(stage.dir, 'patch.sql')
-  writeFileSync(script, await patchScript(stage))
-  const server = await stage.serve({ DATABASE_CONNECTIONS: String(connections) })
+  const script = join(environment.dir, 'patch.sql')
+  writeFileSync(script, await patchScript(environment))
+  const server = await environment.serve({ DATABASE_CONNECTIONS: String(connections) })
   const random = randomFrom(Date.now())
-  const headers = { authorization: `Token ${stage.token}`, 'content-type': 'application/json' }
+  const headers = {
+    authorization: `Token ${environment.token}`,
+    'content-type': 'application/json',
+  }
   const found: Round[] = []
   for (let round = 1; round <= rounds; round++) {
     const requests = Array.from({ length: 20_000 }, (_, index) => ({
       method: 'PATCH',
-      path: `/api/v2/video/${1 + Math.floor(random() * stage.records)}`,
+      path: `/api/v2/video/${1 + Math.floor(random() * environment.records)}`,
       headers,
       body: JSON.stringify({ summary: `What changed ${round} ${index} ${random()}` }),
     }))
-    const engine = await pgbench(stage, script, seconds, connections, say)
-    const before = await changes(stage)
+    const engine = await pgbench(environment, script, seconds, connections, say)
+    const before = await changes(environment)
     const ours = await quiet(say, () =>
-      http(stage.dir, server.port, requests, seconds, connections, [server.pid, stage.postgresPid]),
+      http(environment.dir, server.port, requests, seconds, connections, [
+        server.pid,
+        environment.postgresPid,
+      ]),
     )
-    const made = (await changes(stage)) - before
-    // What changes nothing writes nothing, and would be fast.
+    const made = (await changes(environment)) - before
+    // A PATCH that changes nothing writes nothing, and would be too fast.
     if (made < ours.perSecond * seconds * 0.9)
       throw new Error(
         `${made} changes were made, and ${ours.perSecond} a second answered for ${seconds} s`,
@@ -177,16 +185,19 @@ export async function measurePatch({
 }
 
 /**
- * From the start of the process to its first answer, and how much memory it has when it has come to
- * rest.
+ * Measures the time from the start of the process to its first response, and its memory when idle.
  */
-export async function measureStart({ stage, rounds, say }: MeasureOptions): Promise<Measured[]> {
+export async function measureStart({
+  environment,
+  rounds,
+  say,
+}: MeasureOptions): Promise<Measured[]> {
   const found = { first: [] as Round[], starts: [] as Round[], memory: [] as Round[] }
   for (let round = 0; round < rounds + 2; round++) {
-    // Node keeps what it compiled there, as it does in our image and under our systemd unit.
-    const NODE_COMPILE_CACHE = join(stage.dir, `compiled-${round}`)
+    // The compile cache of Node, which our image and our systemd unit use as well.
+    const NODE_COMPILE_CACHE = join(environment.dir, `compiled-${round}`)
     for (const time of ['first', 'second', 'third']) {
-      const server = await stage.serve({ NODE_COMPILE_CACHE })
+      const server = await environment.serve({ NODE_COMPILE_CACHE })
       await sleep(1000)
       const [, kilobytes] =
         /^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${server.pid}/status`, 'utf8')) ?? []
@@ -210,11 +221,12 @@ export async function measureStart({ stage, rounds, say }: MeasureOptions): Prom
   ]
 }
 
-const changes = async (stage: BenchEnvironment) =>
-  Number(await stage.ask('select count(*) from change'))
+const changes = async (environment: BenchEnvironment) =>
+  Number(await environment.ask('select count(*) from change'))
 
+/** Runs a script with pgbench. */
 export const pgbench = (
-  stage: BenchEnvironment,
+  environment: BenchEnvironment,
   script: string,
   seconds: number,
   count: number,
@@ -222,12 +234,20 @@ export const pgbench = (
   options = '',
 ) =>
   quiet(say, () =>
-    database(stage.bin, stage.url, script, seconds, count, [stage.postgresPid], options),
+    database(
+      environment.bin,
+      environment.url,
+      script,
+      seconds,
+      count,
+      [environment.postgresPid],
+      options,
+    ),
   )
 
 /**
- * A window in which others took much of the machine is measured again, twice at most; the best of
- * them counts.
+ * Measures a window again, at most twice, if other processes took much of the machine. Returns the
+ * best window.
  */
 export async function quiet(
   say: MeasureOptions['say'],
@@ -235,13 +255,14 @@ export async function quiet(
 ): Promise<Window> {
   let best = await measure()
   for (let again = 0; again < 2 && best.othersShare > maxOthers; again++) {
-    say(`Others took ${Math.round(best.othersShare * 100)} % of the machine: once more`)
+    say(`Other processes took ${Math.round(best.othersShare * 100)} % of the machine: repeating`)
     const next = await measure()
     if (next.othersShare < best.othersShare) best = next
   }
   return best
 }
 
+/** Combines a window of the service with one of the reference. */
 export function compared(ours: Window, reference: Window): Round {
   return {
     ours: ours.perSecond,
@@ -256,21 +277,21 @@ export function compared(ours: Window, reference: Window): Round {
 const ratioOf = ({ ours, reference = Number.NaN }: Round) => ours / reference
 const share = (round: Round | undefined) => (round ? ratioOf(round).toFixed(2) : '')
 
+/** Compares rates with those of a reference. */
 export function ratio(
   name: string,
   against: string,
   rounds: readonly Round[],
   aim?: { floor: number; goal: number },
 ): Measured {
-  const it = median(rounds.map(ratioOf))
-  const verdict = !aim
-    ? 'for information'
-    : it >= aim.goal
-      ? 'goal reached'
-      : it >= aim.floor
-        ? 'above the floor'
-        : 'under the floor'
-  return { name, against, unit: 'a second', rounds, median: it, ...aim, verdict }
+  const value = median(rounds.map(ratioOf))
+  const verdict = aim ? verdictOf(value >= aim.goal, value >= aim.floor) : 'for information'
+  return { name, against, unit: 'a second', rounds, median: value, ...aim, verdict }
+}
+
+function verdictOf(reachesGoal: boolean, reachesFloor: boolean): Measured['verdict'] {
+  if (reachesGoal) return 'goal reached'
+  return reachesFloor ? 'above the floor' : 'under the floor'
 }
 
 function limit(
@@ -279,13 +300,12 @@ function limit(
   rounds: readonly Round[],
   aim: { floor: number; goal: number },
 ): Measured {
-  const it = median(rounds.map(({ ours }) => ours))
-  const verdict =
-    it <= aim.goal ? 'goal reached' : it <= aim.floor ? 'above the floor' : 'under the floor'
-  return { name, against: 'at most', unit, rounds, median: it, ...aim, verdict }
+  const value = median(rounds.map(({ ours }) => ours))
+  const verdict = verdictOf(value <= aim.goal, value <= aim.floor)
+  return { name, against: 'at most', unit, rounds, median: value, ...aim, verdict }
 }
 
-/** So many times as much, which is to be little. */
+/** Compares factors with limits that they must not exceed. */
 export function ratioAtMost(
   name: string,
   against: string,
@@ -303,6 +323,7 @@ export function ratioAtMost(
   }
 }
 
+/** Returns the median. */
 export function median(values: readonly number[]): number {
   const sorted = [...values].sort((a, b) => a - b)
   const middle = Math.floor(sorted.length / 2)
@@ -311,7 +332,7 @@ export function median(values: readonly number[]): number {
     : ((sorted[middle - 1] as number) + (sorted[middle] as number)) / 2
 }
 
-/** The answer as it came, without the headers that every Node server adds by itself. */
+/** Reads a response, without the headers that every Node server adds. */
 function get(server: BenchServer, path: string): Promise<{ headers: string[]; body: string }> {
   return new Promise((resolve, reject) => {
     request({ host: '127.0.0.1', port: server.port, path }, (answer) => {
@@ -335,4 +356,4 @@ function without(headers: readonly string[], ...names: readonly string[]): strin
 }
 
 const headerOf = (headers: readonly string[], name: string) =>
-  headers[headers.findIndex((it) => it.toLowerCase() === name) + 1] ?? ''
+  headers[headers.findIndex((header) => header.toLowerCase() === name) + 1] ?? ''

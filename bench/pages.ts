@@ -1,13 +1,14 @@
-// What `npm run pages` runs: node bench/pages.ts --url http://... [--rounds 5] How long the server
-// takes for a page, against the JSON answers that carry the same data: in turn, over one
-// connection, as it is (not packed). Fails above twice as long, at the median. `npm run browser`
-// calls it on the real talks.
+// npm run pages -- --url http://... [--rounds 5]
+//
+// Compares the time of a page with that of the JSON responses with the same data: alternating, over
+// one connection, uncompressed. Fails if the median ratio is above two. `npm run browser` runs it
+// on the real talks.
 
 import { Agent, request } from 'node:http'
 import { parseArgs } from 'node:util'
 
 const limit = 2
-const questions = [
+const queries = [
   'python',
   'django',
   'guido rossum',
@@ -31,22 +32,22 @@ const { hostname, port, pathname } = new URL(values.url)
 const base = pathname.replace(/\/$/, '')
 const agent = new Agent({ keepAlive: true, maxSockets: 1 })
 
-interface Got {
+interface TimedResponse {
   readonly ms: number
   readonly text: string
 }
 
-function get(path: string, accept: string): Promise<Got> {
-  const { promise, resolve, reject } = Promise.withResolvers<Got>()
-  const began = performance.now()
+function get(path: string, accept: string): Promise<TimedResponse> {
+  const { promise, resolve, reject } = Promise.withResolvers<TimedResponse>()
+  const startedMs = performance.now()
   request(
     { agent, hostname, port, path: base + path, headers: { accept }, timeout: 20_000 },
     (response) => {
-      const pieces: Buffer[] = []
-      response.on('data', (piece: Buffer) => pieces.push(piece))
+      const chunks: Buffer[] = []
+      response.on('data', (chunk: Buffer) => chunks.push(chunk))
       response.on('end', () => {
-        const text = Buffer.concat(pieces).toString()
-        if (response.statusCode === 200) resolve({ ms: performance.now() - began, text })
+        const text = Buffer.concat(chunks).toString()
+        if (response.statusCode === 200) resolve({ ms: performance.now() - startedMs, text })
         else reject(new Error(`${path}: ${response.statusCode} ${text.slice(0, 200)}`))
       })
     },
@@ -56,7 +57,7 @@ function get(path: string, accept: string): Promise<Got> {
   return promise
 }
 
-/** The time of the page, and of all of the JSON. */
+/** Measures a page, and all of its JSON. */
 async function pair(page: string, json: readonly string[]): Promise<[number, number]> {
   const { ms } = await get(page, 'text/html')
   let sum = 0
@@ -73,7 +74,7 @@ async function measure(
 ): Promise<boolean> {
   const pages: number[] = []
   const answers: number[] = []
-  // Once for nothing: connections plan, pages are compiled.
+  // Warm-up: statements are planned, code is compiled.
   for (const [page, json] of pairs) await pair(page, json)
   for (let round = 0; round < Number(values.rounds); round++)
     for (const [page, json] of pairs) {
@@ -83,7 +84,8 @@ async function measure(
     }
   const ratio = median(pages) / median(answers)
   console.log(
-    `${name}: ${median(pages).toFixed(1)} ms, as JSON ${median(answers).toFixed(1)} ms: ${ratio.toFixed(2)} to 1 (${pages.length} each)`,
+    `${name}: ${median(pages).toFixed(1)} ms, as JSON ${median(answers).toFixed(1)} ms: ` +
+      `${ratio.toFixed(2)} to 1 (${pages.length} each)`,
   )
   return ratio <= limit
 }
@@ -97,10 +99,10 @@ const talks = results.map(({ id, slug }) => {
   const record = `/api/v2/video/${id}`
   return [`/video/${id}/${slug}`, [record, `${record}/facts`, `${record}/related`]] as const
 })
-const searches = questions.map((q) => {
-  const asked = new URLSearchParams({ q })
-  return [`/search?${asked}`, [`/api/v2/video?${asked}&include=facets,snippets`]] as const
+const searches = queries.map((q) => {
+  const query = new URLSearchParams({ q })
+  return [`/search?${query}`, [`/api/v2/video?${query}&include=facets,snippets`]] as const
 })
-const held = [await measure('talk page', talks), await measure('search page', searches)]
+const areFast = [await measure('talk page', talks), await measure('search page', searches)]
 agent.destroy()
-process.exitCode = held.every(Boolean) ? 0 : 1
+process.exitCode = areFast.every(Boolean) ? 0 : 1

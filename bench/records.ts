@@ -3,16 +3,16 @@ import { slugify } from '../server/platform/slug.ts'
 import { readTalks } from '../tests/support/pyvideo.ts'
 import { type Remix, type RemixNames, remix, type Texts } from './remix.ts'
 
-// Made-up records by number, the same on every machine that has the same talks at hand: as long as
-// real ones (about 1,900 bytes), and their words, speakers and tags as unevenly used as in real
-// catalogues (Zipf), because that is what makes an index or a cache fast or slow. Out of real talks
-// where they are at hand, else out of invented words.
+// Generates records by number, the same on every machine that has the same talks: as long as real
+// ones (about 1,900 bytes), with words, speakers and tags distributed as in real catalogues (Zipf),
+// because that makes an index or a cache fast or slow. From real talks if they are available,
+// otherwise from invented words.
 
 const talks = readTalks()
 const real: Remix | undefined = talks && remix(talks)
 export const madeOf = real ? 'words and sentences of real talks' : 'invented words'
 
-/** A record with the places of its names in the lists of names. */
+/** A record with the indexes of its names in the lists of names. */
 export interface GeneratedRecord {
   readonly video: Video
   readonly category: number
@@ -22,16 +22,21 @@ export interface GeneratedRecord {
 
 const vocabularySize = 30_000
 const syllables =
-  'ba be bi bo bu da de di do du fa fe ga go ha he ka ke ko la le li lo ma me mi mo na ne no pa pe ra re ri ro sa se si so ta te ti to va ve zo'
+  'ba be bi bo bu da de di do du fa fe ga go ha he ka ke ko la le li lo ma me mi mo na ne no ' +
+  'pa pe ra re ri ro sa se si so ta te ti to va ve zo'
 const starts = syllables.split(' ')
 const ends = ['n', 'r', 's', 'l', 't', 'ng', 'st', 'x', 'm', '']
 
+/** Generates the names for this many records. */
 export function makeNames(records: number): RemixNames {
   if (real) return real.names(records)
   const random = randomFrom(1)
-  const speaker = (place: number) =>
-    `${capital(wordAt(place % 997))} ${capital(wordAt(1000 + (place % 8191)))}${numeral(Math.floor(place / 8191))}`
-  const count = (share: number, least: number) => Math.max(least, Math.round(records * share))
+  const speaker = (index: number) => {
+    const first = capital(wordAt(index % 997))
+    const last = capital(wordAt(1000 + (index % 8191)))
+    return `${first} ${last}${numeral(Math.floor(index / 8191))}`
+  }
+  const count = (share: number, min: number) => Math.max(min, Math.round(records * share))
   return {
     categories: Array.from(
       { length: count(0.005, 5) },
@@ -44,6 +49,7 @@ export function makeNames(records: number): RemixNames {
   }
 }
 
+/** Generates a record; the same id gives the same record. */
 export function makeRecord(id: number, names: RemixNames): GeneratedRecord {
   const random = randomFrom(id)
   const some = (count: number, of: number) => [
@@ -65,12 +71,14 @@ export function makeRecord(id: number, names: RemixNames): GeneratedRecord {
     slug: `${slugify(title).slice(0, 40).replace(/-$/, '')}-${id}`,
     category: names.categories[category] as string,
     language,
-    speakers: speakers.map((place) => names.speakers[place] as string),
-    tags: tags.map((place) => names.tags[place] as string),
+    speakers: speakers.map((index) => names.speakers[index] as string),
+    tags: tags.map((index) => names.tags[index] as string),
     summary,
     description,
     copyright_text: 'CC BY 4.0',
-    embed: `<iframe src="https://videos.example/embed/${code}" width="560" height="315" allowfullscreen></iframe>`,
+    embed:
+      `<iframe src="https://videos.example/embed/${code}" ` +
+      'width="560" height="315" allowfullscreen></iframe>',
     thumbnail_url: `https://videos.example/thumbnails/${code}.jpg`,
     duration: 300 + Math.floor(random() * 3300),
     video_mp4_length: Math.floor(random() * 1e9),
@@ -98,26 +106,26 @@ function invented(random: () => number): Texts {
   }
 }
 
-// The first is used most, the second half as often, the third a third as often: the inverse of a
-// log-uniform number.
+// Zipf's law: the second is used half as often as the first, the third a third as often. The
+// inverse of a log-uniform number.
 function zipf(random: () => number, count: number): number {
   return Math.min(count - 1, Math.floor((count + 1) ** random()) - 1)
 }
 
-const known: string[] = []
+const wordCache: string[] = []
 
-function wordAt(place: number): string {
-  let word = known[place]
+function wordAt(index: number): string {
+  let word = wordCache[index]
   if (word === undefined) {
     // Frequent words are short, and no two are the same.
-    word = ends[place % ends.length] as string
+    word = ends[index % ends.length] as string
     for (
-      let rest = Math.floor(place / ends.length) + 1;
+      let rest = Math.floor(index / ends.length) + 1;
       rest > 0;
       rest = Math.floor(rest / starts.length)
     )
       word = starts[rest % starts.length] + word
-    known[place] = word
+    wordCache[index] = word
   }
   return word
 }
@@ -125,13 +133,13 @@ function wordAt(place: number): string {
 const capital = (text: string) => text.charAt(0).toUpperCase() + text.slice(1)
 const numeral = (number: number) => (number === 0 ? '' : ` ${capital(wordAt(20_000 + number))}`)
 
-/** mulberry32: small, and good enough to make records. */
+/** Returns a random generator (mulberry32): small, and good enough for records. */
 export function randomFrom(seed: number): () => number {
   let state = Math.imul(seed, 0x9e37_79b1) >>> 0
   return () => {
     state = (state + 0x6d2b_79f5) >>> 0
-    let it = Math.imul(state ^ (state >>> 15), state | 1)
-    it ^= it + Math.imul(it ^ (it >>> 7), it | 61)
-    return ((it ^ (it >>> 14)) >>> 0) / 2 ** 32
+    let bits = Math.imul(state ^ (state >>> 15), state | 1)
+    bits ^= bits + Math.imul(bits ^ (bits >>> 7), bits | 61)
+    return ((bits ^ (bits >>> 14)) >>> 0) / 2 ** 32
   }
 }

@@ -1,7 +1,7 @@
 import { inputOf, type PyvideoTalk } from '../tests/support/pyvideo.ts'
 
-// A million talks out of twenty thousand: words, sentences, names and days of real ones, put
-// together anew. No two are the same, and words are as common or rare, and as long, as in the real
+// Generates a million talks from twenty thousand real ones by recombining their words, sentences,
+// names and dates. No two are the same, and words have the frequencies and lengths of the real
 // ones.
 
 export interface RemixNames {
@@ -14,7 +14,7 @@ export interface Texts {
   readonly title: string
   readonly summary: string
   readonly description: string
-  /** Its code. */
+  /** The code of the language. */
   readonly language: string
   readonly recorded: string
 }
@@ -29,6 +29,7 @@ export interface Remix {
   texts(random: () => number): Texts
 }
 
+/** Prepares talks for recombination. */
 export function remix(talks: readonly PyvideoTalk[]): Remix {
   const pieces = talks.map(pieceOf)
   const byLanguage = Map.groupBy(pieces, ({ language }) => language)
@@ -37,23 +38,21 @@ export function remix(talks: readonly PyvideoTalk[]): Remix {
     .map((name) => name.split(' '))
   const events = [...new Set(talks.map((talk) => talk.category_title))]
   const tags = [...new Set(talks.flatMap((talk) => inputOf(talk).tags ?? []))]
-  const at = <T>(list: readonly T[], place: number) => list[place % list.length] as T
+  const at = <T>(list: readonly T[], index: number) => list[index % list.length] as T
 
   return {
     names: (records) => ({
-      categories: unlike(
+      categories: uniqueNames(
         Math.max(5, Math.round(records * 0.005)),
-        (place, round) => `${at(events, place)}${round ? ` (${round})` : ''}`,
+        (index, round) => `${at(events, index)}${round ? ` (${round})` : ''}`,
       ),
-      // A first name with the last name of another; steps that have no common divisor meet every
-      // pair once.
-      speakers: unlike(
-        Math.max(20, Math.round(records * 0.25)),
-        (place) =>
-          `${at(people, place)[0]} ${at(people, place + Math.floor(place / people.length) * 7919)[1]}`,
-      ),
-      tags: unlike(Math.min(tags.length, Math.max(20, Math.round(records * 0.02))), (place) =>
-        at(tags, place),
+      // The first name of one with the last name of another; coprime steps visit every pair once.
+      speakers: uniqueNames(Math.max(20, Math.round(records * 0.25)), (index) => {
+        const other = index + Math.floor(index / people.length) * 7919
+        return `${at(people, index)[0]} ${at(people, other)[1]}`
+      }),
+      tags: uniqueNames(Math.min(tags.length, Math.max(20, Math.round(records * 0.02))), (index) =>
+        at(tags, index),
       ),
     }),
     texts: (random) => {
@@ -94,12 +93,12 @@ function pieceOf(talk: PyvideoTalk): Piece {
   }
 }
 
-/** As many as asked for, each once: the first of `round` that is new. */
-function unlike(count: number, name: (place: number, round: number) => string): string[] {
+/** Generates this many different names: for each index, the first round with a new one. */
+function uniqueNames(count: number, name: (index: number, round: number) => string): string[] {
   const all = new Set<string>()
-  for (let place = 0; all.size < count; place++) {
+  for (let index = 0; all.size < count; index++) {
     for (let round = 0, before = all.size; all.size === before; round++)
-      all.add(round < 1000 ? name(place, round) : `${name(place, 0)} ${place}`)
+      all.add(round < 1000 ? name(index, round) : `${name(index, 0)} ${index}`)
   }
   return [...all]
 }

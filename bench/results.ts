@@ -3,10 +3,10 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { availableParallelism, release, totalmem } from 'node:os'
 import { join, relative } from 'node:path'
 import { root } from '../tests/support/harness.ts'
+import type { BenchEnvironment } from './environment.ts'
 import { type Measured, median } from './measures.ts'
-import type { BenchEnvironment } from './stage.ts'
 
-/** For people: a table in Markdown, its columns lined up. */
+/** Formats the results as a Markdown table with aligned columns. */
 export function resultsTable(measured: readonly Measured[]): string {
   const head = [
     'What',
@@ -23,43 +23,7 @@ export function resultsTable(measured: readonly Measured[]): string {
     'Others',
     'Verdict',
   ]
-  const rows = measured.map((it) => {
-    const isRatio = it.unit === 'a second'
-    const of = (value: (round: Measured['rounds'][number]) => number | undefined) =>
-      median(it.rounds.map((round) => value(round) ?? Number.NaN))
-    const figure = (value: number) =>
-      Number.isNaN(value)
-        ? ''
-        : `${value < 100 ? value.toFixed(1) : Math.round(value).toLocaleString('en')}`
-    const spread = it.rounds.map(({ ours, reference = 1 }) => ours / reference)
-    const shown = (value: number | undefined) =>
-      value === undefined ? '' : isRatio ? value.toFixed(2) : figure(value)
-    const ofUnit = (text: string, unit: string) => (text === '' ? '' : `${text} ${unit}`)
-    return [
-      it.name,
-      it.against,
-      `${figure(of(({ ours }) => ours))} ${isRatio ? '/s' : it.unit}`,
-      ofUnit(figure(of(({ reference }) => reference)), '/s'),
-      isRatio ? it.median.toFixed(2) : '',
-      `${shown(Math.min(...spread))} to ${shown(Math.max(...spread))}`,
-      shown(it.floor),
-      shown(it.goal),
-      ofUnit(figure(of(({ p99Ms }) => p99Ms)), 'ms'),
-      ofUnit(figure(of(({ cpuUs }) => cpuUs)), 'us'),
-      isRatio
-        ? of(
-            ({ cpuUs = Number.NaN, referenceCpuUs = Number.NaN }) => referenceCpuUs / cpuUs,
-          ).toFixed(2)
-        : '',
-      ofUnit(
-        figure(
-          of(({ othersShare }) => (othersShare === undefined ? undefined : othersShare * 100)),
-        ),
-        '%',
-      ),
-      it.verdict,
-    ]
-  })
+  const rows = measured.map(cellsOf)
   const widths = head.map((_, column) =>
     Math.max(...[head, ...rows].map((row) => (row[column] as string).length)),
   )
@@ -72,9 +36,49 @@ export function resultsTable(measured: readonly Measured[]): string {
   ].join('\n')
 }
 
-/** Keeps the figures with what is needed to read them later; returns where. */
+/** Formats one measure as the cells of a row. */
+function cellsOf(measure: Measured): string[] {
+  const isRatio = measure.unit === 'a second'
+  const medianOf = (value: (round: Measured['rounds'][number]) => number | undefined) =>
+    median(measure.rounds.map((round) => value(round) ?? Number.NaN))
+  const ratio = (value: number | undefined) => {
+    if (value === undefined) return ''
+    return isRatio ? value.toFixed(2) : figure(value)
+  }
+  const ratios = measure.rounds.map(({ ours, reference = 1 }) => ours / reference)
+  const cpuRatio = medianOf(
+    ({ cpuUs = Number.NaN, referenceCpuUs = Number.NaN }) => referenceCpuUs / cpuUs,
+  )
+  const othersPercent = medianOf(({ othersShare }) =>
+    othersShare === undefined ? undefined : othersShare * 100,
+  )
+  return [
+    measure.name,
+    measure.against,
+    `${figure(medianOf(({ ours }) => ours))} ${isRatio ? '/s' : measure.unit}`,
+    withUnit(figure(medianOf(({ reference }) => reference)), '/s'),
+    isRatio ? measure.median.toFixed(2) : '',
+    `${ratio(Math.min(...ratios))} to ${ratio(Math.max(...ratios))}`,
+    ratio(measure.floor),
+    ratio(measure.goal),
+    withUnit(figure(medianOf(({ p99Ms }) => p99Ms)), 'ms'),
+    withUnit(figure(medianOf(({ cpuUs }) => cpuUs)), 'us'),
+    isRatio ? cpuRatio.toFixed(2) : '',
+    withUnit(figure(othersPercent), '%'),
+    measure.verdict,
+  ]
+}
+
+function figure(value: number): string {
+  if (Number.isNaN(value)) return ''
+  return value < 100 ? value.toFixed(1) : Math.round(value).toLocaleString('en')
+}
+
+const withUnit = (text: string, unit: string) => (text === '' ? '' : `${text} ${unit}`)
+
+/** Saves the figures with a description of the machine. Returns the path of the report. */
 export function saveResults(
-  stage: BenchEnvironment,
+  environment: BenchEnvironment,
   measured: readonly Measured[],
   run: { quick: boolean; rounds: number; seconds: number },
 ): string {
@@ -85,11 +89,13 @@ export function saveResults(
     memoryGiB: Math.round(totalmem() / 2 ** 30),
     kernel: release(),
     node: process.versions.node,
-    postgres: stage.postgres,
-    wrk: /\[epoll\]|wrk (\S+)/.exec(said('wrk', '-v'))?.[1] ?? 'unknown',
+    postgres: environment.postgres,
+    wrk: /\[epoll\]|wrk (\S+)/.exec(outputOf('wrk', '-v'))?.[1] ?? 'unknown',
     commit:
-      said('git', 'rev-parse', '--short', 'HEAD').trim() +
-      (said('git', 'status', '--porcelain', '--untracked-files=no') === '' ? '' : ' and changes'),
+      outputOf('git', 'rev-parse', '--short', 'HEAD').trim() +
+      (outputOf('git', 'status', '--porcelain', '--untracked-files=no') === ''
+        ? ''
+        : ' and changes'),
     date: new Date().toISOString().slice(0, 16),
   }
   const folder = join(import.meta.dirname, 'results')
@@ -97,8 +103,8 @@ export function saveResults(
   const file = join(folder, run.quick ? 'quick' : 'full')
   const about = {
     ...machine,
-    records: stage.records,
-    seedSeconds: Math.round(stage.seedSeconds),
+    records: environment.records,
+    seedSeconds: Math.round(environment.seedSeconds),
     ...run,
   }
   writeFileSync(`${file}.json`, `${JSON.stringify({ about, measured }, null, 2)}\n`)
@@ -110,7 +116,7 @@ export function saveResults(
   return `${relative(root, file)}.md`
 }
 
-function said(program: string, ...args: string[]): string {
+function outputOf(program: string, ...args: string[]): string {
   const { stdout, stderr } = spawnSync(program, args, { cwd: root, encoding: 'utf8' })
   return `${stdout ?? ''}${stderr ?? ''}`
 }

@@ -1,18 +1,19 @@
-// What `npm run bench` runs: node bench/run.ts [--quick] [--records N] Measures the service against
-// the bare engines below it, side by side in one run: only ratios count, because machines differ
-// and are shared. What is measured is what people install: compiled, started with `talkshelf
-// serve`. Exits with 1 where a floor is missed.
+// npm run bench -- [--quick] [--records N]
+//
+// Measures the service relative to the bare engines below it, in one run: only ratios count,
+// because machines differ and are shared. Measures the packed service, started with `talkshelf
+// serve`. Exits with 1 if a floor is missed.
 
 import { rmSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { parseArgs } from 'node:util'
 import { installMissing } from '../tests/support/install.ts'
+import { openBenchEnvironment } from './environment.ts'
 import { measureHostile } from './hostile.ts'
 import { type Measured, measureGet, measurePatch, measureStart } from './measures.ts'
 import { madeOf } from './records.ts'
 import { resultsTable, saveResults } from './results.ts'
 import { measureSearch } from './search.ts'
-import { openBenchEnvironment } from './stage.ts'
 
 const { values } = parseArgs({
   options: {
@@ -32,17 +33,18 @@ if (!installMissing([{ package: 'wrk', program: 'wrk' }])) {
   console.error('The load comes from wrk: install it first (Debian: apt-get install wrk)')
   process.exit(2)
 }
-const begin = performance.now()
+const startedMs = performance.now()
 const say = (line: string) =>
-  console.log(`${((performance.now() - begin) / 1000).toFixed(0).padStart(4)} s  ${line}`)
+  console.log(`${((performance.now() - startedMs) / 1000).toFixed(0).padStart(4)} s  ${line}`)
 say(
-  `${records.toLocaleString('en')} records of ${madeOf}, ${rounds} rounds of ${seconds} s for each measure, ${availableParallelism()} processors`,
+  `${records.toLocaleString('en')} records of ${madeOf}, ` +
+    `${rounds} rounds of ${seconds} s for each measure, ${availableParallelism()} processors`,
 )
-const stage = await openBenchEnvironment(records, say)
+const environment = await openBenchEnvironment(records, say)
 let measured: Measured[]
 try {
-  const options = { stage, rounds, seconds, say }
-  // First: what writes changes what is searched.
+  const options = { environment, rounds, seconds, say }
+  // First, because writes change the search index.
   const small = await openBenchEnvironment(Math.round(records / 10), say)
   try {
     measured = await measureSearch({ ...options, rounds: 3, seconds: Math.min(seconds, 6), small })
@@ -58,13 +60,13 @@ try {
     ...measured,
   ]
 } finally {
-  await stage.close()
-  rmSync(stage.dir, { recursive: true, force: true })
+  await environment.close()
+  rmSync(environment.dir, { recursive: true, force: true })
 }
 console.log(`\n${resultsTable(measured)}`)
-console.log(
-  `\nWritten to ${saveResults(stage, measured, { quick: values.quick, rounds, seconds })}, after ${((performance.now() - begin) / 1000).toFixed(0)} s`,
-)
+const file = saveResults(environment, measured, { quick: values.quick, rounds, seconds })
+const elapsedS = ((performance.now() - startedMs) / 1000).toFixed(0)
+console.log(`\nWritten to ${file}, after ${elapsedS} s`)
 const missed = measured.filter(({ verdict }) => verdict === 'under the floor')
 if (missed.length > 0) {
   console.log(`Under the floor: ${missed.map(({ name }) => name).join('; ')}`)

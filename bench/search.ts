@@ -1,11 +1,12 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { writeCursor } from '../server/catalogue/cursor.ts'
 import { findListedBodies } from '../server/catalogue/queries.ts'
 import type { Db } from '../server/platform/db/db.ts'
 import { openPool } from '../server/platform/db/pool.ts'
 import type { ReadPool } from '../server/platform/db/read-pool.ts'
+import { writeCursor } from '../server/platform/http/cursor.ts'
 import { search } from '../server/search/search.ts'
+import type { BenchEnvironment, BenchServer } from './environment.ts'
 import { http, type Sent, type Window } from './load.ts'
 import {
   compared,
@@ -18,11 +19,10 @@ import {
   ratioAtMost,
 } from './measures.ts'
 import { randomFrom } from './records.ts'
-import type { BenchEnvironment, BenchServer } from './stage.ts'
 import { writtenWith } from './statements.ts'
 
-// What a search costs: by how common the word is, by how large the archive is, and against the same
-// statements in pgbench.
+// The cost of a search: by the frequency of the word, by the size of the archive, and relative to
+// the same statements in pgbench.
 
 const classes = [
   { name: 'in more than 5 % of the talks', from: 0.05, to: 1 },
@@ -37,14 +37,15 @@ const wordsEach = 12
  */
 const connections = 2
 
+/** Measures searches, facets, suggestions and deep pages. */
 export async function measureSearch(
   options: MeasureOptions & { small: BenchEnvironment },
 ): Promise<Measured[]> {
-  const { stage, small, rounds, seconds, say } = options
-  const words = await wordsByClass(stage)
+  const { environment, small, rounds, seconds, say } = options
+  const words = await wordsByClass(environment)
   for (const [index, { name }] of classes.entries())
     say(`Words ${name}: ${words[index]?.join(', ')}`)
-  const [server, smallServer] = [await stage.serve({}), await small.serve({})]
+  const [server, smallServer] = [await environment.serve({}), await small.serve({})]
   const asking = (list: readonly string[], more = ''): Sent[] =>
     list.map((word) => ({ path: `/api/v2/video?q=${encodeURIComponent(`${word} `)}${more}` }))
   const over = (it: BenchServer, on: BenchEnvironment, requests: readonly Sent[]) =>
@@ -54,10 +55,10 @@ export async function measureSearch(
 
   // The statements of each class, as the service sends them for its words.
   const scripts = await Promise.all(
-    words.map((list, index) => script(stage, list, `search-${index}.sql`)),
+    words.map((list, index) => script(environment, list, `search-${index}.sql`)),
   )
   const all = words.flat()
-  const deep = await deepPage(stage)
+  const deep = await deepPage(environment)
   const first = [{ path: '/api/v2/video?cursor=' }]
   const found = {
     engine: words.map(() => [] as { ours: Window; reference: Window }[]),
@@ -70,14 +71,14 @@ export async function measureSearch(
     const p99s: number[] = []
     for (const [index, list] of words.entries()) {
       const reference = await pgbench(
-        stage,
+        environment,
         scripts[index] as string,
         seconds,
         connections,
         say,
         planned,
       )
-      const ours = await over(server, stage, asking(list))
+      const ours = await over(server, environment, asking(list))
       found.engine[index]?.push({ ours, reference })
       p99s.push(ours.p99Ms)
     }
@@ -91,17 +92,25 @@ export async function measureSearch(
       suggest: suggestions,
     })) {
       const [large, tenth] = [
-        await over(server, stage, requests),
+        await over(server, environment, requests),
         await over(smallServer, small, requests),
       ]
       found.growth[name as 'search'].push(large.p99Ms / tenth.p99Ms)
       found.p99[name as 'search'].push(large.p99Ms)
     }
-    const [end, beginning] = [await over(server, stage, deep), await over(server, stage, first)]
+    const [end, beginning] = [
+      await over(server, environment, deep),
+      await over(server, environment, first),
+    ]
     found.depth.push(beginning.perSecond / end.perSecond)
+    const growth = Object.values(found.growth).map((ratios) => ratios.at(-1)?.toFixed(2))
     say(
-      `Searching, round ${round} of ${rounds}: p99 by class ${p99s.map((ms) => ms.toFixed(1)).join(', ')} ms, facets ${found.p99.facets.at(-1)?.toFixed(0)} ms, suggestions ${found.p99.suggest.at(-1)?.toFixed(1)} ms, ` +
-        `against a tenth of the records ${found.growth.search.at(-1)?.toFixed(2)}, ${found.growth.facets.at(-1)?.toFixed(2)}, ${found.growth.suggest.at(-1)?.toFixed(2)}, deep page ${found.depth.at(-1)?.toFixed(2)}`,
+      `Searching, round ${round} of ${rounds}: ` +
+        `p99 by class ${p99s.map((ms) => ms.toFixed(1)).join(', ')} ms, ` +
+        `facets ${found.p99.facets.at(-1)?.toFixed(0)} ms, ` +
+        `suggestions ${found.p99.suggest.at(-1)?.toFixed(1)} ms, ` +
+        `against a tenth of the records ${growth.join(', ')}, ` +
+        `deep page ${found.depth.at(-1)?.toFixed(2)}`,
     )
   }
   await server.stop()
@@ -124,7 +133,7 @@ export async function measureSearch(
     ratioAtMost('Search, count and facets', tenth, found.growth.facets, { floor: 2, goal: 1.3 }),
     ratioAtMost('Suggestions', tenth, found.growth.suggest, { floor: 2, goal: 1.3 }),
     ratioAtMost(
-      `Page at depth ${depthOf(stage).toLocaleString('en')}`,
+      `Page at depth ${depthOf(environment).toLocaleString('en')}`,
       'time, against the first page',
       found.depth,
       { floor: 1.5, goal: 1.2 },
@@ -156,17 +165,17 @@ export async function measureSearch(
   ]
 }
 
-/** As the service's own connections for searches are set. */
+/** The settings of the connections that the service uses for searches. */
 const planned = '-c plan_cache_mode=force_generic_plan -c enable_seqscan=off -c jit=off'
 
 /**
  * Words of titles, which are mostly common, and of the vocabulary, which are mostly rare; by how
  * many talks have them.
  */
-async function wordsByClass(stage: BenchEnvironment): Promise<string[][]> {
-  const sampled = await stage.ask(`
+async function wordsByClass(environment: BenchEnvironment): Promise<string[][]> {
+  const sampled = await environment.ask(`
     select string_agg(word || ' ' || talks, ',')
-    from (select word, (select count(*) from (select from video_search where (keys || head || text) @@ plainto_tsquery('english', word) limit ${Math.round(stage.records * 0.06)}) as counted) as talks
+    from (select word, (select count(*) from (select from video_search where (keys || head || text) @@ plainto_tsquery('english', word) limit ${Math.round(environment.records * 0.06)}) as counted) as talks
           from (select word from (select distinct regexp_split_to_table(normalized_words(title), ' ') as word from (select title from video order by hashint8(id) limit 150) as picked) as titles
                 where length(word) > 3
                 union select * from (select word from search_word order by hashtext(word) limit 150) as picked) as words
@@ -176,7 +185,8 @@ async function wordsByClass(stage: BenchEnvironment): Promise<string[][]> {
   return classes.map(({ from, to }) => {
     const fitting = all
       .filter(
-        ([, talks]) => Number(talks) / stage.records >= from && Number(talks) / stage.records < to,
+        ([, talks]) =>
+          Number(talks) / environment.records >= from && Number(talks) / environment.records < to,
       )
       .map(([word]) => word)
     if (fitting.length === 0) throw new Error(`No word is in ${from} to ${to} of the talks`)
@@ -185,15 +195,15 @@ async function wordsByClass(stage: BenchEnvironment): Promise<string[][]> {
 }
 
 /**
- * All that these searches ask, as one script. Their values stand in a table, so that pgbench plans
- * once, as the service does.
+ * Writes the statements of searches as one script. Their values are in a table, so that pgbench
+ * plans once, like the service.
  */
 async function script(
-  stage: BenchEnvironment,
+  environment: BenchEnvironment,
   words: readonly string[],
   file: string,
 ): Promise<string> {
-  const pool = openPool({ url: stage.url, connections: 1, applicationName: 'bench' })
+  const pool = openPool({ url: environment.url, connections: 1, applicationName: 'bench' })
   const recorded: Parameters<Db['run']>[0][][] = []
   try {
     for (const word of words) {
@@ -221,18 +231,18 @@ async function script(
   const same = [...Map.groupBy(recorded, shape).values()].sort(
     (a, b) => b.length - a.length,
   )[0] as typeof recorded
-  const path = join(stage.dir, file)
-  writeFileSync(path, await writtenWith(stage, file.replaceAll(/\W/g, '_'), same))
+  const path = join(environment.dir, file)
+  writeFileSync(path, await writtenWith(environment, file.replaceAll(/\W/g, '_'), same))
   return path
 }
 
-const depthOf = (stage: BenchEnvironment) => Math.floor(stage.records * 0.9)
+const depthOf = (environment: BenchEnvironment) => Math.floor(environment.records * 0.9)
 
 /** A page behind nine tenths of all records. */
-async function deepPage(stage: BenchEnvironment): Promise<Sent[]> {
-  const keys = await stage.ask(`
+async function deepPage(environment: BenchEnvironment): Promise<Sent[]> {
+  const keys = await environment.ask(`
     select coalesce(recorded, '-infinity')::text || '|' || fold(title) || '|' || id from video where state = 1 and taken_down is null
-    order by coalesce(recorded, '-infinity'::date) desc, fold(title) collate "C", id offset ${depthOf(stage)} limit 1`)
+    order by coalesce(recorded, '-infinity'::date) desc, fold(title) collate "C", id offset ${depthOf(environment)} limit 1`)
   const [recorded = '', ...rest] = keys.split('|')
   const id = rest.pop() as string
   const cursor = writeCursor({

@@ -9,9 +9,9 @@ import { checkInvariants, withDatabase } from '../tests/support/invariants.ts'
 import { makeNames, makeRecord } from './records.ts'
 import { seed } from './seed.ts'
 
-const bin = installedPostgres().find((it) => existsSync(join(it.bin, 'psql')))?.bin
+const bin = installedPostgres().find(({ bin }) => existsSync(join(bin, 'psql')))?.bin
 
-test('made-up records are records: every field is what the contract says', () => {
+test('generated records conform to the contract', () => {
   const names = makeNames(1000)
   for (let id = 1; id <= 1000; id++)
     assert.deepEqual(validationErrors(Video, makeRecord(id, names).video), [])
@@ -19,7 +19,7 @@ test('made-up records are records: every field is what the contract says', () =>
   assert.deepEqual(makeRecord(77, names), makeRecord(77, names))
 })
 
-test('what is seeded is what the service would have written', {
+test('seeded tables are the same as those that the service writes', {
   skip: bin === undefined && 'there is no psql',
 }, async () => {
   const database = await freshDatabase()
@@ -28,9 +28,9 @@ test('what is seeded is what the service would have written', {
   await seed(bin as string, superuser.href, 1234, () => {})
   await checkInvariants(database.url)
   await withDatabase(database.url, async (query) => {
-    const [row] = await query(
-      'select (select count(*)::int from video) as videos, (select last_value::int from video_id_seq) as last',
-    )
+    const [row] = await query(`
+      select (select count(*)::int from video) as videos,
+             (select last_value::int from video_id_seq) as last`)
     assert.deepEqual(row, { videos: 1234, last: 1234 })
   })
   await database.drop()

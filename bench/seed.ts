@@ -6,11 +6,16 @@ import { renderVideo } from '../server/videos/wire.ts'
 import { type GeneratedRecord, makeNames, makeRecord } from './records.ts'
 import type { RemixNames } from './remix.ts'
 
-// Fills an empty, migrated database with made-up records as fast as PostgreSQL takes them: COPY by
-// psql. Every record has its body and its change, as if it had come through the front door.
+// Fills an empty, migrated database with generated records as fast as possible: with COPY by psql.
+// Every record has its body and its change, as if the service had written it.
+
+const changeTarget =
+  'change (subject, subject_id, revision, kind, before, after, ids, at, actor, via, ' +
+  'request_id, request_hash)'
 
 /**
- * `url` is a superuser's: the streams go in side by side, so the foreign keys are not looked at.
+ * Seeds a database. `url` must be that of a superuser: tables are written in parallel, so the
+ * foreign keys are disabled.
  */
 export async function seed(
   bin: string,
@@ -20,12 +25,7 @@ export async function seed(
 ): Promise<void> {
   const names = makeNames(records)
   await copy(bin, url, 'category (id, slug, title)', lines(names.categories, 'category'))
-  await copy(
-    bin,
-    url,
-    'change (subject, subject_id, revision, kind, before, after, ids, at, actor, via, request_id, request_hash)',
-    categoryChanges(names),
-  )
+  await copy(bin, url, changeTarget, categoryChanges(names))
   await copy(bin, url, 'speaker (id, slug, name)', lines(names.speakers, 'speaker'))
   await copy(bin, url, 'tag (id, slug, name)', lines(names.tags, 'tag'))
 
@@ -35,12 +35,8 @@ export async function seed(
       url,
       `video (${videoColumns.join(', ')}, speaker_ids, tag_ids, category_id, language_id, revision)`,
     ),
-    open(bin, url, 'video_body (id, revision, tag, live, updated, body)'),
-    open(
-      bin,
-      url,
-      'change (subject, subject_id, revision, kind, before, after, ids, at, actor, via, request_id, request_hash)',
-    ),
+    open(bin, url, 'video_body (id, revision, etag, live, updated, body)'),
+    open(bin, url, changeTarget),
   ]
   const languages: Languages = new Map(
     (await query(bin, url, 'select code, id, name from language')).split('\n').map((row) => {
@@ -52,18 +48,26 @@ export async function seed(
     const made = Array.from({ length: Math.min(1000, records - first + 1) }, (_, index) =>
       makeRecord(first + index, names),
     )
-    const rows = made.map((it) => rowsOf(it, languages))
+    const rows = made.map((record) => rowsOf(record, languages))
     await Promise.all(
       tables.map((table, index) => table.write(rows.map((row) => row[index]).join(''))),
     )
     progress(first - 1 + made.length)
   }
   await Promise.all(tables.map((table) => table.end()))
+  await finish(bin, url)
+}
+
+/** Advances sequences, and writes everything that triggers would have written. */
+async function finish(bin: string, url: string): Promise<void> {
   for (const table of ['video', 'category', 'speaker', 'tag'])
     await query(
       bin,
       url,
-      `select setval(pg_get_serial_sequence('${table}', 'id'), greatest(1, (select max(id) from ${table})))`,
+      `select setval(
+         pg_get_serial_sequence('${table}', 'id'),
+         greatest(1, (select max(id) from ${table}))
+       )`,
     )
   for (const [kind, name] of [
     ['category', 'title'],
@@ -73,15 +77,18 @@ export async function seed(
     await query(
       bin,
       url,
-      `insert into entity_name (kind, name, entity_id, shown) select '${kind}', ${name}, id, true from ${kind}`,
+      `insert into entity_name (kind, name, entity_id, shown)
+       select '${kind}', ${name}, id, true
+       from ${kind}`,
     )
     await query(
       bin,
       url,
-      `insert into entity_slug (kind, slug, entity_id) select '${kind}', slug, id from ${kind}`,
+      `insert into entity_slug (kind, slug, entity_id)
+       select '${kind}', slug, id
+       from ${kind}`,
     )
   }
-  // The triggers did not see it either.
   await query(bin, url, 'select recount_talks()')
   await fillSearch(bin, url)
   await query(bin, url, 'select rebuild_fingerprints()')
@@ -89,7 +96,7 @@ export async function seed(
   await query(bin, url, 'checkpoint')
 }
 
-/** As rebuild_search() does, on two processors. */
+/** Does the same as rebuild_search(), on two processors. */
 async function fillSearch(bin: string, url: string): Promise<void> {
   await query(bin, url, 'drop index video_search_head, video_search_all')
   await Promise.all(
@@ -103,7 +110,7 @@ async function fillSearch(bin: string, url: string): Promise<void> {
   )
   await Promise.all(
     ['select add_search_words(array(select id from video))', 'call create_search_indexes()'].map(
-      (it) => query(bin, url, it),
+      (statement) => query(bin, url, statement),
     ),
   )
 }
@@ -148,12 +155,12 @@ function rowsOf(
   const language = languages.get(made.language)
   if (!language) throw new Error(`There is no language ${made.language}`)
   const video = { ...made, language: language.name }
-  const { body, tag } = renderVideo(video, 1)
+  const { body, etag } = renderVideo(video, 1)
   const ids = {
     category: category + 1,
     language: language.id,
-    speakers: speakers.map((it) => it + 1),
-    tags: tags.map((it) => it + 1),
+    speakers: speakers.map((index) => index + 1),
+    tags: tags.map((index) => index + 1),
   }
   const moment = `${video.updated}Z`
   const columns = videoColumns.map((name) =>
@@ -161,7 +168,7 @@ function rowsOf(
   )
   return [
     line(...columns, `{${ids.speakers}}`, `{${ids.tags}}`, ids.category, ids.language, 1),
-    line(video.id, 1, tag, video.state === states.live, moment, body),
+    line(video.id, 1, etag, video.state === states.live, moment, body),
     line(
       'video',
       video.id,
@@ -240,7 +247,7 @@ function open(bin: string, url: string, target: string) {
     `copy ${target} from stdin`,
   ])
   const ended = finished(child)
-  ended.catch(() => {}) // Told by whoever writes or ends.
+  ended.catch(() => {}) // write() and end() report the error.
   return {
     async write(text: string): Promise<void> {
       if (!child.stdin.write(text)) await Promise.race([once(child.stdin, 'drain'), ended])
@@ -252,7 +259,7 @@ function open(bin: string, url: string, target: string) {
   }
 }
 
-/** Runs one statement; the first value of its answer. */
+/** Runs one statement. Returns its output. */
 export async function query(bin: string, url: string, statement: string): Promise<string> {
   const child = psql(bin, url, ['-Atc', statement])
   child.stdin.end()
@@ -263,15 +270,15 @@ function psql(bin: string, url: string, args: readonly string[]) {
   const child = spawn(join(bin, 'psql'), ['-X', '-q', '-v', 'ON_ERROR_STOP=1', ...args, url], {
     stdio: ['pipe', 'pipe', 'pipe'],
   })
-  child.stdin.on('error', () => {}) // It ended; its words on standard error say why.
+  child.stdin.on('error', () => {}) // psql has ended; its standard error has the reason.
   return child
 }
 
 async function finished(child: ReturnType<typeof psql>): Promise<string> {
-  let [said, wrong] = ['', '']
-  child.stdout.setEncoding('utf8').on('data', (text: string) => (said += text))
-  child.stderr.setEncoding('utf8').on('data', (text: string) => (wrong += text))
+  let [output, errors] = ['', '']
+  child.stdout.setEncoding('utf8').on('data', (text: string) => (output += text))
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (errors += text))
   const [code] = await once(child, 'close')
-  if (code !== 0) throw new Error(`psql: ${wrong}`)
-  return said
+  if (code !== 0) throw new Error(`psql: ${errors}`)
+  return output
 }

@@ -1,5 +1,7 @@
-// npm run soak -- [--minutes 10] [--rate 300] [--records 3000]: does the memory of a server that has something to do all the time stay
-// what it is? Ends with 1 where it grows between the middle and the end of the run, or where an answer is none that we expect.
+// npm run soak -- [--minutes 10] [--rate 300] [--records 3000]
+//
+// Measures the memory of a server under constant load. Exits with 1 if it grows between the middle
+// and the end of the run, or if a response is unexpected.
 
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
@@ -10,15 +12,16 @@ import { parseArgs } from 'node:util'
 import { createToken } from '../server/auth/auth.ts'
 import { openPool } from '../server/platform/db/pool.ts'
 import { findPostgres } from '../server/platform/db/private-postgres.ts'
-import { freePort, launch } from '../tests/faults/stage.ts'
+import { freePort, launch } from '../tests/faults/environment.ts'
 import { type CallOptions, call } from '../tests/support/harness.ts'
 import { migratedDatabase, startPostgres } from '../tests/support/postgres.ts'
+import { until } from '../tests/support/until.ts'
+import { pack } from './environment.ts'
 import { median } from './measures.ts'
 import { seed } from './seed.ts'
-import { pack } from './stage.ts'
 
-// The server as it is, but that it can be told to throw away what nobody uses any more. V8 does so
-// when it likes, which is seldom while there is memory: without this, garbage looks like growth.
+// Collects garbage on a signal. V8 does so seldom while there is memory, and garbage would look
+// like growth.
 const tidy = ['--expose-gc', '--import', 'data:text/javascript,process.on("SIGUSR2", () => gc())']
 const restS = 10
 const warmUpS = 15
@@ -76,7 +79,7 @@ async function main(): Promise<number> {
       [process.execPath, ...tidy, pack(postgres.dir), 'serve'],
       {
         log: 'server.log',
-        environment: {
+        variables: {
           ...process.env,
           DATABASE_URL: databaseUrl,
           PORT: String(port),
@@ -85,11 +88,13 @@ async function main(): Promise<number> {
         },
       },
     )
-    while ((await call(url, 'GET', '/readyz').catch(() => undefined))?.status !== 200) {
-      if (server.child.exitCode !== null)
-        throw new Error(`The server ended:\n${readFileSync(`${postgres.dir}/server.log`, 'utf8')}`)
-      await sleep(50)
-    }
+    await until(
+      'the server to be ready or to end',
+      async () =>
+        server.child.exitCode !== null || (await call(url, 'GET', '/readyz')).status === 200,
+    )
+    if (server.child.exitCode !== null)
+      throw new Error(`The server ended:\n${readFileSync(`${postgres.dir}/server.log`, 'utf8')}`)
     await sleep(restS * 1000)
     const [, idleKb = ''] =
       /^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${server.child.pid}/status`, 'utf8')) ?? []
@@ -323,7 +328,8 @@ function verdict(samples: readonly Sample[], load: Load, minutes: number): numbe
   const [middle, end] = [samples.slice(0, 60), samples.slice(60)]
   let isGrowing = false
   console.log(
-    `\nThe second half of ${minutes} minutes against the first: what is left when tidied up, and how high the resident memory comes`,
+    `\nThe second half of ${minutes} minutes against the first: ` +
+      'memory after garbage collection, and the peak of the resident memory',
   )
   for (const what of ['rss', 'heap', 'external'] as const) {
     // The system gets memory back when V8 likes: the resident memory goes up and down by a hundred
@@ -340,8 +346,9 @@ function verdict(samples: readonly Sample[], load: Load, minutes: number): numbe
     isGrowing ||= isTooMuch
     const line = slope(end.filter(({ isTidy }) => !isTidy).map((it) => [it.minute, it[what]]))
     console.log(
-      `${isTooMuch ? 'GROWS' : 'ok   '} ${what}: ${megabytes(before)} -> ${megabytes(after)} MB, allowed ${megabytes(max)} more; ` +
-        `not tidied up, ${megabytes(line)} MB a minute`,
+      `${isTooMuch ? 'GROWS' : 'ok   '} ${what}: ${megabytes(before)} -> ${megabytes(after)} MB, ` +
+        `allowed ${megabytes(max)} more; ` +
+        `without garbage collection, ${megabytes(line)} MB a minute`,
     )
   }
   console.log(
@@ -354,7 +361,7 @@ function verdict(samples: readonly Sample[], load: Load, minutes: number): numbe
     console.log(`The server was too slow for the rate: ${load.skipped} requests were not sent`)
   if (load.surprises.length > 0)
     console.log(
-      `WRONG ${load.surprises.length} answers that nobody expects, such as ${load.surprises[0]}`,
+      `WRONG ${load.surprises.length} unexpected answers, for example ${load.surprises[0]}`,
     )
   return isGrowing || load.surprises.length > 0 ? 1 : 0
 }

@@ -5,14 +5,14 @@ import type { Db } from '../server/platform/db/db.ts'
 import { openPool, type Pool } from '../server/platform/db/pool.ts'
 import { findBody } from '../server/videos/queries.ts'
 import { changeVideo } from '../server/videos/videos.ts'
-import type { BenchEnvironment } from './stage.ts'
+import type { BenchEnvironment } from './environment.ts'
 
-// What the service asks PostgreSQL, as scripts for pgbench: recorded from the service's own code,
-// so they can't drift apart.
+// The statements of the service as scripts for pgbench, recorded from the code of the service, so
+// that they stay the same.
 
 type Statement = Parameters<Db['run']>[0]
 
-/** The lookup of a record by its number. */
+/** Returns a script that reads a random record by id. */
 export async function readScript(records: number): Promise<string> {
   const recorded: Statement[] = []
   const db: Db = {
@@ -26,8 +26,8 @@ export async function readScript(records: number): Promise<string> {
 }
 
 /**
- * All that a PATCH of a text asks: who it is, what the record is, and the one statement that
- * writes.
+ * Returns a script with the statements of a PATCH: authentication, the read of the record, and the
+ * write.
  */
 export async function patchScript({ url, token, records }: BenchEnvironment): Promise<string> {
   const recorded: Statement[] = []
@@ -49,13 +49,14 @@ export async function patchScript({ url, token, records }: BenchEnvironment): Pr
     ifMatch: undefined,
     hash: Buffer.alloc(32),
   }
-  // Often enough that no other number in the statement is the number of its revision.
+  // So many that no other number in the statement equals the revision.
   const revisions = 61
   try {
     for (let revision = 2; revision <= revisions; revision++) {
       recorded.length = 0
       await authenticate(recording, `Token ${token}`)
-      await sleep(2) // Noting the use of a token is nobody's wait; only the first request of a minute does it.
+      // The last use of a token is written in the background, by the first request of a minute.
+      await sleep(2)
       await changeVideo(recording, id, request, (before) => ({
         ...before,
         summary: `What changed ${revision}`,
@@ -66,22 +67,26 @@ export async function patchScript({ url, token, records }: BenchEnvironment): Pr
   }
   if (recorded.length !== 3)
     throw new Error(`A PATCH was expected to be 3 statements, and is ${recorded.length}`)
-  const [who, read, write] = recorded as [Statement, Statement, Statement]
+  const [authentication, read, write] = recorded as [Statement, Statement, Statement]
   const variable = (value: unknown) => {
     if (value === id) return ':id'
     if (value === revisions) return '(:is_revision + 1)'
     if (value === revisions - 1) return ':is_revision'
     return typeof value === 'string' && value.startsWith('{"category"') ? ':is_body' : undefined
   }
-  return `\\set id random(1, ${records})\n${written(who)}${written(read, variable).replace(/;\n$/, ' \\gset is_\n')}${written(write, variable)}`
+  return [
+    `\\set id random(1, ${records})\n`,
+    written(authentication),
+    written(read, variable).replace(/;\n$/, ' \\gset is_\n'),
+    written(write, variable),
+  ].join('')
 }
 
 /**
- * Statements that are always the same with values that are not: the values come from a table, a row
- * by chance for each transaction.
+ * Returns a script of statements whose values come from a table: a random row for each transaction.
  */
 export async function writtenWith(
-  stage: BenchEnvironment,
+  environment: BenchEnvironment,
   table: string,
   recorded: readonly (readonly Statement[])[],
 ): Promise<string> {
@@ -92,13 +97,11 @@ export async function writtenWith(
   const rows = recorded.map((statements) =>
     statements.flatMap(({ values }) => values.map((value) => stored(value))),
   )
-  await stage.ask(
-    `create table ${table} (n integer primary key, ${columns.map((name) => `${name} text`).join(', ')})`,
-  )
-  await stage.ask(
-    `insert into ${table} values ${rows.map((row, n) => `(${[n + 1, ...row].join(', ')})`).join(', ')}`,
-  )
-  await stage.ask(`grant select on ${table} to public`)
+  const definitions = columns.map((name) => `${name} text`).join(', ')
+  const tuples = rows.map((row, n) => `(${[n + 1, ...row].join(', ')})`).join(', ')
+  await environment.ask(`create table ${table} (n integer primary key, ${definitions})`)
+  await environment.ask(`insert into ${table} values ${tuples}`)
+  await environment.ask(`grant select on ${table} to public`)
   const types = ({ text }: Statement, place: number) =>
     /^::(\w+(\[\])?)/.exec(text.split(`$${place}`)[1] ?? '')?.[1]
   const filled = first.map((statement, index) =>
@@ -109,7 +112,8 @@ export async function writtenWith(
       return `((select s${index}_v${Number(value) - 1} from ${table} where n = :n)::${type})`
     }),
   )
-  return `\\set n random(1, ${recorded.length})\n${filled.map((text) => `${text.replaceAll(/\s+/g, ' ').trim()};\n`).join('')}`
+  const statements = filled.map((text) => `${text.replaceAll(/\s+/g, ' ').trim()};\n`)
+  return `\\set n random(1, ${recorded.length})\n${statements.join('')}`
 }
 
 function stored(value: unknown): string {

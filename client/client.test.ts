@@ -20,14 +20,14 @@ const editor = createClient({ baseUrl: archive.url, token: archive.editor })
 
 async function problemOf(call: Promise<unknown>): Promise<ApiProblem> {
   const error = await call.then(
-    () => assert.fail('The call was not refused'),
+    () => assert.fail('The call succeeded'),
     (error: unknown) => error,
   )
   assert.ok(error instanceof ApiProblem, String(error))
   return error
 }
 
-test('a record lives its whole life through the client, and every endpoint has its function', async () => {
+test('the client has a function for every endpoint', async () => {
   const called = new Set<string>()
   const client = new Proxy(createClient({ baseUrl: archive.url, token: archive.admin }), {
     get(target, name: keyof Client) {
@@ -121,7 +121,7 @@ test('a record lives its whole life through the client, and every endpoint has i
     ifMatch: zoe.etag,
   })
   assert.deepEqual([renamed.data.slug, renamed.data.records_left], ['zoe-fox', 0])
-  // An old address is followed, and nobody notices.
+  // The redirect from the old URL is followed.
   assert.equal((await client.readSpeaker({ slug: 'zoe' })).data.name, 'Zoë Fox')
   const split = await client.splitSpeaker({
     slug: 'zoe-fox',
@@ -146,13 +146,13 @@ test('a record lives its whole life through the client, and every endpoint has i
   const attached = [{ kind: 'related' as const, url: 'https://slides.example.org/', label: null }]
   const facts = await client.replaceFacts({ id, body: { facts: attached } })
   assert.deepEqual((await client.readFacts({ id })).data, facts.data)
-  const given = {
+  const importInput = {
     text: 'title\nLoaded by the client\n',
     format: 'csv' as const,
     category: 'Client Days',
     language: 'en',
   }
-  const { data: planned } = await client.createImport({ body: given })
+  const { data: planned } = await client.createImport({ body: importInput })
   assert.deepEqual([planned.state, planned.planned.new], ['planned', 1])
   await client.decideTalk({ id: planned.id, position: 1, body: { same: false } })
   assert.equal(
@@ -190,11 +190,11 @@ test('a record lives its whole life through the client, and every endpoint has i
   assert.deepEqual(
     [...called].sort(),
     Object.keys(endpoints).sort(),
-    'Each endpoint of the contract is to be called here once',
+    'This test must call each endpoint of the contract',
   )
 })
 
-test('a refusal is an error with a name, a status, a sentence and the wrong fields', async () => {
+test('a problem becomes an error with its name, status, detail and invalid fields', async () => {
   const problem = await problemOf(
     editor.createVideo({ body: { title: '', category, language: 'Klingonese' } }),
   )
@@ -215,7 +215,7 @@ test('a refusal is an error with a name, a status, a sentence and the wrong fiel
   )
 })
 
-test('of two editors who read the same version, the second is told what the first did', async () => {
+test('a stale If-Match is rejected with the fields that have changed', async () => {
   const { id } = await archive.make()
   const { etag } = await editor.readVideo({ id })
   await editor.patchVideo({ id, body: { title: 'First' }, ifMatch: etag })
@@ -226,7 +226,7 @@ test('of two editors who read the same version, the second is told what the firs
   assert.deepEqual((problem.document.current as { fields: string[] }).fields, ['title'])
 })
 
-test('who has the current version is told so, without the record', async () => {
+test('a matching If-None-Match returns NotModified without the record', async () => {
   const { id } = await archive.make()
   const { etag } = await reader.readVideo({ id })
   const again = await reader.readVideo({ id, ifNoneMatch: etag })
@@ -241,7 +241,7 @@ test('who has the current version is told so, without the record', async () => {
   assert.equal(other.notModified ? undefined : other.data.id, id)
 })
 
-test('an archive under a path is called under it', async () => {
+test('the base URL may have a path', async () => {
   const calls: string[] = []
   const client = createClient({
     baseUrl: 'https://talks.example.org/archive/',
@@ -261,21 +261,21 @@ test('an archive under a path is called under it', async () => {
   ])
 })
 
-test('an answer that is not from an archive is never taken for a record or a problem', async (t) => {
+test('rejects responses that do not come from an archive', async (t) => {
   const answers = {
     ok: { status: 200, type: 'text/html' },
     bad: { status: 502, type: 'text/html' },
     other: { status: 404, type: 'application/json' },
   }
-  const stranger = createServer(({ url = '' }, response) => {
+  const server = createServer(({ url = '' }, response) => {
     const { status, type } = answers[url.split('/')[1] as keyof typeof answers]
     response.writeHead(status, { 'content-type': type }).end('{"id": 1}')
   }).listen(0, '127.0.0.1')
-  t.after(() => stranger.close())
-  await once(stranger, 'listening')
+  t.after(() => server.close())
+  await once(server, 'listening')
   for (const [path, { status }] of Object.entries(answers)) {
     const client = createClient({
-      baseUrl: `http://127.0.0.1:${(stranger.address() as AddressInfo).port}/${path}`,
+      baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}/${path}`,
     })
     await assert.rejects(
       client.readVideo({ id: 1 }),
@@ -284,13 +284,13 @@ test('an answer that is not from an archive is never taken for a record or a pro
   }
 })
 
-test('a call can be given up', async () => {
+test('a call can be aborted', async () => {
   await assert.rejects(reader.readVideo({ id: 1, signal: AbortSignal.abort() }), {
     name: 'AbortError',
   })
 })
 
-test('no parameter of an endpoint hides another input of its call', () => {
+test('no parameter of an endpoint has the name of another input', () => {
   const reserved = [
     'body',
     'signal',
@@ -304,24 +304,24 @@ test('no parameter of an endpoint hides another input of its call', () => {
   }
 })
 
-// Never runs: tsc is the test. A line that should be refused and is not is an error as well.
+// Never runs; the type checker is the test. An unused @ts-expect-error is an error too.
 export async function types(client: Client): Promise<void> {
   const { data, etag, status } = await client.readVideo({ id: 3 })
   const video: Video = data
   const duration: number | null = data.duration
-  const tag: string = etag
+  const etagText: string = etag
   const ok: 200 = status
   const made: { status: 201; location: string } = await client.createVideo({
     body: { title: 'A', category: 'B', language: 'C' },
   })
-  // What was read can be sent back.
-  await client.replaceVideo({ id: 3, body: video, ifMatch: tag })
+  // A record that was read can be sent back.
+  await client.replaceVideo({ id: 3, body: video, ifMatch: etagText })
   await client.readOpenapi()
 
-  const maybe = await client.readVideo({ id: 3, ifNoneMatch: tag })
+  const maybe = await client.readVideo({ id: 3, ifNoneMatch: etagText })
   if (maybe.notModified) maybe satisfies NotModified
   else maybe.data satisfies Video
-  // @ts-expect-error: nothing may have come
+  // @ts-expect-error: data may be undefined
   maybe.data.title
 
   // @ts-expect-error: the id is missing
@@ -334,8 +334,8 @@ export async function types(client: Client): Promise<void> {
   await client.readVideo({ id: 3, ids: 3 })
   // @ts-expect-error: reading takes no body
   await client.readVideo({ id: 3, body: {} })
-  // @ts-expect-error: reading does not listen to If-Match
-  await client.readVideo({ id: 3, ifMatch: tag })
+  // @ts-expect-error: reading has no If-Match
+  await client.readVideo({ id: 3, ifMatch: etagText })
   // @ts-expect-error: the body is missing
   await client.patchVideo({ id: 3 })
   // @ts-expect-error: a title is a string

@@ -12,61 +12,59 @@ import {
   type ResultOf,
 } from '@talkshelf/contract'
 
-// A client of an archive, in browsers and in Node. Its functions are the endpoints of the contract:
-// none is written by hand.
+// A typed client for browsers and Node. Its functions are derived from the endpoints of the
+// contract.
 //
 //   const archive = createClient({ baseUrl: 'https://talks.example.org', token })
 //   const { data, etag } = await archive.readVideo({ id: 3 })
 //   await archive.patchVideo({ id: 3, body: { title: 'A better title' }, ifMatch: etag })
 
 export interface ClientOptions {
-  /** Where the archive is, as its PUBLIC_URL says; it may have a path. */
+  /** The PUBLIC_URL of the archive. It may have a path. */
   baseUrl: string
   token?: string | undefined
-  /** Instead of the global one: for retries, logs and tests. */
+  /** Replaces the global fetch, for retries, logging and tests. */
   fetch?: typeof fetch | undefined
 }
 
 type Endpoints = typeof endpoints
 export type Client = { readonly [Name in keyof Endpoints]: Call<Endpoints[Name]> }
 
+/** Creates a client with one function for each endpoint. */
 export function createClient({ baseUrl, token, fetch = globalThis.fetch }: ClientOptions): Client {
   const base = baseUrl.replace(/\/+$/, '')
-  async function send(it: Endpoint, input: Given) {
+  async function send(endpoint: Endpoint, input: AnyInput) {
     const headers: Record<string, string> = { accept: jsonType }
     if (token !== undefined) headers.authorization = `Bearer ${token}`
-    if (it.body) headers['content-type'] = it.body.types[0] ?? jsonType
-    for (const name of it.requestHeaders ?? []) {
+    if (endpoint.body) headers['content-type'] = endpoint.body.types[0] ?? jsonType
+    for (const name of endpoint.requestHeaders ?? []) {
       const value = input[optionName(name)]
       if (value !== undefined) headers[name] = String(value)
     }
-    const body = it.body ? JSON.stringify(input.body) : null
-    return answerOf(
-      await fetch(base + addressOf(it, input), {
-        method: it.method,
-        headers,
-        body,
-        signal: input.signal ?? null,
-      }),
+    const body = endpoint.body ? JSON.stringify(input.body) : null
+    const { method } = endpoint
+    const signal = input.signal ?? null
+    return readResponse(
+      await fetch(base + requestUrl(endpoint, input), { method, headers, body, signal }),
     )
   }
-  const calls = Object.entries(endpoints).map(([name, it]) => [
+  const calls = Object.entries(endpoints).map(([name, endpoint]) => [
     name,
-    (input: Given = {}) => send(it, input),
+    (input: AnyInput = {}) => send(endpoint, input),
   ])
   return Object.fromEntries(calls) as Client
 }
 
 /**
- * The archive refused, and says why. A newer archive may have names that this client does not know
- * yet.
+ * An error response of the archive. A newer archive may send a `name` that this version of the
+ * client does not know.
  */
 export class ApiProblem extends Error {
   override readonly name: ProblemName
   readonly status: number
   readonly detail: string
   readonly errors: readonly FieldError[]
-  /** All that was sent: some problems have more, such as `current` or `outcome`. */
+  /** The whole problem document. Some problems have more fields, such as `current`, `outcome`. */
   readonly document: ProblemDocument & Record<string, unknown>
 
   constructor(document: ProblemDocument & Record<string, unknown>) {
@@ -79,26 +77,19 @@ export class ApiProblem extends Error {
   }
 }
 
-/**
- * Something answered, but not as an archive does: a proxy on the way, or another service at this
- * address.
- */
+/** A response that does not come from an archive, but from a proxy or another service. */
 export class UnexpectedResponse extends Error {
-  override readonly name = 'UnexpectedAnswer'
+  override readonly name = 'UnexpectedResponse'
   readonly status: number
 
   constructor({ status, url, headers }: Response) {
-    super(
-      `${url} answered ${status} with ${headers.get('content-type') ?? 'no content type'}, which is no answer of an archive`,
-    )
+    const type = headers.get('content-type') ?? 'no content type'
+    super(`${url} answered ${status} with ${type}, which is not a response of Talkshelf`)
     this.status = status
   }
 }
 
-/**
- * What a call takes, in one flat object: path and query parameters by their names, `body`, request
- * headers, `signal`.
- */
+/** The input of a call, in one object: path and query parameters, headers, `body`, `signal`. */
 export type CallInput<E extends Endpoint> = ParamsOf<E> &
   QueryOf<E> &
   BodyInput<E> &
@@ -112,7 +103,7 @@ export interface ClientResponse<E extends Endpoint> {
   notModified: false
 }
 
-/** The version that `ifNoneMatch` names is still the current one. */
+/** The version in `ifNoneMatch` is the current one. */
 export interface NotModified {
   data: undefined
   status: 304
@@ -122,23 +113,23 @@ export interface NotModified {
 }
 
 type BodyInput<E extends Endpoint> = E extends { body: object } ? { body: BodyOf<E> } : object
-type Heard<E extends Endpoint> = E extends {
+type HeaderOf<E extends Endpoint> = E extends {
   requestHeaders: readonly (infer Name extends RequestHeader)[]
 }
   ? Name
   : never
 type HeaderInput<E extends Endpoint> = {
-  [Name in Heard<E> as OptionName<Name>]?: string | undefined
+  [Name in HeaderOf<E> as OptionName<Name>]?: string | undefined
 }
-type OptionName<Name extends string> = Uncapitalize<Joined<Name>>
-type Joined<Name extends string> = Name extends `${infer Word}-${infer Rest}`
-  ? `${Word}${Joined<Rest>}`
+type OptionName<Name extends string> = Uncapitalize<WithoutHyphens<Name>>
+type WithoutHyphens<Name extends string> = Name extends `${infer Word}-${infer Rest}`
+  ? `${Word}${WithoutHyphens<Rest>}`
   : Name
 
-// Only who asks for it is told that nothing changed: for everyone else `data` is there, and need
-// not be looked for.
+// NotModified is part of the result type only if a call has a condition, so that other calls need
+// no check of `data`.
 type Conditional<E extends Endpoint> = OptionName<
-  Extract<Heard<E>, 'If-None-Match' | 'If-Modified-Since'>
+  Extract<HeaderOf<E>, 'If-None-Match' | 'If-Modified-Since'>
 >
 type Call<E extends Endpoint> = [Conditional<E>] extends [never]
   ? (...input: Arguments<CallInput<E>>) => Promise<ClientResponse<E>>
@@ -150,25 +141,25 @@ type Call<E extends Endpoint> = [Conditional<E>] extends [never]
       ): Promise<ClientResponse<E>>
       (input: CallInput<E>): Promise<ClientResponse<E> | NotModified>
     }
-type Arguments<Given> = Record<never, never> extends Given ? [input?: Given] : [input: Given]
+type Arguments<Input> = Record<never, never> extends Input ? [input?: Input] : [input: Input]
 
-type Given = Record<string, unknown> & { signal?: AbortSignal }
+type AnyInput = Record<string, unknown> & { signal?: AbortSignal }
 
 function optionName(header: string): string {
   return header.charAt(0).toLowerCase() + header.slice(1).replaceAll('-', '')
 }
 
-function addressOf(it: Endpoint, input: Given): string {
-  const path = it.path.replaceAll(/\{(\w+)\}/g, (_, name: string) =>
+function requestUrl(endpoint: Endpoint, input: AnyInput): string {
+  const path = endpoint.path.replaceAll(/\{(\w+)\}/g, (_, name: string) =>
     encodeURIComponent(String(input[name])),
   )
   const query = new URLSearchParams()
-  for (const name of Object.keys(it.query ?? {}))
+  for (const name of Object.keys(endpoint.query ?? {}))
     if (input[name] !== undefined) query.set(name, String(input[name]))
   return query.size > 0 ? `${path}?${query}` : path
 }
 
-async function answerOf(response: Response) {
+async function readResponse(response: Response) {
   const { status, headers } = response
   const shared = {
     status,

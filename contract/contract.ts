@@ -1,4 +1,4 @@
-// The door of the package, and the table of all endpoints.
+// Entry point of the package, with the table of all endpoints.
 
 import * as vocabulary from './entities.ts'
 import { exportNdjsonEndpoint } from './exports.ts'
@@ -66,8 +66,5 @@ export const endpoints = {
   readOpenapi: readOpenapiEndpoint,
 } as const
 
-/**
- * Answers that are no JSON document, and as long as the archive is: the client has no function for
- * them.
- */
+/** Endpoints that stream more than one JSON document. The typed client has no method for them. */
 export const streamEndpoints = { exportNdjson: exportNdjsonEndpoint } as const

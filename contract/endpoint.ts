@@ -2,44 +2,42 @@ import type { Static, TProperties, TSchema } from 'typebox'
 import Type from 'typebox'
 import { type ProblemName, problems } from './problems.ts'
 
-// One endpoint is one object. The router, the validation, the access check and its test, the
-// OpenAPI description and the typed client all read it, so none of them can say something else than
-// the others.
+// An endpoint is one object. The router, the validation, the access check and its test, the OpenAPI
+// document and the typed client are all derived from it, so they cannot contradict each other.
 
-/**
- * Who may call: everyone, people who edit the archive, people who run it. Each can do what the one
- * before can.
- */
+/** Roles in ascending order: each one includes the permissions of those before it. */
 export const roles = ['anyone', 'editor', 'admin'] as const
 export type Role = (typeof roles)[number]
 
-export function mayAct(as: Role, needed: Role): boolean {
-  return roles.indexOf(as) >= roles.indexOf(needed)
+/** Tells whether a role includes the permissions of the required one. */
+export function mayAct(role: Role, required: Role): boolean {
+  return roles.indexOf(role) >= roles.indexOf(required)
 }
 
 export const mergePatchType = 'application/merge-patch+json'
 export const jsonType = 'application/json'
 
-/** Request headers that an endpoint listens to, beside Accept and Authorization. */
+/** Request headers that an endpoint can support, besides Accept and Authorization. */
 export const requestHeaders = {
-  'If-Match': 'Only change the record if this is still its ETag; otherwise 412.',
-  'If-None-Match': 'Answer 304 without a body if the ETag is still one of these.',
+  'If-Match': 'Change the record only if this is still its ETag; otherwise 412.',
+  'If-None-Match': 'Respond 304 without a body if the current ETag is one of these.',
   'If-Modified-Since':
-    'Answer 304 without a body if nothing changed since. Ignored beside If-None-Match.',
+    'Respond 304 without a body if nothing changed since then. Ignored if If-None-Match is sent.',
   'Idempotency-Key':
-    'Any 1 to 255 visible ASCII characters. The same key and body within 24 hours gives the first answer again.',
+    '1 to 255 visible ASCII characters. The same key and body within 24 hours return the first ' +
+    'response again.',
 } as const
 export type RequestHeader = keyof typeof requestHeaders
 
 export const Id = Type.Integer({
   minimum: 1,
   maximum: Number.MAX_SAFE_INTEGER,
-  description: 'The id of the record',
+  description: 'Id of the record',
 })
 export const RevisionNumber = Type.Integer({
   minimum: 1,
   maximum: 2_147_483_647,
-  description: 'Revisions of a record count from 1',
+  description: 'Revision number, counted from 1',
 })
 export const Slug = Type.String({
   pattern: '^[a-z0-9]+(-[a-z0-9]+)*$',
@@ -48,15 +46,15 @@ export const Slug = Type.String({
 })
 
 /**
- * How many keys a body may have: a record has 32. Reporting what is wrong with thousands of keys
- * takes seconds.
+ * Default limit of keys in a body. A record has 32; reporting errors for thousands of keys would
+ * take seconds.
  */
 export const defaultMaxKeys = 256
 
 export interface Endpoint {
   readonly name: string
   readonly method: 'GET' | 'PUT' | 'PATCH' | 'POST'
-  /** In OpenAPI's spelling: /api/v2/video/{id} */
+  /** In OpenAPI syntax: /api/v2/video/{id} */
   readonly path: string
   readonly role: Role
   readonly summary: string
@@ -67,71 +65,67 @@ export interface Endpoint {
   readonly body?: {
     readonly schema: TSchema
     readonly types: readonly string[]
-    /** In bytes, where it may be more than usual. */
+    /** Replaces the default limit of the server. */
     readonly maxBytes?: number
-    /**
-     * How many keys the body may have in all, where `defaultMaxKeys` is not enough for its schema.
-     */
+    /** Replaces `defaultMaxKeys`. Keys are counted on all levels. */
     readonly maxKeys?: number
   }
   readonly response: {
     readonly status: 200 | 201
     readonly schema: TSchema
-    /** Where the answer is no JSON document: then the schema is of each line. */
+    /** Media type of a stream; the schema then describes a line. Default: a JSON document. */
     readonly type?: string
     readonly etag?: true
     readonly location?: true
-    /** An address that was given out once and is another one today is answered 301. */
+    /** Whether a former URL redirects to the current one with 301. */
     readonly redirects?: true
   }
-  /**
-   * The ways to fail that are this endpoint's own; those that any endpoint has are in `problemsOf`.
-   */
+  /** Problems specific to this endpoint. `problemsOf` adds the common ones. */
   readonly problems: readonly ProblemName[]
 }
 
-export function endpoint<const E extends Endpoint>(it: E): E {
-  return it
+/** Returns the definition itself, with its literal types inferred. */
+export function endpoint<const E extends Endpoint>(definition: E): E {
+  return definition
 }
 
 /**
- * Whether the answer is text/html or application/json as the client likes; a file by its name is
- * what its name says.
+ * Tells whether the Accept header chooses between text/html and application/json. Streams and URLs
+ * with a file extension have a fixed type.
  */
-export function isNegotiated(it: Endpoint): boolean {
-  return !it.path.endsWith('.json') && it.response.type === undefined
+export function isNegotiated({ path, response }: Endpoint): boolean {
+  return !path.endsWith('.json') && response.type === undefined
 }
 
-/** Every way in which a call of this endpoint can fail. */
-export function problemsOf(it: Endpoint): ProblemName[] {
+/** Returns every problem that a call of the endpoint can result in, by status. */
+export function problemsOf(endpoint: Endpoint): ProblemName[] {
   const names = new Set<ProblemName>([
     'unauthenticated',
     'not-found',
     'too-many-requests',
     'internal',
     'unavailable',
-    ...it.problems,
+    ...endpoint.problems,
   ])
-  if (isNegotiated(it)) names.add('not-acceptable')
-  if (it.role !== 'anyone') names.add('forbidden')
-  // Also where no body is taken: one that is sent is read before it is ignored.
-  if (it.method !== 'GET')
+  if (isNegotiated(endpoint)) names.add('not-acceptable')
+  if (endpoint.role !== 'anyone') names.add('forbidden')
+  // Endpoints without a body also parse one that is sent, before they ignore it.
+  if (endpoint.method !== 'GET')
     for (const name of ['malformed-body', 'too-large', 'unsupported-media-type'] as const)
       names.add(name)
-  if (it.body) names.add('invalid-fields')
-  if (it.query) names.add('invalid-query')
-  if (it.requestHeaders?.includes('If-Match')) names.add('stale-revision')
-  if (it.requestHeaders?.includes('Idempotency-Key'))
+  if (endpoint.body) names.add('invalid-fields')
+  if (endpoint.query) names.add('invalid-query')
+  if (endpoint.requestHeaders?.includes('If-Match')) names.add('stale-revision')
+  if (endpoint.requestHeaders?.includes('Idempotency-Key'))
     for (const name of ['invalid-header', 'key-reused'] as const) names.add(name)
   return [...names].sort((a, b) => problems[a].status - problems[b].status || (a < b ? -1 : 1))
 }
 
-/**
- * The methods that the Allow header of each path lists, in the order that the interface document
- * gives.
- */
+/** Returns the value of the Allow header of a path. The order is part of the documented API. */
 export function allowedMethods(endpoints: readonly Endpoint[], path: string): string {
-  const own = new Set<string>(endpoints.filter((it) => it.path === path).map((it) => it.method))
+  const own = new Set<string>(
+    endpoints.filter((endpoint) => endpoint.path === path).map(({ method }) => method),
+  )
   const order = ['GET', 'POST', 'PUT', 'PATCH', 'HEAD', 'OPTIONS']
   return order
     .filter((method) => method === 'OPTIONS' || own.has(method === 'HEAD' ? 'GET' : method))

@@ -3,46 +3,45 @@ import { endpoint, Id, jsonType, mergePatchType, Slug } from './endpoint.ts'
 import { CursorText, PageNumber, PageOf, PageSize } from './page.ts'
 import './formats.ts'
 
-// Categories are the groups or events that talks belong to. A record shows the title, and the names
-// of speakers and tags; behind each is an entity that can be renamed, have other names, and be
-// merged.
+// Categories (the events that talks belong to), speakers and tags. Records contain their names;
+// behind each name is an entity that can be renamed, merged and have aliases.
 
-/** What a category has beside its names. */
+/** Fields of a category other than its names. */
 export const categoryDetails = {
   description: Type.String({ maxLength: 100_000, format: 'text', description: 'Markdown' }),
   url: Type.Union([Type.String({ maxLength: 2048, format: 'address' }), Type.Null()], {
-    description: 'The web site of the event',
+    description: 'Website of the event',
   }),
   start_date: Type.Union([Type.String({ format: 'date' }), Type.Null()]),
   end_date: Type.Union([Type.String({ format: 'date' }), Type.Null()]),
 }
 const nameOf = (description: string) =>
   Type.String({ minLength: 1, maxLength: 255, format: 'text', description })
-const title = nameOf('Unique. Surrounding white space is removed')
-const name = nameOf('As records show it')
-const talks = Type.Integer({ minimum: 0, description: 'How many live talks there are' })
+const title = nameOf('Unique. Surrounding whitespace is removed')
+const name = nameOf('Name shown in records')
+const talks = Type.Integer({ minimum: 0, description: 'Number of live talks' })
 
 export const Alias = Type.Object(
   {
-    name: nameOf('Another name'),
-    shown: Type.Boolean({ description: 'Whether readers are told this name' }),
+    name: nameOf('Alternative name'),
+    shown: Type.Boolean({ description: 'Whether readers can see this name' }),
   },
   { additionalProperties: false },
 )
 export type Alias = Static<typeof Alias>
 const aliases = Type.Array(Alias, {
-  description: 'Other names that lead here. Readers get the shown ones, editors all',
+  description: 'Alternative names. Readers get those with `shown`, editors all of them',
 })
 
 const slugs = {
   old_slugs: Type.Optional(
     Type.Array(Slug, {
-      description: 'Old slugs that redirect here. For editors only, where there are any',
+      description: 'Former slugs that redirect here. Only for editors, and only if there are any',
     }),
   ),
   retired_slugs: Type.Optional(
     Type.Array(Slug, {
-      description: 'Old slugs that answer 410. For editors only, where there are any',
+      description: 'Former slugs that return 410. Only for editors, and only if there are any',
     }),
   ),
 }
@@ -68,30 +67,29 @@ export const Speaker = Type.Object(
 export const Tag = Type.Object({ ...named, aliases, ...slugs }, { ...exact, description: 'A tag' })
 export type Category = Static<typeof Category>
 export const Language = Type.Object(
-  { code: Type.String({ description: 'BCP 47' }), name, slug: Slug, talks },
+  { code: Type.String({ description: 'BCP 47 code' }), name, slug: Slug, talks },
   { ...exact, description: 'A language' },
 )
 
 const recordsLeft = Type.Integer({
   minimum: 0,
-  description:
-    'How many records still show what was before. They follow by themselves, batch by batch',
+  description: 'Number of records that still show the old name. They are updated in the background',
 })
 const ChangedCategory = Type.Object(
   { ...Category.properties, records_left: recordsLeft },
-  { ...exact, description: 'The category as it is now' },
+  { ...exact, description: 'The updated category' },
 )
 const ChangedSpeaker = Type.Object(
   { ...Speaker.properties, records_left: recordsLeft },
-  { ...exact, description: 'The speaker as it is now' },
+  { ...exact, description: 'The updated speaker' },
 )
 const ChangedTag = Type.Object(
   { ...Tag.properties, records_left: recordsLeft },
-  { ...exact, description: 'The tag as it is now' },
+  { ...exact, description: 'The updated tag' },
 )
 
-// Clients send back what they read.
-const readOnly = Type.Unknown({ readOnly: true, description: 'Read-only: taken and ignored' })
+// Accepted because clients send back what they read.
+const readOnly = Type.Unknown({ readOnly: true, description: 'Read-only: accepted and ignored' })
 const ignored = {
   id: readOnly,
   slug: readOnly,
@@ -102,22 +100,24 @@ const ignored = {
 const newAliases = Type.Array(
   Type.Object(
     {
-      name: nameOf('Another name'),
-      shown: Type.Optional(Type.Boolean({ description: 'Without it: no' })),
+      name: nameOf('Alternative name'),
+      shown: Type.Optional(Type.Boolean({ description: 'Default: false' })),
     },
     exact,
   ),
   {
     maxItems: 1000,
     description:
-      'Replaces the whole list. Without a name that was removed, whoever is called so next is somebody else',
+      'Replaces the whole list. A removed name no longer refers to this entity and can be used ' +
+      'for another one',
   },
 )
 const retiredSlugs = Type.Array(Slug, {
   maxItems: 1000,
   description:
-    'Replaces the whole list. An old slug in it answers 410 instead of redirecting, so that readers cannot tell whose it ' +
-    'was; one that is left out redirects again. A rename may retire the slug of before in the same call',
+    'Replaces the whole list. A former slug in it returns 410 instead of a redirect, so that ' +
+    'readers cannot tell whose it was; one that is left out redirects again. A rename can retire ' +
+    'the previous slug in the same call',
 })
 
 export const CategoryInput = Type.Object(
@@ -136,7 +136,7 @@ export const CategoryPatch = Type.Partial(
   }),
   {
     ...exact,
-    description: 'What is absent stays',
+    description: 'Omitted fields stay unchanged',
   },
 )
 export type CategoryPatch = Static<typeof CategoryPatch>
@@ -145,38 +145,41 @@ export const NamePatch = Type.Partial(
   Type.Object({ ...ignored, name, aliases: newAliases, retired_slugs: retiredSlugs }),
   {
     ...exact,
-    description: 'What is absent stays',
+    description: 'Omitted fields stay unchanged',
   },
 )
 export type NamePatch = Static<typeof NamePatch>
 
-/** Two for each other name. */
+/** 1,000 aliases have two keys each. */
 const maxKeys = 2500
 
 export const Merge = Type.Object(
   { into: Slug },
-  { ...exact, description: 'The slug of the one that stays' },
+  { ...exact, description: 'The slug of the one to keep' },
 )
 export const Split = Type.Object(
   {
-    name: nameOf('Who these records are by instead. Made if there is none of this name yet'),
+    name: nameOf('Name of the other speaker, who is created if necessary'),
     videos: Type.Array(Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER }), {
       minItems: 1,
       maxItems: 200,
-      description: 'The ids of the records',
+      description: 'Ids of the records by the other speaker',
     }),
   },
   exact,
 )
 export type Split = Static<typeof Split>
 
-const moves = 'An old slug answers 301 with the address of today, a retired one 410. '
-const renames =
-  'JSON Merge Patch (RFC 7396). A new name gets a new slug, and reaches every record that shows the old one, each as a change with its history. ' +
-  'The old name becomes an alias that readers are not told, and the old slug leads here until it is retired (`retired_slugs`).'
-const merges =
-  'The records show the name of the other one instead, once. All names and slugs of the one that goes lead to the other. `If-Match` takes the ETag of the one that goes. ' +
-  'Sent again, it has no second effect.'
+const redirectsNote =
+  'A former slug redirects to the current URL (301); a retired one returns 410. '
+const renameNote =
+  'JSON Merge Patch (RFC 7396). A new name gets a new slug and is applied to every record that ' +
+  'shows the old one, each with a revision of its own. The old name becomes a hidden alias, and ' +
+  'the old slug redirects until you retire it (`retired_slugs`).'
+const mergeNote =
+  'All records, names and slugs move to the entity in `into`; a record that has both shows its ' +
+  'name once. `If-Match` takes the ETag of the one that is merged. Repeating the request has no ' +
+  'further effect.'
 
 export const createCategoryEndpoint = endpoint({
   name: 'createCategory',
@@ -195,7 +198,7 @@ export const readCategoryEndpoint = endpoint({
   path: '/api/v2/category/{slug}',
   role: 'anyone',
   summary: 'Read a category',
-  description: `${moves}Its talks: \`/api/v2/video?category=\` and the slug.`,
+  description: `${redirectsNote}Its talks are at \`/api/v2/video?category={slug}\`.`,
   params: { slug: Slug },
   requestHeaders: ['If-None-Match'],
   response: { status: 200, schema: Category, etag: true, redirects: true },
@@ -208,7 +211,7 @@ export const patchCategoryEndpoint = endpoint({
   path: '/api/v2/category/{slug}',
   role: 'editor',
   summary: 'Change or rename a category',
-  description: renames,
+  description: renameNote,
   params: { slug: Slug },
   requestHeaders: ['If-Match'],
   body: { schema: CategoryPatch, types: [jsonType, mergePatchType], maxKeys },
@@ -222,7 +225,7 @@ export const mergeCategoryEndpoint = endpoint({
   path: '/api/v2/category/{slug}/merge',
   role: 'editor',
   summary: 'Merge a category into another',
-  description: merges,
+  description: mergeNote,
   params: { slug: Slug },
   requestHeaders: ['If-Match'],
   body: { schema: Merge, types: [jsonType] },
@@ -231,7 +234,7 @@ export const mergeCategoryEndpoint = endpoint({
 })
 
 const paging = { page: PageNumber, page_size: PageSize, cursor: CursorText }
-const inOrder = 'In the order of the names, 50 on a page. '
+const orderNote = 'Sorted by name, 50 per page. '
 
 export const listCategoriesEndpoint = endpoint({
   name: 'listCategories',
@@ -239,7 +242,7 @@ export const listCategoriesEndpoint = endpoint({
   path: '/api/v2/category',
   role: 'anyone',
   summary: 'List categories',
-  description: `${inOrder}Also those that have no live talks yet.`,
+  description: `${orderNote}Includes categories without live talks.`,
   query: paging,
   requestHeaders: ['If-None-Match'],
   response: { status: 200, schema: PageOf(ListedCategory, 'A page of categories'), etag: true },
@@ -252,7 +255,7 @@ export const listSpeakersEndpoint = endpoint({
   path: '/api/v2/speaker',
   role: 'anyone',
   summary: 'List speakers',
-  description: `${inOrder}Those who have live talks.`,
+  description: `${orderNote}Only speakers with live talks.`,
   query: paging,
   requestHeaders: ['If-None-Match'],
   response: { status: 200, schema: PageOf(ListedSpeaker, 'A page of speakers'), etag: true },
@@ -265,7 +268,9 @@ export const readSpeakerEndpoint = endpoint({
   path: '/api/v2/speaker/{slug}',
   role: 'anyone',
   summary: 'Read a speaker',
-  description: `${moves}Their talks: \`/api/v2/video?speaker=\` and the slug. A speaker of drafts only is there for editors only.`,
+  description:
+    `${redirectsNote}Their talks are at \`/api/v2/video?speaker={slug}\`. ` +
+    'Only editors see speakers whose talks are all drafts.',
   params: { slug: Slug },
   requestHeaders: ['If-None-Match'],
   response: { status: 200, schema: Speaker, etag: true, redirects: true },
@@ -277,8 +282,8 @@ export const patchSpeakerEndpoint = endpoint({
   method: 'PATCH',
   path: '/api/v2/speaker/{slug}',
   role: 'editor',
-  summary: 'Rename a speaker, or give other names',
-  description: renames,
+  summary: 'Rename a speaker or change the aliases',
+  description: renameNote,
   params: { slug: Slug },
   requestHeaders: ['If-Match'],
   body: { schema: NamePatch, types: [jsonType, mergePatchType], maxKeys },
@@ -291,10 +296,11 @@ export const splitSpeakerEndpoint = endpoint({
   method: 'POST',
   path: '/api/v2/speaker/{slug}/split',
   role: 'editor',
-  summary: 'Split two people who share a name',
+  summary: 'Split a speaker into two',
   description:
-    'These records show the other name in the same place. The answer is the other person. An alias of the first one can be the name: that undoes a merge. ' +
-    '`If-Match` takes the ETag of the first one. Sent again, it has no second effect.',
+    'Replaces the speaker with another one in the given records, and returns the other one. The ' +
+    'name can be an alias of the first speaker: this undoes a merge. `If-Match` takes the ETag ' +
+    'of the first speaker. Repeating the request has no further effect.',
   params: { slug: Slug },
   requestHeaders: ['If-Match'],
   body: { schema: Split, types: [jsonType] },
@@ -308,7 +314,7 @@ export const mergeSpeakerEndpoint = endpoint({
   path: '/api/v2/speaker/{slug}/merge',
   role: 'editor',
   summary: 'Merge a speaker into another',
-  description: merges,
+  description: mergeNote,
   params: { slug: Slug },
   requestHeaders: ['If-Match'],
   body: { schema: Merge, types: [jsonType] },
@@ -322,7 +328,7 @@ export const listTagsEndpoint = endpoint({
   path: '/api/v2/tag',
   role: 'anyone',
   summary: 'List tags',
-  description: `${inOrder}Those that live talks have.`,
+  description: `${orderNote}Only tags of live talks.`,
   query: paging,
   requestHeaders: ['If-None-Match'],
   response: { status: 200, schema: PageOf(ListedTag, 'A page of tags'), etag: true },
@@ -335,7 +341,9 @@ export const readTagEndpoint = endpoint({
   path: '/api/v2/tag/{slug}',
   role: 'anyone',
   summary: 'Read a tag',
-  description: `${moves}Its talks: \`/api/v2/video?tag=\` and the slug. A tag of drafts only is there for editors only.`,
+  description:
+    `${redirectsNote}Its talks are at \`/api/v2/video?tag={slug}\`. ` +
+    'Only editors see tags whose talks are all drafts.',
   params: { slug: Slug },
   requestHeaders: ['If-None-Match'],
   response: { status: 200, schema: Tag, etag: true, redirects: true },
@@ -347,8 +355,8 @@ export const patchTagEndpoint = endpoint({
   method: 'PATCH',
   path: '/api/v2/tag/{slug}',
   role: 'editor',
-  summary: 'Rename a tag, or give other names',
-  description: renames,
+  summary: 'Rename a tag or change the aliases',
+  description: renameNote,
   params: { slug: Slug },
   requestHeaders: ['If-Match'],
   body: { schema: NamePatch, types: [jsonType, mergePatchType], maxKeys },
@@ -362,7 +370,7 @@ export const mergeTagEndpoint = endpoint({
   path: '/api/v2/tag/{slug}/merge',
   role: 'editor',
   summary: 'Merge a tag into another',
-  description: merges,
+  description: mergeNote,
   params: { slug: Slug },
   requestHeaders: ['If-Match'],
   body: { schema: Merge, types: [jsonType] },
@@ -376,7 +384,7 @@ export const listLanguagesEndpoint = endpoint({
   path: '/api/v2/language',
   role: 'anyone',
   summary: 'List languages',
-  description: `${inOrder}Those that live talks are in.`,
+  description: `${orderNote}Only languages of live talks.`,
   query: paging,
   requestHeaders: ['If-None-Match'],
   response: { status: 200, schema: PageOf(Language, 'A page of languages'), etag: true },

@@ -4,29 +4,28 @@ import { Alias, categoryDetails } from './entities.ts'
 import { Facts } from './facts.ts'
 import { Takedown, Video } from './videos.ts'
 
-// An export is a text with one JSON object a line, in this order: what it is, the entities that
-// records name, the records, and how many there were. Read into an empty archive it gives the same
-// archive.
+// An export is NDJSON in this order: a header, the entities that records refer to, the records, and
+// the number of records. Importing it into an empty archive reproduces the archive.
 
 const exact = { additionalProperties: false }
 
-/** The highest id that an import keeps. A higher one would use up the ids of later records. */
+/** Highest id that an import preserves. A higher one would use up the ids of later records. */
 export const maxImportedId = 1_000_000_000
-/** The highest revision that an import keeps: the next changes still fit into a 32-bit integer. */
+/** Highest revision that an import preserves: later ones must fit into a 32-bit integer. */
 export const maxImportedRevision = 1_000_000_000
-/** Far more than an entity has; a line is bounded in bytes as well. */
+/** Far above the number in practice. The bytes of a line are limited as well. */
 const maxNames = 10_000
 
 const entity = {
   id: Type.Integer({ minimum: 1, maximum: maxImportedId }),
   name: Type.String({ minLength: 1, maxLength: 255, format: 'text' }),
   slug: Slug,
-  /** All that ever led here, but for the one of today. */
+  /** All former slugs. */
   old_slugs: Type.Array(Slug, { maxItems: maxNames }),
-  /** Old slugs that answer 410. */
+  /** Former slugs that return 410. */
   retired_slugs: Type.Optional(Type.Array(Slug, { maxItems: maxNames })),
   aliases: Type.Array(Alias, { maxItems: maxNames }),
-  /** 0 for an entity that was made by naming it in a record and has not been changed since. */
+  /** 0 for an entity that was created by a record and has not been changed since. */
   revision: Type.Integer({ minimum: 0, maximum: maxImportedRevision }),
 }
 
@@ -69,7 +68,7 @@ export const ExportEnd = Type.Object(
   exact,
 )
 
-const idOr = (description: string) =>
+const idFilter = (description: string) =>
   Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER, description })
 
 export const exportNdjsonEndpoint = endpoint({
@@ -77,21 +76,23 @@ export const exportNdjsonEndpoint = endpoint({
   method: 'GET',
   path: '/api/v2/export.ndjson',
   role: 'anyone',
-  summary: 'Take everything with you',
+  summary: 'Export the whole archive',
   description:
-    'All that the archive has at one moment, one JSON object a line: what it is, the categories, speakers and tags, the records by their ids, and how ' +
-    'many records there were. Without that last line it was cut off: go on with `after` and the id of the last record. Everybody gets what is live; editors ' +
-    'get drafts, all other names, old slugs and raw values of sources as well. It is packed for whoever sends `Accept-Encoding: gzip`. A process gives few exports at a time, and ' +
-    'ends one that is read slower than 16 KiB/s, or takes longer than 10 minutes.',
+    'A consistent snapshot as NDJSON (one JSON object per line): a header, the categories, ' +
+    'speakers and tags, the records by id, and the number of records. If that last line is ' +
+    'missing, the export was cut off: continue with `after` and the id of the last record. ' +
+    'Everyone gets live records; editors also get drafts, all aliases, former slugs and raw ' +
+    'source values. Send `Accept-Encoding: gzip` to compress it. Only a few exports run at a ' +
+    'time, and one that is read slower than 16 KiB/s or takes longer than 10 minutes is aborted.',
   query: {
-    after: idOr('Only records with a higher id'),
-    up_to: idOr('Only records up to this id'),
+    after: idFilter('Only records with a higher id'),
+    up_to: idFilter('Only records up to this id'),
   },
   response: {
     status: 200,
     type: 'application/x-ndjson',
     schema: Type.Union([ExportHead, ExportedEntity, ExportedVideo, ExportEnd], {
-      description: 'One line of the export',
+      description: 'A line of the export',
     }),
   },
   problems: [],

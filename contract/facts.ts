@@ -2,8 +2,7 @@ import Type, { type Static } from 'typebox'
 import { endpoint, Id, jsonType } from './endpoint.ts'
 import './formats.ts'
 
-// What is known about a talk and has no field in its record: the record has 32 fields and never
-// gets another one.
+// Facts about a talk that the record has no field for. The 32 fields of the record are fixed.
 
 const address = Type.String({ minLength: 1, maxLength: 4096, format: 'text' })
 const exact = { additionalProperties: false }
@@ -17,11 +16,11 @@ export const Fact = Type.Union(
         type: Type.String({
           maxLength: 100,
           format: 'text',
-          description: 'A format such as mp4, or the name of the host',
+          description: 'Format such as mp4, or name of the host',
         }),
         size: Type.Union(
           [Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER }), Type.Null()],
-          { description: 'Bytes' },
+          { description: 'Size in bytes' },
         ),
       },
       { ...exact, description: 'Another copy of the recording' },
@@ -32,7 +31,7 @@ export const Fact = Type.Union(
         url: address,
         label: Type.Union([Type.String({ maxLength: 1000, format: 'text' }), Type.Null()]),
       },
-      { ...exact, description: 'Something that belongs to the talk: slides, code, a paper' },
+      { ...exact, description: 'Related material: slides, code, a paper' },
     ),
     Type.Object(
       {
@@ -41,7 +40,7 @@ export const Fact = Type.Union(
       },
       {
         ...exact,
-        description: 'A path under which the talk was found in the archive before this one',
+        description: 'Path of the talk in the previous archive',
       },
     ),
     Type.Object(
@@ -51,7 +50,7 @@ export const Fact = Type.Union(
           minLength: 1,
           maxLength: 100,
           format: 'text',
-          description: 'Where the record was imported from',
+          description: 'Import source of the record',
         }),
         field: Type.String({ minLength: 1, maxLength: 100, format: 'text' }),
         value: Type.Unknown(),
@@ -59,18 +58,18 @@ export const Fact = Type.Union(
       {
         ...exact,
         description:
-          'What a source says where the record has no field for it, or keeps it in another form. ' +
-          'Only editors get these: a raw value may hold a name that is no longer shown',
+          'Raw value from a source for which the record has no field, or which it stores in ' +
+          'another form. Only for editors: a raw value can contain a name that is no longer shown',
       },
     ),
   ],
-  { description: 'Something that is known about a talk' },
+  { description: 'A fact about a talk' },
 )
 export type Fact = Static<typeof Fact>
 
 export const Facts = Type.Object(
   { facts: Type.Array(Fact, { maxItems: 1000 }) },
-  { ...exact, description: 'All that is attached to a record' },
+  { ...exact, description: 'All facts of a record' },
 )
 export type Facts = Static<typeof Facts>
 
@@ -81,10 +80,10 @@ export const readFactsEndpoint = endpoint({
   method: 'GET',
   path: '/api/v2/video/{id}/facts',
   role: 'anyone',
-  summary: 'Read what is attached to a record',
+  summary: 'Read the facts of a record',
   description:
-    'Other copies, related addresses and former paths. Editors also get the raw values of sources ' +
-    '(`said`), which may hold names that are no longer shown.',
+    'Other copies, related links and former paths. Editors also get raw source values (`said`), ' +
+    'which can contain names that are no longer shown.',
   params,
   requestHeaders: ['If-None-Match'],
   response: { status: 200, schema: Facts, etag: true },
@@ -96,12 +95,12 @@ export const replaceFactsEndpoint = endpoint({
   method: 'PUT',
   path: '/api/v2/video/{id}/facts',
   role: 'editor',
-  summary: 'Replace what is attached to a record',
+  summary: 'Replace the facts of a record',
   description:
-    'The whole list. It has versions of its own: the record and its ETag stay as they are.',
+    'Replaces the whole list. Facts have an ETag of their own: that of the record does not change.',
   params,
   requestHeaders: ['If-Match'],
-  // Four for each, and what sources said may have keys of its own.
+  // Four keys each, and raw source values can have more.
   body: { schema: Facts, types: [jsonType], maxKeys: 10_000 },
   response: { status: 200, schema: Facts, etag: true },
   problems: ['taken-down'],

@@ -1,12 +1,12 @@
 import Format from 'typebox/format'
 
-// What JSON Schema cannot say by itself. Each format has a sentence for the error that names it.
+// String formats that JSON Schema does not have, each with the rule for its error message.
 
 export const formatRules: Record<string, string> = {
-  text: 'must not have control characters other than newline, carriage return and tab',
-  address: 'must be an absolute http or https address, or an empty string',
-  date: 'must be a real date, written YYYY-MM-DD',
-  moment: 'must be a real moment, written YYYY-MM-DDTHH:MM:SS.mmm',
+  text: 'must not contain control characters other than newline, carriage return and tab',
+  address: 'must be an absolute http or https URL, or an empty string',
+  date: 'must be a valid date, written YYYY-MM-DD',
+  moment: 'must be a valid date and time, written YYYY-MM-DDTHH:MM:SS.mmm',
 }
 
 Format.Set('text', isText)
@@ -18,16 +18,16 @@ Format.Set(
 Format.Set('date', isDate)
 Format.Set('moment', isMoment)
 
-// The ASCII control characters less tab, newline and carriage return; and half a surrogate pair, which is no character at all.
-// U+0080 to U+009F stay: old records have them (a stray U+009D of a wrong decoding), and they must go in as they are.
+// The ASCII control characters except tab, newline and carriage return. U+0080 to U+009F are
+// allowed: old records contain them (a stray U+009D after a wrong decoding), unchanged.
 // biome-ignore lint/suspicious/noControlCharactersInRegex: this is the test for them
-const unwanted = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f]/
+const controlCharacters = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f]/
 
 function isText(value: string): boolean {
-  return value.isWellFormed() && !unwanted.test(value)
+  return value.isWellFormed() && !controlCharacters.test(value)
 }
 
-// PostgreSQL has no year 0; Date.UTC rolls 30 February over to March, which the comparison sees.
+// PostgreSQL has no year 0. Date rolls 30 February over to March, which the comparison detects.
 function isDate(value: string): boolean {
   const [year, month, day] = /^(\d{4})-(\d\d)-(\d\d)$/.exec(value)?.slice(1).map(Number) ?? []
   if (!year || !month || !day) return false

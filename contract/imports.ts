@@ -3,8 +3,8 @@ import { endpoint, Id, jsonType } from './endpoint.ts'
 import { PageSize } from './page.ts'
 import './formats.ts'
 
-// An import is read, planned, applied, and perhaps undone. The plan says for every talk what shall
-// become of it, before anything is written.
+// An import is read, planned, applied, and optionally undone. The plan has a verdict for every talk
+// before anything is written.
 
 export const importStates = [
   'reading',
@@ -22,9 +22,9 @@ export const importFormats = ['v2', 'pyvideo', 'yt-dlp', 'schedule', 'voctoweb',
 const exact = { additionalProperties: false }
 const text = (maxLength: number, description: string) =>
   Type.String({ minLength: 1, maxLength, format: 'text', description })
-const one = <T extends string>(all: readonly T[], description: string) =>
+const oneOf = <T extends string>(values: readonly T[], description: string) =>
   Type.Union(
-    all.map((it) => Type.Literal(it)),
+    values.map((value) => Type.Literal(value)),
     { description },
   ) as unknown as ReturnType<typeof Type.Unsafe<T>>
 const count = Type.Integer({ minimum: 0 })
@@ -34,30 +34,30 @@ const counts = (names: readonly string[], description: string) =>
     { ...exact, description },
   )
 
-/** Rows of old imports are removed (IMPORT_DAYS); the import itself stays, with these counts. */
+/** The rows of old imports are removed (IMPORT_DAYS); the import keeps these counts. */
 export const Import = Type.Object(
   {
     id: Id,
-    state: one(importStates, 'How far it is'),
-    name: Type.String({ description: 'The file or the address' }),
-    format: Type.String({ description: 'How it was read' }),
+    state: oneOf(importStates, 'State of the import'),
+    name: Type.String({ description: 'File name or URL' }),
+    format: Type.String({ description: 'Format of the file' }),
     source: Type.String({
       description:
-        'What the keys of its talks belong to: the next import of the same source finds the same records',
+        'Namespace of the talk keys: a later import with the same source finds the same records',
     }),
     created: Type.String({ description: 'UTC' }),
     by: Type.String(),
-    rows: Type.Integer({ minimum: 0, description: 'Talks, and what else the file describes' }),
-    done: Type.Integer({ minimum: 0, description: 'How many of them were applied' }),
-    problem: Type.Union([Type.String(), Type.Null()], { description: 'Why it failed' }),
-    planned: counts(importVerdicts, 'Talks by what shall become of them'),
-    outcome: counts(
-      ['created', 'changed', 'unchanged', 'kept', 'refused'],
-      'Talks by what became of them',
-    ),
+    rows: Type.Integer({
+      minimum: 0,
+      description: 'Number of entries in the file: talks and others',
+    }),
+    done: Type.Integer({ minimum: 0, description: 'Number of entries applied so far' }),
+    problem: Type.Union([Type.String(), Type.Null()], { description: 'Reason for the failure' }),
+    planned: counts(importVerdicts, 'Talks by planned verdict'),
+    outcome: counts(['created', 'changed', 'unchanged', 'kept', 'refused'], 'Talks by outcome'),
     undone: counts(
       ['undone', 'touched'],
-      'Talks that were taken back, and talks that somebody had touched since',
+      'Talks that were undone, and talks left alone because they had been edited since',
     ),
   },
   { ...exact, description: 'An import' },
@@ -66,7 +66,7 @@ export type Import = Static<typeof Import>
 
 const Note = Type.Object(
   {
-    kind: one(['dropped', 'guessed', 'repaired', 'refused', 'question'] as const, 'What was done'),
+    kind: oneOf(['dropped', 'guessed', 'repaired', 'refused', 'question'] as const, 'Kind of note'),
     field: Type.String(),
     detail: Type.String(),
   },
@@ -76,10 +76,10 @@ const Note = Type.Object(
 export const ImportedTalk = Type.Object(
   {
     position: Type.Integer({ minimum: 1 }),
-    place: Type.String({ description: 'Where it is in the file' }),
-    verdict: one(importVerdicts, 'What shall become of it'),
+    place: Type.String({ description: 'Location in the file' }),
+    verdict: oneOf(importVerdicts, 'Planned verdict'),
     title: Type.Union([Type.String(), Type.Null()]),
-    video: Type.Union([Id, Type.Null()], { description: 'The record that it is' }),
+    video: Type.Union([Id, Type.Null()], { description: 'Id of the matching record' }),
     changes: Type.Record(
       Type.String(),
       Type.Object(
@@ -88,7 +88,8 @@ export const ImportedTalk = Type.Object(
       ),
       {
         description:
-          'Field by field. With `conflict` both sides changed it, and the record stays as it is unless you decide otherwise',
+          'Changes by field. With `conflict`, the file and the record both changed: the record ' +
+          'stays as it is unless you decide otherwise',
       },
     ),
     notes: Type.Array(Note),
@@ -103,7 +104,7 @@ const list = <T extends typeof Import | typeof ImportedTalk>(schema: T, descript
   Type.Object(
     {
       results: Type.Array(schema),
-      next: Type.Union([Type.String({ description: 'The address of the next page' }), Type.Null()]),
+      next: Type.Union([Type.String({ description: 'URL of the next page' }), Type.Null()]),
     },
     { ...exact, description },
   )
@@ -115,30 +116,28 @@ export const ImportInput = Type.Object(
         minLength: 1,
         maxLength: 2048,
         format: 'address',
-        description: 'Where to fetch it: http or https, a public address',
+        description: 'Public http or https URL of the file',
       }),
     ),
     text: Type.Optional(
       Type.String({
         minLength: 1,
         maxLength: 4_000_000,
-        description: 'Or the text of the file itself',
+        description: 'Content of the file, instead of `url`',
       }),
     ),
-    name: Type.Optional(text(255, 'What the file is called')),
+    name: Type.Optional(text(255, 'File name')),
     format: Type.Optional(
-      one(importFormats, 'How to read it. Without it, it is recognised by its content'),
+      oneOf(importFormats, 'Format of the file. Default: detected from its content'),
     ),
-    source: Type.Optional(
-      text(100, 'What the keys of its talks belong to. Without it: the format'),
-    ),
-    category: Type.Optional(text(255, 'The category of talks for which the file names none')),
-    language: Type.Optional(text(100, 'The language of talks for which the file names none')),
+    source: Type.Optional(text(100, 'Namespace of the talk keys. Default: the format')),
+    category: Type.Optional(text(255, 'Category of talks that have none in the file')),
+    language: Type.Optional(text(100, 'Language of talks that have none in the file')),
     draft: Type.Optional(
-      Type.Boolean({ description: 'Whether new records are drafts. Without it they are live' }),
+      Type.Boolean({ description: 'Whether new records are drafts. Default: false' }),
     ),
   },
-  { ...exact, description: 'What to import: url or text' },
+  { ...exact, description: 'What to import: either url or text' },
 )
 export type ImportInput = Static<typeof ImportInput>
 
@@ -149,9 +148,10 @@ export const createImportEndpoint = endpoint({
   method: 'POST',
   path: '/api/v2/import',
   role: 'editor',
-  summary: 'Read a file and plan its import',
+  summary: 'Plan an import',
   description:
-    'Nothing is written to any record. Large files go through the command: `talkshelf import`.',
+    'Reads a file and plans its import. No record is changed. For large files, use the command ' +
+    '`talkshelf import`.',
   body: { schema: ImportInput, types: [jsonType], maxBytes: 4_500_000 },
   response: { status: 201, schema: Import, location: true },
   problems: ['import-refused'],
@@ -162,7 +162,7 @@ export const listImportsEndpoint = endpoint({
   method: 'GET',
   path: '/api/v2/import',
   role: 'editor',
-  summary: 'List imports, the newest first',
+  summary: 'List imports, newest first',
   query: { before: Id, page_size: PageSize },
   response: { status: 200, schema: list(Import, 'A page of imports') },
   problems: [],
@@ -173,7 +173,7 @@ export const readImportEndpoint = endpoint({
   method: 'GET',
   path: '/api/v2/import/{id}',
   role: 'editor',
-  summary: 'See how far an import is',
+  summary: 'Read an import',
   params,
   response: { status: 200, schema: Import },
   problems: [],
@@ -184,15 +184,15 @@ export const listImportedTalksEndpoint = endpoint({
   method: 'GET',
   path: '/api/v2/import/{id}/talk',
   role: 'editor',
-  summary: 'See what shall become of each talk, and what became of it',
+  summary: 'List the talks of an import',
   params,
   query: {
-    verdict: one(importVerdicts, 'Only those'),
-    undone: one(['undone', 'touched'] as const, 'Only those'),
+    verdict: oneOf(importVerdicts, 'Only talks with this verdict'),
+    undone: oneOf(['undone', 'touched'] as const, 'Only talks with this result of an undo'),
     after: Type.Integer({
       minimum: 0,
       maximum: 2_147_483_647,
-      description: 'From behind this position on',
+      description: 'Only talks after this position',
     }),
     page_size: PageSize,
   },
@@ -203,16 +203,16 @@ export const listImportedTalksEndpoint = endpoint({
 export const TalkDecision = Type.Object(
   {
     take: Type.Optional(
-      Type.Array(text(50, 'A field'), {
+      Type.Array(text(50, 'Name of a field'), {
         maxItems: 50,
-        description: 'Fields in which the file is right and the hand edit goes',
+        description: 'Fields to take from the file, overwriting the manual edit',
       }),
     ),
     same: Type.Optional(
-      Type.Boolean({ description: 'Whether the talk is the record that it looks like' }),
+      Type.Boolean({ description: 'Whether the talk is the same as the suggested record' }),
     ),
   },
-  { ...exact, description: 'What an editor decides about a talk' },
+  { ...exact, description: 'Decision of an editor about a talk' },
 )
 export type TalkDecision = Static<typeof TalkDecision>
 
@@ -221,22 +221,22 @@ export const decideTalkEndpoint = endpoint({
   method: 'PUT',
   path: '/api/v2/import/{id}/talk/{position}',
   role: 'editor',
-  summary: 'Decide a conflict',
-  description: 'Before the talk is applied.',
+  summary: 'Resolve a conflict',
+  description: 'Possible until the talk is applied.',
   params: { ...params, position: Type.Integer({ minimum: 1, maximum: 2_147_483_647 }) },
   body: { schema: TalkDecision, types: [jsonType] },
   response: { status: 200, schema: ImportedTalk },
   problems: ['wrong-state'],
 })
 
-const action = <N extends string>(name: N, verb: string, summary: string, about: string) =>
+const action = <N extends string>(name: N, verb: string, summary: string, description: string) =>
   endpoint({
     name,
     method: 'POST',
     path: `/api/v2/import/{id}/${verb}`,
     role: 'editor',
     summary,
-    description: about,
+    description,
     params,
     response: { status: 200, schema: Import },
     problems: ['wrong-state'],
@@ -246,17 +246,18 @@ export const applyImportEndpoint = action(
   'applyImport',
   'apply',
   'Apply an import',
-  'It goes on by itself, batch by batch. One that was stopped goes on where it was.',
+  'Runs in the background, in batches. A stopped import continues where it stopped.',
 )
 export const stopImportEndpoint = action(
   'stopImport',
   'stop',
   'Stop an import',
-  'After the batch that is under way.',
+  'Stops after the current batch.',
 )
 export const undoImportEndpoint = action(
   'undoImport',
   'undo',
-  'Take an import back',
-  'Every record that nobody has touched since is as it was before; records that the import made become drafts. The others are listed with `undone=touched`.',
+  'Undo an import',
+  'Restores every record that has not been edited since; records that the import created become ' +
+    'drafts. To list those that were left alone, use `undone=touched`.',
 )

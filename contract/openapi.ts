@@ -23,15 +23,15 @@ import { ProblemDocument, problems } from './problems.ts'
 import { QualityFinding } from './quality.ts'
 import { Revision, RevisionSummary, Video, VideoInput, VideoPatch } from './videos.ts'
 
-// The interface describes itself: OpenAPI 3.1 is JSON Schema, and so are our schemas, so this only
-// arranges them.
+// Builds the OpenAPI document from the endpoints. OpenAPI 3.1 uses JSON Schema, as the contract
+// does, so the schemas are only rearranged.
 
 export const readOpenapiEndpoint = endpoint({
   name: 'readOpenapi',
   method: 'GET',
   path: '/api/v2/openapi.json',
   role: 'anyone',
-  summary: 'This description',
+  summary: 'Read the OpenAPI document',
   response: { status: 200, schema: Type.Object({}, { description: 'An OpenAPI 3.1 document' }) },
   problems: [],
 })
@@ -58,26 +58,26 @@ const named: Record<string, TSchema> = {
 type Json = Record<string, unknown>
 
 /**
- * `server` is the address that the paths are relative to; without it they are relative to where the
- * document is served.
+ * Builds the OpenAPI document. `server` is the URL that the paths are relative to; the default is
+ * the host that serves the document.
  */
 export function openapi(endpoints: readonly Endpoint[], version: string, server = '/'): Json {
   const paths: Record<string, Json> = {}
-  for (const it of endpoints) {
-    paths[it.path] ??= { options: optionsOperation(endpoints, it) }
-    const path = paths[it.path] as Json
-    path[it.method.toLowerCase()] = operation(it)
-    if (it.method === 'GET') path.head = headOperation(it)
+  for (const endpoint of endpoints) {
+    paths[endpoint.path] ??= { options: optionsOperation(endpoints, endpoint) }
+    const path = paths[endpoint.path] as Json
+    path[endpoint.method.toLowerCase()] = operation(endpoint)
+    if (endpoint.method === 'GET') path.head = headOperation(endpoint)
   }
   return {
     openapi: '3.1.0',
     info: {
       title: 'Talkshelf',
       version,
-      summary: 'Records of recorded talks: read, correct, keep',
+      summary: 'An archive of recorded talks',
       description:
-        'All bodies are JSON in pure ASCII. They are declared text/html unless the request names application/json in Accept or adds ?format=json: ' +
-        'that is what the clients of this interface have always been given.',
+        'All bodies are JSON in pure ASCII. For compatibility with existing clients, they are ' +
+        'sent as text/html unless the request has application/json in Accept or adds ?format=json.',
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: server }],
@@ -90,42 +90,47 @@ export function openapi(endpoints: readonly Endpoint[], version: string, server 
         token: {
           type: 'http',
           scheme: 'bearer',
-          description: 'An API token. `Authorization: Token <key>` is taken as well.',
+          description: 'An API token. `Authorization: Token <key>` works as well.',
         },
       },
     },
   }
 }
 
-function operation(it: Endpoint): Json {
-  const failures = Map.groupBy(problemsOf(it), (name) => problems[name].status)
+function operation(endpoint: Endpoint): Json {
+  const failures = Map.groupBy(problemsOf(endpoint), (name) => problems[name].status)
   return {
-    operationId: it.name,
-    summary: it.summary,
-    ...(it.description && { description: it.description }),
-    // An empty requirement beside the token: it may be sent, and then it counts.
-    security: it.role === 'anyone' ? [{}, { token: [] }] : [{ token: [] }],
-    'x-role': it.role,
-    ...parametersOf(it),
-    ...(it.body && {
+    operationId: endpoint.name,
+    summary: endpoint.summary,
+    ...(endpoint.description && { description: endpoint.description }),
+    // The empty requirement makes the token optional.
+    security: endpoint.role === 'anyone' ? [{}, { token: [] }] : [{ token: [] }],
+    'x-role': endpoint.role,
+    ...parametersOf(endpoint),
+    ...(endpoint.body && {
       requestBody: {
         required: true,
         content: Object.fromEntries(
-          it.body.types.map((type) => [type, { schema: reference(it.body?.schema as TSchema) }]),
+          endpoint.body.types.map((type) => [
+            type,
+            { schema: reference(endpoint.body?.schema as TSchema) },
+          ]),
         ),
       },
     }),
     responses: {
-      [it.response.status]: success(it),
-      ...(it.response.redirects && {
+      [endpoint.response.status]: success(endpoint),
+      ...(endpoint.response.redirects && {
         301: {
-          description: 'The address is another one today',
+          description: 'Moved to the current URL',
           headers: {
-            Location: { description: 'The address of today', schema: { type: 'string' } },
+            Location: { description: 'Current URL', schema: { type: 'string' } },
           },
         },
       }),
-      ...(it.requestHeaders?.includes('If-None-Match') && { 304: { description: 'Not modified' } }),
+      ...(endpoint.requestHeaders?.includes('If-None-Match') && {
+        304: { description: 'Not modified' },
+      }),
       ...Object.fromEntries(
         [...failures].map(([status, names]) => [
           status,
@@ -141,51 +146,51 @@ function operation(it: Endpoint): Json {
   }
 }
 
-function success(it: Endpoint): Json {
-  const schema = reference(it.response.schema)
+function success(endpoint: Endpoint): Json {
+  const schema = reference(endpoint.response.schema)
   return {
     description:
-      it.response.schema && 'description' in it.response.schema
-        ? String(it.response.schema.description)
-        : it.summary,
+      endpoint.response.schema && 'description' in endpoint.response.schema
+        ? String(endpoint.response.schema.description)
+        : endpoint.summary,
     headers: {
-      ...(it.response.etag && {
-        ETag: { description: 'The version of what is sent', schema: { type: 'string' } },
+      ...(endpoint.response.etag && {
+        ETag: { description: 'Version of the response', schema: { type: 'string' } },
       }),
-      ...(it.response.location && {
-        Location: { description: 'The address of what was created', schema: { type: 'string' } },
+      ...(endpoint.response.location && {
+        Location: { description: 'URL of the created resource', schema: { type: 'string' } },
       }),
     },
-    content: isNegotiated(it)
+    content: isNegotiated(endpoint)
       ? { 'text/html': { schema }, 'application/json': { schema } }
-      : { [it.response.type ?? jsonType]: { schema } },
+      : { [endpoint.response.type ?? jsonType]: { schema } },
   }
 }
 
-function parametersOf(it: Endpoint): Json {
+function parametersOf(endpoint: Endpoint): Json {
   const parameters = [
-    ...Object.entries(it.params ?? {}).map(([name, schema]) => ({
+    ...Object.entries(endpoint.params ?? {}).map(([name, schema]) => ({
       name,
       in: 'path',
       required: true,
       schema: plain(schema),
     })),
-    ...Object.entries(it.query ?? {}).map(([name, schema]) => ({
+    ...Object.entries(endpoint.query ?? {}).map(([name, schema]) => ({
       name,
       in: 'query',
       schema: plain(schema),
     })),
-    ...(isNegotiated(it)
+    ...(isNegotiated(endpoint)
       ? [
           {
             name: 'format',
             in: 'query',
-            description: 'json: declare the answer application/json',
+            description: 'json: send the response as application/json',
             schema: { const: 'json' },
           },
         ]
       : []),
-    ...(it.requestHeaders ?? []).map((name) => ({
+    ...(endpoint.requestHeaders ?? []).map((name) => ({
       name,
       in: 'header',
       description: requestHeaders[name],
@@ -195,30 +200,30 @@ function parametersOf(it: Endpoint): Json {
   return parameters.length ? { parameters } : {}
 }
 
-function headOperation(it: Endpoint): Json {
+function headOperation(endpoint: Endpoint): Json {
   return {
-    ...(operation(it) as { parameters?: unknown }),
-    operationId: `${it.name}Head`,
-    summary: `${it.summary}: the headers alone`,
+    ...(operation(endpoint) as { parameters?: unknown }),
+    operationId: `${endpoint.name}Head`,
+    summary: `${endpoint.summary}: headers only`,
     responses: {
-      [it.response.status]: { description: 'The headers of GET' },
-      default: { description: 'The status and headers of GET' },
+      [endpoint.response.status]: { description: 'Headers of GET' },
+      default: { description: 'Status and headers of GET' },
     },
   }
 }
 
-function optionsOperation(endpoints: readonly Endpoint[], it: Endpoint): Json {
-  const parameters = Object.entries(it.params ?? {}).map(([name, schema]) => ({
+function optionsOperation(endpoints: readonly Endpoint[], endpoint: Endpoint): Json {
+  const parameters = Object.entries(endpoint.params ?? {}).map(([name, schema]) => ({
     name,
     in: 'path',
     required: true,
     schema: plain(schema),
   }))
   return {
-    operationId: `${it.name}Options`,
-    summary: 'Which methods this address takes',
+    operationId: `${endpoint.name}Options`,
+    summary: 'List the allowed methods',
     ...(parameters.length && { parameters }),
-    responses: { 204: { description: `Allow: ${allowedMethods(endpoints, it.path)}` } },
+    responses: { 204: { description: `Allow: ${allowedMethods(endpoints, endpoint.path)}` } },
   }
 }
 
@@ -231,8 +236,7 @@ function nameOf(schema: unknown): Json | undefined {
   return name === undefined ? undefined : { $ref: `#/components/schemas/${name}` }
 }
 
-// A copy without TypeBox's own marks, in which every schema inside that has a name is a reference
-// to it.
+// Returns a copy without TypeBox's own properties, in which named schemas are references.
 function plain(schema: TSchema): Json {
   return JSON.parse(
     JSON.stringify(schema, (key, value) => (key === '' ? value : (nameOf(value) ?? value))),

@@ -1,180 +1,197 @@
 import Type, { type Static } from 'typebox'
 
-// Every way in which a request can fail has a name here, and only these leave the service (RFC
-// 9457). Throw a Problem where you know it; one handler turns it into the answer.
+// All the ways in which a request can fail (RFC 9457). Throw a Problem where the failure is
+// detected; one error handler turns it into the response. No other error leaves the service.
 
 interface ProblemKind {
   readonly status: number
   readonly title: string
-  /** For the page behind `type`: what happened, and what to do next. */
+  /** What happened and what to do next, for the page behind `type`. */
   readonly explain: string
 }
 
 export const problems = {
   'malformed-body': {
     status: 400,
-    title: 'The body is not JSON that this service takes',
+    title: 'Invalid JSON body',
     explain:
-      'The body must be one JSON object in UTF-8, at most 8 levels deep, with no key twice, no byte order mark, no key named __proto__, ' +
-      'only numbers that survive a round trip, and at most 256 keys and 10,000 commas. The detail says which of these was broken. Mend the body and send it again.',
+      'The body must be a single JSON object in UTF-8: at most 8 levels deep, with at most 256 ' +
+      'keys and 10,000 commas, no duplicate keys, no key named __proto__, no byte order mark, ' +
+      'and only numbers that survive a round trip. The detail says which rule was broken. Fix ' +
+      'the body and send it again.',
   },
   'invalid-fields': {
     status: 400,
-    title: 'Some fields are wrong',
+    title: 'Invalid fields',
     explain:
-      'The body was read, but some of its fields were not accepted, and nothing was changed. Each member of `errors` has a JSON pointer to the ' +
-      'field, a short code that programs can rely on, and a sentence for people. All wrong fields are named at once.',
+      'The body is valid JSON, but some fields have invalid values. Nothing was changed. Each ' +
+      'entry of `errors` has a JSON pointer to the field, a stable code for programs and a ' +
+      'message for people. All invalid fields are listed at once.',
   },
   'invalid-query': {
     status: 400,
-    title: 'A parameter of the address is wrong',
+    title: 'Invalid query parameter',
     explain:
-      'A parameter behind the question mark has a value that this address does not take. `errors` names it.',
+      'A query parameter is unknown or has an invalid value. `errors` says which one, and why.',
   },
   'invalid-header': {
     status: 400,
-    title: 'A request header is wrong',
-    explain:
-      'A header of the request has a value that this service does not take. The detail names it.',
+    title: 'Invalid request header',
+    explain: 'A request header has an invalid value. The detail says which one.',
   },
   'bad-request': {
     status: 400,
-    title: 'The request could not be read',
+    title: 'Malformed request',
     explain:
-      'The request is not HTTP as this service takes it: a broken request line, header or length.',
+      'The request is not valid HTTP: its request line, a header or its length is malformed.',
   },
   unauthenticated: {
     status: 401,
-    title: 'A valid token is needed',
+    title: 'Missing or invalid token',
     explain:
-      'This call needs an API token, or the token sent is unknown, expired or revoked. Send it as `Authorization: Token <key>` or ' +
-      '`Authorization: Bearer <key>`. The people who run the archive make tokens with `talkshelf token create`.',
+      'This endpoint requires an API token, or the token you sent is unknown, expired or ' +
+      'revoked. Send it as `Authorization: Token <key>` or `Authorization: Bearer <key>`. The ' +
+      'operators of the archive create tokens with `talkshelf token create`.',
   },
   forbidden: {
     status: 403,
-    title: 'This token may not do that',
+    title: 'Insufficient permissions',
     explain:
-      'The token is valid, but its role does not include this call. The reference lists the role that each call needs.',
+      'Your token is valid, but its role does not allow this call. The reference lists the role ' +
+      'that each endpoint requires.',
   },
   'not-found': {
     status: 404,
-    title: 'Nothing is here',
+    title: 'Not found',
     explain:
-      'There is no such address, or no such record, or it is a draft, which only editors see.',
+      'The URL or the record does not exist, or the record is a draft, which only editors can see.',
   },
   'method-not-allowed': {
     status: 405,
-    title: 'This address does not take that method',
-    explain: 'The Allow header lists the methods that this address takes.',
+    title: 'Method not allowed',
+    explain: 'This URL does not support the method. The Allow header lists those that it supports.',
   },
   'not-acceptable': {
     status: 406,
-    title: 'No acceptable form of the answer',
+    title: 'Not acceptable',
     explain:
-      'Answers are JSON, sent as text/html or application/json. Accept one of the two, or add ?format=json. Nothing was changed.',
+      'Responses are JSON, sent as text/html or application/json. Accept one of the two, or add ' +
+      '?format=json. Nothing was changed.',
   },
   'request-timeout': {
     status: 408,
-    title: 'The request came too slowly',
-    explain: 'The whole request did not arrive in time. Send it again.',
+    title: 'Request timeout',
+    explain: 'The request did not arrive completely in time. Send it again.',
   },
   'import-refused': {
     status: 400,
     title: 'This file cannot be imported',
     explain:
-      'The file is of no format that can be read, or broken. The detail says what is wrong with it and what to do. Nothing was planned or changed.',
+      'The file is damaged or in a format that is not supported. The detail says what is wrong ' +
+      'and how to fix it. Nothing was planned or changed.',
   },
   'wrong-state': {
     status: 409,
-    title: 'The import is not in a state for that',
+    title: 'Not possible in the current state of the import',
     explain:
-      'An import is planned, applied and undone in this order. The detail tells its state. Nothing was changed.',
+      'An import is first planned, then applied, and can then be undone. The detail says which ' +
+      'state it is in. Nothing was changed.',
   },
   'key-reused': {
     status: 409,
-    title: 'This Idempotency-Key was used for something else',
+    title: 'Idempotency-Key already used',
     explain:
-      'The key was sent within the last 24 hours with another body. Use a new key for a new request.',
+      'The key was used within the last 24 hours with a different body. Use a new key for each ' +
+      'new request.',
   },
   'category-exists': {
     status: 409,
-    title: 'A category with this title exists',
+    title: 'Category already exists',
     explain:
-      'Titles of categories are unique, also among the aliases. Use the existing one, or choose another title.',
+      'Category titles are unique, and so are their aliases. Use the existing category, or ' +
+      'choose another title.',
   },
   'name-taken': {
     status: 409,
-    title: 'Another one has this name',
+    title: 'Name already taken',
     explain:
-      'A name leads to one speaker, one tag or one category, and so does an alias; nothing was changed. The detail has the slug of the one that has it. ' +
-      'If the two are one, merge them; otherwise choose a name that tells them apart.',
+      'Each name or alias belongs to exactly one speaker, tag or category. Nothing was changed. ' +
+      'The detail has the slug of the current owner. If both are the same, merge them; otherwise ' +
+      'choose a different name.',
   },
   'taken-down': {
     status: 410,
-    title: 'This record was taken down',
+    title: 'Record taken down',
     explain:
-      'An administrator withdrew the record. `taken_down` has the date and `reason` the reason. It does not come back.',
+      'An administrator removed this record permanently. `taken_down` is the date and `reason` ' +
+      'the reason.',
   },
   'slug-retired': {
     status: 410,
-    title: 'This slug was retired',
+    title: 'Slug retired',
     explain:
-      'A speaker, tag or category had this slug once, and an editor retired it. It leads nowhere, and no other ' +
-      'one gets it. Editors find it in `retired_slugs` of the one that had it.',
+      'A speaker, tag or category used to have this slug, and an editor retired it. It no longer ' +
+      'redirects and is never reused. Editors find it in `retired_slugs` of its former owner.',
   },
   'stale-revision': {
     status: 412,
-    title: 'The record has changed since',
+    title: 'Record has changed',
     explain:
-      'The ETag in If-Match is no longer the current one: somebody changed the record in between, and nothing was written. `current` tells the ' +
-      'revision, ETag and time of the newest version, who made it, and which fields changed since yours. Read it again and repeat your change.',
+      'The ETag in If-Match is out of date: the record changed in the meantime, and nothing was ' +
+      'written. `current` has the revision, ETag and time of the newest version, who made it, ' +
+      'and which fields changed since yours. Read the record again and repeat your change.',
   },
   'too-large': {
     status: 413,
-    title: 'The body is too large',
-    explain: 'A body may have 1 MiB at most, and a file to be imported 4 MB.',
+    title: 'Body too large',
+    explain: 'A body can have at most 1 MiB, and a file to import at most 4 MB.',
   },
   'unsupported-media-type': {
     status: 415,
-    title: 'The body has a type that is not taken here',
+    title: 'Unsupported media type',
     explain:
-      'Send application/json in UTF-8, on PATCH also application/merge-patch+json, without Content-Encoding. Nothing was changed.',
+      'Send application/json in UTF-8 (for PATCH also application/merge-patch+json), without ' +
+      'Content-Encoding. Nothing was changed.',
   },
   'expectation-failed': {
     status: 417,
-    title: 'This expectation cannot be met',
-    explain: 'The only Expect header that this service knows is 100-continue.',
+    title: 'Unsupported Expect header',
+    explain: 'The only supported value of the Expect header is 100-continue.',
   },
   'too-many-requests': {
     status: 429,
     title: 'Too many requests',
     explain:
-      'You have used up your share for this minute. Wait for the seconds in Retry-After. Reading costs 1 point, writing 10; an answer that nothing ' +
-      'has changed (304) is free, so send If-None-Match. The RateLimit headers tell how many points are left.',
+      'You have used up your points for this minute. Wait for the number of seconds in ' +
+      'Retry-After. A read costs 1 point and a write 10; a 304 response is free, so send ' +
+      'If-None-Match. The RateLimit headers show how many points are left.',
   },
   'headers-too-large': {
     status: 431,
-    title: 'The request headers are too large',
-    explain: 'Send fewer or shorter headers.',
+    title: 'Request headers too large',
+    explain: 'The request headers are too large. Send fewer or shorter ones.',
   },
   internal: {
     status: 500,
-    title: 'Something went wrong here',
+    title: 'Internal server error',
     explain:
-      'This is a fault of the service, not of the request. The operators find it in their log by the `instance` of this answer.',
+      'This is a bug in the service, not in your request. The operators can find it in their log ' +
+      'by the `instance` of this response.',
   },
   'not-implemented': {
     status: 501,
-    title: 'This form of the answer does not exist',
+    title: 'Format not supported',
     explain:
-      'The address was asked for a format that it does not have. The detail names those that it has.',
+      'The requested format is not available at this URL. The detail lists the supported formats.',
   },
   unavailable: {
     status: 503,
-    title: 'The service is not available now',
+    title: 'Service temporarily unavailable',
     explain:
-      'The database could not be reached in time. Try again after the seconds in Retry-After. On a write, `outcome` says whether it was ' +
-      'certainly not applied (not-applied) or may have been (unknown); repeating the same request has one effect in both cases.',
+      'The server is overloaded, or its database did not respond in time. Try again after the ' +
+      'number of seconds in Retry-After. For a write, `outcome` says whether it was certainly ' +
+      'not applied (not-applied) or may have been (unknown); repeating the same request has one ' +
+      'effect in both cases.',
   },
 } as const satisfies Record<string, ProblemKind>
 
@@ -183,9 +200,9 @@ export type ProblemName = keyof typeof problems
 export const FieldError = Type.Object(
   {
     pointer: Type.String({ description: 'JSON pointer to the field (RFC 6901)' }),
-    code: Type.String({ description: 'What is wrong, for programs' }),
+    code: Type.String({ description: 'Error code, for programs' }),
     detail: Type.String({
-      description: 'What is wrong and what would be right, for people. Never repeats the value',
+      description: 'What is wrong and what is allowed, for people. Never repeats the value',
     }),
   },
   { additionalProperties: false },
@@ -193,17 +210,18 @@ export const FieldError = Type.Object(
 export type FieldError = Static<typeof FieldError>
 
 export const ProblemDocument = Type.Object({
-  type: Type.String({ description: 'The address of a page that explains this kind of problem' }),
+  type: Type.String({ description: 'URL of a page that explains this kind of problem' }),
   title: Type.String(),
   status: Type.Integer(),
   detail: Type.String(),
-  instance: Type.String({ description: 'The id of this request, also in the log' }),
+  instance: Type.String({ description: 'Request id, as in the server log' }),
   errors: Type.Optional(Type.Array(FieldError)),
 })
 export type ProblemDocument = Static<typeof ProblemDocument>
 
 export class Problem extends Error {
   readonly problem: ProblemName
+  /** Extension members of the problem document. */
   readonly more: Readonly<Record<string, unknown>>
 
   constructor(problem: ProblemName, detail: string, more: Readonly<Record<string, unknown>> = {}) {
@@ -214,7 +232,8 @@ export class Problem extends Error {
   }
 }
 
+/** Builds the problem for a body with invalid fields, one error for each. */
 export function invalidFields(errors: readonly FieldError[]): Problem {
-  const wrong = errors.length === 1 ? 'One field is wrong' : `${errors.length} fields are wrong`
-  return new Problem('invalid-fields', `${wrong}; nothing was changed`, { errors })
+  const summary = errors.length === 1 ? '1 invalid field' : `${errors.length} invalid fields`
+  return new Problem('invalid-fields', `${summary}; nothing was changed`, { errors })
 }

@@ -4,24 +4,24 @@ import { ListedSpeaker } from './entities.ts'
 import { CursorText, PageNumber, PageOf, PageSize } from './page.ts'
 import { Video } from './videos.ts'
 
-// What could be better in the archive, by rule. Rules may be added; a client shows what it is told.
+// Data-quality problems in the archive, by rule. New rules can be added at any time.
 
-const rule = Type.String({ ...Slug, description: 'The name of the rule' })
+const rule = Type.String({ ...Slug, description: 'Name of the rule' })
 
 const QualityRule = Type.Object(
   {
     rule,
-    title: Type.String({ description: 'What is wrong' }),
-    advice: Type.String({ description: 'What to do about it' }),
-    count: Type.Integer({ minimum: 0, description: 'How many findings there are' }),
+    title: Type.String({ description: 'What the problem is' }),
+    advice: Type.String({ description: 'How to fix it' }),
+    count: Type.Integer({ minimum: 0, description: 'Number of findings' }),
     count_exact: Type.Optional(
       Type.Literal(false, {
-        description: 'Only there when the count is an estimate, above 10,000',
+        description: 'Only present if the count is an estimate, above 10,000',
       }),
     ),
-    records: Type.String({ description: 'The address of the findings' }),
+    records: Type.String({ description: 'URL of the findings' }),
   },
-  { additionalProperties: false, description: 'A rule, and how many findings it has' },
+  { additionalProperties: false, description: 'A rule and its number of findings' },
 )
 export type QualityRule = Static<typeof QualityRule>
 
@@ -32,30 +32,32 @@ export const FoundRecord = Type.Object(
     title,
     category,
     state,
-    address: Type.String({ description: 'Where the record is read and changed' }),
+    address: Type.String({ description: 'URL of the record in the API' }),
   },
-  { additionalProperties: false, description: 'A record that is found' },
+  { additionalProperties: false, description: 'A record with a problem' },
 )
 
 export const QualityFinding = Type.Object(
   {
     value: Type.Union([Type.String(), Type.Integer(), Type.Null()], {
       description:
-        'The value that is wrong, or what all of them have in common; null where it is in the rule already',
+        'The problematic value, or the value that the records have in common; null if the rule ' +
+        'implies it',
     }),
     count: Type.Integer({
       minimum: 1,
-      description: 'How many records or names belong to it. Not more than 100 of them are here',
+      description: 'Number of affected records or names. At most 100 of them are listed',
     }),
     records: Type.Array(FoundRecord, {
-      description: 'One record, or those that have the same; none where it is about names',
+      description: 'Affected records; empty if the finding is about names',
     }),
     names: Type.Array(ListedSpeaker, {
       description:
-        'Speakers or tags that are perhaps the same, the most used first; none where it is about records',
+        'Speakers or tags that may be the same, most used first; empty if the finding is about ' +
+        'records',
     }),
   },
-  { additionalProperties: false, description: 'One problem to look at' },
+  { additionalProperties: false, description: 'A data-quality problem' },
 )
 export type QualityFinding = Static<typeof QualityFinding>
 
@@ -64,8 +66,8 @@ export const listRulesEndpoint = endpoint({
   method: 'GET',
   path: '/api/v2/quality',
   role: 'editor',
-  summary: 'List what could be better, by rule',
-  description: 'All rules on one page. Drafts count too; what was taken down does not.',
+  summary: 'List data-quality rules',
+  description: 'All rules on one page. Drafts are included, records that were taken down are not.',
   requestHeaders: ['If-None-Match'],
   response: { status: 200, schema: PageOf(QualityRule, 'All rules'), etag: true },
   problems: [],
@@ -76,10 +78,11 @@ export const listFindingsEndpoint = endpoint({
   method: 'GET',
   path: '/api/v2/quality/{rule}',
   role: 'editor',
-  summary: 'List what a rule finds',
+  summary: 'List the findings of a rule',
   description:
-    '20 on a page. A finding is one record, or several records or names that are perhaps the same. What was mended is gone from the list at once; ' +
-    'begin with an empty `cursor` and follow `next` to see the others exactly once meanwhile.',
+    '20 per page. A finding is a record, or several records or names that may be the same. Fixed ' +
+    'findings disappear immediately: to see each of the others exactly once while you fix them, ' +
+    'start with an empty `cursor` and follow `next`.',
   params: { rule },
   query: { page: PageNumber, page_size: PageSize, cursor: CursorText },
   requestHeaders: ['If-None-Match'],

@@ -2,22 +2,18 @@ import Type from 'typebox'
 import { endpoint, Id } from './endpoint.ts'
 import { Video } from './videos.ts'
 
-// Where to go on from a talk.
+// Related talks.
 
-const some = (description: string) => Type.Array(Video, { maxItems: 6, description })
+const talkList = (description: string) => Type.Array(Video, { maxItems: 6, description })
 
 export const RelatedTalks = Type.Object(
   {
-    also: some(
-      'The same talk at other events: of the same title, and by at least one of its speakers',
-    ),
-    speakers: some('The newest other talks of its speakers'),
-    event: some('Its neighbours in its category, in the order of the category'),
-    similar: some(
-      'Talks that have words of their title or tags in common with it, the nearest first',
-    ),
+    also: talkList('The same talk at other events: same title, and at least one speaker in common'),
+    speakers: talkList('Newest other talks by its speakers'),
+    event: talkList('Talks before and after it in its category'),
+    similar: talkList('Talks with similar titles or tags, most similar first'),
   },
-  { additionalProperties: false, description: 'Live records, each in one of the lists' },
+  { additionalProperties: false, description: 'Live records, each in one list only' },
 )
 
 export const readRelatedEndpoint = endpoint({
@@ -25,10 +21,10 @@ export const readRelatedEndpoint = endpoint({
   method: 'GET',
   path: '/api/v2/video/{id}/related',
   role: 'anyone',
-  summary: 'Read what to see after a record',
-  description: 'Up to six records in each list; none is in two of them. Nothing is like a draft.',
+  summary: 'List related talks',
+  description: 'Up to six live records per list; no record is in two lists.',
   params: { id: Id },
-  // None; but it costs its caller as much as any list.
+  // Empty, but present: it makes the request cost as much as a list.
   query: {},
   requestHeaders: ['If-None-Match'],
   response: { status: 200, schema: RelatedTalks, etag: true },

@@ -2,34 +2,35 @@ import Type from 'typebox'
 import { endpoint, Id, Slug } from './endpoint.ts'
 import './formats.ts'
 
-// What comes with a search, besides the records.
+// Search parameters, and what a search returns besides the records.
 
 export const SearchText = Type.String({
   maxLength: 300,
   format: 'text',
   description:
-    'Words to look for; "a phrase"; -not; or. Case, accents and endings do not matter. Empty: nothing is looked for',
+    'Search text: words, "a phrase", -excluded, or. Case, accents and word endings are ignored. ' +
+    'Empty: no search',
 })
 
-/** Steps of lengths that people think in, and what they are called. */
+/** Ranges of the length filter, with their labels. */
 export const durationRanges = {
-  unknown: 'not known',
+  unknown: 'unknown',
   'under-10': 'under 10 minutes',
   '10-to-30': '10 to 30 minutes',
   '30-to-60': '30 to 60 minutes',
-  'over-60': 'an hour and more',
+  'over-60': '60 minutes or more',
 } as const
 
-const lengthNames = Object.keys(durationRanges) as (keyof typeof durationRanges)[]
+const rangeNames = Object.keys(durationRanges) as (keyof typeof durationRanges)[]
 
 export const DurationRange = Type.Union(
-  lengthNames.map((name) => Type.Literal(name)),
-  { description: 'How long the talk is, in minutes' },
+  rangeNames.map((name) => Type.Literal(name)),
+  { description: 'Length of the talk in minutes' },
 )
 
 export const Include = Type.String({
   pattern: '^(facets|snippets)(,(facets|snippets))?$',
-  description: 'What to send besides the records, comma separated: facets, snippets',
+  description: 'What to include besides the records, comma-separated: facets, snippets',
 })
 
 export const SearchInterpretation = Type.Object(
@@ -37,12 +38,15 @@ export const SearchInterpretation = Type.Object(
     corrected: Type.Array(
       Type.Object({ from: Type.String(), to: Type.String() }, { additionalProperties: false }),
       {
-        description: 'Words that hardly any talk has, and what was looked for instead',
+        description: 'Rare words, and the words searched for instead',
       },
     ),
-    loose: Type.Boolean({ description: 'No talk has all the words: these have some of them' }),
+    loose: Type.Boolean({
+      description:
+        'Whether the results contain only some of the words, because no talk contains all',
+    }),
   },
-  { additionalProperties: false, description: 'What became of the question' },
+  { additionalProperties: false, description: 'How the query was interpreted' },
 )
 
 const pieces = (description: string) =>
@@ -57,19 +61,19 @@ const pieces = (description: string) =>
 export const Snippet = Type.Object(
   {
     id: Id,
-    title: pieces('The title in pieces; the words that were found are marked'),
-    excerpt: pieces('A piece of the summary or the description in the same way'),
+    title: pieces('The title in pieces; matching words have `hit`'),
+    excerpt: pieces('An excerpt of the summary or description, in the same way'),
   },
   {
     additionalProperties: false,
-    description: 'Why a record was found. Plain text: nothing in it is markup',
+    description: 'Where the record matches. Plain text without markup',
   },
 )
 
 const values = Type.Array(
   Type.Object(
     {
-      value: Type.String({ description: 'For the parameter of the same name' }),
+      value: Type.String({ description: 'Value for the query parameter of the same name' }),
       name: Type.String(),
       talks: Type.Integer({ minimum: 1 }),
     },
@@ -81,7 +85,7 @@ export const Facets = Type.Object(
   {
     exact: Type.Boolean({
       description:
-        'False where more than 10,000 records match: then the newest 10,000 were counted',
+        'False if more than 10,000 records match: then only the newest 10,000 are counted',
     }),
     category: values,
     language: values,
@@ -92,7 +96,7 @@ export const Facets = Type.Object(
   },
   {
     additionalProperties: false,
-    description: 'How many of the records there are of each: the twenty commonest',
+    description: 'Number of matching records by value: the 20 most frequent values each',
   },
 )
 
@@ -108,9 +112,10 @@ export const suggestEndpoint = endpoint({
   method: 'GET',
   path: '/api/v2/suggest',
   role: 'anyone',
-  summary: 'Suggest while somebody types',
+  summary: 'Autocomplete',
   description:
-    'Up to five talks, speakers, categories and tags that begin so, or that were probably meant.',
+    'Up to five talks, speakers, categories and tags each that start with the text, or are ' +
+    'similar.',
   query: { q: SearchText },
   requestHeaders: ['If-None-Match'],
   response: {

@@ -4,84 +4,77 @@ import { Settings } from 'typebox/system'
 import { formatRules } from './formats.ts'
 import { type FieldError, invalidFields } from './problems.ts'
 
-// One answer names every wrong field, and a record can have some hundred of them.
+// A response lists all invalid fields, and a record can have some hundred errors.
 Settings.Set({ maxErrors: 1000 })
 
 const validators = new WeakMap<TSchema, Validator>()
 
-/** A check of values against this schema, compiled on first use and kept. */
+/** Returns the validator of a schema, compiled on first use. */
 export function validatorFor(schema: TSchema): Validator {
-  let it = validators.get(schema)
-  if (!it) {
-    it = Compile(schema)
-    validators.set(schema, it)
+  let validator = validators.get(schema)
+  if (!validator) {
+    validator = Compile(schema)
+    validators.set(schema, validator)
   }
-  return it
+  return validator
 }
 
 /**
- * What is wrong with the value: one error a place, none where it is right. The value itself is
- * never repeated.
+ * Returns the errors of a value, at most one per pointer. The messages never repeat the value
+ * itself.
  */
 export function validationErrors(schema: TSchema, value: unknown): FieldError[] {
-  const compiled = validatorFor(schema)
-  const found = new Map(unstorable(value, '').map((error) => [error.pointer, error]))
-  if (compiled.Check(value)) return [...found.values()]
-  for (const { keyword, instancePath, params } of compiled.Errors(value)) {
+  const validator = validatorFor(schema)
+  const errors = new Map(unstorable(value, '').map((error) => [error.pointer, error]))
+  if (validator.Check(value)) return [...errors.values()]
+  for (const { keyword, instancePath, params } of validator.Errors(value)) {
     if (keyword === 'required')
-      for (const name of params.requiredProperties)
-        found.set(
-          `${instancePath}/${pointerPart(name)}`,
-          missing(`${instancePath}/${pointerPart(name)}`),
-        )
+      for (const name of params.requiredProperties) {
+        const pointer = `${instancePath}/${pointerPart(name)}`
+        errors.set(pointer, missing(pointer))
+      }
     else if (keyword === 'additionalProperties')
-      for (const name of params.additionalProperties)
-        found.set(
-          `${instancePath}/${pointerPart(name)}`,
-          unknown(`${instancePath}/${pointerPart(name)}`),
-        )
-    else if (keyword in codes && !found.has(instancePath)) {
-      const part = schemaAt(schema, instancePath)
-      // Of a value that may also be null, the branch for null always fails first and says nothing.
-      if (keyword === 'type' && 'type' in params && params.type === 'null' && part.anyOf) continue
-      const format =
+      for (const name of params.additionalProperties) {
+        const pointer = `${instancePath}/${pointerPart(name)}`
+        errors.set(pointer, unknown(pointer))
+      }
+    else if (keyword in codes && !errors.has(instancePath)) {
+      const shape = schemaAt(schema, instancePath)
+      // For a nullable value the null branch always fails first; its error is of no use.
+      if (keyword === 'type' && 'type' in params && params.type === 'null' && shape.anyOf) continue
+      const formatRule =
         keyword === 'format' && 'format' in params ? formatRules[String(params.format)] : undefined
-      found.set(instancePath, {
+      errors.set(instancePath, {
         pointer: instancePath,
         code: codes[keyword] ?? keyword,
-        detail: format ?? rule(part),
+        detail: formatRule ?? rule(shape),
       })
     }
   }
-  // A list of errors that is cut short may hold nothing that we have words for; the value is wrong
-  // all the same.
-  if (found.size === 0)
-    found.set('', { pointer: '', code: 'invalid', detail: 'is not what this call takes' })
-  return [...found.values()]
+  // A truncated list of errors may contain only keywords without a message here.
+  if (errors.size === 0)
+    errors.set('', { pointer: '', code: 'invalid', detail: 'is not valid for this endpoint' })
+  return [...errors.values()]
 }
 
-/**
- * The value, now known to be what the schema says; otherwise a problem that names every wrong
- * field.
- */
+/** Returns the value, typed by the schema. Throws a problem that lists all invalid fields. */
 export function validate<T extends TSchema>(schema: T, value: unknown): Static<T> {
   const errors = validationErrors(schema, value)
   if (errors.length > 0) throw invalidFields(errors)
   return value as Static<T>
 }
 
-// Also in the fields that are taken and ignored: no database keeps a NUL, and half of a surrogate
-// pair is no character.
+// Also checks ignored fields: PostgreSQL cannot store NUL, and a lone surrogate is not a character.
 function unstorable(value: unknown, pointer: string): FieldError[] {
-  const isWrong = (text: string) => !text.isWellFormed() || text.includes('\0')
+  const isUnstorable = (text: string) => !text.isWellFormed() || text.includes('\0')
   if (typeof value === 'string')
-    return isWrong(value) ? [{ pointer, code: 'format', detail: formatRules.text ?? '' }] : []
+    return isUnstorable(value) ? [{ pointer, code: 'format', detail: formatRules.text ?? '' }] : []
   if (typeof value !== 'object' || value === null) return []
   return Object.entries(value).flatMap(([key, part]) => {
-    const at = `${pointer}/${pointerPart(key)}`
-    return isWrong(key)
-      ? [{ pointer: at, code: 'format', detail: formatRules.text ?? '' }]
-      : unstorable(part, at)
+    const partPointer = `${pointer}/${pointerPart(key)}`
+    return isUnstorable(key)
+      ? [{ pointer: partPointer, code: 'format', detail: formatRules.text ?? '' }]
+      : unstorable(part, partPointer)
   })
 }
 
@@ -110,11 +103,11 @@ const unknown = (pointer: string): FieldError => ({
 })
 
 function pointerPart(name: string): string {
-  // Half a surrogate pair is no text, and could not be sent on.
+  // A lone surrogate could not be encoded in the response.
   return name.toWellFormed().replaceAll('~', '~0').replaceAll('/', '~1')
 }
 
-// The members of JSON Schema that are read below; TypeBox's own types keep each kind apart.
+// The JSON Schema keywords used below. The types of TypeBox are separate for each kind of schema.
 interface Shape {
   type?: string
   const?: unknown
@@ -138,18 +131,18 @@ function schemaAt(schema: TSchema, pointer: string): Shape {
   return shape
 }
 
-/** What would be right here, as a sentence: "must be a whole number from 0 to 10, or null". */
+/** Returns the rule as a message: "must be a whole number from 0 to 10, or null". */
 function rule(shape: Shape): string {
-  return `must be ${wanted(shape)}`
+  return `must be ${expected(shape)}`
 }
 
-const items: Record<string, string> = { integer: 'whole numbers', object: 'objects' }
+const itemNames: Record<string, string> = { integer: 'whole numbers', object: 'objects' }
 
-function wanted(shape: Shape): string {
-  if (shape.anyOf)
-    return shape.anyOf
-      .map(wanted)
-      .join(shape.anyOf.every((one) => one.const !== undefined) ? ' or ' : ', or ')
+function expected(shape: Shape): string {
+  if (shape.anyOf) {
+    const isChoice = shape.anyOf.every((branch) => branch.const !== undefined)
+    return shape.anyOf.map(expected).join(isChoice ? ' or ' : ', or ')
+  }
   if (shape.const !== undefined) return String(shape.const)
   switch (shape.type) {
     case 'integer':
@@ -159,7 +152,7 @@ function wanted(shape: Shape): string {
         ? `a string of ${shape.minLength ?? 0} to ${shape.maxLength} characters`
         : 'a string'
     case 'array':
-      return `a list of ${shape.minItems ? `${shape.minItems} to` : 'at most'} ${shape.maxItems} ${items[shape.items?.type ?? ''] ?? 'strings'}`
+      return expectedList(shape)
     case 'boolean':
       return 'true or false'
     case 'object':
@@ -167,4 +160,9 @@ function wanted(shape: Shape): string {
     default:
       return shape.type ?? 'a value'
   }
+}
+
+function expectedList({ minItems, maxItems, items }: Shape): string {
+  const size = minItems ? `${minItems} to ${maxItems}` : `at most ${maxItems}`
+  return `a list of ${size} ${itemNames[items?.type ?? ''] ?? 'strings'}`
 }

@@ -11,8 +11,8 @@ import {
   Snippet,
 } from './search.ts'
 
-// The video record, exactly as the interface document gives it: 32 fields, always all of them, in
-// this order. Nothing is ever added: old clients reject keys that they do not know.
+// The video record as documented: 32 fields, always all of them, in this order. No field is ever
+// added, because old clients reject unknown keys.
 
 export const states = { live: 1, draft: 2 } as const
 
@@ -43,10 +43,10 @@ const media = <F extends string>(format: F) =>
   ({
     [`video_${format}_length`]: bytes(format),
     [`video_${format}_url`]: address(
-      `Address of the ${format} file; empty string or null when there is none`,
+      `URL of the ${format} file; empty string or null if there is none`,
     ),
     [`video_${format}_download_only`]: Type.Boolean({
-      description: `The ${format} file is for download, not for playing in place`,
+      description: `Whether the ${format} file is for download only`,
     }),
   }) as Record<`video_${F}_length`, ReturnType<typeof bytes>> &
     Record<`video_${F}_url`, ReturnType<typeof address>> &
@@ -58,27 +58,27 @@ const fields = {
     maxLength: 255,
     format: 'text',
     description:
-      'Title of the category: the group or event the talk belongs to. An alias is taken too, and becomes the title',
+      'Title of the category: the group or event that the talk belongs to. An alias is replaced ' +
+      'by the title',
   }),
   language: Type.String({
     minLength: 1,
     maxLength: 255,
     format: 'text',
-    description:
-      'English name of the language. A BCP 47 or ISO 639 code is taken too, and becomes the name',
+    description: 'English name of the language. A BCP 47 or ISO 639 code is replaced by the name',
   }),
   slug: Type.String({
     readOnly: true,
     maxLength: 50,
-    description: 'Made from the title when the record is created; never changes',
+    description: 'Derived from the title when the record is created; never changes',
   }),
   speakers: names(
-    'Display names of the speakers, in the order given. An alias is taken too, and becomes the name',
+    'Display names of the speakers, in the given order. An alias is replaced by the main name',
   ),
-  tags: names('Tags, in the order given. An alias is taken too, and becomes the name'),
-  id: Type.Integer({ minimum: 1, readOnly: true, description: 'Identifier of the record' }),
+  tags: names('Tags, in the given order. An alias is replaced by the main name'),
+  id: Type.Integer({ minimum: 1, readOnly: true, description: 'Id of the record' }),
   state: Type.Union([Type.Literal(states.live), Type.Literal(states.draft)], {
-    description: '1 is live, 2 is a draft, which only editors see',
+    description: '1: live; 2: draft, visible to editors only',
   }),
   title: Type.String({
     minLength: 1,
@@ -86,15 +86,15 @@ const fields = {
     format: 'text',
     description: 'Title of the talk',
   }),
-  summary: text(20_000, 'Short text, Markdown'),
-  description: text(100_000, 'Long text, Markdown'),
-  quality_notes: text(20_000, 'What is wrong with the recording'),
+  summary: text(20_000, 'Short text in Markdown'),
+  description: text(100_000, 'Long text in Markdown'),
+  quality_notes: text(20_000, 'Known problems of the recording'),
   copyright_text: text(20_000, 'Licence text'),
   embed: text(
     20_000,
-    'HTML markup of an embeddable player. Derived from source_url when it is left out on create',
+    'HTML of an embeddable player. If omitted on create, derived from source_url',
   ),
-  thumbnail_url: address('Address of a thumbnail image'),
+  thumbnail_url: address('URL of a thumbnail image'),
   duration: nullable(
     Type.Integer({ minimum: 0, maximum: 2_147_483_647 }),
     'Length of the talk in seconds',
@@ -103,16 +103,14 @@ const fields = {
   ...media('mp4'),
   ...media('webm'),
   ...media('flv'),
-  source_url: address('Address of the original hosted video'),
+  source_url: address('URL of the original video'),
   whiteboard: text(
     20_000,
-    'Notes of the editors. Public: everybody who can read the record can read them',
+    'Notes of the editors. Public: visible to everyone who can read the record',
   ),
   recorded: nullable(Type.String({ format: 'date' }), 'Day of the recording, YYYY-MM-DD'),
-  added: moment('When the record was created: UTC, milliseconds, no designator'),
-  updated: moment(
-    'When the record last changed: UTC, milliseconds, no designator. Moves strictly forward',
-  ),
+  added: moment('Time of creation: UTC with milliseconds, without Z'),
+  updated: moment('Time of the last change: UTC with milliseconds, without Z. Strictly increasing'),
 }
 
 export const Video = Type.Object(fields, {
@@ -125,8 +123,8 @@ export const videoFields = Object.keys(fields) as (keyof Video)[]
 export const readOnlyFields = ['id', 'slug', 'added', 'updated'] as const satisfies (keyof Video)[]
 
 /**
- * What a field is when a PUT or POST leaves it out. `state` is not here: it stays as it is on PUT,
- * and is draft on POST.
+ * Values of fields that a PUT or POST omits. An omitted `state` stays unchanged on PUT and is draft
+ * on POST.
  */
 export const videoDefaults = {
   speakers: [],
@@ -155,16 +153,16 @@ export const videoDefaults = {
   recorded: null,
 } as const satisfies Partial<Video>
 
-// Clients send back what they read, so the read-only fields are taken, whatever they hold, and
-// ignored.
-const ignored = Type.Unknown({ readOnly: true, description: 'Read-only: taken and ignored' })
+// Clients send back what they read, so read-only fields are accepted with any value and ignored.
+const ignored = Type.Unknown({ readOnly: true, description: 'Read-only: accepted and ignored' })
 const writable = { ...fields, id: ignored, slug: ignored, added: ignored, updated: ignored }
 const { title, category, language, ...others } = writable
 
 export const VideoPatch = Type.Partial(Type.Object(writable), {
   additionalProperties: false,
   description:
-    'What is absent stays; a list replaces the whole list; null only where null is a value (RFC 7396)',
+    'Omitted fields stay unchanged; a list replaces the whole list; null is allowed only where ' +
+    'the field can be null (RFC 7396)',
 })
 export type VideoPatch = Static<typeof VideoPatch>
 
@@ -172,14 +170,14 @@ export const VideoInput = Type.Object(
   { title, category, language, ...Type.Partial(Type.Object(others)).properties },
   {
     additionalProperties: false,
-    description: 'A whole record; what is left out takes its default',
+    description: 'A complete record; omitted fields get their defaults',
   },
 )
 export type VideoInput = Static<typeof VideoInput>
 
 const params = { id: Id }
 
-/** What a collection of records can be ordered by. A minus before it turns it round. */
+/** Sort keys of a collection of records. A minus sign in front reverses the order. */
 export const orderings = ['added', 'recorded', 'title', 'updated', 'duration'] as const
 const oneOrdering = `-?(${orderings.join('|')})`
 
@@ -190,7 +188,7 @@ const VideoPage = Type.Object(
     ...PageOf(Video, '').properties,
     search: Type.Optional(SearchInterpretation),
     snippets: Type.Optional(
-      Type.Array(Snippet, { description: 'One for each of the results, in their order' }),
+      Type.Array(Snippet, { description: 'One per result, in the same order' }),
     ),
     facets: Type.Optional(Facets),
   },
@@ -204,10 +202,14 @@ export const listVideosEndpoint = endpoint({
   role: 'anyone',
   summary: 'List live records',
   description:
-    'Filters combine. `count` is exact for all records and for those of one category, speaker, tag or language, with other filters up to 10,000; with `q` up to 1,000, and with facets up to 10,000 again. `page` goes to the first 10,000 records, and `next` leads on from there. Begin with an empty `cursor` and follow `next` to ' +
-    'see every record that is there all the time exactly once, however many come and go meanwhile. A day or a length that is not known counts as the oldest, or the shortest. ' +
-    'With `q` the best come first: title, speakers, tags, category, summary and description count, in this order; of very common words the newest are ' +
-    'put in order. With an `ordering` the newest 10,000 that match are ordered so.',
+    'Filters can be combined. `count` is exact for all records and for those of one category, ' +
+    'speaker, tag or language; with other filters up to 10,000, with `q` up to 1,000, and with ' +
+    'facets up to 10,000 again. `page` reaches the first 10,000 records; follow `next` from ' +
+    'there. To see every record exactly once while others are added or removed, start with an ' +
+    'empty `cursor` and follow `next`. An unknown date sorts as the oldest, an unknown length as ' +
+    'the shortest. With `q`, results are ranked by relevance: title, speakers, tags, category, ' +
+    'summary and description count in this order; for very common words, only the newest are ' +
+    'ranked. With an `ordering`, the newest 10,000 matches are sorted.',
   query: {
     q: SearchText,
     page: PageNumber,
@@ -220,25 +222,27 @@ export const listVideosEndpoint = endpoint({
       minLength: 1,
       maxLength: 100,
       format: 'text',
-      description: 'English name of a language, or its code',
+      description: 'English name or code of a language',
     }),
     year: Type.Integer({ minimum: 1, maximum: 9999, description: 'Recorded in this year' }),
     duration: DurationRange,
-    recorded_after: day('Recorded on this day or later'),
-    recorded_before: day('Recorded on this day or earlier'),
+    recorded_after: day('Recorded on or after this day'),
+    recorded_before: day('Recorded on or before this day'),
     updated_since: Type.String({
       pattern: '^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d(\\.\\d{1,3})?Z?$',
-      description: 'Changed at this moment or later, in UTC, as `updated` is written',
+      description: 'Changed at or after this time, in UTC, in the format of `updated`',
     }),
     source_url: Type.String({
       minLength: 1,
       maxLength: 2048,
       format: 'text',
-      description: 'Address of the original, exactly as it is in the record',
+      description: 'URL of the original video, exactly as in the record',
     }),
     ordering: Type.String({
       pattern: `^${oneOrdering}(,${oneOrdering}){0,4}$`,
-      description: `Comma separated: ${orderings.join(', ')}; a minus turns one round. Without it: -recorded,title; with q the best first`,
+      description:
+        `Comma-separated: ${orderings.join(', ')}; a minus sign reverses one. ` +
+        'Default: -recorded,title; with q by relevance',
     }),
     include: Include,
   },
@@ -253,7 +257,7 @@ export const readVideoEndpoint = endpoint({
   path: '/api/v2/video/{id}',
   role: 'anyone',
   summary: 'Read a record',
-  description: 'A draft is 404 without an editor’s token.',
+  description: 'Drafts return 404 without an editor token.',
   params,
   requestHeaders: ['If-None-Match', 'If-Modified-Since'],
   response: { status: 200, schema: Video, etag: true },
@@ -266,7 +270,7 @@ export const replaceVideoEndpoint = endpoint({
   path: '/api/v2/video/{id}',
   role: 'editor',
   summary: 'Replace a record',
-  description: 'Never creates one. A write that changes nothing leaves no trace.',
+  description: 'Never creates a record. A write that changes nothing adds no revision.',
   params,
   requestHeaders: ['If-Match'],
   body: { schema: VideoInput, types: [jsonType] },
@@ -306,7 +310,7 @@ export const Takedown = Type.Object(
       minLength: 1,
       maxLength: 1000,
       format: 'text',
-      description: 'Shown to everyone who asks for the record',
+      description: 'Shown to everyone who requests the record',
     }),
   },
   { additionalProperties: false },
@@ -317,10 +321,10 @@ export const takeDownVideoEndpoint = endpoint({
   method: 'POST',
   path: '/api/v2/video/{id}/takedown',
   role: 'admin',
-  summary: 'Take a record down, for ever',
+  summary: 'Take a record down permanently',
   description:
-    'From now on the record answers 410 with the date and the reason. ' +
-    'The same request with the same `If-Match` gives the first answer again; without it, a second one is 410.',
+    'From now on the record returns 410 with the date and the reason. Repeating the request with ' +
+    'the same `If-Match` returns the first response again; without it, it returns 410.',
   params,
   requestHeaders: ['If-Match'],
   body: { schema: Takedown, types: [jsonType] },
@@ -337,17 +341,17 @@ export const takeDownVideoEndpoint = endpoint({
 const revision = {
   revision: RevisionNumber,
   kind: Type.String({ description: 'created, updated or restored' }),
-  at: Type.String({ description: 'When, UTC; the same moment as `updated` of that version' }),
-  by: Type.String({ description: 'Who: the name of the token' }),
-  via: Type.String({ description: 'By which way: api, import, page or command' }),
-  request: Type.String({ description: 'The id of the request' }),
-  fields: Type.Array(Type.String(), { description: 'The names of the fields that changed' }),
+  at: Type.String({ description: 'Time in UTC; the same as `updated` of that version' }),
+  by: Type.String({ description: 'Name of the token' }),
+  via: Type.String({ description: 'Origin: api, import, page or command' }),
+  request: Type.String({ description: 'Id of the request' }),
+  fields: Type.Array(Type.String(), { description: 'Names of the changed fields' }),
 }
 
 export const RevisionSummary = Type.Object(revision, { additionalProperties: false })
 export const Revision = Type.Object(
   { ...revision, record: Video },
-  { additionalProperties: false, description: 'One version of a record' },
+  { additionalProperties: false, description: 'A version of a record' },
 )
 
 export const listRevisionsEndpoint = endpoint({
@@ -355,11 +359,11 @@ export const listRevisionsEndpoint = endpoint({
   method: 'GET',
   path: '/api/v2/video/{id}/revisions',
   role: 'editor',
-  summary: 'List the revisions of a record, the newest first',
-  description: '50 a page.',
+  summary: 'List the revisions of a record, newest first',
+  description: '50 per page.',
   params,
   query: { page: PageNumber },
-  response: { status: 200, schema: PageOf(RevisionSummary, 'Revisions, the newest first') },
+  response: { status: 200, schema: PageOf(RevisionSummary, 'Revisions, newest first') },
   problems: ['taken-down'],
 })
 
@@ -368,7 +372,7 @@ export const readRevisionEndpoint = endpoint({
   method: 'GET',
   path: '/api/v2/video/{id}/revisions/{revision}',
   role: 'editor',
-  summary: 'Read a record as it was',
+  summary: 'Read a revision of a record',
   params: { id: Id, revision: RevisionNumber },
   response: { status: 200, schema: Revision },
   problems: ['taken-down'],
@@ -379,8 +383,8 @@ export const restoreRevisionEndpoint = endpoint({
   method: 'POST',
   path: '/api/v2/video/{id}/revisions/{revision}/restore',
   role: 'editor',
-  summary: 'Make an earlier version the newest one',
-  description: 'Restoring is a change like any other: it makes a new revision.',
+  summary: 'Restore a revision',
+  description: 'Makes an earlier version the current one, as a new revision.',
   params: { id: Id, revision: RevisionNumber },
   requestHeaders: ['If-Match'],
   response: { status: 200, schema: Video, etag: true },

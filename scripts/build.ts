@@ -1,5 +1,7 @@
-// What `npm run build` runs, and `npm ci` at its end: node scripts/build.ts [--watch] Makes web/dist:
-// server/web.js renders the pages, client/ is what browsers load, packed in advance.
+// Usage: node scripts/build.ts [--watch]
+//
+// Builds the pages into web/dist: server/web.js renders them, client/ has the compressed files for
+// browsers. Run by `npm run build` and at the end of `npm ci`.
 
 import { globSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -10,14 +12,15 @@ import { plainImports, styleNonces } from './vite-csp.ts'
 
 const root = join(import.meta.dirname, '../web')
 
-/** Builds where sources are newer than what was built. */
+/** Builds the pages if a source file is newer than the last build, or `always`. */
 export async function buildPages({ always = false, watch = false } = {}): Promise<void> {
   if (!always && isFresh()) return
   await build(browserConfig(watch))
-  await build(forServer(watch))
-  if (!watch) pack()
+  await build(serverConfig(watch))
+  if (!watch) compressAssets()
 }
 
+/** Vite settings of all builds. */
 export const sharedConfig: InlineConfig = {
   root,
   configFile: false,
@@ -25,6 +28,7 @@ export const sharedConfig: InlineConfig = {
   oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
 }
 
+/** Returns the Vite settings of the files for browsers. */
 export function browserConfig(watch: boolean): InlineConfig {
   return {
     ...sharedConfig,
@@ -35,9 +39,9 @@ export function browserConfig(watch: boolean): InlineConfig {
       manifest: 'manifest.json',
       target: 'es2022',
       assetsInlineLimit: 0,
-      // hls.js is one file, and only comes where it is needed.
+      // hls.js is one large file, which is loaded on demand.
       chunkSizeWarningLimit: 700,
-      // What it would put into the page has no nonce.
+      // The preload links would have no nonce.
       modulePreload: false,
       rolldownOptions: {
         input: ['islands/main.ts', 'styles/main.css'].map((file) => join(root, file)),
@@ -47,10 +51,10 @@ export function browserConfig(watch: boolean): InlineConfig {
   }
 }
 
-function forServer(watch: boolean): InlineConfig {
+function serverConfig(watch: boolean): InlineConfig {
   return {
     ...sharedConfig,
-    // All inside: the server's bundle takes this file, and nothing from node_modules.
+    // web.js includes its dependencies, so that the bundle of the server needs no node_modules.
     ssr: { noExternal: true },
     build: {
       outDir: 'dist/server',
@@ -62,8 +66,8 @@ function forServer(watch: boolean): InlineConfig {
   }
 }
 
-/** Once, and as small as it gets: nobody waits for it. */
-function pack(): void {
+/** Compresses the files for browsers in advance, with the highest levels. */
+function compressAssets(): void {
   const folder = join(root, 'dist', 'client')
   for (const file of globSync('**/*.{js,css,svg}', { cwd: folder })) {
     const bytes = readFileSync(join(folder, file))
@@ -75,6 +79,7 @@ function pack(): void {
   }
 }
 
+/** Tells whether the last build is newer than all source files. */
 function isFresh(): boolean {
   const builtMs =
     statSync(join(root, 'dist', 'server', 'web.js'), { throwIfNoEntry: false })?.mtimeMs ?? 0
@@ -82,10 +87,10 @@ function isFresh(): boolean {
     cwd: root,
     exclude: (path) => /^(dist|node_modules)\b/.test(String(path)),
   })
-  const builders = ['scripts/build.ts', 'scripts/vite-csp.ts', 'package-lock.json'].map((file) =>
+  const buildFiles = ['scripts/build.ts', 'scripts/vite-csp.ts', 'package-lock.json'].map((file) =>
     join('..', file),
   )
-  return [...sources, ...builders].every((file) => statSync(join(root, file)).mtimeMs < builtMs)
+  return [...sources, ...buildFiles].every((file) => statSync(join(root, file)).mtimeMs < builtMs)
 }
 
 if (import.meta.main) {

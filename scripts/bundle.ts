@@ -1,25 +1,25 @@
-import { cpSync, writeFileSync } from 'node:fs'
+import { cpSync, globSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { rolldown } from 'rolldown'
 
-// The server in a file or two with all that it needs, which starts three times as fast as a
-// thousand files: for packages, and for tests that start it often.
+// Bundles the server and its dependencies into a few files, which start three times as fast as a
+// thousand. For packages, and for tests that start the server often.
 
-/** Never asked for: the server gives Fastify no schemas, and pg no native driver. */
+/** Never loaded: the server uses neither the schemas of Fastify nor the native driver of pg. */
 const unused = ['@fastify/ajv-compiler', '@fastify/fast-json-stringify-compiler', 'pg-native']
 
-/** Has a binary for each system, which no file can hold: npm installs it beside ours. */
+/** Not bundled but installed by npm, because it has a binary for each platform. */
 export const externalPackages = ['sharp']
 
 const server = join(import.meta.dirname, '../server')
 
 /**
- * Into a folder: main.js, what it loads when it needs it, and what it reads. The pages are built by
- * then. Tells which files went into it.
+ * Writes main.js, the modules that it loads on demand and the files that it reads to a folder. The
+ * pages must be built before. Returns the source files of the bundle.
  */
 export async function bundleServer(folder: string): Promise<string[]> {
-  const bundled = await rolldown({
-    // The second is a program of its own: it decodes images in a process that may die.
+  const bundle = await rolldown({
+    // The decoder runs in a process of its own, which may crash.
     input: { main: join(server, 'main.ts'), decoder: join(server, 'pictures', 'decoder.ts') },
     platform: 'node',
     external: [...unused, ...externalPackages],
@@ -27,23 +27,25 @@ export async function bundleServer(folder: string): Promise<string[]> {
       throw new Error(message)
     },
   })
-  const { output } = await bundled.generate({
+  const { output } = await bundle.generate({
     format: 'esm',
     comments: false,
     chunkFileNames: '[name].js',
   })
-  await bundled.close()
-  const chunks = output.filter((it) => it.type === 'chunk')
+  await bundle.close()
+  const chunks = output.filter((item) => item.type === 'chunk')
   for (const { fileName, code, isEntry } of chunks) {
-    // One character beyond ASCII, and Node keeps all of it in memory with two bytes for each.
+    // V8 stores a source with any other character than ASCII with two bytes per character.
     const ascii = code.replaceAll(
       /[^\0-\x7f]/g,
-      (it) => `\\u${it.charCodeAt(0).toString(16).padStart(4, '0')}`,
+      (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
     )
     writeFileSync(join(folder, fileName), ascii, isEntry ? { mode: 0o755 } : {})
   }
   cpSync(join(server, 'package.json'), join(folder, 'package.json'))
   cpSync(join(server, 'migrations'), join(folder, 'migrations'), { recursive: true })
+  for (const file of globSync('*/triggers.sql', { cwd: server }))
+    cpSync(join(server, file), join(folder, file))
   cpSync(join(import.meta.dirname, '../web/dist/client'), join(folder, 'web'), {
     recursive: true,
   })

@@ -1,7 +1,7 @@
-// What `npm run pack` runs: node scripts/pack.ts [--out dist] Makes what people install: for each package a
-// folder with compiled JavaScript, and a tarball of it. The server is a file or two with all that
-// it needs, which start three times as fast as a thousand. Why not npm's own way:
-// docs/decisions/0011-packing.md.
+// Usage: node scripts/pack.ts [--out dist]
+//
+// Creates a folder with compiled JavaScript and a tarball for each package. The server is bundled
+// into a few files. docs/decisions/0011-packaging.md explains why. Run by `npm run pack`.
 
 import { execFileSync, spawnSync } from 'node:child_process'
 import {
@@ -32,10 +32,7 @@ const root = join(import.meta.dirname, '..')
 const { values } = parseArgs({ options: { out: { type: 'string', default: 'dist' } } })
 const out = resolve(values.out)
 
-/**
- * The folder here, the folder there. A library is what people write code against: file by file,
- * with types.
- */
+/** Source and target folders. A library is not bundled and has type declarations. */
 const packages = [
   { from: 'contract', to: 'contract', isLibrary: true },
   { from: 'client', to: 'client', isLibrary: true },
@@ -48,15 +45,16 @@ for (const old of globSync('*.tgz', { cwd: out })) rmSync(join(out, old))
 const compiled = join(out, 'compiled')
 await buildPages()
 compile()
-for (const it of packages) await stage(it)
+for (const target of packages) await stage(target)
 rmSync(compiled, { recursive: true })
 const folders = packages.map(({ to }) => `./${to}`)
-// Scripts of ours have no place in a package; none are run, whatever npm is set to.
+// The packages have no scripts to run.
 execFileSync('npm', ['pack', '--silent', '--ignore-scripts', ...folders], {
   cwd: out,
   stdio: ['ignore', 'inherit', 'inherit'],
 })
 
+/** Compiles all packages. Exits if the compiler reports errors. */
 function compile(): void {
   mkdirSync(compiled, { recursive: true })
   const config = join(compiled, 'tsconfig.json')
@@ -82,14 +80,15 @@ function compile(): void {
     stdio: 'inherit',
   })
   if (status === 0) return
-  console.error('Nothing was packed: the sources have mistakes, as npm run check would tell.')
+  console.error("Nothing was packed: the sources have type errors. Run 'npm run check'.")
   process.exit(1)
 }
 
+/** Writes the folder of one package. */
 async function stage({ from, to, isLibrary }: (typeof packages)[number]): Promise<void> {
   const folder = join(out, to)
   mkdirSync(folder, { recursive: true })
-  const manifest = JSON.parse(readFileSync(join(root, from, 'package.json'), 'utf8')) as Manifest
+  const manifest = readManifest(join(root, from))
   if (isLibrary) {
     copyCompiled(from, folder)
     writeFileSync(
@@ -100,9 +99,9 @@ async function stage({ from, to, isLibrary }: (typeof packages)[number]): Promis
     const files = await bundleServer(folder)
     writeFileSync(
       join(folder, 'THIRD-PARTY.md'),
-      thirdParty([...homesOf(files), ...homesOfPages()]),
+      thirdPartyLicences([...packageFolders(files), ...pagePackageFolders()]),
     )
-    // All the others are inside.
+    // All other dependencies are bundled.
     manifest.dependencies = Object.fromEntries(
       Object.entries(manifest.dependencies ?? {}).filter(([name]) =>
         externalPackages.includes(name),
@@ -113,28 +112,26 @@ async function stage({ from, to, isLibrary }: (typeof packages)[number]): Promis
   cpSync(join(root, 'LICENSE'), join(folder, 'LICENSE'))
   writeFileSync(
     join(folder, 'package.json'),
-    `${JSON.stringify({ ...manifest, ...entries(manifest) }, null, 2)}\n`,
+    `${JSON.stringify({ ...manifest, ...compiledEntries(manifest) }, null, 2)}\n`,
   )
 }
 
 function copyCompiled(from: string, folder: string): void {
   for (const file of globSync('**/*.{js,d.ts}', { cwd: join(compiled, from) })) {
     const text = readFileSync(join(compiled, from, file), 'utf8')
-    // The compiler rewrites imports; an address made in another way would lead to a file that is
-    // not there.
-    const [left] = /(['"`])\.{1,2}\/[^'"`\n]*\.ts\1/.exec(file.endsWith('.js') ? text : '') ?? []
-    if (left)
-      throw new Error(`${from}/${file} names ${left}, and there are no .ts files in a package`)
+    // The compiler rewrites imports only; other paths of .ts files would not exist in the package.
+    const [path] = /(['"`])\.{1,2}\/[^'"`\n]*\.ts\1/.exec(file.endsWith('.js') ? text : '') ?? []
+    if (path) throw new Error(`${from}/${file} refers to ${path}, but a package has no .ts files`)
     mkdirSync(dirname(join(folder, file)), { recursive: true })
     writeFileSync(join(folder, file), text)
   }
 }
 
 /**
- * The innermost package that each file belongs to. What a package has swallowed comes without a
- * manifest, and belongs to it.
+ * Returns the folder of the innermost package with a manifest for each file. Packages that are
+ * vendored without a manifest count as part of the one around them.
  */
-function homesOf(files: readonly string[]): string[] {
+function packageFolders(files: readonly string[]): string[] {
   return files.flatMap((file) => {
     const ends = [...file.matchAll(/\/node_modules\/(?:@[^/]+\/)?[^/]+/g)].map(
       ({ 0: part, index }) => index + part.length,
@@ -142,44 +139,48 @@ function homesOf(files: readonly string[]): string[] {
     return (
       ends
         .map((end) => file.slice(0, end))
-        .findLast((home) => existsSync(join(home, 'package.json'))) ?? []
+        .findLast((folder) => existsSync(join(folder, 'package.json'))) ?? []
     )
   })
 }
 
-/** The pages were bundled before: by their manifests, what they need and what that needs. */
-function homesOfPages(): string[] {
-  const homes = new Set<string>()
-  const follow = (manifest: Manifest) => {
+/** Returns the folders of all dependencies of the pages, which were bundled before. */
+function pagePackageFolders(): string[] {
+  const folders = new Set<string>()
+  const addDependencies = (manifest: Manifest) => {
     for (const name of Object.keys(manifest.dependencies ?? {})) {
-      const home = join(root, 'node_modules', name)
-      if (name.startsWith('@talkshelf/') || homes.has(home)) continue
-      homes.add(home)
-      follow(JSON.parse(readFileSync(join(home, 'package.json'), 'utf8')) as Manifest)
+      const folder = join(root, 'node_modules', name)
+      if (name.startsWith('@talkshelf/') || folders.has(folder)) continue
+      folders.add(folder)
+      addDependencies(readManifest(folder))
     }
   }
-  follow(JSON.parse(readFileSync(join(root, 'web', 'package.json'), 'utf8')) as Manifest)
-  return [...homes]
+  addDependencies(readManifest(join(root, 'web')))
+  return [...folders]
 }
 
-/** Whose work is inside, in which version, and on which terms. */
-function thirdParty(homes: readonly string[]): string {
-  const parts = [...new Set(homes)].map((home) => {
-    const { name, version, license } = JSON.parse(
-      readFileSync(join(home, 'package.json'), 'utf8'),
-    ) as Manifest
-    const [file] = globSync('{LICEN[CS]E,licen[cs]e}*', { cwd: home })
-    const terms =
+function readManifest(folder: string): Manifest {
+  return JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as Manifest
+}
+
+/** Lists the bundled packages with their versions and licences. */
+function thirdPartyLicences(folders: readonly string[]): string {
+  const sections = [...new Set(folders)].map((folder) => {
+    const { name, version, license } = readManifest(folder)
+    const [file] = globSync('{LICEN[CS]E,licen[cs]e}*', { cwd: folder })
+    const text =
       file === undefined
-        ? 'It comes without the text of its licence.'
-        : `\`\`\`text\n${readFileSync(join(home, file), 'utf8').trim()}\n\`\`\``
-    return { title: `## ${name} ${version} (${license})`, terms }
+        ? 'The package has no licence text.'
+        : `\`\`\`text\n${readFileSync(join(folder, file), 'utf8').trim()}\n\`\`\``
+    return { title: `## ${name} ${version} (${license})`, text }
   })
-  const sorted = parts.sort((a, b) => a.title.localeCompare(b.title, 'en'))
-  return `# What this package contains beside Talkshelf\n\n${sorted.map(({ title, terms }) => `${title}\n\n${terms}\n`).join('\n')}`
+  const sorted = sections.sort((a, b) => a.title.localeCompare(b.title, 'en'))
+  const list = sorted.map(({ title, text }) => `${title}\n\n${text}\n`).join('\n')
+  return `# Third-party packages in Talkshelf\n\n${list}`
 }
 
-function entries({ bin, exports }: Manifest): Pick<Manifest, 'bin'> & { exports?: object } {
+/** Returns `bin` and `exports` of a manifest for the compiled files. */
+function compiledEntries({ bin, exports }: Manifest): Pick<Manifest, 'bin'> & { exports?: object } {
   const js = (file: string) => file.replace(/\.ts$/, '.js')
   return {
     ...(bin && {

@@ -1,28 +1,28 @@
 import { join } from 'node:path'
 import type { Plugin } from 'vite'
 
-// The elements of the player write <style> into their shadow roots, and a page that lets no inline
-// styles in would show them bare. So each of these gets the nonce of the page while it is built
-// into our scripts. Style sheets of another kind will not do: media-chrome looks up its <style>
-// elements later on, to write rules into them.
+// Vite plugins for a strict Content-Security-Policy. The elements of the player write <style> into
+// their shadow roots, which the policy blocks without a nonce, so the build adds the nonce of the
+// page to them. Constructed style sheets are no alternative: media-chrome later looks up its
+// <style> elements to write rules into them.
 
 const packages =
   /\/node_modules\/(media-chrome|youtube-video-element|vimeo-video-element|hls-video-element|custom-media-element)\/.+\.js$/
 const nonceFile = join(import.meta.dirname, '../web/islands/nonce.ts')
 
+/** Adds the nonce of the page to the styles of the player elements. */
 export function styleNonces(): Plugin {
   return {
     name: 'style-nonces',
     transform: {
       filter: { id: packages, code: '<style' },
       handler(code, id) {
-        // All of them stand in template strings. In any other the mark would stay as it is, and the
-        // style be refused.
+        // The placeholder works in template strings only.
         if (/(["'])[^`\n]*<style[^`\n]*\1/.test(code))
-          this.error(`${id} has a style that is not in a template string`)
-        const marked = code.replaceAll(/<style(?=[\s>])/g, `<style nonce="\${styleNonce}"`)
+          this.error(`${id} has a <style> outside of a template string`)
+        const withNonces = code.replaceAll(/<style(?=[\s>])/g, `<style nonce="\${styleNonce}"`)
         return {
-          code: `import { styleNonce } from ${JSON.stringify(nonceFile)}\n${marked}`,
+          code: `import { styleNonce } from ${JSON.stringify(nonceFile)}\n${withNonces}`,
           map: null,
         }
       },
@@ -31,8 +31,8 @@ export function styleNonces(): Plugin {
 }
 
 /**
- * Vite wraps each import() to load styles and further files before it. Ours have no styles, and
- * further files would have no nonce.
+ * Removes Vite's wrapper of import(), which preloads styles and modules. There are no styles to
+ * load, and the preload links would have no nonce.
  */
 export function plainImports(): Plugin {
   return {

@@ -1,12 +1,11 @@
 import { endpoints, openapi, readOpenapiEndpoint, streamEndpoints } from '@talkshelf/contract'
-import type { FastifyInstance } from 'fastify'
+import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
 import { authenticate } from './auth/auth.ts'
 import { openStatisticsCache } from './catalogue/catalogue.ts'
 import { catalogueRoutes } from './catalogue/routes.ts'
 import type { Config } from './config.ts'
 import { nextRenameBatch } from './directory/directory.ts'
 import { directoryRoutes } from './directory/routes.ts'
-import { entityRoutes } from './entities/routes.ts'
 import { writeDueSnapshot } from './exports/exports.ts'
 import { exportRoutes } from './exports/routes.ts'
 import { factRoutes } from './facts/routes.ts'
@@ -20,44 +19,44 @@ import { fetchImage, openPictures } from './pictures/pictures.ts'
 import { pictureRoutes } from './pictures/routes.ts'
 import type { Pool } from './platform/db/pool.ts'
 import { toJson } from './platform/http/json.ts'
+import type { Mount } from './platform/http/mount.ts'
 import { createHttpServer, type HttpServerOptions } from './platform/http/server.ts'
 import type { GuardOptions } from './platform/net/guard.ts'
-import { startJobRunner } from './platform/ops/job-runner.ts'
+import { type JobRunner, startJobRunner } from './platform/ops/job-runner.ts'
 import { createMetrics } from './platform/ops/metrics.ts'
 import { timeoutsFor } from './platform/timeouts.ts'
 import { qualityRoutes } from './quality/routes.ts'
 import { referenceRoutes } from './reference/routes.ts'
+import { searchRoutes } from './search/routes.ts'
 import { syndicationRoutes } from './syndication/routes.ts'
 import { version } from './version.ts'
 import { videoRoutes } from './videos/routes.ts'
 import { openRecordCache } from './videos/videos.ts'
 
-// Everything that answers, in order, on one page.
+// Assembles the service: opens caches, starts background jobs and mounts the routes of features.
 
-/**
- * `imageHosts` loosens what thumbnails may be fetched from, for tests with a server of their own.
- */
+/** Creates the app. `imageHosts` lets tests fetch thumbnails from a server of their own. */
 export function createApp(
   config: Config,
   pool: Pool,
   logger: HttpServerOptions['logger'],
   imageHosts: GuardOptions = {},
 ): FastifyInstance {
-  const all = [...Object.values(endpoints), ...Object.values(streamEndpoints)]
+  const allEndpoints = [...Object.values(endpoints), ...Object.values(streamEndpoints)]
   const publicUrl = config.PUBLIC_URL.replace(/\/+$/, '')
   const basePath = publicUrl === '' ? '' : new URL(publicUrl).pathname.replace(/\/$/, '')
-  const base = () => publicUrl || listeningAt(http)
+  const base = () => publicUrl || listenUrl(http)
+  const userAgent = () => `Talkshelf/${version} (+${base()})`
 
   const metrics = createMetrics(pool.figures)
-  const bodies = openRecordCache(pool.lookups, config.CACHE_MB * 2 ** 20, metrics.read)
-
-  const site = { name: config.SITE_NAME, basePath, origin: base, assets: openAssets() }
+  const recordCache = openRecordCache(pool.lookups, config.CACHE_MB * 2 ** 20, metrics.read)
   const statisticsCache = openStatisticsCache(pool.lists, {
-    onError: (error) => http.log.error({ err: error }, 'the archive could not be counted'),
+    onError: (error) => http.log.error({ err: error }, 'cannot compute the statistics'),
   })
+  const site = { name: config.SITE_NAME, basePath, origin: base, assets: openAssets() }
 
   const { http, mount, mountFast, mountPage, routeOf, links } = createHttpServer({
-    endpoints: all,
+    endpoints: allEndpoints,
     basePath,
     base,
     authenticate: (authorization) => authenticate(pool, authorization),
@@ -68,98 +67,32 @@ export function createApp(
     proxies: config.PROXIES,
     maxRequests: config.REQUESTS_AT_ONCE,
     answerMs: timeoutsFor(config.ANSWER_SECONDS).answerMs,
-    problemPage: (problem, asked, requestId) => readerProblemPage(site, problem, asked, requestId),
+    problemPage: (problem, request, id) => readerProblemPage(site, problem, request, id),
   })
 
-  const forget = (ids: readonly number[]) => ids.forEach(bodies.forget)
-  const userAgent = () => `Talkshelf/${version} (+${base()})`
-  const everyMs = config.RESUME_SECONDS * 1000
-  const renames = startJobRunner(() => nextRenameBatch(pool), {
-    everyMs,
-    onChanged: forget,
-    onError: (error) =>
-      http.log.error({ err: error }, 'a batch of a rename was not done; it will be tried again'),
-  })
-  const onBatchFailure: imports.OnBatchFailure = (error, { id, done, batch_size }) =>
-    http.log.warn(
-      { err: error, import: id, done, batch_size },
-      'a batch of an import failed; it is tried again or narrowed down',
-    )
-  const imported = startJobRunner(() => imports.nextImportBatch(pool, onBatchFailure), {
-    everyMs,
-    onChanged: forget,
-    onError: (error) =>
-      http.log.error({ err: error }, 'a batch of an import was not done; it will be tried again'),
-  })
-  const stopping = new AbortController()
-  const written = {
-    url: config.DATABASE_URL,
-    folder: config.SNAPSHOT_DIR,
-    keep: config.SNAPSHOT_KEEP,
-    signal: stopping.signal,
-  }
-  const snapshots = startJobRunner(
-    async () => {
-      const it = await writeDueSnapshot(pool.lookups, written, config.SNAPSHOT_HOUR, new Date())
-      if (it) http.log.info(it, 'a snapshot was written')
-      return undefined
-    },
-    {
-      everyMs: config.SNAPSHOT_DIR === '' ? 0 : 60_000,
-      onChanged: () => {},
-      onError: (error) =>
-        stopping.signal.aborted ||
-        http.log.error({ err: error }, 'a snapshot was not written; it will be tried again'),
-    },
-  )
-
-  const maintenance = startJobRunner(
-    async () => {
-      await maintain(pool, {
-        importDays: config.IMPORT_DAYS,
-        everyHours: config.MAINTENANCE_HOURS,
-        isStopped: () => stopping.signal.aborted,
-        onDone: (task, removed) => http.log.info({ task, removed }, 'maintenance done'),
-      })
-      return undefined
-    },
-    {
-      everyMs: config.MAINTENANCE_HOURS === 0 ? 0 : 600_000,
-      onChanged: () => {},
-      onError: (error) =>
-        stopping.signal.aborted ||
-        http.log.error({ err: error }, 'maintenance failed; it is tried again in an hour'),
-    },
-  )
-
+  const forget = (ids: readonly number[]) => ids.forEach(recordCache.forget)
+  const jobs = startJobs(config, pool, http.log, forget)
   http.addHook('onClose', async () => {
-    bodies.stop()
-    stopping.abort()
-    await Promise.all([renames.stop(), imported.stop(), snapshots.stop(), maintenance.stop()])
+    recordCache.stop()
+    await jobs.stop()
   })
 
-  videoRoutes(mount, mountFast, pool, bodies, links)
-  factRoutes(mount, pool, bodies)
-  catalogueRoutes(mount, pool, bodies, links)
-  entityRoutes(mount, pool, links)
+  videoRoutes(mount, mountFast, pool, recordCache, links)
+  factRoutes(mount, pool, recordCache)
+  catalogueRoutes(mount, pool, recordCache, links)
+  searchRoutes(mount, pool)
   qualityRoutes(mount, pool, links)
-  directoryRoutes(mount, pool, renames, forget)
+  directoryRoutes(mount, pool, links, jobs.renames, forget)
   importRoutes(
     mount,
     pool,
-    imported,
+    jobs.imports,
     (address) => imports.fetchFile(address, userAgent()),
     links,
-    (error) => http.log.error({ err: error }, 'an import was not planned'),
+    (error) => http.log.error({ err: error }, 'planning an import failed'),
   )
   exportRoutes(http, routeOf, config.DATABASE_URL)
-  // Made when it is first asked for, because the address is not known before, and kept: it takes
-  // some milliseconds.
-  let description: string | undefined
-  mount(readOpenapiEndpoint, () => {
-    description ??= toJson(openapi(all, version, base()))
-    return { body: description, headers: { 'cache-control': 'public, no-cache' } }
-  })
+  mountDescription(mount, () => openapi(allEndpoints, version, base()))
   const pictures = openPictures({
     fetchImage: (address, signal) =>
       fetchImage(address, { userAgent: userAgent(), signal, ...imageHosts }),
@@ -168,16 +101,124 @@ export function createApp(
     folderBytes: config.PICTURE_DIR_MB * 2 ** 20,
     log: http.log,
   })
-  pictureRoutes(http, mountPage, bodies, pictures)
+  pictureRoutes(http, mountPage, recordCache, pictures)
   referenceRoutes(http, basePath, base)
   const markdown = openMarkdown()
-  pageRoutes(mountPage, pool, bodies, statisticsCache, markdown, site)
-  syndicationRoutes(http, mountPage, pool, bodies, markdown, site)
+  pageRoutes(mountPage, pool, recordCache, statisticsCache, markdown, site)
+  syndicationRoutes(http, mountPage, pool, recordCache, markdown, site)
   return http
 }
 
-function listeningAt(http: FastifyInstance): string {
+interface Jobs {
+  readonly renames: JobRunner
+  readonly imports: JobRunner
+  stop(): Promise<void>
+}
+
+/** Starts the background jobs. `forget` removes changed records from the cache. */
+function startJobs(
+  config: Config,
+  pool: Pool,
+  log: FastifyBaseLogger,
+  forget: (ids: readonly number[]) => void,
+): Jobs {
+  const everyMs = config.RESUME_SECONDS * 1000
+  const stopping = new AbortController()
+  const logError = (message: string) => (error: unknown) => log.error({ err: error }, message)
+
+  const renames = startJobRunner(() => nextRenameBatch(pool), {
+    everyMs,
+    onChanged: forget,
+    onError: logError('a rename batch failed and will be retried'),
+  })
+  const onBatchFailure: imports.OnBatchFailure = (error, { id, done, batch_size }) =>
+    log.warn(
+      { err: error, import: id, done, batch_size },
+      'an import batch failed; it is retried, with fewer rows to find the cause',
+    )
+  const importRunner = startJobRunner(() => imports.nextImportBatch(pool, onBatchFailure), {
+    everyMs,
+    onChanged: forget,
+    onError: logError('an import batch failed and will be retried'),
+  })
+  const snapshots = startSnapshots(config, pool, log, stopping.signal)
+  const maintenance = startMaintenance(config, pool, log, stopping.signal)
+  return {
+    renames,
+    imports: importRunner,
+    async stop() {
+      stopping.abort()
+      await Promise.all([renames.stop(), importRunner.stop(), snapshots.stop(), maintenance.stop()])
+    },
+  }
+}
+
+function startSnapshots(
+  config: Config,
+  pool: Pool,
+  log: FastifyBaseLogger,
+  signal: AbortSignal,
+): JobRunner {
+  const target = {
+    url: config.DATABASE_URL,
+    folder: config.SNAPSHOT_DIR,
+    keep: config.SNAPSHOT_KEEP,
+    signal,
+  }
+  const writeSnapshot = async () => {
+    const { SNAPSHOT_HOUR: hour } = config
+    const snapshot = await writeDueSnapshot(pool.lookups, target, hour, new Date())
+    if (snapshot) log.info(snapshot, 'snapshot written')
+    return undefined
+  }
+  return startJobRunner(writeSnapshot, {
+    everyMs: config.SNAPSHOT_DIR === '' ? 0 : 60_000,
+    onChanged: () => {},
+    onError: (error) => {
+      if (!signal.aborted)
+        log.error({ err: error }, 'the snapshot was not written and will be retried')
+    },
+  })
+}
+
+function startMaintenance(
+  config: Config,
+  pool: Pool,
+  log: FastifyBaseLogger,
+  signal: AbortSignal,
+): JobRunner {
+  const runMaintenance = async () => {
+    await maintain(pool, {
+      importDays: config.IMPORT_DAYS,
+      everyHours: config.MAINTENANCE_HOURS,
+      isStopped: () => signal.aborted,
+      onDone: (task, removed) => log.info({ task, removed }, 'maintenance done'),
+    })
+    return undefined
+  }
+  return startJobRunner(runMaintenance, {
+    everyMs: config.MAINTENANCE_HOURS === 0 ? 0 : 600_000,
+    onChanged: () => {},
+    onError: (error) => {
+      if (!signal.aborted)
+        log.error({ err: error }, 'maintenance failed and will be retried in an hour')
+    },
+  })
+}
+
+/** Mounts the OpenAPI description. It is built at the first request: before, the URL is unknown. */
+function mountDescription(mount: Mount, describe: () => object): void {
+  let description: string | undefined
+  mount(readOpenapiEndpoint, () => {
+    description ??= toJson(describe())
+    return { body: description, headers: { 'cache-control': 'public, no-cache' } }
+  })
+}
+
+/** Returns the URL on which the server listens, or an empty string before it does. */
+function listenUrl(http: FastifyInstance): string {
   const address = http.server.address()
   if (typeof address !== 'object' || address === null) return ''
-  return `http://${address.family === 'IPv6' ? `[${address.address}]` : address.address}:${address.port}`
+  const host = address.family === 'IPv6' ? `[${address.address}]` : address.address
+  return `http://${host}:${address.port}`
 }

@@ -2,21 +2,20 @@ import { type Command, InvalidArgumentError } from 'commander'
 import type { Config } from './config.ts'
 import type { Pool } from './platform/db/pool.ts'
 
-// What a feature needs to have commands of its own: it adds them to the program, and is given the
-// rest.
+// Shared by the features that add commands to the program.
 
 export interface CommandContext {
-  /** Settings from the environment. */
+  /** Reads the settings from the environment. */
   readonly config: () => Config
   /** Opens connections for a command and closes them after it. */
   readonly withPool: <T>(work: (pool: Pool) => Promise<T>) => Promise<T>
-  /** Beside the answer: to standard error. */
+  /** Prints a line to standard error. Standard output is for the result of the command. */
   readonly say: (line: string) => void
 }
 
 export type AddCommands = (program: Command, context: CommandContext) => void
 
-/** Ends the command with this sentence for the person who typed it, and this exit code. */
+/** Ends the command with a message for the user and an exit code. */
 export class CommandError extends Error {
   readonly exitCode: number
 
@@ -27,12 +26,12 @@ export class CommandError extends Error {
   }
 }
 
-/** Reads an argument that is a number; lists show some as #12. */
-export function integerArgument(least: number, limit: number) {
+/** Returns a parser for a number in a range. Accepts a leading #, as lists print ids as #12. */
+export function integerArgument(min: number, max: number) {
   return (text: string): number => {
     const number = Number(text.replace(/^#/, ''))
-    if (!/^#?\d+$/.test(text) || number < least || number > limit)
-      throw new InvalidArgumentError(`It takes a whole number from ${least} to ${limit}.`)
+    if (!/^#?\d+$/.test(text) || number < min || number > max)
+      throw new InvalidArgumentError(`Expected a whole number from ${min} to ${max}.`)
     return number
   }
 }

@@ -188,36 +188,36 @@ const settings = {
 export const ConfigSchema = Type.Object(settings)
 export type Config = Static<typeof ConfigSchema>
 
+/** The environment has invalid settings. */
 export class ConfigError extends Error {}
 
 /** Reads and validates the settings. Throws one ConfigError that lists every invalid setting. */
 export function readConfig(environment: Record<string, string | undefined>): Config {
-  const given: Record<string, unknown> = {}
+  const values: Record<string, unknown> = {}
   for (const [name, schema] of Object.entries(settings)) {
-    const value = environment[name] || undefined
-    const isNumber = 'type' in schema && schema.type === 'integer' && /^\d+$/.test(value ?? '')
-    given[name] =
-      value === undefined
-        ? 'default' in schema
-          ? schema.default
-          : undefined
-        : isNumber
-          ? Number(value)
-          : value
-    if (given[name] === undefined) delete given[name]
+    const value = parseSetting(environment[name] || undefined, schema)
+    if (value !== undefined) values[name] = value
   }
-  const mistakes = validationErrors(ConfigSchema, given).map(
+  const errors = validationErrors(ConfigSchema, values).map(
     ({ pointer, detail }) => `${pointer.slice(1)} ${detail}`,
   )
-  if (given.DATABASE_URL !== undefined && !/^postgres(ql)?:\/\//.test(String(given.DATABASE_URL)))
-    mistakes.push('DATABASE_URL must start with postgres:// or postgresql://')
-  const url = URL.canParse(String(given.PUBLIC_URL)) ? new URL(String(given.PUBLIC_URL)) : undefined
+  const { DATABASE_URL, PUBLIC_URL } = values
+  if (DATABASE_URL !== undefined && !/^postgres(ql)?:\/\//.test(String(DATABASE_URL)))
+    errors.push('DATABASE_URL must start with postgres:// or postgresql://')
+  const url = URL.canParse(String(PUBLIC_URL)) ? new URL(String(PUBLIC_URL)) : undefined
   if (url && !/^[\w./~-]*$/.test(url.pathname))
-    mistakes.push('PUBLIC_URL must have only letters, digits and ._~- in its path')
+    errors.push('PUBLIC_URL must have only letters, digits and ._~- in its path')
   if (url?.username || url?.password || url?.search || url?.hash)
-    mistakes.push('PUBLIC_URL must have no user, password, query or fragment: it is public')
-  if (mistakes.length > 0) throw new ConfigError(mistakes.join('\n'))
-  return given as Config
+    errors.push('PUBLIC_URL must have no user, password, query or fragment: it is public')
+  if (errors.length > 0) throw new ConfigError(errors.join('\n'))
+  return values as Config
+}
+
+/** Returns the default of an unset setting, and parses numbers. Leaves validation to the schema. */
+function parseSetting(value: string | undefined, schema: object): unknown {
+  if (value === undefined) return 'default' in schema ? schema.default : undefined
+  const isNumber = 'type' in schema && schema.type === 'integer' && /^\d+$/.test(value)
+  return isNumber ? Number(value) : value
 }
 
 /** Lists the settings with passwords in connection URLs masked, for output and logs. */

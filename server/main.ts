@@ -11,38 +11,41 @@ import { DemoError, demo } from './demo/demo.ts'
 import { exportCommands } from './exports/command.ts'
 import { importCommands } from './imports/cli/command.ts'
 import { Unavailable } from './platform/db/db.ts'
-import { MigrationBlocked, migrate, schemaVersion } from './platform/db/migrate.ts'
+import { MigrationBlocked, migrate, schemaStatus } from './platform/db/migrate.ts'
 import { openPool, type Pool } from './platform/db/pool.ts'
 import { timeoutsFor } from './platform/timeouts.ts'
 import { runProcesses } from './processes.ts'
 import { version } from './version.ts'
 
-// The `talkshelf` command. Answers go to standard output, everything said beside them to standard
-// error.
+// The `talkshelf` command. Results are printed to standard output, status messages and errors to
+// standard error.
 
-const migrations = fileURLToPath(new URL('./migrations', import.meta.url))
+/** The folder with migrations/ and the triggers.sql of each feature. */
+const schemaFolder = fileURLToPath(new URL('.', import.meta.url))
 const say = (line: string) => process.stderr.write(`${line}\n`)
+const checkDatabase = 'Check that PostgreSQL is running and that DATABASE_URL is correct.'
 
 const program = new Command('talkshelf')
   .description(
-    'An archive for recorded talks. Settings come from the environment: DATABASE_URL at least.',
+    'An archive for recorded talks. Settings are environment variables; DATABASE_URL is required.',
   )
   .version(version)
 
 program
   .command('migrate')
-  .description('bring the database to the schema of this release')
+  .description('migrate the database to the schema of this release')
   .action(async () => {
-    const done = await migrate(readConfig(process.env).DATABASE_URL, migrations, { onBlocked: say })
-    for (const { version, name } of done) say(`applied ${version} ${name}`)
-    say(done.length === 0 ? 'The schema is up to date.' : `${done.length} migrations applied.`)
+    const { DATABASE_URL } = readConfig(process.env)
+    const applied = await migrate(DATABASE_URL, schemaFolder, { onBlocked: say })
+    for (const name of applied) say(`applied ${name}`)
+    say(applied.length === 0 ? 'The schema is already up to date.' : 'The schema is up to date.')
   })
 
 program
   .command('serve')
-  .description('answer requests until told to stop')
+  .description('start the web server')
   .addOption(
-    new Option('--processes <count>', 'how many processes share the port')
+    new Option('--processes <count>', 'number of processes that share the port')
       .default(1)
       .argParser(integerArgument(1, 256)),
   )
@@ -52,7 +55,7 @@ program
 
 program
   .command('config')
-  .description('print the settings that are in force, without secrets')
+  .description('print the effective settings, without secrets')
   .action(() => {
     for (const [name, value] of redactedConfig(readConfig(process.env)))
       process.stdout.write(`${name}=${value}\n`)
@@ -61,28 +64,28 @@ program
 program
   .command('demo')
   .description(
-    'try it: an archive with example talks, on a PostgreSQL of its own unless DATABASE_URL is set, until Ctrl-C',
+    'serve an archive with example talks, in a temporary PostgreSQL unless DATABASE_URL is set',
   )
-  // Whatever is still under way when the demo was stopped has nothing left to work with.
-  .action(async () => process.exit(await demo(process.env, migrations)))
+  // Exits even if requests are still running: their database is gone.
+  .action(async () => process.exit(await demo(process.env, schemaFolder)))
 
-const token = program.command('token').description('make, list and revoke API tokens')
+const token = program.command('token').description('create, list and revoke API tokens')
 
 token
   .command('create')
-  .description('make a token; it is printed once, alone, on standard output')
+  .description('create a token and print it to standard output; it cannot be shown again')
   .requiredOption(
     '--name <name>',
-    'who or what will use it; the history shows this name',
-    wholeName,
+    'the person or program that uses it; shown in the history',
+    nameArgument,
   )
   .addOption(
-    new Option('--role <role>', 'what it may do')
+    new Option('--role <role>', 'permissions of the token')
       .choices(['editor', 'admin'])
       .makeOptionMandatory(),
   )
   .addOption(
-    new Option('--days <days>', 'how long it is valid')
+    new Option('--days <days>', 'days until it expires')
       .default(365)
       .argParser(integerArgument(1, 3650)),
   )
@@ -91,7 +94,8 @@ token
       const { token, id, expires } = await createToken(pool, options)
       process.stdout.write(`${token}\n`)
       say(
-        `Token ${id} for ${options.name} (${options.role}), valid until ${expires}. Keep it: it is not shown again.`,
+        `Created token ${id} for ${options.name} (${options.role}), valid until ${expires}. ` +
+          'Store it now: it is not shown again.',
       )
     }),
   )
@@ -101,7 +105,7 @@ token
   .description('list all tokens, without their secrets')
   .action(() =>
     withPool(async (pool) => {
-      const head = {
+      const titles = {
         id: 'ID',
         name: 'NAME',
         role: 'ROLE',
@@ -110,30 +114,27 @@ token
         last_used: 'LAST USED',
         revoked: 'REVOKED',
       }
-      const rows = [head, ...(await listTokens(pool))].map((row) =>
-        Object.keys(head).map((key) => String(row[key as keyof typeof row] ?? '-')),
+      const rows = [titles, ...(await listTokens(pool))].map((row) =>
+        Object.keys(titles).map((key) => String(row[key as keyof typeof row] ?? '-')),
       )
-      const widths = Object.keys(head).map((_, column) =>
+      const widths = Object.keys(titles).map((_, column) =>
         Math.max(...rows.map((row) => row[column]?.length ?? 0)),
       )
-      for (const row of rows)
-        process.stdout.write(
-          `${row
-            .map((cell, column) => cell.padEnd(widths[column] ?? 0))
-            .join('  ')
-            .trimEnd()}\n`,
-        )
+      for (const row of rows) {
+        const cells = row.map((cell, column) => cell.padEnd(widths[column] ?? 0))
+        process.stdout.write(`${cells.join('  ').trimEnd()}\n`)
+      }
     }),
   )
 
 token
   .command('revoke')
-  .description('make a token useless from now on')
-  .argument('<id>', 'its number, as the list shows it', integerArgument(1, Number.MAX_SAFE_INTEGER))
+  .description('revoke a token')
+  .argument('<id>', 'id of the token, see the list', integerArgument(1, Number.MAX_SAFE_INTEGER))
   .action((id: number) =>
     withPool(async (pool) => {
       if ((await revokeToken(pool, id)) === 0)
-        throw new CommandError(`There is no token ${id}. 'talkshelf token list' shows them.`)
+        throw new CommandError(`There is no token ${id}. Run 'talkshelf token list' to see all.`)
       say(`Token ${id} is revoked.`)
     }),
   )
@@ -144,21 +145,21 @@ exportCommands(program, { config: () => readConfig(process.env), withPool, say }
 program
   .command('backup')
   .description(
-    'write the whole archive to a file, and beside it to FILE.json what a restore has to find again',
+    'write the whole archive to a file, and its manifest to FILE.json for checks by restore',
   )
-  .argument('<file>', 'a name that is not taken yet')
+  .argument('<file>', 'path of the new file; it must not exist')
   .action(async (file: string) => {
     await backup(readConfig(process.env).DATABASE_URL, file, { environment: process.env, say })
   })
 
 program
   .command('restore')
-  .description('bring a backup back into an empty database, and look whether every row is there')
-  .argument('<file>', 'as it was named for the backup; FILE.json is beside it')
+  .description('restore a backup into an empty database and verify every table')
+  .argument('<file>', 'path of the backup; FILE.json must be in the same directory')
   .action((file: string) =>
     restore(readConfig(process.env).DATABASE_URL, file, {
       environment: process.env,
-      migrations,
+      schemaFolder,
       say,
     }),
   )
@@ -166,16 +167,19 @@ program
 try {
   await program.parseAsync()
 } catch (error) {
-  say(explained(error))
+  say(errorMessage(error))
   process.exitCode = error instanceof CommandError ? error.exitCode : 1
 }
 
 async function serve(config: Config): Promise<void> {
-  const { is, wants } = await schemaVersion(config.DATABASE_URL, migrations)
-  if (is < wants)
-    throw new CommandError(
-      `The database is at schema ${is}, this release needs ${wants}. Run 'talkshelf migrate' first.`,
-    )
+  const { current, expected, isPending } = await schemaStatus(config.DATABASE_URL, schemaFolder)
+  if (isPending) {
+    const difference =
+      current === expected
+        ? 'The triggers of the database are out of date.'
+        : `The database is at schema ${current}, this release needs ${expected}.`
+    throw new CommandError(`${difference} Run 'talkshelf migrate' first.`)
+  }
 
   const pool = connect(config, 'talkshelf serve')
   const app = createApp(
@@ -189,11 +193,11 @@ async function serve(config: Config): Promise<void> {
     stopping = true
     app.log.info({ signal }, 'stopping')
     app.drain()
-    // Whoever presses Ctrl-C has no load balancer.
+    // After Ctrl-C there is no load balancer to wait for.
     if (signal === 'SIGTERM') await sleep(config.DRAIN_SECONDS * 1000)
     await app.close()
     await pool.close()
-    // One of several processes lives as long as the first one can talk to it.
+    // An open channel to the primary process would keep a worker process alive.
     if (process.connected) process.disconnect()
   }
   for (const signal of ['SIGTERM', 'SIGINT']) process.on(signal, () => stop(signal))
@@ -208,7 +212,7 @@ function connect(config: Config, applicationName: string): Pool {
     searchConnections: config.SEARCH_CONNECTIONS,
     applicationName,
     times: timeoutsFor(config.ANSWER_SECONDS),
-    onIdleError: (error) => say(`An idle connection to the database broke: ${error.message}`),
+    onIdleError: (error) => say(`An idle database connection was lost: ${error.message}`),
   })
 }
 
@@ -221,9 +225,12 @@ async function withPool<T>(work: (pool: Pool) => Promise<T>): Promise<T> {
   }
 }
 
-function explained(error: unknown): string {
-  if (error instanceof ConfigError)
-    return `The settings are not right:\n${error.message.replaceAll(/^/gm, '  ')}\nSee docs/configuration.md.`
+/** Returns a message for the user: what is wrong and what to do. Unknown errors have a stack. */
+function errorMessage(error: unknown): string {
+  if (error instanceof ConfigError) {
+    const list = error.message.replaceAll(/^/gm, '  ')
+    return `The settings are invalid:\n${list}\nSee docs/configuration.md.`
+  }
   if (
     error instanceof CommandError ||
     error instanceof DemoError ||
@@ -231,23 +238,27 @@ function explained(error: unknown): string {
     error instanceof MigrationBlocked
   )
     return error.message
-  if (error instanceof Unavailable)
-    return `${error.message}\nIs PostgreSQL running, and is DATABASE_URL right?`
-  const { code } = error as { code?: string }
+  if (error instanceof Unavailable) return `${error.message}\n${checkDatabase}`
+  const { code, message } = error as { code?: string; message: string }
   if (code === 'ECONNREFUSED' || code === 'ENOTFOUND' || code === '3D000' || code === '28P01')
-    return `The database cannot be reached: ${(error as Error).message || code}\nIs PostgreSQL running, and is DATABASE_URL right?`
+    return `Cannot connect to the database: ${message || code}\n${checkDatabase}`
   if (code === '42P07')
-    return `${(error as Error).message}: the database has tables, but not the list of what was migrated.\nA restore did not come to its end there, perhaps. Use an empty database.`
+    return (
+      `${message}: the database has tables but no record of applied migrations.\n` +
+      'A restore may have been interrupted. Use an empty database.'
+    )
   if (code === '42P01') return "The database has no tables yet. Run 'talkshelf migrate' first."
   if (error instanceof Error && error.message.includes('checksum failed'))
-    return `${error.message}: the file differs from the one that this database was migrated with.\nUse the release that the database belongs to, or an empty database.`
-  if (code === 'EADDRINUSE')
-    return `${(error as Error).message}\nAnother program listens there. Choose another PORT.`
+    return (
+      `${message}: this migration differs from the one that was applied to the database.\n` +
+      'Use the release that the database belongs to, or an empty database.'
+    )
+  if (code === 'EADDRINUSE') return `${message}\nThe port is in use. Choose another PORT.`
   return error instanceof Error ? (error.stack ?? error.message) : String(error)
 }
 
-function wholeName(text: string): string {
+function nameArgument(text: string): string {
   if (text.trim() === '' || text.length > 100)
-    throw new InvalidArgumentError('It takes 1 to 100 characters.')
+    throw new InvalidArgumentError('Expected 1 to 100 characters.')
   return text.trim()
 }

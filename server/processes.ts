@@ -3,21 +3,21 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { collectFromProcesses } from './platform/ops/metrics.ts'
 
 /**
- * Runs this same command in several processes that share the port. One that ends by itself is
- * replaced; a signal reaches all, and the first process ends last. Only in the others does this
- * return true.
+ * Runs this command in several worker processes that share the port. Replaces workers that exit and
+ * forwards signals to all of them; the primary process exits last. Returns true in the processes
+ * that have to serve: the workers, or the only process.
  */
 export async function runProcesses(count: number): Promise<boolean> {
   if (count <= 1 || cluster.isWorker) return true
   collectFromProcesses()
   let stopping = false
-  for (let number = 0; number < count; number++) cluster.fork()
+  for (let index = 0; index < count; index++) cluster.fork()
   cluster.on('exit', async (worker, code, signal) => {
     if (stopping) return
     process.stderr.write(
-      `Process ${worker.process.pid} ended with ${signal ?? code}; another one takes its place.\n`,
+      `Process ${worker.process.pid} exited with ${signal ?? code}; starting another one.\n`,
     )
-    // One that cannot start must not be started a thousand times a second.
+    // Limits the rate if a process fails at startup.
     await sleep(1000)
     if (!stopping) cluster.fork()
   })

@@ -1,11 +1,12 @@
 // node tests/import-long.ts mutations [--cases 100000] | model [--sequences 20000]
 //   [--seed N] [--lanes 2] [--postgres 15|18]
-// What import-mutations.test.ts and import-model.test.ts do, for as long as wanted, on a PostgreSQL
-// of its own. The model kills real server processes now and then.
+//
+// Runs the cases of import-mutations.test.ts or import-model.test.ts in any number, on a private
+// PostgreSQL. The model sometimes kills real server processes.
 
 import { parseArgs } from 'node:util'
 import { type FreshDatabase, freshDatabase } from './support/database.ts'
-import { openModelStage } from './support/import-model.ts'
+import { openModelEnvironment } from './support/import-model.ts'
 import { openImportEnvironment, runFile } from './support/import-mutations.ts'
 import { migratedDatabase, type PostgresMajor, startPostgres } from './support/postgres.ts'
 
@@ -26,11 +27,11 @@ const { values, positionals } = parseArgs({
 })
 const [seed, lanes] = [Number(values.seed), Number(values.lanes)]
 
-/** Opens a lane of its own and returns what runs one number in it. */
+/** A kind of cases, which are identified by numbers. */
 interface Work {
   readonly unit: string
   readonly count: number
-  /** How many units one number stands for. */
+  /** How many units one number has. */
   readonly size: number
   openLane(): Promise<{ run(number: number): Promise<void>; close(): Promise<void> }>
 }
@@ -42,10 +43,10 @@ const works: Record<string, Work> = {
     size: perFile,
     async openLane() {
       const database = await freshDatabase()
-      const stage = await openImportEnvironment(database.url, seed)
+      const environment = await openImportEnvironment(database.url, seed)
       return {
-        run: (number) => runFile(stage, seed, number, perFile),
-        close: () => closeAll(stage, database),
+        run: (number) => runFile(environment, seed, number, perFile),
+        close: () => closeAll(environment, database),
       }
     },
   },
@@ -55,21 +56,24 @@ const works: Record<string, Work> = {
     size: 1,
     async openLane() {
       const database = await freshDatabase()
-      const stage = await openModelStage(database.url, { kills })
+      const environment = await openModelEnvironment(database.url, { kills })
       let done = 0
       async function run(number: number): Promise<void> {
-        await stage.run(seed, number)
-        if (++done % perRound === 0) await stage.finishRound()
+        await environment.run(seed, number)
+        if (++done % perRound === 0) await environment.finishRound()
       }
-      return { run, close: () => closeAll(stage, database) }
+      return { run, close: () => closeAll(environment, database) }
     },
   },
 }
 
 process.exitCode = await main()
 
-async function closeAll(stage: { close(): Promise<void> }, database: FreshDatabase): Promise<void> {
-  await stage.close()
+async function closeAll(
+  environment: { close(): Promise<void> },
+  database: FreshDatabase,
+): Promise<void> {
+  await environment.close()
   await database.drop()
 }
 
@@ -92,13 +96,14 @@ async function run(work: Work): Promise<number> {
   const first = Number(values.first)
   const start = performance.now()
   let [next, done, failures] = [first, 0, 0]
-  const tell = () => {
+  const printProgress = () => {
     const seconds = (performance.now() - start) / 1000
     console.log(
-      `${done * work.size} ${work.unit} in ${seconds.toFixed(0)} s, ${failures} failures, seed ${seed}`,
+      `${done * work.size} ${work.unit} in ${seconds.toFixed(0)} s, ` +
+        `${failures} failures, seed ${seed}`,
     )
   }
-  const ticking = setInterval(tell, 30_000)
+  const ticking = setInterval(printProgress, 30_000)
   async function lane(): Promise<void> {
     const { run: runOne, close } = await work.openLane()
     while (next < first + work.count) {
@@ -119,6 +124,6 @@ async function run(work: Work): Promise<number> {
   } finally {
     clearInterval(ticking)
   }
-  tell()
+  printProgress()
   return failures === 0 ? 0 : 1
 }

@@ -1,5 +1,7 @@
-// What `npm run nightly` runs: node tests/nightly.ts [--only word]... [--list]
-// Everything that takes too long for each change, one after the other. Goes on after a failure.
+// npm run nightly -- [--only word]... [--list]
+//
+// Runs everything that takes too long for each change, one after the other. Continues after a
+// failure.
 
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -9,10 +11,10 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { root } from './support/harness.ts'
 
-/** Records of a real archive; what needs them is skipped where they are not at hand. */
+/** Records of a real archive; entries that need them are skipped if the file is missing. */
 const talks = '../shared/data/pyvideo.ndjson.gz'
 
-/** Inputs that break a parser are kept here. */
+/** Inputs that break a parser are saved here. */
 const findings = join(tmpdir(), 'talkshelf-fuzz-findings')
 
 /** Name, command, and whether it needs the talks. One line each. */
@@ -58,15 +60,15 @@ async function runAll(): Promise<number> {
   const rows: { name: string; result: string; minutes: string }[] = []
   for (const [name, command, needs] of chosen) {
     console.log(`\n=== ${name}: ${command}`)
-    const began = performance.now()
+    const startedMs = performance.now()
     const result =
       needs === 'talks' && !existsSync(join(root, talks)) ? 'skipped: no talks' : await run(command)
-    rows.push({ name, result, minutes: ((performance.now() - began) / 60_000).toFixed(1) })
+    rows.push({ name, result, minutes: ((performance.now() - startedMs) / 60_000).toFixed(1) })
   }
   console.log()
   console.table(rows)
-  const isBad = rows.length === 0 || rows.some(({ result }) => result.startsWith('FAILED'))
-  return isBad ? 1 : 0
+  const hasFailed = rows.length === 0 || rows.some(({ result }) => result.startsWith('FAILED'))
+  return hasFailed ? 1 : 0
 }
 
 async function run(command: string): Promise<string> {

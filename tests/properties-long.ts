@@ -1,5 +1,6 @@
-// node tests/properties-long.ts [--cases 1000000] [--seed N] [--only word] [--postgres 15|18] The
-// properties of properties.test.ts, for as long as wanted: a PostgreSQL of its own, the real server
+// node tests/properties-long.ts [--cases 1000000] [--seed N] [--only word] [--postgres 15|18]
+//
+// Runs any number of cases of properties.test.ts, on a private PostgreSQL and with the real server
 // in a process of its own.
 
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
@@ -26,9 +27,9 @@ async function main(): Promise<number> {
       postgres: { type: 'string', default: '15' },
     },
   })
-  const [wanted, seed] = [Number(values.cases), Number(values.seed)]
+  const [cases, seed] = [Number(values.cases), Number(values.seed)]
   const chosen = properties.filter(({ name }) => name.includes(values.only))
-  if (!Number.isSafeInteger(wanted) || !Number.isSafeInteger(seed) || chosen.length === 0)
+  if (!Number.isSafeInteger(cases) || !Number.isSafeInteger(seed) || chosen.length === 0)
     throw new Error('--cases and --seed take whole numbers')
 
   const postgres = await startPostgres({ version: Number(values.postgres) as PostgresMajor })
@@ -37,7 +38,7 @@ async function main(): Promise<number> {
     const databaseUrl = await migratedDatabase(postgres, 'properties')
     const started = await startServer(databaseUrl)
     server = started.child
-    const code = await run(target(started.url, databaseUrl), chosen, wanted, seed)
+    const code = await run(target(started.url, databaseUrl), chosen, cases, seed)
     if (code !== 0) console.error(`The last words of PostgreSQL:\n${postgres.log().slice(-4000)}`)
     return code
   } finally {
@@ -49,38 +50,39 @@ async function main(): Promise<number> {
 async function run(
   archive: PropertyTarget,
   chosen: typeof properties,
-  wanted: number,
+  cases: number,
   seed: number,
 ): Promise<number> {
   const whole = chosen.reduce((sum, { share }) => sum + share, 0)
   const start = performance.now()
-  const progress = { ran: 0, now: '' }
-  const say = () => {
+  const progress = { ran: 0, property: '' }
+  const printProgress = () => {
     const seconds = (performance.now() - start) / 1000
     console.log(
-      `${progress.ran} cases in ${seconds.toFixed(0)} s, ${(progress.ran / seconds).toFixed(0)} a second: ${progress.now}`,
+      `${progress.ran} cases in ${seconds.toFixed(0)} s, ` +
+        `${(progress.ran / seconds).toFixed(0)} a second: ${progress.property}`,
     )
   }
-  const ticking = setInterval(say, 10_000)
+  const ticking = setInterval(printProgress, 10_000)
   try {
-    for (let round = 0; progress.ran < wanted; round++)
+    for (let round = 0; progress.ran < cases; round++)
       for (const { name, property, share } of chosen) {
-        const runs = Math.min(Math.ceil((perRound * share) / whole), wanted - progress.ran)
+        const runs = Math.min(Math.ceil((perRound * share) / whole), cases - progress.ran)
         if (runs === 0) break
-        progress.now = name
-        // Far apart: each of the lanes takes the next seed.
+        progress.property = name
+        // Far apart, because each lane takes the next seed.
         progress.ran += await property(archive, runs, (seed + round * 1000) % 2 ** 31)
       }
   } catch (error) {
     console.error(
-      `After ${progress.ran} cases, with --seed ${seed}, this does not hold: ${progress.now}`,
+      `After ${progress.ran} cases, with --seed ${seed}, this does not hold: ${progress.property}`,
     )
     console.error(error)
     return 1
   } finally {
     clearInterval(ticking)
   }
-  say()
+  printProgress()
   console.log(`${progress.ran} cases, 0 failures, seed ${seed}`)
   return 0
 }
@@ -120,15 +122,15 @@ async function startServer(databaseUrl: string): Promise<{ url: string; child: C
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   const url = await new Promise<string>((resolve, reject) => {
-    let said = ''
-    child.on('exit', () => reject(new Error(`The server ended:\n${said}`)))
+    let output = ''
+    child.on('exit', () => reject(new Error(`The server ended:\n${output}`)))
     child.stdout.on('data', (data) => {
-      said = (said + data).slice(-10_000)
-      const [address] = /http:\/\/127\.0\.0\.1:\d+/.exec(said) ?? []
+      output = (output + data).slice(-10_000)
+      const [address] = /http:\/\/127\.0\.0\.1:\d+/.exec(output) ?? []
       if (address) resolve(address)
     })
   })
-  // From here on it says one line a request, which nobody needs; but somebody has to take them.
+  // The log lines of requests are not needed, but must be read.
   child.stdout.removeAllListeners('data').resume()
   return { url, child }
 }

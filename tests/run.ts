@@ -1,6 +1,7 @@
-// What `npm test` runs: node tests/run.ts [--postgres 15|18] [--only word] [--without word]...
-// [files or parts of their names...] Starts a PostgreSQL, migrates a template database with the
-// real command, and runs the test files against it.
+// npm test -- [--postgres 15|18] [--only word] [--without word]... [parts of file names...]
+//
+// Starts a PostgreSQL, migrates a template database with the real command, and runs the test files
+// against it.
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -9,7 +10,12 @@ import { join, relative, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { buildPages } from '../scripts/build.ts'
 import { bundleServer } from '../scripts/bundle.ts'
-import { migratedDatabase, type PostgresMajor, startPostgres } from './support/postgres.ts'
+import {
+  migratedDatabase,
+  type Postgres,
+  type PostgresMajor,
+  startPostgres,
+} from './support/postgres.ts'
 
 const root = resolve(import.meta.dirname, '..')
 const template = 'talkshelf_template'
@@ -29,15 +35,14 @@ async function main(): Promise<number> {
     throw new Error('--postgres takes 15 or 18')
   const files = testFiles(values.only, values.without, positionals)
   if (files.length === 0) {
-    console.error(
-      `No test file matches ${[values.only, ...positionals].filter((word) => word !== undefined).join(' ') || 'at all'}`,
-    )
+    const words = [values.only, ...positionals].filter((word) => word !== undefined)
+    console.error(`No test file matches ${words.join(' ') || 'at all'}`)
     return 1
   }
 
   const tests: { child?: ChildProcess } = {}
-  // Before PostgreSQL's own listeners, so that its users go first. They are one process group:
-  // whatever a test started goes as well.
+  // Registered before the listeners of PostgreSQL, so that the tests end first. They are one
+  // process group: the processes that they started end too.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
     process.once(signal, () => killGroup(tests.child))
 
@@ -47,40 +52,17 @@ async function main(): Promise<number> {
       `Node ${process.versions.node}, PostgreSQL ${postgres.version}, ${files.length} test files`,
     )
     await migratedDatabase(postgres, template)
-    // A file that never ends must fail and not hold up everything. The slowest takes a small part
-    // of this.
-    const options = ['--test', '--test-concurrency=2', '--test-timeout=600000']
-    const summary = join(postgres.dir, 'tests.tap')
-    // Commands are started some hundred times.
-    const program = join(postgres.dir, 'talkshelf')
-    mkdirSync(program)
-    symlinkSync(join(root, 'node_modules'), join(program, 'node_modules'))
     await buildPages()
-    await bundleServer(program)
-    options.push('--test-reporter=spec', '--test-reporter-destination=stdout')
-    options.push('--test-reporter=tap', `--test-reporter-destination=${summary}`)
-    const child = spawn(process.execPath, [...options, ...files], {
-      cwd: root,
-      stdio: ['ignore', 'inherit', 'inherit'],
-      detached: true,
-      env: {
-        ...process.env,
-        NODE_TEST_CONTEXT: undefined, // Set when a test runs us; the inner tests would report to the outer runner.
-        TEST_DATABASE_URL: postgres.url('postgres'),
-        TEST_TEMPLATE: template,
-        TEST_PROGRAM: join(program, 'main.js'),
-        NODE_COMPILE_CACHE: join(postgres.dir, 'compiled'),
-        TZ: 'America/New_York', // Neither the server's zone nor UTC: who forgets a time zone is found out.
-      },
-    })
-    tests.child = child
-    const [code, signal] = await once(child, 'exit')
+    const program = await bundle(postgres)
+    const summary = join(postgres.dir, 'tests.tap')
+    tests.child = startTests(postgres, program, summary, files)
+    const [code, signal] = await once(tests.child, 'exit')
     if (signal) {
       console.error(`The tests were ended by ${signal}`)
       return 1
     }
-    // Node is content when all are skipped. It may be right, where what they need is not at hand,
-    // but it must be seen.
+    // Node reports success if all tests are skipped. That may be right if what they need is
+    // missing, but it must be visible.
     if (/^# pass 0$/m.test(readFileSync(summary, 'utf8')))
       console.error('NOTHING WAS TESTED: no test passed')
     return code
@@ -90,12 +72,55 @@ async function main(): Promise<number> {
   }
 }
 
+/** Bundles the server, because tests start its commands several hundred times. */
+async function bundle({ dir }: Postgres): Promise<string> {
+  const folder = join(dir, 'talkshelf')
+  mkdirSync(folder)
+  symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'))
+  await bundleServer(folder)
+  return join(folder, 'main.js')
+}
+
+function startTests(
+  postgres: Postgres,
+  program: string,
+  summary: string,
+  files: readonly string[],
+): ChildProcess {
+  const options = [
+    '--test',
+    '--test-concurrency=2',
+    // A file that hangs must fail and not block the others. The slowest takes a small part of this.
+    '--test-timeout=600000',
+    '--test-reporter=spec',
+    '--test-reporter-destination=stdout',
+    '--test-reporter=tap',
+    `--test-reporter-destination=${summary}`,
+  ]
+  return spawn(process.execPath, [...options, ...files], {
+    cwd: root,
+    stdio: ['ignore', 'inherit', 'inherit'],
+    detached: true,
+    env: {
+      ...process.env,
+      // Set if a test runs this script; the inner tests would report to the outer runner.
+      NODE_TEST_CONTEXT: undefined,
+      TEST_DATABASE_URL: postgres.url('postgres'),
+      TEST_TEMPLATE: template,
+      TEST_PROGRAM: program,
+      NODE_COMPILE_CACHE: join(postgres.dir, 'compiled'),
+      // Neither UTC nor the zone of PostgreSQL: finds code that ignores time zones.
+      TZ: 'America/New_York',
+    },
+  })
+}
+
 function testFiles(only: string | undefined, without: string[], words: string[]): string[] {
   const all = globSync('{contract,client,server,web,bench,tests}/**/*.test.ts', {
     cwd: root,
     exclude: (path) => path.endsWith('node_modules'),
   })
-  // A word may be a path as the shell completes it, from wherever we are.
+  // A word may be a path that the shell completed, relative to the current folder.
   const parts = words.map((word) => relative(root, resolve(word))).concat(words)
   return all
     .filter((file) => only === undefined || file.includes(only))
@@ -111,6 +136,6 @@ function killGroup(child: ChildProcess | undefined): void {
   try {
     process.kill(-child.pid, 'SIGKILL')
   } catch {
-    // Nobody is left.
+    // The group has ended already.
   }
 }

@@ -1,6 +1,7 @@
-// What `npm run with-talks -- FILE COMMAND...` runs. Loads the talks of a file once, and runs
-// commands that would each load them for itself: what they find in TALKS_DATABASE_URL they load no
-// more.
+// npm run with-talks -- FILE COMMAND...
+//
+// Imports the talks of a file once, and runs commands that would otherwise each import them: they
+// use the database of TALKS_DATABASE_URL.
 
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -16,16 +17,16 @@ const talks = await loadTalks(file)
 try {
   for (const command of commands) {
     console.log(`\n=== ${command}`)
-    const beganMs = performance.now()
+    const startedMs = performance.now()
     const child = spawn('sh', ['-c', command], {
       cwd: root,
       stdio: 'inherit',
       env: { ...process.env, TALKS_DATABASE_URL: talks.url },
     })
     const [code] = await once(child, 'exit')
-    console.log(
-      `=== ${command}: ${code === 0 ? '' : `failed with ${code} after `}${((performance.now() - beganMs) / 1000).toFixed(0)} s`,
-    )
+    const seconds = ((performance.now() - startedMs) / 1000).toFixed(0)
+    const result = code === 0 ? '' : `failed with ${code} after `
+    console.log(`=== ${command}: ${result}${seconds} s`)
     if (code === 0) continue
     process.exitCode = 1
     break

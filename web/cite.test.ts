@@ -7,7 +7,7 @@ import { bibtex, cslJson, plainCitation } from './cite.ts'
 const origin = 'https://talks.example.org'
 const named = (...names: string[]) => names.map((name, id) => ({ id, slug: 'x', name }))
 
-test('a talk is cited in words', () => {
+test('formats a plain citation', () => {
   const cite = (more: object) => plainCitation({ ...aTalk, ...more }, origin)
   assert.equal(
     cite({}),
@@ -20,7 +20,7 @@ test('a talk is cited in words', () => {
   assert.match(cite({ speakers: [] }), /^Queues \[Video\]\. \(2026, March 1\)\. Days\. https/)
 })
 
-test('a talk is cited in BibTeX, with every sign as text and letters as they are', () => {
+test('formats BibTeX with all special characters escaped', () => {
   const talk = {
     ...aTalk,
     title: '50% of {C#} & $x_1^2$ ~ \\o/ “ñ 日本”',
@@ -45,9 +45,9 @@ test('a talk is cited in BibTeX, with every sign as text and letters as they are
   )
 })
 
-test('whatever a talk is called, its entry ends where it should', () => {
-  const anySign = fc.integer({ min: 0, max: 0xffff }).map((code) => String.fromCharCode(code))
-  const text = fc.string({ unit: fc.oneof(fc.constantFrom(...'{}\\"%@,=#\n$&_^~ '), anySign) })
+test('keeps braces and lines of BibTeX balanced for any title', () => {
+  const anyCharacter = fc.integer({ min: 0, max: 0xffff }).map((code) => String.fromCharCode(code))
+  const text = fc.string({ unit: fc.oneof(fc.constantFrom(...'{}\\"%@,=#\n$&_^~ '), anyCharacter) })
   fc.assert(
     fc.property(text, fc.array(text, { maxLength: 3 }), text, (title, names, event) => {
       const talk = {
@@ -57,14 +57,16 @@ test('whatever a talk is called, its entry ends where it should', () => {
         category: { ...aTalk.category, name: event },
       }
       const entry = bibtex(talk, origin)
-      const signs = [...entry.trimEnd()]
+      const characters = [...entry.trimEnd()]
+      const steps: Record<string, number> = { '{': 1, '}': -1 }
       let depth = 0
-      for (const [at, sign] of signs.entries()) {
-        depth += sign === '{' ? 1 : sign === '}' ? -1 : 0
-        assert.ok(depth > 0 || at < '@misc{'.length || at === signs.length - 1, entry)
+      for (const [index, character] of characters.entries()) {
+        depth += steps[character] ?? 0
+        const isOutside = index < '@misc{'.length || index === characters.length - 1
+        assert.ok(depth > 0 || isOutside, entry)
       }
       assert.equal(depth, 0)
-      // A comment or a new entry could only begin on a line of its own.
+      // A comment or a new entry could only start on a line of its own.
       assert.equal(entry.split('\n').length, 9 + (entry.includes('\n  author = ') ? 1 : 0))
       assert.doesNotMatch(entry, /(?<!\\)[%$&#_]/)
       assert.match(entry, /^@misc\{talk-17,\n/)
@@ -73,7 +75,7 @@ test('whatever a talk is called, its entry ends where it should', () => {
   )
 })
 
-test('a talk is cited in CSL-JSON', () => {
+test('formats CSL-JSON', () => {
   assert.deepEqual(cslJson(aTalk, origin), {
     id: 'talk-17',
     type: 'speech',

@@ -1,29 +1,30 @@
 import type { Talk } from './data.ts'
 import { paths } from './paths.ts'
 
-// A talk as others cite it. Names stay as they are written: which part of them is the family's,
-// nobody told us.
+// Citations of a talk. Names are not reordered, because it is unknown which part is the family
+// name.
 
 type Cited = Pick<Talk, 'id' | 'slug' | 'title' | 'speakers' | 'category' | 'language' | 'recorded'>
 
-/**
- * For text: "Lovelace, Ada. (2026, March 1). Title [Video]. Event. Address", with names as they
- * are.
- */
+/** Returns a citation in APA style: "Ada Lovelace (2026, March 1). Title [Video]. Event. URL". */
 export function plainCitation(talk: Cited, origin: string): string {
   const names = namesOf(talk)
-  const who = names.length > 1 ? `${names.slice(0, -1).join(', ')} & ${names.at(-1)}` : names[0]
-  const title = `${line(talk.title)} [Video]`
-  const when = `(${dayIn(talk.recorded) ?? 'n.d.'})`
-  const sentences = who ? [`${who} ${when}`, title] : [title, when]
-  return `${[...sentences, line(talk.category.name)].map((part) => part.replace(/\.?$/, '.')).join(' ')} ${origin + paths.talk(talk)}`
+  const authors = names.length > 1 ? `${names.slice(0, -1).join(', ')} & ${names.at(-1)}` : names[0]
+  const title = `${singleLine(talk.title)} [Video]`
+  const date = `(${formatDay(talk.recorded) ?? 'n.d.'})`
+  const parts = authors ? [`${authors} ${date}`, title] : [title, date]
+  const sentences = [...parts, singleLine(talk.category.name)].map((part) =>
+    part.replace(/\.?$/, '.'),
+  )
+  return `${sentences.join(' ')} ${origin + paths.talk(talk)}`
 }
 
+/** Returns a BibTeX entry. */
 export function bibtex(talk: Cited, origin: string): string {
   const [year, month] = talk.recorded?.split('-') ?? []
   const fields: [string, string | undefined][] = [
-    ['author', namesOf(talk).map(author).join(' and ') || undefined],
-    // In braces twice: no style may change its letters.
+    ['author', namesOf(talk).map(bibtexAuthor).join(' and ') || undefined],
+    // Double braces keep bibliography styles from changing the case.
     ['title', `{${escaped(talk.title)}}`],
     ['howpublished', `Video, ${escaped(talk.category.name)}`],
     ['year', year],
@@ -34,11 +35,11 @@ export function bibtex(talk: Cited, origin: string): string {
   const lines = fields.flatMap(([name, value]) =>
     value === undefined ? [] : [`  ${name} = {${value}}`],
   )
-  // The key is made from the number: it stays in the texts of others, whatever the talk is called.
+  // The key is derived from the id, so that it stays the same if the title changes.
   return `@misc{talk-${talk.id},\n${lines.join(',\n')}\n}\n`
 }
 
-/** One item of CSL-JSON. */
+/** Returns an item of CSL-JSON. */
 export function cslJson(talk: Cited, origin: string) {
   return {
     id: `talk-${talk.id}`,
@@ -56,17 +57,17 @@ export function cslJson(talk: Cited, origin: string) {
 }
 
 const namesOf = ({ speakers }: Cited) =>
-  speakers.map(({ name }) => line(name)).filter((name) => name !== '')
+  speakers.map(({ name }) => singleLine(name)).filter((name) => name !== '')
 
-/** A name with a comma or an "and" in it would be taken for two. */
-function author(name: string): string {
+/** Protects a name with a comma or an "and", which BibTeX would read as two. */
+function bibtexAuthor(name: string): string {
   const text = escaped(name)
   return /,|\band\b/i.test(text) ? `{${text}}` : text
 }
 
-// A brace counts for BibTeX even behind a backslash, and one too many swallows the rest of the
-// file: so braces are words.
-const signs: Readonly<Record<string, string>> = {
+// BibTeX counts braces even after a backslash, and an unbalanced one swallows the rest of the file:
+// braces are therefore written as commands.
+const commands: Readonly<Record<string, string>> = {
   '\\': '\\textbackslash{}',
   '{': '\\textbraceleft{}',
   '}': '\\textbraceright{}',
@@ -79,11 +80,14 @@ const signs: Readonly<Record<string, string>> = {
 }
 
 function escaped(text: string): string {
-  return line(text).replaceAll(/[\\{}~^"<>|$&#_%]/g, (sign) => signs[sign] ?? `\\${sign}`)
+  return singleLine(text).replaceAll(
+    /[\\{}~^"<>|$&#_%]/g,
+    (character) => commands[character] ?? `\\${character}`,
+  )
 }
 
-/** On one line, and without what no text has. */
-function line(text: string): string {
+/** Removes line breaks, control characters and lone surrogates. */
+function singleLine(text: string): string {
   return text
     .toWellFormed()
     .replaceAll(/[\s\p{Cc}]+/gu, ' ')
@@ -93,7 +97,7 @@ function line(text: string): string {
 const months =
   'January February March April May June July August September October November December'.split(' ')
 
-function dayIn(day: string | null): string | undefined {
+function formatDay(day: string | null): string | undefined {
   const [year, month = 0, date] = day?.split('-').map(Number) ?? []
   return year ? `${year}, ${months[month - 1]} ${date}` : undefined
 }

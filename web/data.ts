@@ -1,20 +1,20 @@
 import type { EntityPageKind, Linked, SearchState } from './paths.ts'
 
-// What pages are made of. The server fills it in; no page asks for anything by itself.
+// The data of the pages, provided by the server. Pages load nothing themselves.
 
 export interface NamedLink extends Linked {
   readonly name: string
 }
 
 export interface LanguageOf {
-  /** As records show it, in English. */
+  /** English name, as in records. */
   readonly name: string
   readonly slug: string
-  /** BCP 47. */
+  /** BCP 47 code. */
   readonly code: string
 }
 
-/** A talk as lists show it. */
+/** A talk in a list. */
 export interface Card extends Linked {
   readonly title: string
   readonly speakers: readonly NamedLink[]
@@ -23,7 +23,7 @@ export interface Card extends Linked {
   /** YYYY-MM-DD */
   readonly recorded: string | null
   readonly seconds: number | null
-  /** Changes with what the picture is made of. */
+  /** Changes with the content of the picture. */
   readonly pictureVersion: string
 }
 
@@ -33,7 +33,7 @@ export interface TextPart {
 }
 
 export interface FoundCard extends Card {
-  /** The title in pieces, where words of a search are in it. */
+  /** The title in pieces, if it matches the search. */
   readonly titlePieces?: readonly TextPart[]
   readonly excerpt?: readonly TextPart[]
 }
@@ -41,23 +41,23 @@ export interface FoundCard extends Card {
 export interface CountedValue {
   readonly value: string
   readonly name: string
-  /** Of a language. */
+  /** BCP 47 code, only for languages. */
   readonly code?: string
   readonly talks: number
 }
 
 export interface EventSummary extends NamedLink {
   readonly talks: number
-  /** The days of its first and last talk, or those that it says itself. */
+  /** Dates of the event, or of its first and last talk. */
   readonly first: string | null
   readonly last: string | null
 }
 
 export interface PagerData {
-  /** From 1. */
+  /** Page number, from 1. */
   readonly page: number
   readonly pages: number
-  /** False where there are more than could be counted. */
+  /** False if the number of pages is an estimate. */
   readonly isExact: boolean
 }
 
@@ -88,27 +88,27 @@ export interface SearchData {
   readonly isExact: boolean
   readonly pager: PagerData
   readonly corrected: readonly { readonly from: string; readonly to: string }[]
-  /** No talk has all the words. */
+  /** Whether no talk matches all words. */
   readonly isLoose: boolean
   readonly facets: Readonly<Record<FacetKind, readonly CountedValue[]>> | undefined
 }
 
-/** Where a talk can be watched. */
+/** A recording that can be played. */
 export interface Source {
   readonly host: 'youtube' | 'vimeo' | 'peertube' | 'hls' | 'file'
-  /** What the player is given: an address that was checked. */
+  /** Validated URL for the player. */
   readonly src: string
-  /** Where a reader goes to see it there. */
+  /** URL of the recording on its host. */
   readonly address: string
-  /** The name of the host, or the format of the file. */
+  /** Name of the host, or format of the file. */
   readonly label: string
 }
 
-/** A copy that can be fetched, or a page about the talk. */
+/** A file to download, or a page about the talk. */
 export interface Link {
   readonly address: string
   readonly label: string
-  /** Bytes. */
+  /** Size in bytes. */
   readonly size?: number | null
 }
 
@@ -121,7 +121,7 @@ export interface Talk extends Card {
   readonly sources: readonly Source[]
   readonly downloads: readonly Link[]
   readonly links: readonly Link[]
-  /** Moments of the record, ISO 8601 in UTC. */
+  /** Times in UTC, ISO 8601. */
   readonly added: string
   readonly updated: string
 }
@@ -135,7 +135,7 @@ export interface TalkData {
   readonly bySpeakers: readonly Card[]
   readonly atEvent: readonly Card[]
   readonly similar: readonly Card[]
-  /** Where to start, in seconds. */
+  /** Start time in seconds. */
   readonly at: number
 }
 
@@ -143,12 +143,12 @@ export interface TalkData {
 export interface CollectionData {
   readonly kind: EntityPageKind | 'language' | 'year'
   readonly name: string
-  /** Of a language. */
+  /** BCP 47 code, only for languages. */
   readonly code?: string
   readonly path: string
-  /** Of a category, speaker or tag. */
+  /** Only for categories, speakers and tags. */
   readonly entity?: Linked
-  /** What narrows a search to these talks. */
+  /** Search parameters that select these talks. */
   readonly state: SearchState
   readonly about?: {
     readonly description: string
@@ -167,7 +167,7 @@ export interface CollectionData {
 }
 
 export interface EventsData {
-  /** The newest first. */
+  /** Newest first. */
   readonly years: readonly {
     readonly year: string | null
     readonly events: readonly EventSummary[]
@@ -181,7 +181,7 @@ export interface DirectoryData {
   readonly names: readonly (NamedLink & { readonly talks: number })[]
   readonly common: readonly (NamedLink & { readonly talks: number })[]
   readonly count: number
-  /** The letter that the list begins at. */
+  /** The letter that the list starts at. */
   readonly character: string
   readonly pager: PagerData
 }
@@ -190,9 +190,9 @@ export interface AboutData {
   readonly totals: Totals
   readonly byYear: readonly { readonly year: number; readonly talks: number }[]
   readonly byLanguage: readonly (LanguageOf & { readonly talks: number })[]
-  /** By month, YYYY-MM. */
+  /** Number of talks added per month, YYYY-MM. */
   readonly added: readonly { readonly month: string; readonly talks: number }[]
-  /** How many talks have each of these. */
+  /** Number of talks that have each detail. */
   readonly having: Readonly<
     Record<
       'speakers' | 'description' | 'duration' | 'recorded' | 'tags' | 'licence' | 'source',

@@ -22,24 +22,25 @@ interface Node {
   readonly childNodes?: readonly Node[]
 }
 
-/** The blocks of a page, as a parser of HTML finds them; and all else that became an element. */
+/** Returns the JSON-LD blocks and the names of all elements of a page. */
 function blocksOf(html: string): { blocks: unknown[]; elements: string[] } {
   const all = (node: Node): Node[] => [node, ...(node.childNodes ?? []).flatMap(all)]
   const nodes = all(parse(html) as Node)
   const texts = nodes
-    .filter((it) => it.nodeName === 'script')
-    .map((it) => it.childNodes?.[0]?.value ?? '')
+    .filter((node) => node.nodeName === 'script')
+    .map((node) => node.childNodes?.[0]?.value ?? '')
   return {
-    blocks: texts.map((it) => JSON.parse(it)),
-    elements: nodes.map((it) => it.nodeName).filter((name) => !name.startsWith('#')),
+    blocks: texts.map((text) => JSON.parse(text)),
+    elements: nodes.map(({ nodeName }) => nodeName).filter((name) => !name.startsWith('#')),
   }
 }
 
 const page = (value: unknown) =>
-  `<!doctype html><title>x</title><script type="application/ld+json">${jsonLdText(value)}</script><p>y`
+  '<!doctype html><title>x</title>' +
+  `<script type="application/ld+json">${jsonLdText(value)}</script><p>y`
 const expected = ['html', 'head', 'title', 'script', 'body', 'p']
 
-test('a talk is told with all that is known of it', () => {
+test('describes a talk with all its details', () => {
   const { blocks } = blocksOf(page(videoJsonLd(aTalk, origin)))
   const it = blocks[0] as Record<string, unknown>
   assert.deepEqual(
@@ -102,7 +103,7 @@ test('a talk is told with all that is known of it', () => {
   assert.equal(bare.description, aTalk.title)
 })
 
-test('events, people, the way to a page and the archive itself are told', () => {
+test('describes events, speakers, breadcrumbs and the site', () => {
   const event = eventJsonLd(
     {
       id: 2,
@@ -144,7 +145,7 @@ test('events, people, the way to a page and the archive itself are told', () => 
   assert.equal(site.target.urlTemplate, `${origin}/search?q={search_term_string}`)
 })
 
-test('no text of a talk ends the block or becomes markup, and all of it comes through', () => {
+test('escapes texts so that they never end the script element', () => {
   for (const payload of [
     ...hostilePayloads,
     '</script>',
@@ -178,7 +179,7 @@ test('no text of a talk ends the block or becomes markup, and all of it comes th
   )
 })
 
-test('a length is written in hours, minutes and seconds', () => {
+test('formats a duration in hours, minutes and seconds', () => {
   assert.deepEqual([0, 59, 60, 3600, 3661, 90_000].map(isoDuration), [
     'PT0S',
     'PT59S',

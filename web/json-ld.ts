@@ -3,24 +3,24 @@ import { recogniseLicence } from './licence.ts'
 import { plainText } from './markdown.ts'
 import { paths } from './paths.ts'
 
-// What a page is about, for machines that read pages (schema.org).
+// Structured data of pages for search engines (schema.org).
 
 type JsonLd = Readonly<Record<string, unknown>>
 
-/** Of a text, in characters: the page has all of it. */
-const limit = 500
+/** Maximum length of a description, in characters. */
+const maxDescription = 500
 
 const context = { '@context': 'https://schema.org' }
 
-/** As a part of a page: nothing in it can end the block or be taken for markup. */
+/** Serializes JSON-LD for a script element: escapes everything that could end it. */
 export function jsonLdText(value: unknown): string {
   return JSON.stringify(value).replaceAll(
     /[<>&\u2028\u2029]/g,
-    (sign) => `\\u${sign.charCodeAt(0).toString(16).padStart(4, '0')}`,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
   )
 }
 
-/** `origin` is where addresses start, without a slash at the end. */
+/** Describes a talk. `origin` is the base URL without a trailing slash. */
 export function videoJsonLd(talk: Talk, origin: string): JsonLd {
   const url = origin + paths.talk(talk)
   const file = talk.sources.find(({ host }) => host === 'file')
@@ -29,11 +29,11 @@ export function videoJsonLd(talk: Talk, origin: string): JsonLd {
   return {
     ...context,
     '@type': 'VideoObject',
-    // From the number only, as in feeds: it stays when the title changes.
+    // Only the id, as in feeds, so that it stays the same if the title changes.
     '@id': `${origin}/video/${talk.id}`,
     url,
     name: talk.title,
-    description: plainText(talk.summary || talk.description, limit) || talk.title,
+    description: plainText(talk.summary || talk.description, maxDescription) || talk.title,
     uploadDate: talk.added,
     dateModified: talk.updated,
     ...(talk.recorded && { dateCreated: talk.recorded }),
@@ -41,12 +41,13 @@ export function videoJsonLd(talk: Talk, origin: string): JsonLd {
     thumbnailUrl: [origin + paths.picture(talk.id, 1280, talk.pictureVersion)],
     ...(talk.sources.length > 0 && { embedUrl: origin + paths.embed(talk.id) }),
     ...(file && { contentUrl: file.src }),
-    ...(talk.speakers.length > 0 && { creator: talk.speakers.map((it) => person(it, origin)) }),
+    ...(talk.speakers.length > 0 && {
+      creator: talk.speakers.map((speaker) => person(speaker, origin)),
+    }),
     inLanguage: talk.language.code,
     ...(talk.tags.length > 0 && { keywords: talk.tags.map(({ name }) => name).join(', ') }),
     ...(licence && { license: licence.url }),
-    // An event is no work, so it is the address that the talk is a part of, and the event where it
-    // was recorded.
+    // An Event is not a CreativeWork: isPartOf takes its URL, and recordedAt the event itself.
     isPartOf: event,
     recordedAt: { '@type': 'Event', '@id': event, name: talk.category.name, url: event },
     ...(talk.sources.length > 0 && {
@@ -63,25 +64,27 @@ export interface EventFacts extends NamedLink {
   readonly first: string | null
   readonly last: string | null
   readonly description?: string
-  /** Of its own site. */
+  /** Website of the event. */
   readonly url?: string | null
 }
 
+/** Describes an event. */
 export function eventJsonLd(event: EventFacts, origin: string): JsonLd {
-  const address = origin + paths.entity('category', event)
+  const url = origin + paths.entity('category', event)
   return {
     ...context,
     '@type': 'Event',
-    '@id': address,
+    '@id': url,
     name: event.name,
-    url: address,
+    url,
     ...(event.first && { startDate: event.first }),
     ...(event.last && { endDate: event.last }),
-    ...(event.description?.trim() && { description: plainText(event.description, limit) }),
+    ...(event.description?.trim() && { description: plainText(event.description, maxDescription) }),
     ...(event.url && { sameAs: event.url }),
   }
 }
 
+/** Describes a speaker. */
 export function personJsonLd(
   speaker: NamedLink & { readonly aliases?: readonly string[] },
   origin: string,
@@ -93,7 +96,7 @@ export function personJsonLd(
   }
 }
 
-/** From the home page down to this one. */
+/** Describes the path from the home page to this page. */
 export function breadcrumbsJsonLd(
   steps: readonly { readonly name: string; readonly path: string }[],
   origin: string,
@@ -110,6 +113,7 @@ export function breadcrumbsJsonLd(
   }
 }
 
+/** Describes the site and its search. */
 export function siteJsonLd(name: string, origin: string): JsonLd {
   return {
     ...context,
@@ -127,14 +131,17 @@ export function siteJsonLd(name: string, origin: string): JsonLd {
   }
 }
 
-/** PT1H2M3S: hours are the largest part, because a day has not always the same length. */
+/** Formats a duration as in PT1H2M3S. Hours are the largest unit: days vary in length. */
 export function isoDuration(seconds: number): string {
-  const [hours, minutes, rest] = [
-    Math.floor(seconds / 3600),
-    Math.floor(seconds / 60) % 60,
-    seconds % 60,
+  const hours = Math.floor(seconds / 3600)
+  const minutes = Math.floor(seconds / 60) % 60
+  const rest = seconds % 60
+  const parts = [
+    hours > 0 ? `${hours}H` : '',
+    minutes > 0 ? `${minutes}M` : '',
+    rest > 0 || (hours === 0 && minutes === 0) ? `${rest}S` : '',
   ]
-  return `PT${hours ? `${hours}H` : ''}${minutes ? `${minutes}M` : ''}${rest || (!hours && !minutes) ? `${rest}S` : ''}`
+  return `PT${parts.join('')}`
 }
 
 function person(speaker: NamedLink, origin: string): JsonLd {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { recogniseLicence } from './licence.ts'
 
-// The first of each are spellings that real talks have.
+// The first entries of each list are spellings of real talks.
 
 const spellings: Record<string, string[]> = {
   'CC BY': [
@@ -75,12 +75,12 @@ const spellings: Record<string, string[]> = {
   'Public domain': ['Public Domain', 'This work is in the public domain.'],
 }
 
-test('a licence is recognised in every spelling', () => {
+test('recognises a licence in many spellings', () => {
   for (const [name, texts] of Object.entries(spellings))
     for (const text of texts) assert.equal(recogniseLicence(text)?.name, name, text)
 })
 
-test('what is no licence, or does not say which, is not taken for one', () => {
+test('ignores texts that name no specific licence', () => {
   for (const text of [
     '',
     ' ',
@@ -98,7 +98,7 @@ test('what is no licence, or does not say which, is not taken for one', () => {
     assert.equal(recogniseLicence(text), undefined, text)
 })
 
-test('a licence has its address, and its identifier where the list has one', () => {
+test('returns the URL and, if it exists, the SPDX identifier', () => {
   const of = (text: string) => {
     const { url, spdx, isOpen } = recogniseLicence(text) ?? {}
     return [url, spdx, isOpen]
@@ -118,7 +118,7 @@ test('a licence has its address, and its identifier where the list has one', () 
     'CC-BY-NC-SA-4.0',
     true,
   ])
-  // Which version it is, nobody said.
+  // The version is unknown.
   assert.deepEqual(of('CC BY'), [
     'https://creativecommons.org/share-your-work/cclicenses/',
     undefined,

@@ -1,22 +1,19 @@
-// What a text about rights means. People wrote it: names, abbreviations and addresses, in every
-// order.
+// Recognises licences in free text: names, abbreviations and URLs in any order.
 
 export interface Licence {
-  /** As it is usually written: CC BY-SA 4.0. Without a version where none is told. */
+  /** Common name such as CC BY-SA 4.0, without a version if the text has none. */
   readonly name: string
-  /** Where its text is; where the version is not known, where its kind is explained. */
+  /** URL of its text, or of an explanation if the version is unknown. */
   readonly url: string
-  /** The identifier in the SPDX list, where it has one. */
+  /** SPDX identifier, if it has one. */
   readonly spdx?: string
-  /**
-   * Whether it lets others share the work. A licence that does not is still one that can be named.
-   */
+  /** Whether it allows others to share the work. */
   readonly isOpen: boolean
 }
 
-/** Undefined where no licence is named. "CC" alone is none: it does not say which. */
+/** Returns the licence that a text names. "CC" alone is not enough: it does not say which one. */
 export function recogniseLicence(text: string): Licence | undefined {
-  // Whoever names a licence does it near the beginning.
+  // The name of the licence is near the beginning.
   const words = text
     .slice(0, 2000)
     .normalize('NFKC')
@@ -27,13 +24,13 @@ export function recogniseLicence(text: string): Licence | undefined {
   return creativeCommons(words) ?? others.find(({ pattern }) => pattern.test(words))?.licence
 }
 
-const inOrder = ['by', 'nc', 'nd', 'sa'] as const
-type Condition = (typeof inOrder)[number]
+const allConditions = ['by', 'nc', 'nd', 'sa'] as const
+type Condition = (typeof allConditions)[number]
 
 interface Terms {
   readonly conditions: readonly Condition[]
   readonly version?: string | undefined
-  /** The country whose law it was written for. */
+  /** Country code of a ported licence. */
   readonly port?: string | undefined
 }
 
@@ -45,35 +42,33 @@ function creativeCommons(words: string): Licence | undefined {
       spdx: 'CC0-1.0',
       isOpen: true,
     }
-  const conditions = inAddress(words) ?? inLetters(words) ?? inWords(words)
-  // Nobody can allow nothing to be changed, and ask for the same terms for what was.
+  const conditions = conditionsInUrl(words) ?? conditionsInCode(words) ?? conditionsInWords(words)
+  // No-derivatives and share-alike exclude each other.
   if (!conditions || (conditions.includes('nd') && conditions.includes('sa'))) return undefined
   return licenceOf({ conditions, ...versionIn(words) })
 }
 
-const conditionsIn = (has: (it: Condition) => boolean) =>
-  inOrder.filter((it) => it === 'by' || has(it))
+const selectConditions = (has: (condition: Condition) => boolean) =>
+  allConditions.filter((condition) => condition === 'by' || has(condition))
 
-function inAddress(words: string): Condition[] | undefined {
-  const [, named] = /creativecommons\.org\/licen[sc]es\/([a-z]+(?:-[a-z]+)*)/.exec(words) ?? []
-  return named?.split('-').includes('by')
-    ? conditionsIn((it) => named.split('-').includes(it))
-    : undefined
+function conditionsInUrl(words: string): Condition[] | undefined {
+  const [, code] = /creativecommons\.org\/licen[sc]es\/([a-z]+(?:-[a-z]+)*)/.exec(words) ?? []
+  const parts = code?.split('-')
+  return parts?.includes('by') ? selectConditions((it) => parts.includes(it)) : undefined
 }
 
-/** "CC BY-SA", "by-nc-nd" or "BY CC", but no "by" of a sentence. */
-function inLetters(words: string): Condition[] | undefined {
-  const [, behind, alone] =
+/** Finds "CC BY-SA", "by-nc-nd" or "BY CC", but not the word "by" in a sentence. */
+function conditionsInCode(words: string): Condition[] | undefined {
+  const [, afterCc, alone] =
     /(?:\bcc|\bcreative ?commons)[ :(-]*(by(?:[ -]*(?:nc|nd|sa))*)(?![a-z])|(?<![a-z])(by(?:-(?:nc|nd|sa))+|by cc$)(?![a-z])/.exec(
       words,
     ) ?? []
-  const letters = behind ?? alone
-  return letters ? conditionsIn((it) => letters.slice(2).includes(it)) : undefined
+  const code = afterCc ?? alone
+  return code ? selectConditions((it) => code.slice(2).includes(it)) : undefined
 }
 
-function inWords(words: string): Condition[] | undefined {
-  // What the interface of YouTube calls its Creative Commons licence, which is the one with
-  // attribution.
+function conditionsInWords(words: string): Condition[] | undefined {
+  // The name of CC BY in the YouTube API.
   if (words === 'creativecommon') return ['by']
   const isNamed = /\bcc\b|creative ?commons?/.test(words)
     ? /\battribution/.test(words)
@@ -84,7 +79,7 @@ function inWords(words: string): Condition[] | undefined {
     nd: /no[- ]?deriv/,
     sa: /share[- ]?alike/,
   }
-  return isNamed ? conditionsIn((it) => patterns[it].test(words)) : undefined
+  return isNamed ? selectConditions((it) => patterns[it].test(words)) : undefined
 }
 
 const countries: Readonly<Record<string, string>> = {
@@ -98,26 +93,28 @@ const countries: Readonly<Record<string, string>> = {
 }
 
 function versionIn(words: string): Pick<Terms, 'version' | 'port'> {
-  const [, version, place = ''] =
+  const [, version, country = ''] =
     /(?<![\d.])(1\.0|2\.0|2\.1|2\.5|3\.0|4\.0)(?![\d.]\d)(?:[ /(-]*(united states|[a-z]+))?/.exec(
       words,
     ) ?? []
   const port =
-    countries[place] ??
+    countries[country] ??
     (/^(a[rtu]|b[gr]|c[ahlnorz]|d[ek]|e[cels]|f[ir]|g[rt]|h[kru]|i[elnt]|igo|jp|kr|lu|m[txy]|n[loz]|p[ehlrt]|r[os]|s[egi]|t[hw]|u[gks]|vn|za)$/.test(
-      place,
+      country,
     )
-      ? place
+      ? country
       : undefined)
-  // Since version 4.0 there is one for all countries.
+  // Version 4.0 is international.
   return { version, port: version === '4.0' ? undefined : port }
 }
 
-/** In the SPDX list not every licence is there for every country. */
+/** Ported licences that have an SPDX identifier. */
 const listedPorts = new Set(
   (
-    'BY-2.5-AU BY-3.0-AT BY-3.0-AU BY-3.0-DE BY-3.0-IGO BY-3.0-NL BY-3.0-US BY-NC-3.0-DE BY-NC-ND-3.0-DE BY-NC-ND-3.0-IGO BY-NC-SA-2.0-DE ' +
-    'BY-NC-SA-2.0-FR BY-NC-SA-2.0-UK BY-NC-SA-3.0-DE BY-NC-SA-3.0-IGO BY-ND-3.0-DE BY-SA-2.0-UK BY-SA-2.1-JP BY-SA-3.0-AT BY-SA-3.0-DE BY-SA-3.0-IGO'
+    'BY-2.5-AU BY-3.0-AT BY-3.0-AU BY-3.0-DE BY-3.0-IGO BY-3.0-NL BY-3.0-US BY-NC-3.0-DE ' +
+    'BY-NC-ND-3.0-DE BY-NC-ND-3.0-IGO BY-NC-SA-2.0-DE BY-NC-SA-2.0-FR BY-NC-SA-2.0-UK ' +
+    'BY-NC-SA-3.0-DE BY-NC-SA-3.0-IGO BY-ND-3.0-DE BY-SA-2.0-UK BY-SA-2.1-JP BY-SA-3.0-AT ' +
+    'BY-SA-3.0-DE BY-SA-3.0-IGO'
   ).split(' '),
 )
 
@@ -125,7 +122,7 @@ function licenceOf({ conditions, version, port }: Terms): Licence {
   const named = conditions.join('-')
   const full = [named, version, port].filter((part) => part !== undefined)
   const identifier = full.join('-').toUpperCase()
-  // Of 2.1 there are those of countries only.
+  // Version 2.1 exists only for single countries.
   const isListed =
     version !== undefined && (port === undefined ? version !== '2.1' : listedPorts.has(identifier))
   return {

@@ -10,8 +10,7 @@ import {
   renderMarkdownPart,
 } from './markdown.ts'
 
-// Texts of records become HTML. Whatever stands in them, these elements come out, and these
-// addresses.
+// The only elements and URLs in the HTML of a text, whatever the text is.
 
 const ours =
   'a blockquote br code del em h3 hr li ol p pre s strong table tbody td th thead tr ul'.split(' ')
@@ -45,7 +44,7 @@ function check(text: string): void {
   look(parseFragment(markdownToHtml(text)) as unknown as Node)
 }
 
-test('no payload becomes an element or an address that runs', () => {
+test('renders no payload as an element or a script URL', () => {
   for (const payload of hostilePayloads) {
     for (const text of [
       payload,
@@ -69,7 +68,7 @@ test('no payload becomes an element or an address that runs', () => {
   }
 })
 
-test('links are marked as those of somebody else; pictures are not fetched', () => {
+test('marks links as user content, and loads no images', () => {
   assert.equal(
     markdownToHtml('[x](https://example.org/)'),
     '<p><a href="https://example.org/" rel="nofollow noopener ugc">x</a></p>\n',
@@ -79,7 +78,7 @@ test('links are marked as those of somebody else; pictures are not fetched', () 
   assert.ok(!markdownToHtml('see example.org or ada@example.org').includes('href'))
 })
 
-test('headings of a text are below those of the page', () => {
+test('puts headings of a text below those of the page', () => {
   for (const marks of ['#', '##', '######'])
     assert.equal(markdownToHtml(`${marks} x`), '<h3>x</h3>\n')
 })
@@ -108,7 +107,7 @@ const slow = [
 slow.push('> '.repeat(50) + 'a\n'.repeat(50_000))
 slow.push(`${'|a'.repeat(600)}\n${'|-'.repeat(600)}\n${'|\n'.repeat(1200)}`)
 
-test('no part of a text keeps others waiting', () => {
+test('renders every part within a time limit', () => {
   for (const text of slow) {
     for (const part of [...markdownParts(text).formatted, text]) {
       const begin = process.cpuUsage()
@@ -121,7 +120,7 @@ test('no part of a text keeps others waiting', () => {
   }
 })
 
-test('a text of up to 5,000 characters is one part, a longer one ends its parts at a paragraph, line or word', () => {
+test('splits a text over 5,000 characters at a paragraph, line or word', () => {
   for (const text of [
     '',
     'a',
@@ -143,13 +142,13 @@ test('a text of up to 5,000 characters is one part, a longer one ends its parts 
   assert.match(firstPart('word '.repeat(2000)), /word $/)
 })
 
-test('what follows the formatted parts of a very long text is shown as it is written', () => {
+test('shows the rest of a very long text without formatting', () => {
   const html = markdownToHtml('# *a* <b>\n\n'.repeat(2000))
   assert.match(html, /^<h3><em>a<[/]em> &lt;b&gt;<[/]h3>\n/)
   assert.match(html, /<p># [*]a[*] &lt;b&gt;<[/]p>\n$/)
 })
 
-test('a table is shown, and one that would have too many cells is text', () => {
+test('renders a table, unless it has too many cells', () => {
   const table = (columns: number, rows: number) =>
     ['a', '-', ...Array(rows).fill('b')].map((cell) => `|${cell}`.repeat(columns)).join('\n')
   assert.match(markdownToHtml(table(8, 40)), /<table>/)
@@ -158,7 +157,7 @@ test('a table is shown, and one that would have too many cells is text', () => {
   assert.doesNotMatch(html, /<td>/)
 })
 
-test('the first words of a text are without its marks, and end at a letter', () => {
+test('cuts plain text at a character, without markup', () => {
   assert.equal(plainText('# A *b* [c](https://example.org)\n\nd', 100), 'A b cd')
   assert.equal(plainText('x'.repeat(300), 10), `${'x'.repeat(9)}…`)
   assert.equal(plainText('😀'.repeat(30), 10), `${'😀'.repeat(9)}…`)

@@ -1,30 +1,30 @@
 import MarkdownIt from 'markdown-it'
 
-// Texts of records are Markdown. Markup in them is text, pictures are links (nobody is asked for
-// one without the reader knowing), and only these kinds of addresses lead anywhere.
+// Renders the Markdown of records. HTML is escaped, images are not loaded from other hosts, and
+// only http, https and mailto links are allowed.
 
-const safe = /^(https?:\/\/|mailto:)/i
+const safeUrl = /^(https?:\/\/|mailto:)/i
 
 const markdown = new MarkdownIt({ html: false, linkify: true, breaks: false, typographer: false })
 markdown.linkify.set({ fuzzyLink: false, fuzzyEmail: false })
-markdown.validateLink = (address) => safe.test(address)
-// A picture would be asked for at somebody else's place as soon as the page opens.
+markdown.validateLink = (url) => safeUrl.test(url)
+// An image would be requested from another host as soon as the page opens.
 markdown.disable('image')
 
 const rules = markdown.renderer.rules
-const plain: NonNullable<typeof rules.link_open> = (tokens, at, options, _, self) =>
-  self.renderToken(tokens, at, options)
-rules.link_open = (tokens, at, ...rest) => {
-  tokens[at]?.attrSet('rel', 'nofollow noopener ugc')
-  return plain(tokens, at, ...rest)
+const renderToken: NonNullable<typeof rules.link_open> = (tokens, index, options, _, self) =>
+  self.renderToken(tokens, index, options)
+rules.link_open = (tokens, index, ...rest) => {
+  tokens[index]?.attrSet('rel', 'nofollow noopener ugc')
+  return renderToken(tokens, index, ...rest)
 }
-// The page has its own headings above. Those of a text are below them, all alike: people begin with
-// any of the six.
+// The page has its own headings. Those of a text are all on the level below, because authors start
+// with any of the six levels.
 for (const rule of ['heading_open', 'heading_close'] as const)
-  rules[rule] = (tokens, at, ...rest) => {
-    const token = tokens[at]
+  rules[rule] = (tokens, index, ...rest) => {
+    const token = tokens[index]
     if (token) token.tag = 'h3'
-    return plain(tokens, at, ...rest)
+    return renderToken(tokens, index, ...rest)
   }
 
 /**
@@ -60,15 +60,15 @@ export function renderMarkdownPart(part: string): string {
 
 /** Turns a text of any length into paragraphs, as it is written. */
 export function plainHtml(text: string): string {
-  const paragraphs = text.split(/\n{2,}/).filter((it) => it.trim() !== '')
-  return paragraphs.map((it) => `<p>${markdown.utils.escapeHtml(it)}</p>\n`).join('')
+  const paragraphs = text.split(/\n{2,}/).filter((paragraph) => paragraph.trim() !== '')
+  return paragraphs.map((paragraph) => `<p>${markdown.utils.escapeHtml(paragraph)}</p>\n`).join('')
 }
 
 /** Returns the start of a text without markup, cut to a number of characters. */
 export function plainText(text: string, limit: number): string {
   // Markup takes some of the characters, but rarely most of them.
-  const start = text.slice(0, Math.min(limit * 4, maxPartLength))
-  const words = (hasHugeTable(start) ? [] : markdown.parse(start, {}))
+  const source = text.slice(0, Math.min(limit * 4, maxPartLength))
+  const words = (hasHugeTable(source) ? [] : markdown.parse(source, {}))
     .flatMap((token) => token.children ?? [])
     .map((token) =>
       token.type === 'softbreak' || token.type === 'hardbreak' ? ' ' : token.content,
@@ -76,14 +76,11 @@ export function plainText(text: string, limit: number): string {
     .join('')
     .replaceAll(/\s+/g, ' ')
     .trim()
-  // A letter takes two places at most: with these, there are too many if there are too many in all.
-  const letters = [...words.slice(0, limit * 2 + 2)]
-  return letters.length <= limit
-    ? words
-    : `${letters
-        .slice(0, limit - 1)
-        .join('')
-        .trimEnd()}…`
+  // A character has at most two code units: this slice tells whether there are too many.
+  const characters = [...words.slice(0, limit * 2 + 2)]
+  if (characters.length <= limit) return words
+  const start = characters.slice(0, limit - 1).join('')
+  return `${start.trimEnd()}…`
 }
 
 /** Ends a part after a paragraph, else after a line, else after a word, but not too soon. */

@@ -1,7 +1,7 @@
-// Where everything is, below the address of the archive. The addresses of talks, categories and
-// speakers are those of the archive before this one: links of 2012 still lead somewhere.
+// Paths of all pages, relative to the base path. Those of talks, categories and speakers are the
+// same as in the previous archive, so that links from 2012 still work.
 
-/** What has a page with talks. */
+/** Entities that have a page with their talks. */
 export type EntityPageKind = 'category' | 'speaker' | 'tag'
 
 export interface Linked {
@@ -9,7 +9,7 @@ export interface Linked {
   readonly slug: string
 }
 
-/** What a search can be narrowed by; the names are those of the API. */
+/** Search parameters, with the same names as in the API. */
 export const searchKeys = [
   'q',
   'category',
@@ -42,23 +42,23 @@ export const paths = {
   language: (slug: string) => `/language/${slug}`,
   year: (year: number | string) => `/year/${year}`,
   search: (state: SearchState = {}) => `/search${query(state)}`,
-  /** The feed of a page with talks. `/video` stands for the whole catalogue. */
+  /** The feed of a page with talks. The feed of the home page is below `/video`. */
   feed: (page: string, form: FeedFormat) => {
-    const [path = '', asked = ''] = page.split('?')
-    return `${path === '/' ? '/video' : path}/${form}${asked && `?${asked}`}`
+    const [path = '', search = ''] = page.split('?')
+    return `${path === '/' ? '/video' : path}/${form}${search && `?${search}`}`
   },
-  /** With a version it may be kept for ever. */
+  /** With a version it can be cached for ever. */
   picture: (id: number, width: PictureWidth, version?: string) =>
     `/picture/${id}/${width}${version ? `?v=${version}` : ''}`,
-  /** For other sites that show a link to a talk: always a JPEG. */
+  /** Preview image for other sites, always a JPEG. */
   preview: (id: number, version: string) => `/picture/${id}/preview?v=${version}`,
-  /** Sets what a reader prefers, and leads back. */
+  /** Stores preferences in cookies and redirects back. */
   prefer: '/prefer',
   oEmbed: '/oembed',
 } as const
 
-/** In one order, and without what is empty: one search has one address. */
+/** Builds the query in a fixed order and without empty values: each search has one URL. */
 function query(state: SearchState): string {
-  const given = searchKeys.flatMap((key) => (state[key] ? [[key, state[key]]] : []))
-  return given.length > 0 ? `?${new URLSearchParams(given)}` : ''
+  const params = searchKeys.flatMap((key) => (state[key] ? [[key, state[key]]] : []))
+  return params.length > 0 ? `?${new URLSearchParams(params)}` : ''
 }

@@ -2,11 +2,12 @@ import { type ComponentType, h } from 'preact'
 import { renderToString } from 'preact-render-to-string'
 import { prepareView, type View, ViewContext } from './view.ts'
 
-/** A whole page: one of `pages`, with what it needs. */
+/** Renders one of `pages` as a complete HTML document. */
 export function renderPage<Data extends object>(
   page: ComponentType<Data>,
   data: Data,
   view: View,
 ): string {
-  return `<!doctype html>${renderToString(h(ViewContext.Provider, { value: prepareView(view), children: h(page, data) }))}`
+  const root = h(ViewContext.Provider, { value: prepareView(view), children: h(page, data) })
+  return `<!doctype html>${renderToString(root)}`
 }

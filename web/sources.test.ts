@@ -34,7 +34,7 @@ const youtube = [
   'https://www.youtube.com/watch?v=A-u8XHAUac4#t=30',
 ]
 
-test('a video on YouTube is recognised in every form of its address', () => {
+test('recognises all URL formats of YouTube', () => {
   for (const address of youtube) {
     const { sources, links } = from(address)
     assert.equal(sources[0]?.src, 'https://www.youtube-nocookie.com/embed/A-u8XHAUac4', address)
@@ -46,7 +46,7 @@ test('a video on YouTube is recognised in every form of its address', () => {
   }
 })
 
-test('the beginning of a talk within a recording is no part of its number', () => {
+test('separates the start time from the video id', () => {
   const src = (address: string) => from(address).sources[0]?.src
   assert.equal(
     src('https://www.youtube.com/watch?v=x6b7U9GpfQk&t=3h33m23s'),
@@ -66,7 +66,7 @@ test('the beginning of a talk within a recording is no part of its number', () =
   )
 })
 
-test('a video on Vimeo is recognised, and an unlisted one keeps what opens it', () => {
+test('recognises Vimeo, and keeps the hash of an unlisted video', () => {
   const cases: Record<string, string> = {
     'https://vimeo.com/170384418': '170384418',
     'http://www.vimeo.com/170384418/': '170384418',
@@ -84,7 +84,7 @@ test('a video on Vimeo is recognised, and an unlisted one keeps what opens it', 
   }
 })
 
-test('a video on any PeerTube is recognised by its number', () => {
+test('recognises a video of any PeerTube instance by its id', () => {
   for (const path of [
     `/videos/watch/${uuid}`,
     `/videos/embed/${uuid}?title=0`,
@@ -115,7 +115,7 @@ test('a video on any PeerTube is recognised by its number', () => {
   assert.equal(from(`http://tube.example/w/${short}`).sources.length, 0)
 })
 
-test('files and streams are played from where pages may load them', () => {
+test('plays files and streams over https only', () => {
   const { sources, downloads } = from('http://files.example/a/My%20talk.MP4?Signature=x%2Fy', [
     media('https://files.example/live/index.m3u8'),
   ])
@@ -137,7 +137,7 @@ test('files and streams are played from where pages may load them', () => {
   assert.equal(from('http://files.example:8080/a.mp4').downloads.length, 1)
 })
 
-test('what browsers cannot play can be fetched', () => {
+test('offers files that browsers cannot play as downloads', () => {
   const { sources, downloads, links } = from('https://dl.example/talk.mkv', [
     media('https://dl.example/talk.flv', 12),
   ])
@@ -148,7 +148,7 @@ test('what browsers cannot play can be fetched', () => {
   ])
 })
 
-test('a page of archive.org that ends like a file is no file', () => {
+test('tells pages of archive.org from files', () => {
   assert.equal(
     from('https://archive.org/details/talk/talk%201.mp4').sources[0]?.src,
     'https://archive.org/download/talk/talk%201.mp4',
@@ -160,7 +160,7 @@ test('a page of archive.org that ends like a file is no file', () => {
   })
 })
 
-test('what is for download only is never played', () => {
+test('never plays a file that is for download only', () => {
   const { sources, downloads } = findSources(
     record({
       video_mp4_url: 'https://dl.example/talk.mp4',
@@ -178,7 +178,7 @@ test('what is for download only is never played', () => {
   ])
 })
 
-test('the original comes first, then hosts, then streams and files; nothing comes twice', () => {
+test('sorts sources: original, hosts, streams, files, without duplicates', () => {
   const { sources } = findSources(
     record({
       source_url: 'https://one.example/talk.webm',
@@ -222,7 +222,7 @@ const hostile = [
   `https://files.example/${'a'.repeat(5000)}.mp4`,
 ]
 
-test('what is no plain address is nowhere', () => {
+test('drops URLs that are not plain http or https', () => {
   for (const address of hostile) {
     const related: Fact = { kind: 'related', url: address, label: 'Slides' }
     assert.deepEqual(
@@ -264,7 +264,7 @@ const strangers = [
   'https://evil.example/page.html#a.m3u8',
 ]
 
-test('what is not known is a link, and nothing of it is embedded', () => {
+test('shows a URL of an unknown host as a link', () => {
   for (const address of strangers) {
     const { sources, downloads, links } = from(address)
     assert.deepEqual([sources, downloads], [[], []], address)
@@ -273,17 +273,17 @@ test('what is not known is a link, and nothing of it is embedded', () => {
   }
 })
 
-test('what lies in the reader’s own network is not loaded', () => {
+test('loads nothing from the local network of the reader', () => {
   for (const host of ['localhost', '192.168.0.1', '[fe80::1]', 'printer', '2130706433'])
     assert.deepEqual(from(`https://${host}/a.mp4`).sources, [], host)
 })
 
-test('the markup that a record brings is never used', () => {
+test('ignores the embed markup of a record', () => {
   const embed = '<iframe src="https://www.youtube.com/embed/A-u8XHAUac4"></iframe>'
   assert.deepEqual(findSources(record({ embed }), []), { sources: [], downloads: [], links: [] })
 })
 
-test('related addresses are links by their name, or by their host', () => {
+test('labels related links by their label or host', () => {
   const facts: Fact[] = [
     { kind: 'related', url: 'https://www.slides.example/1', label: null },
     { kind: 'related', url: 'https://slides.example/2', label: ' Slides ' },
@@ -295,7 +295,7 @@ test('related addresses are links by their name, or by their host', () => {
   ])
 })
 
-test('a page lets in the hosts of its talk, and no others', () => {
+test('allows only the hosts of the talk in the policy', () => {
   const { sources } = from('https://youtu.be/A-u8XHAUac4', [
     media('https://vimeo.com/1'),
     media(`https://tube.example/w/${short}`),
@@ -318,7 +318,7 @@ test('a page lets in the hosts of its talk, and no others', () => {
   assert.deepEqual(sourcePolicy([]), { frames: [], isDynamic: false, hasMedia: false })
 })
 
-test('moments are read in the forms that people write', () => {
+test('parses timecodes in common formats', () => {
   const cases = {
     90: 90,
     '90s': 90,

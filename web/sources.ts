@@ -2,19 +2,20 @@ import type { Fact, Video } from '@talkshelf/contract'
 import type { Link, Source } from './data.ts'
 import { parseTimecode } from './timecode.ts'
 
-// Where a talk can be watched. Addresses come from whoever wrote the record, and the player puts
-// them into frames: so an address is parsed, the number of the video must look like one, and what
-// the player is given is written anew from the two. Whatever is not known is a link.
+// Finds where a talk can be watched. URLs in records are untrusted, and the player loads them in
+// frames: a URL is therefore parsed, the video id is validated, and the URL for the player is built
+// from these parts. A URL of an unknown host becomes a link.
 
 export interface TalkSources {
   readonly sources: Source[]
-  /** Files to be fetched, also those that can be played. */
+  /** Files to download, including those that can be played. */
   readonly downloads: Link[]
   readonly links: Link[]
 }
 
 const formats = ['mp4', 'webm', 'ogv', 'flv'] as const
 
+/** Finds the sources, downloads and links of a talk in its record and facts. */
 export function findSources(record: Video, facts: readonly Fact[]): TalkSources {
   const original = recognise({ address: record.source_url })
   const copies: Copy[] = [
@@ -29,39 +30,42 @@ export function findSources(record: Video, facts: readonly Fact[]): TalkSources 
     ),
   ]
   const found = [original ?? [], ...copies.map((copy) => recognise(copy) ?? [])].flat()
-  const place = (it: Found) => (it === original ? -1 : rank(it))
-  const sources = onlyOnce(found.filter((it) => it.host !== undefined)).sort(
-    (a, b) => place(a) - place(b),
+  const rankOf = (media: Found) => (media === original ? -1 : rank(media))
+  const sources = uniqueByKey(found.filter(({ host }) => host !== undefined)).sort(
+    (a, b) => rankOf(a) - rankOf(b),
   )
   const related = facts.flatMap((fact) =>
     fact.kind === 'related' ? (linkOf(fact.url, fact.label) ?? []) : [],
   )
   return {
-    sources: sources.map((it) => sourceOf(it, sources)),
-    downloads: onlyOnce(found.filter((it) => it.isFile)).map(({ address, label, size }) => ({
-      address,
-      label,
-      size: size ?? null,
-    })),
-    links: onlyOnce([
+    sources: sources.map((media) => sourceOf(media, sources)),
+    downloads: uniqueByKey(found.filter(({ isFile }) => isFile)).map(
+      ({ address, label, size }) => ({
+        address,
+        label,
+        size: size ?? null,
+      }),
+    ),
+    links: uniqueByKey([
       ...found
-        .filter((it) => it.host === undefined && !it.isFile)
+        .filter(({ host, isFile }) => host === undefined && !isFile)
         .map(({ address, label }) => ({ address, label })),
       ...related,
     ]),
   }
 }
 
-/** What the page must let in for these. */
+/** What the content security policy of the page must allow. */
 export interface SourcePolicy {
   /** For frame-src. */
   readonly frames: string[]
-  /** Whether a host brings a script of its own: only then 'strict-dynamic' is needed. */
+  /** Whether a host needs a script of its own, and thus 'strict-dynamic'. */
   readonly isDynamic: boolean
-  /** Whether files are loaded, for media-src and connect-src. */
+  /** Whether media files are loaded, for media-src and connect-src. */
   readonly hasMedia: boolean
 }
 
+/** Returns what the content security policy must allow for the sources. */
 export function sourcePolicy(sources: readonly Source[]): SourcePolicy {
   const framed = sources.filter(
     ({ host }) => host === 'youtube' || host === 'vimeo' || host === 'peertube',
@@ -76,9 +80,9 @@ export function sourcePolicy(sources: readonly Source[]): SourcePolicy {
 interface Copy {
   readonly address: string | null
   readonly size?: number | null
-  /** What the record says that it is. */
+  /** Format according to the record. */
   readonly format?: (typeof formats)[number]
-  /** Not for playing in place. */
+  /** Whether it is for download only. */
   readonly isFile?: boolean
 }
 
@@ -87,10 +91,10 @@ interface Found {
   readonly label: string
   readonly size?: number | null | undefined
   readonly isFile?: boolean
-  /** None where it can't be played here. */
+  /** Undefined if it cannot be played here. */
   readonly host?: Source['host']
   readonly src?: string
-  /** Of a video: the same one can have many addresses. */
+  /** Identifies the video: the same one can have several URLs. */
   readonly key?: string
 }
 
@@ -101,31 +105,32 @@ function recognise({ address, size, format, isFile = false }: Copy): Found | und
   const link = { address: url.href, label }
   if (!isFile) {
     for (const host of hosts) {
-      const found = isNamed(url) ? host(url) : undefined
-      if (found) return { ...link, ...found }
+      const match = hasPublicName(url) ? host(url) : undefined
+      if (match) return { ...link, ...match }
     }
   }
   const file = fileOf(url)
-  const ending = file && endingOf(file)
-  const isMovie = ending !== undefined && playable.has(ending)
+  const extension = file && extensionOf(file)
+  const isPlayable = extension !== undefined && playable.has(extension)
   if (isFile)
     return {
       address: file?.href ?? url.href,
-      label: ending || format ? (ending ?? format ?? '').toUpperCase() : label,
+      label: (extension ?? format)?.toUpperCase() ?? label,
       size,
       isFile,
     }
-  if (!file || (!isMovie && !fetchable.has(ending ?? ''))) return link
-  const download = { address: file.href, label: (ending ?? '').toUpperCase(), size, isFile: true }
-  const src = isMovie ? secured(file) : undefined
+  if (!file || (!isPlayable && !downloadable.has(extension ?? ''))) return link
+  const fileLabel = (extension ?? '').toUpperCase()
+  const download = { address: file.href, label: fileLabel, size, isFile: true }
+  const src = isPlayable ? httpsUrl(file) : undefined
   return src === undefined ? download : { ...download, host: 'file', src, key: src }
 }
 
-// Browsers drop control characters from a URL before they parse it, and no author writes one on purpose.
+// Browsers drop control characters from a URL before parsing it; no author writes them on purpose.
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is refused
 const controlCharacters = /[\u0000-\u001f\u007f-\u009f]/
 
-/** Only what a browser can be sent to, and nothing that looks like something else. */
+/** Parses an http or https URL. Rejects URLs that can be mistaken for another one. */
 function parse(address: string | null): URL | undefined {
   if (
     !address ||
@@ -135,27 +140,27 @@ function parse(address: string | null): URL | undefined {
   )
     return undefined
   const url = new URL(address)
-  const isPlain =
+  const isSafe =
     (url.protocol === 'https:' || url.protocol === 'http:') &&
     url.username === '' &&
     url.password === ''
-  return isPlain ? url : undefined
+  return isSafe ? url : undefined
 }
 
-/** Hosts in a public network have a name: numbers and single words lead into the reader's own. */
-const isNamed = ({ hostname }: URL) =>
+/** Tells whether a host has a public name. IP addresses and single words may be local hosts. */
+const hasPublicName = ({ hostname }: URL) =>
   /^(?=.{4,253}$)([a-z\d_]([a-z\d_-]{0,61}[a-z\d_])?\.)+[a-z][a-z\d-]{0,61}[a-z\d]$/.test(hostname)
 
 /**
- * Pages are served by https, and let nothing else in. Nearly all hosts have moved there; who has a
- * port of their own has not.
+ * Returns the URL with https, because pages load nothing else. Nearly all hosts support it, except
+ * those on a port of their own.
  */
-function secured(url: URL): string | undefined {
-  if (!isNamed(url) || (url.protocol === 'http:' && url.port !== '')) return undefined
-  const moved = new URL(url)
-  moved.protocol = 'https:'
-  moved.hash = ''
-  return moved.href
+function httpsUrl(url: URL): string | undefined {
+  if (!hasPublicName(url) || (url.protocol === 'http:' && url.port !== '')) return undefined
+  const secure = new URL(url)
+  secure.protocol = 'https:'
+  secure.hash = ''
+  return secure.href
 }
 
 type Host = (url: URL) => Pick<Found, 'host' | 'src' | 'key' | 'label'> | undefined
@@ -168,12 +173,9 @@ const hosts: Host[] = [
       port !== ''
     )
       return undefined
-    const [first = '', second = ''] = pathname.slice(1).split(/[/&]/)
-    const isWatch = first === 'watch' && second === ''
-    const isKnown = /^(embed|shorts|live|v|e|watch)$/.test(first)
-    const id = isShort ? first : isWatch ? searchParams.get('v') : isKnown ? second : undefined
+    const id = isShort ? pathname.slice(1).split(/[/&]/)[0] : youtubeId(pathname, searchParams)
     if (!id || !/^[\w-]{11}$/.test(id)) return undefined
-    // Some recordings are a whole day: the address says where the talk begins.
+    // A recording may be of a whole day: the URL then has the start of the talk.
     const start = parseTimecode(searchParams.get('t') ?? searchParams.get('start'))
     const src = `https://www.youtube-nocookie.com/embed/${id}${start > 0 ? `?start=${start}` : ''}`
     return { host: 'youtube', src, key: `youtube ${id}`, label: 'YouTube' }
@@ -186,9 +188,10 @@ const hosts: Host[] = [
         pathname,
       ) ?? []
     if (id === undefined) return undefined
-    // Who has an unlisted video shows it to those who know this.
+    // The hash gives access to an unlisted video.
     const hash = inPath ?? searchParams.get('h') ?? ''
-    const src = `https://player.vimeo.com/video/${id}${/^[\da-f]{6,32}$/.test(hash) ? `?h=${hash}` : ''}`
+    const search = /^[\da-f]{6,32}$/.test(hash) ? `?h=${hash}` : ''
+    const src = `https://player.vimeo.com/video/${id}${search}`
     return { host: 'vimeo', src, key: `vimeo ${id}`, label: 'Vimeo' }
   },
 
@@ -207,18 +210,26 @@ const hosts: Host[] = [
   },
 
   function hls(url) {
-    const src = endingOf(url) === 'm3u8' ? secured(url) : undefined
+    const src = extensionOf(url) === 'm3u8' ? httpsUrl(url) : undefined
     return src === undefined ? undefined : { host: 'hls', src, key: src, label: 'HLS' }
   },
 ]
 
-/** What `<video>` plays in some browser. The others go on to the next source by themselves. */
+/** Returns the video id of a URL of youtube.com, not validated. */
+function youtubeId(pathname: string, searchParams: URLSearchParams): string | null | undefined {
+  const [first = '', second = ''] = pathname.slice(1).split(/[/&]/)
+  if (first === 'watch' && second === '') return searchParams.get('v')
+  return /^(embed|shorts|live|v|e|watch)$/.test(first) ? second : undefined
+}
+
+/** Formats that some browsers play in `<video>`. In others, the player tries the next source. */
 const playable = new Set(['mp4', 'm4v', 'mov', 'webm', 'ogv', 'ogg', 'oga', 'opus', 'mp3', 'm4a'])
-const fetchable = new Set(['mkv', 'flv', 'avi', 'wmv', 'mpg', 'mpeg', 'ts', 'flac', 'wav'])
+const downloadable = new Set(['mkv', 'flv', 'avi', 'wmv', 'mpg', 'mpeg', 'ts', 'flac', 'wav'])
 
-const endingOf = ({ pathname }: URL) => /[^/]\.([a-z\d]{2,5})$/i.exec(pathname)?.[1]?.toLowerCase()
+const extensionOf = ({ pathname }: URL) =>
+  /[^/]\.([a-z\d]{2,5})$/i.exec(pathname)?.[1]?.toLowerCase()
 
-/** The file itself: archive.org shows a page at an address that ends like one. */
+/** Returns the URL of the file itself: archive.org has pages whose URLs look like files. */
 function fileOf(url: URL): URL | undefined {
   if (!/^(www\.)?archive\.org$/.test(url.hostname) || !url.pathname.startsWith('/details/'))
     return url
@@ -234,29 +245,29 @@ function linkOf(address: string, label: string | null): Link | undefined {
   return url && { address: url.href, label: label?.trim() || labelOf(url) }
 }
 
-const order = ['mp4', 'm4v', 'webm', 'ogv']
+const preferredFormats = ['mp4', 'm4v', 'webm', 'ogv']
 
 function rank({ host, label }: Found): number {
   if (host !== 'file') return host === 'hls' ? 1 : 0
-  const at = order.indexOf(label.toLowerCase())
-  return 2 + (at < 0 ? order.length : at)
+  const index = preferredFormats.indexOf(label.toLowerCase())
+  return 2 + (index < 0 ? preferredFormats.length : index)
 }
 
-/** Two that are called the same are told apart by where they are. */
-function sourceOf(it: Found, all: readonly Found[]): Source {
-  const { host = 'file', src = '', address } = it
-  const isTwice =
+/** Adds the host name to a label that another source has as well. */
+function sourceOf(media: Found, all: readonly Found[]): Source {
+  const { host = 'file', src = '', address, label } = media
+  const isAmbiguous =
     (host === 'file' || host === 'hls') &&
-    all.some((other) => other !== it && other.label === it.label)
+    all.some((other) => other !== media && other.label === label)
   return {
     host,
     src,
     address,
-    label: isTwice ? `${it.label} (${new URL(src).hostname})` : it.label,
+    label: isAmbiguous ? `${label} (${new URL(src).hostname})` : label,
   }
 }
 
-function onlyOnce<T extends { readonly address: string; readonly key?: string }>(
+function uniqueByKey<T extends { readonly address: string; readonly key?: string }>(
   all: readonly T[],
 ): T[] {
   const seen = new Set<string>()

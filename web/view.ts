@@ -2,49 +2,51 @@ import { createContext } from 'preact'
 import { useContext } from 'preact/hooks'
 import { type Locale, type Messages, messages } from './messages/messages.ts'
 
-// What every page knows: who looks at it, and where it stands.
+// The view that every page has access to: locale, theme, paths and formatting.
 
 export const themes = ['auto', 'light', 'dark'] as const
 export type Theme = (typeof themes)[number]
 
 export interface View {
-  /** The path that the archive is mounted under; empty or without a slash at its end. */
+  /** Base path of the archive, without a trailing slash. */
   readonly base: string
-  /** The same as a whole address. */
+  /** Base URL of the archive, without a trailing slash. */
   readonly origin: string
-  /** Path and query of this page, below the base. */
+  /** Path and query of this page, relative to the base path. */
   readonly address: string
   readonly locale: Locale
   readonly theme: Theme
   readonly site: { readonly name: string }
-  /** For scripts of this answer only. */
+  /** Nonce of the scripts of this response. */
   readonly nonce: string
-  /** Paths below the base. */
+  /** Paths relative to the base path. */
   readonly assets: { readonly style: string; readonly script: string }
 }
 
-interface Ready extends View {
+interface PageView extends View {
   readonly words: Messages
-  /** A path of ours as it is written into a link. */
+  /** Adds the base path. */
   href(path: string): string
   number(value: number): string
-  /** A day, YYYY-MM-DD. */
+  /** Formats a date given as YYYY-MM-DD. */
   day(day: string): string
-  /** From one day to another, in as few words as it takes. */
+  /** Formats a range of dates. */
   days(first: string, last: string): string
-  /** Of a language, in the language of the interface. */
+  /** Returns the name of a language in the locale of the page. */
   language(code: string, english: string): string
 }
 
-export const ViewContext = createContext<Ready | undefined>(undefined)
+export const ViewContext = createContext<PageView | undefined>(undefined)
 
-export function useView(): Ready {
+/** Returns the view of the current page. */
+export function useView(): PageView {
   const view = useContext(ViewContext)
-  if (!view) throw new Error('A part was rendered outside of a page')
+  if (!view) throw new Error('useView was called outside of a page')
   return view
 }
 
-export function prepareView(view: View): Ready {
+/** Adds messages and formatting functions to a view. */
+export function prepareView(view: View): PageView {
   const { numbers, days, languages } = formats(view.locale)
   return {
     ...view,
@@ -75,17 +77,17 @@ interface Formats {
   readonly languages: Intl.DisplayNames
 }
 
-// To make one takes longer than to render a page.
-const made = new Map<Locale, Formats>()
+// Creating these takes longer than rendering a page.
+const formatCache = new Map<Locale, Formats>()
 
 function formats(locale: Locale): Formats {
-  const found = made.get(locale)
-  if (found) return found
-  const it = {
+  const cached = formatCache.get(locale)
+  if (cached) return cached
+  const created = {
     numbers: new Intl.NumberFormat(locale),
     days: new Intl.DateTimeFormat(locale, { dateStyle: 'long', timeZone: 'UTC' }),
     languages: new Intl.DisplayNames(locale, { type: 'language', fallback: 'code' }),
   }
-  made.set(locale, it)
-  return it
+  formatCache.set(locale, created)
+  return created
 }

@@ -1,4 +1,4 @@
-// The front door: what the server asks of the pages. Data in, HTML out.
+// Entry point of the package: renders pages from data.
 export * from './data.ts'
 export { markdownParts, plainHtml, renderMarkdownPart } from './markdown.ts'
 export { chooseLocale, type Locale, locales } from './messages/messages.ts'

@@ -11,9 +11,11 @@ import {
 } from './queries.ts'
 import { hashToken, isWellFormedToken, makeToken } from './token.ts'
 
+// Entry point of API tokens: create, list, revoke, authenticate.
+
 export { deleteOldTokens, listTokens, revokeToken }
 
-/** Makes a token and returns it: the only time that it can be seen. */
+/** Creates a token and returns it. Only its hash is stored, so it cannot be read again. */
 export async function createToken(
   db: Db,
   { name, role, days }: { name: string; role: 'editor' | 'admin'; days: number },
@@ -23,16 +25,16 @@ export async function createToken(
 }
 
 /**
- * Who sent this Authorization header; undefined where the token is malformed, unknown, expired or
- * revoked.
+ * Returns the actor of an Authorization header; undefined if the token is malformed, unknown,
+ * expired or revoked.
  */
 export async function authenticate(pool: Pool, authorization: string): Promise<Actor | undefined> {
-  const [, key] = /^(?:Token|Bearer) +(\S+) *$/i.exec(authorization) ?? []
-  if (key === undefined || !isWellFormedToken(key)) return undefined
-  const found = await findToken(pool.lookups, hashToken(key))
-  if (!found) return undefined
-  // Nobody waits for it, and nobody fails because of it: the time of the last use is a help, not a
-  // fact.
-  if (found.untouched) touchToken(pool, found.id).catch(() => {})
-  return { role: found.role, name: found.name, token: found.id }
+  const [, token] = /^(?:Token|Bearer) +(\S+) *$/i.exec(authorization) ?? []
+  if (token === undefined || !isWellFormedToken(token)) return undefined
+  const row = await findToken(pool.lookups, hashToken(token))
+  if (!row) return undefined
+  // The time of the last use is informational: the request neither waits for this write nor fails
+  // with it.
+  if (row.untouched) touchToken(pool, row.id).catch(() => {})
+  return { role: row.role, name: row.name, token: row.id }
 }

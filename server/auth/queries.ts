@@ -3,7 +3,7 @@ import Type, { type Static } from 'typebox'
 import { type Db, execute, many, maybe, writeReturning } from '../platform/db/db.ts'
 
 const Role = Type.Union([Type.Literal('editor'), Type.Literal('admin')])
-const Moment = Type.Union([Type.String(), Type.Null()])
+const Timestamp = Type.Union([Type.String(), Type.Null()])
 const NewToken = Type.Object({ id: Type.Integer(), expires: Type.String() })
 const FoundToken = Type.Object({
   id: Type.Integer(),
@@ -15,39 +15,45 @@ const ListedToken = Type.Object({
   id: Type.Integer(),
   name: Type.String(),
   role: Role,
-  created: Moment,
-  expires: Moment,
-  last_used: Moment,
-  revoked: Moment,
+  created: Timestamp,
+  expires: Timestamp,
+  last_used: Timestamp,
+  revoked: Timestamp,
 })
 
+/** Inserts a token. Returns its id and the day on which it expires. */
 export async function insertToken(db: Db, name: string, role: string, hash: Buffer, days: number) {
   const [row] = await writeReturning(
     db,
     NewToken,
-    sql`insert into token (name, role, hash, expires) values (${name}, ${role}, ${hash}, now() + make_interval(days => ${days}::integer))
+    sql`insert into token (name, role, hash, expires)
+        values (${name}, ${role}, ${hash}, now() + make_interval(days => ${days}::integer))
         returning id, to_char(expires at time zone 'UTC', 'YYYY-MM-DD') as expires`,
   )
   return row as Static<typeof NewToken>
 }
 
+/** Finds a valid token. `untouched` means that its last use was recorded over a minute ago. */
 export function findToken(db: Db, hash: Buffer) {
   return maybe(
     db,
     FoundToken,
     sql`select id, name, role, coalesce(last_used < now() - interval '1 minute', true) as untouched
-        from token where hash = ${hash} and revoked is null and expires > now()`,
+        from token
+        where hash = ${hash} and revoked is null and expires > now()`,
   )
 }
 
-// The minute is asked again here: of many requests at once, one writes.
+/** Records the use of a token. Checks the minute again, so that one of many requests writes. */
 export function touchToken(db: Db, id: number) {
   return execute(
     db,
-    sql`update token set last_used = now() where id = ${id} and coalesce(last_used < now() - interval '1 minute', true)`,
+    sql`update token set last_used = now()
+        where id = ${id} and coalesce(last_used < now() - interval '1 minute', true)`,
   )
 }
 
+/** Lists all tokens, also expired and revoked ones. */
 export function listTokens(db: Db) {
   return many(
     db,
@@ -57,15 +63,17 @@ export function listTokens(db: Db) {
                to_char(expires   at time zone 'UTC', 'YYYY-MM-DD HH24:MI') as expires,
                to_char(last_used at time zone 'UTC', 'YYYY-MM-DD HH24:MI') as last_used,
                to_char(revoked   at time zone 'UTC', 'YYYY-MM-DD HH24:MI') as revoked
-        from token order by id`,
+        from token
+        order by id`,
   )
 }
 
+/** Revokes a token. A second call keeps the time of the first one. Returns 0 if there is none. */
 export function revokeToken(db: Db, id: number) {
   return execute(db, sql`update token set revoked = coalesce(revoked, now()) where id = ${id}`)
 }
 
-/** Removes tokens that ended 90 days ago. Who used them stands in the history. */
+/** Deletes tokens that expired or were revoked 90 days ago. The history keeps their names. */
 export function deleteOldTokens(db: Db) {
   return execute(
     db,

@@ -1,23 +1,25 @@
 import { hash, randomBytes } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 
-// talkshelf_<43 characters: 256 bits><6 characters: checksum>. The prefix lets secret scanners find
-// a leaked token; the checksum tells a mistyped or made-up one without asking the database.
+// The format of tokens: talkshelf_<43 characters: 256 bits><6 characters: checksum>. The prefix is
+// for secret scanners, and the checksum detects mistyped tokens without a lookup.
 
 const prefix = 'talkshelf_'
 const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 
+/** Generates a token. */
 export function makeToken(): string {
   const secret = base62(BigInt(`0x${randomBytes(32).toString('hex')}`), 43)
   return prefix + secret + checksum(secret)
 }
 
+/** Returns whether a token has the right format and checksum. */
 export function isWellFormedToken(token: string): boolean {
   const [, secret, sum] = /^talkshelf_([0-9A-Za-z]{43})([0-9A-Za-z]{6})$/.exec(token) ?? []
   return secret !== undefined && checksum(secret) === sum
 }
 
-/** What the database keeps. A plain hash is enough: 256 random bits can't be guessed from it. */
+/** Hashes a token for the database. 256 random bits need neither salt nor a slow hash. */
 export function hashToken(token: string): Buffer {
   return hash('sha256', token, 'buffer')
 }

@@ -3,14 +3,14 @@ import { existsSync } from 'node:fs'
 import { type FileHandle, open, rename, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { findPrograms, type PostgresProgram, programEnvironment } from '../platform/db/programs.ts'
-import { withSnapshot } from '../platform/db/snapshot.ts'
+import { type Snapshot, withSnapshot } from '../platform/db/snapshot.ts'
 import { version } from '../version.ts'
 import { BackupError, type BackupManifest, checksumTables, manifestPath } from './manifest.ts'
 import { type RunningProgram, runProgram } from './program.ts'
 import { describeServer, readSchema } from './queries.ts'
 
-// `talkshelf backup` and `talkshelf restore`: a dump of the whole database, and beside it how many
-// rows each table had and what they added up to. Whoever restores it counts again.
+// `talkshelf backup` and `talkshelf restore`: a dump of the whole database, with a manifest of the
+// number of rows and the checksum of each table. A restore verifies both.
 
 export { BackupError } from './manifest.ts'
 export { restore } from './restore.ts'
@@ -21,8 +21,8 @@ export interface BackupContext {
 }
 
 /**
- * Dump and sums are of one moment, whoever writes meanwhile. Until all of it is on the disk it is
- * called FILE.part: a FILE is a whole one. Who is killed leaves that part, and nothing else.
+ * Writes a dump and its manifest, both from one consistent snapshot. The dump is called FILE.part
+ * until it is complete: a killed process leaves only that behind.
  */
 export async function backup(
   url: string,
@@ -31,9 +31,10 @@ export async function backup(
 ): Promise<BackupManifest> {
   if (existsSync(file))
     throw new BackupError(
-      `${file} is there already, and a backup is never written over another one. Name another file.`,
+      `${file} is there already, and a backup is never written over another one. ` +
+        'Name another file.',
     )
-  const begun = performance.now()
+  const startMs = performance.now()
   return withSnapshot(url, 'talkshelf backup', async (db) => {
     const server = await describeServer(db)
     const schema = server.migrated ? await readSchema(db) : 0
@@ -43,50 +44,32 @@ export async function backup(
     const part = await openPart(`${file}.part`)
     try {
       say(`Writing ${file}, with pg_dump ${program.version} of PostgreSQL ${server.version}`)
-      const stop = new AbortController()
-      // Of the levels of compression, 1 takes a quarter of the time of 6, the usual one, for a file
-      // that is a sixth larger.
-      const args = [
-        '--format=custom',
-        '--compress=1',
-        `--snapshot=${db.id}`,
-        '--lock-wait-timeout=60s',
-      ]
-      const dumping = runProgram(program, args, programEnvironment(url, environment), stop.signal)
-      const parts = Promise.all([
-        keep(dumping, part, say),
-        checksumTables(db, { say, signal: stop.signal }),
-      ])
-      // If one of them cannot go on, the other need not.
-      const [written, tables] = await parts.catch((error: unknown) => {
-        stop.abort()
-        throw error
-      })
+      const programEnv = programEnvironment(url, environment)
+      const { dump, tables } = await writeDump(db, program, programEnv, part, say)
       await part.sync()
-      const made = {
+      const manifest: BackupManifest = {
+        format: 1,
         made: server.now,
         talkshelf: version,
         schema,
         postgresql: server.version,
         pg_dump: program.version,
-      }
-      const manifest: BackupManifest = {
-        format: 1,
-        ...made,
         extensions: server.extensions,
-        dump: written,
+        dump,
         tables,
       }
-      await writeBeside(manifestPath(file), `${JSON.stringify(manifest, undefined, 2)}\n`)
+      await writeManifest(manifestPath(file), manifest)
       await rename(`${file}.part`, file)
       await syncFolder(dirname(file))
+      const seconds = ((performance.now() - startMs) / 1000).toFixed(1)
       say(
-        `${file} has ${megabytes(written.bytes)}; it took ${((performance.now() - begun) / 1000).toFixed(1)} s. Keep ${manifestPath(file)} with it.`,
+        `${file} has ${megabytes(dump.bytes)}; it took ${seconds} s. ` +
+          `Keep ${manifestPath(file)} with it.`,
       )
       return manifest
     } catch (error) {
       await rm(`${file}.part`, { force: true })
-      throw explained(error, file)
+      throw toBackupError(error, file)
     } finally {
       await part.close()
     }
@@ -94,42 +77,69 @@ export async function backup(
 }
 
 /**
- * Of the same version as the server, or the next newer one: what it writes can then be read by the
- * programs of that server.
+ * Finds a pg_dump of the major version of the server, or of the next newer one, so that the
+ * programs of the server can read its dump.
  */
 function dumpProgram(
   serverMajor: number,
   environment: BackupContext['environment'],
 ): PostgresProgram {
-  const found = findPrograms('pg_dump', environment)
-  const program = found.findLast(({ major }) => major >= serverMajor)
+  const programs = findPrograms('pg_dump', environment)
+  const program = programs.findLast(({ major }) => major >= serverMajor)
   if (program) return program
   const where = environment.PG_BIN
     ? ` in ${environment.PG_BIN}, where PG_BIN points`
     : ' on this machine'
-  const lacking = found[0]
-    ? `The server is PostgreSQL ${serverMajor}, and the newest pg_dump${where} is ${found[0].version}.`
+  const problem = programs[0]
+    ? `The server is PostgreSQL ${serverMajor}, ` +
+      `and the newest pg_dump${where} is ${programs[0].version}.`
     : `There is no pg_dump${where}.`
   throw new BackupError(
-    `${lacking}\nInstall postgresql-client-${serverMajor}, or name the folder of its programs in PG_BIN.`,
+    `${problem}\n` +
+      `Install postgresql-client-${serverMajor}, or name the folder of its programs in PG_BIN.`,
   )
 }
 
-/** Through our hands to the disk: the sum is of what was written. */
-async function keep(
+/** Writes the dump and computes the checksums at the same time. If one fails, stops the other. */
+async function writeDump(
+  db: Snapshot,
+  program: PostgresProgram,
+  environment: NodeJS.ProcessEnv,
+  part: FileHandle,
+  say: BackupContext['say'],
+): Promise<Pick<BackupManifest, 'dump' | 'tables'>> {
+  const stop = new AbortController()
+  // Compression level 1 takes a quarter of the time of the default, 6, for a file that is a sixth
+  // larger.
+  const args = ['--format=custom', '--compress=1', `--snapshot=${db.id}`, '--lock-wait-timeout=60s']
+  const running = runProgram(program, args, environment, stop.signal)
+  try {
+    const [dump, tables] = await Promise.all([
+      writeOutput(running, part, say),
+      checksumTables(db, { say, signal: stop.signal }),
+    ])
+    return { dump, tables }
+  } catch (error) {
+    stop.abort()
+    throw error
+  }
+}
+
+/** Writes the output of a program to a file, and computes its size and checksum. */
+async function writeOutput(
   { stdout, ended }: RunningProgram,
   part: FileHandle,
   say: BackupContext['say'],
 ): Promise<BackupManifest['dump']> {
   const hash = createHash('sha256')
   let bytes = 0
-  let nextMs = performance.now() + 10_000
+  let nextReportMs = performance.now() + 10_000
   for await (const chunk of stdout) {
     hash.update(chunk)
     await part.appendFile(chunk)
     bytes += chunk.length
-    if (performance.now() < nextMs) continue
-    nextMs += 10_000
+    if (performance.now() < nextReportMs) continue
+    nextReportMs += 10_000
     say(`- ${megabytes(bytes)} written`)
   }
   await ended
@@ -140,16 +150,17 @@ async function openPart(part: string): Promise<FileHandle> {
   return open(part, 'wx', 0o600).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'EEXIST')
       throw new BackupError(
-        `${part} is there: another backup is writing it, or one was killed. If none is running, remove it.`,
+        `${part} is there: another backup is writing it, or one was killed. ` +
+          'If none is running, remove it.',
       )
-    throw explained(error, part)
+    throw toBackupError(error, part)
   })
 }
 
-async function writeBeside(file: string, text: string): Promise<void> {
+async function writeManifest(file: string, manifest: BackupManifest): Promise<void> {
   const handle = await open(`${file}.part`, 'w', 0o600)
   try {
-    await handle.writeFile(text)
+    await handle.writeFile(`${JSON.stringify(manifest, undefined, 2)}\n`)
     await handle.sync()
   } finally {
     await handle.close()
@@ -168,10 +179,11 @@ const advice: Record<string, string> = {
   ENOENT: 'Its folder is not there. Make it first.',
   EACCES: 'This user may not write there.',
   EPERM: 'This user may not write there.',
-  EROFS: 'Nobody can write there.',
+  EROFS: 'The file system is read-only.',
 }
 
-function explained(error: unknown, file: string): unknown {
+/** Turns an expected error into one with advice; returns any other unchanged. */
+function toBackupError(error: unknown, file: string): unknown {
   const { code = '', message } = error as NodeJS.ErrnoException
   return advice[code] === undefined
     ? error

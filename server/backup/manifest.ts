@@ -4,18 +4,18 @@ import Type, { type Static } from 'typebox'
 import type { Snapshot } from '../platform/db/snapshot.ts'
 import { checksumTable, listTables } from './queries.ts'
 
-// What a backup has to be when it comes back. It lies beside the dump, as FILE.json.
+// The manifest of a backup: what a restore must contain. It is beside the dump, as FILE.json.
 
-const Sum = Type.Object({
+const TableChecksum = Type.Object({
   rows: Type.Integer({ minimum: 0 }),
   sum: Type.String({ pattern: '^-?[0-9]{1,40}$' }),
 })
-type Sum = Static<typeof Sum>
-const TableChecksums = Type.Record(Type.String(), Sum)
+type TableChecksum = Static<typeof TableChecksum>
+const TableChecksums = Type.Record(Type.String(), TableChecksum)
 export type TableChecksums = Static<typeof TableChecksums>
 
 const BackupManifest = Type.Object({
-  /** How the sums are worked out, and what else the file has: another number is another way. */
+  /** The version of the manifest and of the algorithm of its checksums. */
   format: Type.Literal(1),
   made: Type.String({ maxLength: 40 }),
   talkshelf: Type.String({ maxLength: 40 }),
@@ -31,33 +31,33 @@ const BackupManifest = Type.Object({
 })
 export type BackupManifest = Static<typeof BackupManifest>
 
-/** What stands in the way is not our fault, and the message says what to do. */
+/** An expected error; its message tells the operator what to do. */
 export class BackupError extends Error {}
 
-const largestManifest = 1024 * 1024
+const maxManifestBytes = 1024 * 1024
 
+/** Returns the path of the manifest of a dump. */
 export const manifestPath = (file: string) => `${file}.json`
 
+/** Reads and validates the manifest of a dump. */
 export async function readManifest(file: string): Promise<BackupManifest> {
   const name = manifestPath(file)
-  const size = await stat(name).then(
-    (found) => found.size,
-    (error: Error) => refuse(`cannot be read: ${error.message}`),
+  const { size } = await stat(name).catch((error: Error) =>
+    reject(`cannot be read: ${error.message}`),
   )
-  if (size > largestManifest) refuse('is larger than any that belongs to a backup')
-  const manifest = parsed(await readFile(name, 'utf8'))
-  const mistakes = validationErrors(BackupManifest, manifest).map(
+  if (size > maxManifestBytes) reject('is larger than any that belongs to a backup')
+  const manifest = parseJson(await readFile(name, 'utf8'))
+  const errors = validationErrors(BackupManifest, manifest).map(
     ({ pointer, detail }) => `${pointer.slice(1) || 'all of it'} ${detail}`,
   )
-  if (mistakes.length > 0)
-    refuse(
-      `is not what a backup of this release has beside it (${mistakes.slice(0, 3).join('; ')})`,
-    )
+  if (errors.length > 0)
+    reject(`is not what a backup of this release has beside it (${errors.slice(0, 3).join('; ')})`)
   return manifest as BackupManifest
 
-  function refuse(why: string): never {
+  function reject(reason: string): never {
     throw new BackupError(
-      `${name} ${why}.\nIt is written together with the dump: copy both, as they were. Without it nobody can tell whether everything came back.`,
+      `${name} ${reason}.\nIt belongs to the dump: copy both files unchanged. ` +
+        'Without it the restored data cannot be verified.',
     )
   }
 }
@@ -65,44 +65,49 @@ export async function readManifest(file: string): Promise<BackupManifest> {
 export interface ChecksumOptions {
   say(line: string): void
   signal?: AbortSignal
-  wanted?(table: string): boolean
+  /** Selects the tables; all by default. */
+  isIncluded?(table: string): boolean
 }
 
-/** Reads tables from the first row to the last. */
+/** Computes the checksums of tables, which reads all of their rows. */
 export async function checksumTables(
   db: Snapshot,
-  { say, signal, wanted = () => true }: ChecksumOptions,
+  { say, signal, isIncluded = () => true }: ChecksumOptions,
 ): Promise<TableChecksums> {
-  const sums: TableChecksums = {}
+  const checksums: TableChecksums = {}
   for (const table of await listTables(db)) {
-    if (!wanted(table.name)) continue
+    if (!isIncluded(table.name)) continue
     signal?.throwIfAborted()
-    const sum = await checksumTable(db, table)
-    sums[table.name] = sum
-    say(`- ${table.name}: ${counted(sum.rows)}`)
+    const checksum = await checksumTable(db, table)
+    checksums[table.name] = checksum
+    say(`- ${table.name}: ${formatRows(checksum.rows)}`)
   }
-  return sums
+  return checksums
 }
 
-/** A line for each table that is not as it was. */
+/** Returns a line for each table that differs from the backup. */
 export function tableDifferences(
-  then: Readonly<Record<string, Sum | undefined>>,
-  now: TableChecksums,
+  expected: Readonly<Record<string, TableChecksum | undefined>>,
+  actual: TableChecksums,
 ): string[] {
-  const names = [...new Set([...Object.keys(then), ...Object.keys(now)])].sort()
+  const names = [...new Set([...Object.keys(expected), ...Object.keys(actual)])].sort()
   return names.flatMap((name) => {
-    const [was, is] = [then[name], now[name]]
-    if (was === undefined) return is === undefined ? [] : [`${name}: the backup has no such table`]
-    if (is === undefined) return [`${name}: the table is missing`]
-    if (was.rows !== is.rows)
-      return [`${name}: ${counted(is.rows)}, and the backup had ${counted(was.rows)}`]
-    return was.sum === is.sum ? [] : [`${name}: as many rows as in the backup, but not the same`]
+    const [saved, restored] = [expected[name], actual[name]]
+    if (saved === undefined)
+      return restored === undefined ? [] : [`${name}: the backup has no such table`]
+    if (restored === undefined) return [`${name}: the table is missing`]
+    if (saved.rows !== restored.rows)
+      return [`${name}: ${formatRows(restored.rows)}, and the backup had ${formatRows(saved.rows)}`]
+    return saved.sum === restored.sum
+      ? []
+      : [`${name}: as many rows as in the backup, but not the same`]
   })
 }
 
-const counted = (rows: number) => `${rows.toLocaleString('en')} ${rows === 1 ? 'row' : 'rows'}`
+const formatRows = (rows: number) => `${rows.toLocaleString('en')} ${rows === 1 ? 'row' : 'rows'}`
 
-function parsed(text: string): unknown {
+/** Parses JSON; returns undefined if it is malformed, which no manifest is. */
+function parseJson(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {

@@ -2,13 +2,16 @@ import { spawn } from 'node:child_process'
 import type { PostgresProgram } from '../platform/db/programs.ts'
 import { BackupError } from './manifest.ts'
 
-// pg_dump and pg_restore as children of ours, which end when we do, however that is: a restore that
-// went on alone would be one that nobody checks.
+// Runs pg_dump and pg_restore as child processes that end with this process, however it ends: a
+// restore that continued alone would not be verified.
 
-const maxWords = 4000
+const maxErrorLength = 4000
 
-// The guard's standard input ends when we end it, or are gone, kill -9 included.
-const guarded = `
+/** The largest output of pg_restore --list that is plausible for an archive. */
+const maxOutputLength = 16 * 1024 * 1024
+
+// The standard input of this script ends when this process closes it or dies, also by SIGKILL.
+const guardScript = `
 exec 3<&0
 "$@" 3<&- </dev/null &
 program=$!
@@ -21,43 +24,41 @@ exit "$code"`
 
 export interface RunningProgram {
   readonly stdout: AsyncIterable<Buffer>
-  /** Fails with what the program said, unless all is well. */
+  /** Rejects with the error output if the program fails. */
   readonly ended: Promise<void>
 }
 
+/** Starts a program. Aborting the signal terminates it. */
 export function runProgram(
   { file }: PostgresProgram,
   args: string[],
   environment: NodeJS.ProcessEnv,
   signal?: AbortSignal,
 ): RunningProgram {
-  const child = spawn('/bin/sh', ['-c', guarded, 'guard', file, ...args], {
+  const child = spawn('/bin/sh', ['-c', guardScript, 'guard', file, ...args], {
     env: environment,
     stdio: ['pipe', 'pipe', 'pipe'],
   })
-  let said = ''
+  let errorOutput = ''
   child.stderr.on('data', (data: Buffer) => {
-    said = (said + data.toString()).slice(-maxWords)
+    errorOutput = (errorOutput + data.toString()).slice(-maxErrorLength)
   })
   child.stdin.on('error', () => {})
   signal?.addEventListener('abort', () => child.stdin.end())
   const ended = new Promise<void>((resolve, reject) => {
     child.on('error', (error) => reject(new BackupError(`${file} cannot be run: ${error.message}`)))
-    child.on('close', (code, by) => {
-      if (code === 0) resolve()
-      else
-        reject(
-          new BackupError(
-            `${file} ended with ${code ?? by}:\n${said.trim() || 'It said nothing.'}`,
-          ),
-        )
+    child.on('close', (code, signalName) => {
+      if (code === 0) return resolve()
+      const reason = errorOutput.trim() || 'It said nothing.'
+      reject(new BackupError(`${file} ended with ${code ?? signalName}:\n${reason}`))
     })
   })
-  ended.catch(() => {}) // Whoever reads what it writes first hears of it later.
+  // Callers await the end after the output; a rejection before that must not count as unhandled.
+  ended.catch(() => {})
   return { stdout: child.stdout, ended }
 }
 
-/** What the program writes, which must be short. */
+/** Runs a program and returns its output, which must be short. */
 export async function programOutput(
   program: PostgresProgram,
   args: string[],
@@ -67,11 +68,9 @@ export async function programOutput(
   let text = ''
   for await (const chunk of stdout) {
     text += chunk.toString()
-    if (text.length > maxOutput)
+    if (text.length > maxOutputLength)
       throw new BackupError(`${program.file} says more than any archive has to say`)
   }
   await ended
   return text
 }
-
-const maxOutput = 16 * 1024 * 1024

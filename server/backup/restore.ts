@@ -4,7 +4,7 @@ import { mkdtemp, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Db } from '../platform/db/db.ts'
-import { schemaVersion } from '../platform/db/migrate.ts'
+import { schemaStatus } from '../platform/db/migrate.ts'
 import { findPrograms, type PostgresProgram, programEnvironment } from '../platform/db/programs.ts'
 import { withConnection, withSnapshot } from '../platform/db/snapshot.ts'
 import {
@@ -27,157 +27,188 @@ import {
 
 export interface RestoreOptions {
   readonly environment: Readonly<Record<string, string | undefined>>
-  /** The folder of this release's migrations. */
-  readonly migrations: string
+  /** The folder with the migrations and triggers of this release. */
+  readonly schemaFolder: string
   say(line: string): void
 }
 
-// The rows that say how far the database is come last, when all others were found to be as they
-// were: until then 'talkshelf serve' refuses it.
-const mark = 'schema_version'
+// The rows of this table are restored last, when all others have been verified: until then
+// 'talkshelf serve' refuses the database.
+const versionTable = 'schema_version'
 
-const name = 'talkshelf restore'
+const applicationName = 'talkshelf restore'
 
 /**
- * Into an empty database; all tables at once or none. Fails, and tells each difference, unless it
- * is what was saved.
+ * Restores a dump into an empty database, either all tables or none, and verifies the checksum of
+ * each table. Throws a BackupError that lists the differences.
  */
 export async function restore(
   url: string,
   file: string,
-  { environment, migrations, say }: RestoreOptions,
+  { environment, schemaFolder, say }: RestoreOptions,
 ): Promise<void> {
-  const begun = performance.now()
+  const startMs = performance.now()
   const manifest = await readManifest(file)
-  const server = await withConnection(url, name, async (db) => {
-    const { is, wants } = await schemaVersion(url, migrations)
-    if (manifest.schema > wants)
+  const server = await withConnection(url, applicationName, async (db) => {
+    const { current, expected: supported } = await schemaStatus(url, schemaFolder)
+    if (manifest.schema > supported)
       throw new BackupError(
-        `The backup is of schema ${manifest.schema}, made by Talkshelf ${manifest.talkshelf}; this release knows ${wants}.\nRestore it with that release, or a newer one.`,
+        `The backup is of schema ${manifest.schema}, made by Talkshelf ${manifest.talkshelf}; ` +
+          `this release knows ${supported}.\nRestore it with that release, or a newer one.`,
       )
     const server = await describeServer(db)
-    await expectEmpty(db, server.migrated && is === 0)
-    await expectRights(db, manifest.extensions)
-    return { ...server, wants }
+    await assertEmpty(db, server.migrated && current === 0)
+    await assertPrivileges(db, manifest.extensions)
+    return { ...server, supported }
   })
-  const program = restoreProgram(manifest, server.major, environment)
+  const program = findRestoreProgram(manifest, server.major, environment)
   say(
-    `Looking at ${file}, made ${manifest.made} by Talkshelf ${manifest.talkshelf} of PostgreSQL ${manifest.postgresql}`,
+    `Looking at ${file}, made ${manifest.made} by Talkshelf ${manifest.talkshelf} ` +
+      `of PostgreSQL ${manifest.postgresql}`,
   )
-  await expectWhole(file, manifest)
+  await assertUnchanged(file, manifest)
 
-  const surroundings = programEnvironment(url, environment)
+  const programEnv = programEnvironment(url, environment)
   say(
-    `Restoring into PostgreSQL ${server.version}, with pg_restore ${program.version}: all tables or none`,
+    `Restoring into PostgreSQL ${server.version}, with pg_restore ${program.version}: ` +
+      'all tables or none',
   )
-  await restoreTables(program, file, surroundings)
-  await withConnection(url, name, async (db) => {
+  await restoreTables(program, file, programEnv)
+  await finishTables(url)
+  say('Reading all of it again')
+  const { [versionTable]: versionChecksum, ...checksums } = manifest.tables
+  const checksumsOf = (isIncluded: (table: string) => boolean) =>
+    withSnapshot(url, applicationName, (db) => checksumTables(db, { say, isIncluded }))
+  assertEqual(checksums, await checksumsOf((table) => table !== versionTable), program, file)
+  await restoreVersion(program, file, programEnv)
+  assertEqual(
+    { [versionTable]: versionChecksum },
+    await checksumsOf((table) => table === versionTable),
+    program,
+    file,
+  )
+
+  const seconds = ((performance.now() - startMs) / 1000).toFixed(1)
+  const tableCount = Object.keys(manifest.tables).length
+  say(
+    `All ${tableCount} tables are as they were when the backup was made, row for row. ` +
+      `It took ${seconds} s.`,
+  )
+  reportNextSteps(manifest, server, say)
+}
+
+function reportNextSteps(
+  manifest: BackupManifest,
+  server: { readonly major: number; readonly supported: number },
+  say: RestoreOptions['say'],
+): void {
+  say(
+    `Everything since ${manifest.made} is undone: tokens that were revoked since work again, ` +
+      'and records that were taken down and names that were hidden since are public again. ' +
+      'Repeat this before you start the server: see "After a restore" in docs/operations.md.',
+  )
+  if (server.major !== Number.parseInt(manifest.postgresql, 10))
+    say(
+      'It came from another version of PostgreSQL, which may have other rules for accents: ' +
+        'see "Start and upgrade" in docs/operations.md.',
+    )
+  if (manifest.schema < server.supported)
+    say("It is of an earlier release: run 'talkshelf migrate' before 'talkshelf serve'.")
+}
+
+/** Resets the transaction ids of the old server, and vacuums all tables. */
+async function finishTables(url: string): Promise<void> {
+  await withConnection(url, applicationName, async (db) => {
     for (const table of await listTables(db)) {
       if (table.transactions !== '') await resetTransactionIds(db, table)
       await vacuumTable(db, table)
     }
   })
-  say('Reading all of it again')
-  const found = await withSnapshot(url, name, (db) =>
-    checksumTables(db, { say, wanted: (table) => table !== mark }),
-  )
-  expectSame({ ...manifest.tables, [mark]: undefined }, found, program, file)
-  await restoreMark(program, file, surroundings)
-  const marked = await withSnapshot(url, name, (db) =>
-    checksumTables(db, { say, wanted: (table) => table === mark }),
-  )
-  expectSame({ [mark]: manifest.tables[mark] }, marked, program, file)
-
-  const seconds = ((performance.now() - begun) / 1000).toFixed(1)
-  say(
-    `All ${Object.keys(manifest.tables).length} tables are as they were when the backup was made, row for row. It took ${seconds} s.`,
-  )
-  say(
-    `Everything since ${manifest.made} is undone: tokens that were revoked since work again, and records that were taken ` +
-      'down and names that were hidden since are public again. Repeat this before you start the server: see "After a restore" ' +
-      'in docs/operations.md.',
-  )
-  if (server.major !== Number.parseInt(manifest.postgresql, 10))
-    say(
-      'It came from another version of PostgreSQL, which may have other rules for accents: see "Start and upgrade" in docs/operations.md.',
-    )
-  if (manifest.schema < server.wants)
-    say("It is of an earlier release: run 'talkshelf migrate' before 'talkshelf serve'.")
 }
 
-async function expectEmpty(db: Db, isUnfinished: boolean): Promise<void> {
-  const there = (await listTables(db)).map((table) => table.name)
-  if (there.length === 0) return
+async function assertEmpty(db: Db, isUnfinished: boolean): Promise<void> {
+  const tables = (await listTables(db)).map((table) => table.name)
+  if (tables.length === 0) return
   const { role, database } = await readPrivileges(db)
-  const more = there.length > 4 ? ` and ${there.length - 4} more tables` : ''
+  const names = tables.slice(0, 4).join(', ')
+  const origin = isUnfinished ? ', from a restore that did not come to its end' : ''
+  const more = tables.length > 4 ? ` and ${tables.length - 4} more tables` : ''
   throw new BackupError(
-    `The database ${database} is not empty: it has ${there.slice(0, 4).join(', ')}${more}${isUnfinished ? ', from a restore that did not come to its end' : ''}.\n` +
-      `Nothing is ever written over. Make an empty one ('createdb --owner=${role} NAME', as a superuser) and name it in DATABASE_URL.`,
+    `The database ${database} is not empty: it has ${names}${more}${origin}.\n` +
+      `Nothing is ever written over. Make an empty one ('createdb --owner=${role} NAME', ` +
+      'as a superuser) and name it in DATABASE_URL.',
   )
 }
 
-async function expectRights(db: Db, extensions: readonly string[]): Promise<void> {
+async function assertPrivileges(db: Db, extensions: readonly string[]): Promise<void> {
   const { role, database, create } = await readPrivileges(db)
-  const owner = `Let it own the database: 'alter database ${database} owner to ${role}', as a superuser`
+  const alter = `'alter database ${database} owner to ${role}'`
+  const owner = `Let it own the database: ${alter}, as a superuser`
   if (!create)
     throw new BackupError(
       `The role ${role} may not make tables in the database ${database}.\n${owner}.`,
     )
   const missing = await missingExtensions(db, extensions)
-  const unknown = missing.filter(({ available }) => !available).map((it) => it.name)
-  if (unknown.length > 0)
+  const unavailable = missing.filter(({ available }) => !available).map(({ name }) => name)
+  if (unavailable.length > 0)
     throw new BackupError(
-      `The server has no extension ${unknown.join(', ')}.\nInstall what comes with PostgreSQL beside the server itself: postgresql-contrib, in most systems.`,
+      `The server has no extension ${unavailable.join(', ')}.\n` +
+        'Install what comes with PostgreSQL beside the server itself: ' +
+        'postgresql-contrib, in most systems.',
     )
-  const refused = missing.filter(({ allowed }) => !allowed).map((it) => it.name)
-  if (refused.length > 0)
-    throw new BackupError(
-      `The role ${role} may not create the extension ${refused.join(', ')}.\n${owner}; or create it there as a superuser: '${refused
-        .map((it) => `create extension ${it}`)
-        .join('; ')}'.`,
-    )
+  const forbidden = missing.filter(({ allowed }) => !allowed).map(({ name }) => name)
+  if (forbidden.length === 0) return
+  const statements = forbidden.map((extension) => `create extension ${extension}`).join('; ')
+  throw new BackupError(
+    `The role ${role} may not create the extension ${forbidden.join(', ')}.\n` +
+      `${owner}; or create it there as a superuser: '${statements}'.`,
+  )
 }
 
-/** One that can read the dump; of those the one that is nearest to the server, and rather newer. */
-function restoreProgram(
+/** Finds a pg_restore that can read the dump: the closest to the server, preferably not older. */
+function findRestoreProgram(
   manifest: BackupManifest,
   serverMajor: number,
   environment: RestoreOptions['environment'],
 ): PostgresProgram {
   const oldest = Number.parseInt(manifest.pg_dump, 10)
-  const found = findPrograms('pg_restore', environment).filter(({ major }) => major >= oldest)
-  const program = found.findLast(({ major }) => major >= serverMajor) ?? found[0]
+  const programs = findPrograms('pg_restore', environment).filter(({ major }) => major >= oldest)
+  const program = programs.findLast(({ major }) => major >= serverMajor) ?? programs[0]
   if (program) return program
   const where = environment.PG_BIN
     ? `in ${environment.PG_BIN}, where PG_BIN points`
     : 'on this machine'
   throw new BackupError(
-    `There is no pg_restore ${oldest} or newer ${where}, and the dump was written by pg_dump ${manifest.pg_dump}.\n` +
-      `Install postgresql-client-${Math.max(oldest, serverMajor)}, or name the folder of its programs in PG_BIN.`,
+    `There is no pg_restore ${oldest} or newer ${where}, ` +
+      `and the dump was written by pg_dump ${manifest.pg_dump}.\n` +
+      `Install postgresql-client-${Math.max(oldest, serverMajor)}, ` +
+      'or name the folder of its programs in PG_BIN.',
   )
 }
 
-async function expectWhole(file: string, { dump }: BackupManifest): Promise<void> {
-  const another = 'Take another copy of it, or an earlier backup.'
+/** Checks the size and the checksum of the dump. */
+async function assertUnchanged(file: string, { dump }: BackupManifest): Promise<void> {
+  const advice = 'Take another copy of it, or an earlier backup.'
   const { size } = await stat(file).catch((error: Error) => {
     throw new BackupError(`${file} cannot be read: ${error.message}.`)
   })
   if (size !== dump.bytes)
     throw new BackupError(
-      `${file} has ${size} bytes, and ${manifestPath(file)} says ${dump.bytes}: it is not whole, or another one.\n${another}`,
+      `${file} has ${size} bytes, and ${manifestPath(file)} says ${dump.bytes}: ` +
+        `it is not whole, or another one.\n${advice}`,
     )
   const hash = createHash('sha256')
   for await (const chunk of createReadStream(file, { highWaterMark: 1024 * 1024 }))
     hash.update(chunk as Buffer)
   if (hash.digest('hex') !== dump.sha256)
     throw new BackupError(
-      `${file} is not what was written: its SHA-256 is another than in ${manifestPath(file)}.\n${another}`,
+      `${file} is not what was written: ` +
+        `its SHA-256 is another than in ${manifestPath(file)}.\n${advice}`,
     )
 }
 
-// Roles and rights are those of another server perhaps, and who may not own an extension may not
-// describe it either.
-const plainly = [
+// The roles of the dump may not exist here, and only the owner of an extension can comment on it.
+const commonArgs = [
   '--exit-on-error',
   '--single-transaction',
   '--no-owner',
@@ -185,59 +216,63 @@ const plainly = [
   '--no-comments',
 ]
 
+/** Restores everything but the rows of the version table. */
 async function restoreTables(
   program: PostgresProgram,
   file: string,
-  surroundings: NodeJS.ProcessEnv,
+  programEnv: NodeJS.ProcessEnv,
 ): Promise<void> {
-  const list = await programOutput(program, ['--list', file], surroundings)
+  const list = await programOutput(program, ['--list', file], programEnv)
   const folder = await mkdtemp(join(tmpdir(), 'talkshelf-restore-'))
   try {
     const listFile = join(folder, 'list')
     await writeFile(
       listFile,
-      list.replaceAll(new RegExp(`^(?=.* TABLE DATA \\S+ ${mark} )`, 'gm'), ';'),
+      list.replaceAll(new RegExp(`^(?=.* TABLE DATA \\S+ ${versionTable} )`, 'gm'), ';'),
     )
     await programOutput(
       program,
-      [...plainly, `--use-list=${listFile}`, databaseOf(surroundings), file],
-      surroundings,
+      [...commonArgs, `--use-list=${listFile}`, databaseArg(programEnv), file],
+      programEnv,
     )
   } finally {
     await rm(folder, { recursive: true, force: true })
   }
 }
 
-async function restoreMark(
+async function restoreVersion(
   program: PostgresProgram,
   file: string,
-  surroundings: NodeJS.ProcessEnv,
+  programEnv: NodeJS.ProcessEnv,
 ): Promise<void> {
   await programOutput(
     program,
-    [...plainly, ...onlyMark, databaseOf(surroundings), file],
-    surroundings,
+    [...commonArgs, ...versionArgs, databaseArg(programEnv), file],
+    programEnv,
   )
 }
 
-const onlyMark = ['--data-only', `--table=${mark}`]
+const versionArgs = ['--data-only', `--table=${versionTable}`]
 
-/** As a word of its own it could be taken for an address. */
-function databaseOf({ PGDATABASE = '' }: NodeJS.ProcessEnv): string {
+/** Quotes the name of the database, because pg_restore takes one that looks like a URL as such. */
+function databaseArg({ PGDATABASE = '' }: NodeJS.ProcessEnv): string {
   return `--dbname=dbname='${PGDATABASE.replaceAll(/[\\']/g, '\\$&')}'`
 }
 
-function expectSame(
-  then: Parameters<typeof tableDifferences>[0],
-  now: Parameters<typeof tableDifferences>[1],
+function assertEqual(
+  expected: Parameters<typeof tableDifferences>[0],
+  actual: Parameters<typeof tableDifferences>[1],
   program: PostgresProgram,
   file: string,
 ): void {
-  const wrong = tableDifferences(then, now)
-  if (wrong.length === 0) return
+  const differences = tableDifferences(expected, actual)
+  if (differences.length === 0) return
+  const list = differences.map((line) => `  ${line}`).join('\n')
   throw new BackupError(
-    `What was restored is not what was saved:\n${wrong.map((line) => `  ${line}`).join('\n')}\n` +
-      `The database is there to be looked at, and 'talkshelf serve' refuses it. Restore another backup into another database.\n` +
-      `If you have looked, and want this one all the same: ${program.file} ${onlyMark.join(' ')} --dbname=DATABASE_URL ${file}`,
+    `What was restored is not what was saved:\n${list}\n` +
+      "The database is there to be looked at, and 'talkshelf serve' refuses it. " +
+      'Restore another backup into another database.\n' +
+      'If you have looked, and want this one all the same: ' +
+      `${program.file} ${versionArgs.join(' ')} --dbname=DATABASE_URL ${file}`,
   )
 }

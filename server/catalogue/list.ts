@@ -6,6 +6,15 @@ import {
 } from '@talkshelf/contract'
 import type { Db } from '../platform/db/db.ts'
 import type { Pool } from '../platform/db/pool.ts'
+import { isDate } from '../platform/http/cursor.ts'
+import {
+  buildPage,
+  type ListPage,
+  maxExactCount,
+  type PagePosition,
+  pagePosition,
+  rejectParameter,
+} from '../platform/http/pagination.ts'
 import {
   buildSnippets,
   type FacetCounts,
@@ -18,16 +27,7 @@ import {
   search,
   withSearchDeadline,
 } from '../search/search.ts'
-import { isDate } from './cursor.ts'
 import { defaultOrdering, parseOrdering, reverseOrdering } from './ordering.ts'
-import {
-  buildPage,
-  type ListPage,
-  maxExactCount,
-  type PagePosition,
-  pagePosition,
-  rejectParameter,
-} from './page.ts'
 import {
   countUpTo,
   estimateCount,
@@ -39,98 +39,103 @@ import {
   listBodies,
 } from './queries.ts'
 
-// The collection of records. What a page costs follows from the page, not from the archive: indexes
-// have every order, a place is found by its keys, and counting ends at 10,000.
+// The list of records. The cost of a page does not grow with the archive: every order has an index,
+// cursors start at their keys in it, and counting stops at 10,000.
 
-type Asked = QueryOf<typeof listVideosEndpoint>
+type ListQuery = QueryOf<typeof listVideosEndpoint>
 
-/** What is sent besides the records. */
+/** Fields of the response besides the records. */
 interface Extra {
   readonly search?: { readonly corrected: SearchResult['corrected']; readonly loose: boolean }
   readonly snippets?: readonly RecordSnippet[]
   readonly facets?: FacetCounts & { readonly exact: boolean }
 }
 
-export async function listRecords(pool: Pool, asked: Asked): Promise<ListPage & { extra: Extra }> {
-  const { filter, today } = await filterOf(pool.lists, asked)
-  if (asked.q?.trim())
-    return {
-      ...(await withSearchDeadline(pool.searches, listFound(pool, asked, asked.q, filter))),
-      today,
-    }
-  const page = await listInOrder(pool.lists, asked, filter)
-  const { facets } = filter ? await facetsFor(pool.searches, asked, undefined, filter) : {}
-  return { ...page, today, extra: facets ? { facets } : {} }
+type ResultCount = { readonly count: number; readonly isExact: boolean }
+
+const noResults: ResultCount = { count: 0, isExact: true }
+
+/**
+ * Lists a page of live records: those that match `q`, by relevance unless an ordering is given, or
+ * all that match the filters.
+ */
+export async function listRecords(
+  pool: Pool,
+  query: ListQuery,
+): Promise<ListPage & { extra: Extra }> {
+  const { filter, currentSlugs } = await resolveFilter(pool.lists, query)
+  if (query.q?.trim()) {
+    const matches = listMatches(pool, query, query.q, filter)
+    return { ...(await withSearchDeadline(pool.searches, matches)), currentSlugs }
+  }
+  const page = await listInOrder(pool.lists, query, filter)
+  const { facets } = filter ? await requestedFacets(pool.searches, query, undefined, filter) : {}
+  return { ...page, currentSlugs, extra: facets ? { facets } : {} }
 }
 
 async function listInOrder(
   db: Db,
-  asked: Asked,
+  query: ListQuery,
   filter: Filter | undefined,
-  known?: Counted,
+  knownCount?: ResultCount,
 ): Promise<ListPage> {
-  const { ordering = defaultOrdering } = asked
+  const { ordering = defaultOrdering } = query
   const order = parseOrdering(ordering)
-  const place = pagePosition(asked, ordering, order, 20)
-  if (!filter) return buildPage(place, [], { count: 0, isExact: true }, () => '')
-  const { after, offset, size } = place
+  const position = pagePosition(query, ordering, order, 20)
+  if (!filter) return buildPage(position, [], noResults, () => '')
+  const { after, offset, size, way } = position
   const [rows, counted] = await Promise.all([
-    listBodies(db, filter, place.way === 'previous' ? reverseOrdering(order) : order, {
+    listBodies(db, filter, way === 'previous' ? reverseOrdering(order) : order, {
       after,
       offset,
       limit: size + 1,
     }),
-    known ?? count(db, filter),
+    knownCount ?? countRecords(db, filter),
   ])
-  return buildPage(place, rows, counted, ({ body }) => body)
+  return buildPage(position, rows, counted, ({ body }) => body)
 }
 
-const bestFirst = [{ field: 'relevance' }, { field: 'id' }] as const
+const relevanceOrder = [{ field: 'relevance' }, { field: 'id' }] as const
 
-/** The best first; or the newest that match, in the order that was asked for. */
-async function listFound(
+/** Lists the best matches first; or, in a requested order, the newest that match. */
+async function listMatches(
   { searches, lists }: Pool,
-  asked: Asked,
+  query: ListQuery,
   q: string,
   filter: Filter | undefined,
 ): Promise<ListPage & { extra: Extra }> {
-  const place =
-    asked.ordering === undefined ? pagePosition(asked, 'relevance', bestFirst, 20) : undefined
-  if (!filter)
-    return {
-      ...buildPage(
-        place ?? pagePosition(asked, '', [], 20),
-        [],
-        { count: 0, isExact: true },
-        () => '',
-      ),
-      extra: {},
-    }
-  const found = await search(
-    searches,
-    q,
-    filter,
-    !place ? 1 : place.byCursor ? maxResults : place.offset + place.size + 1,
-  )
-  const page = place
-    ? await pageOfHits(lists, place, found)
+  const position =
+    query.ordering === undefined ? pagePosition(query, 'relevance', relevanceOrder, 20) : undefined
+  if (!filter) {
+    const emptyPosition = position ?? pagePosition(query, '', [], 20)
+    return { ...buildPage(emptyPosition, [], noResults, () => ''), extra: {} }
+  }
+  const result = await search(searches, q, filter, searchLimit(position))
+  const page = position
+    ? await pageOfHits(lists, position, result)
     : await listInOrder(
         lists,
-        asked,
-        { ids: await findNewestMatches(searches, found.meaning, filter, maxExactCount) },
-        found,
+        query,
+        { ids: await findNewestMatches(searches, result.tsquery, filter, maxExactCount) },
+        result,
       )
-  const { facets, seen } = await facetsFor(searches, asked, found.meaning, filter)
+  const { facets, scanned } = await requestedFacets(searches, query, result.tsquery, filter)
   const records = () => page.entries.map((body) => JSON.parse(body) as Video)
   const extra: Extra = {
-    search: { corrected: found.corrected, loose: found.isLoose },
-    ...(wants(asked, 'snippets') && {
-      snippets: await buildSnippets(searches, records(), found.meaning),
+    search: { corrected: result.corrected, loose: result.isLoose },
+    ...(includes(query, 'snippets') && {
+      snippets: await buildSnippets(searches, records(), result.tsquery),
     }),
     ...(facets && { facets }),
   }
-  // Facets look further than the search does, and perhaps at all that match.
-  return { ...page, ...(facets?.exact && { count: seen, isExact: true }), extra }
+  // Facets are counted over more records than a search ranks, often over all that match.
+  return { ...page, ...(facets?.exact && { count: scanned, isExact: true }), extra }
+}
+
+function searchLimit(position: PagePosition | undefined): number {
+  // In another order only the interpretation of the query is used, not its hits.
+  if (!position) return 1
+  return position.byCursor ? maxResults : position.offset + position.size + 1
 }
 
 async function pageOfHits(
@@ -138,93 +143,94 @@ async function pageOfHits(
   position: PagePosition,
   { hits, count, isExact }: SearchResult,
 ): Promise<ListPage> {
-  const rows = hits.map(({ id, score }) => ({ id, keys: [String(score), String(id)] }))
-  const [score = 0, id = 0] = position.after?.map(Number) ?? []
-  const isBehind = (it: { readonly id: number; readonly score: number }) =>
-    it.score < score || (it.score === score && it.id < id)
-  const isBefore = (it: { readonly id: number; readonly score: number }) =>
-    it.score > score || (it.score === score && it.id > id)
-  const onTheWay = !position.after
-    ? rows.slice(position.offset)
-    : position.way === 'next'
-      ? rows.filter((_, at) => isBehind(hits[at] as Hit))
-      : rows.filter((_, at) => isBefore(hits[at] as Hit)).reverse()
-  const shown = onTheWay.slice(0, position.size + 1)
+  const rows = hitsFrom(position, hits)
+    .slice(0, position.size + 1)
+    .map(({ id, score }) => ({ id, keys: [String(score), String(id)] }))
   const bodies = await findListedBodies(
     db,
-    shown.map((row) => row.id),
+    rows.map((row) => row.id),
   )
-  const bodyOf = new Map(bodies.map((row) => [row.id, row.body]))
+  const bodyById = new Map(bodies.map((row) => [row.id, row.body]))
   return buildPage(
     position,
-    shown.filter((row) => bodyOf.has(row.id)),
+    rows.filter((row) => bodyById.has(row.id)),
     { count, isExact },
-    (row) => bodyOf.get(row.id) as string,
+    (row) => bodyById.get(row.id) as string,
   )
 }
 
-async function facetsFor(
+/** Returns the hits after a position, in its direction. */
+function hitsFrom({ after, offset, way }: PagePosition, hits: readonly Hit[]): Hit[] {
+  if (!after) return hits.slice(offset)
+  const [score = 0, id = 0] = after.map(Number)
+  if (way === 'next')
+    return hits.filter((hit) => hit.score < score || (hit.score === score && hit.id < id))
+  return hits.filter((hit) => hit.score > score || (hit.score === score && hit.id > id)).reverse()
+}
+
+async function requestedFacets(
   db: Db,
-  asked: Asked,
-  tsquery: SearchResult['meaning'] | undefined,
+  query: ListQuery,
+  tsquery: SearchResult['tsquery'] | undefined,
   filter: Filter,
-): Promise<{ facets?: Extra['facets']; seen?: number }> {
-  // A question that means nothing has no results to count.
-  if (!wants(asked, 'facets') || (tsquery && tsquery.match === undefined)) return {}
-  const { facets, seen } = await readFacets(db, tsquery?.match, filter, maxExactCount)
-  return { facets: { exact: seen < maxExactCount, ...facets }, seen }
+): Promise<{ facets?: Extra['facets']; scanned?: number }> {
+  // A query without any searchable word has no results to count.
+  if (!includes(query, 'facets') || (tsquery && tsquery.match === undefined)) return {}
+  const { facets, scanned } = await readFacets(db, tsquery?.match, filter, maxExactCount)
+  return { facets: { exact: scanned < maxExactCount, ...facets }, scanned }
 }
 
-const wants = ({ include = '' }: Asked, what: string) => include.split(',').includes(what)
+const includes = ({ include = '' }: ListQuery, part: string) => include.split(',').includes(part)
 
-type Counted = { readonly count: number; readonly isExact: boolean }
-
-async function count(db: Db, filter: Filter): Promise<Counted> {
-  const kept = await findStoredCount(db, filter)
-  if (kept !== undefined) return { count: kept, isExact: true }
-  const expected = await estimateCount(db, filter)
-  // Far above what is counted anyway, nobody has to walk there to find out.
-  if (expected > 3 * maxExactCount) return { count: expected, isExact: false }
-  const counted = await countUpTo(db, filter, maxExactCount + 1)
-  return counted <= maxExactCount
-    ? { count: counted, isExact: true }
-    : { count: Math.max(expected, counted), isExact: false }
+async function countRecords(db: Db, filter: Filter): Promise<ResultCount> {
+  const stored = await findStoredCount(db, filter)
+  if (stored !== undefined) return { count: stored, isExact: true }
+  const estimate = await estimateCount(db, filter)
+  // Counting would only find that there are more than the limit.
+  if (estimate > 3 * maxExactCount) return { count: estimate, isExact: false }
+  const count = await countUpTo(db, filter, maxExactCount + 1)
+  return count <= maxExactCount
+    ? { count, isExact: true }
+    : { count: Math.max(estimate, count), isExact: false }
 }
 
-/** No filter where something is asked for that there is none of. */
-async function filterOf(
+/**
+ * Resolves the filters of a query to ids. Returns no filter if it names an entity that does not
+ * exist, so that nothing matches.
+ */
+async function resolveFilter(
   db: Db,
-  asked: Asked,
-): Promise<{ filter?: Filter; today: Record<string, string> }> {
-  const { category, speaker, tag, language } = asked
-  const named: FilterNames = { category, speaker, tag, language }
-  const isNamed = Object.values(named).some((it) => it !== undefined)
-  const ids = isNamed ? await findFilterIds(db, named) : undefined
-  for (const [name, given] of Object.entries(named))
-    if (given !== undefined && ids?.[name as keyof FilterNames] === null) return { today: {} }
+  query: ListQuery,
+): Promise<{ filter?: Filter; currentSlugs: Record<string, string> }> {
+  const { category, speaker, tag, language } = query
+  const names: FilterNames = { category, speaker, tag, language }
+  const hasNames = Object.values(names).some((name) => name !== undefined)
+  const ids = hasNames ? await findFilterIds(db, names) : undefined
+  for (const [kind, name] of Object.entries(names))
+    if (name !== undefined && ids?.[kind as keyof FilterNames] === null) return { currentSlugs: {} }
   const slugs = Object.entries({
     category: ids?.category_slug,
     speaker: ids?.speaker_slug,
     tag: ids?.tag_slug,
   })
-  const today = Object.fromEntries(
-    slugs.filter((it): it is [string, string] => typeof it[1] === 'string'),
+  const currentSlugs = Object.fromEntries(
+    slugs.filter((entry): entry is [string, string] => typeof entry[1] === 'string'),
   )
+  const year = query.year && String(query.year).padStart(4, '0')
   const filter = {
     category: ids?.category ?? undefined,
     speaker: ids?.speaker ?? undefined,
     tag: ids?.tag ?? undefined,
     language: ids?.language ?? undefined,
-    recordedAfter: latest(asked.recorded_after, asked.year && `${year(asked.year)}-01-01`),
-    recordedBefore: earliest(asked.recorded_before, asked.year && `${year(asked.year)}-12-31`),
-    duration: asked.duration && Object.keys(durationRanges).indexOf(asked.duration),
-    updatedSince: asked.updated_since === undefined ? undefined : momentOf(asked.updated_since),
-    sourceUrl: asked.source_url,
+    recordedAfter: latest(query.recorded_after, year && `${year}-01-01`),
+    recordedBefore: earliest(query.recorded_before, year && `${year}-12-31`),
+    duration: query.duration && Object.keys(durationRanges).indexOf(query.duration),
+    updatedSince: query.updated_since === undefined ? undefined : timestamp(query.updated_since),
+    sourceUrl: query.source_url,
   }
-  return { filter, today }
+  return { filter, currentSlugs }
 }
 
-const year = (number: number) => String(number).padStart(4, '0')
 const latest = (...days: (string | 0 | undefined)[]) =>
   days
     .filter((day) => typeof day === 'string')
@@ -233,10 +239,10 @@ const latest = (...days: (string | 0 | undefined)[]) =>
 const earliest = (...days: (string | 0 | undefined)[]) =>
   days.filter((day) => typeof day === 'string').sort()[0]
 
-function momentOf(text: string): string {
-  const moment = text.endsWith('Z') ? text : `${text}Z`
-  // JavaScript takes the 30th of February for a day in March; PostgreSQL does not.
-  return isDate(moment.slice(0, 10)) && !Number.isNaN(Date.parse(moment))
-    ? moment
-    : rejectParameter('updated_since', 'is no moment')
+function timestamp(text: string): string {
+  const utc = text.endsWith('Z') ? text : `${text}Z`
+  // Date.parse() takes the 30th of February for a day in March; PostgreSQL rejects it.
+  return isDate(utc.slice(0, 10)) && !Number.isNaN(Date.parse(utc))
+    ? utc
+    : rejectParameter('updated_since', 'must be a valid date and time')
 }

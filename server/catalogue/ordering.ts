@@ -1,9 +1,9 @@
-import type { orderings } from '@talkshelf/contract'
+import type { CursorKey } from '../platform/http/cursor.ts'
 
-// In which order records are listed. The id comes last in every order, so that no two records have
-// the same place.
+// Sort orders of records. Every order ends with the id, so that it is total.
 
-export type OrderField = (typeof orderings)[number] | 'id'
+/** Sort keys that PostgreSQL computes; relevance comes from the search. */
+export type OrderField = Exclude<CursorKey, 'relevance'>
 
 export interface OrderPart {
   readonly field: OrderField
@@ -12,7 +12,7 @@ export interface OrderPart {
 
 export const defaultOrdering = '-recorded,title'
 
-/** A field that was named before decides nothing the second time. */
+/** Parses the `ordering` parameter. A repeated field is ignored: only its first use sorts. */
 export function parseOrdering(text: string): OrderPart[] {
   const parts = `${text},id`.split(',').map((part) => ({
     field: part.replace('-', '') as OrderField,
@@ -23,7 +23,7 @@ export function parseOrdering(text: string): OrderPart[] {
   )
 }
 
-/** The same order from the other end. */
+/** Returns the opposite order. */
 export function reverseOrdering(order: readonly OrderPart[]): OrderPart[] {
   return order.map(({ field, descending }) => ({ field, descending: !descending }))
 }

@@ -4,80 +4,83 @@ import type { Pool } from '../platform/db/pool.ts'
 import { findSimilar } from '../search/search.ts'
 import { findListedBodies, findRelatedRecords, findRelationKeys } from './queries.ts'
 
-// Where to go on from a talk: the same talk at other events, other talks of its speakers, of its
-// event, and about the same. Each talk is in one of the lists, the first that it belongs to.
+// Talks related to one: the same talk at other events, other talks of its speakers, of its event,
+// and on the same subject. Each talk is in the first of these lists that it belongs to.
 
 const lists = ['also', 'speakers', 'event', 'similar'] as const
 type List = (typeof lists)[number]
 
-/** JSON texts of the records. */
+/** The records as JSON texts. */
 export type RelatedBodies = Readonly<Record<List, readonly string[]>>
 
-const limit = 6
+const maxPerList = 6
 
-/** Without texts where they are not shown: 24 records can have 3 MB of them. */
+/**
+ * Finds the records related to one. `hasTexts` can be false where the long texts are not shown: 24
+ * records can have 3 MB of them.
+ */
 export async function findRelated(
   pool: Pool,
   record: Pick<Video, 'id' | 'recorded'>,
   hasTexts = true,
 ): Promise<RelatedBodies> {
-  const { id } = record
-  const place = await findRelationKeys(pool.lookups, id)
-  if (!place) return { also: [], speakers: [], event: [], similar: [] }
-  // More than are shown, because each talk is shown once.
-  const [beside, alike] = await Promise.all([
-    findRelatedRecords(pool.searches, id, place, 2 * limit),
-    unlessTooSlow(findSimilar(pool.searches, record, lists.length * limit)),
+  const keys = await findRelationKeys(pool.lookups, record.id)
+  if (!keys) return { also: [], speakers: [], event: [], similar: [] }
+  // More than are visible, because those that are in an earlier list are dropped.
+  const [related, similar] = await Promise.all([
+    findRelatedRecords(pool.searches, record.id, keys, 2 * maxPerList),
+    unlessTooSlow(findSimilar(pool.searches, record, lists.length * maxPerList)),
   ])
-  const taken = new Set<number>()
-  const of = (list: string) =>
-    beside.filter((it) => it.list === list && !taken.has(it.id)).map((it) => it.id)
-  const take = (found: readonly number[]) => {
-    const shown = found.filter((other) => !taken.has(other)).slice(0, limit)
-    for (const other of shown) taken.add(other)
-    return shown
-  }
-  const ids: Record<List, number[]> = {
-    also: take(of('also')),
-    speakers: take(of('speakers')),
-    event: [],
-    similar: [],
-  }
-  ids.event = take(neighbours(of('before'), of('after')))
-  ids.similar = take(alike)
-  const bodies = new Map(
-    (
-      await findListedBodies(
-        pool.lookups,
-        lists.flatMap((list) => ids[list]),
-        hasTexts,
-      )
-    ).map((row) => [row.id, row.body]),
+  const ids = uniqueIds(related, similar)
+  const bodies = await findListedBodies(
+    pool.lookups,
+    lists.flatMap((list) => ids[list]),
+    hasTexts,
   )
-  const shown = (list: List) => ids[list].flatMap((other) => bodies.get(other) ?? [])
+  const bodyById = new Map(bodies.map((row) => [row.id, row.body]))
+  const bodiesOf = (list: List) => ids[list].flatMap((id) => bodyById.get(id) ?? [])
   return {
-    also: shown('also'),
-    speakers: shown('speakers'),
-    event: shown('event'),
-    similar: shown('similar'),
+    also: bodiesOf('also'),
+    speakers: bodiesOf('speakers'),
+    event: bodiesOf('event'),
+    similar: bodiesOf('similar'),
   }
+}
+
+/** Puts each record into the first list that it belongs to. */
+function uniqueIds(
+  related: readonly { readonly list: string; readonly id: number }[],
+  similar: readonly number[],
+): Record<List, number[]> {
+  const taken = new Set<number>()
+  const free = (list: string) =>
+    related.filter((row) => row.list === list && !taken.has(row.id)).map((row) => row.id)
+  const take = (candidates: readonly number[]) => {
+    const ids = candidates.filter((id) => !taken.has(id)).slice(0, maxPerList)
+    for (const id of ids) taken.add(id)
+    return ids
+  }
+  const also = take(free('also'))
+  const speakers = take(free('speakers'))
+  const event = take(neighbours(free('before'), free('after')))
+  return { also, speakers, event, similar: take(similar) }
 }
 
 /**
- * In the order of the event, as many from before as from behind where there are enough on both
- * sides. Both come the nearest first.
+ * Returns the nearest talks in the order of the event, as many from before as from after where
+ * there are enough on both sides. Both inputs have the nearest first.
  */
 function neighbours(before: readonly number[], after: readonly number[]): number[] {
-  const half = limit / 2
-  const fromBefore = Math.max(half, limit - after.length)
-  const shown = before.slice(0, fromBefore)
-  return [...shown.reverse(), ...after.slice(0, limit - shown.length)]
+  const half = maxPerList / 2
+  const maxBefore = Math.max(half, maxPerList - after.length)
+  const preceding = before.slice(0, maxBefore)
+  return [...preceding.reverse(), ...after.slice(0, maxPerList - preceding.length)]
 }
 
-/** Words that are too common cost the list of what is like the talk, and not all the others. */
-async function unlessTooSlow(work: Promise<number[]>): Promise<number[]> {
+/** Very common words cost the list of similar talks, but not the other lists. */
+async function unlessTooSlow(search: Promise<number[]>): Promise<number[]> {
   try {
-    return await work
+    return await search
   } catch (error) {
     if (error instanceof Unavailable && error.isTooSlow) return []
     throw error

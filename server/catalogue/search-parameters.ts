@@ -6,32 +6,29 @@ import {
   validationErrors,
 } from '@talkshelf/contract'
 
-type Asked = QueryOf<typeof listVideosEndpoint>
-type Key = keyof Asked
+type ListQuery = QueryOf<typeof listVideosEndpoint>
+type ParamName = keyof ListQuery
 
 /**
- * The parameters of a search as an address has them. Others bring their own (`utm_source`), and
- * what is empty asks for nothing.
+ * Parses the search parameters of the URL of a page. Ignores empty values and, unlike the API,
+ * unknown parameters: links from other sites bring their own (`utm_source`).
  */
 export function parseSearchParams(
-  given: Readonly<Record<string, unknown>>,
-  keys: readonly Key[],
-): Asked {
-  const asked: Record<string, unknown> = {}
+  params: Readonly<Record<string, unknown>>,
+  names: readonly ParamName[],
+): ListQuery {
+  const query: Record<string, unknown> = {}
   const errors: FieldError[] = []
-  for (const key of keys) {
-    const value = typeof given[key] === 'string' ? given[key].trim() : given[key]
+  for (const name of names) {
+    const param = params[name]
+    const value = typeof param === 'string' ? param.trim() : param
     if (value === undefined || value === '') continue
-    const isNumber =
-      'type' in listVideosEndpoint.query[key] &&
-      listVideosEndpoint.query[key].type === 'integer' &&
-      /^[1-9]\d{0,8}$/.test(String(value))
-    asked[key] = isNumber ? Number(value) : value
+    const schema = listVideosEndpoint.query[name]
+    const isInteger =
+      'type' in schema && schema.type === 'integer' && /^[1-9]\d{0,8}$/.test(String(value))
+    query[name] = isInteger ? Number(value) : value
     errors.push(
-      ...validationErrors(listVideosEndpoint.query[key], asked[key]).map((error) => ({
-        ...error,
-        pointer: `/${key}`,
-      })),
+      ...validationErrors(schema, query[name]).map((error) => ({ ...error, pointer: `/${name}` })),
     )
   }
   if (errors.length > 0)
@@ -40,5 +37,5 @@ export function parseSearchParams(
       errors.map(({ pointer, detail }) => `${pointer.slice(1)} ${detail}`).join('; '),
       { errors },
     )
-  return asked as Asked
+  return query as ListQuery
 }

@@ -1,6 +1,5 @@
-// The history of everything: one row for each accepted write. Other features put `insertChange` at
-// the end of the one statement that writes their row, so that neither can be there without the
-// other.
+// Entry point of the history: one `change` row for each accepted write. Other features append
+// `insertChange` to the statement that writes their row, so that both are written or neither.
 export {
   assertBeforeDeadline,
   checkPrecondition,

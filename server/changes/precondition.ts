@@ -4,28 +4,31 @@ import { type Db, Unavailable } from '../platform/db/db.ts'
 import { ifMatchEtags, representationEtag, revisionInEtag } from '../platform/http/conditional.ts'
 import { findLatestChange, type LatestChange, type Subject } from './queries.ts'
 
+// Optimistic concurrency: If-Match preconditions, detection of repeated requests, deadlines and
+// retries of writes.
+
 export interface CurrentVersion {
   readonly id: number
   readonly revision: number
-  readonly tag: string
+  readonly etag: string
 }
 
 export interface Deadline {
-  /** When the caller has been told that we do not know, on the clock of performance.now(). */
+  /** When the request times out and the caller gets an error, on the clock of performance.now(). */
   readonly untilMs?: number
 }
 
-/** How a write was asked for. */
+/** What a write needs to know about its request. */
 export interface WriteContext extends Deadline {
   readonly origin: Origin
   readonly ifMatch: string | undefined
-  /** Of method, address and body. */
+  /** Hash of method, URL and body. */
   readonly hash: Buffer
 }
 
 /**
- * To be called right before a write: one that comes after its caller was answered could undo what
- * somebody else wrote since.
+ * Throws if the deadline has passed. Call it right before a write: a write that is applied after
+ * the timeout could overwrite a newer one.
  */
 export function assertBeforeDeadline({ untilMs = Number.POSITIVE_INFINITY }: Deadline): void {
   if (performance.now() > untilMs)
@@ -35,8 +38,8 @@ export function assertBeforeDeadline({ untilMs = Number.POSITIVE_INFINITY }: Dea
 const maxAttempts = 20
 
 /**
- * Repeats work that a concurrent write can undo, while it returns undefined. Gives up when the
- * caller has been answered, or after 20 attempts: an import has no deadline, and must end as well.
+ * Repeats work that a concurrent write can invalidate, as long as it returns undefined. Gives up at
+ * the deadline or after 20 attempts, because an import has no deadline and must end too.
  */
 export async function retryOnConflict<T>(
   deadline: Deadline,
@@ -55,10 +58,12 @@ export async function retryOnConflict<T>(
 }
 
 /**
- * Whether a write may go on. `repeated`: the very request that made the current revision has come a
- * second time, because its answer was lost; the answer is the current record, and nothing is
- * written (RFC 9110, 13.1.1 allows this). `moved`: the record changed while we looked, and whoever
- * asks must look again; it can't happen to a record that is locked.
+ * Checks If-Match and returns whether to write. Throws `stale-revision` if the precondition fails.
+ *
+ * - `repeated`: this request created the current revision and was sent again because its response
+ *   was lost. Respond with the current record and write nothing (RFC 9110, 13.1.1 allows this).
+ * - `moved`: the record changed during the check; read it again and retry. Cannot happen to a
+ *   locked record.
  */
 export async function checkPrecondition(
   db: Db,
@@ -67,42 +72,41 @@ export async function checkPrecondition(
   context: WriteContext,
 ): Promise<'proceed' | 'repeated' | 'moved'> {
   if (context.ifMatch === undefined) return 'proceed'
-  const wanted = ifMatchEtags(context.ifMatch)
-  if (wanted === '*' || wanted.includes(current.tag)) return 'proceed'
+  const etags = ifMatchEtags(context.ifMatch)
+  if (etags === '*' || etags.includes(current.etag)) return 'proceed'
 
-  const since = newestBefore(wanted, current)
+  const since = newestRevisionBefore(etags, current)
   const latest = await findLatestChange(db, subject, current.id, since)
   if (!latest) {
-    // What a record made by naming it has no change of its own yet, and nobody who made it.
+    // An entity that was created by using its name in a record has revision 0 and no change.
     if (current.revision > 0) throw new Error('A record without a change')
-    throw stale(current, { updated: null, by: null, fields: null })
+    throw staleRevision(current, { updated: null, by: null, fields: null })
   }
   if (latest.revision !== current.revision) return 'moved'
-  if (since === current.revision - 1 && isMadeBy(latest, context)) return 'repeated'
-  // Null where If-Match does not name a version of this record: then nobody can say what changed
-  // since.
-  throw stale(current, {
+  if (since === current.revision - 1 && wasMadeBy(latest, context)) return 'repeated'
+  // `fields` is null if If-Match names no version of this record: the difference is unknown.
+  throw staleRevision(current, {
     updated: latest.at,
     by: latest.by,
     fields: since === undefined ? null : latest.changed,
   })
 }
 
-function stale(
-  { revision, tag }: CurrentVersion,
+function staleRevision(
+  { revision, etag }: CurrentVersion,
   last: { updated: string | null; by: string | null; fields: string[] | null },
 ): Problem {
-  const current = { revision, etag: representationEtag(tag, 'html'), ...last }
+  const current = { revision, etag: representationEtag(etag, 'html'), ...last }
   return new Problem(
     'stale-revision',
-    'The record has changed since the version in If-Match; nothing was written',
+    'The record has changed since the version in If-Match. Nothing was written; read it again',
     { current },
   )
 }
 
 /**
- * Tells whether this very request made the current revision, and has come a second time because its
- * answer was lost. For a record that is gone since: `precondition` is for those that are there.
+ * Returns whether this request created the current revision and was sent again because its response
+ * was lost. For records that were taken down; `checkPrecondition` handles all others.
  */
 export async function isRepeatedRequest(
   db: Db,
@@ -110,25 +114,27 @@ export async function isRepeatedRequest(
   current: CurrentVersion,
   context: WriteContext,
 ): Promise<boolean> {
-  const wanted = context.ifMatch === undefined ? '*' : ifMatchEtags(context.ifMatch)
-  if (wanted === '*' || newestBefore(wanted, current) !== current.revision - 1) return false
+  const etags = context.ifMatch === undefined ? '*' : ifMatchEtags(context.ifMatch)
+  if (etags === '*' || newestRevisionBefore(etags, current) !== current.revision - 1) return false
   const latest = await findLatestChange(db, subject, current.id, undefined)
-  return latest?.revision === current.revision && isMadeBy(latest, context)
+  return latest?.revision === current.revision && wasMadeBy(latest, context)
 }
 
 /**
- * Returns the newest revision before the current one that the tags name. The same number with
- * another hash is another history (a database restored from a backup): what changed since is not
- * known.
+ * Returns the newest revision before the current one that the etags name. The current number with
+ * another hash belongs to another history (a database restored from a backup) and is ignored.
  */
-function newestBefore(
-  tags: readonly string[],
-  { id, revision }: CurrentVersion,
+function newestRevisionBefore(
+  etags: readonly string[],
+  { id, revision: current }: CurrentVersion,
 ): number | undefined {
-  const known = tags.map((tag) => revisionInEtag(tag, id)).filter((it) => it !== undefined)
-  return known.filter((it) => it < revision).sort((a, b) => b - a)[0]
+  return etags
+    .map((etag) => revisionInEtag(etag, id))
+    .filter((revision) => revision !== undefined)
+    .filter((revision) => revision < current)
+    .sort((a, b) => b - a)[0]
 }
 
-function isMadeBy(change: LatestChange, { origin, hash }: WriteContext): boolean {
+function wasMadeBy(change: LatestChange, { origin, hash }: WriteContext): boolean {
   return change.token_id === origin.actor.token && change.request_hash.equals(hash)
 }

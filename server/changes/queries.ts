@@ -19,9 +19,8 @@ export interface NewChange {
 }
 
 /**
- * The last part of the one statement that writes: `saved` is a common table expression of the
- * caller with the id and the revision of the row that it wrote. Where it wrote none, no change is
- * recorded.
+ * Returns the final `insert` of a statement that writes a row: `saved` is a common table expression
+ * of the caller with the id and the revision of that row. Records no change if `saved` is empty.
  */
 export function insertChange({
   subject,
@@ -34,15 +33,21 @@ export function insertChange({
   requestHash,
 }: NewChange): Sql {
   return sql`
-    insert into change (subject, subject_id, revision, kind, before, after, ids, at, actor, token_id, via, request_id, request_hash)
-    select ${subject}, saved.id, saved.revision, ${kind}, ${JSON.stringify(before)}::jsonb, ${JSON.stringify(after)}::jsonb, ${JSON.stringify(ids)}::jsonb,
-           ${at}::timestamptz, ${origin.actor.name}, ${origin.actor.token}::bigint, ${origin.via}, ${origin.request}, ${requestHash}::bytea
+    insert into change (
+      subject, subject_id, revision, kind, before, after, ids, at,
+      actor, token_id, via, request_id, request_hash)
+    select
+      ${subject}, saved.id, saved.revision, ${kind},
+      ${JSON.stringify(before)}::jsonb, ${JSON.stringify(after)}::jsonb,
+      ${JSON.stringify(ids)}::jsonb, ${at}::timestamptz,
+      ${origin.actor.name}, ${origin.actor.token}::bigint, ${origin.via}, ${origin.request},
+      ${requestHash}::bytea
     from saved`
 }
 
 /**
- * The same for many of one kind: `rows` selects id, revision, before, after, ids and the moment of
- * each.
+ * Returns an `insert` of many changes of one kind: `rows` selects id, revision, before, after, ids
+ * and timestamp of each.
  */
 export function insertChanges(
   subject: Subject,
@@ -52,13 +57,17 @@ export function insertChanges(
   rows: Sql,
 ): Sql {
   return sql`
-    insert into change (subject, subject_id, revision, kind, before, after, ids, at, actor, token_id, via, request_id, request_hash)
-    select ${subject}, id, revision, ${kind}, before, after, ids, at,
-           ${origin.actor.name}, ${origin.actor.token}::bigint, ${origin.via}, ${origin.request}, ${requestHash}::bytea
+    insert into change (
+      subject, subject_id, revision, kind, before, after, ids, at,
+      actor, token_id, via, request_id, request_hash)
+    select
+      ${subject}, id, revision, ${kind}, before, after, ids, at,
+      ${origin.actor.name}, ${origin.actor.token}::bigint, ${origin.via}, ${origin.request},
+      ${requestHash}::bytea
     from (${rows}) as saved (id, revision, before, after, ids, at)`
 }
 
-const at = sql`to_char(at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS') as at`
+const utcTimestamp = sql`to_char(at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS') as at`
 
 const ChangeSummary = Type.Object({
   revision: Type.Integer(),
@@ -89,21 +98,30 @@ const LatestChange = Type.Object({
 })
 export type LatestChange = Static<typeof LatestChange>
 
-// The fields of a creation are those of the whole record; the ones that only the service sets are
-// no news.
-const summary = sql`
-  revision, kind, ${at}, actor as by, via, request_id as request,
-  array(select key from jsonb_object_keys(after) as key where key <> all ('{id,slug,added,updated}') order by key) as fields`
+// The first change contains the whole record; the fields that only the service sets are excluded.
+const summaryColumns = sql`
+  revision, kind, ${utcTimestamp}, actor as by, via, request_id as request,
+  array(
+    select key
+    from jsonb_object_keys(after) as key
+    where key <> all ('{id,slug,added,updated}')
+    order by key
+  ) as fields`
 
+/** Lists the changes of a subject, newest first. */
 export function listChanges(db: Db, subject: Subject, id: number, limit: number, offset: number) {
   return many(
     db,
     ChangeSummary,
-    sql`select ${summary} from change where subject = ${subject} and subject_id = ${id}
-        order by revision desc limit ${limit}::integer offset ${offset}::integer`,
+    sql`select ${summaryColumns}
+        from change
+        where subject = ${subject} and subject_id = ${id}
+        order by revision desc
+        limit ${limit}::integer offset ${offset}::integer`,
   )
 }
 
+/** Counts the changes of a subject. */
 export async function countChanges(db: Db, subject: Subject, id: number) {
   const row = await one(
     db,
@@ -114,56 +132,76 @@ export async function countChanges(db: Db, subject: Subject, id: number) {
 }
 
 /**
- * A version: its change, and of each field the newest value up to then, with the ids behind its
- * names.
+ * Finds a version: its change, the newest value of each field up to that revision, and the ids
+ * behind its names.
  */
 export function findVersion(db: Db, subject: Subject, id: number, revision: number) {
-  const newest = (column: Sql) =>
+  const newestValues = (column: Sql) =>
     sql`(select jsonb_object_agg(key, value)
-         from (select distinct on (key) key, value from change as earlier, jsonb_each(earlier.${column})
-               where earlier.subject = ${subject} and earlier.subject_id = ${id} and earlier.revision <= ${revision}::integer
+         from (select distinct on (key) key, value
+               from change as earlier, jsonb_each(earlier.${column})
+               where earlier.subject = ${subject}
+                 and earlier.subject_id = ${id}
+                 and earlier.revision <= ${revision}::integer
                order by key, earlier.revision desc) as newest)`
   return maybe(
     db,
     Version,
-    sql`select ${summary}, ${newest(sql`after`)} as fields_then, ${newest(sql`ids`)} as ids_then
-        from change where subject = ${subject} and subject_id = ${id} and revision = ${revision}`,
+    sql`select ${summaryColumns},
+               ${newestValues(sql`after`)} as fields_then,
+               ${newestValues(sql`ids`)} as ids_then
+        from change
+        where subject = ${subject} and subject_id = ${id} and revision = ${revision}`,
   )
 }
 
-const Since = Type.Object({
+const ChangedSince = Type.Object({
   server: Type.String(),
   snapshot: Type.String(),
   ids: Type.Array(Type.Integer()),
 })
 
 /**
- * Which subjects changed between two looks: exactly what this look can see and the look before
- * could not, however long the transactions took. Nothing before the first look.
+ * Finds the subjects that changed since a snapshot: exactly those that are visible now and were not
+ * visible then, however long their transactions took. Finds none without a snapshot.
  */
 export function findChangedSince(db: Db, subject: Subject, snapshot: string | undefined) {
   const since = sql`${snapshot}::pg_snapshot`
   return one(
     db,
-    Since,
-    sql`select pg_postmaster_start_time()::text as server, pg_current_snapshot()::text as snapshot,
-               array(select subject_id from change where subject = ${subject} and xid >= pg_snapshot_xmin(${since})
-                     and not pg_visible_in_snapshot(xid, ${since})) as ids`,
+    ChangedSince,
+    sql`select pg_postmaster_start_time()::text as server,
+               pg_current_snapshot()::text as snapshot,
+               array(
+                 select subject_id
+                 from change
+                 where subject = ${subject}
+                   and xid >= pg_snapshot_xmin(${since})
+                   and not pg_visible_in_snapshot(xid, ${since})
+               ) as ids`,
   )
 }
 
 /**
- * The newest change of the subject, and which fields changed since a revision; none where that is
- * undefined.
+ * Finds the newest change of a subject, with the fields that changed since a revision. The list is
+ * empty if `since` is undefined.
  */
 export function findLatestChange(db: Db, subject: Subject, id: number, since: number | undefined) {
   return maybe(
     db,
     LatestChange,
-    sql`select revision, ${at}, actor as by, token_id, request_hash,
-               array(select distinct key from change as later, jsonb_object_keys(later.after) as key
-                     where later.subject = ${subject} and later.subject_id = ${id} and later.revision > ${since}::integer
-                     order by key) as changed
-        from change where subject = ${subject} and subject_id = ${id} order by revision desc limit 1`,
+    sql`select revision, ${utcTimestamp}, actor as by, token_id, request_hash,
+               array(
+                 select distinct key
+                 from change as later, jsonb_object_keys(later.after) as key
+                 where later.subject = ${subject}
+                   and later.subject_id = ${id}
+                   and later.revision > ${since}::integer
+                 order by key
+               ) as changed
+        from change
+        where subject = ${subject} and subject_id = ${id}
+        order by revision desc
+        limit 1`,
   )
 }

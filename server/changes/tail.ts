@@ -2,7 +2,7 @@ import type { Db } from '../platform/db/db.ts'
 import { findChangedSince, type Subject } from './queries.ts'
 
 export interface Tail {
-  /** Whether everything that was committed more than `boundMs` ago has been told. */
+  /** Whether all changes that were committed more than `boundMs` ago have been reported. */
   isFresh(): boolean
   stop(): void
 }
@@ -11,15 +11,15 @@ export interface TailOptions {
   subject: Subject
   intervalMs: number
   boundMs: number
-  /** These changed, by whichever process. */
+  /** Reports ids that this or another process changed. */
   onChanged(ids: readonly number[]): void
-  /** Nobody knows what changed: forget everything. */
+  /** Changes may have been missed: drop everything that is cached. */
   onLost(): void
 }
 
 /**
- * Follows the changes of all processes by asking every few milliseconds. A notification inside each
- * write would serialise all writers; this costs one lookup, whatever the number of writes.
+ * Reports the changes of all processes by polling. LISTEN/NOTIFY would serialise all writers at
+ * commit; a poll costs one lookup, whatever the number of writes.
  */
 export function startTail(
   db: Db,
@@ -31,24 +31,23 @@ export function startTail(
   let stopped = false
   let timer: NodeJS.Timeout | undefined
 
-  async function look() {
+  async function poll() {
     const startedMs = performance.now()
     try {
-      const seen = await findChangedSince(db, subject, snapshot)
-      // Another server, after a failover: its transaction numbers need not go on from the old
-      // one's.
-      if (snapshot === undefined || seen.server !== server) onLost()
-      onChanged(seen.ids)
-      ;({ server, snapshot } = seen)
+      const changes = await findChangedSince(db, subject, snapshot)
+      // After a failover, the transaction ids of the new server need not continue the old ones.
+      if (snapshot === undefined || changes.server !== server) onLost()
+      onChanged(changes.ids)
+      ;({ server, snapshot } = changes)
       freshUntilMs = startedMs + boundMs
     } catch {
       snapshot = undefined
       freshUntilMs = 0
       onLost()
     }
-    if (!stopped) timer = setTimeout(look, intervalMs).unref()
+    if (!stopped) timer = setTimeout(poll, intervalMs).unref()
   }
-  look()
+  poll()
 
   return {
     isFresh: () => performance.now() < freshUntilMs,

@@ -12,15 +12,14 @@ import { call, program, root } from '../../tests/support/harness.ts'
 import { withDatabase } from '../../tests/support/invariants.ts'
 import { exampleCategories, exampleTalks } from './talks.ts'
 
-// The demo as somebody types it. tests/project/package.test.ts does the same with what npm
-// installs.
+// Runs `talkshelf demo` from the source. tests/project/package.test.ts runs the installed package.
 
 interface Demo {
   process: ChildProcess
-  /** Everything on the terminal so far, the progress and the answer. */
-  said(): string
-  /** Waits for words on the terminal; fails when the demo ends without them. */
-  says(words: RegExp): Promise<RegExpExecArray>
+  /** Everything written to standard output and standard error so far. */
+  output(): string
+  /** Waits for a match in the output; fails if the demo ends without one. */
+  waitFor(pattern: RegExp): Promise<RegExpExecArray>
   ended: Promise<number | null>
 }
 
@@ -33,23 +32,23 @@ function startDemo(
     cwd: root,
     env: { ...inherited, ...environment },
   })
-  let said = ''
-  for (const stream of [child.stdout, child.stderr]) stream.on('data', (data) => (said += data))
+  let output = ''
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (data) => (output += data))
   const ended = once(child, 'close').then(([code]) => code as number | null)
   t.after(async () => {
     child.kill('SIGTERM')
     await ended
   })
-  const says = async (words: RegExp) => {
+  const waitFor = async (pattern: RegExp) => {
     for (;;) {
-      const found = words.exec(said)
-      if (found) return found
+      const match = pattern.exec(output)
+      if (match) return match
       if (child.exitCode !== null || child.signalCode !== null)
-        assert.fail(`The demo ended without saying ${words}:\n${said}`)
+        assert.fail(`The demo ended without printing ${pattern}:\n${output}`)
       await sleep(20)
     }
   }
-  return { process: child, said: () => said, says, ended }
+  return { process: child, output: () => output, waitFor, ended }
 }
 
 const isGone = (pid: number) => {
@@ -61,10 +60,10 @@ const isGone = (pid: number) => {
   }
 }
 
-async function becomesTrue(fact: () => boolean, limitMs = 15_000): Promise<void> {
+async function waitUntil(condition: () => boolean, limitMs = 15_000): Promise<void> {
   const deadline = performance.now() + limitMs
-  while (!fact() && performance.now() < deadline) await sleep(20)
-  assert.ok(fact(), String(fact))
+  while (!condition() && performance.now() < deadline) await sleep(20)
+  assert.ok(condition(), String(condition))
 }
 
 test('a second demo on the same database adds nothing, even when a talk was renamed', async (t) => {
@@ -72,8 +71,10 @@ test('a second demo on the same database adds nothing, even when a talk was rena
   const counts = () =>
     withDatabase(DATABASE_URL, async (query) => {
       const [row] = await query(
-        `select (select count(*)::integer from video) as videos, (select count(*)::integer from category) as categories,
-                (select count(*)::integer from change where via = 'command') as changes`,
+        `select
+           (select count(*)::integer from video) as videos,
+           (select count(*)::integer from category) as categories,
+           (select count(*)::integer from change where via = 'command') as changes`,
       )
       return row
     })
@@ -84,8 +85,8 @@ test('a second demo on the same database adds nothing, even when a talk was rena
   }
 
   const first = startDemo(t, { DATABASE_URL, PORT: '0' })
-  const [, url = ''] = await first.says(/Pages +(\S+)\n/)
-  const [, token = ''] = await first.says(/Token +(\S+)\n/)
+  const [, url = ''] = await first.waitFor(/Pages +(\S+)\n/)
+  const [, token = ''] = await first.waitFor(/Token +(\S+)\n/)
   assert.deepEqual(await counts(), expected)
   const patched = await call(url, 'PATCH', '/api/v2/video/1', {
     token,
@@ -96,21 +97,24 @@ test('a second demo on the same database adds nothing, even when a talk was rena
   assert.equal(await first.ended, 0)
 
   const second = startDemo(t, { DATABASE_URL, PORT: '0' })
-  await second.says(/all talks are there from an earlier demo/)
-  await second.says(/Ctrl-C stops it/)
+  await second.waitFor(/all talks were loaded by an earlier demo/)
+  await second.waitFor(/Press Ctrl-C to stop/)
   assert.deepEqual(await counts(), expected)
   second.process.kill('SIGTERM')
   assert.equal(await second.ended, 0)
 })
 
-test('the demo keeps out of an archive that somebody keeps', async (t) => {
+test('the demo does not write to a database that contains an archive', async (t) => {
   const { url: DATABASE_URL } = await freshDatabase(t)
   await withDatabase(DATABASE_URL, (query) =>
     query("insert into category (slug, title) values ('mine', 'Mine')"),
   )
   const demo = startDemo(t, { DATABASE_URL, PORT: '0' })
   assert.equal(await demo.ended, 1)
-  assert.match(demo.said(), /There is an archive in this database[\s\S]*Name an empty database/)
+  assert.match(
+    demo.output(),
+    /This database contains an archive[\s\S]*DATABASE_URL to an empty database/,
+  )
   assert.deepEqual(
     await withDatabase(DATABASE_URL, (query) =>
       query('select count(*)::integer as videos from video'),
@@ -119,32 +123,31 @@ test('the demo keeps out of an archive that somebody keeps', async (t) => {
   )
 })
 
-test('what is wrong is said with what to do next, and nothing is left', async (t) => {
+test('errors name the remedy and print no stack', async (t) => {
   const taken = createServer().listen(0, '127.0.0.1')
   await once(taken, 'listening')
   t.after(() => taken.close())
   const { port } = taken.address() as { port: number }
   const { url } = await freshDatabase(t)
-  const wrong: [Record<string, string>, RegExp][] = [
+  const cases: [Record<string, string>, RegExp][] = [
     [{ PORT: 'many', LOG_LEVEL: 'loud' }, /PORT must be a whole number[\s\S]*LOG_LEVEL must be/],
-    [{ PG_BIN: '/nowhere' }, /PG_BIN is \/nowhere[\s\S]*Install PostgreSQL/],
+    [{ PG_BIN: '/nowhere' }, /PG_BIN \(\/nowhere\) contains no[\s\S]*Install PostgreSQL/],
     [
       { DATABASE_URL: 'postgres://nobody@127.0.0.1:1/nothing' },
-      /cannot be used[\s\S]*With DATABASE_URL unset/,
+      /Cannot connect[\s\S]*unset DATABASE_URL/,
     ],
     [{ DATABASE_URL: url, PORT: String(port) }, /Choose another PORT/],
   ]
-  for (const [environment, words] of wrong) {
+  for (const [environment, pattern] of cases) {
     const demo = startDemo(t, environment)
     assert.equal(await demo.ended, 1)
-    assert.match(demo.said(), words)
-    assert.doesNotMatch(demo.said(), /\n\s+at /, 'a stack')
+    assert.match(demo.output(), pattern)
+    assert.doesNotMatch(demo.output(), /\n\s+at /, 'a stack')
   }
 })
 
-test('a demo that is stopped or killed half way leaves no process and no folder', async (t) => {
-  // A place of its own, where nothing else comes and goes. PostgreSQL may run as another user, who
-  // must get in.
+test('a demo stopped or killed during startup leaves no process or directory', async (t) => {
+  // PostgreSQL may run as another user, which must be able to enter the directory.
   const TMPDIR = mkdtempSync(join(tmpdir(), 'demo-'))
   chmodSync(TMPDIR, 0o755)
   t.after(() => rmSync(TMPDIR, { recursive: true, force: true }))
@@ -152,19 +155,20 @@ test('a demo that is stopped or killed half way leaves no process and no folder'
 
   for (const signal of ['SIGINT', 'SIGKILL'] as const) {
     const early = startDemo(t, { PORT: '0', TMPDIR })
-    await early.says(/starting a PostgreSQL of its own/)
+    await early.waitFor(/starting a temporary PostgreSQL/)
     early.process.kill(signal)
     assert.equal(await early.ended, signal === 'SIGINT' ? 130 : null)
-    if (signal === 'SIGINT') assert.ok(isEmpty(), 'all gone when the prompt is back')
-    else await becomesTrue(isEmpty)
+    if (signal === 'SIGINT') assert.ok(isEmpty(), 'everything is removed before the command ends')
+    else await waitUntil(isEmpty)
 
     const late = startDemo(t, { PORT: '0', TMPDIR })
-    const [, dir = ''] = await late.says(/PostgreSQL \S+ runs in (\S+)\n/)
+    const [, dir = ''] = await late.waitFor(/PostgreSQL \S+ is running in (\S+)\n/)
     const pid = Number(readFileSync(join(dir, 'data', 'postmaster.pid'), 'utf8').split('\n')[0])
-    await late.says(/making the tables/)
+    await late.waitFor(/creating the tables/)
     late.process.kill(signal)
     await late.ended
-    if (signal === 'SIGINT') assert.ok(isEmpty() && isGone(pid), 'all gone when the prompt is back')
-    else await becomesTrue(isEmpty)
+    if (signal === 'SIGINT')
+      assert.ok(isEmpty() && isGone(pid), 'everything is removed before the command ends')
+    else await waitUntil(isEmpty)
   }
 })

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { createApp } from '../app.ts'
 import { createToken } from '../auth/auth.ts'
 import { type Config, readConfig } from '../config.ts'
-import { migrate, schemaVersion } from '../platform/db/migrate.ts'
+import { migrate, schemaStatus } from '../platform/db/migrate.ts'
 import { openPool } from '../platform/db/pool.ts'
 import {
   findPostgres,
@@ -14,63 +14,70 @@ import { version } from '../version.ts'
 import { isOccupied, loadExamples } from './load.ts'
 import { exampleTalks } from './talks.ts'
 
-// `talkshelf demo`: an archive with example talks, from nothing, until Ctrl-C.
+// `talkshelf demo`: starts an archive with example talks and serves it until Ctrl-C.
 
-/** What stands in the way is not our fault, and the message says what to do. */
+/** An error that the user can fix. The message says how. */
 export class DemoError extends Error {}
 
 type Environment = Record<string, string | undefined>
 type App = ReturnType<typeof createApp>
 
-/** Runs until told to stop; returns the exit status. */
-export async function demo(environment: Environment, migrations: string): Promise<number> {
-  // The second Ctrl-C finds no listener and ends us at once; a private PostgreSQL goes all the
-  // same.
-  const told = new Promise<'stop'>((resolve) => {
-    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'])
-      process.once(signal, () => resolve('stop'))
-    // npx starts us through a shell, and a SIGTERM to npx ends only these two: nobody is left to
-    // pass it on.
-    const parent = process.ppid
-    if (environment.npm_command === 'exec')
-      setInterval(() => process.ppid !== parent && resolve('stop'), 250).unref()
-  })
+/** Runs the demo until a signal stops it. Returns the exit status. */
+export async function demo(environment: Environment, schemaFolder: string): Promise<number> {
+  const stopRequest = waitForStop(environment)
   const closers: (() => Promise<unknown>)[] = []
-  const close = async () => {
-    for (const it of closers.reverse()) await it()
+  const closeAll = async () => {
+    for (const close of closers.reverse()) await close()
   }
   try {
-    const ready = await Promise.race([start(environment, migrations, closers), told])
-    if (ready !== 'stop') {
-      process.stdout.write(ready)
-      await told
+    const started = await Promise.race([start(environment, schemaFolder, closers), stopRequest])
+    if (started !== 'stop') {
+      process.stdout.write(started)
+      await stopRequest
     }
     say('\nStopping ...')
-    await close()
-    say('Nothing of the demo is running any more.')
-    return ready === 'stop' ? 130 : 0
+    await closeAll()
+    say('The demo has stopped.')
+    return started === 'stop' ? 130 : 0
   } catch (error) {
-    await close()
+    await closeAll()
     throw error
   }
 }
 
+/**
+ * Resolves at the first signal. A second Ctrl-C ends the process at once, because the listener is
+ * gone; the private PostgreSQL is stopped even then.
+ */
+function waitForStop(environment: Environment): Promise<'stop'> {
+  return new Promise((resolve) => {
+    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'])
+      process.once(signal, () => resolve('stop'))
+    // npx runs this process in a shell. A SIGTERM ends npx and the shell but is not forwarded, so a
+    // change of the parent process counts as a signal.
+    const parent = process.ppid
+    if (environment.npm_command === 'exec')
+      setInterval(() => process.ppid !== parent && resolve('stop'), 250).unref()
+  })
+}
+
+/** Starts everything and returns the text to print. Adds what has to be closed to `closers`. */
 async function start(
   environment: Environment,
-  migrations: string,
+  schemaFolder: string,
   closers: (() => Promise<unknown>)[],
 ): Promise<string> {
-  const begun = performance.now()
-  // All mistakes in the settings are told before anything is started.
-  const given = environment.DATABASE_URL || undefined
+  const startedAt = performance.now()
+  const configuredUrl = environment.DATABASE_URL || undefined
   const settings = { ...environment, LOG_LEVEL: environment.LOG_LEVEL || 'warn' }
-  readConfig({ ...settings, DATABASE_URL: given ?? 'postgresql://private' })
+  // Reports all invalid settings before anything is started.
+  readConfig({ ...settings, DATABASE_URL: configuredUrl ?? 'postgresql://private' })
   say(`Talkshelf ${version} demo`)
-  const DATABASE_URL = given ?? (await privateDatabase(environment, closers))
+  const DATABASE_URL = configuredUrl ?? (await startDatabase(environment, closers))
   const config = readConfig({ ...settings, DATABASE_URL })
 
-  if (given) say('- looking at the database of DATABASE_URL')
-  const { is } = await schemaVersion(DATABASE_URL, migrations).catch(notUsable)
+  if (configuredUrl) say('- connecting to the database in DATABASE_URL')
+  const { current } = await schemaStatus(DATABASE_URL, schemaFolder).catch(throwUnusable)
   const pool = openPool({
     url: DATABASE_URL,
     connections: config.DATABASE_CONNECTIONS,
@@ -78,16 +85,17 @@ async function start(
     times: timeoutsFor(config.ANSWER_SECONDS),
   })
   closers.push(() => pool.close())
-  if (is > 0 && (await isOccupied(pool)))
+  if (current > 0 && (await isOccupied(pool)))
     throw new DemoError(
-      'There is an archive in this database, and the demo does not mix its invented talks into it.\n' +
-        "Name an empty database in DATABASE_URL, or leave it unset: then the demo starts a PostgreSQL of its own. 'talkshelf serve' serves the archive.",
+      'This database contains an archive. The demo does not add its example talks to it.\n' +
+        'Set DATABASE_URL to an empty database, or unset it to start a temporary PostgreSQL.\n' +
+        "To serve the archive, run 'talkshelf serve'.",
     )
-  say('- making the tables')
-  await migrate(DATABASE_URL, migrations).catch(withoutTables)
+  say('- creating the tables')
+  await migrate(DATABASE_URL, schemaFolder).catch(throwNotMigrated)
   say('- loading the example talks')
   const { loaded, id } = await loadExamples(pool)
-  say(loaded > 0 ? `- ${loaded} talks loaded` : '- all talks are there from an earlier demo')
+  say(loaded > 0 ? `- ${loaded} talks loaded` : '- all talks were loaded by an earlier demo')
   const { token } = await createToken(pool, { name: 'Demo editor', role: 'editor', days: 1 })
 
   const app = createApp(
@@ -95,31 +103,31 @@ async function start(
     pool,
     config.LOG_LEVEL === 'silent' ? false : { level: config.LOG_LEVEL },
   )
-  // Who is still reading may finish, but not for long: somebody waits for the prompt.
+  // Running requests may finish, but the user is waiting for the prompt.
   closers.push(() => Promise.race([app.close(), sleep(3000)]))
   await listen(app, config, Boolean(environment.PORT))
-  const address = addressOf(app, config)
-  return greeting(
-    address,
+  return greeting({
+    baseUrl: localUrl(app, config),
     token,
     id,
-    given === undefined ? DATABASE_URL : undefined,
-    (performance.now() - begun) / 1000,
-  )
+    privateDatabase: configuredUrl === undefined ? DATABASE_URL : undefined,
+    seconds: (performance.now() - startedAt) / 1000,
+  })
 }
 
-async function privateDatabase(
+/** Starts a private PostgreSQL and returns the URL of a database in it. */
+async function startDatabase(
   environment: Environment,
   closers: (() => Promise<unknown>)[],
 ): Promise<string> {
   try {
     const bin = findPostgres(environment)
-    say(`- starting a PostgreSQL of its own, from ${bin}`)
+    say(`- starting a temporary PostgreSQL from ${bin}`)
     const { started, stop } = startPrivatePostgres({
       bin,
       name: 'talkshelf-demo-',
       listen: 'socket',
-      // It is thrown away when the demo ends, so nothing has to survive a power cut.
+      // The data is discarded at the end, so it need not survive a crash.
       settings: {
         fsync: 'off',
         synchronous_commit: 'off',
@@ -130,79 +138,85 @@ async function privateDatabase(
     })
     closers.push(stop)
     const postgres = await started
-    say(`- PostgreSQL ${postgres.version} runs in ${postgres.dir}`)
+    say(`- PostgreSQL ${postgres.version} is running in ${postgres.dir}`)
     return await postgres.createDatabase('talkshelf', 'talkshelf')
   } catch (error) {
     if (!(error instanceof PostgresNotFound)) throw error
     throw new DemoError(
-      `${error.message}\nInstall PostgreSQL (Debian, Ubuntu: apt install postgresql), or name the folder of its programs in PG_BIN,\n` +
-        'or name a database that you may write to in DATABASE_URL.',
+      `${error.message}\n` +
+        'Install PostgreSQL (Debian, Ubuntu: apt install postgresql), set PG_BIN to the\n' +
+        'directory of its programs, or set DATABASE_URL to an empty database.',
     )
   }
 }
 
-function notUsable(error: { message: string; code?: string }): never {
+function throwUnusable(error: { message: string; code?: string }): never {
   throw new DemoError(
-    `The database that DATABASE_URL names cannot be used: ${error.message || error.code}\n` +
-      'Is PostgreSQL running there, and are user, password and name right? With DATABASE_URL unset, the demo starts a PostgreSQL of its own.',
+    `Cannot connect to the database in DATABASE_URL: ${error.message || error.code}\n` +
+      'Check that PostgreSQL is running and that the user, password and database name are\n' +
+      'correct, or unset DATABASE_URL to start a temporary PostgreSQL.',
   )
 }
 
-function withoutTables(error: { message: string }): never {
+function throwNotMigrated(error: { message: string }): never {
   throw new DemoError(
-    `The tables could not be made: ${error.message}\n` +
-      'The user in DATABASE_URL must own the database, and PostgreSQL must have pg_trgm (in some systems a package postgresql-contrib).',
+    `Cannot create the tables: ${error.message}\n` +
+      'The user in DATABASE_URL must own the database, and the extension pg_trgm must be\n' +
+      'available (on some systems it is in the package postgresql-contrib).',
   )
 }
 
 async function listen(
   app: App,
   { HOST: host, PORT: port }: Config,
-  chosen: boolean,
+  isPortConfigured: boolean,
 ): Promise<void> {
   try {
     await app.listen({ host, port })
   } catch (error) {
-    if (chosen || (error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error
-    say(`- port ${port} is taken, so another one is used`)
+    const isInUse = (error as NodeJS.ErrnoException).code === 'EADDRINUSE'
+    if (isPortConfigured || !isInUse) throw error
+    say(`- port ${port} is in use, choosing another one`)
     await app.listen({ host, port: 0 })
   }
 }
 
-/** As a command on this machine reaches it. */
-function addressOf(app: App, config: Config): string {
-  const it = app.server.address()
-  if (it === null || typeof it === 'string') throw new Error('The server has no address')
+/** Returns the base URL for commands on this machine. */
+function localUrl(app: App, config: Config): string {
+  const address = app.server.address()
+  if (address === null || typeof address === 'string') throw new Error('The server has no address')
   const path =
     config.PUBLIC_URL === '' ? '' : new URL(config.PUBLIC_URL).pathname.replace(/\/+$/, '')
-  const host =
-    it.address === '0.0.0.0'
-      ? '127.0.0.1'
-      : it.address === '::'
-        ? '[::1]'
-        : it.family === 'IPv6'
-          ? `[${it.address}]`
-          : it.address
-  return `http://${host}:${it.port}${path}`
+  return `http://${localHost(address)}:${address.port}${path}`
 }
 
-/** `database`: of the demo's own PostgreSQL. */
-function greeting(
-  address: string,
-  token: string,
-  id: number,
-  database: string | undefined,
-  seconds: number,
-): string {
-  const video = `${address}/api/v2/video/${id}`
-  const kept = database
-    ? 'It is all in a temporary folder, which goes when you stop it; with DATABASE_URL it would be kept.'
-    : 'The talks stay in the database of DATABASE_URL; the token is valid for a day.'
-  return `
-Ready after ${seconds.toFixed(1)} s, with ${exampleTalks.length} talks that never took place.
+function localHost({ address, family }: { address: string; family: string }): string {
+  if (address === '0.0.0.0') return '127.0.0.1'
+  if (address === '::') return '[::1]'
+  return family === 'IPv6' ? `[${address}]` : address
+}
 
-  Pages      ${address}
-  Reference  ${address}/api
+interface GreetingOptions {
+  readonly baseUrl: string
+  readonly token: string
+  readonly id: number
+  /** URL of the private PostgreSQL, if the demo started one. */
+  readonly privateDatabase: string | undefined
+  readonly seconds: number
+}
+
+function greeting({ baseUrl, token, id, privateDatabase, seconds }: GreetingOptions): string {
+  const video = `${baseUrl}/api/v2/video/${id}`
+  const exportLine = privateDatabase ? `export DATABASE_URL='${privateDatabase}'\n  ` : ''
+  const retention = privateDatabase
+    ? 'All data is in a temporary directory, which is deleted when the demo stops.\n' +
+      'Set DATABASE_URL to keep it.'
+    : 'The talks stay in the database in DATABASE_URL. The token is valid for one day.'
+  return `
+Ready after ${seconds.toFixed(1)} s, with ${exampleTalks.length} invented talks.
+
+  Pages      ${baseUrl}
+  Reference  ${baseUrl}/api
   Token      ${token}
 
 Try these in another terminal. Read a talk:
@@ -221,12 +235,12 @@ See what was changed, when and by whom:
   curl '${video}/revisions' \\
     -H 'Authorization: Token ${token}'
 
-Load talks of your own: a playlist that yt-dlp wrote, a schedule, a table.
+Import your own talks: a yt-dlp playlist, a conference schedule or a table.
 
-  ${database ? `export DATABASE_URL='${database}'\n  ` : ''}npx talkshelf import FILE --category 'Name of the event' --language en
+  ${exportLine}npx talkshelf import FILE --category 'Name of the event' --language en
 
-${kept}
-Ctrl-C stops it.
+${retention}
+Press Ctrl-C to stop.
 `
 }
 

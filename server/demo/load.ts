@@ -7,27 +7,24 @@ import { createVideo } from '../videos/videos.ts'
 import { loadedTalks, occupancy } from './queries.ts'
 import { exampleCategories, exampleTalks } from './talks.ts'
 
-// The id of the request that made a record is in its history for ever: by it a later demo knows
-// what it need not load again.
+// Loads the example talks. The request id of a created record stays in its history, so a later demo
+// recognizes by this prefix which talks it has already loaded.
 const prefix = 'demo:'
 
-/** Invented talks have no business in an archive that somebody keeps. */
+/** Tells whether the database contains records that no demo has created. */
 export async function isOccupied(pool: Pool): Promise<boolean> {
   const { used, demo } = await occupancy(pool, prefix)
   return used && !demo
 }
 
-/**
- * Loads what is not there yet, through the front doors. Tells how many talks that were, and the id
- * of one to look at.
- */
+/** Loads the missing example talks. Returns their number and the id of one to show. */
 export async function loadExamples(pool: Pool): Promise<{ loaded: number; id: number }> {
-  const before = new Set((await loadedTalks(pool, prefix)).map(({ request }) => request))
+  const existing = new Set((await loadedTalks(pool, prefix)).map(({ request }) => request))
   for (const category of exampleCategories) await ensureCategory(pool, category)
   let loaded = 0
   for (const { key, ...talk } of exampleTalks) {
     const request = requestFor(key, talk)
-    if (before.has(request.origin.request)) continue
+    if (existing.has(request.origin.request)) continue
     await createVideo(pool, validate(VideoInput, { state: 1, ...talk }), request, undefined)
     loaded++
   }

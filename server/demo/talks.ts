@@ -1,13 +1,11 @@
 import type { CategoryInput, VideoInput } from '@talkshelf/contract'
 
-// The example talks of `talkshelf demo`, written for this project. Every event, person and talk
-// here is invented; the addresses are on example.org or have a made-up number. Several languages
-// and scripts, because archives have them.
+// The example talks of `talkshelf demo`, written for this project. Every event, person and talk is
+// invented; the URLs are on example.org or contain a made-up id. The talks cover several languages
+// and scripts.
 
-/**
- * A talk and the word by which a later demo knows that it is there, whatever became of its title.
- */
 export interface ExampleTalk extends VideoInput {
+  /** Identifies the talk in later demos, even if its title has changed. */
   readonly key: string
 }
 
@@ -81,10 +79,14 @@ export const exampleTalks: readonly ExampleTalk[] = [
     speakers: ['Odalys Fenwright'],
     tags: ['queues', 'operations', 'databases'],
     summary:
-      'What a decade with a queue of four hundred lines taught one team about the queues they did not build.',
+      'What a decade with a queue of four hundred lines taught one team about the queues they ' +
+      'did not build.',
     description:
-      'We began with a table and a `for update skip locked`, and meant to replace it within a year.\n\n' +
-      '* what broke, and how often\n* what we measured instead of guessing\n* when we would choose something larger today',
+      'We began with a table and a `for update skip locked`, and meant to replace it within a ' +
+      'year.\n\n' +
+      '* what broke, and how often\n' +
+      '* what we measured instead of guessing\n' +
+      '* when we would choose something larger today',
     copyright_text: byLicence,
     duration: 1832,
     recorded: '2025-05-14',
@@ -102,7 +104,8 @@ export const exampleTalks: readonly ExampleTalk[] = [
     tags: ['migrations', 'databases', 'teams'],
     summary: 'One column, eleven services, and a spreadsheet that knew more than all of them.',
     description:
-      'A story about the last reader of an old name, and about how to find such readers before they find you.',
+      'A story about the last reader of an old name, and about how to find such readers before ' +
+      'they find you.',
     copyright_text: byLicence,
     duration: 2476,
     recorded: '2025-05-14',
@@ -181,9 +184,11 @@ export const exampleTalks: readonly ExampleTalk[] = [
     speakers: ['Sunniva Halvorsrud'],
     tags: ['backups', 'databases', 'operations'],
     summary:
-      'A year of weekly restores: 52 tries, 3 failures, and why those three were the cheapest of our lives.',
+      'A year of weekly restores: 52 tries, 3 failures, and why those three were the cheapest of ' +
+      'our lives.',
     description:
-      'Includes the checklist, the script of forty lines behind it, and the graph that convinced the people who pay.',
+      'Includes the checklist, the script of forty lines behind it, and the graph that convinced ' +
+      'the people who pay.',
     copyright_text: publicDomain,
     duration: 1968,
     recorded: '2025-01-21',

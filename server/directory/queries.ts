@@ -1,7 +1,8 @@
-import sql from 'sql-template-tag'
+import { Language, ListedCategory, ListedSpeaker, ListedTag } from '@talkshelf/contract'
+import sql, { empty, raw, type Sql } from 'sql-template-tag'
 import Type, { type Static } from 'typebox'
 import type { Origin } from '../platform/actor.ts'
-import { type Db, execute, maybe, one } from '../platform/db/db.ts'
+import { type Db, execute, many, maybe, one } from '../platform/db/db.ts'
 
 const RenameJob = Type.Object({
   id: Type.Integer(),
@@ -16,34 +17,144 @@ const RenameJob = Type.Object({
 })
 export type RenameJob = Static<typeof RenameJob>
 
-export function insertRenameJob(tx: Db, it: Omit<RenameJob, 'id'>) {
+/** Inserts a job that updates the remaining records of an entity. */
+export function insertRenameJob(tx: Db, job: Omit<RenameJob, 'id'>) {
   return execute(
     tx,
-    sql`insert into rename_job (kind, entity_id, done_up_to, actor, token_id, via, request_id, request_hash)
-        values (${it.kind}, ${it.entity_id}, ${it.done_up_to}, ${it.actor}, ${it.token_id}, ${it.via}, ${it.request_id}, ${it.request_hash})`,
+    sql`insert into rename_job (
+          kind, entity_id, done_up_to, actor, token_id, via, request_id, request_hash)
+        values (
+          ${job.kind}, ${job.entity_id}, ${job.done_up_to}, ${job.actor}, ${job.token_id},
+          ${job.via}, ${job.request_id}, ${job.request_hash})`,
   )
 }
 
-const Left = Type.Object({ any: Type.Boolean() })
+const Any = Type.Object({ any: Type.Boolean() })
 
+/** Returns whether there are jobs, claimed or not. */
 export async function hasRenameJobs(db: Db): Promise<boolean> {
-  return (await one(db, Left, sql`select exists (select from rename_job) as any`)).any
+  const row = await one(db, Any, sql`select exists (select from rename_job) as any`)
+  return row.any
 }
 
-/** One that nobody is at, for as long as the transaction takes. */
+/** Claims a job that no other process has claimed, until the end of the transaction. */
 export function claimRenameJob(tx: Db) {
   return maybe(
     tx,
     RenameJob,
     sql`select id, kind, entity_id, done_up_to, actor, token_id, via, request_id, request_hash
-        from rename_job order by id limit 1 for update skip locked`,
+        from rename_job
+        order by id
+        limit 1
+        for update skip locked`,
   )
 }
 
+/** Records that a job has updated all records up to this id. */
 export function advanceRenameJob(tx: Db, id: number, doneUpTo: number) {
   return execute(tx, sql`update rename_job set done_up_to = ${doneUpTo} where id = ${id}`)
 }
 
+/** Deletes a finished job. */
 export function deleteRenameJob(tx: Db, id: number) {
   return execute(tx, sql`delete from rename_job where id = ${id}`)
+}
+
+export type ListedKind = 'category' | 'speaker' | 'tag' | 'language'
+
+const Keyed = { keys: Type.Array(Type.String()) }
+
+const entities = {
+  category: {
+    row: Type.Object({ ...ListedCategory.properties, ...Keyed }),
+    name: raw('title'),
+    columns: sql`id, title, slug, description, url, start_date, end_date`,
+  },
+  speaker: {
+    row: Type.Object({ ...ListedSpeaker.properties, ...Keyed }),
+    name: raw('name'),
+    columns: sql`id, name, slug`,
+  },
+  tag: {
+    row: Type.Object({ ...ListedTag.properties, ...Keyed }),
+    name: raw('name'),
+    columns: sql`id, name, slug`,
+  },
+  language: {
+    row: Type.Object({ ...Language.properties, ...Keyed }),
+    name: raw('name'),
+    columns: sql`code, name, slug`,
+  },
+}
+
+function talksOf(kind: ListedKind): Sql {
+  return sql`coalesce((select sum(talks)
+                       from talk_count
+                       where kind = ${kind} and entity_id = entity.id), 0)::integer`
+}
+
+/**
+ * Returns the condition for public entities: a category is public without talks as well, the others
+ * if live talks have them. Merged entities are not.
+ */
+function isPublic(kind: ListedKind): Sql {
+  if (kind === 'language') return sql`${talksOf(kind)} > 0`
+  if (kind === 'category') return sql`merged_into is null`
+  return sql`merged_into is null and ${talksOf(kind)} > 0`
+}
+
+function startsAt(kind: ListedKind, from: string | undefined): Sql {
+  return from === undefined
+    ? empty
+    : sql`and fold(${entities[kind].name}) collate "C" >= fold(${from}::text)`
+}
+
+/** Lists a page of the public entities of a kind by name, with their number of live talks. */
+export function selectEntities<K extends ListedKind>(
+  db: Db,
+  kind: K,
+  way: 'next' | 'previous',
+  page: { after: readonly string[] | undefined; offset: number; limit: number },
+  from?: string,
+): Promise<ListedEntity<K>[]> {
+  const { row, name, columns } = entities[kind]
+  const key = sql`fold(${name}) collate "C"`
+  const [comparison, direction] = way === 'next' ? [raw('>'), empty] : [raw('<'), raw('desc')]
+  const after = page.after
+    ? sql`and (${key}, id) ${comparison} (${page.after[0]}::text, ${page.after[1]}::bigint)`
+    : empty
+  const rows = many(
+    db,
+    row,
+    sql`select ${columns}, ${talksOf(kind)} as talks, array[fold(${name}), id::text] as keys
+        from ${raw(kind)} as entity
+        where ${isPublic(kind)} ${startsAt(kind, from)} ${after}
+        order by ${key} ${direction}, id ${direction}
+        limit ${page.limit}::integer
+        offset ${page.offset}::integer`,
+  )
+  return rows as Promise<ListedEntity<K>[]>
+}
+
+export type ListedEntity<K extends ListedKind> = Static<(typeof entities)[K]['row']>
+
+const Count = Type.Object({ count: Type.Integer() })
+
+/** Counts the public entities of a kind, up to a limit. */
+export async function countEntitiesUpTo(
+  db: Db,
+  kind: ListedKind,
+  limit: number,
+  from?: string,
+): Promise<number> {
+  const row = await one(
+    db,
+    Count,
+    sql`select count(*)
+        from (select
+              from ${raw(kind)} as entity
+              where ${isPublic(kind)} ${startsAt(kind, from)}
+              limit ${limit}::integer) as counted`,
+  )
+  return row.count
 }

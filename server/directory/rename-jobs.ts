@@ -9,27 +9,30 @@ import {
   type RenameJob,
 } from './queries.ts'
 
-// What a rename left to be done is a row, written together with it. Whichever server comes first
-// does a batch, and another, until none is left; a server that is killed half way has done its
-// batches, and the next one goes on from there.
+// Background jobs that update the names in records after a rename. A job is a row that is written
+// with the rename. Any process claims it for one batch at a time, so a batch that was committed
+// survives a crash and the next process continues from there.
 
 /**
- * So many records in one transaction: writers of the same records wait for it, and it takes a
- * quarter of a second on a busy machine.
+ * How many records are updated in one transaction. Concurrent writers of these records wait for it,
+ * which takes a quarter of a second on a busy machine.
  */
 export const renameBatchSize = 50
 
-/** The records that changed; undefined when nothing is left to do, or others are at it. */
+/**
+ * Updates the next batch and returns the ids of the records that changed. Returns undefined if no
+ * job is left, or another process has claimed it.
+ */
 export async function nextRenameBatch(pool: Pool): Promise<number[] | undefined> {
-  // Nearly always there is nothing, and one lookup tells.
+  // There is nearly always no job, and this lookup is cheaper than a transaction.
   if (!(await hasRenameJobs(pool.lookups))) return undefined
   return pool.transaction(async (tx) => {
-    const renaming = await claimRenameJob(tx)
-    if (!renaming) return undefined
-    const { id, kind, entity_id, done_up_to } = renaming
+    const job = await claimRenameJob(tx)
+    if (!job) return undefined
+    const { id, kind, entity_id, done_up_to } = job
     const ids = await findVideoIdsOfEntity(pool.lists, kind, entity_id, done_up_to, renameBatchSize)
-    const changed = await refreshNames(tx, ids, requestOf(renaming))
-    // Only behind a full batch can there be more.
+    const changed = await refreshNames(tx, ids, contextOf(job))
+    // A batch that is not full is the last one.
     const last = ids[renameBatchSize - 1]
     if (last === undefined) await deleteRenameJob(tx, id)
     else await advanceRenameJob(tx, id, last)
@@ -37,8 +40,8 @@ export async function nextRenameBatch(pool: Pool): Promise<number[] | undefined>
   })
 }
 
-/** Who did it: the history of a record says the same, whichever batch it was in. */
-function requestOf({ actor, token_id, via, request_id, request_hash }: RenameJob): WriteContext {
+/** Returns the context of the rename, so that all batches have the same origin in the history. */
+function contextOf({ actor, token_id, via, request_id, request_hash }: RenameJob): WriteContext {
   const origin = {
     actor: { role: 'editor' as const, name: actor, token: token_id },
     via,

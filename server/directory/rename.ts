@@ -20,14 +20,17 @@ import {
 import { insertRenameJob } from './queries.ts'
 import { renameBatchSize } from './rename-jobs.ts'
 
-/** A entity as it is now, and the records that changed with it. */
+// Changes entities together with the first batch of the records that contain their names.
+
+/** The new version of an entity, and the ids of the records that were updated with it. */
 export interface EntityWriteResult {
   readonly entity: RenderedEntity
   readonly changed: readonly number[]
-  /** How many records are still to follow. */
+  /** How many records a background job still has to update. */
   readonly left: number
 }
 
+/** Changes an entity. If its name changes, updates the names in its records. */
 export function patchEntity(
   pool: Pool,
   kind: EntityKind,
@@ -36,12 +39,15 @@ export function patchEntity(
   context: WriteContext,
 ): Promise<EntityWriteResult> {
   return pool.transaction(async (tx) => {
-    const { id, slug: slugNow, isRenamed } = await changeEntity(tx, kind, slug, patch, context)
-    const followed = isRenamed ? await firstBatch(tx, pool.lists, kind, id, context) : none
-    return written(tx, kind, slugNow, followed, context)
+    const { id, slug: newSlug, isRenamed } = await changeEntity(tx, kind, slug, patch, context)
+    const updated = isRenamed
+      ? await updateFirstBatch(tx, pool.lists, kind, id, context)
+      : noRecords
+    return resultOf(tx, kind, newSlug, updated, context)
   })
 }
 
+/** Merges an entity into another one and updates the names in its records. */
 export function mergeEntity(
   pool: Pool,
   kind: EntityKind,
@@ -51,13 +57,15 @@ export function mergeEntity(
 ): Promise<EntityWriteResult> {
   return pool.transaction(async (tx) => {
     const { into, merged } = await mergeEntities(tx, kind, slug, intoSlug, context)
-    const followed =
-      merged === undefined ? none : await firstBatch(tx, pool.lists, kind, merged, context)
-    return written(tx, kind, into, followed, context)
+    const updated =
+      merged === undefined
+        ? noRecords
+        : await updateFirstBatch(tx, pool.lists, kind, merged, context)
+    return resultOf(tx, kind, into, updated, context)
   })
 }
 
-/** The answer is the other person. */
+/** Moves records of a speaker to another one, which is created if necessary and returned. */
 export function splitSpeaker(
   pool: Pool,
   slug: string,
@@ -67,60 +75,60 @@ export function splitSpeaker(
   return pool.transaction(async (tx) => {
     const { from, to, isRepeated } = await splitOffSpeaker(tx, slug, name, context)
     const changed = isRepeated ? [] : await replaceSpeaker(tx, videos, from, to.id, context)
-    return written(tx, 'speaker', to.slug, { changed, left: 0 }, context)
+    return resultOf(tx, 'speaker', to.slug, { changed, left: 0 }, context)
   })
 }
 
-interface Followed {
-  readonly changed: readonly number[]
-  readonly left: number
-}
+type UpdatedRecords = Pick<EntityWriteResult, 'changed' | 'left'>
 
-const none: Followed = { changed: [], left: 0 }
+const noRecords: UpdatedRecords = { changed: [], left: 0 }
 
 /**
- * The entity is locked: whoever was giving it to a record has done so, and everybody else waits. So
- * the records can be looked for outside of the transaction, where PostgreSQL plans for this very
- * entity: a rare one is looked up, a common one found by walking along.
+ * Updates the first batch of the records of an entity and inserts a job for the others. The entity
+ * is locked, so no other transaction can add it to a record. The records can therefore be found
+ * outside of the transaction, on a connection where PostgreSQL plans for this entity: an index
+ * lookup for a rare one, an index scan by id for a common one.
  */
-async function firstBatch(
+async function updateFirstBatch(
   tx: Db,
   lists: Db,
   kind: EntityKind,
-  entity: number,
+  entityId: number,
   context: WriteContext,
-): Promise<Followed> {
-  const ids = await findVideoIdsOfEntity(lists, kind, entity, 0, renameBatchSize)
+): Promise<UpdatedRecords> {
+  const ids = await findVideoIdsOfEntity(lists, kind, entityId, 0, renameBatchSize)
   const changed = await refreshNames(tx, ids, context)
-  // Only behind a full batch can there be more.
+  // A batch that is not full is the last one.
   const last = ids[renameBatchSize - 1]
   if (last === undefined) return { changed, left: 0 }
-  const left = await countVideosOfEntity(lists, kind, entity, last)
+  const left = await countVideosOfEntity(lists, kind, entityId, last)
   if (left > 0) {
     const { actor, via, request: requestId } = context.origin
-    const who = {
+    await insertRenameJob(tx, {
+      kind,
+      entity_id: entityId,
+      done_up_to: last,
       actor: actor.name,
       token_id: actor.token,
       via,
       request_id: requestId,
       request_hash: context.hash,
-    }
-    await insertRenameJob(tx, { kind, entity_id: entity, done_up_to: last, ...who })
+    })
   }
   return { changed, left }
 }
 
-async function written(
+async function resultOf(
   tx: Db,
   kind: EntityKind,
   slug: string,
-  { changed, left }: Followed,
+  { changed, left }: UpdatedRecords,
   context: WriteContext,
 ): Promise<EntityWriteResult> {
   const { role } = context.origin.actor
   const entity = await readEntity(tx, kind, slug, role, { records_left: left })
   if ('moved' in entity) throw new Error('A locked entity has moved')
-  // It may have taken long enough for the caller to be told that nobody knows.
+  // Updating the records may have taken too long.
   assertBeforeDeadline(context)
-  return { entity: entity, changed, left }
+  return { entity, changed, left }
 }

@@ -1,6 +1,12 @@
 import {
+  CategoryInput,
   CategoryPatch,
+  createCategoryEndpoint,
   type Endpoint,
+  listCategoriesEndpoint,
+  listLanguagesEndpoint,
+  listSpeakersEndpoint,
+  listTagsEndpoint,
   Merge,
   mergeCategoryEndpoint,
   mergeSpeakerEndpoint,
@@ -9,93 +15,149 @@ import {
   patchCategoryEndpoint,
   patchSpeakerEndpoint,
   patchTagEndpoint,
+  readCategoryEndpoint,
+  readSpeakerEndpoint,
+  readTagEndpoint,
   Split,
   splitSpeakerEndpoint,
   validate,
 } from '@talkshelf/contract'
-import { normalizeEntityInput } from '../entities/entities.ts'
+import {
+  createCategory,
+  type EntityPatch,
+  normalizeEntityInput,
+  readEntity,
+} from '../entities/entities.ts'
 import type { Pool } from '../platform/db/pool.ts'
+import { collectionResponse } from '../platform/http/collection-response.ts'
+import { matchesIfNoneMatch, representationEtag } from '../platform/http/conditional.ts'
 import type { Mount, RouteResponse } from '../platform/http/mount.ts'
 import { writeContext } from '../platform/http/request.ts'
+import type { SiteUrls } from '../platform/http/server.ts'
 import type { JobRunner } from '../platform/ops/job-runner.ts'
-import * as names from './directory.ts'
+import * as directory from './directory.ts'
 
+/** Mounts all endpoints of categories, speakers, tags and languages. */
 export function directoryRoutes(
+  mount: Mount,
+  pool: Pool,
+  urls: SiteUrls,
+  jobRunner: JobRunner,
+  forget: (ids: readonly number[]) => void,
+): void {
+  mountLists(mount, pool, urls)
+  mountEntities(mount, pool, urls)
+  mountWrites(mount, pool, jobRunner, forget)
+}
+
+function mountLists(mount: Mount, pool: Pool, urls: SiteUrls): void {
+  for (const [endpoint, kind] of [
+    [listCategoriesEndpoint, 'category'],
+    [listSpeakersEndpoint, 'speaker'],
+    [listTagsEndpoint, 'tag'],
+    [listLanguagesEndpoint, 'language'],
+  ] as const)
+    mount(endpoint, async (call) => {
+      const page = await directory.listEntities(pool.lists, kind, call.query)
+      return collectionResponse(call, page, urls.to(endpoint, {}))
+    })
+}
+
+function mountEntities(mount: Mount, pool: Pool, urls: SiteUrls): void {
+  mount(createCategoryEndpoint, async (call) => {
+    const input = validate(CategoryInput, normalizeEntityInput(call.body))
+    const context = writeContext(createCategoryEndpoint, call)
+    const { slug, body, etag } = await createCategory(pool, input, context)
+    return { body, etag, headers: { location: urls.to(readCategoryEndpoint, { slug }) } }
+  })
+
+  for (const [endpoint, kind] of [
+    [readCategoryEndpoint, 'category'],
+    [readSpeakerEndpoint, 'speaker'],
+    [readTagEndpoint, 'tag'],
+  ] as const)
+    mount(endpoint, async ({ params, headers, as, actor, format }) => {
+      const isAnonymous = actor.role === 'anyone'
+      const entity = await readEntity(pool.lists, kind, params.slug, actor.role)
+      if ('moved' in entity) {
+        const query = format ? `?format=${format}` : ''
+        const location = urls.to(endpoint, { slug: entity.moved }) + query
+        // Without max-age, caches could store a 301 indefinitely; the slug may change again.
+        const cacheControl = isAnonymous ? 'public, max-age=60' : 'private, no-store'
+        return { status: 301, body: '', headers: { location, 'cache-control': cacheControl } }
+      }
+      const { body, etag } = entity
+      const isCurrent = matchesIfNoneMatch(headers['if-none-match'], representationEtag(etag, as))
+      return {
+        status: isCurrent ? 304 : 200,
+        body,
+        etag,
+        headers: { 'cache-control': isAnonymous ? 'public, no-cache' : 'private, no-store' },
+      }
+    })
+}
+
+function mountWrites(
   mount: Mount,
   pool: Pool,
   jobRunner: JobRunner,
   forget: (ids: readonly number[]) => void,
 ): void {
-  async function answer(writing: Promise<names.EntityWriteResult>): Promise<RouteResponse> {
-    const { entity, changed, left } = await writing
+  async function respond(write: Promise<directory.EntityWriteResult>): Promise<RouteResponse> {
+    const { entity, changed, left } = await write
     forget(changed)
     if (left > 0) jobRunner.wake()
-    return { body: entity.body, tag: entity.tag }
+    return { body: entity.body, etag: entity.etag }
   }
 
   mount(patchCategoryEndpoint, (call) => {
-    const { title, aliases, retired_slugs, description, url, start_date, end_date } = validate(
-      CategoryPatch,
-      normalizeEntityInput(call.body),
-    )
-    const about = Object.fromEntries(
-      Object.entries({ description, url, start_date, end_date }).filter(
-        ([, value]) => value !== undefined,
-      ),
-    )
-    const patch = { name: title, aliases, about, retiredSlugs: retired_slugs }
-    return answer(
-      names.patchEntity(
-        pool,
-        'category',
-        call.params.slug,
-        patch,
-        writeContext(patchCategoryEndpoint, call),
-      ),
-    )
+    const patch = categoryPatch(call.body)
+    const context = writeContext(patchCategoryEndpoint, call)
+    return respond(directory.patchEntity(pool, 'category', call.params.slug, patch, context))
   })
 
-  for (const [patch, kind] of [
+  for (const [endpoint, kind] of [
     [patchSpeakerEndpoint, 'speaker'],
     [patchTagEndpoint, 'tag'],
   ] as const)
-    mount(patch, (call) => {
+    mount(endpoint, (call) => {
       const {
         name,
         aliases,
         retired_slugs: retiredSlugs,
       } = validate(NamePatch, normalizeEntityInput(call.body))
-      return answer(
-        names.patchEntity(
-          pool,
-          kind,
-          call.params.slug,
-          { name, aliases, retiredSlugs },
-          writeContext<Endpoint>(patch, call),
-        ),
-      )
+      const patch = { name, aliases, retiredSlugs }
+      const context = writeContext<Endpoint>(endpoint, call)
+      return respond(directory.patchEntity(pool, kind, call.params.slug, patch, context))
     })
 
-  for (const [merge, kind] of [
+  for (const [endpoint, kind] of [
     [mergeCategoryEndpoint, 'category'],
     [mergeSpeakerEndpoint, 'speaker'],
     [mergeTagEndpoint, 'tag'],
   ] as const)
-    mount(merge, (call) => {
+    mount(endpoint, (call) => {
       const { into } = validate(Merge, call.body)
-      return answer(
-        names.mergeEntity(pool, kind, call.params.slug, into, writeContext<Endpoint>(merge, call)),
-      )
+      const context = writeContext<Endpoint>(endpoint, call)
+      return respond(directory.mergeEntity(pool, kind, call.params.slug, into, context))
     })
 
-  mount(splitSpeakerEndpoint, (call) =>
-    answer(
-      names.splitSpeaker(
-        pool,
-        call.params.slug,
-        validate(Split, normalizeEntityInput(call.body)),
-        writeContext(splitSpeakerEndpoint, call),
-      ),
+  mount(splitSpeakerEndpoint, (call) => {
+    const split = validate(Split, normalizeEntityInput(call.body))
+    const context = writeContext(splitSpeakerEndpoint, call)
+    return respond(directory.splitSpeaker(pool, call.params.slug, split, context))
+  })
+}
+
+function categoryPatch(body: unknown): EntityPatch {
+  const { title, aliases, retired_slugs, description, url, start_date, end_date } = validate(
+    CategoryPatch,
+    normalizeEntityInput(body),
+  )
+  const about = Object.fromEntries(
+    Object.entries({ description, url, start_date, end_date }).filter(
+      ([, value]) => value !== undefined,
     ),
   )
+  return { name: title, aliases, about, retiredSlugs: retired_slugs }
 }

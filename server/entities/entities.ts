@@ -1,5 +1,6 @@
-// The front door. Names and what they lead to (resolve.ts; of many records at once book.ts), the
-// entities themselves (entities.ts), and what readers are shown of them (shown.ts).
+// Entry point of categories, speakers, tags and languages: resolution of names (resolve-names.ts,
+// in bulk name-lookup.ts), the entities themselves (entity.ts), what is public of them
+// (public-entities.ts) and their import from exports (restore-entities.ts).
 
 export {
   changeEntity,

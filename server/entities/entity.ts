@@ -42,59 +42,68 @@ import {
 } from './queries.ts'
 import { createMissingEntities, type NamedEntity } from './resolve-names.ts'
 
-// A speaker, tag or category by itself: what it is called, what else it was called, and what became
-// of it. The records that show it are another matter (server/names).
+// Reads, creates, changes, merges and splits speakers, tags and categories. server/directory
+// updates the records that contain their names.
 
-/** A entity with its version, ready to send. */
+/** The body of an entity and its etag. */
 export interface RenderedEntity {
   readonly slug: string
   readonly body: string
-  readonly tag: string
+  readonly etag: string
 }
 
-/** What an answer tells beside the entity. */
-interface More {
+/** Fields of a response that are not part of the entity. */
+interface ResponseExtras {
   readonly records_left?: number
 }
 
-/** For this reader: only editors are told the names that are not shown. */
-function sentEntity(it: EntityRow, role: Role, more: More = {}): RenderedEntity {
+/** Renders an entity for a role. Only editors get hidden aliases and old slugs. */
+function renderEntity(entity: EntityRow, role: Role, extras: ResponseExtras = {}): RenderedEntity {
   const isEditor = mayAct(role, 'editor')
-  const aliases = isEditor ? it.aliases : it.aliases.filter(({ shown }) => shown)
-  const shown = { ...fieldsOf(it), talks: it.talks, aliases, ...(isEditor && slugsOf(it)) }
-  // Counts are no part of the version, and neither is who asks: If-Match does not look at what is
-  // behind the tilde. Hidden names are none either: the hash would confirm a guess.
+  const publicAliases = entity.aliases.filter(({ shown }) => shown)
+  const visible = {
+    ...fieldsOf(entity),
+    talks: entity.talks,
+    aliases: isEditor ? entity.aliases : publicAliases,
+    ...(isEditor && oldSlugsOf(entity)),
+  }
+  // The version excludes counts and the role, which follow the tilde that If-Match ignores. It also
+  // excludes hidden names, because the hash would confirm a guess.
   const version = versionEtag(
-    it.id,
-    it.revision,
-    toJson({ ...fieldsOf(it), aliases: it.aliases.filter(({ shown }) => shown) }),
+    entity.id,
+    entity.revision,
+    toJson({ ...fieldsOf(entity), aliases: publicAliases }),
   )
   return {
-    slug: it.slug,
-    body: toJson({ ...shown, ...more }),
-    tag: `${version}~${hash('sha256', toJson(shown), 'base64url').slice(0, 8)}`,
+    slug: entity.slug,
+    body: toJson({ ...visible, ...extras }),
+    etag: `${version}~${hash('sha256', toJson(visible), 'base64url').slice(0, 8)}`,
   }
 }
 
-/** Its version, as preconditions compare it. */
-function currentOf(it: EntityRow): { id: number; revision: number; tag: string } {
-  const { tag } = sentEntity(it, 'editor')
-  return { id: it.id, revision: it.revision, tag: tag.replace(/~.*/, '') }
+/** Returns the version of an entity that preconditions compare. */
+function versionOf(entity: EntityRow): { id: number; revision: number; etag: string } {
+  const { etag } = renderEntity(entity, 'editor')
+  return { id: entity.id, revision: entity.revision, etag: etag.replace(/~.*/, '') }
 }
 
 type Fields = Record<string, unknown>
 
-/** Both kinds of old slugs, where there are any. */
-function slugsOf({ old_slugs, retired_slugs }: EntityRow): Fields {
+/** Returns old and retired slugs, if there are any. */
+function oldSlugsOf({ old_slugs, retired_slugs }: EntityRow): Fields {
   return {
     ...(old_slugs.length > 0 && { old_slugs }),
     ...(retired_slugs.length > 0 && { retired_slugs }),
   }
 }
 
-/** What its history is about. */
-function versionOf(it: EntityRow): Fields {
-  return { ...fieldsOf(it), aliases: it.aliases, retired_slugs: it.retired_slugs }
+/** Returns the fields that the history records. */
+function historyFieldsOf(entity: EntityRow): Fields {
+  return {
+    ...fieldsOf(entity),
+    aliases: entity.aliases,
+    retired_slugs: entity.retired_slugs,
+  }
 }
 
 function fieldsOf({ id, name, slug, about }: EntityRow): Fields {
@@ -104,22 +113,23 @@ function fieldsOf({ id, name, slug, about }: EntityRow): Fields {
 }
 
 /**
- * The entity, or the slug that it has today. A speaker or tag of drafts only is there for editors
- * only.
+ * Reads an entity by slug. Returns its current slug if this one is old. Only editors see a speaker
+ * or tag without live talks.
  */
 export async function readEntity(
   db: Db,
   kind: EntityKind,
   slug: string,
   role: Role,
-  more: More = {},
+  extras: ResponseExtras = {},
 ): Promise<RenderedEntity | { moved: string }> {
-  const it = await findEntity(db, kind, slug)
-  if (!it) return missing(db, kind, slug)
-  if (kind !== 'category' && it.talks === 0 && !mayAct(role, 'editor')) notFound(kind)
-  return it.slug === slug ? sentEntity(it, role, more) : { moved: it.slug }
+  const entity = await findEntity(db, kind, slug)
+  if (!entity) return throwMissing(db, kind, slug)
+  if (kind !== 'category' && entity.talks === 0 && !mayAct(role, 'editor')) notFound(kind)
+  return entity.slug === slug ? renderEntity(entity, role, extras) : { moved: entity.slug }
 }
 
+/** Creates a category. Throws `category-exists` if the title is or was the name of another one. */
 export async function createCategory(
   db: Db,
   input: CategoryInput,
@@ -145,13 +155,13 @@ export async function createCategory(
     try {
       assertBeforeDeadline(context)
       const after = fieldsOf(category)
-      await insertCategory(db, category, changeOf('category', 'created', {}, after, context))
-      return sentEntity(category, context.origin.actor.role)
+      await insertCategory(db, category, newChange('category', 'created', {}, after, context))
+      return renderEntity(category, context.origin.actor.role)
     } catch (error) {
-      // Only Taken has one.
+      // Undefined unless it is a UniqueViolation.
       const { index } = error as Partial<UniqueViolation>
       if (index === 'entity_name_unique')
-        throw new Problem('category-exists', 'A category with this title exists, or had it once')
+        throw new Problem('category-exists', 'Another category has this title or had it before')
       if (index !== 'entity_slug_unique') throw error
       return undefined
     }
@@ -168,10 +178,11 @@ export interface EntityPatch {
 export interface ChangedEntity {
   readonly id: number
   readonly slug: string
-  /** Whether records have to follow. */
+  /** Whether the names in records have to be updated. */
   readonly isRenamed: boolean
 }
 
+/** Changes an entity. A new name also gets a new slug, and the old name becomes a hidden alias. */
 export async function changeEntity(
   tx: Db,
   kind: EntityKind,
@@ -179,67 +190,68 @@ export async function changeEntity(
   patch: EntityPatch,
   context: WriteContext,
 ): Promise<ChangedEntity> {
-  const before = await lockedFor(tx, kind, slug, patch.name, context)
-  // It is locked, so it can't have moved.
-  if ((await checkPrecondition(tx, kind, currentOf(before), context)) !== 'proceed')
+  const before = await lockForRename(tx, kind, slug, patch.name, context)
+  // A locked entity cannot be 'moved', so this is a repeated request.
+  if ((await checkPrecondition(tx, kind, versionOf(before), context)) !== 'proceed')
     return { id: before.id, slug: before.slug, isRenamed: false }
 
   const name = patch.name ?? before.name
   const isRenamed = name !== before.name
   const about = before.about && { ...before.about, ...patch.about }
-  const wanted = { ...before, name, about, aliases: aliasesOf(before, name, patch.aliases) }
-  const slugNow = isRenamed ? await slugFor(tx, kind, before, name, context) : before.slug
+  const aliases = newAliases(before, name, patch.aliases)
+  const newSlug = isRenamed ? await claimSlugFor(tx, kind, before, name, context) : before.slug
   const entity = {
-    ...wanted,
-    slug: slugNow,
-    retired_slugs: retiredOf(kind, before, slugNow, patch.retiredSlugs),
+    ...before,
+    name,
+    about,
+    aliases,
+    slug: newSlug,
+    retired_slugs: newRetiredSlugs(kind, before, newSlug, patch.retiredSlugs),
   }
-  await save(tx, kind, before, entity, context)
-  return { id: before.id, slug: slugNow, isRenamed }
+  await saveChanges(tx, kind, before, entity, context)
+  return { id: before.id, slug: newSlug, isRenamed }
 }
 
-/** The name that goes becomes an alias, and is told no reader unless somebody says so. */
-function aliasesOf(before: EntityRow, name: string, given: EntityPatch['aliases']): Alias[] {
-  const place = (given ?? []).findIndex((it) => it.name === name)
-  if (place >= 0)
+/** Returns the new aliases. The former name becomes a hidden one, unless the patch contains it. */
+function newAliases(before: EntityRow, name: string, patch: EntityPatch['aliases']): Alias[] {
+  const index = (patch ?? []).findIndex((alias) => alias.name === name)
+  if (index >= 0)
     throw invalidFields([
       {
-        pointer: `/aliases/${place}/name`,
+        pointer: `/aliases/${index}/name`,
         code: 'same',
-        detail: 'is the name itself, and no other name beside it',
+        detail: 'is already the main name; list other names only',
       },
     ])
-  const all = new Map<string, Alias>()
-  if (name !== before.name) all.set(before.name, { name: before.name, shown: false })
-  for (const { name: other, shown = false } of given ?? before.aliases)
-    if (other !== name) all.set(other, { name: other, shown })
-  return [...all.values()].sort((a, b) => Buffer.compare(Buffer.from(a.name), Buffer.from(b.name)))
+  const aliases = new Map<string, Alias>()
+  if (name !== before.name) aliases.set(before.name, { name: before.name, shown: false })
+  for (const { name: alias, shown = false } of patch ?? before.aliases)
+    if (alias !== name) aliases.set(alias, { name: alias, shown })
+  return [...aliases.values()].sort((a, b) =>
+    Buffer.compare(Buffer.from(a.name), Buffer.from(b.name)),
+  )
 }
 
-/**
- * Returns the slugs that are retired from now on. The slug of before can be one, the current one
- * cannot.
- */
-function retiredOf(
+/** Returns the new retired slugs. The former slug can be one, the new one cannot. */
+function newRetiredSlugs(
   kind: EntityKind,
   before: EntityRow,
-  slug: string,
-  given: EntityPatch['retiredSlugs'],
+  newSlug: string,
+  patch: EntityPatch['retiredSlugs'],
 ): string[] {
-  const old = [before.slug, ...before.old_slugs, ...before.retired_slugs].filter(
-    (it) => it !== slug,
-  )
-  const index = (given ?? []).findIndex((it) => !old.includes(it))
+  const isOld = (slug: string) => slug !== newSlug
+  const oldSlugs = [before.slug, ...before.old_slugs, ...before.retired_slugs].filter(isOld)
+  const index = (patch ?? []).findIndex((slug) => !oldSlugs.includes(slug))
   if (index >= 0)
-    throw wrong(`/retired_slugs/${index}`, 'unknown', `is not an old slug of this ${kind}`)
-  return [...new Set(given ?? before.retired_slugs)].filter((it) => it !== slug).sort()
+    throw invalidField(`/retired_slugs/${index}`, 'unknown', `is not an old slug of this ${kind}`)
+  return [...new Set(patch ?? before.retired_slugs)].filter(isOld).sort()
 }
 
 /**
- * An old slug may say the old name, so a new name has a new one; or the one of then, when a name
- * comes back.
+ * Claims the slug of a new name. The old slug is not reused, because it may contain the old name,
+ * but an entity that gets a former name back gets the former slug too.
  */
-async function slugFor(
+async function claimSlugFor(
   tx: Db,
   kind: EntityKind,
   before: EntityRow,
@@ -255,47 +267,50 @@ async function slugFor(
   })
 }
 
-/** Writes what changed, if anything did. */
-async function save(
+/** Writes a new version if a field changed. */
+async function saveChanges(
   tx: Db,
   kind: EntityKind,
   before: EntityRow,
   after: EntityRow,
   context: WriteContext,
 ): Promise<void> {
-  const [was, is]: [Fields, Fields] = [versionOf(before), versionOf(after)]
-  const changed = Object.keys(is).filter(
-    (field) => JSON.stringify(was[field]) !== JSON.stringify(is[field]),
+  const [oldFields, newFields] = [historyFieldsOf(before), historyFieldsOf(after)]
+  const changed = Object.keys(newFields).filter(
+    (field) => JSON.stringify(oldFields[field]) !== JSON.stringify(newFields[field]),
   )
   if (changed.length === 0) return
-  const only = (it: Fields) => Object.fromEntries(changed.map((field) => [field, it[field]]))
-  if (changed.includes('aliases')) await claim(tx, kind, after)
+  const pickChanged = (fields: Fields) =>
+    Object.fromEntries(changed.map((field) => [field, fields[field]]))
+  if (changed.includes('aliases')) await claimNames(tx, kind, after)
   if (changed.includes('retired_slugs'))
     await replaceRetiredSlugs(tx, kind, after.id, after.retired_slugs)
   assertBeforeDeadline(context)
-  await updateEntity(tx, kind, after, changeOf(kind, 'updated', only(was), only(is), context))
+  const change = newChange(kind, 'updated', pickChanged(oldFields), pickChanged(newFields), context)
+  await updateEntity(tx, kind, after, change)
 }
 
-async function claim(tx: Db, kind: EntityKind, it: EntityRow): Promise<void> {
-  const names = [{ name: it.name, shown: true }, ...it.aliases]
-  if ((await replaceNames(tx, kind, it.id, names)) === names.length) return
+/** Replaces the names of an entity. Throws `name-taken` if another entity has one of them. */
+async function claimNames(tx: Db, kind: EntityKind, entity: EntityRow): Promise<void> {
+  const names = [{ name: entity.name, shown: true }, ...entity.aliases]
+  if ((await replaceNames(tx, kind, entity.id, names)) === names.length) return
   const [taken] = await findNameOwners(
     tx,
     kind,
-    it.id,
+    entity.id,
     names.map(({ name }) => name),
   )
-  const which = taken?.name === it.name ? 'name' : 'alias'
+  const which = taken?.name === entity.name ? 'name' : 'alias'
   throw new Problem(
     'name-taken',
-    `The ${which} leads to the ${kind} ${taken?.slug} already; nothing was changed`,
+    `This ${which} already belongs to ${kind} ${taken?.slug}; nothing was changed`,
   )
 }
 
 /**
- * Nothing leads to the first one any more: all that did leads to the second. Returns the slug of
- * the second, and the id of the first; undefined where it was merged already. If-Match speaks of
- * the first one.
+ * Merges the first entity into the second, which gets all its names and slugs. Returns the slug of
+ * the second and the id of the first; the id is undefined if it was merged before. If-Match refers
+ * to the first entity.
  */
 export async function mergeEntities(
   tx: Db,
@@ -304,40 +319,34 @@ export async function mergeEntities(
   intoSlug: string,
   context: WriteContext,
 ): Promise<{ into: string; merged: number | undefined }> {
-  const [from, into] = await locked(tx, kind, [slug, intoSlug], context)
-  if (!from) return missing(tx, kind, slug)
-  if (!into) throw wrong('/into', 'unknown', `is not the slug of a ${kind}`)
+  const [from, into] = await lockBySlug(tx, kind, [slug, intoSlug], context)
+  if (!from) return throwMissing(tx, kind, slug)
+  if (!into) throw invalidField('/into', 'unknown', `is not the slug of a ${kind}`)
   if (from.id === into.id) {
-    if (from.slug !== slug) {
-      // The answer to the first time was lost. If-Match speaks of the one that is gone.
-      const gone = await findMergedEntity(tx, kind, slug)
-      const current = gone
-        ? { ...gone, tag: versionEtag(gone.id, gone.revision, 'merged') }
-        : currentOf(into)
-      await checkPrecondition(tx, kind, current, context)
-      return { into: into.slug, merged: undefined }
-    }
-    throw wrong('/into', 'same', `is the ${kind} itself`)
+    if (from.slug === slug)
+      throw invalidField('/into', 'same', `is the ${kind} to be merged; choose another one`)
+    // A repeated request whose response was lost. If-Match refers to the merged entity.
+    const merged = await findMergedEntity(tx, kind, slug)
+    const current = merged
+      ? { ...merged, etag: versionEtag(merged.id, merged.revision, 'merged') }
+      : versionOf(into)
+    await checkPrecondition(tx, kind, current, context)
+    return { into: into.slug, merged: undefined }
   }
-  await checkPrecondition(tx, kind, currentOf(from), context)
+  await checkPrecondition(tx, kind, versionOf(from), context)
   assertBeforeDeadline(context)
-  await mergeEntityRows(
-    tx,
-    kind,
-    from,
-    into,
-    changeOf(kind, 'merged', {}, { merged_into: into.id }, context),
-  )
+  const merge = newChange(kind, 'merged', {}, { merged_into: into.id }, context)
+  await mergeEntityRows(tx, kind, from, into, merge)
   const after = (await findEntity(tx, kind, into.slug)) as EntityRow
   const namesOf = ({ aliases, retired_slugs }: EntityRow) => ({ aliases, retired_slugs })
-  const change = changeOf(kind, 'updated', namesOf(into), namesOf(after), context)
+  const change = newChange(kind, 'updated', namesOf(into), namesOf(after), context)
   await updateEntity(tx, kind, after, change)
   return { into: into.slug, merged: from.id }
 }
 
 /**
- * A speaker, and the other one that some of the records are by; it is made if it is not there. An
- * alias can become a speaker again.
+ * Finds or creates the speaker that gets some of the records of another one, and locks both. The
+ * name can be an alias of the first speaker, which loses it.
  */
 export async function splitOffSpeaker(
   tx: Db,
@@ -345,19 +354,23 @@ export async function splitOffSpeaker(
   name: string,
   context: WriteContext,
 ): Promise<{ from: number; to: { id: number; slug: string }; isRepeated: boolean }> {
-  const [from] = await locked(tx, 'speaker', [slug], context)
-  if (!from) return missing(tx, 'speaker', slug)
+  const [from] = await lockBySlug(tx, 'speaker', [slug], context)
+  if (!from) return throwMissing(tx, 'speaker', slug)
   const isRepeated =
-    (await checkPrecondition(tx, 'speaker', currentOf(from), context)) === 'repeated'
+    (await checkPrecondition(tx, 'speaker', versionOf(from), context)) === 'repeated'
   if (name === from.name)
-    throw wrong('/name', 'same', 'is the name of this speaker; choose one that tells the two apart')
-  const aliases = from.aliases.filter((it) => it.name !== name)
-  await save(tx, 'speaker', from, { ...from, aliases }, context)
-  return { from: from.id, to: await speakerNamed(tx, name, context), isRepeated }
+    throw invalidField(
+      '/name',
+      'same',
+      'is the name of this speaker; choose one that tells the two apart',
+    )
+  const aliases = from.aliases.filter((alias) => alias.name !== name)
+  await saveChanges(tx, 'speaker', from, { ...from, aliases }, context)
+  return { from: from.id, to: await findOrCreateSpeaker(tx, name, context), isRepeated }
 }
 
-// Locked, so that nobody renames it while records are given its name.
-function speakerNamed(
+/** Finds or creates a speaker and locks it against renames while records get its name. */
+function findOrCreateSpeaker(
   tx: Db,
   name: string,
   deadline: Deadline,
@@ -368,17 +381,17 @@ function speakerNamed(
       NamedEntity,
     ]
     await lockEntitiesForUpdate(tx, 'speaker', [speaker.id])
-    const again = (await findEntitiesByName(tx, 'speaker', [name])).get(name)
-    return again?.id === speaker.id ? again : undefined
+    const locked = (await findEntitiesByName(tx, 'speaker', [name])).get(name)
+    return locked?.id === speaker.id ? locked : undefined
   })
 }
 
 /**
- * The entity, locked, and the name that it is to have claimed before: a record that makes a speaker
- * of this name and has this one as well does it in the same order, so the two never wait for each
- * other.
+ * Claims the new name of an entity and locks the entity then. A write of a record that creates a
+ * speaker with this name and uses this one too does the same in this order, so the two cannot
+ * deadlock.
  */
-function lockedFor(
+function lockForRename(
   tx: Db,
   kind: EntityKind,
   slug: string,
@@ -386,24 +399,21 @@ function lockedFor(
   deadline: Deadline,
 ): Promise<EntityRow> {
   return retryOnConflict(deadline, async () => {
-    const found = (await findEntity(tx, kind, slug)) ?? (await missing(tx, kind, slug))
-    const isNew = name !== undefined && (await claimName(tx, kind, found.id, name)) === 1
-    const [entity] = await locked(tx, kind, [slug], deadline)
-    if (entity?.id === found.id)
-      return isNew
-        ? { ...entity, aliases: entity.aliases.filter((it) => it.name !== name) }
-        : entity
-    // It was merged meanwhile: the name is for the other one.
-    if (isNew) await releaseName(tx, kind, found.id, name)
+    const found = (await findEntity(tx, kind, slug)) ?? (await throwMissing(tx, kind, slug))
+    const isClaimed = name !== undefined && (await claimName(tx, kind, found.id, name)) === 1
+    const [entity] = await lockBySlug(tx, kind, [slug], deadline)
+    if (entity?.id === found.id) {
+      if (!isClaimed) return entity
+      return { ...entity, aliases: entity.aliases.filter((alias) => alias.name !== name) }
+    }
+    // It was merged concurrently; the name has to be claimed for the other entity.
+    if (isClaimed) await releaseName(tx, kind, found.id, name)
     return undefined
   })
 }
 
-/**
- * The entities that the slugs lead to, locked. One that was merged while we waited is looked for
- * again.
- */
-function locked(
+/** Locks and reads entities by slug. Retries if one was merged while the lock was awaited. */
+function lockBySlug(
   tx: Db,
   kind: EntityKind,
   slugs: readonly string[],
@@ -411,14 +421,14 @@ function locked(
 ): Promise<(EntityRow | undefined)[]> {
   return retryOnConflict(deadline, async () => {
     const found = await Promise.all(slugs.map((slug) => findEntity(tx, kind, slug)))
-    const ids = found.map((it) => it?.id)
+    const ids = found.map((entity) => entity?.id)
     await lockEntitiesForUpdate(tx, kind, ids)
-    const again = await Promise.all(slugs.map((slug) => findEntity(tx, kind, slug)))
-    return again.every((it, index) => it?.id === ids[index]) ? again : undefined
+    const locked = await Promise.all(slugs.map((slug) => findEntity(tx, kind, slug)))
+    return locked.every((entity, index) => entity?.id === ids[index]) ? locked : undefined
   })
 }
 
-function changeOf(
+function newChange(
   subject: EntityKind,
   kind: NewChange['kind'],
   before: Fields,
@@ -437,17 +447,17 @@ function changeOf(
   }
 }
 
-function wrong(pointer: string, code: FieldError['code'], detail: string): Problem {
+function invalidField(pointer: string, code: FieldError['code'], detail: string): Problem {
   return invalidFields([{ pointer, code, detail }])
 }
 
-/** Throws the problem of a slug that leads nowhere: 410 for a retired one, else 404. */
-async function missing(db: Db, kind: EntityKind, slug: string): Promise<never> {
+/** Throws 410 if the slug was retired, 404 otherwise. */
+async function throwMissing(db: Db, kind: EntityKind, slug: string): Promise<never> {
   if (await isSlugRetired(db, kind, slug))
     throw new Problem('slug-retired', 'This slug was retired')
   return notFound(kind)
 }
 
 function notFound(kind: EntityKind): never {
-  throw new Problem('not-found', `There is no such ${kind}`)
+  throw new Problem('not-found', `This ${kind} does not exist`)
 }

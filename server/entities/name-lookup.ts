@@ -3,7 +3,7 @@ import type { Db } from '../platform/db/db.ts'
 import { findEntitiesByName, findLanguages, lockEntitiesForShare } from './queries.ts'
 import { canonicalLanguageCode, createMissingEntities, type NamedEntity } from './resolve-names.ts'
 
-// The names of many records at once, for whoever reads or writes hundreds of them.
+// Resolves the names of many records at once, for bulk reads and writes.
 
 /** Names to look up, each once. */
 export interface NamesToLookUp {
@@ -13,50 +13,51 @@ export interface NamesToLookUp {
   readonly tag: readonly string[]
 }
 
-/** What each name leads to; nothing where there is no such entity yet. */
+/** The entity of each name. Names without an entity are missing. */
 export type NameLookup = Readonly<Record<keyof NamesToLookUp, ReadonlyMap<string, NamedEntity>>>
 
-export async function lookUpNames(db: Db, wanted: NamesToLookUp): Promise<NameLookup> {
+/** Finds the entities of names. */
+export async function lookUpNames(db: Db, names: NamesToLookUp): Promise<NameLookup> {
   return {
-    category: await findEntitiesByName(db, 'category', wanted.category),
-    language: await languagesNamed(db, wanted.language),
-    speaker: await findEntitiesByName(db, 'speaker', wanted.speaker),
-    tag: await findEntitiesByName(db, 'tag', wanted.tag),
+    category: await findEntitiesByName(db, 'category', names.category),
+    language: await findLanguagesByName(db, names.language),
+    speaker: await findEntitiesByName(db, 'speaker', names.speaker),
+    tag: await findEntitiesByName(db, 'tag', names.tag),
   }
 }
 
 /**
- * Makes the speakers and tags that are not there yet, and holds everything: until the end of the
- * transaction all of it is called so.
+ * Finds the entities of names, creates missing speakers and tags, and locks all of them against
+ * renames and merges until the end of the transaction.
  */
-export function lookUpAndLockNames(tx: Db, wanted: NamesToLookUp): Promise<NameLookup> {
+export function lookUpAndLockNames(tx: Db, names: NamesToLookUp): Promise<NameLookup> {
   return retryOnConflict({}, async () => {
-    const found = await lookUpNames(tx, wanted)
-    const book = {
+    const found = await lookUpNames(tx, names)
+    const lookup = {
       ...found,
-      speaker: await complete(tx, 'speaker', wanted, found),
-      tag: await complete(tx, 'tag', wanted, found),
+      speaker: await createMissing(tx, 'speaker', names, found),
+      tag: await createMissing(tx, 'tag', names, found),
     }
-    // Whoever renames or merges something holds it first, and claims its names before: after this
-    // nobody can.
-    let isHeld = true
+    // A rename or merge claims names first and locks the entity then. An entity that is locked here
+    // and still has its name cannot be renamed before this transaction ends.
+    let isUnchanged = true
     for (const kind of ['category', 'speaker', 'tag'] as const) {
-      const entities = new Map([...book[kind].values()].map(({ id, name }) => [id, name]))
-      const held = await lockEntitiesForShare(tx, kind, [...entities.keys()])
-      isHeld &&=
-        held.length === entities.size && held.every(({ id, name }) => entities.get(id) === name)
+      const nameById = new Map([...lookup[kind].values()].map(({ id, name }) => [id, name]))
+      const locked = await lockEntitiesForShare(tx, kind, [...nameById.keys()])
+      isUnchanged &&=
+        locked.length === nameById.size && locked.every(({ id, name }) => nameById.get(id) === name)
     }
-    return isHeld ? book : undefined
+    return isUnchanged ? lookup : undefined
   })
 }
 
-async function complete(
+async function createMissing(
   tx: Db,
   kind: 'speaker' | 'tag',
-  wanted: NamesToLookUp,
+  requested: NamesToLookUp,
   found: NameLookup,
 ): Promise<Map<string, NamedEntity>> {
-  const names = wanted[kind]
+  const names = requested[kind]
   const entities = await createMissingEntities(
     tx,
     kind,
@@ -66,14 +67,15 @@ async function complete(
   return new Map(names.map((name, index) => [name, entities[index] as NamedEntity]))
 }
 
-async function languagesNamed(db: Db, names: readonly string[]): Promise<Map<string, NamedEntity>> {
+async function findLanguagesByName(
+  db: Db,
+  names: readonly string[],
+): Promise<Map<string, NamedEntity>> {
   const found = new Map<string, NamedEntity>()
-  // British English is English to whoever looks for a talk, unless it is a language of its own
-  // here.
-  for (const codeOf of [
-    (name: string) => canonicalLanguageCode(name)?.split('-')[0],
-    canonicalLanguageCode,
-  ])
+  // British English (en-GB) is English, unless the archive has it as a language of its own: the
+  // second pass overwrites the first.
+  const baseLanguageCode = (name: string) => canonicalLanguageCode(name)?.split('-')[0]
+  for (const codeOf of [baseLanguageCode, canonicalLanguageCode])
     for (const { given, id, name } of await findLanguages(db, names, names.map(codeOf)))
       found.set(given, { id, name })
   return found

@@ -6,38 +6,38 @@ import {
   selectPublicEntities,
 } from './queries.ts'
 
-// What readers are shown of speakers, tags, categories and languages: for pages, which know them by
-// their ids, and by the names in records.
+// The public view of speakers, tags, categories and languages: for pages, which look them up by id
+// or by the names in records.
 
-/** A entity as it is today, without the names that are told no reader. */
+/** The current state of an entity, without its hidden aliases. */
 export interface PublicEntity {
   readonly id: number
   readonly slug: string
   readonly name: string
-  /** Of a category only. */
+  /** Null unless it is a category. */
   readonly about: EntityRow['about']
   readonly aliases: readonly string[]
   readonly talks: number
 }
 
 /**
- * A speaker or tag that no live talk has is not there for readers; what was merged is what it was
- * merged into.
+ * Finds an entity by id. A merged entity is replaced by its target. A speaker or tag without live
+ * talks is not public.
  */
 export async function findPublicEntity(
   db: Db,
   kind: EntityKind,
   id: number,
 ): Promise<PublicEntity | undefined> {
-  const it = Number.isSafeInteger(id) ? await findCurrentEntity(db, kind, id) : undefined
-  if (!it || (kind !== 'category' && it.talks === 0)) return undefined
-  const { slug, name, about, talks } = it
+  const entity = Number.isSafeInteger(id) ? await findCurrentEntity(db, kind, id) : undefined
+  if (!entity || (kind !== 'category' && entity.talks === 0)) return undefined
+  const { slug, name, about, talks } = entity
   return {
-    id: it.id,
+    id: entity.id,
     slug,
     name,
     about,
-    aliases: it.aliases.flatMap((alias) => (alias.shown ? alias.name : [])),
+    aliases: entity.aliases.flatMap((alias) => (alias.shown ? alias.name : [])),
     talks,
   }
 }
@@ -55,27 +55,27 @@ export interface LanguageReference {
   readonly name: string
 }
 
-/** By the names that were given; what is not there is not in the map. */
+/** The entities of the requested names. Names without an entity are missing. */
 export interface PublicEntities
   extends Readonly<Record<EntityKind, ReadonlyMap<string, EntityReference>>> {
   readonly language: ReadonlyMap<string, LanguageReference>
 }
 
 /**
- * The entities behind the names that records show. A record may show a name of yesterday while a
- * rename is on its way: it leads to the entity all the same.
+ * Finds the entities of the names in records. A former name resolves too, because a record may
+ * still contain it while a rename is being applied.
  */
 export async function findPublicEntities(
   db: Db,
   names: Readonly<Record<EntityKind | 'language', readonly string[]>>,
 ): Promise<PublicEntities> {
-  const once = (list: readonly string[]) => [...new Set(list)]
+  const unique = (list: readonly string[]) => [...new Set(list)]
   const { category, speaker, tag, language } = names
   const rows = await selectPublicEntities(db, {
-    category: once(category),
-    speaker: once(speaker),
-    tag: once(tag),
-    language: once(language),
+    category: unique(category),
+    speaker: unique(speaker),
+    tag: unique(tag),
+    language: unique(language),
   })
   const found = {
     category: new Map<string, EntityReference>(),

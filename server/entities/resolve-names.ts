@@ -14,9 +14,9 @@ import {
   insertEntity,
 } from './queries.ts'
 
-// The names that a record shows, and the entities behind them.
+// Resolves the names in a record to entities, and creates missing ones.
 
-/** Names to look up. A category or language that is left out is not looked for. */
+/** Names to look up. A category or language that is undefined is not looked up. */
 export interface RecordNames {
   readonly category?: string | undefined
   readonly language?: string | undefined
@@ -24,43 +24,44 @@ export interface RecordNames {
   readonly tags: readonly string[]
 }
 
-/** An entity, and what it is called: that is what records show, whichever of its names was given. */
+/** An entity with its current name. Records contain that name, whichever alias was sent. */
 export interface NamedEntity {
   readonly id: number
   readonly name: string
 }
 
 export interface ResolvedNames {
-  /** Null where it was not looked for. */
+  /** Null if it was not looked up. */
   readonly category: NamedEntity | null
   readonly language: NamedEntity | null
-  /** In the order of the names; null for each that is not there yet. */
+  /** In the order of the names; null for each that does not exist. */
   readonly speakers: readonly (NamedEntity | null)[]
   readonly tags: readonly (NamedEntity | null)[]
 }
 
-/** The same name, however it was typed: composed characters, no white space around. */
+/** Normalises a name: composed characters (NFC), no surrounding white space. */
 export function normalizeName(name: string): string {
   return name.normalize('NFC').trim()
 }
 
-/** What was sent about an entity, its names tidied. Wrong types stay, for the check to find. */
+/** Normalises the names in the body of a request. Leaves wrong types for the validation. */
 export function normalizeEntityInput(body: unknown): Record<string, unknown> {
-  const it = { ...(body as Record<string, unknown>) }
+  const input = { ...(body as Record<string, unknown>) }
   for (const field of ['title', 'name'])
-    if (typeof it[field] === 'string') it[field] = normalizeName(it[field])
-  const alias = (one: unknown) => (isNamed(one) ? { ...one, name: normalizeName(one.name) } : one)
-  if (Array.isArray(it.aliases)) it.aliases = it.aliases.map(alias)
-  return it
+    if (typeof input[field] === 'string') input[field] = normalizeName(input[field])
+  const normalizeAlias = (alias: unknown) =>
+    hasName(alias) ? { ...alias, name: normalizeName(alias.name) } : alias
+  if (Array.isArray(input.aliases)) input.aliases = input.aliases.map(normalizeAlias)
+  return input
 }
 
-function isNamed(value: unknown): value is { name: string } {
+function hasName(value: unknown): value is { name: string } {
   return typeof (value as { name?: unknown } | null)?.name === 'string'
 }
 
 /**
- * The entities behind the names. A speaker or tag that is not there yet is null; a category or
- * language that is not is an error.
+ * Resolves names to entities. A speaker or tag that does not exist is null; a category or language
+ * that does not exist is an error.
  */
 export async function resolveNames(
   db: Db,
@@ -75,39 +76,41 @@ export async function resolveNames(
   })
   const errors: FieldError[] = []
   if (category !== undefined && row.category_id === null) {
-    const near = await findSimilarCategories(db, category)
+    const similar = await findSimilarCategories(db, category)
+    const hint = nearest(similar, 'create it: POST /api/v2/category')
     errors.push({
       pointer: '/category',
       code: 'unknown-category',
-      detail: `is not the title of a category; ${nearest(near, 'POST /api/v2/category makes one')}`,
+      detail: `is not an existing category; ${hint}`,
     })
   }
   if (language !== undefined && row.language_id === null) {
-    const near = await findSimilarLanguages(db, language)
+    const similar = await findSimilarLanguages(db, language)
+    const hint = nearest(similar, 'try its ISO 639 code')
     errors.push({
       pointer: '/language',
       code: 'unknown-language',
-      detail: `is not the English name or the code of a language; ${nearest(near, 'try its ISO 639 code')}`,
+      detail: `is not the English name or the code of a language; ${hint}`,
     })
   }
   if (errors.length > 0) return { errors }
   return {
     found: {
-      category: named(row.category_id, row.category),
-      language: named(row.language_id, row.language),
-      speakers: row.speaker_ids.map((id, index) => named(id, row.speakers[index])),
-      tags: row.tag_ids.map((id, index) => named(id, row.tags[index])),
+      category: entityOrNull(row.category_id, row.category),
+      language: entityOrNull(row.language_id, row.language),
+      speakers: row.speaker_ids.map((id, index) => entityOrNull(id, row.speakers[index])),
+      tags: row.tag_ids.map((id, index) => entityOrNull(id, row.tags[index])),
     },
   }
 }
 
-function named(id: number | null, name: string | null | undefined): NamedEntity | null {
+function entityOrNull(id: number | null, name: string | null | undefined): NamedEntity | null {
   return id === null ? null : { id, name: name as string }
 }
 
 /**
- * Makes the speakers or tags that are not there yet, and returns all. To be called in the
- * transaction of the record.
+ * Creates the speakers or tags that do not exist, and returns all of them. Call it in the
+ * transaction that writes the record.
  */
 export async function createMissingEntities(
   tx: Db,
@@ -120,22 +123,28 @@ export async function createMissingEntities(
     .filter((_, index) => found[index] === null)
     .map((name) => ({ name, slug: slugify(name) }))
   if (missing.length === 0) return found as NamedEntity[]
-  // In one order for all writers, by slug and then by name: two that make the same of either wait
-  // for each other, and never both at once.
+  // All writers insert in the same order, by slug and then by name, so they cannot deadlock.
   missing.sort((a, b) => compare(a.slug, b.slug) || compare(a.name, b.name))
   assertBeforeDeadline(deadline)
   await insertEntities(tx, kind, missing)
-  const wanted = missing.map(({ name }) => name)
-  const made: Map<string, NamedEntity> = await findEntitiesByName(tx, kind, wanted)
-  // What is left has no slug of its own, or one that another name has: it gets a number.
+  const created: Map<string, NamedEntity> = await findEntitiesByName(
+    tx,
+    kind,
+    missing.map(({ name }) => name),
+  )
+  // The remaining names have an empty slug or one that is taken, so they get a numbered one.
   for (const { name, slug } of missing)
-    if (!made.has(name)) made.set(name, await withNumber(tx, kind, name, slug, deadline))
-  return names.map((name, index) => found[index] ?? (made.get(name) as NamedEntity))
+    if (!created.has(name)) created.set(name, await createNumbered(tx, kind, name, slug, deadline))
+  return names.map((name, index) => found[index] ?? (created.get(name) as NamedEntity))
 }
 
-const compare = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0)
+/** Compares by code units. `localeCompare` would depend on the locale of the process. */
+function compare(a: string, b: string): number {
+  if (a === b) return 0
+  return a < b ? -1 : 1
+}
 
-function withNumber(
+function createNumbered(
   tx: Db,
   kind: 'speaker' | 'tag',
   name: string,
@@ -143,14 +152,14 @@ function withNumber(
   deadline: Deadline,
 ): Promise<NamedEntity> {
   return retryOnConflict(deadline, async (attempt) => {
-    // Claims the name anew where it was an alias that has been removed since.
+    // Claims the name again if it was an alias that has been removed since.
     await insertEntities(tx, kind, [{ name, slug: '' }])
     await insertEntity(tx, kind, name, await freeEntitySlug(tx, kind, base, attempt))
     return (await findEntitiesByName(tx, kind, [name])).get(name)
   })
 }
 
-/** Ids in the place of names, as a record or its history has them. */
+/** The ids behind the names of a record, as the record or its history has them. */
 export interface RecordEntityIds {
   readonly category: number
   readonly speakers: readonly number[]
@@ -158,13 +167,12 @@ export interface RecordEntityIds {
 }
 
 /**
- * What ids stand for today: whoever was renamed since has the name of today, and what was merged is
- * what it was merged into. An id that is not there is left out, and of two that became one, the
- * second.
+ * Returns a function that resolves ids to entities with their current names. Merged entities are
+ * replaced by their target, unknown ids are skipped and duplicates removed.
  */
 export async function currentNames(
   db: Db,
-  all: readonly RecordEntityIds[],
+  records: readonly RecordEntityIds[],
 ): Promise<
   (ids: RecordEntityIds) => {
     category: NamedEntity | undefined
@@ -173,26 +181,28 @@ export async function currentNames(
   }
 > {
   const rows = await findCurrentEntities(db, {
-    category: [...new Set(all.map(({ category }) => category))],
-    speaker: [...new Set(all.flatMap(({ speakers }) => speakers))],
-    tag: [...new Set(all.flatMap(({ tags }) => tags))],
+    category: [...new Set(records.map(({ category }) => category))],
+    speaker: [...new Set(records.flatMap(({ speakers }) => speakers))],
+    tag: [...new Set(records.flatMap(({ tags }) => tags))],
   })
-  const now = new Map(rows.map(({ kind, was, id, name }) => [`${kind} ${was}`, { id, name }]))
-  const each = (kind: EntityKind, ids: readonly number[]) =>
-    uniqueById(ids.flatMap((id) => now.get(`${kind} ${id}`) ?? []))
+  const current = new Map(rows.map(({ kind, was, id, name }) => [`${kind} ${was}`, { id, name }]))
+  const resolveAll = (kind: EntityKind, ids: readonly number[]) =>
+    uniqueById(ids.flatMap((id) => current.get(`${kind} ${id}`) ?? []))
   return ({ category, speakers, tags }) => ({
-    category: now.get(`category ${category}`),
-    speakers: each('speaker', speakers),
-    tags: each('tag', tags),
+    category: current.get(`category ${category}`),
+    speakers: resolveAll('speaker', speakers),
+    tags: resolveAll('tag', tags),
   })
 }
 
-/** The same entity twice, by two of its names, is kept once: in the first place. */
+/** Removes duplicate entities, which several names can refer to. The first one stays. */
 export function uniqueById(entities: readonly NamedEntity[]): NamedEntity[] {
-  return entities.filter(({ id }, index) => entities.findIndex((it) => it.id === id) === index)
+  return entities.filter(
+    ({ id }, index) => entities.findIndex((entity) => entity.id === id) === index,
+  )
 }
 
-/** Canonical BCP 47; undefined where the text is no code. */
+/** Returns the canonical BCP 47 code; undefined if the text is not a language code. */
 export function canonicalLanguageCode(text: string | undefined): string | undefined {
   try {
     return Intl.getCanonicalLocales(text?.replaceAll('_', '-'))[0]
@@ -201,8 +211,8 @@ export function canonicalLanguageCode(text: string | undefined): string | undefi
   }
 }
 
-function nearest(found: { name: string }[], otherwise: string): string {
-  return found.length > 0
-    ? `the nearest are: ${found.map(({ name }) => name).join(', ')}`
+function nearest(similar: { name: string }[], otherwise: string): string {
+  return similar.length > 0
+    ? `closest matches: ${similar.map(({ name }) => name).join(', ')}`
     : otherwise
 }

@@ -9,72 +9,79 @@ import {
   nextEntityIds,
 } from './queries.ts'
 
-// Speakers, tags and categories out of an export of ours come back as they were: with their ids,
-// slugs, aliases and old slugs.
+// Restores speakers, tags and categories from an export, with their ids, slugs, aliases and old
+// slugs.
 
 /**
- * Creates the entities whose name is free; an entity whose name leads somewhere is what it is here
- * already. An id or a slug that is taken is replaced, and aliases and old slugs that are taken are
- * left out. Returns how many were created.
+ * Creates the entities whose name is free and returns how many were created; an entity whose name
+ * exists stays as it is. An id or slug that is taken is replaced; aliases and old slugs that are
+ * taken are omitted.
  */
 export async function restoreEntities(
   tx: Db,
   entities: readonly ExportedEntity[],
   context: WriteContext,
 ): Promise<number> {
-  let made = 0
+  let created = 0
   for (const kind of ['category', 'speaker', 'tag'] as const) {
-    const all = entities.filter((it) => it.kind === kind)
-    if (all.length === 0) continue
-    const free = await withoutTaken(tx, kind, all)
+    const exported = entities.filter((entity) => entity.kind === kind)
+    if (exported.length === 0) continue
+    const free = await withoutTaken(tx, kind, exported)
     await insertRestored(tx, kind, free.map(rowOf), context.origin, context.hash)
-    made += free.length
+    created += free.length
   }
-  return made
+  return created
 }
 
 /**
- * The entities that can be created, each with an id and names and slugs that neither the archive
- * nor another of these has.
+ * Returns the entities that can be created, with ids, names and slugs that are unique in the
+ * archive and among these entities.
  */
 async function withoutTaken(
   tx: Db,
   kind: EntityKind,
-  all: readonly ExportedEntity[],
+  entities: readonly ExportedEntity[],
 ): Promise<ExportedEntity[]> {
-  const found = await findTaken(
+  const taken = await findTaken(
     tx,
     kind,
-    all.map(({ id }) => id),
-    all.flatMap(namesOf),
-    all.flatMap(slugsOf),
+    entities.map(({ id }) => id),
+    entities.flatMap(namesOf),
+    entities.flatMap(slugsOf),
   )
-  const [ids, names, slugs] = [new Set(found.ids), new Set(found.names), new Set(found.slugs)]
-  // A name of one entity is no alias of another one in the same file.
-  const own = new Set(all.map(({ name }) => name))
+  const [ids, names, slugs] = [new Set(taken.ids), new Set(taken.names), new Set(taken.slugs)]
+  // The name of an entity takes precedence over an alias of another one in the same file.
+  const ownNames = new Set(entities.map(({ name }) => name))
   const free: ExportedEntity[] = []
-  for (const it of all) {
-    if (names.has(it.name)) continue
-    names.add(it.name)
-    const aliases: Alias[] = it.aliases.filter(({ name }) => !own.has(name) && claim(names, name))
-    const slug = claim(slugs, it.slug) ? it.slug : await unclaimedSlug(tx, kind, it.slug, slugs)
-    const oldSlugs = it.old_slugs.filter((old) => claim(slugs, old))
-    const retiredSlugs = (it.retired_slugs ?? []).filter((old) => claim(slugs, old))
-    const id = claim(ids, it.id) ? it.id : 0
-    free.push({ ...it, id, slug, aliases, old_slugs: oldSlugs, retired_slugs: retiredSlugs })
+  for (const entity of entities) {
+    if (names.has(entity.name)) continue
+    names.add(entity.name)
+    const aliases: Alias[] = entity.aliases.filter(
+      ({ name }) => !ownNames.has(name) && claim(names, name),
+    )
+    const slug = claim(slugs, entity.slug)
+      ? entity.slug
+      : await unclaimedSlug(tx, kind, entity.slug, slugs)
+    const oldSlugs = entity.old_slugs.filter((old) => claim(slugs, old))
+    const retiredSlugs = (entity.retired_slugs ?? []).filter((old) => claim(slugs, old))
+    // 0 is replaced by a new id below.
+    const id = claim(ids, entity.id) ? entity.id : 0
+    free.push({ ...entity, id, slug, aliases, old_slugs: oldSlugs, retired_slugs: retiredSlugs })
   }
-  const next = await nextEntityIds(tx, kind, free.filter(({ id }) => id === 0).length, ids)
-  return free.map((it) => (it.id === 0 ? { ...it, id: next.shift() as number } : it))
+  const newIds = await nextEntityIds(tx, kind, free.filter(({ id }) => id === 0).length, ids)
+  return free.map((entity) =>
+    entity.id === 0 ? { ...entity, id: newIds.shift() as number } : entity,
+  )
 }
 
-/** Adds a value to a set. Returns false if it is there already. */
+/** Adds a value to a set. Returns false if the set already has it. */
 function claim<T>(taken: Set<T>, value: T): boolean {
   return !taken.has(value) && Boolean(taken.add(value))
 }
 
 /**
- * A slug that neither the archive nor another entity of the file has. Each attempt chooses among
- * twice as many.
+ * Claims a slug that neither the archive nor another entity of the file has. Each attempt draws
+ * from a range twice as large.
  */
 function unclaimedSlug(
   tx: Db,
@@ -95,27 +102,27 @@ const slugsOf = ({ slug, old_slugs, retired_slugs = [] }: ExportedEntity) => [
   ...retired_slugs,
 ]
 
-function rowOf(it: ExportedEntity) {
+function rowOf(entity: ExportedEntity) {
   const about =
-    it.kind === 'category'
+    entity.kind === 'category'
       ? {
-          description: it.description,
-          url: it.url,
-          start_date: it.start_date,
-          end_date: it.end_date,
+          description: entity.description,
+          url: entity.url,
+          start_date: entity.start_date,
+          end_date: entity.end_date,
         }
       : undefined
-  const { id, name, slug, revision, retired_slugs: retired = [] } = it
+  const { id, name, slug, revision, retired_slugs: retired = [] } = entity
   return {
     id,
     name,
     slug,
     revision,
     ...about,
-    names: [{ name, shown: true }, ...it.aliases],
-    slugs: slugsOf(it),
+    names: [{ name, shown: true }, ...entity.aliases],
+    slugs: slugsOf(entity),
     retired,
-    after: { id, [nameFields[it.kind]]: name, slug, ...about, aliases: it.aliases },
+    after: { id, [nameFields[entity.kind]]: name, slug, ...about, aliases: entity.aliases },
   }
 }
 

@@ -12,10 +12,10 @@ import {
   writePyvideoFolder,
   writeSnapshot,
 } from './exports.ts'
-import { writeFile } from './files.ts'
-import { FolderTaken } from './pyvideo.ts'
+import { writeFileAtomically } from './files.ts'
+import { FolderExistsError } from './pyvideo.ts'
 
-interface Given {
+interface ExportCommandOptions {
   readonly format: 'ndjson' | 'csv' | 'pyvideo'
   readonly out?: string
   readonly after?: number
@@ -23,59 +23,70 @@ interface Given {
   readonly gzip?: true
 }
 
-export const exportCommands: AddCommands = (program, { config, say }) => {
+/** Adds the commands `export` and `snapshot`. */
+export const exportCommands: AddCommands = (program, context) => {
+  addExportCommand(program, context)
+  addSnapshotCommand(program, context)
+}
+
+const addExportCommand: AddCommands = (program, { config, say }) => {
   program
     .command('export')
     .description(
-      'write the whole archive to standard output, or to a file: as ndjson with all that is needed to make it again',
+      'write the whole archive to standard output, or to a file: ' +
+        'as ndjson with all that is needed to make it again',
     )
     .addOption(
       new Option(
         '--format <format>',
-        'ndjson has everything; csv has no records that were taken down; pyvideo has live records only',
+        'ndjson has everything; csv has no records that were taken down; ' +
+          'pyvideo has live records only',
       )
         .choices(['ndjson', 'csv', 'pyvideo'])
         .default('ndjson'),
     )
     .option('--out <file>', 'a file, or for pyvideo a folder; it has this name when it is whole')
-    .option('--after <id>', 'only records with a higher id', wholeId)
-    .option('--up-to <id>', 'only records up to this id', wholeId)
+    .option('--after <id>', 'only records with a higher id', parseRecordId)
+    .option('--up-to <id>', 'only records up to this id', parseRecordId)
     .option('--gzip', 'packed')
-    .action(async (given: Given) => {
-      const { format, out, gzip } = given
+    .action(async (options: ExportCommandOptions) => {
+      const { format, out, gzip } = options
       if (format === 'pyvideo' && out !== undefined && gzip)
         throw new CommandError(
-          'A folder is not packed. Leave out --gzip, or leave out --out for one packed file on standard output.',
+          'A folder is not packed. Leave out --gzip, or leave out --out for one packed file ' +
+            'on standard output.',
         )
       const progress = showProgress()
       try {
         await withSnapshot(config().DATABASE_URL, 'talkshelf export', async (db) => {
           if (format === 'pyvideo' && out !== undefined)
-            return writePyvideoFolder(db, out, given, progress.count)
-          const lines = counted(linesOf(db, given), format, progress.count)
-          return out === undefined
-            ? print(lines, gzip)
-            : void (await writeFile(out, lines, { isPacked: gzip }))
+            return writePyvideoFolder(db, out, options, progress.count)
+          const lines = countRecords(exportLines(db, options), format, progress.count)
+          if (out === undefined) await print(lines, gzip)
+          else await writeFileAtomically(out, lines, { isGzipped: gzip })
         })
       } catch (error) {
-        throw explained(error, out)
+        throw toCommandError(error, out)
       } finally {
         progress.end()
       }
-      if (out !== undefined) say(`${out} has ${progress.sum()} records.`)
+      if (out !== undefined) say(`${out} has ${progress.total()} records.`)
     })
+}
 
+const addSnapshotCommand: AddCommands = (program, { config, say }) => {
   program
     .command('snapshot')
     .description(
-      'write what everybody may read into a folder, as the server does every night where SNAPSHOT_DIR is set',
+      'write what everybody may read into a folder, ' +
+        'as the server does every night where SNAPSHOT_DIR is set',
     )
     .argument('<folder>', 'made if it is not there; SNAPSHOT_KEEP of them stay')
     .action(async (folder: string) => {
       const { DATABASE_URL: url, SNAPSHOT_KEEP: keep } = config()
       const written = await writeSnapshot({ url, folder, keep }, new Date()).catch(
         (error: unknown) => {
-          throw explained(error, folder)
+          throw toCommandError(error, folder)
         },
       )
       if (!written)
@@ -84,7 +95,10 @@ export const exportCommands: AddCommands = (program, { config, say }) => {
     })
 }
 
-function linesOf(db: Snapshot, { format, after, upTo }: Given): AsyncIterable<string> {
+function exportLines(
+  db: Snapshot,
+  { format, after, upTo }: ExportCommandOptions,
+): AsyncIterable<string> {
   const range = { after, upTo }
   if (format === 'csv') return exportCsv(db, { ...range, drafts: true })
   return format === 'pyvideo'
@@ -92,50 +106,56 @@ function linesOf(db: Snapshot, { format, after, upTo }: Given): AsyncIterable<st
     : exportNdjson(db, { ...range, drafts: true, takenDown: true })
 }
 
-async function print(lines: AsyncIterable<string>, isPacked: boolean | undefined): Promise<void> {
+async function print(lines: AsyncIterable<string>, isGzipped: boolean | undefined): Promise<void> {
   const { stdout } = process
   try {
-    if (isPacked) await pipeline(inChunks(lines), createGzip(), stdout, { end: false })
+    if (isGzipped) await pipeline(inChunks(lines), createGzip(), stdout, { end: false })
     else await pipeline(inChunks(lines), stdout, { end: false })
-    // What is still on its way to a pipe would be lost at the end of the process.
+    // Text that a pipe has not taken yet would be lost at the end of the process.
     if (stdout.writableNeedDrain) await once(stdout, 'drain')
   } catch (error) {
-    // Who reads has enough, as `head` does.
+    // The reader has closed the pipe, as `head` does.
     if ((error as NodeJS.ErrnoException).code !== 'EPIPE') throw error
   }
 }
 
-/** Tells of each record. */
-async function* counted(
+type Format = ExportCommandOptions['format']
+
+/** Passes lines on, and calls `count` for each that is a record. */
+async function* countRecords(
   lines: AsyncIterable<string>,
-  format: Given['format'],
+  format: Format,
   count: () => void,
 ): AsyncGenerator<string> {
   let isFirst = true
   for await (const line of lines) {
-    if (format === 'ndjson' ? line.startsWith('{"kind":"video"') : format === 'pyvideo' || !isFirst)
-      count()
+    if (isRecord(line, format, isFirst)) count()
     isFirst = false
     yield line
   }
 }
 
-/** For whoever sits before a terminal. */
+function isRecord(line: string, format: Format, isFirst: boolean): boolean {
+  if (format === 'ndjson') return line.startsWith('{"kind":"video"')
+  return format === 'pyvideo' || !isFirst
+}
+
+/** Shows the number of records while they are written, if standard error is a terminal. */
 function showProgress() {
   const { stderr } = process
   let records = 0
-  let nextMs = performance.now() + 500
-  let isShown = false
+  let nextUpdateMs = performance.now() + 500
+  let isVisible = false
   return {
-    sum: () => records,
+    total: () => records,
     count() {
       records++
-      if (!stderr.isTTY || performance.now() < nextMs) return
-      nextMs = performance.now() + 200
-      isShown = true
+      if (!stderr.isTTY || performance.now() < nextUpdateMs) return
+      nextUpdateMs = performance.now() + 200
+      isVisible = true
       stderr.write(`\r${records} records`)
     },
-    end: () => isShown && stderr.write('\r\u001b[K'),
+    end: () => isVisible && stderr.write('\r\u001b[K'),
   }
 }
 
@@ -149,18 +169,19 @@ const advice: Record<string, string> = {
   EISDIR: 'It is a folder. Name a file in it.',
   EACCES: 'This user may not write there.',
   EPERM: 'This user may not write there.',
-  EROFS: 'Nobody can write there.',
+  EROFS: 'The file system is read-only.',
 }
 
-function explained(error: unknown, place: string | undefined): unknown {
-  if (error instanceof FolderTaken) return new CommandError(error.message)
+/** Turns an expected error into one with advice; returns any other unchanged. */
+function toCommandError(error: unknown, path: string | undefined): unknown {
+  if (error instanceof FolderExistsError) return new CommandError(error.message)
   const { code = '', message } = error as NodeJS.ErrnoException
   return advice[code] === undefined
     ? error
-    : new CommandError(`${place ?? 'It'} cannot be written: ${message}.\n${advice[code]}`)
+    : new CommandError(`${path ?? 'It'} cannot be written: ${message}.\n${advice[code]}`)
 }
 
-function wholeId(text: string): number {
+function parseRecordId(text: string): number {
   const id = Number(text)
   if (!/^[1-9]\d*$/.test(text) || !Number.isSafeInteger(id))
     throw new InvalidArgumentError('It takes the id of a record.')

@@ -16,15 +16,15 @@ const video: Video = {
   added: '2031-05-17T10:00:00.000',
   updated: '2031-05-18T10:00:00.000',
 }
-const lineOf = (fields: Partial<Video>) => csvLine({ ...video, ...fields }, [])
+const csvLineWith = (fields: Partial<Video>) => csvLine({ ...video, ...fields }, [])
 
-test('the header names every field of a record once, and what is attached', () => {
+test('names every field of a record and its facts once in the header', () => {
   const names = csvHeader().trimEnd().split(',')
   assert.deepEqual([...names].sort(), [...videoFields, 'related', 'media'].sort())
   assert.deepEqual(names.slice(0, 3), ['id', 'title', 'category'])
 })
 
-test('a line has a cell for each column, and ends as RFC 4180 has it', () => {
+test('writes a cell for each column and ends lines as in RFC 4180', () => {
   const line = csvLine({ ...video, duration: 0, video_mp4_download_only: true }, [
     { kind: 'related', url: 'https://example.org/a b;', label: 'Slides' },
     { kind: 'related', url: 'https://example.org/c', label: null },
@@ -34,7 +34,8 @@ test('a line has a cell for each column, and ends as RFC 4180 has it', () => {
   assert.equal(line.split(',').length, csvHeader().split(',').length)
   assert.ok(
     line.startsWith(
-      '7,Gardens on the Moon,ExampleConf 2031,English,Ada Example; Bo\\; Jr.,,,0,,1,gardens-on-the-moon,',
+      '7,Gardens on the Moon,ExampleConf 2031,English,Ada Example; Bo\\; Jr.,,,0,,1,' +
+        'gardens-on-the-moon,',
     ),
     line,
   )
@@ -46,16 +47,16 @@ test('a line has a cell for each column, and ends as RFC 4180 has it', () => {
   )
 })
 
-test('quotes, commas and line ends are quoted', () => {
+test('quotes cells with quotes, commas or line breaks', () => {
   assert.ok(
-    lineOf({ title: 'A "talk", or two\nlines' }).startsWith('7,"A ""talk"", or two\nlines",'),
+    csvLineWith({ title: 'A "talk", or two\nlines' }).startsWith('7,"A ""talk"", or two\nlines",'),
   )
 })
 
-test('no cell begins as a formula does', () => {
+test('escapes cells that start like a formula', () => {
   for (const sign of ['=', '+', '-', '@', '\t', '\r', "'=", "''@"]) {
-    const line = lineOf({ title: `${sign}cmd|' /C calc'!A0` })
+    const line = csvLineWith({ title: `${sign}cmd|' /C calc'!A0` })
     assert.match(line, /^7,"?'/, JSON.stringify(sign))
   }
-  assert.match(lineOf({ title: "'quoted'" }), /^7,'quoted',/)
+  assert.match(csvLineWith({ title: "'quoted'" }), /^7,'quoted',/)
 })

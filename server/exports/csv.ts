@@ -1,21 +1,23 @@
 import { type Fact, type Video, videoFields } from '@talkshelf/contract'
 
-// Records as a table, for spreadsheets. The importer reads the same columns back; labels, sizes and
-// what sources said are in the export in lines only.
+// Records as CSV, for spreadsheets. The importer reads the same columns. Labels, sizes and the
+// values of sources are only in the NDJSON export.
 
+/** Returns the line with the names of the columns. */
 export function csvHeader(): string {
-  return lineOf(columns)
+  return joinCells(columns)
 }
 
+/** Returns the line of a record, with the URLs of its facts. */
 export function csvLine(video: Video, facts: readonly Fact[]): string {
-  const addresses = (kind: 'related' | 'media') =>
-    facts.flatMap((fact) => (fact.kind === kind ? [oneAddress(fact.url)] : [])).join(' ')
+  const urlsOf = (kind: 'related' | 'media') =>
+    facts.flatMap((fact) => (fact.kind === kind ? [escapeUrl(fact.url)] : [])).join(' ')
   const cells = columns.map((column) => {
-    if (column === 'related' || column === 'media') return addresses(column)
+    if (column === 'related' || column === 'media') return urlsOf(column)
     const value = video[column]
-    return Array.isArray(value) ? value.map(oneName).join('; ') : String(value ?? '')
+    return Array.isArray(value) ? value.map(escapeName).join('; ') : String(value ?? '')
   })
-  return lineOf(cells)
+  return joinCells(cells)
 }
 
 const mainFields = [
@@ -32,24 +34,25 @@ const mainFields = [
 ] as const
 const columns = [...new Set([...mainFields, ...videoFields]), 'related', 'media'] as const
 
-function lineOf(cells: readonly string[]): string {
-  return `${cells.map(quoted).join(',')}\r\n`
+function joinCells(cells: readonly string[]): string {
+  return `${cells.map(quoteCell).join(',')}\r\n`
 }
 
-// A cell that begins so is a formula to a spreadsheet, and runs with the rights of whoever opens
-// it. One that already has the mark gets another, or it would lose its own when it is read.
-function quoted(cell: string): string {
+// Spreadsheets run a cell that starts with one of these characters as a formula (CSV injection), so
+// that it gets an apostrophe, which the importer removes. A cell that already starts with one gets
+// another, because the importer would remove its own.
+function quoteCell(cell: string): string {
   const guarded = /^'*[=+\-@\t\r]/.test(cell) ? `'${cell}` : cell
   return /[",\r\n]|^\s|\s$/.test(guarded) ? `"${guarded.replaceAll('"', '""')}"` : guarded
 }
 
-/** Semicolons separate names. */
-function oneName(name: string): string {
+/** Escapes semicolons, which separate names. */
+function escapeName(name: string): string {
   return name.replaceAll(/[\\;]/g, '\\$&')
 }
 
-/** Space separates addresses, and so does a semicolon at the end of one. */
-function oneAddress(url: string): string {
+/** Escapes white space and final semicolons, which separate URLs. */
+function escapeUrl(url: string): string {
   return url
     .replaceAll(/\s/g, encodeURIComponent)
     .replaceAll(/;(?=$|[a-z][a-z0-9+.-]*:\/\/)/gi, '%3B')

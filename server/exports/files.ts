@@ -6,7 +6,7 @@ import { pipeline } from 'node:stream/promises'
 import { createGzip } from 'node:zlib'
 import { inChunks } from '../platform/streams.ts'
 
-// Text that comes line by line, on its way to a file.
+// Writes streams of lines to files.
 
 export interface WrittenFile {
   readonly bytes: number
@@ -14,40 +14,37 @@ export interface WrittenFile {
 }
 
 export interface WriteOptions {
-  readonly isPacked?: boolean | undefined
-  /**
-   * Whoever has an account on this machine may read it, a web server as well; or else its owner
-   * alone.
-   */
+  readonly isGzipped?: boolean | undefined
+  /** Readable by all users of the machine, such as a web server; otherwise by the owner only. */
   readonly isPublic?: boolean
   readonly signal?: AbortSignal | undefined
 }
 
 /**
- * Until all of it is on the disk it is called FILE.part: a FILE is a whole one. Who is killed
- * leaves that part, and nothing else.
+ * Writes a file as FILE.part, and renames it when all of it is on the disk: FILE is always
+ * complete. A killed process leaves FILE.part behind.
  */
-export async function writeFile(
+export async function writeFileAtomically(
   file: string,
   lines: AsyncIterable<string>,
-  { isPacked = false, isPublic = false, signal }: WriteOptions = {},
+  { isGzipped = false, isPublic = false, signal }: WriteOptions = {},
 ): Promise<WrittenFile> {
   const part = `${file}.part`
-  const sum = createHash('sha256')
+  const checksum = createHash('sha256')
   let bytes = 0
-  async function* summed(pieces: AsyncIterable<Buffer>) {
-    for await (const piece of pieces) {
-      sum.update(piece)
-      bytes += piece.length
-      yield piece
+  async function* measure(chunks: AsyncIterable<Buffer>) {
+    for await (const chunk of chunks) {
+      checksum.update(chunk)
+      bytes += chunk.length
+      yield chunk
     }
   }
   try {
     const target = createWriteStream(part, { flush: true, mode: 0o600 })
     const options = signal ? { signal } : {}
-    if (isPacked) await pipeline(inChunks(lines), createGzip(), summed, target, options)
-    else await pipeline(inChunks(lines), summed, target, options)
-    // What the process may give away by itself (umask) is another matter.
+    if (isGzipped) await pipeline(inChunks(lines), createGzip(), measure, target, options)
+    else await pipeline(inChunks(lines), measure, target, options)
+    // The umask reduces the mode of a new file, so that it is set here.
     await chmod(part, isPublic ? 0o644 : 0o600)
     await rename(part, file)
     await syncFolder(dirname(file))
@@ -55,10 +52,10 @@ export async function writeFile(
     await rm(part, { force: true })
     throw error
   }
-  return { bytes, sha256: sum.digest('hex') }
+  return { bytes, sha256: checksum.digest('hex') }
 }
 
-/** That the file has its name is known to the folder only. */
+/** Makes a rename durable: the folder stores the names of its files. */
 async function syncFolder(folder: string): Promise<void> {
   const handle = await open(folder)
   await handle.sync().finally(() => handle.close())

@@ -19,8 +19,8 @@ import {
   type VideoRow,
 } from './queries.ts'
 
-// The archive as text, line by line, out of one snapshot: as it was at one moment, whoever writes
-// meanwhile. Memory has some records at a time.
+// The archive as lines of text, from one consistent snapshot. Only one batch of records is in
+// memory.
 
 const batchSize = 200
 
@@ -32,13 +32,13 @@ export interface ExportOptions extends ExportScope {
 }
 
 /**
- * The lines of contract/exports.ts. Whoever asks for a part of the records gets all entities
- * nevertheless: it can be read by itself.
+ * Yields the lines of contract/exports.ts. A range of the records still comes with all entities, so
+ * that it can be imported by itself.
  */
 export async function* exportNdjson(db: Snapshot, options: ExportOptions): AsyncGenerator<string> {
   const { after, upTo } = options
   const at = await readSnapshotTime(db)
-  yield lineOf({
+  yield jsonLine({
     kind: 'talkshelf',
     version: 1,
     at,
@@ -46,22 +46,22 @@ export async function* exportNdjson(db: Snapshot, options: ExportOptions): Async
     ...(upTo !== undefined && { up_to: upTo }),
   })
   for (const kind of exportedKinds)
-    for await (const entity of exportedEntities(db, kind, options)) yield lineOf(entity)
+    for await (const entity of exportedEntities(db, kind, options)) yield jsonLine(entity)
   let videos = 0
-  for await (const video of videosOf(db, options)) {
+  for await (const row of exportedRows(db, options)) {
     videos++
-    yield lineOf(exported(video, options))
+    yield jsonLine(exportedVideo(row, options))
   }
-  yield lineOf({ kind: 'end', videos })
+  yield jsonLine({ kind: 'end', videos })
 }
 
-/** A table for spreadsheets. It can't say that a record was taken down, so it has none of those. */
+/** Yields CSV for spreadsheets, without records that were taken down: it has no column for that. */
 export async function* exportCsv(
   db: Snapshot,
   options: Omit<ExportOptions, 'takenDown'>,
 ): AsyncGenerator<string> {
   yield csvHeader()
-  for await (const row of videosOf(db, { ...options, takenDown: false }))
+  for await (const row of exportedRows(db, { ...options, takenDown: false }))
     yield csvLine(recordOf(row), row.facts ?? [])
 }
 
@@ -70,26 +70,27 @@ export interface ExportedTalk {
   readonly facts: readonly Fact[]
 }
 
-/** Records for other formats. */
+/** Yields records with their facts, for other formats. */
 export async function* exportedTalks(
   db: Snapshot,
   options: ExportOptions,
 ): AsyncGenerator<ExportedTalk> {
-  for await (const row of videosOf(db, options))
+  for await (const row of exportedRows(db, options))
     yield { record: recordOf(row), facts: row.facts ?? [] }
 }
 
+/** Yields the entities of a kind, as they are in an export. */
 export async function* exportedEntities(
   db: Snapshot,
   kind: ExportedKind,
-  extent: ExportScope,
+  scope: ExportScope,
 ): AsyncGenerator<ExportedEntity> {
   for (let after = 0; ; ) {
-    const rows = await listExportedEntities(db, kind, after, extent, batchSize)
-    for (const { about, retired_slugs, ...named } of rows)
+    const rows = await listExportedEntities(db, kind, after, scope, batchSize)
+    for (const { about, retired_slugs, ...entity } of rows)
       yield {
         kind,
-        ...named,
+        ...entity,
         ...(retired_slugs.length > 0 && { retired_slugs }),
         ...about,
       } as ExportedEntity
@@ -99,7 +100,7 @@ export async function* exportedEntities(
   }
 }
 
-async function* videosOf(db: Snapshot, options: ExportOptions): AsyncGenerator<VideoRow> {
+async function* exportedRows(db: Snapshot, options: ExportOptions): AsyncGenerator<VideoRow> {
   for (let after = options.after ?? 0; ; ) {
     const rows = await listExportedVideos(
       db,
@@ -115,7 +116,7 @@ async function* videosOf(db: Snapshot, options: ExportOptions): AsyncGenerator<V
   }
 }
 
-function exported(row: VideoRow, { drafts: isForEditors }: ExportScope): ExportedVideo {
+function exportedVideo(row: VideoRow, { drafts: isForEditors }: ExportScope): ExportedVideo {
   const { revision, taken_down: day, takedown_reason: reason } = row
   const facts = isForEditors ? (row.facts ?? []) : publicFacts(row.facts ?? [])
   return {
@@ -128,9 +129,9 @@ function exported(row: VideoRow, { drafts: isForEditors }: ExportScope): Exporte
 }
 
 function recordOf(row: VideoRow): Video {
-  // Two that are being merged have one name.
+  // While two entities are being merged both have the same name.
   const video = { ...row, speakers: [...new Set(row.speakers)], tags: [...new Set(row.tags)] }
   return Object.fromEntries(videoFields.map((field) => [field, video[field]])) as Video
 }
 
-const lineOf = (it: object) => `${toJson(it)}\n`
+const jsonLine = (value: object) => `${toJson(value)}\n`

@@ -5,57 +5,53 @@ import { writePyvideo } from '../imports/imports.ts'
 import type { Snapshot } from '../platform/db/snapshot.ts'
 import { numberedSlug, slugify } from '../platform/slug.ts'
 import { type ExportOptions, exportedEntities, exportedTalks } from './lines.ts'
+import type { ExportScope } from './queries.ts'
 
-// Talks as the pyvideo project keeps them. Its records can't say that one is a draft or was taken
-// down, so it gets live ones only.
+// Talks in the format of the pyvideo project, which has no drafts and no takedowns: only live talks
+// are exported.
 
-type Range = Pick<ExportOptions, 'after' | 'upTo'>
+type IdRange = Pick<ExportOptions, 'after' | 'upTo'>
 
-const live = { drafts: false, takenDown: false }
+const liveOnly: ExportScope = { drafts: false, takenDown: false }
 
-/** One record a line, with its place in front. */
-export async function* exportPyvideo(db: Snapshot, range: Range): AsyncGenerator<string> {
-  for await (const { record, facts } of exportedTalks(db, { ...range, ...live })) {
-    const { event, category_title, file, record: own } = writePyvideo(record, facts)
-    yield `${JSON.stringify({ event, category_title, file, ...own })}\n`
+/** Yields a JSON line for each talk: its event and file name, then the fields of pyvideo. */
+export async function* exportPyvideo(db: Snapshot, range: IdRange): AsyncGenerator<string> {
+  for await (const { record, facts } of exportedTalks(db, { ...range, ...liveOnly })) {
+    const { event, category_title, file, record: fields } = writePyvideo(record, facts)
+    yield `${JSON.stringify({ event, category_title, file, ...fields })}\n`
   }
 }
 
 /**
- * `<event>/category.json` and `<event>/videos/*.json`. Until all is there the folder is called
- * FOLDER.part. Tells each time a talk is written.
+ * Writes `<event>/category.json` and `<event>/videos/*.json` to FOLDER.part, and renames it to
+ * FOLDER when it is complete. Calls `onTalk` for each talk.
  */
 export async function writePyvideoFolder(
   db: Snapshot,
   folder: string,
-  range: Range,
+  range: IdRange,
   onTalk: () => void,
 ): Promise<void> {
   if ((await readdir(folder).catch(() => [])).length > 0)
-    throw new FolderTaken(`${folder} is not empty. Name another folder, or remove it first.`)
+    throw new FolderExistsError(`${folder} is not empty. Name another folder, or remove it first.`)
   const part = `${folder}.part`
   await mkdir(part).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== 'EEXIST') throw error
-    throw new FolderTaken(
-      `${part} is there: another export is writing it, or one was killed. If none is running, remove it.`,
+    throw new FolderExistsError(
+      `${part} is there: another export is writing it, or one was killed. ` +
+        'If none is running, remove it.',
     )
   })
   try {
-    /** The titles of the events, by their folders. */
-    const events = new Map<string, string>()
-    for await (const { record, facts } of exportedTalks(db, { ...range, ...live })) {
-      const written = writePyvideo(record, facts)
-      const event = await eventFor(
-        part,
-        placeIn(written.file, written.event).event,
-        written.category_title,
-        events,
-      )
-      const { name = record.slug } = placeIn(written.file, written.event)
-      await writeNew(join(part, event, 'videos'), [name, `${name}-${record.id}`], written.record)
+    const titleByEvent: TitleByEvent = new Map()
+    for await (const { record, facts } of exportedTalks(db, { ...range, ...liveOnly })) {
+      const talk = writePyvideo(record, facts)
+      const { folder: eventFolder, name = record.slug } = safePath(talk.file, talk.event)
+      const event = await makeEventFolder(part, eventFolder, talk.category_title, titleByEvent)
+      await writeNewFile(join(part, event, 'videos'), [name, `${name}-${record.id}`], talk.record)
       onTalk()
     }
-    await writeCategories(db, part, events)
+    await writeCategories(db, part, titleByEvent)
     await rename(part, folder)
   } catch (error) {
     await rm(part, { recursive: true, force: true })
@@ -63,74 +59,90 @@ export async function writePyvideoFolder(
   }
 }
 
-export class FolderTaken extends Error {}
+/** The target of an export is not empty, or another export is writing it. */
+export class FolderExistsError extends Error {}
+
+/** The titles of the events by the names of their folders. */
+type TitleByEvent = Map<string, string>
 
 /**
- * Facts tell where a record stood, and anybody who edits can write them: nothing but a plain name
- * becomes a part of a path.
+ * Returns the event folder and file name of a talk. They come from facts, which any editor can
+ * write, so that only harmless names become part of a path.
  */
-function placeIn(file: string, given: string): { event: string; name: string | undefined } {
-  const [, event = given, name] = /^([^/]+)\/videos\/([^/]+)\.json$/.exec(file) ?? []
+function safePath(file: string, event: string): { folder: string; name: string | undefined } {
+  const [, folder = event, name] = /^([^/]+)\/videos\/([^/]+)\.json$/.exec(file) ?? []
   return {
-    event: isPlain(event) ? event : slugify(event) || 'talks',
-    name: name !== undefined && isPlain(name) ? name : undefined,
+    folder: isSafeName(folder) ? folder : slugify(folder) || 'talks',
+    name: name !== undefined && isSafeName(name) ? name : undefined,
   }
 }
 
-const isPlain = (name: string) =>
+const isSafeName = (name: string) =>
   /^[\p{L}\p{N}_][\p{L}\p{M}\p{N} _.,'()+-]*$/u.test(name) && Buffer.byteLength(name) <= 200
 
-/** A folder has one title: another event of the same name gets a number. */
-async function eventFor(
+/** Makes the folder of an event unless it exists. Numbers it if another title has the folder. */
+async function makeEventFolder(
   part: string,
-  wanted: string,
+  preferred: string,
   title: string,
-  events: Map<string, string>,
+  titleByEvent: TitleByEvent,
 ): Promise<string> {
-  let event = wanted
-  for (let number = 2; events.has(event) && events.get(event) !== title; number++)
-    event = numberedSlug(slugify(wanted) || 'talks', number)
-  if (!events.has(event)) await mkdir(join(part, event, 'videos'), { recursive: true })
-  events.set(event, title)
+  const isTaken = (name: string) => titleByEvent.has(name) && titleByEvent.get(name) !== title
+  let event = preferred
+  for (let number = 2; isTaken(event); number++)
+    event = numberedSlug(slugify(preferred) || 'talks', number)
+  if (!titleByEvent.has(event)) await mkdir(join(part, event, 'videos'), { recursive: true })
+  titleByEvent.set(event, title)
   return event
 }
 
 async function writeCategories(
   db: Snapshot,
   part: string,
-  events: Map<string, string>,
+  titleByEvent: TitleByEvent,
 ): Promise<void> {
-  const folders = Map.groupBy(events.keys(), (event) => tidy(events.get(event) as string))
-  for await (const entity of exportedEntities(db, 'category', live)) {
-    const category = entity as ExportedEntity & { kind: 'category' }
-    const own = folders.get(tidy(category.name)) ?? [
-      await eventFor(part, category.slug, category.name, events),
+  const eventsByTitle = Map.groupBy(titleByEvent.keys(), (event) =>
+    normalizeTitle(titleByEvent.get(event) as string),
+  )
+  for await (const entity of exportedEntities(db, 'category', liveOnly)) {
+    const category = entity as ExportedCategory
+    const events = eventsByTitle.get(normalizeTitle(category.name)) ?? [
+      await makeEventFolder(part, category.slug, category.name, titleByEvent),
     ]
-    for (const event of own)
-      await writeNew(join(part, event), ['category'], {
-        ...aboutOf(category),
-        title: events.get(event),
+    for (const event of events)
+      await writeNewFile(join(part, event), ['category'], {
+        ...categoryFields(category),
+        title: titleByEvent.get(event),
       })
   }
 }
 
-const tidy = (title: string) => title.normalize('NFC').replaceAll(/\s+/g, ' ').trim()
+type ExportedCategory = ExportedEntity & { kind: 'category' }
 
-function aboutOf({
+const normalizeTitle = (title: string) => title.normalize('NFC').replaceAll(/\s+/g, ' ').trim()
+
+function categoryFields({
   description,
   url,
   start_date,
   end_date,
-}: ExportedEntity & { kind: 'category' }): Record<string, string> {
+}: ExportedCategory): Record<string, string> {
   return Object.fromEntries(
     Object.entries({ description, url, start_date, end_date }).filter(
-      (it): it is [string, string] => !!it[1],
+      (field): field is [string, string] => !!field[1],
     ),
   )
 }
 
-/** Under the first name that no other file has, in whichever way the disk tells names apart. */
-async function writeNew(folder: string, names: readonly string[], value: object): Promise<void> {
+/**
+ * Writes a file under the first free name. Lets the file system decide which names are equal: it
+ * may ignore case.
+ */
+async function writeNewFile(
+  folder: string,
+  names: readonly string[],
+  value: object,
+): Promise<void> {
   for (const name of names) {
     try {
       return await writeFile(

@@ -3,20 +3,20 @@ import sql, { empty, raw, type Sql } from 'sql-template-tag'
 import Type, { type Static } from 'typebox'
 import { type Db, many, one } from '../platform/db/db.ts'
 
-// Some rows at a time, each time from the last id on: so the first comes at once and nothing is
-// sorted, however many there are.
+// Reads batches of rows, each after the last id of the one before: the first rows come at once, and
+// the database never sorts.
 
 const MaybeText = Type.Union([Type.String(), Type.Null()])
 const MaybeInteger = Type.Union([Type.Integer(), Type.Null()])
 
-/** Which of the records, and of the names. */
+/** Which records and names are exported. */
 export interface ExportScope {
   readonly drafts: boolean
   readonly takenDown: boolean
 }
 
 const Names = Type.Array(Type.String())
-const length = Type.Unsafe<number | null>(MaybeInteger)
+const FileLength = Type.Unsafe<number | null>(MaybeInteger)
 const VideoRow = Type.Object({
   id: Type.Integer(),
   revision: Type.Integer(),
@@ -34,16 +34,16 @@ const VideoRow = Type.Object({
   embed: Type.String(),
   thumbnail_url: MaybeText,
   duration: MaybeInteger,
-  video_ogv_length: length,
+  video_ogv_length: FileLength,
   video_ogv_url: MaybeText,
   video_ogv_download_only: Type.Boolean(),
-  video_mp4_length: length,
+  video_mp4_length: FileLength,
   video_mp4_url: MaybeText,
   video_mp4_download_only: Type.Boolean(),
-  video_webm_length: length,
+  video_webm_length: FileLength,
   video_webm_url: MaybeText,
   video_webm_download_only: Type.Boolean(),
-  video_flv_length: length,
+  video_flv_length: FileLength,
   video_flv_url: MaybeText,
   video_flv_download_only: Type.Boolean(),
   source_url: MaybeText,
@@ -58,8 +58,8 @@ const VideoRow = Type.Object({
 export type VideoRow = Static<typeof VideoRow>
 
 /**
- * Out of the row, and not the body that is ready to be sent: what was taken down has none, and
- * while a rename is on its way a body still shows a name that somebody has left behind.
+ * Lists records from their rows, not from the cached bodies: those that were taken down have no
+ * body, and until a rename is done a body still has the old name.
  */
 export function listExportedVideos(
   db: Db,
@@ -72,31 +72,44 @@ export function listExportedVideos(
     db,
     VideoRow,
     sql`select video.*, category.title as category, language.name as language,
-               ${namesIn('speaker')} as speakers, ${namesIn('tag')} as tags,
+               ${namesOf('speaker')} as speakers,
+               ${namesOf('tag')} as tags,
                (select facts from video_facts where video_facts.id = video.id) as facts
-        from (select id, revision, slug, state, category_id, language_id, speaker_ids, tag_ids, title, summary, description, quality_notes,
-                     copyright_text, embed, thumbnail_url, duration, video_ogv_length, video_ogv_url, video_ogv_download_only,
-                     video_mp4_length, video_mp4_url, video_mp4_download_only, video_webm_length, video_webm_url, video_webm_download_only,
-                     video_flv_length, video_flv_url, video_flv_download_only, source_url, whiteboard, recorded,
-                     ${moment(sql`added`)} as added, ${moment(sql`updated`)} as updated, taken_down, takedown_reason
+        from (select id, revision, slug, state, category_id, language_id, speaker_ids, tag_ids,
+                     title, summary, description, quality_notes, copyright_text, embed,
+                     thumbnail_url, duration,
+                     video_ogv_length, video_ogv_url, video_ogv_download_only,
+                     video_mp4_length, video_mp4_url, video_mp4_download_only,
+                     video_webm_length, video_webm_url, video_webm_download_only,
+                     video_flv_length, video_flv_url, video_flv_download_only,
+                     source_url, whiteboard, recorded,
+                     ${utcText(sql`added`)} as added, ${utcText(sql`updated`)} as updated,
+                     taken_down, takedown_reason
               from video
-              where id > ${after}::bigint and id <= ${upTo}::bigint ${drafts ? empty : sql`and state = 1`} ${takenDown ? empty : sql`and taken_down is null`}
-              order by id limit ${limit}::integer) as video
-        join category as was on was.id = category_id join category on category.id = coalesce(was.merged_into, was.id)
+              where id > ${after}::bigint
+                and id <= ${upTo}::bigint
+                ${drafts ? empty : sql`and state = 1`}
+                ${takenDown ? empty : sql`and taken_down is null`}
+              order by id
+              limit ${limit}::integer) as video
+        join category as stored on stored.id = category_id
+        join category on category.id = coalesce(stored.merged_into, stored.id)
         join language on language.id = language_id
         order by video.id`,
   )
 }
 
-/** What was merged is called like what it was merged into. */
-function namesIn(kind: 'speaker' | 'tag'): Sql {
+/** Selects the names of the entities of a record: for a merged one that of its target. */
+function namesOf(kind: 'speaker' | 'tag'): Sql {
   const [table, ids] = [raw(kind), raw(`${kind}_ids`)]
-  return sql`array(select now.name from unnest(${ids}) with ordinality as given (id, place)
-                   join ${table} as was using (id) join ${table} as now on now.id = coalesce(was.merged_into, was.id)
-                   order by place)`
+  return sql`array(select target.name
+                     from unnest(${ids}) with ordinality as reference (id, ordinal)
+                     join ${table} as stored using (id)
+                     join ${table} as target on target.id = coalesce(stored.merged_into, stored.id)
+                     order by ordinal)`
 }
 
-const moment = (column: Sql) =>
+const utcText = (column: Sql) =>
   sql`to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS')`
 
 const About = Type.Object({
@@ -120,8 +133,8 @@ export const exportedKinds = ['category', 'speaker', 'tag'] as const
 export type ExportedKind = (typeof exportedKinds)[number]
 
 /**
- * Everybody gets those that everybody can read, with the names that are shown. An old slug may say
- * a name that is not.
+ * Lists the entities of a kind. Without drafts it leaves out what is not public: entities without
+ * live talks, hidden aliases, and old slugs, which may contain a hidden name.
  */
 export function listExportedEntities(
   db: Db,
@@ -133,60 +146,87 @@ export function listExportedEntities(
   const name = raw(kind === 'category' ? 'title' : 'name')
   const about =
     kind === 'category'
-      ? sql`jsonb_build_object('description', description, 'url', url, 'start_date', start_date, 'end_date', end_date)`
+      ? sql`jsonb_build_object('description', description, 'url', url,
+                                  'start_date', start_date, 'end_date', end_date)`
       : sql`null::jsonb`
-  const isListed =
+  const andHasTalks =
     drafts || kind === 'category'
       ? empty
-      : sql`and (select sum(talks) from talk_count where talk_count.kind = ${kind} and talk_count.entity_id = entity.id) > 0`
+      : sql`and (select sum(talks)
+               from talk_count
+               where talk_count.kind = ${kind} and talk_count.entity_id = entity.id) > 0`
   const slugs = (condition: Sql) =>
     drafts
-      ? sql`array(select entity_slug.slug from entity_slug
-                  where entity_slug.kind = ${kind} and entity_slug.entity_id = entity.id and ${condition} order by 1)`
+      ? sql`array(select entity_slug.slug
+                     from entity_slug
+                     where entity_slug.kind = ${kind}
+                       and entity_slug.entity_id = entity.id
+                       and ${condition}
+                     order by 1)`
       : sql`'{}'::text[]`
   return many(
     db,
     EntityRow,
-    sql`select id, ${name} as name, slug, revision, ${about} as about, ${slugs(sql`entity_slug.slug <> entity.slug and not retired`)} as old_slugs,
+    sql`select id, ${name} as name, slug, revision,
+               ${about} as about,
+               ${slugs(sql`entity_slug.slug <> entity.slug and not retired`)} as old_slugs,
                ${slugs(sql`retired`)} as retired_slugs,
-               (select coalesce(jsonb_agg(jsonb_build_object('name', other.name, 'shown', other.shown) order by other.name collate "C"), '[]')
+               (select coalesce(jsonb_agg(jsonb_build_object('name', other.name,
+                                                             'shown', other.shown)
+                                          order by other.name collate "C"), '[]')
                 from entity_name as other
-                where other.kind = ${kind} and other.entity_id = entity.id and other.name <> entity.${name} ${drafts ? empty : sql`and other.shown`}) as aliases
+                where other.kind = ${kind}
+                  and other.entity_id = entity.id
+                  and other.name <> entity.${name}
+                  ${drafts ? empty : sql`and other.shown`}) as aliases
         from ${raw(kind)} as entity
-        where id > ${after}::bigint and merged_into is null ${isListed}
-        order by id limit ${limit}::integer`,
+        where id > ${after}::bigint
+          and merged_into is null
+          ${andHasTalks}
+        order by id
+        limit ${limit}::integer`,
   )
 }
 
 const Now = Type.Object({ now: Type.String() })
 
+/** Returns the time at which the transaction started. */
 export async function readSnapshotTime(db: Db): Promise<string> {
-  return (await one(db, Now, sql`select ${moment(sql`now()`)} as now`)).now
+  return (await one(db, Now, sql`select ${utcText(sql`now()`)} as now`)).now
 }
 
-const Last = Type.Object({ at: MaybeText })
+const Withdrawal = Type.Object({ at: MaybeText })
 
 /**
- * Returns when something was last taken from readers. The conditions are those of the index
- * change_withdrawn.
+ * Returns when public data was last withdrawn: by a takedown, a merge, a talk that became a draft,
+ * or a name that was changed or hidden. The conditions are those of the index change_withdrawn.
  */
 export async function findLastWithdrawal(db: Db): Promise<Date | undefined> {
   const { at } = await one(
     db,
-    Last,
-    sql`select ${moment(sql`max(at)`)} as at from change where
-          kind in ('taken-down', 'merged')
+    Withdrawal,
+    sql`select ${utcText(sql`max(at)`)} as at
+        from change
+        where kind in ('taken-down', 'merged')
           or subject = 'video' and before @> '{"state": 1}' and after @> '{"state": 2}'
           or subject in ('category', 'speaker', 'tag')
-             and (before ?| '{name,title}' or jsonb_path_exists(before, '$.aliases[*] ? (@.shown == true)'))`,
+             and (before ?| '{name,title}'
+                  or jsonb_path_exists(before, '$.aliases[*] ? (@.shown == true)'))`,
   )
   return at === null ? undefined : new Date(`${at}Z`)
 }
 
-const Held = Type.Object({ held: Type.Boolean() })
+const Lock = Type.Object({ acquired: Type.Boolean() })
 
-/** Whether nobody else writes a snapshot: it is so until the end of the transaction. */
+/**
+ * Tries to lock the writing of snapshots until the end of the transaction. Returns false if another
+ * process has the lock.
+ */
 export async function lockSnapshots(db: Db): Promise<boolean> {
-  return (await one(db, Held, sql`select pg_try_advisory_xact_lock(hashtext('snapshots')) as held`))
-    .held
+  const { acquired } = await one(
+    db,
+    Lock,
+    sql`select pg_try_advisory_xact_lock(hashtext('snapshots')) as acquired`,
+  )
+  return acquired
 }

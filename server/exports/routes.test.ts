@@ -21,21 +21,22 @@ import { withSnapshot } from '../platform/db/snapshot.ts'
 import { exportNdjson } from './exports.ts'
 import { type ExportLimits, exportRoutes } from './routes.ts'
 
-// A long export on its way: who reads slowly, goes away or comes too late. Here with limits that
-// don't take minutes to reach.
+// Long exports to slow, stalled and disconnecting clients, with limits of a few seconds.
 
-const count = 20_000
+const recordCount = 20_000
 const { url: databaseUrl } = await freshDatabase()
-await insertRecords(databaseUrl, count)
+await insertRecords(databaseUrl, recordCount)
 
 const path = endpoint.path
-const plenty = { atOnce: 2, longestMs: 60_000, minBytesPerSecond: 1000, windowMs: 60_000 }
+const generous = { maxConcurrent: 2, longestMs: 60_000, minBytesPerSecond: 1000, windowMs: 60_000 }
 
 const serve = (limits: ExportLimits) =>
   serveOnly([endpoint], ({ http, routeOf }) => exportRoutes(http, routeOf, databaseUrl, limits))
 
-/** The answer as it begins; nothing of the rest is read. */
-async function begin(url: string): Promise<{ outgoing: ClientRequest; response: IncomingMessage }> {
+/** Starts an export and returns when its headers have arrived, without reading the body. */
+async function startExport(
+  url: string,
+): Promise<{ outgoing: ClientRequest; response: IncomingMessage }> {
   const outgoing = httpRequest(`${url}${path}`)
   outgoing.on('error', () => {})
   outgoing.end()
@@ -44,42 +45,41 @@ async function begin(url: string): Promise<{ outgoing: ClientRequest; response: 
   return { outgoing, response }
 }
 
-async function snapshots(): Promise<number> {
-  return withDatabase(
-    databaseUrl,
-    async (query) =>
-      (
-        await query(
-          "select from pg_stat_activity where datname = current_database() and application_name = 'talkshelf export'",
-        )
-      ).length,
+async function countSnapshots(): Promise<number> {
+  const rows = await withDatabase(databaseUrl, (query) =>
+    query(
+      `select
+       from pg_stat_activity
+       where datname = current_database() and application_name = 'talkshelf export'`,
+    ),
   )
+  return rows.length
 }
 
-async function until(is: () => Promise<boolean>): Promise<void> {
-  const withinMs = 20_000
-  const untilMs = performance.now() + withinMs
-  while (!(await is())) {
-    assert.ok(performance.now() < untilMs, `not so after ${withinMs} ms`)
+async function waitUntil(condition: () => Promise<boolean>): Promise<void> {
+  const timeoutMs = 20_000
+  const deadlineMs = performance.now() + timeoutMs
+  while (!(await condition())) {
+    assert.ok(performance.now() < deadlineMs, `the condition is not met after ${timeoutMs} ms`)
     await sleep(20)
   }
 }
 
-test('an export is packed for whoever takes it packed, and the same', async () => {
-  const { url } = await serve(plenty)
+test('compresses an export without changing it if the client accepts gzip', async () => {
+  const { url } = await serve(generous)
   const withoutTime = (text: string) => text.replace(/"at":"[^"]+"/, '')
   const plain = await call(url, 'GET', `${path}?after=19000`)
   for (const header of ['gzip', 'br, gzip;q=0.5', '*']) {
-    const packed = await call(url, 'GET', `${path}?after=19000`, {
+    const compressed = await call(url, 'GET', `${path}?after=19000`, {
       headers: { 'accept-encoding': header },
     })
     assert.deepEqual(
-      [packed.status, packed.headers['content-encoding'], packed.headers.vary],
+      [compressed.status, compressed.headers['content-encoding'], compressed.headers.vary],
       [200, 'gzip', 'Accept, Accept-Encoding'],
     )
-    assert.ok(packed.text.length < plain.text.length * 0.7)
+    assert.ok(compressed.text.length < plain.text.length * 0.7)
     assert.equal(
-      withoutTime(gunzipSync(Buffer.from(packed.text, 'latin1')).toString()),
+      withoutTime(gunzipSync(Buffer.from(compressed.text, 'latin1')).toString()),
       withoutTime(plain.text),
     )
   }
@@ -91,95 +91,96 @@ test('an export is packed for whoever takes it packed, and the same', async () =
       undefined,
       header,
     )
-  // Where there is room for none, the headers are still told: they cost nothing.
-  const head = await call((await serve({ ...plenty, atOnce: 0 })).url, 'HEAD', path)
+  // HEAD costs nothing, so that the limit does not apply to it.
+  const head = await call((await serve({ ...generous, maxConcurrent: 0 })).url, 'HEAD', path)
   assert.deepEqual(
     [head.status, head.headers['content-type'], head.headers['content-length']],
     [200, 'application/x-ndjson', undefined],
   )
-  assert.equal(await snapshots(), 0)
+  assert.equal(await countSnapshots(), 0)
 })
 
-test('whoever goes away half way leaves no transaction behind', async () => {
-  const { url } = await serve({ ...plenty, atOnce: 1 })
-  const { outgoing, response } = await begin(url)
+test('closes the transaction of a client that disconnects', async () => {
+  const { url } = await serve({ ...generous, maxConcurrent: 1 })
+  const { outgoing, response } = await startExport(url)
   await once(response, 'data')
   response.pause()
-  assert.equal(await snapshots(), 1)
+  assert.equal(await countSnapshots(), 1)
   outgoing.destroy()
-  await until(async () => (await snapshots()) === 0)
-  // And takes nobody's place.
+  await waitUntil(async () => (await countSnapshots()) === 0)
+  // It no longer counts against the limit.
   assert.equal((await call(url, 'GET', `${path}?up_to=1`)).status, 200)
 })
 
-test('of more exports than there is room for, the last is told to wait', async () => {
-  const { url } = await serve({ ...plenty, atOnce: 1 })
-  const { outgoing } = await begin(url)
-  const refused = await call(url, 'GET', path, { headers: { 'accept-encoding': 'gzip' } })
+test('rejects exports above the limit with a retry delay', async () => {
+  const { url } = await serve({ ...generous, maxConcurrent: 1 })
+  const { outgoing } = await startExport(url)
+  const rejected = await call(url, 'GET', path, { headers: { 'accept-encoding': 'gzip' } })
   assert.deepEqual(
-    [refused.status, refused.headers['retry-after'], refused.headers['content-encoding']],
+    [rejected.status, rejected.headers['retry-after'], rejected.headers['content-encoding']],
     [503, '30', undefined],
   )
-  assert.equal(refused.headers['content-type'], 'application/problem+json')
-  assert.match(refused.json.detail, /exports are under way/)
+  assert.equal(rejected.headers['content-type'], 'application/problem+json')
+  assert.match(rejected.json.detail, /exports are already running/)
   outgoing.destroy()
-  await until(async () => (await call(url, 'GET', `${path}?up_to=1`)).status === 200)
+  await waitUntil(async () => (await call(url, 'GET', `${path}?up_to=1`)).status === 200)
 })
 
-test('whoever does not read is cut off, and nothing piles up meanwhile', async () => {
-  const { url } = await serve({ ...plenty, windowMs: 500 })
-  const { outgoing, response } = await begin(url)
+test('cuts off a client that does not read, without buffering the export', async () => {
+  const { url } = await serve({ ...generous, windowMs: 500 })
+  const { outgoing, response } = await startExport(url)
   const before = process.memoryUsage().arrayBuffers
-  await until(async () => (await snapshots()) === 0)
+  await waitUntil(async () => (await countSnapshots()) === 0)
   assert.ok(process.memoryUsage().arrayBuffers - before < 10_000_000)
   let text = ''
   const cut = once(response, 'aborted')
-  response.on('data', (piece) => (text += piece))
+  response.on('data', (chunk) => (text += chunk))
   await cut
   assert.doesNotMatch(text, /"kind":"end"/)
-  assert.ok(
-    text.length < 30_000_000,
-    `${text.length} characters were sent to somebody who did not read`,
-  )
+  assert.ok(text.length < 30_000_000, `${text.length} characters were buffered`)
   outgoing.destroy()
 })
 
-test('whoever reads slowly but steadily gets all of it', async () => {
+test('sends a complete export to a slow but steady client', async () => {
   const windowMs = 3000
-  const { url } = await serve({ ...plenty, windowMs })
-  const { response } = await begin(url)
-  const beganMs = performance.now()
+  const { url } = await serve({ ...generous, windowMs })
+  const { response } = await startExport(url)
+  const startMs = performance.now()
   let end = ''
-  for await (const piece of response) {
-    end = (end + piece).slice(-100)
+  for await (const chunk of response) {
+    end = (end + chunk).slice(-100)
     await sleep(20)
   }
   assert.ok(
-    performance.now() - beganMs > windowMs,
-    'it did not take longer than a reader may stand still',
+    performance.now() - startMs > windowMs,
+    'the export was faster than the window for stalled clients',
   )
   assert.match(end, /"kind":"end","videos":20000}\n$/)
 })
 
-test('whoever reads a little now and then is cut off, although never for standing still', async () => {
-  const { url } = await serve({ ...plenty, minBytesPerSecond: 100_000_000, windowMs: 4000 })
-  const { response } = await begin(url)
+test('cuts off a client below the minimum rate that never stalls', async () => {
+  const { url } = await serve({ ...generous, minBytesPerSecond: 100_000_000, windowMs: 4000 })
+  const { response } = await startExport(url)
   const cut = once(response, 'aborted')
   const reading = (async () => {
     for await (const _ of response) await sleep(50)
   })().catch(() => {})
-  await until(async () => (await snapshots()) === 0)
+  await waitUntil(async () => (await countSnapshots()) === 0)
   await cut
   await reading
 })
 
-test('a migration waits for an export without keeping others waiting, and no export begins meanwhile', async (t) => {
-  const { url } = await serve(plenty)
-  const { outgoing } = await begin(url)
-  const folder = mkdtempSync(join(tmpdir(), 'migrations-'))
+test('lets a migration wait for an export without blocking queries', async (t) => {
+  const { url } = await serve(generous)
+  const { outgoing } = await startExport(url)
+  const folder = mkdtempSync(join(tmpdir(), 'schema-'))
   t.after(() => rmSync(folder, { recursive: true }))
-  cpSync(fileURLToPath(new URL('../migrations', import.meta.url)), folder, { recursive: true })
-  writeFileSync(join(folder, '9999.do.extra.sql'), 'alter table video add column extra integer;')
+  const migrations = join(folder, 'migrations')
+  cpSync(fileURLToPath(new URL('../migrations', import.meta.url)), migrations, { recursive: true })
+  writeFileSync(
+    join(migrations, '9999.do.extra.sql'),
+    'alter table video add column extra integer;',
+  )
   const messages: string[] = []
   const migrated = migrate(databaseUrl, folder, { onBlocked: (message) => messages.push(message) })
   await withDatabase(databaseUrl, async (query) => {
@@ -187,9 +188,10 @@ test('a migration waits for an export without keeping others waiting, and no exp
     while (messages.length === 0) await query('select count(*) from video')
   })
   assert.match(String(messages[0]), /"talkshelf export"/)
-  const refused = await call(url, 'GET', `${path}?up_to=1`)
+  // While a migration waits no export can start.
+  const rejected = await call(url, 'GET', `${path}?up_to=1`)
   assert.deepEqual(
-    [refused.status, refused.headers['content-type']],
+    [rejected.status, rejected.headers['content-type']],
     [503, 'application/problem+json'],
   )
   outgoing.destroy()
@@ -197,32 +199,32 @@ test('a migration waits for an export without keeping others waiting, and no exp
   assert.equal((await call(url, 'GET', `${path}?up_to=1`)).status, 200)
 })
 
-test('nobody holds a snapshot for ever, however steadily they read', async () => {
-  const { url } = await serve({ ...plenty, longestMs: 1000 })
-  const { response } = await begin(url)
+test('cuts off any client after the maximum duration', async () => {
+  const { url } = await serve({ ...generous, longestMs: 1000 })
+  const { response } = await startExport(url)
   const cut = once(response, 'aborted')
   const reading = (async () => {
     for await (const _ of response) await sleep(5)
   })().catch(() => {})
-  await until(async () => (await snapshots()) === 0)
+  await waitUntil(async () => (await countSnapshots()) === 0)
   await cut
   await reading
 })
 
-test('a server that is told to stop does not wait for an export', async () => {
-  const { url, close } = await serve(plenty)
-  await begin(url)
-  const beganMs = performance.now()
+test('does not delay the shutdown of the server', async () => {
+  const { url, close } = await serve(generous)
+  await startExport(url)
+  const startMs = performance.now()
   await close()
-  assert.ok(performance.now() - beganMs < plenty.longestMs / 2)
-  await until(async () => (await snapshots()) === 0)
+  assert.ok(performance.now() - startMs < generous.longestMs / 2)
+  await waitUntil(async () => (await countSnapshots()) === 0)
 })
 
-test('an export takes no more memory for many records than for few', async () => {
+test('needs no more memory for many records than for few', async () => {
   setFlagsFromString('--expose-gc')
   const collect = runInNewContext('gc') as () => void
-  /** The most that is held at any time. */
-  const held = (upTo: number) =>
+  /** Returns the maximum heap size during an export. */
+  const maxHeap = (upTo: number) =>
     withSnapshot(databaseUrl, 'test', async (db) => {
       let [max, lines] = [0, 0]
       for await (const line of exportNdjson(db, { upTo, drafts: true, takenDown: true })) {
@@ -232,15 +234,15 @@ test('an export takes no more memory for many records than for few', async () =>
       }
       return max
     })
-  await held(1000)
-  const [few, many] = [await held(1000), await held(count)]
-  assert.ok(many - few < 3_000_000, `${few} bytes for 1,000 records, ${many} for ${count}`)
+  await maxHeap(1000)
+  const [few, many] = [await maxHeap(1000), await maxHeap(recordCount)]
+  assert.ok(many - few < 3_000_000, `${few} bytes for 1,000 records, ${many} for ${recordCount}`)
 })
 
-test('a reader who asks for part after part always finds a free slot', async (t) => {
-  const { url, close } = await serve({ ...plenty, atOnce: 1 })
+test('accepts the next range immediately after the end of the last', async (t) => {
+  const { url, close } = await serve({ ...generous, maxConcurrent: 1 })
   t.after(close)
-  for (let after = count - 30; after < count; after++) {
+  for (let after = recordCount - 30; after < recordCount; after++) {
     const reply = await call(url, 'GET', `${path}?after=${after}`)
     assert.equal(reply.status, 200, reply.text.slice(0, 300))
     assert.match(reply.text, /"kind":"end"/)

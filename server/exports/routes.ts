@@ -6,6 +6,7 @@ import { queryParams, type RouteFactory } from '../platform/http/mount.ts'
 import {
   minimumRate,
   type StreamLimits,
+  type StreamOptions,
   sendChunks,
   takeOverResponse,
 } from '../platform/http/raw-response.ts'
@@ -13,34 +14,35 @@ import { tracedRequest } from '../platform/ops/trace.ts'
 import { inChunks } from '../platform/streams.ts'
 import * as exports from './exports.ts'
 
-// By hand, and not through `mount`: the answer has no end that is known, and goes out as fast as it
-// is read.
+// The export has a route of its own instead of `mount`, because it streams a response of unknown
+// length.
 
 export interface ExportLimits extends StreamLimits {
   /**
-   * Each holds a connection and a snapshot, and the database keeps what was deleted since. A
-   * migration waits for it.
+   * Each export holds a connection and a snapshot, which keeps the database from removing deleted
+   * rows and blocks migrations.
    */
-  readonly atOnce: number
+  readonly maxConcurrent: number
 }
 
-const usual: ExportLimits = { ...minimumRate, atOnce: 2, longestMs: 10 * 60_000 }
+const defaultLimits: ExportLimits = { ...minimumRate, maxConcurrent: 2, longestMs: 10 * 60_000 }
 
+/** Mounts the NDJSON export. */
 export function exportRoutes(
   http: FastifyInstance,
   routeOf: RouteFactory,
   databaseUrl: string,
-  limits: ExportLimits = usual,
+  limits: ExportLimits = defaultLimits,
 ): void {
-  let underWay = 0
+  let running = 0
   const closing = new AbortController()
-  // Nobody waits half an hour for a server that is to stop.
+  // A shutdown must not wait for an export.
   http.addHook('preClose', async () => closing.abort(new Error('The server stops')))
 
   http.route({
     ...routeOf(exportNdjsonEndpoint),
     handler: async (request, reply) => {
-      const query = queryParams(exportNdjsonEndpoint, request) as { after?: number; up_to?: number }
+      const query = queryParams(exportNdjsonEndpoint, request) as ExportQuery
       const isPacked = acceptsEncoding('gzip', request.headers['accept-encoding'])
       reply.headers({
         'content-type': exportNdjsonEndpoint.response.type,
@@ -50,48 +52,51 @@ export function exportRoutes(
         ...(isPacked && { 'content-encoding': 'gzip' }),
       })
       if (request.method === 'HEAD') return takeOverResponse(reply).end()
-      if (underWay >= limits.atOnce) {
+      if (running >= limits.maxConcurrent) {
         reply.removeHeader('content-encoding')
         throw new Problem(
           'unavailable',
-          `${limits.atOnce} exports are under way: wait for one of them`,
+          `${limits.maxConcurrent} exports are already running; try again later`,
           { retry_after: 30 },
         )
       }
-      underWay++
+      running++
       try {
+        const options = { isPacked, limits, signal: closing.signal }
         await tracedRequest('GET /api/v2/export.ndjson', request.headers, () =>
-          send(request, reply, query, isPacked),
+          sendExport(databaseUrl, request, reply, query, options),
         )
       } finally {
-        underWay--
+        running--
       }
     },
   })
+}
 
-  async function send(
-    request: FastifyRequest,
-    reply: FastifyReply,
-    query: { after?: number; up_to?: number },
-    isPacked: boolean,
-  ) {
-    const isEditor = mayAct(request.actor.role, 'editor')
-    const options = { after: query.after, upTo: query.up_to, drafts: isEditor, takenDown: false }
-    try {
-      await withSnapshot(databaseUrl, 'talkshelf export', (db) =>
-        sendChunks(reply, inChunks(exports.exportNdjson(db, options)), {
-          isPacked,
-          limits,
-          signal: closing.signal,
-        }),
-      )
-      // Not before the snapshot is closed: a reader who asks for the next part at once finds a free
-      // slot.
-      reply.raw.end()
-    } catch (error) {
-      // Half of an answer can't be taken back; the connection is cut, and the last line is missing.
-      if (!reply.sent) throw error
-      request.log.warn({ err: error }, 'an export was cut off')
-    }
+interface ExportQuery {
+  readonly after?: number
+  readonly up_to?: number
+}
+
+async function sendExport(
+  databaseUrl: string,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  query: ExportQuery,
+  options: StreamOptions,
+): Promise<void> {
+  const isEditor = mayAct(request.actor.role, 'editor')
+  const scope = { after: query.after, upTo: query.up_to, drafts: isEditor, takenDown: false }
+  try {
+    await withSnapshot(databaseUrl, 'talkshelf export', (db) =>
+      sendChunks(reply, inChunks(exports.exportNdjson(db, scope)), options),
+    )
+    // After the snapshot is closed, so that a client that requests the next range at once does not
+    // exceed the limit.
+    reply.raw.end()
+  } catch (error) {
+    // Once the response has begun, an error can only cut the connection: the last line is missing.
+    if (!reply.sent) throw error
+    request.log.warn({ err: error }, 'an export was cut off')
   }
 }

@@ -28,7 +28,7 @@ import { withDatabase } from '../../tests/support/invariants.ts'
 import { insertRecords } from '../../tests/support/many-records.ts'
 import { type SnapshotManifest, writeDueSnapshot } from './snapshots.ts'
 
-// Every night an export for everybody, whoever is up.
+// Nightly snapshots of the public data.
 
 const archive = await startArchive()
 await archive.make({ title: 'For everybody' })
@@ -40,16 +40,20 @@ function freshFolder(t: TestContext): string {
   return folder
 }
 
-const at = (moment: string) => new Date(`${moment}Z`)
+const utc = (time: string) => new Date(`${time}Z`)
+const ageChanges = (interval: string) =>
+  withDatabase(archive.databaseUrl, (query) =>
+    query(`update change set at = at - interval '${interval}'`),
+  )
 const options = (folder: string, keep = 14) => ({ url: archive.databaseUrl, folder, keep })
 
-test('a snapshot is what everybody may read, and its manifest tells how to check it', async (t) => {
+test('writes the public export with a manifest of its checksum', async (t) => {
   const folder = freshFolder(t)
   const written = await writeDueSnapshot(
     archive.pool,
     options(folder),
     3,
-    at('2026-03-01T03:00:00'),
+    utc('2026-03-01T03:00:00'),
   )
   assert.deepEqual(readdirSync(folder), [
     'talkshelf-2026-03-01.json',
@@ -64,13 +68,13 @@ test('a snapshot is what everybody may read, and its manifest tells how to check
   assert.equal(manifest.sha256, createHash('sha256').update(bytes).digest('hex'))
   const text = gunzipSync(bytes).toString()
   assert.equal(JSON.parse(text.split('\n', 1)[0] as string).at, manifest.at.slice(0, -1))
-  const { text: sent } = await archive.call('GET', '/api/v2/export.ndjson')
-  assert.equal(text.replace(/"at":"[^"]+"/, ''), sent.replace(/"at":"[^"]+"/, ''))
+  const { text: exported } = await archive.call('GET', '/api/v2/export.ndjson')
+  assert.equal(text.replace(/"at":"[^"]+"/, ''), exported.replace(/"at":"[^"]+"/, ''))
   for (const file of readdirSync(folder))
     assert.equal(statSync(join(folder, file)).mode & 0o777, 0o644)
 })
 
-test('each night has one, whoever looks and however often; whoever was off at that hour catches up', async (t) => {
+test('writes one snapshot a night, also with several processes or after a downtime', async (t) => {
   const folder = freshFolder(t)
   const nights: [string, number, string | undefined][] = [
     ['2026-03-01T02:59:59', 3, 'talkshelf-2026-02-28.ndjson.gz'],
@@ -82,28 +86,28 @@ test('each night has one, whoever looks and however often; whoever was off at th
     ['2026-03-07T12:00:00', 3, 'talkshelf-2026-03-07.ndjson.gz'],
     ['2026-03-08T00:00:00', 0, 'talkshelf-2026-03-08.ndjson.gz'],
   ]
-  for (const [moment, hour, file] of nights)
+  for (const [time, hour, file] of nights)
     assert.equal(
-      (await writeDueSnapshot(archive.pool, options(folder), hour, at(moment)))?.file,
+      (await writeDueSnapshot(archive.pool, options(folder), hour, utc(time)))?.file,
       file,
-      moment,
+      time,
     )
-  const together = await Promise.all(
+  const concurrent = await Promise.all(
     Array.from({ length: 6 }, () =>
-      writeDueSnapshot(archive.pool, options(folder), 3, at('2026-04-01T05:00:00')),
+      writeDueSnapshot(archive.pool, options(folder), 3, utc('2026-04-01T05:00:00')),
     ),
   )
-  assert.equal(together.filter((it) => it !== undefined).length, 1)
+  assert.equal(concurrent.filter((manifest) => manifest !== undefined).length, 1)
 })
 
-test('the newest stay, and nothing else in the folder is touched', async (t) => {
+test('retains the newest snapshots and leaves other files alone', async (t) => {
   const folder = freshFolder(t)
   for (const other of ['talkshelf.ndjson.gz', 'talkshelf-2020-01-01.txt', 'notes.json'])
     writeFileSync(join(folder, other), 'mine')
-  // Somebody was killed once.
+  // The rest of a killed process.
   writeFileSync(join(folder, 'talkshelf-2020-02-02.ndjson.gz.part'), 'half')
   for (const day of ['01', '02', '03', '04'])
-    await writeDueSnapshot(archive.pool, options(folder, 2), 3, at(`2026-03-${day}T04:00:00`))
+    await writeDueSnapshot(archive.pool, options(folder, 2), 3, utc(`2026-03-${day}T04:00:00`))
   assert.deepEqual(readdirSync(folder), [
     'notes.json',
     'talkshelf-2020-01-01.txt',
@@ -115,7 +119,7 @@ test('the newest stay, and nothing else in the folder is touched', async (t) => 
   ])
 })
 
-test('whoever is killed half way leaves a part and nothing that looks whole; the next one cleans up', async (t) => {
+test('leaves only a partial file when killed, which the next snapshot removes', async (t) => {
   const folder = freshFolder(t)
   const { url: DATABASE_URL } = await freshDatabase(t)
   await insertRecords(DATABASE_URL, 5000)
@@ -143,16 +147,11 @@ test('whoever is killed half way leaves a part and nothing that looks whole; the
   )
 })
 
-test('whoever is told to stop leaves nothing', async (t) => {
+test('leaves no files when aborted', async (t) => {
   const folder = freshFolder(t)
-  const stop = AbortSignal.abort()
+  const signal = AbortSignal.abort()
   await assert.rejects(
-    writeDueSnapshot(
-      archive.pool,
-      { ...options(folder), signal: stop },
-      3,
-      at('2026-03-01T04:00:00'),
-    ),
+    writeDueSnapshot(archive.pool, { ...options(folder), signal }, 3, utc('2026-03-01T04:00:00')),
     {
       name: 'AbortError',
     },
@@ -160,7 +159,38 @@ test('whoever is told to stop leaves nothing', async (t) => {
   assert.deepEqual(readdirSync(folder), [])
 })
 
-test('what is withdrawn goes from all snapshots: a new one is written within an hour, the others are removed', async (t) => {
+/** Writes snapshots at times relative to now. The nights start 12 hours from now. */
+function snapshotSeries(folder: string) {
+  const startMs = Date.now()
+  const hour = (new Date(startMs).getUTCHours() + 12) % 24
+  const writeAfter = (minutes: number, days = 0) =>
+    writeDueSnapshot(
+      archive.pool,
+      options(folder),
+      hour,
+      new Date(startMs + (days * 1440 + minutes) * 60_000),
+    )
+  /** Writes the snapshots of two nights, with manifests from before the withdrawals. */
+  const writeTwoNights = async () => {
+    for (const name of readdirSync(folder)) rmSync(join(folder, name))
+    for (const days of [-1, 0]) {
+      const { file } = (await writeAfter(0, days)) as SnapshotManifest
+      const manifest = join(folder, file.replace('ndjson.gz', 'json'))
+      const old = {
+        ...JSON.parse(readFileSync(manifest, 'utf8')),
+        at: new Date(startMs - 600_000).toISOString(),
+      }
+      writeFileSync(manifest, JSON.stringify(old))
+    }
+  }
+  const countWith = (word: string) =>
+    readdirSync(folder).filter(
+      (name) => name.endsWith('.gz') && gunzipSync(readFileSync(join(folder, name))).includes(word),
+    ).length
+  return { writeAfter, writeTwoNights, countWith }
+}
+
+test('replaces all snapshots within an hour after data was withdrawn', async (t) => {
   const { editor: token, admin, call } = archive
   const folder = freshFolder(t)
   const talk = await archive.make({
@@ -168,43 +198,16 @@ test('what is withdrawn goes from all snapshots: a new one is written within an 
     speakers: ['Dora Withdrawn', 'Ida Hidden'],
     tags: ['doras'],
   })
-  const shown = [{ name: 'Hidden Ida', shown: true }]
-  await call('PATCH', '/api/v2/speaker/ida-hidden', { token, body: { aliases: shown } })
-  const began = Date.now()
-  const hour = (new Date(began).getUTCHours() + 12) % 24
-  const look = (minutes: number, days = 0) =>
-    writeDueSnapshot(
-      archive.pool,
-      options(folder),
-      hour,
-      new Date(began + (days * 1440 + minutes) * 60_000),
-    )
-  const holds = (word: string) =>
-    readdirSync(folder).filter(
-      (name) => name.endsWith('.gz') && gunzipSync(readFileSync(join(folder, name))).includes(word),
-    ).length
-  /** Two nights, and both manifests say that they are from before. */
-  const twoNights = async () => {
-    for (const name of readdirSync(folder)) rmSync(join(folder, name))
-    for (const days of [-1, 0]) {
-      const { file } = (await look(0, days)) as SnapshotManifest
-      const manifest = join(folder, file.replace('ndjson.gz', 'json'))
-      const old = {
-        ...JSON.parse(readFileSync(manifest, 'utf8')),
-        at: new Date(began - 600_000).toISOString(),
-      }
-      writeFileSync(manifest, JSON.stringify(old))
-    }
-  }
-  await withDatabase(archive.databaseUrl, (query) =>
-    query(`update change set at = at - interval '1 day'`),
-  )
-  await twoNights()
+  const aliases = [{ name: 'Hidden Ida', shown: true }]
+  await call('PATCH', '/api/v2/speaker/ida-hidden', { token, body: { aliases } })
+  const { writeAfter, writeTwoNights, countWith } = snapshotSeries(folder)
+  await ageChanges('1 day')
+  await writeTwoNights()
   await call('PATCH', `/api/v2/video/${talk.id}`, {
     token,
     body: { summary: 'An ordinary change' },
   })
-  assert.equal(await look(120), undefined)
+  assert.equal(await writeAfter(120), undefined)
 
   const withdrawals: [string, string, object, string][] = [
     ['PATCH', 'speaker/ida-hidden', { aliases: [] }, 'Hidden Ida'],
@@ -216,35 +219,31 @@ test('what is withdrawn goes from all snapshots: a new one is written within an 
   ]
   await archive.make({ tags: ['others'] })
   for (const [method, path, body, word] of withdrawals) {
-    await withDatabase(archive.databaseUrl, (query) =>
-      query(`update change set at = at - interval '1 day'`),
-    )
-    await twoNights()
-    if (word !== '') assert.equal(holds(word), 2, path)
+    await ageChanges('1 day')
+    await writeTwoNights()
+    if (word !== '') assert.equal(countWith(word), 2, path)
     const { status } = await call(method, `/api/v2/${path}`, { token: admin, body })
     assert.equal(status, 200, path)
-    // At most one an hour, however much is withdrawn.
-    assert.equal(await look(49), undefined)
-    const written = await look(51)
+    // At most one snapshot an hour is written.
+    assert.equal(await writeAfter(49), undefined)
+    const written = await writeAfter(51)
     if (word === '') assert.equal(written, undefined)
     else {
       assert.ok(written, path)
-      assert.deepEqual([holds(word), readdirSync(folder).length], [0, 2], path)
-      // What is new enough stays.
-      await withDatabase(archive.databaseUrl, (query) =>
-        query(`update change set at = at - interval '6 minutes'`),
-      )
-      assert.equal(await look(120), undefined)
+      assert.deepEqual([countWith(word), readdirSync(folder).length], [0, 2], path)
+      // A snapshot that is newer than the withdrawal stays.
+      await ageChanges('6 minutes')
+      assert.equal(await writeAfter(120), undefined)
     }
   }
 })
 
-test('a server writes it by itself where it is told a folder', async (t) => {
+test('writes snapshots from the server if a folder is configured', async (t) => {
   const folder = join(freshFolder(t), 'made', 'here')
   const server = await spawnServer({ DATABASE_URL: archive.databaseUrl, SNAPSHOT_DIR: folder })
-  const isThere = () =>
+  const hasManifest = () =>
     existsSync(folder) && readdirSync(folder).some((name) => name.endsWith('.json'))
-  for (let tries = 0; !isThere(); tries++) {
+  for (let tries = 0; !hasManifest(); tries++) {
     assert.ok(tries < 1500)
     await sleep(20)
   }

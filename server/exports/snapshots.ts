@@ -4,27 +4,26 @@ import { join } from 'node:path'
 import type { Db } from '../platform/db/db.ts'
 import { withSnapshot } from '../platform/db/snapshot.ts'
 import { version } from '../version.ts'
-import { writeFile } from './files.ts'
+import { writeFileAtomically } from './files.ts'
 import { exportNdjson } from './lines.ts'
 import { findLastWithdrawal, lockSnapshots, readSnapshotTime } from './queries.ts'
 
-// An export for everybody, written every night into a folder that any web server can serve: what is
-// live, with the names that are shown. Beside it stands a manifest, which comes last: where it is,
-// the night is done. So nobody has to remember anything, and whoever was off at that hour catches
-// up.
+// A nightly export of the public data, written to a folder that any web server can serve. The
+// manifest beside it is written last and marks it as complete. No other state is stored: a server
+// that was down at the hour of the snapshot catches up.
 
 export interface SnapshotOptions {
-  /** Of the database. */
+  /** The URL of the database. */
   readonly url: string
   readonly folder: string
-  /** How many stay. */
+  /** The number of snapshots that are retained. */
   readonly keep: number
   readonly signal?: AbortSignal | undefined
 }
 
 export interface SnapshotManifest {
   readonly file: string
-  /** The moment that it shows, UTC. */
+  /** The time of the data, UTC. */
   readonly at: string
   readonly talkshelf: string
   readonly videos: number
@@ -33,25 +32,28 @@ export interface SnapshotManifest {
 }
 
 /**
- * Writes the snapshot of this night, unless a process has written it or is writing it. From this
- * hour (UTC) on it is the next night. Where something was withdrawn since, writes it again, at most
- * once an hour.
+ * Writes the snapshot of a night, which starts at `hour` (UTC), unless it exists or another process
+ * is writing it. Writes it again if public data was withdrawn since, at most once an hour.
  */
 export async function writeDueSnapshot(
   db: Db,
-  it: SnapshotOptions,
+  options: SnapshotOptions,
   hour: number,
   now: Date,
 ): Promise<SnapshotManifest | undefined> {
-  const night = dayOf(new Date(now.getTime() - hour * 3_600_000))
-  const isThere = () => existsSync(join(it.folder, `${nameOf(night)}.json`))
-  if (!isThere()) return write(it, night, isThere)
+  const { folder } = options
+  const night = dayOf(new Date(now.getTime() - hour * hourMs))
+  const exists = () => existsSync(join(folder, `${baseName(night)}.json`))
+  if (!exists()) return writeUnlessDone(options, night, exists)
   const isDue = async () => {
-    const [snapshots, withdrawn] = [await snapshotsIn(it.folder), await findLastWithdrawal(db)]
-    const newest = Math.max(...snapshots.map(({ atMs }) => atMs))
-    return now.getTime() - newest > hourMs && snapshots.some((one) => isOutdated(one, withdrawn))
+    const [snapshots, withdrawn] = [await listSnapshots(folder), await findLastWithdrawal(db)]
+    const newestMs = Math.max(...snapshots.map(({ atMs }) => atMs))
+    return (
+      now.getTime() - newestMs > hourMs &&
+      snapshots.some((snapshot) => isOutdated(snapshot, withdrawn))
+    )
   }
-  return (await isDue()) ? write(it, night, async () => !(await isDue())) : undefined
+  return (await isDue()) ? writeUnlessDone(options, night, async () => !(await isDue())) : undefined
 }
 
 const hourMs = 3_600_000
@@ -61,105 +63,109 @@ const marginMs = 5 * 60_000
 
 interface StoredSnapshot {
   readonly day: string
-  /** The moment that it shows; 0 where no manifest tells. */
+  /** The time of the data; 0 if the manifest is missing or unreadable. */
   readonly atMs: number
 }
 
-/** Whether it may still have what was taken down, or a name that is no longer shown. */
+/** Tells whether a snapshot may contain data that has been withdrawn. */
 function isOutdated({ atMs }: StoredSnapshot, withdrawn: Date | undefined): boolean {
   return withdrawn !== undefined && atMs < withdrawn.getTime() + marginMs
 }
 
-async function snapshotsIn(folder: string): Promise<StoredSnapshot[]> {
+async function listSnapshots(folder: string): Promise<StoredSnapshot[]> {
   const days = (await readdir(folder)).flatMap(
     (name) => /^talkshelf-(\d{4}-\d\d-\d\d)\.ndjson\.gz$/.exec(name)?.[1] ?? [],
   )
   return Promise.all(
-    days
-      .sort()
-      .map(async (day) => ({ day, atMs: await momentIn(join(folder, `${nameOf(day)}.json`)) })),
+    days.sort().map(async (day) => ({
+      day,
+      atMs: await manifestTime(join(folder, `${baseName(day)}.json`)),
+    })),
   )
 }
 
-async function momentIn(manifest: string): Promise<number> {
+async function manifestTime(file: string): Promise<number> {
   try {
-    return Date.parse((JSON.parse(await readFile(manifest, 'utf8')) as SnapshotManifest).at) || 0
+    return Date.parse((JSON.parse(await readFile(file, 'utf8')) as SnapshotManifest).at) || 0
   } catch {
     return 0
   }
 }
 
-/** Writes one now; undefined where another process is at it. */
+/** Writes a snapshot now. Returns undefined if another process is writing one. */
 export function writeSnapshot(
-  it: SnapshotOptions,
+  options: SnapshotOptions,
   now: Date,
 ): Promise<SnapshotManifest | undefined> {
-  return write(it, dayOf(now), () => false)
+  return writeUnlessDone(options, dayOf(now), () => false)
 }
 
-function write(
+function writeUnlessDone(
   { url, folder, keep, signal }: SnapshotOptions,
   day: string,
   isDone: () => boolean | Promise<boolean>,
 ): Promise<SnapshotManifest | undefined> {
   return withSnapshot(url, 'talkshelf snapshot', async (db) => {
-    // Held until the file has its name. Who waited for it to be free may find it done.
+    // The lock lasts until the file has its name. Between the check of the caller and the lock
+    // another process may have written the snapshot.
     if (!(await lockSnapshots(db)) || (await isDone())) return undefined
     await mkdir(folder, { recursive: true })
-    await removeParts(folder)
-    const file = `${nameOf(day)}.ndjson.gz`
+    await removePartialFiles(folder)
+    const file = `${baseName(day)}.ndjson.gz`
     const at = await readSnapshotTime(db)
-    let last = ''
-    async function* watched() {
+    let lastLine = ''
+    async function* lines() {
       for await (const line of exportNdjson(db, { drafts: false, takenDown: false })) {
-        last = line
+        lastLine = line
         yield line
       }
     }
-    const written = await writeFile(join(folder, file), watched(), {
-      isPacked: true,
+    const written = await writeFileAtomically(join(folder, file), lines(), {
+      isGzipped: true,
       isPublic: true,
       signal,
     })
-    const { videos } = JSON.parse(last) as { videos: number }
+    const { videos } = JSON.parse(lastLine) as { videos: number }
     const manifest = { file, at: `${at}Z`, talkshelf: version, videos, ...written }
-    await writeFile(join(folder, `${nameOf(day)}.json`), linesOf(manifest), {
+    await writeFileAtomically(join(folder, `${baseName(day)}.json`), manifestLines(manifest), {
       isPublic: true,
       signal,
     })
-    await removeOld(folder, keep, day, await findLastWithdrawal(db))
+    await removeOldSnapshots(folder, keep, day, await findLastWithdrawal(db))
     return manifest
   })
 }
 
-const nameOf = (day: string) => `talkshelf-${day}`
-const dayOf = (moment: Date) => moment.toISOString().slice(0, 10)
+const baseName = (day: string) => `talkshelf-${day}`
+const dayOf = (time: Date) => time.toISOString().slice(0, 10)
 
-async function* linesOf(manifest: SnapshotManifest): AsyncGenerator<string> {
+async function* manifestLines(manifest: SnapshotManifest): AsyncGenerator<string> {
   yield `${JSON.stringify(manifest, undefined, 2)}\n`
 }
 
-/** What somebody left who was killed. Nobody else is writing. */
-async function removeParts(folder: string): Promise<void> {
+/** Removes the files of killed processes. The caller has the lock: no process is writing. */
+async function removePartialFiles(folder: string): Promise<void> {
   for (const name of await readdir(folder))
     if (/^talkshelf-[\d-]{10}\..*\.part$/.test(name)) await rm(join(folder, name), { force: true })
 }
 
 /**
- * Removes those that are too many or outdated. The one that was just written shows all withdrawals.
+ * Removes the oldest snapshots above the number to keep, and outdated ones. The one of `writtenDay`
+ * is never outdated: it was just written.
  */
-async function removeOld(
+async function removeOldSnapshots(
   folder: string,
   keep: number,
-  written: string,
+  writtenDay: string,
   withdrawn: Date | undefined,
 ): Promise<void> {
-  const snapshots = await snapshotsIn(folder)
-  const old = snapshots.filter(
-    (it, index) =>
-      index < snapshots.length - keep || (it.day !== written && isOutdated(it, withdrawn)),
+  const snapshots = await listSnapshots(folder)
+  const removable = snapshots.filter(
+    (snapshot, index) =>
+      index < snapshots.length - keep ||
+      (snapshot.day !== writtenDay && isOutdated(snapshot, withdrawn)),
   )
-  for (const { day } of old)
-    for (const ending of ['json', 'ndjson.gz'])
-      await rm(join(folder, `${nameOf(day)}.${ending}`), { force: true })
+  for (const { day } of removable)
+    for (const extension of ['json', 'ndjson.gz'])
+      await rm(join(folder, `${baseName(day)}.${extension}`), { force: true })
 }

@@ -7,26 +7,29 @@ import { toJson } from '../platform/http/json.ts'
 import { lockCurrent } from '../videos/videos.ts'
 import { type FactsRow, findFacts, saveFacts } from './queries.ts'
 
-// What is known about a talk and has no field in its record.
+// Entry point of facts: data about a talk that has no field in its record.
 
+/** The body of the facts of a record and its etag. */
 export interface RenderedFacts {
   readonly body: string
-  readonly tag: string
+  readonly etag: string
 }
 
+/** Reads the facts of a record that a role may see. The caller checks access to the record. */
 export async function readFacts(db: Db, id: number, role: Role): Promise<RenderedFacts> {
-  const row = await current(db, id)
-  return sent(mayAct(role, 'editor') ? row : { ...row, facts: publicFacts(row.facts) })
+  const row = await readCurrentFacts(db, id)
+  return renderFacts(mayAct(role, 'editor') ? row : { ...row, facts: publicFacts(row.facts) })
 }
 
 /**
- * Returns the facts that readers get. Raw values of a source are for editors: any of them may hold
- * a name, and a rename does not reach them.
+ * Returns the public facts. Raw values of a source are for editors only, because they may contain
+ * names that a rename does not update.
  */
 export function publicFacts(facts: readonly Fact[]): Fact[] {
   return facts.filter(({ kind }) => kind !== 'said')
 }
 
+/** Replaces all facts of a record. */
 export async function replaceFacts(
   pool: Pool,
   id: number,
@@ -38,28 +41,25 @@ export async function replaceFacts(
       {
         pointer: '/facts',
         code: 'too-long',
-        detail: `takes at most ${maxBytes} characters in all`,
+        detail: `must have at most ${maxBytes} characters in total`,
       },
     ])
   return pool.transaction(async (tx) => {
     await lockCurrent(tx, id)
-    const before = await current(tx, id)
-    const { tag } = sent(before)
-    if (
-      (await checkPrecondition(tx, 'facts', { id, revision: before.revision, tag }, context)) !==
-      'proceed'
-    )
-      return sent(before)
+    const before = await readCurrentFacts(tx, id)
+    const rendered = renderFacts(before)
+    const version = { id, revision: before.revision, etag: rendered.etag }
+    if ((await checkPrecondition(tx, 'facts', version, context)) !== 'proceed') return rendered
     assertBeforeDeadline(context)
     await writeFacts(tx, [{ id, facts }], context)
-    return sent(await current(tx, id))
+    return renderFacts(await readCurrentFacts(tx, id))
   })
 }
 
-/** Facts of one record, in characters of JSON. */
+/** The maximum of a record, in characters of JSON. */
 const maxBytes = 200_000
 
-/** For records that are locked. Tells the revisions of those that changed. */
+/** Writes the facts of locked records. Returns the new revisions of those that changed. */
 export async function writeFacts(
   tx: Db,
   rows: readonly { readonly id: number; readonly facts: readonly Fact[] }[],
@@ -69,7 +69,7 @@ export async function writeFacts(
   return new Map(saved.map(({ id, revision }) => [id, revision]))
 }
 
-/** Of those that have any. */
+/** Finds the facts of records. Records without facts are missing. */
 export async function findFactsById(
   db: Db,
   ids: readonly number[],
@@ -77,11 +77,11 @@ export async function findFactsById(
   return new Map((await findFacts(db, ids)).map((row) => [row.id, row]))
 }
 
-async function current(db: Db, id: number): Promise<FactsRow> {
+async function readCurrentFacts(db: Db, id: number): Promise<FactsRow> {
   return (await findFacts(db, [id]))[0] ?? { id, revision: 0, facts: [] }
 }
 
-function sent({ id, revision, facts }: FactsRow): RenderedFacts {
+function renderFacts({ id, revision, facts }: FactsRow): RenderedFacts {
   const body = toJson({ facts })
-  return { body, tag: versionEtag(id, revision, body) }
+  return { body, etag: versionEtag(id, revision, body) }
 }

@@ -12,6 +12,7 @@ const FactsRow = Type.Object({
 })
 export type FactsRow = Static<typeof FactsRow>
 
+/** Finds the facts of records. Records without facts have no row. */
 export function findFacts(db: Db, ids: readonly number[]) {
   return many(
     db,
@@ -20,11 +21,11 @@ export function findFacts(db: Db, ids: readonly number[]) {
   )
 }
 
-const Saved = Type.Object({ id: Type.Integer(), revision: Type.Integer() })
+const SavedFacts = Type.Object({ id: Type.Integer(), revision: Type.Integer() })
 
 /**
- * Writes the facts of these records, and tells which of them changed. Nobody else may write them
- * meanwhile: their records are locked.
+ * Writes the facts of records and returns those that changed. The records must be locked, because
+ * the previous facts are read in the same statement.
  */
 export function saveFacts(
   tx: Db,
@@ -35,23 +36,29 @@ export function saveFacts(
 ) {
   return writeReturning(
     tx,
-    Saved,
-    sql`with given as materialized (
-          select given.id, given.facts, coalesce(was.facts, '[]') as before
-          from json_to_recordset(${JSON.stringify(rows)}::json) as given (id bigint, facts jsonb) left join video_facts as was using (id)
-          where given.facts <> coalesce(was.facts, '[]')
+    SavedFacts,
+    sql`with input as materialized (
+          select input.id, input.facts, coalesce(previous.facts, '[]') as before
+          from json_to_recordset(${JSON.stringify(rows)}::json) as input (id bigint, facts jsonb)
+          left join video_facts as previous using (id)
+          where input.facts <> coalesce(previous.facts, '[]')
         ), saved as (
-          insert into video_facts (id, revision, facts) select id, 1, facts from given
+          insert into video_facts (id, revision, facts)
+          select id, 1, facts
+          from input
           on conflict (id) do update set revision = video_facts.revision + 1, facts = excluded.facts
           returning id, revision
-        ), recorded as (
+        ), history as (
           ${insertChanges(
             'facts',
             'updated',
             origin,
             hash,
-            sql`select id, revision, jsonb_build_object('facts', before), jsonb_build_object('facts', facts), '{}'::jsonb, ${at}::timestamptz
-                from given join saved using (id)`,
+            sql`select id, revision,
+                       jsonb_build_object('facts', before), jsonb_build_object('facts', facts),
+                       '{}'::jsonb, ${at}::timestamptz
+                from input
+                join saved using (id)`,
           )}
         )
         select id, revision from saved`,

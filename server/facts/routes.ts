@@ -6,24 +6,24 @@ import { writeContext } from '../platform/http/request.ts'
 import { type RecordCache, readVideo } from '../videos/videos.ts'
 import * as facts from './facts.ts'
 
+/** Mounts the endpoints of facts. */
 export function factRoutes(mount: Mount, pool: Pool, recordCache: RecordCache): void {
   mount(readFactsEndpoint, async ({ params, actor, headers, as }) => {
-    // Who may not see the record sees nothing of what is attached to it.
+    // Throws if the actor may not see the record.
     await readVideo(recordCache, actor, params.id)
-    const { body, tag } = await facts.readFacts(pool.lookups, params.id, actor.role)
+    const { body, etag } = await facts.readFacts(pool.lookups, params.id, actor.role)
     return {
-      status: matchesIfNoneMatch(headers['if-none-match'], representationEtag(tag, as)) ? 304 : 200,
+      status: matchesIfNoneMatch(headers['if-none-match'], representationEtag(etag, as))
+        ? 304
+        : 200,
       body,
-      tag,
+      etag,
     }
   })
 
-  mount(replaceFactsEndpoint, async (call) =>
-    facts.replaceFacts(
-      pool,
-      call.params.id,
-      validate(Facts, call.body).facts,
-      writeContext(replaceFactsEndpoint, call),
-    ),
-  )
+  mount(replaceFactsEndpoint, async (call) => {
+    const input = validate(Facts, call.body)
+    const context = writeContext(replaceFactsEndpoint, call)
+    return facts.replaceFacts(pool, call.params.id, input.facts, context)
+  })
 }

@@ -6,23 +6,21 @@ import { voctoweb } from './formats/voctoweb.ts'
 import { ytdlp } from './formats/ytdlp.ts'
 import { type ImportFormat, InputRefused } from './item.ts'
 
-/**
- * Every format, in the order in which a file is held against them: those that can be told for sure
- * come first.
- */
+/** All formats in the order of detection: those that are recognised with certainty come first. */
 export const formats: readonly ImportFormat[] = [ytdlp, voctoweb, schedule, pyvideo, v2, csv]
 
-/** By its name, or by how the file begins. */
+/** Finds a format by its name, or by the beginning of the file if there is no name. */
 export function detectFormat(name: string | undefined, begin: string, path: string): ImportFormat {
-  const known = formats.map((format) => `  ${format.name.padEnd(10)} ${format.about}`).join('\n')
+  const list = formats.map((format) => `  ${format.name.padEnd(10)} ${format.about}`).join('\n')
   if (name !== undefined) {
     const named = formats.find((format) => format.name === name)
-    if (!named) throw new InputRefused(`There is no format ${name}. There are:\n${known}`)
+    if (!named) throw new InputRefused(`Unknown format ${name}. Supported formats:\n${list}`)
     return named
   }
-  const found = formats.find((format) => format.recognises(begin, path))
-  if (found) return found
+  const detected = formats.find((format) => format.recognises(begin, path))
+  if (detected) return detected
   throw new InputRefused(
-    `${path} is none of the formats that can be read:\n${known}\nIf it is one of them, say which: --format NAME`,
+    `The format of ${path} was not recognised. Supported formats:\n${list}\n` +
+      'If it is one of them, choose it with --format NAME',
   )
 }

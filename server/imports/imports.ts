@@ -6,7 +6,7 @@ import {
   type Role,
   states,
 } from '@talkshelf/contract'
-import { lookUpNames } from '../entities/entities.ts'
+import { lookUpNames, type NameLookup } from '../entities/entities.ts'
 import type { Origin } from '../platform/actor.ts'
 import type { Db } from '../platform/db/db.ts'
 import type { Pool } from '../platform/db/pool.ts'
@@ -22,19 +22,19 @@ import {
   findImport,
   type ImportJob,
   type ImportRow,
-  selectImports as importsBefore,
   insertImport,
   listRows,
+  selectImports,
   setFormat,
 } from './engine/queries.ts'
 import { detectFormat } from './formats.ts'
 import type { OpenedInput } from './input/input.ts'
 import type { ItemFields } from './item.ts'
 
-// The front door. An import is a stored entity with a life: a file is read and planned (plan.ts),
-// the plan is applied (apply.ts) and can be undone (undo.ts), both batch by batch (batches.ts).
-// What a talk is, and what shall become of it, is decided in identity.ts, decide.ts and merge.ts;
-// formats are in formats/, one file each.
+// The entry point of imports. An import is stored with a state: a file is read and planned
+// (plan.ts), the plan is applied (apply.ts) and can be undone (undo.ts), both batch by batch
+// (batches.ts). identity.ts, decide.ts and merge.ts decide what becomes of a talk. formats/ has one
+// file per format.
 export { nextImportBatch, type OnBatchFailure } from './engine/batches.ts'
 export { removeOldRows } from './engine/retention.ts'
 export { csvTemplate } from './formats/csv.ts'
@@ -45,7 +45,7 @@ export { inputLimits, type OpenedInput, openInput } from './input/input.ts'
 export { InputRefused } from './item.ts'
 
 export interface ImportSource {
-  /** What it is called, for people. */
+  /** The name shown to editors. */
   readonly name: string
   readonly open: () => Promise<OpenedInput>
   readonly format?: string | undefined
@@ -53,165 +53,173 @@ export interface ImportSource {
   readonly category?: string | undefined
   readonly language?: string | undefined
   readonly draft?: boolean | undefined
-  /** How long reading it may take. */
+  /** The time limit for reading the file. */
   readonly maxMs?: number | undefined
 }
 
 export interface BeginImportOptions {
   readonly progress?: OnPlanProgress
-  /** Runs the planning when it is its turn. */
+  /** Runs the planning when a slot is free. */
   readonly schedule?: ConcurrencyLimit['run']
 }
 
 /**
- * Begins to read; `planned` is done when every talk has a verdict, and fails with `Refused` where
- * the file can't be read.
+ * Creates an import and starts to read its file. `planned` resolves when every talk has a verdict,
+ * and rejects with `InputRefused` if the file can't be read.
  */
 export async function beginImport(
   pool: Pool,
-  given: ImportSource,
+  input: ImportSource,
   origin: Origin,
   { progress = () => {}, schedule = (work) => work() }: BeginImportOptions = {},
 ): Promise<{ id: number; planned: Promise<VerdictCounts> }> {
-  const { category, language, draft = false } = given
-  const it = await insertImport(pool, {
-    name: given.name.slice(0, 500),
-    format: given.format ?? '',
-    source: given.source ?? '',
+  const { category, language, draft = false } = input
+  const job = await insertImport(pool, {
+    name: input.name.slice(0, 500),
+    format: input.format ?? '',
+    source: input.source ?? '',
     options: { category, language, state: draft ? states.draft : states.live },
     actor: origin.actor.name,
     token_id: origin.actor.token,
     via: origin.via,
     request_id: origin.request,
   })
-  return { id: it.id, planned: planned(pool, it, given, origin.actor.role, { progress, schedule }) }
+  const planned = readAndPlan(pool, job, input, origin.actor.role, { progress, schedule })
+  return { id: job.id, planned }
 }
 
-async function planned(
+async function readAndPlan(
   pool: Pool,
-  it: ImportJob,
-  given: ImportSource,
+  job: ImportJob,
+  input: ImportSource,
   role: Role,
   { progress, schedule }: Required<BeginImportOptions>,
 ): Promise<VerdictCounts> {
   try {
     return await schedule(async () => {
-      const deadlineMs = given.maxMs && performance.now() + given.maxMs
-      const input = await given.open()
-      const format = detectFormat(given.format, input.begin, input.firstPath)
-      // Keys in a table are whatever its author calls them: another table has others.
-      const source =
-        given.source ?? (format.name === 'csv' ? `csv ${input.name}`.slice(0, 100) : format.name)
-      await setFormat(pool, it.id, format.name, source)
-      const { category, language } = given
-      const readings = format.read(input.files, { category, language })
-      return planImport(pool, { ...it, source }, readings, { role, deadlineMs, progress })
+      const deadlineMs = input.maxMs && performance.now() + input.maxMs
+      const opened = await input.open()
+      const format = detectFormat(input.format, opened.begin, opened.firstPath)
+      const source = input.source ?? defaultSource(format.name, opened.name)
+      await setFormat(pool, job.id, format.name, source)
+      const { category, language } = input
+      const items = format.read(opened.files, { category, language })
+      return planImport(pool, { ...job, source }, items, { role, deadlineMs, progress })
     })
   } catch (error) {
-    const problem = error instanceof Error ? error.message : String(error)
-    await changeImportState(pool, it.id, ['reading'], 'failed', { problem: problem.slice(0, 2000) })
+    const message = error instanceof Error ? error.message : String(error)
+    const problem = message.slice(0, 2000)
+    await changeImportState(pool, job.id, ['reading'], 'failed', { problem })
     throw error
   }
 }
 
+// The keys of a table are unique only within that table, so each file is a source of its own.
+function defaultSource(format: string, file: string): string {
+  return format === 'csv' ? `csv ${file}`.slice(0, 100) : format
+}
+
+/** Reads an import with its counts. */
 export async function readImport(db: Db, id: number): Promise<Import> {
-  return sent(db, await found(db, id))
+  return toImport(db, await requireImport(db, id))
 }
 
+/** Lists imports with an id below `before`, newest first. */
 export async function listImports(db: Db, before: number, limit: number): Promise<Import[]> {
-  const all: Import[] = []
-  for (const it of await importsBefore(db, before, limit)) all.push(await sent(db, it))
-  return all
+  const imports: Import[] = []
+  for (const job of await selectImports(db, before, limit)) imports.push(await toImport(db, job))
+  return imports
 }
 
+/** Lists the talks of an import by position. */
 export async function listImportTalks(
   db: Db,
   id: number,
   options: Parameters<typeof listRows>[2],
 ): Promise<ImportedTalk[]> {
-  await found(db, id)
-  return sentTalks(db, await listRows(db, id, options))
+  await requireImport(db, id)
+  return toImportedTalks(db, await listRows(db, id, options))
 }
 
+/** Saves the decision of an editor about a talk that was not applied yet. */
 export async function decideTalk(
   db: Db,
   id: number,
   position: number,
   decision: Decision,
 ): Promise<ImportedTalk> {
-  const it = await found(db, id)
+  const { state } = await requireImport(db, id)
   if ((await decideRow(db, id, position, decision)) === 0) {
     const [row] = await listRows(db, id, { after: position - 1, limit: 1 })
     if (row?.position !== position) throw new Problem('not-found', 'There is no such talk')
-    throw new Problem('wrong-state', `The import is ${it.state}: this talk was applied already`)
+    throw new Problem('wrong-state', `The import is ${state}: this talk was applied already`)
   }
-  const [talk] = await sentTalks(db, await listRows(db, id, { after: position - 1, limit: 1 }))
+  const rows = await listRows(db, id, { after: position - 1, limit: 1 })
+  const [talk] = await toImportedTalks(db, rows)
   return talk as ImportedTalk
 }
 
 /**
- * It goes on by itself from now on, here or in another process. An import with takedowns needs an
+ * Starts to apply an import: any process then runs its batches. An import with takedowns needs an
  * administrator.
  */
 export async function applyImport(db: Db, id: number, role: Role): Promise<Import> {
-  const { apply_role } = await found(db, id)
+  const { apply_role } = await requireImport(db, id)
   if (!mayAct(role, apply_role))
     throw new Problem('forbidden', 'This import has takedowns, which only administrators can apply')
-  return move(db, id, ['planned', 'stopped', 'applying'], 'applying', 'apply')
+  return transition(db, id, ['planned', 'stopped', 'applying'], 'applying')
 }
 
+/** Stops an import after the current batch. */
 export async function stopImport(db: Db, id: number): Promise<Import> {
-  return move(db, id, ['applying', 'stopped'], 'stopped', 'stop')
+  return transition(db, id, ['applying', 'stopped'], 'stopped')
 }
 
+/** Starts to undo an import: any process then runs its batches. */
 export async function undoImport(db: Db, id: number): Promise<Import> {
-  const { state } = await found(db, id)
+  const { state } = await requireImport(db, id)
   if (state === 'undoing') return readImport(db, id)
-  return move(db, id, ['applied', 'stopped'], 'undoing', 'undo')
+  return transition(db, id, ['applied', 'stopped'], 'undoing')
 }
 
-const begins = {
-  apply: 'was planned',
-  stop: 'is being applied',
-  undo: 'was applied, or stopped on the way',
+const requirements = {
+  applying: 'Only planned or stopped imports can be applied',
+  stopped: 'Only an import that is being applied can be stopped',
+  undoing: 'Only applied or stopped imports can be undone',
 } as const
 
-async function move(
+async function transition(
   db: Db,
   id: number,
   from: readonly ImportJob['state'][],
-  to: ImportJob['state'],
-  verb: keyof typeof begins,
+  to: keyof typeof requirements,
 ): Promise<Import> {
-  const { state, counts } = await found(db, id)
+  const { state, counts } = await requireImport(db, id)
   if (counts)
     throw new Problem(
       'wrong-state',
-      `The rows of import ${id} were removed for their age: it can no longer be changed`,
+      `Import ${id} is too old to be changed: its talks are no longer stored`,
     )
   if (!(await changeImportState(db, id, from, to)))
-    throw new Problem(
-      'wrong-state',
-      `Import ${id} is ${state}. To ${verb} it, it must be one that ${begins[verb]}`,
-    )
+    throw new Problem('wrong-state', `Import ${id} is ${state}. ${requirements[to]}`)
   return readImport(db, id)
 }
 
-async function found(db: Db, id: number): Promise<ImportJob> {
-  const it = await findImport(db, id)
-  if (!it) throw new Problem('not-found', 'There is no such import')
-  return it
+async function requireImport(db: Db, id: number): Promise<ImportJob> {
+  const job = await findImport(db, id)
+  if (!job) throw new Problem('not-found', 'There is no such import')
+  return job
 }
 
-async function sent(
-  db: Db,
-  { id, state, name, format, source, created, actor, rows, done, problem, counts: kept }: ImportJob,
-): Promise<Import> {
-  const counts = kept ?? (await countRows(db, id))
+async function toImport(db: Db, job: ImportJob): Promise<Import> {
+  const { id, state, name, format, source, created, actor, rows, done, problem } = job
+  const counts = job.counts ?? (await countRows(db, id))
   const sum = (column: 'verdict' | 'outcome' | 'undone', value: string) =>
     counts.reduce((total, row) => (row[column] === value ? total + row.count : total), 0)
-  const all = <T extends string>(column: 'verdict' | 'outcome' | 'undone', values: readonly T[]) =>
-    Object.fromEntries(values.map((value) => [value, sum(column, value)])) as Record<T, number>
+  const sumEach = <T extends string>(
+    column: 'verdict' | 'outcome' | 'undone',
+    values: readonly T[],
+  ) => Object.fromEntries(values.map((value) => [value, sum(column, value)])) as Record<T, number>
   return {
     id,
     state,
@@ -223,44 +231,44 @@ async function sent(
     rows,
     done,
     problem,
-    planned: all('verdict', ['new', 'changed', 'unchanged', 'conflict', 'refused']),
-    outcome: all('outcome', ['created', 'changed', 'unchanged', 'kept', 'refused']),
-    undone: all('undone', ['undone', 'touched']),
+    planned: sumEach('verdict', ['new', 'changed', 'unchanged', 'conflict', 'refused']),
+    outcome: sumEach('outcome', ['created', 'changed', 'unchanged', 'kept', 'refused']),
+    undone: sumEach('undone', ['undone', 'touched']),
   }
 }
 
-/**
- * Rows as the API shows them. Names are those of today: what was renamed since the plan is shown
- * under its new name.
- */
-async function sentTalks(db: Db, rows: readonly ImportRow[]): Promise<ImportedTalk[]> {
+/** Converts rows for the API. Entities renamed since the plan have their current names. */
+async function toImportedTalks(db: Db, rows: readonly ImportRow[]): Promise<ImportedTalk[]> {
   const sides = rows.flatMap(({ changes }) => [sideOf(changes, 'old'), sideOf(changes, 'new')])
-  const book = await lookUpNames(db, namesOfItems(sides))
-  return rows.map(
-    ({ position, place, verdict, draft, video_id, changes, notes, outcome, undone }) => {
-      const title = typeof draft?.fields.title === 'string' ? draft.fields.title : null
-      const [before, after] = [
-        withCurrentNames(sideOf(changes, 'old'), book),
-        withCurrentNames(sideOf(changes, 'new'), book),
-      ] as Record<string, unknown>[]
-      const shown = Object.fromEntries(
-        Object.entries(changes).map(([field, change]) => [
-          field,
-          { ...change, old: before?.[field], new: after?.[field] },
-        ]),
-      )
-      return {
-        position,
-        place,
-        verdict,
-        title,
-        video: video_id,
-        changes: shown,
-        notes: [...notes],
-        outcome,
-        undone,
-      }
-    },
+  const lookup = await lookUpNames(db, namesOfItems(sides))
+  return rows.map((row) => {
+    const { position, place, verdict, draft, video_id, notes, outcome, undone } = row
+    return {
+      position,
+      place,
+      verdict,
+      title: typeof draft?.fields.title === 'string' ? draft.fields.title : null,
+      video: video_id,
+      changes: changesWithCurrentNames(row.changes, lookup),
+      notes: [...notes],
+      outcome,
+      undone,
+    }
+  })
+}
+
+function changesWithCurrentNames(
+  changes: ImportRow['changes'],
+  lookup: NameLookup,
+): ImportedTalk['changes'] {
+  const current = (side: 'old' | 'new') =>
+    withCurrentNames(sideOf(changes, side), lookup) as Record<string, unknown>
+  const [before, after] = [current('old'), current('new')]
+  return Object.fromEntries(
+    Object.entries(changes).map(([field, change]) => [
+      field,
+      { ...change, old: before[field], new: after[field] },
+    ]),
   )
 }
 

@@ -1,31 +1,29 @@
 import type { CategoryInput, ExportedEntity, Fact, VideoInput } from '@talkshelf/contract'
 
-// What every format is read into: one shape, whatever the file looked like. Nothing here has been
-// checked against the archive.
+// The common output of all formats. Nothing in it has been validated yet. Items are stored as JSON
+// until they are applied, so their field names must not change.
 
-/** One talk, as a file tells it. */
+/** A talk in a file. */
 export interface ImportItem {
-  /** Where it stands, for people: `line 12`, `row 4`, `pycon-2014/videos/one.json`. */
+  /** Its location, for people: `line 12`, `row 4`, `pycon-2014/videos/one.json`. */
   readonly place: string
-  /** What its source calls it, and will call it next time as well. */
+  /** A key that identifies the talk at its source, and stays the same at the next import. */
   readonly key?: string
-  /** The number that it has in this archive, or had in the one that this archive continues. */
+  /** The id of the record in this archive, or in the one that this archive continues. */
   readonly id?: number
-  /**
-   * What the file says about the record. What it does not speak of is absent, and stays as it is.
-   */
+  /** Only the fields in the file: all others keep their values. */
   readonly fields: ItemFields
-  /** What it says that has no field. */
+  /** Data that has no field in a record. */
   readonly facts: readonly Fact[]
   readonly notes: readonly ImportNote[]
-  /** Only in an export of ours: what the service gave the record itself. */
+  /** Only in a Talkshelf export: the read-only fields of the record. */
   readonly kept?: OriginalRecord
 }
 
 export type ItemFields = Partial<Omit<VideoInput, 'id' | 'slug' | 'added' | 'updated'>>
 
 export interface OriginalRecord {
-  /** Undefined where the file has none that is valid. */
+  /** Undefined if the file has no valid slug. */
   readonly slug: string | undefined
   readonly added: string
   readonly updated: string
@@ -33,27 +31,27 @@ export interface OriginalRecord {
   readonly takenDown?: { readonly day: string; readonly reason: string }
 }
 
-/** What was dropped, guessed or repaired on the way. */
+/** Something that was dropped, guessed or repaired while reading. */
 export interface ImportNote {
   readonly kind: 'dropped' | 'guessed' | 'repaired'
-  /** The field of the file, or of the record. */
+  /** A field of the file or of the record. */
   readonly field: string
-  /** A sentence without its subject: `is 12 minutes in the file, and 720 seconds here`. */
+  /** A sentence whose subject is the field: `was 12:00 in the file, converted to 720 seconds`. */
   readonly detail: string
 }
 
-/** A group or event that the file describes. Talks name it by its title. */
+/** A category described by the file. Talks refer to it by its title. */
 export interface CategoryItem {
   readonly category: CategoryInput
 }
 
-/** Only in an export of ours: a speaker, tag or category with all its names. */
+/** Only in a Talkshelf export: a speaker, tag or category with all its names. */
 export interface EntityItem {
   readonly place: string
   readonly entity: ExportedEntity
 }
 
-/** A piece of the file from which no talk can be made. The rest goes on. */
+/** A part of the file that can't be imported. The rest of the file still is. */
 export interface UnreadableItem {
   readonly place: string
   readonly unreadable: string
@@ -61,44 +59,44 @@ export interface UnreadableItem {
 
 export type ParsedItem = ImportItem | CategoryItem | EntityItem | UnreadableItem
 
-/** What a file can be. */
+/** A file format that can be imported. */
 export interface ImportFormat {
   readonly name: string
-  /** For people who wonder what to give: a few words. */
+  /** A short description for lists of formats. */
   readonly about: string
   /**
-   * Whether a file is of this format, by how it begins (some kilobytes of text, perhaps cut off)
-   * and by its path.
+   * Returns whether a file has this format, by its path and by its first kilobytes, which may be
+   * cut off anywhere.
    */
   recognises(begin: string, path: string): boolean
-  /** In the order of the file. Throws `Refused` where the whole can't be read. */
+  /** Reads items in the order of the file. Throws `InputRefused` if nothing can be read. */
   read(files: AsyncIterable<SourceFile>, options: ParseOptions): AsyncIterable<ParsedItem>
 }
 
 export interface ParseOptions {
   /**
-   * The group or event that talks belong to, where the file names none. A file of one event is of
-   * this one, whatever it calls itself.
+   * The category of talks that have none. Replaces the title of the event in formats where a file
+   * is one event.
    */
   readonly category: string | undefined
-  /** Their language, for which the file names none. */
+  /** The language of talks that have none. */
   readonly language: string | undefined
 }
 
-/** One file of what was given: a folder has many. It can be read once, in one of two ways. */
+/** A file of the input, which can be a folder. It can be read once, as text or by lines. */
 export interface SourceFile {
-  /** Relative to the folder that was given. */
+  /** Relative to the folder of the input. */
   readonly path: string
-  /** The whole text. Throws `Refused` where it is not UTF-8 or larger than the limit. */
+  /** Reads the whole text. Throws `InputRefused` if it is not UTF-8 or too large. */
   text(): Promise<string>
   /**
-   * Its lines, without line ends, one at a time: for files larger than memory. Throws `Refused` at
-   * a line beyond the limit.
+   * Reads lines without line ends, for files larger than memory. Throws `InputRefused` if a line is
+   * too long.
    */
   lines(): AsyncIterable<string>
 }
 
-/** The file can't be imported. The message tells the person what is wrong and what to do. */
+/** The file can't be imported. The message says what is wrong and what to do. */
 export class InputRefused extends Error {
   constructor(message: string) {
     super(message)

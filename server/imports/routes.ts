@@ -22,21 +22,19 @@ import { openConcurrencyLimit } from '../platform/ops/concurrency-limit.ts'
 import type { JobRunner } from '../platform/ops/job-runner.ts'
 import * as imports from './imports.ts'
 
-/** Gives the text of an address outside. */
+/** Fetches a file from another server. */
 export type FetchUrl = (address: string) => Promise<AsyncIterable<Uint8Array>>
 
-/** So long an answer waits for the plan: most files are short. */
-const patienceMs = 1000
+/** How long a request waits for the plan. Most files are short, so most answers have it. */
+const planWaitMs = 1000
 
-/**
- * A process plans so many imports at once, and so many more wait for their turn: each has a batch
- * in memory, or its text.
- */
+/** Imports that a process plans at once, and that may wait: each has a batch or text in memory. */
 const [maxPlans, maxWaitingPlans] = [2, 8]
-/** What an import by the API may take. The command has no such limits. */
+/** Limits for imports through the API. The command has none. */
 const maxUnpackedBytes = 256 << 20
 const maxPlanMs = 15 * 60_000
 
+/** Mounts the endpoints of imports. */
 export function importRoutes(
   mount: Mount,
   pool: Pool,
@@ -45,14 +43,23 @@ export function importRoutes(
   urls: SiteUrls,
   onError: (error: unknown) => void,
 ): void {
+  mountCreate(mount, pool, fetchOutside, urls, onError)
+  mountReads(mount, pool, urls)
+  mountDecisions(mount, pool, jobRunner)
+}
+
+function mountCreate(
+  mount: Mount,
+  pool: Pool,
+  fetchOutside: FetchUrl,
+  urls: SiteUrls,
+  onError: (error: unknown) => void,
+): void {
   const plans = openConcurrencyLimit(maxPlans, maxWaitingPlans)
   const inputLimits = { ...imports.inputLimits, bytes: maxUnpackedBytes }
 
   mount(createImportEndpoint, async ({ body, origin }) => {
-    const { url, text, name, format, source, category, language, draft } = validate(
-      ImportInput,
-      body,
-    )
+    const { url, text, ...options } = validate(ImportInput, body)
     if ((url === undefined) === (text === undefined))
       throw invalidFields([
         { pointer: '', code: 'required', detail: 'either url or text is required, and not both' },
@@ -62,45 +69,38 @@ export function importRoutes(
         'too-many-requests',
         'Too many imports are being read at the moment. Try again in a minute',
       )
-    const called = name ?? url ?? 'text'
+    const name = options.name ?? url ?? 'text'
     const open = async () => {
       const stream = url === undefined ? bytesOf(text as string) : await fetchOutside(url)
-      return imports.openInput({ stream, name: called }, inputLimits)
+      return imports.openInput({ stream, name }, inputLimits)
     }
-    const given = {
-      name: called,
-      open,
-      format,
-      source,
-      category,
-      language,
-      draft,
-      maxMs: maxPlanMs,
-    }
-    const { id, planned } = await imports.beginImport(pool, given, origin, { schedule: plans.run })
-    // A later request reads from the import itself what went wrong.
+    const input = { ...options, name, open, maxMs: maxPlanMs }
+    const { id, planned } = await imports.beginImport(pool, input, origin, { schedule: plans.run })
+    // After the wait, the problem of a refused file is read from the import.
     const refusal = planned.then(
       () => undefined,
       (error: unknown) =>
         error instanceof imports.InputRefused ? error.message : void onError(error),
     )
-    const refused = await Promise.race([refusal, sleep(patienceMs, undefined, { ref: false })])
-    if (refused !== undefined) throw new Problem('import-refused', refused)
+    const reason = await Promise.race([refusal, sleep(planWaitMs, undefined, { ref: false })])
+    if (reason !== undefined) throw new Problem('import-refused', reason)
     return {
       body: toJson(await imports.readImport(pool, id)),
       headers: { location: urls.to(readImportEndpoint, { id }) },
     }
   })
+}
 
+function mountReads(mount: Mount, pool: Pool, urls: SiteUrls): void {
   mount(listImportsEndpoint, async ({ query }) => {
     const { before = Number.MAX_SAFE_INTEGER, page_size: size = 20 } = query
-    const results = await imports.listImports(pool, before, size + 1)
-    const shown = results.slice(0, size)
+    const imported = await imports.listImports(pool, before, size + 1)
+    const results = imported.slice(0, size)
     const next =
-      results.length > size
-        ? more(urls.to(listImportsEndpoint, {}), { ...query, before: shown.at(-1)?.id })
+      imported.length > size
+        ? withQuery(urls.to(listImportsEndpoint, {}), { ...query, before: results.at(-1)?.id })
         : null
-    return { body: toJson({ results: shown, next }) }
+    return { body: toJson({ results, next }) }
   })
 
   mount(readImportEndpoint, async ({ params }) => ({
@@ -109,49 +109,44 @@ export function importRoutes(
 
   mount(listImportedTalksEndpoint, async ({ params, query }) => {
     const { after = 0, page_size: size = 20, verdict, undone } = query
-    const results = await imports.listImportTalks(pool, params.id, {
-      verdict,
-      undone,
-      after,
-      limit: size + 1,
-    })
-    const shown = results.slice(0, size)
+    const filter = { verdict, undone, after, limit: size + 1 }
+    const talks = await imports.listImportTalks(pool, params.id, filter)
+    const results = talks.slice(0, size)
+    const url = urls.to(listImportedTalksEndpoint, params)
     const next =
-      results.length > size
-        ? more(urls.to(listImportedTalksEndpoint, params), {
-            ...query,
-            after: shown.at(-1)?.position,
-          })
-        : null
-    return { body: toJson({ results: shown, next }) }
+      talks.length > size ? withQuery(url, { ...query, after: results.at(-1)?.position }) : null
+    return { body: toJson({ results, next }) }
+  })
+}
+
+function mountDecisions(mount: Mount, pool: Pool, jobRunner: JobRunner): void {
+  mount(decideTalkEndpoint, async ({ params, body }) => {
+    const decision = validate(TalkDecision, body)
+    return { body: toJson(await imports.decideTalk(pool, params.id, params.position, decision)) }
   })
 
-  mount(decideTalkEndpoint, async ({ params, body }) => ({
-    body: toJson(
-      await imports.decideTalk(pool, params.id, params.position, validate(TalkDecision, body)),
-    ),
-  }))
+  mount(applyImportEndpoint, async ({ params, actor }) => {
+    const applying = await imports.applyImport(pool, params.id, actor.role)
+    jobRunner.wake()
+    return { body: toJson(applying) }
+  })
 
-  mount(applyImportEndpoint, async ({ params, actor }) =>
-    waking(await imports.applyImport(pool, params.id, actor.role)),
-  )
   mount(stopImportEndpoint, async ({ params }) => ({
     body: toJson(await imports.stopImport(pool, params.id)),
   }))
-  mount(undoImportEndpoint, async ({ params }) => waking(await imports.undoImport(pool, params.id)))
 
-  function waking(it: unknown) {
+  mount(undoImportEndpoint, async ({ params }) => {
+    const undoing = await imports.undoImport(pool, params.id)
     jobRunner.wake()
-    return { body: toJson(it) }
-  }
+    return { body: toJson(undoing) }
+  })
 }
 
-/** The same address with these parameters. */
-function more(address: string, query: Readonly<Record<string, unknown>>): string {
-  const given = Object.entries(query).flatMap(([name, value]): [string, string][] =>
+function withQuery(url: string, query: Readonly<Record<string, unknown>>): string {
+  const params = Object.entries(query).flatMap(([name, value]): [string, string][] =>
     value === undefined ? [] : [[name, String(value)]],
   )
-  return `${address}?${new URLSearchParams(given)}`
+  return `${url}?${new URLSearchParams(params)}`
 }
 
 async function* bytesOf(text: string): AsyncIterable<Uint8Array> {

@@ -1,4 +1,4 @@
-// The entry point. Removes what is no longer needed, once a day, in small transactions.
+// Entry point of maintenance: removes data that is no longer needed, once a day, in small batches.
 // docs/operations.md lists what bounds each table and folder.
 import { deleteOldTokens } from '../auth/auth.ts'
 import { removeOldRows } from '../imports/imports.ts'
@@ -9,7 +9,7 @@ import { claimTask, finishTask } from './queries.ts'
 
 export interface MaintenanceOptions {
   readonly importDays: number
-  /** How often each task is done. */
+  /** The interval of each task. */
   readonly everyHours: number
   isStopped(): boolean
   onDone(task: string, removed: number): void
@@ -33,8 +33,8 @@ const tasks: Readonly<Record<string, Task>> = {
 }
 
 /**
- * Does the tasks that are due and that no other process is doing. A task that fails is tried again
- * after an hour; the others are done all the same.
+ * Runs the tasks that are due and not claimed by another process. A task that fails does not stop
+ * the others; it is retried after an hour.
  */
 export async function maintain(pool: Pool, options: MaintenanceOptions): Promise<void> {
   const failures: unknown[] = []

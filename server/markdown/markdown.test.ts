@@ -18,9 +18,9 @@ async function turnsDuring(work: () => Promise<unknown>): Promise<number> {
   return turns
 }
 
-test('other work gets its turn while texts are rendered', async () => {
+test('rendering does not block the event loop', async () => {
   const markdown = openMarkdown()
-  const texts = Array.from({ length: 5 }, (_, at) => `${at}${slow}`)
+  const texts = Array.from({ length: 5 }, (_, index) => `${index}${slow}`)
   const turns = await turnsDuring(() => Promise.all(texts.map(markdown.render)))
   // Five texts of three parts each.
   assert.ok(turns >= 15, `${turns} turns`)
@@ -36,18 +36,18 @@ test('a short text does not wait for the end of long ones', async () => {
   assert.deepEqual(order, ['<h3>Hello</h3>\n', 'long'])
 })
 
-test('a text is rendered once, by whoever asks first, and what is kept is bounded', async () => {
+test('a text is rendered once, and the cache has a limit', async () => {
   const markdown = openMarkdown(300_000)
   const cost = (text: string) =>
     turnsDuring(() => Promise.all([markdown.render(text), markdown.render(text)]))
-  const once = await cost(slow)
-  assert.ok(once >= 3 && once < 6, `${once}`)
+  const turns = await cost(slow)
+  assert.ok(turns >= 3 && turns < 6, `${turns}`)
   assert.equal(await cost(slow), 0)
   await cost(`other ${slow}`)
-  assert.equal(await cost(slow), once)
+  assert.equal(await cost(slow), turns)
 })
 
-test('readers at once and later get the same, with the end of a very long text', async () => {
+test('concurrent and later calls return the same HTML', async () => {
   const markdown = openMarkdown()
   const text = `${slow}the end`
   const [first, second] = await Promise.all([markdown.render(text), markdown.render(text)])
@@ -55,7 +55,7 @@ test('readers at once and later get the same, with the end of a very long text',
   assert.deepEqual([second === first, (await markdown.render(text)) === first], [true, true])
 })
 
-test('the start of a text is its first part', async () => {
+test('renderStart renders the first part', async () => {
   const markdown = openMarkdown()
   assert.deepEqual(await markdown.renderStart('*a*'), {
     html: '<p><em>a</em></p>\n',
@@ -65,9 +65,9 @@ test('the start of a text is its first part', async () => {
   assert.ok(!isWhole && html.length < 5100)
 })
 
-test('when too many texts wait, the next ones are shown without formatting, and formatted later', async () => {
+test('if too many texts are waiting, further ones are not formatted until later', async () => {
   const markdown = openMarkdown()
-  const waiting = Array.from({ length: 50 }, (_, at) => markdown.render(`*${at}*`))
+  const waiting = Array.from({ length: 50 }, (_, index) => markdown.render(`*${index}*`))
   assert.equal(await markdown.render('*late*'), '<p>*late*</p>\n')
   assert.equal((await Promise.all(waiting)).at(-1), '<p><em>49</em></p>\n')
   assert.equal(await markdown.render('*late*'), '<p><em>late</em></p>\n')

@@ -3,9 +3,8 @@ import { markdownParts, plainHtml, renderMarkdownPart } from '@talkshelf/web'
 import { LRUCache } from 'lru-cache'
 import { runInOwnTask } from '../platform/event-loop.ts'
 
-// Texts of records as HTML. Markdown from strangers can be slow to render, so it is rendered once,
-// in parts of bounded length, and one part in each turn of the event loop: other requests are
-// answered in between.
+// Renders the texts of records as HTML. Untrusted Markdown can be slow to render, so it is cached
+// and rendered in parts of bounded length, one in each turn of the event loop.
 
 export interface Markdown {
   render(text: string): Promise<string>
@@ -14,34 +13,35 @@ export interface Markdown {
 }
 
 const maxCacheBytes = 16 * 2 ** 20
-/** Texts that come when so many are waiting are shown without formatting. */
-const maxWaiting = 50
+/** Further texts are shown without formatting. */
+const maxJobs = 50
 
 interface Job {
-  /** What is left to render, the next part first. */
+  /** The parts that are not rendered yet. */
   readonly parts: string[]
   html: string
   readonly result: PromiseWithResolvers<string>
 }
 
+/** Opens the renderer with a cache of a limited size. */
 export function openMarkdown(cacheBytes = maxCacheBytes): Markdown {
   const cache = new LRUCache<string, string>({
     maxSize: cacheBytes,
     sizeCalculation: (html) => html.length * 2 + 200,
   })
-  const underWay = new Map<string, Promise<string>>()
+  const inFlight = new Map<string, Promise<string>>()
   const jobs = new Set<Job>()
 
   async function render(text: string): Promise<string> {
-    // By content: the next version of a record has other texts, or the same HTML.
+    // The content is the key, so that nothing has to be invalidated.
     const key = hash('sha256', text, 'base64url')
-    const found = cache.get(key) ?? underWay.get(key)
-    if (found !== undefined) return found
-    if (jobs.size >= maxWaiting) return plainHtml(text)
+    const cached = cache.get(key) ?? inFlight.get(key)
+    if (cached !== undefined) return cached
+    if (jobs.size >= maxJobs) return plainHtml(text)
     const { formatted, rest } = markdownParts(text)
     const job: Job = { parts: formatted, html: '', result: Promise.withResolvers() }
     const whole = job.result.promise.then((html) => html + plainHtml(rest))
-    underWay.set(key, whole)
+    inFlight.set(key, whole)
     jobs.add(job)
     if (jobs.size === 1) renderAll()
     try {
@@ -49,7 +49,7 @@ export function openMarkdown(cacheBytes = maxCacheBytes): Markdown {
       cache.set(key, html)
       return html
     } finally {
-      underWay.delete(key)
+      inFlight.delete(key)
     }
   }
 
@@ -57,9 +57,11 @@ export function openMarkdown(cacheBytes = maxCacheBytes): Markdown {
     while (jobs.size > 0) await runInOwnTask(renderOnePart)
   }
 
-  /** Short texts go first: they do not wait for long ones. */
+  /** Renders the next part of the shortest text, so that short texts do not wait for long ones. */
   function renderOnePart(): void {
-    const job = [...jobs].reduce((best, it) => (it.parts.length < best.parts.length ? it : best))
+    const job = [...jobs].reduce((shortest, other) =>
+      other.parts.length < shortest.parts.length ? other : shortest,
+    )
     try {
       job.html += renderMarkdownPart(job.parts.shift() ?? '')
       if (job.parts.length > 0) return

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { htmlToMarkdown } from './html.ts'
 
-test('what is no HTML stays as it is', () => {
+test('text without HTML does not change', () => {
   for (const text of [
     '',
     'Plain text.\n\n  With *signs*, a < b, std::vector<int> and <foo> & &amp; more.',
@@ -13,7 +13,7 @@ test('what is no HTML stays as it is', () => {
   }
 })
 
-test('paragraphs, headings, lists and quotes are Markdown afterwards', () => {
+test('converts paragraphs, headings, lists and quotations', () => {
   const pairs: Record<string, string> = {
     '<p>One\n  two.</p>\n<p>Three.</p>': 'One two.\n\nThree.',
     '<h2>Title</h2><p>Text<br>with a break<br/><br/>and a gap</p>':
@@ -32,7 +32,7 @@ test('paragraphs, headings, lists and quotes are Markdown afterwards', () => {
   for (const [html, markdown] of Object.entries(pairs)) assert.equal(htmlToMarkdown(html), markdown)
 })
 
-test('a sign that means nothing in HTML means nothing afterwards', () => {
+test('escapes characters with a meaning in Markdown', () => {
   assert.equal(
     htmlToMarkdown(
       '<p>__init__, *args, snake_case, [x] and &#42; at https://example.org/a_b_*</p>',
@@ -46,14 +46,14 @@ test('a sign that means nothing in HTML means nothing afterwards', () => {
   )
 })
 
-test('in a Markdown text with a few tags only the tags change', () => {
+test('converts only the tags in Markdown with a few tags', () => {
   assert.equal(
     htmlToMarkdown('**Bold** and <b>bold</b>,<br>\n`vector<int>` &lt;x&gt;<br>\n\n_soft_'),
     '**Bold** and **bold**,  \n`vector<int>` &lt;x&gt;\n\n_soft_',
   )
 })
 
-test('a link leads to the web or to a mailbox, or is only text', () => {
+test('converts links with web and mail URLs, and others to text', () => {
   assert.equal(
     htmlToMarkdown('<a href="https://example.org/a_(b)?x=1&amp;y=2">Here</a>'),
     '[Here](https://example.org/a_%28b%29?x=1&y=2)',
@@ -78,7 +78,7 @@ test('a link leads to the web or to a mailbox, or is only text', () => {
   }
 })
 
-test('whatever the text, no tag that we know is left, and nothing breaks', () => {
+test('no known tag is left in any text', () => {
   const bits = fc.constantFrom(
     '<p>',
     '</p>',
@@ -114,7 +114,7 @@ test('whatever the text, no tag that we know is left, and nothing breaks', () =>
   fc.assert(
     fc.property(fc.array(fc.oneof(bits, more), { maxLength: 30 }), (all) => {
       const markdown = htmlToMarkdown(`<p></p>${all.join('')}`)
-      // In code a tag is shown, and not a tag.
+      // In code, tags are text.
       if (!/code|pre|`/.test(all.join('')))
         assert.doesNotMatch(markdown, /(?<!\\)<\/?(p|b|a|script)>/i)
       assert.doesNotMatch(markdown, /\]\(\s*javascript/i)
@@ -122,7 +122,7 @@ test('whatever the text, no tag that we know is left, and nothing breaks', () =>
   )
 })
 
-test('a text made to take long takes no longer than another', () => {
+test('expensive texts are converted in linear time', () => {
   const started = performance.now()
   for (const bit of [
     '<!--',

@@ -1,58 +1,33 @@
-// Simple HTML as Markdown: what people type into the forms of a conference. No I/O.
+// Converts simple HTML, as it is typed into the forms of conferences, to Markdown. No I/O.
 
 /**
- * What is no HTML stays as it is. Some texts are Markdown, or plain text, with a few tags in
- * between: there only the tags change. Where whole paragraphs are HTML, its rules hold for all of
- * it: white space, entities, and signs that would mean something in Markdown.
+ * Converts a text. Text without HTML stays as it is. In Markdown or plain text with a few tags,
+ * only the tags are converted. If whole paragraphs are HTML, its rules apply to all of the text:
+ * white space, entities, and the escaping of characters with a meaning in Markdown.
  */
 export function htmlToMarkdown(text: string): string {
-  if (!sign.test(text)) return text
+  if (!htmlSign.test(text)) return text
   const isHtml = paragraph.test(text)
-  const page = newPage()
-  const lists: number[] = []
-  let skipped = false
-
-  for (const piece of pieces(text)) {
-    if (typeof piece === 'string') {
-      if (skipped) continue
-      if (!isHtml) page.plain(piece)
-      else if (page.isInside('pre')) page.write(decoded(piece))
-      else
-        page.flow(decoded(piece.replaceAll(/\s+/g, ' ')), page.isInside('code') ? String : escaped)
-      continue
+  const writer = new MarkdownWriter()
+  let isSkipped = false
+  for (const token of tokens(text)) {
+    if (typeof token !== 'string') {
+      if (token.tag === 'script' || token.tag === 'style') isSkipped = !token.isEnd
+      else writer.tag(token)
+    } else if (!isSkipped) {
+      if (isHtml) writer.htmlText(token)
+      else writer.plainText(token)
     }
-    const { tag, isEnd } = piece
-    if (tag === 'script' || tag === 'style') skipped = !isEnd
-    else if (tag === 'br') page.breakLine()
-    else if (tag === 'p' || tag === 'div') page.block('\n\n')
-    else if (tag === 'tr') page.block('\n')
-    else if (tag === 'td' || tag === 'th') page.flow(' ', String)
-    else if (tag === 'hr') page.sign('---', '\n\n')
-    else if (/^h\d$/.test(tag)) {
-      page.sign(isEnd ? '' : `${'#'.repeat(Number(tag[1]))} `, '\n\n')
-    } else if (tag === 'ul' || tag === 'ol') {
-      if (isEnd) lists.pop()
-      else if (lists.length < deepest) lists.push(tag === 'ol' ? 1 : 0)
-      page.sign('', lists.length > (isEnd ? 0 : 1) ? '\n' : '\n\n')
-    } else if (tag === 'li') {
-      const number = lists.at(-1) ?? 0
-      if (number > 0 && !isEnd) lists[lists.length - 1] = number + 1
-      const mark = number > 0 ? `${number}. ` : '- '
-      page.sign(isEnd ? '' : '   '.repeat(Math.max(0, lists.length - 1)) + mark, '\n')
-    } else if (Object.hasOwn(wraps, tag) && !(tag === 'code' && page.isInside('pre'))) {
-      if (isEnd) page.close(tag)
-      else page.open(piece)
-    }
-    // Any other says how something looks, and not what it is: its text stays.
   }
-  return page.text()
+  return writer.text()
 }
 
-const known =
-  'p|br|a|b|strong|i|em|u|s|span|div|ul|ol|li|h[1-6]|blockquote|pre|code|hr|script|style|font|small|sub|sup|table|tbody|thead|tr|td|th'
-const sign = new RegExp(`</(?:${known})\\s*>|<(?:br|p|hr|li)\\s*/?>`, 'i')
+const tagNames =
+  'p|br|a|b|strong|i|em|u|s|span|div|ul|ol|li|h[1-6]|blockquote|pre|code|hr|script|style|' +
+  'font|small|sub|sup|table|tbody|thead|tr|td|th'
+const htmlSign = new RegExp(`</(?:${tagNames})\\s*>|<(?:br|p|hr|li)\\s*/?>`, 'i')
 const paragraph = /<(?:p|div|ul|ol|h[1-6]|table)(?![\w-])[^<>]*>/i
-const deepest = 20
+const maxDepth = 20
 
 interface Tag {
   readonly tag: string
@@ -60,16 +35,16 @@ interface Tag {
   readonly href: string | undefined
 }
 
-function* pieces(text: string): Generator<string | Tag> {
-  // Comments are cut out by hand: an expression would look for the end of each that has none, and
-  // need hours for a million of them.
+/** Splits a text into tags and the text between them. Comments are removed. */
+function* tokens(text: string): Generator<string | Tag> {
+  // A regular expression would search the end of each unclosed comment, in quadratic time.
   const [before = '', ...others] = text.split('<!--')
   const visible =
     before +
-    others.map((it) => (it.includes('-->') ? it.slice(it.indexOf('-->') + 3) : '')).join('')
+    others.map((part) => (part.includes('-->') ? part.slice(part.indexOf('-->') + 3) : '')).join('')
   let end = 0
-  // For the same reason no tag reaches over another `<`.
-  for (const match of visible.matchAll(new RegExp(`<(/?)(${known})(?![\\w-])([^<>]*)>`, 'gi'))) {
+  // For the same reason a tag does not extend over another `<`.
+  for (const match of visible.matchAll(new RegExp(`<(/?)(${tagNames})(?![\\w-])([^<>]*)>`, 'gi'))) {
     const [whole, slash, name = '', attributes = ''] = match
     yield visible.slice(end, match.index)
     yield { tag: name.toLowerCase(), isEnd: slash === '/', href: hrefIn(attributes) }
@@ -78,19 +53,22 @@ function* pieces(text: string): Generator<string | Tag> {
   yield visible.slice(end)
 }
 
-/** Only what can be followed from anywhere, and does nothing but lead somewhere. */
+/** Returns the href attribute if it is an absolute web or mail URL. */
 function hrefIn(attributes: string): string | undefined {
   const [, double, single, bare] =
     /\bhref\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"']+))/i.exec(attributes) ?? []
-  const href = decoded(double ?? single ?? bare ?? '').trim()
+  const href = decodeEntities(double ?? single ?? bare ?? '').trim()
   const unsafe = /[\s()<>\\]/g
   return /^(https?:\/\/|mailto:)./i.test(href)
-    ? href.replaceAll(unsafe, (sign) => `%${sign.charCodeAt(0).toString(16).padStart(2, '0')}`)
+    ? href.replaceAll(
+        unsafe,
+        (character) => `%${character.charCodeAt(0).toString(16).padStart(2, '0')}`,
+      )
     : undefined
 }
 
-// What an element becomes around its text, which is never empty and has no white space at its ends.
-const wraps: Readonly<Record<string, (inner: string, href: string | undefined) => string>> = {
+// Converts an element, given its text, which is not empty and has no white space at its ends.
+const wrappers: Readonly<Record<string, (inner: string, href: string | undefined) => string>> = {
   a: (inner, href) =>
     href === undefined || inner === href || isBroken(inner) ? inner : `[${inner}](${href})`,
   b: (inner) => around('**', inner),
@@ -102,10 +80,11 @@ const wraps: Readonly<Record<string, (inner: string, href: string | undefined) =
   blockquote: (inner) => `> ${inner.replaceAll('\n', '\n> ')}`,
 }
 
-// In Markdown these end with the paragraph.
+// In Markdown, inline markup ends with the paragraph.
 const isBroken = (inner: string) => inner.includes('\n\n')
 const around = (mark: string, inner: string) => (isBroken(inner) ? inner : mark + inner + mark)
 
+/** An open element and the Markdown in it. */
 interface Frame {
   readonly tag: string
   readonly href: string | undefined
@@ -113,104 +92,146 @@ interface Frame {
 }
 
 /**
- * What has been written. What stands between two pieces is only known when the second one comes.
+ * Builds the Markdown. The white space between two parts is decided when the second one is written.
  */
-function newPage() {
-  const root: Frame = { tag: '', href: undefined, parts: [] }
-  const frames: Frame[] = [root]
-  let gap: '' | '\n' | '  \n' | '\n\n' = ''
-  let isEmpty = true
-  // Behind the sign of a heading or an item no paragraph begins, and behind a space there is no
-  // second one.
-  let isBehindSign = false
-  let isBehindSpace = true
+class MarkdownWriter {
+  /** The open elements, in an outer frame for the whole text. */
+  private readonly frames: Frame[] = [{ tag: '', href: undefined, parts: [] }]
+  /** The open lists: the next number of an ordered list, 0 for an unordered one. */
+  private readonly lists: number[] = []
+  private gap: '' | '\n' | '  \n' | '\n\n' = ''
+  private isEmpty = true
+  /** After the marker of a heading or an item, no paragraph is started. */
+  private isAfterMarker = false
+  /** After white space, no more of it is written. */
+  private isAfterSpace = true
 
-  function write(piece: string): void {
-    if (piece === '') return
-    frames.at(-1)?.parts.push(isEmpty ? '' : gap, piece)
-    gap = ''
-    isEmpty = false
-    isBehindSign = false
-    isBehindSpace = /\s/.test(piece.at(-1) ?? '')
+  /** Writes text between HTML tags. */
+  htmlText(text: string): void {
+    if (this.isInside('pre')) this.write(decodeEntities(text))
+    else {
+      const flowing = decodeEntities(text.replaceAll(/\s+/g, ' '))
+      this.flow(flowing, this.isInside('code') ? String : escapeMarkdown)
+    }
   }
 
-  function block(next: '\n' | '\n\n'): void {
-    isBehindSpace = true
-    if (!isBehindSign && gap !== '\n\n') gap = next
+  /** Writes text in which white space matters. */
+  plainText(text: string): void {
+    const rest = this.gap === '' ? text : text.trimStart()
+    if (text.slice(0, text.length - rest.length).split('\n').length > 2) this.gap = '\n\n'
+    this.write(rest)
   }
 
-  return {
-    write,
-    block,
-    isInside: (tag: string) => frames.some((frame) => frame.tag === tag),
+  /** Converts a tag. The text of other elements stays: they only describe its appearance. */
+  tag(token: Tag): void {
+    const { tag, isEnd } = token
+    if (tag === 'br') this.breakLine()
+    else if (tag === 'p' || tag === 'div') this.block('\n\n')
+    else if (tag === 'tr') this.block('\n')
+    else if (tag === 'td' || tag === 'th') this.flow(' ', String)
+    else if (tag === 'hr') this.marker('---', '\n\n')
+    else if (/^h\d$/.test(tag)) this.marker(isEnd ? '' : `${'#'.repeat(Number(tag[1]))} `, '\n\n')
+    else if (tag === 'ul' || tag === 'ol') this.list(tag, isEnd)
+    else if (tag === 'li') this.listItem(isEnd)
+    else if (Object.hasOwn(wrappers, tag) && !(tag === 'code' && this.isInside('pre'))) {
+      if (isEnd) this.close(tag)
+      else this.open(token)
+    }
+  }
 
-    /** Text in which white space is no more than that. */
-    flow(text: string, finish: (text: string) => string): void {
-      write(finish(isBehindSpace ? text.trimStart() : text))
-    },
+  text(): string {
+    return this.frames
+      .flatMap(({ parts }) => parts)
+      .join('')
+      .trim()
+  }
 
-    /** Text in which it matters. */
-    plain(text: string): void {
-      const rest = gap === '' ? text : text.trimStart()
-      if (text.slice(0, text.length - rest.length).split('\n').length > 2) gap = '\n\n'
-      write(rest)
-    },
+  private list(tag: 'ul' | 'ol', isEnd: boolean): void {
+    const { lists } = this
+    if (isEnd) lists.pop()
+    else if (lists.length < maxDepth) lists.push(tag === 'ol' ? 1 : 0)
+    this.marker('', lists.length > (isEnd ? 0 : 1) ? '\n' : '\n\n')
+  }
 
-    /**
-     * The sign of a heading, item or line, at the beginning of a line. Without one, the end of it.
-     */
-    sign(text: string, next: '\n' | '\n\n'): void {
-      isBehindSign = false
-      block(next)
-      write(text)
-      if (text.endsWith(' ')) isBehindSign = true
-      else block(next)
-    },
+  private listItem(isEnd: boolean): void {
+    const { lists } = this
+    const number = lists.at(-1) ?? 0
+    if (number > 0 && !isEnd) lists[lists.length - 1] = number + 1
+    const marker = number > 0 ? `${number}. ` : '- '
+    const indent = '   '.repeat(Math.max(0, lists.length - 1))
+    this.marker(isEnd ? '' : indent + marker, '\n')
+  }
 
-    breakLine(): void {
-      gap = gap === '' ? '  \n' : '\n\n'
-      isBehindSpace = true
-    },
+  private isInside(tag: string): boolean {
+    return this.frames.some((frame) => frame.tag === tag)
+  }
 
-    open({ tag, href }: Tag): void {
-      if (frames.length <= deepest) frames.push({ tag, href, parts: [] })
-    },
+  private write(part: string): void {
+    if (part === '') return
+    this.frames.at(-1)?.parts.push(this.isEmpty ? '' : this.gap, part)
+    this.gap = ''
+    this.isEmpty = false
+    this.isAfterMarker = false
+    this.isAfterSpace = /\s/.test(part.at(-1) ?? '')
+  }
 
-    close(tag: string): void {
-      const place = frames.findLastIndex((frame) => frame.tag === tag)
-      if (place < 1) return
-      const closed = frames.splice(place)
-      const inner = closed.flatMap(({ parts }) => parts).join('')
-      const core = tag === 'pre' ? inner.trimEnd().replace(/^\n+/, '') : inner.trim()
-      if (core === '') {
-        write(inner)
-        return
-      }
-      const wrapped = wraps[tag]?.(core, closed[0]?.href) ?? core
-      if (tag === 'pre' || tag === 'blockquote') {
-        gap = '\n\n'
-        write(wrapped)
-        block('\n\n')
-      } else {
-        // White space moves out: a mark beside it would be no mark. So does what comes behind the
-        // last paragraph in it.
-        const behind = gap
-        gap = ''
-        const start = inner.indexOf(core)
-        write(inner.slice(0, start) + wrapped + inner.slice(start + core.length))
-        if (behind !== '') gap = behind
-      }
-    },
+  /** Starts a new block or line. */
+  private block(gap: '\n' | '\n\n'): void {
+    this.isAfterSpace = true
+    if (!this.isAfterMarker && this.gap !== '\n\n') this.gap = gap
+  }
 
-    text: () =>
-      frames
-        .flatMap(({ parts }) => parts)
-        .join('')
-        .trim(),
+  /** Writes text in which white space is collapsed. */
+  private flow(text: string, convert: (text: string) => string): void {
+    this.write(convert(this.isAfterSpace ? text.trimStart() : text))
+  }
+
+  /** Writes the marker of a heading, item or rule on a new line; an empty one ends the block. */
+  private marker(text: string, gap: '\n' | '\n\n'): void {
+    this.isAfterMarker = false
+    this.block(gap)
+    this.write(text)
+    if (text.endsWith(' ')) this.isAfterMarker = true
+    else this.block(gap)
+  }
+
+  private breakLine(): void {
+    this.gap = this.gap === '' ? '  \n' : '\n\n'
+    this.isAfterSpace = true
+  }
+
+  private open({ tag, href }: Tag): void {
+    if (this.frames.length <= maxDepth) this.frames.push({ tag, href, parts: [] })
+  }
+
+  private close(tag: string): void {
+    const index = this.frames.findLastIndex((frame) => frame.tag === tag)
+    if (index < 1) return
+    const closed = this.frames.splice(index)
+    const inner = closed.flatMap(({ parts }) => parts).join('')
+    const core = tag === 'pre' ? inner.trimEnd().replace(/^\n+/, '') : inner.trim()
+    if (core === '') {
+      this.write(inner)
+      return
+    }
+    const wrapped = wrappers[tag]?.(core, closed[0]?.href) ?? core
+    if (tag === 'pre' || tag === 'blockquote') {
+      this.gap = '\n\n'
+      this.write(wrapped)
+      this.block('\n\n')
+      return
+    }
+    // White space moves out of the element, because markup next to white space has no effect. So
+    // does the gap after the last paragraph in it.
+    const gapAfter = this.gap
+    this.gap = ''
+    const start = inner.indexOf(core)
+    this.write(inner.slice(0, start) + wrapped + inner.slice(start + core.length))
+    if (gapAfter !== '') this.gap = gapAfter
   }
 }
 
-// The ones that people type, or that their editors put in.
+// The entities that people type or that editors insert.
 const entities = new Map(
   Object.entries({
     ...{
@@ -269,7 +290,7 @@ const entities = new Map(
   }),
 )
 
-function decoded(text: string): string {
+function decodeEntities(text: string): string {
   return text.replaceAll(
     /&(?:#(\d{1,7})|#x([\da-f]{1,6})|([a-z]{2,8}));/gi,
     (whole, decimal?: string, hex?: string, name?: string) => {
@@ -282,12 +303,9 @@ function decoded(text: string): string {
   )
 }
 
-/**
- * Signs that mean nothing in HTML, so that they mean nothing in Markdown. Addresses stay whole, and
- * so do words like snake_case.
- */
-function escaped(text: string): string {
-  const signs =
+/** Escapes characters with a meaning in Markdown, except in URLs and words like snake_case. */
+function escapeMarkdown(text: string): string {
+  const special =
     /https?:\/\/[^\s<]+|[\\`*[\]]|<(?=[a-z/!?]|$)|(?<![\p{L}\p{N}])_|_(?![\p{L}\p{N}])/giu
-  return text.replaceAll(signs, (found) => (found.length === 1 ? `\\${found}` : found))
+  return text.replaceAll(special, (match) => (match.length === 1 ? `\\${match}` : match))
 }

@@ -1,252 +1,285 @@
-// What stands inside a paragraph: links, code, emphasis, and the signs that mean something in one
-// of the two languages only. One walk from left to right, with a list of the backticks made before,
-// so that no text takes longer than its length.
+// Converts the markup within a paragraph: links, code, emphasis, and characters that have a meaning
+// in only one of the two languages. The text is read once from left to right, with an index of the
+// backticks, so that the time is linear.
 
-/** What a text points to from elsewhere in it. */
+/** Link targets and pictures that are defined elsewhere in the text. */
 export interface LinkTargets {
-  /** Names with an address, as `nameOf` writes them. */
+  /** Names with a URL, as returned by `normalizeReference`. */
   readonly named: ReadonlySet<string>
-  /**
-   * How long the longest of them is; those that are longer than anybody names entities do not
-   * count.
-   */
+  /** Length of the longest name, at most 100. */
   readonly longest: number
   /** Names of pictures. */
   readonly pictures: ReadonlySet<string>
-  /** Addresses of `text`__, in the order of their use. */
+  /** URLs of anonymous references (`text`__), in the order of their use. */
   readonly anonymous: string[]
 }
 
-/** `isMarkdown`: its author wrote Markdown, and meant the signs that would be escaped otherwise. */
+/** Converts a paragraph. In Markdown nothing is escaped, because its author meant the markup. */
 export function inlineToMarkdown(text: string, links: LinkTargets, isMarkdown = false): string {
-  return walk(text, links, isMarkdown, false)
+  return new InlineConverter(text, links, isMarkdown, false).convert()
 }
 
-/** The same name, however it was typed. */
+/** Normalizes the name of a reference: white space and case do not matter. */
 export function normalizeReference(text: string): string {
   return text.replaceAll(/\s+/g, ' ').trim().toLowerCase()
 }
 
-/** A name as Markdown takes it between brackets. */
+/** Escapes a text for the label of a Markdown link. */
 export function markdownLabel(text: string): string {
   return text.replaceAll(/\\(.)/g, '$1').replaceAll(/[[\]\\<`*_]/g, '\\$&')
 }
 
-/**
- * An address that leads somewhere from any page. Others were meant for the site that the text comes
- * from.
- */
+/** Tells whether a URL is absolute. Relative ones refer to the site that the text comes from. */
 export function isAbsoluteUrl(url: string): boolean {
   return /^(https?:\/\/|ftp:\/\/|mailto:)[^\s<>]+$/i.test(url)
 }
 
-/** `(address)`, or with brackets where the address has parentheses itself. */
+/** Adds angle brackets to the destination of a link if it contains parentheses. */
 export function linkDestination(url: string): string {
   return /[()]/.test(url) ? `<${url}>` : url
 }
 
+/** A run of asterisks or underscores. */
 interface Run {
-  /** Its place among the pieces. */
-  readonly piece: number
+  /** Index in the output parts. */
+  readonly part: number
   readonly sign: string
   readonly before: string
   readonly after: string
-  isMeant: boolean
+  /** Whether it delimits an emphasis, so that it is not escaped. */
+  isEmphasis: boolean
 }
 
 const special = /[\\`*_<|[\]]|https?:\/\//g
-const place = (pattern: RegExp, text: string, at: number) => {
-  pattern.lastIndex = at
+
+/** Matches a sticky pattern at an offset. */
+function matchAt(pattern: RegExp, text: string, offset: number): string | undefined {
+  pattern.lastIndex = offset
   return pattern.exec(text)?.[0]
 }
 
-function walk(text: string, links: LinkTargets, isMarkdown: boolean, isLabel: boolean): string {
-  const ticks = backticks(text)
-  const pieces: string[] = []
-  const runs: Run[] = []
-  let at = 0
-  for (;;) {
-    special.lastIndex = at
-    const found = special.exec(text)
-    if (!found) break
-    if (found.index > at) pieces.push(text.slice(at, found.index))
-    at = found.index
-    at += take(found[0])
-  }
-  if (at < text.length) pieces.push(text.slice(at))
-  if (!isMarkdown) escapeStray(pieces, runs)
-  return pieces.join('')
+/**
+ * Converts one paragraph from left to right. Each `take` method converts the markup at the current
+ * offset and returns its length in the source.
+ */
+class InlineConverter {
+  private readonly text: string
+  private readonly links: LinkTargets
+  private readonly isMarkdown: boolean
+  /** Whether the text is the label of a link, which must not contain links. */
+  private readonly isLabel: boolean
+  private readonly ticks: Map<number, Tick>
+  private readonly parts: string[] = []
+  private readonly runs: Run[] = []
+  private offset = 0
 
-  /** Writes what begins here, and tells how long it was. */
-  function take(sign: string): number {
-    if (sign === '\\') return takeBackslash()
-    if (sign === '`') return takeBackticks()
-    if (sign === '*' || sign === '_') return takeRun(sign)
-    if (sign === '<') return takeAngle()
-    if (sign === '|') return takePicture()
-    if (sign === '[' || sign === ']') return put(isLabel ? `\\${sign}` : sign, 1)
-    return takeAddress()
+  constructor(text: string, links: LinkTargets, isMarkdown: boolean, isLabel: boolean) {
+    this.text = text
+    this.links = links
+    this.isMarkdown = isMarkdown
+    this.isLabel = isLabel
+    this.ticks = findBackticks(text)
   }
 
-  function put(piece: string, length: number): number {
-    pieces.push(piece)
+  convert(): string {
+    const { text, parts } = this
+    for (;;) {
+      special.lastIndex = this.offset
+      const match = special.exec(text)
+      if (!match) break
+      if (match.index > this.offset) parts.push(text.slice(this.offset, match.index))
+      this.offset = match.index
+      this.offset += this.take(match[0])
+    }
+    if (this.offset < text.length) parts.push(text.slice(this.offset))
+    if (!this.isMarkdown) escapeStray(parts, this.runs)
+    return parts.join('')
+  }
+
+  private take(sign: string): number {
+    if (sign === '\\') return this.takeBackslash()
+    if (sign === '`') return this.takeBackticks()
+    if (sign === '*' || sign === '_') return this.takeRun(sign)
+    if (sign === '<') return this.takeAngle()
+    if (sign === '|') return this.takePicture()
+    if (sign === '[' || sign === ']') return this.put(this.isLabel ? `\\${sign}` : sign, 1)
+    return this.takeUrl()
+  }
+
+  /** Writes Markdown for markup of a length in the source. */
+  private put(part: string, length: number): number {
+    this.parts.push(part)
     return length
   }
 
-  // A backslash before a sign means the same in both. Before a space it is nothing, if it is there
-  // to separate; before a letter it is itself.
-  function takeBackslash(): number {
-    const next = text[at + 1] ?? ''
-    if (
-      next === ' ' &&
-      !isMarkdown &&
-      (/[`*_|]/.test(text[at - 1] ?? '') || /[`*|:]/.test(text[at + 2] ?? ''))
-    )
-      return 2
-    return put(text.slice(at, at + 2), next === '' ? 1 : 2)
+  // A backslash before punctuation means the same in both languages. Before a space it is removed
+  // if it separates markup; before a letter it stays.
+  private takeBackslash(): number {
+    const { text, offset } = this
+    const next = text[offset + 1] ?? ''
+    const separatesMarkup =
+      /[`*_|]/.test(text[offset - 1] ?? '') || /[`*|:]/.test(text[offset + 2] ?? '')
+    if (next === ' ' && !this.isMarkdown && separatesMarkup) return 2
+    return this.put(text.slice(offset, offset + 2), next === '' ? 1 : 2)
   }
 
-  function takeBackticks(): number {
-    const tick = ticks.get(at)
-    if (!tick) return put('`', 1)
+  private takeBackticks(): number {
+    const { text, offset } = this
+    const tick = this.ticks.get(offset)
+    if (!tick) return this.put('`', 1)
     const { length, same } = tick
-    // A link whose text begins with code has three of them: one for the link, and two for the code.
-    const end = length === 3 ? ticks.get(tick.pair ?? -1)?.single : length === 1 ? same : undefined
-    if (end !== undefined && !isLabel) {
-      const link = reference(text.slice(at + 1, end), end)
-      if (link) return put(link.markdown, link.end - at)
+    const end = this.referenceEnd(tick)
+    if (end !== undefined && !this.isLabel) {
+      const link = this.reference(text.slice(offset + 1, end), end)
+      if (link) return this.put(link.markdown, link.end - offset)
     }
-    if (same === undefined) return put('`'.repeat(length), length)
-    if (length === 1) dropRole()
-    return put(text.slice(at, same + length), same + length - at)
+    if (same === undefined) return this.put('`'.repeat(length), length)
+    if (length === 1) this.dropRole()
+    return this.put(text.slice(offset, same + length), same + length - offset)
   }
 
-  function reference(inside: string, end: number): { markdown: string; end: number } | undefined {
+  /** Returns the offset of the backtick that would end a reference. */
+  private referenceEnd({ length, same, pair }: Tick): number | undefined {
+    // Three backticks start a link whose text begins with code: one for the link, two for the code.
+    if (length === 3) return this.ticks.get(pair ?? -1)?.single
+    return length === 1 ? same : undefined
+  }
+
+  private reference(content: string, end: number): { markdown: string; end: number } | undefined {
+    const { text, links } = this
     if (text[end + 1] !== '_') return undefined
     const isAnonymous = text[end + 2] === '_'
     const after = end + (isAnonymous ? 3 : 2)
     if (isWord(text[after] ?? '')) return undefined
-    const open = inside.endsWith('>') ? inside.lastIndexOf('<') : -1
+    const open = content.endsWith('>') ? content.lastIndexOf('<') : -1
     if (open >= 0)
       return {
-        markdown: linkTo(inside.slice(0, open).trim(), inside.slice(open + 1, -1)),
+        markdown: this.linkTo(content.slice(0, open).trim(), content.slice(open + 1, -1)),
         end: after,
       }
     const url = isAnonymous ? links.anonymous.shift() : undefined
-    if (url !== undefined) return { markdown: linkTo(inside, url), end: after }
-    if (!isAnonymous && links.named.has(normalizeReference(inside)))
-      return { markdown: `[${markdownLabel(inside)}]`, end: after }
-    return { markdown: `\`${inside}\``, end: after }
+    if (url !== undefined) return { markdown: this.linkTo(content, url), end: after }
+    if (!isAnonymous && links.named.has(normalizeReference(content)))
+      return { markdown: `[${markdownLabel(content)}]`, end: after }
+    return { markdown: `\`${content}\``, end: after }
   }
 
-  function linkTo(said: string, address: string): string {
+  private linkTo(linkText: string, address: string): string {
     const url = address.replaceAll(/\s+/g, '').replaceAll(/\\(.)/g, '$1')
-    const label = walk(said, links, isMarkdown, true)
+    const label = new InlineConverter(linkText, this.links, this.isMarkdown, true).convert()
     if (!isAbsoluteUrl(url))
       return label === '' ? markdownLabel(url) : `${label} (${markdownLabel(url)})`
-    return label === '' || said.replaceAll(/\s+/g, '').replaceAll(/\\(.)/g, '$1') === url
+    return label === '' || linkText.replaceAll(/\s+/g, '').replaceAll(/\\(.)/g, '$1') === url
       ? `<${url}>`
       : `[${label}](${linkDestination(url)})`
   }
 
-  /** `:math:` before the backtick says what the text is; the text itself says enough. */
-  function dropRole(): void {
-    const role = /(?:^|[\s('"])(:[a-z][a-z:+.-]{0,30}:)$/i.exec(
-      text.slice(Math.max(0, at - 34), at),
-    )?.[1]
-    if (role) dropLast(role.length)
+  /** Removes a role such as `:math:` before the backtick, which has no equivalent in Markdown. */
+  private dropRole(): void {
+    const before = this.text.slice(Math.max(0, this.offset - 34), this.offset)
+    const role = /(?:^|[\s('"])(:[a-z][a-z:+.-]{0,30}:)$/i.exec(before)?.[1]
+    if (role) this.dropLast(role.length)
   }
 
-  function dropLast(length: number): void {
+  /** Removes characters from the end of the output. */
+  private dropLast(length: number): void {
+    const { parts, runs } = this
     for (let left = length; left > 0; ) {
-      const last = pieces.pop() ?? ''
+      const last = parts.pop() ?? ''
       if (last === '') return
-      if (last.length > left) pieces.push(last.slice(0, last.length - left))
+      if (last.length > left) parts.push(last.slice(0, last.length - left))
       left -= last.length
     }
-    while ((runs.at(-1)?.piece ?? -1) >= pieces.length) runs.pop()
+    while ((runs.at(-1)?.part ?? -1) >= parts.length) runs.pop()
   }
 
-  function takeRun(sign: '*' | '_'): number {
-    let end = at + 1
+  private takeRun(sign: '*' | '_'): number {
+    const { text, offset } = this
+    let end = offset + 1
     while (text[end] === sign) end++
-    const [before, after] = [text[at - 1] ?? ' ', text[end] ?? ' ']
+    const [before, after] = [text[offset - 1] ?? ' ', text[end] ?? ' ']
     if (sign === '_') {
-      const special = footnoteOrName(before, after, end - at)
-      if (special !== undefined) return special
+      const length = this.takeFootnoteOrName(before, after, end - offset)
+      if (length !== undefined) return length
     }
-    runs.push({ piece: pieces.length, sign, before, after, isMeant: false })
-    return put(text.slice(at, end), end - at)
+    this.runs.push({ part: this.parts.length, sign, before, after, isEmphasis: false })
+    return this.put(text.slice(offset, end), end - offset)
   }
 
-  function footnoteOrName(before: string, after: string, length: number): number | undefined {
+  private takeFootnoteOrName(before: string, after: string, length: number): number | undefined {
+    const { text, links, offset } = this
     const dunder =
-      isMarkdown && length === 2 && !isWord(before)
-        ? place(/__[a-z0-9]+(?:_[a-z0-9]+)*__(?!\w)/iy, text, at)
+      this.isMarkdown && length === 2 && !isWord(before)
+        ? matchAt(/__[a-z0-9]+(?:_[a-z0-9]+)*__(?!\w)/iy, text, offset)
         : undefined
-    if (dunder) return put(dunder.replaceAll('_', '\\_'), dunder.length)
+    if (dunder) return this.put(dunder.replaceAll('_', '\\_'), dunder.length)
     if (length > 1 || isWord(after)) return undefined
-    if (before === ']' && /\[(#?[\w-]{0,30}|\*)\]$/.test(text.slice(Math.max(0, at - 34), at)))
-      return 1
-    if (links.named.size === 0 || isLabel) return undefined
-    let from = at
-    while (from > at - links.longest - 1 && /[\p{L}\p{N}\-._+:]/u.test(text[from - 1] ?? '')) from--
-    const name = text.slice(from, at)
+    const footnote = /\[(#?[\w-]{0,30}|\*)\]$/
+    if (before === ']' && footnote.test(text.slice(Math.max(0, offset - 34), offset))) return 1
+    if (links.named.size === 0 || this.isLabel) return undefined
+    let from = offset
+    while (from > offset - links.longest - 1 && /[\p{L}\p{N}\-._+:]/u.test(text[from - 1] ?? ''))
+      from--
+    const name = text.slice(from, offset)
     if (!links.named.has(normalizeReference(name))) return undefined
-    dropLast(name.length)
-    return put(`[${markdownLabel(name)}]`, 1)
+    this.dropLast(name.length)
+    return this.put(`[${markdownLabel(name)}]`, 1)
   }
 
-  function takeAngle(): number {
-    const address = place(/<(?:https?:\/\/|mailto:)[^\s<>]+>|<[\w.+-]+@[\w.-]+>/iy, text, at)
-    if (address && !isLabel) return put(address, address.length)
-    return put(/[a-z/!?]/i.test(text[at + 1] ?? '') ? '\\<' : '<', 1)
+  private takeAngle(): number {
+    const { text, offset } = this
+    const autolink = matchAt(/<(?:https?:\/\/|mailto:)[^\s<>]+>|<[\w.+-]+@[\w.-]+>/iy, text, offset)
+    if (autolink && !this.isLabel) return this.put(autolink, autolink.length)
+    return this.put(/[a-z/!?]/i.test(text[offset + 1] ?? '') ? '\\<' : '<', 1)
   }
 
-  function takePicture(): number {
-    const name =
-      links.pictures.size > 0 ? place(/\|[^|\s][^|\n]{0,98}\|_{0,2}/y, text, at) : undefined
-    const inside = name?.slice(1, name.lastIndexOf('|'))
-    if (name && inside && links.pictures.has(normalizeReference(inside)))
-      return put(`![${markdownLabel(inside)}]`, name.length)
-    return put('|', 1)
+  private takePicture(): number {
+    const { pictures } = this.links
+    const source =
+      pictures.size > 0
+        ? matchAt(/\|[^|\s][^|\n]{0,98}\|_{0,2}/y, this.text, this.offset)
+        : undefined
+    const name = source?.slice(1, source.lastIndexOf('|'))
+    if (source && name && pictures.has(normalizeReference(name)))
+      return this.put(`![${markdownLabel(name)}]`, source.length)
+    return this.put('|', 1)
   }
 
-  // An address goes out as it is. Where an underscore in it would begin or end an emphasis, it is
-  // put in brackets.
-  function takeAddress(): number {
-    let end = at + (place(/https?:\/\/[^\s<>`*|"\]]*/y, text, at)?.length ?? 1)
-    if (isMarkdown || isLabel || /\]\(<?$|\]:\s{0,3}$/.test(text.slice(Math.max(0, at - 5), at)))
-      return put(text.slice(at, end), end - at)
-    const isOpen = text.slice(at, end).includes('(')
-    while (/[.,;:!?'"}_\\]/.test(text[end - 1] ?? '') || (!isOpen && text[end - 1] === ')')) end--
-    const raw = text.slice(at, end)
-    const url = raw.replaceAll(/\\([_*~])/g, '$1')
-    const isOdd = url !== raw || /(?:^|[^\p{L}\p{N}_])_|_(?:$|[^\p{L}\p{N}_])/u.test(url)
-    return put(isOdd && /^https?:\/\/./.test(url) ? `<${url}>` : raw, end - at)
+  // A URL stays as it is. If an underscore in it would delimit an emphasis, it gets angle brackets.
+  private takeUrl(): number {
+    const { text, offset } = this
+    let end = offset + (matchAt(/https?:\/\/[^\s<>`*|"\]]*/y, text, offset)?.length ?? 1)
+    const isDestination = /\]\(<?$|\]:\s{0,3}$/.test(text.slice(Math.max(0, offset - 5), offset))
+    if (this.isMarkdown || this.isLabel || isDestination)
+      return this.put(text.slice(offset, end), end - offset)
+    const hasParenthesis = text.slice(offset, end).includes('(')
+    while (/[.,;:!?'"}_\\]/.test(text[end - 1] ?? '') || (!hasParenthesis && text[end - 1] === ')'))
+      end--
+    const source = text.slice(offset, end)
+    const url = source.replaceAll(/\\([_*~])/g, '$1')
+    const needsBrackets = url !== source || /(?:^|[^\p{L}\p{N}_])_|_(?:$|[^\p{L}\p{N}_])/u.test(url)
+    return this.put(needsBrackets && /^https?:\/\/./.test(url) ? `<${url}>` : source, end - offset)
   }
 }
 
+/** A run of backticks. */
 interface Tick {
   readonly length: number
-  /** Where the next ones of the same number are, the next two, and the next single one. */
+  /** Offsets of the next run of the same length, of length two and of length one. */
   readonly same: number | undefined
   readonly pair: number | undefined
   readonly single: number | undefined
 }
 
-function backticks(text: string): Map<number, Tick> {
-  const found = [...text.matchAll(/\\[^`]|\\`+|`+/g)].filter(([it]) => it.startsWith('`'))
+/** Indexes the runs of backticks by their offset. */
+function findBackticks(text: string): Map<number, Tick> {
+  const matches = [...text.matchAll(/\\[^`]|\\`+|`+/g)].filter(([run]) => run.startsWith('`'))
   const next = new Map<number, number>()
   const ticks = new Map<number, Tick>()
-  for (const { 0: it, index } of found.reverse()) {
-    ticks.set(index, {
-      length: it.length,
-      same: next.get(it.length),
-      pair: next.get(2),
-      single: next.get(1),
-    })
-    next.set(it.length, index)
+  for (const { 0: run, index } of matches.reverse()) {
+    const { length } = run
+    ticks.set(index, { length, same: next.get(length), pair: next.get(2), single: next.get(1) })
+    next.set(length, index)
   }
   return ticks
 }
@@ -254,63 +287,66 @@ function backticks(text: string): Map<number, Tick> {
 const isWord = (sign: string) => /[\p{L}\p{N}_]/u.test(sign)
 const isSpace = (sign: string) => /\s/.test(sign)
 const isPunctuation = (sign: string) => /[\p{P}\p{S}]/u.test(sign)
-// These scripts have no spaces between words, so a sign may stand next to one.
+// Scripts without spaces between words, in which markup may adjoin a letter.
 const isOuter = (sign: string) =>
   !/[\p{L}\p{N}]/u.test(sign) || /[\u1100-\u11ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]/.test(sign)
 const closing = new Map(
-  [...'()[]{}<>\'\'""'].flatMap((sign, at, all) => (at % 2 ? [] : [[sign, all[at + 1]]])),
+  [...'()[]{}<>\'\'""'].flatMap((sign, index, all) => (index % 2 ? [] : [[sign, all[index + 1]]])),
 )
 
 /**
- * Emphasis stays; other asterisks and underscores are escaped where Markdown would take two of them
- * for one.
+ * Escapes asterisks and underscores that are no emphasis, if Markdown would take two of them for
+ * one.
  */
-function escapeStray(pieces: string[], runs: readonly Run[]): void {
-  markEmphasis(runs.filter(({ sign }) => sign === '*'))
-  // Only Markdown has this one, but nobody who writes _so_ means the signs.
-  const lines = runs.filter(({ sign }) => sign === '_')
-  for (const [at, run] of lines.entries()) {
-    const next = lines[at + 1]
-    if (!next || run.isMeant || pieces[run.piece] !== '_' || pieces[next.piece] !== '_') continue
-    run.isMeant = next.isMeant =
-      canOpen(run) && isOuter(run.before) && canClose(next) && isOuter(next.after)
-  }
-  for (const sign of ['*', '_']) {
-    const all = runs.filter((run) => run.sign === sign)
-    const isMeant = (run: Run) => run.isMeant
-    const first = all.findIndex((run) => !isMeant(run) && canOpen(run))
+function escapeStray(parts: string[], runs: readonly Run[]): void {
+  const asterisks = runs.filter(({ sign }) => sign === '*')
+  const underscores = runs.filter(({ sign }) => sign === '_')
+  markEmphasis(asterisks, parts)
+  markUnderscoreEmphasis(underscores, parts)
+  for (const all of [asterisks, underscores]) {
+    const first = all.findIndex((run) => !run.isEmphasis && canOpen(run))
     const firstAny = all.findIndex(canOpen)
-    const last = all.findLastIndex((run) => !isMeant(run) && canClose(run))
+    const last = all.findLastIndex((run) => !run.isEmphasis && canClose(run))
     const lastAny = all.findLastIndex(canClose)
     const isPair = (open: number, close: number) => open >= 0 && close > open
     if (!isPair(first, lastAny) && !isPair(firstAny, last)) continue
     for (const run of all)
-      if (!run.isMeant && (canOpen(run) || canClose(run)))
-        pieces[run.piece] = (pieces[run.piece] ?? '').replaceAll(sign, `\\${sign}`)
-  }
-
-  function markEmphasis(all: readonly Run[]): void {
-    const open = new Map<number, Run>()
-    for (const run of all) {
-      const length = pieces[run.piece]?.length ?? 0
-      const began = open.get(length)
-      if (began && !isSpace(run.before) && isOuter(run.after)) {
-        began.isMeant = run.isMeant = true
-        // What began inside of it has not ended in it.
-        for (const [other, { piece }] of open) if (piece >= began.piece) open.delete(other)
-      } else if (
-        !began &&
-        length <= 3 &&
-        !isSpace(run.after) &&
-        isOuter(run.before) &&
-        closing.get(run.before) !== run.after
-      )
-        open.set(length, run)
-    }
+      if (!run.isEmphasis && (canOpen(run) || canClose(run)))
+        parts[run.part] = (parts[run.part] ?? '').replaceAll(run.sign, `\\${run.sign}`)
   }
 }
 
-// As CommonMark says it.
+function markEmphasis(runs: readonly Run[], parts: readonly string[]): void {
+  const open = new Map<number, Run>()
+  for (const run of runs) {
+    const length = parts[run.part]?.length ?? 0
+    const start = open.get(length)
+    if (start && !isSpace(run.before) && isOuter(run.after)) {
+      start.isEmphasis = run.isEmphasis = true
+      // Runs that were opened inside cannot be closed outside.
+      for (const [other, { part }] of open) if (part >= start.part) open.delete(other)
+    } else if (
+      !start &&
+      length <= 3 &&
+      !isSpace(run.after) &&
+      isOuter(run.before) &&
+      closing.get(run.before) !== run.after
+    )
+      open.set(length, run)
+  }
+}
+
+/** Marks _emphasis_ with underscores, which only Markdown has but authors mean as such. */
+function markUnderscoreEmphasis(runs: readonly Run[], parts: readonly string[]): void {
+  for (const [index, run] of runs.entries()) {
+    const next = runs[index + 1]
+    if (!next || run.isEmphasis || parts[run.part] !== '_' || parts[next.part] !== '_') continue
+    run.isEmphasis = next.isEmphasis =
+      canOpen(run) && isOuter(run.before) && canClose(next) && isOuter(next.after)
+  }
+}
+
+// Left- and right-flanking delimiter runs, as defined by CommonMark.
 const isLeft = ({ before, after }: Run) =>
   !isSpace(after) && (!isPunctuation(after) || isSpace(before) || isPunctuation(before))
 const isRight = ({ before, after }: Run) =>

@@ -1,40 +1,44 @@
-// What one line of a description is, by how it begins and by its neighbours. No I/O.
+// Classifies single lines of reStructuredText by their start and their neighbours. No I/O.
 
+/** Tells whether a line is empty, white space or missing. */
 export const isBlank = (line: string | undefined) => line === undefined || line.trim() === ''
+/** Tells whether a line starts with a bullet of Markdown. */
 export const isBullet = (line: string | undefined) => /^[-*+] /.test(line ?? '')
+/** Tells whether a line can start fenced code. */
 export const isFence = (line: string | undefined) => /^ {0,3}(`{3,}[^`]*|~{3,}.*)$/.test(line ?? '')
+/** Returns the number of leading white space characters. */
 export const indentOf = (line: string) => line.length - line.trimStart().length
 /**
- * As far as one list is inside another. More would make quotations of paragraphs that begin with a
- * tab.
+ * Replaces leading tabs by two spaces, the indent of a nested list. With more, a paragraph that
+ * begins with a tab would become a quotation.
  */
 export const expandTabs = (line: string) =>
   line.replace(/^[ \t]*\t/, (tabs) => tabs.replaceAll('\t', '  '))
 
 /**
- * Tells, for a line that begins code, the one that ends it. Without one there is no code: it would
- * swallow the rest of the text. Lines that can end code are looked for once, and of them the next
- * 200 are tried.
+ * Returns a function that finds the closing fence for an opening one. A fence that is never closed
+ * is not code, because the rest of the text would become code. Possible closing fences are
+ * collected once, and the next 200 of them are tried, which bounds the time.
  */
-export function fencesOf(lines: readonly string[]): (at: number) => number | undefined {
-  let ends: { at: number; fence: string }[] | undefined
-  return (at) => {
-    const fence = isFence(lines[at]) ? /[`~]{3,}/.exec(lines[at] ?? '')?.[0] : undefined
+export function fencesOf(lines: readonly string[]): (index: number) => number | undefined {
+  let closing: { index: number; fence: string }[] | undefined
+  return (index) => {
+    const fence = isFence(lines[index]) ? /[`~]{3,}/.exec(lines[index] ?? '')?.[0] : undefined
     if (!fence) return undefined
-    ends ??= lines.flatMap((line, at) =>
-      /^ *(`{3,}|~{3,}) *$/.test(line) ? [{ at, fence: line.trim() }] : [],
+    closing ??= lines.flatMap((line, index) =>
+      /^ *(`{3,}|~{3,}) *$/.test(line) ? [{ index, fence: line.trim() }] : [],
     )
     let first = 0
-    for (let last = ends.length; first < last; ) {
+    for (let last = closing.length; first < last; ) {
       const middle = (first + last) >> 1
-      if ((ends[middle]?.at as number) > at) last = middle
+      if ((closing[middle]?.index as number) > index) last = middle
       else first = middle + 1
     }
-    return ends.slice(first, first + 200).find((end) => end.fence.startsWith(fence))?.at
+    return closing.slice(first, first + 200).find((end) => end.fence.startsWith(fence))?.index
   }
 }
 
-/** A line of one sign only, as titles are underlined with. */
+/** Recognizes a line of one repeated punctuation character, as in underlines of titles. */
 export function underlineOf(
   line: string | undefined,
 ): { sign: string; length: number } | undefined {
@@ -44,6 +48,7 @@ export function underlineOf(
     : undefined
 }
 
+/** Tells whether a line underlines the title before it. */
 export function isUnderline(title: string, under: string | undefined): boolean {
   const rule = underlineOf(under)
   if (!rule || underlineOf(title)) return false
@@ -53,36 +58,36 @@ export function isUnderline(title: string, under: string | undefined): boolean {
   )
 }
 
-const item = (marker: string, width: number): ListItem => ({
+const createItem = (marker: string, width: number): ListItem => ({
   marker,
   width,
   content: marker.length,
 })
 
 export interface ListItem {
-  /** As Markdown writes it, with the space behind it. */
+  /** The marker in Markdown, with the space after it. */
   readonly marker: string
-  /** How much of the line it takes. */
+  /** Length of the marker in the source line. */
   readonly width: number
-  /** How far what belongs to it is indented in Markdown. */
+  /** Indent of the content in Markdown. */
   readonly content: number
 }
 
 /**
- * What begins an item of a list here. `isInside`: the line goes on from another, and may begin so
- * by chance.
+ * Recognizes a line that starts an item of a list. `isInside` means that the line continues a
+ * paragraph and may look like an item by accident.
  */
 export function listItemAt(
   lines: readonly string[],
-  at: number,
+  index: number,
   isInside: boolean,
   numbers: { next: number },
 ): ListItem | undefined {
-  const line = lines[at] ?? ''
+  const line = lines[index] ?? ''
   const bullet = /^([-*+])( +)(?=\S)|^([•‣●▪]) *(?=\S)/.exec(line)?.[0]
   if (bullet && !/^([-*])( *\1){2,} *$/.test(line)) {
     if (isInside && !isExpected(new RegExp(`^ *\\${bullet[0]} *\\S`))) return undefined
-    return item(
+    return createItem(
       /^[-*+]/.test(bullet) ? bullet.slice(0, 5) : `-${bullet.slice(1) || ' '}`.slice(0, 5),
       bullet.length,
     )
@@ -91,44 +96,43 @@ export function listItemAt(
   if (number) {
     const [, digits = '', sign = ''] = number
     if (isInside && !isExpected(new RegExp(`^ *${Number(digits) + 1}\\${sign} `))) return undefined
-    return item(number[0].slice(0, digits.length + 5), number[0].length)
+    return createItem(number[0].slice(0, digits.length + 5), number[0].length)
   }
   const automatic = /^#[.)] +(?=\S)/.exec(line)
-  if (automatic) return item(`${numbers.next++}${automatic[0].slice(1, 6)}`, automatic[0].length)
-  // Markdown has no letters before items, nor numbers in parentheses: the item keeps its own. One
-  // alone is the initial of a name.
+  if (automatic)
+    return createItem(`${numbers.next++}${automatic[0].slice(1, 6)}`, automatic[0].length)
+  // Markdown supports neither letters nor numbers in parentheses, so the item keeps its label as
+  // text. A single letter without a sibling may be the initial of a name.
   const lettered = /^(\(?)([a-zA-Z]|\d{1,3})(\)|\.) +(?=\S)/.exec(line)
   if (!lettered || (lettered[1] === '(' && lettered[3] === '.')) return undefined
   const [whole, open = '', letter = '', close = ''] = lettered
-  const next = /\d/.test(letter)
-    ? `${Number(letter) + 1}`
-    : String.fromCharCode(letter.charCodeAt(0) + 1)
-  const last = /\d/.test(letter)
-    ? `${Number(letter) - 1}`
-    : String.fromCharCode(letter.charCodeAt(0) - 1)
-  const like = (it: string) => (other: string | undefined) =>
-    other?.startsWith(`${open}${it}${close} `) ?? false
-  if (!like(next)(sibling(1)) && !like(last)(sibling(-1))) return undefined
+  const hasSibling = (step: 1 | -1) => {
+    const label = /\d/.test(letter)
+      ? `${Number(letter) + step}`
+      : String.fromCharCode(letter.charCodeAt(0) + step)
+    return sibling(step)?.startsWith(`${open}${label}${close} `) ?? false
+  }
+  if (!hasSibling(1) && !hasSibling(-1)) return undefined
   return { marker: `- ${whole.trimEnd()} `, width: whole.length, content: 2 }
 
   function isExpected(next: RegExp): boolean {
-    return /[:：]\s*$/.test(lines[at - 1] ?? '') || next.test(sibling(1) ?? '')
+    return /[:：]\s*$/.test(lines[index - 1] ?? '') || next.test(sibling(1) ?? '')
   }
-  // The next line that is not a part of this item.
+  /** Returns the next or previous line that is not indented, within 30 lines. */
   function sibling(step: 1 | -1): string | undefined {
     for (
-      let to = at + step;
-      to >= 0 && to < Math.min(lines.length, at + 30) && to > at - 30;
-      to += step
+      let other = index + step;
+      other >= 0 && other < Math.min(lines.length, index + 30) && other > index - 30;
+      other += step
     )
-      if (!isBlank(lines[to]) && !lines[to]?.startsWith(' ')) return lines[to]
+      if (!isBlank(lines[other]) && !lines[other]?.startsWith(' ')) return lines[other]
     return undefined
   }
 }
 
 /**
- * A line of text may begin with what begins something else in Markdown. `isInside`: it goes on from
- * the line before.
+ * Escapes the start of a text line that would have a meaning in Markdown. `isInside` means that the
+ * line continues a paragraph.
  */
 export function escapeLineStart(line: string, isInside = false): string {
   if (/^ {0,3}(#{1,6}( |$)|~~~|```(?!.*`))/.test(line)) return line.replace(/[#~`]/, '\\$&')
@@ -137,19 +141,21 @@ export function escapeLineStart(line: string, isInside = false): string {
   return /^ {0,3}1[.)] /.test(line) ? line.replace(/[.)]/, '\\$&') : line
 }
 
-export function leastIndent(lines: readonly string[]): number {
+/** Returns the smallest indent of the lines that are not blank. */
+export function commonIndent(lines: readonly string[]): number {
   return lines.reduce(
     (margin, line) => (isBlank(line) ? margin : Math.min(margin, indentOf(line))),
     1000,
   )
 }
 
+/** Removes the common indent. */
 export function dedent(lines: readonly string[]): string[] {
-  const margin = leastIndent(lines)
+  const margin = commonIndent(lines)
   return lines.map((line) => line.slice(margin))
 }
 
-/** Without blank lines at either end. */
+/** Removes blank lines at both ends. */
 export function trimBlankLines(lines: readonly string[]): readonly string[] {
   const from = lines.findIndex((line) => !isBlank(line))
   return from < 0 ? [] : lines.slice(from, lines.findLastIndex((line) => !isBlank(line)) + 1)

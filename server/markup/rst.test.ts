@@ -7,7 +7,7 @@ const texts = (cases: readonly (readonly [rst: string, markdown: string])[]) => 
   for (const [rst, markdown] of cases) assert.equal(rstToMarkdown(rst), markdown)
 }
 
-test('prose stays as it is', () => {
+test('plain prose does not change', () => {
   const prose = [
     '',
     'One line.',
@@ -26,14 +26,14 @@ test('prose stays as it is', () => {
   for (const text of prose) assert.equal(rstToMarkdown(text), text)
 })
 
-test('line ends of any kind become one', () => {
+test('normalizes line breaks', () => {
   texts([
     ['a\r\nb\rc\nd', 'a\nb\nc\nd'],
     ['a\r\n\r\nb\n\n\rc', 'a\n\nb\n\nc'],
   ])
 })
 
-test('links become links, whichever way they were written', () => {
+test('converts all kinds of links', () => {
   texts([
     [
       'See `the site <https://example.org/a_(b)>`_ now',
@@ -46,8 +46,10 @@ test('links become links, whichever way they were written', () => {
     ['`https://example.org/x <https://example.org/x>`__', '<https://example.org/x>'],
     ['```code`` <https://example.org>`__', '[``code``](https://example.org)'],
     [
-      'Python_ and `two words`_\n\n.. _Python: https://example.org/p\n.. _`two words`: https://example.org/t',
-      '[Python] and [two words]\n\n[Python]: https://example.org/p\n[two words]: https://example.org/t',
+      'Python_ and `two words`_\n\n' +
+        '.. _Python: https://example.org/p\n.. _`two words`: https://example.org/t',
+      '[Python] and [two words]\n\n' +
+        '[Python]: https://example.org/p\n[two words]: https://example.org/t',
     ],
     [
       '`one`__ and `two`__\n\n__ https://example.org/1\n.. __: https://example.org/2',
@@ -66,7 +68,7 @@ test('links become links, whichever way they were written', () => {
   ])
 })
 
-test('titles, rules, lists and quotations become those of Markdown', () => {
+test('converts titles, rules, lists and quotations', () => {
   texts([
     ['Title\n~~~~~\n\nSub\n^^^\n\nTitle\n~~~~~', '# Title\n\n## Sub\n\n# Title'],
     ['=====\nTitle\n=====\n\n1. Sub\n-------', '# Title\n\n## 1. Sub'],
@@ -86,7 +88,7 @@ test('titles, rules, lists and quotations become those of Markdown', () => {
   ])
 })
 
-test('code becomes code', () => {
+test('converts code', () => {
   texts([
     ['So::\n\n    a = *b*\n\n      c\n\nText', 'So:\n\n```\na = *b*\n\n  c\n```\n\nText'],
     ['::\n\n  ```\n  x', '````\n```\nx\n````'],
@@ -97,7 +99,7 @@ test('code becomes code', () => {
   ])
 })
 
-test('pictures and notes stay, with their text; comments do not', () => {
+test('converts pictures and notes, and removes comments', () => {
   texts([
     [
       '.. image:: https://example.org/a.png\n   :alt: A boat',
@@ -116,7 +118,7 @@ test('pictures and notes stay, with their text; comments do not', () => {
   ])
 })
 
-test('what Markdown alone would take for something reads as it was typed', () => {
+test('escapes text that has a meaning in Markdown only', () => {
   texts([
     ['# 1 in the list\n#2', '\\# 1 in the list\n#2'],
     ['<script>alert(1)</script> & <b>', '\\<script>alert(1)\\</script> & \\<b>'],
@@ -129,9 +131,10 @@ test('what Markdown alone would take for something reads as it was typed', () =>
   ])
 })
 
-test('a text that was written in Markdown stays what it is', () => {
+test('Markdown does not change', () => {
   const text =
-    '# Title\n\n## Part\n\nA [link](https://example.org/a_b_) and _this_.\n\n    code\n\n```python\nx = __init__\n```\n\n1. one\n    - two\n'
+    '# Title\n\n## Part\n\nA [link](https://example.org/a_b_) and _this_.\n\n' +
+    '    code\n\n```python\nx = __init__\n```\n\n1. one\n    - two\n'
   assert.equal(rstToMarkdown(text), text)
   assert.equal(
     rstToMarkdown('## Part\n\n__init__ in <b> and `<b>`'),
@@ -139,8 +142,8 @@ test('a text that was written in Markdown stays what it is', () => {
   )
 })
 
-test('what was made is not made again', () => {
-  const made = [
+test('converting a result again does not change it', () => {
+  const results = [
     '# \\# x',
     'a\n\\- b',
     '\\_\\_init\\_\\_',
@@ -150,7 +153,7 @@ test('what was made is not made again', () => {
     '1\\) x',
     '> quoted\n> words',
   ]
-  for (const text of made)
+  for (const text of results)
     assert.equal(rstToMarkdown(text), text.startsWith('# ') ? `\\${text}` : text)
 })
 
@@ -211,7 +214,7 @@ const written = fc
   .array(fc.oneof(markup, fc.string({ unit: 'grapheme' })), { maxLength: 60 })
   .map((parts) => parts.join(''))
 
-test('whatever was written, there is an answer, and it is not much longer', () => {
+test('any text is converted, and the result is not much longer', () => {
   fc.assert(
     fc.property(written, (text) => {
       assert.ok(rstToMarkdown(text).length <= 3 * text.length + 100)
@@ -251,87 +254,85 @@ test('every word of prose is kept', () => {
   fc.assert(
     fc.property(fc.array(fc.tuple(word, sign), { maxLength: 40 }), (parts) => {
       const text = parts.flat().join('')
-      const words = (it: string) => it.match(/[\p{L}\p{N}]+/gu) ?? []
+      const words = (content: string) => content.match(/[\p{L}\p{N}]+/gu) ?? []
       assert.deepEqual(words(rstToMarkdown(text)), words(text))
     }),
     { numRuns: 1000 },
   )
 })
 
-test('a text of signs alone takes no longer than prose', () => {
+const signs = [
+  '`',
+  '*',
+  '_',
+  '=',
+  '-',
+  '<',
+  '[',
+  '|',
+  '\\',
+  '\n',
+  ' ',
+  '~',
+  '#',
+  ':',
+  '.',
+  '+',
+  '>',
+  '\t',
+  '\r',
+  '* ',
+  '- ',
+  '`a',
+  '*a',
+  '_a',
+  '<a',
+  'a_ ',
+  '`a <',
+  '`a <b>`_ ',
+  '``` ',
+  '[1]_ ',
+  ' ',
+  ' \n',
+  '\n\n',
+  '- \n',
+  '- x\n\n',
+  '::\n\n x\n',
+  '.. x::\n\n',
+  '.. _a: ',
+  '```\n',
+  '~~~\n```x\n',
+  '| x\n',
+  ':a: b\n',
+  'https://',
+  'https://a_ ',
+  'a:',
+  '+-',
+  '= ',
+  '((',
+  'a) b\n',
+  '1. ',
+  '    ',
+  '\n  x',
+  '"*',
+  '*(',
+  ' *)',
+  '_.',
+  '- * ',
+  '1. - ',
+  '](https:',
+]
+
+test('texts of markup characters are converted in linear time', () => {
   const length = 100_000
   const many = (part: string) => part.repeat(Math.ceil(length / part.length)).slice(0, length)
   const rising = (sign: string) =>
-    Array.from({ length: 440 }, (_, at) => sign.repeat(at + 1)).join(' ')
-  const stairs = Array.from({ length: 440 }, (_, at) => `${' '.repeat(at)}- x`).join('\n')
-  const signs = [
-    '`',
-    '*',
-    '_',
-    '=',
-    '-',
-    '<',
-    '[',
-    '|',
-    '\\',
-    '\n',
-    ' ',
-    '~',
-    '#',
-    ':',
-    '.',
-    '+',
-    '>',
-    '\t',
-    '\r',
-    '* ',
-    '- ',
-    '`a',
-    '*a',
-    '_a',
-    '<a',
-    'a_ ',
-    '`a <',
-    '`a <b>`_ ',
-    '``` ',
-    '[1]_ ',
-    ' ',
-    ' \n',
-    '\n\n',
-    '- \n',
-    '- x\n\n',
-    '::\n\n x\n',
-    '.. x::\n\n',
-    '.. _a: ',
-    '```\n',
-    '~~~\n```x\n',
-    '| x\n',
-    ':a: b\n',
-    'https://',
-    'https://a_ ',
-    'a:',
-    '+-',
-    '= ',
-    '((',
-    'a) b\n',
-    '1. ',
-    '    ',
-    '\n  x',
-    '"*',
-    '*(',
-    ' *)',
-    '_.',
-    '- * ',
-    '1. - ',
-    '](https:',
-  ]
+    Array.from({ length: 440 }, (_, index) => sign.repeat(index + 1)).join(' ')
+  const stairs = Array.from({ length: 440 }, (_, index) => `${' '.repeat(index)}- x`).join('\n')
+  const definitions = 'x_\n\n.. _x: https://a.example\n\n.. |x| image:: https://a.example\n\n'
   const texts = [
     ...signs.map(many),
-    ...signs
-      .filter((it) => /[_|`]/.test(it))
-      .map(
-        (it) => `x_\n\n.. _x: https://a.example\n\n.. |x| image:: https://a.example\n\n${many(it)}`,
-      ),
+    ...signs.filter((sign) => /[_|`]/.test(sign)).map((sign) => `${definitions}${many(sign)}`),
     rising('`'),
     rising('*'),
     rising('_'),
@@ -341,18 +342,18 @@ test('a text of signs alone takes no longer than prose', () => {
   ]
   rstToMarkdown(many('warm `up` *now* '))
   for (const text of texts) {
-    // Where other tests run at the same time, the clock tells more about them.
-    const began = process.cpuUsage()
-    const { length: made } = rstToMarkdown(text)
-    const { user, system } = process.cpuUsage(began)
+    // CPU time, because other tests run at the same time.
+    const cpuAtStart = process.cpuUsage()
+    const { length: resultLength } = rstToMarkdown(text)
+    const { user, system } = process.cpuUsage(cpuAtStart)
     const tookMs = (user + system) / 1000
     assert.ok(tookMs < maxMs, `${JSON.stringify(text.slice(0, 20))} took ${Math.round(tookMs)} ms`)
-    assert.ok(made <= 3 * text.length + 100, JSON.stringify(text.slice(0, 20)))
+    assert.ok(resultLength <= 3 * text.length + 100, JSON.stringify(text.slice(0, 20)))
   }
 })
 
 /**
- * Of processor time. Measured on a busy machine: 165 for the slowest when warm, 378 at the first
- * time. What grows with the square takes far longer.
+ * Limit of CPU time. On a busy machine the slowest text takes 165 ms when warm and 378 ms at first.
+ * Quadratic time would take far longer.
  */
 const maxMs = 1000

@@ -1,5 +1,5 @@
--- The languages of the world that have a name in English, by their BCP 47 code. A code is taken on
--- input; records show the name.
+-- The languages with a name in English, by their BCP 47 tag. Input may use the tag or the name;
+-- records show the name.
 
 insert into language (id, code, name, slug) values
   (1, 'aa', 'Afar', 'afar'),
@@ -655,3 +655,41 @@ insert into language (id, code, name, slug) values
   (651, 'sw-CD', 'Congo Swahili', 'congo-swahili'),
   (652, 'hi-Latn', 'Hindi (Latin)', 'hindi-latin'),
   (653, 'und', 'Undetermined', 'undetermined');
+
+update language
+set dictionary = known.dictionary
+from (values
+  ('ar', 'arabic'),
+  ('ca', 'catalan'),
+  ('da', 'danish'),
+  ('de', 'german'),
+  ('el', 'greek'),
+  ('en', 'english'),
+  ('es', 'spanish'),
+  ('eu', 'basque'),
+  ('fi', 'finnish'),
+  ('fr', 'french'),
+  ('ga', 'irish'),
+  ('hi', 'hindi'),
+  ('hu', 'hungarian'),
+  ('hy', 'armenian'),
+  ('id', 'indonesian'),
+  ('it', 'italian'),
+  ('lt', 'lithuanian'),
+  ('nb', 'norwegian'),
+  ('ne', 'nepali'),
+  ('nl', 'dutch'),
+  ('nn', 'norwegian'),
+  ('no', 'norwegian'),
+  ('pt', 'portuguese'),
+  ('pt-BR', 'portuguese'),
+  ('pt-PT', 'portuguese'),
+  ('ro', 'romanian'),
+  ('ru', 'russian'),
+  ('sr', 'serbian'),
+  ('sv', 'swedish'),
+  ('ta', 'tamil'),
+  ('tr', 'turkish'),
+  ('yi', 'yiddish')
+) as known (code, dictionary)
+where language.code = known.code;

@@ -4,11 +4,11 @@ import { join } from 'node:path'
 import { acceptsEncoding, encodings } from '../platform/http/compression.ts'
 import type { PageResponse } from '../platform/http/pages.ts'
 
-// What browsers load beside the page. Names hold a hash of the content: whatever has a name never
-// changes.
+// Serves the scripts and styles of the pages. Their names contain a hash of the content, so that
+// they can be cached for ever.
 
 export interface Assets {
-  /** Paths below the base. */
+  /** Paths relative to the base path. */
   readonly style: string
   readonly script: string
   read(
@@ -21,7 +21,7 @@ interface Manifest {
   readonly [source: string]: { readonly file: string }
 }
 
-// In the package they lie beside main.js; from source Vite puts them here.
+// The folder next to main.js in the package, or the output of Vite when running from source.
 const folders = [
   join(import.meta.dirname, 'web'),
   join(import.meta.dirname, '..', '..', 'web', 'dist', 'client'),
@@ -32,10 +32,11 @@ const types: Record<string, string> = {
   css: 'text/css',
   svg: 'image/svg+xml',
 }
-const endings = { br: '.br', gzip: '.gz' }
+const extensions = { br: '.br', gzip: '.gz' }
 
+/** Finds the built assets. Throws if the pages have not been built. */
 export function openAssets(): Assets {
-  const folder = folders.find((it) => existsSync(join(it, 'manifest.json')))
+  const folder = folders.find((path) => existsSync(join(path, 'manifest.json')))
   if (folder === undefined) throw new Error('The pages are not built: npm run build')
   const manifest = JSON.parse(readFileSync(join(folder, 'manifest.json'), 'utf8')) as Manifest
   const fileOf = (source: string) => `/${manifest[source]?.file}`
@@ -43,13 +44,13 @@ export function openAssets(): Assets {
     style: fileOf('styles/main.css'),
     script: fileOf('islands/main.ts'),
     async read(name, acceptEncoding) {
-      const ending = /^[\w-]+\.([a-z]+)$/.exec(name)?.[1] ?? ''
-      const type = types[ending]
+      const extension = /^[\w-]+\.([a-z]+)$/.exec(name)?.[1] ?? ''
+      const type = types[extension]
       if (type === undefined) return undefined
-      const coding = encodings.find((it) => acceptsEncoding(it, acceptEncoding))
+      const encoding = encodings.find((it) => acceptsEncoding(it, acceptEncoding))
       const path = join(folder, 'assets', name)
-      const packed = coding && (await readIfThere(path + endings[coding]))
-      const body = packed ?? (await readIfThere(path))
+      const compressed = encoding && (await readIfExists(path + extensions[encoding]))
+      const body = compressed ?? (await readIfExists(path))
       if (body === undefined) return undefined
       return {
         body,
@@ -58,14 +59,14 @@ export function openAssets(): Assets {
           'cache-control': 'public, max-age=31536000, immutable',
           'cross-origin-resource-policy': 'same-origin',
           vary: 'Accept-Encoding',
-          ...(packed && { 'content-encoding': coding }),
+          ...(compressed && { 'content-encoding': encoding }),
         },
       }
     },
   }
 }
 
-async function readIfThere(path: string): Promise<Buffer | undefined> {
+async function readIfExists(path: string): Promise<Buffer | undefined> {
   try {
     return await readFile(path)
   } catch {

@@ -4,12 +4,12 @@ import { findPublicEntities } from '../entities/entities.ts'
 import { pictureVersion } from '../pictures/pictures.ts'
 import type { Db } from '../platform/db/db.ts'
 
-// From records, which show names, to what pages link to.
+// Turns records, which contain names, into cards with links.
 
-/** Makes cards of records, with all names looked up in one go. */
+/** Builds the cards of records, by record id. All names are looked up in one query. */
 export async function buildCards(db: Db, records: readonly Video[]): Promise<Map<number, Card>> {
-  const named = await lookUpCardNames(db, records)
-  return new Map(records.map((record) => [record.id, buildCard(record, named)]))
+  const names = await lookUpCardNames(db, records)
+  return new Map(records.map((record) => [record.id, buildCard(record, names)]))
 }
 
 export interface CardNames {
@@ -19,36 +19,39 @@ export interface CardNames {
   language(name: string): LanguageOf
 }
 
+/** Looks up the entities behind all names of the records. */
 export async function lookUpCardNames(db: Db, records: readonly Video[]): Promise<CardNames> {
-  const found = await findPublicEntities(db, {
+  const entities = await findPublicEntities(db, {
     category: records.map(({ category }) => category),
     speaker: records.flatMap(({ speakers }) => speakers),
     tag: records.flatMap(({ tags }) => tags),
     language: records.map(({ language }) => language),
   })
-  // A name that was changed a moment ago may lead nowhere for as long; its page then says so.
+  // A name that was changed a moment ago can be unknown for a short time: its link returns 404.
   const unknown = (name: string) => ({ id: 0, slug: '-', name })
   return {
-    category: (name) => found.category.get(name) ?? unknown(name),
-    speaker: (name) => found.speaker.get(name) ?? unknown(name),
-    tag: (name) => found.tag.get(name) ?? unknown(name),
-    language: (name) => found.language.get(name) ?? { name, slug: '-', code: 'und' },
+    category: (name) => entities.category.get(name) ?? unknown(name),
+    speaker: (name) => entities.speaker.get(name) ?? unknown(name),
+    tag: (name) => entities.tag.get(name) ?? unknown(name),
+    language: (name) => entities.language.get(name) ?? { name, slug: '-', code: 'und' },
   }
 }
 
-export function buildCard(record: Video, named: CardNames): Card {
+/** Builds the card of a record. */
+export function buildCard(record: Video, names: CardNames): Card {
   return {
     id: record.id,
     slug: record.slug,
     title: record.title,
-    speakers: record.speakers.map(named.speaker),
-    category: named.category(record.category),
-    language: named.language(record.language),
+    speakers: record.speakers.map(names.speaker),
+    category: names.category(record.category),
+    language: names.language(record.language),
     recorded: record.recorded,
     seconds: record.duration,
     pictureVersion: pictureVersion(record),
   }
 }
 
+/** Parses the bodies of a list of records. */
 export const parseRecords = (bodies: readonly string[]): Video[] =>
   bodies.map((body) => JSON.parse(body) as Video)

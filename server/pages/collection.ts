@@ -12,7 +12,7 @@ import type { Markdown } from '../markdown/markdown.ts'
 import type { Pool } from '../platform/db/pool.ts'
 import { parseId } from '../platform/http/pages.ts'
 import { buildCards, parseRecords } from './cards.ts'
-import { codedFacets } from './facets.ts'
+import { addLanguageCodes } from './facets.ts'
 import { buildPager } from './pager.ts'
 
 const pageSize = 24
@@ -20,29 +20,29 @@ const pageSize = 24
 type Head = Pick<CollectionData, 'kind' | 'name' | 'path' | 'state' | 'aliases'> &
   Pick<Partial<CollectionData>, 'about' | 'code' | 'entity'>
 
-/** The page of an entity; or where it is, if it is elsewhere. */
+/** Loads the page of an entity, or returns the path to redirect to if id or slug are outdated. */
 export async function entityPage(
   pool: Pool,
   markdown: Markdown,
   statisticsCache: StatisticsCache,
   kind: EntityPageKind,
-  at: { id: string; slug: string },
+  params: { id: string; slug: string },
   page: string | undefined,
 ): Promise<CollectionData | { moved: string }> {
-  // Whoever knows only the slug says - in the place of the id.
-  const id = at.id === '-' ? await idOfSlug(pool, kind, at.slug) : parseId(at.id)
+  // Links that have only the slug use "-" as the id.
+  const id = params.id === '-' ? await idOfSlug(pool, kind, params.slug) : parseId(params.id)
   const entity = id === undefined ? undefined : await findPublicEntity(pool.lookups, kind, id)
-  if (!entity) throw new Problem('not-found', 'There is no such page')
+  if (!entity) throw new Problem('not-found', 'This page does not exist')
   const path = paths.entity(kind, entity)
-  if (String(entity.id) !== at.id || entity.slug !== at.slug) return { moved: path }
+  if (String(entity.id) !== params.id || entity.slug !== params.slug) return { moved: path }
   const { events } = await statisticsCache.read()
-  const known = kind === 'category' ? events.find(({ id }) => id === entity.id) : undefined
+  const event = kind === 'category' ? events.find(({ id }) => id === entity.id) : undefined
   const about = entity.about && {
     description: entity.about.description,
     html: await markdown.render(entity.about.description),
     url: entity.about.url,
-    first: entity.about.start_date ?? known?.first ?? null,
-    last: entity.about.end_date ?? known?.last ?? null,
+    first: entity.about.start_date ?? event?.first ?? null,
+    last: entity.about.end_date ?? event?.last ?? null,
   }
   const head = {
     kind,
@@ -62,13 +62,13 @@ async function idOfSlug(
   slug: string,
 ): Promise<number | undefined> {
   if (validationErrors(Slug, slug).length > 0) return undefined
-  const found = await readEntity(pool.lookups, kind, slug, 'anyone')
-  // A slug of before is told the one of today.
-  return 'moved' in found
-    ? idOfSlug(pool, kind, found.moved)
-    : (JSON.parse(found.body) as { id: number }).id
+  const entity = await readEntity(pool.lookups, kind, slug, 'anyone')
+  return 'moved' in entity
+    ? idOfSlug(pool, kind, entity.moved)
+    : (JSON.parse(entity.body) as { id: number }).id
 }
 
+/** Loads the page of a language. */
 export async function languagePage(
   pool: Pool,
   statisticsCache: StatisticsCache,
@@ -76,7 +76,7 @@ export async function languagePage(
   page: string | undefined,
 ): Promise<CollectionData> {
   const { statistics } = await statisticsCache.read()
-  const language = statistics.byLanguage.find((it) => it.slug === slug)
+  const language = statistics.byLanguage.find((language) => language.slug === slug)
   if (!language) throw new Problem('not-found', 'There are no talks in this language')
   const { name, code } = language
   return collection(
@@ -94,13 +94,14 @@ export async function languagePage(
   )
 }
 
+/** Loads the page of a year. */
 export async function yearPage(
   pool: Pool,
   statisticsCache: StatisticsCache,
   year: string,
   page: string | undefined,
 ): Promise<CollectionData> {
-  if (!/^[1-9]\d{0,3}$/.test(year)) throw new Problem('not-found', 'There is no such year')
+  if (!/^[1-9]\d{0,3}$/.test(year)) throw new Problem('not-found', 'This is not a valid year')
   return collection(
     pool,
     statisticsCache,
@@ -116,15 +117,15 @@ async function collection(
   page: string | undefined,
 ): Promise<CollectionData> {
   const state: SearchState = { ...head.state, ...(page && { page }) }
-  const asked = parseSearchParams(state, searchKeys)
+  const searchParams = parseSearchParams(state, searchKeys)
   const list = await listRecords(pool, {
-    ...asked,
-    page: asked.page ?? 1,
+    ...searchParams,
+    page: searchParams.page ?? 1,
     page_size: pageSize,
     include: 'facets',
   })
   if (list.count === 0 && head.kind === 'year')
-    throw new Problem('not-found', 'There are no talks of this year')
+    throw new Problem('not-found', 'There are no talks from this year')
   const records = parseRecords(list.entries)
   const cards = await buildCards(pool.lookups, records)
   const { facets } = list.extra
@@ -133,7 +134,7 @@ async function collection(
     count: list.count,
     isExact: list.isExact,
     cards: records.flatMap(({ id }) => cards.get(id) ?? []),
-    pager: buildPager(asked.page ?? 1, list, pageSize),
-    facets: facets ? await codedFacets(facets, statisticsCache) : {},
+    pager: buildPager(searchParams.page ?? 1, list, pageSize),
+    facets: facets ? await addLanguageCodes(facets, statisticsCache) : {},
   }
 }

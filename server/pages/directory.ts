@@ -1,20 +1,21 @@
 import { PageNumber, Problem, SearchText, validationErrors } from '@talkshelf/contract'
 import type { AboutData, DirectoryData, EventsData } from '@talkshelf/web'
-import { listEntities, type StatisticsCache } from '../catalogue/catalogue.ts'
+import type { StatisticsCache } from '../catalogue/catalogue.ts'
+import { listEntities } from '../directory/directory.ts'
 import type { Pool } from '../platform/db/pool.ts'
 import { buildPager } from './pager.ts'
 
 const pageSize = 100
 
+/** Loads the page of all events, by year. */
 export async function eventsPage(statisticsCache: StatisticsCache): Promise<EventsData> {
   const { events } = await statisticsCache.read()
-  // A series that goes on stands where it was last.
+  // A series of several years is listed in its last one.
   const years = Map.groupBy(events, ({ last }) => last?.slice(0, 4) ?? null)
   return { count: events.length, years: [...years].map(([year, events]) => ({ year, events })) }
 }
 
-type Listed = DirectoryData['names'][number]
-
+/** Loads a page of the list of all speakers or tags. */
 export async function directoryPage(
   pool: Pool,
   statisticsCache: StatisticsCache,
@@ -27,22 +28,24 @@ export async function directoryPage(
     validationErrors(PageNumber, page).length > 0 ||
     validationErrors(SearchText, character).length > 0
   )
-    throw new Problem('not-found', 'There is no such page')
+    throw new Problem('not-found', 'This page does not exist')
   const [list, { tags, speakers, statistics }] = await Promise.all([
     listEntities(pool.lists, kind, { page, page_size: pageSize }, { from: character }),
     statisticsCache.read(),
   ])
-  const isBeginning = page === 1 && character === ''
+  const isFirstPage = page === 1 && character === ''
+  const mostUsed = kind === 'tag' ? tags : speakers
   return {
     kind,
-    names: list.entries.map((entry) => JSON.parse(entry) as Listed),
-    common: isBeginning ? (kind === 'tag' ? tags : speakers) : [],
+    names: list.entries,
+    common: isFirstPage ? mostUsed : [],
     count: kind === 'tag' ? statistics.tags : statistics.speakers,
     character,
     pager: buildPager(page, list, pageSize),
   }
 }
 
+/** Loads the statistics of the archive. */
 export async function aboutPage(statisticsCache: StatisticsCache): Promise<AboutData> {
   const { statistics } = await statisticsCache.read()
   const { talks, seconds, events, speakers, languages, ...plots } = statistics

@@ -1,7 +1,7 @@
 import type { PagerData } from '@talkshelf/web'
-import { type ListPage, maxExactCount } from '../catalogue/catalogue.ts'
+import { type ListPage, maxExactCount } from '../platform/http/pagination.ts'
 
-/** Pages by number end where counting does. */
+/** Builds the pager of a list. Numbered pages end where counts become estimates. */
 export function buildPager(
   page: number,
   { count, isExact }: Pick<ListPage, 'count' | 'isExact'>,

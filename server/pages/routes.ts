@@ -27,8 +27,18 @@ import { searchPage, searchState } from './search.ts'
 import { embedPage, readTalk, talkPage } from './talk.ts'
 import { buildView, type PageSite, pageHeaders, preferenceCookies } from './view.ts'
 
-// The pages for readers: an address, what its page needs from the features, and the page.
+// Mounts the public pages: loads the data of a page and renders it.
 
+interface PageContext {
+  readonly mountPage: MountPage
+  readonly pool: Pool
+  readonly recordCache: RecordCache
+  readonly statisticsCache: StatisticsCache
+  readonly markdown: Markdown
+  readonly site: PageSite
+}
+
+/** Mounts all public pages and their assets. */
 export function pageRoutes(
   mountPage: MountPage,
   pool: Pool,
@@ -37,54 +47,34 @@ export function pageRoutes(
   markdown: Markdown,
   site: PageSite,
 ): void {
-  /**
-   * Where it is instead: with everything that the reader's address says behind it. A name that
-   * comes back leads the other way, so nobody keeps it.
-   */
-  const moved = (path: string, { query }: PageRequest): PageResponse => {
-    const rest = new URLSearchParams(query).toString()
-    return {
-      status: 301,
-      headers: {
-        location: `${site.basePath}${path}${rest && `?${rest}`}`,
-        'cache-control': 'public, no-cache',
-      },
-    }
-  }
-  const shown = async <Data extends object>(
-    page: Parameters<typeof renderPage<Data>>[0],
-    data: Data,
-    request: PageRequest,
-  ): Promise<PageResponse> => {
-    const view = buildView(site, request)
-    return {
-      body: await runInOwnTask(() => renderPage(page, data, view)),
-      headers: pageHeaders(view),
-    }
-  }
-
+  const context = { mountPage, pool, recordCache, statisticsCache, markdown, site }
   mountPage(paths.home, async (request) =>
-    shown(pages.home, await homePage(pool, statisticsCache), request),
+    render(site, pages.home, await homePage(pool, statisticsCache), request),
   )
   mountPage(paths.search(), async (request) =>
-    shown(
+    render(
+      site,
       pages.search,
       await searchPage(pool, statisticsCache, searchState(request.query)),
       request,
     ),
   )
   mountPage(paths.about, async (request) =>
-    shown(pages.about, await aboutPage(statisticsCache), request),
+    render(site, pages.about, await aboutPage(statisticsCache), request),
   )
-  mountPage('/stats', (request) => moved(paths.about, request))
+  mountPage('/stats', (request) => redirect(site, paths.about, request))
+  talkRoutes(context)
+  directoryRoutes(context)
+  collectionRoutes(context)
+  preferenceRoute(context)
+  assetRoutes(context)
+}
 
-  mountPage('/video', (request) => moved(paths.search(), request))
+function talkRoutes({ mountPage, pool, recordCache, markdown, site }: PageContext): void {
+  mountPage('/video', (request) => redirect(site, paths.search(), request))
   mountPage('/embed/:id', async (request) => {
-    const data = await embedPage(
-      pool,
-      await readTalk(recordCache, idOf(request)),
-      parseTimecode(request.query.t),
-    )
+    const record = await readTalk(recordCache, idOf(request))
+    const data = await embedPage(pool, record, parseTimecode(request.query.t))
     const view = buildView(site, request)
     const body = await runInOwnTask(() => renderPage(pages.embed, data, view))
     return {
@@ -94,8 +84,9 @@ export function pageRoutes(
   })
   const talk = async (request: PageRequest) => {
     const record = await readTalk(recordCache, idOf(request))
-    // An old archive may have brought a talk without a slug.
-    if (record.slug !== (request.params.slug ?? '')) return moved(paths.talk(record), request)
+    // A talk imported from an old archive may have an empty slug.
+    if (record.slug !== (request.params.slug ?? ''))
+      return redirect(site, paths.talk(record), request)
     const data = await talkPage(pool, markdown, record, parseTimecode(request.query.t))
     const view = buildView(site, request)
     const body = await runInOwnTask(() => renderPage(pages.talk, data, view))
@@ -103,17 +94,23 @@ export function pageRoutes(
   }
   mountPage('/video/:id', talk)
   mountPage('/video/:id/:slug', talk)
+}
 
+function directoryRoutes({ mountPage, pool, statisticsCache, site }: PageContext): void {
   mountPage(paths.list('category'), async (request) =>
-    shown(pages.events, await eventsPage(statisticsCache), request),
+    render(site, pages.events, await eventsPage(statisticsCache), request),
   )
   for (const kind of ['speaker', 'tag'] as const)
-    mountPage(paths.list(kind), async (request) =>
-      shown(pages.names, await directoryPage(pool, statisticsCache, kind, request.query), request),
-    )
+    mountPage(paths.list(kind), async (request) => {
+      const data = await directoryPage(pool, statisticsCache, kind, request.query)
+      return render(site, pages.names, data, request)
+    })
+}
+
+function collectionRoutes({ mountPage, pool, statisticsCache, markdown, site }: PageContext): void {
   for (const kind of ['category', 'speaker', 'tag'] as const) {
     const entity = async (request: PageRequest, slug: string) => {
-      const found = await entityPage(
+      const data = await entityPage(
         pool,
         markdown,
         statisticsCache,
@@ -121,44 +118,45 @@ export function pageRoutes(
         { id: request.params.id ?? '', slug },
         request.query.page,
       )
-      return 'moved' in found
-        ? moved(found.moved, request)
-        : shown(pages.collection, found, request)
+      return 'moved' in data
+        ? redirect(site, data.moved, request)
+        : render(site, pages.collection, data, request)
     }
     mountPage(`/${kind}/:id`, (request) => entity(request, ''))
     mountPage(`/${kind}/:id/:slug`, (request) => entity(request, request.params.slug ?? ''))
   }
-  mountPage('/language/:slug', async (request) =>
-    shown(
-      pages.collection,
-      await languagePage(pool, statisticsCache, request.params.slug ?? '', request.query.page),
-      request,
-    ),
-  )
-  mountPage('/year/:year', async (request) =>
-    shown(
-      pages.collection,
-      await yearPage(pool, statisticsCache, request.params.year ?? '', request.query.page),
-      request,
-    ),
-  )
+  mountPage('/language/:slug', async (request) => {
+    const { params, query } = request
+    const data = await languagePage(pool, statisticsCache, params.slug ?? '', query.page)
+    return render(site, pages.collection, data, request)
+  })
+  mountPage('/year/:year', async (request) => {
+    const { params, query } = request
+    const data = await yearPage(pool, statisticsCache, params.year ?? '', query.page)
+    return render(site, pages.collection, data, request)
+  })
+}
 
+function preferenceRoute({ mountPage, site }: PageContext): void {
   mountPage(paths.prefer, ({ query }) => {
     const cookies = preferenceCookies(query, site)
     return {
       status: 303,
       headers: {
-        location: backTo(site, query.to),
+        location: localPath(site, query.to),
         'cache-control': 'private, no-store',
         ...(cookies.length > 0 && { 'set-cookie': cookies }),
       },
     }
   })
+}
+
+function assetRoutes({ mountPage, site }: PageContext): void {
   mountPage(
     '/assets/:name',
     async ({ params, headers }) => {
-      const found = await site.assets.read(params.name ?? '', headers['accept-encoding'])
-      return found ?? notFound()
+      const asset = await site.assets.read(params.name ?? '', headers['accept-encoding'])
+      return asset ?? notFound()
     },
     { cost: requestCosts.read },
   )
@@ -172,19 +170,46 @@ export function pageRoutes(
   )
 }
 
-/**
- * A path of ours. Whatever stands in it, it leads nowhere else: dots do not climb out of where we
- * are mounted, and two slashes are no host. It is no whole address, because readers may know us by
- * another name than we do.
- */
-function backTo({ basePath }: PageSite, path = ''): string {
-  const home = new URL(`http://ours${basePath}/`)
-  const url = path.startsWith('/') ? URL.parse(home.origin + basePath + path) : null
-  const isOurs = url && url.origin === home.origin && url.pathname.startsWith(home.pathname)
-  return (isOurs ? url : home).href.slice(home.origin.length).replace(/^\/+/, '/')
+async function render<Data extends object>(
+  site: PageSite,
+  page: Parameters<typeof renderPage<Data>>[0],
+  data: Data,
+  request: PageRequest,
+): Promise<PageResponse> {
+  const view = buildView(site, request)
+  return {
+    body: await runInOwnTask(() => renderPage(page, data, view)),
+    headers: pageHeaders(view),
+  }
 }
 
-/** What a reader sees instead of a page that is not there. */
+/**
+ * Redirects to another path with the query of the request. The response is revalidated each time,
+ * because a rename can be reverted and then redirects the other way.
+ */
+function redirect({ basePath }: PageSite, path: string, { query }: PageRequest): PageResponse {
+  const search = new URLSearchParams(query).toString()
+  return {
+    status: 301,
+    headers: {
+      location: `${basePath}${path}${search && `?${search}`}`,
+      'cache-control': 'public, no-cache',
+    },
+  }
+}
+
+/**
+ * Returns a path below the mount point, whatever the input is: dot segments do not leave it, and
+ * two leading slashes are not a host. The result has no host, because a proxy may use another name.
+ */
+function localPath({ basePath }: PageSite, path = ''): string {
+  const home = new URL(`http://localhost${basePath}/`)
+  const url = path.startsWith('/') ? URL.parse(home.origin + basePath + path) : null
+  const isLocal = url && url.origin === home.origin && url.pathname.startsWith(home.pathname)
+  return (isLocal ? url : home).href.slice(home.origin.length).replace(/^\/+/, '/')
+}
+
+/** Renders a problem as a page for readers. */
 export function readerProblemPage(
   site: PageSite,
   { problem, message }: Problem,
@@ -204,5 +229,5 @@ function idOf({ params }: PageRequest): number {
 }
 
 function notFound(): never {
-  throw new Problem('not-found', 'There is no such page')
+  throw new Problem('not-found', 'This page does not exist')
 }

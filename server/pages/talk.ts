@@ -7,42 +7,45 @@ import { anyone } from '../platform/actor.ts'
 import { Unavailable } from '../platform/db/db.ts'
 import type { Pool } from '../platform/db/pool.ts'
 import { type RecordCache, readVideo } from '../videos/videos.ts'
-import { buildCard, lookUpCardNames, parseRecords } from './cards.ts'
+import { buildCard, type CardNames, lookUpCardNames, parseRecords } from './cards.ts'
 
-type Lists = [Video[], Video[], Video[], Video[]]
+type RelatedRecords = [Video[], Video[], Video[], Video[]]
 
+/** Reads a live record. Throws 404 or 410 otherwise. */
 export async function readTalk(recordCache: RecordCache, id: number): Promise<Video> {
   const { body } = await readVideo(recordCache, anyone, id)
   return JSON.parse(body) as Video
 }
 
+/** Loads the watch page. `at` is the start time in seconds. */
 export async function talkPage(
   pool: Pool,
   markdown: Markdown,
   record: Video,
   at: number,
 ): Promise<TalkData> {
-  const [facts, beside, texts] = await Promise.all([
+  const [facts, related, texts] = await Promise.all([
     findFactsById(pool.lookups, [record.id]),
-    related(pool, record),
-    Promise.all(shownTexts(record).map(markdown.render)),
+    relatedOrNone(pool, record),
+    Promise.all(visibleTexts(record).map(markdown.render)),
   ])
   const [also, speakers, event, similar] = [
-    beside.also,
-    beside.speakers,
-    beside.event,
-    beside.similar,
-  ].map(parseRecords) as Lists
-  const named = await lookUpCardNames(pool.lookups, [
+    related.also,
+    related.speakers,
+    related.event,
+    related.similar,
+  ].map(parseRecords) as RelatedRecords
+  const names = await lookUpCardNames(pool.lookups, [
     record,
     ...also,
     ...speakers,
     ...event,
     ...similar,
   ])
-  const cards = (records: readonly Video[]): Card[] => records.map((it) => buildCard(it, named))
+  const cards = (records: readonly Video[]): Card[] =>
+    records.map((video) => buildCard(video, names))
   return {
-    talk: talkOf(record, facts.get(record.id)?.facts ?? [], named),
+    talk: talkOf(record, facts.get(record.id)?.facts ?? [], names),
     texts,
     also: cards(also),
     bySpeakers: cards(speakers),
@@ -52,14 +55,14 @@ export async function talkPage(
   }
 }
 
-/** Leaves out a summary that the description repeats. */
-function shownTexts({ summary, description }: Video): string[] {
+/** Omits a summary that the description repeats. */
+function visibleTexts({ summary, description }: Video): string[] {
   const texts = description.startsWith(summary) ? [description] : [summary, description]
   return texts.filter((text) => text.trim() !== '')
 }
 
-/** While the database has too much to do, a talk is shown without what stands beside it. */
-async function related(pool: Pool, record: Video): ReturnType<typeof findRelated> {
+/** Returns no related talks while the database is overloaded: the page works without them. */
+async function relatedOrNone(pool: Pool, record: Video): ReturnType<typeof findRelated> {
   try {
     return await findRelated(pool, record, false)
   } catch (error) {
@@ -68,30 +71,26 @@ async function related(pool: Pool, record: Video): ReturnType<typeof findRelated
   }
 }
 
-/** The talk alone, for a page that shows nothing else. */
+/** Loads the embeddable player. `at` is the start time in seconds. */
 export async function embedPage(
   pool: Pool,
   record: Video,
   at: number,
 ): Promise<{ talk: Talk; at: number }> {
-  const [facts, named] = await Promise.all([
+  const [facts, names] = await Promise.all([
     findFactsById(pool.lookups, [record.id]),
     lookUpCardNames(pool.lookups, [record]),
   ])
-  return { talk: talkOf(record, facts.get(record.id)?.facts ?? [], named), at }
+  return { talk: talkOf(record, facts.get(record.id)?.facts ?? [], names), at }
 }
 
-function talkOf(
-  record: Video,
-  facts: Parameters<typeof findSources>[1],
-  named: Awaited<ReturnType<typeof lookUpCardNames>>,
-): Talk {
+function talkOf(record: Video, facts: Parameters<typeof findSources>[1], names: CardNames): Talk {
   return {
-    ...buildCard(record, named),
+    ...buildCard(record, names),
     ...findSources(record, facts),
     summary: record.summary,
     description: record.description,
-    tags: record.tags.map(named.tag),
+    tags: record.tags.map(names.tag),
     qualityNotes: record.quality_notes,
     copyrightText: record.copyright_text,
     added: `${record.added}Z`,

@@ -11,25 +11,27 @@ import {
 import type { PageRequest } from '../platform/http/pages.ts'
 import type { Assets } from './assets.ts'
 
-// Who looks at a page, and what a browser may do with it.
+// The view of a page: locale, theme and paths; and the headers of a page.
 
 export interface PageSite {
   readonly name: string
-  /** The path that the archive is mounted under. */
+  /** Path of the mount point. */
   readonly basePath: string
-  /** The same as a whole address. */
+  /** The base URL, without a trailing slash. */
   origin(): string
   readonly assets: Assets
 }
 
+/** Builds the view for a request: cookies take precedence over Accept-Language. */
 export function buildView(
   site: PageSite,
   { headers, address }: Pick<PageRequest, 'headers' | 'address'>,
 ): View {
-  const chosen = cookies(headers.cookie)
+  const preferences = cookies(headers.cookie)
   const locale =
-    locales.find((it) => it === chosen.get('locale')) ?? chooseLocale(headers['accept-language'])
-  const theme = themes.find((it) => it === chosen.get('theme')) ?? 'auto'
+    locales.find((it) => it === preferences.get('locale')) ??
+    chooseLocale(headers['accept-language'])
+  const theme = themes.find((it) => it === preferences.get('theme')) ?? 'auto'
   return {
     base: site.basePath,
     origin: site.origin(),
@@ -47,24 +49,30 @@ function cookies(header: string | undefined): Map<string, string> {
   return new Map(pairs.map(([name = '', value = '']) => [name, value]))
 }
 
-/** What is kept of a reader: which language and which colours, for a year, for us alone. */
+/** Returns the cookies for the chosen language and theme. They last a year, for this site only. */
 export function preferenceCookies(
   query: Readonly<Record<string, string>>,
   site: PageSite,
 ): string[] {
   const locale = locales.find((it: Locale) => it === query.locale)
   const theme = themes.find((it: Theme) => it === query.theme)
-  const end = `; Path=${site.basePath || '/'}; Max-Age=31536000; SameSite=Lax; HttpOnly${site.origin().startsWith('https:') ? '; Secure' : ''}`
-  return [...(locale ? [`locale=${locale}${end}`] : []), ...(theme ? [`theme=${theme}${end}`] : [])]
+  const secure = site.origin().startsWith('https:') ? '; Secure' : ''
+  const path = site.basePath || '/'
+  const attributes = `; Path=${path}; Max-Age=31536000; SameSite=Lax; HttpOnly${secure}`
+  return [
+    ...(locale ? [`locale=${locale}${attributes}`] : []),
+    ...(theme ? [`theme=${theme}${attributes}`] : []),
+  ]
 }
 
-/** What the sources of a talk need, on a page that plays them. */
+/** Content security policy that the sources of a talk require. */
 export type PlayerPolicy = ReturnType<typeof sourcePolicy>
 
 /**
- * Nothing but what is named. Scripts run by their nonce, which no cache may keep: so pages are not
- * stored. Only YouTube's player is a script of others; where a talk has such a source, ours may
- * load it (`strict-dynamic`), and does when the reader plays.
+ * Returns the headers of a page. The content security policy allows only what is listed. Pages are
+ * not cached, because they contain the nonce of their scripts. The only third-party script is the
+ * YouTube player: if a talk has such a source, `strict-dynamic` allows our script to load it, which
+ * it does when the reader presses play.
  */
 export function pageHeaders(
   view: View,

@@ -1,11 +1,11 @@
 import { mixColours, type Palette } from './palettes.ts'
 import type { SeededRandom } from './seeded-random.ts'
 
-// What is drawn above the words, on 640 by 360. The words stand below `horizon`: from there on only
-// what is close to the ground.
+// The drawings of covers, 640 by 360 units. The text is below `horizon`, where a drawing may only
+// use colours close to the ground colour.
 
 export interface CoverCanvas {
-  readonly chance: SeededRandom
+  readonly random: SeededRandom
   readonly palette: Palette
   readonly horizon: number
 }
@@ -13,17 +13,23 @@ export interface CoverCanvas {
 export const coverWidth = 640
 export const coverHeight = 360
 
+/** Rounds a coordinate, for short paths. */
 const n = Math.round
+const point = (x: number, y: number) => `${n(x)} ${n(y)}`
 const fill = (colour: string, path: string) =>
   path === '' ? '' : `<path fill="${colour}" d="${path}"/>`
-const below = ({ palette, horizon }: CoverCanvas) =>
+const ground = ({ palette, horizon }: CoverCanvas) =>
   fill(palette.ground, `M0 ${n(horizon)}h640V360H0z`)
-const back = (colour: string) => fill(colour, 'M0 0h640v360H0z')
-const disc = (x: number, y: number, r: number) =>
-  `M${n(x - r)} ${n(y)}a${n(r)} ${n(r)} 0 1 0 ${2 * n(r)} 0a${n(r)} ${n(r)} 0 1 0 ${-2 * n(r)} 0z`
+const circle = (x: number, y: number, r: number, colour: string | undefined) =>
+  `<circle cx="${n(x)}" cy="${n(y)}" r="${n(r)}" fill="${colour}"/>`
+const background = (colour: string) => fill(colour, 'M0 0h640v360H0z')
+const disc = (x: number, y: number, r: number) => {
+  const halfCircle = `a${point(r, r)} 0 1 0`
+  return `M${point(x - r, y)}${halfCircle} ${2 * n(r)} 0${halfCircle} ${-2 * n(r)} 0z`
+}
 
-/** Hills behind hills, or waves. */
-function bands({ chance, palette, horizon }: CoverCanvas): string {
+/** Hills behind hills. */
+function bands({ random, palette, horizon }: CoverCanvas): string {
   const count = 5
   const sun = palette.accents[0]
   const sky = mixColours(palette.ground, palette.accents[3], 0.35)
@@ -34,52 +40,54 @@ function bands({ chance, palette, horizon }: CoverCanvas): string {
     mixColours(palette.accents[3], palette.ground, 0.55),
     palette.ground,
   ]
-  const radius = chance.between(0.22, 0.34) * horizon
-  let drawn =
-    back(sky) +
-    fill(sun, disc(chance.between(90, 550), horizon * chance.between(0.3, 0.45), radius))
-  for (let at = 0; at < count; at++) {
-    const y = horizon * (0.42 + (0.5 * at) / (count - 1))
-    const swing = horizon * (at === count - 1 ? 0.05 : chance.between(0.1, 0.2))
-    const [a, b, c, d] = [0, 1, 2, 3].map((it) =>
-      n(y + (it % 2 === at % 2 ? -1 : 1) * swing * chance.between(0.4, 1)),
+  const radius = random.between(0.22, 0.34) * horizon
+  let svg =
+    background(sky) +
+    fill(sun, disc(random.between(90, 550), horizon * random.between(0.3, 0.45), radius))
+  for (let index = 0; index < count; index++) {
+    const y = horizon * (0.42 + (0.5 * index) / (count - 1))
+    const swing = horizon * (index === count - 1 ? 0.05 : random.between(0.1, 0.2))
+    const [a, b, c, d] = [0, 1, 2, 3].map((corner) =>
+      n(y + (corner % 2 === index % 2 ? -1 : 1) * swing * random.between(0.4, 1)),
     ) as [number, number, number, number]
-    const middle = n(chance.between(250, 390))
-    drawn += fill(
-      tones[at] as string,
-      `M0 ${a}C${n(middle / 3)} ${b} ${n((middle * 2) / 3)} ${b} ${middle} ${n((b + c) / 2)}S${n(middle + (640 - middle) * 0.6)} ${d} 640 ${c}V360H0z`,
-    )
+    const middle = n(random.between(250, 390))
+    const left = `C${n(middle / 3)} ${b} ${n((middle * 2) / 3)} ${b} ${middle} ${n((b + c) / 2)}`
+    const right = `S${n(middle + (640 - middle) * 0.6)} ${d} 640 ${c}`
+    svg += fill(tones[index] as string, `M0 ${a}${left}${right}V360H0z`)
   }
-  return drawn
+  return svg
 }
 
-/** Rings that rise behind the words, and others that hang from above. */
-function arcs(stage: CoverCanvas): string {
-  const { chance, palette, horizon } = stage
-  const isLeft = chance.next() < 0.5
-  const x = isLeft ? chance.between(110, 240) : chance.between(400, 530)
-  const colours = chance.shuffled(palette.accents)
+/** Rings behind the text, and others at the top. */
+function arcs(canvas: CoverCanvas): string {
+  const { random, palette, horizon } = canvas
+  const isLeft = random.next() < 0.5
+  const x = isLeft ? random.between(110, 240) : random.between(400, 530)
+  const colours = random.shuffled(palette.accents)
   const sky = mixColours(palette.ground, palette.accents[3], 0.16)
   const rings = (cx: number, cy: number, limit: number, count: number, from: number) =>
-    Array.from({ length: count }, (_, at) => {
-      const colour = at % 2 === 1 ? sky : colours[(from + at / 2) % 4]
-      return `<circle cx="${n(cx)}" cy="${n(cy)}" r="${n(limit * (1 - at / count))}" fill="${colour}"/>`
+    Array.from({ length: count }, (_, index) => {
+      const colour = index % 2 === 1 ? sky : colours[(from + index / 2) % 4]
+      return circle(cx, cy, limit * (1 - index / count), colour)
     }).join('')
   const small = rings(
-    x + (isLeft ? 1 : -1) * chance.between(230, 300),
+    x + (isLeft ? 1 : -1) * random.between(230, 300),
     0,
-    horizon * chance.between(0.62, 0.8),
+    horizon * random.between(0.62, 0.8),
     5,
     2,
   )
   return (
-    back(sky) + small + rings(x, horizon, horizon * chance.between(1.05, 1.3), 7, 0) + below(stage)
+    background(sky) +
+    small +
+    rings(x, horizon, horizon * random.between(1.05, 1.3), 7, 0) +
+    ground(canvas)
   )
 }
 
 /** A frieze of quarter circles, discs and triangles. */
-function tiles(stage: CoverCanvas): string {
-  const { chance, palette, horizon } = stage
+function tiles(canvas: CoverCanvas): string {
+  const { random, palette, horizon } = canvas
   const rows = horizon > 150 ? 3 : 2
   const side = Math.floor(horizon / rows)
   const columns = Math.ceil(coverWidth / side)
@@ -96,24 +104,24 @@ function tiles(stage: CoverCanvas): string {
     `m0 ${s}a${s / 2} ${s / 2} 0 0 1 ${s} 0z`,
     `m0 ${s / 2}a${s / 2} ${s / 2} 0 1 0 ${s} 0a${s / 2} ${s / 2} 0 1 0-${s} 0z`,
   ]
-  // Two or three forms make a pattern, nine make a mess.
-  const chosen = chance.shuffled(forms).slice(0, 3)
+  // More than three forms do not look like a pattern.
+  const chosen = random.shuffled(forms).slice(0, 3)
   for (let row = 0; row < rows; row++)
     for (let column = 0; column < columns; column++)
-      if (chance.next() < 0.86)
-        paths[Math.floor(chance.next() * 4)] += `M${column * s} ${row * s}${chance.pick(chosen)}`
+      if (random.next() < 0.86)
+        paths[Math.floor(random.next() * 4)] += `M${column * s} ${row * s}${random.pick(chosen)}`
   return (
-    back(mixColours(palette.ground, palette.accents[3], 0.14)) +
-    below({ ...stage, horizon: rows * s }) +
-    paths.map((path, at) => fill(palette.accents[at] as string, path)).join('')
+    background(mixColours(palette.ground, palette.accents[3], 0.14)) +
+    ground({ ...canvas, horizon: rows * s }) +
+    paths.map((path, index) => fill(palette.accents[index] as string, path)).join('')
   )
 }
 
 /** Dots that shrink with the distance from a light. */
-function halftone({ chance, palette, horizon }: CoverCanvas): string {
+function halftone({ random, palette, horizon }: CoverCanvas): string {
   const step = horizon > 160 ? 29 : 24
-  const [x0, y0] = [chance.between(260, 600), chance.between(-20, horizon * 0.35)]
-  const reach = chance.between(330, 430)
+  const [x0, y0] = [random.between(260, 600), random.between(-20, horizon * 0.35)]
+  const reach = random.between(330, 430)
   const sizes = new Map<number, string>()
   for (let row = 0; row * step * 0.8 < horizon - 12; row++)
     for (let column = 0; column * step < coverWidth + step; column++) {
@@ -122,67 +130,66 @@ function halftone({ chance, palette, horizon }: CoverCanvas): string {
       const size = Math.round(near * 5) * 5
       if (size > 0) sizes.set(size, `${sizes.get(size) ?? ''}M${n(x)} ${n(y)}h0`)
     }
-  const [a, b] = chance.shuffled(palette.accents.slice(0, 3)) as [string, string]
+  const [a, b] = random.shuffled(palette.accents.slice(0, 3)) as [string, string]
   const lines = [...sizes]
-    .sort(([one], [two]) => one - two)
+    .sort(([first], [second]) => first - second)
     .map(
       ([size, path]) =>
         `<path stroke="${mixColours(b, a, size / 25)}" stroke-width="${size}" d="${path}"/>`,
     )
-  return `${back(palette.ground)}<g stroke-linecap="round">${lines.join('')}</g>`
+  return `${background(palette.ground)}<g stroke-linecap="round">${lines.join('')}</g>`
 }
 
-/** Mountains of folded paper: a light side and a side in the shade. */
-function folds(stage: CoverCanvas): string {
-  const { chance, palette, horizon } = stage
+/** Mountains of folded paper, with a light and a dark side. */
+function folds(canvas: CoverCanvas): string {
+  const { random, palette, horizon } = canvas
   const [first, second, third] = [palette.accents[1], palette.accents[2], palette.accents[3]]
-  let drawn =
-    back(mixColours(palette.ground, palette.accents[3], 0.22)) +
-    fill(palette.accents[0], disc(chance.between(120, 520), horizon * 0.36, horizon * 0.2))
+  let svg =
+    background(mixColours(palette.ground, palette.accents[3], 0.22)) +
+    fill(palette.accents[0], disc(random.between(120, 520), horizon * 0.36, horizon * 0.2))
   for (const [layer, colour] of [first, second, third].entries()) {
-    const [light, shade] = ['', ''] as string[]
-    const paths = [light, shade] as [string, string]
-    let x = chance.between(-140, -40)
+    let [light, shade] = ['', '']
+    let x = random.between(-140, -40)
     while (x < coverWidth + 40) {
-      const wide = chance.between(120, 230) * (1 - layer * 0.12)
+      const wide = random.between(120, 230) * (1 - layer * 0.12)
       const [peak, top] = [
-        x + wide * chance.between(0.4, 0.6),
-        horizon * (0.12 + layer * 0.27 + chance.between(0, 0.24)),
+        x + wide * random.between(0.4, 0.6),
+        horizon * (0.12 + layer * 0.27 + random.between(0, 0.24)),
       ]
-      const foot = peak + wide * chance.between(-0.12, 0.16)
-      paths[0] += `M${n(x - 30)} ${n(horizon)}L${n(peak)} ${n(top)} ${n(foot)} ${n(horizon)}z`
-      paths[1] += `M${n(peak)} ${n(top)}L${n(x + wide + 30)} ${n(horizon)}H${n(foot)}z`
-      x += wide * chance.between(0.75, 1)
+      const foot = peak + wide * random.between(-0.12, 0.16)
+      light += `M${point(x - 30, horizon)}L${point(peak, top)} ${point(foot, horizon)}z`
+      shade += `M${point(peak, top)}L${point(x + wide + 30, horizon)}H${n(foot)}z`
+      x += wide * random.between(0.75, 1)
     }
-    drawn += fill(colour, paths[0]) + fill(mixColours(colour, '#000000', 0.22), paths[1])
+    svg += fill(colour, light) + fill(mixColours(colour, '#000000', 0.22), shade)
   }
-  return drawn + below(stage)
+  return svg + ground(canvas)
 }
 
 /** A hill on a map, seen from above. */
-function contours({ chance, palette, horizon }: CoverCanvas): string {
+function contours({ random, palette, horizon }: CoverCanvas): string {
   const count = 7
-  const [x0, y0] = [chance.between(330, 540), horizon * chance.between(0.28, 0.42)]
+  const [x0, y0] = [random.between(330, 540), horizon * random.between(0.28, 0.42)]
   const waves = [2, 3, 5].map((times) => ({
     times,
-    size: chance.between(0.05, 0.16),
-    phase: chance.between(0, 6.28),
+    size: random.between(0.05, 0.16),
+    phase: random.between(0, 6.28),
   }))
-  const colours = chance.shuffled(palette.accents.slice(0, 3))
-  const angles = Array.from({ length: 10 }, (_, at) => (at / 10) * 2 * Math.PI)
+  const colours = random.shuffled(palette.accents.slice(0, 3))
+  const angles = Array.from({ length: 10 }, (_, index) => (index / 10) * 2 * Math.PI)
   const reach = (level: number, angle: number) =>
     (1 - level / count) *
     waves.reduce(
       (sum, { times, size, phase }) => sum + size * Math.sin(times * angle + phase + level * 0.25),
       1,
     )
-  // The two outer levels are close to the ground and go behind the words, the others end above
-  // them.
+  // The two outer levels have colours close to the ground and are behind the text; the others end
+  // above it.
   const lowest = Math.max(
     ...[2, 3, 4].flatMap((level) => angles.map((angle) => Math.sin(angle) * reach(level, angle))),
   )
   const tall = Math.min(horizon * 0.95, (horizon - 9 - y0) / lowest)
-  let drawn = back(palette.ground)
+  let svg = background(palette.ground)
   for (let level = 0; level < count; level++) {
     const high = level < 2 ? horizon * 1.5 : tall
     const points = angles.map(
@@ -197,129 +204,130 @@ function contours({ chance, palette, horizon }: CoverCanvas): string {
       colours[1] as string,
       Math.max(0, level - 2) / (count - 3),
     )
-    drawn += fill(
+    svg += fill(
       level < 2 ? mixColours(palette.ground, palette.accents[3], 0.14 + level * 0.12) : inner,
       closed(points),
     )
   }
-  return drawn
+  return svg
 }
 
-/** Light that fans out from behind the words. */
-function rays(stage: CoverCanvas): string {
-  const { chance, palette, horizon } = stage
-  const [x, y] = [chance.between(140, 500), horizon]
-  const count = 2 * n(chance.between(7, 11))
+/** Rays of light from behind the text. */
+function rays(canvas: CoverCanvas): string {
+  const { random, palette, horizon } = canvas
+  const [x, y] = [random.between(140, 500), horizon]
+  const count = 2 * n(random.between(7, 11))
   const paths = ['', '', '']
-  const turn = chance.between(0, 0.3)
-  for (let at = 0; at < count; at++) {
-    const [from, to] = [at, at + 1].map((it) => Math.PI * ((it + turn) / count) * 2) as [
-      number,
-      number,
-    ]
-    const [a, b] = [from, to].map(
-      (angle) => `${n(x + Math.cos(angle) * 760)} ${n(y + Math.sin(angle) * 760)}`,
-    )
-    if (at % 2 === 0) paths[(at / 2) % 3] += `M${n(x)} ${n(y)}L${a} ${b}z`
+  const turn = random.between(0, 0.3)
+  const edge = (ray: number) => {
+    const angle = Math.PI * ((ray + turn) / count) * 2
+    return point(x + Math.cos(angle) * 760, y + Math.sin(angle) * 760)
   }
-  const [a, b, c] = chance.shuffled(palette.accents.slice(1)) as [string, string, string]
-  const sun = `<circle cx="${n(x)}" cy="${n(y)}" r="${n(horizon * 0.42)}" fill="${palette.accents[0]}"/>`
+  for (let index = 0; index < count; index++) {
+    if (index % 2 === 0)
+      paths[(index / 2) % 3] += `M${point(x, y)}L${edge(index)} ${edge(index + 1)}z`
+  }
+  const [a, b, c] = random.shuffled(palette.accents.slice(1)) as [string, string, string]
+  const sun = circle(x, y, horizon * 0.42, palette.accents[0])
   return (
-    back(mixColours(palette.ground, palette.accents[3], 0.3)) +
-    [a, b, c].map((colour, at) => fill(colour, paths[at] as string)).join('') +
+    background(mixColours(palette.ground, palette.accents[3], 0.3)) +
+    [a, b, c].map((colour, index) => fill(colour, paths[index] as string)).join('') +
     sun +
-    below(stage)
+    ground(canvas)
   )
 }
 
-/** A voice, as a recorder draws it. */
-function voice({ chance, palette, horizon }: CoverCanvas): string {
-  const count = n(chance.between(22, 30))
+/** The waveform of a voice. */
+function voice({ random, palette, horizon }: CoverCanvas): string {
+  const count = n(random.between(22, 30))
   const step = coverWidth / count
   const [slow, quick, phase] = [
-    chance.between(0.14, 0.24),
-    chance.between(0.7, 1.3),
-    chance.between(0, 6),
+    random.between(0.14, 0.24),
+    random.between(0.7, 1.3),
+    random.between(0, 6),
   ]
-  const [from, to] = chance.shuffled(palette.accents.slice(0, 3)) as [string, string]
+  const [from, to] = random.shuffled(palette.accents.slice(0, 3)) as [string, string]
   const middle = horizon * 0.52
   const paths = ['', '', '', '', '']
-  for (let at = 0; at < count; at++) {
+  for (let index = 0; index < count; index++) {
     const loud =
       0.16 +
       0.84 *
-        Math.abs(Math.sin(at * slow + phase)) *
-        (0.55 + 0.45 * Math.sin(at * quick + phase * 2))
+        Math.abs(Math.sin(index * slow + phase)) *
+        (0.55 + 0.45 * Math.sin(index * quick + phase * 2))
     const reach = Math.max(1, loud * (horizon * 0.44 - step * 0.3))
-    paths[Math.min(4, Math.floor((at / count) * 5))] +=
-      `M${n(at * step + step / 2)} ${n(middle - reach)}v${n(2 * reach)}`
+    paths[Math.min(4, Math.floor((index / count) * 5))] +=
+      `M${n(index * step + step / 2)} ${n(middle - reach)}v${n(2 * reach)}`
   }
   const lines = paths.map(
-    (path, at) => `<path stroke="${mixColours(from, to, at / 4)}" d="${path}"/>`,
+    (path, index) => `<path stroke="${mixColours(from, to, index / 4)}" d="${path}"/>`,
   )
-  return `${back(palette.ground)}<g stroke-width="${n(step * 0.56)}" stroke-linecap="round">${lines.join('')}</g>`
+  const group = `<g stroke-width="${n(step * 0.56)}" stroke-linecap="round">${lines.join('')}</g>`
+  return background(palette.ground) + group
 }
 
-/** Moons that pass before each other. */
-function moons({ chance, palette, horizon }: CoverCanvas): string {
-  const count = n(chance.between(3, 5))
+/** Phases of moons. */
+function moons({ random, palette, horizon }: CoverCanvas): string {
+  const count = n(random.between(3, 5))
   const r = Math.min(horizon * 0.42, 320 / count)
   const gap = (coverWidth - 72) / count
-  const colours = chance.shuffled(palette.accents)
-  let drawn = back(mixColours(palette.ground, palette.accents[3], 0.1))
-  for (let at = 0; at < count; at++) {
-    const [x, y] = [36 + gap * (at + 0.5), horizon * 0.5]
-    const [one, two] = [
-      colours[at % 4] as string,
-      colours[(at + 1 + n(chance.next())) % 4] as string,
+  const colours = random.shuffled(palette.accents)
+  let svg = background(mixColours(palette.ground, palette.accents[3], 0.1))
+  for (let index = 0; index < count; index++) {
+    const [x, y] = [36 + gap * (index + 0.5), horizon * 0.5]
+    const [first, second] = [
+      colours[index % 4] as string,
+      colours[(index + 1 + n(random.next())) % 4] as string,
     ]
-    drawn += fill(one, disc(x, y, r))
-    // Half of it in another colour, with a bulge: a phase.
-    const bulge = n(r * chance.between(0.1, 0.9))
-    drawn += fill(
-      two,
-      `M${n(x)} ${n(y - r)}a${n(r)} ${n(r)} 0 0 1 0 ${2 * n(r)}a${bulge} ${n(r)} 0 0 ${chance.next() < 0.5 ? 0 : 1} 0-${2 * n(r)}z`,
-    )
+    svg += fill(first, disc(x, y, r))
+    // One half in another colour, with a bulge.
+    const bulge = n(r * random.between(0.1, 0.9))
+    const sweep = random.next() < 0.5 ? 0 : 1
+    const outer = `a${point(r, r)} 0 0 1 0 ${2 * n(r)}`
+    const inner = `a${bulge} ${n(r)} 0 0 ${sweep} 0-${2 * n(r)}`
+    svg += fill(second, `M${point(x, y - r)}${outer}${inner}z`)
   }
-  return drawn
+  return svg
 }
 
-/** Lines over lines, each hiding what is behind it. */
-function ridges({ chance, palette, horizon }: CoverCanvas): string {
+/** Ridges, each of which hides a part of those behind it. */
+function ridges({ random, palette, horizon }: CoverCanvas): string {
   const count = 7
-  const [from, to] = chance.shuffled(palette.accents.slice(0, 3)) as [string, string]
-  const centre = chance.between(200, 460)
-  let drawn = back(palette.ground)
-  for (let at = 0; at < count; at++) {
-    const base = horizon * (0.5 + (0.44 * at) / (count - 1))
+  const [from, to] = random.shuffled(palette.accents.slice(0, 3)) as [string, string]
+  const centre = random.between(200, 460)
+  let svg = background(palette.ground)
+  for (let index = 0; index < count; index++) {
+    const base = horizon * (0.5 + (0.44 * index) / (count - 1))
     let path = `M-9 ${n(base)}`
     for (let x = 30; x <= 610; x += 58) {
       const tall =
-        (0.06 + Math.exp(-(((x - centre) / 190) ** 2))) * horizon * chance.between(0.08, 0.62)
+        (0.06 + Math.exp(-(((x - centre) / 190) ** 2))) * horizon * random.between(0.08, 0.62)
       path += `S${x} ${n(base - tall)} ${x + 29} ${n(base - tall * 0.3)}`
     }
-    const tone = mixColours(from, to, at / (count - 1))
-    drawn += `<path fill="${mixColours(palette.ground, tone, 0.16)}" stroke="${tone}" stroke-width="4" d="${path}L650 ${n(base)}V${n(base + 9)}H-9z"/>`
+    const tone = mixColours(from, to, index / (count - 1))
+    const area = `${path}L650 ${n(base)}V${n(base + 9)}H-9z`
+    const colours = `fill="${mixColours(palette.ground, tone, 0.16)}" stroke="${tone}"`
+    svg += `<path ${colours} stroke-width="4" d="${area}"/>`
   }
-  return drawn + fill(palette.ground, `M0 ${n(horizon * 0.94)}h640V360H0z`)
+  return svg + fill(palette.ground, `M0 ${n(horizon * 0.94)}h640V360H0z`)
 }
 
-/** A smooth line through all of them and back. */
+/** Returns a closed smooth path through the points (a Catmull-Rom spline). */
 function closed(points: readonly (readonly [number, number])[]): string {
-  const at = (index: number) =>
+  const pointAt = (index: number) =>
     points[(index + points.length) % points.length] as readonly [number, number]
-  let path = `M${n(at(0)[0])} ${n(at(0)[1])}`
+  let path = `M${point(...pointAt(0))}`
   for (let index = 0; index < points.length; index++) {
-    const [p, q, r, s] = [at(index - 1), at(index), at(index + 1), at(index + 2)]
-    const [c, d] = [0, 1].map((axis) => [
-      q[axis as 0] + (r[axis as 0] - p[axis as 0]) / 6,
-      r[axis as 0] - (s[axis as 0] - q[axis as 0]) / 6,
-    ]) as [number[], number[]]
-    path += `C${n(c[0] as number)} ${n(d[0] as number)} ${n(c[1] as number)} ${n(d[1] as number)} ${n(r[0])} ${n(r[1])}`
+    const [p, q] = [pointAt(index - 1), pointAt(index)]
+    const [r, s] = [pointAt(index + 1), pointAt(index + 2)]
+    const control1 = point(q[0] + (r[0] - p[0]) / 6, q[1] + (r[1] - p[1]) / 6)
+    const control2 = point(r[0] - (s[0] - q[0]) / 6, r[1] - (s[1] - q[1]) / 6)
+    path += `C${control1} ${control2} ${point(...r)}`
   }
   return `${path}z`
 }
 
+/** All drawings by name. */
 export const compositions = {
   bands,
   arcs,
@@ -331,5 +339,5 @@ export const compositions = {
   voice,
   moons,
   ridges,
-} as const satisfies Record<string, (stage: CoverCanvas) => string>
+} as const satisfies Record<string, (canvas: CoverCanvas) => string>
 export type Composition = keyof typeof compositions

@@ -16,10 +16,9 @@ const linesOf = (svg: string) =>
 const groundOf = (svg: string) =>
   palettes.find(({ ink }) => svg.includes(`font-weight="700" fill="${ink}"`))?.ground
 
-test('covers stay as they are, byte for byte', () => {
-  // Whoever changes the design sees this fail, and raises `design` in pictures.ts: links are kept
-  // for ever.
-  const held: [CoverText, string][] = [
+test('covers do not change, byte for byte', () => {
+  // If you change the design, increase `design` in pictures.ts: the version is part of the URLs.
+  const expectedHashes: [CoverText, string][] = [
     [
       { title: 'Speed Up Your Database', category: 'PyCon CA 2012', speakers: ['Ada Lovelace'] },
       'a62c96abe911fbfb',
@@ -53,15 +52,18 @@ test('covers stay as they are, byte for byte', () => {
     ],
   ]
   assert.deepEqual(
-    held.map(([talk]) => hash('sha256', drawCover(talk).svg).slice(0, 16)),
-    held.map(([, expected]) => expected),
+    expectedHashes.map(([talk]) => hash('sha256', drawCover(talk).svg).slice(0, 16)),
+    expectedHashes.map(([, expected]) => expected),
   )
-  const many = Array.from({ length: 100 }, (_, at) => cover(`Talk ${at}`, `Event ${at % 20}`).svg)
+  const many = Array.from(
+    { length: 100 },
+    (_, index) => cover(`Talk ${index}`, `Event ${index % 20}`).svg,
+  )
   assert.equal(hash('sha256', many.join('')).slice(0, 16), 'ba8ea6db1d3201eb')
 })
 
-test('talks of one event have one palette; talks, events and speakers make different covers', () => {
-  const titles = Array.from({ length: 200 }, (_, at) => `Talk ${at}`)
+test('talks of an event have the same palette but different covers', () => {
+  const titles = Array.from({ length: 200 }, (_, index) => `Talk ${index}`)
   const covers = titles.map((title) => cover(title))
   assert.equal(new Set(covers.map(({ svg }) => groundOf(svg))).size, 1)
   assert.equal(new Set(covers.map(({ svg }) => svg)).size, 200)
@@ -74,37 +76,36 @@ test('talks of one event have one palette; talks, events and speakers make diffe
   assert.notEqual(cover('The same', 'X', ['Ada']).svg, cover('The same', 'X', ['Grace']).svg)
 })
 
-test('on every palette and composition the words are legible: at least 4.5 to 1, at each pixel behind them', async () => {
-  const words =
-    'Understanding the inner workings of a rather complicated machine for making many long titles'.split(
-      ' ',
-    )
+test('the text has a contrast of 4.5:1 with every palette and composition', async () => {
+  const text =
+    'Understanding the inner workings of a rather complicated machine for making many long titles'
+  const words = text.split(' ')
   const seen = new Set<string>()
   for (
-    let at = 0;
-    seen.size < palettes.length * Object.keys(compositions).length * 2 && at < 20_000;
-    at++
+    let index = 0;
+    seen.size < palettes.length * Object.keys(compositions).length * 2 && index < 20_000;
+    index++
   ) {
     const { svg, composition } = cover(
-      `${words.slice(0, 1 + (at % words.length)).join(' ')} ${at}`,
-      `Event ${at % 97}`,
+      `${words.slice(0, 1 + (index % words.length)).join(' ')} ${index}`,
+      `Event ${index % 97}`,
     )
     const kind = `${groundOf(svg)} ${composition} ${linesOf(svg).length > 3}`
     if (seen.has(kind)) continue
     seen.add(kind)
-    const worst = await leastContrast(svg)
+    const worst = await minContrast(svg)
     assert.ok(worst >= 4.5, `${kind}: ${worst.toFixed(2)}\n${svg}`)
   }
   assert.equal(seen.size, palettes.length * Object.keys(compositions).length * 2)
 })
 
-test('a title has at most four lines that fit, is balanced, and ends in an ellipsis where it is too long', () => {
+test('a title has at most four balanced lines and ends in an ellipsis if it is too long', () => {
   assert.deepEqual(linesOf(cover('Your keyboard').svg), ['Your keyboard', 'Example Days 2026'])
   assert.deepEqual(linesOf(cover('Writing a C extension in 2017').svg).slice(0, -1), [
     'Writing a C',
     'extension in 2017',
   ])
-  // No line begins with a dash, or with what closes a bracket.
+  // No line begins with a dash or a closing bracket.
   assert.ok(
     linesOf(cover('Who is an expert? - Lessons from building a system').svg).every(
       (line) => !line.startsWith('-'),
@@ -133,16 +134,16 @@ test('a title has at most four lines that fit, is balanced, and ends in an ellip
   }
 })
 
-test('what is written from right to left begins at the right', () => {
+test('right-to-left text starts at the right margin', () => {
   const texts = [
     ...cover('مقدمة في برمجة بايثون', 'PyCon Egypt 2024').svg.matchAll(/<text ([^>]*)>/g),
-  ].map(([, it = '']) => it)
+  ].map(([, attributes = '']) => attributes)
   assert.match(texts[0] ?? '', /x="604" direction="rtl"/)
   assert.doesNotMatch(texts.at(-1) ?? '', /rtl/)
   assert.doesNotMatch(cover('Python בעברית').svg, /rtl/)
 })
 
-test('markup in a title is text, and what XML has no place for is left out', () => {
+test('escapes markup and removes characters that are not allowed in XML', () => {
   const title = '</text><script>alert(1)</script>&amp;<![CDATA[ ]]>"onload="x'
   const { svg } = cover(title, '<image href="x"/>')
   checkXml(svg)
@@ -159,7 +160,7 @@ test('markup in a title is text, and what XML has no place for is left out', () 
   assert.deepEqual(linesOf(cover('\u0001\u202e').svg), ['Example Days 2026'])
 })
 
-test('whatever the words are, a cover is well-formed, has no styles or scripts, and is small', () => {
+test('a cover of any text is well-formed, small and has no styles or scripts', () => {
   const unit = fc.constantFrom(
     ...'<>&"\'];-= aé漢א',
     '\u0000',
@@ -187,16 +188,16 @@ test('whatever the words are, a cover is well-formed, has no styles or scripts, 
     }),
     { numRuns: 200 },
   )
-  for (let at = 0; at < 1000; at++)
-    assert.ok(Buffer.byteLength(cover(`A talk of usual length, number ${at}`).svg) < 3072)
+  for (let index = 0; index < 1000; index++)
+    assert.ok(Buffer.byteLength(cover(`A talk of usual length, number ${index}`).svg) < 3072)
 })
 
 function checkXml(svg: string): void {
   XmlDocument.fromString(svg).dispose()
 }
 
-/** Between the words and the worst pixel behind them, also in a font that is wider than most. */
-async function leastContrast(svg: string): Promise<number> {
+/** Returns the lowest contrast between the text, in a wide font, and a pixel behind it. */
+async function minContrast(svg: string): Promise<number> {
   const drawing = svg.replace(/<g font-family.*<\/g>/, '')
   const { data, info } = await sharp(Buffer.from(drawing), { density: 36 })
     .removeAlpha()
@@ -204,26 +205,27 @@ async function leastContrast(svg: string): Promise<number> {
     .toBuffer({ resolveWithObject: true })
   const size = Number(/<g font-family="[^"]*" font-size="(\d+)"/.exec(svg)?.[1])
   const ink = /font-weight="700" fill="(#\w+)"/.exec(svg)?.[1] as string
-  let least = 21
-  for (const [, y, own, colour, text = ''] of svg.matchAll(
+  let min = 21
+  for (const [, y, ownSize, colour, text = ''] of svg.matchAll(
     /<text x="36" y="(\d+)"(?: font-size="(\d+)" font-weight="600" fill="(#\w+)")?>([^<]*)</g,
   )) {
-    const high = Number(own ?? size)
-    const right = Math.min(info.width, 36 + textWidth(text) * high * 1.13)
+    const height = Number(ownSize ?? size)
+    const right = Math.min(info.width, 36 + textWidth(text) * height * 1.13)
     const seen = new Set<number>()
-    for (let row = Math.floor(Number(y) - high * 0.8); row < Number(y) + high * 0.25; row++)
+    for (let row = Math.floor(Number(y) - height * 0.8); row < Number(y) + height * 0.25; row++)
       for (let column = 34; column < right; column++)
         seen.add(data.readUIntBE((row * info.width + column) * 3, 3))
     for (const pixel of seen)
-      least = Math.min(least, contrast(pixel, Number.parseInt((colour ?? ink).slice(1), 16)))
+      min = Math.min(min, contrast(pixel, Number.parseInt((colour ?? ink).slice(1), 16)))
   }
-  return least
+  return min
 }
 
-function contrast(one: number, two: number): number {
-  const light = (colour: number) => {
-    const parts = [colour >> 16, (colour >> 8) & 255, colour & 255].map((it) =>
-      it / 255 <= 0.04045 ? it / 255 / 12.92 : ((it / 255 + 0.055) / 1.055) ** 2.4,
+/** Returns the contrast ratio of two colours (WCAG 2). */
+function contrast(first: number, second: number): number {
+  const luminance = (colour: number) => {
+    const parts = [colour >> 16, (colour >> 8) & 255, colour & 255].map((channel) =>
+      channel / 255 <= 0.04045 ? channel / 255 / 12.92 : ((channel / 255 + 0.055) / 1.055) ** 2.4,
     )
     return (
       0.2126 * (parts[0] as number) +
@@ -232,5 +234,6 @@ function contrast(one: number, two: number): number {
       0.05
     )
   }
-  return Math.max(light(one), light(two)) / Math.min(light(one), light(two))
+  const [a, b] = [luminance(first), luminance(second)]
+  return Math.max(a, b) / Math.min(a, b)
 }

@@ -4,18 +4,17 @@ import { palettes } from './palettes.ts'
 import { seededRandom } from './seeded-random.ts'
 import { fitText, layoutTitle, startsRightToLeft } from './text-layout.ts'
 
-// The picture of a talk that has none: drawn from its own words, and always the same for the same
-// words. Attributes only and no styles, so that the policy of the server can stay as strict as it
-// is.
+// Draws the cover of a talk without a thumbnail, which depends on its title, event and speakers
+// only. The SVG has attributes but no styles, which the Content-Security-Policy would block.
 
 export type CoverText = Pick<Video, 'title' | 'category' | 'speakers'>
 
 const margin = 36
-/** Room to the right for fonts that are wider than the one that was measured. */
-const column = coverWidth - 2 * margin - 36
-const small = 21
+/** Leaves space for fonts that are wider than the estimate. */
+const textColumn = coverWidth - 2 * margin - 36
+const eventSize = 21
 const baseline = coverHeight - 30
-// All have about the width that lettering.ts reckons with.
+// All have about the widths that text-layout.ts assumes.
 const fonts = 'Helvetica Neue,Helvetica,Arial,Liberation Sans,Roboto,Noto Sans,sans-serif'
 
 export interface Cover {
@@ -23,33 +22,44 @@ export interface Cover {
   readonly composition: Composition
 }
 
+/** Draws the cover of a talk. */
 export function drawCover(talk: CoverText): Cover {
   const title = clean(talk.title)
   const event = clean(talk.category)
-  // One palette for an event: its talks look like one series.
+  // All talks of an event have the same palette.
   const palette = seededRandom('palette', event).pick(palettes)
-  const chance = seededRandom('talk', title, event, ...talk.speakers.map(clean))
-  const { lines, size, isRightToLeft } = layoutTitle(title, column)
-  const step = Math.round(size * 1.16)
-  const last = baseline - small - 18
-  const top = last - (lines.length - 1) * step - size * 0.74
-  const composition = chance.pick(Object.keys(compositions) as Composition[])
-  const drawn = compositions[composition]({ chance, palette, horizon: top - 20 })
+  const random = seededRandom('talk', title, event, ...talk.speakers.map(clean))
+  const { lines, size, isRightToLeft } = layoutTitle(title, textColumn)
+  const lineHeight = Math.round(size * 1.16)
+  const lastLine = baseline - eventSize - 18
+  const top = lastLine - (lines.length - 1) * lineHeight - size * 0.74
+  const composition = random.pick(Object.keys(compositions) as Composition[])
+  const drawing = compositions[composition]({ random, palette, horizon: top - 20 })
 
-  const side = (rightToLeft: boolean) =>
-    rightToLeft ? `x="${coverWidth - margin}" direction="rtl"` : `x="${margin}"`
-  const words = lines.map(
-    (line, at) =>
-      `<text ${side(isRightToLeft)} y="${last - (lines.length - 1 - at) * step}">${escaped(line)}</text>`,
-  )
-  const eventLine = `<text ${side(startsRightToLeft(event))} y="${baseline}" font-size="${small}" font-weight="600" fill="${palette.small}">${escaped(fitText(event, (column * 0.86) / small))}</text>`
-  const svg = `<svg xmlns="http://www.w3.org/2000/svg" width="1280" height="720" viewBox="0 0 ${coverWidth} ${coverHeight}">${drawn}<g font-family="${fonts}" font-size="${size}" font-weight="700" fill="${palette.ink}">${words.join('')}${eventLine}</g></svg>`
+  const titleLines = lines.map((line, index) => {
+    const y = lastLine - (lines.length - 1 - index) * lineHeight
+    return `<text ${startOf(isRightToLeft)} y="${y}">${escapeXml(line)}</text>`
+  })
+  const eventText = escapeXml(fitText(event, (textColumn * 0.86) / eventSize))
+  const eventLine =
+    `<text ${startOf(startsRightToLeft(event))} y="${baseline}" font-size="${eventSize}"` +
+    ` font-weight="600" fill="${palette.small}">${eventText}</text>`
+  const svg =
+    '<svg xmlns="http://www.w3.org/2000/svg" width="1280" height="720"' +
+    ` viewBox="0 0 ${coverWidth} ${coverHeight}">${drawing}` +
+    `<g font-family="${fonts}" font-size="${size}" font-weight="700" fill="${palette.ink}">` +
+    `${titleLines.join('')}${eventLine}</g></svg>`
   return { svg, composition }
 }
 
+/** Returns the attributes that place a line at the left or the right margin. */
+function startOf(isRightToLeft: boolean): string {
+  return isRightToLeft ? `x="${coverWidth - margin}" direction="rtl"` : `x="${margin}"`
+}
+
 /**
- * What XML 1.0 has no place for is dropped, and so are marks that turn the direction of what
- * follows: each line stands alone.
+ * Removes characters that are not allowed in XML 1.0 and marks that change the text direction,
+ * because each line is a text element of its own.
  */
 function clean(text: string): string {
   return text
@@ -63,7 +73,7 @@ function clean(text: string): string {
     .trim()
 }
 
-function escaped(text: string): string {
+function escapeXml(text: string): string {
   return text
     .replaceAll('&', '&amp;')
     .replaceAll('<', '&lt;')

@@ -11,9 +11,9 @@ export class InvalidImage extends Error {}
 export class DecoderUnavailable extends Error {}
 
 export interface Decoder {
-  /** Starts the process. Throws NoSharp if it cannot decode anything. */
+  /** Starts the process. Throws DecoderUnavailable if it cannot decode anything. */
   ready(): Promise<unknown>
-  /** Throws NoImage if the image is invalid, takes too long or kills the process. */
+  /** Throws InvalidImage if the image is invalid, takes too long or crashes the process. */
   decode(job: DecodeJob): Promise<Buffer>
   stop(): void
 }
@@ -24,10 +24,10 @@ const jobMs = 15_000
 const idleMs = 30_000
 /** Native memory fragments over time; a new process starts with none. */
 const maxJobs = 200
-/** How long a decoder that could not be started is not started again. */
+/** Time until a decoder that could not be started is started again. */
 const unavailableMs = 300_000
 
-interface Running {
+interface DecoderChild {
   readonly child: ChildProcess
   readonly ready: Promise<void>
   isReady: boolean
@@ -35,126 +35,145 @@ interface Running {
   jobs: number
 }
 
-/** In the sources it is TypeScript; in a package it stands beside the bundle. */
+/** decoder.ts in the sources; in a package, decoder.js beside the bundle. */
 const defaultPath = fileURLToPath(
   new URL(`./decoder.${import.meta.url.endsWith('.ts') ? 'ts' : 'js'}`, import.meta.url),
 )
 
+/** Opens a decoder. Its process is started by the first job. */
 export function openDecoder(path = defaultPath): Decoder {
-  // One image at a time: memory and processor time are those of one image, however many wait.
-  const line = openConcurrencyLimit(1, 100)
-  let running: Running | undefined
+  // Decodes one image at a time, which bounds memory and CPU time.
+  const queue = openConcurrencyLimit(1, 100)
+  let current: DecoderChild | undefined
   let isStopped = false
-  let idle: NodeJS.Timeout | undefined
+  let idleTimer: NodeJS.Timeout | undefined
   let unavailable: { readonly error: DecoderUnavailable; readonly untilMs: number } | undefined
 
-  function start(): Running {
-    const child = spawn(process.execPath, ['--max-old-space-size=64', path], {
-      env: childEnvironment(),
-      stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
-      serialization: 'advanced',
-    })
-    child.unref()
-    child.channel?.unref()
-    const { promise, resolve, reject } = Promise.withResolvers<void>()
-    // A caller awaits it later; until then, a rejection must not count as unhandled.
-    promise.catch(() => {})
-    const it: Running = { child, ready: promise, isReady: false, job: undefined, jobs: 0 }
-    const cancelDeadline = afterDeadline(startMs, () => child.kill('SIGKILL'))
-    const fail = (reason: string) => {
-      cancelDeadline()
-      if (running === it) running = undefined
-      unavailable = { error: new DecoderUnavailable(reason), untilMs: Date.now() + unavailableMs }
-      reject(unavailable.error)
-    }
-    child.on('error', ({ message }) => fail(message))
-    child.on('exit', (code, signal) => {
-      const reason = `The decoder ended with ${signal ?? code}`
-      if (running === it) running = undefined
-      it.job?.reject(new InvalidImage(reason))
-      if (!it.isReady) fail(reason)
-    })
-    child.on('message', (message: DecoderMessage) => {
-      if ('ready' in message) {
-        cancelDeadline()
-        it.isReady = true
-        stopWhenIdle(it)
-        resolve()
-      } else if ('unavailable' in message) {
-        fail(message.unavailable)
-        child.kill('SIGKILL')
-      } else if ('image' in message) it.job?.resolve(Buffer.from(message.image))
-      else it.job?.reject(new InvalidImage(message.error))
-    })
-    return it
+  const events: DecoderEvents = {
+    onReady: stopWhenIdle,
+    onEnd(decoder) {
+      if (current === decoder) current = undefined
+    },
+    onUnavailable(error) {
+      unavailable = { error, untilMs: Date.now() + unavailableMs }
+    },
   }
 
-  function stopWhenIdle(it: Running): void {
-    clearTimeout(idle)
-    idle = setTimeout(() => kill(it), idleMs).unref()
+  function stopWhenIdle(decoder: DecoderChild): void {
+    clearTimeout(idleTimer)
+    idleTimer = setTimeout(() => kill(decoder), idleMs).unref()
   }
 
-  async function ready(): Promise<Running> {
+  async function ready(): Promise<DecoderChild> {
     if (isStopped) throw new DecoderUnavailable('The server stops')
     if (unavailable && Date.now() < unavailable.untilMs) throw unavailable.error
     unavailable = undefined
-    running ??= start()
-    const it = running
-    await it.ready
-    return it
+    current ??= startDecoder(path, events)
+    const decoder = current
+    await decoder.ready
+    return decoder
   }
 
-  function kill(it: Running | undefined): void {
-    if (running === it) running = undefined
-    it?.child.kill('SIGKILL')
+  function kill(decoder: DecoderChild | undefined): void {
+    if (current === decoder) current = undefined
+    decoder?.child.kill('SIGKILL')
   }
 
   async function decode(job: DecodeJob): Promise<Buffer> {
-    const it = await ready()
-    clearTimeout(idle)
-    it.job = Promise.withResolvers()
-    const { promise, reject } = it.job
+    const decoder = await ready()
+    clearTimeout(idleTimer)
+    decoder.job = Promise.withResolvers()
+    const { promise, reject } = decoder.job
     const cancelDeadline = afterDeadline(jobMs, () => {
       reject(new InvalidImage(`Not decoded after ${jobMs} ms`))
-      kill(it)
+      kill(decoder)
     })
-    // It died before the job: no fault of the image.
-    it.child.send(job, (error) => error && reject(error))
+    // The process has ended before it got the job, so the image is not the cause.
+    decoder.child.send(job, (error) => error && reject(error))
     try {
       return await promise
     } finally {
       cancelDeadline()
-      it.job = undefined
-      if (++it.jobs >= maxJobs) kill(it)
-      stopWhenIdle(it)
+      decoder.job = undefined
+      if (++decoder.jobs >= maxJobs) kill(decoder)
+      stopWhenIdle(decoder)
     }
   }
 
   return {
     ready,
-    decode: (job) => line.run(() => decode(job)),
+    decode: (job) => queue.run(() => decode(job)),
     stop: () => {
       isStopped = true
-      clearTimeout(idle)
-      kill(running)
+      clearTimeout(idleTimer)
+      kill(current)
     },
   }
 }
 
-/** Gives an answer that arrived in the meantime the chance to be read first. */
-function afterDeadline(ms: number, act: () => void): () => void {
-  let isOver = false
-  const timer = setTimeout(() => setImmediate(() => isOver || act()), ms).unref()
+interface DecoderEvents {
+  onReady(decoder: DecoderChild): void
+  onEnd(decoder: DecoderChild): void
+  onUnavailable(error: DecoderUnavailable): void
+}
+
+/** Starts a decoder process and handles its messages. */
+function startDecoder(path: string, events: DecoderEvents): DecoderChild {
+  const child = spawn(process.execPath, ['--max-old-space-size=64', path], {
+    env: childEnvironment(),
+    stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+    serialization: 'advanced',
+  })
+  child.unref()
+  child.channel?.unref()
+  const { promise, resolve, reject } = Promise.withResolvers<void>()
+  // A caller awaits it later; until then, a rejection must not count as unhandled.
+  promise.catch(() => {})
+  const decoder: DecoderChild = { child, ready: promise, isReady: false, job: undefined, jobs: 0 }
+  const cancelDeadline = afterDeadline(startMs, () => child.kill('SIGKILL'))
+  const fail = (reason: string) => {
+    cancelDeadline()
+    events.onEnd(decoder)
+    const error = new DecoderUnavailable(reason)
+    events.onUnavailable(error)
+    reject(error)
+  }
+  child.on('error', ({ message }) => fail(message))
+  child.on('exit', (code, signal) => {
+    const reason = `The decoder ended with ${signal ?? code}`
+    events.onEnd(decoder)
+    decoder.job?.reject(new InvalidImage(reason))
+    if (!decoder.isReady) fail(reason)
+  })
+  child.on('message', (message: DecoderMessage) => {
+    if ('ready' in message) {
+      cancelDeadline()
+      decoder.isReady = true
+      events.onReady(decoder)
+      resolve()
+    } else if ('unavailable' in message) {
+      fail(message.unavailable)
+      child.kill('SIGKILL')
+    } else if ('image' in message) decoder.job?.resolve(Buffer.from(message.image))
+    else decoder.job?.reject(new InvalidImage(message.error))
+  })
+  return decoder
+}
+
+/** Runs the action after the deadline, but handles messages that have already arrived first. */
+function afterDeadline(ms: number, action: () => void): () => void {
+  let isCancelled = false
+  const timer = setTimeout(() => setImmediate(() => isCancelled || action()), ms).unref()
   return () => {
-    isOver = true
+    isCancelled = true
     clearTimeout(timer)
   }
 }
 
-/** What libraries and fonts need, and no secret of the server. */
+/** Returns the variables that libraries and fonts need, without the secrets of the server. */
 function childEnvironment(): NodeJS.ProcessEnv {
   const needed = /^(PATH|HOME|TMPDIR|LANG|LC_|LD_|XDG_|FONTCONFIG_)/
-  const kept = Object.entries(process.env).filter(([name]) => needed.test(name))
-  // libvips has threads of its own; one of libuv's hands the work over.
-  return { ...Object.fromEntries(kept), UV_THREADPOOL_SIZE: '1', MALLOC_ARENA_MAX: '2' }
+  const inherited = Object.entries(process.env).filter(([name]) => needed.test(name))
+  // libvips has its own threads; libuv needs only one to start the work.
+  return { ...Object.fromEntries(inherited), UV_THREADPOOL_SIZE: '1', MALLOC_ARENA_MAX: '2' }
 }

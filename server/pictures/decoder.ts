@@ -16,7 +16,7 @@ const loaders = {
   webp: 'VipsForeignLoadWebpBuffer',
   gif: 'VipsForeignLoadNsgifBuffer',
   avif: 'VipsForeignLoadHeifBuffer',
-  // Covers drawn by this server only: an SVG from outside is never recognised as an image.
+  // For covers drawn by this server only: a downloaded SVG is not recognised as an image.
   svg: 'VipsForeignLoadSvgBuffer',
 } as const
 export type ImageFormat = keyof typeof loaders
@@ -24,7 +24,7 @@ export type ImageFormat = keyof typeof loaders
 export interface DecodeJob {
   readonly source: Uint8Array
   readonly format: ImageFormat
-  readonly form: PictureSize
+  readonly size: PictureSize
 }
 
 export type DecoderMessage =
@@ -34,11 +34,9 @@ export type DecoderMessage =
   | { readonly error: string }
 
 const limits: SharpOptions = { limitInputPixels: 12_000_000, failOn: 'error', autoOrient: true }
-/**
- * An interlaced PNG at the pixel limit needs 190 MB; thumbnails need 80 MB, most of it for Node.
- */
+/** An interlaced PNG at the pixel limit needs 190 MB; thumbnails need 80 MB, mostly for Node. */
 const maxResidentBytes = 208 * 2 ** 20
-/** Processor time, so that a busy machine does not make images fail. */
+/** CPU time, so that a busy machine does not make images fail. */
 const maxCpuMs = 5000
 const checkMs = 20
 const preview = { width: 1200, height: 630 }
@@ -47,16 +45,16 @@ const die = () => process.kill(process.pid, 'SIGKILL')
 const send = (message: DecoderMessage) => process.send?.(message)
 
 process.on('disconnect', die)
-yieldToReaders()
+lowerPriority()
 try {
   const { default: sharp } = await import('sharp')
   sharp.concurrency(1)
   sharp.cache(false)
   process.on('message', async (job: DecodeJob) => {
-    const begin = process.cpuUsage()
+    const cpuAtStart = process.cpuUsage()
     // libvips works in other threads, so this timer runs while it allocates.
-    const watch = setInterval(() => {
-      const { user, system } = process.cpuUsage(begin)
+    const monitor = setInterval(() => {
+      const { user, system } = process.cpuUsage(cpuAtStart)
       if (process.memoryUsage.rss() > maxResidentBytes || user + system > maxCpuMs * 1000) die()
     }, checkMs)
     try {
@@ -66,7 +64,7 @@ try {
     } catch (error) {
       send({ error: error instanceof Error ? error.message : String(error) })
     } finally {
-      clearInterval(watch)
+      clearInterval(monitor)
     }
   })
   send({ ready: true })
@@ -74,29 +72,29 @@ try {
   send({ unavailable: String(error) })
 }
 
-/** Lets requests go first, and lets the kernel end this process before the server. */
-function yieldToReaders(): void {
+/** Gives requests priority, and makes the kernel kill this process before the server. */
+function lowerPriority(): void {
   try {
     setPriority(5)
     writeFileSync('/proc/self/oom_score_adj', '1000')
   } catch {
-    // Not on this system.
+    // Not supported on this system.
   }
 }
 
-async function convert(image: Sharp, { format, form }: DecodeJob): Promise<Buffer> {
+async function convert(image: Sharp, { format, size }: DecodeJob): Promise<Buffer> {
   const { compression, autoOrient } = await image.metadata()
   if (format === 'avif' && compression !== 'av1') throw new Error(`Compressed by ${compression}`)
-  if (form === 'preview')
+  if (size === 'preview')
     return image
       .resize({ ...preview, fit: 'cover' })
       .flatten({ background: '#fff' })
       .jpeg({ quality: 80, mozjpeg: true })
       .toBuffer()
-  // A small picture stays small: enlarging is the browser's work.
+  // A small picture is not enlarged; the browser does that.
   const width = Math.max(
     16,
-    Math.min(form, autoOrient.width, Math.floor((autoOrient.height * 16) / 9)),
+    Math.min(size, autoOrient.width, Math.floor((autoOrient.height * 16) / 9)),
   )
   return image
     .resize({ width, height: Math.round((width * 9) / 16), fit: 'cover' })

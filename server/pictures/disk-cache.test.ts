@@ -33,7 +33,7 @@ function freshFolder(t: TestContext): string {
   return folder
 }
 
-test('what one process fetched, another one finds in the folder, and so does the next after a restart', async (t) => {
+test('processes share the directory, and a restart keeps it', async (t) => {
   const folder = join(freshFolder(t), 'made when needed')
   const { id } = await archive.make({
     thumbnail_url: images.at('/shared.png', await photo(640, 360).png().toBuffer()),
@@ -51,7 +51,7 @@ test('what one process fetched, another one finds in the folder, and so does the
   assert.equal(images.countOf('/shared.png'), 1)
 })
 
-test('a preview of a cover is kept as well, and not drawn again', async (t) => {
+test('link previews of covers are cached too', async (t) => {
   const folder = freshFolder(t)
   const { id } = await archive.make()
   const one = await startPictures(archive, images, { folder })
@@ -65,7 +65,7 @@ test('a preview of a cover is kept as well, and not drawn again', async (t) => {
   assert.deepEqual([type(found), found.text === made.text, two.warnings], ['image/jpeg', true, []])
 })
 
-test('a file that was cut is made anew', async (t) => {
+test('a truncated file is generated again', async (t) => {
   const folder = freshFolder(t)
   const { id } = await archive.make({
     thumbnail_url: images.at('/cut.png', await photo(640, 360).png().toBuffer()),
@@ -85,12 +85,12 @@ test('a file that was cut is made anew', async (t) => {
   }
 })
 
-test('a folder that can not be written, or is none, fails nobody, and is told once', async (t) => {
+test('a directory that cannot be written is logged once and breaks nothing', async (t) => {
   const folder = freshFolder(t)
   const file = join(folder, 'file')
   writeFileSync(file, '')
   const readOnly = join(folder, 'read-only')
-  // Root may write anywhere but here.
+  // All but the last fail even for root.
   for (const bad of [
     file,
     join(file, 'below'),
@@ -99,20 +99,20 @@ test('a folder that can not be written, or is none, fails nobody, and is told on
     ...(process.getuid?.() === 0 ? [] : [readOnly]),
   ]) {
     if (bad === readOnly) chmodSync(folder, 0o500)
-    const own = await startPictures(archive, images, { folder: bad })
-    for (const at of [1, 2, 3]) {
+    const pictureServer = await startPictures(archive, images, { folder: bad })
+    for (const index of [1, 2, 3]) {
       const { id } = await archive.make({
-        thumbnail_url: images.at(`/${at}.png`, await photo(64, 36).png().toBuffer()),
+        thumbnail_url: images.at(`/${index}.png`, await photo(64, 36).png().toBuffer()),
       })
-      assert.equal(type(await own.get(`/picture/${id}/320`)), 'image/webp')
+      assert.equal(type(await pictureServer.get(`/picture/${id}/320`)), 'image/webp')
     }
-    await own.stop()
-    assert.equal(own.warnings.length, 1, bad)
+    await pictureServer.stop()
+    assert.equal(pictureServer.warnings.length, 1, bad)
   }
   chmodSync(folder, 0o700)
 })
 
-test('the folder stays below its size: the oldest go first, and what is not ours stays', async (t) => {
+test('deletes the oldest pictures above the size limit, and no other files', async (t) => {
   const path = freshFolder(t)
   const [maxBytes, each] = [1_000_000, 40_000]
   writeFileSync(join(path, 'notes.txt'), 'Not a picture')
@@ -120,29 +120,29 @@ test('the folder stays below its size: the oldest go first, and what is not ours
   writeFileSync(killed, 'x')
   utimesSync(killed, 0, 0)
   const errors: unknown[] = []
-  // Two processes, each with its own idea of what is there.
+  // Two processes, which do not know the writes of each other.
   const folders = [1, 2].map(() =>
-    openDiskCache({ path, maxBytes: maxBytes, onError: (error) => errors.push(error) }),
+    openDiskCache({ path, maxBytes, onError: (error) => errors.push(error) }),
   )
-  for (let at = 0; at < 100; at++) {
-    const name = at.toString(16).padStart(64, '0')
-    const folder = folders[at % 2]
+  for (let index = 0; index < 100; index++) {
+    const name = index.toString(16).padStart(64, '0')
+    const folder = folders[index % 2]
     folder?.keep(name, randomBytes(each))
     await folder?.settled()
-    // Files of one millisecond have no order.
-    const second = 1_700_000_000 + at
+    // Makes the order of the files unambiguous.
+    const second = 1_700_000_000 + index
     utimesSync(join(path, name), second, second)
-    const bytes = pictures(path).reduce((sum, it) => sum + statSync(join(path, it)).size, 0)
+    const bytes = pictures(path).reduce((sum, name) => sum + statSync(join(path, name)).size, 0)
     assert.ok(bytes <= maxBytes * 1.1 + each, `${bytes} bytes`)
   }
   const left = pictures(path).map((name) => Number.parseInt(name, 16))
-  assert.ok(left.length >= 20 && left.every((at) => at >= 100 - left.length), left.join())
+  assert.ok(left.length >= 20 && left.every((index) => index >= 100 - left.length), left.join())
   assert.equal(readFileSync(join(path, 'notes.txt'), 'utf8'), 'Not a picture')
   assert.ok(!readdirSync(path).some((name) => name.endsWith('.part')))
   assert.deepEqual(errors, [])
 })
 
-test('what is larger than the folder may be is not kept, and memory keeps what it has room for', async (t) => {
+test('a file above the limit is not written, and the memory cache has a limit', async (t) => {
   const path = freshFolder(t)
   const folder = openDiskCache({ path, maxBytes: 100, onError: assert.fail })
   folder.keep('a'.repeat(64), Buffer.alloc(101))
@@ -150,16 +150,16 @@ test('what is larger than the folder may be is not kept, and memory keeps what i
   assert.deepEqual(readdirSync(path), [])
 
   const server = await startImageServer()
-  const own = await startPictures(archive, server, { cacheBytes: 60_000 })
+  const pictureServer = await startPictures(archive, server, { cacheBytes: 60_000 })
   const ids: number[] = []
-  for (let at = 0; at < 6; at++) {
-    const thumbnail_url = server.at(`/${at}.jpg`, await noise(320, 180).jpeg().toBuffer())
+  for (let index = 0; index < 6; index++) {
+    const thumbnail_url = server.at(`/${index}.jpg`, await noise(320, 180).jpeg().toBuffer())
     ids.push((await archive.make({ thumbnail_url })).id)
-    assert.equal(type(await own.get(`/picture/${ids[at]}/320`)), 'image/webp')
+    assert.equal(type(await pictureServer.get(`/picture/${ids[index]}/320`)), 'image/webp')
   }
-  await own.get(`/picture/${ids[5]}/320`)
+  await pictureServer.get(`/picture/${ids[5]}/320`)
   assert.equal(server.countOf('/5.jpg'), 1)
-  await own.get(`/picture/${ids[0]}/320`)
+  await pictureServer.get(`/picture/${ids[0]}/320`)
   assert.equal(server.countOf('/0.jpg'), 2)
 })
 

@@ -2,14 +2,14 @@ import { randomUUID } from 'node:crypto'
 import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
-// Pictures as files, for several processes and for the time after a restart. It is a cache:
-// whatever goes wrong here, nobody else notices.
+// A cache of pictures in a directory, which is shared by processes and survives restarts. Errors
+// are reported to `onError` and never thrown.
 
 export interface DiskCache {
   find(name: string): Promise<Buffer | undefined>
-  /** Never fails, and nobody has to wait for it. */
+  /** Writes a file in the background. */
   keep(name: string, data: Buffer): void
-  /** When all that was kept is written. */
+  /** Resolves when all files are written. */
   settled(): Promise<void>
 }
 
@@ -19,62 +19,48 @@ export interface DiskCacheOptions {
   onError(error: unknown): void
 }
 
-/** On a disk that hangs they would pile up. */
-const maxWriting = 8
-const unfinished = /^[.].*[.]part$/
-/** Whoever began to write it an hour ago was killed. */
+/** Bounds the memory if the disk hangs; further files are not written. */
+const maxWrites = 8
+const temporaryName = /^[.].*[.]part$/
+/** Older temporary files belong to a process that was killed. */
 const abandonedMs = 3_600_000
 
+/** Opens a disk cache. The oldest files are deleted when it exceeds `maxBytes`. */
 export function openDiskCache({ path, maxBytes, onError }: DiskCacheOptions): DiskCache {
-  const writing = new Set<Promise<void>>()
-  // Nothing is known of a folder at first, so the first file makes us look.
+  const writes = new Set<Promise<void>>()
+  // The size of the directory is unknown at first, so the first write sweeps.
   let sinceSweepBytes = Number.POSITIVE_INFINITY
   let sweeping: Promise<void> | undefined
 
   async function write(name: string, data: Buffer): Promise<void> {
-    const part = join(path, `.${randomUUID()}.part`)
+    const temporary = join(path, `.${randomUUID()}.part`)
     try {
-      // Not with all above it: Node tries for ever where that can't be done (in /proc, say), and
-      // holds a thread for it.
+      // Not recursive: where that is impossible (in /proc), Node retries forever in a thread.
       await mkdir(path).catch(() => {})
-      await writeFile(part, data, { flag: 'wx' })
-      // Nobody ever sees half a file.
-      await rename(part, join(path, name))
+      await writeFile(temporary, data, { flag: 'wx' })
+      // The rename is atomic, so that no reader sees a partial file.
+      await rename(temporary, join(path, name))
       sinceSweepBytes += data.length
       if (sinceSweepBytes <= maxBytes / 20) return
       sweeping ??= sweep()
       await sweeping
     } catch (error) {
       onError(error)
-      await rm(part, { force: true }).catch(() => {})
+      await rm(temporary, { force: true }).catch(() => {})
     }
   }
 
-  /**
-   * The oldest go until a tenth is free. Others may do the same now: what is gone already is no
-   * mistake.
-   */
+  /** Deletes abandoned files, and the oldest ones until a tenth is free if the cache is full. */
   async function sweep(): Promise<void> {
     try {
       sinceSweepBytes = 0
-      const files: { file: string; bytes: number; atMs: number }[] = []
-      let bytes = 0
-      for (const name of await readdir(path)) {
-        const isPart = unfinished.test(name)
-        if (!isPart && !/^[0-9a-f]{64}$/.test(name)) continue
-        const file = join(path, name)
-        const it = await stat(file).catch(() => undefined)
-        if (!it) continue
-        if (isPart && it.mtimeMs > Date.now() - abandonedMs) continue
-        files.push({ file, bytes: it.size, atMs: isPart ? 0 : it.mtimeMs })
-        bytes += it.size
-      }
-      files.sort((a, b) => a.atMs - b.atMs)
-      const limit = bytes > maxBytes ? maxBytes * 0.9 : maxBytes
-      for (const { file, bytes: size, atMs } of files) {
-        if (bytes <= limit && atMs > 0) break
+      const files = await listFiles(path)
+      let totalBytes = files.reduce((sum, { bytes }) => sum + bytes, 0)
+      const limit = totalBytes > maxBytes ? maxBytes * 0.9 : maxBytes
+      for (const { file, bytes, modifiedMs } of files) {
+        if (totalBytes <= limit && modifiedMs > 0) break
         await rm(file, { force: true })
-        bytes -= size
+        totalBytes -= bytes
       }
     } finally {
       sweeping = undefined
@@ -91,12 +77,35 @@ export function openDiskCache({ path, maxBytes, onError }: DiskCacheOptions): Di
       }
     },
     keep(name, data) {
-      if (writing.size >= maxWriting || data.length > maxBytes) return
-      const one = write(name, data).finally(() => writing.delete(one))
-      writing.add(one)
+      if (writes.size >= maxWrites || data.length > maxBytes) return
+      const done = write(name, data).finally(() => writes.delete(done))
+      writes.add(done)
     },
     settled: async () => {
-      await Promise.all(writing)
+      await Promise.all(writes)
     },
   }
+}
+
+interface CachedFile {
+  readonly file: string
+  readonly bytes: number
+  /** 0 for an abandoned temporary file. */
+  readonly modifiedMs: number
+}
+
+/** Lists the pictures and abandoned temporary files in the directory, the oldest first. */
+async function listFiles(path: string): Promise<CachedFile[]> {
+  const files: CachedFile[] = []
+  for (const name of await readdir(path)) {
+    const isTemporary = temporaryName.test(name)
+    if (!isTemporary && !/^[0-9a-f]{64}$/.test(name)) continue
+    const file = join(path, name)
+    // Another process may have deleted the file.
+    const stats = await stat(file).catch(() => undefined)
+    if (!stats) continue
+    if (isTemporary && stats.mtimeMs > Date.now() - abandonedMs) continue
+    files.push({ file, bytes: stats.size, modifiedMs: isTemporary ? 0 : stats.mtimeMs })
+  }
+  return files.sort((a, b) => a.modifiedMs - b.modifiedMs)
 }

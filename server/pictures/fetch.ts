@@ -4,10 +4,7 @@ import { fetchOutbound } from '../platform/net/outbound.ts'
 const maxBytes = 8 << 20
 const timeoutMs = 5000
 
-/**
- * The file behind the address of a picture. Who looks at it is not told: the other side sees this
- * server and nobody else.
- */
+/** Downloads an image. The request contains no data of the reader. */
 export async function fetchImage(
   address: string,
   options: GuardOptions & { readonly userAgent: string; readonly signal: AbortSignal },
@@ -15,7 +12,7 @@ export async function fetchImage(
   const { body } = await fetchOutbound(address, {
     quietMs: timeoutMs,
     ...options,
-    maxBytes: maxBytes,
+    maxBytes,
     timeoutMs,
   })
   const chunks: Uint8Array[] = []

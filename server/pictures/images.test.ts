@@ -11,7 +11,7 @@ const u32 = (value: number) =>
 const bytes = (text: string) => Buffer.from(text, 'latin1')
 const ftyp = (size: number, brands: string) => bytes(`${u32(size)}ftyp${brands}${'\0'.repeat(300)}`)
 
-test('a format is recognised by its magic bytes at their exact place', async () => {
+test('recognises a format by its magic bytes at their exact offset', async () => {
   for (const format of ['jpeg', 'png', 'webp', 'gif', 'avif'] as const) {
     const image = await photo(64, 36).toFormat(format).toBuffer()
     assert.equal(imageFormatOf(image), format)
@@ -33,7 +33,7 @@ test('a format is recognised by its magic bytes at their exact place', async () 
   for (const text of others) assert.equal(imageFormatOf(bytes(text)), undefined, text)
 })
 
-test('an AVIF begins with a file type box of plausible size that lists it as compatible', () => {
+test('recognises an AVIF by a file type box of plausible size that lists it', () => {
   const brands = 'avif\0\0\0\0avif'
   assert.equal(imageFormatOf(ftyp(20, brands)), 'avif')
   for (const size of [0, 1, 16, 19, 21, 22, 260, 400, 0x3c212d2d, 0xffffffff])
@@ -50,18 +50,18 @@ test('an AVIF begins with a file type box of plausible size that lists it as com
     assert.equal(imageFormatOf(ftyp(24, other)), undefined, other)
 })
 
-test('an image has at most 12 million pixels', async (t) => {
+test('rejects images of more than 12 million pixels', async (t) => {
   const images = openImages()
   t.after(images.stop)
   assert.equal(imageFormatOf(await images.resize(blackPng(3464), 320)), 'webp')
   await assert.rejects(images.resize(blackPng(3465), 320), InvalidImage)
 })
 
-for (const [what, why] of Object.entries({
+for (const [failure, reason] of Object.entries({
   dies: /ended with SIGKILL/,
   hangs: /Not decoded after/,
 }))
-  test(`when the decoder ${what}, one image fails, and the next one is decoded by another`, async (t) => {
+  test(`if the decoder ${failure}, one image fails and a new decoder is started`, async (t) => {
     const images = openImages()
     t.after(images.stop)
     const png = await photo(640, 360).png().toBuffer()
@@ -71,16 +71,16 @@ for (const [what, why] of Object.entries({
     process.kill(decoder, 'SIGSTOP')
     const [first, second] = [images.resize(png, 320), images.resize(png, 640)]
     await nextTurn()
-    if (what === 'dies') process.kill(decoder, 'SIGKILL')
+    if (failure === 'dies') process.kill(decoder, 'SIGKILL')
     await assert.rejects(
       first,
-      (error: Error) => error instanceof InvalidImage && why.test(error.message),
+      (error: Error) => error instanceof InvalidImage && reason.test(error.message),
     )
     assert.equal(imageFormatOf(await second), 'webp')
     assert.ok(!descendantsOf(process.pid).includes(decoder))
   })
 
-test('the decoder ends with its server, and does not know its secrets', async () => {
+test('the decoder ends with its server and gets no secrets', async () => {
   process.env.DATABASE_URL ??= 'postgres://secret'
   const images = openImages()
   await images.ready()

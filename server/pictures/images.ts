@@ -1,36 +1,37 @@
 import type { ImageFormat, PictureSize } from './decoder.ts'
 import { type Decoder, InvalidImage, openDecoder } from './decoder-process.ts'
 
-// Pixels. What comes in was made by strangers: its first bytes decide whether it is decoded at all.
+// Resizes and renders images. Downloaded files are not trusted: only known formats are decoded.
 
 export type { PictureSize } from './decoder.ts'
 export { DecoderUnavailable, InvalidImage } from './decoder-process.ts'
 
 export interface Images {
-  /** Throws NoSharp if no image can be decoded on this system. */
+  /** Throws DecoderUnavailable if no image can be decoded on this system. */
   ready: Decoder['ready']
-  /** Cuts to the form. A small picture stays small: enlarging is the browser's work. */
-  resize(source: Buffer, form: PictureSize): Promise<Buffer>
-  /** Turns a cover drawn by this server into a link preview. */
+  /** Crops and shrinks an image. A small one is not enlarged; the browser does that. */
+  resize(source: Buffer, size: PictureSize): Promise<Buffer>
+  /** Renders a cover drawn by this server as a link preview. */
   render(svg: string): Promise<Buffer>
   stop: Decoder['stop']
 }
 
+/** Opens the image functions. The decoder process is started on demand. */
 export function openImages(decoderPath?: string): Images {
   const { ready, decode, stop } = openDecoder(decoderPath)
   return {
     ready,
     stop,
-    resize: async (source, form) => {
+    resize: async (source, size) => {
       const format = imageFormatOf(source)
       if (!format) throw new InvalidImage('Not a JPEG, PNG, WebP, GIF or AVIF')
-      return decode({ source, format, form })
+      return decode({ source, format, size })
     },
-    render: (svg) => decode({ source: Buffer.from(svg), format: 'svg', form: 'preview' }),
+    render: (svg) => decode({ source: Buffer.from(svg), format: 'svg', size: 'preview' }),
   }
 }
 
-/** Recognises a format by its magic bytes. The Content-Type of the response is not evidence. */
+/** Recognises a format by its magic bytes. The Content-Type of the response is not reliable. */
 export function imageFormatOf(bytes: Buffer): Exclude<ImageFormat, 'svg'> | undefined {
   const text = (from: number, to: number) => bytes.toString('latin1', from, to)
   if (text(0, 3) === '\xff\xd8\xff') return 'jpeg'
@@ -40,13 +41,13 @@ export function imageFormatOf(bytes: Buffer): Exclude<ImageFormat, 'svg'> | unde
   return isAvif(bytes) ? 'avif' : undefined
 }
 
-/** The first box has to be a file type box of plausible size which lists AVIF as compatible. */
+/** Tells whether the file starts with a file type box of plausible size that lists AVIF. */
 function isAvif(bytes: Buffer): boolean {
   if (bytes.length < 20 || bytes.toString('latin1', 4, 8) !== 'ftyp') return false
   const size = bytes.readUInt32BE(0)
   if (size < 20 || size > 256 || size % 4 !== 0 || size > bytes.length) return false
   // Size, type, major brand and minor version come first; the rest is a list of brands.
-  for (let at = 16; at < size; at += 4)
-    if (/^avi[fs]$/.test(bytes.toString('latin1', at, at + 4))) return true
+  for (let offset = 16; offset < size; offset += 4)
+    if (/^avi[fs]$/.test(bytes.toString('latin1', offset, offset + 4))) return true
   return false
 }

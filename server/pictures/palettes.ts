@@ -1,11 +1,11 @@
-// Colours that go together, picked by eye in OKLCH: four that sing at about one lightness, on a
-// ground that is far from them.
+// Colour palettes of covers, chosen by eye in OKLCH: four accents of similar lightness on a ground
+// with a strong contrast.
 
 export interface Palette {
   readonly ground: string
-  /** For the words: at least 7:1 on the ground. */
+  /** For the title: contrast of at least 7:1 on the ground. */
   readonly ink: string
-  /** For the event: at least 4.5:1 on the ground. */
+  /** For the event: contrast of at least 4.5:1 on the ground. */
   readonly small: string
   /** From the lightest to the darkest. */
   readonly accents: readonly [string, string, string, string]
@@ -100,16 +100,14 @@ export const palettes: readonly Palette[] = [
   },
 ]
 
-/** Between two colours; 0 is the first, 1 the second. */
+/** Interpolates between two colours: 0 returns the first, 1 the second. */
 export function mixColours(from: string, to: string, share: number): string {
-  const one = (at: number) => {
-    const [a, b] = [from, to].map((colour) => Number.parseInt(colour.slice(at, at + 2), 16)) as [
-      number,
-      number,
-    ]
+  const channel = (offset: number) => {
+    const a = Number.parseInt(from.slice(offset, offset + 2), 16)
+    const b = Number.parseInt(to.slice(offset, offset + 2), 16)
     return Math.round(a + (b - a) * share)
       .toString(16)
       .padStart(2, '0')
   }
-  return `#${one(1)}${one(3)}${one(5)}`
+  return `#${channel(1)}${channel(3)}${channel(5)}`
 }

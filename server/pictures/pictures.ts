@@ -5,11 +5,17 @@ import { OutboundError } from '../platform/net/outbound.ts'
 import { LimitReached, openConcurrencyLimit } from '../platform/ops/concurrency-limit.ts'
 import { drawCover } from './cover.ts'
 import { openDiskCache } from './disk-cache.ts'
-import { DecoderUnavailable, InvalidImage, openImages, type PictureSize } from './images.ts'
+import {
+  DecoderUnavailable,
+  type Images,
+  InvalidImage,
+  openImages,
+  type PictureSize,
+} from './images.ts'
 
-// The front door. The picture of a talk is its thumbnail, fetched by us, cut to size and kept; or a
-// cover, drawn from its own words. Whoever waits too long for the first gets the second, and
-// whoever comes later finds the first.
+// Serves the picture of a talk: its thumbnail, fetched and resized by this server and cached, or a
+// generated cover. If the thumbnail takes too long the cover is sent, and a later request gets the
+// thumbnail.
 
 export { fetchImage } from './fetch.ts'
 export type { PictureSize } from './images.ts'
@@ -19,50 +25,54 @@ export type PictureSource = Pick<Video, 'thumbnail_url' | 'title' | 'category' |
 export interface Picture {
   readonly type: 'image/webp' | 'image/jpeg' | 'image/svg+xml'
   readonly data: Buffer
-  readonly tag: string
+  /** The ETag. */
+  readonly etag: string
 }
 
 export interface FoundPicture extends Picture {
-  /** There should be another one, but it could not be had, or not yet. */
+  /** The picture is a placeholder for another one, which is not available, or not yet. */
   readonly isStandIn: boolean
 }
 
 export interface Pictures {
-  read(record: PictureSource, form: PictureSize): Promise<FoundPicture>
+  /** Returns the picture of a talk. Never fails: the cover is the fallback. */
+  read(record: PictureSource, size: PictureSize): Promise<FoundPicture>
   stop(): Promise<void>
 }
 
 export interface PictureOptions {
-  /** The file behind an address, from outside. */
-  fetchImage(address: string, signal: AbortSignal): Promise<Buffer>
+  /** Downloads a file. */
+  fetchImage(url: string, signal: AbortSignal): Promise<Buffer>
   readonly cacheBytes: number
-  /** Where pictures are kept as files; empty for nowhere. */
+  /** Directory of the disk cache; empty for none. */
   readonly folder: string
   readonly folderBytes: number
   readonly log: {
-    warn(entry: object, words: string): void
-    debug(entry: object, words: string): void
+    warn(entry: object, message: string): void
+    debug(entry: object, message: string): void
   }
-  /** The program that decodes images, if not the usual one. */
+  /** Replaces the program that decodes images, for tests. */
   readonly decoderPath?: string
-  readonly limits?: Partial<typeof usual>
+  readonly limits?: Partial<Limits>
 }
 
-const usual = {
-  /** How long a reader waits for a server that is not ours. */
+const defaultLimits = {
+  /** How long a request waits for a picture before it gets the cover. */
   patienceMs: 1500,
-  /** How long nobody asks again for what could not be had. */
+  /** How long a failed download is not repeated. */
   failedMs: 3_600_000,
   fetchesAtOnce: 4,
   fetchesWaiting: 64,
 }
+type Limits = typeof defaultLimits
+
 const maxFailures = 10_000
-/** Another form of the same picture is often wanted soon after. Most thumbnails have 20 kB. */
-const largestKeptSource = 256 << 10
-/** Changes when all covers look different: a link that is kept for ever has the version in it. */
+/** Downloads up to this size are cached for other sizes. Most thumbnails have 20 kB. */
+const maxCachedSource = 256 << 10
+/** Increase it when the design of covers changes: URLs of pictures contain the version. */
 const design = 1
 
-/** Eight characters for the address of a picture: another picture has another address. */
+/** Returns a hash of 8 characters for the URL of a picture, which changes with the picture. */
 export function pictureVersion({
   thumbnail_url,
   title,
@@ -76,194 +86,219 @@ export function pictureVersion({
   ).slice(0, 8)
 }
 
+/** Opens the pictures: their caches, the downloads and the decoder. */
 export function openPictures(options: PictureOptions): Pictures {
-  const { cacheBytes, log } = options
-  const limits = { ...usual, ...options.limits }
+  const limits = { ...defaultLimits, ...options.limits }
   const images = openImages(options.decoderPath)
-  const fetches = openConcurrencyLimit(limits.fetchesAtOnce, limits.fetchesWaiting)
-  // One part in four for what was fetched, the rest for what is answered.
-  const kept =
+  const stopping = new AbortController()
+  const failures: Failures = new LRUCache({ max: maxFailures, ttl: limits.failedMs })
+  const cache = openCache(options, stopping.signal)
+  const makeThumbnail = openThumbnails(options, limits, images, failures, stopping.signal)
+
+  /** Renders a cover as a link preview. A failure is remembered, as with thumbnails. */
+  async function makePreview(cover: Picture): Promise<Buffer> {
+    const key = cacheKey(cover.etag, 'failed')
+    if (failures.has(key)) throw new InvalidImage('Rendering the cover has failed recently')
+    try {
+      return await images.render(cover.data.toString())
+    } catch (error) {
+      if (error instanceof InvalidImage) failures.set(key, true)
+      throw error
+    }
+  }
+
+  function coverOf(record: PictureSource): Picture {
+    const key = cacheKey(JSON.stringify([record.title, record.category, record.speakers]), 'cover')
+    const cached = cache.memory?.get(key)
+    if (cached) return cached
+    const picture = pictureOf('image/svg+xml', Buffer.from(drawCover(record).svg))
+    cache.memory?.set(key, picture)
+    return picture
+  }
+
+  const find = (text: string, size: PictureSize, make: () => Promise<Buffer>) =>
+    withTimeout(cache.find(cacheKey(text, size), size, make), limits.patienceMs)
+
+  return {
+    async read(record, size) {
+      const { thumbnail_url: url } = record
+      if (url) {
+        const thumbnail = await find(url, size, () => makeThumbnail(url, size))
+        if (thumbnail) return { ...thumbnail, isStandIn: false }
+      }
+      const cover = coverOf(record)
+      if (size !== 'preview') return { ...cover, isStandIn: Boolean(url) }
+      const preview = await find(cover.etag, size, () => makePreview(cover))
+      return preview ? { ...preview, isStandIn: Boolean(url) } : { ...cover, isStandIn: true }
+    },
+    async stop() {
+      stopping.abort(new Error('The server stops'))
+      images.stop()
+      await cache.settled()
+    },
+  }
+}
+
+/** Keys of downloads and covers that have failed recently. */
+type Failures = LRUCache<string, true>
+
+interface PictureCache {
+  readonly memory: LRUCache<string, Picture> | undefined
+  /**
+   * Returns a picture from memory, from the disk or from `make`; undefined if `make` fails.
+   * Concurrent calls with the same key share the work.
+   */
+  find(key: string, size: PictureSize, make: () => Promise<Buffer>): Promise<Picture | undefined>
+  /** Resolves when all running work and all writes are done. */
+  settled(): Promise<void>
+}
+
+function openCache(
+  { cacheBytes, folder, folderBytes, log }: PictureOptions,
+  signal: AbortSignal,
+): PictureCache {
+  // A quarter of the memory is for downloads, the rest for finished pictures.
+  const memory =
     cacheBytes > 0
       ? new LRUCache<string, Picture>({ maxSize: (cacheBytes * 3) / 4, sizeCalculation: sizeOf })
       : undefined
-  const sources =
-    cacheBytes > 0
-      ? new LRUCache<string, Buffer>({ maxSize: cacheBytes / 4, sizeCalculation: bytesOf })
-      : undefined
-  const failed = new LRUCache<string, true>({ max: maxFailures, ttl: limits.failedMs })
-  const folder =
-    options.folder === ''
+  const onDiskError = (error: unknown) =>
+    warnOnce('disk', error, 'cannot use PICTURE_DIR; pictures are generated again when needed')
+  const disk =
+    folder === ''
       ? undefined
-      : openDiskCache({
-          path: options.folder,
-          maxBytes: options.folderBytes,
-          onError: (error) =>
-            warnOnce('folder', error, 'pictures can not be kept as files; they are made anew'),
-        })
-  const stopping = new AbortController()
-  /** What is being looked for or made, by name. */
-  const underWay = new Map<string, Promise<Picture | undefined>>()
-  /** Who waits for which form of which file: one fetch serves them all. */
-  const jobs = new Map<string, Map<PictureSize, PromiseWithResolvers<Buffer>>>()
+      : openDiskCache({ path: folder, maxBytes: folderBytes, onError: onDiskError })
+  const inFlight = new Map<string, Promise<Picture | undefined>>()
 
-  const told = new Set<string>()
-  function warnOnce(about: string, error: unknown, words: string) {
-    if (told.has(about)) return
-    told.add(about)
-    log.warn({ err: error }, words)
+  const warned = new Set<string>()
+  function warnOnce(topic: string, error: unknown, message: string) {
+    if (warned.has(topic)) return
+    warned.add(topic)
+    log.warn({ err: error }, message)
   }
 
-  /**
-   * From memory, from the folder, or made; undefined where it can't be had now. Two who want the
-   * same wait for the same.
-   */
-  async function find(
-    name: string,
-    form: PictureSize,
-    make: () => Promise<Buffer>,
-  ): Promise<Picture | undefined> {
-    const found = kept?.get(name)
-    if (found) return found
-    let one = underWay.get(name)
-    if (!one) {
-      one = findOrMake(name, form, make).finally(() => underWay.delete(name))
-      underWay.set(name, one)
-    }
-    return one
+  function logFailure(error: unknown): void {
+    if (error instanceof DecoderUnavailable)
+      warnOnce('sharp', error, 'cannot decode images; talks have covers instead of thumbnails')
+    else if (error instanceof OutboundError || error instanceof InvalidImage)
+      log.debug({ err: error }, 'cannot fetch or decode a picture')
+    else if (!(error instanceof LimitReached) && !signal.aborted)
+      log.warn({ err: error }, 'cannot generate a picture')
   }
 
   async function findOrMake(
-    name: string,
-    form: PictureSize,
+    key: string,
+    size: PictureSize,
     make: () => Promise<Buffer>,
   ): Promise<Picture | undefined> {
     try {
-      const file = await folder?.find(name)
-      const isKept = file !== undefined && isWhole(file, form)
-      const data = isKept ? file : await make()
-      if (!isKept) folder?.keep(name, data)
-      const picture = pictureOf(form === 'preview' ? 'image/jpeg' : 'image/webp', data)
-      kept?.set(name, picture)
+      const file = await disk?.find(key)
+      const isCached = file !== undefined && isComplete(file, size)
+      const data = isCached ? file : await make()
+      if (!isCached) disk?.keep(key, data)
+      const picture = pictureOf(size === 'preview' ? 'image/jpeg' : 'image/webp', data)
+      memory?.set(key, picture)
       return picture
     } catch (error) {
-      if (error instanceof DecoderUnavailable)
-        warnOnce('sharp', error, 'images can not be decoded; every talk has a cover for a picture')
-      else if (error instanceof OutboundError || error instanceof InvalidImage)
-        log.debug({ err: error }, 'a picture could not be had')
-      else if (!(error instanceof LimitReached) && !stopping.signal.aborted)
-        log.warn({ err: error }, 'a picture could not be made')
+      logFailure(error)
       return undefined
     }
   }
 
-  function makeThumbnail(address: string, form: PictureSize): Promise<Buffer> {
-    const job = jobs.get(address) ?? new Map<PictureSize, PromiseWithResolvers<Buffer>>()
-    const one = job.get(form) ?? Promise.withResolvers<Buffer>()
-    job.set(form, one)
-    if (!jobs.has(address)) {
-      jobs.set(address, job)
-      // After we stand in the list: it may fail before it returns. What goes wrong is told to those
-      // who wait.
-      work(address, job)
-    }
-    return one.promise
+  return {
+    memory,
+    async find(key, size, make) {
+      const cached = memory?.get(key)
+      if (cached) return cached
+      let work = inFlight.get(key)
+      if (!work) {
+        work = findOrMake(key, size, make).finally(() => inFlight.delete(key))
+        inFlight.set(key, work)
+      }
+      return work
+    },
+    async settled() {
+      await Promise.all(inFlight.values())
+      await disk?.settled()
+    },
   }
+}
 
-  async function work(
-    address: string,
-    job: Map<PictureSize, PromiseWithResolvers<Buffer>>,
-  ): Promise<void> {
-    const key = nameOf(address, 'failed')
-    const makeAll = async (source: Buffer) => {
-      // Whoever joins while we are at it is served too.
-      for (const [form, { resolve }] of job) resolve(await images.resize(source, form))
-      jobs.delete(address)
+/** The requested sizes of one download, and the promises for them. */
+type ThumbnailJob = Map<PictureSize, PromiseWithResolvers<Buffer>>
+
+/** Returns a function that downloads and resizes a thumbnail. One download serves all sizes. */
+function openThumbnails(
+  { cacheBytes, fetchImage }: PictureOptions,
+  limits: Limits,
+  images: Images,
+  failures: Failures,
+  signal: AbortSignal,
+): (url: string, size: PictureSize) => Promise<Buffer> {
+  const fetches = openConcurrencyLimit(limits.fetchesAtOnce, limits.fetchesWaiting)
+  const sources =
+    cacheBytes > 0
+      ? new LRUCache<string, Buffer>({ maxSize: cacheBytes / 4, sizeCalculation: bytesOf })
+      : undefined
+  const jobs = new Map<string, ThumbnailJob>()
+
+  async function run(url: string, job: ThumbnailJob): Promise<void> {
+    const key = cacheKey(url, 'failed')
+    const resizeAll = async (source: Buffer) => {
+      // The iteration includes sizes that are added meanwhile.
+      for (const [size, { resolve }] of job) resolve(await images.resize(source, size))
+      jobs.delete(url)
     }
     try {
-      if (failed.has(key)) throw new OutboundError('unreachable', 'It could not be had a while ago')
-      // Without it, nobody has to be asked for anything.
+      if (failures.has(key)) throw new OutboundError('unreachable', 'The download failed recently')
+      // Nothing is downloaded if no image can be decoded.
       await images.ready()
       const source = sources?.get(key)
-      if (source) return await makeAll(source)
-      // The place is held until the pixels are done: not more than a few large files are ever in
-      // memory.
+      if (source) return await resizeAll(source)
+      // The limit includes the resizing, so that only a few large files are in memory.
       await fetches.run(async () => {
-        const fetched = await options.fetchImage(address, stopping.signal)
-        if (fetched.length <= largestKeptSource) sources?.set(key, fetched)
-        await makeAll(fetched)
+        const fetched = await fetchImage(url, signal)
+        if (fetched.length <= maxCachedSource) sources?.set(key, fetched)
+        await resizeAll(fetched)
       })
     } catch (error) {
-      jobs.delete(address)
-      if ((error instanceof OutboundError || error instanceof InvalidImage) && !failed.has(key)) {
-        failed.set(key, true)
+      jobs.delete(url)
+      if ((error instanceof OutboundError || error instanceof InvalidImage) && !failures.has(key)) {
+        failures.set(key, true)
         sources?.delete(key)
       }
       for (const { reject } of job.values()) reject(error)
     }
   }
 
-  /** Renders a cover as a link preview. A failure is remembered, as with thumbnails. */
-  async function makePreview(cover: Picture): Promise<Buffer> {
-    const key = nameOf(cover.tag, 'failed')
-    if (failed.has(key)) throw new InvalidImage('The cover could not be rendered a while ago')
-    try {
-      return await images.render(cover.data.toString())
-    } catch (error) {
-      if (error instanceof InvalidImage) failed.set(key, true)
-      throw error
+  return (url, size) => {
+    const job: ThumbnailJob = jobs.get(url) ?? new Map()
+    const result = job.get(size) ?? Promise.withResolvers<Buffer>()
+    job.set(size, result)
+    if (!jobs.has(url)) {
+      jobs.set(url, job)
+      // Started after the job is registered, because it may fail synchronously. Errors reject the
+      // promises of the job.
+      run(url, job)
     }
-  }
-
-  function coverOf(record: PictureSource): Picture {
-    const name = nameOf(JSON.stringify([record.title, record.category, record.speakers]), 'cover')
-    const found = kept?.get(name)
-    if (found) return found
-    const picture = pictureOf('image/svg+xml', Buffer.from(drawCover(record).svg))
-    kept?.set(name, picture)
-    return picture
-  }
-
-  return {
-    async read(record, form) {
-      const { thumbnail_url: address } = record
-      if (address) {
-        const found = await inTime(
-          find(nameOf(address, form), form, () => makeThumbnail(address, form)),
-          limits.patienceMs,
-        )
-        if (found) return { ...found, isStandIn: false }
-      }
-      const cover = coverOf(record)
-      if (form !== 'preview') return { ...cover, isStandIn: Boolean(address) }
-      const rendered = await inTime(
-        find(nameOf(cover.tag, form), form, () => makePreview(cover)),
-        limits.patienceMs,
-      )
-      return rendered ? { ...rendered, isStandIn: Boolean(address) } : { ...cover, isStandIn: true }
-    },
-    async stop() {
-      stopping.abort(new Error('The server stops'))
-      images.stop()
-      await Promise.all(underWay.values())
-      await folder?.settled()
-    },
+    return result.promise
   }
 }
 
 function pictureOf(type: Picture['type'], data: Buffer): Picture {
-  return { type, data, tag: hash('sha256', data, 'base64url').slice(0, 22) }
+  return { type, data, etag: hash('sha256', data, 'base64url').slice(0, 22) }
 }
 
 const bytesOf = (data: Buffer) => data.length + 500
 const sizeOf = ({ data }: Picture) => bytesOf(data)
 
-function nameOf(address: string, form: PictureSize | 'cover' | 'failed'): string {
-  return createHash('sha256').update(`${form} ${address}`).digest('hex')
+function cacheKey(text: string, kind: PictureSize | 'cover' | 'failed'): string {
+  return createHash('sha256').update(`${kind} ${text}`).digest('hex')
 }
 
-/** A power cut may leave a file that is empty, or ends too soon. */
-function isWhole(data: Buffer, form: PictureSize): boolean {
-  if (form === 'preview')
+/** Detects files that are empty or truncated after a power failure. */
+function isComplete(data: Buffer, size: PictureSize): boolean {
+  if (size === 'preview')
     return (
       data.length > 4 &&
       data.readUInt16BE() === 0xffd8 &&
@@ -276,13 +311,14 @@ function isWhole(data: Buffer, form: PictureSize): boolean {
   )
 }
 
-async function inTime<T>(work: Promise<T>, ms: number): Promise<T | undefined> {
+/** Returns the result of the work, or undefined if it takes longer. */
+async function withTimeout<T>(work: Promise<T>, ms: number): Promise<T | undefined> {
   let timer: NodeJS.Timeout | undefined
-  const late = new Promise<undefined>((resolve) => {
+  const timeout = new Promise<undefined>((resolve) => {
     timer = setTimeout(() => resolve(undefined), ms)
   })
   try {
-    return await Promise.race([work, late])
+    return await Promise.race([work, timeout])
   } finally {
     clearTimeout(timer)
   }

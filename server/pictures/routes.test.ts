@@ -18,23 +18,23 @@ const mounted = await startArchive({
 const images = await startImageServer()
 const pictures = await startPictures(archive, images)
 
-const sized = async ({ text }: Reply) => {
+const formatOf = async ({ text }: Reply) => {
   const { format, width, height } = await sharp(Buffer.from(text, 'latin1')).metadata()
   return [format, width, height]
 }
 const type = ({ headers }: Reply) => headers['content-type']
-const keeping = ({ headers }: Reply) => headers['cache-control']
+const cacheControl = ({ headers }: Reply) => headers['cache-control']
 const cover = 'image/svg+xml'
 
-async function until(is: () => Promise<boolean> | boolean): Promise<void> {
-  const untilMs = performance.now() + 60_000
-  while (!(await is())) {
-    assert.ok(performance.now() < untilMs, 'not so after a minute')
+async function until(condition: () => Promise<boolean> | boolean): Promise<void> {
+  const deadline = performance.now() + 60_000
+  while (!(await condition())) {
+    assert.ok(performance.now() < deadline, 'not true after a minute')
     await sleep(20)
   }
 }
 
-test('a thumbnail is cut to 16:9 in each width, whatever raster format it has', async () => {
+test('a thumbnail of any raster format is cropped to 16:9 in each width', async () => {
   const source = photo(1400, 1050)
   for (const format of ['jpeg', 'png', 'webp', 'gif', 'avif'] as const) {
     const thumbnail_url = images.at(
@@ -49,7 +49,7 @@ test('a thumbnail is cut to 16:9 in each width, whatever raster format it has', 
     ]) {
       const reply = await pictures.get(`/picture/${id}/${width}`)
       assert.deepEqual(
-        [reply.status, type(reply), await sized(reply)],
+        [reply.status, type(reply), await formatOf(reply)],
         [200, 'image/webp', ['webp', width, height]],
         format,
       )
@@ -58,36 +58,48 @@ test('a thumbnail is cut to 16:9 in each width, whatever raster format it has', 
   }
 })
 
-test('a small thumbnail stays small, and one on its side is turned', async () => {
-  // What YouTube calls hqdefault: black bars above and below, which the cut takes away.
+test('a small thumbnail is not enlarged, and the orientation is applied', async () => {
+  // The hqdefault.jpg of YouTube has black bars above and below, which are cropped.
   const small = await archive.make({
     thumbnail_url: images.at('/small.jpg', await photo(480, 360).jpeg().toBuffer()),
   })
-  assert.deepEqual(await sized(await pictures.get(`/picture/${small.id}/1280`)), ['webp', 480, 270])
-  assert.deepEqual(await sized(await pictures.get(`/picture/${small.id}/320`)), ['webp', 320, 180])
+  assert.deepEqual(await formatOf(await pictures.get(`/picture/${small.id}/1280`)), [
+    'webp',
+    480,
+    270,
+  ])
+  assert.deepEqual(await formatOf(await pictures.get(`/picture/${small.id}/320`)), [
+    'webp',
+    320,
+    180,
+  ])
   const broad = await archive.make({
     thumbnail_url: images.at('/broad.png', await photo(800, 200).png().toBuffer()),
   })
-  assert.deepEqual(await sized(await pictures.get(`/picture/${broad.id}/1280`)), ['webp', 355, 200])
+  assert.deepEqual(await formatOf(await pictures.get(`/picture/${broad.id}/1280`)), [
+    'webp',
+    355,
+    200,
+  ])
   const turned = await photo(900, 1600).jpeg().withMetadata({ orientation: 6 }).toBuffer()
   const { id } = await archive.make({ thumbnail_url: images.at('/turned.jpg', turned) })
-  assert.deepEqual(await sized(await pictures.get(`/picture/${id}/1280`)), ['webp', 1280, 720])
+  assert.deepEqual(await formatOf(await pictures.get(`/picture/${id}/1280`)), ['webp', 1280, 720])
 })
 
-test('a link preview is a JPEG of 1200 by 630, with a thumbnail and without', async () => {
+test('a link preview is a JPEG of 1200 by 630, with or without a thumbnail', async () => {
   const thumbnail_url = images.at('/preview.png', await photo(640, 480).png().toBuffer())
   for (const fields of [{ thumbnail_url }, { title: 'A talk without any' }]) {
     const { id } = await archive.make(fields)
     const reply = await pictures.get(`/picture/${id}/preview`)
     assert.deepEqual(
-      [reply.status, type(reply), await sized(reply)],
+      [reply.status, type(reply), await formatOf(reply)],
       [200, 'image/jpeg', ['jpeg', 1200, 630]],
     )
-    assert.equal(keeping(reply), 'public, max-age=3600')
+    assert.equal(cacheControl(reply), 'public, max-age=3600')
   }
 })
 
-test('the cover of a talk without a thumbnail is an SVG with its words', async () => {
+test('a talk without a thumbnail has an SVG cover', async () => {
   const talk = await archive.make({
     title: 'R&D with <b>bold</b> words',
     speakers: ['Ada Lovelace'],
@@ -97,7 +109,7 @@ test('the cover of a talk without a thumbnail is an SVG with its words', async (
   assert.equal(Buffer.from(reply.text, 'latin1').toString(), drawCover(talk).svg)
 })
 
-test('a picture is kept for a day under its version, for an hour without, and a 304 says it is still the same', async () => {
+test('a picture is cached for a day with its version, else for an hour', async () => {
   for (const thumbnail_url of [
     images.at('/kept.png', await photo(640, 360).png().toBuffer()),
     null,
@@ -107,19 +119,19 @@ test('a picture is kept for a day under its version, for an hour without, and a 
     assert.match(version, /^[\w-]{8}$/)
     const path = `/picture/${record.id}/640`
     const reply = await pictures.get(`${path}?v=${version}`)
-    assert.equal(keeping(reply), 'public, max-age=86400')
-    assert.equal(keeping(await pictures.get(path)), 'public, max-age=3600')
-    // A page that is newer than what this process knows would bind the old picture to the new
-    // address for a day.
+    assert.equal(cacheControl(reply), 'public, max-age=86400')
+    assert.equal(cacheControl(await pictures.get(path)), 'public, max-age=3600')
+    // The URL may come from a page that is newer than the record that this process has: the old
+    // picture must not be cached under the new URL for a day.
     for (const other of ['?v=another1', '?v='])
-      assert.equal(keeping(await pictures.get(path + other)), 'public, max-age=3600')
+      assert.equal(cacheControl(await pictures.get(path + other)), 'public, max-age=3600')
     const { etag = '' } = reply.headers
     assert.match(etag, /^"[\w-]{22}"$/)
     for (const tag of [etag, `W/${etag}`, '*', `"other", ${etag}`]) {
       const same = await pictures.get(`${path}?v=${version}`, { 'if-none-match': tag })
       assert.deepEqual(
-        [same.status, same.text, same.headers.etag, keeping(same)],
-        [304, '', etag, keeping(reply)],
+        [same.status, same.text, same.headers.etag, cacheControl(same)],
+        [304, '', etag, cacheControl(reply)],
       )
     }
     assert.equal((await pictures.get(path, { 'if-none-match': '"other"' })).status, 200)
@@ -131,7 +143,7 @@ test('a picture is kept for a day under its version, for an hour without, and a 
   }
 })
 
-test('every change that can be seen is another version', async () => {
+test('every visible change changes the version', async () => {
   const record = { thumbnail_url: null, title: 'A', category: 'B', speakers: ['C'] }
   const others = [
     { title: 'X' },
@@ -147,7 +159,7 @@ test('every change that can be seen is another version', async () => {
   assert.equal(pictureVersion(record), pictureVersion({ ...record, thumbnail_url: '' }))
 })
 
-test('an unknown talk, a draft, another width or another spelling is 404, a talk that was taken down 410', async () => {
+test('answers 404 for unknown talks, drafts and other URLs, 410 after a takedown', async () => {
   const { id } = await archive.make()
   const draft = await archive.make({ state: 2 })
   const gone = await archive.make()
@@ -155,7 +167,7 @@ test('an unknown talk, a draft, another width or another spelling is 404, a talk
     token: archive.admin,
     body: { reason: 'The speaker asked for it' },
   })
-  const wrong = [
+  const invalid = [
     `${draft.id}/320`,
     '999999/320',
     '0/320',
@@ -166,7 +178,7 @@ test('an unknown talk, a draft, another width or another spelling is 404, a talk
     '99999999999999999/320',
   ]
   for (const path of [
-    ...wrong,
+    ...invalid,
     `${id}/321`,
     `${id}/0320`,
     `${id}/`,
@@ -180,7 +192,7 @@ test('an unknown talk, a draft, another width or another spelling is 404, a talk
   assert.equal((await pictures.get(`/picture/${gone.id}/320`)).status, 410)
 })
 
-test('a picture that is kept in memory and as a file is not shown after a takedown, or of a draft', async (t) => {
+test('a cached picture is not shown after a takedown or of a draft', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'talkshelf-pictures-'))
   t.after(() => rmSync(folder, { recursive: true }))
   const own = await startPictures(archive, images, { folder })
@@ -190,8 +202,8 @@ test('a picture that is kept in memory and as a file is not shown after a takedo
     await archive.make({ thumbnail_url }),
   ]
   const statuses = async () => {
-    const paths = [gone, draft].flatMap((it) =>
-      ['320', 'preview'].map((form) => `/picture/${it.id}/${form}?v=${pictureVersion(it)}`),
+    const paths = [gone, draft].flatMap((talk) =>
+      ['320', 'preview'].map((form) => `/picture/${talk.id}/${form}?v=${pictureVersion(talk)}`),
     )
     return Promise.all(paths.map(async (path) => (await own.get(path)).status))
   }
@@ -206,7 +218,7 @@ test('a picture that is kept in memory and as a file is not shown after a takedo
   assert.deepEqual(await statuses(), [410, 410, 404, 404])
 })
 
-test('the other side learns nothing of the reader', async () => {
+test('a download contains no data of the reader', async () => {
   const { id } = await archive.make({
     thumbnail_url: images.at('/private.png', await photo(64, 36).png().toBuffer()),
   })
@@ -218,7 +230,7 @@ test('the other side learns nothing of the reader', async () => {
     dnt: '1',
   }
   assert.equal(type(await pictures.get(`/picture/${id}/320`, headers)), 'image/webp')
-  const asked = images.asked.find(({ url }) => url === '/private.png')
+  const request = images.asked.find(({ url }) => url === '/private.png')
   const expected = {
     host: `127.0.0.1:${images.port}`,
     connection: 'close',
@@ -226,10 +238,10 @@ test('the other side learns nothing of the reader', async () => {
     accept: '*/*',
     'accept-encoding': 'identity',
   }
-  assert.deepEqual({ ...asked?.headers }, expected)
+  assert.deepEqual({ ...request?.headers }, expected)
 })
 
-test('fifty readers at once cause one fetch, also in different forms', async () => {
+test('fifty concurrent requests in different sizes cause one download', async () => {
   const png = await photo(1280, 720).png().toBuffer()
   const thumbnail_url = images.at('/wanted.png', (response) =>
     setTimeout(() => response.end(png), 200),
@@ -237,13 +249,13 @@ test('fifty readers at once cause one fetch, also in different forms', async () 
   const { id } = await archive.make({ thumbnail_url })
   const forms = ['320', '640', '1280', 'preview']
   const replies = await Promise.all(
-    Array.from({ length: 50 }, (_, at) => pictures.get(`/picture/${id}/${forms[at % 4]}`)),
+    Array.from({ length: 50 }, (_, index) => pictures.get(`/picture/${id}/${forms[index % 4]}`)),
   )
   assert.deepEqual([...new Set(replies.map(type))].sort(), ['image/jpeg', 'image/webp'])
   assert.equal(images.countOf('/wanted.png'), 1)
 })
 
-test('nobody waits long for a slow server: first the cover, and later the picture, of the same fetch', async () => {
+test('a slow download first returns the cover and later the picture', async () => {
   const own = await startPictures(archive, images, { limits: {} })
   const png = await photo(640, 360).png().toBuffer()
   const { promise, resolve } = Promise.withResolvers<void>()
@@ -252,11 +264,14 @@ test('nobody waits long for a slow server: first the cover, and later the pictur
   const start = performance.now()
   const first = await own.get(`/picture/${id}/640`)
   const tookMs = performance.now() - start
-  assert.ok(tookMs > 1400 && tookMs < 15_000, `${tookMs} ms`)
-  assert.deepEqual([first.status, type(first), keeping(first)], [200, cover, 'public, max-age=300'])
+  assert.ok(tookMs > 1400 && tookMs < 60_000, `${tookMs} ms`)
+  assert.deepEqual(
+    [first.status, type(first), cacheControl(first)],
+    [200, cover, 'public, max-age=300'],
+  )
   await until(async () => {
     const preview = await own.get(`/picture/${id}/preview`)
-    assert.equal(keeping(preview), 'public, max-age=300')
+    assert.equal(cacheControl(preview), 'public, max-age=300')
     return type(preview) === 'image/jpeg'
   })
   resolve()
@@ -264,7 +279,7 @@ test('nobody waits long for a slow server: first the cover, and later the pictur
   assert.equal(images.countOf('/slow.png'), 1)
 })
 
-test('four are fetched at once; whoever finds the line full gets the cover at once, and the picture another time', async () => {
+test('limits concurrent downloads to four and sends the cover if the queue is full', async () => {
   const server = await startImageServer()
   const own = await startPictures(archive, server, {
     limits: { fetchesWaiting: 2, patienceMs: 15_000 },
@@ -272,13 +287,15 @@ test('four are fetched at once; whoever finds the line full gets the cover at on
   const png = await photo(64, 36).png().toBuffer()
   const { promise, resolve } = Promise.withResolvers<void>()
   const talks = await Promise.all(
-    Array.from({ length: 8 }, (_, at) =>
+    Array.from({ length: 8 }, (_, index) =>
       archive.make({
-        thumbnail_url: server.at(`/${at}.png`, (response) => promise.then(() => response.end(png))),
+        thumbnail_url: server.at(`/${index}.png`, (response) =>
+          promise.then(() => response.end(png)),
+        ),
       }),
     ),
   )
-  const asked = talks.slice(0, 6).map(({ id }) => own.get(`/picture/${id}/320`))
+  const replies = talks.slice(0, 6).map(({ id }) => own.get(`/picture/${id}/320`))
   await until(() => server.asked.length === 4)
   await until(async () => {
     const start = performance.now()
@@ -289,14 +306,14 @@ test('four are fetched at once; whoever finds the line full gets the cover at on
     return performance.now() - start < 1000
   })
   resolve()
-  assert.deepEqual([...new Set((await Promise.all(asked)).map(type))], ['image/webp'])
+  assert.deepEqual([...new Set((await Promise.all(replies)).map(type))], ['image/webp'])
   assert.equal(type(await own.get(`/picture/${talks[7]?.id}/320`)), 'image/webp')
   assert.equal(server.maxAtOnce(), 4)
 })
 
-test('without sharp every talk has a cover, nobody outside is asked, and it is told once', async (t) => {
+test('without sharp every talk has a cover, and one warning is logged', async (t) => {
   const server = await startImageServer()
-  // Far from all packages.
+  // A folder from which no package can be imported.
   const folder = mkdtempSync(join(tmpdir(), 'talkshelf-decoder-'))
   t.after(() => rmSync(folder, { recursive: true }))
   const decoderPath = join(folder, 'decoder.ts')
@@ -308,19 +325,22 @@ test('without sharp every talk has a cover, nobody outside is asked, and it is t
   for (const form of ['320', '640', 'preview', '320']) {
     const reply = await own.get(`/picture/${id}/${form}`)
     assert.deepEqual(
-      [reply.status, type(reply), keeping(reply)],
+      [reply.status, type(reply), cacheControl(reply)],
       [200, cover, 'public, max-age=300'],
     )
   }
   assert.deepEqual([server.asked.length, own.warnings.length], [0, 1])
 })
 
-test('the archive itself answers pictures, below its path, and fetches nothing from inside', async () => {
+test('the archive serves pictures below its path, but none of internal hosts', async () => {
   const { id } = await mounted.make({
     thumbnail_url: images.at('/inside.png', await photo(64, 36).png().toBuffer()),
   })
   const reply = await mounted.call('GET', `/archive/picture/${id}/320`)
-  assert.deepEqual([reply.status, type(reply), keeping(reply)], [200, cover, 'public, max-age=300'])
+  assert.deepEqual(
+    [reply.status, type(reply), cacheControl(reply)],
+    [200, cover, 'public, max-age=300'],
+  )
   assert.equal(images.countOf('/inside.png'), 0)
   const head = await mounted.call('HEAD', `/archive/picture/${id}/320`)
   assert.deepEqual([head.status, head.text, head.headers.etag], [200, '', reply.headers.etag])

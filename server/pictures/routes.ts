@@ -8,10 +8,11 @@ import { requestCosts } from '../platform/http/rate-limit.ts'
 import { type RecordCache, readVideo } from '../videos/videos.ts'
 import { type FoundPicture, type PictureSize, type Pictures, pictureVersion } from './pictures.ts'
 
-const forms = new Map<string, PictureSize>(
-  [...pictureWidths, 'preview' as const].map((form) => [String(form), form]),
+const sizes = new Map<string, PictureSize>(
+  [...pictureWidths, 'preview' as const].map((size) => [String(size), size]),
 )
 
+/** Mounts the pictures of talks. */
 export function pictureRoutes(
   http: FastifyInstance,
   mountPage: MountPage,
@@ -22,34 +23,38 @@ export function pictureRoutes(
 
   mountPage(
     '/picture/:id/:form',
-    async ({ params, query, address, headers: asked }) => {
-      const form = forms.get(params.form ?? '')
+    async ({ params, query, address, headers: requestHeaders }) => {
+      const size = sizes.get(params.form ?? '')
       const id = parseId(params.id)
-      // One picture has one address, for caches.
+      // Only the canonical URL is accepted, so that caches store a picture once.
       const isPlain = !/^[^?]*%/.test(address)
-      if (!form || !isPlain || id === undefined)
-        throw new Problem('not-found', 'There is no such address')
+      if (!size || !isPlain || id === undefined)
+        throw new Problem('not-found', 'This URL does not exist')
       const { body } = await readVideo(recordCache, anyone, id)
       const record: Video = JSON.parse(body)
-      const picture = await pictures.read(record, form)
-      const etag = `"${picture.tag}"`
+      const picture = await pictures.read(record, size)
+      const etag = `"${picture.etag}"`
       const headers = {
         etag,
-        'cache-control': keeping(picture, query.v, record),
+        'cache-control': cacheControl(picture, query.v, record),
         'content-type': picture.type,
       }
-      return matchesIfNoneMatch(asked['if-none-match'], etag)
+      return matchesIfNoneMatch(requestHeaders['if-none-match'], etag)
         ? { status: 304, headers }
         : { body: picture.data, headers }
     },
-    // It has limits of its own, and what it answers when they are over is a cover.
+    // Pictures have their own timeout, after which the cover is sent.
     { cost: requestCosts.read, limitMs: 20_000 },
   )
 }
 
-function keeping({ isStandIn }: FoundPicture, version: string | undefined, record: Video): string {
+function cacheControl(
+  { isStandIn }: FoundPicture,
+  version: string | undefined,
+  record: Video,
+): string {
   if (isStandIn) return 'public, max-age=300'
-  // A day at most: that is how long caches may show the picture of a talk that was taken down.
-  // Another version in the address is a page that is older or newer than what this process knows.
+  // At most a day, because caches may show the picture after a takedown. Another version in the URL
+  // comes from a page that is older or newer than the record that this process has.
   return version === pictureVersion(record) ? 'public, max-age=86400' : 'public, max-age=3600'
 }

@@ -1,33 +1,33 @@
 import { createHash } from 'node:crypto'
 
-// Chance that is always the same for the same words: no cover looks different tomorrow.
+// A pseudo-random generator with a text as seed, so that a cover always looks the same.
 
 export interface SeededRandom {
-  /** From 0 up to and without 1. */
+  /** Returns a number from 0 (inclusive) to 1 (exclusive). */
   next(): number
-  between(least: number, limit: number): number
-  pick<T>(from: readonly T[]): T
-  shuffled<T>(from: readonly T[]): T[]
+  between(min: number, max: number): number
+  pick<T>(items: readonly T[]): T
+  shuffled<T>(items: readonly T[]): T[]
 }
 
-export function seededRandom(...words: readonly string[]): SeededRandom {
-  // mulberry32: four lines, and good enough for what only eyes will test.
-  let state = createHash('sha256').update(JSON.stringify(words)).digest().readUInt32LE()
+/** Creates a generator (mulberry32) that is seeded with texts. */
+export function seededRandom(...seed: readonly string[]): SeededRandom {
+  let state = createHash('sha256').update(JSON.stringify(seed)).digest().readUInt32LE()
   function next(): number {
     state = (state + 0x6d2b79f5) | 0
-    let it = Math.imul(state ^ (state >>> 15), 1 | state)
-    it = (it + Math.imul(it ^ (it >>> 7), 61 | it)) ^ it
-    return ((it ^ (it >>> 14)) >>> 0) / 2 ** 32
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
   }
-  const between = (least: number, limit: number) => least + next() * (limit - least)
+  const between = (min: number, max: number) => min + next() * (max - min)
   return {
     next,
     between,
-    pick: (from) => from[Math.floor(next() * from.length)] as (typeof from)[number],
-    shuffled: (from) =>
-      from
-        .map((it) => ({ it, place: next() }))
-        .sort((a, b) => a.place - b.place)
-        .map(({ it }) => it),
+    pick: (items) => items[Math.floor(next() * items.length)] as (typeof items)[number],
+    shuffled: (items) =>
+      items
+        .map((item) => ({ item, order: next() }))
+        .sort((a, b) => a.order - b.order)
+        .map(({ item }) => item),
   }
 }

@@ -1,16 +1,16 @@
 import type { Role } from '@talkshelf/contract'
 
-/** Who is asking. */
+/** The caller of a request. */
 export interface Actor {
   readonly role: Role
-  /** The name that the history shows. */
+  /** Name shown in the history. */
   readonly name: string
   readonly token: number | null
 }
 
 export const anyone: Actor = { role: 'anyone', name: '', token: null }
 
-/** How a change came in: which way, and the id of the request that brought it. */
+/** Where a change comes from: the caller, the entry point and the id of the request. */
 export interface Origin {
   readonly actor: Actor
   readonly via: 'api' | 'import' | 'page' | 'command'

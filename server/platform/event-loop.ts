@@ -1,11 +1,12 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 
-// Synchronous work of some milliseconds, such as rendering a page. When the data of many requests
-// arrives at once, their work would run in one go, and everything else would wait for all of it.
+// Spreads synchronous work of some milliseconds, such as rendering a page, over turns of the event
+// loop. When the data of many requests arrives at once, their work would otherwise run in one go
+// and block everything else.
 
 let queue: Promise<unknown> = Promise.resolve()
 
-/** Runs the work in a turn of the event loop of its own, after what was asked for before. */
+/** Runs the work in its own turn of the event loop, after all work queued before it. */
 export function runInOwnTask<T>(work: () => T): Promise<T> {
   const done = queue.then(async () => {
     await nextTurn()

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { numberedSlug, slugify } from './slug.ts'
 
-test('a slug is made of lowercase ASCII words, whatever the script', () => {
+test('slugify transliterates every script to lowercase ASCII words', () => {
   for (const [text, slug] of [
     ['Hello, World!', 'hello-world'],
     ['  --C++ & Python--  ', 'c-python'],
@@ -17,11 +17,11 @@ test('a slug is made of lowercase ASCII words, whatever the script', () => {
     assert.equal(slugify(text), slug)
 })
 
-test('a slug has 50 characters at most, with its number', () => {
+test('a slug has at most 50 characters, including its number', () => {
   const long = slugify('word '.repeat(30))
   assert.ok(long.length <= 50 && !long.endsWith('-'), long)
   for (const number of [1, 99, 123_456]) {
-    const it = numberedSlug(long, number)
-    assert.ok(it.length <= 50 && it.endsWith(`-${number}`) && !it.includes('--'), it)
+    const slug = numberedSlug(long, number)
+    assert.ok(slug.length <= 50 && slug.endsWith(`-${number}`) && !slug.includes('--'), slug)
   }
 })

@@ -1,24 +1,26 @@
 import anyAscii from 'any-ascii'
 
-const longest = 50
+const maxLength = 50
 
-/** The text as lowercase ASCII words joined by hyphens, cut to fit; empty where nothing is left. */
+/**
+ * Converts a text to lowercase ASCII words joined by hyphens, truncated to 50 characters. Returns
+ * an empty string if no letter or digit remains.
+ */
 export function slugify(text: string): string {
-  // Pictures have names in ASCII too (":microphone:"), but nobody reads them as a part of the
-  // title.
+  // any-ascii would spell emoji out (":microphone:"), which is not part of the title.
   const words = anyAscii(text.replaceAll(/\p{Extended_Pictographic}/gu, ' '))
     .toLowerCase()
     .replaceAll(/['’]/g, '')
     .replaceAll(/[^a-z0-9]+/g, '-')
-  return cut(words.replace(/^-/, ''), longest)
+  return truncate(words.replace(/^-/, ''), maxLength)
 }
 
-/** The slug with a number behind it, within the same length. */
+/** Appends a number to a slug, truncated to the same maximum length. */
 export function numberedSlug(slug: string, number: number): string {
   const suffix = `-${number}`
-  return cut(slug, longest - suffix.length) + suffix
+  return truncate(slug, maxLength - suffix.length) + suffix
 }
 
-function cut(slug: string, length: number): string {
+function truncate(slug: string, length: number): string {
   return slug.slice(0, length).replace(/-+$/, '')
 }

@@ -1,25 +1,25 @@
 import { constants, createGzip, type Gzip } from 'node:zlib'
 
-// Text that comes line by line, on its way to a file or to somebody who waits for it.
+// Helpers for text that is generated line by line and written to a file or a response.
 
-/** So much goes on at a time: a write for each line would take longer than the line. */
-const pieceLength = 1 << 16
+/** A write for each line would cost more than generating the line. */
+const chunkLength = 1 << 16
 
-/** Whole lines, together. */
+/** Joins lines into chunks of about 64 kB that end at a line break. */
 export async function* inChunks(lines: AsyncIterable<string>): AsyncGenerator<Buffer> {
-  let piece = ''
+  let chunk = ''
   for await (const line of lines) {
-    piece += line
-    if (piece.length < pieceLength) continue
-    yield Buffer.from(piece)
-    piece = ''
+    chunk += line
+    if (chunk.length < chunkLength) continue
+    yield Buffer.from(chunk)
+    chunk = ''
   }
-  if (piece !== '') yield Buffer.from(piece)
+  if (chunk !== '') yield Buffer.from(chunk)
 }
 
 /**
- * Each piece goes on at once: whoever is cut off has what was sent until then. It costs a few bytes
- * for each.
+ * Creates a gzip stream that flushes after each chunk, so that an aborted download can be
+ * decompressed up to the last chunk. The flush costs a few bytes per chunk.
  */
 export function gzipStream(): Gzip {
   return createGzip({ flush: constants.Z_SYNC_FLUSH })

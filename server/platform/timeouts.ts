@@ -1,37 +1,35 @@
 /**
- * How long we wait for what a caller waits for. They stand in one proportion: whatever is behind
- * gives up first, so that the answer can say why.
+ * Timeouts of a request and of the work behind it. All scale with the timeout of the request; the
+ * inner ones expire first, so that the response can state the reason.
  */
 export interface Timeouts {
-  /**
-   * A request is answered after this long whatever happens behind: a caller that waits longer has
-   * gone away.
-   */
+  /** A request is answered after this time, even if its work is still running. */
   readonly answerMs: number
-  /** A whole search, however many statements it is. */
+  /** All statements of one search together. */
   readonly searchMs: number
-  /** A question that has taken so long is not asked in yet another way. */
+  /** After this time a search does not try another, looser form of the query. */
   readonly patienceMs: number
   /** A statement that only reads. */
   readonly readMs: number
   /**
-   * A statement that writes. It may outlive its caller, for it can't be taken back; what follows it
-   * is not begun.
+   * A statement that writes. It may take longer than the request, because a sent write cannot be
+   * cancelled safely; no further statement is started after the request has timed out.
    */
   readonly writeMs: number
-  /** For a lock, or for a connection. */
+  /** Waiting for a lock or for a connection. */
   readonly waitMs: number
 }
 
+/** Returns all timeouts for a request timeout (ANSWER_SECONDS). */
 export function timeoutsFor(answerSeconds: number): Timeouts {
-  const part = (ofThreeSeconds: number) => Math.round((ofThreeSeconds * answerSeconds) / 3)
+  const scaled = (msOfThreeSeconds: number) => Math.round((msOfThreeSeconds * answerSeconds) / 3)
   return {
-    answerMs: part(2800),
-    searchMs: part(2400),
-    patienceMs: part(800),
-    readMs: part(2000),
-    writeMs: part(4000),
-    waitMs: part(2000),
+    answerMs: scaled(2800),
+    searchMs: scaled(2400),
+    patienceMs: scaled(800),
+    readMs: scaled(2000),
+    writeMs: scaled(4000),
+    waitMs: scaled(2000),
   }
 }
 

@@ -1,5 +1,5 @@
-// The front door. What could be better, by rule: reads what other features write, and removes keys
-// that no record has any more (unused-keys.ts).
+// Entry point of data quality: lists the findings of each rule in the data of other features, and
+// removes fingerprints that no record has any more (unused-fingerprints.ts).
 
 import {
   type listFindingsEndpoint,
@@ -8,12 +8,18 @@ import {
   type QualityRule,
   type QueryOf,
 } from '@talkshelf/contract'
-import { buildPage, type ListPage, maxExactCount, pagePosition } from '../catalogue/catalogue.ts'
 import type { Db } from '../platform/db/db.ts'
-import { toJson } from '../platform/http/json.ts'
+import {
+  buildPage,
+  type ListPage,
+  maxExactCount,
+  pagePosition,
+} from '../platform/http/pagination.ts'
 import {
   countFindings,
   estimateRecords,
+  type FindingRow,
+  type FindingSlice,
   findDuplicates,
   findRecords,
   findSpellings,
@@ -23,66 +29,67 @@ import { rules } from './rules.ts'
 
 export { removeUnusedFingerprints } from './unused-fingerprints.ts'
 
-type Counted = Pick<ListPage, 'count' | 'isExact'>
+type FindingCount = Pick<ListPage, 'count' | 'isExact'>
 
-/** One after the other: the lists of all readers share the same few connections. */
+/**
+ * Reads all rules with their number of findings. Counts sequentially, because all lists share a few
+ * connections.
+ */
 export async function readRules(db: Db): Promise<Omit<QualityRule, 'records'>[]> {
-  const read: Omit<QualityRule, 'records'>[] = []
-  for (const it of rules) {
-    const { count: counted, isExact } = await count(db, it)
-    read.push({
-      rule: it.rule,
-      title: it.title,
-      advice: it.advice,
-      count: counted,
+  const results: Omit<QualityRule, 'records'>[] = []
+  for (const rule of rules) {
+    const { count, isExact } = await countOrEstimate(db, rule)
+    results.push({
+      rule: rule.rule,
+      title: rule.title,
+      advice: rule.advice,
+      count,
       ...(!isExact && { count_exact: false }),
     })
   }
-  return read
+  return results
 }
 
-/** `addressOf` a record, by its id. */
+/** Reads a page of the findings of a rule. Throws 404 if there is no such rule. */
 export async function readFindings(
   db: Db,
   name: string,
-  asked: QueryOf<typeof listFindingsEndpoint>,
-  addressOf: (id: number) => string,
-): Promise<ListPage> {
+  query: QueryOf<typeof listFindingsEndpoint>,
+  recordUrl: (id: number) => string,
+): Promise<ListPage<QualityFinding>> {
   const rule = rules.find(({ rule }) => rule === name)
-  if (!rule) throw new Problem('not-found', 'There is no such rule')
-  // A place is one key: an id, a number that is the same for several records, or a spelling.
-  const place = pagePosition(
-    asked,
-    name,
-    [{ field: rule.finds === 'spellings' ? 'title' : 'id' }],
-    20,
-  )
+  if (!rule) throw new Problem('not-found', 'This rule does not exist')
+  // The cursor has one key: a record id, a fingerprint or a spelling.
+  const keyField = rule.finds === 'spellings' ? 'title' : 'id'
+  const position = pagePosition(query, name, [{ field: keyField }], 20)
   const slice = {
-    way: place.way,
-    after: place.after?.[0],
-    offset: place.offset,
-    limit: place.size + 1,
+    way: position.way,
+    after: position.after?.[0],
+    offset: position.offset,
+    limit: position.size + 1,
   }
-  const [rows, counted] = await Promise.all([find(db, rule, slice), count(db, rule)])
-  return buildPage(place, rows, counted, ({ value, count, records, names }) =>
-    toJson({
-      value,
-      count,
-      records: records.map((it) => ({ ...it, address: addressOf(it.id) })),
-      names,
-    } satisfies QualityFinding),
-  )
+  const [rows, total] = await Promise.all([
+    findFindings(db, rule, slice),
+    countOrEstimate(db, rule),
+  ])
+  return buildPage(position, rows, total, ({ value, count, records, names }) => ({
+    value,
+    count,
+    records: records.map((record) => ({ ...record, address: recordUrl(record.id) })),
+    names,
+  }))
 }
 
-function find(db: Db, rule: Rule, slice: Parameters<typeof findRecords>[2]) {
+function findFindings(db: Db, rule: Rule, slice: FindingSlice): Promise<FindingRow[]> {
   if (rule.finds === 'records') return findRecords(db, rule, slice)
-  return rule.finds === 'same' ? findDuplicates(db, rule, slice) : findSpellings(db, rule, slice)
+  if (rule.finds === 'same') return findDuplicates(db, rule, slice)
+  return findSpellings(db, rule, slice)
 }
 
-async function count(db: Db, rule: Rule): Promise<Counted> {
-  const counted = await countFindings(db, rule, maxExactCount + 1)
-  if (counted <= maxExactCount) return { count: counted, isExact: true }
-  // How many groups there are, PostgreSQL has no idea of.
-  const expected = rule.finds === 'records' ? await estimateRecords(db, rule) : 0
-  return { count: Math.max(expected, counted), isExact: false }
+async function countOrEstimate(db: Db, rule: Rule): Promise<FindingCount> {
+  const count = await countFindings(db, rule, maxExactCount + 1)
+  if (count <= maxExactCount) return { count, isExact: true }
+  // PostgreSQL has no usable estimate of the number of groups.
+  const estimate = rule.finds === 'records' ? await estimateRecords(db, rule) : 0
+  return { count: Math.max(estimate, count), isExact: false }
 }

@@ -4,7 +4,8 @@ import Type, { type Static } from 'typebox'
 import { type Db, execute, many, one } from '../platform/db/db.ts'
 import type { DuplicateRule, RecordRule, Rule, SpellingRule } from './rule.ts'
 
-// Every rule walks along an index of 0009.do.quality.sql, from behind the key that was shown last.
+// SQL of the data-quality rules. Every rule scans an index of 0008.do.quality.sql, starting after
+// the last key of the previous page. Conditions on `video` repeat the predicates of these indexes.
 
 const { address: _, ...found } = FoundRecord.properties
 
@@ -24,157 +25,250 @@ export interface FindingSlice {
   readonly limit: number
 }
 
-const maxShown = 100
+/** How many records or names of one finding are returned. */
+const maxMembers = 100
 const none = sql`'[]'::json`
+const record = sql`
+  json_build_object(
+    'id', video.id, 'title', video.title, 'category', category.title, 'state', state)`
 
+/** Finds records that break a rule, ordered by id. */
 export function findRecords(db: Db, rule: RecordRule, slice: FindingSlice): Promise<FindingRow[]> {
-  const { further, turned, limit } = along(sql`id`, sql`bigint`, slice)
+  const { range, direction, limit } = sliceClauses(sql`id`, sql`bigint`, slice)
+  const value = rule.shows ? sql`to_jsonb(video.${raw(rule.shows)})` : sql`null`
   return many(
     db,
     FindingRow,
-    sql`select array[found.id::text] as keys, ${rule.shows ? sql`to_jsonb(video.${raw(rule.shows)})` : sql`null`} as value, 1 as count,
+    sql`select array[found.id::text] as keys, ${value} as value, 1 as count,
                json_build_array(${record}) as records, ${none} as names
-        from (select id from ${those(rule)} ${further} order by id ${turned} ${limit}) as found
+        from (
+          select id
+          from video
+          where taken_down is null and ${raw(rule.column)} ${range}
+          order by id ${direction}
+          ${limit}
+        ) as found
         join video using (id)
         join category on category.id = category_id
-        order by found.id ${turned}`,
+        order by found.id ${direction}`,
   )
 }
 
+/** Finds groups of duplicate records, ordered by fingerprint. */
 export function findDuplicates(
   db: Db,
   rule: DuplicateRule & { rule: string },
   slice: FindingSlice,
 ): Promise<FindingRow[]> {
-  const { further, turned, limit } = along(sql`key`, sql`bigint`, slice)
+  const { range, direction, limit } = sliceClauses(sql`key`, sql`bigint`, slice)
   return many(
     db,
     FindingRow,
     sql`select array[found.key::text] as keys, value, found.count, records, ${none} as names
-        from (select key, count from ${suspects(rule, further, sql`order by key ${turned}`)} order by key ${turned} ${limit}) as found
+        from (
+          ${selectDuplicates(rule, sql`key, count`, range, direction)}
+          order by key ${direction}
+          ${limit}
+        ) as found
         cross join lateral (
-          select to_jsonb((array_agg(video.${raw(rule.shows)} order by video.id))[1]) as value, json_agg(${record} order by video.id) as records
-          from (select * from ${those(rule)} = found.key order by id limit ${maxShown}) as video
+          select to_jsonb((array_agg(video.${raw(rule.shows)} order by video.id))[1]) as value,
+                 json_agg(${record} order by video.id) as records
+          from (
+            select *
+            from video
+            where taken_down is null and ${raw(rule.column)} = found.key
+            order by id
+            limit ${maxMembers}
+          ) as video
           join category on category.id = category_id
         ) as members
-        order by found.key ${turned}`,
+        order by found.key ${direction}`,
   )
 }
 
+/** Finds groups of names that differ in spelling only, ordered by their normalised spelling. */
 export function findSpellings(
   db: Db,
   rule: SpellingRule,
   slice: FindingSlice,
 ): Promise<FindingRow[]> {
-  const { further, turned, limit } = along(raw('spelling'), sql`text`, slice)
+  const { range, direction, limit } = sliceClauses(raw('spelling'), sql`text`, slice)
+  const columns = sql`
+    array[key] as keys, to_jsonb(key) as value, count, ${none} as records, names`
   return many(
     db,
     FindingRow,
-    sql`select array[key] as keys, to_jsonb(key) as value, count, ${none} as records, names
-        from ${spellings(rule, further, sql`order by spelling ${turned}`)}
-        order by key ${turned} ${limit}`,
+    sql`${selectSpellings(rule, columns, range, direction)}
+        order by key ${direction}
+        ${limit}`,
   )
 }
 
 const Count = Type.Object({ count: Type.Integer() })
 
+/** Counts the findings of a rule, up to a limit. */
 export async function countFindings(db: Db, rule: Rule, limit: number): Promise<number> {
-  const upTo = sql`limit ${limit}::integer`
-  const all =
-    rule.finds === 'spellings'
-      ? sql`${spellings(rule, empty, sql`order by spelling`)} ${upTo}`
-      : rule.finds === 'same'
-        ? sql`${suspects(rule, empty, sql`order by key`)} ${upTo}`
-        : sql`${those(rule)} ${upTo}`
-  const row = await one(db, Count, sql`select count(*) from (select from ${all}) as counted`)
+  const row = await one(
+    db,
+    Count,
+    sql`select count(*)
+        from (
+          ${selectFindings(rule)}
+          limit ${limit}::integer
+        ) as counted`,
+  )
   return row.count
+}
+
+function selectFindings(rule: Rule): Sql {
+  if (rule.finds === 'spellings') return selectSpellings(rule, empty, empty, empty)
+  if (rule.finds === 'same') return selectDuplicates(rule, empty, empty, empty)
+  return sql`select from video where taken_down is null and ${raw(rule.column)}`
 }
 
 const Plan = Type.Object({
   'QUERY PLAN': Type.Array(Type.Object({ Plan: Type.Object({ 'Plan Rows': Type.Number() }) })),
 })
 
-/** How many PostgreSQL expects, from its statistics. */
+/** Returns how many records the planner of PostgreSQL expects, from its statistics. */
 export async function estimateRecords(db: Db, rule: RecordRule): Promise<number> {
-  const row = await one(db, Plan, sql`explain (format json) select from ${those(rule)}`)
+  const row = await one(
+    db,
+    Plan,
+    sql`explain (format json)
+        select from video where taken_down is null and ${raw(rule.column)}`,
+  )
   return row['QUERY PLAN'][0]?.Plan['Plan Rows'] ?? 0
 }
 
-const record = sql`json_build_object('id', video.id, 'title', video.title, 'category', category.title, 'state', state)`
+/** Selects the candidates that several records still share, as `key` and `count`. */
+function selectDuplicates(
+  rule: DuplicateRule & { rule: string },
+  columns: Sql,
+  range: Sql,
+  direction: Sql,
+): Sql {
+  return sql`
+    select ${columns}
+    from (
+      select key
+      from duplicate_candidate
+      where rule = ${rule.rule} ${range}
+      order by key ${direction}
+    ) as found
+    cross join lateral (
+      select count(*), count(distinct category_id) as categories
+      from video
+      where taken_down is null and ${raw(rule.column)} = found.key
+    ) as now
+    where ${raw(rule.acrossCategories ? 'categories' : 'count')} > 1`
+}
 
 /**
- * Exactly the conditions of the indexes; for a number that is the same, what it is the same as is
- * to follow.
+ * Selects the spellings that several used names share, as `key`, `count` and `names`. A name that
+ * no record contains stays in its table and is ignored.
  */
-function those({ column }: RecordRule | DuplicateRule): Sql {
-  return sql`video where taken_down is null and ${raw(column)}`
+function selectSpellings(
+  { of: kind }: SpellingRule,
+  columns: Sql,
+  range: Sql,
+  direction: Sql,
+): Sql {
+  const table = raw(kind)
+  return sql`
+    select ${columns}
+    from (
+      select spelling as key
+      from ${table}
+      where spelling is not null and merged_into is null ${range}
+      group by spelling
+      having count(*) > 1
+      order by spelling ${direction}
+    ) as found
+    cross join lateral (
+      select max(used.total) as count,
+             json_agg(
+               json_build_object('id', id, 'name', name, 'slug', slug, 'talks', talks)
+               order by talks desc, id) as names
+      from (
+        select *, count(*) over () as total
+        from (
+          select id, name, slug,
+                 coalesce((
+                   select sum(talks)
+                   from talk_count
+                   where kind = ${kind} and entity_id = entity.id), 0)::integer as talks
+          from ${table} as entity
+          where spelling = found.key and merged_into is null
+          offset 0
+        ) as entity
+        where talks > 0
+           or exists (
+                select from video
+                where state = 2
+                  and taken_down is null
+                  and ${raw(`${kind}_ids`)} @> array[entity.id])
+        order by talks desc, id
+        limit ${maxMembers}
+      ) as used
+    ) as members
+    where count > 1`
 }
 
-/** The numbers of which it is still so that several records have them. */
-function suspects(rule: DuplicateRule & { rule: string }, further: Sql, order: Sql): Sql {
-  return sql`(select key from duplicate_candidate where rule = ${rule.rule} ${further} ${order}) as found
-        cross join lateral (select count(*), count(distinct category_id) as categories from ${those(rule)} = found.key) as now
-        where ${raw(rule.acrossCategories ? 'categories' : 'count')} > 1`
-}
-
-/** A name that is in no record any more stays in its table; it is no spelling of anything. */
-function spellings({ of }: SpellingRule, further: Sql, order: Sql): Sql {
-  const talks = sql`coalesce((select sum(talks) from talk_count where kind = ${of} and entity_id = entity.id), 0)::integer`
-  const inDraft = sql`exists (select from video where state = 2 and taken_down is null and ${raw(`${of}_ids`)} @> array[entity.id])`
-  return sql`(select spelling as key from ${raw(of)} where spelling is not null and merged_into is null ${further} group by spelling having count(*) > 1 ${order}) as found
-        cross join lateral (
-          select max(used.of_all) as count,
-                 json_agg(json_build_object('id', id, 'name', name, 'slug', slug, 'talks', talks) order by talks desc, id) as names
-          from (select *, count(*) over () as of_all
-                from (select id, name, slug, ${talks} as talks from ${raw(of)} as entity where spelling = found.key and merged_into is null offset 0) as entity
-                where talks > 0 or ${inDraft}
-                order by talks desc, id limit ${maxShown}) as used
-        ) as members
-        where count > 1`
-}
-
-function along(key: Sql, type: Sql, { way, after, offset, limit }: FindingSlice) {
-  const [than, turned] = way === 'next' ? [raw('>'), empty] : [raw('<'), raw('desc')]
+function sliceClauses(key: Sql, type: Sql, { way, after, offset, limit }: FindingSlice) {
+  const [comparison, direction] = way === 'next' ? [raw('>'), empty] : [raw('<'), raw('desc')]
   return {
-    further: after === undefined ? empty : sql`and ${key} ${than} ${after}::${type}`,
-    turned,
+    range: after === undefined ? empty : sql`and ${key} ${comparison} ${after}::${type}`,
+    direction,
     limit: sql`limit ${limit}::integer offset ${offset}::integer`,
   }
 }
 
-const Seen = Type.Object({ key: Type.Integer(), unused: Type.Boolean() })
+const Fingerprint = Type.Object({ key: Type.Integer(), unused: Type.Boolean() })
 
-const isUnused = sql`not exists (select from video where same_source = fingerprint.key and taken_down is null)
-                     and not exists (select from video where same_talk = fingerprint.key and taken_down is null)`
+const isUnused = sql`
+  not exists (select from video where same_source = fingerprint.key and taken_down is null)
+  and not exists (select from video where same_talk = fingerprint.key and taken_down is null)`
 
-/** Returns keys in their order, and whether no record has them any more. */
+/** Lists fingerprints ordered by key, and whether no record has them any more. */
 export function listFingerprints(db: Db, after: number, limit: number) {
   return many(
     db,
-    Seen,
+    Fingerprint,
     sql`select key, ${isUnused} as unused
-        from (select key from fingerprint where key > ${after}::bigint order by key limit ${limit}::integer) as fingerprint
+        from (
+          select key
+          from fingerprint
+          where key > ${after}::bigint
+          order by key
+          limit ${limit}::integer
+        ) as fingerprint
         order by key`,
   )
 }
 
-/** The rule of a suspect decides which of the two keys records share. */
-const isResolved = sql`(select count(*) from (
-    select from video where rule = 'same-source' and same_source = duplicate_candidate.key and taken_down is null
-    union all
-    select from video where rule = 'same-talk' and same_talk = duplicate_candidate.key and taken_down is null
-    limit 2) as sharing) < 2`
+/** Whether fewer than two records share a candidate. Its rule decides which column they share. */
+const isResolved = sql`
+  (select count(*)
+   from (
+     select from video
+     where rule = 'same-source' and same_source = duplicate_candidate.key and taken_down is null
+     union all
+     select from video
+     where rule = 'same-talk' and same_talk = duplicate_candidate.key and taken_down is null
+     limit 2
+   ) as sharing) < 2`
 
 /**
- * Keeps all records from being written until the end of the transaction, so that none gets a key
- * that is just being removed. Waits for a moment only: writers queue behind it.
+ * Locks all records against writes until the end of the transaction, so that none gets a
+ * fingerprint that is being deleted. Times out quickly, because writers queue behind it.
  */
 export async function lockRecords(tx: Db): Promise<void> {
   await execute(tx, sql`set local lock_timeout = '200ms'`)
   await execute(tx, sql`lock table video in share row exclusive mode`)
 }
 
-/** Removes those of the keys that no record has. */
+/** Deletes those of the fingerprints that no record has. */
 export function deleteFingerprints(tx: Db, keys: readonly number[]) {
   return execute(
     tx,
@@ -182,23 +276,27 @@ export function deleteFingerprints(tx: Db, keys: readonly number[]) {
   )
 }
 
-const Resolved = Type.Object({ rule: Type.String(), key: Type.Integer() })
+const ResolvedCandidate = Type.Object({ rule: Type.String(), key: Type.Integer() })
 
-/** Returns suspects that fewer than two records share. */
+/** Finds duplicate candidates that fewer than two records share. */
 export function findResolvedCandidates(db: Db, limit: number) {
   return many(
     db,
-    Resolved,
+    ResolvedCandidate,
     sql`select rule, key from duplicate_candidate where ${isResolved} limit ${limit}::integer`,
   )
 }
 
-/** Removes those of the suspects that fewer than two records share. */
-export function deleteResolvedCandidates(tx: Db, suspects: readonly Static<typeof Resolved>[]) {
-  const [given, keys] = [suspects.map(({ rule }) => rule), suspects.map(({ key }) => key)]
+/** Deletes those of the candidates that fewer than two records share. */
+export function deleteResolvedCandidates(
+  tx: Db,
+  candidates: readonly Static<typeof ResolvedCandidate>[],
+) {
+  const [ruleNames, keys] = [candidates.map(({ rule }) => rule), candidates.map(({ key }) => key)]
   return execute(
     tx,
     sql`delete from duplicate_candidate
-        where (rule, key) in (select * from unnest(${given}::text[], ${keys}::bigint[])) and ${isResolved}`,
+        where (rule, key) in (select * from unnest(${ruleNames}::text[], ${keys}::bigint[]))
+          and ${isResolved}`,
   )
 }

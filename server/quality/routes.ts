@@ -1,18 +1,19 @@
 import { listFindingsEndpoint, listRulesEndpoint, readVideoEndpoint } from '@talkshelf/contract'
-import { collectionResponse } from '../catalogue/catalogue.ts'
 import type { Pool } from '../platform/db/pool.ts'
+import { collectionResponse } from '../platform/http/collection-response.ts'
 import { toJson } from '../platform/http/json.ts'
 import type { Mount } from '../platform/http/mount.ts'
 import type { SiteUrls } from '../platform/http/server.ts'
 import * as quality from './quality.ts'
 
+/** Mounts the endpoints that list rules and their findings. */
 export function qualityRoutes(mount: Mount, pool: Pool, urls: SiteUrls): void {
   const db = pool.lists
 
   mount(listRulesEndpoint, async (call) => {
     const rules = await quality.readRules(db)
-    const entries = rules.map((it) =>
-      toJson({ ...it, records: urls.to(listFindingsEndpoint, { rule: it.rule }) }),
+    const entries = rules.map((rule) =>
+      toJson({ ...rule, records: urls.to(listFindingsEndpoint, { rule: rule.rule }) }),
     )
     const page = {
       count: rules.length,

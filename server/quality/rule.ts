@@ -1,15 +1,14 @@
-/**
- * A rule names what the database works out when a record is written: the columns of
- * 0009.do.quality.sql.
- */
+// Types of data-quality rules.
+
+/** A rule refers to columns of 0005.do.videos.sql, which the database generates on every write. */
 export type Rule = {
-  /** Its name in addresses. */
+  /** The name in URLs. */
   readonly rule: string
   readonly title: string
   readonly advice: string
 } & (RecordRule | DuplicateRule | SpellingRule)
 
-/** Each record for itself. */
+/** Finds single records by a boolean column. */
 export interface RecordRule {
   readonly finds: 'records'
   readonly column:
@@ -19,20 +18,20 @@ export interface RecordRule {
     | 'duration_in_minutes'
     | 'no_description'
     | 'no_thumbnail'
-  /** The field whose value is worth seeing. */
+  /** The field whose value a finding contains. */
   readonly shows?: 'duration'
 }
 
-/** Records that have the same number in a column. */
+/** Finds groups of records that have the same fingerprint in a column. */
 export interface DuplicateRule {
   readonly finds: 'same'
   readonly column: 'same_source' | 'same_talk'
-  /** Only those that are in several categories. */
+  /** Whether a group must span several categories. */
   readonly acrossCategories: boolean
   readonly shows: 'source_url' | 'title'
 }
 
-/** Names that differ in nothing that matters. */
+/** Finds names that differ in spelling only. */
 export interface SpellingRule {
   readonly finds: 'spellings'
   readonly of: 'speaker' | 'tag'

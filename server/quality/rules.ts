@@ -10,7 +10,7 @@ import { sameTalk } from './rules/same-talk.ts'
 import { speakerSpellings } from './rules/speaker-spellings.ts'
 import { tagSpellings } from './rules/tag-spellings.ts'
 
-/** All rules, in the order in which editors are shown them. */
+/** All rules, in the order of the list that editors see. */
 export const rules: readonly Rule[] = [
   noSpeaker,
   noLicence,

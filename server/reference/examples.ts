@@ -13,8 +13,8 @@ import {
 import { toJson } from '../platform/http/json.ts'
 import { problemDocument } from '../platform/http/problem.ts'
 
-// The examples of the reference. Run from the first to the last, the commands tell one story: a
-// category, a talk in it, and what becomes of the talk. A test does run them.
+// The examples of the reference. The commands build on each other: a category, a talk in it, and
+// changes of the talk. A test runs them.
 
 const talk = {
   title: 'What the shelf remembers',
@@ -27,11 +27,11 @@ const talk = {
 const lists = { speakers: [...talk.speakers], tags: [...talk.tags] }
 
 type Endpoints = typeof endpoints
-type Taking = {
+type EndpointWithBody = {
   [Name in keyof Endpoints]: Endpoints[Name] extends { body: object } ? Name : never
 }[keyof Endpoints]
 
-const bodies: { readonly [Name in Taking]: BodyOf<Endpoints[Name]> } = {
+const bodies: { readonly [Name in EndpointWithBody]: BodyOf<Endpoints[Name]> } = {
   createCategory: { title: talk.category },
   patchCategory: { start_date: '2026-03-01', end_date: '2026-03-03' },
   createVideo: { ...talk, ...lists } satisfies VideoInput,
@@ -73,40 +73,45 @@ const slugs: { readonly [Name in keyof Endpoints]?: string } = {
   mergeTag: 'memory',
 }
 
-/** A command to be pasted into a shell. */
-export function curlExample(it: Endpoint, base: string, query = ''): string {
+/** Returns a curl command for an endpoint, to paste into a shell. */
+export function curlExample(endpoint: Endpoint, base: string, query = ''): string {
   const values: typeof params = {
     ...params,
-    slug: slugs[it.name as keyof Endpoints] ?? params.slug ?? '',
+    slug: slugs[endpoint.name as keyof Endpoints] ?? params.slug ?? '',
   }
-  const address = base + it.path.replaceAll(/\{(\w+)\}/g, (_, name) => String(values[name])) + query
+  const path = endpoint.path.replaceAll(/\{(\w+)\}/g, (_, name) => String(values[name]))
   const body =
-    it.body &&
-    lines(Object.entries(bodies[it.name as Taking]), JSON.stringify).replaceAll('\n', '\n  ')
+    endpoint.body &&
+    lines(Object.entries(bodies[endpoint.name as EndpointWithBody]), JSON.stringify).replaceAll(
+      '\n',
+      '\n  ',
+    )
   return [
-    it.method === 'GET' ? 'curl' : `curl -X ${it.method}`,
-    quoted(address),
-    // In double quotes, the shell puts the token in.
-    ...(it.role === 'anyone' ? [] : ['-H "Authorization: Token $TOKEN"']),
+    endpoint.method === 'GET' ? 'curl' : `curl -X ${endpoint.method}`,
+    quoted(base + path + query),
+    // Double quotes: the shell expands the variable.
+    ...(endpoint.role === 'anyone' ? [] : ['-H "Authorization: Token $TOKEN"']),
     ...(query === '' ? [`-H ${quoted('Accept: application/json')}`] : []),
-    ...(it.body ? [`-H ${quoted(`Content-Type: ${it.body.types[0]}`)}`] : []),
+    ...(endpoint.body ? [`-H ${quoted(`Content-Type: ${endpoint.body.types[0]}`)}`] : []),
     ...(body === undefined ? [] : [`-d ${quoted(body)}`]),
   ].join(' \\\n  ')
 }
 
+/** Returns a video record as JSON, with the fields in their order. */
 export function videoExample(): string {
-  const moment = '2026-03-01T09:30:00.000'
+  const time = '2026-03-01T09:30:00.000'
   const video = {
     ...videoDefaults,
     ...talk,
     id: 1,
     slug: 'what-the-shelf-remembers',
-    added: moment,
-    updated: moment,
+    added: time,
+    updated: time,
   }
   return lines(videoFields.map((name) => [name, video[name]]))
 }
 
+/** Returns JSON that shows how characters are escaped. */
 export function escapingExample(): string {
   return lines([
     ['speakers', ['Zoë']],
@@ -125,7 +130,7 @@ If-Match: "1.4.pL2cZx0Q.json"
     200 OK
     ETag: "1.5.Xk2vQ9aE.json"`
 
-const thrown: { readonly [Name in ProblemName]?: Problem } = {
+const exampleProblems: { readonly [Name in ProblemName]?: Problem } = {
   'invalid-fields': invalidFields([
     { pointer: '/title', code: 'required', detail: 'is required' },
     {
@@ -134,7 +139,7 @@ const thrown: { readonly [Name in ProblemName]?: Problem } = {
       detail: 'must be a whole number from 0 to 2147483647, or null',
     },
   ]),
-  'invalid-query': new Problem('invalid-query', 'The parameter page is wrong', {
+  'invalid-query': new Problem('invalid-query', 'Invalid query parameter: page', {
     errors: [
       { pointer: '/page', code: 'type', detail: 'must be a whole number from 1 to 1000000' },
     ],
@@ -145,7 +150,7 @@ const thrown: { readonly [Name in ProblemName]?: Problem } = {
   }),
   'stale-revision': new Problem(
     'stale-revision',
-    'The record has changed since the version in If-Match; nothing was written',
+    'The record has changed since the version in If-Match. Nothing was written; read it again',
     {
       current: {
         revision: 5,
@@ -156,13 +161,14 @@ const thrown: { readonly [Name in ProblemName]?: Problem } = {
       },
     },
   ),
-  unavailable: new Problem('unavailable', 'The database could not be reached in time', {
+  unavailable: new Problem('unavailable', 'The database did not respond in time; try again later', {
     outcome: 'not-applied',
   }),
 }
 
+/** Returns a problem document as JSON. */
 export function problemExample(name: ProblemName, base: string): string {
-  const problem = thrown[name] ?? new Problem(name, problems[name].title)
+  const problem = exampleProblems[name] ?? new Problem(name, problems[name].title)
   return JSON.stringify(
     problemDocument(problem, base, '0f8fad5b-d9cb-469f-a165-70867728950e'),
     null,
@@ -170,12 +176,13 @@ export function problemExample(name: ProblemName, base: string): string {
   )
 }
 
-/** JSON with one field a line. */
+/** Formats JSON with one field per line. */
 function lines(
   entries: readonly (readonly [string, unknown])[],
-  text: (value: unknown) => string = toJson,
+  stringify: (value: unknown) => string = toJson,
 ): string {
-  return `{\n${entries.map(([name, value]) => `  ${text(name)}: ${text(value)}`).join(',\n')}\n}`
+  const fields = entries.map(([name, value]) => `  ${stringify(name)}: ${stringify(value)}`)
+  return `{\n${fields.join(',\n')}\n}`
 }
 
 const quoted = (text: string) => `'${text.replaceAll("'", "'\\''")}'`

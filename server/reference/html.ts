@@ -1,4 +1,4 @@
-/** Text that is HTML already. Everything else that goes into a page is escaped. */
+/** Text that is already HTML. The `html` template escapes everything else. */
 export class Html {
   readonly text: string
 
@@ -9,11 +9,12 @@ export class Html {
 
 export type HtmlPart = Html | string | number | false | undefined | readonly HtmlPart[]
 
+/** Builds HTML from a template. Escapes all values that are not Html. */
 export function html(strings: TemplateStringsArray, ...parts: HtmlPart[]): Html {
-  return new Html(strings.map((string, at) => string + rendered(parts[at])).join(''))
+  return new Html(strings.map((string, index) => string + render(parts[index])).join(''))
 }
 
-/** Sentences with `code` and **strong** words in them. */
+/** Converts a text with `code` and **strong** markup to HTML. */
 export function prose(text: string): Html[] {
   return text.split(/(`[^`]+`|\*\*[^*]+\*\*)/).map((part) => {
     if (part.startsWith('`')) return html`<code>${part.slice(1, -1)}</code>`
@@ -22,9 +23,9 @@ export function prose(text: string): Html[] {
   })
 }
 
-function rendered(part: HtmlPart): string {
+function render(part: HtmlPart): string {
   if (part === undefined || part === false) return ''
   if (part instanceof Html) return part.text
-  if (typeof part === 'object') return part.map(rendered).join('')
+  if (typeof part === 'object') return part.map(render).join('')
   return String(part).replaceAll(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`)
 }

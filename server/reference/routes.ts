@@ -2,10 +2,7 @@ import { problems } from '@talkshelf/contract'
 import type { FastifyInstance } from 'fastify'
 import { problemReferencePage, referencePage, referencePolicy } from './page.ts'
 
-/**
- * The pages for people who write clients: the reference at /api, and one page for each kind of
- * problem.
- */
+/** Mounts the API documentation: the reference at /api, and a page for each kind of problem. */
 export function referenceRoutes(http: FastifyInstance, basePath: string, base: () => string): void {
   const page = (url: string, render: () => string) =>
     http.get(basePath + url, (_, reply) =>

@@ -3,14 +3,17 @@ import { Unavailable } from '../platform/db/db.ts'
 import type { ReadPool } from '../platform/db/read-pool.ts'
 
 /**
- * A question that could not be answered in time is the question's fault, and no failure of the
- * service: phrases of common words are dear.
+ * Limits the time of a search. A timeout is reported as an error of the query, not of the service:
+ * phrases of common words are expensive.
  */
-export async function withSearchDeadline<T>({ longestMs }: ReadPool, work: Promise<T>): Promise<T> {
-  const { promise, reject } = Promise.withResolvers<never>()
+export async function withSearchDeadline<T>(
+  { longestMs }: ReadPool,
+  results: Promise<T>,
+): Promise<T> {
+  const { promise: timeout, reject } = Promise.withResolvers<never>()
   const timer = setTimeout(() => reject(tooExpensive()), longestMs)
   try {
-    return await Promise.race([work, promise])
+    return await Promise.race([results, timeout])
   } catch (error) {
     throw error instanceof Unavailable && error.isTooSlow ? tooExpensive() : error
   } finally {
@@ -19,8 +22,8 @@ export async function withSearchDeadline<T>({ longestMs }: ReadPool, work: Promi
 }
 
 function tooExpensive(): Problem {
-  const detail = 'takes too long to answer; ask for fewer or for rarer words, and for fewer phrases'
-  return new Problem('invalid-query', 'The question takes too long to answer', {
+  const detail = 'takes too long to search; use fewer or rarer words, and fewer phrases'
+  return new Problem('invalid-query', 'The search takes too long; use fewer or rarer words', {
     errors: [{ pointer: '/q', code: 'too-expensive', detail }],
   })
 }

@@ -2,8 +2,8 @@ import { durationRanges } from '@talkshelf/contract'
 import type { Db } from '../platform/db/db.ts'
 import { countFacets, type SearchFilter } from './queries.ts'
 
-// What the results have in common: how many talks by category, language, year, speaker, tag and
-// length. Counted over the newest that match, up to as many as any list counts.
+// Facets of search results: the number of talks by category, language, year, speaker, tag and
+// duration.
 
 interface FacetValue {
   readonly value: string
@@ -15,33 +15,34 @@ export type FacetCounts = Readonly<
   Record<'category' | 'language' | 'year' | 'speaker' | 'tag' | 'duration', readonly FacetValue[]>
 >
 
-const each = 20
+const maxValuesPerFacet = 20
 
+/** Counts the facets over the newest matches, up to a limit; `scanned` is their number. */
 export async function readFacets(
   db: Db,
   match: string | undefined,
   filter: SearchFilter,
   limit: number,
-): Promise<{ facets: FacetCounts; seen: number }> {
-  const rows = await countFacets(db, match, filter, limit, each)
-  const of = (kind: string) =>
+): Promise<{ facets: FacetCounts; scanned: number }> {
+  const rows = await countFacets(db, match, filter, limit, maxValuesPerFacet)
+  const valuesOf = (kind: string) =>
     rows
       .filter((row) => row.kind === kind)
       .map(({ value, name, talks }) =>
-        kind === 'duration' ? { ...lengthOf(value), talks } : { value, name, talks },
+        kind === 'duration' ? { ...durationRange(value), talks } : { value, name, talks },
       )
   const facets: FacetCounts = {
-    category: of('category'),
-    language: of('language'),
-    year: of('year'),
-    speaker: of('speaker'),
-    tag: of('tag'),
-    duration: of('duration'),
+    category: valuesOf('category'),
+    language: valuesOf('language'),
+    year: valuesOf('year'),
+    speaker: valuesOf('speaker'),
+    tag: valuesOf('tag'),
+    duration: valuesOf('duration'),
   }
-  return { facets, seen: rows[0]?.seen ?? 0 }
+  return { facets, scanned: rows[0]?.scanned ?? 0 }
 }
 
-function lengthOf(number: string): { value: string; name: string } {
-  const [value, name] = Object.entries(durationRanges)[Number(number)] as [string, string]
+function durationRange(index: string): { value: string; name: string } {
+  const [value, name] = Object.entries(durationRanges)[Number(index)] as [string, string]
   return { value, name }
 }

@@ -1,43 +1,46 @@
-// What somebody typed, taken apart: words, "phrases in quotes", -words that must not be there, and
-// `or`. Everything else is a word or nothing: there is no wrong question. No I/O.
+// Parses the text of a search: words, "quoted phrases", -excluded words and `or`. Everything else
+// is a word or ignored: there are no syntax errors. No I/O.
 
 export interface QueryTerm {
-  /** As it was typed, without its signs. */
+  /** The text as it was typed, without quotes and minus. */
   readonly text: string
   readonly isPhrase: boolean
   readonly isExcluded: boolean
 }
 
-/** One of the alternatives has to hold, and of it every term. */
+/** Alternatives, of which at least one has to match with all of its terms. */
 export type SearchQuery = readonly (readonly QueryTerm[])[]
 
-/** More than anybody means; what comes behind is left out. */
+/** Limits the cost of a search; further terms are ignored. */
 const maxTerms = 16
 
-export function parseQuery(asked: string): SearchQuery {
+/** Parses any text; returns no alternatives if it has no terms. */
+export function parseQuery(input: string): SearchQuery {
   const alternatives: QueryTerm[][] = [[]]
-  const pieces = asked.replaceAll(/[“”„«»]/g, '"').matchAll(/(-?)"([^"]*)"?|(\S+)/g)
-  let terms = 0
-  for (const [whole, minus, phrase, word = ''] of pieces) {
-    if (/^(or|\|)$/i.test(whole)) {
+  const tokens = input.replaceAll(/[“”„«»]/g, '"').matchAll(/(-?)"([^"]*)"?|(\S+)/g)
+  let termCount = 0
+  for (const [token, minus, phrase, word = ''] of tokens) {
+    if (/^(or|\|)$/i.test(token)) {
       if (alternatives.at(-1)?.length) alternatives.push([])
       continue
     }
     const isPhrase = phrase !== undefined
     const isExcluded = isPhrase ? minus === '-' : /^-./.test(word)
     const text = isPhrase ? phrase : word.replace(/^-/, '').replaceAll('"', ' ')
-    const term = { text, isPhrase, isExcluded }
-    // Said twice it means the same, and costs twice as much.
-    const isSaid = alternatives
+    // A repeated term changes no result, but costs as much as the first.
+    const isRepeated = alternatives
       .at(-1)
-      ?.some((it) => it.text === text && it.isPhrase === isPhrase && it.isExcluded === isExcluded)
-    if (text.trim() === '' || isSaid || terms++ >= maxTerms) continue
-    alternatives.at(-1)?.push(term)
+      ?.some(
+        (term) =>
+          term.text === text && term.isPhrase === isPhrase && term.isExcluded === isExcluded,
+      )
+    if (text.trim() === '' || isRepeated || termCount++ >= maxTerms) continue
+    alternatives.at(-1)?.push({ text, isPhrase, isExcluded })
   }
-  return alternatives.filter((all) => all.length > 0)
+  return alternatives.filter((terms) => terms.length > 0)
 }
 
-/** Whether the last word may be unfinished: nothing stands behind it, no sign and no space. */
-export function endsInPartialWord(asked: string): boolean {
-  return /[^\s"”»]$/.test(asked)
+/** Tells whether the last word may be unfinished: no space and no quote follows it. */
+export function endsInPartialWord(input: string): boolean {
+  return /[^\s"”»]$/.test(input)
 }

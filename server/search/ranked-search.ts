@@ -20,11 +20,11 @@ import {
   type WordsOfTerms,
 } from './tsquery.ts'
 
-// From what somebody typed to the records they mean, the best first.
+// The search: interprets the typed text and ranks the matching records.
 
-/** What a question came to mean. */
+/** How a query was interpreted. */
 export interface Interpretation {
-  readonly meaning: Tsquery
+  readonly tsquery: Tsquery
   readonly corrected: readonly { readonly from: string; readonly to: string }[]
   /** Not every result has every word. */
   readonly isLoose: boolean
@@ -37,116 +37,126 @@ export interface SearchResult extends Interpretation {
   readonly isExact: boolean
 }
 
-/** No search finds more in an order of its own. */
+/** The maximum number of hits in the order of relevance. */
 export const maxResults = 2 * maxRanked
 
-/** With fewer results than this the last word may be an unfinished one. */
-const few = 20
+/** With fewer results than this the last word is searched as a prefix as well. */
+const fewResults = 20
+
+type Attempt = (interpretation: Interpretation) => Promise<SearchResult>
 
 /**
- * The first `upTo` hits. How far they go at most is for the search to say: it puts the newest
- * thousand of each kind in order.
+ * Finds the best hits, up to a limit. Only the newest matches are ranked (`maxRanked`). While there
+ * are few or no results, tries the last word as a prefix, then corrected spelling, then fewer
+ * words, as long as time is left.
  */
 export async function search(
   db: ReadPool,
-  asked: string,
+  input: string,
   filter: SearchFilter,
-  upTo: number,
+  limit: number,
 ): Promise<SearchResult> {
-  const began = performance.now()
-  const isPatient = () => performance.now() - began < db.patienceMs
-  const question = parseQuery(asked)
-  const words = await wordsOf(db, question)
-  const spoken = positiveWords(question, words)
-  const attempt = async (understood: Interpretation) => ({
-    ...understood,
-    ...(await ranked(db, understood.meaning, filter, upTo)),
+  const startMs = performance.now()
+  const hasTimeLeft = () => performance.now() - startMs < db.patienceMs
+  const query = parseQuery(input)
+  const words = await indexedWords(db, query)
+  const searched = positiveWords(query, words)
+  const attempt: Attempt = async (interpretation) => ({
+    ...interpretation,
+    ...(await rankMatches(db, interpretation.tsquery, filter, limit)),
   })
 
-  let found = await attempt({
-    meaning: buildTsquery(question, words, {}),
+  let result = await attempt({
+    tsquery: buildTsquery(query, words, {}),
     corrected: [],
     isLoose: false,
   })
-  if (found.count >= few) return found
+  if (result.count >= fewResults) return result
 
-  const last = spoken.at(-1)
-  if (last && endsInPartialWord(asked) && last.word.length > 1)
-    found = await attempt({
-      ...found,
-      meaning: buildTsquery(question, words, { unfinished: last.word }),
+  const last = searched.at(-1)
+  if (last && endsInPartialWord(input) && last.word.length > 1)
+    result = await attempt({
+      ...result,
+      tsquery: buildTsquery(query, words, { unfinished: last.word }),
     })
-  // Where talks have all the words there is nothing to correct; but a slip of the pen may stand in
-  // a talk as well.
-  if (found.count > (spoken.length === 1 ? 2 : 0) || !isPatient()) return found
+  // Talks that have all the words confirm their spelling, but a single word may be a typo in a
+  // talk as well.
+  const isConfirmed = result.count > (searched.length === 1 ? 2 : 0)
+  if (isConfirmed || !hasTimeLeft()) return result
 
-  const corrections = await correctSpelling(db, spoken)
+  const corrections = await correctSpelling(db, searched)
   if (corrections.size > 0) {
-    const [mended, mendedWords] = await mend(db, question, words, corrections)
-    const corrected = [...corrections].map(([from, to]) => ({ from, to }))
-    const better = await attempt({
-      meaning: buildTsquery(mended, mendedWords, {}),
-      corrected,
+    const [correctedQuery, correctedWords] = await correctQuery(db, query, words, corrections)
+    const correctedResult = await attempt({
+      tsquery: buildTsquery(correctedQuery, correctedWords, {}),
+      corrected: [...corrections].map(([from, to]) => ({ from, to })),
       isLoose: false,
     })
-    if (better.count > found.count) return better
-    if (found.count === 0) return looser(better, mended, mendedWords, attempt, isPatient)
+    if (correctedResult.count > result.count) return correctedResult
+    if (result.count === 0)
+      return searchLoosely(correctedResult, correctedQuery, correctedWords, attempt, hasTimeLeft)
   }
-  return found.count > 0 ? found : looser(found, question, words, attempt, isPatient)
+  return result.count > 0 ? result : searchLoosely(result, query, words, attempt, hasTimeLeft)
 }
 
-/** Nothing has all the words. What has all but one, or but two, or any of them? */
-async function looser(
+/** Searches for records with all words but one, then all but two, then any of them. */
+async function searchLoosely(
   strict: SearchResult,
-  question: SearchQuery,
+  query: SearchQuery,
   words: WordsOfTerms,
-  attempt: (understood: Interpretation) => Promise<SearchResult>,
-  isPatient: () => boolean,
+  attempt: Attempt,
+  hasTimeLeft: () => boolean,
 ): Promise<SearchResult> {
-  const spoken = [...new Set(positiveWords(question, words).map(({ word }) => word))]
-  let found = strict
-  for (const leftOut of waysToLeaveOut(spoken)) {
-    if (found.count > 0 || !isPatient()) break
-    found = await attempt({ ...strict, meaning: loosely(question, words, leftOut), isLoose: true })
+  const searched = [...new Set(positiveWords(query, words).map(({ word }) => word))]
+  let result = strict
+  for (const omissions of omissionSteps(searched)) {
+    if (result.count > 0 || !hasTimeLeft()) break
+    result = await attempt({
+      ...strict,
+      tsquery: looseTsquery(query, words, omissions),
+      isLoose: true,
+    })
   }
-  return found
+  return result
 }
 
 /**
- * All but one, all but two, any of them. The numbers between would be hundreds of ways, each looked
- * for in its turn.
+ * Returns the steps of a loose search, each as the sets of words to leave out. There are no steps
+ * between "all but two" and "any": they would have hundreds of sets, each searched in turn.
  */
-function waysToLeaveOut(spoken: readonly string[]): string[][][] {
-  const ways: string[][][] = []
-  if (spoken.length > 2 && spoken.length <= maxLeftOut) ways.push(subsets(spoken, 1))
-  if (spoken.length > 3 && spoken.length <= 6) ways.push(subsets(spoken, 2))
-  if (spoken.length > 1)
-    ways.push(spoken.slice(0, maxLeftOut).map((kept) => spoken.filter((word) => word !== kept)))
-  return ways
+function omissionSteps(words: readonly string[]): string[][][] {
+  const steps: string[][][] = []
+  if (words.length > 2 && words.length <= maxLooseWords) steps.push(subsets(words, 1))
+  if (words.length > 3 && words.length <= 6) steps.push(subsets(words, 2))
+  if (words.length > 1)
+    steps.push(
+      words.slice(0, maxLooseWords).map((retained) => words.filter((word) => word !== retained)),
+    )
+  return steps
 }
 
-/** A text without spaces is hundreds of words. */
-const maxLeftOut = 16
+/** A text in a script without spaces can be hundreds of words. */
+const maxLooseWords = 16
 
-/** One of several ways to leave words out. */
-function loosely(
-  question: SearchQuery,
+/** Builds a tsquery that matches with any one of the sets of words left out. */
+function looseTsquery(
+  query: SearchQuery,
   words: WordsOfTerms,
-  ways: readonly (readonly string[])[],
+  omissions: readonly (readonly string[])[],
 ): Tsquery {
-  const strict = buildTsquery(question, words, {})
-  const all = ways
-    .map((leftOut) => buildTsquery(question, words, { leftOut: new Set(leftOut) }))
+  const strict = buildTsquery(query, words, {})
+  const variants = omissions
+    .map((leftOut) => buildTsquery(query, words, { leftOut: new Set(leftOut) }))
     .filter(({ match }) => match !== undefined)
-  // Phrases stay whole: several ways may be one, and it may be what nothing was found for.
-  const matches = [...new Set(all.map(({ match = '' }) => match))].filter(
+  // Phrases stay whole: several variants may be equal, also to the strict one without results.
+  const matches = [...new Set(variants.map(({ match = '' }) => match))].filter(
     (match) => match !== strict.match,
   )
   return {
     ...strict,
     near: undefined,
     match: matches.length > 0 ? joinWithOr(matches) : undefined,
-    wanted: joinWithOr([...new Set(all.map(({ wanted }) => wanted))]),
+    required: joinWithOr([...new Set(variants.map(({ required }) => required))]),
   }
 }
 
@@ -157,33 +167,33 @@ function subsets(words: readonly string[], size: number): string[][] {
   )
 }
 
-async function ranked(
+async function rankMatches(
   db: Db,
   tsquery: Tsquery,
   filter: SearchFilter,
-  upTo: number,
+  limit: number,
 ): Promise<{ hits: Hit[]; count: number; isExact: boolean }> {
   const { match } = tsquery
   if (match === undefined) return { hits: [], count: 0, isExact: true }
-  const inHead = await findInHead(db, { ...tsquery, match }, filter, upTo)
-  const headCount = inHead[0]?.found ?? 0
-  const isFull = inHead.length >= upTo
+  const inHead = await findInHead(db, { ...tsquery, match }, filter, limit)
+  const headCount = inHead[0]?.matches ?? 0
+  const isFull = inHead.length >= limit
   const inText = isFull
     ? []
-    : await findInText(db, { ...tsquery, match }, filter, upTo - inHead.length)
-  const textCount = inText[0]?.found ?? 0
+    : await findInText(db, { ...tsquery, match }, filter, limit - inHead.length)
+  const textCount = inText[0]?.matches ?? 0
   const hits = [...inHead, ...inText]
-  // Whoever has seen all of them knows how many there are.
+  // If both statements have seen all of their matches, nothing is left to count.
   if (!isFull && headCount < maxRanked && textCount < maxRanked)
     return { hits, count: headCount + textCount, isExact: true }
-  return { hits, ...(await counted(db, match, filter)) }
+  return { hits, ...(await countOrEstimate(db, match, filter)) }
 }
 
 /**
- * Counting goes as far as ranking does. Ten times as far took three times as long as all the rest
- * of a search.
+ * Counts as far as ranking goes, and estimates beyond. Counting ten times as far took three times
+ * as long as the rest of a search.
  */
-async function counted(
+async function countOrEstimate(
   db: Db,
   match: string,
   filter: SearchFilter,
@@ -194,7 +204,7 @@ async function counted(
     : { count: Math.max(Math.round(expected), count), isExact: false }
 }
 
-/** The newest that match, as many as are put in another order than the best first. */
+/** Finds the newest matches, for sorting by something else than relevance. */
 export async function findNewestMatches(
   db: Db,
   { match }: Tsquery,
@@ -206,33 +216,34 @@ export async function findNewestMatches(
     : (await newestMatches(db, match, filter, limit)).map(({ id }) => id)
 }
 
-async function wordsOf(db: Db, question: SearchQuery): Promise<WordsOfTerms> {
-  const texts = [...new Set(question.flat().map(({ text }) => text))]
+async function indexedWords(db: Db, query: SearchQuery): Promise<WordsOfTerms> {
+  const texts = [...new Set(query.flat().map(({ text }) => text))]
   const rows = await findWords(db, texts)
   const words = new Map<string, IndexedWord[]>(texts.map((text) => [text, []]))
   for (const { term, word, stems, is_stop: isStop } of rows) {
-    const list = words.get(texts[term - 1] as string) as IndexedWord[]
-    // The last character of a piece stands alone in the index; here the pair before it says enough.
-    if (/^\p{Lo}$/u.test(word) && list.at(-1)?.word.endsWith(word)) continue
-    list.push({ word, stems, isStop })
+    const wordsOfTerm = words.get(texts[term - 1] as string) as IndexedWord[]
+    // In a script without spaces the last character is indexed alone as well as in the pair before
+    // it; for a query the pair is enough.
+    if (/^\p{Lo}$/u.test(word) && wordsOfTerm.at(-1)?.word.endsWith(word)) continue
+    wordsOfTerm.push({ word, stems, isStop })
   }
   return words
 }
 
-function positiveWords(question: SearchQuery, words: WordsOfTerms): IndexedWord[] {
-  return question
+function positiveWords(query: SearchQuery, words: WordsOfTerms): IndexedWord[] {
+  return query
     .flat()
     .flatMap(({ text, isExcluded }) => (isExcluded ? [] : (words.get(text) ?? [])))
     .filter(({ isStop }) => !isStop)
 }
 
-async function mend(
+async function correctQuery(
   db: Db,
-  question: SearchQuery,
+  query: SearchQuery,
   words: WordsOfTerms,
   corrections: ReadonlyMap<string, string>,
 ): Promise<[SearchQuery, WordsOfTerms]> {
-  const mended = question.map((terms) =>
+  const corrected = query.map((terms) =>
     terms.map((term) => {
       const parts = words.get(term.text) ?? []
       return parts.some(({ word }) => corrections.has(word))
@@ -240,5 +251,5 @@ async function mend(
         : term
     }),
   )
-  return [mended, await wordsOf(db, mended)]
+  return [corrected, await indexedWords(db, corrected)]
 }

@@ -1,5 +1,5 @@
-// The front door. The rows that are searched are written by the database with every write of a
-// record (0007.do.search.sql); words that no talk has any more are removed now and then
+// Public interface of the search. The database writes the searched rows with every write of a
+// record (triggers.sql); maintenance removes words that no talk has any more
 // (unused-words.ts).
 
 export { withSearchDeadline } from './deadline.ts'

@@ -2,37 +2,35 @@ import type { Db } from '../platform/db/db.ts'
 import { findRecordWords, findSimilarRecords } from './queries.ts'
 import { joinWithOr, quoteLexeme } from './tsquery.ts'
 
-// Talks that have words in common with one: of its title and its tags, as the index has them.
-// Nobody typed anything, so there is nothing to correct.
+// Talks that share words of their titles and tags with another talk.
 
-/** So many that have two words in common are enough. */
+/** With this many records that share two words, those that share one are not looked for. */
 const enough = 6
 
 /**
- * The nearest first, and not the record itself. A record that is not live has no words in the
- * index, and nothing is like it.
+ * Finds the records most similar to one, the best first. Returns none for a record that is not
+ * live: it has no words in the index.
  */
 export async function findSimilar(
   db: Db,
   record: { readonly id: number; readonly recorded: string | null },
-  upTo: number,
+  limit: number,
 ): Promise<number[]> {
   const words = (await findRecordWords(db, record.id, record.recorded)).map(
     ({ lexeme }) => `${quoteLexeme(lexeme)}:AC`,
   )
   if (words.length === 0) return []
-  const alike = async (match: string) =>
-    (await findSimilarRecords(db, words, match, record.id, upTo)).map(({ id }) => id)
-  // Two words in common say far more than one, and one common word would let in half of the
-  // archive.
-  const inTwo = words.length > 1 ? await alike(twoOf(words)) : []
-  return inTwo.length >= enough
-    ? inTwo
-    : [...new Set([...inTwo, ...(await alike(joinWithOr(words)))])].slice(0, upTo)
+  const findMatches = async (match: string) =>
+    (await findSimilarRecords(db, words, match, record.id, limit)).map(({ id }) => id)
+  // A single common word would match half of the archive; two shared words are far more specific.
+  const sharingTwo = words.length > 1 ? await findMatches(anyTwoOf(words)) : []
+  if (sharingTwo.length >= enough) return sharingTwo
+  const sharingOne = await findMatches(joinWithOr(words))
+  return [...new Set([...sharingTwo, ...sharingOne])].slice(0, limit)
 }
 
-/** Any two: each with one of those behind it. */
-function twoOf(words: readonly string[]): string {
+/** Builds a tsquery for any two of the words: each word with one of those after it. */
+function anyTwoOf(words: readonly string[]): string {
   return joinWithOr(
     words.slice(0, -1).map((word, index) => `${word} & (${words.slice(index + 1).join(' | ')})`),
   )

@@ -2,32 +2,34 @@ import type { ReadPool } from '../platform/db/read-pool.ts'
 import { findNamesByPrefix, findTitles, findTitlesByPrefix } from './queries.ts'
 import { search } from './ranked-search.ts'
 
-// For whoever is still typing: talks, speakers, events and tags, a few of each.
+// Autocomplete.
 
-const each = 5
+const maxPerKind = 5
 
-export async function suggest(db: ReadPool, asked: string) {
-  // The signs of LIKE mean nothing here.
-  const begin = asked
+/** Suggests a few talks, speakers, categories and tags for a partial input. */
+export async function suggest(db: ReadPool, input: string) {
+  // The wildcards of LIKE have no meaning here.
+  const prefix = input
     .normalize('NFC')
     .replaceAll(/[%_\\]/g, ' ')
     .trim()
-  if (begin === '') return { talks: [], speakers: [], categories: [], tags: [] }
+  if (prefix === '') return { talks: [], speakers: [], categories: [], tags: [] }
   const [names, titles] = await Promise.all([
-    findNamesByPrefix(db, begin, each),
-    findTitlesByPrefix(db, begin, each),
+    findNamesByPrefix(db, prefix, maxPerKind),
+    findTitlesByPrefix(db, prefix, maxPerKind),
   ])
-  // Where enough titles begin so, nobody has to search for more.
-  const { hits } = titles.length < each ? await search(db, asked, {}, each) : { hits: [] }
-  const rest = hits.map(({ id }) => id).filter((id) => !titles.some((it) => it.id === id))
-  const more = rest.length > 0 ? await findTitles(db, rest) : []
-  const inOrder = rest.flatMap((id) => more.find((it) => it.id === id) ?? [])
-  const of = (kind: string) =>
-    names.filter((it) => it.kind === kind).map(({ name, slug, talks }) => ({ name, slug, talks }))
+  // The search, which costs more, only fills up what titles with this prefix leave free.
+  const { hits } =
+    titles.length < maxPerKind ? await search(db, input, {}, maxPerKind) : { hits: [] }
+  const otherIds = hits.map(({ id }) => id).filter((id) => !titles.some((talk) => talk.id === id))
+  const otherTitles = otherIds.length > 0 ? await findTitles(db, otherIds) : []
+  const otherTalks = otherIds.flatMap((id) => otherTitles.find((talk) => talk.id === id) ?? [])
+  const namesOf = (kind: string) =>
+    names.filter((row) => row.kind === kind).map(({ name, slug, talks }) => ({ name, slug, talks }))
   return {
-    talks: [...titles, ...inOrder].slice(0, each),
-    speakers: of('speaker'),
-    categories: of('category'),
-    tags: of('tag'),
+    talks: [...titles, ...otherTalks].slice(0, maxPerKind),
+    speakers: namesOf('speaker'),
+    categories: namesOf('category'),
+    tags: namesOf('tag'),
   }
 }

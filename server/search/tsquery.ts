@@ -1,159 +1,152 @@
 import type { QueryTerm, SearchQuery } from './parse-query.ts'
 
-// What is looked for: a question in the words of the index. A word of the question stands for what
-// each dictionary makes of it in the talks of its languages, because nobody says in which language
-// they ask: "networks" is `networks` in a name and `network` in an English talk. "guido" is `guid`
-// in an Italian talk, but not in an English one, where that would be a guide. No I/O.
+// Translates a parsed query to PostgreSQL's tsquery. The language of a query is unknown, so that
+// each word matches itself in any talk and its stem of each language in the talks of that language:
+// "networks" matches `networks` in a name and `network` in an English talk. "guido" matches `guid`
+// in an Italian talk, but not in an English one, where that is the stem of "guide". No I/O.
 
-/** A word as the index has it. */
+/** A word of a query as the index has it. */
 export interface IndexedWord {
   /** Without case and accents. */
   readonly word: string
   readonly stems: readonly { readonly lexeme: string; readonly languages: readonly number[] }[]
-  /** Too common in some language to be kept there: it cannot be asked for. */
+  /** A stop word of some language: the index does not have it there. */
   readonly isStop: boolean
 }
 
-/** What became of a term: its words in their order. */
+/** The words of each term in their order, by the text of the term. */
 export type WordsOfTerms = ReadonlyMap<string, readonly IndexedWord[]>
 
 export interface Tsquery {
-  /**
-   * What has to hold. PostgreSQL's tsquery, as text; undefined where nothing is left to look for.
-   */
+  /** The condition, as the text of a tsquery; undefined if the query has no searchable word. */
   readonly match: string | undefined
-  /**
-   * The same without what must not be there: that is said of the whole record, and not of its head.
-   */
-  readonly wanted: string
+  /** The condition without exclusions, which apply to the whole record and not only to its head. */
+  readonly required: string
   readonly hasExclusions: boolean
-  /** What counts for the order: the more of it, the better. */
+  /** The words that count for the rank. */
   readonly rank: string
-  /** The words side by side in the title, as they were asked for. */
+  /** The words next to each other in the title, in the order of the query. */
   readonly near: string | undefined
-  /** How many words `near` has. */
+  /** The number of words in `near`. */
   readonly nearWords: number
-  /** Lexemes to mark, and whether each is the beginning of one. */
+  /** The lexemes to highlight; a `*` at the end marks a prefix. */
   readonly marks: readonly string[]
 }
 
 export interface TsqueryOptions {
-  /** The word that may be unfinished. */
+  /** The word that may be unfinished: it matches as a prefix. */
   readonly unfinished?: string | undefined
-  /** Words that need not be there. */
+  /** Words that are not required. */
   readonly leftOut?: ReadonlySet<string>
 }
 
+/** Builds the tsquery of a query. Stop words are required only if there are no other words. */
 export function buildTsquery(
-  question: SearchQuery,
+  query: SearchQuery,
   words: WordsOfTerms,
   { unfinished, leftOut = new Set() }: TsqueryOptions,
 ): Tsquery {
   const wordsOf = ({ text }: QueryTerm) => words.get(text) ?? []
-  const positive = question.flat().filter(({ isExcluded }) => !isExcluded)
-  const onlyStops = positive.every((term) => wordsOf(term).every(({ isStop }) => isStop))
-  const isAsked = (word: IndexedWord) => (onlyStops || !word.isStop) && !leftOut.has(word.word)
-  const one = (word: IndexedWord) => anyOf(word, { unfinished })
-  const oneOfALanguage = (word: IndexedWord) => anyOf(word, { unfinished, byLanguage: true })
+  const positive = query.flat().filter(({ isExcluded }) => !isExcluded)
+  const hasOnlyStops = positive.every((term) => wordsOf(term).every(({ isStop }) => isStop))
+  const isRequired = (word: IndexedWord) =>
+    (hasOnlyStops || !word.isStop) && !leftOut.has(word.word)
 
-  const alternatives = question.flatMap((terms) => {
-    const all = terms
+  const alternatives = query.flatMap((terms) => {
+    const parts = terms
       .filter(({ isExcluded }) => !isExcluded)
       .flatMap((term) =>
         term.isPhrase
-          ? inSequence(wordsOf(term), one)
-          : wordsOf(term).filter(isAsked).map(oneOfALanguage),
+          ? inSequence(wordsOf(term), (word) => anyForm(word, { unfinished }))
+          : wordsOf(term)
+              .filter(isRequired)
+              .map((word) => anyForm(word, { unfinished, byLanguage: true })),
       )
-    const wanted = [...new Set(all)]
+    const required = [...new Set(parts)]
+    // An alternative of nothing but exclusions would match nearly the whole archive.
+    if (required.length === 0) return []
     const excluded = terms
       .filter(({ isExcluded }) => isExcluded)
-      .flatMap((term) => inSequence(wordsOf(term), (word) => anyOf(word, {})))
-    // Everything but a word is nothing that anybody looks for.
-    return wanted.length === 0
-      ? []
-      : [
-          {
-            wanted: wanted.join(' & '),
-            all: [...wanted, ...excluded.map((it) => `!${it}`)].join(' & '),
-          },
-        ]
+      .flatMap((term) => inSequence(wordsOf(term), (word) => anyForm(word, {})))
+      .map((part) => `!${part}`)
+    return [{ required: required.join(' & '), match: [...required, ...excluded].join(' & ') }]
   })
-  const counted = positive.flatMap(wordsOf).filter(({ word }) => !leftOut.has(word))
-  const sequence =
-    question.length === 1 && positive.length === question[0]?.length
-      ? positive.flatMap(wordsOf)
-      : []
-  const known = sequence.filter(isAsked)
+  const ranked = positive.flatMap(wordsOf).filter(({ word }) => !leftOut.has(word))
+  const isSingleSequence = query.length === 1 && positive.length === query[0]?.length
+  const sequence = isSingleSequence ? positive.flatMap(wordsOf) : []
+  const nearWords = sequence.filter(isRequired).length
+  const near = inSequence(
+    sequence.filter(({ word }) => !leftOut.has(word)),
+    (word) => anyForm(word, { unfinished, weight: 'A' }),
+  )
   return {
-    match: alternatives.length > 0 ? joinWithOr(alternatives.map(({ all }) => all)) : undefined,
-    wanted: joinWithOr(alternatives.map(({ wanted }) => wanted)),
-    hasExclusions: question.flat().some(({ isExcluded }) => isExcluded),
-    rank: [...new Set(counted.map(one))].join(' | '),
-    near:
-      known.length > 1
-        ? inSequence(
-            sequence.filter(({ word }) => !leftOut.has(word)),
-            (word) => anyOf(word, { unfinished, weight: 'A' }),
-          )[0]
-        : undefined,
-    nearWords: known.length,
-    marks: counted.flatMap((word) =>
+    match: alternatives.length > 0 ? joinWithOr(alternatives.map(({ match }) => match)) : undefined,
+    required: joinWithOr(alternatives.map(({ required }) => required)),
+    hasExclusions: query.flat().some(({ isExcluded }) => isExcluded),
+    rank: [...new Set(ranked.map((word) => anyForm(word, { unfinished })))].join(' | '),
+    near: nearWords > 1 ? near[0] : undefined,
+    nearWords,
+    marks: ranked.flatMap((word) =>
       lexemesOf(word).map((lexeme) => (word.word === unfinished ? `${lexeme}*` : lexeme)),
     ),
   }
 }
 
-/** One of them has to hold. */
+/** Builds a tsquery that matches if any of the queries does. */
 export function joinWithOr(queries: readonly string[]): string {
-  return queries.map((it) => `(${it})`).join(' | ')
+  return queries.map((query) => `(${query})`).join(' | ')
 }
 
 const lexemesOf = ({ word, stems }: IndexedWord) => [
   ...new Set([word, ...stems.map(({ lexeme }) => lexeme)]),
 ]
 
-function anyOf(
-  it: IndexedWord,
-  {
-    unfinished,
-    weight = '',
-    byLanguage = false,
-  }: { unfinished?: string | undefined; weight?: string; byLanguage?: boolean },
-): string {
-  const { word, stems } = it
-  const signed = (lexeme: string) => quoteLexeme(lexeme) + (weight && `:${weight}`)
-  // The word itself is the same in every language; a stem is one in its languages only.
-  const each = byLanguage
-    ? [quoteLexeme(word), ...stems.filter(({ lexeme }) => lexeme !== word).map(stemInLanguages)]
-    : lexemesOf(it).map(signed)
-  // A single character of a script that is kept in pairs begins a pair.
-  if (word === unfinished || /^\p{Lo}$/u.test(word)) each.push(`${quoteLexeme(word)}:*${weight}`)
-  return each.length === 1 ? (each[0] as string) : `(${each.join(' | ')})`
+interface FormOptions {
+  readonly unfinished?: string | undefined
+  readonly weight?: string
+  /** Stems match only in the talks of their languages. */
+  readonly byLanguage?: boolean
 }
 
+/** Builds a tsquery for a word and its stems. */
+function anyForm(
+  indexed: IndexedWord,
+  { unfinished, weight = '', byLanguage = false }: FormOptions,
+): string {
+  const { word, stems } = indexed
+  const withWeight = (lexeme: string) => quoteLexeme(lexeme) + (weight && `:${weight}`)
+  const forms = byLanguage
+    ? [quoteLexeme(word), ...stems.filter(({ lexeme }) => lexeme !== word).map(stemInLanguages)]
+    : lexemesOf(indexed).map(withWeight)
+  // Scripts without spaces are indexed in pairs of characters: a single one is a prefix of pairs.
+  if (word === unfinished || /^\p{Lo}$/u.test(word)) forms.push(`${quoteLexeme(word)}:*${weight}`)
+  return forms.length === 1 ? (forms[0] as string) : `(${forms.join(' | ')})`
+}
+
+/** Builds a tsquery for a stem in the talks of its languages. */
 export function stemInLanguages({ lexeme, languages }: IndexedWord['stems'][number]): string {
   return `(${quoteLexeme(lexeme)} & (${languages.map((id) => `'language:${id}'`).join(' | ')}))`
 }
 
 /**
- * Words that stop nothing leave a gap of their own size: "state of the art" is state, and two words
- * later art.
+ * Builds a tsquery for words in sequence, empty if all are stop words. A stop word leaves a gap:
+ * "state of the art" is "state", and three positions later "art".
  */
-function inSequence(words: readonly IndexedWord[], write: (word: IndexedWord) => string): string[] {
-  let text = ''
-  let gap = 1
+function inSequence(words: readonly IndexedWord[], form: (word: IndexedWord) => string): string[] {
+  let sequence = ''
+  let distance = 1
   for (const word of words) {
     if (word.isStop) {
-      gap++
+      distance++
       continue
     }
-    text = text === '' ? write(word) : `${text} <${gap}> ${write(word)}`
-    gap = 1
+    sequence = sequence === '' ? form(word) : `${sequence} <${distance}> ${form(word)}`
+    distance = 1
   }
-  return text === '' ? [] : [`(${text})`]
+  return sequence === '' ? [] : [`(${sequence})`]
 }
 
-/** As a tsquery takes any text for one lexeme. */
+/** Quotes any text as a single lexeme of a tsquery. */
 export function quoteLexeme(lexeme: string): string {
   return `'${lexeme.replaceAll('\\', '\\\\').replaceAll("'", "''")}'`
 }

@@ -6,12 +6,12 @@ const wordsPerBatch = 2000
 
 /**
  * Removes words that no live talk has any more, and adds those that are missing. Walks over all
- * live talks in small statements. A talk that is written at the same time, with a word that is
- * being removed gets it back in the next maintenance.
+ * live talks in small statements. If a talk is written with a word that is being removed, the next
+ * maintenance adds the word again.
  */
 export async function removeUnusedWords(db: Db, isStopped: () => boolean): Promise<number> {
   const used = new Set<string>()
-  for await (const words of wordsOfLive(db)) {
+  for await (const words of wordsOfLiveTalks(db)) {
     if (isStopped()) return 0
     for (const word of words) used.add(word)
   }
@@ -26,7 +26,7 @@ export async function removeUnusedWords(db: Db, isStopped: () => boolean): Promi
   }
 }
 
-async function* wordsOfLive(db: Db): AsyncGenerator<string[]> {
+async function* wordsOfLiveTalks(db: Db): AsyncGenerator<string[]> {
   for (let after = 0; ; ) {
     const ids = (await listLiveIds(db, after, recordsPerBatch)).map(({ id }) => id)
     yield await refreshSearchWords(db, ids)

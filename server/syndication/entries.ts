@@ -6,29 +6,29 @@ import type { NewCategory } from './queries.ts'
 import type { SiteInfo } from './site.ts'
 import { escapeXml, xmlText } from './xml.ts'
 
-// What a feed is about, before it takes a form.
+// The content of feeds, independent of their format.
 
 export interface Feed {
-  /** Stays, whatever entities are called. */
+  /** Permanent: it does not depend on the names of entities. */
   readonly id: string
   readonly title: string
   readonly about: string
-  /** The page with the same content, as a path. */
+  /** The path of the page with the same content. */
   readonly page: string
   readonly entries: readonly Entry[]
 }
 
 export interface Entry {
-  /** Made from the number only: a talk whose title is mended is not shown as a new one. */
+  /** Depends on the id only, so that a talk with a corrected title does not appear as a new one. */
   readonly id: string
   readonly title: string
   readonly link: string
   readonly authors: readonly string[]
   readonly published: Date
   readonly updated: Date
-  /** HTML of the short text, where there is a long one as well. */
+  /** HTML of the summary, if there is a description as well. */
   readonly summary?: string
-  /** HTML of the texts, of long ones the beginning. */
+  /** HTML of summary and description; of long ones the beginning. */
   readonly html: string
   readonly tags: readonly string[]
   readonly rights: string
@@ -44,41 +44,42 @@ export interface MediaFile {
   readonly bytes?: number
 }
 
-/** Flash is left out: nobody can play it. */
-const formats = { mp4: 'video/mp4', webm: 'video/webm', ogv: 'video/ogg' } as const
-type Format = keyof typeof formats
+/** Without Flash, which no browser plays any more. */
+const mediaTypes = { mp4: 'video/mp4', webm: 'video/webm', ogv: 'video/ogg' } as const
+type MediaFormat = keyof typeof mediaTypes
 
-type Files = Pick<Video, `video_${Format}_url` | `video_${Format}_length`>
+type MediaFields = Pick<Video, `video_${MediaFormat}_url` | `video_${MediaFormat}_length`>
 
-/** Old records have 0 where nobody knew the size. */
-export function mediaFiles(video: Files): MediaFile[] {
-  return (Object.keys(formats) as Format[]).flatMap((format) => {
+/** Lists the media files of a talk. Old records have 0 for an unknown size, which is left out. */
+export function mediaFiles(video: MediaFields): MediaFile[] {
+  return (Object.keys(mediaTypes) as MediaFormat[]).flatMap((format) => {
     const [url, bytes] = [video[`video_${format}_url`], video[`video_${format}_length`]]
-    // As a browser would ask for it: whatever is no part of an address is percent-encoded.
+    // Normalized as a browser does it, with invalid characters percent-encoded.
     return url && URL.canParse(url)
-      ? [{ url: new URL(url).href, type: formats[format], ...(bytes && { bytes }) }]
+      ? [{ url: new URL(url).href, type: mediaTypes[format], ...(bytes && { bytes }) }]
       : []
   })
 }
 
-/** Width of the picture that goes with an entry. */
+/** The width of the picture of an entry. */
 export const pictureWidth = 640
 
+/** Builds the feed entry of a talk. */
 export async function talkEntry(video: Video, markdown: Markdown, site: SiteInfo): Promise<Entry> {
   const base = site.origin()
   const link = base + paths.talk(video)
-  const summary = await startOf(video.summary, link, markdown)
-  const description = await startOf(video.description, link, markdown)
+  const summary = await renderStart(video.summary, link, markdown)
+  const description = await renderStart(video.description, link, markdown)
   const files = mediaFiles(video)
   return {
     id: `${base}/video/${video.id}`,
     title: video.title,
     link,
     authors: xmlNames(video.speakers),
-    published: momentOf(video.added),
-    updated: momentOf(video.updated),
+    published: parseTimestamp(video.added),
+    updated: parseTimestamp(video.updated),
     ...(summary && description && { summary }),
-    html: `${summary}${description}` || plain(video.title),
+    html: `${summary}${description}` || paragraph(video.title),
     tags: xmlNames(video.tags),
     rights: xmlText(video.copyright_text).trim(),
     ...(video.duration && { seconds: video.duration }),
@@ -88,6 +89,7 @@ export async function talkEntry(video: Video, markdown: Markdown, site: SiteInfo
   }
 }
 
+/** Builds the feed entry of a category. */
 export async function categoryEntry(
   category: NewCategory,
   markdown: Markdown,
@@ -104,16 +106,16 @@ export async function categoryEntry(
     title: category.name,
     link,
     authors: [],
-    published: momentOf(category.created),
-    updated: momentOf(category.changed),
+    published: parseTimestamp(category.created),
+    updated: parseTimestamp(category.changed),
     html:
       [
-        days && plain(days),
-        await startOf(category.description, link, markdown),
+        days && paragraph(days),
+        await renderStart(category.description, link, markdown),
         url && `<p><a href="${escapeXml(url)}">${escapeXml(url)}</a></p>`,
       ]
         .filter(Boolean)
-        .join('\n') || plain(category.name),
+        .join('\n') || paragraph(category.name),
     tags: [],
     rights: '',
     files: [],
@@ -121,16 +123,16 @@ export async function categoryEntry(
 }
 
 /** Returns the HTML of the first part of a text, and a link to the page if there is more. */
-async function startOf(text: string, link: string, markdown: Markdown): Promise<string> {
+async function renderStart(text: string, link: string, markdown: Markdown): Promise<string> {
   if (text.trim() === '') return ''
   const { html, isWhole } = await markdown.renderStart(text)
   return isWhole ? html : `${html}<p><a href="${escapeXml(link)}">…</a></p>\n`
 }
 
-const plain = (text: string) => `<p>${escapeXml(text)}</p>`
+const paragraph = (text: string) => `<p>${escapeXml(text)}</p>`
 
-/** Without those of which XML leaves nothing. */
+/** Drops names that have only characters that XML does not allow. */
 export const xmlNames = (names: readonly string[]) =>
   names.filter((name) => xmlText(name).trim() !== '')
 
-const momentOf = (wire: string) => new Date(`${wire}Z`)
+const parseTimestamp = (wire: string) => new Date(`${wire}Z`)

@@ -5,25 +5,25 @@ import { xmlNames } from './entries.ts'
 import type { SiteInfo } from './site.ts'
 import { escapeXml, textElement, xmlDeclaration, xmlText, xmlTexts } from './xml.ts'
 
-// A talk in the pages of others (oembed.com): they ask what to show for an address of ours.
+// oEmbed (oembed.com): what other sites show for the URL of a talk.
 
-/** Of the picture at `paths.preview`. */
+/** The size of the picture at `paths.preview`. */
 const previewSize = { width: 1200, height: 630 } as const
 
 const defaultWidth = 640
-const widest = 1920
+const maxWidth = 1920
 
 export interface MaxSize {
   readonly maxwidth?: number | undefined
   readonly maxheight?: number | undefined
 }
 
-/** The number of the talk that an address of ours is about. */
-export function talkIdInUrl(address: string, site: SiteInfo): number | undefined {
-  if (!URL.canParse(address)) return undefined
-  const { host, pathname } = new URL(address)
+/** Returns the id of the talk that a URL of this site is about. */
+export function talkIdInUrl(url: string, site: SiteInfo): number | undefined {
+  if (!URL.canParse(url)) return undefined
+  const { host, pathname } = new URL(url)
   const base = new URL(site.origin())
-  // Whether a link says http or https is up to whoever copied it.
+  // The protocol is not compared: links may be http or https.
   if (host !== base.host || !pathname.startsWith(`${site.basePath}/`)) return undefined
   const [, id] =
     /^\/(?:video|embed)\/([1-9]\d{0,15})(?:\/[a-z0-9-]*)?\/?$/.exec(
@@ -32,20 +32,23 @@ export function talkIdInUrl(address: string, site: SiteInfo): number | undefined
   return id === undefined || !Number.isSafeInteger(Number(id)) ? undefined : Number(id)
 }
 
+/** Builds the oEmbed response of a talk, within the requested size. */
 export function oEmbed(video: Video, site: SiteInfo, { maxwidth, maxheight }: MaxSize) {
   const base = site.origin()
-  const { width, height } = fitted(maxwidth, maxheight)
-  const fits =
+  const { width, height } = playerSize(maxwidth, maxheight)
+  const previewFits =
     previewSize.width <= (maxwidth ?? Infinity) && previewSize.height <= (maxheight ?? Infinity)
-  // Something has to stand there, also where XML leaves nothing of it.
+  // A title must not be empty, also if it has no characters that XML allows.
   const title = xmlText(video.title).trim() || `${video.id}`
   const authors = xmlNames(video.speakers).join(', ')
   const attributes = [
     `src="${escapeXml(base + paths.embed(video.id))}"`,
     `width="${width}" height="${height}"`,
     `title="${escapeXml(title)}"`,
-    'sandbox="allow-scripts allow-same-origin allow-presentation allow-popups allow-popups-to-escape-sandbox"',
-    'allow="autoplay; encrypted-media; fullscreen; picture-in-picture; clipboard-write" allowfullscreen frameborder="0" loading="lazy"',
+    'sandbox="allow-scripts allow-same-origin allow-presentation allow-popups',
+    'allow-popups-to-escape-sandbox"',
+    'allow="autoplay; encrypted-media; fullscreen; picture-in-picture; clipboard-write"',
+    'allowfullscreen frameborder="0" loading="lazy"',
   ]
   return xmlTexts({
     type: 'video',
@@ -55,8 +58,8 @@ export function oEmbed(video: Video, site: SiteInfo, { maxwidth, maxheight }: Ma
     provider_name: site.name,
     provider_url: `${base}/`,
     cache_age: 3600,
-    // A picture that is larger than was asked for is not to be named.
-    ...(fits && {
+    // The specification forbids a thumbnail that exceeds the requested size.
+    ...(previewFits && {
       thumbnail_url: base + paths.preview(video.id, pictureVersion(video)),
       thumbnail_width: previewSize.width,
       thumbnail_height: previewSize.height,
@@ -67,16 +70,17 @@ export function oEmbed(video: Video, site: SiteInfo, { maxwidth, maxheight }: Ma
   })
 }
 
-export function oEmbedXml(answer: ReturnType<typeof oEmbed>): string {
-  const elements = Object.entries(answer).map(([name, value]) => textElement(name, value))
+/** Serializes an oEmbed response as XML. */
+export function oEmbedXml(response: ReturnType<typeof oEmbed>): string {
+  const elements = Object.entries(response).map(([name, value]) => textElement(name, value))
   return `${xmlDeclaration}<oembed>${elements.join('')}</oembed>\n`
 }
 
-/** As wide as may be, in the shape of a talk. */
-function fitted(
+/** Returns the largest allowed size with an aspect ratio of 16:9. */
+function playerSize(
   maxwidth: number = defaultWidth,
   maxheight: number = Infinity,
 ): { width: number; height: number } {
-  const width = Math.max(1, Math.min(maxwidth, widest, Math.floor((maxheight * 16) / 9)))
+  const width = Math.max(1, Math.min(maxwidth, maxWidth, Math.floor((maxheight * 16) / 9)))
   return { width, height: Math.max(1, Math.min(Math.round((width * 9) / 16), maxheight)) }
 }

@@ -2,19 +2,20 @@ import sql, { raw, type Sql } from 'sql-template-tag'
 import Type, { type Static } from 'typebox'
 import { type Db, many, maybe, one } from '../platform/db/db.ts'
 
-// Reads only: what other features write.
+// Read only: other features write these tables.
 
 const MaybeText = Type.Union([Type.String(), Type.Null()])
 const MaybeInteger = Type.Union([Type.Integer(), Type.Null()])
 
-const moment = (value: Sql) =>
+const utcText = (value: Sql) =>
   sql`to_char(${value} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS')`
-const live = sql`state = 1 and taken_down is null`
 
 export type SitemapKind = 'category' | 'speaker' | 'tag'
 
 const talksOf = (kind: SitemapKind) =>
-  sql`coalesce((select sum(talks) from talk_count where talk_count.kind = ${kind} and talk_count.entity_id = entity.id), 0)::integer`
+  sql`coalesce((select sum(talks)
+                from talk_count
+                where talk_count.kind = ${kind} and talk_count.entity_id = entity.id), 0)::integer`
 
 const About = Type.Object({
   description: Type.String(),
@@ -24,6 +25,7 @@ const About = Type.Object({
 })
 const Language = Type.Object({ name: Type.String(), slug: Type.String() })
 
+/** Finds a language by its slug, also without talks. */
 export function findLanguage(db: Db, slug: string) {
   return maybe(db, Language, sql`select name, slug from language where slug = ${slug}::text`)
 }
@@ -39,28 +41,40 @@ const NewCategory = Type.Object({
 export type NewCategory = Static<typeof NewCategory>
 
 /**
- * Those with talks, the newest first. What was loaded without a history is as old as its first
- * talk.
+ * Lists the newest categories with talks. A category that was loaded without history is as old as
+ * its first talk.
  */
 export function newestCategories(db: Db, limit: number): Promise<NewCategory[]> {
-  const changes = sql`from change where subject = 'category' and subject_id = entity.id`
+  const lastChange = sql`(select max(at)
+                         from change
+                         where subject = 'category' and subject_id = entity.id)`
   return many(
     db,
     NewCategory,
-    sql`select id, slug, name, description, url, start_date, end_date, ${moment(sql`created`)} as created,
-               ${moment(sql`greatest(created, (select max(at) ${changes}))`)} as changed
+    sql`select id, slug, name, description, url, start_date, end_date,
+               ${utcText(sql`created`)} as created,
+               ${utcText(sql`greatest(created, ${lastChange})`)} as changed
         from (select id, slug, title as name, description, url, start_date, end_date,
-                     coalesce((select min(at) ${changes} and kind = 'created'), (select min(added) from video where category_id = entity.id and ${live})) as created
+                     coalesce((select min(at)
+                               from change
+                               where subject = 'category'
+                                 and subject_id = entity.id
+                                 and kind = 'created'),
+                              (select min(added)
+                               from live_video
+                               where category_id = entity.id)) as created
               from category as entity
-              where merged_into is null and ${talksOf('category')} > 0
-              order by id desc limit ${limit}::integer) as entity
+              where merged_into is null
+                and ${talksOf('category')} > 0
+              order by id desc
+              limit ${limit}::integer) as entity
         where created is not null
         order by id desc`,
   )
 }
 
-// The lists for crawlers go by ranges of ids: a talk never moves from one to another, and nothing
-// is counted or sorted.
+// Sitemaps are split by ranges of ids: a talk never moves to another file, and nothing has to be
+// counted or sorted.
 
 export const maxSitemapEntries = 10_000
 
@@ -68,41 +82,66 @@ const Part = Type.Object({ part: Type.Integer(), changed: MaybeText })
 
 export type SitemapSection = 'video' | SitemapKind
 
-/** The ranges that have something in them, from 1. */
-export function listSitemapParts(db: Db, listed: SitemapSection) {
-  const part = (id: Sql) => sql`((${id} - 1) / ${raw(String(maxSitemapEntries))} + 1)`
+/** Lists the numbers of the ranges that have entries, from 1. */
+export function listSitemapParts(db: Db, section: SitemapSection) {
+  const size = raw(String(maxSitemapEntries))
+  if (section === 'video')
+    return many(
+      db,
+      Part,
+      sql`select ((id - 1) / ${size} + 1) as part, ${utcText(sql`max(updated)`)} as changed
+          from video_body
+          where live
+          group by 1
+          order by 1`,
+    )
   return many(
     db,
     Part,
-    listed === 'video'
-      ? sql`select ${part(sql`id`)} as part, ${moment(sql`max(updated)`)} as changed from video_body where live group by 1 order by 1`
-      : sql`select distinct ${part(sql`entity_id`)} as part, null as changed
-            from (select entity_id from talk_count where kind = ${listed} group by entity_id having sum(talks) > 0) as listed order by 1`,
+    sql`select distinct ((entity_id - 1) / ${size} + 1) as part, null as changed
+        from (select entity_id
+              from talk_count
+              where kind = ${section}
+              group by entity_id
+              having sum(talks) > 0) as listed
+        order by 1`,
   )
 }
 
-const Paged = Type.Object({
+const PagesWithTalks = Type.Object({
   languages: Type.Array(Type.String()),
   years: Type.Array(Type.Integer()),
 })
 
 /**
- * The slugs of languages and the years that have live talks. From one year to the next by the
- * index, and not over all talks.
+ * Returns the slugs of the languages and the years that have live talks. The recursion jumps from
+ * year to year in the index instead of reading all talks.
  */
 export function pagesWithTalks(db: Db) {
   const day = sql`coalesce(recorded, '-infinity'::date)`
   return one(
     db,
-    Paged,
+    PagesWithTalks,
     sql`with recursive newest (day) as (
-          select max(${day}) from video where ${live}
+          select max(${day})
+          from live_video
           union all
-          select (select max(${day}) from video where ${live} and ${day} < date_trunc('year', day)::date) from newest where isfinite(day)
+          select (select max(${day})
+                  from live_video
+                  where ${day} < date_trunc('year', day)::date)
+          from newest
+          where isfinite(day)
         )
-        select array(select slug::text from language
-                     where (select sum(talks) from talk_count where kind = 'language' and entity_id = language.id) > 0 order by slug) as languages,
-               array(select extract(year from day)::integer from newest where isfinite(day) order by 1 desc) as years`,
+        select array(select slug::text
+                     from language
+                     where (select sum(talks)
+                            from talk_count
+                            where kind = 'language' and entity_id = language.id) > 0
+                     order by slug) as languages,
+               array(select extract(year from day)::integer
+                     from newest
+                     where isfinite(day)
+                     order by 1 desc) as years`,
   )
 }
 
@@ -125,29 +164,36 @@ const SitemapTalk = Type.Object({
 })
 export type SitemapTalk = Static<typeof SitemapTalk>
 
-/** Live talks behind an id, up to another. Of their text only the beginning leaves the database. */
+/** Lists live talks of a range of ids, with the first characters of their text. */
 export function listSitemapTalks(
   db: Db,
   after: number,
   upTo: number,
-  textLength: number,
+  maxTextLength: number,
   limit: number,
 ) {
   return many(
     db,
     SitemapTalk,
-    sql`select id, slug, title, left(case when summary ~ '\\S' then summary else description end, ${textLength}::integer) as text, thumbnail_url,
-               duration, source_url, video_mp4_url, video_mp4_length, video_webm_url, video_webm_length, video_ogv_url, video_ogv_length,
-               ${moment(sql`added`)} as added, ${moment(sql`updated`)} as updated
-        from video
-        where id > ${after}::bigint and id <= ${upTo}::bigint and ${live}
-        order by id limit ${limit}::integer`,
+    sql`select id, slug, title,
+               left(case when summary ~ '\\S' then summary else description end,
+                    ${maxTextLength}::integer) as text,
+               thumbnail_url, duration, source_url,
+               video_mp4_url, video_mp4_length,
+               video_webm_url, video_webm_length,
+               video_ogv_url, video_ogv_length,
+               ${utcText(sql`added`)} as added, ${utcText(sql`updated`)} as updated
+        from live_video
+        where id > ${after}::bigint
+          and id <= ${upTo}::bigint
+        order by id
+        limit ${limit}::integer`,
   )
 }
 
 const SitemapEntity = Type.Object({ id: Type.Integer(), slug: Type.String() })
 
-/** A page without talks is not worth a visit. */
+/** Lists the entities of a range of ids that have live talks. */
 export function listSitemapEntities(
   db: Db,
   kind: SitemapKind,
@@ -158,8 +204,13 @@ export function listSitemapEntities(
   return many(
     db,
     SitemapEntity,
-    sql`select id, slug from ${raw(kind)} as entity
-        where id > ${after}::bigint and id <= ${upTo}::bigint and merged_into is null and ${talksOf(kind)} > 0
-        order by id limit ${limit}::integer`,
+    sql`select id, slug
+        from ${raw(kind)} as entity
+        where id > ${after}::bigint
+          and id <= ${upTo}::bigint
+          and merged_into is null
+          and ${talksOf(kind)} > 0
+        order by id
+        limit ${limit}::integer`,
   )
 }

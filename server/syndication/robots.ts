@@ -3,19 +3,19 @@ import { suggestionsPath } from './opensearch.ts'
 import type { SiteInfo } from './site.ts'
 
 /**
- * Every page can be reached without a search. Its combinations of filters are without end, and each
- * costs a question.
+ * Builds robots.txt. Excludes the search, whose filters have endless combinations: every page can
+ * be reached without it.
  */
 export function robotsTxt(site: SiteInfo): string {
-  const closed = [
+  const disallowed = [
     `${paths.search()}?`,
-    ...feedFormats.map((form) => paths.feed(paths.search(), form)),
+    ...feedFormats.map((format) => paths.feed(paths.search(), format)),
     suggestionsPath,
     paths.prefer,
   ]
   return [
     'User-agent: *',
-    ...closed.map((path) => `Disallow: ${site.basePath}${path}`),
+    ...disallowed.map((path) => `Disallow: ${site.basePath}${path}`),
     `Allow: ${site.basePath}/picture`,
     `Allow: ${site.basePath}/`,
     '',

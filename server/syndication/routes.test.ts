@@ -12,11 +12,11 @@ import { openPool } from '../platform/db/pool.ts'
 import { timeoutsFor } from '../platform/timeouts.ts'
 import { sitemapRoute } from './routes.ts'
 
-// Sitemaps on their way to readers who do not read: with limits that don't take minutes to reach.
+// Sitemaps to clients that do not read, with limits of a few seconds.
 
 const { url: databaseUrl } = await freshDatabase()
 await insertRecords(databaseUrl, 10_000)
-// A file that a connection does not take at once.
+// The file must be larger than the buffers of a connection.
 await withDatabase(databaseUrl, (query) =>
   query("update video set source_url = 'https://example.org/' || id"),
 )
@@ -36,7 +36,8 @@ const site = {
 }
 const path = '/sitemap/video-1.xml'
 
-async function begin(url: string): Promise<ClientRequest> {
+/** Starts a request and returns when its headers have arrived, without reading the body. */
+async function startRequest(url: string): Promise<ClientRequest> {
   const outgoing = httpRequest(`${url}${path}`)
   outgoing.on('error', () => {})
   outgoing.end()
@@ -45,23 +46,23 @@ async function begin(url: string): Promise<ClientRequest> {
   return outgoing
 }
 
-test('a sitemap that is not read is cut off, and its place is free again', async () => {
+test('cuts off stalled clients, which then no longer count against the limit', async () => {
   const limits = { longestMs: 600_000, minBytesPerSecond: 1000, windowMs: 5000 }
   const { url } = await serveOnly([], ({ http }) => sitemapRoute(http, pool, site, limits))
-  const whole = await call(url, 'GET', path)
+  const complete = await call(url, 'GET', path)
   assert.ok(
-    whole.status === 200 && whole.text.endsWith('</urlset>\n'),
-    `${whole.text.length} characters`,
+    complete.status === 200 && complete.text.endsWith('</urlset>\n'),
+    `${complete.text.length} characters`,
   )
-  const stalled = await Promise.all([begin(url), begin(url)])
+  const stalled = await Promise.all([startRequest(url), startRequest(url)])
   assert.equal((await call(url, 'GET', path)).status, 503)
-  // Without a limit of our own, Node cuts them after a minute.
-  const beganMs = performance.now()
+  // Without this limit, Node would cut the connections after a minute.
+  const startMs = performance.now()
   while (
     (await call(url, 'HEAD', path)).status !== 200 ||
     (await call(url, 'GET', path)).status !== 200
   ) {
-    assert.ok(performance.now() - beganMs < 30_000, 'those who do not read still have their places')
+    assert.ok(performance.now() - startMs < 30_000, 'the stalled clients still count')
     await sleep(100)
   }
   for (const outgoing of stalled) outgoing.destroy()

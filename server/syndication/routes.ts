@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import { Problem, SearchText, type Video, validationErrors } from '@talkshelf/contract'
-import { feedFormats, paths } from '@talkshelf/web'
+import { type FeedFormat, feedFormats, paths } from '@talkshelf/web'
 import type { FastifyInstance } from 'fastify'
 import type { Markdown } from '../markdown/markdown.ts'
 import { anyone } from '../platform/actor.ts'
@@ -25,16 +25,21 @@ import { inChunks } from '../platform/streams.ts'
 import { type RecordCache, readVideo } from '../videos/videos.ts'
 import * as feeds from './syndication.ts'
 
-// No endpoints of the interface: these are addresses that the web knows by its own conventions.
+// Routes outside of the API, at the URLs that the conventions of the web expect.
 
-interface Sent {
+interface DocumentBody {
   readonly body: string
   readonly type: string
   readonly changed?: Date
 }
-type Answer = Sent | { readonly moved: string }
-type Given = PageRequest['params']
+type DocumentResponse = DocumentBody | { readonly moved: string }
+type Params = PageRequest['params']
+type Get = (
+  path: string,
+  handler: (params: Params, query: Params) => Promise<DocumentResponse>,
+) => void
 
+/** Mounts feeds, sitemaps, robots.txt, OpenSearch and oEmbed. */
 export function syndicationRoutes(
   http: FastifyInstance,
   mountPage: MountPage,
@@ -43,40 +48,12 @@ export function syndicationRoutes(
   markdown: Markdown,
   site: feeds.SiteInfo,
 ): void {
-  const get = (path: string, answer: (params: Given, query: Given) => Promise<Answer>) =>
+  const get: Get = (path, handler) =>
     mountPage(path, async ({ params, query, headers }) =>
-      sent(await answer(params, query), headers),
+      conditionalResponse(await handler(params, query), headers),
     )
 
-  for (const form of feedFormats) {
-    const written = async (feed: Parameters<typeof feeds.serializeFeed>[0]): Promise<Answer> => ({
-      body: await runInOwnTask(() => feeds.serializeFeed(feed, form, site)),
-      type: feeds.feedTypes[form],
-      changed: feeds.feedUpdated(feed),
-    })
-    get(paths.feed(paths.home, form), async () =>
-      written(await feeds.catalogueFeed(pool, markdown, site)),
-    )
-    get(paths.feed(paths.list('category'), form), async () =>
-      written(await feeds.eventsFeed(pool, markdown, site)),
-    )
-    for (const kind of ['category', 'speaker', 'tag'] as const)
-      get(paths.feed(`/${kind}/:id/:slug`, form), async ({ id = '', slug = '' }) => {
-        const feed = await feeds.entityFeed(pool, markdown, site, kind, idOf(id), slug)
-        return 'moved' in feed
-          ? { moved: site.origin() + paths.feed(feed.moved, form) }
-          : written(feed)
-      })
-    get(paths.feed('/language/:slug', form), async ({ slug = '' }) =>
-      written(await feeds.languageFeed(pool, markdown, site, slug)),
-    )
-    get(paths.feed('/year/:year', form), async ({ year = '' }) =>
-      written(await feeds.yearFeed(pool, markdown, site, year)),
-    )
-    get(paths.feed(paths.search(), form), async (_, query) =>
-      written(await feeds.searchFeed(pool, markdown, site, query)),
-    )
-  }
+  for (const format of feedFormats) feedRoutes(get, format, pool, markdown, site)
 
   get('/robots.txt', async () => ({
     body: feeds.robotsTxt(site),
@@ -86,7 +63,7 @@ export function syndicationRoutes(
   get(feeds.suggestionsPath, async (_, { q = '' }) => {
     const errors = validationErrors(SearchText, q).map((error) => ({ ...error, pointer: '/q' }))
     if (errors.length > 0)
-      throw new Problem('invalid-query', 'The parameter q is wrong', { errors })
+      throw new Problem('invalid-query', 'Invalid query parameter: q', { errors })
     return {
       body: JSON.stringify(await feeds.suggestionsFor(pool.searches, site, String(q))),
       type: feeds.suggestionsType,
@@ -94,20 +71,20 @@ export function syndicationRoutes(
   })
 
   get(paths.oEmbed, async (_, { url, format = 'json', maxwidth, maxheight }) => {
-    if (typeof url !== 'string' || url === '') refuse('url', 'must be the address of a talk')
+    if (typeof url !== 'string' || url === '') rejectParameter('url', 'must be the URL of a talk')
     if (format !== 'json' && format !== 'xml')
-      throw new Problem('not-implemented', 'The formats are json and xml')
+      throw new Problem('not-implemented', 'Supported formats: json, xml')
     const id = feeds.talkIdInUrl(url, site)
-    if (id === undefined) throw new Problem('not-found', 'There is no talk at this address')
+    if (id === undefined) throw new Problem('not-found', 'There is no talk at this URL')
     const { body } = await readVideo(recordCache, anyone, id)
-    const largest = {
-      maxwidth: pixels('maxwidth', maxwidth),
-      maxheight: pixels('maxheight', maxheight),
+    const maxSize = {
+      maxwidth: parsePixels('maxwidth', maxwidth),
+      maxheight: parsePixels('maxheight', maxheight),
     }
-    const it = feeds.oEmbed(JSON.parse(body) as Video, site, largest)
+    const response = feeds.oEmbed(JSON.parse(body) as Video, site, maxSize)
     return format === 'xml'
-      ? { body: feeds.oEmbedXml(it), type: 'text/xml; charset=utf-8' }
-      : { body: JSON.stringify(it), type: 'application/json; charset=utf-8' }
+      ? { body: feeds.oEmbedXml(response), type: 'text/xml; charset=utf-8' }
+      : { body: JSON.stringify(response), type: 'application/json; charset=utf-8' }
   })
 
   get('/sitemap.xml', async () => ({
@@ -121,18 +98,57 @@ export function syndicationRoutes(
   sitemapRoute(http, pool, site)
 }
 
-/** Each walks through thousands of records, on the connections that lists need. */
-const atOnce = 2
+function feedRoutes(
+  get: Get,
+  format: FeedFormat,
+  pool: Pool,
+  markdown: Markdown,
+  site: feeds.SiteInfo,
+): void {
+  const serialize = async (
+    feed: Parameters<typeof feeds.serializeFeed>[0],
+  ): Promise<DocumentBody> => ({
+    body: await runInOwnTask(() => feeds.serializeFeed(feed, format, site)),
+    type: feeds.feedTypes[format],
+    changed: feeds.feedUpdated(feed),
+  })
+  get(paths.feed(paths.home, format), async () =>
+    serialize(await feeds.catalogueFeed(pool, markdown, site)),
+  )
+  get(paths.feed(paths.list('category'), format), async () =>
+    serialize(await feeds.eventsFeed(pool, markdown, site)),
+  )
+  for (const kind of ['category', 'speaker', 'tag'] as const)
+    get(paths.feed(`/${kind}/:id/:slug`, format), async ({ id = '', slug = '' }) => {
+      const feed = await feeds.entityFeed(pool, markdown, site, kind, requireId(id), slug)
+      return 'moved' in feed
+        ? { moved: site.origin() + paths.feed(feed.moved, format) }
+        : serialize(feed)
+    })
+  get(paths.feed('/language/:slug', format), async ({ slug = '' }) =>
+    serialize(await feeds.languageFeed(pool, markdown, site, slug)),
+  )
+  get(paths.feed('/year/:year', format), async ({ year = '' }) =>
+    serialize(await feeds.yearFeed(pool, markdown, site, year)),
+  )
+  get(paths.feed(paths.search(), format), async (_, query) =>
+    serialize(await feeds.searchFeed(pool, markdown, site, query)),
+  )
+}
 
-const usual: StreamLimits = { ...minimumRate, longestMs: 5 * 60_000 }
+/** Each sitemap reads thousands of records, with the connections of the lists. */
+const maxConcurrent = 2
 
+const defaultLimits: StreamLimits = { ...minimumRate, longestMs: 5 * 60_000 }
+
+/** Mounts the sitemaps of talks and entities, which are streamed. */
 export function sitemapRoute(
   http: FastifyInstance,
   pool: Pick<Pool, 'lists'>,
   site: feeds.SiteInfo,
-  limits = usual,
+  limits = defaultLimits,
 ): void {
-  let underWay = 0
+  let running = 0
   const closing = new AbortController()
   http.addHook('preClose', async () => closing.abort(new Error('The server stops')))
 
@@ -140,13 +156,17 @@ export function sitemapRoute(
     `${site.basePath}/sitemap/:file`,
     { config: { cost: requestCosts.list } },
     async (request, reply) => {
-      const named = feeds.parseSitemapName((request.params as Given).file ?? '')
-      const pieces = named && (await feeds.writeSitemap(pool.lists, site, named))
-      if (!pieces) throw new Problem('not-found', 'There is no such address')
-      if (underWay >= atOnce)
-        throw new Problem('unavailable', `${atOnce} sitemaps are under way: wait for one of them`, {
-          retry_after: 5,
-        })
+      const sitemap = feeds.parseSitemapName((request.params as Params).file ?? '')
+      const lines = sitemap && (await feeds.writeSitemap(pool.lists, site, sitemap))
+      if (!lines) throw new Problem('not-found', 'This URL does not exist')
+      if (running >= maxConcurrent)
+        throw new Problem(
+          'unavailable',
+          `${maxConcurrent} sitemaps are already being sent; try again later`,
+          {
+            retry_after: 5,
+          },
+        )
       const isPacked = acceptsEncoding('gzip', request.headers['accept-encoding'])
       reply.headers({
         'content-type': 'application/xml; charset=utf-8',
@@ -155,62 +175,63 @@ export function sitemapRoute(
         ...(isPacked && { 'content-encoding': 'gzip' }),
       })
       if (request.method === 'HEAD') return takeOverResponse(reply).end()
-      underWay++
+      running++
       try {
-        await sendChunks(reply, inChunks(pieces), { isPacked, limits, signal: closing.signal })
+        await sendChunks(reply, inChunks(lines), { isPacked, limits, signal: closing.signal })
         reply.raw.end()
       } catch (error) {
-        // Half of an answer can't be taken back; the connection is cut, and the end of the document
-        // is missing.
+        // Once the response has begun, an error can only cut the connection: the end is missing.
         request.log.warn({ err: error }, 'a sitemap was cut off')
       } finally {
-        underWay--
+        running--
       }
     },
   )
 }
 
-function sent(
-  answer: Answer,
+/** Builds a response with an ETag and a date, or 304 if the client has the document already. */
+function conditionalResponse(
+  response: DocumentResponse,
   { 'if-none-match': ifNoneMatch, 'if-modified-since': ifModifiedSince }: PageRequest['headers'],
 ): PageResponse {
-  const cached = { 'cache-control': 'public, max-age=300' }
-  if ('moved' in answer)
-    return { status: 301, headers: { 'cache-control': 'public, no-cache', location: answer.moved } }
-  const { body, type, changed } = answer
-  const tag = `"${hash('sha256', body, 'base64url').slice(0, 22)}"`
+  if ('moved' in response) {
+    const headers = { 'cache-control': 'public, no-cache', location: response.moved }
+    return { status: 301, headers }
+  }
+  const { body, type, changed } = response
+  const etag = `"${hash('sha256', body, 'base64url').slice(0, 22)}"`
   const dateMs = changed && lastModified(changed.getTime(), Date.now())
   const date = dateMs ? new Date(dateMs).toUTCString() : undefined
   const headers = {
-    ...cached,
+    'cache-control': 'public, max-age=300',
     'content-type': type,
-    etag: tag,
+    etag,
     ...(date && { 'last-modified': date }),
   }
-  // The very date that we gave, and no later one: where a talk was taken down, what is left may be
-  // older than what was there before.
-  const isSame =
+  // Only the exact date counts as unchanged, not a later one: after a takedown the rest of a feed
+  // can be older than the feed was before.
+  const isUnchanged =
     ifNoneMatch === undefined
       ? date !== undefined && ifModifiedSince === date
-      : matchesIfNoneMatch(ifNoneMatch, tag)
-  return isSame ? { status: 304, headers } : { body, headers }
+      : matchesIfNoneMatch(ifNoneMatch, etag)
+  return isUnchanged ? { status: 304, headers } : { body, headers }
 }
 
-function idOf(text: string): number {
+function requireId(text: string): number {
   const id = parseId(text)
-  if (id === undefined) throw new Problem('not-found', 'There is no such address')
+  if (id === undefined) throw new Problem('not-found', 'This URL does not exist')
   return id
 }
 
-function pixels(name: string, value: unknown): number | undefined {
+function parsePixels(name: string, value: unknown): number | undefined {
   if (value === undefined || value === '') return undefined
   return /^[1-9]\d{0,5}$/.test(String(value))
     ? Number(value)
-    : refuse(name, 'must be a number of pixels')
+    : rejectParameter(name, 'must be a number of pixels')
 }
 
-function refuse(name: string, detail: string): never {
-  throw new Problem('invalid-query', `The parameter ${name} is wrong`, {
+function rejectParameter(name: string, detail: string): never {
+  throw new Problem('invalid-query', `Invalid query parameter: ${name}`, {
     errors: [{ pointer: `/${name}`, code: 'invalid', detail }],
   })
 }

@@ -15,15 +15,17 @@ import { categoryEntry, type Entry, type Feed, talkEntry } from './entries.ts'
 import { findLanguage, newestCategories, type SitemapKind } from './queries.ts'
 import type { SiteInfo } from './site.ts'
 
-// Which talks are in a feed, and what it is called.
+// Selects the entries of each feed.
 
-const limit = 30
+const maxEntries = 30
 
 type Filter = Omit<QueryOf<typeof listVideosEndpoint>, 'page' | 'page_size' | 'cursor' | 'include'>
-type Head = Pick<Feed, 'title' | 'about' | 'page'> & { readonly key: string }
+/** A feed without its entries; its id is made from `key`. */
+type FeedHead = Pick<Feed, 'title' | 'about' | 'page'> & { readonly key: string }
 
+/** Builds the feed of the newest talks. */
 export function catalogueFeed(pool: Pool, markdown: Markdown, site: SiteInfo): Promise<Feed> {
-  return feedOf(
+  return talkFeed(
     pool,
     markdown,
     site,
@@ -32,20 +34,23 @@ export function catalogueFeed(pool: Pool, markdown: Markdown, site: SiteInfo): P
   )
 }
 
+/** Builds the feed of the newest events. */
 export async function eventsFeed(pool: Pool, markdown: Markdown, site: SiteInfo): Promise<Feed> {
-  const categories = await newestCategories(pool.lists, limit)
+  const categories = await newestCategories(pool.lists, maxEntries)
   return {
     id: `${site.origin()}/category/feed`,
     title: `${site.name}: events`,
     about: 'The events that were added last',
     page: paths.list('category'),
-    entries: await inOrder(categories, (it) => categoryEntry(it, markdown, site)),
+    entries: await mapSequentially(categories, (category) =>
+      categoryEntry(category, markdown, site),
+    ),
   }
 }
 
 /**
- * The feed, or the path of the page that has it today. A speaker or tag is there when live talks
- * have it.
+ * Builds the feed of an entity, or returns the path of its current page if the id or slug is
+ * outdated. Speakers and tags without live talks do not exist for readers.
  */
 export async function entityFeed(
   pool: Pool,
@@ -55,36 +60,36 @@ export async function entityFeed(
   id: number,
   slug: string,
 ): Promise<Feed | { moved: string }> {
-  const it = await findPublicEntity(pool.lists, kind, id)
-  if (!it) notFound()
-  const page = paths.entity(kind, it)
-  if (it.id !== id || it.slug !== slug) return { moved: page }
+  const entity = await findPublicEntity(pool.lists, kind, id)
+  if (!entity) notFound()
+  const page = paths.entity(kind, entity)
+  if (entity.id !== id || entity.slug !== slug) return { moved: page }
   const about = { category: 'Talks at', speaker: 'Talks by', tag: 'Talks about' }[kind]
   const head = {
-    key: `/${kind}/${it.id}`,
-    title: `${site.name}: ${it.name}`,
-    about: `${about} ${it.name}`,
+    key: `/${kind}/${entity.id}`,
+    title: `${site.name}: ${entity.name}`,
+    about: `${about} ${entity.name}`,
     page,
   }
-  return feedOf(pool, markdown, site, head, { [kind]: it.slug })
+  return talkFeed(pool, markdown, site, head, { [kind]: entity.slug })
 }
 
+/** Builds the feed of a language. */
 export async function languageFeed(
   pool: Pool,
   markdown: Markdown,
   site: SiteInfo,
   slug: string,
 ): Promise<Feed> {
-  const it =
-    (validationErrors(Slug, slug).length === 0
-      ? await findLanguage(pool.lists, slug)
-      : undefined) ?? notFound()
-  const page = paths.language(it.slug)
-  const head = { key: page, title: `${site.name}: ${it.name}`, about: `Talks in ${it.name}`, page }
-  return feedOf(pool, markdown, site, head, { language: it.slug })
+  const isValid = validationErrors(Slug, slug).length === 0
+  const language = (isValid ? await findLanguage(pool.lists, slug) : undefined) ?? notFound()
+  const { name } = language
+  const page = paths.language(language.slug)
+  const head = { key: page, title: `${site.name}: ${name}`, about: `Talks in ${name}`, page }
+  return talkFeed(pool, markdown, site, head, { language: language.slug })
 }
 
-/** A year that nothing is known of yet has a feed as well: somebody may wait for its first talk. */
+/** Builds the feed of a year, also of one without talks: a subscriber may wait for the first. */
 export function yearFeed(
   pool: Pool,
   markdown: Markdown,
@@ -93,7 +98,7 @@ export function yearFeed(
 ): Promise<Feed> {
   if (!/^[1-9]\d{0,3}$/.test(year)) notFound()
   const page = paths.year(year)
-  return feedOf(
+  return talkFeed(
     pool,
     markdown,
     site,
@@ -102,71 +107,78 @@ export function yearFeed(
   )
 }
 
+/** Builds the feed of a search. */
 export async function searchFeed(
   pool: Pool,
   markdown: Markdown,
   site: SiteInfo,
-  given: Readonly<Record<string, unknown>>,
+  params: Readonly<Record<string, unknown>>,
 ): Promise<Feed> {
-  const asked: Filter = parseSearchParams(
-    given,
+  const filter: Filter = parseSearchParams(
+    params,
     searchKeys.filter((key) => key !== 'page' && key !== 'ordering'),
   )
-  const found = await talksOf(pool, asked)
+  const result = await newestTalks(pool, filter)
   const state = Object.fromEntries(
-    Object.entries({ ...asked, ...found.today }).map(([key, value]) => [key, String(value)]),
+    Object.entries({ ...filter, ...result.currentSlugs }).map(([key, value]) => [
+      key,
+      String(value),
+    ]),
   ) as SearchState
   const page = paths.search(state)
-  const said = searchKeys.flatMap((key) =>
+  const terms = searchKeys.flatMap((key) =>
     state[key] ? [key === 'q' ? state[key] : `${key} ${state[key]}`] : [],
   )
-  const title = `${site.name}: ${said.join(', ') || 'all talks'}`
-  // What has only some of the words would stay with subscribers when talks with all of them come.
-  const videos = found.isLoose ? [] : found.videos
+  const title = `${site.name}: ${terms.join(', ') || 'all talks'}`
+  // Feed readers keep entries: talks with only some of the words would stay when better ones come.
+  const videos = result.isLoose ? [] : result.videos
   return {
     id: `${site.origin()}${page.replace('/search', '/search/feed')}`,
     title,
     about: 'Talks that a search finds',
     page,
-    entries: await inOrder(videos, (it) => talkEntry(it, markdown, site)),
+    entries: await mapSequentially(videos, (video) => talkEntry(video, markdown, site)),
   }
 }
 
-async function feedOf(
+async function talkFeed(
   pool: Pool,
   markdown: Markdown,
   site: SiteInfo,
-  { key, ...head }: Head,
+  { key, ...head }: FeedHead,
   filter: Filter,
 ): Promise<Feed> {
-  const { videos } = await talksOf(pool, filter)
+  const { videos } = await newestTalks(pool, filter)
   return {
     ...head,
     id: `${site.origin()}${key}/feed`,
-    entries: await inOrder(videos, (it) => talkEntry(it, markdown, site)),
+    entries: await mapSequentially(videos, (video) => talkEntry(video, markdown, site)),
   }
 }
 
-/** One after the other: 30 texts are never rendered in one turn of the event loop. */
-async function inOrder<T>(all: readonly T[], make: (one: T) => Promise<Entry>): Promise<Entry[]> {
+/** Builds one entry at a time, so that 30 texts do not block the event loop. */
+async function mapSequentially<T>(
+  items: readonly T[],
+  build: (item: T) => Promise<Entry>,
+): Promise<Entry[]> {
   const entries: Entry[] = []
-  for (const one of all) entries.push(await make(one))
+  for (const item of items) entries.push(await build(item))
   return entries
 }
 
-async function talksOf(pool: Pool, filter: Filter) {
-  const { entries, today, extra } = await listRecords(pool, {
+async function newestTalks(pool: Pool, filter: Filter) {
+  const { entries, currentSlugs, extra } = await listRecords(pool, {
     ...filter,
     ordering: '-added',
-    page_size: limit,
+    page_size: maxEntries,
   })
   return {
     videos: entries.map((body) => JSON.parse(body) as Video),
-    today,
+    currentSlugs,
     isLoose: extra.search?.loose ?? false,
   }
 }
 
 function notFound(): never {
-  throw new Problem('not-found', 'There is no such address')
+  throw new Problem('not-found', 'This URL does not exist')
 }

@@ -4,7 +4,7 @@ import { type Entry, type Feed, pictureWidth } from './entries.ts'
 import type { SiteInfo } from './site.ts'
 import { unwrapCdata, xmlText, xmlTexts } from './xml.ts'
 
-// One feed in the three forms that readers know.
+// Serializes feeds as RSS, Atom and JSON Feed.
 
 export const feedTypes: Record<FeedFormat, string> = {
   rss: 'application/rss+xml; charset=utf-8',
@@ -12,13 +12,14 @@ export const feedTypes: Record<FeedFormat, string> = {
   json: 'application/feed+json; charset=utf-8',
 }
 
-export function serializeFeed(feed: Feed, form: FeedFormat, site: SiteInfo): string {
-  return { rss, atom, json }[form](feed, site)
+/** Serializes a feed in a format. */
+export function serializeFeed(feed: Feed, format: FeedFormat, site: SiteInfo): string {
+  return { rss, atom, json }[format](feed, site)
 }
 
 /**
- * The last change of anything in it. A feed without entries has not changed since ever: a moment of
- * today would be a new version each time.
+ * Returns the time of the last change of any entry. It is 1970 for an empty feed: the current time
+ * would make every response a new version.
  */
 export function feedUpdated({ entries }: Feed): Date {
   return new Date(Math.max(0, ...entries.map(({ updated }) => updated.getTime())))
@@ -32,22 +33,22 @@ function rss(feed: Feed, site: SiteInfo): string {
     lastBuildDate: feedUpdated(feed),
     generator: 'Talkshelf',
     atom: { links: [{ href: selfOf(feed, 'rss', site), rel: 'self', type: typeOf('rss') }] },
-    items: feed.entries.map((it) => ({
-      title: titleOf(it),
-      link: it.link,
-      description: it.html,
-      guid: { value: it.id, isPermaLink: true },
-      pubDate: it.published,
-      categories: it.tags.map((name) => ({ name })),
-      // Readers expect one at most, and its length must be there: 0 is what the RSS profile says
-      // for one that nobody knows.
-      enclosures: it.files
+    items: feed.entries.map((entry) => ({
+      title: titleOf(entry),
+      link: entry.link,
+      description: entry.html,
+      guid: { value: entry.id, isPermaLink: true },
+      pubDate: entry.published,
+      categories: entry.tags.map((name) => ({ name })),
+      // Feed readers expect at most one enclosure. Its length is required: the RSS profile has 0
+      // for an unknown one.
+      enclosures: entry.files
         .slice(0, 1)
         .map(({ url, type, bytes = 0 }) => ({ url, type, length: bytes })),
-      // An author of RSS is a mail address. A name goes here.
-      dc: { creators: [...it.authors], ...(it.rights && { rights: [it.rights] }) },
-      atom: { updated: it.updated },
-      media: mediaOf(it),
+      // The author of RSS is an e-mail address; names go to Dublin Core.
+      dc: { creators: [...entry.authors], ...(entry.rights && { rights: [entry.rights] }) },
+      atom: { updated: entry.updated },
+      media: mediaOf(entry),
     })),
   }
   return unwrapCdata(generateRssFeed(xmlTexts(value)))
@@ -65,26 +66,26 @@ function atom(feed: Feed, site: SiteInfo): string {
       { href: selfOf(feed, 'atom', site), rel: 'self', type: typeOf('atom') },
       { href: site.origin() + feed.page, rel: 'alternate', type: 'text/html' },
     ],
-    entries: feed.entries.map((it) => ({
-      id: it.id,
-      title: { value: titleOf(it) },
-      updated: it.updated,
-      published: it.published,
-      authors: it.authors.map((name) => ({ name })),
-      categories: it.tags.map((term) => ({ term })),
+    entries: feed.entries.map((entry) => ({
+      id: entry.id,
+      title: { value: titleOf(entry) },
+      updated: entry.updated,
+      published: entry.published,
+      authors: entry.authors.map((name) => ({ name })),
+      categories: entry.tags.map((term) => ({ term })),
       links: [
-        { href: it.link, rel: 'alternate', type: 'text/html' },
-        ...it.files.map(({ url, type, bytes }) => ({
+        { href: entry.link, rel: 'alternate', type: 'text/html' },
+        ...entry.files.map(({ url, type, bytes }) => ({
           href: url,
           rel: 'enclosure',
           type,
           ...(bytes && { length: bytes }),
         })),
       ],
-      ...(it.summary && { summary: { value: it.summary, type: 'html' } }),
-      content: { value: it.html, type: 'html' },
-      ...(it.rights && { rights: { value: it.rights } }),
-      media: mediaOf(it),
+      ...(entry.summary && { summary: { value: entry.summary, type: 'html' } }),
+      content: { value: entry.html, type: 'html' },
+      ...(entry.rights && { rights: { value: entry.rights } }),
+      media: mediaOf(entry),
     })),
   }
   return unwrapCdata(generateAtomFeed(xmlTexts(value)))
@@ -97,32 +98,32 @@ function json(feed: Feed, site: SiteInfo): string {
     feed_url: selfOf(feed, 'json', site),
     description: feed.about,
     icon: `${site.origin()}/favicon.svg`,
-    items: feed.entries.map((it) => ({
-      id: it.id,
-      url: it.link,
-      title: titleOf(it),
-      content_html: it.html,
-      date_published: it.published,
-      date_modified: it.updated,
-      ...(it.picture && { image: it.picture }),
-      ...(it.authors.length > 0 && { authors: it.authors.map((name) => ({ name })) }),
-      ...(it.tags.length > 0 && { tags: [...it.tags] }),
-      ...(it.files.length > 0 && {
-        attachments: it.files.map(({ url, type, bytes }) => ({
+    items: feed.entries.map((entry) => ({
+      id: entry.id,
+      url: entry.link,
+      title: titleOf(entry),
+      content_html: entry.html,
+      date_published: entry.published,
+      date_modified: entry.updated,
+      ...(entry.picture && { image: entry.picture }),
+      ...(entry.authors.length > 0 && { authors: entry.authors.map((name) => ({ name })) }),
+      ...(entry.tags.length > 0 && { tags: [...entry.tags] }),
+      ...(entry.files.length > 0 && {
+        attachments: entry.files.map(({ url, type, bytes }) => ({
           url,
           mime_type: type,
           ...(bytes && { size_in_bytes: bytes }),
-          ...(it.seconds && { duration_in_seconds: it.seconds }),
+          ...(entry.seconds && { duration_in_seconds: entry.seconds }),
         })),
       }),
     })),
   }
-  // A feed without entries would come without the list, which has to be there. Half a surrogate
-  // pair is no JSON to many readers either.
+  // The library omits an empty list of items, which is required. Invalid characters are removed as
+  // in XML, because many JSON parsers reject a lone surrogate.
   return JSON.stringify({ items: [], ...(generateJsonFeed(xmlTexts(value)) as object) })
 }
 
-/** Several files are the same talk; only in a group it is one to readers. */
+/** Puts several files into a group, which marks them as variants of the same talk. */
 function mediaOf({ files, seconds, player, picture }: Entry): MediaNs.ItemOrFeed {
   const contents = files.map(({ url, type, bytes }) => ({
     url,
@@ -132,15 +133,16 @@ function mediaOf({ files, seconds, player, picture }: Entry): MediaNs.ItemOrFeed
     ...(seconds && { duration: seconds }),
   }))
   return {
-    ...(contents.length > 1 ? { groups: [{ contents }] } : contents.length === 1 && { contents }),
+    ...(contents.length > 1 && { groups: [{ contents }] }),
+    ...(contents.length === 1 && { contents }),
     ...(player && { player: { url: player } }),
     ...(picture && { thumbnails: [{ url: picture, width: pictureWidth }] }),
   }
 }
 
-/** Something has to stand there, also where XML leaves nothing of it. */
+/** Falls back to the id if the title has no characters that XML allows. */
 const titleOf = ({ title, id }: { title: string; id: string }) =>
   xmlText(title).trim() === '' ? id : title
-const selfOf = ({ page }: Feed, form: FeedFormat, site: SiteInfo) =>
-  site.origin() + paths.feed(page, form)
-const typeOf = (form: FeedFormat) => feedTypes[form].replace(/;.*/, '')
+const selfOf = ({ page }: Feed, format: FeedFormat, site: SiteInfo) =>
+  site.origin() + paths.feed(page, format)
+const typeOf = (format: FeedFormat) => feedTypes[format].replace(/;.*/, '')

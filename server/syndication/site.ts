@@ -1,8 +1,8 @@
-/** What the archive is called, and where it is. */
+/** The name and the URL of the archive. */
 export interface SiteInfo {
   readonly name: string
-  /** Where addresses start, without a slash at the end. */
+  /** Returns the start of all URLs, without a slash at the end. */
   origin(): string
-  /** The path that it is mounted under; empty or without a slash at its end. */
+  /** The path that the site is mounted under: empty, or without a slash at the end. */
   readonly basePath: string
 }

@@ -14,86 +14,91 @@ import {
 import type { SiteInfo } from './site.ts'
 import { textElement, xmlDeclaration, xmlText } from './xml.ts'
 
-// Lists of all pages for crawlers (sitemaps.org). They go out while they are read: a million talks
-// take no more memory than a few hundred.
+// Sitemaps (sitemaps.org). They are streamed: a million talks take no more memory than a few
+// hundred.
 
 const namespace = 'xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"'
-const withVideos = `${namespace} xmlns:video="http://www.google.com/schemas/sitemap-video/1.1"`
-const atATime = 500
+const videoNamespaces = `${namespace} xmlns:video="http://www.google.com/schemas/sitemap-video/1.1"`
+const batchSize = 500
 
-/** With twice as much of a text, 10,000 of them could go beyond the 50 MB that a file may have. */
-const textLength = 500
+/** With twice this length, 10,000 texts could exceed the 50 MB that a sitemap may have. */
+const maxTextLength = 500
 
-/** Crawlers take lengths up to eight hours. */
-const longestSeconds = 28_800
+/** Crawlers accept durations up to eight hours. */
+const maxDurationSeconds = 28_800
 
-const listed: readonly SitemapSection[] = ['video', 'category', 'speaker', 'tag']
+const sections: readonly SitemapSection[] = ['video', 'category', 'speaker', 'tag']
 
+/** Builds the index of all sitemaps. */
 export async function sitemapIndex(db: Db, site: SiteInfo): Promise<string> {
-  const all = await Promise.all(
-    listed.map(async (it) =>
-      (await listSitemapParts(db, it)).map((part) => ({ ...part, listed: it })),
+  const sitemaps = await Promise.all(
+    sections.map(async (section) =>
+      (await listSitemapParts(db, section)).map((part) => ({ ...part, section })),
     ),
   )
-  const entries = all
+  const entries = sitemaps
     .flat()
-    .map(({ listed, part, changed }) =>
+    .map(({ section, part, changed }) =>
       element(
         'sitemap',
-        textElement('loc', `${site.origin()}/sitemap/${fileOf(listed, part)}`) +
+        textElement('loc', `${site.origin()}/sitemap/${fileName(section, part)}`) +
           textElement('lastmod', changed && `${changed}Z`),
       ),
     )
   const pages = element('sitemap', textElement('loc', `${site.origin()}/sitemap/${pagesFile}`))
-  return `${xmlDeclaration}<sitemapindex ${namespace}>\n${pages}${entries.join('')}</sitemapindex>\n`
+  const content = pages + entries.join('')
+  return `${xmlDeclaration}<sitemapindex ${namespace}>\n${content}</sitemapindex>\n`
 }
 
-/** Talks are always numbered; of the others most archives have one file. */
-const fileOf = (listed: SitemapSection, part: number) =>
-  `${listed}${listed === 'video' || part > 1 ? `-${part}` : ''}.xml`
+/** Numbers the files of talks always; of the other sections most archives have a single file. */
+const fileName = (section: SitemapSection, part: number) =>
+  `${section}${section === 'video' || part > 1 ? `-${part}` : ''}.xml`
 
-/** The few pages that are about none of these: an archive without any talks has them too. */
+/** The sitemap of all other pages; an empty archive has it too. */
 export const pagesFile = 'page.xml'
 
+/** Builds the sitemap of the pages that are not about a talk or an entity. */
 export async function pagesSitemap(db: Db, site: SiteInfo): Promise<string> {
   const { languages, years } = await pagesWithTalks(db)
-  const all = [
+  const pages = [
     paths.home,
     paths.about,
     ...(['category', 'speaker', 'tag'] as const).map(paths.list),
     ...languages.map(paths.language),
     ...years.map(paths.year),
   ]
-  return `${xmlDeclaration}<urlset ${namespace}>\n${all.map((path) => element('url', textElement('loc', site.origin() + path))).join('')}</urlset>\n`
+  const urls = pages.map((path) => pageUrl(path, site))
+  return `${xmlDeclaration}<urlset ${namespace}>\n${urls.join('')}</urlset>\n`
 }
 
 export interface Sitemap {
-  readonly listed: SitemapSection
+  readonly section: SitemapSection
   readonly part: number
 }
 
+/** Parses the file name of a sitemap; only the canonical name is accepted. */
 export function parseSitemapName(file: string): Sitemap | undefined {
   const [, name, number = '1'] = /^([a-z]+)(?:-([1-9]\d{0,8}))?\.xml$/.exec(file) ?? []
   const part = Number(number)
-  const it = listed.find((kind) => kind === name)
-  return it && fileOf(it, part) === file ? { listed: it, part } : undefined
+  const section = sections.find((candidate) => candidate === name)
+  return section && fileName(section, part) === file ? { section, part } : undefined
 }
 
-/** Piece by piece, or nothing where nothing is listed: a list without entries is not one. */
+/** Streams a sitemap. Returns undefined if it has no entries, which the format does not allow. */
 export async function writeSitemap(
   db: Db,
   site: SiteInfo,
-  { listed, part }: Sitemap,
+  { section, part }: Sitemap,
 ): Promise<AsyncIterable<string> | undefined> {
   const from = (part - 1) * maxSitemapEntries
   const pages =
-    listed === 'video'
+    section === 'video'
       ? talkPages(db, site, from, from + maxSitemapEntries)
-      : entityPages(db, site, listed, from, from + maxSitemapEntries)
+      : entityPages(db, site, section, from, from + maxSitemapEntries)
   const first = await pages.next()
   if (first.done) return undefined
   return (async function* () {
-    yield `${xmlDeclaration}<urlset ${listed === 'video' ? withVideos : namespace}>\n`
+    yield `${xmlDeclaration}<urlset ${section === 'video' ? videoNamespaces : namespace}>\n`
     yield first.value
     yield* pages
     yield '</urlset>\n'
@@ -107,9 +112,9 @@ async function* talkPages(
   upTo: number,
 ): AsyncGenerator<string> {
   for (let last = after; ; ) {
-    const rows = await listSitemapTalks(db, last, upTo, textLength, atATime)
+    const rows = await listSitemapTalks(db, last, upTo, maxTextLength, batchSize)
     if (rows.length > 0) yield rows.map((row) => talkUrl(row, site)).join('')
-    if (rows.length < atATime) return
+    if (rows.length < batchSize) return
     last = rows.at(-1)?.id ?? upTo
   }
 }
@@ -122,12 +127,9 @@ async function* entityPages(
   upTo: number,
 ): AsyncGenerator<string> {
   for (let last = after; ; ) {
-    const rows = await listSitemapEntities(db, kind, last, upTo, atATime)
-    if (rows.length > 0)
-      yield rows
-        .map((row) => element('url', textElement('loc', site.origin() + paths.entity(kind, row))))
-        .join('')
-    if (rows.length < atATime) return
+    const rows = await listSitemapEntities(db, kind, last, upTo, batchSize)
+    if (rows.length > 0) yield rows.map((row) => pageUrl(paths.entity(kind, row), site)).join('')
+    if (rows.length < batchSize) return
     last = rows.at(-1)?.id ?? upTo
   }
 }
@@ -137,28 +139,33 @@ function talkUrl(talk: SitemapTalk, site: SiteInfo): string {
     'url',
     textElement('loc', site.origin() + paths.talk(talk)) +
       textElement('lastmod', `${talk.updated}Z`) +
-      videoOf(talk, site),
+      videoElement(talk, site),
   )
 }
 
-/** Where there is nothing to play there is no video. */
-function videoOf(talk: SitemapTalk, site: SiteInfo): string {
+/** Describes the video of a talk; empty if it has none. */
+function videoElement(talk: SitemapTalk, site: SiteInfo): string {
   const base = site.origin()
   const [file] = mediaFiles(talk)
   if (!file && !talk.source_url) return ''
-  const title = line(talk.title) || String(talk.id)
+  const title = singleLine(talk.title) || String(talk.id)
   const { duration } = talk
   return element(
     'video:video',
     textElement('video:thumbnail_loc', base + paths.picture(talk.id, 1280)) +
       textElement('video:title', title) +
-      textElement('video:description', line(talk.text) || title) +
+      textElement('video:description', singleLine(talk.text) || title) +
       textElement('video:content_loc', file?.url) +
       textElement('video:player_loc', base + paths.embed(talk.id)) +
-      textElement('video:duration', duration && duration <= longestSeconds ? duration : undefined) +
+      textElement(
+        'video:duration',
+        duration && duration <= maxDurationSeconds ? duration : undefined,
+      ) +
       textElement('video:publication_date', `${talk.added}Z`),
   )
 }
 
-const line = (text: string) => xmlText(text).replaceAll(/\s+/g, ' ').trim()
+const singleLine = (text: string) => xmlText(text).replaceAll(/\s+/g, ' ').trim()
+const pageUrl = (path: string, site: SiteInfo) =>
+  element('url', textElement('loc', site.origin() + path))
 const element = (name: string, content: string) => `<${name}>${content}</${name}>\n`

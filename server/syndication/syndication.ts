@@ -1,6 +1,5 @@
-// The front door. The archive as machines read it: feeds (sources.ts, entries.ts, forms.ts),
-// sitemaps, and what browsers and other sites ask for. Reads what other features write, and writes
-// nothing.
+// Public interface of syndication: feeds (selections.ts, entries.ts, serializers.ts), sitemaps,
+// robots.txt, oEmbed and OpenSearch. It only reads; other features write these tables.
 
 export { oEmbed, oEmbedXml, talkIdInUrl } from './oembed.ts'
 export {

@@ -1,22 +1,25 @@
-// All XML that we send is written from here: no string gets into it that XML 1.0 has no place for.
+// Writes XML without characters that XML 1.0 forbids.
 
-// Control characters, halves of surrogate pairs, U+FFFE and U+FFFF: not even as a reference may
-// they stand in a document, and a reader that meets one throws the whole document away.
+// Control characters, lone surrogates, U+FFFE and U+FFFF. They are forbidden also as character
+// references, and a parser rejects the whole document.
 const forbidden = /[^\t\n\r\u{20}-\u{d7ff}\u{e000}-\u{fffd}\u{10000}-\u{10ffff}]/gu
 
+/** Removes the characters that XML forbids. */
 export function xmlText(text: string): string {
   return text.replaceAll(forbidden, '')
 }
 
-/** The same with every string in it. */
+/** Removes them from every string of a value. */
 export function xmlTexts<T>(value: T): T {
   if (typeof value === 'string') return xmlText(value) as T
   if (Array.isArray(value)) return value.map(xmlTexts) as T
   if (typeof value !== 'object' || value === null || value instanceof Date) return value
-  return Object.fromEntries(Object.entries(value).map(([key, it]) => [key, xmlTexts(it)])) as T
+  return Object.fromEntries(
+    Object.entries(value).map(([key, property]) => [key, xmlTexts(property)]),
+  ) as T
 }
 
-const entities: Record<string, string> = {
+const characterReferences: Record<string, string> = {
   '&': '&amp;',
   '<': '&lt;',
   '>': '&gt;',
@@ -24,18 +27,21 @@ const entities: Record<string, string> = {
   "'": '&#39;',
 }
 
-/** As text or between quotation marks, in XML and in HTML. */
+/** Escapes a text for content and attributes of XML and HTML. */
 export function escapeXml(text: string): string {
-  return xmlText(text).replaceAll(/[&<>"']/g, (sign) => entities[sign] as string)
+  return xmlText(text).replaceAll(
+    /[&<>"']/g,
+    (character) => characterReferences[character] as string,
+  )
 }
 
-/** An element with text in it; nothing where there is no text. */
+/** Writes an element with text; nothing if the text is empty. */
 export function textElement(name: string, text: string | number | null | undefined): string {
   const content = escapeXml(String(text ?? ''))
   return content === '' ? '' : `<${name}>${content}</${name}>`
 }
 
-/** An element without content. */
+/** Writes an element without content. */
 export function emptyElement(name: string, attributes: Readonly<Record<string, string>>): string {
   return `<${name}${Object.entries(attributes)
     .map(([key, value]) => ` ${key}="${escapeXml(value)}"`)
@@ -45,20 +51,23 @@ export function emptyElement(name: string, attributes: Readonly<Record<string, s
 export const xmlDeclaration = '<?xml version="1.0" encoding="utf-8"?>\n'
 
 /**
- * CDATA as plain text, and without the white space that the writer of feeds puts around it: an
- * address with & in it would begin with a line break, and not every reader takes that away.
+ * Replaces CDATA by escaped text, and removes the white space that the feed library puts around it:
+ * a URL with & would start with a line break, which not every feed reader removes.
  */
 export function unwrapCdata(xml: string): string {
   const [opening, closing] = ['<![CDATA[', ']]>']
-  const pieces: string[] = []
-  let at = 0
-  // By hand: a pattern that begins with white space would search every run of it once for each of
-  // its characters.
-  for (let begin = xml.indexOf(opening); begin >= 0; begin = xml.indexOf(opening, at)) {
+  const parts: string[] = []
+  let offset = 0
+  // A regular expression that starts with white space would take quadratic time for a long run of
+  // it.
+  for (let begin = xml.indexOf(opening); begin >= 0; begin = xml.indexOf(opening, offset)) {
     const end = xml.indexOf(closing, begin)
-    pieces.push(xml.slice(at, begin).trimEnd(), escapeXml(xml.slice(begin + opening.length, end)))
-    at = end + closing.length
-    while (xml[at] === ' ' || xml[at] === '\n') at++
+    parts.push(
+      xml.slice(offset, begin).trimEnd(),
+      escapeXml(xml.slice(begin + opening.length, end)),
+    )
+    offset = end + closing.length
+    while (xml[offset] === ' ' || xml[offset] === '\n') offset++
   }
-  return pieces.join('') + xml.slice(at)
+  return parts.join('') + xml.slice(offset)
 }

@@ -9,30 +9,30 @@ import {
   advanceVideoIds,
   type BodyRow,
   type ChangedEntityIds,
+  findBodies,
   findTakenSlugs,
   freeVideoSlug,
   insertVideos,
   lockVideos,
   type NewVideoRow,
   nextVideoIds,
-  findBodies as unlockedBodies,
 } from './queries.ts'
 import { noAdditions, writeVersion } from './update.ts'
 import { changedFields, renderVideo, timestampAfter, writableFields } from './wire.ts'
 
-// The bulk face of the one write path: many records in one transaction, with the names of all of
-// them looked up and held before.
+// The bulk API of the write path: many records in one transaction. The caller has to look up and
+// lock the names of all records first.
 
 export interface NewRecord {
   readonly record: VideoInput
-  /** The number that it shall have: free, and not to be given out. */
+  /** The requested id. It must be free and is never generated again. */
   readonly id?: number | undefined
-  /** What an archive gave the record before: an export of ours is read back as it was. */
+  /** What another archive assigned to the record, if it comes from an export of Talkshelf. */
   readonly kept?: OriginalVersion | undefined
 }
 
 export interface OriginalVersion {
-  /** Kept if it is free. */
+  /** Used if it is free. */
   readonly slug: string | undefined
   readonly added: string
   readonly updated: string
@@ -50,8 +50,8 @@ export interface CreatedRecord extends WrittenRecord {
 }
 
 /**
- * Creates the records, in one statement. The results are in their order. A kept slug that is taken
- * gets a number.
+ * Creates records in one statement and returns the results in the same order. An original slug that
+ * is taken gets a numeric suffix.
  */
 export async function createVideos(
   tx: Db,
@@ -61,70 +61,70 @@ export async function createVideos(
 ): Promise<CreatedRecord[]> {
   const now = timestampAfter(undefined)
   const ids = await idsFor(tx, records)
-  let left = records.map((record, index) => ({ record, id: ids[index] as number }))
-  const written = new Map<number, CreatedRecord>()
-  for (let attempt = 1; left.length > 0; attempt++) {
+  let remaining = records.map((record, index) => ({ record, id: ids[index] as number }))
+  const created = new Map<number, CreatedRecord>()
+  for (let attempt = 1; remaining.length > 0; attempt++) {
     const slugs = await slugsFor(
       tx,
-      left.map(({ record }) => record),
+      remaining.map(({ record }) => record),
       attempt,
     )
-    const rows = left.map(({ record, id }, index) =>
+    const rows = remaining.map(({ record, id }, index) =>
       newRow(record, id, slugs[index] as string, now, lookup),
     )
     const inserted = new Set(await insertVideos(tx, rows, context.origin, context.hash))
     for (const { id, revision, video } of rows)
-      if (inserted.has(id)) written.set(id, { id, revision, slug: video.slug })
-    // Another writer took the slug, or the id, in the meantime.
-    left = left.filter(({ id }) => !inserted.has(id))
+      if (inserted.has(id)) created.set(id, { id, revision, slug: video.slug })
+    // Another writer took the slug or the id concurrently.
+    remaining = remaining.filter(({ id }) => !inserted.has(id))
     if (attempt > 20)
       throw new Error('The record could not be created: its id or its slug is taken')
   }
-  return ids.map((id) => written.get(id) as CreatedRecord)
+  return ids.map((id) => created.get(id) as CreatedRecord)
 }
 
 function newRow(
-  { record, kept }: NewRecord,
+  { record, kept: original }: NewRecord,
   id: number,
   slug: string,
   now: string,
   lookup: NameLookup,
 ): NewVideoRow {
   const embed = record.embed ?? embedHtml(record.source_url)
-  const wanted = {
+  const requested = {
     ...videoDefaults,
     state: states.draft,
     ...writableFields(record),
     embed,
   } as Video
-  const { names, ids } = namedBy(lookup, wanted)
+  const { names, ids } = resolveFromLookup(lookup, requested)
   const video: Video = {
-    ...wanted,
+    ...requested,
     ...names,
     id,
     slug,
-    added: kept?.added ?? now,
-    updated: kept?.updated ?? now,
+    added: original?.added ?? now,
+    updated: original?.updated ?? now,
   }
-  const revision = kept?.revision ?? 1
-  const { takenDown } = kept ?? {}
-  const sent = takenDown
-    ? { body: '', tag: versionEtag(id, revision, takenDown.reason) }
+  const revision = original?.revision ?? 1
+  const { takenDown } = original ?? {}
+  const rendered = takenDown
+    ? { body: '', etag: versionEtag(id, revision, takenDown.reason) }
     : renderVideo(video, revision)
-  return { id, revision, video, ids, takenDown, at: `${now}Z`, ...sent }
+  return { id, revision, video, ids, takenDown, at: `${now}Z`, ...rendered }
 }
 
 const nameFields = ['category', 'language', 'speakers', 'tags'] as const
 type NameField = (typeof nameFields)[number]
-const kinds = {
+const kindOfField = {
   category: 'category',
   language: 'language',
   speakers: 'speaker',
   tags: 'tag',
 } as const
 
-/** These fields as their entities are called, and the ids of the entities. */
-function namedBy(
+/** Returns the current names of the entities in these fields, and their ids. */
+function resolveFromLookup(
   lookup: NameLookup,
   video: Pick<Video, NameField>,
   fields: readonly NameField[] = nameFields,
@@ -133,16 +133,15 @@ function namedBy(
   const ids: Partial<Record<NameField, number | number[]>> = {}
   for (const field of fields) {
     const entities = uniqueById(
-      [video[field]].flat().map((name) => entityOf(lookup, kinds[field], name)),
+      [video[field]].flat().map((name) => entityNamed(lookup, kindOfField[field], name)),
     )
-    names[field] =
-      field === 'speakers' || field === 'tags'
-        ? entities.map(({ name }) => name)
-        : (entities[0]?.name as string)
-    ids[field] =
-      field === 'speakers' || field === 'tags'
-        ? entities.map(({ id }) => id)
-        : (entities[0]?.id as number)
+    if (field === 'speakers' || field === 'tags') {
+      names[field] = entities.map(({ name }) => name)
+      ids[field] = entities.map(({ id }) => id)
+    } else {
+      names[field] = entities[0]?.name as string
+      ids[field] = entities[0]?.id as number
+    }
   }
   return {
     names: names as Partial<Video>,
@@ -156,47 +155,43 @@ function namedBy(
   }
 }
 
-function entityOf(lookup: NameLookup, kind: keyof NameLookup, name: string): NamedEntity {
-  const it = lookup[kind].get(name)
-  if (!it) throw new Error(`A ${kind} was not looked up`)
-  return it
+function entityNamed(lookup: NameLookup, kind: keyof NameLookup, name: string): NamedEntity {
+  const entity = lookup[kind].get(name)
+  if (!entity) throw new Error(`A ${kind} was not looked up`)
+  return entity
 }
 
-/** Their own numbers, or the next ones. */
+/** Returns the requested id of each record, or a new one. */
 async function idsFor(tx: Db, records: readonly NewRecord[]): Promise<number[]> {
-  const own = records.flatMap(({ id }) => id ?? [])
-  // Before new ones are given out: a number that is taken here is never given out again.
-  if (own.length > 0) await advanceVideoIds(tx, Math.max(...own))
-  const next = await nextVideoIds(tx, records.length - own.length)
-  return records.map(({ id }) => id ?? (next.shift() as number))
+  const requested = records.flatMap(({ id }) => id ?? [])
+  // The sequence is advanced first, so that it does not generate a requested id.
+  if (requested.length > 0) await advanceVideoIds(tx, Math.max(...requested))
+  const generated = await nextVideoIds(tx, records.length - requested.length)
+  return records.map(({ id }) => id ?? (generated.shift() as number))
 }
 
-/** A slug for each that no record has, nor another of these. */
+/** Returns a slug for each record, unique in the archive and among these records. */
 async function slugsFor(tx: Db, records: readonly NewRecord[], attempt: number): Promise<string[]> {
   const bases = records.map(({ record, kept }) => kept?.slug ?? slugify(record.title))
   const taken = new Set(await findTakenSlugs(tx, bases))
-  const kept = new Set(records.map((record) => record.kept?.slug))
-  const given = new Set<string>()
-  const slugs: string[] = []
+  const originals = new Set(records.map(({ kept }) => kept?.slug))
+  const assigned = new Set<string>()
   for (const [index, base] of bases.entries()) {
-    const isOwn = records[index]?.kept?.slug !== undefined
+    const isOriginal = records[index]?.kept?.slug !== undefined
+    const isReserved = originals.has(base) && !isOriginal
     let slug = base
-    if (base === '' || taken.has(base) || given.has(base) || (kept.has(base) && !isOwn)) {
+    if (base === '' || taken.has(base) || assigned.has(base) || isReserved) {
       slug = await freeVideoSlug(tx, base, attempt)
-      for (
-        let number = Number(/-(\d+)$/.exec(slug)?.[1] ?? 0) + 1;
-        given.has(slug) || kept.has(slug);
-        number++
-      )
-        slug = numberedSlug(base || 'video', number)
+      let number = Number(/-(\d+)$/.exec(slug)?.[1] ?? 0)
+      while (assigned.has(slug) || originals.has(slug))
+        slug = numberedSlug(base || 'video', ++number)
     }
-    given.add(slug)
-    slugs.push(slug)
+    assigned.add(slug)
   }
-  return slugs
+  return [...assigned]
 }
 
-/** The records as they are, locked until the end of the transaction, in one order for all. */
+/** Locks records until the end of the transaction and reads their bodies. */
 export async function lockAndReadBodies(
   tx: Db,
   ids: readonly number[],
@@ -205,14 +200,18 @@ export async function lockAndReadBodies(
   return findBodiesById(tx, ids)
 }
 
+/** Finds the bodies of records, without a lock. */
 export async function findBodiesById(
   db: Db,
   ids: readonly number[],
 ): Promise<Map<number, BodyRow>> {
-  return new Map((await unlockedBodies(db, ids)).map((row) => [row.id, row]))
+  return new Map((await findBodies(db, ids)).map((row) => [row.id, row]))
 }
 
-/** Writes a new version of a record that is locked, and tells its revision. */
+/**
+ * Writes a new version of a locked record and returns its revision. Writes nothing if no field
+ * changes.
+ */
 export async function writeLockedVersion(
   tx: Db,
   row: BodyRow,
@@ -222,13 +221,15 @@ export async function writeLockedVersion(
   context: WriteContext,
 ): Promise<WrittenRecord> {
   const before = JSON.parse(row.body) as Video
-  const wanted = { ...before, ...patch }
-  const { names, ids } = namedBy(
+  const requested = { ...before, ...patch }
+  const { names, ids } = resolveFromLookup(
     lookup,
-    wanted,
-    nameFields.filter((field) => JSON.stringify(before[field]) !== JSON.stringify(wanted[field])),
+    requested,
+    nameFields.filter(
+      (field) => JSON.stringify(before[field]) !== JSON.stringify(requested[field]),
+    ),
   )
-  const after = { ...wanted, ...names }
+  const after = { ...requested, ...names }
   if (changedFields(before, after).length === 0) return { id: row.id, revision: row.revision }
   if (!(await writeVersion(tx, row, before, { after, ids, added: noAdditions }, kind, context)))
     throw new Error('A locked record has changed')

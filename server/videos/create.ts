@@ -37,11 +37,16 @@ import {
 } from './update.ts'
 import { renderVideo, timestampAfter, writableFields } from './wire.ts'
 
+// Creates single records, optionally with an idempotency key.
+
 export interface CreatedVideo extends RenderedVideo {
   readonly id: number
 }
 
-/** Creates a record. With a key, the same request within 24 hours gives the first answer again. */
+/**
+ * Creates a record. With a key, the same request within 24 hours gets the first response again.
+ * Without one, a record whose names all exist is written without a transaction.
+ */
 export async function createVideo(
   pool: Pool,
   input: VideoInput,
@@ -55,8 +60,8 @@ export async function createVideo(
       pool.transaction((tx) => insertWithNames(tx, input, context))
     )
 
-  const first = await firstAnswer(pool, token, key, context)
-  if (first) return first
+  const earlier = await findFirstResponse(pool, token, key, context)
+  if (earlier) return earlier
   try {
     return await pool.transaction(async (tx) => {
       await deleteExpiredKeys(tx, token, key)
@@ -65,9 +70,9 @@ export async function createVideo(
       return created
     })
   } catch (error) {
-    // The same key at the same time: the other one was first, and everything here was rolled back.
+    // A concurrent request with the same key was committed first, and this one was rolled back.
     if (!(error instanceof UniqueViolation)) throw error
-    return (await firstAnswer(pool, token, key, context)) ?? Promise.reject(error)
+    return (await findFirstResponse(pool, token, key, context)) ?? Promise.reject(error)
   }
 }
 
@@ -76,12 +81,13 @@ async function insertWithNames(
   input: VideoInput,
   context: WriteContext,
 ): Promise<CreatedVideo> {
-  // All names are made, so none is missing.
+  // Not undefined, because missing names are created.
   return (await insertNew(tx, input, context, (names, found) =>
     createMissingNames(tx, names, found, context),
   )) as CreatedVideo
 }
 
+/** Inserts a record. Returns undefined if `complete` does. */
 async function insertNew(
   db: Db,
   input: VideoInput,
@@ -89,19 +95,24 @@ async function insertNew(
   complete: CompleteNames,
 ): Promise<CreatedVideo | undefined> {
   const embed = input.embed ?? embedHtml(input.source_url)
-  const wanted = { ...videoDefaults, state: states.draft, ...writableFields(input), embed } as Video
+  const requested = {
+    ...videoDefaults,
+    state: states.draft,
+    ...writableFields(input),
+    embed,
+  } as Video
   let id: number | undefined
   const now = timestampAfter(undefined)
-  const base = slugify(wanted.title)
-  const written = await retryOnConflict<CreatedVideo | 'names are missing'>(
+  const base = slugify(requested.title)
+  const created = await retryOnConflict<CreatedVideo | 'names are missing'>(
     context,
     async (attempt) => {
-      const named = await withNames(db, wanted, complete)
+      const named = await resolveAllNames(db, requested, complete)
       if (!named) return 'names are missing'
       id ??= (await nextVideoId(db)).id
-      // The plain slug is free nearly always: it is tried before anybody asks.
+      // The plain slug is nearly always free, so the first attempt saves the lookup.
       const slug = attempt === 1 && base !== '' ? base : await freeVideoSlug(db, base, attempt - 1)
-      const video: Video = { ...wanted, ...named.names, id, slug, added: now, updated: now }
+      const video: Video = { ...requested, ...named.names, id, slug, added: now, updated: now }
       const version = newVersion(video, 1, named.ids, named.added, {
         subject: 'video',
         kind: 'created',
@@ -114,18 +125,18 @@ async function insertNew(
       })
       assertBeforeDeadline(context)
       return (await insertVideo(db, version))
-        ? { id, body: version.body, tag: version.tag }
+        ? { id, body: version.body, etag: version.etag }
         : undefined
     },
   )
-  return written === 'names are missing' ? undefined : written
+  return created === 'names are missing' ? undefined : created
 }
 
-/** The entities of the record, by their own names. */
-async function withNames(db: Db, wanted: Video, complete: CompleteNames) {
-  const resolved = await resolveNames(db, wanted)
+/** Resolves all names of a new record to entities, with their current names. */
+async function resolveAllNames(db: Db, requested: Video, complete: CompleteNames) {
+  const resolved = await resolveNames(db, requested)
   if ('errors' in resolved) throw invalidFields(resolved.errors)
-  const lists = await complete(wanted, resolved.found)
+  const lists = await complete(requested, resolved.found)
   if (!lists) return undefined
   const { category, language } = resolved.found as ResolvedNames & {
     category: NamedEntity
@@ -151,19 +162,22 @@ async function withNames(db: Db, wanted: Video, complete: CompleteNames) {
   }
 }
 
-// The record may have changed since; the first answer was its first revision, and that is kept for
-// ever. But for the names: whoever was renamed since is called as today.
-async function firstAnswer(
+/**
+ * Finds the response of the first request with this key: revision 1 of the record, even if the
+ * record has changed since, but with the current names of its entities.
+ */
+async function findFirstResponse(
   db: Db,
   token: number,
   key: string,
   context: WriteContext,
 ): Promise<CreatedVideo | undefined> {
-  const found = await findIdempotencyKey(db, token, key)
-  if (!found) return undefined
-  if (!found.request_hash.equals(context.hash))
-    throw new Problem('key-reused', 'This Idempotency-Key was sent with another body before')
-  await readCurrent(db, found.video_id)
-  const created = await findRevision(db, found.video_id, 1)
-  return { id: found.video_id, ...renderVideo(created?.record as Video, 1) }
+  const row = await findIdempotencyKey(db, token, key)
+  if (!row) return undefined
+  if (!row.request_hash.equals(context.hash))
+    throw new Problem('key-reused', 'This Idempotency-Key was already used with a different body')
+  // Throws if the record was taken down.
+  await readCurrent(db, row.video_id)
+  const created = await findRevision(db, row.video_id, 1)
+  return { id: row.video_id, ...renderVideo(created?.record as Video, 1) }
 }

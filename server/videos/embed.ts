@@ -1,26 +1,26 @@
-// The player markup of the interface document: an object element with three parameters and a nested
-// embed element. Players of that kind no longer run anywhere, and no page of ours prints the
-// markup; clients of the interface still expect it.
+// The Flash player markup of the v2 API: an object element with three parameters and a nested embed
+// element. Such players no longer run anywhere and no page contains the markup, but clients of the
+// API still expect it.
 
-const players: { host: RegExp; video: RegExp; player: (video: string) => string }[] = [
+const players: { host: RegExp; video: RegExp; player: (id: string) => string }[] = [
   {
     host: /^(www\.|m\.)?(youtube\.com|youtube-nocookie\.com)$/,
     video: /^\/(?:watch\?(?:.*&)?v=|embed\/|v\/|shorts\/|live\/)([\w-]{11})(?![\w-])/,
-    player: (video) => `http://www.youtube.com/v/${video}?version=3&hl=en_US`,
+    player: (id) => `http://www.youtube.com/v/${id}?version=3&hl=en_US`,
   },
   {
     host: /^youtu\.be$/,
     video: /^\/([\w-]{11})(?![\w-])/,
-    player: (video) => `http://www.youtube.com/v/${video}?version=3&hl=en_US`,
+    player: (id) => `http://www.youtube.com/v/${id}?version=3&hl=en_US`,
   },
   {
     host: /^(www\.|player\.)?vimeo\.com$/,
     video: /^\/(?:video\/)?(\d{1,12})(?!\d)/,
-    player: (video) => `http://vimeo.com/moogaloop.swf?clip_id=${video}&server=vimeo.com`,
+    player: (id) => `http://vimeo.com/moogaloop.swf?clip_id=${id}&server=vimeo.com`,
   },
 ]
 
-/** The markup for a video on a host that we know; empty for any other. */
+/** Returns the markup for a video on a known host; an empty string for any other URL. */
 export function embedHtml(sourceUrl: string | null | undefined): string {
   if (!sourceUrl || !URL.canParse(sourceUrl)) return ''
   const { hostname, pathname, search } = new URL(sourceUrl)
@@ -31,11 +31,12 @@ export function embedHtml(sourceUrl: string | null | undefined): string {
   return ''
 }
 
-function markup(address: string): string {
-  const value = address.replaceAll('&', '&amp;')
+function markup(playerUrl: string): string {
+  const value = playerUrl.replaceAll('&', '&amp;')
   return (
     `<object width="640" height="390"><param name="movie" value="${value}"></param>` +
-    '<param name="allowFullScreen" value="true"></param><param name="allowscriptaccess" value="always"></param>' +
+    '<param name="allowFullScreen" value="true"></param>' +
+    '<param name="allowscriptaccess" value="always"></param>' +
     `<embed src="${value}" type="application/x-shockwave-flash" width="640" height="390" ` +
     'allowscriptaccess="always" allowfullscreen="true"></embed></object>'
   )

@@ -7,12 +7,14 @@ import type { Origin } from '../platform/actor.ts'
 import { type Db, execute, many, maybe, one, writeReturning } from '../platform/db/db.ts'
 import { freeSlug } from '../platform/db/slugs.ts'
 
+// SQL of records: the rows of `video`, their rendered bodies in `video_body`, and idempotency keys.
+
 const TakenDown = Type.Object({ taken_down: Type.String(), reason: Type.String() })
 
 const BodyRow = Type.Object({
   id: Type.Integer(),
   revision: Type.Integer(),
-  tag: Type.String(),
+  etag: Type.String(),
   live: Type.Boolean(),
   updated_ms: Type.Integer(),
   body: Type.String(),
@@ -22,35 +24,41 @@ export type BodyRow = Static<typeof BodyRow>
 
 const NewId = Type.Object({ id: Type.Integer() })
 
-const body = sql`id, revision, tag, live, (extract(epoch from updated) * 1000)::bigint as updated_ms, body, taken_down`
+const bodyColumns = sql`
+  id, revision, etag, live, (extract(epoch from updated) * 1000)::bigint as updated_ms,
+  body, taken_down`
 
-/** The one read of the hot path: rows of one table, by its key. */
+/** Finds rendered bodies by id. This is the only query of the hot read path. */
 export function findBodies(db: Db, ids: readonly number[]) {
-  return many(db, BodyRow, sql`select ${body} from video_body where id = any (${ids}::bigint[])`)
+  return many(
+    db,
+    BodyRow,
+    sql`select ${bodyColumns} from video_body where id = any (${ids}::bigint[])`,
+  )
 }
 
+/** Finds the rendered body of a record, also of one that was taken down. */
 export function findBody(db: Db, id: number) {
-  return maybe(db, BodyRow, sql`select ${body} from video_body where id = ${id}`)
+  return maybe(db, BodyRow, sql`select ${bodyColumns} from video_body where id = ${id}`)
 }
 
 const Ids = Type.Array(Type.Integer())
 const ListIds = Type.Object({ speaker_ids: Ids, tag_ids: Ids })
 
+/** Finds the ids of the speakers and tags of a record, in the order of their names. */
 export function findEntityIds(db: Db, id: number) {
   return maybe(db, ListIds, sql`select speaker_ids, tag_ids from video where id = ${id}`)
 }
 
 /**
- * Locks the record and nothing else, until the end of the transaction. What follows must be read
- * after this.
+ * Locks a record until the end of the transaction. Read the record after this, because it may have
+ * changed while the lock was awaited.
  */
 export function lockVideo(tx: Db, id: number) {
   return execute(tx, sql`select from video where id = ${id} for no key update`)
 }
 
-/**
- * The same for many, in the order of their ids: two that lock the same never wait for each other.
- */
+/** Locks records like `lockVideo`, in the order of their ids so that writers cannot deadlock. */
 export function lockVideos(tx: Db, ids: readonly number[]) {
   return execute(
     tx,
@@ -66,18 +74,20 @@ const BodyWithIds = Type.Object({
 })
 export type BodyWithIds = Static<typeof BodyWithIds>
 
-/** Bodies, with the ids behind their names. */
+/** Finds rendered bodies with the ids behind their names, ordered by id. */
 export function findBodiesWithIds(tx: Db, ids: readonly number[]) {
   return many(
     tx,
     BodyWithIds,
-    sql`select ${body}, category_id as category, speaker_ids as speakers, tag_ids as tags
-        from video_body join (select id, category_id, speaker_ids, tag_ids from video) as row using (id)
-        where id = any (${ids}::bigint[]) order by id`,
+    sql`select ${bodyColumns}, category_id as category, speaker_ids as speakers, tag_ids as tags
+        from video_body
+        join (select id, category_id, speaker_ids, tag_ids from video) as row using (id)
+        where id = any (${ids}::bigint[])
+        order by id`,
   )
 }
 
-/** For what shows no names, or the same ones: nobody sees a change, so it is none. */
+/** Updates ids without a new revision: the rendered body is unchanged. */
 export function updateIds(
   tx: Db,
   id: number,
@@ -85,18 +95,19 @@ export function updateIds(
 ) {
   return execute(
     tx,
-    sql`update video set category_id = ${category}, speaker_ids = ${speakers}, tag_ids = ${tags} where id = ${id}`,
+    sql`update video set category_id = ${category}, speaker_ids = ${speakers}, tag_ids = ${tags}
+        where id = ${id}`,
   )
 }
 
 const Done = Type.Object({ done: Type.Null() })
 
-/** The words of these records, of which some are names that have changed. */
+/** Rebuilds the search rows of records, which contain the names of their entities. */
 export function refreshSearchRows(tx: Db, ids: readonly number[]) {
   return one(tx, Done, sql`select nullif(reindex_videos(${ids}::bigint[])::text, '') as done`)
 }
 
-const has: Record<EntityKind, (id: number) => Sql> = {
+const hasEntity: Record<EntityKind, (id: number) => Sql> = {
   category: (id) => sql`category_id = ${id}::bigint`,
   speaker: (id) => sql`speaker_ids @> array[${id}::bigint]`,
   tag: (id) => sql`tag_ids @> array[${id}::bigint]`,
@@ -105,54 +116,67 @@ const isListed = sql`state = 1 and taken_down is null`
 const isUnlisted = sql`(state <> 1 or taken_down is not null)`
 
 /**
- * Records that have this entity, whether they are listed or not, by their ids: those are in indexes
- * of their own.
+ * Finds the next records of an entity, listed or not, ordered by id. Listed and unlisted records
+ * have separate indexes, so each has its own branch.
  */
 export async function findVideoIdsOfEntity(
   db: Db,
   kind: EntityKind,
-  entity: number,
+  entityId: number,
   after: number,
   limit: number,
 ): Promise<number[]> {
-  const part = (condition: Sql) =>
-    sql`(select id from video where ${has[kind](entity)} and ${condition} and id > ${after}::bigint order by id limit ${limit}::integer)`
+  const idsWhere = (condition: Sql) =>
+    sql`(select id from video where ${hasEntity[kind](entityId)}
+           and ${condition}
+           and id > ${after}::bigint
+         order by id
+         limit ${limit}::integer)`
   const rows = await many(
     db,
     NewId,
-    sql`${part(isListed)} union all ${part(isUnlisted)} order by id limit ${limit}::integer`,
+    sql`${idsWhere(isListed)}
+        union all
+        ${idsWhere(isUnlisted)}
+        order by id
+        limit ${limit}::integer`,
   )
   return rows.map(({ id }) => id)
 }
 
 const Count = Type.Object({ count: Type.Integer() })
 
+/** Counts the records of an entity whose id is greater than `after`. */
 export async function countVideosOfEntity(
   db: Db,
   kind: EntityKind,
-  entity: number,
+  entityId: number,
   after: number,
 ): Promise<number> {
-  const part = (condition: Sql) =>
-    sql`select from video where ${has[kind](entity)} and ${condition} and id > ${after}::bigint`
-  return (
-    await one(
-      db,
-      Count,
-      sql`select count(*) from (${part(isListed)} union all ${part(isUnlisted)}) as left_over`,
-    )
-  ).count
+  const rowsWhere = (condition: Sql) =>
+    sql`select from video where ${hasEntity[kind](entityId)}
+          and ${condition}
+          and id > ${after}::bigint`
+  const row = await one(
+    db,
+    Count,
+    sql`select count(*)
+        from (${rowsWhere(isListed)} union all ${rowsWhere(isUnlisted)}) as remaining`,
+  )
+  return row.count
 }
 
+/** Reserves an id. */
 export function nextVideoId(db: Db) {
   return one(db, NewId, sql`select nextval(pg_get_serial_sequence('video', 'id')) as id`)
 }
 
+/** Returns a slug that no record has at the moment. */
 export function freeVideoSlug(db: Db, base: string, attempt: number) {
   return freeSlug(db, sql`video`, base, 'video', attempt)
 }
 
-/** Ids in the place of the record's names; undefined where the names did not change. */
+/** The ids behind the names of a record; undefined if the names did not change. */
 export interface ChangedEntityIds {
   readonly category: number | undefined
   readonly language: number | undefined
@@ -160,7 +184,7 @@ export interface ChangedEntityIds {
   readonly tags: readonly number[] | undefined
 }
 
-/** Things that the record did not have before, as they were called when they were looked up. */
+/** Entities that the record did not have before, with the names that they had when looked up. */
 export interface AddedEntities {
   readonly category: readonly NamedEntity[]
   readonly speakers: readonly NamedEntity[]
@@ -171,78 +195,95 @@ export interface NewVersion {
   readonly video: Video
   readonly revision: number
   readonly body: string
-  readonly tag: string
+  readonly etag: string
   readonly ids: ChangedEntityIds
   readonly added: AddedEntities
   readonly change: NewChange
 }
 
-// A write is one statement: the record, its body and the change, all or nothing, in one round trip.
+// A write is one statement: record, body and change are written together, in one round trip.
 
 /**
- * Holds what was added, much as a foreign key would, and is true if all of it is still called so: a
- * name that changes meanwhile waits for this write, and then reaches the record as well; one that
- * changed a moment ago is looked up again.
+ * Returns a condition that locks the added entities, much as a foreign key would, and is true if
+ * all of them still have these names. A rename that starts later waits for this write and then
+ * updates the record too; after an earlier rename the caller has to look the names up again.
  */
-function isStillCalled({ category, speakers, tags }: AddedEntities): Sql {
-  const parts: [string, string, readonly NamedEntity[]][] = [
+function lockUnrenamed({ category, speakers, tags }: AddedEntities): Sql {
+  const tables: [string, string, readonly NamedEntity[]][] = [
     ['category', 'title', category],
     ['speaker', 'name', speakers],
     ['tag', 'name', tags],
   ]
-  const conditions = parts
+  const conditions = tables
     .filter(([, , entities]) => entities.length > 0)
-    .map(([table, name, entities]) => {
-      const [ids, names] = [entities.map(({ id }) => id), entities.map((it) => it.name)]
-      return sql`(select count(*) from (
-                    select from ${raw(table)} as entity join unnest(${ids}::bigint[], ${names}::text[]) as given (id, name)
-                    on entity.id = given.id and entity.${raw(name)} = given.name and entity.merged_into is null
-                    order by entity.id for share of entity) as held) = ${entities.length}::integer`
+    .map(([table, nameColumn, entities]) => {
+      const ids = entities.map(({ id }) => id)
+      const names = entities.map(({ name }) => name)
+      return sql`(select count(*)
+                  from (select from ${raw(table)} as entity
+                        join unnest(${ids}::bigint[], ${names}::text[]) as expected (id, name)
+                          on entity.id = expected.id
+                         and entity.${raw(nameColumn)} = expected.name
+                         and entity.merged_into is null
+                        order by entity.id
+                        for share of entity) as locked) = ${entities.length}::integer`
     })
   return conditions.length > 0 ? join(conditions, ' and ') : sql`true`
 }
 
-const Held = Type.Object({ held: Type.Boolean() })
+const LockResult = Type.Object({ locked: Type.Boolean() })
 
-/** Before the record is locked: whoever renames something holds it first, and its records then. */
+/**
+ * Locks entities that a record is about to get. Call it before the record is locked: a rename locks
+ * the entity first and its records then, and the same order prevents deadlocks.
+ */
 export function lockAddedEntities(tx: Db, added: AddedEntities) {
-  return one(tx, Held, sql`select ${isStillCalled(added)} as held`)
+  return one(tx, LockResult, sql`select ${lockUnrenamed(added)} as locked`)
 }
 
-/** Tells whether it wrote: false when somebody else has the slug by now, or a name has changed. */
+/** Inserts a record. Returns false if the slug was taken or a name changed concurrently. */
 export async function insertVideo(
   db: Db,
-  { video: it, revision, body, tag, ids, added, change }: NewVersion,
+  { video, revision, body, etag, ids, added, change }: NewVersion,
 ): Promise<boolean> {
   const count = await execute(
     db,
     sql`with saved as (
           insert into video (
-            id, revision, slug, state, category_id, language_id, speaker_ids, tag_ids, title, summary, description, quality_notes,
-            copyright_text, embed, thumbnail_url, duration, video_ogv_length, video_ogv_url, video_ogv_download_only,
-            video_mp4_length, video_mp4_url, video_mp4_download_only, video_webm_length, video_webm_url, video_webm_download_only,
-            video_flv_length, video_flv_url, video_flv_download_only, source_url, whiteboard, recorded, added, updated)
+            id, revision, slug, state, category_id, language_id, speaker_ids, tag_ids,
+            title, summary, description, quality_notes, copyright_text, embed,
+            thumbnail_url, duration,
+            video_ogv_length, video_ogv_url, video_ogv_download_only,
+            video_mp4_length, video_mp4_url, video_mp4_download_only,
+            video_webm_length, video_webm_url, video_webm_download_only,
+            video_flv_length, video_flv_url, video_flv_download_only,
+            source_url, whiteboard, recorded, added, updated)
           select
-            ${it.id}, ${revision}, ${it.slug}, ${it.state}, ${ids.category}, ${ids.language}, ${ids.speakers}, ${ids.tags}, ${it.title},
-            ${it.summary}, ${it.description}, ${it.quality_notes}, ${it.copyright_text}, ${it.embed}, ${it.thumbnail_url}, ${it.duration},
-            ${it.video_ogv_length}, ${it.video_ogv_url}, ${it.video_ogv_download_only},
-            ${it.video_mp4_length}, ${it.video_mp4_url}, ${it.video_mp4_download_only},
-            ${it.video_webm_length}, ${it.video_webm_url}, ${it.video_webm_download_only},
-            ${it.video_flv_length}, ${it.video_flv_url}, ${it.video_flv_download_only},
-            ${it.source_url}, ${it.whiteboard}, ${it.recorded}, ${utc(it.added)}, ${utc(it.updated)}
-          where ${isStillCalled(added)}
+            ${video.id}, ${revision}, ${video.slug}, ${video.state},
+            ${ids.category}, ${ids.language}, ${ids.speakers}, ${ids.tags},
+            ${video.title}, ${video.summary}, ${video.description}, ${video.quality_notes},
+            ${video.copyright_text}, ${video.embed}, ${video.thumbnail_url}, ${video.duration},
+            ${video.video_ogv_length}, ${video.video_ogv_url}, ${video.video_ogv_download_only},
+            ${video.video_mp4_length}, ${video.video_mp4_url}, ${video.video_mp4_download_only},
+            ${video.video_webm_length}, ${video.video_webm_url}, ${video.video_webm_download_only},
+            ${video.video_flv_length}, ${video.video_flv_url}, ${video.video_flv_download_only},
+            ${video.source_url}, ${video.whiteboard}, ${video.recorded},
+            ${utc(video.added)}, ${utc(video.updated)}
+          where ${lockUnrenamed(added)}
           on conflict (slug) do nothing
           returning id, revision
         ), rendered as (
-          insert into video_body (id, revision, tag, live, updated, body)
-          select id, revision, ${tag}, ${it.state === states.live}::boolean, ${utc(it.updated)}, ${body} from saved
+          insert into video_body (id, revision, etag, live, updated, body)
+          select id, revision, ${etag}, ${video.state === states.live}::boolean,
+                 ${utc(video.updated)}, ${body}
+          from saved
         )
         ${insertChange(change)}`,
   )
   return count === 1
 }
 
-/** A record that is made together with others. */
+/** A record that is created together with others. */
 export interface NewVideoRow {
   readonly id: number
   readonly revision: number
@@ -251,14 +292,14 @@ export interface NewVideoRow {
   readonly takenDown: { readonly day: string; readonly reason: string } | undefined
   readonly at: string
   readonly body: string
-  readonly tag: string
+  readonly etag: string
 }
 
 const Created = Type.Object({ id: Type.Integer() })
 
 /**
- * The same as insertVideo for many, in one statement. Tells which it wrote: not those whose slug or
- * number somebody has.
+ * Inserts many records with their bodies and changes in one statement. Returns the ids of those
+ * that were inserted; rows whose slug or id is taken are skipped.
  */
 export async function insertVideos(
   tx: Db,
@@ -266,7 +307,7 @@ export async function insertVideos(
   origin: Origin,
   hash: Buffer,
 ): Promise<number[]> {
-  const given = rows.map(({ video, ids, takenDown, ...row }) => ({
+  const input = rows.map(({ video, ids, takenDown, ...row }) => ({
     ...video,
     ...row,
     category_id: ids.category,
@@ -281,50 +322,75 @@ export async function insertVideos(
     ids,
   }))
   const columns = sql`
-    id, revision, slug, state, category_id, language_id, speaker_ids, tag_ids, title, summary, description, quality_notes,
-    copyright_text, embed, thumbnail_url, duration, video_ogv_length, video_ogv_url, video_ogv_download_only,
-    video_mp4_length, video_mp4_url, video_mp4_download_only, video_webm_length, video_webm_url, video_webm_download_only,
-    video_flv_length, video_flv_url, video_flv_download_only, source_url, whiteboard, recorded, added, updated, taken_down, takedown_reason`
-  const written = await writeReturning(
+    id, revision, slug, state, category_id, language_id, speaker_ids, tag_ids,
+    title, summary, description, quality_notes, copyright_text, embed,
+    thumbnail_url, duration,
+    video_ogv_length, video_ogv_url, video_ogv_download_only,
+    video_mp4_length, video_mp4_url, video_mp4_download_only,
+    video_webm_length, video_webm_url, video_webm_download_only,
+    video_flv_length, video_flv_url, video_flv_download_only,
+    source_url, whiteboard, recorded, added, updated, taken_down, takedown_reason`
+  const inserted = await writeReturning(
     tx,
     Created,
-    sql`with given as materialized (
-          select * from json_to_recordset(${JSON.stringify(given)}::json) as it (
-            id bigint, revision integer, slug text, state smallint, category_id bigint, language_id integer, speaker_ids bigint[], tag_ids bigint[],
-            title text, summary text, description text, quality_notes text, copyright_text text, embed text, thumbnail_url text, duration integer,
+    sql`with input as materialized (
+          select *
+          from json_to_recordset(${JSON.stringify(input)}::json) as record (
+            id bigint, revision integer, slug text, state smallint,
+            category_id bigint, language_id integer, speaker_ids bigint[], tag_ids bigint[],
+            title text, summary text, description text, quality_notes text, copyright_text text,
+            embed text, thumbnail_url text, duration integer,
             video_ogv_length bigint, video_ogv_url text, video_ogv_download_only boolean,
             video_mp4_length bigint, video_mp4_url text, video_mp4_download_only boolean,
             video_webm_length bigint, video_webm_url text, video_webm_download_only boolean,
             video_flv_length bigint, video_flv_url text, video_flv_download_only boolean,
-            source_url text, whiteboard text, recorded date, added timestamptz, updated timestamptz, taken_down date, takedown_reason text,
-            body text, tag text, after jsonb, ids jsonb, at timestamptz)
+            source_url text, whiteboard text, recorded date, added timestamptz, updated timestamptz,
+            taken_down date, takedown_reason text,
+            body text, etag text, after jsonb, ids jsonb, at timestamptz)
         ), saved as (
-          insert into video (${columns}) select ${columns} from given on conflict do nothing returning id
+          insert into video (${columns})
+          select ${columns}
+          from input
+          on conflict do nothing
+          returning id
         ), rendered as (
-          insert into video_body (id, revision, tag, live, updated, body, taken_down)
-          select id, revision, tag, state = ${states.live} and taken_down is null, updated, body,
-                 case when taken_down is not null then jsonb_build_object('taken_down', taken_down::text, 'reason', takedown_reason) end
-          from given join saved using (id)
-        ), recorded as (
-          ${insertChanges('video', 'created', origin, hash, sql`select id, revision, '{}'::jsonb, after, ids, at from given join saved using (id)`)}
+          insert into video_body (id, revision, etag, live, updated, body, taken_down)
+          select id, revision, etag, state = ${states.live} and taken_down is null, updated, body,
+                 case
+                   when taken_down is not null
+                   then jsonb_build_object(
+                     'taken_down', taken_down::text, 'reason', takedown_reason)
+                 end
+          from input
+          join saved using (id)
+        ), history as (
+          ${insertChanges(
+            'video',
+            'created',
+            origin,
+            hash,
+            sql`select id, revision, '{}'::jsonb, after, ids, at from input join saved using (id)`,
+          )}
         )
         select id from saved`,
   )
-  return written.map(({ id }) => id)
+  return inserted.map(({ id }) => id)
 }
 
+/** Reserves ids. */
 export async function nextVideoIds(db: Db, count: number): Promise<number[]> {
   const rows = await many(
     db,
     NewId,
-    sql`select nextval(pg_get_serial_sequence('video', 'id')) as id from generate_series(1, ${count}::integer)`,
+    sql`select nextval(pg_get_serial_sequence('video', 'id')) as id
+        from generate_series(1, ${count}::integer)`,
   )
   return rows.map(({ id }) => id)
 }
 
 /**
- * No number up to this one is given out from now on. One transaction at a time: a sequence must not
- * be set back.
+ * Advances the id sequence so that no id up to this one is generated. Holds an advisory lock until
+ * the end of the transaction, because concurrent calls could set the sequence back.
  */
 export async function advanceVideoIds(tx: Db, upTo: number): Promise<void> {
   await many(
@@ -336,105 +402,145 @@ export async function advanceVideoIds(tx: Db, upTo: number): Promise<void> {
     tx,
     NewId,
     sql`select setval(pg_get_serial_sequence('video', 'id'), ${upTo}::bigint) as id
-        where ${upTo}::bigint > coalesce(pg_sequence_last_value(pg_get_serial_sequence('video', 'id')::regclass), 0)`,
+        where ${upTo}::bigint > coalesce(
+          pg_sequence_last_value(pg_get_serial_sequence('video', 'id')::regclass), 0)`,
   )
 }
 
 const Slug = Type.Object({ slug: Type.String() })
 
+/** Returns those of the slugs that a record has. */
 export async function findTakenSlugs(db: Db, slugs: readonly string[]): Promise<string[]> {
-  return (
-    await many(db, Slug, sql`select slug from video where slug = any (${slugs}::text[])`)
-  ).map(({ slug }) => slug)
+  const rows = await many(db, Slug, sql`select slug from video where slug = any (${slugs}::text[])`)
+  return rows.map(({ slug }) => slug)
 }
 
 /**
- * Tells whether it wrote: false when the record is no longer at the revision before, or a name has
- * changed.
+ * Writes a new version of a record. Returns false if the record is no longer at the previous
+ * revision, or a name changed concurrently.
  */
 export async function updateVideo(
   db: Db,
-  { video: it, revision, body, tag, ids, added, change }: NewVersion,
+  { video, revision, body, etag, ids, added, change }: NewVersion,
 ): Promise<boolean> {
-  return save(
+  const count = await execute(
     db,
-    sql`update video set
-          revision = ${revision}, state = ${it.state},
-          category_id = coalesce(${ids.category}::bigint, category_id), language_id = coalesce(${ids.language}::integer, language_id),
-          speaker_ids = coalesce(${ids.speakers}::bigint[], speaker_ids), tag_ids = coalesce(${ids.tags}::bigint[], tag_ids),
-          title = ${it.title}, summary = ${it.summary}, description = ${it.description}, quality_notes = ${it.quality_notes},
-          copyright_text = ${it.copyright_text}, embed = ${it.embed}, thumbnail_url = ${it.thumbnail_url}, duration = ${it.duration},
-          video_ogv_length = ${it.video_ogv_length}, video_ogv_url = ${it.video_ogv_url},
-          video_ogv_download_only = ${it.video_ogv_download_only},
-          video_mp4_length = ${it.video_mp4_length}, video_mp4_url = ${it.video_mp4_url},
-          video_mp4_download_only = ${it.video_mp4_download_only},
-          video_webm_length = ${it.video_webm_length}, video_webm_url = ${it.video_webm_url},
-          video_webm_download_only = ${it.video_webm_download_only},
-          video_flv_length = ${it.video_flv_length}, video_flv_url = ${it.video_flv_url},
-          video_flv_download_only = ${it.video_flv_download_only},
-          source_url = ${it.source_url}, whiteboard = ${it.whiteboard}, recorded = ${it.recorded}, updated = ${utc(it.updated)}
-        where id = ${it.id} and revision = ${revision - 1} and ${isStillCalled(added)}
-        returning id, revision`,
-    sql`revision = saved.revision, tag = ${tag}, live = ${it.state === states.live}::boolean, updated = ${utc(it.updated)}, body = ${body}`,
-    change,
+    sql`with saved as (
+          update video set
+            revision = ${revision},
+            state = ${video.state},
+            category_id = coalesce(${ids.category}::bigint, category_id),
+            language_id = coalesce(${ids.language}::integer, language_id),
+            speaker_ids = coalesce(${ids.speakers}::bigint[], speaker_ids),
+            tag_ids = coalesce(${ids.tags}::bigint[], tag_ids),
+            title = ${video.title},
+            summary = ${video.summary},
+            description = ${video.description},
+            quality_notes = ${video.quality_notes},
+            copyright_text = ${video.copyright_text},
+            embed = ${video.embed},
+            thumbnail_url = ${video.thumbnail_url},
+            duration = ${video.duration},
+            video_ogv_length = ${video.video_ogv_length},
+            video_ogv_url = ${video.video_ogv_url},
+            video_ogv_download_only = ${video.video_ogv_download_only},
+            video_mp4_length = ${video.video_mp4_length},
+            video_mp4_url = ${video.video_mp4_url},
+            video_mp4_download_only = ${video.video_mp4_download_only},
+            video_webm_length = ${video.video_webm_length},
+            video_webm_url = ${video.video_webm_url},
+            video_webm_download_only = ${video.video_webm_download_only},
+            video_flv_length = ${video.video_flv_length},
+            video_flv_url = ${video.video_flv_url},
+            video_flv_download_only = ${video.video_flv_download_only},
+            source_url = ${video.source_url},
+            whiteboard = ${video.whiteboard},
+            recorded = ${video.recorded},
+            updated = ${utc(video.updated)}
+          where id = ${video.id} and revision = ${revision - 1} and ${lockUnrenamed(added)}
+          returning id, revision
+        ), rendered as (
+          update video_body set
+            revision = saved.revision,
+            etag = ${etag},
+            live = ${video.state === states.live}::boolean,
+            updated = ${utc(video.updated)},
+            body = ${body}
+          from saved
+          where video_body.id = saved.id
+        )
+        ${insertChange(change)}`,
   )
+  return count === 1
 }
 
 /**
- * The words stay in the history, for the people who run the archive; nothing of them is served any
- * more.
+ * Takes a record down and empties its body. The content stays in the history, for the operators of
+ * the archive only. Returns false if the record is no longer at the previous revision.
  */
-export function saveTakedown(
+export async function saveTakedown(
   db: Db,
-  it: {
+  takedown: {
     id: number
     revision: number
-    tag: string
+    etag: string
     updated: string
     day: string
     reason: string
     change: NewChange
   },
 ): Promise<boolean> {
-  return save(
-    db,
-    sql`update video set revision = ${it.revision}, taken_down = ${it.day}::date, takedown_reason = ${it.reason}, updated = ${utc(it.updated)}
-        where id = ${it.id} and revision = ${it.revision - 1}
-        returning id, revision`,
-    sql`revision = saved.revision, tag = ${it.tag}, live = false, updated = ${utc(it.updated)}, body = '',
-        taken_down = jsonb_build_object('taken_down', ${it.day}::text, 'reason', ${it.reason}::text)`,
-    it.change,
-  )
-}
-
-async function save(db: Db, updateRow: Sql, setBody: Sql, change: NewChange): Promise<boolean> {
+  const { id, revision, etag, updated, day, reason, change } = takedown
   const count = await execute(
     db,
-    sql`with saved as (${updateRow}), rendered as (update video_body set ${setBody} from saved where video_body.id = saved.id)
+    sql`with saved as (
+          update video set
+            revision = ${revision},
+            taken_down = ${day}::date,
+            takedown_reason = ${reason},
+            updated = ${utc(updated)}
+          where id = ${id} and revision = ${revision - 1}
+          returning id, revision
+        ), rendered as (
+          update video_body set
+            revision = saved.revision,
+            etag = ${etag},
+            live = false,
+            updated = ${utc(updated)},
+            body = '',
+            taken_down = jsonb_build_object('taken_down', ${day}::text, 'reason', ${reason}::text)
+          from saved
+          where video_body.id = saved.id
+        )
         ${insertChange(change)}`,
   )
   return count === 1
 }
 
-// The wire has no designator, PostgreSQL must not guess the zone.
-function utc(moment: string): Sql {
-  return sql`${`${moment}Z`}::timestamptz`
+// Timestamps on the wire have no zone designator; PostgreSQL would use the zone of the session.
+function utc(timestamp: string): Sql {
+  return sql`${`${timestamp}Z`}::timestamptz`
 }
 
-const Key = Type.Object({ request_hash: Type.Unsafe<Buffer>({}), video_id: Type.Integer() })
+const IdempotencyKey = Type.Object({
+  request_hash: Type.Unsafe<Buffer>({}),
+  video_id: Type.Integer(),
+})
 
+/** Finds an idempotency key that has not expired. */
 export function findIdempotencyKey(db: Db, token: number, key: string) {
   return maybe(
     db,
-    Key,
-    sql`select request_hash, video_id from idempotency_key
+    IdempotencyKey,
+    sql`select request_hash, video_id
+        from idempotency_key
         where token_id = ${token} and key = ${key} and created > now() - interval '24 hours'`,
   )
 }
 
 /**
- * In the transaction of the record: a second request with the key waits here for the first, and is
- * then refused.
+ * Inserts an idempotency key in the transaction of the record. A concurrent request with the same
+ * key waits here for the first one and then fails with a `UniqueViolation`.
  */
 export function insertIdempotencyKey(
   tx: Db,
@@ -445,20 +551,28 @@ export function insertIdempotencyKey(
 ) {
   return execute(
     tx,
-    sql`insert into idempotency_key (token_id, key, request_hash, video_id) values (${token}, ${key}, ${hash}, ${videoId})`,
+    sql`insert into idempotency_key (token_id, key, request_hash, video_id)
+        values (${token}, ${key}, ${hash}, ${videoId})`,
   )
 }
 
-/** Old keys go when a new one comes, a few at a time; and this one in any case, if it is old. */
+/** Deletes this key if it has expired, and up to 100 other expired keys. */
 export async function deleteExpiredKeys(tx: Db, token: number, key: string): Promise<void> {
-  const isOld = sql`created <= now() - interval '24 hours'`
+  const isExpired = sql`created <= now() - interval '24 hours'`
   await execute(
     tx,
-    sql`delete from idempotency_key where token_id = ${token} and key = ${key} and ${isOld}`,
+    sql`delete from idempotency_key
+        where token_id = ${token} and key = ${key} and ${isExpired}`,
   )
   await execute(
     tx,
-    sql`delete from idempotency_key where ctid = any (array(
-          select ctid from idempotency_key where ${isOld} order by created limit 100 for update skip locked))`,
+    sql`delete from idempotency_key
+        where ctid = any (array(
+          select ctid
+          from idempotency_key
+          where ${isExpired}
+          order by created
+          limit 100
+          for update skip locked))`,
   )
 }

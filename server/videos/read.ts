@@ -4,9 +4,11 @@ import type { Db } from '../platform/db/db.ts'
 import { type BodyRow, findBody, lockVideo } from './queries.ts'
 import type { CachedBody, RecordCache } from './record-cache.ts'
 
+// Reads single records and decides who may see them.
+
 /**
- * The record for this reader. A draft is only there for editors, and editors always see what is
- * there now.
+ * Reads a record for an actor. Only editors see drafts, and editors always get the current version;
+ * other readers may get a cached one.
  */
 export function readVideo(
   recordCache: RecordCache,
@@ -14,28 +16,28 @@ export function readVideo(
   id: number,
 ): CachedBody | Promise<CachedBody> {
   if (mayAct(actor.role, 'editor')) return recordCache.read(id).then((row) => assertPresent(row))
-  const found = recordCache.readRecent(id)
-  return found instanceof Promise ? found.then(published) : published(found)
+  const recent = recordCache.readRecent(id)
+  return recent instanceof Promise ? recent.then(assertPublished) : assertPublished(recent)
 }
 
-function published(row: CachedBody | undefined): CachedBody {
-  const it = assertPresent(row)
-  if (!it.live) notFound()
-  return it
+function assertPublished(row: CachedBody | undefined): CachedBody {
+  const present = assertPresent(row)
+  if (!present.live) notFound()
+  return present
 }
 
-/** The record whoever asks, as long as it is there. */
+/** Reads the current version of a record in any state. Throws if it does not exist. */
 export async function readCurrent(db: Db, id: number): Promise<BodyRow> {
   return assertPresent(await findBody(db, id))
 }
 
-/** The same, and nobody changes it until the end of the transaction. */
+/** Locks a record until the end of the transaction and reads its current version. */
 export async function lockCurrent(tx: Db, id: number): Promise<BodyRow> {
   await lockVideo(tx, id)
   return readCurrent(tx, id)
 }
 
-/** The row, as long as the record is there: otherwise 404 or 410. */
+/** Returns the row. Throws 404 if there is none, 410 if the record was taken down. */
 export function assertPresent<T extends BodyRow>(row: T | undefined): T {
   if (!row) notFound()
   if (row.taken_down)
@@ -48,5 +50,5 @@ export function assertPresent<T extends BodyRow>(row: T | undefined): T {
 }
 
 function notFound(): never {
-  throw new Problem('not-found', 'There is no such record')
+  throw new Problem('not-found', 'This record does not exist')
 }

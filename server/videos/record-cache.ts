@@ -3,114 +3,130 @@ import { startTail, type Tail } from '../changes/changes.ts'
 import type { Db } from '../platform/db/db.ts'
 import { type BodyRow, findBodies } from './queries.ts'
 
-// The hot path: ready bodies by id. Lookups of one turn of the event loop go to the database as
-// one; the most wanted bodies stay in memory, for a storm on one record. What is served from memory
-// is at most `staleMs` old, whichever process changed the record.
+// The hot read path: rendered bodies by id. Lookups of one turn of the event loop are sent to the
+// database as one query, and the most recently used bodies are cached in memory. A cached body is
+// at most `maxStaleMs` old, whichever process changed the record.
 
 export const maxStaleMs = 1000
-const lookEveryMs = 100
-const maxAtOnce = 100
+const pollIntervalMs = 100
+const maxBatchSize = 100
+/** Longer than any lookup can take, whatever ANSWER_SECONDS is. */
+const maxLookupMs = 120_000
 
-/** A row as it is kept: with what would be the same for every answer. */
+/** A row with values that are the same in every response. */
 export interface CachedBody extends BodyRow {
-  /** The second of the last change, as HTTP writes it. */
-  readonly dated: string
+  /** The time of the last change in the format of HTTP headers. */
+  readonly lastModifiedHeader: string
 }
 
 export interface RecordCache {
-  /** As the database has it now. */
+  /** Reads the current row from the database. */
   read(id: number): Promise<CachedBody | undefined>
-  /** The same, or what it was at most `staleMs` ago: then it is there at once. */
+  /** Returns a cached row that is at most `maxStaleMs` old, synchronously, or reads it. */
   readRecent(id: number): CachedBody | Promise<CachedBody | undefined>
-  /** This process changed the record. */
+  /** Drops a record that this process changed. */
   forget(id: number): void
   stop(): void
 }
 
+/** Opens the cache. With a size of 0 it only batches lookups. */
 export function openRecordCache(
   lookups: Db,
   cacheBytes: number,
   onRead: (from: 'memory' | 'database') => void,
 ): RecordCache {
-  const kept =
+  const cache =
     cacheBytes > 0
       ? new LRUCache<number, CachedBody>({
           maxSize: cacheBytes,
           sizeCalculation: ({ body }) => body.length + 500,
         })
       : undefined
-  // When an id was last told to have changed. A lookup that began before that may bring the old
-  // body, which must not be kept.
-  const changed = new Map<number, number>()
+  // When a change of an id was last reported. A lookup that started before may return the old body,
+  // which must not be cached.
+  const changedMs = new Map<number, number>()
+  let sweptMs = 0
+  function onChanged(ids: readonly number[]) {
+    const nowMs = performance.now()
+    for (const id of ids) {
+      cache?.delete(id)
+      changedMs.set(id, nowMs)
+    }
+    if (nowMs < sweptMs + 1000) return
+    sweptMs = nowMs
+    for (const [id, atMs] of changedMs) if (atMs < nowMs - maxLookupMs) changedMs.delete(id)
+  }
+
+  let lostMs = 0
+  function onLost() {
+    cache?.clear()
+    lostMs = performance.now()
+  }
+
   const tail: Tail | undefined =
-    kept &&
+    cache &&
     startTail(lookups, {
       subject: 'video',
-      intervalMs: lookEveryMs,
+      intervalMs: pollIntervalMs,
       boundMs: maxStaleMs,
       onChanged,
       onLost,
     })
 
-  let sweptMs = 0
-  function onChanged(ids: readonly number[]) {
-    const nowMs = performance.now()
-    for (const id of ids) {
-      kept?.delete(id)
-      changed.set(id, nowMs)
-    }
-    if (nowMs < sweptMs + 1000) return
-    sweptMs = nowMs
-    // Longer than any lookup can take, whatever ANSWER_SECONDS is.
-    for (const [id, atMs] of changed) if (atMs < nowMs - 120_000) changed.delete(id)
-  }
-
-  let lostMs = 0
-  function onLost() {
-    kept?.clear()
-    lostMs = performance.now()
-  }
-
-  let waiting = new Map<number, PromiseWithResolvers<CachedBody | undefined>>()
-  function read(id: number): Promise<CachedBody | undefined> {
-    let one = waiting.get(id)
-    if (!one) {
-      if (waiting.size === 0) setImmediate(ask)
-      one = Promise.withResolvers()
-      waiting.set(id, one)
-      if (waiting.size >= maxAtOnce) ask()
-    }
-    return one.promise
-  }
-
-  async function ask() {
-    const asked = waiting
-    if (asked.size === 0) return
-    waiting = new Map()
-    const beganMs = performance.now()
-    try {
-      const rows = await findBodies(lookups, [...asked.keys()])
-      for (const row of rows) {
-        const body = { ...row, dated: new Date(row.updated_ms).toUTCString() }
-        if (row.live && beganMs > Math.max(lostMs, changed.get(row.id) ?? 0))
-          kept?.set(row.id, body)
-        asked.get(row.id)?.resolve(body)
-        asked.delete(row.id)
-      }
-      for (const { resolve } of asked.values()) resolve(undefined)
-    } catch (error) {
-      for (const { reject } of asked.values()) reject(error)
-    }
-  }
+  const read = batchById(async (ids) => {
+    const startedMs = performance.now()
+    const bodies = (await findBodies(lookups, ids)).map(withDate)
+    for (const body of bodies)
+      if (body.live && startedMs > Math.max(lostMs, changedMs.get(body.id) ?? 0))
+        cache?.set(body.id, body)
+    return bodies
+  })
 
   return {
     read,
     readRecent(id) {
-      const found = tail?.isFresh() ? kept?.get(id) : undefined
-      onRead(found ? 'memory' : 'database')
-      return found ?? read(id)
+      const cached = tail?.isFresh() ? cache?.get(id) : undefined
+      onRead(cached ? 'memory' : 'database')
+      return cached ?? read(id)
     },
     forget: (id) => onChanged([id]),
     stop: () => tail?.stop(),
+  }
+}
+
+function withDate(row: BodyRow): CachedBody {
+  return { ...row, lastModifiedHeader: new Date(row.updated_ms).toUTCString() }
+}
+
+/** Groups the ids that are read in one turn of the event loop into one lookup. */
+function batchById<T extends { readonly id: number }>(
+  findRows: (ids: number[]) => Promise<T[]>,
+): (id: number) => Promise<T | undefined> {
+  let pending = new Map<number, PromiseWithResolvers<T | undefined>>()
+
+  async function flush() {
+    const batch = pending
+    if (batch.size === 0) return
+    pending = new Map()
+    try {
+      for (const row of await findRows([...batch.keys()])) {
+        batch.get(row.id)?.resolve(row)
+        batch.delete(row.id)
+      }
+      for (const { resolve } of batch.values()) resolve(undefined)
+    } catch (error) {
+      for (const { reject } of batch.values()) reject(error)
+    }
+  }
+
+  return (id) => {
+    let lookup = pending.get(id)
+    if (!lookup) {
+      if (pending.size === 0) setImmediate(flush)
+      lookup = Promise.withResolvers()
+      pending.set(id, lookup)
+      if (pending.size >= maxBatchSize) flush()
+    }
+    return lookup.promise
   }
 }

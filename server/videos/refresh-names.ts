@@ -12,13 +12,13 @@ import {
 import { noAdditions, writeVersion } from './update.ts'
 import { changedFields } from './wire.ts'
 
-// When what a record shows is renamed, merged or split, the record follows: a change like any
-// other, by whoever did it.
+// Updates the names in records after an entity was renamed, merged or split. Each update is a
+// normal change, attributed to the actor of the rename.
 
 /**
- * Lets these records show what their entities are called now. It looks at what is there and not at
- * what happened, so it may be done twice, or in any order with other renames: a record that shows
- * the right names already is left alone. Tells which records changed.
+ * Updates the names in records to the current names of their entities and returns the ids of those
+ * that changed. Idempotent and independent of the order of renames, because it compares the current
+ * state: a record with the right names is not written.
  */
 export async function refreshNames(
   tx: Db,
@@ -26,10 +26,10 @@ export async function refreshNames(
   context: WriteContext,
 ): Promise<number[]> {
   await lockVideos(tx, ids)
-  return follow(tx, await findBodiesWithIds(tx, ids), (row) => row, context)
+  return writeCurrentNames(tx, await findBodiesWithIds(tx, ids), (row) => row, context)
 }
 
-/** Puts one speaker in the place of another. Every record must have one of the two. */
+/** Replaces a speaker in records by another one. Every record must have one of the two. */
 export async function replaceSpeaker(
   tx: Db,
   ids: readonly number[],
@@ -41,18 +41,18 @@ export async function replaceSpeaker(
   const rows = new Map((await findBodiesWithIds(tx, ids)).map((row) => [row.id, row]))
   const errors = ids.flatMap((id, index) => {
     const speakers = rows.get(id)?.speakers ?? []
-    // One that has the other already: the answer to the first time was lost.
+    // A record that has the new speaker was updated by an earlier attempt of the same request.
     if (speakers.includes(from) || speakers.includes(to)) return []
     return [
       {
         pointer: `/videos/${index}`,
         code: 'not-theirs',
-        detail: 'is not the id of a record of this speaker',
+        detail: 'is not the id of a record by this speaker',
       },
     ]
   })
   if (errors.length > 0) throw invalidFields(errors)
-  return follow(
+  return writeCurrentNames(
     tx,
     [...rows.values()],
     (row) => ({ ...row, speakers: row.speakers.map((id) => (id === from ? to : id)) }),
@@ -60,17 +60,17 @@ export async function replaceSpeaker(
   )
 }
 
-async function follow(
+async function writeCurrentNames(
   tx: Db,
   rows: readonly BodyWithIds[],
-  next: (row: BodyWithIds) => RecordEntityIds,
+  entityIdsOf: (row: BodyWithIds) => RecordEntityIds,
   context: WriteContext,
 ): Promise<number[]> {
-  const wanted = rows.map(next)
-  const now = await currentNames(tx, wanted)
+  const requested = rows.map(entityIdsOf)
+  const resolve = await currentNames(tx, requested)
   const changed: number[] = []
   for (const [index, row] of rows.entries()) {
-    const { category, speakers, tags } = now(wanted[index] as RecordEntityIds)
+    const { category, speakers, tags } = resolve(requested[index] as RecordEntityIds)
     if (!category) throw new Error('A record without a category')
     const ids = { category: category.id, speakers: speakers.map(idOf), tags: tags.map(idOf) }
     const names = {
@@ -78,11 +78,11 @@ async function follow(
       speakers: speakers.map(nameOf),
       tags: tags.map(nameOf),
     }
-    if (await isShownAnew(tx, row, names, ids, context)) changed.push(row.id)
-    else if (!isSame(row, ids)) await updateIds(tx, row.id, ids)
+    if (await writeNames(tx, row, names, ids, context)) changed.push(row.id)
+    else if (!hasSameIds(row, ids)) await updateIds(tx, row.id, ids)
   }
-  // A new name of the same entity changes no column that the search looks at; nor did it where
-  // somebody else wrote the name before us.
+  // A new name of the same entity changes no column that updates the search rows. Unchanged records
+  // are included, because another writer may have written the new name before.
   await refreshSearchRows(
     tx,
     rows.map(({ id }) => id),
@@ -91,10 +91,10 @@ async function follow(
 }
 
 /**
- * Writes a version with these names, and tells whether it is another one. What was taken down shows
- * none.
+ * Writes a version with these names. Returns false if nothing changes, or the record was taken down
+ * and has no visible names.
  */
-async function isShownAnew(
+async function writeNames(
   tx: Db,
   row: BodyWithIds,
   names: Partial<Video>,
@@ -105,16 +105,8 @@ async function isShownAnew(
   const before = JSON.parse(row.body) as Video
   const after = { ...before, ...names }
   if (changedFields(before, after).length === 0) return false
-  if (
-    !(await writeVersion(
-      tx,
-      row,
-      before,
-      { after, ids: { ...ids, language: undefined }, added: noAdditions },
-      'updated',
-      context,
-    ))
-  )
+  const version = { after, ids: { ...ids, language: undefined }, added: noAdditions }
+  if (!(await writeVersion(tx, row, before, version, 'updated', context)))
     throw new Error('A locked record has changed')
   return true
 }
@@ -122,7 +114,7 @@ async function isShownAnew(
 const idOf = ({ id }: NamedEntity) => id
 const nameOf = ({ name }: NamedEntity) => name
 
-function isSame(row: RecordEntityIds, ids: RecordEntityIds): boolean {
+function hasSameIds(row: RecordEntityIds, ids: RecordEntityIds): boolean {
   return (
     row.category === ids.category &&
     String(row.speakers) === String(ids.speakers) &&

@@ -12,8 +12,11 @@ import type { Pool } from '../platform/db/pool.ts'
 import { readCurrent } from './read.ts'
 import { changeVideo, type RenderedVideo } from './update.ts'
 
+// The history of a record: list, read and restore revisions.
+
 export const revisionsPerPage = 50
 
+/** Lists a page of the changes of a record, newest first. */
 export async function listRevisions(
   db: Db,
   id: number,
@@ -28,11 +31,11 @@ export async function listRevisions(
     revisionsPerPage,
     (page - 1) * revisionsPerPage,
   )
-  if (results.length === 0) throw new Problem('not-found', 'There are not so many pages')
+  if (results.length === 0) throw new Problem('not-found', 'Page out of range')
   return { count, results }
 }
 
-/** The record as it was. */
+/** Reads a record as it was at a revision, with the current names of its entities. */
 export async function readRevision(
   db: Db,
   id: number,
@@ -40,13 +43,13 @@ export async function readRevision(
 ): Promise<ChangeSummary & { record: Video }> {
   await readCurrent(db, id)
   const version = await findRevision(db, id, revision)
-  if (!version) throw new Problem('not-found', 'There is no such revision')
+  if (!version) throw new Problem('not-found', 'This revision does not exist')
   return version
 }
 
 /**
- * A version out of the history. Whoever was renamed since has the name of today: a name that
- * somebody left behind is shown nowhere.
+ * Finds a revision in the history. Entities have their current names, because former names are
+ * never shown.
  */
 export async function findRevision(
   db: Db,
@@ -66,6 +69,7 @@ export async function findRevision(
   }
 }
 
+/** Writes the content of an earlier revision as a new one. Id, slug and `added` stay. */
 export async function restoreRevision(
   pool: Pool,
   id: number,

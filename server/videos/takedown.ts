@@ -11,8 +11,8 @@ import { assertPresent } from './read.ts'
 import { formatTimestamp, timestampAfter } from './wire.ts'
 
 /**
- * Withdraws a record for ever. The words stay in the history for those who run the archive; nobody
- * is served them again. The same request with the same If-Match gives the first answer again.
+ * Takes a record down permanently. Its content stays in the history for operators and is never
+ * served again. A repeated request with the same If-Match gets the first response again.
  */
 export function takeDownVideo(
   pool: Pool,
@@ -22,12 +22,12 @@ export function takeDownVideo(
 ): Promise<{ id: number; taken_down: string; reason: string }> {
   return pool.transaction(async (tx) => {
     await lockVideo(tx, id)
-    const found = await findBody(tx, id)
-    if (found?.taken_down && (await isRepeatedRequest(tx, 'video', found, context)))
-      return { id, ...found.taken_down }
-    const row = assertPresent(found)
-    // Throws if it is stale. The record is locked and not taken down: it can neither have moved nor
-    // be this request's own.
+    const current = await findBody(tx, id)
+    if (current?.taken_down && (await isRepeatedRequest(tx, 'video', current, context)))
+      return { id, ...current.taken_down }
+    const row = assertPresent(current)
+    // Throws if it is stale. Other results are impossible, because the record is locked and this
+    // request has not taken it down before.
     await checkPrecondition(tx, 'video', row, context)
     const updated = timestampAfter(formatTimestamp(row.updated_ms))
     const after = { taken_down: updated.slice(0, 10), reason }
@@ -43,16 +43,16 @@ export function takeDownVideo(
       requestHash: context.hash,
     } as const
     assertBeforeDeadline(context)
-    const taken = await saveTakedown(tx, {
+    const isSaved = await saveTakedown(tx, {
       id,
       revision,
-      tag: versionEtag(id, revision, reason),
+      etag: versionEtag(id, revision, reason),
       updated,
       day: after.taken_down,
       reason,
       change,
     })
-    if (!taken) throw new Error('A locked record has changed')
+    if (!isSaved) throw new Error('A locked record has changed')
     return { id, ...after }
   })
 }

@@ -34,17 +34,18 @@ import {
 import { readCurrent } from './read.ts'
 import { changedFields, pick, renderVideo, timestampAfter } from './wire.ts'
 
-/** A record as it is served. */
+// Writes new versions of records.
+
+/** The body of a record and its etag. */
 export interface RenderedVideo {
   readonly body: string
-  readonly tag: string
+  readonly etag: string
 }
 
 /**
- * Changes a record. `next` makes the new version out of the current one, and may be called twice:
- * the first try takes no lock, and writes only if the record is still what it read. Where that
- * fails, or a new speaker or tag has to be made as well, a transaction does it, with the record
- * locked.
+ * Changes a record. `next` derives the new version from the current one and may be called several
+ * times. The first attempt takes no lock and writes only if the record is unchanged since it was
+ * read. If that fails, or a speaker or tag has to be created, a transaction locks the record.
  */
 export async function changeVideo(
   pool: Pool,
@@ -53,32 +54,24 @@ export async function changeVideo(
   next: NextVersion,
   kind: 'updated' | 'restored' = 'updated',
 ): Promise<RenderedVideo> {
-  return (
-    (await attempt(
-      pool,
-      await readCurrent(pool.lookups, id),
-      context,
-      next,
-      kind,
-      failOnMissingNames,
-    )) ??
-    (await pool.transaction(async (tx) => {
-      // Names and entities first, and then the record: everybody takes them in this order, and
-      // nobody waits for each other.
-      await hold(tx, await readCurrent(tx, id), next, context)
-      await lockVideo(tx, id)
-      const row = await readCurrent(tx, id)
-      // The record can't move any more, but somebody may rename what it shall show, now and again.
-      const complete: CompleteNames = (names, found) =>
-        createMissingNames(tx, names, found, context)
-      return retryOnConflict(context, () => attempt(tx, row, context, next, kind, complete))
-    }))
-  )
+  const unlocked = await readCurrent(pool.lookups, id)
+  const version = await tryWrite(pool, unlocked, context, next, kind, failOnMissingNames)
+  if (version) return version
+  return pool.transaction(async (tx) => {
+    // All writers lock names and entities first and the record then, so they cannot deadlock.
+    await lockRequestedNames(tx, await readCurrent(tx, id), next, context)
+    await lockVideo(tx, id)
+    const row = await readCurrent(tx, id)
+    // The record is locked, but its new entities can still be renamed concurrently.
+    const complete: CompleteNames = (names, found) => createMissingNames(tx, names, found, context)
+    return retryOnConflict(context, () => tryWrite(tx, row, context, next, kind, complete))
+  })
 }
 
 export type NextVersion = (before: Video) => Video
 
-async function attempt(
+/** Writes a version. Returns undefined if the record or a name changed, or a name is missing. */
+async function tryWrite(
   db: Db,
   row: BodyRow,
   context: WriteContext,
@@ -90,30 +83,37 @@ async function attempt(
   if (verdict !== 'proceed') return verdict === 'repeated' ? row : undefined
 
   const before = JSON.parse(row.body) as Video
-  const wanted = next(before)
-  const named = await withNames(db, before, wanted, complete)
+  const named = await resolveChangedNames(db, before, next(before), complete)
   return named && writeVersion(db, row, before, named, kind, context)
 }
 
-// All that is named, also what the record has already: what it has may be another by the time it is
-// locked. What it shows under a name that leads nowhere is not made anew.
-async function hold(tx: Db, row: BodyRow, next: NextVersion, deadline: Deadline): Promise<void> {
+/**
+ * Creates and locks the entities in the fields that change, also those that the record already has:
+ * it may lose them before it is locked. A name of the record that no longer resolves is skipped and
+ * not created again.
+ */
+async function lockRequestedNames(
+  tx: Db,
+  row: BodyRow,
+  next: NextVersion,
+  deadline: Deadline,
+): Promise<void> {
   const before = JSON.parse(row.body) as Video
-  const wanted = next(before)
+  const requested = next(before)
   const differs = (field: 'category' | 'speakers' | 'tags') =>
-    JSON.stringify(before[field]) !== JSON.stringify(wanted[field])
+    JSON.stringify(before[field]) !== JSON.stringify(requested[field])
   const resolved = await resolveNames(tx, {
-    category: differs('category') ? wanted.category : undefined,
-    speakers: differs('speakers') ? wanted.speakers : [],
-    tags: differs('tags') ? wanted.tags : [],
+    category: differs('category') ? requested.category : undefined,
+    speakers: differs('speakers') ? requested.speakers : [],
+    tags: differs('tags') ? requested.tags : [],
   })
   if ('errors' in resolved) throw invalidFields(resolved.errors)
-  const known = (field: 'speakers' | 'tags') =>
+  const foundOrNew = (field: 'speakers' | 'tags') =>
     resolved.found[field].flatMap((entity, index) => {
-      const name = wanted[field][index] as string
-      return entity || !before[field].includes(name) ? [{ name, entity: entity }] : []
+      const name = requested[field][index] as string
+      return entity || !before[field].includes(name) ? [{ name, entity }] : []
     })
-  const [speakers, tags] = [known('speakers'), known('tags')]
+  const [speakers, tags] = [foundOrNew('speakers'), foundOrNew('tags')]
   const names = { speakers: speakers.map(({ name }) => name), tags: tags.map(({ name }) => name) }
   const found = {
     ...resolved.found,
@@ -124,7 +124,10 @@ async function hold(tx: Db, row: BodyRow, next: NextVersion, deadline: Deadline)
   await lockAddedEntities(tx, addedEntities(found.category, lists.speakers, lists.tags))
 }
 
-/** Undefined where somebody was faster; the version that is there where nothing changed. */
+/**
+ * Writes a version and returns it. Returns undefined if the record or a name changed concurrently,
+ * and the current version if no field changes.
+ */
 export async function writeVersion(
   db: Db,
   row: BodyRow,
@@ -150,6 +153,7 @@ export async function writeVersion(
   return (await updateVideo(db, version)) ? version : undefined
 }
 
+/** Returns a version with its rendered body. */
 export function newVersion(
   video: Video,
   revision: number,
@@ -160,16 +164,14 @@ export function newVersion(
   return { video, revision, ids, added, change, ...renderVideo(video, revision) }
 }
 
-/** A version with the names that its entities have, and the ids of those that changed. */
+/** A version with the current names of its entities, and the ids of the names that changed. */
 export interface NamedVersion {
   readonly after: Video
   readonly ids: ChangedEntityIds
   readonly added: AddedEntities
 }
 
-/**
- * Finds or makes new speakers and tags; undefined where some are missing and must not be made here.
- */
+/** Returns entities for all names, or undefined if some are missing and must not be created. */
 export type CompleteNames = (
   names: NewNames,
   found: ResolvedNames,
@@ -180,11 +182,13 @@ interface NewNames {
   readonly tags: readonly string[]
 }
 
+/** Returns undefined if a speaker or tag does not exist. */
 export const failOnMissingNames: CompleteNames = async (_, { speakers, tags }) => {
-  const isThere = (it: NamedEntity | null) => it !== null
-  return speakers.every(isThere) && tags.every(isThere) ? { speakers, tags } : undefined
+  const exists = (entity: NamedEntity | null) => entity !== null
+  return speakers.every(exists) && tags.every(exists) ? { speakers, tags } : undefined
 }
 
+/** Creates the speakers and tags that do not exist. */
 export const createMissingNames = async (
   tx: Db,
   names: NewNames,
@@ -195,26 +199,28 @@ export const createMissingNames = async (
   tags: await createMissingEntities(tx, 'tag', names.tags, found.tags, deadline),
 })
 
-// Only names that changed are looked up; the others stay what they are, also while somebody renames
-// the entity behind them: the new name reaches this record by itself. What is looked up is shown by
-// its own name, whichever of its names was given, and once.
-async function withNames(
+/**
+ * Resolves the names that change. Each entity gets its current name, whichever of its names was
+ * sent, and duplicates are removed. Other names stay as they are even if their entity is being
+ * renamed, because the rename updates this record itself.
+ */
+async function resolveChangedNames(
   db: Db,
   before: Video,
-  wanted: Video,
+  requested: Video,
   complete: CompleteNames,
 ): Promise<NamedVersion | undefined> {
   const differs = (field: 'category' | 'language' | 'speakers' | 'tags') =>
-    JSON.stringify(before[field]) !== JSON.stringify(wanted[field])
+    JSON.stringify(before[field]) !== JSON.stringify(requested[field])
   if (!differs('category') && !differs('language') && !differs('speakers') && !differs('tags'))
-    return { after: wanted, ids: noIds, added: noAdditions }
+    return { after: requested, ids: noIds, added: noAdditions }
   const names = {
-    speakers: wanted.speakers.filter((name) => !before.speakers.includes(name)),
-    tags: wanted.tags.filter((name) => !before.tags.includes(name)),
+    speakers: requested.speakers.filter((name) => !before.speakers.includes(name)),
+    tags: requested.tags.filter((name) => !before.tags.includes(name)),
   }
   const resolved = await resolveNames(db, {
-    category: differs('category') ? wanted.category : undefined,
-    language: differs('language') ? wanted.language : undefined,
+    category: differs('category') ? requested.category : undefined,
+    language: differs('language') ? requested.language : undefined,
     ...names,
   })
   if ('errors' in resolved) throw invalidFields(resolved.errors)
@@ -222,26 +228,26 @@ async function withNames(
   const lists = await complete(names, resolved.found)
   if (!lists) return undefined
 
-  const kept =
+  const current =
     differs('speakers') || differs('tags') ? await findEntityIds(db, before.id) : undefined
   const listOf = (field: 'speakers' | 'tags', ids: readonly number[] = []) =>
     uniqueById(
-      wanted[field].map((name) => {
+      requested[field].map((name) => {
         const id = ids[before[field].indexOf(name)]
         return id === undefined
           ? (lists[field][names[field].indexOf(name)] as NamedEntity)
           : { id, name }
       }),
     )
-  const speakers = differs('speakers') ? listOf('speakers', kept?.speaker_ids) : undefined
-  const tags = differs('tags') ? listOf('tags', kept?.tag_ids) : undefined
+  const speakers = differs('speakers') ? listOf('speakers', current?.speaker_ids) : undefined
+  const tags = differs('tags') ? listOf('tags', current?.tag_ids) : undefined
   return {
     after: {
-      ...wanted,
-      category: category?.name ?? wanted.category,
-      language: language?.name ?? wanted.language,
-      speakers: speakers?.map(({ name }) => name) ?? wanted.speakers,
-      tags: tags?.map(({ name }) => name) ?? wanted.tags,
+      ...requested,
+      category: category?.name ?? requested.category,
+      language: language?.name ?? requested.language,
+      speakers: speakers?.map(({ name }) => name) ?? requested.speakers,
+      tags: tags?.map(({ name }) => name) ?? requested.tags,
     },
     ids: {
       category: category?.id,
@@ -253,7 +259,7 @@ async function withNames(
   }
 }
 
-/** Each once, also where two names led to it. */
+/** Collects the entities that a record gets, each once even if two names resolve to it. */
 export function addedEntities(
   category: NamedEntity | null,
   speakers: readonly NamedEntity[],
@@ -275,26 +281,25 @@ const noIds: ChangedEntityIds = {
 export const noAdditions: AddedEntities = { category: [], speakers: [], tags: [] }
 
 /**
- * Everything that is wrong with the fields that were sent, known and unknown to the database alike.
+ * Validates the fields of a request. If the schema reports errors, it also looks up category and
+ * language, so that one response lists all errors.
  */
 export async function videoFieldErrors(
   db: Db,
   schema: Parameters<typeof validationErrors>[0],
-  sent: Record<string, unknown>,
+  input: Record<string, unknown>,
 ): Promise<FieldError[]> {
-  const errors = validationErrors(schema, sent)
+  const errors = validationErrors(schema, input)
   if (errors.length === 0) return []
-  // One answer names every wrong field, so the names are looked up although the body is refused
-  // already.
-  const text = (field: 'category' | 'language') =>
-    validationErrors(VideoPatch, { [field]: sent[field] }).length === 0
-      ? (sent[field] as string)
+  const validName = (field: 'category' | 'language') =>
+    validationErrors(VideoPatch, { [field]: input[field] }).length === 0
+      ? (input[field] as string)
       : undefined
-  const found = await resolveNames(db, {
-    category: text('category'),
-    language: text('language'),
+  const resolved = await resolveNames(db, {
+    category: validName('category'),
+    language: validName('language'),
     speakers: [],
     tags: [],
   })
-  return 'errors' in found ? [...errors, ...found.errors] : errors
+  return 'errors' in resolved ? [...errors, ...resolved.errors] : errors
 }

@@ -1,7 +1,7 @@
-// The front door. Reading is one lookup of a ready body (read.ts, bodies.ts). Everything that
-// changes a record goes one way: createVideo for the first version (create.ts), changeVideo for
-// every later one (update.ts), takeDownVideo for the last (takedown.ts); where a name changed, the
-// records that show it follow (names.ts). Hundreds at a time go through bulk.ts.
+// Entry point of records. A read is one lookup of a rendered body (read.ts, record-cache.ts).
+// createVideo writes the first version (create.ts), changeVideo every later one (update.ts),
+// takeDownVideo the last (takedown.ts). refresh-names.ts updates records after a rename, bulk.ts
+// writes hundreds of records at a time.
 
 export {
   createVideos,

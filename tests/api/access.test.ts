@@ -12,12 +12,15 @@ import { createToken, revokeToken } from '../../server/auth/auth.ts'
 import { category, type Reply, startArchive } from '../support/harness.ts'
 import { withDatabase } from '../support/invariants.ts'
 
-// Every endpoint of the contract is tried by every kind of caller. A new endpoint is tried as soon
-// as it is in the table; if it needs something in its address or body that is not known here, the
-// test fails and says so.
+// Calls every endpoint of the contract with every role. A new endpoint is covered as soon as the
+// contract has it; if its path or body needs a value that is missing here, the test fails with a
+// hint.
 
 const archive = await startArchive()
-const all: readonly Endpoint[] = [...Object.values(endpoints), ...Object.values(streamEndpoints)]
+const allEndpoints: readonly Endpoint[] = [
+  ...Object.values(endpoints),
+  ...Object.values(streamEndpoints),
+]
 
 const bodies: Record<string, object> = {
   replaceVideo: { title: 'Replaced', category, language: 'English' },
@@ -34,16 +37,16 @@ const bodies: Record<string, object> = {
   decideTalk: { take: ['title'] },
 }
 
-async function attempt(it: Endpoint, authorization: string | undefined): Promise<Reply> {
+async function attempt(endpoint: Endpoint, authorization: string | undefined): Promise<Reply> {
   const { id } = await archive.make({ speakers: ['Ada'], tags: ['queues'] })
-  const [, , , kind = ''] = it.path.split('/')
+  const [, , , kind = ''] = endpoint.path.split('/')
   const slugs: Record<string, string> = {
     category: 'example-days-2026',
     speaker: 'ada',
     tag: 'queues',
   }
-  // What is merged is gone, so each time it is another one.
-  if (/^merge/.test(it.name)) {
+  // A merge removes the entity, so each call merges a new one.
+  if (/^merge/.test(endpoint.name)) {
     const name = `${kind} ${id}`
     if (kind === 'category')
       await archive.call('POST', '/api/v2/category', {
@@ -60,27 +63,28 @@ async function attempt(it: Endpoint, authorization: string | undefined): Promise
     rule: 'no-licence',
     position: '1',
   }
-  const path = it.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => {
+  const path = endpoint.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => {
     assert.ok(
       values[name],
-      `${it.name} has {${name}} in its address: add a value for it to tests/api/access.test.ts`,
+      `${endpoint.name} has {${name}} in its path: add a value for it to tests/api/access.test.ts`,
     )
     return values[name] as string
   })
-  const own: Record<string, object> = {
+  const generatedBodies: Record<string, object> = {
     createCategory: { title: `Created ${id}` },
     createImport: { text: `title\nImported ${id}\n`, format: 'csv', category, language: 'en' },
     splitSpeaker: { name: `Another ${id}`, videos: [id] },
   }
-  const body = own[it.name] ?? bodies[it.name]
-  if (it.body) assert.ok(body, `${it.name} takes a body: add one to tests/api/access.test.ts`)
-  return archive.call(it.method, path, {
-    ...(it.body && { body }),
+  const body = generatedBodies[endpoint.name] ?? bodies[endpoint.name]
+  if (endpoint.body)
+    assert.ok(body, `${endpoint.name} takes a body: add one to tests/api/access.test.ts`)
+  return archive.call(endpoint.method, path, {
+    ...(endpoint.body && { body }),
     headers: { ...(authorization && { authorization }) },
   })
 }
 
-/** It may go on, be stopped once more, or be undone. */
+/** Creates a stopped import, which can be applied, stopped or undone. */
 async function stoppedImport(number: number): Promise<number> {
   const body = { text: `title\nStopped ${number}\n`, format: 'csv', category, language: 'en' }
   const { json } = await archive.call('POST', '/api/v2/import', { token: archive.editor, body })
@@ -96,11 +100,14 @@ const tokens: Record<Role, string | undefined> = {
   admin: `Bearer ${archive.admin}`,
 }
 
-for (const it of all)
+const verbFor = (role: Role, endpoint: Endpoint) =>
+  mayAct(role, endpoint.role) ? 'allows' : 'refuses'
+
+for (const endpoint of allEndpoints)
   for (const role of roles)
-    test(`${it.name} as ${role}: ${mayAct(role, it.role) ? 'allowed' : 'refused'}`, async () => {
-      const { status, headers, json } = await attempt(it, tokens[role])
-      if (mayAct(role, it.role)) assert.equal(status, it.response.status)
+    test(`${verbFor(role, endpoint)} ${endpoint.name} as ${role}`, async () => {
+      const { status, headers, json } = await attempt(endpoint, tokens[role])
+      if (mayAct(role, endpoint.role)) assert.equal(status, endpoint.response.status)
       else if (role === 'anyone') {
         assert.equal(status, 401)
         assert.match(String(headers['www-authenticate']), /^Token realm=/)
@@ -110,12 +117,12 @@ for (const it of all)
       }
     })
 
-test('credentials that are wrong in any way are refused everywhere, with the same words', async () => {
-  const short = await createToken(archive.pool, { name: 'Gone', role: 'admin', days: 1 })
-  await revokeToken(archive.pool, short.id)
-  const old = await createToken(archive.pool, { name: 'Old', role: 'admin', days: 1 })
+test('rejects invalid credentials on every endpoint with the same message', async () => {
+  const revoked = await createToken(archive.pool, { name: 'Gone', role: 'admin', days: 1 })
+  await revokeToken(archive.pool, revoked.id)
+  const expired = await createToken(archive.pool, { name: 'Old', role: 'admin', days: 1 })
   await withDatabase(archive.databaseUrl, (query) =>
-    query(`update token set expires = now() - interval '1 second' where id = ${old.id}`),
+    query(`update token set expires = now() - interval '1 second' where id = ${expired.id}`),
   )
   const flipped = archive.editor.replace(/.$/, (last) => (last === 'a' ? 'b' : 'a'))
   const wrong = [
@@ -127,18 +134,18 @@ test('credentials that are wrong in any way are refused everywhere, with the sam
     `Token ${'x'.repeat(10_000)}`,
     archive.editor,
     `Token ${archive.editor} x`,
-    `Token ${short.token}`,
-    `Token ${old.token}`,
+    `Token ${revoked.token}`,
+    `Token ${expired.token}`,
   ]
-  for (const it of all)
+  for (const endpoint of allEndpoints)
     for (const authorization of wrong) {
-      const { status, json } = await attempt(it, authorization === '' ? ' ' : authorization)
-      assert.equal(status, 401, `${it.name} with ${authorization.slice(0, 40)}`)
-      assert.equal(json.detail, 'The token is not known, has expired or was revoked')
+      const { status, json } = await attempt(endpoint, authorization === '' ? ' ' : authorization)
+      assert.equal(status, 401, `${endpoint.name} with ${authorization.slice(0, 40)}`)
+      assert.equal(json.detail, 'The token is unknown, expired or revoked')
     }
 })
 
-test('a draft is not there for readers, in any form', async () => {
+test('hides a draft from readers in every representation', async () => {
   const draft = await archive.make({ state: 2 })
   const { headers } = await archive.call('GET', `/api/v2/video/${draft.id}`, {
     token: archive.editor,
@@ -158,7 +165,7 @@ test('a draft is not there for readers, in any form', async () => {
     }
 })
 
-test('a token is nowhere in the database, and says when it was last used', async () => {
+test('stores only a hash of a token and records when it was last used', async () => {
   await archive.call('GET', '/api/v2/openapi.json', { token: archive.editor })
   await withDatabase(archive.databaseUrl, async (query) => {
     const rows = await query('select t::text as row, last_used from token t where name = $1', [

@@ -32,17 +32,15 @@ const client = importClient(archive, archive.admin)
 
 const withoutTime = (text: string) => text.replace(/"at":"[^"]+"/, '')
 
-async function imported(text: string) {
+async function importText(text: string) {
   const { id } = await client.plan({ text, name: 'export.ndjson' })
   const { outcome } = await client.apply(id)
   const rows = new Map((await client.rows(id)).map((row) => [row.position, row]))
   return { outcome, rows }
 }
 
-/**
- * Whether a record of the other archive is taken for this one: its number, and its slug or title.
- */
-function isTakenFor(mine: ExportedJson, theirs: ExportedJson): boolean {
+/** Returns whether an import matches the two records: the same id, and the same slug or title. */
+function isSameRecord(mine: ExportedJson, theirs: ExportedJson): boolean {
   const [one, other] = [recordOf(mine), recordOf(theirs)]
   return (
     mine.kind === theirs.kind &&
@@ -54,42 +52,46 @@ function isTakenFor(mine: ExportedJson, theirs: ExportedJson): boolean {
 async function importInto(state: string, text: string): Promise<void> {
   await states.restore(state)
   const before = exportLines(await exportAll(databaseUrl))
-  const { rows } = await imported(text)
+  const { rows } = await importText(text)
   const theirs = exportLines(text)
-  const known = await withDatabase(databaseUrl, namesOfExport)
-  for (const [at, line] of theirs.entries()) {
-    const row = rows.get(at + 1)
-    const isSame = line.kind === 'video' && before.some((mine) => isTakenFor(mine, line))
-    if (!isSame)
-      await assertImported(archive, line, row, { known, as: 'admin', isEmpty: before.length === 0 })
+  const knownNames = await withDatabase(databaseUrl, namesOfExport)
+  for (const [index, line] of theirs.entries()) {
+    const row = rows.get(index + 1)
+    const isMatch = line.kind === 'video' && before.some((mine) => isSameRecord(mine, line))
+    if (!isMatch)
+      await assertImported(archive, line, row, {
+        known: knownNames,
+        as: 'admin',
+        isEmpty: before.length === 0,
+      })
     else assert.ok(row?.outcome && row.outcome !== 'created', JSON.stringify(row))
   }
   const now = new Set(exportLines(await exportAll(databaseUrl)).map((line) => JSON.stringify(line)))
   for (const line of before)
-    if (line.kind !== 'video' || !theirs.some((other) => isTakenFor(line, other)))
-      assert.ok(now.has(JSON.stringify(line)), `was there, and changed: ${JSON.stringify(line)}`)
+    if (line.kind !== 'video' || !theirs.some((other) => isSameRecord(line, other)))
+      assert.ok(now.has(JSON.stringify(line)), `an existing line changed: ${JSON.stringify(line)}`)
   await checkInvariants(databaseUrl)
 
-  // Once more it says nothing new.
+  // A second import changes nothing.
   const whole = withoutTime(await exportAll(databaseUrl))
-  const again = await imported(text)
+  const again = await importText(text)
   assert.deepEqual([again.outcome.created, again.outcome.changed], [0, 0])
   assert.equal(withoutTime(await exportAll(databaseUrl)), whole)
 }
 
 for (let pair = 1; pair <= pairs; pair++)
-  test(`archive ${pair} imported into another: all of it is there, and the other is unchanged`, async () => {
-    const chance = seededRandom('archives', seed, String(pair))
+  test(`imports all of archive ${pair} into another one and keeps its records`, async () => {
+    const random = seededRandom('archives', seed, String(pair))
     await states.restore('empty')
-    await fillArchive(archive, chance, { word: `b${pair}`, videos: 12 })
+    await fillArchive(archive, random, { word: `b${pair}`, videos: 12 })
     await states.save(`b${pair}`)
     await states.restore('empty')
-    await fillArchive(archive, chance, { word: `a${pair}`, videos: 16 })
+    await fillArchive(archive, random, { word: `a${pair}`, videos: 16 })
     const whole = await exportAll(databaseUrl)
     const anonymous = (await archive.call('GET', '/api/v2/export.ndjson')).text
 
-    // Into itself it changes nothing.
-    const { outcome } = await imported(whole)
+    // An import of its own export changes nothing.
+    const { outcome } = await importText(whole)
     assert.deepEqual([outcome.created, outcome.changed, outcome.kept], [0, 0, 0])
     assert.equal(withoutTime(await exportAll(databaseUrl)), withoutTime(whole))
 

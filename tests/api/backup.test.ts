@@ -34,15 +34,16 @@ import {
 } from '../support/harness.ts'
 import { checkInvariants, withDatabase } from '../support/invariants.ts'
 import { startPostgres } from '../support/postgres.ts'
+import { until } from '../support/until.ts'
 
-// What was saved comes back to the last byte, or the person is told what is wrong and what to do.
+// A backup is restored byte for byte, or fails with a message that says what to do.
 
-// Absolute links are the same whoever serves.
+// Keeps absolute links the same in every archive.
 const PUBLIC_URL = 'https://talks.example.org'
 const archive = await startArchive({ PUBLIC_URL })
 const folder = mkdtempSync(join(tmpdir(), 'talkshelf-backup-'))
 after(() => rmSync(folder, { recursive: true, force: true }))
-const migrations = join(root, 'server/migrations')
+const schemaFolder = join(root, 'server')
 const serverMajor = await withDatabase(archive.databaseUrl, async (query) =>
   Number(
     (await query(`select current_setting('server_version_num')::integer / 10000 as major`))[0]
@@ -56,17 +57,17 @@ const options = {
     `needs a pg_dump of PostgreSQL ${serverMajor}; the newest here is ${newest}`,
 }
 
-let told: string[] = []
-const surroundings = {
+let output: string[] = []
+const backupContext = {
   environment: process.env,
-  migrations,
-  say: (line: string) => void told.push(line),
+  schemaFolder,
+  say: (line: string) => void output.push(line),
 }
-let files = 0
+let fileCount = 0
 
 async function save(url = archive.databaseUrl): Promise<string> {
-  const file = join(folder, `${++files}.dump`)
-  await backup(url, file, surroundings)
+  const file = join(folder, `${++fileCount}.dump`)
+  await backup(url, file, backupContext)
   return file
 }
 
@@ -82,12 +83,16 @@ async function emptyDatabase(t: { after(done: () => unknown): void }): Promise<s
   return Object.assign(new URL(archive.databaseUrl), { pathname: `/${name}` }).href
 }
 
-const tables = (url: string) =>
+const countTables = (url: string) =>
   withDatabase(url, (query) => query("select from pg_tables where schemaname = 'public'")).then(
     (rows) => rows.length,
   )
 
-/** An archive in which everything has happened that can happen to a record. */
+/** Returns a shell script that acts as a pg_dump of version 99.1. */
+const fakeDump = (commands: string) =>
+  `#!/bin/sh\n[ "$1" = --version ] && echo 'pg_dump (PostgreSQL) 99.1' && exit\n${commands}\n`
+
+/** Creates records in every state and with every kind of change. Returns their ids. */
 async function fill({ make, call, editor: token, admin }: TestArchive): Promise<number[]> {
   const ok = async (reply: ReturnType<TestArchive['call']>) =>
     assert.ok((await reply).status < 300, (await reply).text)
@@ -129,8 +134,8 @@ async function fill({ make, call, editor: token, admin }: TestArchive): Promise<
   return talks.map(({ id }) => id)
 }
 
-/** Everything that readers see, with the tags that caches keep. */
-async function seen(url: string, ids: number[], token: string): Promise<unknown[]> {
+/** Reads records and lists, and returns the responses with their ETags. */
+async function readResponses(url: string, ids: number[], token: string): Promise<unknown[]> {
   const lists = [
     'video',
     'video?q=zeppelins',
@@ -149,79 +154,71 @@ async function seen(url: string, ids: number[], token: string): Promise<unknown[
   )
 }
 
-test(
-  'what was saved comes back: the same bytes and tags for every record, searches find, writing goes on, and every process hears of it',
-  options,
-  async (t) => {
-    const ids = await fill(archive)
-    const before = await seen(archive.url, ids, archive.editor)
-    // As if it came from a server that has seen more than this one ever will.
-    await withDatabase(archive.databaseUrl, (query) =>
-      query("update change set xid = '99999999999'"),
-    )
-    const file = await save()
-    assert.equal(statSync(file).mode & 0o777, 0o600)
-    assert.equal(statSync(`${file}.json`).mode & 0o777, 0o600)
-    assert.deepEqual(
-      readdirSync(folder).filter((name) => name.endsWith('.part')),
-      [],
-    )
+/** Asserts that two servers of a restored archive accept writes and see each other's. */
+async function assertWritable(
+  first: Server,
+  second: Server,
+  ids: readonly number[],
+): Promise<void> {
+  const { editor: token } = archive
+  const path = `/api/v2/video/${ids[0]}`
+  const summary = 'Written after the restore'
+  await call(second.url, 'GET', path)
+  assert.equal((await call(first.url, 'PATCH', path, { token, body: { summary } })).status, 200)
+  const created = await call(first.url, 'POST', '/api/v2/video', {
+    token,
+    body: {
+      title: 'New',
+      category: 'Example Days 2026',
+      language: 'English',
+      state: 1,
+      speakers: ['Nova'],
+    },
+  })
+  assert.equal(created.status, 201, created.text)
+  assert.ok(created.json.id > Math.max(...ids))
+  for (let tries = 0; (await call(second.url, 'GET', path)).json.summary !== summary; tries++) {
+    assert.ok(tries < 100, 'the other process never saw the change')
+    await sleep(20)
+  }
+}
 
-    const url = await emptyDatabase(t)
-    await restore(url, file, surroundings)
-    assert.match(
-      told.at(-2) ?? '',
-      /^All \d+ tables are as they were when the backup was made, row for row/,
-    )
-    assert.match(told.at(-1) ?? '', /tokens that were revoked since work again.*taken down/)
-    await checkInvariants(url)
-    const [one, other] = (await Promise.all(
-      [1, 2].map(() => spawnServer({ DATABASE_URL: url, PUBLIC_URL })),
-    )) as [Server, Server]
-    assert.deepEqual(await seen(one.url, ids, archive.editor), before)
+test('restores a backup byte for byte and keeps serving reads and writes', options, async (t) => {
+  const ids = await fill(archive)
+  const before = await readResponses(archive.url, ids, archive.editor)
+  // Simulates a source server with far higher transaction ids.
+  await withDatabase(archive.databaseUrl, (query) => query("update change set xid = '99999999999'"))
+  const file = await save()
+  assert.equal(statSync(file).mode & 0o777, 0o600)
+  assert.equal(statSync(`${file}.json`).mode & 0o777, 0o600)
+  assert.deepEqual(
+    readdirSync(folder).filter((name) => name.endsWith('.part')),
+    [],
+  )
 
-    // What came back is old for everybody; only what is written now is new.
-    const late = await withDatabase(url, (query) =>
-      query('select from change where xid >= pg_snapshot_xmin(pg_current_snapshot())'),
-    )
-    assert.equal(late.length, 0)
-    const { editor: token } = archive
-    const path = `/api/v2/video/${ids[0]}`
-    await call(other.url, 'GET', path)
-    assert.equal(
-      (
-        await call(one.url, 'PATCH', path, {
-          token,
-          body: { summary: 'Written after the restore' },
-        })
-      ).status,
-      200,
-    )
-    const made = await call(one.url, 'POST', '/api/v2/video', {
-      token,
-      body: {
-        title: 'New',
-        category: 'Example Days 2026',
-        language: 'English',
-        state: 1,
-        speakers: ['Nova'],
-      },
-    })
-    assert.equal(made.status, 201, made.text)
-    assert.ok(made.json.id > Math.max(...ids))
-    for (
-      let tries = 0;
-      (await call(other.url, 'GET', path)).json.summary !== 'Written after the restore';
-      tries++
-    ) {
-      assert.ok(tries < 100, 'the other process never heard of it')
-      await sleep(20)
-    }
-    await checkInvariants(url)
-  },
-)
+  const url = await emptyDatabase(t)
+  await restore(url, file, backupContext)
+  assert.match(
+    output.at(-2) ?? '',
+    /^All \d+ tables are as they were when the backup was made, row for row/,
+  )
+  assert.match(output.at(-1) ?? '', /tokens that were revoked since work again.*taken down/)
+  await checkInvariants(url)
+  const [first, second] = (await Promise.all(
+    [1, 2].map(() => spawnServer({ DATABASE_URL: url, PUBLIC_URL })),
+  )) as [Server, Server]
+  assert.deepEqual(await readResponses(first.url, ids, archive.editor), before)
 
-test('a backup while everybody writes is of one moment', options, async (t) => {
+  // Restored changes count as old: only new writes are reported to other processes.
+  const late = await withDatabase(url, (query) =>
+    query('select from change where xid >= pg_snapshot_xmin(pg_current_snapshot())'),
+  )
+  assert.equal(late.length, 0)
+  await assertWritable(first, second, ids)
+  await checkInvariants(url)
+})
+
+test('takes a consistent backup during concurrent writes', options, async (t) => {
   let isDone = false
   const write = async (worker: number) => {
     for (let number = 0; !isDone; number++) {
@@ -237,51 +234,48 @@ test('a backup while everybody writes is of one moment', options, async (t) => {
     }
     return worker
   }
+  const count = (url: string) =>
+    withDatabase(url, (query) => query('select count(*)::integer from video')).then((rows) =>
+      Number(rows[0]?.count),
+    )
+  const before = await count(archive.databaseUrl)
   const writers = Promise.all([1, 2, 3, 4].map(write))
-  await sleep(300)
+  await until('all to write', async () => (await count(archive.databaseUrl)) > before + 8)
   const file = await save().finally(() => {
     isDone = true
   })
   await writers
   const url = await emptyDatabase(t)
-  await restore(url, file, surroundings)
+  await restore(url, file, backupContext)
   await checkInvariants(url)
-  const count = (url: string) =>
-    withDatabase(url, (query) => query('select count(*)::integer from video')).then((rows) =>
-      Number(rows[0]?.count),
-    )
-  const [then, now] = [await count(url), await count(archive.databaseUrl)]
-  assert.ok(then > 4 && then < now, `${then} of ${now} records`)
+  const [saved, current] = [await count(url), await count(archive.databaseUrl)]
+  assert.ok(saved > before + 8 && saved < current, `${saved} of ${current} records`)
 })
 
-test(
-  'the sums of a backup tell one other letter in one row, and nothing else',
-  options,
-  async () => {
-    const sums = async () =>
-      (await backup(archive.databaseUrl, join(folder, `${++files}.dump`), surroundings)).tables
-    const change = (statement: string) =>
-      withDatabase(archive.databaseUrl, (query) => query(statement))
-    const before = await sums()
-    // Every row lies elsewhere now.
-    await change('update video set whiteboard = whiteboard')
-    assert.deepEqual(await sums(), before)
-    await change(
-      "update video set whiteboard = whiteboard || '.' where id = (select min(id) from video)",
-    )
-    const { video, ...others } = await sums()
-    const { video: videoBefore, ...othersBefore } = before
-    assert.deepEqual(others, othersBefore)
-    assert.equal(video?.rows, videoBefore?.rows)
-    assert.notEqual(video?.sum, videoBefore?.sum)
-    await change(
-      'update video set whiteboard = left(whiteboard, -1) where id = (select min(id) from video)',
-    )
-    assert.deepEqual(await sums(), before)
-  },
-)
+test('detects a change of one character in one row by the table checksums', options, async () => {
+  const checksums = async () =>
+    (await backup(archive.databaseUrl, join(folder, `${++fileCount}.dump`), backupContext)).tables
+  const change = (statement: string) =>
+    withDatabase(archive.databaseUrl, (query) => query(statement))
+  const before = await checksums()
+  // Moves every row to another place on disk.
+  await change('update video set whiteboard = whiteboard')
+  assert.deepEqual(await checksums(), before)
+  await change(
+    "update video set whiteboard = whiteboard || '.' where id = (select min(id) from video)",
+  )
+  const { video, ...others } = await checksums()
+  const { video: videoBefore, ...othersBefore } = before
+  assert.deepEqual(others, othersBefore)
+  assert.equal(video?.rows, videoBefore?.rows)
+  assert.notEqual(video?.sum, videoBefore?.sum)
+  await change(
+    'update video set whiteboard = left(whiteboard, -1) where id = (select min(id) from video)',
+  )
+  assert.deepEqual(await checksums(), before)
+})
 
-test('an archive moves from PostgreSQL 15 to 18, to a role with a password', {
+test('moves an archive from PostgreSQL 15 to 18 and to a role with a password', {
   ...options,
   skip:
     options.skip ||
@@ -297,31 +291,33 @@ test('an archive moves from PostgreSQL 15 to 18, to a role with a password', {
     writeFileSync(hba, `host all keeper 127.0.0.1/32 scram-sha-256\n${readFileSync(hba, 'utf8')}`)
     await query('select pg_reload_conf()')
   })
-  const at = (password: string) =>
+  const urlWith = (password: string) =>
     Object.assign(new URL(postgres.url('moved', 'keeper')), {
       password: encodeURIComponent(password),
     }).href
   await assert.rejects(
-    restore(at('wrong'), file, surroundings),
+    restore(urlWith('wrong'), file, backupContext),
     (error) => error instanceof Unavailable && /password authentication failed/.test(error.message),
   )
-  await assert.rejects(backup(at('wrong'), join(folder, 'never'), surroundings), Unavailable)
-  const url = at("a 'secret' @:/ word")
-  await restore(url, file, surroundings)
-  assert.match(told.at(-1) ?? '', /another version of PostgreSQL/)
+  await assert.rejects(backup(urlWith('wrong'), join(folder, 'never'), backupContext), Unavailable)
+  const url = urlWith("a 'secret' @:/ word")
+  await restore(url, file, backupContext)
+  assert.match(output.at(-1) ?? '', /another version of PostgreSQL/)
   await checkInvariants(url)
-  // And a backup of it needs programs that are as new.
-  const needs = backup(url, join(folder, 'never'), surroundings)
+  // A backup of it needs client programs of that version.
+  const newBackup = backup(url, join(folder, 'never'), backupContext)
   if (newest < 18)
     await assert.rejects(
-      needs,
+      newBackup,
       /The server is PostgreSQL 18, and the newest pg_dump on this machine is .*\n.*postgresql-client-18/,
     )
-  else await needs
+  else await newBackup
 })
 
-test('a password is handed over where nobody else can read it', () => {
-  const url = `postgres://someone:se%40cret@db.example.org:6000/shelf?sslmode=verify-full&sslrootcert=${import.meta.filename}`
+test('passes the password to the PostgreSQL programs in the environment', () => {
+  const url =
+    'postgres://someone:se%40cret@db.example.org:6000/shelf' +
+    `?sslmode=verify-full&sslrootcert=${import.meta.filename}`
   const {
     PGPASSWORD,
     PGHOST,
@@ -346,234 +342,228 @@ test('a password is handed over where nobody else can read it', () => {
   )
 })
 
+const changeManifest =
+  (change: (manifest: Record<string, Record<string, unknown>>) => void) => (dump: string) => {
+    const json = JSON.parse(readFileSync(`${dump}.json`, 'utf8'))
+    change(json)
+    writeFileSync(`${dump}.json`, JSON.stringify(json))
+  }
+const flipBit = (dump: string) => {
+  const bytes = readFileSync(dump)
+  bytes[bytes.length >> 1] = (bytes[bytes.length >> 1] ?? 0) ^ 1
+  writeFileSync(dump, bytes)
+}
+
+/** Damages to a dump and its manifest, with the messages of the refusals. */
+const damages: [(dump: string) => void, RegExp][] = [
+  [flipBit, /SHA-256 is another than in .*\nTake another copy/],
+  [
+    (dump) => truncateSync(dump, 1000),
+    /has 1000 bytes, and .* says \d+: it is not whole.*\nTake another copy/,
+  ],
+  [(dump) => rmSync(dump), /dump cannot be read/],
+  [(dump) => rmSync(`${dump}.json`), /json cannot be read: .*\n.*copy both/],
+  [
+    (dump) => truncateSync(`${dump}.json`, 100),
+    /json is not what a backup of this release has beside it.*\n.*copy both/,
+  ],
+  [(dump) => writeFileSync(`${dump}.json`, ' '.repeat(2_000_000)), /json is larger/],
+  [changeManifest((json) => Object.assign(json, { format: 2 })), /format/],
+  [
+    changeManifest((json) => Object.assign(json, { schema: 9999, talkshelf: '77.1.0' })),
+    /schema 9999, made by Talkshelf 77\.1\.0; this release knows \d+\.\nRestore it with that release/,
+  ],
+  [changeManifest((json) => Object.assign(json.dump ?? {}, { sha256: '0'.repeat(64) })), /SHA-256/],
+  [
+    changeManifest((json) => Object.assign(json, { extensions: ['pg_nothing'] })),
+    /has no extension pg_nothing\.\n.*postgresql-contrib/,
+  ],
+  [
+    changeManifest((json) => Object.assign(json, { extensions: ['file_fdw'] })),
+    /may not create the extension file_fdw\.\n.*create extension file_fdw/,
+  ],
+  [
+    changeManifest((json) => Object.assign(json, { pg_dump: '99.1' })),
+    /no pg_restore 99 or newer.*\nInstall postgresql-client-99/,
+  ],
+]
+
 test(
-  'what cannot be restored is refused before anything is written, and the person is told what to do',
+  'refuses an unusable backup before it writes anything, and says what to do',
   options,
   async (t) => {
     const file = await save()
     const url = await emptyDatabase(t)
     const copy = (change: (dump: string) => void) => {
-      const dump = join(folder, `${++files}.dump`)
+      const dump = join(folder, `${++fileCount}.dump`)
       copyFileSync(file, dump)
       copyFileSync(`${file}.json`, `${dump}.json`)
       change(dump)
       return dump
     }
-    const manifest =
-      (change: (manifest: Record<string, Record<string, unknown>>) => void) => (dump: string) => {
-        const json = JSON.parse(readFileSync(`${dump}.json`, 'utf8'))
-        change(json)
-        writeFileSync(`${dump}.json`, JSON.stringify(json))
-      }
-    const tampered = (dump: string) => {
-      const bytes = readFileSync(dump)
-      bytes[bytes.length >> 1] = (bytes[bytes.length >> 1] ?? 0) ^ 1
-      writeFileSync(dump, bytes)
-    }
-    const wrong: [(dump: string) => void, RegExp][] = [
-      [tampered, /SHA-256 is another than in .*\nTake another copy/],
-      [
-        (dump) => truncateSync(dump, 1000),
-        /has 1000 bytes, and .* says \d+: it is not whole.*\nTake another copy/,
-      ],
-      [(dump) => rmSync(dump), /dump cannot be read/],
-      [(dump) => rmSync(`${dump}.json`), /json cannot be read: .*\n.*copy both/],
-      [
-        (dump) => truncateSync(`${dump}.json`, 100),
-        /json is not what a backup of this release has beside it.*\n.*copy both/,
-      ],
-      [(dump) => writeFileSync(`${dump}.json`, ' '.repeat(2_000_000)), /json is larger/],
-      [manifest((json) => Object.assign(json, { format: 2 })), /format/],
-      [
-        manifest((json) => Object.assign(json, { schema: 9999, talkshelf: '77.1.0' })),
-        /schema 9999, made by Talkshelf 77\.1\.0; this release knows \d+\.\nRestore it with that release/,
-      ],
-      [manifest((json) => Object.assign(json.dump ?? {}, { sha256: '0'.repeat(64) })), /SHA-256/],
-      [
-        manifest((json) => Object.assign(json, { extensions: ['pg_nothing'] })),
-        /has no extension pg_nothing\.\n.*postgresql-contrib/,
-      ],
-      [
-        manifest((json) => Object.assign(json, { extensions: ['file_fdw'] })),
-        /may not create the extension file_fdw\.\n.*create extension file_fdw/,
-      ],
-      [
-        manifest((json) => Object.assign(json, { pg_dump: '99.1' })),
-        /no pg_restore 99 or newer.*\nInstall postgresql-client-99/,
-      ],
-    ]
-    for (const [change, said] of wrong)
-      await assert.rejects(restore(url, copy(change), surroundings), refusal(said))
+    for (const [change, message] of damages)
+      await assert.rejects(restore(url, copy(change), backupContext), refusal(message))
     await assert.rejects(
-      restore(archive.databaseUrl, file, surroundings),
+      restore(archive.databaseUrl, file, backupContext),
       refusal(/is not empty: it has category, change.*\n.*createdb --owner=talkshelf/),
     )
-    assert.equal(await tables(url), 0)
+    assert.equal(await countTables(url), 0)
 
     await withDatabase(url, (query) =>
       query('revoke create on schema public from pg_database_owner'),
     )
     await assert.rejects(
-      restore(url, file, surroundings),
+      restore(url, file, backupContext),
       refusal(/may not make tables.*\n.*owner to talkshelf/),
     )
     await withDatabase(url, (query) => query('grant create on schema public to pg_database_owner'))
-    await restore(url, file, surroundings)
+    await restore(url, file, backupContext)
   },
 )
 
-test(
-  'rows that are not the saved ones are told table by table, and the server refuses to serve them',
-  options,
-  async (t) => {
-    const file = await save()
-    const json = JSON.parse(readFileSync(`${file}.json`, 'utf8'))
-    json.tables.tag.rows += 1
-    json.tables.video.sum = '12'
-    json.tables.lost = { rows: 3, sum: '3' }
-    delete json.tables.token
-    writeFileSync(`${file}.json`, JSON.stringify(json))
-    const url = await emptyDatabase(t)
-    await assert.rejects(
-      restore(url, file, surroundings),
-      refusal(
-        /lost: the table is missing\n *tag: \d+ rows, and the backup had \d+ rows\n *token: the backup has no such table\n *video: as many rows as in the backup, but not the same\n/,
-      ),
-    )
-    await assert.rejects(spawnServer({ DATABASE_URL: url }), /at schema 0, this release needs/)
-    await assert.rejects(
-      restore(url, file, surroundings),
-      refusal(/from a restore that did not come to its end/),
-    )
-  },
-)
+test('lists the tables that differ from the backup and does not serve them', options, async (t) => {
+  const file = await save()
+  const json = JSON.parse(readFileSync(`${file}.json`, 'utf8'))
+  json.tables.tag.rows += 1
+  json.tables.video.sum = '12'
+  json.tables.lost = { rows: 3, sum: '3' }
+  delete json.tables.token
+  writeFileSync(`${file}.json`, JSON.stringify(json))
+  const url = await emptyDatabase(t)
+  await assert.rejects(
+    restore(url, file, backupContext),
+    refusal(
+      /lost: the table is missing\n *tag: \d+ rows, and the backup had \d+ rows\n *token: the backup has no such table\n *video: as many rows as in the backup, but not the same\n/,
+    ),
+  )
+  await assert.rejects(spawnServer({ DATABASE_URL: url }), /at schema 0, this release needs/)
+  await assert.rejects(
+    restore(url, file, backupContext),
+    refusal(/from a restore that did not come to its end/),
+  )
+})
 
-test(
-  'a backup of an earlier release is restored, and the person is told to migrate',
-  options,
-  async (t) => {
-    const { url: older } = await freshDatabase(t)
-    await withDatabase(older, (query) =>
-      query('delete from schema_version where version = (select max(version) from schema_version)'),
-    )
-    const file = await save(older)
-    await restore(await emptyDatabase(t), file, surroundings)
-    assert.match(told.at(-1) ?? '', /of an earlier release: run 'talkshelf migrate'/)
-  },
-)
+test('restores a backup of an earlier release and asks for a migration', options, async (t) => {
+  const { url: older } = await freshDatabase(t)
+  await withDatabase(older, (query) =>
+    query('delete from schema_version where version = (select max(version) from schema_version)'),
+  )
+  const file = await save(older)
+  await restore(await emptyDatabase(t), file, backupContext)
+  assert.match(output.at(-1) ?? '', /of an earlier release: run 'talkshelf migrate'/)
+})
 
-test('what cannot be saved is said, and leaves nothing behind', options, async (t) => {
+test('reports why a backup failed and leaves no file behind', options, async (t) => {
   const empty = await emptyDatabase(t)
-  const there = await save()
-  const without = join(folder, 'without')
-  mkdirSync(without)
-  const at = (name: string) => join(folder, name)
-  const of = (
+  const existing = await save()
+  const binFolder = join(folder, 'without')
+  mkdirSync(binFolder)
+  const pathOf = (name: string) => join(folder, name)
+  const backupTo = (
     file: string,
     environment: NodeJS.ProcessEnv = process.env,
     url = archive.databaseUrl,
-  ) => backup(url, file, { ...surroundings, environment })
-  writeFileSync(at('half.dump.part'), 'of somebody else')
-  await assert.rejects(of(there), refusal(/never written over another one\. Name another file/))
-  await assert.rejects(of(at('half.dump')), refusal(/half\.dump\.part is there: .* remove it/))
-  await assert.rejects(of(at('no/such/folder')), refusal(/Its folder is not there\. Make it first/))
-  await assert.rejects(of('/proc/a.dump'), refusal(/cannot be written/))
+  ) => backup(url, file, { ...backupContext, environment })
+  writeFileSync(pathOf('half.dump.part'), 'of another process')
   await assert.rejects(
-    of(at('a.dump'), { PG_BIN: without }),
+    backupTo(existing),
+    refusal(/never written over another one\. Name another file/),
+  )
+  await assert.rejects(
+    backupTo(pathOf('half.dump')),
+    refusal(/half\.dump\.part is there: .* remove it/),
+  )
+  await assert.rejects(
+    backupTo(pathOf('no/such/folder')),
+    refusal(/Its folder is not there\. Make it first/),
+  )
+  await assert.rejects(backupTo('/proc/a.dump'), refusal(/cannot be written/))
+  await assert.rejects(
+    backupTo(pathOf('a.dump'), { PG_BIN: binFolder }),
     refusal(/no pg_dump in .*, where PG_BIN points\.\nInstall postgresql-client-\d+/),
   )
   await assert.rejects(
-    of(at('a.dump'), process.env, empty),
+    backupTo(pathOf('a.dump'), process.env, empty),
     refusal(/There is no archive in this database/),
   )
-  // One that dies in the middle.
-  writeFileSync(
-    join(without, 'pg_dump'),
-    `#!/bin/sh\n[ "$1" = --version ] && echo 'pg_dump (PostgreSQL) 99.1' && exit\necho half; echo 'broken disk' >&2; exit 3\n`,
-    { mode: 0o755 },
-  )
+  // A pg_dump that fails midway.
+  writeFileSync(join(binFolder, 'pg_dump'), fakeDump(`echo half; echo 'broken disk' >&2; exit 3`), {
+    mode: 0o755,
+  })
   await assert.rejects(
-    of(at('a.dump'), { ...process.env, PG_BIN: without }),
+    backupTo(pathOf('a.dump'), { ...process.env, PG_BIN: binFolder }),
     refusal(/pg_dump ended with 3:\nbroken disk/),
   )
   assert.deepEqual(
     readdirSync(folder).filter((name) => name.startsWith('a.dump')),
     [],
   )
-  assert.equal(readFileSync(at('half.dump.part'), 'utf8'), 'of somebody else')
+  assert.equal(readFileSync(pathOf('half.dump.part'), 'utf8'), 'of another process')
 })
 
-test(
-  'a restore that is killed leaves an empty database, and a backup that is killed leaves its part',
-  options,
-  async (t) => {
-    const killed = async (code: string, isUnderWay: () => Promise<boolean>) => {
-      const script = `import { backup, restore } from './server/backup/backup.ts'
-      const surroundings = { environment: process.env, migrations: 'server/migrations', say() {} }
+test('leaves an empty database or a .part file when it is killed', options, async (t) => {
+  const killDuring = async (code: string, isRunning: () => Promise<boolean>) => {
+    const script = `import { backup, restore } from './server/backup/backup.ts'
+      const context = { environment: process.env, schemaFolder: 'server', say() {} }
       await ${code}`
-      const child = spawn(process.execPath, ['--input-type=module', '-e', script], {
-        cwd: root,
-        stdio: 'inherit',
-      })
-      const exited = once(child, 'exit')
-      while (!(await isUnderWay())) {
-        assert.equal(child.exitCode, null)
-        await sleep(20)
-      }
-      child.kill('SIGKILL')
-      await exited
+    const child = spawn(process.execPath, ['--input-type=module', '-e', script], {
+      cwd: root,
+      stdio: 'inherit',
+    })
+    const exited = once(child, 'exit')
+    while (!(await isRunning())) {
+      assert.equal(child.exitCode, null)
+      await sleep(20)
     }
-    const file = await save()
-    const url = await emptyDatabase(t)
-    // Somebody who makes a table of the same name holds the restore up in the middle.
-    const holder = new pg.Client({ connectionString: url })
-    await holder.connect()
-    await holder.query('begin')
-    await holder.query('create table video_body ()')
-    const waiting = () =>
-      withDatabase(url, (query) =>
-        query(
-          "select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()",
-        ),
-      )
-    await killed(
-      `restore(${JSON.stringify(url)}, ${JSON.stringify(file)}, surroundings)`,
-      async () => (await waiting()).length > 0,
+    child.kill('SIGKILL')
+    await exited
+  }
+  const file = await save()
+  const url = await emptyDatabase(t)
+  // An uncommitted table of the same name blocks the restore midway.
+  const holder = new pg.Client({ connectionString: url })
+  await holder.connect()
+  await holder.query('begin')
+  await holder.query('create table video_body ()')
+  const waiting = () =>
+    withDatabase(url, (query) =>
+      query(
+        `select from pg_stat_activity
+         where wait_event_type = 'Lock' and datname = current_database()`,
+      ),
     )
-    for (let tries = 0; (await waiting()).length > 0; tries++) {
-      assert.ok(tries < 100, 'pg_restore goes on without us')
-      await sleep(50)
-    }
-    await holder.query('rollback')
-    await holder.end()
-    assert.equal(await tables(url), 0)
-    await restore(url, file, surroundings)
+  await killDuring(
+    `restore(${JSON.stringify(url)}, ${JSON.stringify(file)}, context)`,
+    async () => (await waiting()).length > 0,
+  )
+  await until('pg_restore to end', async () => (await waiting()).length === 0)
+  await holder.query('rollback')
+  await holder.end()
+  assert.equal(await countTables(url), 0)
+  await restore(url, file, backupContext)
 
-    const slow = join(folder, 'slow')
-    mkdirSync(slow)
-    writeFileSync(
-      join(slow, 'pg_dump'),
-      `#!/bin/sh\n[ "$1" = --version ] && echo 'pg_dump (PostgreSQL) 99.1' && exit\necho half; exec sleep 60\n`,
-      { mode: 0o755 },
-    )
-    const half = join(folder, 'killed.dump')
-    const there = async () => existsSync(`${half}.part`) && statSync(`${half}.part`).size > 0
-    await killed(
-      `backup(${JSON.stringify(archive.databaseUrl)}, ${JSON.stringify(half)}, { ...surroundings, environment: { ...process.env, PG_BIN: ${JSON.stringify(slow)} } })`,
-      there,
-    )
-    assert.deepEqual(
-      readdirSync(folder).filter((name) => name.startsWith('killed')),
-      ['killed.dump.part'],
-    )
-  },
-)
+  const slow = join(folder, 'slow')
+  mkdirSync(slow)
+  writeFileSync(join(slow, 'pg_dump'), fakeDump('echo half; exec sleep 60'), { mode: 0o755 })
+  const half = join(folder, 'killed.dump')
+  const hasStarted = async () => existsSync(`${half}.part`) && statSync(`${half}.part`).size > 0
+  const environment = `{ ...process.env, PG_BIN: ${JSON.stringify(slow)} }`
+  const source = JSON.stringify(archive.databaseUrl)
+  await killDuring(
+    `backup(${source}, ${JSON.stringify(half)}, { ...context, environment: ${environment} })`,
+    hasStarted,
+  )
+  assert.deepEqual(
+    readdirSync(folder).filter((name) => name.startsWith('killed')),
+    ['killed.dump.part'],
+  )
+})
 
-function refusal(said: RegExp) {
+function refusal(message: RegExp) {
   return (error: unknown) => {
     assert.ok(error instanceof BackupError, String(error))
-    assert.match(error.message, said)
-    told = []
+    assert.match(error.message, message)
+    output = []
     return true
   }
 }

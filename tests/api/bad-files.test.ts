@@ -5,8 +5,8 @@ import { badFiles } from '../support/bad-files.ts'
 import { category, startArchive } from '../support/harness.ts'
 import { checkInvariants } from '../support/invariants.ts'
 
-// Whatever is given to be imported: it is planned or refused with a reason, in bounded time and
-// memory, and nothing else happens.
+// Malformed files are planned or refused with a reason, in bounded time and memory, and nothing is
+// written.
 
 const archive = await startArchive()
 const origin = {
@@ -14,18 +14,18 @@ const origin = {
   via: 'api' as const,
   request: 'bad',
 }
-// A hang, and not a slow machine.
-const longestMs = 120_000
+// Detects a hang, not a slow machine.
+const maxMs = 120_000
 const maxMegabytes = 400
 
-test(`${badFiles.length} bad files`, async (t) => {
+test(`plans or refuses ${badFiles.length} malformed files`, async (t) => {
   assert.ok(badFiles.length >= 100, 'there are fewer than a hundred')
   for (const { name, bytes, expect } of badFiles)
     await t.test(name, async () => {
       const [began, before] = [performance.now(), process.memoryUsage().rss]
       let peak = 0
-      const watching = setInterval(() => (peak = Math.max(peak, process.memoryUsage().rss)), 20)
-      const open = () => openInput({ stream: asynchronous(bytes()), name })
+      const memoryTimer = setInterval(() => (peak = Math.max(peak, process.memoryUsage().rss)), 20)
+      const open = () => openInput({ stream: toAsync(bytes()), name })
       const { id, planned } = await beginImport(
         archive.pool,
         { name, open, category, language: 'en' },
@@ -35,25 +35,25 @@ test(`${badFiles.length} bad files`, async (t) => {
         () => undefined,
         (error: unknown) => error,
       )
-      clearInterval(watching)
-      const it = await readImport(archive.pool, id)
+      clearInterval(memoryTimer)
+      const job = await readImport(archive.pool, id)
       if (refusal !== undefined) {
         assert.ok(
           refusal instanceof InputRefused,
-          `it ended with ${refusal instanceof Error ? refusal.stack : refusal}`,
+          `it failed with ${refusal instanceof Error ? refusal.stack : refusal}`,
         )
         assert.ok(refusal.message.length > 8 && refusal.message.length < 3000, refusal.message)
         assert.deepEqual(
-          [it.state, it.problem?.slice(0, 20)],
+          [job.state, job.problem?.slice(0, 20)],
           ['failed', refusal.message.slice(0, 20)],
         )
-      } else assert.equal(it.state, 'planned')
+      } else assert.equal(job.state, 'planned')
       if (expect === 'refused')
-        assert.ok(refusal !== undefined, `it was planned: ${JSON.stringify(it.planned)}`)
+        assert.ok(refusal !== undefined, `it was planned: ${JSON.stringify(job.planned)}`)
       if (expect === 'nothing new')
-        assert.ok(refusal !== undefined || it.planned.new === 0, JSON.stringify(it.planned))
+        assert.ok(refusal !== undefined || job.planned.new === 0, JSON.stringify(job.planned))
       assert.ok(
-        performance.now() - began < longestMs,
+        performance.now() - began < maxMs,
         `it took ${(performance.now() - began).toFixed(0)} ms`,
       )
       const grown = (Math.max(peak, process.memoryUsage().rss) - before) / 2 ** 20
@@ -61,12 +61,12 @@ test(`${badFiles.length} bad files`, async (t) => {
     })
 })
 
-test('after all of it nothing has changed', async () => {
+test('writes no record for any of these files', async () => {
   assert.equal((await archive.call('GET', '/api/v2/video')).json.count, 0)
   await checkInvariants(archive.databaseUrl)
 })
 
-async function* asynchronous(
+async function* toAsync(
   bytes: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
 ): AsyncIterable<Uint8Array> {
   yield* bytes

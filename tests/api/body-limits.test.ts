@@ -4,7 +4,7 @@ import { defaultMaxKeys, endpoints } from '@talkshelf/contract'
 import { startArchive } from '../support/harness.ts'
 import { checkInvariants } from '../support/invariants.ts'
 
-// Bodies as large as the contract allows are taken, and larger ones are refused.
+// Bodies up to the limits of the contract are accepted, and larger ones are rejected.
 
 const archive = await startArchive()
 const { editor: token } = archive
@@ -16,25 +16,26 @@ interface Schema {
   readonly maxItems?: number
 }
 
-/** How many keys a value of this schema can have; values that are not described count as one. */
-function keysOf({ anyOf, properties, items, maxItems = 0 }: Schema): number {
-  if (anyOf) return Math.max(...anyOf.map(keysOf))
-  if (properties) return Object.values(properties).reduce((sum, it) => sum + 1 + keysOf(it), 0)
-  return items ? maxItems * keysOf(items) : 0
+/** Returns the maximum number of keys in a value of this schema. Untyped values have none. */
+function maxKeysOf({ anyOf, properties, items, maxItems = 0 }: Schema): number {
+  if (anyOf) return Math.max(...anyOf.map(maxKeysOf))
+  if (properties)
+    return Object.values(properties).reduce((sum, property) => sum + 1 + maxKeysOf(property), 0)
+  return items ? maxItems * maxKeysOf(items) : 0
 }
 
-test('every endpoint takes as many keys as its schema allows', () => {
+test('accepts as many keys on every endpoint as its schema allows', () => {
   for (const { name, body } of Object.values(endpoints) as {
     name: string
     body?: { schema: Schema; maxKeys?: number }
   }[]) {
     if (!body) continue
-    const [needed, allowed] = [keysOf(body.schema), body.maxKeys ?? defaultMaxKeys]
-    assert.ok(needed <= allowed, `${name}: ${needed} keys by its schema, ${allowed} are taken`)
+    const [needed, allowed] = [maxKeysOf(body.schema), body.maxKeys ?? defaultMaxKeys]
+    assert.ok(needed <= allowed, `${name}: ${needed} keys by its schema, ${allowed} are accepted`)
   }
 })
 
-test('a record has up to 1,000 facts', async () => {
+test('accepts up to 1,000 facts for a record', async () => {
   const { id } = await archive.make()
   const path = `/api/v2/video/${id}/facts`
   const put = (facts: object[]) => archive.call('PUT', path, { token, body: { facts } })
@@ -56,11 +57,11 @@ test('a record has up to 1,000 facts', async () => {
   assert.equal((await archive.call('GET', path)).json.facts.length, 1000)
   const more = await put(media(1001))
   assert.deepEqual([more.status, more.json.errors?.[0]?.pointer], [400, '/facts'], more.text)
-  const far = await put(media(5000))
-  assert.deepEqual([far.status, far.json.type.split('/').at(-1)], [400, 'malformed-body'])
+  const tooMany = await put(media(5000))
+  assert.deepEqual([tooMany.status, tooMany.json.type.split('/').at(-1)], [400, 'malformed-body'])
 })
 
-test('a speaker has up to 1,000 other names', async () => {
+test('accepts up to 1,000 aliases for a speaker', async () => {
   await archive.make({ speakers: ['Ada'] })
   const aliases = Array.from({ length: 1000 }, (_, n) => ({ name: `Ada ${n}`, shown: n % 2 === 0 }))
   const reply = await archive.call('PATCH', '/api/v2/speaker/ada', { token, body: { aliases } })
@@ -71,10 +72,11 @@ test('a speaker has up to 1,000 other names', async () => {
   )
 })
 
-test('a record with more keys than any has is refused before it is looked at', async () => {
+test('rejects a record with too many keys before validating it', async () => {
   const body = Object.fromEntries(Array.from({ length: 300 }, (_, n) => [`key${n}`, n]))
   const { status, json } = await archive.call('POST', '/api/v2/video', { token, body })
   assert.deepEqual([status, json.type.split('/').at(-1)], [400, 'malformed-body'])
 })
 
-test('after all of it, records, facts and names agree', () => checkInvariants(archive.databaseUrl))
+test('keeps records, facts and names consistent after all tests', () =>
+  checkInvariants(archive.databaseUrl))

@@ -7,8 +7,8 @@ import { photo, startImageServer } from '../support/picture-archive.ts'
 import { avifOfSize, gifOfSize, jpegOfSize, pngOf, webpOfSize } from '../support/picture-bombs.ts'
 import { residentMegabytes, slowdownOf } from '../support/process-metrics.ts'
 
-// Content from strangers that costs as much as it can. Whatever it is, all processes of the server
-// stay below a limit of memory together, and other readers hardly notice.
+// Untrusted content that is as expensive as possible. All processes of the server together stay
+// below a memory limit, and other readers stay fast.
 
 const maxMegabytes = 512
 const maxExtraWaitMs = 300
@@ -21,24 +21,24 @@ const innocent = await archive.make({
 const others = [`/api/v2/video/${innocent.id}`, `/video/${innocent.id}/${innocent.slug}`]
 
 interface Observed {
-  /** The longest that a reader of something else waited. */
+  /** The slowest response to another reader. */
   readonly slowestMs: number
-  /** How much longer the server took than on a machine of its own: 1 is no longer. */
+  /** How much slower the server was than on an idle machine; 1 is as fast. */
   readonly slowdown: number
   readonly megabytes: number
 }
 
-/** Reads something else, and watches the memory of the server, until the work is done. */
+/** Reads other pages and watches the memory of the server until the work is done. */
 async function observe(server: Server, work: () => Promise<unknown>): Promise<Observed> {
   const pid = server.process.pid ?? assert.fail('not started')
   let [slowestMs, megabytes, isDone] = [0, 0, false]
-  const watch = async (everyMs: number, look: () => unknown) => {
+  const watch = async (everyMs: number, check: () => unknown) => {
     while (!isDone) {
-      await look()
+      await check()
       await sleep(everyMs)
     }
   }
-  const since = (fromMs: number) => performance.now() - fromMs
+  const elapsedMs = (fromMs: number) => performance.now() - fromMs
   const watching = [
     watch(20, () => {
       megabytes = Math.max(megabytes, residentMegabytes(pid))
@@ -48,7 +48,7 @@ async function observe(server: Server, work: () => Promise<unknown>): Promise<Ob
         const fromMs = performance.now()
         const { status } = await call(server.url, 'GET', path)
         assert.equal(status, 200)
-        slowestMs = Math.max(slowestMs, since(fromMs))
+        slowestMs = Math.max(slowestMs, elapsedMs(fromMs))
       }),
     ),
   ]
@@ -62,30 +62,34 @@ async function observe(server: Server, work: () => Promise<unknown>): Promise<Ob
   return { slowestMs, slowdown: slowdown(), megabytes }
 }
 
-/** What is asked of the server: the same of harmless records, then of hostile ones. */
+/** The same requests for harmless and for hostile records. */
 interface Trial {
   harmless(): Promise<unknown>
   hostile(): Promise<unknown>
 }
 
 /**
- * Judges trials. A machine that is shared can be slow at any moment, so one of five has to be
- * quick; memory is judged in every one.
+ * Runs up to five trials. A shared machine can be slow at any moment, so only one of them has to be
+ * fast; memory is checked in every one.
  */
-async function judge(server: Server, prepare: (attempt: number) => Promise<Trial>): Promise<void> {
-  const seen: string[] = []
+async function runTrials(
+  server: Server,
+  prepare: (attempt: number) => Promise<Trial>,
+): Promise<void> {
+  const measurements: string[] = []
   for (let attempt = 0; attempt < 5; attempt++) {
     const { harmless, hostile } = await prepare(attempt)
-    const usual = await observe(server, harmless)
+    const baseline = await observe(server, harmless)
     const { slowestMs, slowdown, megabytes } = await observe(server, hostile)
-    seen.push(
-      `${slowestMs.toFixed()} ms, usually ${usual.slowestMs.toFixed()} ms, on a machine ${slowdown.toFixed(1)} times as slow`,
+    measurements.push(
+      `${slowestMs.toFixed()} ms, usually ${baseline.slowestMs.toFixed()} ms, ` +
+        `on a machine ${slowdown.toFixed(1)} times as slow`,
     )
-    console.log(`The slowest other reader waited ${seen.at(-1)}; ${megabytes.toFixed()} MB`)
+    console.log(`The slowest other reader waited ${measurements.at(-1)}; ${megabytes.toFixed()} MB`)
     assert.ok(megabytes < maxMegabytes, `${megabytes} MB`)
-    if (slowestMs <= usual.slowestMs + maxExtraWaitMs * slowdown) return
+    if (slowestMs <= baseline.slowestMs + maxExtraWaitMs * slowdown) return
   }
-  assert.fail(`The slowest other reader waited ${seen.join('; ')}`)
+  assert.fail(`The slowest other reader waited ${measurements.join('; ')}`)
 }
 
 async function read(server: Server, path: string): Promise<Reply> {
@@ -97,7 +101,7 @@ async function read(server: Server, path: string): Promise<Reply> {
 const readAll = (server: Server, paths: readonly string[]) =>
   Promise.all(paths.map((path) => read(server, path)))
 
-test('images that are bombs cost their decoder, and readers get covers', {
+test('survives decompression bombs in images and serves covers instead', {
   timeout: 300_000,
 }, async () => {
   const images = await startImageServer()
@@ -117,7 +121,7 @@ test('images that are bombs cost their decoder, and readers get covers', {
   }
   const bombs = {
     ...tooLarge,
-    // As large as may be: these are decoded, as far as it goes.
+    // The largest sizes that are decoded, as far as they are valid.
     'an interlaced PNG of 3,400 by 3,400': await pngOf(3400, { bits: 16, isInterlaced: true }),
     'a JPEG header of 3,400 by 3,400': await jpegOfSize(3400),
     'a GIF header of 3,400 by 3,400': await gifOfSize(3400),
@@ -125,28 +129,30 @@ test('images that are bombs cost their decoder, and readers get covers', {
   }
   const harmless = await photo(640, 360).png().toBuffer()
   const forms = ['320', '640', '1280', 'preview']
-  await judge(server, async (attempt) => {
-    const made = async (name: string, bytes: Buffer) => {
+  await runTrials(server, async (attempt) => {
+    const makeTalk = async (name: string, bytes: Buffer) => {
       const path = `/${attempt}/${encodeURIComponent(name)}`
       const { id } = await archive.make({ thumbnail_url: images.at(path, bytes) })
       return { id, name, path }
     }
     const hostile = await Promise.all(
-      Object.entries(bombs).map(([name, bytes]) => made(name, bytes)),
+      Object.entries(bombs).map(([name, bytes]) => makeTalk(name, bytes)),
     )
-    const usual = await Promise.all(Array.from(hostile, (_, at) => made(`usual ${at}`, harmless)))
-    const last = await made('last', harmless)
-    const all = (talks: readonly { id: number }[]) =>
+    const usual = await Promise.all(
+      Array.from(hostile, (_, index) => makeTalk(`usual ${index}`, harmless)),
+    )
+    const last = await makeTalk('last', harmless)
+    const pathsOf = (talks: readonly { id: number }[]) =>
       talks.flatMap(({ id }) => forms.map((form) => `/picture/${id}/${form}`))
     return {
-      harmless: () => readAll(server, all(usual)),
+      harmless: () => readAll(server, pathsOf(usual)),
       hostile: async () => {
-        for (let round = 0; round < 2; round++) await readAll(server, all(hostile))
-        // Readers get covers first. When this one is there, all before it were decoded, or given
+        for (let round = 0; round < 2; round++) await readAll(server, pathsOf(hostile))
+        // Readers get covers first. When this image is ready, all before it were decoded or given
         // up.
-        const isThere = async () =>
+        const isReady = async () =>
           (await read(server, `/picture/${last.id}/320`)).headers['content-type'] === 'image/webp'
-        while (!(await isThere())) await sleep(100)
+        while (!(await isReady())) await sleep(100)
         for (const { id, name, path } of hostile) {
           const { headers } = await read(server, `/picture/${id}/640`)
           if (name in tooLarge) assert.equal(headers['content-type'], 'image/svg+xml', name)
@@ -184,10 +190,10 @@ const units = [
     '\\\n',
   ],
 ]
-const filled = (unit: string, length: number) =>
+const repeatTo = (unit: string, length: number) =>
   unit.repeat(Math.ceil(length / unit.length)).slice(0, length)
 
-/** Makes talks of a category of their own. Each of them costs to render, also after another one. */
+/** Creates talks in a new category, each with different text, so that no cache helps. */
 async function talksOf(
   count: number,
   { category, isHostile }: { category: string; isHostile: boolean },
@@ -197,12 +203,12 @@ async function talksOf(
     token: archive.editor,
   })
   const talks: Video[] = []
-  for (let at = 0; at < count; at++) {
-    const start = `${category} ${at} `
-    const unit = units[at % units.length] as string
+  for (let index = 0; index < count; index++) {
+    const start = `${category} ${index} `
+    const unit = units[index % units.length] as string
     const texts = {
-      summary: start + filled(unit, 19_000),
-      description: start + filled(unit, 99_000),
+      summary: start + repeatTo(unit, 19_000),
+      description: start + repeatTo(unit, 99_000),
     }
     talks.push(
       await archive.make({
@@ -214,11 +220,11 @@ async function talksOf(
   return { talks, path: `/category/${json.id}/${json.slug}`, category }
 }
 
-test('hostile descriptions on thirty pages at once keep no other reader waiting', {
+test('keeps other readers fast while 30 pages render hostile descriptions', {
   timeout: 300_000,
 }, async () => {
   const server = await spawnServer({ DATABASE_URL: archive.databaseUrl })
-  await judge(server, async (attempt) => {
+  await runTrials(server, async (attempt) => {
     const usual = await talksOf(30, { category: `Usual pages ${attempt}`, isHostile: false })
     const hostile = await talksOf(30, { category: `Hostile pages ${attempt}`, isHostile: true })
     const readTwice = async ({ talks }: typeof usual) => {
@@ -233,11 +239,11 @@ test('hostile descriptions on thirty pages at once keep no other reader waiting'
   await server.stop()
 })
 
-test('a feed, a page and a search of a hundred talks of 100 kB keep no other reader waiting', {
+test('keeps other readers fast while a feed, a page and a search render 100 kB talks', {
   timeout: 300_000,
 }, async () => {
   const server = await spawnServer({ DATABASE_URL: archive.databaseUrl })
-  await judge(server, async (attempt) => {
+  await runTrials(server, async (attempt) => {
     const usual = await talksOf(100, { category: `Usual feed ${attempt}`, isHostile: false })
     const hostile = await talksOf(100, { category: `Hostile feed ${attempt}`, isHostile: true })
     const readEach = async ({ path, category }: typeof usual) => {
@@ -253,5 +259,3 @@ test('a feed, a page and a search of a hundred talks of 100 kB keep no other rea
   })
   await server.stop()
 })
-
-// Imports that are bombs: compressed files that unpack to far more than they weigh.

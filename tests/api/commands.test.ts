@@ -5,16 +5,16 @@ import { freshDatabase } from '../support/database.ts'
 import { call, runCommand, spawnServer } from '../support/harness.ts'
 import { withDatabase } from '../support/invariants.ts'
 
-// The command as an operator types it: what it prints, where, and with which exit status.
+// Commands for operators: what they print, to which stream, and with which exit status.
 
-test('a token is printed alone on standard output, works, is listed without its secret, and can be revoked', async (t) => {
+test('creates, lists and revokes a token, and prints its secret only once', async (t) => {
   const { url: DATABASE_URL } = await freshDatabase(t)
   const made = await runCommand(['token', 'create', '--name', 'Edith', '--role', 'editor'], {
     DATABASE_URL,
   })
   assert.equal(made.code, 0, made.stderr)
   assert.match(made.stdout, /^talkshelf_[0-9A-Za-z]{49}\n$/)
-  assert.match(made.stderr, /Token 1 for Edith \(editor\), valid until \d{4}-\d\d-\d\d/)
+  assert.match(made.stderr, /Created token 1 for Edith \(editor\), valid until \d{4}-\d\d-\d\d/)
   const token = made.stdout.trim()
 
   const server = await spawnServer({ DATABASE_URL })
@@ -34,7 +34,7 @@ test('a token is printed alone on standard output, works, is listed without its 
   await server.stop()
 })
 
-test('what is wrong is said in one go, with what to do next, and the exit status tells', async (t) => {
+test('reports all errors at once with a hint and exit status 1', async (t) => {
   const { url: DATABASE_URL } = await freshDatabase(t)
   const nowhere = 'postgres://nobody@127.0.0.1:1/nothing'
   const wrong: [string[], Record<string, string>, RegExp][] = [
@@ -44,8 +44,16 @@ test('what is wrong is said in one go, with what to do next, and the exit status
       /PORT must be a whole number from 0 to 65535[\s\S]*LOG_LEVEL must be fatal or error/,
     ],
     [['serve'], { DATABASE_URL: '' }, /DATABASE_URL is required/],
-    [['serve'], { DATABASE_URL: nowhere }, /Is PostgreSQL running, and is DATABASE_URL right\?/],
-    [['migrate'], { DATABASE_URL: nowhere }, /Is PostgreSQL running, and is DATABASE_URL right\?/],
+    [
+      ['serve'],
+      { DATABASE_URL: nowhere },
+      /Check that PostgreSQL is running and that DATABASE_URL is correct/,
+    ],
+    [
+      ['migrate'],
+      { DATABASE_URL: nowhere },
+      /Check that PostgreSQL is running and that DATABASE_URL is correct/,
+    ],
     [
       ['token', 'create', '--name', 'x', '--role', 'owner'],
       { DATABASE_URL },
@@ -60,16 +68,16 @@ test('what is wrong is said in one go, with what to do next, and the exit status
     [['token', 'revoke', '77'], { DATABASE_URL }, /There is no token 77/],
     [['publish'], { DATABASE_URL }, /unknown command 'publish'/],
   ]
-  for (const [args, environment, said] of wrong) {
+  for (const [args, environment, message] of wrong) {
     const { code, stdout, stderr } = await runCommand(args, environment)
     assert.equal(code, 1, args.join(' '))
-    assert.match(stderr, said)
+    assert.match(stderr, message)
     assert.equal(stdout, '')
     assert.doesNotMatch(stderr, /\n\s+at /, 'a stack')
   }
 })
 
-test('an empty database is refused until it is migrated; two migrations at once do it once', async (t) => {
+test('refuses an unmigrated database and serializes concurrent migrations', async (t) => {
   const { url: DATABASE_URL } = await freshDatabase(t)
   await withDatabase(DATABASE_URL, async (query) => {
     await query('drop schema public cascade')
@@ -93,18 +101,18 @@ test('an empty database is refused until it is migrated; two migrations at once 
   await server.stop()
 })
 
-test('a server that is told to stop answers what it has begun, and leaves no connection behind', async (t) => {
+test('finishes running requests on SIGTERM and closes all connections', async (t) => {
   const { url: DATABASE_URL } = await freshDatabase(t)
   const { stdout } = await runCommand(['token', 'create', '--name', 'Edith', '--role', 'editor'], {
     DATABASE_URL,
   })
   const token = stdout.trim()
   const server = await spawnServer({ DATABASE_URL })
-  // A lock holds the request back, so that it is certainly under way when the signal comes.
-  const holder = new pg.Client({ connectionString: DATABASE_URL })
-  await holder.connect()
-  await holder.query('begin')
-  await holder.query('lock table category in exclusive mode')
+  // The lock delays the request, so that it is running when the signal arrives.
+  const locker = new pg.Client({ connectionString: DATABASE_URL })
+  await locker.connect()
+  await locker.query('begin')
+  await locker.query('lock table category in exclusive mode')
   const slow = call(server.url, 'POST', '/api/v2/category', { token, body: { title: 'Slow Days' } })
   await withDatabase(DATABASE_URL, async (query) => {
     const waiting = async () =>
@@ -113,13 +121,14 @@ test('a server that is told to stop answers what it has begun, and leaves no con
     while ((await waiting()) === 0);
   })
   const stopped = server.stop()
-  await holder.query('commit')
+  await locker.query('commit')
   assert.equal((await slow).status, 201)
   await stopped
   assert.equal(server.process.exitCode, 0)
-  const left = await holder.query(
-    "select from pg_stat_activity where application_name = 'talkshelf serve' and datname = current_database()",
+  const remaining = await locker.query(
+    `select from pg_stat_activity
+     where application_name = 'talkshelf serve' and datname = current_database()`,
   )
-  assert.equal(left.rowCount, 0)
-  await holder.end()
+  assert.equal(remaining.rowCount, 0)
+  await locker.end()
 })

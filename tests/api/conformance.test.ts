@@ -8,13 +8,13 @@ import { freshDatabase } from '../support/database.ts'
 import { runCommand, spawnServer } from '../support/harness.ts'
 import { checkInvariants } from '../support/invariants.ts'
 
-// The black-box check of the interface, against the real command, started as an operator would.
+// Runs the black-box conformance check of the API against the real command.
 
 const script = fileURLToPath(new URL('../../../shared/conformance/v2.mjs', import.meta.url))
 const skip = existsSync(script) ? false : 'the conformance check is not at hand'
 
 for (const path of ['', '/archive'])
-  test(`the interface is served to the letter${path && `, mounted under ${path}`}`, {
+  test(`passes the conformance check${path && ` when mounted under ${path}`}`, {
     skip,
     timeout: 120_000,
   }, async (t) => {
@@ -30,13 +30,13 @@ for (const path of ['', '/archive'])
       ...(path && { PUBLIC_URL: `https://talks.example.org${path}` }),
     })
     const check = spawn(process.execPath, [script, server.url + path, token.trim()])
-    let said = ''
-    for (const stream of [check.stdout, check.stderr]) stream.on('data', (data) => (said += data))
+    let output = ''
+    for (const stream of [check.stdout, check.stderr]) stream.on('data', (data) => (output += data))
     const [code] = await once(check, 'close')
-    const failures = said.split('\n').filter((line) => !line.startsWith('ok '))
+    const failures = output.split('\n').filter((line) => !line.startsWith('ok '))
     assert.equal(code, 0, failures.join('\n'))
-    assert.match(said, /^\d{2,} passed, 0 failed$/m)
-    t.diagnostic(said.trim().split('\n').at(-1) ?? '')
+    assert.match(output, /^\d{2,} passed, 0 failed$/m)
+    t.diagnostic(output.trim().split('\n').at(-1) ?? '')
     await server.stop()
     await checkInvariants(database.url)
   })

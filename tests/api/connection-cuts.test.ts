@@ -9,8 +9,8 @@ import { startCuttingProxy } from '../support/cutting-proxy.ts'
 import { call, category, type Reply, startArchive } from '../support/harness.ts'
 import { checkInvariants, withDatabase } from '../support/invariants.ts'
 
-// Every way to write, with the connection to PostgreSQL cut at each step in turn: the whole change
-// is there or nothing of it, the answer does not lie about it, and the same request again has one
+// Every kind of write with the connection to PostgreSQL cut at each step: the change is applied as
+// a whole or not at all, the response reports that correctly, and a repeated request has no second
 // effect.
 
 const archive = await startArchive()
@@ -24,8 +24,7 @@ const pool = openPool({
   applicationName: 'cut',
   times: timeoutsFor(30),
 })
-// Without the cache and the looks for unfinished renames: they would be one more entity that makes
-// steps.
+// Without the cache and without polling for rename jobs, which would add steps of their own.
 const app = createApp(
   readConfig({ DATABASE_URL: url.href, CACHE_MB: '0', RESUME_SECONDS: '0', ANSWER_SECONDS: '30' }),
   pool,
@@ -40,19 +39,19 @@ after(async () => {
 
 const { editor: token } = archive
 let number = 0
-// Never due: noting the last use of a token would be a step of its own, now and then.
+// Keeps the server from storing the last use of a token, which would be a step of its own.
 await withDatabase(archive.databaseUrl, (query) =>
   query("update token set last_used = now() + interval '1 day'"),
 )
 
 interface Case {
   name: string
-  /** A fresh request each time; sent again as it is after the cut. */
+  /** Returns a new request, which is also repeated unchanged after the cut. */
   prepare(): Promise<() => Promise<Reply>>
   ok: number
-  /** Whether the same request again must have one effect in all. */
+  /** Whether a repeated request must have no second effect. */
   repeatable: boolean
-  /** How many changes it makes, all of them or none. */
+  /** The number of changes, of which all are made or none. */
   changes?: number
 }
 
@@ -239,52 +238,54 @@ cases.push(
   },
 )
 
-/** Everything that a write can touch, as text: equal texts, nothing happened. */
-function state(): Promise<string> {
+/** Reads everything that a write can change, as a text to compare. */
+function readState(): Promise<string> {
   return withDatabase(archive.databaseUrl, async (query) =>
     JSON.stringify(
       await query(`
-        select (select array_agg(v::text order by id) from video v) as videos, (select array_agg(b::text order by id) from video_body b) as bodies,
-               (select array_agg(c::text order by position) from change c) as changes, (select array_agg(c::text order by id) from category c) as categories,
-               (select array_agg(s::text order by id) from speaker s) as speakers, (select array_agg(t::text order by id) from tag t) as tags,
+        select (select array_agg(v::text order by id) from video v) as videos,
+               (select array_agg(b::text order by id) from video_body b) as bodies,
+               (select array_agg(c::text order by position) from change c) as changes,
+               (select array_agg(c::text order by id) from category c) as categories,
+               (select array_agg(s::text order by id) from speaker s) as speakers,
+               (select array_agg(t::text order by id) from tag t) as tags,
                (select array_agg(n::text order by kind, name) from entity_name n) as names,
-               (select array_agg(s::text order by kind, slug) from entity_slug s) as slugs, (select array_agg(r::text order by id) from rename_job r) as renamings,
+               (select array_agg(s::text order by kind, slug) from entity_slug s) as slugs,
+               (select array_agg(r::text order by id) from rename_job r) as rename_jobs,
                (select array_agg(k::text order by key) from idempotency_key k) as keys`),
     ),
   )
 }
 
-/**
- * A backend whose connection was cut ends what it is doing first: only when it is gone has it done
- * all that it will do.
- */
-async function quiet(): Promise<void> {
+/** Waits until the backends of cut connections are gone: each finishes its statement first. */
+async function waitForBackends(): Promise<void> {
   for (let tries = 0; tries < 500; tries++) {
-    const left = await withDatabase(archive.databaseUrl, (query) =>
+    const backends = await withDatabase(archive.databaseUrl, (query) =>
       query(
-        "select from pg_stat_activity where application_name like 'cut%' and client_port <> all ($1::integer[])",
+        `select from pg_stat_activity
+         where application_name like 'cut%' and client_port <> all ($1::integer[])`,
         [proxy.ports()],
       ),
     )
-    if (left.length === 0) return
+    if (backends.length === 0) return
     await setTimeout(10)
   }
   assert.fail('a connection that was cut is still there after 5 s')
 }
 
-const changes = () =>
+const countChanges = () =>
   withDatabase(archive.databaseUrl, async (query) =>
     Number((await query('select count(*)::int as n from change'))[0]?.n),
   )
 
-for (const { name, prepare, ok, repeatable, changes: all = 1 } of cases)
+for (const { name, prepare, ok, repeatable, changes: changeCount = 1 } of cases)
   for (const when of ['before', 'after'] as const)
-    test(`${name}, cut ${when} each step in turn`, async (t) => {
+    test(`${name} is atomic if the connection is cut ${when} any step`, async (t) => {
       let step = 1
       let unknowns = 0
       for (; step < 40; step++) {
         const request = await prepare()
-        const [before, countBefore] = [await state(), await changes()]
+        const [before, countBefore] = [await readState(), await countChanges()]
         proxy.cutAt(step, when)
         const reply = await request()
         const cut = proxy.disarm()
@@ -295,38 +296,35 @@ for (const { name, prepare, ok, repeatable, changes: all = 1 } of cases)
         assert.equal(reply.status, 503, `step ${step}: ${reply.text}`)
         assert.equal(reply.headers['retry-after'], '2')
         if (reply.json.outcome === 'unknown') unknowns++
-        await quiet()
-        const made = (await changes()) - countBefore
-        assert.ok(made === 0 || made === all, `step ${step}: ${made} changes`)
-        if (made === 0)
-          assert.ok(
-            (await state()) === before,
-            `step ${step}: something is left of a change that was not made`,
-          )
+        await waitForBackends()
+        const applied = (await countChanges()) - countBefore
+        assert.ok(applied === 0 || applied === changeCount, `step ${step}: ${applied} changes`)
+        if (applied === 0)
+          assert.ok((await readState()) === before, `step ${step}: part of a change was applied`)
         else
           assert.equal(
             reply.json.outcome,
             'unknown',
-            `step ${step}: the answer says that nothing was applied`,
+            `step ${step}: the response says that nothing was applied`,
           )
         await checkInvariants(archive.databaseUrl)
         if (repeatable) {
           assert.equal((await request()).status, ok, `step ${step}: repeated`)
           assert.equal(
-            (await changes()) - countBefore,
-            all,
+            (await countChanges()) - countBefore,
+            changeCount,
             `step ${step}: the repeated request had a second effect`,
           )
         }
       }
-      // Of all steps one decides: the statement that writes, or the commit around it. At every
-      // other one the service knows.
+      // Exactly one step decides, the writing statement or its commit. At every other one the
+      // outcome is known.
       assert.equal(unknowns, 1, `the outcome was unknown at ${unknowns} steps`)
       assert.ok(step > 2 && step < 40, `it took ${step - 1} steps`)
       t.diagnostic(`${step - 1} steps`)
     })
 
-test('POST of an import, cut after each step in turn: the answer never says that nothing was written when it was', async (t) => {
+test('never reports an import as not applied after its row was written', async (t) => {
   const count = () =>
     withDatabase(archive.databaseUrl, async (query) => (await query('select from import')).length)
   let [step, unknowns] = [1, 0]

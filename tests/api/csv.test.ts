@@ -13,25 +13,26 @@ import { csv } from '../../server/imports/formats/csv.ts'
 import { openInput } from '../../server/imports/input/input.ts'
 import type { ParsedItem } from '../../server/imports/item.ts'
 
-// What the archive writes as a table, it reads back.
+// Records that are exported as CSV are imported unchanged.
 
 const character = fc.oneof(
   { weight: 4, arbitrary: fc.constantFrom(...'=+-@\t\r\n\'"",;\\ a:/0é日𝒳\u00a0\ufeff\u2028') },
   { weight: 1, arbitrary: fc.string({ unit: 'grapheme-composite', minLength: 1, maxLength: 1 }) },
 )
 // biome-ignore lint/suspicious/noControlCharactersInRegex: no field of a record takes them
-const plain = (it: string) => it.replaceAll(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f]/g, '')
-const text = fc.string({ unit: character, maxLength: 20 }).map(plain)
-const name = text.map((it) => it.normalize('NFC').trim()).filter((it) => it !== '')
+const controls = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f]/g
+const withoutControls = (value: string) => value.replaceAll(controls, '')
+const text = fc.string({ unit: character, maxLength: 20 }).map(withoutControls)
+const name = text.map((value) => value.normalize('NFC').trim()).filter((value) => value !== '')
 const names = fc.array(name, { maxLength: 4 })
 const address = fc.oneof(
   fc.constantFrom(null, '', 'https://example.org/a;b?c=d,"e"'),
-  text.map((it) => `https://example.org/${it.replaceAll(/\s/g, '')}`),
+  text.map((value) => `https://example.org/${value.replaceAll(/\s/g, '')}`),
 )
 const orNull = (max: number) => fc.option(fc.integer({ min: 0, max }))
 const url = fc.oneof(
-  text.map((it) => `https://example.org/${it}`),
-  text.filter((it) => it !== ''),
+  text.map((value) => `https://example.org/${value}`),
+  text.filter((value) => value !== ''),
 )
 
 const formats = ['ogv', 'mp4', 'webm', 'flv'] as const
@@ -75,32 +76,34 @@ const fact: fc.Arbitrary<Fact> = fc.oneof(
   }),
 )
 
-/** An empty cell says nothing: a table can't tell an empty text from none. */
-function expected(it: Video): Record<string, unknown> {
+/** Returns the fields that CSV keeps: an empty cell cannot tell an empty text from none. */
+function expected(record: Video): Record<string, unknown> {
   const isEmpty = (value: unknown) =>
     value === null ||
     (typeof value === 'string' && value.trim() === '') ||
     (Array.isArray(value) && value.length === 0)
-  const kept = videoFields.filter(
-    (field) => !(readOnlyFields as readonly string[]).includes(field) && !isEmpty(it[field]),
+  const fields = videoFields.filter(
+    (field) => !(readOnlyFields as readonly string[]).includes(field) && !isEmpty(record[field]),
   )
-  return Object.fromEntries(kept.map((field) => [field, it[field]]))
+  return Object.fromEntries(fields.map((field) => [field, record[field]]))
 }
 
-/** White space has no place in an address, and is written as addresses have it. */
-function written(facts: readonly Fact[], kind: Fact['kind']): string[] {
-  return facts.flatMap((it) => (it.kind === kind && 'url' in it ? [decoded(it.url)] : []))
+/** Returns the URLs of facts of a kind, with white space percent-encoded. */
+function urlsOf(facts: readonly Fact[], kind: Fact['kind']): string[] {
+  return facts.flatMap((item) =>
+    item.kind === kind && 'url' in item ? [normalizeUrl(item.url)] : [],
+  )
 }
-const decoded = (address: string) =>
+const normalizeUrl = (address: string) =>
   address.replaceAll(/\s/g, encodeURIComponent).replaceAll('%3B', ';')
 
-test('any record that is written as a table is read back as it was', async () => {
+test('reads any record back from CSV as it was written', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(fc.tuple(video, fc.array(fact, { maxLength: 3 })), { minLength: 1, maxLength: 4 }),
       async (records) => {
         const bytes = Buffer.from(
-          csvHeader() + records.map(([it, facts]) => csvLine(it, facts)).join(''),
+          csvHeader() + records.map(([record, facts]) => csvLine(record, facts)).join(''),
         )
         const stream = (async function* () {
           yield bytes
@@ -114,16 +117,16 @@ test('any record that is written as a table is read back as it was', async () =>
         }))
           readings.push(reading)
         assert.equal(readings.length, records.length)
-        for (const [at, [it, facts]] of records.entries()) {
-          const draft = readings[at]
-          assert.ok(draft && 'fields' in draft, JSON.stringify(draft))
+        for (const [index, [record, facts]] of records.entries()) {
+          const item = readings[index]
+          assert.ok(item && 'fields' in item, JSON.stringify(item))
           assert.deepEqual(
-            { place: draft.place, id: draft.id, notes: draft.notes },
-            { place: `row ${at + 2}`, id: it.id, notes: [] },
+            { place: item.place, id: item.id, notes: item.notes },
+            { place: `row ${index + 2}`, id: record.id, notes: [] },
           )
-          assert.deepEqual(draft.fields, expected(it))
+          assert.deepEqual(item.fields, expected(record))
           for (const kind of ['related', 'media'] as const)
-            assert.deepEqual(written(draft.facts, kind), written(facts, kind))
+            assert.deepEqual(urlsOf(item.facts, kind), urlsOf(facts, kind))
         }
       },
     ),

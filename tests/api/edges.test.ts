@@ -8,23 +8,22 @@ import { ProblemDocument, validatorFor } from '@talkshelf/contract'
 import pg from 'pg'
 import { call, category, type Reply, spawnServer, startArchive } from '../support/harness.ts'
 
-// The inputs on which frameworks, drivers and databases do something by themselves, and what this
-// service does instead. The table that these come from is in the notes on reliability; the
-// interface's own status codes win.
+// Inputs for which frameworks, drivers and databases have a behaviour of their own, and what the
+// service does instead.
 
 const archive = await startArchive()
 const record = await archive.make({ title: 'Edges', recorded: '2026-03-29' })
 const path = `/api/v2/video/${record.id}`
 const { port } = new URL(archive.url)
 
-// First of all, and looked at last: these take as long as the limits are.
+// Started first and awaited last, because they take as long as the timeouts.
 const slow = {
   head: trickle('GET / HTTP/1.1\r\nHost: x\r\nX-Slow: '),
   body: trickle(`PATCH ${path} HTTP/1.1\r\n${head({ 'content-length': '1000' })}\r\n{`),
 }
 
 const otherIds = {
-  zero: '0',
+  'only a zero': '0',
   'leading zeros': `00${record.id}`,
   'a plus sign': `+${record.id}`,
   'a minus sign': `-${record.id}`,
@@ -34,34 +33,34 @@ const otherIds = {
   'a semicolon': `${record.id};x`,
   'a NUL': `${record.id}%00`,
   'an encoded digit': `%3${record.id}`,
-  'an encoded space before': `%20${record.id}`,
-  'an encoded space behind': `${record.id}%20`,
-  'an encoded slash behind': `${record.id}%2F`,
-  'an encoding that is none': '%zz',
-  'bytes that are no UTF-8': '%ff',
-  'two dots behind': `${record.id}/..`,
-  'two slashes behind': `${record.id}//`,
-  'two slashes before': `/${record.id}`,
+  'a leading encoded space': `%20${record.id}`,
+  'a trailing encoded space': `${record.id}%20`,
+  'a trailing encoded slash': `${record.id}%2F`,
+  'an invalid percent-encoding': '%zz',
+  'invalid UTF-8': '%ff',
+  'two trailing dots': `${record.id}/..`,
+  'two trailing slashes': `${record.id}//`,
+  'two leading slashes': `/${record.id}`,
   'more than 2^53': '9007199254740992',
   'more than 2^63': '9223372036854775808',
   '101 digits': '1'.repeat(101),
   '8000 digits': '1'.repeat(8000),
-  'a word': 'latest',
-  'the next record': String(record.id + 1_000_000),
+  letters: 'latest',
+  'an unassigned number': String(record.id + 1_000_000),
 }
-for (const [what, id] of Object.entries(otherIds))
-  test(`an id with ${what} is not the record`, async () => {
+for (const [label, id] of Object.entries(otherIds))
+  test(`returns 404 for an id with ${label}`, async () => {
     const reply = await exchange(`GET /api/v2/video/${id} HTTP/1.1\r\n${head()}\r\n`)
     assert.equal(reply.status, 404)
     assertProblem(reply)
   })
 
-test('an id with a fragment is not the record', async () => {
+test('rejects an id with a fragment', async () => {
   const reply = await exchange(`GET ${path}#x HTTP/1.1\r\n${head()}\r\n`)
   assert.ok(reply.status === 404 || reply.status === 400)
 })
 
-test('the path in capitals is another path, one slash behind it is not', async () => {
+test('matches paths case-sensitively and ignores one trailing slash', async () => {
   assert.equal((await archive.call('GET', path.toUpperCase())).status, 404)
   assert.equal((await archive.call('GET', path.replace('/v2/', '/v2//'))).status, 404)
   assert.equal((await archive.call('GET', `${path}/`)).text, (await archive.call('GET', path)).text)
@@ -75,17 +74,17 @@ const unknownFields = JSON.stringify({
 })
 
 const badBodies: Record<string, string | Buffer> = {
-  'a key twice': '{"title":"a","title":"b"}',
-  'a key twice, once escaped': '{"title":"a","\\u0074itle":"b"}',
-  'a key twice further in': '{"id":{"a":1,"a":2}}',
+  'a duplicate key': '{"title":"a","title":"b"}',
+  'a duplicate key, once escaped': '{"title":"a","\\u0074itle":"b"}',
+  'a nested duplicate key': '{"id":{"a":1,"a":2}}',
   'a key named __proto__': '{"__proto__":{"state":1}}',
   'a key named __proto__, escaped': '{"\\u005f_proto__":1}',
-  'a key named __proto__ further in': '{"id":{"__proto__":1}}',
+  'a nested key named __proto__': '{"id":{"__proto__":1}}',
   'a constructor with a prototype': '{"constructor":{"prototype":{"x":1}}}',
   'a byte order mark': '\ufeff{}',
-  'half a surrogate pair': '{"title":"a\\ud800"}',
-  'the other half of a surrogate pair': '{"title":"\\udc00b"}',
-  'half a surrogate pair in a key': '{"\\ud800":1}',
+  'a lone high surrogate': '{"title":"a\\ud800"}',
+  'a lone low surrogate': '{"title":"\\udc00b"}',
+  'a lone surrogate in a key': '{"\\ud800":1}',
   'a NUL': '{"title":"a\\u0000b"}',
   'a NUL in a key': '{"a\\u0000":1}',
   'a NUL in a name': '{"tags":["a\\u0000b"]}',
@@ -93,56 +92,56 @@ const badBodies: Record<string, string | Buffer> = {
   'a bell': '{"summary":"\\u0007"}',
   'an overlong encoding': Buffer.from('7b227469746c65223a22c0af227d', 'hex'),
   'an encoded surrogate': Buffer.from('7b227469746c65223a22eda080227d', 'hex'),
-  'half a character': Buffer.from('7b227469746c65223a22e282227d', 'hex'),
+  'a truncated character': Buffer.from('7b227469746c65223a22e282227d', 'hex'),
   'Latin-1': Buffer.from('{"title":"é"}', 'latin1'),
   'UTF-16': Buffer.from('{"title":"a"}', 'utf16le'),
   'nine levels': deep(9),
   'half a million levels': deep(500_000),
   'a number that would be rounded': '{"video_mp4_length":9007199254740993}',
   'a number beyond 2^53': '{"video_mp4_length":9007199254740992}',
-  'a number beyond all numbers': '{"duration":1e400}',
+  'a number that overflows': '{"duration":1e400}',
   'minus zero': '{"duration":-0}',
   'a whole number written as a fraction': '{"duration":1.0}',
   'a whole number written with an exponent': '{"duration":1e2}',
   'a fraction': '{"duration":0.1}',
-  'a number with too many digits in a field that is ignored': '{"id":0.10000000000000000001}',
+  'a number with too many digits in an ignored field': '{"id":0.10000000000000000001}',
   'a list': '[]',
   null: 'null',
   'a string': '"title"',
   'a number': '1',
-  nothing: '',
+  'no content': '',
   'only white space': ' \n ',
   'two values': '{}{}',
-  'something behind it': '{} x',
-  'a comma too many': '{"title":"a",}',
+  'trailing characters': '{} x',
+  'a trailing comma': '{"title":"a",}',
   'a comment': '{/* */}',
   'single quotes': "{'title':'a'}",
   'a line break in a string': '{"title":"a\nb"}',
   NaN: '{"duration":NaN}',
   'a title of white space': '{"title":" \\n\\u00a0"}',
 }
-for (const [what, raw] of Object.entries(badBodies))
-  test(`a body with ${what} is refused, and nothing changes`, async () => {
+for (const [label, raw] of Object.entries(badBodies))
+  test(`rejects a body with ${label} and changes nothing`, async () => {
     await assertRefused(400, raw)
   })
 
 const unstorable: Record<string, string> = {
-  'half a surrogate pair in a field that is ignored': '{"slug":"a\\ud800"}',
-  'a NUL in a field that is ignored': '{"id":"a\\u0000"}',
+  'a lone surrogate in an ignored field': '{"slug":"a\\ud800"}',
+  'a NUL in an ignored field': '{"id":"a\\u0000"}',
   '12,000 unknown fields': unknownFields,
 }
-for (const [what, raw] of Object.entries(unstorable))
-  test(`a body with ${what} is refused, and nothing changes`, async () => {
+for (const [label, raw] of Object.entries(unstorable))
+  test(`rejects a body with ${label} and changes nothing`, async () => {
     await assertRefused(400, raw)
   })
 
-test('a body of one mebibyte is read, one byte more is not', async () => {
+test('accepts a body of 1 MiB and rejects one byte more', async () => {
   const padded = (size: number) => `{"title":"Edges"${' '.repeat(size - 17)}}`
   assert.equal((await patch(padded(mebibyte))).status, 200)
   await assertRefused(413, padded(mebibyte + 1))
 })
 
-test('a body without a length is cut off at one mebibyte', async () => {
+test('cuts off a chunked body at 1 MiB', async () => {
   const chunk = `10000\r\n${' '.repeat(0x10000)}\r\n`
   const reply = await exchange(
     `PATCH ${path} HTTP/1.1\r\n${head({ 'transfer-encoding': 'chunked' })}\r\n${chunk.repeat(17)}`,
@@ -151,14 +150,14 @@ test('a body without a length is cut off at one mebibyte', async () => {
   assertProblem(reply)
 })
 
-test('eight levels are taken', async () => {
+test('accepts eight levels of nesting', async () => {
   assert.equal((await patch(deep(8))).status, 200)
 })
 
 const types: [string, Record<string, string>, number][] = [
   ['application/json', { 'content-type': 'application/json' }, 200],
   ['a merge patch', { 'content-type': 'application/merge-patch+json' }, 200],
-  ['capitals', { 'content-type': 'Application/JSON' }, 200],
+  ['a type in capitals', { 'content-type': 'Application/JSON' }, 200],
   ['charset=utf-8', { 'content-type': 'application/json; charset=utf-8' }, 200],
   ['charset=UTF-8 without a space', { 'content-type': 'application/json;charset=UTF-8' }, 200],
   ['a quoted charset', { 'content-type': 'application/json; charset="utf-8"' }, 200],
@@ -166,9 +165,9 @@ const types: [string, Record<string, string>, number][] = [
   ['charset=utf-16', { 'content-type': 'application/json; charset=utf-16' }, 415],
   ['text/plain', { 'content-type': 'text/plain' }, 415],
   ['a form', { 'content-type': 'application/x-www-form-urlencoded' }, 415],
-  ['a form of parts', { 'content-type': 'multipart/form-data; boundary=x' }, 415],
+  ['a multipart form', { 'content-type': 'multipart/form-data; boundary=x' }, 415],
   ['a JSON Patch', { 'content-type': 'application/json-patch+json' }, 415],
-  ['a type that only starts alike', { 'content-type': 'application/jsonx' }, 415],
+  ['a type with the same prefix', { 'content-type': 'application/jsonx' }, 415],
   ['an empty type', { 'content-type': '' }, 415],
   [
     'the identity encoding',
@@ -181,19 +180,20 @@ const types: [string, Record<string, string>, number][] = [
     415,
   ],
 ]
-for (const [what, headers, status] of types)
-  test(`${what} is ${status === 200 ? 'taken' : 'refused'}`, async () => {
+for (const [label, headers, status] of types)
+  test(`${status === 200 ? 'accepts' : 'rejects'} a body with ${label}`, async () => {
     assert.equal((await patch('{}', headers)).status, status)
   })
 
-test('a body without a type is refused', async () => {
+test('rejects a body without a content type', async () => {
   const reply = await exchange(
-    `PATCH ${path} HTTP/1.1\r\nHost: x\r\nAuthorization: Token ${archive.editor}\r\nContent-Length: 2\r\n\r\n{}`,
+    `PATCH ${path} HTTP/1.1\r\nHost: x\r\nAuthorization: Token ${archive.editor}\r\n` +
+      'Content-Length: 2\r\n\r\n{}',
   )
   assert.equal(reply.status, 415)
 })
 
-test('a merge patch is no replacement', async () => {
+test('rejects a merge patch as the body of a PUT', async () => {
   const headers = { 'content-type': 'application/merge-patch+json' }
   assert.equal(
     (await archive.call('PUT', path, { body: record, token: archive.editor, headers })).status,
@@ -201,7 +201,7 @@ test('a merge patch is no replacement', async () => {
   )
 })
 
-test('a packed body is never unpacked', async () => {
+test('rejects a compressed body without decompressing it', async () => {
   const reply = await patch(gzipSync('{"title":"Unpacked"}'), { 'content-encoding': 'gzip' })
   assert.equal(reply.status, 415)
   assert.equal(reply.headers['accept-encoding'], 'identity')
@@ -220,7 +220,7 @@ const notDates = [
   '20260101',
   '26-01-01',
 ]
-const whatPostgresTakes = [
+const postgresDates = [
   'today',
   'infinity',
   '-infinity',
@@ -242,8 +242,8 @@ const withTimes = [
   ' 2026-01-01',
   '',
 ]
-for (const recorded of [...notDates, ...whatPostgresTakes, ...withTimes])
-  test(`the day of a recording cannot be ${recorded || 'empty'}`, async () => {
+for (const recorded of [...notDates, ...postgresDates, ...withTimes])
+  test(`rejects ${recorded || 'an empty string'} as a recording date`, async () => {
     const reply = await assertRefused(400, JSON.stringify({ recorded }))
     assert.deepEqual(
       reply.json.errors.map(({ pointer }: { pointer: string }) => pointer),
@@ -259,7 +259,7 @@ for (const recorded of [
   '2026-03-29',
   '2026-09-27',
 ])
-  test(`the day ${recorded} stays the same day, whatever the time zones`, async () => {
+  test(`keeps the date ${recorded} in every time zone`, async () => {
     const { id } = await archive.make({ recorded })
     assert.equal((await archive.call('GET', `/api/v2/video/${id}`)).json.recorded, recorded)
     assert.equal(
@@ -276,7 +276,7 @@ for (const recorded of [
     )
   })
 
-test('times are in UTC, although neither the service nor the database lives there', async () => {
+test('returns times in UTC although server and database use other time zones', async () => {
   const client = new pg.Client({ connectionString: archive.databaseUrl })
   await client.connect()
   const { rows } = await client.query("select current_setting('timezone') as zone")
@@ -297,7 +297,7 @@ test('times are in UTC, although neither the service nor the database lives ther
   })
   assert.equal(revision.json.at, changed.json.updated)
   assert.equal(revision.json.record.added, added)
-  // The date is only told once its second is over.
+  // Last-Modified is sent only after its second is over.
   let modified: string | undefined
   while (modified === undefined)
     modified = (await archive.call('GET', `/api/v2/video/${id}`)).headers['last-modified']
@@ -307,7 +307,7 @@ test('times are in UTC, although neither the service nor the database lives ther
   )
 })
 
-test('times that a client sends back are ignored, with or without a zone', async () => {
+test('ignores timestamps in a request, with or without a time zone', async () => {
   for (const moment of [
     '2001-01-01T00:00:00.000',
     '2001-01-01T00:00:00Z',
@@ -320,31 +320,31 @@ test('times that a client sends back are ignored, with or without a zone', async
   await assertUnchanged()
 })
 
-test('the time of a change moves on when the clock is set back', async (t) => {
-  const at = (moment: string) => {
+test('keeps update times increasing when the clock is set back', async (t) => {
+  const setClock = (moment: string) => {
     t.mock.timers.reset()
     t.mock.timers.enable({ apis: ['Date'], now: Date.parse(moment) })
   }
-  at('2027-12-31T23:59:59.999Z')
+  setClock('2027-12-31T23:59:59.999Z')
   const { id } = await archive.make()
-  const seen: string[] = []
+  const updateTimes: string[] = []
   const change = async (summary: string) => {
     const reply = await archive.call('PATCH', `/api/v2/video/${id}`, {
       body: { summary },
       token: archive.editor,
     })
-    seen.push(reply.json.updated)
+    updateTimes.push(reply.json.updated)
     return reply
   }
   await change('the same millisecond')
-  at('2027-12-31T20:59:59.999Z')
+  setClock('2027-12-31T20:59:59.999Z')
   await change('three hours back')
   await change('still back')
   const read = await archive.call('GET', `/api/v2/video/${id}`)
-  assert.equal(read.headers['last-modified'], undefined, 'a date in the future would be a lie')
-  at('2028-01-01T02:00:00.000Z')
+  assert.equal(read.headers['last-modified'], undefined, 'Last-Modified must not be in the future')
+  setClock('2028-01-01T02:00:00.000Z')
   await change('two hours on')
-  assert.deepEqual(seen, [
+  assert.deepEqual(updateTimes, [
     '2028-01-01T00:00:00.000',
     '2028-01-01T00:00:00.001',
     '2028-01-01T00:00:00.002',
@@ -355,14 +355,14 @@ test('the time of a change moves on when the clock is set back', async (t) => {
   })
   assert.deepEqual(json.results.map(({ at }: { at: string }) => at).reverse(), [
     '2027-12-31T23:59:59.999',
-    ...seen,
+    ...updateTimes,
   ])
 })
 
 const get = `GET ${path} HTTP/1.1\r\n`
 const post = 'POST /api/v2/video HTTP/1.1\r\nHost: x\r\n'
 const badRequests: Record<string, [request: string, status: number]> = {
-  'a length and chunks': [
+  'a content length and chunks': [
     `${post}Content-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`,
     400,
   ],
@@ -370,14 +370,14 @@ const badRequests: Record<string, [request: string, status: number]> = {
   'a length that is no number': [`${post}Content-Length: 4x\r\n\r\nabcd`, 400],
   'a negative length': [`${post}Content-Length: -4\r\n\r\nabcd`, 400],
   'two transfer encodings': [`${post}Transfer-Encoding: chunked, identity\r\n\r\n0\r\n\r\n`, 400],
-  'a transfer encoding nobody knows': [`${post}Transfer-Encoding: xchunked\r\n\r\n0\r\n\r\n`, 400],
+  'an unknown transfer encoding': [`${post}Transfer-Encoding: xchunked\r\n\r\n0\r\n\r\n`, 400],
   'bare line feeds': [`GET ${path} HTTP/1.1\nHost: x\n\n`, 400],
   'a folded header': [`${get}Host: x\r\nX-A: b\r\n c\r\n\r\n`, 400],
   'a space before the colon': [`${get}Host: x\r\nX-A : b\r\n\r\n`, 400],
   'a NUL in a header': [`${get}Host: x\r\nX-A: a\0b\r\n\r\n`, 400],
-  'a space in the address': [`GET ${path} x HTTP/1.1\r\nHost: x\r\n\r\n`, 400],
-  'a full-width digit as it is': [`GET /api/v2/video/\uff11 HTTP/1.1\r\nHost: x\r\n\r\n`, 400],
-  'a method nobody knows': [`FETCH ${path} HTTP/1.1\r\nHost: x\r\n\r\n`, 400],
+  'a space in the URL': [`GET ${path} x HTTP/1.1\r\nHost: x\r\n\r\n`, 400],
+  'an unencoded full-width digit': [`GET /api/v2/video/\uff11 HTTP/1.1\r\nHost: x\r\n\r\n`, 400],
+  'an unknown method': [`FETCH ${path} HTTP/1.1\r\nHost: x\r\n\r\n`, 400],
   'another version of HTTP': [`GET ${path} HTTP/3.0\r\nHost: x\r\n\r\n`, 400],
   'the preface of HTTP/2': ['PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', 400],
   'no HTTP at all': ['\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03', 400],
@@ -386,10 +386,10 @@ const badRequests: Record<string, [request: string, status: number]> = {
     `${get}Host: x\r\n${'X-Some-Header: with a value\r\n'.repeat(1000)}\r\n`,
     431,
   ],
-  'an address of 20 kB': [`GET ${path}?x=${'a'.repeat(20_000)} HTTP/1.1\r\nHost: x\r\n\r\n`, 431],
+  'a URL of 20 kB': [`GET ${path}?x=${'a'.repeat(20_000)} HTTP/1.1\r\nHost: x\r\n\r\n`, 431],
 }
-for (const [what, [request, status]] of Object.entries(badRequests))
-  test(`a request with ${what} is answered ${status} and the connection closed`, async () => {
+for (const [label, [request, status]] of Object.entries(badRequests))
+  test(`answers ${status} to a request with ${label} and closes the connection`, async () => {
     const reply = await exchange(request)
     assert.equal(reply.status, status)
     assertProblem(reply)
@@ -397,27 +397,27 @@ for (const [what, [request, status]] of Object.entries(badRequests))
     await assertUnchanged()
   })
 
-test('a request without a host is refused with a problem that says so', async () => {
+test('rejects a request without a Host header with a problem document', async () => {
   const reply = await exchange(`${get}\r\n`)
   assert.equal(reply.status, 400)
   assertProblem(reply)
 })
 
-test('a request with two hosts is refused', async () => {
+test('rejects a request with two Host headers', async () => {
   assert.equal((await exchange(`${get}Host: a\r\nHost: b\r\n\r\n`)).status, 400)
 })
 
-test('an expectation that nobody can meet is refused with a problem', async () => {
+test('rejects an unknown expectation with a problem document', async () => {
   assertProblem(
     await exchange(`${get}Host: x\r\nExpect: the-impossible\r\nConnection: close\r\n\r\n`),
   )
 })
 
-test('an absolute address in the request line is the same address', async () => {
+test('accepts an absolute URL in the request line', async () => {
   assert.equal((await exchange(`GET ${archive.url}${path} HTTP/1.1\r\n${head()}\r\n`)).status, 200)
 })
 
-test('a date that is no HTTP date is ignored', async () => {
+test('ignores an invalid If-Modified-Since date', async () => {
   while (!(await archive.call('GET', path)).headers['last-modified']) await sleep(100)
   assert.equal(
     (await archive.call('GET', path, { headers: { 'if-modified-since': '2099' } })).status,
@@ -425,25 +425,26 @@ test('a date that is no HTTP date is ignored', async () => {
   )
 })
 
-test('garbage behind a good request is no second request', async () => {
+test('does not treat garbage after a valid request as a second request', async () => {
   const reply = await exchange(`${get}Host: x\r\n\r\nGARBAGE / HTTP/1.1\r\nHost: x\r\n\r\n`)
   assert.ok(reply.text.split('HTTP/1.1 ').length <= 3)
   assert.match(reply.text, /HTTP\/1\.1 400 /)
 })
 
-test('what follows a body that was refused half way is not taken for a request', async () => {
-  const inner = `PATCH ${path} HTTP/1.1\r\n${head({ 'content-length': '20' })}\r\n{"title":"Smuggled"}`
+test('does not treat the rest of a rejected body as a request', async () => {
+  const request = (length: number, body: string) =>
+    `PATCH ${path} HTTP/1.1\r\n${head({ 'content-length': String(length) })}\r\n${body}`
+  const inner = request(20, '{"title":"Smuggled"}')
   const filling = ' '.repeat(mebibyte + 1 - inner.length)
-  const reply = await exchange(
-    `PATCH ${path} HTTP/1.1\r\n${head({ 'content-length': String(mebibyte + 1) })}\r\n${filling}${inner}`,
-  )
+  const reply = await exchange(request(mebibyte + 1, filling + inner))
   assert.equal(reply.status, 413)
   await assertUnchanged()
 })
 
-test('requests that follow each other on one connection are answered in order', async () => {
+test('answers pipelined requests in order', async () => {
   const { text } = await exchange(
-    `${get}Host: x\r\n\r\nGET /nowhere HTTP/1.1\r\nHost: x\r\n\r\n${get}Host: x\r\nConnection: close\r\n\r\n`,
+    `${get}Host: x\r\n\r\nGET /nowhere HTTP/1.1\r\nHost: x\r\n\r\n` +
+      `${get}Host: x\r\nConnection: close\r\n\r\n`,
   )
   assert.deepEqual(
     [...text.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => status),
@@ -451,7 +452,7 @@ test('requests that follow each other on one connection are answered in order', 
   )
 })
 
-test('two editors who bring new names at once are both served', async () => {
+test('serves two editors who create the same new names concurrently', async () => {
   const ids = await Promise.all(
     [archive.make(), archive.make()].map(async (made) => (await made).id),
   )
@@ -473,7 +474,7 @@ test('two editors who bring new names at once are both served', async () => {
   }
 })
 
-// In a process of its own: a loop without end must not take this one with it.
+// Run in a separate process: an endless loop must not block this one.
 const sameSlug: Record<string, (send: Send) => Promise<Reply>[]> = {
   'titles of records': (send) =>
     ['Loop 999999', 'Loop', 'Loop', 'Loop'].map((title) =>
@@ -492,20 +493,20 @@ const sameSlug: Record<string, (send: Send) => Promise<Reply>[]> = {
 }
 type Send = (path: string, body: object) => Promise<Reply>
 
-for (const [what, requests] of Object.entries(sameSlug))
-  test(`${what} that give the same slug are all taken, also next to a very high number`, async () => {
+for (const [label, requests] of Object.entries(sameSlug))
+  test(`assigns free slugs to ${label} with the same slug and a high number`, async () => {
     const server = await spawnServer({ DATABASE_URL: archive.databaseUrl })
     try {
-      let before: Promise<unknown> = Promise.resolve()
-      const inTurn: Send = (to, body) => {
-        const reply = before.then(() =>
+      let previous: Promise<unknown> = Promise.resolve()
+      const sendInOrder: Send = (to, body) => {
+        const reply = previous.then(() =>
           call(server.url, 'POST', to, { body, token: archive.editor }),
         )
-        before = reply
+        previous = reply
         return reply
       }
       const replies = await Promise.race([
-        Promise.all(requests(inTurn)),
+        Promise.all(requests(sendInOrder)),
         sleep(5000, undefined, { ref: false }),
       ])
       assert.ok(replies, 'no answer in 5 s')
@@ -515,39 +516,39 @@ for (const [what, requests] of Object.entries(sameSlug))
     }
   })
 
-test('the whole service can live under a path', async () => {
+test('serves everything below a base path', async () => {
   const mounted = await startArchive({ PUBLIC_URL: 'https://talks.example.org/archive' })
   const base = 'https://talks.example.org/archive'
   const body = { title: 'Under a path', category, language: 'English', state: 1 }
   const made = await mounted.call('POST', '/archive/api/v2/video', { body, token: mounted.editor })
   assert.equal(made.status, 201)
   assert.equal(made.headers.location, `${base}/api/v2/video/${made.json.id}`)
-  const own = `/archive/api/v2/video/${made.json.id}`
-  assert.equal((await mounted.call('GET', own)).text, made.text)
-  assert.equal((await mounted.call('GET', `${own}/`)).text, made.text)
+  const path = `/archive/api/v2/video/${made.json.id}`
+  assert.equal((await mounted.call('GET', path)).text, made.text)
+  assert.equal((await mounted.call('GET', `${path}/`)).text, made.text)
   for (const other of [
     `/api/v2/video/${made.json.id}`,
-    `/archive${own}`,
+    `/archive${path}`,
     '/archive/api/v2/video/0',
-    own.replace('/archive', '/Archive'),
+    path.replace('/archive', '/Archive'),
   ]) {
     const reply = await mounted.call('GET', other)
     assert.equal(reply.status, 404, other)
     assert.equal(reply.json.type, `${base}/api/problems/not-found`)
   }
-  const refused = await mounted.call('DELETE', own)
+  const refused = await mounted.call('DELETE', path)
   assert.equal(refused.status, 405)
   assert.equal(refused.headers.allow, 'GET, PUT, PATCH, HEAD, OPTIONS')
-  assert.equal((await mounted.call('OPTIONS', own)).status, 204)
+  assert.equal((await mounted.call('OPTIONS', path)).status, 204)
   for (let change = 0; change < 51; change++)
     assert.equal(
-      (await mounted.call('PATCH', own, { body: { summary: `${change}` }, token: mounted.editor }))
+      (await mounted.call('PATCH', path, { body: { summary: `${change}` }, token: mounted.editor }))
         .status,
       200,
     )
   const [first, second] = await Promise.all(
     ['', '?page=2'].map((page) =>
-      mounted.call('GET', `${own}/revisions${page}`, { token: mounted.editor }),
+      mounted.call('GET', `${path}/revisions${page}`, { token: mounted.editor }),
     ),
   )
   assert.equal(first?.json.next, `${base}/api/v2/video/${made.json.id}/revisions?page=2`)
@@ -564,16 +565,17 @@ test('the whole service can live under a path', async () => {
   assert.equal((await mounted.call('GET', '/archive/api/problems/not-found')).status, 200)
 })
 
-test('a head or a body that comes too slowly is cut off, and nobody else has to wait', async () => {
+test('cuts off slow headers and slow bodies without delaying other clients', async () => {
   const start = performance.now()
   assert.equal((await archive.call('GET', path)).status, 200)
-  assert.ok(performance.now() - start < 4000, 'others wait as long as the slow one may take')
-  // 5 s for the head and 10 s for all of it, looked at once a second; the rest is for a busy
-  // machine.
-  const [late, later] = await Promise.all([slow.head, slow.body])
-  assert.ok(late.seconds < 9, `the head was waited for ${late.seconds} s`)
-  assert.ok(later.seconds < 14, `the body was waited for ${later.seconds} s`)
-  for (const { reply } of [late, later]) if (reply.text !== '') assert.equal(reply.status, 408)
+  assert.ok(performance.now() - start < 4000, 'other clients wait for the slow ones')
+  // The timeouts are 5 s for the headers and 10 s for the whole request, checked once a second. The
+  // rest allows for a busy machine.
+  const [slowHead, slowBody] = await Promise.all([slow.head, slow.body])
+  assert.ok(slowHead.seconds < 9, `the headers timed out after ${slowHead.seconds} s`)
+  assert.ok(slowBody.seconds < 14, `the body timed out after ${slowBody.seconds} s`)
+  for (const { reply } of [slowHead, slowBody])
+    if (reply.text !== '') assert.equal(reply.status, 408)
   await assertUnchanged()
 })
 
@@ -604,36 +606,33 @@ function assertProblem(reply: Reply): void {
   )
 }
 
-/** The headers that a good request has. */
+/** Returns the headers of a valid request. */
 function head(more: Record<string, string> = {}): string {
-  const all = {
+  const headers = {
     host: 'x',
     connection: 'close',
     authorization: `Token ${archive.editor}`,
     'content-type': 'application/json',
     ...more,
   }
-  return Object.entries(all)
+  return Object.entries(headers)
     .map(([name, value]) => `${name}: ${value}\r\n`)
     .join('')
 }
 
-/**
- * Sends these bytes, as they are, and reads until the other side closes or has answered and is
- * silent.
- */
+/** Sends raw bytes and returns the response. */
 async function exchange(request: string): Promise<Reply> {
   const socket = await open()
-  const answer = received(socket)
+  const answer = readReply(socket)
   socket.write(Buffer.from(request, 'utf8'))
   return answer
 }
 
-/** Sends a start, and then one byte every quarter of a second, until the other side has enough. */
+/** Sends a start, and then a byte every 250 ms until the server closes the connection. */
 async function trickle(start: string): Promise<{ reply: Reply; seconds: number }> {
   const socket = await open()
   const begin = performance.now()
-  const answer = received(socket)
+  const answer = readReply(socket)
   socket.write(start)
   const drops = setInterval(() => socket.writable && socket.write(' '), 250)
   const reply = await answer
@@ -647,35 +646,33 @@ async function open(): Promise<Socket> {
   return socket
 }
 
-/**
- * What came until the end. On a connection that stays open, the end is the end of the last body.
- */
-function received(socket: Socket): Promise<Reply> {
+/** Reads until the server closes the connection or has sent nothing for 300 ms. */
+function readReply(socket: Socket): Promise<Reply> {
   return new Promise((resolve) => {
     let text = ''
-    let quiet: NodeJS.Timeout | undefined
+    let idleTimer: NodeJS.Timeout | undefined
     const done = () => {
-      clearTimeout(quiet)
+      clearTimeout(idleTimer)
       socket.destroy()
-      resolve(replyIn(text))
+      resolve(parseReply(text))
     }
-    // A connection that is cut while we still write ends in an error; what was said before counts.
+    // A connection that is closed during a write emits an error; the data before it counts.
     socket.on('error', done).on('close', done)
     socket.on('data', (data) => {
       text += data.toString('latin1')
-      clearTimeout(quiet)
-      quiet = setTimeout(done, 300)
+      clearTimeout(idleTimer)
+      idleTimer = setTimeout(done, 300)
     })
   })
 }
 
-function replyIn(text: string): Reply {
+function parseReply(text: string): Reply {
   const [top = '', ...rest] = text.split('\r\n\r\n')
   const [line = '', ...lines] = top.split('\r\n')
   const headers = Object.fromEntries(
-    lines.map((it) => [
-      it.slice(0, it.indexOf(':')).toLowerCase(),
-      it.slice(it.indexOf(':') + 1).trim(),
+    lines.map((header) => [
+      header.slice(0, header.indexOf(':')).toLowerCase(),
+      header.slice(header.indexOf(':') + 1).trim(),
     ]),
   )
   const body = rest.join('\r\n\r\n')
@@ -683,11 +680,11 @@ function replyIn(text: string): Reply {
     status: Number(line.split(' ')[1] ?? 0),
     headers,
     text,
-    json: body.startsWith('{') ? parsed(body) : undefined,
+    json: body.startsWith('{') ? parseJson(body) : undefined,
   }
 }
 
-function parsed(body: string): unknown {
+function parseJson(body: string): unknown {
   try {
     return JSON.parse(body)
   } catch {

@@ -2,13 +2,12 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Video } from '@talkshelf/contract'
 import { randomFrom } from '../../bench/records.ts'
-import { listEntities } from '../../server/catalogue/catalogue.ts'
+import { listEntities } from '../../server/directory/directory.ts'
 import { findPublicEntities, findPublicEntity } from '../../server/entities/entities.ts'
 import { type Reply, startArchive } from '../support/harness.ts'
 import { checkInvariants, withDatabase } from '../support/invariants.ts'
 
-// Categories, speakers, tags and languages as lists, with counts of live talks that are always
-// right.
+// Lists of categories, speakers, tags and languages with exact counts of live talks.
 
 const archive = await startArchive()
 const { editor: token } = archive
@@ -20,11 +19,14 @@ const patch = (id: number, body: object) =>
 const talksOf = async (kind: string): Promise<Record<string, number>> => {
   const { json } = await get(`/api/v2/${kind}?page_size=100`)
   return Object.fromEntries(
-    json.results.map((it: Record<string, string>) => [it.name ?? it.title, it.talks]),
+    json.results.map((entity: Record<string, string>) => [
+      entity.name ?? entity.title,
+      entity.talks,
+    ]),
   )
 }
 
-test('the lists show what live talks have, in the order of the names, with counts that follow every write', async () => {
+test('lists entities of live talks by name with counts that follow every write', async () => {
   await archive.call('POST', '/api/v2/category', { token, body: { title: 'Álamo Days' } })
   const { id } = await archive.make({
     speakers: ['Zoë', 'ada'],
@@ -67,7 +69,7 @@ test('the lists show what live talks have, in the order of the names, with count
   await checkInvariants(archive.databaseUrl)
 })
 
-test('an unchanged list is 304, and a changed count is a change', async () => {
+test('returns 304 for an unchanged list and 200 after a count changed', async () => {
   const { headers } = await get('/api/v2/speaker')
   assert.equal(
     (await get('/api/v2/speaker', { 'if-none-match': String(headers.etag) })).status,
@@ -80,20 +82,20 @@ test('an unchanged list is 304, and a changed count is a change', async () => {
   )
 })
 
-test('pages, cursors and ends are those of every list', async () => {
+test('paginates lists by page and by cursor in both directions', async () => {
   for (let number = 0; number < 12; number++)
     await archive.make({ tags: [`page ${number}`, 'all'] })
-  const walk = async (start: string, way: 'next' | 'previous') => {
-    const seen: string[][] = []
+  const walk = async (start: string, direction: 'next' | 'previous') => {
+    const pages: string[][] = []
     let path: string | undefined = start
     let last = start
     while (path) {
       const { json }: Reply = await get(path)
-      seen.push(json.results.map(({ name }: { name: string }) => name))
+      pages.push(json.results.map(({ name }: { name: string }) => name))
       last = path
-      path = json[way]?.slice(archive.url.length)
+      path = json[direction]?.slice(archive.url.length)
     }
-    return { seen, last }
+    return { seen: pages, last }
   }
   const all = (await get('/api/v2/tag?page_size=100')).json.results.map(
     ({ name }: { name: string }) => name,
@@ -107,10 +109,10 @@ test('pages, cursors and ends are those of every list', async () => {
   assert.equal((await get('/api/v2/tag?q=x')).status, 400)
 })
 
-test('after any sequence of writes, many of them at once, every count is what a plain scan gives', async () => {
+test('keeps all counts equal to a full scan after random concurrent writes', async () => {
   const random = randomFrom(20261115)
   const pick = <T>(from: readonly T[]): T => from[Math.floor(random() * from.length)] as T
-  const some = (word: string) => [
+  const randomNames = (word: string) => [
     ...new Set(
       Array.from({ length: Math.floor(random() * 4) }, () => `${word} ${Math.floor(random() * 6)}`),
     ),
@@ -120,8 +122,8 @@ test('after any sequence of writes, many of them at once, every count is what a 
     await Promise.all(
       Array.from({ length: 12 }, async () => {
         const fields = {
-          speakers: some('speaker'),
-          tags: some('tag'),
+          speakers: randomNames('speaker'),
+          tags: randomNames('tag'),
           language: pick(['English', 'French', 'German']),
         }
         const chance = random()
@@ -149,17 +151,21 @@ test('after any sequence of writes, many of them at once, every count is what a 
     if (round % 8 === 7) await checkInvariants(archive.databaseUrl)
   }
   await checkInvariants(archive.databaseUrl)
-  // The rows are added together now and then, and counting from scratch gives the same.
+  // The rows are compacted at random, and a recount gives the same.
   await withDatabase(archive.databaseUrl, async (query) => {
-    const sums =
-      'select kind, entity_id, sum(talks)::int as talks from talk_count group by 1, 2 having sum(talks) <> 0 order by 1, 2'
-    const kept = await query(sums)
+    const sums = `
+      select kind, entity_id, sum(talks)::int as talks
+      from talk_count
+      group by 1, 2
+      having sum(talks) <> 0
+      order by 1, 2`
+    const counts = await query(sums)
     await query('select recount_talks()')
-    assert.deepEqual(await query(sums), kept)
+    assert.deepEqual(await query(sums), counts)
   })
 })
 
-test('for a page, an entity is found by its id: as it is today, with the names that are shown', async () => {
+test('finds an entity by id with its current name and its public aliases', async () => {
   const { json: about } = await archive.call('POST', '/api/v2/category', {
     token,
     body: {
@@ -185,12 +191,15 @@ test('for a page, an entity is found by its id: as it is today, with the names t
     before.speaker.get('Old Owl'),
     before.tag.get('seen'),
     before.tag.get('scene'),
-  ].map((it) => it?.id ?? 0)
+  ].map((entity) => entity?.id ?? 0)
   const aliases = [{ name: 'Mister Owl', shown: true }, { name: 'O.' }]
   await archive.call('PATCH', '/api/v2/speaker/old-owl', { token, body: { name: 'Owl', aliases } })
   await archive.call('POST', '/api/v2/tag/scene/merge', { token, body: { into: 'seen' } })
-  const shown = { slug: 'owl', name: 'Owl', about: null, aliases: ['Mister Owl'], talks: 1 }
-  assert.deepEqual(await findPublicEntity(lookups, 'speaker', owl as number), { id: owl, ...shown })
+  const expectedOwl = { slug: 'owl', name: 'Owl', about: null, aliases: ['Mister Owl'], talks: 1 }
+  assert.deepEqual(await findPublicEntity(lookups, 'speaker', owl as number), {
+    id: owl,
+    ...expectedOwl,
+  })
   const tag = { id: seen, slug: 'seen', name: 'seen', about: null, aliases: [], talks: 1 }
   assert.deepEqual(await findPublicEntity(lookups, 'tag', seen as number), tag)
   assert.deepEqual(await findPublicEntity(lookups, 'tag', scene as number), tag)
@@ -204,15 +213,15 @@ test('for a page, an entity is found by its id: as it is today, with the names t
   }
   assert.deepEqual(await findPublicEntity(lookups, 'category', about.id), { ...category, talks: 1 })
 
-  // An old name, of a record that the new one has not reached yet, leads to the entity as well.
-  const found = await findPublicEntities(lookups, {
+  // An old name, as in a record that a rename has not reached yet, resolves to the entity too.
+  const entities = await findPublicEntities(lookups, {
     category: ['Shown Days', 'Nowhere'],
     speaker: ['Owl', 'Old Owl', 'Owl', 'Nobody'],
     tag: ['scene', 'Owl'],
     language: ['English', 'French', 'Klingonese'],
   })
   const shownOwl = { id: owl, slug: 'owl', name: 'Owl' }
-  assert.deepEqual(found, {
+  assert.deepEqual(entities, {
     category: new Map([['Shown Days', { id: about.id, slug: 'shown-days', name: 'Shown Days' }]]),
     speaker: new Map(['Owl', 'Old Owl'].map((name) => [name, shownOwl])),
     tag: new Map([['scene', { id: seen, slug: 'seen', name: 'seen' }]]),
@@ -226,67 +235,67 @@ test('for a page, an entity is found by its id: as it is today, with the names t
   assert.equal(await findPublicEntity(lookups, 'speaker', owl as number), undefined)
   assert.equal(await findPublicEntity(lookups, 'tag', scene as number), undefined)
   assert.deepEqual(await findPublicEntity(lookups, 'category', about.id), { ...category, talks: 0 })
-  for (const no of [0, -1, 999_999, 1.5, 2 ** 60])
-    assert.equal(await findPublicEntity(lookups, 'category', no), undefined)
+  for (const unknownId of [0, -1, 999_999, 1.5, 2 ** 60])
+    assert.equal(await findPublicEntity(lookups, 'category', unknownId), undefined)
 })
 
-test('the names that records show are all found, whatever they are', async () => {
+test('finds every name that records show', async () => {
   const { json } = await get('/api/v2/video?page_size=100')
   const records: Video[] = json.results
   const names = {
-    category: records.map((it) => it.category),
-    speaker: records.flatMap((it) => it.speakers),
-    tag: records.flatMap((it) => it.tags),
-    language: records.map((it) => it.language),
+    category: records.map((record) => record.category),
+    speaker: records.flatMap((record) => record.speakers),
+    tag: records.flatMap((record) => record.tags),
+    language: records.map((record) => record.language),
   }
-  const found = await findPublicEntities(lookups, names)
+  const entities = await findPublicEntities(lookups, names)
   for (const kind of ['category', 'speaker', 'tag', 'language'] as const) {
-    assert.deepEqual(new Set(found[kind].keys()), new Set(names[kind]))
-    for (const [name, entity] of found[kind]) assert.equal(entity.name, name)
+    assert.deepEqual(new Set(entities[kind].keys()), new Set(names[kind]))
+    for (const [name, entity] of entities[kind]) assert.equal(entity.name, name)
   }
 })
 
-test('a list can begin at a letter, and its count and pages are of what comes from there on', async () => {
+test('starts a list at a letter and counts only from there', async () => {
   for (const speakers of [['Émile', 'emil'], ['Fé'], ['zz', 'Žofie'], ['Ωmega'], ['1st speaker']])
     await archive.make({ speakers })
   const all = (await get('/api/v2/speaker?page_size=100')).json.results.map(
     ({ name }: { name: string }) => name,
   )
-  const from = async (letter: string, page: number) =>
+  const listFrom = async (letter: string, page: number) =>
     listEntities(archive.pool.lists, 'speaker', { page, page_size: 3 }, { from: letter })
   for (const letter of ['', '1', 'e', 'É', 'f', 'y', 'z', 'zzz']) {
     const fold = (name: string) => name.normalize('NFD').replaceAll(/\p{M}/gu, '').toLowerCase()
     const expected = all.filter((name: string) => fold(name) >= fold(letter))
     assert.ok(expected.length > 0)
-    const seen: string[] = []
+    const listed: string[] = []
     for (let page = 1; ; page++) {
-      const { entries, count, isExact, next } = await from(letter, page)
+      const { entries, count, isExact, next } = await listFrom(letter, page)
       assert.deepEqual([count, isExact], [expected.length, true])
-      seen.push(...entries.map((text) => JSON.parse(text).name))
+      listed.push(...entries.map(({ name }) => name))
       if (!next) break
     }
-    assert.deepEqual(seen, expected, letter)
+    assert.deepEqual(listed, expected, letter)
   }
-  assert.deepEqual((await from('\u{10ffff}', 1)).entries, [])
-  const back = await listEntities(
+  assert.deepEqual((await listFrom('\u{10ffff}', 1)).entries, [])
+  const firstPage = await listEntities(
     archive.pool.lists,
     'speaker',
     { cursor: '', page_size: 2 },
     { from: 'e' },
   )
-  const { cursor } = back.next as { cursor: string }
-  const second = await listEntities(
+  const { cursor } = firstPage.next as { cursor: string }
+  const secondPage = await listEntities(
     archive.pool.lists,
     'speaker',
     { cursor, page_size: 2 },
     { from: 'e' },
   )
-  const { cursor: toFirst } = second.previous as { cursor: string }
-  const first = await listEntities(
+  const { cursor: toFirst } = secondPage.previous as { cursor: string }
+  const firstAgain = await listEntities(
     archive.pool.lists,
     'speaker',
     { cursor: toFirst, page_size: 2 },
     { from: 'e' },
   )
-  assert.deepEqual([first.entries, first.previous], [back.entries, undefined])
+  assert.deepEqual([firstAgain.entries, firstAgain.previous], [firstPage.entries, undefined])
 })

@@ -37,42 +37,39 @@ import {
   watched,
 } from '../support/writer.ts'
 
-// Speakers, tags and categories with the same numbers, names and slugs: each kind has its own, and
-// what is asked of one says nothing of another.
+// Ids, names and slugs of speakers, tags and categories. Each kind has its own, even where they are
+// equal.
 
 const { archive, pool, admin, get, patch, post, sql, sound, createMany, recordOf } =
   await startWriter()
 
-const nothing = { category: [], language: [], speaker: [], tag: [] }
-const numberOf = async (kind: 'speaker' | 'tag', name: string) =>
+const noNames = { category: [], language: [], speaker: [], tag: [] }
+const idOf = async (kind: 'speaker' | 'tag', name: string) =>
   (await findEntitiesByName(pool, kind, [name])).get(name)?.id
 const exported = (fields: Partial<ExportedEntity>): ExportedEntity =>
   ({ revision: 0, aliases: [], old_slugs: [], ...fields }) as ExportedEntity
-const keep = (...entities: ExportedEntity[]) =>
+const restore = (...entities: ExportedEntity[]) =>
   pool.transaction((tx) => restoreEntities(tx, entities, context))
 
-test('numbers that come into an empty archive are kept, and not given out again', async () => {
+test('keeps imported ids and never assigns them again', async () => {
   const [first] = await createMany([{ record: { title: 'First' }, id: 40 }])
   assert.equal(first?.id, 40)
-  await keep(
+  await restore(
     exported({ kind: 'speaker', id: 5, name: 'Kept', slug: 'kept' }),
     exported({ kind: 'tag', id: 7, name: 'kept', slug: 'kept' }),
   )
   const next = await archive.make({ speakers: ['Next'], tags: ['next'] })
-  assert.deepEqual(
-    [next.id, await numberOf('speaker', 'Next'), await numberOf('tag', 'next')],
-    [41, 6, 8],
-  )
-  // Nor are those that were reserved and never used.
+  assert.deepEqual([next.id, await idOf('speaker', 'Next'), await idOf('tag', 'next')], [41, 6, 8])
+  // Ids that were reserved and never used are not assigned again either.
   assert.deepEqual(await nextEntityIds(pool, 'tag', 3, new Set()), [9, 10, 11])
-  await keep(exported({ kind: 'tag', id: 3, name: 'low', slug: 'low' }))
+  await restore(exported({ kind: 'tag', id: 3, name: 'low', slug: 'low' }))
   assert.deepEqual(await nextEntityIds(pool, 'tag', 2, new Set([12, 14])), [13, 15])
   assert.deepEqual(await nextEntityIds(pool, 'tag', 0, new Set([1])), [])
   await archive.make({ tags: ['later'] })
-  assert.equal(await numberOf('tag', 'later'), 16)
+  assert.equal(await idOf('tag', 'later'), 16)
 })
 
-test('each kind has numbers, names, slugs and counts of its own', async () => {
+test('keeps ids, names, slugs and counts of each kind separate', async () => {
   for (const kind of ['category', 'speaker', 'tag'])
     await sql((query) => query(`select setval(pg_get_serial_sequence('${kind}', 'id'), 1000)`))
   await assertOk(post('category', { title: 'Same' }))
@@ -81,15 +78,15 @@ test('each kind has numbers, names, slugs and counts of its own', async () => {
   const talk = await archive.make({ ...both, category: 'Same' })
   await archive.make({ speakers: ['Same'] })
   await archive.make({ speakers: ['Same'], tags: ['Same Too'], category: 'Same Too' })
-  const all = async (slug: string) =>
+  const getAll = async (slug: string) =>
     Promise.all(['category', 'speaker', 'tag'].map(async (kind) => get(`${kind}/${slug}`)))
-  const same = (await all('same')).map(({ json }) => [json.id, json.talks, json.aliases])
+  const same = (await getAll('same')).map(({ json }) => [json.id, json.talks, json.aliases])
   assert.deepEqual(same, [
     [1001, 1, []],
     [1001, 3, []],
     [1001, 1, []],
   ])
-  // What is changed in one changes no other of the same number.
+  // A change of one kind does not affect the others with the same id.
   const speaker = await assertOk(
     patch('speaker/same', { name: 'Own', aliases: [{ name: 'Mine' }] }),
   )
@@ -98,7 +95,7 @@ test('each kind has numbers, names, slugs and counts of its own', async () => {
   await assertOk(patch('category/same', { title: 'Days', retired_slugs: ['same'] }))
   await assertWriteRefused(get('category/same'), 410, /slug-retired/)
   assert.deepEqual(
-    (await all('same')).map(({ status }) => status),
+    (await getAll('same')).map(({ status }) => status),
     [410, 301, 200],
   )
   await assertOk(patch('tag/same', { name: 'label', retired_slugs: ['same'] }))
@@ -107,13 +104,13 @@ test('each kind has numbers, names, slugs and counts of its own', async () => {
   await assertWriteRefused(get('speaker/same'), 410, /slug-retired/)
   await assertOk(patch('speaker/own', { retired_slugs: [] }))
   assert.deepEqual(
-    (await all('same')).map(({ status }) => status),
+    (await getAll('same')).map(({ status }) => status),
     [410, 301, 410],
   )
   await assertWriteRefused(get('speaker/same-too'), 410, /slug-retired/)
-  await assertWriteRefused(get('speaker/never'), 404, /no such speaker/)
-  await assertWriteRefused(get('tag/same-too-1'), 404, /no such tag/)
-  await assertWriteRefused(get('tag/never'), 404, /no such tag/)
+  await assertWriteRefused(get('speaker/never'), 404, /This speaker does not exist/)
+  await assertWriteRefused(get('tag/same-too-1'), 404, /This tag does not exist/)
+  await assertWriteRefused(get('tag/never'), 404, /This tag does not exist/)
   assert.equal(await isSlugRetired(pool, 'speaker', 'own'), false)
   assert.deepEqual((await get('tag/label')).json.aliases, [
     { name: 'Mine', shown: false },
@@ -121,7 +118,7 @@ test('each kind has numbers, names, slugs and counts of its own', async () => {
   ])
   assert.deepEqual((await get('tag/label')).json.retired_slugs, ['same'])
   assert.equal((await get('tag/label')).json.old_slugs, undefined)
-  // A retired slug stays so, and is not given to another.
+  // A retired slug stays retired and is not assigned to another speaker.
   assert.deepEqual((await archive.make({ speakers: ['Same Too!'] })).speakers, ['Same Too!'])
   assert.equal((await get('speaker/same-too-1')).json.name, 'Same Too!')
   await assertOk(post('speaker/own-too/merge', { into: 'own' }))
@@ -129,7 +126,7 @@ test('each kind has numbers, names, slugs and counts of its own', async () => {
   assert.deepEqual([speakers, tags], [['Own'], ['label', 'Same Too']])
   assert.equal((await get('tag/same-too')).json.name, 'Same Too')
   assert.deepEqual((await archive.make({ tags: ['Same', 'Same Too'] })).tags, ['label', 'Same Too'])
-  // A name that comes back brings its slug back, retired or not.
+  // Taking an old name back also takes its slug back, even a retired one.
   const back = await assertOk(patch('tag/label', { name: 'Same' }))
   assert.deepEqual([back.json.slug, back.json.retired_slugs], ['same', undefined])
   await assertWriteRefused(patch('tag/same', { retired_slugs: ['same'] }), 400, /retired_slugs.0/)
@@ -140,9 +137,9 @@ test('each kind has numbers, names, slugs and counts of its own', async () => {
   )
 })
 
-test('who asks what is taken, or what names lead to, is told of those and of no other', async () => {
+test('looks up only the requested ids, names and slugs of the requested kind', async () => {
   await archive.make({ speakers: ['Asked', 'Not Asked'], tags: ['Only Tag', 'asked'] })
-  const id = (await numberOf('speaker', 'Asked')) as number
+  const id = (await idOf('speaker', 'Asked')) as number
   const names = ['Asked', 'Only Tag', 'Nobody']
   assert.deepEqual(
     await findTaken(pool, 'speaker', [id, 9999], names, ['asked', 'only-tag', 'x']),
@@ -152,32 +149,36 @@ test('who asks what is taken, or what names lead to, is told of those and of no 
       slugs: ['asked'],
     },
   )
-  const shown = await findPublicEntities(pool, {
-    ...nothing,
+  const entities = await findPublicEntities(pool, {
+    ...noNames,
     speaker: names,
     language: ['English', 'x'],
   })
   assert.deepEqual(
-    [[...shown.speaker.values()].map((it) => it.name), [...shown.language.keys()]],
+    [[...entities.speaker.values()].map((entity) => entity.name), [...entities.language.keys()]],
     [['Asked'], ['English']],
   )
-  const elsewhere = await findPublicEntities(pool, {
-    ...nothing,
+  const otherKinds = await findPublicEntities(pool, {
+    ...noNames,
     speaker: ['label'],
     category: ['label'],
   })
-  assert.deepEqual([elsewhere.speaker.size, elsewhere.category.size], [0, 0])
+  assert.deepEqual([otherKinds.speaker.size, otherKinds.category.size], [0, 0])
   const rows = await findCurrentEntities(pool, { category: [], speaker: [id], tag: [] })
   assert.deepEqual(rows, [{ kind: 'speaker', was: id, id, name: 'Asked' }])
   assert.equal((await findPublicEntity(pool, 'speaker', 1002))?.name, 'Own')
   assert.equal((await findPublicEntity(pool, 'speaker', id))?.name, 'Asked')
   assert.equal(await findPublicEntity(pool, 'speaker', 999_999), undefined)
-  const now = await currentNames(pool, [{ category: 1, speakers: [id, 99_999], tags: [] }])
-  const { category: event, speakers } = now({ category: 1, speakers: [id, 99_999, id], tags: [] })
+  const namesOf = await currentNames(pool, [{ category: 1, speakers: [id, 99_999], tags: [] }])
+  const { category: event, speakers } = namesOf({
+    category: 1,
+    speakers: [id, 99_999, id],
+    tags: [],
+  })
   assert.deepEqual([event?.name, speakers], [category, [{ id, name: 'Asked' }]])
 })
 
-test('a name that is claimed becomes an entity once, and a claim is given up by its owner only', async () => {
+test('turns a claimed name into one entity and releases it only for its owner', async () => {
   const state = () =>
     sql((query) => query(`select kind, name, entity_id from entity_name where name like 'Claim%'`))
   await archive.make({ speakers: ['Claim There'], tags: ['Claim A'] })
@@ -202,21 +203,24 @@ test('a name that is claimed becomes an entity once, and a claim is given up by 
   await releaseName(pool, 'speaker', Number(tag?.entity_id), 'Claim A')
   assert.deepEqual(await state(), before)
   await sql((query) =>
-    query(`insert into entity_name (kind, name, entity_id)
-           select kind, 'Claim C', entity_id from (values ('speaker'), ('tag')) as k (kind),
-                  (select entity_id from entity_name where kind = 'speaker' and name = 'Claim A') as a`),
+    query(`
+      insert into entity_name (kind, name, entity_id)
+      select kind, 'Claim C', entity_id
+      from (values ('speaker'), ('tag')) as k (kind),
+           (select entity_id from entity_name
+            where kind = 'speaker' and name = 'Claim A') as a`),
   )
   await releaseName(pool, 'speaker', Number(a?.entity_id), 'Claim C')
-  const left = (await state()).filter(({ name }) => name === 'Claim C')
+  const remaining = (await state()).filter(({ name }) => name === 'Claim C')
   assert.deepEqual(
-    left.map(({ kind }) => kind),
+    remaining.map(({ kind }) => kind),
     ['tag'],
   )
   await sql((query) => query(`delete from entity_name where name = 'Claim C'`))
   await sound()
 })
 
-test('new names are made by their slugs, then by themselves', async () => {
+test('creates new names in the order of their slugs, then of their names', async () => {
   const speakers = [
     'Order-Same',
     'ORDER SAME',
@@ -240,33 +244,33 @@ test('new names are made by their slugs, then by themselves', async () => {
       '(Zed) order: zed-order',
     ],
   )
-  // A number that a tag has is free for a speaker.
+  // A slug number that a tag has is free for a speaker.
   await archive.make({ tags: ['Num Kind', 'num kind'], speakers: ['num kind'] })
   await archive.make({ speakers: ['Num Kind'] })
   assert.equal((await get('speaker/num-kind-1')).json.name, 'Num Kind')
-  // The same slug in another case: the one that it has stays, also where it has a number.
+  // A change of case keeps the slug, including its number.
   assert.equal(
     (await assertOk(patch('speaker/num-kind-1', { name: 'NUM Kind' }))).json.slug,
     'num-kind-1',
   )
 })
 
-test('a name that is known takes no number, and who has it is told by its slug', async () => {
+test('uses no id for a known name and reports the slug of its owner', async () => {
   for (const kind of ['speaker', 'tag'])
     await sql((query) => query(`select setval(pg_get_serial_sequence('${kind}', 'id'), 5000)`))
   await archive.make({ tags: ['Taken T'], speakers: ['First S'] })
   await archive.make({ speakers: ['First S', 'Taken T'] })
   await archive.make({ speakers: ['Taken T', 'Third S', 'First S'] })
-  const numbers = ['First S', 'Taken T', 'Third S'].map((name) => numberOf('speaker', name))
+  const numbers = ['First S', 'Taken T', 'Third S'].map((name) => idOf('speaker', name))
   assert.deepEqual(await Promise.all(numbers), [5001, 5002, 5003])
   await assertWriteRefused(
     patch('speaker/third-s', { aliases: [{ name: 'Fine' }, { name: 'Taken T' }] }),
     409,
-    /The alias leads to the speaker taken-t already/,
+    /This alias already belongs to speaker taken-t/,
   )
 })
 
-test('near titles and languages are proposed, but none that was merged', async () => {
+test('suggests similar categories and languages except merged ones', async () => {
   const wrong = (fields: object) =>
     assertWriteRefused(
       post('video', { title: 'T', category, language: 'en', ...fields }),
@@ -282,28 +286,28 @@ test('near titles and languages are proposed, but none that was merged', async (
     ['Quokka Summit', 'English, Old English, British English'],
   )
   const far = await wrong({ category: 'Zzzz', language: 'qqqq' })
-  assert.match(far.text, /POST .api.v2.category makes one/)
+  assert.match(far.text, /create it: POST .api.v2.category/)
   assert.match(far.text, /try its ISO 639 code/)
 })
 
-test('a language is looked up by its name first, and by its code', async () => {
-  const given = ['ga', 'Ga', 'GERMAN', 'de_LI', 'pt-br', 'nonsense!']
-  const { language } = await lookUpNames(pool, { ...nothing, language: given })
-  assert.deepEqual([...language].map(([name, it]) => `${name}: ${it.name}`).sort(), [
+test('looks up a language by name first, then by code', async () => {
+  const spellings = ['ga', 'Ga', 'GERMAN', 'de_LI', 'pt-br', 'nonsense!']
+  const { language } = await lookUpNames(pool, { ...noNames, language: spellings })
+  assert.deepEqual([...language].map(([name, match]) => `${name}: ${match.name}`).sort(), [
     'GERMAN: German',
     'Ga: Ga',
     'de_LI: German',
     'ga: Ga',
     'pt-br: Brazilian Portuguese',
   ])
-  for (const [name, shown] of [
+  for (const [name, expected] of [
     ['Ga', 'Ga'],
     ['pt_br', 'Brazilian Portuguese'],
   ])
-    assert.equal((await archive.make({ language: name as string })).language, shown)
+    assert.equal((await archive.make({ language: name as string })).language, expected)
 })
 
-test('a merge whose answer was lost is answered again, to who speaks of the one that is gone', async () => {
+test('repeats the response of a merge for the merged entity only', async () => {
   await archive.make({ speakers: ['Gone A', 'Gone B', 'Stays C', 'Stays D', 'Beside'] })
   const etag = async (slug: string) => String((await get(`speaker/${slug}`)).headers.etag)
   const merge = (from: string, into: string, version: string) =>
@@ -314,7 +318,7 @@ test('a merge whose answer was lost is answered again, to who speaks of the one 
     assert.equal((await assertOk(merge('gone-a', 'stays-c', a))).json.name, 'Stays C', again)
   await assertOk(merge('gone-b', 'stays-c', b))
   await assertOk(merge('gone-b', 'stays-c', b))
-  // To nobody else, and to no other request.
+  // Another version or another request is refused.
   const stale = await assertWriteRefused(merge('gone-a', 'stays-c', b), 412, /stale-revision/)
   assert.deepEqual([stale.json.current.revision, stale.json.current.fields], [1, null])
   await assertWriteRefused(
@@ -322,11 +326,11 @@ test('a merge whose answer was lost is answered again, to who speaks of the one 
     412,
     /stale/,
   )
-  // An old slug of one that is still there is that one.
+  // An old slug of an entity that still exists resolves to it.
   await assertOk(patch('speaker/stays-d', { name: 'Stays E' }))
   await assertOk(merge('stays-d', 'stays-e', await etag('stays-e')))
   await assertWriteRefused(merge('stays-d', 'stays-e', a), 412, /stale-revision/)
-  // The other one took the name of the first, and was merged as well: the slug speaks of the last.
+  // The target took the name of the first speaker and was merged too: the slug is now the target's.
   await assertOk(patch('speaker/stays-c', { name: 'Gone A' }))
   const c = await etag('gone-a')
   const first = (
@@ -334,21 +338,21 @@ test('a merge whose answer was lost is answered again, to who speaks of the one 
   )[0]
   for (const again of ['first', 'second']) {
     assert.equal((await assertOk(merge('gone-a', 'stays-e', c))).json.name, 'Stays E', again)
-    // What else changes says nothing about it, whatever its number.
+    // Changes of other entities do not matter, even of one with the same id.
     await assertOk(patch('speaker/beside', { aliases: [{ name: again }] }))
     const id = Number(first?.min)
-    await keep(exported({ kind: 'tag', id, revision: 1, name: again, slug: `gone-${again}` }))
+    await restore(exported({ kind: 'tag', id, revision: 1, name: again, slug: `gone-${again}` }))
   }
   await assertWriteRefused(merge('gone-a', 'stays-e', a), 412, /stale-revision/)
 })
 
-test('a rename or a split whose answer was lost changes nothing the second time', async () => {
+test('changes nothing when a rename or a split is repeated', async () => {
   const { id } = await archive.make({ speakers: ['Lost One', 'Lost Four'] })
   const version = String((await get('speaker/lost-one')).headers.etag)
   const change = () =>
     patch('speaker/lost-one', { name: 'Lost Two', aliases: [{ name: 'L' }] }, ifMatch(version))
   const first = await assertOk(change())
-  // The slug of before leads to it.
+  // The old slug resolves to the renamed speaker.
   const again = await assertOk(change())
   assert.equal(again.text, first.text)
   assert.equal(again.headers.etag, first.headers.etag)
@@ -363,14 +367,14 @@ test('a rename or a split whose answer was lost changes nothing the second time'
     412,
     /stale-revision/,
   )
-  // Who splits off a name that is no alias leaves the speaker as it was.
+  // Splitting off a name that is no alias leaves the speaker unchanged.
   const before = (await get('speaker/lost-two')).headers.etag
   await assertOk(post('speaker/lost-two/split', { name: 'Lost Three', videos: [id] }))
   const after = (await get('speaker/lost-two')).headers.etag
   assert.equal(String(after).split('~')[0], String(before).split('~')[0])
 })
 
-test('the records of an entity are found once each, whatever became of them', async () => {
+test('finds each record of an entity once, in every state', async () => {
   await assertOk(post('category', { title: 'Found Days' }))
   const names = { category: 'Found Days', speakers: ['Found'], tags: ['found'] }
   await archive.make()
@@ -385,8 +389,8 @@ test('the records of an entity are found once each, whatever became of them', as
   const { json: event } = await get('category/found-days')
   const entities = [
     ['category', event.id],
-    ['speaker', await numberOf('speaker', 'Found')],
-    ['tag', await numberOf('tag', 'found')],
+    ['speaker', await idOf('speaker', 'Found')],
+    ['tag', await idOf('tag', 'found')],
   ] as const
   for (const [kind, id] of entities) {
     assert.deepEqual(await findVideoIdsOfEntity(pool, kind, id as number, 0, 10), ids)
@@ -397,7 +401,7 @@ test('the records of an entity are found once each, whatever became of them', as
     assert.equal(await countVideosOfEntity(pool, kind, id as number, 0), 4)
     assert.equal(await countVideosOfEntity(pool, kind, id as number, draft.id), 2)
   }
-  // What was taken down shows no names, but the ones it had become others all the same.
+  // A taken-down record shows no names, but a merge still updates its ids.
   await assertOk(post('category', { title: 'Last Days' }))
   const last = await archive.make({ category: 'Last Days', speakers: ['Last'], tags: ['last'] })
   const idsOf = (id: number) =>
@@ -410,8 +414,8 @@ test('the records of an entity are found once each, whatever became of them', as
   const revision = (
     await sql((query) => query(`select revision from video where id = ${gone.id}`))
   )[0]
-  const wanted = (await idsOf(last.id)) as Record<string, unknown>
-  const become: Record<string, unknown> = { ...(await idsOf(gone.id)) }
+  const target = (await idsOf(last.id)) as Record<string, unknown>
+  const expected: Record<string, unknown> = { ...(await idsOf(gone.id)) }
   for (const [kind, column] of [
     ['tag', 'tag_ids'],
     ['category', 'category_id'],
@@ -419,8 +423,8 @@ test('the records of an entity are found once each, whatever became of them', as
   ] as const) {
     const [from, into] = kind === 'category' ? ['found-days', 'last-days'] : ['found', 'last']
     await assertOk(post(`${kind}/${from}/merge`, { into }))
-    become[column] = wanted[column]
-    assert.deepEqual(await idsOf(gone.id), become, kind)
+    expected[column] = target[column]
+    assert.deepEqual(await idsOf(gone.id), expected, kind)
   }
   assert.deepEqual(
     (await sql((query) => query(`select revision from video where id = ${gone.id}`)))[0],
@@ -428,37 +432,37 @@ test('the records of an entity are found once each, whatever became of them', as
   )
 })
 
-test('many records at once: a slug that one of them brings is given to no other', async () => {
+test('reserves imported slugs within a batch of new records', async () => {
   await archive.make({ title: 'Clash' })
-  const moment = '2001-01-01T00:00:00.000'
-  const kept = { slug: 'clash-1', added: moment, updated: moment, revision: 1 }
-  const made = await createMany([
+  const timestamp = '2001-01-01T00:00:00.000'
+  const original = { slug: 'clash-1', added: timestamp, updated: timestamp, revision: 1 }
+  const created = await createMany([
     { record: { title: 'Clash' } },
     { record: { title: 'Clash' } },
-    { record: { title: 'Other' }, kept },
+    { record: { title: 'Other' }, kept: original },
     { record: { title: 'Clash 1' } },
   ])
   assert.deepEqual(
-    made.map(({ slug }) => slug),
+    created.map(({ slug }) => slug),
     ['clash-2', 'clash-3', 'clash-1', 'clash-1-2'],
   )
   await assert.rejects(
     createMany([{ record: { title: 'T', category: 'Unknown Days' } }]),
     /A category was not looked up/,
   )
-  // One question for all, where nothing is taken.
-  const watching = watched(pool)
-  const names = { ...nothing, category: [category], language: ['English'] }
+  // Without a conflict, one query checks the slugs of all records.
+  const db = watched(pool)
+  const names = { ...noNames, category: [category], language: ['English'] }
   const records = ['Asked 1', 'Asked 2'].map((title) => ({
     record: { title, category, language: 'English' } as VideoInput,
   }))
-  await watching.transaction(async (tx) =>
+  await db.transaction(async (tx) =>
     createVideos(tx, records, await lookUpAndLockNames(tx, names), context),
   )
-  assert.equal(watching.statements.filter((text) => /select slug from video/.test(text)).length, 1)
+  assert.equal(db.statements.filter((text) => /select slug from video/.test(text)).length, 1)
 })
 
-test('the tag of a version says nothing of names that readers are not told', async () => {
+test('computes the ETag of a reader from public aliases only', async () => {
   await archive.make({ speakers: ['Tagged'] })
   const aliases = [{ name: 'Open', shown: true }]
   await assertOk(
@@ -471,7 +475,7 @@ test('the tag of a version says nothing of names that readers are not told', asy
   assert.equal(String(headers.etag).split('~')[0], `"${version}`)
 })
 
-test('nothing is made for a caller who has been answered', async () => {
+test('creates nothing after the deadline of the request', async () => {
   const late = { untilMs: performance.now() - 1 }
   const make = pool.transaction((tx) =>
     createMissingEntities(tx, 'tag', ['too late'], [null], late),
@@ -479,4 +483,4 @@ test('nothing is made for a caller who has been answered', async () => {
   await assert.rejects(make, /The caller has been answered/)
 })
 
-test('after all of it the archive is sound', sound)
+test('keeps the archive consistent after all tests', sound)

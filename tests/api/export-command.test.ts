@@ -19,14 +19,14 @@ import type { Fact } from '@talkshelf/contract'
 import { formats, openInput } from '../../server/imports/imports.ts'
 import { category, program, root, runCommand, startArchive } from '../support/harness.ts'
 
-// The command as people who take their talks with them type it.
+// The command `talkshelf export`.
 
 const archive = await startArchive()
 const DATABASE_URL = archive.databaseUrl
 const folder = mkdtempSync(join(tmpdir(), 'talkshelf-export-'))
 after(() => rmSync(folder, { recursive: true }))
 
-const fileIs = (file: string): Fact => ({
+const fileFact = (file: string): Fact => ({
   kind: 'said',
   source: 'pyvideo',
   field: 'file',
@@ -55,17 +55,17 @@ const one = await archive.make({
 })
 const two = await archive.make({ title: 'Two' })
 const three = await archive.make({ title: 'Three' })
-await attach(two.id, [fileIs('example-days/videos/same.json')])
-await attach(three.id, [fileIs('example-days/videos/same.json')])
-const strange = [
+await attach(two.id, [fileFact('example-days/videos/same.json')])
+await attach(three.id, [fileFact('example-days/videos/same.json')])
+const unsafePaths = [
   '../../evil/videos/x.json',
   'a/../../videos/x.json',
   '/etc/videos/x.json',
   '..',
   'example-days/videos/..json',
 ]
-for (const file of strange)
-  await attach((await archive.make({ title: `Strange ${file.length}` })).id, [fileIs(file)])
+for (const file of unsafePaths)
+  await attach((await archive.make({ title: `Strange ${file.length}` })).id, [fileFact(file)])
 await archive.make({ title: 'A draft', state: 2 })
 const gone = await archive.make({ title: 'Gone' })
 await archive.call('POST', `/api/v2/video/${gone.id}/takedown`, {
@@ -74,21 +74,21 @@ await archive.call('POST', `/api/v2/video/${gone.id}/takedown`, {
 })
 
 const run = async (...args: string[]) => {
-  const it = await runCommand(args, { DATABASE_URL })
-  assert.equal(it.code, 0, it.stderr)
-  return it
+  const result = await runCommand(args, { DATABASE_URL })
+  assert.equal(result.code, 0, result.stderr)
+  return result
 }
 const withoutTime = (text: string) => text.replace(/"at":"[^"]+"/, '')
 
-test('an export goes to standard output, or to a file that has its name when it is whole', async () => {
+test('exports to standard output or atomically to a file', async () => {
   const { stdout, stderr } = await run('export')
   assert.equal(stderr, '')
   const file = join(folder, 'talks.ndjson.gz')
   writeFileSync(file, 'what was there before')
-  const said = await run('export', '--out', file, '--gzip')
-  assert.deepEqual([said.stdout, said.stderr], ['', `${file} has 10 records.\n`])
+  const result = await run('export', '--out', file, '--gzip')
+  assert.deepEqual([result.stdout, result.stderr], ['', `${file} has 10 records.\n`])
   assert.equal(withoutTime(gunzipSync(readFileSync(file)).toString()), withoutTime(stdout))
-  assert.equal(statSync(file).mode & 0o777, 0o600, 'it has what readers are not told')
+  assert.equal(statSync(file).mode & 0o777, 0o600, 'the file has data that is hidden from readers')
   assert.deepEqual(readdirSync(folder), ['talks.ndjson.gz'])
   const part = join(folder, 'part.ndjson')
   await run('export', '--out', part, '--after', '2', '--up-to', '3')
@@ -99,7 +99,7 @@ test('an export goes to standard output, or to a file that has its name when it 
   )
 })
 
-test('a table has a row for each record that was not taken down', async () => {
+test('exports a CSV row for each record that was not taken down', async () => {
   const { stdout } = await run('export', '--format', 'csv')
   const [head = '', ...rows] = stdout.trimEnd().split('\r\n')
   assert.match(head, /^id,title,category/)
@@ -107,7 +107,7 @@ test('a table has a row for each record that was not taken down', async () => {
   assert.ok(stdout.includes('A draft') && !stdout.includes('Gone'))
 })
 
-test('in the form of pyvideo it is lines, or a folder for each event that nothing leads out of', async () => {
+test('exports pyvideo as lines or as a folder per event without path traversal', async () => {
   const { stdout } = await run('export', '--format', 'pyvideo')
   const records = stdout
     .trimEnd()
@@ -134,7 +134,7 @@ test('in the form of pyvideo it is lines, or a folder for each event that nothin
   assert.deepEqual(JSON.parse(readFileSync(join(out, 'brucken-tage/category.json'), 'utf8')), event)
   assert.ok(readdirSync(join(out, 'example-days/videos')).includes(`same-${three.id}.json`))
 
-  // Read again, it has the same talks in the same events.
+  // Its import has the same talks in the same events.
   const { files } = await openInput({ path: out })
   const titles: [unknown, unknown][] = []
   const format = formats.find(({ name }) => name === 'pyvideo')
@@ -151,20 +151,20 @@ test('in the form of pyvideo it is lines, or a folder for each event that nothin
   )
 })
 
-test('whoever has read enough is not told of an error', async () => {
-  // `true` reads nothing at all.
+test('exits with 0 when the reader closes the pipe early', async () => {
+  // `true` exits without reading anything.
   const line = '{ "$NODE" "$PROGRAM" export; echo "ended with $?" >&2; } | true'
   const child = spawn('sh', ['-c', line], {
     cwd: root,
     env: { ...process.env, DATABASE_URL, NODE: process.execPath, PROGRAM: program },
   })
-  let said = ''
-  child.stderr.on('data', (data) => (said += data))
+  let stderr = ''
+  child.stderr.on('data', (data) => (stderr += data))
   await once(child, 'close')
-  assert.equal(said, 'ended with 0\n')
+  assert.equal(stderr, 'ended with 0\n')
 })
 
-test('what is wrong is said with what to do, and nothing is left behind', async () => {
+test('reports errors with a hint and leaves no partial file', async () => {
   const full = join(folder, 'full')
   mkdirSync(full)
   writeFileSync(join(full, 'mine.txt'), 'mine')
@@ -180,10 +180,10 @@ test('what is wrong is said with what to do, and nothing is left behind', async 
     [['export', '--format', 'pyvideo', '--out', full, '--gzip'], /A folder is not packed/],
     [['snapshot', join(full, 'mine.txt')], /A file of this name is there/],
   ]
-  for (const [args, said] of wrong) {
+  for (const [args, message] of wrong) {
     const { code, stdout, stderr } = await runCommand(args, { DATABASE_URL })
     assert.deepEqual([code, stdout], [1, ''], args.join(' '))
-    assert.match(stderr, said)
+    assert.match(stderr, message)
     assert.doesNotMatch(stderr, /\n\s+at /, 'a stack')
   }
   assert.deepEqual(

@@ -26,7 +26,7 @@ import { freshDatabase } from '../support/database.ts'
 import { call, category, type Reply, runCommand, startArchive } from '../support/harness.ts'
 import { checkInvariants, withDatabase } from '../support/invariants.ts'
 
-// An export loses nothing, and tells nobody what they may not know.
+// An export loses no data, and contains nothing that its reader may not see.
 
 const archive = await startArchive()
 const { editor: token, admin } = archive
@@ -51,7 +51,7 @@ const facts: Fact[] = [
   { kind: 'related', url: 'https://slides.example.org/ünï', label: 'Folien 🦊' },
   { kind: 'address', path: 'video/7/old-one' },
   { kind: 'said', source: 'somewhere', field: 'odd', value: { b: [1.5, null, '\u2028'], a: {} } },
-  // Said twice.
+  // A duplicate.
   { kind: 'address', path: 'video/7/old-one' },
 ]
 
@@ -95,7 +95,7 @@ for (let number = 0; number < 130; number++)
     speakers: [`Speaker ${number}`],
     tags: [`tag ${number % 20}`],
   })
-// The same words, and the same video, once more.
+// A second record with the same text and the same video.
 const second = await archive.make(twin)
 const draft = await archive.make({
   title: 'A draft',
@@ -177,7 +177,7 @@ async function emptyArchive(): Promise<Target> {
   }
 }
 
-async function planned(pool: Pool, text: string) {
+async function planText(pool: Pool, text: string) {
   const origin = {
     actor: { role: 'admin', name: 'Edith', token: null },
     via: 'command',
@@ -195,41 +195,46 @@ async function planned(pool: Pool, text: string) {
   return readImport(pool, id)
 }
 
-async function imported(pool: Pool, text: string) {
-  const { id } = await planned(pool, text)
+async function importText(pool: Pool, text: string) {
+  const { id } = await planText(pool, text)
   await applyImport(pool, id, 'admin')
   while (await nextImportBatch(pool));
   return readImport(pool, id)
 }
 
-/** All that can be read, without what depends on where and when it was asked. */
-async function everything({
+/** Reads every resource as an editor and as a reader, without hosts and request ids. */
+async function readEverything({
   url,
   editor,
 }: Pick<Target, 'url' | 'editor'>): Promise<Map<string, unknown>> {
-  const all = new Map<string, unknown>()
+  const responses = new Map<string, unknown>()
   async function read(path: string): Promise<Reply> {
     const [reply] = await Promise.all(
       [editor, undefined].map(async (as) => {
-        const it = await call(url, 'GET', `/api/v2/${path}`, as === undefined ? {} : { token: as })
-        const text = it.text.replaceAll(url, '').replace(/urn:uuid:[\w-]+/, '')
-        // Lists have addresses in them, and facts have versions of their own, which an export does
-        // not have: their tags are others.
-        const tag = /\?|facts$/.test(path) ? '' : it.headers.etag
-        const { location, 'last-modified': changed } = it.headers
-        all.set(`${path} for ${as === undefined ? 'anyone' : 'editors'}`, [
-          it.status,
-          tag,
+        const response = await call(
+          url,
+          'GET',
+          `/api/v2/${path}`,
+          as === undefined ? {} : { token: as },
+        )
+        const text = response.text.replaceAll(url, '').replace(/urn:uuid:[\w-]+/, '')
+        // The ETag of a list depends on the host, and that of facts on revisions that are not
+        // exported.
+        const etag = /\?|facts$/.test(path) ? '' : response.headers.etag
+        const { location, 'last-modified': changed } = response.headers
+        responses.set(`${path} for ${as === undefined ? 'anyone' : 'editors'}`, [
+          response.status,
+          etag,
           location?.replace(url, ''),
           changed,
           text,
         ])
-        return it
+        return response
       }),
     )
     return reply as Reply
   }
-  const ids = Array.from({ length: last + 1 }, (_, at) => at + 1)
+  const ids = Array.from({ length: last + 1 }, (_, index) => index + 1)
   for (const id of ids) await Promise.all([read(`video/${id}`), read(`video/${id}/facts`)])
   for (const list of ['video', 'category', 'speaker', 'tag', 'language'])
     for (let path: string | undefined = `${list}?page_size=100`; path; ) {
@@ -251,15 +256,17 @@ async function everything({
     assert.equal((await read(path)).status, 200, path)
   for (const q of ['titel', 'withdrawn', 'agren', 'deadname', '日本語'])
     await read(`video?q=${encodeURIComponent(q)}&page_size=100`)
-  return all
+  return responses
 }
 
 /**
- * A record has a Last-Modified once the second of its change is over; both archives shall have it.
+ * Waits until the second of the last change is over. Only then has a record a Last-Modified header,
+ * and both archives shall have it.
  */
-async function secondOfLastChangeIsOver(): Promise<void> {
-  const newest =
-    "select date_trunc('second', max(updated)) + interval '1 second' <= clock_timestamp() as over from video"
+async function waitForLastModified(): Promise<void> {
+  const newest = `
+    select date_trunc('second', max(updated)) + interval '1 second' <= clock_timestamp() as over
+    from video`
   await withDatabase(archive.databaseUrl, async (query) => {
     while (!(await query(newest))[0]?.over) await setTimeout(20)
   })
@@ -269,18 +276,18 @@ const linesIn = (text: string) => text.trimEnd().split('\n')
 const withoutTime = (text: string) => text.replace(/"at":"[^"]+"/, '')
 const valuesIn = (text: string) => linesIn(text).map((line) => JSON.parse(line))
 
-test('an archive that is exported and read into an empty one is the same archive', async () => {
+test('restores an identical archive from its export', async () => {
   const target = await emptyArchive()
-  const { outcome } = await imported(target.pool, whole)
+  const { outcome } = await importText(target.pool, whole)
   const count = linesIn(whole).filter((line) => line.startsWith('{"kind":"video"')).length
   assert.deepEqual(outcome, { created: count, changed: 0, unchanged: 0, kept: 0, refused: 0 })
-  await secondOfLastChangeIsOver()
-  const [before, now] = [await everything(archive), await everything(target)]
+  await waitForLastModified()
+  const [before, now] = [await readEverything(archive), await readEverything(target)]
   assert.deepEqual([...now.keys()].sort(), [...before.keys()].sort())
-  for (const [path, was] of before) assert.deepEqual(now.get(path), was, path)
+  for (const [path, expected] of before) assert.deepEqual(now.get(path), expected, path)
   await checkInvariants(target.databaseUrl)
   assert.equal(withoutTime(await exported(target.databaseUrl)), withoutTime(whole))
-  // No number that was given out once is given out again.
+  // No id is assigned a second time.
   const { json } = await call(target.url, 'POST', '/api/v2/video', {
     token: target.editor,
     body: { title: 'Next', category, language: 'English', speakers: ['Brand New'] },
@@ -288,13 +295,13 @@ test('an archive that is exported and read into an empty one is the same archive
   assert.ok(json.id > last)
 })
 
-test('read into the archive that it came from, an export changes nothing', async () => {
-  const { planned: plan } = await planned(archive.pool, whole)
+test('changes nothing when an export is imported into its own archive', async () => {
+  const { planned: plan } = await planText(archive.pool, whole)
   assert.deepEqual(
     { ...plan, unchanged: 0 },
     { new: 0, changed: 0, unchanged: 0, conflict: 0, refused: 1 },
   )
-  assert.deepEqual((await imported(archive.pool, whole)).outcome, {
+  assert.deepEqual((await importText(archive.pool, whole)).outcome, {
     created: 0,
     changed: 0,
     unchanged: plan.unchanged,
@@ -304,7 +311,7 @@ test('read into the archive that it came from, an export changes nothing', async
   assert.equal(withoutTime(await exported(archive.databaseUrl)), withoutTime(whole))
 })
 
-test('every line is what the contract says, in its order', () => {
+test('writes lines that match the contract, in the documented order', () => {
   const values = valuesIn(whole)
   const schemas = {
     talkshelf: ExportHead,
@@ -321,21 +328,21 @@ test('every line is what the contract says, in its order', () => {
       JSON.stringify(value),
     )
   const order = Object.keys(schemas)
-  const places = values.map(({ kind }) => order.indexOf(kind))
+  const positions = values.map(({ kind }) => order.indexOf(kind))
   assert.deepEqual(
-    places,
-    places.toSorted((a, b) => a - b),
+    positions,
+    positions.toSorted((a, b) => a - b),
   )
   const ids = values.flatMap(({ kind, record }) => (kind === 'video' ? [record.id] : []))
   assert.deepEqual(
     ids,
-    Array.from({ length: last }, (_, at) => at + 1),
+    Array.from({ length: last }, (_, index) => index + 1),
   )
   assert.equal(values.at(-1).videos, last)
   assert.match(whole, /^[\n\x20-\x7e]+$/)
 })
 
-test('everybody gets what is live and the names that are shown, and editors all but what was taken down', async () => {
+test('exports only public data to readers and everything but takedowns to editors', async () => {
   const { status, headers, text } = await archive.call('GET', '/api/v2/export.ndjson')
   assert.deepEqual(
     [status, headers['content-type'], headers['content-encoding']],
@@ -348,7 +355,7 @@ test('everybody gets what is live and the names that are shown, and editors all 
     if (value.kind === 'video') assert.equal(value.record.state, 1)
   }
   const names = (kind: string) =>
-    valuesIn(text).flatMap((it) => (it.kind === kind ? [it.name] : []))
+    valuesIn(text).flatMap((line) => (line.kind === kind ? [line.name] : []))
   assert.ok(names('speaker').includes('Alive Doe') && names('category').includes('Nobody Came'))
   assert.ok(text.includes('"BD"') && text.includes(String(again.id)))
 
@@ -358,9 +365,9 @@ test('everybody gets what is live and the names that are shown, and editors all 
   for (const { kind, record, taken_down } of valuesIn(editors))
     if (kind === 'video') assert.deepEqual([taken_down, record.id === gone.id], [undefined, false])
   assert.ok(!editors.includes('never again'))
-  const [told] = valuesIn(whole).filter(({ taken_down }) => taken_down)
+  const [takenDown] = valuesIn(whole).filter(({ taken_down }) => taken_down)
   assert.deepEqual(
-    [told.record.id, told.record.summary, told.taken_down.reason],
+    [takenDown.record.id, takenDown.record.summary, takenDown.taken_down.reason],
     [gone.id, 'never again', 'Asked by <Wanda>'],
   )
   assert.deepEqual(
@@ -368,9 +375,9 @@ test('everybody gets what is live and the names that are shown, and editors all 
     [twin.source_url, twin.source_url, 2],
   )
 
-  // What everybody gets can be read as well.
+  // The export for readers can be imported too.
   const target = await emptyArchive()
-  const { outcome } = await imported(target.pool, text)
+  const { outcome } = await importText(target.pool, text)
   assert.deepEqual([outcome.created, outcome.refused], [last - 2, 0])
   assert.equal(
     withoutTime((await call(target.url, 'GET', '/api/v2/export.ndjson')).text),
@@ -378,10 +385,10 @@ test('everybody gets what is live and the names that are shown, and editors all 
   )
 })
 
-test('while a rename or a merge is on its way, nobody is told the name that was left behind', async () => {
+test('exports no old name during a running rename or merge', async () => {
   for (let number = 0; number < 60; number++)
     await archive.make({ title: `Left ${number}`, speakers: ['Left Behind', 'Left Twin'] })
-  // A lock holds the batches back, so that the rename is certainly half done.
+  // The lock delays the batches, so that the rename is half done.
   await withDatabase(archive.databaseUrl, async (query) => {
     await query('begin')
     await query(`select from video where title = 'Left 59' for update`)
@@ -395,18 +402,22 @@ test('while a rename or a merge is on its way, nobody is told the name that was 
     )
     assert.deepEqual(speakers, Array(60).fill(['Gone Ahead']))
     await query('commit')
-    // Those who come after want it to be done.
+    // The tests below need the rename to be finished.
     while ((await query('select from rename_job')).length > 0) await setTimeout(20)
   })
 })
 
-test('ranges of ids have the same lines as the whole, each by itself', async () => {
-  const ask = async (query: string) =>
+test('exports ranges of ids with the same lines as the whole export', async () => {
+  const exportRange = async (query: string) =>
     (await archive.call('GET', `/api/v2/export.ndjson${query}`, { token })).text
   const videos = (text: string) =>
     linesIn(text).filter((line) => line.startsWith('{"kind":"video"'))
-  const every = await ask('')
-  const parts = [await ask('?up_to=50'), await ask('?after=50&up_to=51'), await ask('?after=51')]
+  const every = await exportRange('')
+  const parts = [
+    await exportRange('?up_to=50'),
+    await exportRange('?after=50&up_to=51'),
+    await exportRange('?after=51'),
+  ]
   assert.deepEqual(parts.flatMap(videos), videos(every))
   assert.deepEqual(valuesIn(parts[1] as string)[0], {
     ...valuesIn(parts[1] as string)[0],
@@ -423,13 +434,13 @@ test('ranges of ids have the same lines as the whole, each by itself', async () 
     const { status, json } = await archive.call('GET', `/api/v2/export.ndjson?${wrong}`)
     assert.deepEqual([status, json.type.split('/').at(-1)], [400, 'invalid-query'], wrong)
   }
-  // Put together they are read as one.
+  // Concatenated ranges are imported as one export.
   const target = await emptyArchive()
-  const { outcome } = await imported(target.pool, parts.join(''))
+  const { outcome } = await importText(target.pool, parts.join(''))
   assert.deepEqual([outcome.created, outcome.refused], [videos(every).length, 0])
 })
 
-test('an export is of one moment, however busy the writers are', async () => {
+test('exports a consistent snapshot during concurrent writes', async () => {
   // Two records are always changed together, in one transaction of a rename.
   const pair: Video[] = [
     await archive.make({ tags: ['tick 0'] }),

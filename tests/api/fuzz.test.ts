@@ -4,19 +4,19 @@ import { explain, fuzz } from '../fuzz/fuzz.ts'
 import { freshDatabase } from '../support/database.ts'
 import { checkInvariants } from '../support/invariants.ts'
 
-// `npm run fuzz -- --inputs 1000000` goes on from here.
-const wanted = Number(process.env.FUZZ_INPUTS ?? 20_000)
-// What passes today passes tomorrow; a tenth of the inputs is new each time.
+// `npm run fuzz -- --inputs 1000000` runs more.
+const inputCount = Number(process.env.FUZZ_INPUTS ?? 20_000)
+// Most inputs are the same in every run; a tenth of them is new.
 const fixedSeed = 20_261
 const randomSeed = Number(process.env.FUZZ_SEED ?? Date.now() % 1_000_000)
 
 const database = await freshDatabase()
 
 for (const [name, seed, inputs] of [
-  ['the same inputs as ever', fixedSeed, Math.ceil(wanted * 0.9)],
-  ['new inputs', randomSeed, Math.ceil(wanted * 0.1)],
+  ['fixed inputs', fixedSeed, Math.ceil(inputCount * 0.9)],
+  ['new inputs', randomSeed, Math.ceil(inputCount * 0.1)],
 ] as const)
-  test(`no parser breaks on ${name}`, async (t) => {
+  test(`breaks no parser with ${name}`, async (t) => {
     const { results, findings } = await fuzz({ inputs, seed, databaseUrl: database.url })
     const ran = results.reduce((sum, result) => sum + result.inputs, 0)
     t.diagnostic(`${ran} inputs for ${results.length} targets, FUZZ_SEED=${seed}`)
@@ -27,11 +27,11 @@ for (const [name, seed, inputs] of [
       assert.ok(branches >= 3, `${name} reached ${branches} branches`)
   })
 
-test('after all of it the archive is whole', () => checkInvariants(database.url))
+test('keeps the archive consistent after fuzzing', () => checkInvariants(database.url))
 
-test('faults that were planted are found, and those alone', async () => {
+test('finds exactly the planted faults', async () => {
   const names = ['failure', 'refusal', 'hang', 'slowness', 'crash', 'stray rejection'].map(
-    (it) => `planted ${it}`,
+    (fault) => `planted ${fault}`,
   )
   const { findings } = await fuzz({
     inputs: 30_000,
@@ -53,7 +53,7 @@ test('faults that were planted are found, and those alone', async () => {
   )
   const [failure] = findings
   assert.ok(failure)
-  // Coverage led there, and the input is as small as can be.
+  // Coverage guided the fuzzer to it, and the input is minimized.
   assert.equal(Buffer.from(failure.input, 'base64').toString('latin1'), 'f1g2h3i4j5')
   assert.match(
     explain(failure, 1),

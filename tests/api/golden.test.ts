@@ -4,11 +4,10 @@ import { STATUS_CODES } from 'node:http'
 import { mock, test } from 'node:test'
 import { type CallOptions, type Reply, startArchive } from '../support/harness.ts'
 
-// Answers byte for byte, headers and all, over records written for this project. They change only
-// on purpose: UPDATE_GOLDEN=1 npm test -- golden writes them anew, and the diff shows what clients
-// will see.
+// Compares responses byte for byte, including headers, with contract/golden.
+// `UPDATE_GOLDEN=1 npm test -- golden` rewrites the files; the diff shows what changes for clients.
 
-// One moment for everything, so that times and tags are always the same.
+// A fixed clock, so that times and ETags are always the same.
 mock.timers.enable({ apis: ['Date'], now: Date.UTC(2026, 2, 14, 15, 9, 26, 535) })
 const archive = await startArchive({ PUBLIC_URL: 'https://talks.example.org/archive' })
 const { editor: token, admin } = archive
@@ -113,33 +112,35 @@ for (const { name, method, path, options = {} } of exchanges)
   test(`${name.slice(3).replaceAll('-', ' ')}: ${method} ${path}`, async () => {
     const reply = await archive.call(method, base + path, options)
     const file = new URL(`../../contract/golden/${name}.txt`, import.meta.url)
-    const text = written(method, base + path, options, reply)
+    const text = formatExchange(method, base + path, options, reply)
     if (process.env.UPDATE_GOLDEN) writeFileSync(file, text)
     assert.ok(existsSync(file), `no ${name}.txt yet: UPDATE_GOLDEN=1 npm test -- golden`)
     assert.equal(text, readFileSync(file, 'utf8'))
   })
 
-function written(
+function formatExchange(
   method: string,
   path: string,
-  { token: sent, headers = {}, body, raw }: CallOptions,
+  { token: requestToken, headers = {}, body, raw }: CallOptions,
   reply: Reply,
 ): string {
-  const given = Object.entries({
-    ...(sent !== undefined && { authorization: 'Token ...' }),
+  const requestHeaders = Object.entries({
+    ...(requestToken !== undefined && { authorization: 'Token ...' }),
     ...headers,
   }).map(([name, value]) => `${name}: ${value}\n`)
   const payload = raw ?? (body === undefined ? undefined : JSON.stringify(body))
-  // These three belong to the connection and the moment, not to the answer.
-  const { date: _, connection: _c, 'keep-alive': _k, ...kept } = reply.headers
-  const answered = Object.entries(kept)
+  // These headers depend on the connection and the time.
+  const { date: _, connection: _c, 'keep-alive': _k, ...stableHeaders } = reply.headers
+  const responseHeaders = Object.entries(stableHeaders)
     .sort()
     .map(([name, value]) => `${name}: ${value}\n`)
   const id = /[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g
-  const text = `${method} ${path}\n${given.join('')}${payload === undefined ? '' : `\n${payload}\n`}
+  const requestBody = payload === undefined ? '' : `\n${payload}\n`
+  const text = `${method} ${path}
+${requestHeaders.join('')}${requestBody}
 ${'-'.repeat(80)}
 ${reply.status} ${STATUS_CODES[reply.status]}
-${answered.join('')}
+${responseHeaders.join('')}
 ${reply.text}
 `
   return text.replaceAll(id, '00000000-0000-0000-0000-000000000000')

@@ -8,19 +8,15 @@ import { freshDatabase } from '../support/database.ts'
 import { runCommand, spawnServer } from '../support/harness.ts'
 import { checkInvariants } from '../support/invariants.ts'
 
-// The black-box check of hostile and unlucky input, against the real command with its usual time
-// limits.
+// Runs the black-box hardening check against the real command with its usual timeouts.
 
 const script = fileURLToPath(new URL('../../../shared/conformance/hardening.mjs', import.meta.url))
 const skip = existsSync(script) ? false : 'the hardening check is not at hand'
 
-/**
- * Some checks judge times, and a machine can stand still for seconds: a check fails if it fails so
- * often.
- */
+/** Some checks measure response times, and a machine can stall: a check may fail twice. */
 const attempts = 3
 
-test('hostile input stops nothing', { skip, timeout: 590_000 }, async (t) => {
+test('passes the hardening check', { skip, timeout: 590_000 }, async (t) => {
   let output = await check(t, {})
   for (let attempt = 2; attempt <= attempts && failedIn(output).length > 0; attempt++) {
     t.diagnostic(`again: ${failedIn(output).join(', ')}`)
@@ -29,7 +25,7 @@ test('hostile input stops nothing', { skip, timeout: 590_000 }, async (t) => {
   assert.match(output, /^[1-9]\d* passed, 0 failed/m)
 })
 
-test('every request counts against the limit of its address', {
+test('counts every request against the limit of its IP address', {
   skip,
   timeout: 120_000,
 }, async (t) => {

@@ -4,8 +4,8 @@ import { startArchive } from '../support/harness.ts'
 import { hostileQueries, pickWord, refusedQueries, signs } from '../support/hostile-queries.ts'
 import { withDatabase } from '../support/invariants.ts'
 
-// Questions that nobody asks in good faith: each is answered, never by a fault of ours, and those
-// who read a record meanwhile do not notice.
+// Hostile search queries get a result or a refusal, never a server error, and do not slow down
+// other reads.
 
 const archive = await startArchive()
 for (let number = 0; number < 200; number++)
@@ -18,15 +18,21 @@ for (let number = 0; number < 200; number++)
     ),
   })
 const { id } = await archive.make({ title: 'One to read' })
-const hurried = await startArchive({ ANSWER_SECONDS: '3' })
+const shortTimeoutArchive = await startArchive({ ANSWER_SECONDS: '3' })
 
-async function ask(path: string) {
+/** How many times as long as a plain query a hostile one may take. */
+const maxRatio = 50
+
+/** Below this, the time of a plain query is mostly noise. */
+const minPlainMs = 40
+
+async function search(path: string) {
   const began = performance.now()
   const { status, text } = await archive.call('GET', path)
   return { status, text, ms: performance.now() - began }
 }
 
-test('whatever is asked, the answer is a result or a refusal with a reason, in time', async () => {
+test('answers hostile queries with a result or a reason, without taking much longer', async () => {
   for (const [name, q] of Object.entries(hostileQueries))
     for (const path of [
       '/api/v2/video?include=facets,snippets&',
@@ -34,18 +40,20 @@ test('whatever is asked, the answer is a result or a refusal with a reason, in t
       '/api/v2/video?cursor=&',
       '/api/v2/suggest?',
     ]) {
-      let asked = await ask(`${path}q=${encodeURIComponent(q)}`)
-      // A machine that stands still for seconds makes any question too slow; then it is asked
-      // again, and the question is judged.
-      for (let times = 1; times < 3 && asked.ms > 2300; times++)
-        asked = await ask(`${path}q=${encodeURIComponent(q)}`)
-      assert.equal(asked.status, 200, `${name}: ${path} ${asked.text.slice(0, 300)}`)
-      assert.ok(asked.ms < 2800, `${name} took ${asked.ms} ms`)
+      const ratios: number[] = []
+      // A stalled machine makes any query slow, so a slow one is compared again.
+      while (ratios.length < 5 && !ratios.some((ratio) => ratio < maxRatio)) {
+        const plain = await search(`${path}q=python`)
+        const response = await search(`${path}q=${encodeURIComponent(q)}`)
+        assert.equal(response.status, 200, `${name}: ${path} ${response.text.slice(0, 300)}`)
+        ratios.push(response.ms / Math.max(plain.ms, minPlainMs))
+      }
+      assert.ok(Math.min(...ratios) < maxRatio, `${name} took ${ratios} times as long`)
     }
   for (const [name, q] of Object.entries(refusedQueries))
     for (const path of ['/api/v2/video', '/api/v2/suggest']) {
       const { status, json } = await archive.call('GET', `${path}?q=${encodeURIComponent(q)}`)
-      // What does not even fit into the head of a request is refused before anybody reads it.
+      // A query above the header limit of HTTP is refused before it is parsed.
       assert.ok(status === 400 || status === 431, `${name}: ${status}`)
       if (status === 400) assert.equal(json.errors[0].pointer, '/q')
     }
@@ -55,50 +63,50 @@ test('whatever is asked, the answer is a result or a refusal with a reason, in t
   }
 })
 
-test('signs between words change nothing but what they say', async () => {
+test('ignores punctuation between words', async () => {
   const count = async (q: string) =>
     (await archive.call('GET', `/api/v2/video?q=${encodeURIComponent(`${q} `)}`)).json.count
   const plain = await count('python async')
   assert.ok(plain > 0)
-  for (const sign of signs.filter((it) => it !== '|' && it !== '"'))
+  for (const sign of signs.filter((character) => character !== '|' && character !== '"'))
     assert.equal(await count(`python ${sign} async`), plain, sign)
 })
 
-test('while others ask such questions, a record is read as fast as ever', async () => {
+test('keeps reads of a record fast during hostile searches', async () => {
   const read = async () => {
     const began = performance.now()
     assert.equal((await archive.call('GET', `/api/v2/video/${id}`)).status, 200)
     return performance.now() - began
   }
-  const times = async (count: number) => {
-    const all: number[] = []
-    for (let times = 0; times < count; times++) all.push(await read())
-    return all.sort((a, b) => a - b)
+  const measure = async (count: number) => {
+    const durations: number[] = []
+    for (let round = 0; round < count; round++) durations.push(await read())
+    return durations.sort((a, b) => a - b)
   }
   const median = (all: number[]) => all[Math.floor(all.length / 2)] as number
-  await times(200)
-  const alone = await times(400)
-  let over = false
-  let asked = 0
-  const asking = Array.from({ length: 4 }, async (_, first) => {
+  await measure(200)
+  const alone = await measure(400)
+  let isDone = false
+  let searches = 0
+  const searching = Array.from({ length: 4 }, async (_, first) => {
     const all = Object.values(hostileQueries)
-    for (let place = first; !over; place++) {
+    for (let index = first; !isDone; index++) {
       const { status } = await archive.call(
         'GET',
-        `/api/v2/video?q=${encodeURIComponent(all[place % all.length] as string)}&include=facets`,
+        `/api/v2/video?q=${encodeURIComponent(all[index % all.length] as string)}&include=facets`,
       )
       assert.ok(status === 200 || status === 503, String(status))
-      asked++
+      searches++
     }
   })
-  const meanwhile = await times(400)
-  // A busy machine answers few questions during so many reads.
-  while (asked <= 20) meanwhile.push(await read())
+  const meanwhile = await measure(400)
+  // A busy machine answers few searches during these reads.
+  while (searches <= 20) meanwhile.push(await read())
   meanwhile.sort((a, b) => a - b)
-  over = true
-  await Promise.all(asking)
-  // Everything here shares two processors with the questions and their database; the measure with a
-  // server of its own is in bench.
+  isDone = true
+  await Promise.all(searching)
+  // Reads share the processors with the searches and their database. The benchmarks measure them on
+  // a server of their own.
   const limit = 20 + 10 * median(alone)
   assert.ok(
     median(meanwhile) < limit,
@@ -106,15 +114,15 @@ test('while others ask such questions, a record is read as fast as ever', async 
   )
 })
 
-test('a question that takes too long is refused with what to do, and whoever reads a record does not notice', async () => {
-  const one = await hurried.make({ title: 'One more to read' })
-  await withDatabase(hurried.databaseUrl, async (query) => {
+test('rejects a search that exceeds its deadline without delaying reads', async () => {
+  const video = await shortTimeoutArchive.make({ title: 'One more to read' })
+  await withDatabase(shortTimeoutArchive.databaseUrl, async (query) => {
     await query('begin')
     await query('lock table video_search in access exclusive mode')
     for (const path of ['/api/v2/video?q=python', '/api/v2/suggest?q=unheard']) {
-      const asked = hurried.call('GET', path)
-      assert.equal((await hurried.call('GET', `/api/v2/video/${one.id}`)).status, 200)
-      const { status, json } = await asked
+      const pending = shortTimeoutArchive.call('GET', path)
+      assert.equal((await shortTimeoutArchive.call('GET', `/api/v2/video/${video.id}`)).status, 200)
+      const { status, json } = await pending
       assert.deepEqual([status, json.errors?.[0]?.code], [400, 'too-expensive'], path)
     }
     await query('rollback')

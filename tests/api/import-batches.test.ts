@@ -10,40 +10,40 @@ import { category } from '../support/harness.ts'
 import { draft, kept, related, startImports } from '../support/imports-in-process.ts'
 import { checkInvariants } from '../support/invariants.ts'
 
-// Applying an import and undoing it, batch by batch: what is written, and what is told of it.
+// Applies and undoes imports batch by batch: what is written, and the outcome of each row.
 
 const imports = await startImports()
 const { pool, sql, url, planned, apply, undo, run, imported, rows, state } = imports
-const { record, facts, said, make, edit, takeDown, attach } = imports
+const { record, facts, said: sourceState, make, edit, takeDown, attach } = imports
 
-let numbers = 0
-/** A word that no other test uses. */
-const newWord = () => `word${++numbers}`
+let wordCount = 0
+/** Returns a word that no other test uses. */
+const newWord = () => `word${++wordCount}`
 const videoOf = (word: string) => `https://media.example.org/${word}`
 
-// Talks of two tests must not look like each other.
+// Keeps talks of different tests from matching each other.
 let scope = 0
 beforeEach(() => {
   scope++
 })
 const titleOf = (key: string) => `Talk ${key} of ${scope}`
 
-/** A talk with a key of its source. */
+/** Returns a talk with a key. */
 const talk = (key: string, fields: object, more: Partial<ImportItem> = {}): ImportItem =>
   draft({ title: titleOf(key), ...fields }, { key, ...more })
 
-/** A talk that the import has made, and its record. */
-async function made(source: string, ...talks: ImportItem[]): Promise<number[]> {
+/** Imports talks and returns the ids of their records. */
+async function importNew(source: string, ...talks: ImportItem[]): Promise<number[]> {
   const { rows: all } = await imported(talks, { source })
   return all.map(({ video_id }) => video_id as number)
 }
 
 const outcomes = async (id: number) => (await rows(id)).map(({ outcome }) => outcome)
 const undone = async (id: number) => (await rows(id)).map((row) => row.undone)
-const batchesOf = (id: number, size: number) =>
+const setBatchSize = (id: number, size: number) =>
   sql('update import set batch_size = $1 where id = $2', [size, id])
 
-/** Makes the history of a record unreadable while this runs. */
+/** Hides the history of a record while `work` runs. */
 async function withoutHistory(id: number, work: () => Promise<void>): Promise<void> {
   const move = `update change set subject_id = -subject_id
                 where subject = 'video' and subject_id = $1`
@@ -52,18 +52,18 @@ async function withoutHistory(id: number, work: () => Promise<void>): Promise<vo
   await sql(move, [-id])
 }
 
-/** Runs one step of an import by itself. */
-const step = async (id: number, work: (tx: typeof pool, it: ImportJob) => Promise<void>) => {
-  const it = (await findImport(pool, id)) as ImportJob
-  await pool.transaction((tx) => work(tx as typeof pool, it))
+/** Runs one step of an import in a transaction of its own. */
+const step = async (id: number, work: (tx: typeof pool, job: ImportJob) => Promise<void>) => {
+  const job = (await findImport(pool, id)) as ImportJob
+  await pool.transaction((tx) => work(tx as typeof pool, job))
 }
 
-const down = { day: '2026-01-02', reason: 'asked for' }
+const takenDown = { day: '2026-01-02', reason: 'asked for' }
 
-test('each talk gets what was planned for it, and the import tells what became of it', async () => {
+test('applies each planned row and records its outcome', async () => {
   const source = newWord()
   const before = { summary: 'Said', duration: 60 }
-  const [same, changing, edited, both] = (await made(
+  const [same, changing, edited, both] = (await importNew(
     source,
     talk('same', {}),
     talk('changing', before),
@@ -113,11 +113,11 @@ test('each talk gets what was planned for it, and the import tells what became o
   assert.deepEqual((await record(edited)).summary, 'By hand')
   const { title, summary } = await record(both)
   assert.deepEqual([title, summary], [titleOf('later'), 'By hand'])
-  assert.equal((await said(source, 'edited'))?.fields.summary, 'Said anew')
-  assert.equal((await said(source, 'new'))?.fields.title, titleOf('new'))
-  assert.equal(await said(source, 'wrong'), undefined)
-  assert.equal(await said(source, 'alike'), undefined)
-  // The same file once more changes nothing but what is answered.
+  assert.equal((await sourceState(source, 'edited'))?.fields.summary, 'Said anew')
+  assert.equal((await sourceState(source, 'new'))?.fields.title, titleOf('new'))
+  assert.equal(await sourceState(source, 'wrong'), undefined)
+  assert.equal(await sourceState(source, 'alike'), undefined)
+  // With a decision the talk matches the existing record.
   const again = await planned([talk('alike', { title: `${source} alike` })], { source })
   await decideRow(pool, again, 1, { same: true })
   await apply(again)
@@ -127,7 +127,7 @@ test('each talk gets what was planned for it, and the import tells what became o
   )
 })
 
-test('speakers, tags and categories that a file describes are there before its talks', async () => {
+test('creates the speakers, tags and categories of a file before its talks', async () => {
   const [word, other] = [newWord(), newWord()]
   const about = { description: 'About it', url: null, start_date: '2026-02-01', end_date: null }
   const speaker = {
@@ -170,7 +170,7 @@ test('speakers, tags and categories that a file describes are there before its t
   ])
 })
 
-test('a number that a later talk brings is not given to an earlier one', async () => {
+test('does not assign an id of a later talk to an earlier one', async () => {
   const next = (await make()) + 1
   const { changed } = await imported(
     [talk('without', {}), talk('own', {}, { id: next + 1 }), talk('first', {}, { id: next })],
@@ -182,19 +182,19 @@ test('a number that a later talk brings is not given to an earlier one', async (
   assert.deepEqual(changed, [next + 2, next + 1, next])
 })
 
-test('an import without any talk ends as well', async () => {
+test('finishes an import without talks', async () => {
   const { id } = await imported([], { source: newWord() })
   assert.equal(await state(id), 'applied')
   await undo(id)
   assert.equal(await state(id), 'undone')
-  // Also where its only batch, which has nothing to write, could not be run.
+  // It also finishes if its only batch, which is empty, fails.
   const failing = await planned([], { source: newWord() })
   await applyImport(pool, failing, 'admin')
-  await step(failing, (tx, it) => refuseNext(tx, it, 'It fails'))
+  await step(failing, (tx, job) => refuseNext(tx, job, 'It fails'))
   assert.deepEqual([await state(failing), await rows(failing)], ['applied', []])
 })
 
-test('a record that did not get the slug of the file says so', async () => {
+test('notes when a record did not get the slug of the file', async () => {
   const word = newWord()
   await make({ title: word })
   const { rows: all } = await imported(
@@ -205,16 +205,16 @@ test('a record that did not get the slug of the file says so', async () => {
     ],
     { source: newWord() },
   )
-  const detail = `is ${word} in the file, which another record has: it is ${word}-1 here`
+  const detail = `was ${word} in the file, which another record has: changed to ${word}-1`
   assert.deepEqual(
     all.map(({ notes }) => notes),
     [[{ kind: 'repaired', field: 'slug', detail }], [], []],
   )
 })
 
-test('a record that is taken down between the plan and its batch is refused', async () => {
+test('refuses a record that is taken down between plan and batch', async () => {
   const source = newWord()
-  const [same, changing] = (await made(source, talk('same', {}), talk('changing', {}))) as [
+  const [same, changing] = (await importNew(source, talk('same', {}), talk('changing', {}))) as [
     number,
     number,
   ]
@@ -228,15 +228,15 @@ test('a record that is taken down between the plan and its batch is refused', as
   const id = await planned(again, { source })
   await takeDown(same)
   await takeDown(changing)
-  // The same video, by another way: made and taken down meanwhile.
+  // A record with the same video, created and taken down since the plan.
   await takeDown(await make({ source_url: videoOf(source) }))
   await apply(id)
   assert.deepEqual(await outcomes(id), ['refused', 'refused', 'created', 'refused'])
 })
 
-test('of a talk that was taken down in the file, the import keeps no text', async () => {
+test('keeps no text of a talk that the file marks as taken down', async () => {
   const source = newWord()
-  const gone = { id: 810_001, kept: kept(`${source}-gone`, { takenDown: down }) }
+  const gone = { id: 810_001, kept: kept(`${source}-gone`, { takenDown }) }
   const { id, rows: all } = await imported(
     [talk('gone', { summary: 'Private' }, gone), talk('stays', {})],
     { source },
@@ -251,14 +251,14 @@ test('of a talk that was taken down in the file, the import keeps no text', asyn
     [second?.outcome, second?.place, second?.draft?.fields.title, second?.notes],
     ['created', 'line 2', titleOf('stays'), []],
   )
-  assert.deepEqual(await said(source, 'gone'), { fields: {}, facts: [] })
-  assert.equal((await said(source, 'stays'))?.fields.title, titleOf('stays'))
-  // Undoing does not touch it: what was taken down stays so.
+  assert.deepEqual(await sourceState(source, 'gone'), { fields: {}, facts: [] })
+  assert.equal((await sourceState(source, 'stays'))?.fields.title, titleOf('stays'))
+  // Undo leaves it alone: a takedown is permanent.
   assert.deepEqual(await undo(id), [second?.video_id])
   assert.deepEqual(await undone(id), ['touched', 'undone'])
 })
 
-test('a row that can’t be written is refused with the reason, alone', async () => {
+test('refuses only the row that cannot be written and notes the reason', async () => {
   const note = { kind: 'guessed' as const, field: 'x', detail: 'is guessed' }
   const entity = {
     kind: 'tag' as const,
@@ -277,10 +277,10 @@ test('a row that can’t be written is refused with the reason, alone', async ()
   ]
   const id = await planned(readings, { source: newWord() })
   await applyImport(pool, id, 'admin')
-  const refuse = (reason: string) => step(id, (tx, it) => refuseNext(tx, it, reason))
+  const refuse = (reason: string) => step(id, (tx, job) => refuseNext(tx, job, reason))
   await refuse('The tag fails')
   await refuse('The talk fails')
-  await batchesOf(id, 1)
+  await setBatchSize(id, 1)
   assert.equal((await nextImportBatch(pool))?.length, 1)
   assert.equal(await state(id), 'applying')
   await refuse('The last fails')
@@ -303,12 +303,12 @@ test('a row that can’t be written is refused with the reason, alone', async ()
   assert.deepEqual(await sql('select id from tag where name = $1', [entity.name]), [])
 })
 
-test('undoing makes new records drafts, and changed ones what they were', async () => {
+test('turns new records into drafts and restores changed ones on undo', async () => {
   const source = newWord()
   const old = { title: titleOf('old'), summary: 'Said', tags: ['before'] }
-  const [id] = (await made(source, talk('old', old, { facts: [related('a')] }))) as [number]
-  const was = await record(id)
-  const saidThen = await said(source, 'old')
+  const [id] = (await importNew(source, talk('old', old, { facts: [related('a')] }))) as [number]
+  const before = await record(id)
+  const stateBefore = await sourceState(source, 'old')
   const second = await planned(
     [
       talk('new', {}, { facts: [related('new')] }),
@@ -321,13 +321,13 @@ test('undoing makes new records drafts, and changed ones what they were', async 
   await apply(second)
   const [created, , newer, newest] = (await rows(second)).map(({ video_id }) => video_id)
   assert.deepEqual(await facts(id), [related('b')])
-  await batchesOf(second, 1)
+  await setBatchSize(second, 1)
   assert.deepEqual(await undo(second), [newest, newer, id, created])
   assert.deepEqual(await undone(second), ['undone', 'undone', 'undone', 'undone'])
   assert.equal(await state(second), 'undone')
-  assert.deepEqual({ ...(await record(id)), updated: '' }, { ...was, updated: '' })
+  assert.deepEqual({ ...(await record(id)), updated: '' }, { ...before, updated: '' })
   assert.deepEqual(await facts(id), [related('a')])
-  assert.deepEqual(await said(source, 'old'), saidThen)
+  assert.deepEqual(await sourceState(source, 'old'), stateBefore)
   const draftNow = await record(created as number)
   assert.deepEqual([draftNow.state, draftNow.title], [states.draft, titleOf('new')])
   assert.deepEqual(await facts(created as number), [related('new')])
@@ -336,17 +336,20 @@ test('undoing makes new records drafts, and changed ones what they were', async 
     [id],
   )
   assert.equal(change?.kind, 'restored')
-  // Imported once more it is live again.
-  assert.equal((await said(source, 'new'))?.fields.state, states.draft)
+  // Importing it again makes it live again.
+  assert.equal((await sourceState(source, 'new'))?.fields.state, states.draft)
   const third = await imported([talk('new', {}, { facts: [related('new')] })], { source })
   assert.deepEqual(third.changed, [created])
   assert.equal((await record(created as number)).state, states.live)
 })
 
-test('what somebody has touched since stays as it is, and is listed', async () => {
+test('leaves records alone that were edited since, and lists them', async () => {
   const source = newWord()
   const keys = ['edited', 'attached', 'gone', 'unreadable', 'untouched']
-  const ids = await made(source, ...keys.map((key) => talk(key, {}, { facts: [related('a')] })))
+  const ids = await importNew(
+    source,
+    ...keys.map((key) => talk(key, {}, { facts: [related('a')] })),
+  )
   const [edited, attached, gone, unreadable, untouched] = ids as [
     number,
     number,
@@ -364,19 +367,19 @@ test('what somebody has touched since stays as it is, and is listed', async () =
   await withoutHistory(unreadable, async () => assert.deepEqual(await undo(id), [untouched]))
   const touched = 'touched'
   assert.deepEqual(await undone(id), [touched, touched, touched, touched, 'undone'])
-  for (const one of [edited, attached, unreadable])
-    assert.equal((await record(one)).summary, 'Imported')
+  for (const videoId of [edited, attached, unreadable])
+    assert.equal((await record(videoId)).summary, 'Imported')
   assert.equal((await record(untouched)).summary, '')
   assert.deepEqual(await facts(attached), [related('c')])
   assert.deepEqual(await facts(unreadable), [related('b')])
 })
 
-test('where only facts were changed, only facts are restored', async () => {
+test('restores only facts if only facts were changed', async () => {
   const source = newWord()
-  const [id] = (await made(source, talk('k', {}, { facts: [related('a')] }))) as [number]
+  const [id] = (await importNew(source, talk('k', {}, { facts: [related('a')] }))) as [number]
   const { id: second } = await imported([talk('k', {}, { facts: [related('b')] })], { source })
   assert.deepEqual(await outcomes(second), ['changed'])
-  // Nothing has to be read of the history for that.
+  // This does not read the history of the record.
   await withoutHistory(id, async () => assert.deepEqual(await undo(second), [id]))
   assert.deepEqual(await undone(second), ['undone'])
   assert.deepEqual(await facts(id), [related('a')])
@@ -384,65 +387,66 @@ test('where only facts were changed, only facts are restored', async () => {
   assert.equal(row?.revision, 1)
 })
 
-test('a source whose import is undone has said what it had said before, or nothing', async () => {
+test('reverts the source state to its previous value, or removes it, on undo', async () => {
   const source = newWord()
   const word = newWord()
   const id = await make({ title: word, summary: 'By hand', source_url: videoOf(word) })
   const first = { title: word, source_url: videoOf(word) }
-  const saying = (summary: string) => imported([talk('k', { ...first, summary })], { source })
+  const importSummary = (summary: string) =>
+    imported([talk('k', { ...first, summary })], { source })
 
-  // It has changed the record.
+  // The import changed the record.
   const long = await imported([talk('k', { ...first, duration: 60 })], { source })
   assert.deepEqual(long.changed, [id])
   await undo(long.id)
-  assert.equal(await said(source, 'k'), undefined)
+  assert.equal(await sourceState(source, 'k'), undefined)
 
-  // It has changed nothing: the hand edit stays.
-  const one = await saying('One')
+  // The import changed nothing: the hand edit stays.
+  const one = await importSummary('One')
   assert.equal(one.rows[0]?.outcome, 'kept')
-  const two = await saying('Two')
+  const two = await importSummary('Two')
   await undo(two.id)
-  assert.equal((await said(source, 'k'))?.fields.summary, 'One')
+  assert.equal((await sourceState(source, 'k'))?.fields.summary, 'One')
   assert.deepEqual(await undone(two.id), [null])
 
-  // It has said something else since, which stands.
-  const three = await saying('Three')
+  // A later import has another value, which stays.
+  const three = await importSummary('Three')
   await undo(one.id)
-  assert.equal((await said(source, 'k'))?.fields.summary, 'Three')
+  assert.equal((await sourceState(source, 'k'))?.fields.summary, 'Three')
   await undo(three.id)
 
-  // It is known again by what it said at first, and then by nothing.
+  // A later import repeats the value of the undone one: the state of the source is removed.
   await sql('delete from source_record where source = $1', [source])
-  const [a, b] = [await saying('A'), await saying('B')]
-  const c = await saying('A')
+  const [a, b] = [await importSummary('A'), await importSummary('B')]
+  const c = await importSummary('A')
   await undo(a.id)
-  assert.equal(await said(source, 'k'), undefined)
+  assert.equal(await sourceState(source, 'k'), undefined)
   await undo(b.id)
-  assert.equal(await said(source, 'k'), undefined)
+  assert.equal(await sourceState(source, 'k'), undefined)
   await undo(c.id)
   assert.equal(await state(c.id), 'undone')
   assert.equal((await record(id)).summary, 'By hand')
 })
 
-test('a row that can’t be undone is left with the reason, alone', async () => {
+test('skips only the row that cannot be undone and notes the reason', async () => {
   const source = newWord()
   const { id, rows: all } = await imported([talk('a', {}), talk('b', {}), talk('c', {})], {
     source,
   })
   await undoImport(pool, id)
-  await step(id, (tx, it) => skipNext(tx, it, 'It fails'))
+  await step(id, (tx, job) => skipNext(tx, job, 'It fails'))
   assert.equal(await state(id), 'undoing')
   assert.deepEqual(await run(), [all[1]?.video_id, all[0]?.video_id])
-  const left = await rows(id)
+  const remaining = await rows(id)
   assert.deepEqual(
-    left.map((row) => row.undone),
+    remaining.map((row) => row.undone),
     ['undone', 'undone', 'touched'],
   )
-  assert.deepEqual(left[2]?.notes, [{ kind: 'refused', field: '', detail: 'It fails' }])
-  assert.deepEqual([left[0]?.notes, left[1]?.notes], [[], []])
+  assert.deepEqual(remaining[2]?.notes, [{ kind: 'refused', field: '', detail: 'It fails' }])
+  assert.deepEqual([remaining[0]?.notes, remaining[1]?.notes], [[], []])
 })
 
-test('facts are said as they are when the record is imported by another source', async () => {
+test('keeps existing facts when another source imports the record, and on undo', async () => {
   const word = newWord()
   const mine: Fact[] = [related('mine')]
   const id = await make({ title: word, source_url: videoOf(word) })
@@ -458,4 +462,4 @@ test('facts are said as they are when the record is imported by another source',
   assert.deepEqual(await facts(id), mine)
 })
 
-test('after all of it the archive is sound', () => checkInvariants(url))
+test('keeps the archive consistent after all tests', () => checkInvariants(url))

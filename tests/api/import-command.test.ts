@@ -11,8 +11,7 @@ import { freshDatabase } from '../support/database.ts'
 import { program, root, runCommand, startArchive } from '../support/harness.ts'
 import { checkInvariants, withDatabase } from '../support/invariants.ts'
 
-// `talkshelf import` and `talkshelf imports` as somebody types them, on files and the real
-// database.
+// The commands `talkshelf import` and `talkshelf imports`, run on files and a real database.
 
 const archive = await startArchive()
 const folder = mkdtempSync(join(tmpdir(), 'talkshelf-import-'))
@@ -20,7 +19,7 @@ after(() => rmSync(folder, { recursive: true }))
 
 const environment = { DATABASE_URL: archive.databaseUrl }
 const run = (...args: string[]) => runCommand(args, environment)
-const fed = (input: string, ...args: string[]) => runCommand(args, environment, input)
+const runWithInput = (input: string, ...args: string[]) => runCommand(args, environment, input)
 
 interface Talk {
   readonly key: string
@@ -28,8 +27,8 @@ interface Talk {
   readonly [field: string]: string
 }
 
-/** A table of talks; the name is its source as well. */
-function table(name: string, talks: readonly Talk[]): string {
+/** Writes a CSV file of talks. Its name is also the source of the import. */
+function writeCsv(name: string, talks: readonly Talk[]): string {
   const path = join(folder, `${name}.csv`)
   const columns = [...new Set(talks.flatMap((talk) => Object.keys(talk)))]
   const cell = (text = '') => `"${text.replaceAll('"', '""')}"`
@@ -40,10 +39,10 @@ function table(name: string, talks: readonly Talk[]): string {
   return path
 }
 
-const given = ['--category', 'Example Days 2026', '--language', 'en']
-const numberIn = (text: string): number => Number(/Import (\d+)/.exec(text)?.[1])
+const defaults = ['--category', 'Example Days 2026', '--language', 'en']
+const importIdIn = (text: string): number => Number(/Import (\d+)/.exec(text)?.[1])
 
-async function read(id: number): Promise<{ import: Import; talks: ImportedTalk[] }> {
+async function readImport(id: number): Promise<{ import: Import; talks: ImportedTalk[] }> {
   const get = (path: string) =>
     archive.call('GET', `/api/v2/import/${path}`, { token: archive.editor })
   return {
@@ -57,41 +56,41 @@ const edit = (id: number | null | undefined, body: object) =>
     .call('PATCH', `/api/v2/video/${id}`, { token: archive.editor, body })
     .then(({ status, text }) => assert.equal(status, 200, text))
 
-// The command is another process: without a token the server may answer for a second what the
-// record was before.
-const now = (id: number | null | undefined) =>
+// The command runs in another process: without a token the server may return a cached version for
+// up to a second.
+const readRecord = (id: number | null | undefined) =>
   archive.call('GET', `/api/v2/video/${id}`, { token: archive.editor })
 
-test('a dry run shows a plan and writes nothing; the plan is applied later, and a second import says nothing new', async () => {
-  const path = table('dry', [
+test('shows a plan in a dry run, applies it later and imports it again unchanged', async () => {
+  const path = writeCsv('dry', [
     { key: 'a', title: 'Weirs', speakers: 'Ann Example', summary: 'Words' },
     { key: 'b', title: 'Locks', colour: 'red' },
   ])
-  const dry = await run('import', path, ...given, '--dry-run')
+  const dry = await run('import', path, ...defaults, '--dry-run')
   assert.equal(dry.code, 0, dry.stderr)
   assert.equal(dry.stderr, '')
   assert.match(
     dry.stdout,
-    /new {8}2 {2}become records[\s\S]*\+ Weirs {2}#1, row 2[\s\S]*dropped colour, once/,
+    /new {8}2 {2}will be created[\s\S]*\+ Weirs {2}#1, row 2[\s\S]*dropped colour, once/,
   )
-  const id = numberIn(dry.stdout)
+  const id = importIdIn(dry.stdout)
   assert.match(
     dry.stdout,
-    new RegExp(`Nothing is written yet[\\s\\S]*talkshelf imports apply ${id}\n$`),
+    new RegExp(`Nothing has been written yet[\\s\\S]*talkshelf imports apply ${id}\n$`),
   )
   assert.equal((await archive.call('GET', '/api/v2/video?q=weirs')).json.count, 0)
-  assert.equal((await read(id)).import.by, userInfo().username)
+  assert.equal((await readImport(id)).import.by, userInfo().username)
 
   const stopped = await run('imports', 'stop', String(id))
   assert.equal(stopped.code, 1)
-  assert.match(stopped.stderr, /is planned\. To stop it, it must be one that is being applied/)
+  assert.match(stopped.stderr, /is planned\. Only an import that is being applied can be stopped/)
   const applied = await run('imports', 'apply', String(id))
   assert.equal(applied.code, 0, applied.stderr)
-  assert.match(applied.stdout, /is applied, in [\d.]+ s: 2 created\.\n/)
+  assert.match(applied.stdout, / applied in [\d.]+ s: 2 created\.\n/)
   assert.match(applied.stdout, new RegExp(`imports show ${id}\n  talkshelf imports undo ${id}\n$`))
-  const shown = await run('imports', 'show', String(id), '--json')
-  const { import: it, talks }: Awaited<ReturnType<typeof read>> = JSON.parse(shown.stdout)
-  assert.deepEqual({ import: it, talks }, await read(id))
+  const json = await run('imports', 'show', String(id), '--json')
+  const { import: job, talks }: Awaited<ReturnType<typeof readImport>> = JSON.parse(json.stdout)
+  assert.deepEqual({ import: job, talks }, await readImport(id))
   assert.deepEqual(
     talks.map(({ title, outcome }) => [title, outcome]),
     [
@@ -109,90 +108,94 @@ test('a dry run shows a plan and writes nothing; the plan is applied later, and 
     [userInfo().username, `import ${id}`],
   )
 
-  const again = await run('import', path, ...given, '--apply')
+  const again = await run('import', path, ...defaults, '--apply')
   assert.equal(again.code, 0, again.stderr)
-  assert.match(again.stdout, /unchanged {2}2[\s\S]*is applied, in [\d.]+ s: 2 unchanged\./)
-  const planned = await run('import', path, ...given)
+  assert.match(again.stdout, /unchanged {2}2[\s\S]* applied in [\d.]+ s: 2 unchanged\./)
+  const planned = await run('import', path, ...defaults)
   assert.equal(planned.code, 0, planned.stderr)
-  assert.match(planned.stdout, /There is nothing to apply\.\n$/)
+  assert.match(planned.stdout, /Nothing to apply\.\n$/)
 })
 
-test('with hand edits in the way it asks for a decision, and takes --yes for: they stay', async () => {
+test('asks for a decision on hand edits and keeps them with --yes', async () => {
   const talk = { key: 'a', title: 'Sluices', summary: 'First words', quality_notes: 'quiet' }
-  const path = table('conflict', [talk])
-  const [made] = (await read(numberIn((await run('import', path, ...given, '--apply')).stdout)))
-    .talks
+  const path = writeCsv('conflict', [talk])
+  const [made] = (
+    await readImport(importIdIn((await run('import', path, ...defaults, '--apply')).stdout))
+  ).talks
   await edit(made?.video, { summary: 'By hand' })
-  table('conflict', [{ ...talk, title: 'Sluices and gates', summary: 'Second words' }])
+  writeCsv('conflict', [{ ...talk, title: 'Sluices and gates', summary: 'Second words' }])
 
-  const refused = await run('import', path, ...given, '--apply')
+  const refused = await run('import', path, ...defaults, '--apply')
   assert.equal(refused.code, 3, refused.stderr)
-  const id = numberIn(refused.stdout)
+  const id = importIdIn(refused.stdout)
   assert.match(
     refused.stdout,
-    /title {4}Sluices -> Sluices and gates\n +summary {2}mine {2}By hand\n +file {2}Second words\n/,
+    /title {4}Sluices -> Sluices and gates\n +summary {2}here {2}By hand\n +file {2}Second words\n/,
   )
   assert.match(
     refused.stdout,
-    new RegExp(`By default mine stays: summary\\.[\\s\\S]*imports decide ${id} 1 --take summary`),
+    new RegExp(
+      `By default the edit made here is kept: summary\\.[\\s\\S]*imports decide ${id} 1 --take summary`,
+    ),
   )
   assert.match(
     refused.stderr,
     new RegExp(`1 talk is undecided[\\s\\S]*talkshelf imports apply ${id} --yes`),
   )
-  const record = async () => (await now(made?.video)).json
+  const record = async () => (await readRecord(made?.video)).json
   assert.equal((await record()).title, 'Sluices')
 
-  const applied = await run('import', path, ...given, '--apply', '--yes')
+  const applied = await run('import', path, ...defaults, '--apply', '--yes')
   assert.equal(applied.code, 0, applied.stderr)
   assert.deepEqual(
     [(await record()).title, (await record()).summary],
     ['Sluices and gates', 'By hand'],
   )
 
-  // Decided, it needs no --yes.
-  table('conflict', [{ ...talk, title: 'Sluices and gates', summary: 'Third words' }])
-  const third = numberIn((await run('import', path, ...given, '--dry-run')).stdout)
-  for (const [args, code, said] of [
+  // After a decision no --yes is needed.
+  writeCsv('conflict', [{ ...talk, title: 'Sluices and gates', summary: 'Third words' }])
+  const third = importIdIn((await run('import', path, ...defaults, '--dry-run')).stdout)
+  for (const [args, code, message] of [
     [['1'], 2, /--take FIELD/],
-    [['1', '--take', 'sumary'], 2, /no field sumary\. The fields are: .*summary/],
+    [['1', '--take', 'sumary'], 2, /Unknown field: sumary\.\nThe fields are: .*summary/],
     [['2', '--keep'], 1, /has no talk 2/],
     [['1', '--take', 'summary'], 0, /^$/],
   ] as const) {
     const decided = await run('imports', 'decide', String(third), ...args)
     assert.equal(decided.code, code, decided.stderr)
-    assert.match(decided.stderr, said)
+    assert.match(decided.stderr, message)
   }
   assert.match(
     (await run('imports', 'show', String(third))).stdout,
-    /decided: summary as the file says/,
+    /decided: take summary from the file/,
   )
   assert.equal((await run('imports', 'apply', String(third))).code, 0)
   assert.equal((await record()).summary, 'Third words')
 })
 
-test('where a talk looks like a record that is there, it is asked which of the two it is', async () => {
-  const there = await archive.make({ title: 'Piers', speakers: ['Pia Pier'] })
-  const path = table('question', [
+test('asks whether a talk is an existing record with the same title', async () => {
+  const existing = await archive.make({ title: 'Piers', speakers: ['Pia Pier'] })
+  const path = writeCsv('question', [
     { key: 'p', title: 'piers', speakers: 'Pia Pier', duration: '77' },
   ])
-  const asked = await run('import', path, ...given, '--apply')
-  assert.equal(asked.code, 3)
-  const id = numberIn(asked.stdout)
+  const undecided = await run('import', path, ...defaults, '--apply')
+  assert.equal(undecided.code, 3)
+  const id = importIdIn(undecided.stdout)
   assert.match(
-    asked.stdout,
+    undecided.stdout,
     new RegExp(
-      `Record ${there.id} has the same title[\\s\\S]*decide ${id} 1 --same\n.*decide ${id} 1 --not-same`,
+      `Record ${existing.id} has the same title[\\s\\S]*` +
+        `decide ${id} 1 --same\n.*decide ${id} 1 --not-same`,
     ),
   )
   assert.equal((await run('imports', 'decide', String(id), '1', '--take', 'title')).code, 2)
   assert.equal((await run('imports', 'decide', String(id), '1', '--same')).code, 0)
   assert.equal((await run('imports', 'apply', String(id))).code, 0)
-  assert.equal((await now(there.id)).json.duration, 77)
+  assert.equal((await readRecord(existing.id)).json.duration, 77)
 })
 
-test('what is refused is told with its place and its reason, and the rest is applied', async () => {
-  const path = table('refused', [
+test('reports refused rows with position and reason and applies the others', async () => {
+  const path = writeCsv('refused', [
     { key: 'a', title: 'Good' },
     { key: 'b', title: '' },
     {
@@ -201,7 +204,7 @@ test('what is refused is told with its place and its reason, and the rest is app
       summary: 'x\x9b31m',
     },
   ])
-  const { code, stdout, stderr } = await run('import', path, ...given, '--apply')
+  const { code, stdout, stderr } = await run('import', path, ...defaults, '--apply')
   assert.equal(code, 4, stderr)
   assert.match(stdout, /x \(no title\) {2}#2, row 3\n +title is required/)
   assert.match(
@@ -209,78 +212,78 @@ test('what is refused is told with its place and its reason, and the rest is app
     /x Escapes \\u001b\[2J\\u001b\]0;owned\\u0007 and\\nlines \\u202eback {2}#3, row 4\n/,
   )
   assert.match(stdout, /1 created, 2 refused\./)
-  assert.match(stderr, /2 talks were refused and left out[\s\S]*--verdict refused/)
-  const id = String(numberIn(stdout))
+  assert.match(stderr, /2 talks were refused\. To see why[\s\S]*--verdict refused/)
+  const id = String(importIdIn(stdout))
   for (const args of [['--verdict', 'refused'], ['--json']]) {
-    const shown = await run('imports', 'show', id, ...args)
-    assert.equal(shown.code, 0)
-    assert.doesNotMatch(shown.stdout.replaceAll('\n', ''), /[\p{Cc}\u202e]/u, args.join(' '))
+    const result = await run('imports', 'show', id, ...args)
+    assert.equal(result.code, 0)
+    assert.doesNotMatch(result.stdout.replaceAll('\n', ''), /[\p{Cc}\u202e]/u, args.join(' '))
   }
 })
 
-test('what cannot be read is said with what to do, and the exit code tells whose mistake it is', async () => {
+test('reports unreadable input with a hint and an exit code', async () => {
   writeFileSync(join(folder, 'letter.txt'), 'Dear Sir or Madam')
-  const path = table('args', [{ key: 'a', title: 'A' }])
+  const path = writeCsv('args', [{ key: 'a', title: 'A' }])
   const before = (await run('imports', 'list')).stdout
   const wrong: [string[], number, RegExp][] = [
-    [['import', join(folder, 'nowhere.csv')], 1, /nowhere\.csv is not there/],
-    [['import', folder], 1, /has no file whose name ends in \.json/],
-    [['import', 'http://127.0.0.1/talks.csv'], 1, /Give another address|public/],
-    [['import'], 2, /Say what to import/],
+    [['import', join(folder, 'nowhere.csv')], 1, /nowhere\.csv does not exist/],
+    [['import', folder], 1, /has no \.json files/],
+    [['import', 'http://127.0.0.1/talks.csv'], 1, /Use another URL|public/],
+    [['import'], 2, /Nothing to import/],
     [['import', path, '--format', 'morse'], 2, /Allowed choices are .*pyvideo/],
     [['import', path, '--dry-run', '--apply'], 2, /cannot be used with/],
-    [['import', path, '--template', 'csv'], 2, /nothing is imported/],
+    [['import', path, '--template', 'csv'], 2, /cannot be combined with a file/],
     [['import', path, '--category', ' '], 2, /1 to 255 characters/],
     [['imports', 'show', 'x'], 2, /whole number/],
     [['imports', 'burn'], 2, /unknown command/],
-    [['imports', 'show', '999999'], 1, /There is no such import\. 'talkshelf imports list'/],
+    [['imports', 'show', '999999'], 1, /There is no such import\. .*talkshelf imports list/],
   ]
-  const all = wrong.map(async ([args, code, said]) => {
-    const it = await run(...args)
-    assert.equal(it.code, code, `${args.join(' ')}: ${it.stderr}`)
-    assert.match(it.stderr, said)
-    assert.equal(it.stdout, '')
-    assert.doesNotMatch(it.stderr, /\n\s+at /, 'a stack')
+  const checks = wrong.map(async ([args, code, message]) => {
+    const result = await run(...args)
+    assert.equal(result.code, code, `${args.join(' ')}: ${result.stderr}`)
+    assert.match(result.stderr, message)
+    assert.equal(result.stdout, '')
+    assert.doesNotMatch(result.stderr, /\n\s+at /, 'a stack')
   })
-  await Promise.all(all)
+  await Promise.all(checks)
   assert.equal((await run('imports', 'list')).stdout, before, 'none of them left a trace')
 
-  // Of what is no file of talks it is kept that somebody tried.
+  // A file of an unknown format is recorded as a failed import.
   const letter = await run('import', join(folder, 'letter.txt'))
   assert.equal(letter.code, 1)
-  assert.match(letter.stderr, /none of the formats that can be read:[\s\S]*yt-dlp[\s\S]*--format/)
+  assert.match(letter.stderr, /was not recognised\. Supported formats:[\s\S]*yt-dlp[\s\S]*--format/)
   assert.match((await run('imports', 'list', '--limit', '1')).stdout, /failed .*letter\.txt/)
-  const away = await runCommand(['import', path], {
+  const unreachable = await runCommand(['import', path], {
     DATABASE_URL: 'postgres://nobody@127.0.0.1:1/nothing',
   })
-  assert.equal(away.code, 1)
-  assert.match(away.stderr, /Is PostgreSQL running/)
+  assert.equal(unreachable.code, 1)
+  assert.match(unreachable.stderr, /Check that PostgreSQL is running/)
 })
 
-test('the template is a table that can be imported, also from standard input', async () => {
+test('imports its own CSV template, also from standard input', async () => {
   const { code, stdout: template } = await runCommand(['import', '--template', 'csv'], {
     DATABASE_URL: '',
   })
   assert.equal(code, 0)
-  const planned = await fed(template, 'import', '-')
+  const planned = await runWithInput(template, 'import', '-')
   assert.equal(planned.code, 0, planned.stderr)
   assert.match(planned.stdout, /file {5}standard input\n[\s\S]*new {8}1 /)
   assert.match(planned.stderr, /--source NAME/)
-  const empty = await fed('', 'import', '-')
+  const empty = await runWithInput('', 'import', '-')
   assert.equal(empty.code, 1)
   assert.match(empty.stderr, /standard input is empty/)
 })
 
-test('a folder is read file by file, with the events that it describes', async () => {
+test('reads a folder file by file with the events it describes', async () => {
   const samples = join(root, 'server/imports/formats/samples/pyvideo')
   const first = await run('import', samples, '--yes')
   assert.ok(first.code === 0 || first.code === 4, first.stderr)
   assert.match(first.stdout, /format {3}pyvideo/)
-  const { import: it, talks } = await read(numberIn(first.stdout))
-  assert.ok((it.outcome.created ?? 0) >= 3, first.stdout)
+  const { import: job, talks } = await readImport(importIdIn(first.stdout))
+  assert.ok((job.outcome.created ?? 0) >= 3, first.stdout)
   assert.ok(talks.every(({ place }) => place.endsWith('.json')))
 
-  // A name in a folder is a foreign word too.
+  // File names are untrusted input too.
   const evil = join(folder, 'evil')
   mkdirSync(join(evil, 'videos'), { recursive: true })
   writeFileSync(join(evil, 'category.json'), '{"title": "Evil Days"}')
@@ -290,53 +293,53 @@ test('a folder is read file by file, with the events that it describes', async (
   assert.match(refused.stdout, /a\\u001b\[2J\.json/)
 })
 
-test('an import is taken back but for what somebody touched since, which is listed', async () => {
-  const path = table('undo', [
+test('undoes an import except for records that were edited since, and lists those', async () => {
+  const path = writeCsv('undo', [
     { key: 'a', title: 'Dams' },
     { key: 'b', title: 'Dykes' },
   ])
-  const id = numberIn((await run('import', path, ...given, '--apply')).stdout)
-  const { talks } = await read(id)
+  const id = importIdIn((await run('import', path, ...defaults, '--apply')).stdout)
+  const { talks } = await readImport(id)
   await edit(talks[1]?.video, { summary: 'By hand' })
-  const unasked = await run('imports', 'undo', String(id))
-  assert.equal(unasked.code, 3)
-  assert.match(unasked.stderr, /made 2 records and changed 0[\s\S]*undo \d+ --yes/)
+  const unconfirmed = await run('imports', 'undo', String(id))
+  assert.equal(unconfirmed.code, 3)
+  assert.match(unconfirmed.stderr, /created 2 records and changed 0[\s\S]*undo \d+ --yes/)
   const undone = await run('imports', 'undo', String(id), '--yes')
   assert.equal(undone.code, 0, undone.stderr)
   assert.match(
     undone.stdout,
-    /1 talk taken back\.\n1 talk stayed, because somebody has touched it since:\n {2}\+ Dykes/,
+    /1 talk reverted\.\n1 talk was kept because it changed since the import:\n {2}\+ Dykes/,
   )
-  assert.equal((await now(talks[0]?.video)).json.state, 2)
+  assert.equal((await readRecord(talks[0]?.video)).json.state, 2)
   assert.match(
     (await run('imports', 'show', String(id), '--touched')).stdout,
     /Dykes(?![\s\S]*Dams)/,
   )
-  assert.match((await run('imports', 'undo', String(id), '--yes')).stdout, /undone already/)
+  assert.match((await run('imports', 'undo', String(id), '--yes')).stdout, /already undone/)
   const [, last] = (await run('imports', 'list', '--limit', '1')).stdout.split('\n')
   assert.match(last ?? '', new RegExp(`^${id} +undone +.* +csv +2 +.*undo\\.csv$`))
 })
 
-test('of many talks a few are shown, with the command that shows all', async () => {
-  const path = table(
+test('shows some of many talks and the command that shows all', async () => {
+  const path = writeCsv(
     'many',
     Array.from({ length: 250 }, (_, number) => ({ key: `k${number}`, title: `Many ${number}` })),
   )
-  const { stdout } = await run('import', path, ...given, '--draft')
-  const id = numberIn(stdout)
+  const { stdout } = await run('import', path, ...defaults, '--draft')
+  const id = importIdIn(stdout)
   assert.ok((stdout.match(/\+ Many/g)?.length ?? 0) <= 30)
   assert.match(
     stdout,
-    new RegExp(`All 250 talks, with their notes:\n  talkshelf imports show ${id} --all`),
+    new RegExp(`To see all 250 talks with their notes:\n  talkshelf imports show ${id} --all`),
   )
   assert.equal(
     (await run('imports', 'show', String(id), '--all')).stdout.match(/\+ Many/g)?.length,
     250,
   )
-  const some = await run('imports', 'show', String(id), '--verdict', 'new')
-  assert.equal(some.stdout.match(/\+ Many/g)?.length, 30)
-  assert.match(some.stdout, new RegExp(`imports show ${id} --verdict new --all`))
-  // Whoever reads only the first lines is no reason to fail.
+  const firstNew = await run('imports', 'show', String(id), '--verdict', 'new')
+  assert.equal(firstNew.stdout.match(/\+ Many/g)?.length, 30)
+  assert.match(firstNew.stdout, new RegExp(`imports show ${id} --verdict new --all`))
+  // A reader that closes the pipe early is no error.
   const child = spawn(
     'sh',
     ['-c', `"$0" '${program}' imports show ${id} --all | head -n 2; exit 0`, process.execPath],
@@ -345,62 +348,64 @@ test('of many talks a few are shown, with the command that shows all', async () 
       env: { ...process.env, ...environment },
     },
   )
-  let said = ''
-  child.stderr.on('data', (data) => (said += data))
+  let stderr = ''
+  child.stderr.on('data', (data) => (stderr += data))
   await once(child, 'close')
-  assert.equal(said, '')
+  assert.equal(stderr, '')
 })
 
-test('without a terminal nothing is coloured, and nothing is redrawn', async () => {
-  const path = table('plain', [{ key: 'a', title: 'Plain' }])
+test('prints no colours and redraws no lines without a terminal', async () => {
+  const path = writeCsv('plain', [{ key: 'a', title: 'Plain' }])
   const { FORCE_COLOR: _, ...rest } = process.env
-  const child = spawn(process.execPath, [program, 'import', path, ...given, '--apply'], {
+  const child = spawn(process.execPath, [program, 'import', path, ...defaults, '--apply'], {
     cwd: root,
     env: { ...rest, ...environment },
   })
-  let said = ''
-  for (const stream of [child.stdout, child.stderr]) stream.on('data', (data) => (said += data))
+  let output = ''
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (data) => (output += data))
   const [code] = await once(child, 'close')
-  assert.equal(code, 0, said)
-  assert.match(said, /1 created/)
-  for (const sign of ['\x1b', '\r']) assert.ok(!said.includes(sign), said)
+  assert.equal(code, 0, output)
+  assert.match(output, /1 created/)
+  for (const character of ['\x1b', '\r']) assert.ok(!output.includes(character), output)
 })
 
-test('Ctrl-C stops an import between two batches, and it goes on with each talk written once', async (t) => {
+test('stops between two batches on Ctrl-C and resumes without writing a talk twice', async (t) => {
   const { url: DATABASE_URL } = await freshDatabase(t)
   const talks = Array.from({ length: 3000 }, (_, number) => ({
     key: `k${number}`,
     title: `Long ${number}`,
   }))
-  const planned = await runCommand(['import', table('long', talks), ...given], { DATABASE_URL })
-  const id = String(numberIn(planned.stdout))
+  const planned = await runCommand(['import', writeCsv('long', talks), ...defaults], {
+    DATABASE_URL,
+  })
+  const id = String(importIdIn(planned.stdout))
   await withDatabase(DATABASE_URL, async (query) => {
     const state = async () => {
-      const [it] = await query('select state, done from import')
-      return { state: String(it?.state), done: Number(it?.done) }
+      const [row] = await query('select state, done from import')
+      return { state: String(row?.state), done: Number(row?.done) }
     }
-    const interrupted = async () => {
+    const applyAndInterrupt = async () => {
       const { done: before } = await state()
       const child = spawn(process.execPath, [program, 'imports', 'apply', id], {
         cwd: root,
         env: { ...process.env, DATABASE_URL },
       })
-      let said = ''
-      child.stderr.on('data', (data) => (said += data))
+      let stderr = ''
+      child.stderr.on('data', (data) => (stderr += data))
       while ((await state()).done === before) await sleep(5)
       child.kill('SIGINT')
       const [code] = await once(child, 'close')
-      return { code, said }
+      return { code, stderr }
     }
-    for (let time = 1; time <= 2; time++) {
-      const { code, said } = await interrupted()
-      assert.equal(code, 130, said)
+    for (let attempt = 1; attempt <= 2; attempt++) {
+      const { code, stderr } = await applyAndInterrupt()
+      assert.equal(code, 130, stderr)
       assert.match(
-        said,
+        stderr,
         new RegExp(`Stopped at [\\d,]+ of 3,000[\\s\\S]*talkshelf imports apply ${id}\n`),
       )
-      const { state: now, done } = await state()
-      assert.equal(now, 'stopped')
+      const { state: stateNow, done } = await state()
+      assert.equal(stateNow, 'stopped')
       assert.ok(done >= 100 && done < 3000 && done % 100 === 0, String(done))
       assert.equal((await query('select count(*)::integer as count from video'))[0]?.count, done)
     }
@@ -408,39 +413,46 @@ test('Ctrl-C stops an import between two batches, and it goes on with each talk 
     assert.equal(finished.code, 0, finished.stderr)
     assert.match(finished.stdout, /: 3,000 created\./)
     const [counts] = await query(
-      'select count(*)::integer as count, count(distinct title)::integer as titles, max(revision) as revision from video',
+      `select count(*)::integer as count, count(distinct title)::integer as titles,
+              max(revision) as revision
+       from video`,
     )
     assert.deepEqual(counts, { count: 3000, titles: 3000, revision: 1 })
   })
 })
 
-test('Ctrl-C while it is read gives the plan up', async (t) => {
+test('discards the plan on Ctrl-C while the input is read', async (t) => {
   const { url: DATABASE_URL } = await freshDatabase(t)
   const child = spawn(process.execPath, [program, 'import', '-', '--format', 'csv'], {
     cwd: root,
     env: { ...process.env, DATABASE_URL },
   })
-  let said = ''
-  child.stderr.on('data', (data) => (said += data))
-  // More than is looked at to see what it is, and no end.
+  let stderr = ''
+  child.stderr.on('data', (data) => (stderr += data))
+  // More than the format detection reads, and no end of input.
   child.stdin.on('error', () => {})
-  child.stdin.write(
-    `key,title\n${Array.from({ length: 2500 }, (_, number) => `k${number},A long enough title ${number}\n`).join('')}`,
+  const lines = Array.from(
+    { length: 2500 },
+    (_, number) => `k${number},A long enough title ${number}\n`,
   )
+  child.stdin.write(`key,title\n${lines.join('')}`)
   await withDatabase(DATABASE_URL, async (query) => {
-    // Until it has read what there is, and waits for more: so it has to be woken.
+    // Waits until the command has read everything and blocks on more input.
     const planned = async () => Number((await query('select count(*) from import_row'))[0]?.count)
     for (let before = -1; before <= 0 || before !== (await planned()); await sleep(500))
       before = await planned()
     child.kill('SIGINT')
     const [code] = await once(child, 'close')
-    assert.equal(code, 130, said)
-    assert.match(said, /Given up: nothing was planned or written\.\n$/)
-    const [it] = await query('select state, problem from import')
-    assert.deepEqual(it, { state: 'failed', problem: 'It was given up while it was read (Ctrl-C)' })
+    assert.equal(code, 130, stderr)
+    assert.match(stderr, /Cancelled\. Nothing was planned or written\.\n$/)
+    const [row] = await query('select state, problem from import')
+    assert.deepEqual(row, {
+      state: 'failed',
+      problem: 'Cancelled while it was read (Ctrl-C)',
+    })
   })
 })
 
-test('after all of it the archive is sound', async () => {
+test('keeps the archive consistent after all tests', async () => {
   await checkInvariants(archive.databaseUrl)
 })

@@ -18,47 +18,51 @@ import { category } from '../support/harness.ts'
 import { draft, kept, related, startImports } from '../support/imports-in-process.ts'
 import { context } from '../support/writer.ts'
 
-// Which record a talk is, and what shall become of it: decided without writing anything.
+// Matches talks to records and plans the change of each, without writing anything.
 
 const { pool, make, edit, takeDown, attach } = await startImports()
 await createCategory(pool, { title: 'Other Days' }, context)
 
-let numbers = 0
-/** A word that no other test uses. */
-const newWord = () => `word${++numbers}`
+let wordCount = 0
+/** Returns a word that no other test uses. */
+const newWord = () => `word${++wordCount}`
 const videoOf = (word: string) => `https://media.example.org/${word}`
 const day = new Date().toISOString().slice(0, 10)
 
-interface Given {
+interface ItemInput {
   readonly draft: ImportItem
   readonly key?: string
   readonly decision?: Decision | null
 }
 
-/** Decides about the talks of one file. */
+/** Plans the talks of one file. */
 function decideAll(
-  given: readonly (ImportItem | Given)[],
+  items: readonly (ImportItem | ItemInput)[],
   {
     source = newWord(),
     state = 1,
     bodies,
   }: { source?: string; state?: 1 | 2 } & Pick<DecisionContext, 'bodies'> = {},
 ): Promise<PlannedItem[]> {
-  const asked = given.map((one, at): IncomingItem => {
-    const { draft: it, key, decision = null }: Given = 'draft' in one ? one : { draft: one }
-    const own = key ?? it.key ?? `key ${at}`
-    return { position: at + 1, place: it.place, key: own, draft: it, decision }
+  const incoming = items.map((input, index): IncomingItem => {
+    const {
+      draft: item,
+      key,
+      decision = null,
+    }: ItemInput = 'draft' in input ? input : { draft: input }
+    const ownKey = key ?? item.key ?? `key ${index}`
+    return { position: index + 1, place: item.place, key: ownKey, item, decision }
   })
-  return planItems(pool, asked, { source, options: { state }, ...(bodies && { bodies }) })
+  return planItems(pool, incoming, { source, options: { state }, ...(bodies && { bodies }) })
 }
 
-async function decideOne(given: ImportItem | Given, options?: Parameters<typeof decideAll>[1]) {
-  const [one] = await decideAll([given], options)
-  return one as PlannedItem
+async function decideOne(item: ImportItem | ItemInput, options?: Parameters<typeof decideAll>[1]) {
+  const [planned] = await decideAll([item], options)
+  return planned as PlannedItem
 }
 
-/** Notes that a source has this record under a key, and said these fields of it. */
-const saidOf = (
+/** Stores the state of a source: its key for a record and the fields and facts it had. */
+const saveSourceState = (
   source: string,
   key: string,
   id: number,
@@ -68,31 +72,32 @@ const saidOf = (
 
 const reasons = ({ notes }: PlannedItem) =>
   notes.flatMap(({ kind, detail }) => (kind === 'refused' ? [detail] : []))
-const questions = ({ notes }: PlannedItem) => notes.filter(({ kind }) => kind === 'question').length
-const tookDown = [`The record was taken down on ${day}: it is never imported again`]
+const countQuestions = ({ notes }: PlannedItem) =>
+  notes.filter(({ kind }) => kind === 'question').length
+const takenDownReasons = [`The record was taken down on ${day} and cannot be imported again`]
 
-test('a talk that nothing here is like is new, with what the file says', async () => {
+test('plans a talk without a match as new with the fields of the file', async () => {
   const title = newWord()
   const note = { kind: 'guessed' as const, field: 'duration', detail: 'is guessed' }
   const decided = await decideOne(draft({ title, speakers: ['New Person'] }, { notes: [note] }))
   const fields = { title, category, language: 'English', speakers: ['New Person'] }
-  const { asked: _asked, ...rest } = decided
+  const { incoming: _incoming, ...rest } = decided
   assert.deepEqual(rest, {
     videoId: null,
     changes: {},
-    said: undefined,
+    previousState: undefined,
     verdict: 'new',
     notes: [note],
     create: { record: { state: 1, ...fields }, id: undefined, kept: undefined },
-    says: { fields: { state: 1, ...fields }, facts: [] },
+    sourceState: { fields: { state: 1, ...fields }, facts: [] },
   })
   const asDraft = await decideOne(draft({ title }), { state: 2 })
   assert.equal(asDraft.create?.record.state, 2)
-  const own = await decideOne(draft({ title, state: 1 }), { state: 2 })
-  assert.equal(own.create?.record.state, 1)
+  const withState = await decideOne(draft({ title, state: 1 }), { state: 2 })
+  assert.equal(withState.create?.record.state, 1)
 })
 
-test('two talks of a file are two records, also where both are in one video', async () => {
+test('plans two talks of a file as two records even if they share a video', async () => {
   const id = await make({ source_url: videoOf('shared') })
   const [first, second] = await decideAll([
     draft({ title: 'First half', source_url: videoOf('shared') }),
@@ -101,60 +106,64 @@ test('two talks of a file are two records, also where both are in one video', as
   assert.deepEqual([first?.videoId, second?.verdict], [id, 'new'])
 })
 
-test('a record that a source has under one key is not another talk of that source', async () => {
+test('does not match a record that the source has under another key', async () => {
   const [source, title] = [newWord(), newWord()]
   const id = await make({ title, source_url: videoOf(title) })
-  await saidOf(source, 'own', id)
+  await saveSourceState(source, 'own', id)
   const talk = draft({ title, source_url: videoOf(title) })
   const [other] = await decideAll([{ draft: talk, key: 'other' }], { source })
   assert.deepEqual([other?.verdict, other?.videoId], ['new', null])
-  // By its words neither: nobody is asked.
+  // The same title is no match either, and no question.
   const [words] = await decideAll([{ draft: draft({ title }), key: 'other' }], { source })
   assert.equal(words?.verdict, 'new')
-  // Under its own key it is, and another source does not know any key of it.
+  // It matches under its own key, and for another source, which has no key for it.
   const [own] = await decideAll([{ draft: talk, key: 'own' }], { source })
   assert.equal(own?.videoId, id)
   assert.equal((await decideOne(talk)).videoId, id)
 })
 
-test('a key leads to its record, whatever the talk is called now', async () => {
+test('finds a record by its key whatever its title is now', async () => {
   const source = newWord()
   const id = await make({ title: 'Called so', summary: 'By hand' })
-  await saidOf(source, 'k', id, { title: 'Called so', summary: 'Said' })
+  await saveSourceState(source, 'k', id, { title: 'Called so', summary: 'Said' })
   const talk = draft({ title: 'Called otherwise', summary: 'Said' })
   const decided = await decideOne({ draft: talk, key: 'k' }, { source })
   assert.deepEqual([decided.verdict, decided.videoId], ['changed', id])
   assert.deepEqual(decided.changes, { title: { old: 'Called so', new: 'Called otherwise' } })
   assert.deepEqual(decided.change?.patch, { title: 'Called otherwise' })
   assert.deepEqual([decided.change?.row.id, decided.change?.row.revision], [id, 1])
-  assert.deepEqual(decided.said, { fields: { title: 'Called so', summary: 'Said' }, facts: [] })
-  assert.deepEqual(decided.says?.fields.title, 'Called otherwise')
+  assert.deepEqual(decided.previousState, {
+    fields: { title: 'Called so', summary: 'Said' },
+    facts: [],
+  })
+  assert.deepEqual(decided.sourceState?.fields.title, 'Called otherwise')
   assert.ok(!('facts' in decided) && !('factsBefore' in decided))
 })
 
-test('whoever was renamed since the source named them is the same', async () => {
+test('recognizes a speaker who was renamed since the last import', async () => {
   const [source, word] = [newWord(), newWord()]
   const [name, old] = [`New ${word}`, `Old ${word}`]
   const named = { slug: word, aliases: [{ name: old, shown: false }], old_slugs: [] }
   const person = { kind: 'speaker' as const, id: 12_345, name, revision: 0, ...named }
   await pool.transaction((tx) => restoreEntities(tx, [person], context))
   const id = await make({ title: word, speakers: [name] })
-  await saidOf(source, 'k', id, { title: word, speakers: [old] })
+  await saveSourceState(source, 'k', id, { title: word, speakers: [old] })
   const talk = draft({ title: word, speakers: [`Third ${word}`] })
   const decided = await decideOne({ draft: talk, key: 'k' }, { source })
   assert.equal(decided.verdict, 'changed')
   assert.deepEqual(decided.change?.patch, { speakers: [`Third ${word}`] })
 })
 
-test('a record that is gone when it is looked at is not made again', async () => {
+test('does not create a record again that is gone', async () => {
   const source = newWord()
-  await saidOf(source, 'k', await make())
+  const id = await make()
+  await saveSourceState(source, 'k', id)
   const bodies = async () => new Map()
   const decided = await decideOne({ draft: draft({}), key: 'k' }, { source, bodies })
-  assert.deepEqual(reasons(decided), ['There is no record of this number any more'])
+  assert.deepEqual(reasons(decided), [`Record ${id} no longer exists`])
 })
 
-test('a number means that record where the title or the slug is the same', async () => {
+test('matches an id only if the title or the slug is the same', async () => {
   const title = newWord()
   const id = await make({ title: `${title} Ä` })
   const byTitle = draft({ title: ` ${title.toUpperCase()} ä` }, { id })
@@ -164,79 +173,86 @@ test('a number means that record where the title or the slug is the same', async
   const other = await decideOne(draft({ title: 'Not that one' }, { id }))
   assert.deepEqual(
     [other.verdict, other.create?.id, other.notes],
-    ['new', undefined, [{ kind: 'dropped', field: 'id', detail: `${id} is another record here` }]],
+    [
+      'new',
+      undefined,
+      [{ kind: 'dropped', field: 'id', detail: `${id} belongs to another record here` }],
+    ],
   )
   const untitled = await decideOne({ place: 'row 1', id, fields: {}, facts: [], notes: [] })
   assert.deepEqual(reasons(untitled), [
     'title is required',
-    'category is required, and the file does not say it: give it for all talks with --category',
-    'language is required, and the file does not say it: give it for all talks with --language',
+    'category is missing from the file. Set it for all talks with --category',
+    'language is missing from the file. Set it for all talks with --language',
   ])
 })
 
-test('of two records of one video, the number says which', async () => {
+test('prefers the id if two records share a video', async () => {
   const video = videoOf(newWord())
   const [first, second] = [await make({ source_url: video }), await make({ source_url: video })]
   const numbered = (id: number) => draft({ title: 'Renamed', source_url: video }, { id })
   assert.equal((await decideOne(numbered(second))).videoId, second)
   assert.equal((await decideOne(numbered(first))).videoId, first)
-  // A number that is neither leads elsewhere: the video counts.
+  // The id of an unrelated record is ignored in favour of the video.
   const elsewhere = await make({ title: newWord() })
   assert.equal((await decideOne(numbered(elsewhere))).videoId, first)
-  // Without a number it is the first.
+  // Without an id the first record matches.
   assert.equal((await decideOne(draft({ title: 'Renamed', source_url: video }))).videoId, first)
 })
 
-test('a number that is free is kept, up to the highest that counts', async () => {
+test('keeps a free id up to the maximum', async () => {
   const free = await decideOne(draft({ title: newWord() }, { id: maxImportedId }))
   assert.deepEqual([free.create?.id, free.notes], [maxImportedId, []])
-  const far = await decideOne(
+  const tooHigh = await decideOne(
     draft({ title: newWord() }, { id: maxImportedId + 1, kept: kept('far') }),
   )
-  const detail = `${maxImportedId + 1} is too high a number for a record`
+  const detail = `${maxImportedId + 1} is too large for the id of a record`
   assert.deepEqual(
-    [far.create?.id, far.notes],
+    [tooHigh.create?.id, tooHigh.notes],
     [undefined, [{ kind: 'dropped', field: 'id', detail }]],
   )
-  assert.equal(far.create?.kept, undefined)
+  assert.equal(tooHigh.create?.kept, undefined)
 })
 
-test('what an archive gave a record stays with its number, and a takedown with any', async () => {
-  const own = kept('own-slug')
-  const free = await decideOne(draft({ title: newWord() }, { id: 900_001, kept: own }))
-  assert.deepEqual([free.create?.id, free.create?.kept], [900_001, own])
+test('keeps archive metadata only with its id, and a takedown with any id', async () => {
+  const original = kept('own-slug')
+  const free = await decideOne(draft({ title: newWord() }, { id: 900_001, kept: original }))
+  assert.deepEqual([free.create?.id, free.create?.kept], [900_001, original])
   const taken = await make({ title: newWord() })
-  const other = await decideOne(draft({ title: newWord() }, { id: taken, kept: own }))
+  const other = await decideOne(draft({ title: newWord() }, { id: taken, kept: original }))
   assert.deepEqual([other.create?.id, other.create?.kept], [undefined, undefined])
   const gone = kept('gone-slug', { takenDown: { day: '2026-01-02', reason: 'asked for' } })
-  const down = await decideOne(draft({ title: newWord() }, { id: taken, kept: gone }))
-  assert.deepEqual([down.create?.id, down.create?.kept], [undefined, gone])
+  const takenDown = await decideOne(draft({ title: newWord() }, { id: taken, kept: gone }))
+  assert.deepEqual([takenDown.create?.id, takenDown.create?.kept], [undefined, gone])
 })
 
-test('the same title, speakers and category are a question for an editor', async () => {
+test('asks the editor about the same title, speakers and category', async () => {
   const title = newWord()
   const talk = draft({ title: title.toUpperCase(), speakers: ['Ann Like', 'Bob Like'] })
   const id = await make({ title, speakers: ['Bob Like', 'Ann Like'] })
-  const asked = await decideOne(talk)
-  assert.deepEqual([asked.verdict, asked.videoId, asked.create], ['conflict', null, undefined])
-  assert.deepEqual(asked.notes, [
+  const undecided = await decideOne(talk)
+  assert.deepEqual(
+    [undecided.verdict, undecided.videoId, undecided.create],
+    ['conflict', null, undefined],
+  )
+  assert.deepEqual(undecided.notes, [
     {
       kind: 'question',
       field: 'title',
-      detail: `Record ${id} has the same title, speakers and category: is it this one?`,
+      detail: `Record ${id} has the same title, speakers and category. Is it the same talk?`,
     },
   ])
   const same = await decideOne({ draft: talk, decision: { same: true } })
-  assert.deepEqual([same.videoId, same.said], [id, undefined])
+  assert.deepEqual([same.videoId, same.previousState], [id, undefined])
   const other = await decideOne({ draft: talk, decision: { same: false } })
   assert.equal(other.verdict, 'new')
   assert.deepEqual(other.notes, [])
-  // What nothing is like is new, whatever was answered.
+  // A talk without a match is new, whatever the decision was.
   const alone = await decideOne({ draft: draft({ title: newWord() }), decision: { same: true } })
   assert.equal(alone.verdict, 'new')
 })
 
-test('other speakers, another category or a record that is taken are no question', async () => {
+test('does not ask about other speakers, another category or a matched record', async () => {
   const title = newWord()
   await make({ title, speakers: ['Ann Like', 'Bob Like'] })
   const decided = await decideAll([
@@ -250,27 +266,27 @@ test('other speakers, another category or a record that is taken are no question
     decided.map(({ verdict }) => verdict),
     ['new', 'new', 'new', 'new', 'new'],
   )
-  // The first talk of the file is the record: the second is not.
+  // The first talk of the file matches the record, so the second one does not.
   const [alone, words] = [newWord(), newWord()]
-  const one = await make({ title: alone, source_url: videoOf(words) })
+  const id = await make({ title: alone, source_url: videoOf(words) })
   const [first, second] = await decideAll([
     draft({ title: 'Its video', source_url: videoOf(words) }),
     draft({ title: alone }),
   ])
-  assert.deepEqual([first?.videoId, second?.verdict], [one, 'new'])
-  // Alone it would be asked about: neither has speakers.
-  assert.equal(questions(await decideOne(draft({ title: alone }))), 1)
+  assert.deepEqual([first?.videoId, second?.verdict], [id, 'new'])
+  // Alone it raises a question: neither has speakers.
+  assert.equal(countQuestions(await decideOne(draft({ title: alone }))), 1)
 })
 
-test('the longest title is found again, and a longer one is refused', async () => {
+test('matches the longest title and refuses a longer one', async () => {
   const title = newWord().padEnd(255, 'x')
   await make({ title })
-  assert.equal(questions(await decideOne(draft({ title }))), 1)
+  assert.equal(countQuestions(await decideOne(draft({ title }))), 1)
   const long = await decideOne(draft({ title: `${title}x` }))
   assert.deepEqual([long.verdict, reasons(long).length], ['refused', 1])
 })
 
-test('values of another type are refused, and spoil no other talk of the file', async () => {
+test('refuses values of the wrong type without affecting other talks of the file', async () => {
   const title = newWord()
   const id = await make({ title, speakers: ['Abe', 'Bea', 'Cid'] })
   const good = newWord()
@@ -289,36 +305,36 @@ test('values of another type are refused, and spoil no other talk of the file', 
   )
 })
 
-test('what was taken down does not come back by its number, its key or its video', async () => {
+test('never imports a taken-down record again by its id, key or video', async () => {
   const [source, word] = [newWord(), newWord()]
   const id = await make({ title: word, source_url: videoOf(word) })
-  await saidOf(source, 'k', id)
+  await saveSourceState(source, 'k', id)
   await takeDown(id)
   const talk = draft({ title: newWord(), source_url: videoOf(word) })
-  for (const [given, from] of [
+  for (const [item, itemSource] of [
     [{ draft: draft({ title: word }, { id, kept: kept(word) }), key: 'x' }, newWord()],
     [{ draft: draft({ title: newWord() }), key: 'k' }, source],
-    // A source that gives the talk another key does not bring it back.
+    // Another key of the same source does not bring it back.
     [{ draft: talk, key: 'another key' }, source],
     [{ draft: talk, key: 'x' }, newWord()],
   ] as const) {
-    const decided = await decideOne(given, { source: from })
+    const decided = await decideOne(item, { source: itemSource })
     assert.deepEqual(
       [decided.verdict, reasons(decided), decided.isTakenDown],
-      ['refused', tookDown, true],
+      ['refused', takenDownReasons, true],
     )
   }
 })
 
-test('a record stays what it is where another one of the same video was taken down', async () => {
+test('matches a record that shares its video with a taken-down record', async () => {
   const [source, word] = [newWord(), newWord()]
   const gone = await make({ title: word, source_url: videoOf(word) })
   const id = await make({ title: `${word} stays`, source_url: videoOf(word) })
-  await saidOf(source, 'gone', gone)
+  await saveSourceState(source, 'gone', gone)
   await takeDown(gone)
   const talk = draft({ title: `${word} stays`, source_url: videoOf(word) }, { id })
   assert.equal((await decideOne(talk)).videoId, id)
-  await saidOf(source, 'stays', id)
+  await saveSourceState(source, 'stays', id)
   const { id: _id, ...unnumbered } = talk
   const known = await decideOne({ draft: unnumbered, key: 'stays' }, { source })
   assert.equal(known.videoId, id)
@@ -328,29 +344,29 @@ test('a record stays what it is where another one of the same video was taken do
   assert.equal(both.verdict, 'new')
 })
 
-test('a talk that was taken down in the file, and lives here, is refused', async () => {
+test('refuses a talk that is taken down in the file but live in the archive', async () => {
   const title = newWord()
   const id = await make({ title })
   const gone = kept(title, { takenDown: { day: '2026-01-02', reason: 'asked for' } })
   const decided = await decideOne(draft({ title }, { id, kept: gone }))
   assert.deepEqual(reasons(decided), [
-    `It was taken down in the file, and is record ${id} here: take that one down`,
+    `Taken down in the file, but not here. Take down record ${id}`,
   ])
   assert.equal(decided.isTakenDown, undefined)
 })
 
-test('a file that says nothing of states means the one asked for, in its own records', async () => {
+test('applies the default state only to records of the same source', async () => {
   const [source, word] = [newWord(), newWord()]
   const id = await make({ title: word, state: 2, source_url: videoOf(word) })
   const talk = draft({ title: word, source_url: videoOf(word) })
-  const found = await decideOne(talk)
-  assert.deepEqual([found.verdict, found.videoId, found.changes], ['unchanged', id, {}])
-  await saidOf(source, 'k', id, { title: word, state: 2 })
-  const made = await decideOne({ draft: talk, key: 'k' }, { source })
-  assert.deepEqual(made.changes, { state: { old: 2, new: 1 } })
+  const unowned = await decideOne(talk)
+  assert.deepEqual([unowned.verdict, unowned.videoId, unowned.changes], ['unchanged', id, {}])
+  await saveSourceState(source, 'k', id, { title: word, state: 2 })
+  const owned = await decideOne({ draft: talk, key: 'k' }, { source })
+  assert.deepEqual(owned.changes, { state: { old: 2, new: 1 } })
 })
 
-test('a talk that says what the record shows changes nothing', async () => {
+test('plans no change for a talk that equals its record', async () => {
   const word = newWord()
   const id = await make({ title: word, source_url: videoOf(word) })
   await attach(id, related(word))
@@ -359,29 +375,29 @@ test('a talk that says what the record shows changes nothing', async () => {
     { title: word, source_url: videoOf(word) },
     { facts: [related(word)], notes: [note] },
   )
-  const { asked: _asked, ...decided } = await decideOne(talk)
+  const { incoming: _incoming, ...decided } = await decideOne(talk)
   assert.deepEqual(decided, {
     verdict: 'unchanged',
     videoId: id,
     changes: {},
     notes: [note],
-    says: sourceStateOf(talk.fields, talk.facts),
-    said: undefined,
+    sourceState: sourceStateOf(talk.fields, talk.facts),
+    previousState: undefined,
   })
 })
 
-test('what both sides changed is a conflict, and what else the file says is written', async () => {
+test('reports fields changed on both sides as conflicts and writes the others', async () => {
   const [source, word] = [newWord(), newWord()]
   const id = await make({ title: word, summary: 'Said' })
-  await saidOf(source, 'k', id, { title: word, summary: 'Said' })
+  await saveSourceState(source, 'k', id, { title: word, summary: 'Said' })
   await edit(id, { summary: 'By hand' })
   const talk = draft({ title: word, summary: 'Said anew', duration: 60 })
   const decided = await decideOne({ draft: talk, key: 'k' }, { source })
   assert.equal(decided.verdict, 'conflict')
   assert.deepEqual(decided.change?.patch, { duration: 60 })
   const only = draft({ title: word, summary: 'Said anew' })
-  const kept = await decideOne({ draft: only, key: 'k' }, { source })
-  assert.deepEqual([kept.verdict, 'change' in kept], ['conflict', false])
+  const undecided = await decideOne({ draft: only, key: 'k' }, { source })
+  assert.deepEqual([undecided.verdict, 'change' in undecided], ['conflict', false])
   const taken = await decideOne(
     { draft: only, key: 'k', decision: { take: ['summary'] } },
     { source },
@@ -389,10 +405,10 @@ test('what both sides changed is a conflict, and what else the file says is writ
   assert.deepEqual(taken.change?.patch, { summary: 'Said anew' })
 })
 
-test('a change that no record takes is refused, and one without a language is not', async () => {
+test('refuses an invalid change and accepts one without a language', async () => {
   const source = newWord()
   const id = await make()
-  await saidOf(source, 'k', id)
+  await saveSourceState(source, 'k', id)
   const decideOf = (fields: object) =>
     decideOne({ draft: { place: 'row 1', fields, facts: [], notes: [] }, key: 'k' }, { source })
   const wrong = await decideOf({ duration: -1, language: 'Klingonese' })
@@ -401,14 +417,14 @@ test('a change that no record takes is refused, and one without a language is no
   assert.deepEqual((await decideOf({ duration: 60 })).changes, { duration: { old: null, new: 60 } })
 })
 
-test('a language is known by its name or its code, and an unknown one is refused', async () => {
+test('resolves a language by name or code and refuses an unknown one', async () => {
   const [german, english, unknown, none] = await decideAll(
     [
       draft({ title: newWord(), language: 'de' }),
       draft({ title: newWord(), language: 'English' }),
       draft({ title: newWord(), language: 'Klingonese' }),
       draft({ title: newWord(), language: undefined }),
-    ].map((it) => JSON.parse(JSON.stringify(it)) as ImportItem),
+    ].map((item) => JSON.parse(JSON.stringify(item)) as ImportItem),
   )
   assert.equal(german?.create?.record.language, 'German')
   assert.equal(english?.create?.record.language, 'English')
@@ -416,11 +432,11 @@ test('a language is known by its name or its code, and an unknown one is refused
     'language is not the English name or the code of a language',
   ])
   assert.deepEqual(none && reasons(none), [
-    'language is required, and the file does not say it: give it for all talks with --language',
+    'language is missing from the file. Set it for all talks with --language',
   ])
 })
 
-test('facts come with a talk, each once, and out of an export as they were', async () => {
+test('removes duplicate facts of a talk, but not of an export', async () => {
   const [a, b] = [related('a'), related('b')]
   const twice = await decideOne(draft({ title: newWord() }, { facts: [a, b, a] }))
   assert.deepEqual(twice.facts, [a, b])
@@ -428,12 +444,12 @@ test('facts come with a talk, each once, and out of an export as they were', asy
   assert.deepEqual((await decideOne(exported)).facts, [a, b, a])
 })
 
-test('facts of a record change with what the source says of them', async () => {
+test('updates the facts of a record from its source', async () => {
   const [source, word] = [newWord(), newWord()]
   const [a, b, mine] = [related('a'), related('b'), related('mine')]
   const id = await make({ title: word })
   await attach(id, a, mine)
-  await saidOf(source, 'k', id, { title: word }, [a])
+  await saveSourceState(source, 'k', id, { title: word }, [a])
   const talk = draft({ title: word }, { facts: [b] })
   const decided = await decideOne({ draft: talk, key: 'k' }, { source })
   assert.equal(decided.verdict, 'changed')
@@ -448,37 +464,38 @@ test('facts of a record change with what the source says of them', async () => {
   assert.deepEqual(decided.change?.patch, {})
 })
 
-test('a record takes 1,000 facts and 1 MB of them, and no more', async () => {
-  const tooLarge = ['More is attached to it than a record takes: 1000 facts, and 1 MB']
-  const many = (count: number) => Array.from({ length: count }, (_, at) => related(String(at)))
-  const large = (bytes: number): Fact[] => {
+test('limits a record to 1,000 facts and 1 MB', async () => {
+  const tooLarge = ['Has too many facts: a record can have 1000 facts, and 1 MB in total']
+  const manyFacts = (count: number) =>
+    Array.from({ length: count }, (_, index) => related(String(index)))
+  const largeFacts = (bytes: number): Fact[] => {
     const facts = [{ kind: 'said', source: 'v2', field: 'f', value: '' }] as Fact[]
     const value = 'x'.repeat(bytes - Buffer.byteLength(JSON.stringify(facts)))
     return [{ ...facts[0], value } as Fact]
   }
-  for (const facts of [many(1000), large(1 << 20)])
+  for (const facts of [manyFacts(1000), largeFacts(1 << 20)])
     assert.equal((await decideOne(draft({ title: newWord() }, { facts }))).verdict, 'new')
   const [source, id] = [newWord(), await make()]
-  await saidOf(source, 'k', id)
-  for (const facts of [many(1001), large((1 << 20) + 1)]) {
+  await saveSourceState(source, 'k', id)
+  for (const facts of [manyFacts(1001), largeFacts((1 << 20) + 1)]) {
     assert.deepEqual(reasons(await decideOne(draft({ title: newWord() }, { facts }))), tooLarge)
     const changed = await decideOne({ draft: draft({}, { facts }), key: 'k' }, { source })
     assert.deepEqual(reasons(changed), tooLarge)
   }
-  // What is too large already stays, where the talk adds nothing to it.
-  await pool.transaction((tx) => writeFacts(tx, [{ id, facts: many(1001) }], context))
+  // Facts above the limit stay if the talk adds nothing.
+  await pool.transaction((tx) => writeFacts(tx, [{ id, facts: manyFacts(1001) }], context))
   const same = await decideOne({ draft: draft({}), key: 'k' }, { source })
   assert.equal(same.verdict, 'unchanged')
 })
 
-test('only names that a record takes are looked up, each once', () => {
+test('looks up each valid name once', () => {
   const longest = 'x'.repeat(255)
-  const all = [
+  const items = [
     { category: longest, speakers: ['Ann', 'Bob'], tags: ['a'] },
     { category: `${longest}x`, language: 'English', speakers: ['Ann', 5 as never] },
     {},
   ]
-  assert.deepEqual(namesOfItems(all), {
+  assert.deepEqual(namesOfItems(items), {
     category: [longest],
     language: ['English'],
     speaker: ['Ann', 'Bob'],
@@ -486,7 +503,7 @@ test('only names that a record takes are looked up, each once', () => {
   })
 })
 
-test('the key of a talk is its own, its video or its words; a long one is kept as a hash', () => {
+test('derives the key of a talk from its key, video or text and hashes a long one', () => {
   const talk = draft({ title: 'Keys' })
   const [longest, longer] = ['k'.repeat(500), 'k'.repeat(501)]
   assert.equal(itemKey({ ...talk, key: longest }, 'video'), longest)
@@ -497,7 +514,7 @@ test('the key of a talk is its own, its video or its words; a long one is kept a
   assert.notEqual(itemKey(talk, undefined), itemKey(draft({ title: 'Other keys' }), undefined))
 })
 
-test('an address is looked up if a record could have it', () => {
+test('looks up a URL only if a record can have it', () => {
   const longest = 'https://example.org/'.padEnd(2048, 'x')
   assert.equal(sourceUrlOf({ source_url: longest }), longest)
   assert.equal(sourceUrlOf({ source_url: `${longest}x` }), '')

@@ -6,22 +6,22 @@ import { startImports } from '../support/imports-in-process.ts'
 import { checkInvariants } from '../support/invariants.ts'
 import { context } from '../support/writer.ts'
 
-// Speakers, tags and categories out of an export: as they were, but for what is taken.
+// Restores speakers, tags and categories from an export, except for what is taken.
 
 const { pool, sql, url, make } = await startImports()
 
-const keep = (...entities: ExportedEntity[]): Promise<number> =>
+const restore = (...entities: ExportedEntity[]): Promise<number> =>
   pool.transaction((tx) => restoreEntities(tx, entities, context))
 
-let numbers = 0
-const nextNumber = () => 1000 * ++numbers
+let idCount = 0
+const nextId = () => 1000 * ++idCount
 
 const alias = (name: string, shown = false): Alias => ({ name, shown })
 
 const speaker = (name: string, more: Partial<ExportedEntity> = {}): ExportedEntity =>
   ({
     kind: 'speaker',
-    id: nextNumber(),
+    id: nextId(),
     name,
     slug: name.toLowerCase().replaceAll(' ', '-'),
     revision: 0,
@@ -30,7 +30,7 @@ const speaker = (name: string, more: Partial<ExportedEntity> = {}): ExportedEnti
     ...more,
   }) as ExportedEntity
 
-interface Kept {
+interface StoredEntity {
   readonly id: number
   readonly slug: string
   readonly revision: number
@@ -39,8 +39,11 @@ interface Kept {
   readonly retired: readonly string[]
 }
 
-/** What the archive has of this name. */
-async function found(kind: 'speaker' | 'tag' | 'category', name: string): Promise<Kept> {
+/** Reads the entity with this name. */
+async function readEntity(
+  kind: 'speaker' | 'tag' | 'category',
+  name: string,
+): Promise<StoredEntity> {
   const rows = await sql(
     `select entity.id::int, entity.slug, entity.revision,
             array(select name || case when shown then '' else ' (hidden)' end from entity_name
@@ -53,10 +56,10 @@ async function found(kind: 'speaker' | 'tag' | 'category', name: string): Promis
     [kind, name],
   )
   assert.equal(rows.length, 1, `${kind} ${name}`)
-  return rows[0] as unknown as Kept
+  return rows[0] as unknown as StoredEntity
 }
 
-test('an entity comes back as it was, under the same number, of each kind', async () => {
+test('restores an entity of each kind with its id', async () => {
   const about = {
     description: 'About it',
     url: 'https://example.org/',
@@ -76,9 +79,9 @@ test('an entity comes back as it was, under the same number, of each kind', asyn
     speaker('Whole', { kind: 'category', ...more, ...about } as Partial<ExportedEntity>),
     speaker('Bare'),
   ]
-  assert.equal(await keep(...entities), 4)
+  assert.equal(await restore(...entities), 4)
   for (const kind of ['speaker', 'tag', 'category'] as const)
-    assert.deepEqual(await found(kind, 'Whole'), {
+    assert.deepEqual(await readEntity(kind, 'Whole'), {
       id: 500,
       slug: 'whole',
       revision: 4,
@@ -93,86 +96,86 @@ test('an entity comes back as it was, under the same number, of each kind', asyn
   const changes = await sql(
     `select subject, after from change where subject_id = 500 and revision = 4 order by subject`,
   )
-  const told = { id: 500, slug: 'whole', aliases: more.aliases }
+  const expected = { id: 500, slug: 'whole', aliases: more.aliases }
   assert.deepEqual(changes, [
-    { subject: 'category', after: { ...told, title: 'Whole', ...about } },
-    { subject: 'speaker', after: { ...told, name: 'Whole' } },
-    { subject: 'tag', after: { ...told, name: 'Whole' } },
+    { subject: 'category', after: { ...expected, title: 'Whole', ...about } },
+    { subject: 'speaker', after: { ...expected, name: 'Whole' } },
+    { subject: 'tag', after: { ...expected, name: 'Whole' } },
   ])
-  assert.deepEqual((await found('speaker', 'Bare')).retired, [])
+  assert.deepEqual((await readEntity('speaker', 'Bare')).retired, [])
 })
 
-test('whoever has a name already is that one, and stays as it is', async () => {
-  await keep(speaker('Here', { aliases: [alias('Also Here')] }))
-  const before = await found('speaker', 'Here')
+test('keeps an existing entity with the same name unchanged', async () => {
+  await restore(speaker('Here', { aliases: [alias('Also Here')] }))
+  const before = await readEntity('speaker', 'Here')
   const again = [speaker('Here', { slug: 'other' }), speaker('Also Here', { slug: 'another' })]
-  assert.equal(await keep(...again), 0)
-  assert.deepEqual(await found('speaker', 'Here'), before)
-  // A file that has one twice means one.
-  assert.equal(await keep(speaker('Twice'), speaker('Twice', { slug: 'twice-more' })), 1)
-  assert.equal((await found('speaker', 'Twice')).slug, 'twice')
+  assert.equal(await restore(...again), 0)
+  assert.deepEqual(await readEntity('speaker', 'Here'), before)
+  // An entity that is twice in the file is created once.
+  assert.equal(await restore(speaker('Twice'), speaker('Twice', { slug: 'twice-more' })), 1)
+  assert.equal((await readEntity('speaker', 'Twice')).slug, 'twice')
 })
 
-test('an alias that leads somewhere already is left out, and the others are kept', async () => {
-  await keep(speaker('Known', { aliases: [alias('Known Alias')] }))
-  await keep(
+test('drops an alias that is taken and keeps the others', async () => {
+  await restore(speaker('Known', { aliases: [alias('Known Alias')] }))
+  await restore(
     speaker('First', {
       aliases: [alias('Known'), alias('Known Alias'), alias('Second'), alias('Shared')],
     }),
     speaker('Second', { aliases: [alias('Shared'), alias('Own')] }),
   )
-  assert.deepEqual((await found('speaker', 'First')).names, ['First', 'Shared (hidden)'])
-  assert.deepEqual((await found('speaker', 'Second')).names, ['Own (hidden)', 'Second'])
+  assert.deepEqual((await readEntity('speaker', 'First')).names, ['First', 'Shared (hidden)'])
+  assert.deepEqual((await readEntity('speaker', 'Second')).names, ['Own (hidden)', 'Second'])
 })
 
-test('a number that is taken is replaced by a new one, and the others are kept', async () => {
-  await keep(speaker('Number One', { id: 77 }))
+test('replaces an id that is taken and keeps the others', async () => {
+  await restore(speaker('Number One', { id: 77 }))
   const others = [
     speaker('Same Number', { id: 77 }),
     speaker('Own Number', { id: 78 }),
     speaker('Twice Own Number', { id: 78 }),
   ]
-  assert.equal(await keep(...others), 3)
-  assert.equal((await found('speaker', 'Own Number')).id, 78)
+  assert.equal(await restore(...others), 3)
+  assert.equal((await readEntity('speaker', 'Own Number')).id, 78)
   const ids = await Promise.all(
-    ['Same Number', 'Twice Own Number'].map(async (name) => (await found('speaker', name)).id),
+    ['Same Number', 'Twice Own Number'].map(async (name) => (await readEntity('speaker', name)).id),
   )
   for (const id of ids) assert.ok(id > 0 && id !== 77 && id !== 78, `is ${id}`)
-  // Alone as well.
-  await keep(speaker('Alone', { id: 77 }))
-  assert.ok((await found('speaker', 'Alone')).id > 0)
-  // Whoever is named next has yet another number.
+  // Also if it is the only entity of the file.
+  await restore(speaker('Alone', { id: 77 }))
+  assert.ok((await readEntity('speaker', 'Alone')).id > 0)
+  // The next new speaker gets a free id.
   await make({ speakers: ['Named Next'] })
 })
 
-test('a slug that is taken gets a number that nothing else has, here or in the file', async () => {
-  await keep(speaker('Ann'))
+test('numbers a slug that is taken in the archive or in the file', async () => {
+  await restore(speaker('Ann'))
   const entities = [
     speaker('Ann One', { slug: 'ann-1' }),
     speaker('Ann Two', { slug: 'ann' }),
     speaker('Ann Three', { slug: 'ann' }),
     speaker('Ann Four', { slug: 'ann-1' }),
   ]
-  assert.equal(await keep(...entities), 4)
+  assert.equal(await restore(...entities), 4)
   const slugs = []
-  for (const { name } of entities) slugs.push((await found('speaker', name)).slug)
+  for (const { name } of entities) slugs.push((await readEntity('speaker', name)).slug)
   assert.equal(slugs[0], 'ann-1')
   assert.equal(new Set(['ann', ...slugs]).size, 5, slugs.join())
   for (const slug of slugs) assert.match(slug, /^ann(-\d+)+$/)
 })
 
-test('old slugs and retired slugs that are taken are left out', async () => {
-  await keep(speaker('Holder', { old_slugs: ['held'], retired_slugs: ['held-once'] }))
+test('drops old and retired slugs that are taken', async () => {
+  await restore(speaker('Holder', { old_slugs: ['held'], retired_slugs: ['held-once'] }))
   const taken = ['held', 'held-once', 'holder']
-  await keep(
+  await restore(
     speaker('Heir', {
       old_slugs: [...taken, 'heir-old', 'heir-old'],
       retired_slugs: [...taken, 'heir-retired', 'heir-old'],
     }),
   )
-  const heir = await found('speaker', 'Heir')
+  const heir = await readEntity('speaker', 'Heir')
   assert.deepEqual(heir.slugs, ['heir', 'heir-old', 'heir-retired'])
   assert.deepEqual(heir.retired, ['heir-retired'])
 })
 
-test('after all of it the archive is sound', () => checkInvariants(url))
+test('keeps the archive consistent after all tests', () => checkInvariants(url))

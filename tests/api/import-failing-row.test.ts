@@ -5,8 +5,8 @@ import { category, startArchive } from '../support/harness.ts'
 import { csvOf, importClient } from '../support/import-client.ts'
 import { checkInvariants, withDatabase } from '../support/invariants.ts'
 
-// A row that the database refuses: the others are applied, and the row says why. The errors are
-// real: triggers of this file raise them for titles and names that have a mark.
+// A row that the database rejects is refused with the reason, and the others are applied. Triggers
+// of this file raise real errors for titles and names with a mark.
 
 const archive = await startArchive({ RESUME_SECONDS: '1' })
 const client = importClient(archive, archive.editor)
@@ -17,13 +17,13 @@ await query('create sequence failures')
 
 interface Failure {
   readonly table?: 'video' | 'video_facts' | 'speaker' | 'tag' | 'category'
-  /** What the row must be for it, in SQL. */
+  /** The condition on the row, in SQL. */
   readonly when?: string
-  /** SQLSTATE. 22012 is a division by zero: nothing that a retry could mend. */
+  /** SQLSTATE. The default 22012 is a division by zero, which is not transient. */
   readonly code?: string
-  /** How often; without it always. A sequence counts, because it survives a rollback. */
+  /** Number of failures, by default unlimited. A sequence counts: it survives a rollback. */
   readonly times?: number
-  /** At the end of the transaction, not with the statement. */
+  /** Raises the error at the end of the transaction instead of with the statement. */
   readonly atCommit?: boolean
 }
 
@@ -42,11 +42,11 @@ async function failFor({
     tag: 'name',
     category: 'title',
   }[table]
-  const counted = times === undefined ? '' : `and nextval('failures') <= ${times}`
+  const withinLimit = times === undefined ? '' : `and nextval('failures') <= ${times}`
   await query(`
     create or replace function fail_marked() returns trigger language plpgsql as $$
     begin
-      if ${when ?? `strpos(new.${column}, '${mark}') > 0`} ${counted} then
+      if ${when ?? `strpos(new.${column}, '${mark}') > 0`} ${withinLimit} then
         raise exception 'marked for failure' using errcode = '${code}';
       end if;
       return new;
@@ -76,16 +76,16 @@ interface Row {
 }
 
 const talks = (count: number, word: string): Row[] =>
-  Array.from({ length: count }, (_, at) => ({
-    key: `k${at + 1}`,
-    title: `${word} ${at + 1} of ${sources}`,
+  Array.from({ length: count }, (_, index) => ({
+    key: `k${index + 1}`,
+    title: `${word} ${index + 1} of ${sources}`,
   }))
-const marked = (rows: readonly Row[], failing: readonly number[]): Row[] =>
-  rows.map((row, at) =>
-    failing.includes(at + 1) ? { ...row, title: `${row.title} ${mark}` } : row,
+const withMark = (rows: readonly Row[], failing: readonly number[]): Row[] =>
+  rows.map((row, index) =>
+    failing.includes(index + 1) ? { ...row, title: `${row.title} ${mark}` } : row,
   )
 
-async function applied(
+async function importRows(
   rows: readonly Row[],
   source: string,
 ): Promise<{ id: number; rows: ImportedTalk[] }> {
@@ -103,7 +103,7 @@ async function applied(
 
 const record = async (id: number): Promise<Video> => (await client.send('GET', `video/${id}`)).json
 
-/** Refused at these positions, each with its reason; all others have this outcome. */
+/** Asserts that these positions are refused with a reason and all others have this outcome. */
 function assertOutcomes(
   rows: readonly ImportedTalk[],
   failing: readonly number[],
@@ -114,19 +114,19 @@ function assertOutcomes(
     rows.map((row) => row.outcome),
     expected,
   )
-  for (const { outcome: was, notes } of rows)
-    if (was === 'refused')
+  for (const { outcome: rowOutcome, notes } of rows)
+    if (rowOutcome === 'refused')
       assert.ok(notes.some(({ kind, detail }) => kind === 'refused' && detail !== ''))
 }
 
 const count = 5
-const positions = Array.from({ length: count }, (_, at) => at + 1)
+const positions = Array.from({ length: count }, (_, index) => index + 1)
 
-test('a new record that fails at any position is refused alone', async () => {
+test('refuses only the failing row among new records', async () => {
   await failFor({})
   for (const position of positions) {
     const source = newSource()
-    const { rows } = await applied(marked(talks(count, 'New'), [position]), source)
+    const { rows } = await importRows(withMark(talks(count, 'New'), [position]), source)
     assertOutcomes(rows, [position], 'created')
     for (const { outcome, video, title } of rows)
       if (outcome === 'created') assert.equal((await record(video as number)).title, title)
@@ -135,109 +135,110 @@ test('a new record that fails at any position is refused alone', async () => {
   assert.deepEqual(written, [])
 })
 
-test('a changed record that fails at any position is refused alone, and stays as it was', async () => {
+test('refuses only the failing row among changed records and keeps its record', async () => {
   await failFor({})
   const source = newSource()
   const first = talks(count, 'Changed')
-  const { rows: made } = await applied(first, source)
+  const { rows: made } = await importRows(first, source)
   for (const position of positions) {
     const next = first.map((row) => ({ ...row, summary: `Round ${position}` }))
-    const { rows } = await applied(marked(next, [position]), source)
+    const { rows } = await importRows(withMark(next, [position]), source)
     assertOutcomes(rows, [position], 'changed')
-    for (const { position: at, video } of made) {
+    for (const { position: rowPosition, video } of made) {
       const { title, summary } = await record(video as number)
       const before = position === 1 ? '' : `Round ${position - 1}`
       assert.deepEqual(
         [title, summary],
-        [first[at - 1]?.title, at === position ? before : `Round ${position}`],
+        [first[rowPosition - 1]?.title, rowPosition === position ? before : `Round ${position}`],
       )
     }
   }
-  // Said once more without the mark, nothing is left behind.
-  const { rows } = await applied(
+  // Without the mark all rows are applied.
+  const { rows } = await importRows(
     first.map((row) => ({ ...row, summary: 'Last' })),
     source,
   )
   assertOutcomes(rows, [], 'changed')
 })
 
-test('rows that fail on both sides of the border of a batch are refused alone', async () => {
+test('refuses only the failing rows around a batch boundary', async () => {
   await failFor({})
   const failing = [1, 99, 100, 101, 102, 200, 201, 207]
-  const { rows } = await applied(marked(talks(207, 'Border'), failing), newSource())
+  const { rows } = await importRows(withMark(talks(207, 'Border'), failing), newSource())
   assertOutcomes(rows, failing, 'created')
 })
 
-test('an import of which every row fails ends', async () => {
+test('finishes an import in which every row fails', async () => {
   await failFor({})
-  const { id, rows } = await applied(marked(talks(count, 'All'), positions), newSource())
+  const { id, rows } = await importRows(withMark(talks(count, 'All'), positions), newSource())
   assertOutcomes(rows, positions, 'created')
   const { state, outcome } = (await client.send('GET', `import/${id}`)).json
   assert.deepEqual([state, outcome.refused], ['applied', count])
 })
 
-test('rows of new and changed records fail side by side', async () => {
+test('refuses failing rows among new and changed records', async () => {
   await failFor({})
   const source = newSource()
   const first = talks(4, 'Mixed')
-  await applied(first, source)
-  const next = marked(
+  await importRows(first, source)
+  const next = withMark(
     [...first.map((row) => ({ ...row, summary: 'More' })), ...talks(8, 'Mixed').slice(4)],
     [2, 7],
   )
-  const { rows } = await applied(next, source)
+  const { rows } = await importRows(next, source)
   assert.deepEqual(
     rows.map(({ outcome }) => outcome),
     ['changed', 'refused', 'changed', 'changed', 'created', 'created', 'refused', 'created'],
   )
 })
 
-test('an error at the end of the transaction is the error of a row as well', async () => {
+test('attributes an error at commit to its row', async () => {
   await failFor({ atCommit: true })
   for (const position of [1, 4, count]) {
-    const { rows } = await applied(marked(talks(count, 'Commit'), [position]), newSource())
+    const { rows } = await importRows(withMark(talks(count, 'Commit'), [position]), newSource())
     assertOutcomes(rows, [position], 'created')
   }
 })
 
-test('what is attached to a record fails with its row', async () => {
+test('refuses a row whose facts cannot be written', async () => {
   await failFor({ table: 'video_facts' })
-  const related = (at: number) => `https://slides.example.org/${at === 3 ? mark : at}`
-  const rows = talks(count, 'Facts').map((row, at) => ({ ...row, related: related(at + 1) }))
-  const result = await applied(rows, newSource())
+  const related = (position: number) =>
+    `https://slides.example.org/${position === 3 ? mark : position}`
+  const rows = talks(count, 'Facts').map((row, index) => ({ ...row, related: related(index + 1) }))
+  const result = await importRows(rows, newSource())
   assertOutcomes(result.rows, [3], 'created')
 })
 
 for (const field of ['speakers', 'tags', 'category'] as const)
-  test(`a talk of which ${field} can't be made is refused alone`, async () => {
+  test(`refuses only the talk whose ${field} cannot be created`, async () => {
     const table = ({ speakers: 'speaker', tags: 'tag', category: 'category' } as const)[field]
     await failFor({ table })
     for (const position of [1, 3, count]) {
-      const named = talks(count, field).map((row, at) => ({
+      const named = talks(count, field).map((row, index) => ({
         ...row,
-        [field]: at + 1 === position ? `X ${mark}` : `Y ${field}`,
+        [field]: index + 1 === position ? `X ${mark}` : `Y ${field}`,
       }))
-      const { rows } = await applied(named, newSource())
+      const { rows } = await importRows(named, newSource())
       assertOutcomes(rows, [position], 'created')
     }
   })
 
 for (const kind of ['speaker', 'tag', 'category'] as const)
-  test(`a ${kind} of an export that fails at any position is refused alone`, async () => {
+  test(`refuses only the failing ${kind} of an export`, async () => {
     await failFor({ table: kind })
     for (const position of [1, 2, 3]) {
       const source = newSource()
       const about =
         kind === 'category' ? { description: '', url: null, start_date: null, end_date: null } : {}
-      const nameOf = (at: number) =>
-        `${kind} ${at} of ${source}${at === position ? ` ${mark}` : ''}`
+      const nameOf = (number: number) =>
+        `${kind} ${number} of ${source}${number === position ? ` ${mark}` : ''}`
       const lines: object[] = [{ kind: 'talkshelf', version: 1, at: '2026-01-01T00:00:00.000' }]
-      for (const at of [1, 2, 3])
+      for (const number of [1, 2, 3])
         lines.push({
           kind,
-          id: sources * 1000 + at,
-          name: nameOf(at),
-          slug: `${kind}-${at}-${sources}`,
+          id: sources * 1000 + number,
+          name: nameOf(number),
+          slug: `${kind}-${number}-${sources}`,
           old_slugs: [],
           aliases: [],
           revision: 1,
@@ -257,7 +258,7 @@ for (const kind of ['speaker', 'tag', 'category'] as const)
       const rows = await client.rows(id)
       const refused = rows.filter(({ outcome }) => outcome === 'refused')
       assert.deepEqual(
-        refused.map(({ position: at }) => at),
+        refused.map(({ position: rowPosition }) => rowPosition),
         [position],
         JSON.stringify(rows),
       )
@@ -266,41 +267,41 @@ for (const kind of ['speaker', 'tag', 'category'] as const)
       const names = await query(
         `select ${kind === 'category' ? 'title' : 'name'} as name from ${kind} order by id`,
       )
-      for (const at of [1, 2, 3])
+      for (const number of [1, 2, 3])
         assert.equal(
-          names.some(({ name }) => name === nameOf(at)),
-          at !== position,
+          names.some(({ name }) => name === nameOf(number)),
+          number !== position,
         )
     }
   })
 
-test('undoing goes past a row that fails at any position', async () => {
+test('skips a failing row on undo', async () => {
   await failFor({ when: `tg_op = 'UPDATE' and new.state = 2 and strpos(new.title, '${mark}') > 0` })
   for (const position of positions) {
-    const { id, rows } = await applied(marked(talks(count, 'Undo'), [position]), newSource())
+    const { id, rows } = await importRows(withMark(talks(count, 'Undo'), [position]), newSource())
     assertOutcomes(rows, [], 'created')
     await client.undo(id)
     const undone = await client.rows(id)
     assert.deepEqual(
-      undone.map(({ undone: was }) => was === 'undone'),
-      undone.map(({ position: at }) => at !== position),
+      undone.map(({ undone: isUndone }) => isUndone === 'undone'),
+      undone.map(({ position: rowPosition }) => rowPosition !== position),
     )
     const states = await Promise.all(
       rows.map(async ({ video }) => (await record(video as number)).state),
     )
     assert.deepEqual(
       states,
-      rows.map(({ position: at }) => (at === position ? 1 : 2)),
+      rows.map(({ position: rowPosition }) => (rowPosition === position ? 1 : 2)),
     )
-    const failed = undone.find(({ position: at }) => at === position)
+    const failed = undone.find(({ position: rowPosition }) => rowPosition === position)
     assert.ok(failed?.undone === 'touched' && failed.notes.some(({ detail }) => detail !== ''))
   }
 })
 
-test('undoing goes past rows that fail on both sides of the border of a batch', async () => {
+test('skips failing rows around a batch boundary on undo', async () => {
   await failFor({ when: `tg_op = 'UPDATE' and new.state = 2 and strpos(new.title, '${mark}') > 0` })
   const failing = [1, 3, 4, 103]
-  const { id } = await applied(marked(talks(103, 'Undo border'), failing), newSource())
+  const { id } = await importRows(withMark(talks(103, 'Undo border'), failing), newSource())
   const { undone } = await client.undo(id)
   assert.deepEqual(undone, { undone: 99, touched: 4 })
 })
@@ -312,11 +313,11 @@ for (const [code, times] of [
   ['55P03', 2],
   ['57014', 1],
 ] as const)
-  test(`an error that passes (${code}, ${times} times) refuses nothing`, async () => {
+  test(`retries a transient error (${code}, ${times} times) and refuses nothing`, async () => {
     const source = newSource()
     const first = talks(count, `Transient ${code}`)
     await failFor({ code, times })
-    const { id, rows } = await applied(marked(first, [4]), source)
+    const { id, rows } = await importRows(withMark(first, [4]), source)
     assertOutcomes(rows, [], 'created')
     const [counter] = await query('select last_value from failures')
     const tries = Number(counter?.last_value)
@@ -329,9 +330,9 @@ for (const [code, times] of [
     assert.deepEqual(undone, { undone: count, touched: 0 })
   })
 
-test('one import that fails row by row does not hold up another', async () => {
+test('does not delay another import while one fails row by row', async () => {
   await failFor({})
-  const failing = marked(talks(count, 'Slow'), positions)
+  const failing = withMark(talks(count, 'Slow'), positions)
   const input = { format: 'csv' as const, category, language: 'en' }
   const slow = await client.plan({
     ...input,
@@ -339,9 +340,9 @@ test('one import that fails row by row does not hold up another', async () => {
     source: newSource(),
   })
   await client.send('POST', `import/${slow.id}/apply`)
-  const { rows } = await applied(talks(count, 'Beside'), newSource())
+  const { rows } = await importRows(talks(count, 'Beside'), newSource())
   assertOutcomes(rows, [], 'created')
   await client.until(slow.id, 'applied')
 })
 
-test('after all of it the archive is sound', () => checkInvariants(archive.databaseUrl))
+test('keeps the archive consistent after all tests', () => checkInvariants(archive.databaseUrl))

@@ -1,20 +1,20 @@
 import { after, test } from 'node:test'
 import { freshDatabase } from '../support/database.ts'
-import { openModelStage } from '../support/import-model.ts'
+import { openModelEnvironment } from '../support/import-model.ts'
 
-// npm test runs this many; `npm run import-model -- --sequences 20000` goes on from here.
+// Sequences in npm test; `npm run import-model -- --sequences 20000` runs more.
 const sequences = Number(process.env.IMPORT_SEQUENCES ?? 100)
 const seed = Number(process.env.IMPORT_SEED ?? 20_261_115)
 const perRound = 10
 
 const database = await freshDatabase()
-const stage = await openModelStage(database.url)
-after(() => stage.close())
+const model = await openModelEnvironment(database.url)
+after(() => model.close())
 
-test(`${sequences} sequences of imports, undoing, restarts and work by hand end as the model says`, async () => {
+test(`matches the model in ${sequences} sequences of imports, undos and edits`, async () => {
   for (let number = 1; number <= sequences; number++) {
-    await stage.run(seed, number)
-    if (number % perRound === 0) await stage.finishRound()
+    await model.run(seed, number)
+    if (number % perRound === 0) await model.finishRound()
   }
-  await stage.finishRound()
+  await model.finishRound()
 })

@@ -2,16 +2,16 @@ import { after, test } from 'node:test'
 import { freshDatabase } from '../support/database.ts'
 import { openImportEnvironment, runFile } from '../support/import-mutations.ts'
 
-// npm test tries this many; `npm run import-mutations -- --cases 100000` goes on from here.
+// Cases in npm test; `npm run import-mutations -- --cases 100000` runs more.
 const cases = Number(process.env.IMPORT_MUTATIONS ?? 1000)
 const seed = Number(process.env.IMPORT_SEED ?? 20_261_115)
 const perFile = 50
 
 const database = await freshDatabase()
-const stage = await openImportEnvironment(database.url, seed)
-after(() => stage.close())
+const environment = await openImportEnvironment(database.url, seed)
+after(() => environment.close())
 
-test(`${cases} mutations of exports, ${perFile} in a file: each import ends, and the archive stays usable`, async () => {
+test(`finishes every import of ${cases} mutated export lines, ${perFile} in a file`, async () => {
   for (let number = 0; number * perFile < cases; number++)
-    await runFile(stage, seed, number, perFile)
+    await runFile(environment, seed, number, perFile)
 })

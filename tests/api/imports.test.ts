@@ -5,9 +5,9 @@ import type { Import, ImportedTalk, Video } from '@talkshelf/contract'
 import fc from 'fast-check'
 import { category, type Reply, startArchive } from '../support/harness.ts'
 import { csvOf, type ImportTalk, importClient, threeWay } from '../support/import-client.ts'
-import { checkInvariants, withDatabase } from '../support/invariants.ts'
+import { checkInvariants } from '../support/invariants.ts'
 
-// Loading talks: planned before anything is written, never over a hand edit, and to be taken back.
+// Imports over the API: planned before they are written, never over a hand edit, and undoable.
 
 const archive = await startArchive()
 const { editor: token } = archive
@@ -20,12 +20,12 @@ const post = (path: string, body: object = {}) =>
 const record = async (id: number): Promise<Video> => (await ok(get(`video/${id}`, token))).json
 
 async function ok(reply: Promise<Reply>): Promise<Reply> {
-  const it = await reply
-  assert.ok(it.status < 300, it.text)
-  return it
+  const response = await reply
+  assert.ok(response.status < 300, response.text)
+  return response
 }
 
-/** As a list of records with keys of their own. */
+/** Plans an import of talks with keys, as CSV. */
 const plan = (talks: readonly ImportTalk[], more: object = {}): Promise<Import> =>
   client.plan({
     text: csvOf(talks),
@@ -39,17 +39,17 @@ const plan = (talks: readonly ImportTalk[], more: object = {}): Promise<Import> 
 const talksOf = async (id: number, query = ''): Promise<ImportedTalk[]> =>
   (await ok(get(`import/${id}/talk?page_size=100${query}`, token))).json.results
 
-test('a plan tells what will be written, and writes nothing', async () => {
+test('plans an import without writing anything', async () => {
   const source = 'plain plan'
+  const talk = {
+    key: 'a',
+    title: 'A plan for bridges',
+    speakers: ['Bea Bridge', 'Ben Bridge'],
+    tags: ['steel'],
+  }
   const planned = await plan(
     [
-      {
-        key: 'a',
-        title: 'A plan for bridges',
-        speakers: ['Bea Bridge', 'Ben Bridge'],
-        tags: ['steel'],
-        source_url: 'https://media.example.org/1',
-      },
+      { ...talk, source_url: 'https://media.example.org/1' },
       { key: 'b', title: '', speakers: ['Nobody'] },
       { key: 'a', title: 'The same key once more' },
     ],
@@ -85,24 +85,14 @@ test('a plan tells what will be written, and writes nothing', async () => {
     ['import', 'Edith', `import ${planned.id}`],
   )
 
-  // The same file once more says nothing new.
-  const again = await plan(
-    [
-      {
-        key: 'a',
-        title: 'A plan for bridges',
-        speakers: ['Bea Bridge', 'Ben Bridge'],
-        tags: ['steel'],
-      },
-    ],
-    { source },
-  )
+  // The same file changes nothing when it is imported again.
+  const again = await plan([talk], { source })
   assert.deepEqual(again.planned, { new: 0, changed: 0, unchanged: 1, conflict: 0, refused: 0 })
   await apply(again.id)
   assert.equal((await record(video.id)).updated, video.updated)
 })
 
-test('a hand edit stays, what only the file changed is taken, and a conflict is decided by an editor', async () => {
+test('keeps hand edits, applies changes of the file and reports conflicts', async () => {
   const source = 'three ways'
   const talk = {
     key: 'k',
@@ -131,13 +121,13 @@ test('a hand edit stays, what only the file changed is taken, and a conflict is 
     summary: { old: 'By hand', new: 'Second words', conflict: true },
   })
   await apply(next.id)
-  const kept = await record(id)
+  const current = await record(id)
   assert.deepEqual(
-    [kept.title, kept.summary, kept.quality_notes],
+    [current.title, current.summary, current.quality_notes],
     ['Weirs and locks', 'By hand', 'By hand too'],
   )
 
-  // The file says a third entity, and this time somebody believes it.
+  // The file changes again, and this time the editor takes its value.
   const third = await plan([{ ...talk, title: 'Weirs and locks', summary: 'Third words' }], {
     source,
   })
@@ -155,7 +145,7 @@ test('a hand edit stays, what only the file changed is taken, and a conflict is 
   )
 })
 
-test('an alias and a rename lead to the same person the next time', async () => {
+test('recognizes a renamed speaker in the next import', async () => {
   const source = 'names'
   const talk = { key: 'k', title: 'Sluices', speakers: ['Otto Oldname'] }
   const [made] = await talksOf((await apply((await plan([talk], { source })).id)).id)
@@ -177,7 +167,7 @@ test('an alias and a rename lead to the same person the next time', async () => 
   })
 })
 
-test('one video on a host is one talk, however its address is written; the same words elsewhere are a question', async () => {
+test('matches any URL of the same video and asks about the same text elsewhere', async () => {
   const video = await archive.make({
     title: 'Dams',
     speakers: ['Dana Dam'],
@@ -207,36 +197,18 @@ test('one video on a host is one talk, however its address is written; the same 
     [99, 'https://www.youtube.com/watch?v=abcdefghijk&t=5s'],
   )
 
-  const question = await plan(
-    [
-      {
-        key: 'y',
-        title: 'dams',
-        speakers: ['Dana Dam'],
-        source_url: 'https://media.example.org/dams',
-      },
-    ],
-    {
-      source: 'questions',
-    },
-  )
-  const [asked] = await talksOf(question.id)
-  assert.deepEqual([asked?.verdict, asked?.notes.at(-1)?.kind], ['conflict', 'question'])
+  const talk = {
+    key: 'y',
+    title: 'dams',
+    speakers: ['Dana Dam'],
+    source_url: 'https://media.example.org/dams',
+  }
+  const question = await plan([talk], { source: 'questions' })
+  const [undecided] = await talksOf(question.id)
+  assert.deepEqual([undecided?.verdict, undecided?.notes.at(-1)?.kind], ['conflict', 'question'])
   await apply(question.id)
   assert.equal((await talksOf(question.id))[0]?.outcome, 'kept')
-  const other = await plan(
-    [
-      {
-        key: 'y',
-        title: 'dams',
-        speakers: ['Dana Dam'],
-        source_url: 'https://media.example.org/dams',
-      },
-    ],
-    {
-      source: 'questions',
-    },
-  )
+  const other = await plan([talk], { source: 'questions' })
   await ok(
     archive.call('PUT', `/api/v2/import/${other.id}/talk/1`, { token, body: { same: false } }),
   )
@@ -246,38 +218,38 @@ test('one video on a host is one talk, however its address is written; the same 
   assert.notEqual(created?.video, video.id)
 })
 
-test('a talk that brings its number has it, also behind others that bring none; a number from far away is dropped', async () => {
-  const own = await startArchive()
+test('keeps the id of a talk and drops an id that is too high', async () => {
+  const emptyArchive = await startArchive()
   const talk = (title: string, id?: number) =>
     JSON.stringify({ ...(id && { id }), title, category, language: 'en', speakers: [], state: 1 })
   const text = [
-    ...Array.from({ length: 250 }, (_, at) => talk(`Without ${at}`)),
+    ...Array.from({ length: 250 }, (_, index) => talk(`Without ${index}`)),
     talk('Seven', 7),
     talk('Far', 9_007_199_254_740_991),
   ].join('\n')
-  const { json } = await own.call('POST', '/api/v2/import', {
-    token: own.editor,
+  const { json } = await emptyArchive.call('POST', '/api/v2/import', {
+    token: emptyArchive.editor,
     body: { text, format: 'v2' },
   })
-  await own.call('POST', `/api/v2/import/${json.id}/apply`, { token: own.editor })
+  await emptyArchive.call('POST', `/api/v2/import/${json.id}/apply`, { token: emptyArchive.editor })
   for (let tries = 0; tries < 1500; tries++) {
     if (
-      (await own.call('GET', `/api/v2/import/${json.id}`, { token: own.editor })).json.state ===
-      'applied'
+      (await emptyArchive.call('GET', `/api/v2/import/${json.id}`, { token: emptyArchive.editor }))
+        .json.state === 'applied'
     )
       break
     await setTimeout(20)
   }
   assert.equal(
-    (await own.call('GET', '/api/v2/video/7', { token: own.editor })).json.title,
+    (await emptyArchive.call('GET', '/api/v2/video/7', { token: emptyArchive.editor })).json.title,
     'Seven',
   )
-  const next = await own.make({ title: 'Next' })
+  const next = await emptyArchive.make({ title: 'Next' })
   assert.ok(next.id < 1000, `the next record is ${next.id}`)
-  await checkInvariants(own.databaseUrl)
+  await checkInvariants(emptyArchive.databaseUrl)
 })
 
-test('what was taken down is never imported again', async () => {
+test('never imports a taken-down record again', async () => {
   const source = 'gone'
   const talk = { key: 'k', title: 'Gone', source_url: 'https://media.example.org/gone' }
   const [made] = await talksOf((await apply((await plan([talk], { source })).id)).id)
@@ -288,11 +260,11 @@ test('what was taken down is never imported again', async () => {
     }),
   )
   assert.equal((await plan([talk], { source })).planned.refused, 1)
-  // Nor by another way.
+  // Nor from another source.
   const other = await plan(
     [{ key: 'other', title: 'Another title', source_url: 'http://media.example.org/gone/' }],
     {
-      source: 'somebody else',
+      source: 'another source',
     },
   )
   assert.equal(other.planned.refused, 1)
@@ -300,7 +272,7 @@ test('what was taken down is never imported again', async () => {
   assert.equal((await get(`video/${made?.video}`, token)).status, 410)
 })
 
-test('a fact that an editor removed does not come back with the next import', async () => {
+test('does not import a fact again that an editor removed', async () => {
   const source = 'facts-by-hand'
   const talk = { key: 'locks', title: 'Locks', related: 'https://slides.example.org/locks' }
   const [row] = await talksOf((await apply((await plan([talk], { source })).id)).id)
@@ -309,7 +281,7 @@ test('a fact that an editor removed does not come back with the next import', as
   assert.deepEqual(Object.keys((await talksOf(again.id))[0]?.changes ?? {}), ['summary'])
   await apply(again.id)
   assert.deepEqual((await get(`video/${row?.video}/facts`)).json.facts, [])
-  // What the source says anew still comes.
+  // A new fact of the source is still imported.
   await apply(
     (await plan([{ ...talk, related: 'https://slides.example.org/weirs' }], { source })).id,
   )
@@ -319,7 +291,7 @@ test('a fact that an editor removed does not come back with the next import', as
   )
 })
 
-test('undoing restores what nobody has touched since, and lists the rest', async () => {
+test('restores unedited records on undo and lists the others', async () => {
   const source = 'undone'
   const old = {
     key: 'old',
@@ -329,7 +301,7 @@ test('undoing restores what nobody has touched since, and lists the rest', async
   }
   const [before] = await talksOf((await apply((await plan([old], { source })).id)).id)
   const id = before?.video as number
-  const was = await record(id)
+  const original = await record(id)
   const second = await plan(
     [
       { ...old, title: 'Canals of the north', related: 'https://slides.example.org/north' },
@@ -359,7 +331,7 @@ test('undoing restores what nobody has touched since, and lists the rest', async
   )
   assert.deepEqual(
     { ...(await record(changed?.video as number)), updated: '' },
-    { ...was, updated: '' },
+    { ...original, updated: '' },
   )
   assert.deepEqual((await get(`video/${id}/facts`)).json.facts, [
     { kind: 'related', url: 'https://slides.example.org/canals', label: null },
@@ -367,14 +339,14 @@ test('undoing restores what nobody has touched since, and lists the rest', async
   assert.equal((await get(`video/${created?.video}`)).status, 404, 'a new record is a draft now')
   assert.equal((await record(touched?.video as number)).summary, 'By hand')
 
-  // Imported once more it is the same record, live again.
+  // Importing it again makes the same record live again.
   const third = await plan([{ key: 'new', title: 'Brand new' }, { ...old }], { source })
   assert.deepEqual([third.planned.changed, third.planned.unchanged], [1, 1])
   await apply(third.id)
   assert.equal((await get(`video/${created?.video}`)).status, 200)
 })
 
-test('an import can be stopped and goes on where it was; nothing goes against the order of its life', async () => {
+test('stops and resumes an import and rejects invalid state changes', async () => {
   const source = 'stopped'
   const talks = Array.from({ length: 450 }, (_, number) => ({
     key: `k${number}`,
@@ -396,7 +368,7 @@ test('an import can be stopped and goes on where it was; nothing goes against th
   assert.equal((await get('video?q=stop&page_size=1')).json.count, 0)
 })
 
-test('a file of no known format is refused with what there is', async () => {
+test('rejects an unknown file format and lists the known ones', async () => {
   const refused = await post('import', { text: 'Dear Sir or Madam', name: 'letter.txt' })
   assert.equal(refused.status, 400)
   assert.match(refused.json.detail, /yt-dlp[\s\S]*csv/)
@@ -408,21 +380,22 @@ test('a file of no known format is refused with what there is', async () => {
   )
 })
 
-test('over any sequence of hand edits and imports, no hand edit is lost', async () => {
-  const fields = ['title', 'summary', 'duration', 'quality_notes', 'speakers'] as const
-  const values: Record<(typeof fields)[number], fc.Arbitrary<unknown>> = {
-    title: fc.constantFrom('One', 'Two', 'Three'),
-    summary: fc.constantFrom('Red', 'Green', 'Blue'),
-    duration: fc.constantFrom(10, 20, 30),
-    quality_notes: fc.constantFrom('loud', 'quiet'),
-    speakers: fc.constantFrom(['Ann Example'], ['Bob Example'], ['Ann Example', 'Bob Example']),
-  }
-  const someOf = fc.record(values, { requiredKeys: [] })
-  const step = fc.oneof(
-    fc.record({ hand: someOf }),
-    fc.record({ file: someOf }),
-    fc.record({ file: someOf, undo: fc.constant(true) }),
-  )
+const fields = ['title', 'summary', 'duration', 'quality_notes', 'speakers'] as const
+const values: Record<(typeof fields)[number], fc.Arbitrary<unknown>> = {
+  title: fc.constantFrom('One', 'Two', 'Three'),
+  summary: fc.constantFrom('Red', 'Green', 'Blue'),
+  duration: fc.constantFrom(10, 20, 30),
+  quality_notes: fc.constantFrom('loud', 'quiet'),
+  speakers: fc.constantFrom(['Ann Example'], ['Bob Example'], ['Ann Example', 'Bob Example']),
+}
+const someOf = fc.record(values, { requiredKeys: [] })
+const step = fc.oneof(
+  fc.record({ hand: someOf }),
+  fc.record({ file: someOf }),
+  fc.record({ file: someOf, undo: fc.constant(true) }),
+)
+
+test('loses no hand edit over random sequences of edits and imports', async () => {
   let number = 0
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 2, maxLength: 8 }), async (steps) => {
@@ -439,35 +412,38 @@ test('over any sequence of hand edits and imports, no hand edit is lost', async 
         (await apply((await plan([{ key, ...start }], { source })).id)).id,
       )
       const id = made?.video as number
-      // The model: what the file said last, and which fields people have made their own.
-      let said: Record<string, unknown> = { ...start }
-      let mine: Record<string, unknown> = { ...start }
-      for (const it of steps) {
-        if ('hand' in it) {
-          await ok(archive.call('PATCH', `/api/v2/video/${id}`, { token, body: it.hand }))
-          mine = { ...mine, ...it.hand }
+      // The model: the last state of the file, and the expected state of the record.
+      let fileState: Record<string, unknown> = { ...start }
+      let expected: Record<string, unknown> = { ...start }
+      for (const action of steps) {
+        if ('hand' in action) {
+          await ok(archive.call('PATCH', `/api/v2/video/${id}`, { token, body: action.hand }))
+          expected = { ...expected, ...action.hand }
         } else {
-          const says = { ...said, ...it.file }
-          const before = { said, mine }
-          const { id: importId } = await plan([{ key, ...says }], { source })
+          const nextState = { ...fileState, ...action.file }
+          const before = { fileState, expected }
+          const { id: importId } = await plan([{ key, ...nextState }], { source })
           await apply(importId)
-          mine = threeWay(said, says, mine)
-          said = says
-          if ('undo' in it) {
+          expected = threeWay(fileState, nextState, expected)
+          fileState = nextState
+          if ('undo' in action) {
             await undo(importId)
-            ;({ said, mine } = before)
+            ;({ fileState, expected } = before)
           }
         }
         const video = await record(id)
         for (const field of fields)
-          assert.deepEqual(video[field], mine[field], `${field} after ${JSON.stringify(it)}`)
+          assert.deepEqual(
+            video[field],
+            expected[field],
+            `${field} after ${JSON.stringify(action)}`,
+          )
       }
     }),
     { numRuns: Number(process.env.IMPORT_CASES ?? 15), endOnFailure: true },
   )
 })
 
-test('after all of it the archive is sound', async () => {
-  await withDatabase(archive.databaseUrl, async () => {})
+test('keeps the archive consistent after all tests', async () => {
   await checkInvariants(archive.databaseUrl)
 })

@@ -4,8 +4,8 @@ import { randomFrom } from '../../bench/records.ts'
 import { startArchive } from '../support/harness.ts'
 import { checkInvariants, withDatabase } from '../support/invariants.ts'
 
-// The longest records that the contract allows, in the scripts that take the most room in the
-// index.
+// The longest records that the contract allows, in the scripts that take the most space in the
+// search index.
 
 const archive = await startArchive()
 const { editor: token } = archive
@@ -14,7 +14,7 @@ const pick = (from: number, to: number) =>
   String.fromCodePoint(from + Math.floor(random() * (to - from + 1)))
 const chars = (count: number, char: () => string) => Array.from({ length: count }, char).join('')
 
-/** Each makes a text of so many characters. */
+/** Functions that make a text of `count` characters. */
 const scripts: Record<string, (count: number) => string> = {
   'Chinese, without spaces': (count) => chars(count, () => pick(0x4e00, 0x9fff)),
   'characters of four bytes, a word each': (count) =>
@@ -23,13 +23,13 @@ const scripts: Record<string, (count: number) => string> = {
     chars(Math.ceil(count / 501), () => `${chars(500, () => pick(0x20000, 0x2a6df))} `),
   'Latin, in words of three letters': (count) =>
     chars(count / 4, () => `${chars(3, () => pick(0x61, 0x7a))} `),
-  'characters that stand for several': (count) =>
+  'characters that normalize to several': (count) =>
     chars(count / 2, () => `㌖${pick(0x4e00, 0x9fff)}`),
-  'characters that stand for a sentence': (count) =>
+  'characters that normalize to a phrase': (count) =>
     chars(count / 2, () => `ﷺ${pick(0x20000, 0x2a6df)}`),
 }
 
-/** Exactly so many characters, as the contract counts them, and no white space around them. */
+/** Returns a text of exactly `count` code points, without white space around it. */
 function exactly(count: number, make: (count: number) => string): string {
   const text = [...make(count + 2)].slice(0, count)
   return text.join('').replace(/^\s|\s$/g, 'x')
@@ -38,8 +38,8 @@ function exactly(count: number, make: (count: number) => string): string {
 let number = 0
 
 for (const [script, make] of Object.entries(scripts))
-  test(`the longest record in ${script} can be written, changed, found and taken down`, async (t) => {
-    const mark = `zebra${'abcdefghij'[number++]}`
+  test(`writes, changes, finds and takes down the longest record in ${script}`, async (t) => {
+    const uniqueWord = `zebra${'abcdefghij'[number++]}`
     const category = exactly(255, make)
     const names = () => Array.from({ length: 100 }, () => exactly(255, make))
     assert.equal(
@@ -47,7 +47,7 @@ for (const [script, make] of Object.entries(scripts))
       201,
     )
     const body = {
-      title: `${mark} ${exactly(255 - mark.length - 1, make)}`,
+      title: `${uniqueWord} ${exactly(255 - uniqueWord.length - 1, make)}`,
       category,
       language: 'Chinese',
       state: 1,
@@ -57,7 +57,7 @@ for (const [script, make] of Object.entries(scripts))
       description: exactly(100_000, make),
     }
     const measured = async (
-      what: string,
+      label: string,
       status: number,
       method: string,
       path: string,
@@ -65,8 +65,8 @@ for (const [script, make] of Object.entries(scripts))
     ) => {
       const beganMs = performance.now()
       const reply = await archive.call(method, path, { token, ...options })
-      t.diagnostic(`${what}: ${Math.round(performance.now() - beganMs)} ms`)
-      assert.equal(reply.status, status, `${what}: ${reply.text.slice(0, 300)}`)
+      t.diagnostic(`${label}: ${Math.round(performance.now() - beganMs)} ms`)
+      assert.equal(reply.status, status, `${label}: ${reply.text.slice(0, 300)}`)
       return reply.json
     }
     const { id } = await measured('POST', 201, 'POST', '/api/v2/video', { body })
@@ -76,14 +76,16 @@ for (const [script, make] of Object.entries(scripts))
     await measured('PATCH of the text', 200, 'PATCH', `/api/v2/video/${id}`, {
       body: { description: exactly(100_000, make) },
     })
-    const found = await archive.call('GET', `/api/v2/video?q=${mark}`)
+    const results = await archive.call('GET', `/api/v2/video?q=${uniqueWord}`)
     assert.deepEqual(
-      found.json.results.map((it: { id: number }) => it.id),
+      results.json.results.map((video: { id: number }) => video.id),
       [id],
     )
     const [size] = await withDatabase(archive.databaseUrl, (query) =>
       query(
-        `select pg_column_size(keys || head || text) - 4 * length(keys || head || text) as bytes from video_search where id = ${id}`,
+        `select pg_column_size(keys || head || text) - 4 * length(keys || head || text) as bytes
+         from video_search
+         where id = ${id}`,
       ),
     )
     t.diagnostic(`${size?.bytes} bytes in the index`)
@@ -93,7 +95,7 @@ for (const [script, make] of Object.entries(scripts))
     })
   })
 
-test('a plain text takes at most 4 bytes of the index for each character, whatever it says', async () => {
+test('indexes a text with at most 4 bytes per character', async () => {
   const parts = [
     () => ' ',
     () => pick(0x21, 0x7e),
@@ -114,28 +116,30 @@ test('a plain text takes at most 4 bytes of the index for each character, whatev
     () => 'ﷺ',
   ]
   const texts = Array.from({ length: 100 }, () => {
-    const some = Array.from(
+    const alphabet = Array.from(
       { length: 1 + Math.floor(random() * 3) },
       () => parts[Math.floor(random() * parts.length)] ?? (() => ' '),
     )
-    return chars(1000, () => some[Math.floor(random() * some.length)]?.() ?? '')
+    return chars(1000, () => alphabet[Math.floor(random() * alphabet.length)]?.() ?? '')
   })
-  const over = await withDatabase(archive.databaseUrl, (query) =>
+  const oversized = await withDatabase(archive.databaseUrl, (query) =>
     query(
-      `select place, dictionary, length(plain), bytes
-       from unnest($1::text[]) with ordinality as given (text, place),
-            unnest(array['simple', 'english', 'russian', 'tamil', 'hindi', 'yiddish', 'turkish', 'german']) as dictionary,
+      `select number, dictionary, length(plain), bytes
+       from unnest($1::text[]) with ordinality as input (text, number),
+            unnest(array['simple', 'english', 'russian', 'tamil', 'hindi', 'yiddish', 'turkish',
+                         'german']) as dictionary,
             lateral (select normalized_words(text) as plain offset 0) as words,
-            lateral (select to_tsvector(dictionary::regconfig, plain) as vector offset 0) as read,
-            lateral (select pg_column_size(vector) - 8 - 4 * length(vector) as bytes offset 0) as measured
+            lateral (select to_tsvector(dictionary::regconfig, plain) as vector offset 0) as parsed,
+            lateral (select pg_column_size(vector) - 8 - 4 * length(vector) as bytes
+                     offset 0) as measured
        where bytes > 4 * (length(plain) + 1)`,
       [texts],
     ),
   )
-  assert.deepEqual(over, [])
+  assert.deepEqual(oversized, [])
 })
 
-test('a record whose row in the search is missing can be changed, and is found again', async () => {
+test('recreates a missing search row when its record changes', async () => {
   const healed: number[] = []
   for (const [field, value] of Object.entries({
     title: 'Quagga again',
@@ -155,8 +159,8 @@ test('a record whose row in the search is missing can be changed, and is found a
     if (field !== 'state') healed.push(id)
   }
   const { json } = await archive.call('GET', '/api/v2/video?q=quagga')
-  assert.deepEqual(json.results.map((it: { id: number }) => it.id).sort(), healed.sort())
+  assert.deepEqual(json.results.map((video: { id: number }) => video.id).sort(), healed.sort())
 })
 
-test('after all of it the search has what the records say', () =>
+test('keeps the search index consistent after all tests', () =>
   checkInvariants(archive.databaseUrl))

@@ -10,14 +10,13 @@ import { type Reply, startArchive, type TestArchive } from '../support/harness.t
 import { checkInvariants, withDatabase } from '../support/invariants.ts'
 import { fill, pyvideoTitle, retired, type Secrets, secrets, unlisted } from '../support/secrets.ts'
 
-// Two archives with the same public content and other secrets (drafts, hidden names, retired slugs,
-// records that were taken down, raw values of sources, imports). Every answer to a reader is the
-// same, byte for byte: whatever a reader asks, it tells nothing about the secrets. Endpoints come
-// from the contract and pages from the routes of the server, so a new one is compared as soon as it
-// is there.
+// Two archives with the same public content and different secrets: drafts, hidden names, retired
+// slugs, taken-down records, raw values of sources, imports. They answer every request of a reader
+// with the same bytes, so no response depends on the secrets. Endpoints come from the contract and
+// pages from the routes of the server, so new ones are covered automatically.
 //
-// Not compared is what is random or of the moment of the request: the request id, the nonce of a
-// page, the Date header, and the moment in the first line of an export.
+// Values that are random or depend on the time of the request are not compared: the request id, the
+// nonce of a page, the Date header, and the time in the first line of an export.
 
 mock.timers.enable({ apis: ['Date'], now: Date.parse('2026-01-01T00:00:00Z') })
 
@@ -27,14 +26,14 @@ await fill(one, secrets[0])
 await fill(other, secrets[1])
 mock.timers.setTime(Date.parse('2026-01-10T00:00:00Z'))
 
-interface Ask {
+interface ReaderRequest {
   readonly method?: string
   readonly path: string
   readonly headers?: Record<string, string>
 }
 
-/** Everything of a reply but what is random or of its moment. */
-function seen({ status, headers, text }: Reply): string {
+/** Returns a reply as text, without what is random or depends on the time. */
+function comparable({ status, headers, text }: Reply): string {
   const { date: _, 'x-request-id': id = '', 'keep-alive': __, ...others } = headers
   const [, nonce = 'no nonce'] =
     /'nonce-([^']+)'/.exec(String(headers['content-security-policy'])) ?? []
@@ -49,41 +48,43 @@ function seen({ status, headers, text }: Reply): string {
   return [status, ...lines, '', body].join('\n')
 }
 
-/** Where two answers part: they may be long. */
+/** Returns the text of both responses around their first difference. */
 function difference(a: string, b: string): string {
-  let at = 0
-  while (a[at] === b[at]) at++
+  let index = 0
+  while (a[index] === b[index]) index++
   return [a, b]
-    .map((text) => JSON.stringify(text.slice(Math.max(0, at - 100), at + 100)))
+    .map((text) => JSON.stringify(text.slice(Math.max(0, index - 100), index + 100)))
     .join(' and ')
 }
 
-let compared = 0
+let comparedCount = 0
 const statuses = new Map<number, number>()
 
-async function assertSame({ method = 'GET', path, headers = {} }: Ask): Promise<Reply> {
+async function assertSame({ method = 'GET', path, headers = {} }: ReaderRequest): Promise<Reply> {
   const write = method === 'GET' || method === 'HEAD' || method === 'OPTIONS' ? {} : { body: {} }
   const [first, second] = await Promise.all(
-    [one, other].map((it) => it.call(method, path, { headers, ...write })),
+    [one, other].map((archive) => archive.call(method, path, { headers, ...write })),
   )
   const [a, b] = [first, second] as [Reply, Reply]
-  if (seen(a) !== seen(b))
-    assert.fail(`${method} ${path} ${JSON.stringify(headers)}: ${difference(seen(a), seen(b))}`)
+  if (comparable(a) !== comparable(b))
+    assert.fail(
+      `${method} ${path} ${JSON.stringify(headers)}: ${difference(comparable(a), comparable(b))}`,
+    )
   assert.ok(a.status < 500 || a.status === 501, `${path}: ${a.text}`)
-  compared++
+  comparedCount++
   statuses.set(a.status, (statuses.get(a.status) ?? 0) + 1)
   return a
 }
 
-const both = <T>(of: (secret: Secrets) => readonly T[]): T[] =>
-  secrets.flatMap((secret) => [...of(secret)])
-const words = both(({ word }) => [word.toLowerCase()])
+const ofBoth = <T>(valuesOf: (secret: Secrets) => readonly T[]): T[] =>
+  secrets.flatMap((secret) => [...valuesOf(secret)])
+const words = ofBoth(({ word }) => [word.toLowerCase()])
 
 const videoIds = await withDatabase(one.databaseUrl, async (query) => {
   const [row] = await query('select max(id)::int as last from video')
   return Array.from({ length: Number(row?.last) + 1 }, (_, index) => String(index + 1))
 })
-/** One of the crowd, the entities after it, public and secret ones, and one that is not there. */
+/** Ids of public and secret entities, and one that does not exist. */
 const entityIds = [
   '1',
   '2',
@@ -97,29 +98,34 @@ const slugs: Record<string, string[]> = {
     'gardens-of-the-moon',
     'imported-from-elsewhere',
     'wrong',
-    ...both(({ word }) => [`${word.toLowerCase()}-crowd-1`]),
+    ...ofBoth(({ word }) => [`${word.toLowerCase()}-crowd-1`]),
   ],
   category: [
     'example-days-2026',
     'new-days',
     'wrong',
-    ...both((it) => [...unlisted(it), ...retired(it).category]),
+    ...ofBoth((secret) => [...unlisted(secret), ...retired(secret).category]),
   ],
   speaker: [
     'nora-public',
     'nell-now',
     'mara-stays',
     'wrong',
-    ...both((it) => [...unlisted(it), ...retired(it).speaker]),
+    ...ofBoth((secret) => [...unlisted(secret), ...retired(secret).speaker]),
   ],
-  tag: ['gardens', 'label', 'wrong', ...both((it) => [...unlisted(it), ...retired(it).tag])],
-  language: ['english', 'german', ...both(({ language }) => [language.toLowerCase()])],
+  tag: [
+    'gardens',
+    'label',
+    'wrong',
+    ...ofBoth((secret) => [...unlisted(secret), ...retired(secret).tag]),
+  ],
+  language: ['english', 'german', ...ofBoth(({ language }) => [language.toLowerCase()])],
 }
 const isRetired = (kind: string, slug: string) =>
-  both((it) => (retired(it) as Record<string, string[]>)[kind] ?? []).includes(slug)
+  ofBoth((secret) => (retired(secret) as Record<string, string[]>)[kind] ?? []).includes(slug)
 
-const years = ['2024', '2025', '1900', ...both(({ recorded }) => [recorded.slice(0, 4)])]
-const questions = [
+const years = ['2024', '2025', '1900', ...ofBoth(({ recorded }) => [recorded.slice(0, 4)])]
+const queries = [
   'gardens',
   'gardenesr',
   'gardeend',
@@ -133,7 +139,7 @@ const questions = [
   'och men den att',
   'ja ei se on',
   pyvideoTitle,
-  ...both(({ word, inflected, language }) => [
+  ...ofBoth(({ word, inflected, language }) => [
     word,
     `${word}s`,
     word.slice(0, 4),
@@ -144,7 +150,7 @@ const questions = [
   ]),
 ]
 const parameters: Record<string, string[]> = {
-  q: questions,
+  q: queries,
   page: ['1', '2', '99', '0'],
   page_size: ['1', '3'],
   cursor: ['', 'wrong'],
@@ -157,7 +163,7 @@ const parameters: Record<string, string[]> = {
   recorded_after: ['1990-01-01', '2025-01-01'],
   recorded_before: ['2004-01-01', '2025-01-01'],
   updated_since: ['2026-01-01T00:00:05Z', '2026-01-01T00:00:30Z'],
-  source_url: both(({ word }) => [`https://example.org/${word}`]),
+  source_url: ofBoth(({ word }) => [`https://example.org/${word}`]),
   ordering: ['title', '-added', 'updated', 'duration,-id', '-recorded'],
   include: ['facets', 'snippets', 'facets,snippets'],
   after: ['1', '3', '9'],
@@ -166,15 +172,16 @@ const parameters: Record<string, string[]> = {
   limit: ['5'],
 }
 
-/** All ways to fill in the parameters of a path, such as /speaker/:id/:slug. */
-function filled(route: string): string[] {
+function idsOf(kind: string): readonly string[] {
+  if (['video', 'embed', 'picture'].includes(kind)) return videoIds
+  return kind === 'import' ? ['1', '2', '3'] : [...entityIds, '-']
+}
+
+/** Returns all paths of a route with parameters, such as /speaker/:id/:slug. */
+function pathsFor(route: string): string[] {
   const kind = route.replace(/^\/api\/v2/, '').split('/')[1] ?? ''
   const values: Record<string, readonly string[] | undefined> = {
-    id: ['video', 'embed', 'picture'].includes(kind)
-      ? videoIds
-      : kind === 'import'
-        ? ['1', '2', '3']
-        : [...entityIds, '-'],
+    id: idsOf(kind),
     slug: route.includes('/:id/')
       ? slugs[kind]?.filter((slug, index) => index < 4 || /-(former|label|days|draft)$/.test(slug))
       : slugs[kind],
@@ -191,12 +198,12 @@ function filled(route: string): string[] {
     const [, name] = /^:(\w+)$/.exec(part) ?? []
     if (name === undefined) paths = paths.map((path) => path + part)
     else {
-      const given = values[name]
-      assert.ok(given, `${route} has :${name} in its address: add values for it`)
-      paths = paths.flatMap((path) => given.map((value) => path + value))
+      const candidates = values[name]
+      assert.ok(candidates, `${route} has :${name} in its path: add values for it`)
+      paths = paths.flatMap((path) => candidates.map((value) => path + value))
     }
   }
-  // That a retired slug answers 410 is no secret; whose it was is compared below.
+  // That a slug is retired is public; whose it was is not, which is compared below.
   return paths.filter((path) => {
     const parts = path.replace(/^\/api\/v2/, '').split('/')
     const isById = parts.length > 3 && parts[2] !== '-' && !path.startsWith('/api')
@@ -204,9 +211,9 @@ function filled(route: string): string[] {
   })
 }
 
-/** The routes of the server, as its framework prints them: a tree. */
+/** Parses the routes of the server from the tree that its framework prints. */
 async function routesOf({ app }: TestArchive): Promise<{ path: string; methods: string[] }[]> {
-  const above: string[] = []
+  const parents: string[] = []
   return app
     .printRoutes({ commonPrefix: false })
     .split('\n')
@@ -215,19 +222,24 @@ async function routesOf({ app }: TestArchive): Promise<{ path: string; methods: 
         /^([\s│]*)[├└]── (\S+)(?: \((.+)\))?/.exec(line) ?? []
       if (part === '') return []
       const depth = indent.length / 4
-      above[depth] = (depth === 0 ? '' : (above[depth - 1] ?? '')) + part
+      parents[depth] = (depth === 0 ? '' : (parents[depth - 1] ?? '')) + part
       return methods === undefined
         ? []
-        : [{ path: above[depth] as string, methods: methods.split(', ') }]
+        : [{ path: parents[depth] as string, methods: methods.split(', ') }]
     })
 }
 
-const all: readonly Endpoint[] = [...Object.values(endpoints), ...Object.values(streamEndpoints)]
+const allEndpoints: readonly Endpoint[] = [
+  ...Object.values(endpoints),
+  ...Object.values(streamEndpoints),
+]
 
-test('the archives are sound, and differ for editors', async () => {
-  for (const it of [one, other]) await checkInvariants(it.databaseUrl)
+test('has two consistent archives that differ for editors', async () => {
+  for (const archive of [one, other]) await checkInvariants(archive.databaseUrl)
   const lists = await Promise.all(
-    [one, other].map((it) => it.call('GET', '/api/v2/export.ndjson', { token: it.editor })),
+    [one, other].map((archive) =>
+      archive.call('GET', '/api/v2/export.ndjson', { token: archive.editor }),
+    ),
   )
   for (const [index, { text }] of lists.entries()) {
     const [mine, others] = [secrets[index], secrets[1 - index]] as [Secrets, Secrets]
@@ -237,32 +249,34 @@ test('the archives are sound, and differ for editors', async () => {
   }
 })
 
-test('every endpoint of the contract answers readers the same, by every address and method', async () => {
-  for (const it of all)
-    for (const path of filled(it.path.replaceAll(/\{(\w+)\}/g, ':$1'))) {
-      const methods = it.method === 'GET' ? ['GET', 'HEAD', 'OPTIONS'] : [it.method]
+test('answers readers the same on every endpoint, URL and method', async () => {
+  for (const endpoint of allEndpoints)
+    for (const path of pathsFor(endpoint.path.replaceAll(/\{(\w+)\}/g, ':$1'))) {
+      const methods = endpoint.method === 'GET' ? ['GET', 'HEAD', 'OPTIONS'] : [endpoint.method]
       for (const method of methods) await assertSame({ method, path })
     }
 })
 
-test('so it does with every parameter, on every page', async () => {
-  const reading = all.filter(
+test('answers readers the same with every parameter on every page', async () => {
+  const reading = allEndpoints.filter(
     ({ method, role, query }) => method === 'GET' && role === 'anyone' && query,
   )
-  for (const it of reading) {
-    for (const name of Object.keys(it.query ?? {})) {
-      assert.ok(parameters[name], `${it.name} has the parameter ${name}: add values for it`)
+  for (const endpoint of reading) {
+    for (const name of Object.keys(endpoint.query ?? {})) {
+      assert.ok(parameters[name], `${endpoint.name} has the parameter ${name}: add values for it`)
       for (const value of parameters[name] ?? [])
-        await assertSame({ path: `${it.path}?${name}=${encodeURIComponent(value)}` })
+        await assertSame({ path: `${endpoint.path}?${name}=${encodeURIComponent(value)}` })
     }
-    if (it.query && 'include' in it.query)
-      for (const q of questions)
-        await assertSame({ path: `${it.path}?include=facets,snippets&q=${encodeURIComponent(q)}` })
-    if (!it.query || !('cursor' in it.query)) continue
-    for (const begin of ['?page_size=2', '?page_size=2&cursor=', '?page_size=1&q=gardens'])
+    if (endpoint.query && 'include' in endpoint.query)
+      for (const q of queries)
+        await assertSame({
+          path: `${endpoint.path}?include=facets,snippets&q=${encodeURIComponent(q)}`,
+        })
+    if (!endpoint.query || !('cursor' in endpoint.query)) continue
+    for (const query of ['?page_size=2', '?page_size=2&cursor=', '?page_size=1&q=gardens'])
       for (
         let path: string | undefined =
-          it.path + (begin.includes('q=') && !('q' in it.query) ? '' : begin);
+          endpoint.path + (query.includes('q=') && !('q' in endpoint.query) ? '' : query);
         path;
       ) {
         const { json } = await assertSame({ path })
@@ -271,19 +285,19 @@ test('so it does with every parameter, on every page', async () => {
   }
 })
 
-test('every page, feed, sitemap and picture is the same', async () => {
+test('serves readers the same pages, feeds, sitemaps and pictures', async () => {
   const html = { accept: 'text/html' }
-  // Figures for operators count requests and seconds.
+  // Metrics count requests and seconds.
   const operators = ['/metrics']
   const routes = (await routesOf(one)).filter(
     ({ path }) => !path.startsWith('/api/v2') && !operators.includes(path),
   )
   assert.ok(routes.length > 50, `only ${routes.length} routes`)
   for (const { path: route, methods } of routes)
-    for (const path of filled(route))
+    for (const path of pathsFor(route))
       for (const method of route.includes(':slug') ? ['GET'] : methods)
         await assertSame({ method, path, headers: html })
-  const asked = [
+  const searchQueries = [
     'q',
     'category',
     'speaker',
@@ -296,10 +310,10 @@ test('every page, feed, sitemap and picture is the same', async () => {
   ].flatMap((name) =>
     (parameters[name] ?? []).map((value) => `${name}=${encodeURIComponent(value)}`),
   )
-  for (const query of asked)
+  for (const query of searchQueries)
     for (const path of ['/search', '/search/rss', '/search/json'])
       await assertSame({ path: `${path}?${query}`, headers: html })
-  for (const q of questions)
+  for (const q of queries)
     await assertSame({ path: `/search/suggestions?q=${encodeURIComponent(q)}` })
   for (const letter of ['a', 'n', 'q', 'w', 'z'])
     for (const kind of ['speaker', 'tag'])
@@ -311,7 +325,7 @@ test('every page, feed, sitemap and picture is the same', async () => {
     await assertSame({ path: address.slice(PUBLIC_URL.length) })
 })
 
-test('conditional requests, other representations and languages are answered the same', async () => {
+test('answers conditional and negotiated requests the same', async () => {
   const paths = [
     ...videoIds.map((id) => `/api/v2/video/${id}`),
     ...videoIds.map((id) => `/api/v2/video/${id}/facts`),
@@ -324,21 +338,21 @@ test('conditional requests, other representations and languages are answered the
       { 'if-none-match': String(headers.etag) },
       { 'if-modified-since': String(headers['last-modified']) },
     ]
-    for (const it of [
+    for (const headers of [
       ...conditions,
       { accept: 'application/json' },
       { accept: 'image/png' },
       { 'accept-encoding': 'gzip' },
     ])
-      await assertSame({ path, headers: it as Record<string, string> })
+      await assertSame({ path, headers: headers as Record<string, string> })
   }
   for (const path of ['/', '/search?q=gardens', '/about', '/speaker'])
     await assertSame({ path, headers: { accept: 'text/html', 'accept-language': 'es' } })
 })
 
-test('a retired slug answers the same whatever it was, and whosever', async () => {
+test('answers the same for every retired slug', async () => {
   const masked = (reply: Reply, slug: string) =>
-    seen(reply)
+    comparable(reply)
       .replaceAll(slug, 'SLUG')
       .replaceAll(/content-length: \d+/g, '')
   for (const kind of ['speaker', 'tag', 'category'] as const)
@@ -363,7 +377,7 @@ test('a retired slug answers the same whatever it was, and whosever', async () =
     }
 })
 
-test('snapshots are the same', async (t) => {
+test('writes the same snapshots', async (t) => {
   const texts = await Promise.all(
     [one, other].map(async ({ databaseUrl }) => {
       const folder = mkdtempSync(join(tmpdir(), 'talkshelf-non-interference-'))
@@ -379,9 +393,9 @@ test('snapshots are the same', async (t) => {
   for (const word of words) assert.ok(!texts[0]?.toLowerCase().includes(word))
 })
 
-test('enough was compared', (t) => {
+test('compared enough responses', (t) => {
   t.diagnostic(
-    `${compared} answers: ${[...statuses]
+    `${comparedCount} responses: ${[...statuses]
       .sort()
       .map(([status, count]) => `${count} x ${status}`)
       .join(', ')}`,

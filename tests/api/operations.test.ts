@@ -11,19 +11,19 @@ import { startCuttingProxy } from '../support/cutting-proxy.ts'
 import { freshDatabase } from '../support/database.ts'
 import { call, program, root, runCommand, spawnServer, startArchive } from '../support/harness.ts'
 
-// What the people and machines that run an archive rely on.
+// Health checks, metrics, logs, limits and process management.
 
 const archive = await startArchive({ POINTS_PER_MINUTE: '1000000' })
-const hurried = await startArchive({ ANSWER_SECONDS: '3' })
+const shortTimeoutArchive = await startArchive({ ANSWER_SECONDS: '3' })
 
-test('health, readiness and figures are there', async () => {
+test('serves health, readiness and metrics', async () => {
   const { id } = await archive.make()
   for (let times = 0; times < 3; times++) await archive.call('GET', `/api/v2/video/${id}`)
   assert.deepEqual((await archive.call('GET', '/healthz')).json, { status: 'alive' })
   assert.deepEqual((await archive.call('GET', '/readyz')).json, { status: 'ready' })
   const { text, headers } = await archive.call('GET', '/metrics')
   assert.match(String(headers['content-type']), /^text\/plain; version=0\.0\.4/)
-  for (const figure of [
+  for (const metric of [
     'talkshelf_request_seconds_count{endpoint="readVideo",status="200"} 3',
     'talkshelf_request_seconds_count{endpoint="createVideo",status="201"} 1',
     'talkshelf_record_reads_total{from="memory"}',
@@ -31,10 +31,10 @@ test('health, readiness and figures are there', async () => {
     'nodejs_eventloop_lag_seconds',
     'process_resident_memory_bytes',
   ])
-    assert.ok(text.includes(figure), `${figure} is not among the figures`)
+    assert.ok(text.includes(metric), `${metric} is missing from the metrics`)
 })
 
-test('every answer has the id of its request, and the log has it too, with no secret', async () => {
+test('sends and logs the request id and logs no secrets', async () => {
   const lines: string[] = []
   const config = readConfig({ DATABASE_URL: archive.databaseUrl })
   const pool = openPool({ url: archive.databaseUrl, connections: 2, applicationName: 'log' })
@@ -49,7 +49,7 @@ test('every answer has the id of its request, and the log has it too, with no se
     assert.equal(reply.json.instance, `urn:uuid:${id}`)
     const logged = lines
       .map((line) => JSON.parse(line))
-      .find((line) => line.reqId === id && line.msg === 'answered')
+      .find((line) => line.reqId === id && line.msg === 'request completed')
     assert.deepEqual(
       [logged?.method, logged?.url, logged?.status],
       ['GET', '/api/v2/video/999', 404],
@@ -61,25 +61,25 @@ test('every answer has the id of its request, and the log has it too, with no se
   }
 })
 
-test('a caller has a share a minute: a list costs five times and writing ten times as much, an answer that nothing changed is free', async () => {
+test('charges 1 point for a read, 5 for a list, 10 for a write and none for a 304', async () => {
   const limited = await startArchive({ POINTS_PER_MINUTE: '100' })
-  const left = (headers: Record<string, unknown>) =>
+  const remaining = (headers: Record<string, unknown>) =>
     Number(/r=(\d+)/.exec(String(headers.ratelimit))?.[1])
-  // Editors are counted by their token, readers by their address.
+  // Editors are counted by their token, readers by their IP address.
   const made = await limited.call('POST', '/api/v2/video', {
     token: limited.editor,
     body: { title: 'x', category: 'Example Days 2026', language: 'en', state: 1 },
   })
-  assert.equal(left(made.headers), 80, 'two writes, the category and this')
+  assert.equal(remaining(made.headers), 80, 'two writes, the category and this')
   assert.equal(
-    left((await limited.call('GET', '/api/v2/video?q=x', { token: limited.editor })).headers),
+    remaining((await limited.call('GET', '/api/v2/video?q=x', { token: limited.editor })).headers),
     75,
     'a search is five times a read',
   )
   assert.equal(made.headers['ratelimit-policy'], '"default";q=100;w=60')
   const path = `/api/v2/video/${made.json.id}`
   const first = await limited.call('GET', path)
-  assert.equal(left(first.headers), 99)
+  assert.equal(remaining(first.headers), 99)
   for (let times = 0; times < 300; times++)
     assert.equal(
       (
@@ -91,7 +91,7 @@ test('a caller has a share a minute: a list costs five times and writing ten tim
     )
   const statuses: number[] = []
   for (let times = 0; times < 110; times++) statuses.push((await limited.call('GET', path)).status)
-  // Points come back all the time: on a slow machine the next request may have one.
+  // Points are refilled continuously: on a slow machine the next request may succeed.
   let refused = await limited.call('GET', path)
   for (let tries = 0; tries < 300 && refused.status === 200; tries++)
     refused = await limited.call('GET', path)
@@ -102,13 +102,13 @@ test('a caller has a share a minute: a list costs five times and writing ten tim
   assert.equal((await limited.call('GET', '/healthz')).status, 200)
 })
 
-test('with the database away every request is answered within 3 s; with it back, all is well by itself', async () => {
+test('answers within 3 s without the database and recovers when it is back', async () => {
   const direct = new URL(archive.databaseUrl)
   const proxy = await startCuttingProxy(direct.hostname, Number(direct.port))
   after(() => proxy.close())
-  const through = new URL(archive.databaseUrl)
-  through.port = String(proxy.port)
-  const server = await spawnServer({ DATABASE_URL: through.href, ANSWER_SECONDS: '3' })
+  const proxied = new URL(archive.databaseUrl)
+  proxied.port = String(proxy.port)
+  const server = await spawnServer({ DATABASE_URL: proxied.href, ANSWER_SECONDS: '3' })
   const { id } = await archive.make()
   const path = `/api/v2/video/${id}`
   assert.equal((await call(server.url, 'GET', path)).status, 200)
@@ -116,7 +116,7 @@ test('with the database away every request is answered within 3 s; with it back,
   await sleep(1100)
   assert.equal((await call(server.url, 'GET', '/healthz')).status, 200)
   const began = performance.now()
-  const machine = watchMachine(server.url)
+  const stalls = measureStalls(server.url)
   const replies = await Promise.all([
     ...Array.from({ length: 30 }, () => call(server.url, 'GET', path)),
     ...Array.from({ length: 30 }, () =>
@@ -125,18 +125,18 @@ test('with the database away every request is answered within 3 s; with it back,
     call(server.url, 'GET', '/readyz'),
   ])
   const tookMs = performance.now() - began
-  const stoodMs = await machine.stop()
+  const stalledMs = await stalls.stop()
   assert.deepEqual(new Set(replies.map(({ status }) => status)), new Set([503]))
   assert.ok(
-    tookMs - stoodMs < 3000,
-    `it took ${tookMs} ms, of which the machine stood still for ${stoodMs} ms`,
+    tookMs - stalledMs < 3000,
+    `it took ${tookMs} ms, of which the machine stalled for ${stalledMs} ms`,
   )
   for (const { json } of replies.slice(30, 60))
     assert.equal(json.outcome, 'not-applied', 'the token was not even looked up')
   proxy.hold(false)
-  const healed = performance.now()
+  const restoredMs = performance.now()
   while ((await call(server.url, 'GET', '/readyz')).status !== 200)
-    assert.ok(performance.now() - healed < 8000, 'not ready 8 s later')
+    assert.ok(performance.now() - restoredMs < 8000, 'not ready 8 s later')
   assert.equal(
     (await call(server.url, 'PATCH', path, { token: archive.editor, body: { summary: 'y' } }))
       .status,
@@ -145,7 +145,7 @@ test('with the database away every request is answered within 3 s; with it back,
   await server.stop()
 })
 
-test('more requests than it can work on are refused at once, with when to come back', async () => {
+test('rejects requests above the concurrency limit with Retry-After', async () => {
   const small = await spawnServer({ DATABASE_URL: archive.databaseUrl, REQUESTS_AT_ONCE: '5' })
   const replies = await Promise.all(
     Array.from({ length: 200 }, () => call(small.url, 'GET', '/api/v2/category/example-days-2026')),
@@ -161,39 +161,40 @@ test('more requests than it can work on are refused at once, with when to come b
   await small.stop()
 })
 
-test('whoever goes away before the answer takes nobody’s place', async () => {
+test('frees the slot of a client that disconnects before the response', async () => {
   const small = await spawnServer({ DATABASE_URL: archive.databaseUrl, REQUESTS_AT_ONCE: '5' })
   const { id } = await archive.make()
-  const ways = [
+  const requests = [
     `GET /api/v2/video/${id} HTTP/1.1\r\nhost: x\r\n\r\n`,
     `GET /api/v2/video/${id}?format=json HTTP/1.1\r\nhost: x\r\n\r\n`,
     `GET /api/v2/video/${id} HTTP/1.1\r\nhost: x\r\nauthorization: Token ${archive.editor}\r\n\r\n`,
-    `PATCH /api/v2/video/${id} HTTP/1.1\r\nhost: x\r\nauthorization: Token ${archive.editor}\r\ncontent-type: application/json\r\ncontent-length: 100\r\n\r\n{`,
+    `PATCH /api/v2/video/${id} HTTP/1.1\r\nhost: x\r\nauthorization: Token ${archive.editor}\r\n` +
+      'content-type: application/json\r\ncontent-length: 100\r\n\r\n{',
   ]
-  for (const sent of ways) {
-    await Promise.all(Array.from({ length: 10 }, () => sendAndReset(small.url, sent)))
-    // A busy machine sees late that they have gone; a place that was lost never comes back.
+  for (const request of requests) {
+    await Promise.all(Array.from({ length: 10 }, () => sendAndReset(small.url, request)))
+    // A busy machine notices a disconnect late, but a leaked slot never comes back.
     const began = performance.now()
     while ((await call(small.url, 'GET', `/api/v2/video/${id}?format=json`)).status !== 200)
-      assert.ok(performance.now() - began < 10_000, `no place 10 s later: ${sent}`)
+      assert.ok(performance.now() - began < 10_000, `no free slot after 10 s: ${request}`)
   }
   await small.stop()
 })
 
-test('a body may take longer to come than an answer may take', async () => {
-  const { id } = await hurried.make()
-  const { port } = new URL(hurried.url)
+test('accepts a body that takes longer than the response timeout', async () => {
+  const { id } = await shortTimeoutArchive.make()
+  const { port } = new URL(shortTimeoutArchive.url)
   const body = JSON.stringify({ summary: 'Slowly' })
   const socket = connect(Number(port), '127.0.0.1')
   const head = [
     `PATCH /api/v2/video/${id} HTTP/1.1`,
     'host: x',
-    `authorization: Token ${hurried.editor}`,
+    `authorization: Token ${shortTimeoutArchive.editor}`,
     'content-type: application/json',
+    `content-length: ${body.length}`,
+    'connection: close',
   ]
-  socket.write(
-    `${head.join('\r\n')}\r\ncontent-length: ${body.length}\r\nconnection: close\r\n\r\n${body.slice(0, 5)}`,
-  )
+  socket.write(`${head.join('\r\n')}\r\n\r\n${body.slice(0, 5)}`)
   await sleep(3200)
   socket.write(body.slice(5))
   const chunks: Buffer[] = []
@@ -209,7 +210,7 @@ async function sendAndReset(url: string, text: string): Promise<void> {
   socket.resetAndDestroy()
 }
 
-test('several processes share a port; one that dies is replaced; the figures are those of all; a signal ends all of them', {
+test('shares a port, replaces a dead process, merges metrics and stops on a signal', {
   timeout: 60_000,
 }, async (t) => {
   const database = await freshDatabase(t)
@@ -220,15 +221,15 @@ test('several processes share a port; one that dies is replaced; the figures are
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   after(() => child.kill('SIGKILL'))
-  let said = ''
-  for (const stream of [child.stdout, child.stderr]) stream.on('data', (data) => (said += data))
+  let output = ''
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (data) => (output += data))
   const url = `http://127.0.0.1:${port}`
-  const until = async (fact: () => boolean | Promise<boolean>) => {
-    for (const began = performance.now(); !(await fact()); await sleep(50))
-      assert.ok(performance.now() - began < 20_000, said)
+  const until = async (condition: () => boolean | Promise<boolean>) => {
+    for (const began = performance.now(); !(await condition()); await sleep(50))
+      assert.ok(performance.now() - began < 20_000, output)
   }
   const listening = () =>
-    new Set([...said.matchAll(/"pid":(\d+).*Server listening/g)].map(([, pid]) => Number(pid)))
+    new Set([...output.matchAll(/"pid":(\d+).*Server listening/g)].map(([, pid]) => Number(pid)))
   await until(() => listening().size === 2)
   for (let times = 0; times < 40; times++)
     assert.equal(
@@ -247,7 +248,7 @@ test('several processes share a port; one that dies is replaced; the figures are
   await assert.rejects(call(url, 'GET', '/healthz'))
 })
 
-test('the settings in force are shown without the password', async () => {
+test('prints the effective settings without the password', async () => {
   const { stdout, code } = await runCommand(['config'], {
     DATABASE_URL: 'postgres://u:hunter2@db.example.org/x?password=hunter2',
     PORT: '9',
@@ -259,23 +260,22 @@ test('the settings in force are shown without the password', async () => {
   assert.match(stdout, /^PORT=9$/m)
 })
 
-// How long this machine kept waiting even a request that needs nothing: such time is not the
-// server's.
-function watchMachine(url: string) {
-  let over = false
-  let stoodMs = 0
+/** Measures how long even trivial requests are delayed: that time is the machine's fault. */
+function measureStalls(url: string) {
+  let isStopped = false
+  let stalledMs = 0
   const watching = (async () => {
-    while (!over) {
+    while (!isStopped) {
       const began = performance.now()
       await sleep(20)
       await call(url, 'GET', '/healthz')
-      stoodMs += Math.max(0, performance.now() - began - 100)
+      stalledMs += Math.max(0, performance.now() - began - 100)
     }
-    return stoodMs
+    return stalledMs
   })()
   return {
     stop: () => {
-      over = true
+      isStopped = true
       return watching
     },
   }

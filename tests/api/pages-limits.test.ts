@@ -2,13 +2,13 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { startArchive } from '../support/harness.ts'
 
-// Pages where callers are counted, and addresses that nobody has.
+// Rate limits of pages, and URLs with NUL bytes.
 
 const archive = await startArchive({ POINTS_PER_MINUTE: '60' })
 const other = await startArchive()
 const get = (path: string) => archive.call('GET', path, { headers: { accept: 'text/html' } })
 
-test('a page costs as much as a list, and whoever asked too often is told so on a page', async () => {
+test('charges a page like a list and shows an HTML page above the limit', async () => {
   const first = await get('/about')
   assert.equal(first.status, 200)
   assert.ok(first.headers.ratelimit)
@@ -22,7 +22,7 @@ test('a page costs as much as a list, and whoever asked too often is told so on 
   assert.ok(Number(refused.headers['retry-after']) > 0)
 })
 
-test('what no name can have is nowhere, and no fault of ours', async () => {
+test('returns 404 for NUL bytes in the URL of a page', async () => {
   for (const path of [
     '/speaker?character=%00',
     '/category/-/%00',

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { startArchive } from '../support/harness.ts'
 
-// The archive below a path of somebody's site: no link of any page leads out of it.
+// Pages below a base path: no link leads out of it.
 
 const site = 'https://talks.example/archive'
 const archive = await startArchive({ PUBLIC_URL: `${site}/` })
@@ -16,13 +16,13 @@ const talk = await archive.make({
 })
 const path = `/archive/video/${talk.id}/${talk.slug}`
 
-test('all addresses on all pages stay below it', async () => {
+test('keeps all links of all pages below the base path', async () => {
   const { text } = await get(path)
   const entities = [
     ...text.matchAll(/href="(\/archive\/(?:category|speaker|tag|language)\/[^"]+)"/g),
-  ].map(([, it]) => it ?? '')
+  ].map(([, url]) => url ?? '')
   assert.ok(entities.length >= 4)
-  const below = [
+  const pages = [
     '/archive/',
     '/archive/search?q=below',
     '/archive/category',
@@ -31,9 +31,15 @@ test('all addresses on all pages stay below it', async () => {
     '/archive/about',
     '/archive/year/2024',
   ]
-  for (const it of [...below, path, `/archive/embed/${talk.id}`, ...entities, '/archive/nowhere']) {
-    const { text, status } = await get(it)
-    assert.equal(status, it.endsWith('nowhere') ? 404 : 200, it)
+  for (const url of [
+    ...pages,
+    path,
+    `/archive/embed/${talk.id}`,
+    ...entities,
+    '/archive/nowhere',
+  ]) {
+    const { text, status } = await get(url)
+    assert.equal(status, url.endsWith('nowhere') ? 404 : 200, url)
     const addresses = [...text.matchAll(/\s(?:href|src|action|srcset)="([^"]*)"/g)].map(
       ([, address]) => address ?? '',
     )
@@ -41,14 +47,14 @@ test('all addresses on all pages stay below it', async () => {
     for (const address of addresses)
       assert.ok(
         /^(\/archive(\/|$)|https:\/\/talks\.example\/archive(\/|$)|#)/.test(address),
-        `${it}: ${address}`,
+        `${url}: ${address}`,
       )
     assert.match(text, /data-base="\/archive"/)
   }
 })
 
-test('redirects stay below it', async () => {
-  const moved: [string, number, string][] = [
+test('keeps redirects below the base path', async () => {
+  const redirects: [string, number, string][] = [
     [`/archive/video/${talk.id}`, 301, `${site}/video/${talk.id}/${talk.slug}`],
     [`/archive/video/${talk.id}/wrong`, 301, `${site}/video/${talk.id}/${talk.slug}`],
     ['/archive/stats', 301, `${site}/about`],
@@ -57,7 +63,7 @@ test('redirects stay below it', async () => {
     ['/archive/prefer?theme=dark&to=/../../x', 303, `${site}/`],
     ['/archive/prefer?theme=dark&to=/%252e%252e/x', 303, `${site}/`],
   ]
-  for (const [from, status, to] of moved) {
+  for (const [from, status, to] of redirects) {
     const reply = await get(from)
     assert.equal(reply.status, status, from)
     const { href } = new URL(String(reply.headers.location), site)
@@ -66,15 +72,15 @@ test('redirects stay below it', async () => {
   }
 })
 
-test('cookies are for this path alone, and for https alone', async () => {
+test('limits cookies to the base path and to HTTPS', async () => {
   const { headers } = await get('/archive/prefer?theme=dark')
   assert.deepEqual(headers['set-cookie'], [
     'theme=dark; Path=/archive; Max-Age=31536000; SameSite=Lax; HttpOnly; Secure',
   ])
 })
 
-test('beside it there is nothing', async () => {
-  for (const it of [
+test('returns 404 outside the base path', async () => {
+  for (const url of [
     '/',
     '/search',
     '/about',
@@ -82,10 +88,10 @@ test('beside it there is nothing', async () => {
     '/archives',
     '/archive/archive/about',
   ])
-    assert.equal((await get(it)).status, 404, it)
+    assert.equal((await get(url)).status, 404, url)
 })
 
-test('its files are below it', async () => {
+test('serves assets below the base path', async () => {
   const { text } = await get('/archive/')
   const [, file = ''] = /href="(\/archive\/assets\/[^"]+\.css)"/.exec(text) ?? []
   assert.equal((await get(file)).status, 200)

@@ -3,14 +3,13 @@ import { test } from 'node:test'
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import { type CallOptions, type Reply, startArchive } from '../support/harness.ts'
 
-// The pages as they come over the wire: who gets what, under which headers, and where addresses
-// lead.
+// Pages over HTTP: status codes, headers, redirects, and what readers see.
 
 const archive = await startArchive()
 const { editor: token, admin } = archive
-const eyes = { accept: 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8' }
+const browserHeaders = { accept: 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8' }
 const get = (path: string, headers: Record<string, string> = {}) =>
-  archive.call('GET', path, { headers: { ...eyes, ...headers } })
+  archive.call('GET', path, { headers: { ...browserHeaders, ...headers } })
 const post = (path: string, options: CallOptions) =>
   archive.call('POST', path, { token, ...options })
 const pathOf = (location: string | undefined) => location?.replace(archive.url, '')
@@ -27,7 +26,7 @@ const path = `/video/${talk.id}/${talk.slug}`
 const linkOf = async (kind: string) =>
   new RegExp(`href="(/${kind}/[^"]+)"`).exec((await get(path)).text)?.[1] ?? ''
 
-test('every page is there, as HTML, and tells caches that it is for one reader', async () => {
+test('serves every page as private HTML', async () => {
   const entities = await Promise.all(['category', 'speaker', 'tag', 'language'].map(linkOf))
   const all = [
     '/',
@@ -41,44 +40,61 @@ test('every page is there, as HTML, and tells caches that it is for one reader',
     '/about',
     '/year/2024',
   ]
-  for (const it of [...all, ...entities]) {
-    const { status, headers, text } = await get(it)
-    assert.equal(status, 200, it)
-    assert.equal(headers['content-type'], 'text/html; charset=utf-8', it)
-    assert.equal(headers['cache-control'], 'private, no-cache', it)
-    assert.equal(headers['x-content-type-options'], 'nosniff', it)
-    assert.match(text, /^<!doctype html><html lang="en"/, it)
+  for (const url of [...all, ...entities]) {
+    const { status, headers, text } = await get(url)
+    assert.equal(status, 200, url)
+    assert.equal(headers['content-type'], 'text/html; charset=utf-8', url)
+    assert.equal(headers['cache-control'], 'private, no-cache', url)
+    assert.equal(headers['x-content-type-options'], 'nosniff', url)
+    assert.match(text, /^<!doctype html><html lang="en"/, url)
   }
 })
 
-test('the policy names everything that a page may do, with a nonce that no other answer has', async () => {
-  const seen = new Set<string>()
-  for (const it of ['/', '/search?q=queues', '/about', '/nowhere', '/search?year=next', '/', '/']) {
-    const { headers, text } = await get(it)
+test('sends a strict Content-Security-Policy with a unique nonce', async () => {
+  const nonces = new Set<string>()
+  for (const url of [
+    '/',
+    '/search?q=queues',
+    '/about',
+    '/nowhere',
+    '/search?year=next',
+    '/',
+    '/',
+  ]) {
+    const { headers, text } = await get(url)
     const policy = String(headers['content-security-policy'])
     const nonce = /'nonce-([A-Za-z0-9+/]{22}==)'/.exec(policy)?.[1] ?? ''
     assert.equal(
       policy,
-      `default-src 'none'; script-src 'nonce-${nonce}'; style-src 'self' 'nonce-${nonce}'; img-src 'self' data:; font-src 'self'; connect-src 'self'; ` +
-        "form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
-      it,
+      [
+        "default-src 'none'",
+        `script-src 'nonce-${nonce}'`,
+        `style-src 'self' 'nonce-${nonce}'`,
+        "img-src 'self' data:",
+        "font-src 'self'",
+        "connect-src 'self'",
+        "form-action 'self'",
+        "base-uri 'none'",
+        "frame-ancestors 'none'",
+      ].join('; '),
+      url,
     )
-    assert.ok(!seen.has(nonce), 'the nonce was there before')
-    seen.add(nonce)
-    for (const [, given] of text.matchAll(/<script[^>]*nonce="([^"]*)"/g))
-      assert.equal(given, nonce)
+    assert.ok(!nonces.has(nonce), 'the nonce is not unique')
+    nonces.add(nonce)
+    for (const [, scriptNonce] of text.matchAll(/<script[^>]*nonce="([^"]*)"/g))
+      assert.equal(scriptNonce, nonce)
     assert.equal(
       text.match(/<script/g)?.length,
       text.match(/<script[^>]*nonce="/g)?.length,
-      'all scripts have it',
+      'every script has the nonce',
     )
   }
 })
 
-test('a page that plays lets the hosts of its talk in, and nobody else; nothing is ever unsafe', async () => {
+test('allows only the hosts of its talk on a page with a player', async () => {
   const plain = await archive.make({ title: 'Nothing to see' })
-  for (const it of [path, `/embed/${talk.id}`, `/video/${plain.id}/${plain.slug}`]) {
-    const policy = String((await get(it)).headers['content-security-policy'])
+  for (const url of [path, `/embed/${talk.id}`, `/video/${plain.id}/${plain.slug}`]) {
+    const policy = String((await get(url)).headers['content-security-policy'])
     assert.ok(!policy.includes('unsafe'), policy)
     assert.ok(
       !/(script|style|frame|object|default)-src[^;]*(\*|https:(?!\/\/)|data:)/.test(policy),
@@ -86,12 +102,15 @@ test('a page that plays lets the hosts of its talk in, and nobody else; nothing 
     )
     assert.match(policy, /base-uri 'none'/)
     const frames = /frame-src ([^;]+)/.exec(policy)?.[1] ?? "'none'"
-    assert.equal(frames, it.includes(plain.slug) ? "'none'" : 'https://www.youtube-nocookie.com')
-    assert.match(policy, it.startsWith('/embed/') ? /frame-ancestors \*/ : /frame-ancestors 'none'/)
+    assert.equal(frames, url.includes(plain.slug) ? "'none'" : 'https://www.youtube-nocookie.com')
+    assert.match(
+      policy,
+      url.startsWith('/embed/') ? /frame-ancestors \*/ : /frame-ancestors 'none'/,
+    )
   }
 })
 
-test('addresses of before lead to those of today, with what stands behind them', async () => {
+test('redirects old URLs to current ones and keeps the query', async () => {
   const [category, speaker, tag] = await Promise.all(['category', 'speaker', 'tag'].map(linkOf))
   const moved: [string, string | undefined][] = [
     [`/video/${talk.id}`, path],
@@ -111,7 +130,7 @@ test('addresses of before lead to those of today, with what stands behind them',
   }
 })
 
-test('what is not there is 404, what cannot be understood 400: a page for readers, a document for programs', async () => {
+test('returns 404 or 400 as HTML for browsers and as a problem for programs', async () => {
   const wrong: [string, number][] = [
     ...[
       '/nowhere',
@@ -122,7 +141,7 @@ test('what is not there is 404, what cannot be understood 400: a page for reader
       '/video/-1/x',
       '/category/999/x',
       '/speaker/-/nobody',
-    ].map((it): [string, number] => [it, 404]),
+    ].map((url): [string, number] => [url, 404]),
     ...[
       '/tag/0/x',
       '/language/none',
@@ -132,7 +151,7 @@ test('what is not there is 404, what cannot be understood 400: a page for reader
       '/speaker?page=0',
       '/speaker?page=x',
       '/assets/none.css',
-    ].map((it): [string, number] => [it, 404]),
+    ].map((url): [string, number] => [url, 404]),
     ...[
       '/search?year=x',
       '/search?page=0',
@@ -140,28 +159,28 @@ test('what is not there is 404, what cannot be understood 400: a page for reader
       '/search?ordering=x',
       '/search?duration=x',
       `/search?q=${'x'.repeat(301)}`,
-    ].map((it): [string, number] => [it, 400]),
+    ].map((url): [string, number] => [url, 400]),
   ]
-  for (const [it, expected] of wrong) {
-    const forEyes = await get(it)
-    assert.equal(forEyes.status, expected, it)
-    assert.equal(forEyes.headers['content-type'], 'text/html; charset=utf-8', it)
-    assert.equal(forEyes.headers['cache-control'], 'private, no-store', it)
-    assert.ok(forEyes.text.includes('<meta name="robots" content="noindex, follow"'), it)
-    const forPrograms = await archive.call('GET', it, { headers: { accept: 'application/json' } })
-    assert.equal(forPrograms.status, expected, it)
-    assert.equal(forPrograms.headers['content-type'], 'application/problem+json', it)
-    assert.equal(forPrograms.json.status, expected, it)
+  for (const [url, expected] of wrong) {
+    const forBrowsers = await get(url)
+    assert.equal(forBrowsers.status, expected, url)
+    assert.equal(forBrowsers.headers['content-type'], 'text/html; charset=utf-8', url)
+    assert.equal(forBrowsers.headers['cache-control'], 'private, no-store', url)
+    assert.ok(forBrowsers.text.includes('<meta name="robots" content="noindex, follow"'), url)
+    const forPrograms = await archive.call('GET', url, { headers: { accept: 'application/json' } })
+    assert.equal(forPrograms.status, expected, url)
+    assert.equal(forPrograms.headers['content-type'], 'application/problem+json', url)
+    assert.equal(forPrograms.json.status, expected, url)
   }
   const api = await get('/api/v2/video/999999')
   assert.equal(
     api.headers['content-type'],
     'application/problem+json',
-    'the API answers programs, whoever asks',
+    'the API always answers with a problem document',
   )
 })
 
-test('a draft is on no page, and one that becomes a draft goes from all of them', async () => {
+test('shows a draft on no page', async () => {
   const secret = 'Zanzibarium'
   const draft = await archive.make({
     title: `${secret} one`,
@@ -171,12 +190,12 @@ test('a draft is on no page, and one that becomes a draft goes from all of them'
     recorded: '1999-01-01',
   })
   const { json: category } = await post('/api/v2/category', { body: { title: `${secret} Days` } })
-  const shown = await archive.make({
+  const unpublished = await archive.make({
     title: `${secret} two`,
     category: category.title,
     tags: [`${secret} tag`],
   })
-  await archive.call('PATCH', `/api/v2/video/${shown.id}`, { token, body: { state: 2 } })
+  await archive.call('PATCH', `/api/v2/video/${unpublished.id}`, { token, body: { state: 2 } })
   assert.equal((await get(`/video/${draft.id}`)).status, 404)
   assert.equal((await get(`/video/${draft.id}/${draft.slug}`)).status, 404)
   assert.equal((await get(`/embed/${draft.id}`)).status, 404)
@@ -193,49 +212,49 @@ test('a draft is on no page, and one that becomes a draft goes from all of them'
     '/about',
     path,
   ]
-  for (const it of pages) {
-    const { text } = await get(it)
-    const said = text.replaceAll(
+  for (const url of pages) {
+    const { text } = await get(url)
+    const visibleText = text.replaceAll(
       /<title>.*?<\/title>|<h1.*?<\/h1>|<input[^>]*>|href="[^"]*"|content="[^"]*"|title="[^"]*"/g,
       '',
     )
-    assert.ok(!said.includes(`${secret} `), it)
+    assert.ok(!visibleText.includes(`${secret} `), url)
   }
   const asEditor = await archive.call('GET', `/video/${draft.id}/${draft.slug}`, {
     token,
-    headers: eyes,
+    headers: browserHeaders,
   })
-  assert.equal(asEditor.status, 404, 'pages do not know tokens')
+  assert.equal(asEditor.status, 404, 'pages ignore tokens')
 })
 
-test('what was taken down is 410, and says nothing of what it was', async () => {
+test('returns 410 for a taken-down talk without its content', async () => {
   const gone = await archive.make({ title: 'Regrettable words', description: 'Regrettable' })
   await post(`/api/v2/video/${gone.id}/takedown`, {
     token: admin,
     body: { reason: 'secret reason' },
   })
-  for (const it of [`/video/${gone.id}`, `/video/${gone.id}/${gone.slug}`, `/embed/${gone.id}`]) {
-    const { status, text, headers } = await get(it)
-    assert.equal(status, 410, it)
+  for (const url of [`/video/${gone.id}`, `/video/${gone.id}/${gone.slug}`, `/embed/${gone.id}`]) {
+    const { status, text, headers } = await get(url)
+    assert.equal(status, 410, url)
     assert.equal(headers['content-type'], 'text/html; charset=utf-8')
-    const said = text.replaceAll(gone.slug, '')
-    assert.ok(!/regrettable|secret reason/i.test(said), it)
+    const visibleText = text.replaceAll(gone.slug, '')
+    assert.ok(!/regrettable|secret reason/i.test(visibleText), url)
   }
   assert.ok(!(await get('/search?ordering=-added')).text.includes('Regrettable'))
 })
 
-test('a speaker who was merged and a category that was renamed lead to what they are now', async () => {
+test('redirects from merged speakers and renamed categories', async () => {
   await archive.make({ title: 'One', speakers: ['Dora Twice'] })
   await archive.make({ title: 'Two', speakers: ['Dora T.'] })
   const idOf = async (slug: string) =>
     (await archive.call('GET', `/api/v2/speaker/${slug}`)).json.id
   const [stays, goes] = [await idOf('dora-twice'), await idOf('dora-t')]
   await post('/api/v2/speaker/dora-t/merge', { body: { into: 'dora-twice' } })
-  for (const it of [`/speaker/${goes}/dora-t`, '/speaker/-/dora-t', `/speaker/${stays}/dora-t`])
+  for (const url of [`/speaker/${goes}/dora-t`, '/speaker/-/dora-t', `/speaker/${stays}/dora-t`])
     assert.deepEqual(
-      [(await get(it)).status, pathOf((await get(it)).headers.location)],
+      [(await get(url)).status, pathOf((await get(url)).headers.location)],
       [301, `/speaker/${stays}/dora-twice`],
-      it,
+      url,
     )
 
   const { json: before } = await post('/api/v2/category', { body: { title: 'Old Name 2020' } })
@@ -244,19 +263,19 @@ test('a speaker who was merged and a category that was renamed lead to what they
     token,
     body: { title: 'New Name 2020' },
   })
-  for (const it of [
+  for (const url of [
     `/category/${before.id}/${before.slug}`,
     `/category/-/${before.slug}`,
     `/category/${before.id}`,
   ])
     assert.deepEqual(
-      [(await get(it)).status, pathOf((await get(it)).headers.location)],
+      [(await get(url)).status, pathOf((await get(url)).headers.location)],
       [301, `/category/${before.id}/${after.slug}`],
-      it,
+      url,
     )
 })
 
-test('what a reader prefers is kept in a cookie that only we read', async () => {
+test('stores preferences in HttpOnly cookies', async () => {
   const { status, headers } = await get('/prefer?locale=es&theme=dark&to=%2Fsearch%3Fq%3Da')
   assert.equal(status, 303)
   assert.equal(pathOf(headers.location), '/search?q=a')
@@ -268,8 +287,8 @@ test('what a reader prefers is kept in a cookie that only we read', async () => 
   assert.equal((await get('/prefer?locale=xx&theme=<b>')).headers['set-cookie'], undefined)
   const chosen = await get('/', { cookie: 'locale=es; theme=dark' })
   assert.match(chosen.text, /^<!doctype html><html lang="es" dir="ltr" data-theme="dark"/)
-  const odd = await get('/', { cookie: 'locale="><script>; theme=__proto__; =; ;;;' })
-  assert.match(odd.text, /^<!doctype html><html lang="en" dir="ltr">/)
+  const invalid = await get('/', { cookie: 'locale="><script>; theme=__proto__; =; ;;;' })
+  assert.match(invalid.text, /^<!doctype html><html lang="en" dir="ltr">/)
 })
 
 const hostile = [
@@ -316,7 +335,7 @@ const hostile = [
     '/.evil.example',
   ],
 ]
-test(`nobody is led elsewhere: ${hostile.length} hostile values of "to"`, async () => {
+test(`never redirects to another site: ${hostile.length} hostile values of "to"`, async () => {
   for (const to of hostile) {
     const { status, headers } = await get(`/prefer?locale=en&to=${encodeURIComponent(to)}`)
     assert.equal(status, 303, to)
@@ -327,8 +346,8 @@ test(`nobody is led elsewhere: ${hostile.length} hostile values of "to"`, async 
   }
 })
 
-test('the language is the best of ours that the browser takes', async () => {
-  const asked: [string, string][] = [
+test('negotiates the language of a page', async () => {
+  const cases: [string, string][] = [
     ['es', 'es'],
     ['es-MX,es;q=0.9,en;q=0.8', 'es'],
     ['en;q=0.8, es;q=0.9', 'es'],
@@ -345,21 +364,21 @@ test('the language is the best of ours that the browser takes', async () => {
     [`${'x,'.repeat(60)}es`, 'en'],
     ['__proto__, constructor, es', 'es'],
   ]
-  for (const [header, locale] of asked) {
+  for (const [header, locale] of cases) {
     const { text, headers } = await get('/about', { 'accept-language': header })
     assert.ok(text.startsWith(`<!doctype html><html lang="${locale}"`), header)
     assert.match(String(headers.vary), /Accept-Language/)
     assert.match(String(headers.vary), /Cookie/)
   }
-  const kept = await get('/about', { 'accept-language': 'es', cookie: 'locale=en' })
-  assert.match(kept.text, /^<!doctype html><html lang="en"/)
+  const preferred = await get('/about', { 'accept-language': 'es', cookie: 'locale=en' })
+  assert.match(preferred.text, /^<!doctype html><html lang="en"/)
 })
 
-test('packed as the reader takes it: brotli, gzip, or as it is', async () => {
+test('compresses a page with brotli or gzip as accepted', async () => {
   const plain = await get('/about', { 'accept-encoding': 'identity' })
   assert.equal(plain.headers['content-encoding'], undefined)
   const unpack = { br: brotliDecompressSync, gzip: gunzipSync }
-  const size = (it: Reply) => Buffer.from(it.text, 'latin1')
+  const bytesOf = (reply: Reply) => Buffer.from(reply.text, 'latin1')
   for (const [header, coding] of [
     ['gzip, deflate, br, zstd', 'br'],
     ['br;q=0, gzip', 'gzip'],
@@ -369,7 +388,7 @@ test('packed as the reader takes it: brotli, gzip, or as it is', async () => {
     const packed = await get('/about', { 'accept-encoding': header })
     assert.equal(packed.headers['content-encoding'], coding, header)
     assert.match(String(packed.headers.vary), /Accept-Encoding/)
-    assert.match(unpack[coding](size(packed)).toString(), /^<!doctype html>/)
+    assert.match(unpack[coding](bytesOf(packed)).toString(), /^<!doctype html>/)
     assert.ok(packed.text.length < plain.text.length / 2)
   }
   assert.equal(
@@ -378,23 +397,23 @@ test('packed as the reader takes it: brotli, gzip, or as it is', async () => {
   )
 })
 
-test('HEAD answers as GET does, without the page', async () => {
-  for (const it of ['/', path, '/nowhere', `/video/${talk.id}`, '/favicon.svg']) {
-    const asked = await get(it)
-    const { status, headers, text } = await archive.call('HEAD', it, { headers: eyes })
-    assert.equal(status, asked.status, it)
+test('answers HEAD like GET without a body', async () => {
+  for (const url of ['/', path, '/nowhere', `/video/${talk.id}`, '/favicon.svg']) {
+    const expected = await get(url)
+    const { status, headers, text } = await archive.call('HEAD', url, { headers: browserHeaders })
+    assert.equal(status, expected.status, url)
     assert.equal(text, '')
-    assert.equal(headers['content-type'], asked.headers['content-type'], it)
-    assert.equal(headers.location, asked.headers.location, it)
+    assert.equal(headers['content-type'], expected.headers['content-type'], url)
+    assert.equal(headers.location, expected.headers.location, url)
   }
 })
 
-test('files beside a page have a name of their own for each content, and are kept for ever', async () => {
+test('serves assets with content hashes and immutable caching', async () => {
   const { text } = await get('/')
-  const files = [...text.matchAll(/"(\/assets\/[^"]+)"/g)].map(([, it]) => it ?? '')
+  const files = [...text.matchAll(/"(\/assets\/[^"]+)"/g)].map(([, url]) => url ?? '')
   assert.ok(files.length >= 2)
-  for (const it of files) {
-    const { status, headers } = await get(it, { 'accept-encoding': 'br' })
+  for (const url of files) {
+    const { status, headers } = await get(url, { 'accept-encoding': 'br' })
     assert.equal(status, 200)
     assert.equal(headers['cache-control'], 'public, max-age=31536000, immutable')
     assert.equal(headers['content-encoding'], 'br')
@@ -402,18 +421,18 @@ test('files beside a page have a name of their own for each content, and are kep
     assert.equal(headers['cross-origin-resource-policy'], 'same-origin')
     assert.match(
       String(headers['content-type']),
-      it.endsWith('.css') ? /^text\/css/ : /^text\/javascript/,
+      url.endsWith('.css') ? /^text\/css/ : /^text\/javascript/,
     )
     assert.equal(
-      (await get(it, { 'accept-encoding': 'identity' })).headers['content-encoding'],
+      (await get(url, { 'accept-encoding': 'identity' })).headers['content-encoding'],
       undefined,
     )
   }
 })
 
-test('no path leads out of the folder of these files', async () => {
+test('prevents path traversal out of the assets folder', async () => {
   const [name = ''] = /[\w-]+\.css/.exec((await get('/')).text) ?? []
-  const out = [
+  const traversals = [
     ...[
       '../manifest.json',
       '..%2fmanifest.json',
@@ -451,9 +470,9 @@ test('no path leads out of the folder of these files', async () => {
       'a'.repeat(3000),
     ],
   ]
-  for (const it of out) {
-    const { status, text } = await get(`/assets/${it}`)
-    assert.ok(status === 404 || status === 400, `${it}: ${status}`)
-    assert.ok(!text.includes('islands/main.ts') && !text.includes('root:'), it)
+  for (const url of traversals) {
+    const { status, text } = await get(`/assets/${url}`)
+    assert.ok(status === 404 || status === 400, `${url}: ${status}`)
+    assert.ok(!text.includes('islands/main.ts') && !text.includes('root:'), url)
   }
 })

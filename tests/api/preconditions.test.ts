@@ -33,7 +33,7 @@ const changes = () =>
 
 for (const kind of ['speaker', 'tag', 'category'] as const) {
   const [from, into] = [`${kind}-from`, `${kind}-into`]
-  test(`a ${kind} is merged only if it is what If-Match says, and once`, async () => {
+  test(`merges a ${kind} only if If-Match is current, and once`, async () => {
     if (kind === 'category') for (const title of [from, into]) await post('category', { title })
     else await archive.make({ [`${kind}s`]: [from, into] })
     const path = `${kind}/${from}`
@@ -62,7 +62,7 @@ for (const kind of ['speaker', 'tag', 'category'] as const) {
     assert.equal(await changes(), countAfter)
   })
 
-  test(`a ${kind} that was merged on is still merged when the first request comes again`, async () => {
+  test(`repeats a merge of a ${kind} whose target was merged since`, async () => {
     const names = ['one', 'two', 'three'].map((name) => `${kind}-${name}`)
     const [one, two, three] = names as [string, string, string]
     if (kind === 'category') for (const title of names) await post('category', { title })
@@ -78,7 +78,7 @@ for (const kind of ['speaker', 'tag', 'category'] as const) {
   })
 }
 
-test('a speaker is split only if it is what If-Match says, and once', async () => {
+test('splits a speaker only if If-Match is current, and once', async () => {
   const { id } = await archive.make({ speakers: ['Kim Lee'] })
   const path = 'speaker/kim-lee'
   const before = await etagOf(path)
@@ -89,7 +89,7 @@ test('a speaker is split only if it is what If-Match says, and once', async () =
   assert.equal(await changes(), countBefore)
   const fresh = await etagOf(path)
   assert.equal((await post(`${path}/split`, body, fresh)).status, 200)
-  // Moved back by hand: the request that comes again does not undo that.
+  // Moved back by hand: the repeated request does not move it again.
   assert.equal((await patch(`video/${id}`, { speakers: ['Kim Lee'] })).status, 200)
   const countAfter = await changes()
   const again = await post(`${path}/split`, body, fresh)
@@ -98,7 +98,7 @@ test('a speaker is split only if it is what If-Match says, and once', async () =
   assert.equal(await changes(), countAfter)
 })
 
-test('a record is taken down only if it is what If-Match says, and once', async () => {
+test('takes down a record only if If-Match is current, and once', async () => {
   const { id } = await archive.make()
   const path = `video/${id}`
   const reason = 'asked for'
@@ -128,5 +128,5 @@ test('a record is taken down only if it is what If-Match says, and once', async 
   assert.equal((await post(`video/${other}/takedown`, { reason }, '*', admin)).status, 200)
 })
 
-test('after all of it, records, names and changes agree', () =>
+test('keeps records, names and changes consistent after all tests', () =>
   checkInvariants(archive.databaseUrl))

@@ -5,8 +5,7 @@ import { freshDatabase } from '../support/database.ts'
 import { type Reply, runCommand, startArchive } from '../support/harness.ts'
 import { checkInvariants, withDatabase } from '../support/invariants.ts'
 
-// What readers can no longer find: raw values of sources, names that were left behind, and the
-// slugs that say them.
+// Data that is hidden from readers: raw values of sources, old names, and the slugs of these names.
 
 const archive = await startArchive()
 const { editor: token } = archive
@@ -15,16 +14,16 @@ const patch = (path: string, body: object, headers: Record<string, string> = {})
   archive.call('PATCH', `/api/v2/${path}`, { token, body, headers })
 
 async function ok(reply: Promise<Reply>): Promise<Reply> {
-  const it = await reply
-  assert.ok(it.status < 300, it.text)
-  return it
+  const response = await reply
+  assert.ok(response.status < 300, response.text)
+  return response
 }
 
 const related: Fact = { kind: 'related', url: 'https://example.org/slides', label: 'Slides' }
 
-test('what a source said is for editors: readers find it in no answer', async () => {
+test('returns raw values of sources to editors only', async () => {
   const { id, slug } = await archive.make({ speakers: ['Nora Said'] })
-  const said: Fact[] = ['speakers', 'file', '(others)', 'anything'].map((field) => ({
+  const rawFacts: Fact[] = ['speakers', 'file', '(others)', 'anything'].map((field) => ({
     kind: 'said',
     source: 'pyvideo',
     field,
@@ -33,79 +32,85 @@ test('what a source said is for editors: readers find it in no answer', async ()
   await ok(
     archive.call('PUT', `/api/v2/video/${id}/facts`, {
       token,
-      body: { facts: [...said, related] },
+      body: { facts: [...rawFacts, related] },
     }),
   )
   const address = `/api/v2/video/${id}/facts`
   const [reader, editor] = [await get(address), await get(address, token)]
   assert.deepEqual(reader.json, { facts: [related] })
-  assert.deepEqual(editor.json, { facts: [...said, related] })
+  assert.deepEqual(editor.json, { facts: [...rawFacts, related] })
   assert.notEqual(reader.headers.etag, editor.headers.etag)
   const exported = `/api/v2/export.ndjson?up_to=${id}`
   for (const path of [address, exported, `/video/${id}/${slug}`, `/embed/${id}`])
     assert.doesNotMatch((await get(path)).text, /Dora/, path)
   assert.match((await get(exported, token)).text, /Dora/)
-  // A list that a reader got is not the whole one: nothing is replaced by it.
+  // Readers get an incomplete list, so its ETag must not allow a replacement.
   const stale = { body: { facts: [related] }, headers: { 'if-match': String(reader.headers.etag) } }
   assert.equal((await archive.call('PUT', address, { token, ...stale })).status, 412)
 })
 
-test('an editor can retire an old slug: it then answers 410, and readers can no longer link the two names', async () => {
+test('answers 410 for a retired slug and hides its connection to the new name', async () => {
   for (const kind of ['speaker', 'tag', 'category'] as const) {
     const title = kind === 'category' ? 'title' : 'name'
-    const [was, is] = [`dora-${kind}`, `nora-${kind}`]
+    const [oldSlug, newSlug] = [`dora-${kind}`, `nora-${kind}`]
     if (kind === 'category')
-      await ok(archive.call('POST', '/api/v2/category', { token, body: { title: was } }))
+      await ok(archive.call('POST', '/api/v2/category', { token, body: { title: oldSlug } }))
     const talk = await archive.make(
-      kind === 'category' ? { category: was } : { [`${kind}s`]: [was] },
+      kind === 'category' ? { category: oldSlug } : { [`${kind}s`]: [oldSlug] },
     )
-    const { json: renamed } = await ok(patch(`${kind}/${was}`, { [title]: is }))
-    assert.deepEqual([renamed.old_slugs, renamed.retired_slugs], [[was], undefined])
-    assert.equal((await get(`/api/v2/${kind}/${was}`)).status, 301)
-    const etag = String((await get(`/api/v2/${kind}/${is}`, token)).headers.etag)
+    const { json: renamed } = await ok(patch(`${kind}/${oldSlug}`, { [title]: newSlug }))
+    assert.deepEqual([renamed.old_slugs, renamed.retired_slugs], [[oldSlug], undefined])
+    assert.equal((await get(`/api/v2/${kind}/${oldSlug}`)).status, 301)
+    const etag = String((await get(`/api/v2/${kind}/${newSlug}`, token)).headers.etag)
 
     const headers = { 'if-match': etag }
-    const { json } = await ok(patch(`${kind}/${is}`, { retired_slugs: [was] }, headers))
-    assert.deepEqual([json.old_slugs, json.retired_slugs], [undefined, [was]])
-    assert.equal((await patch(`${kind}/${is}`, { [title]: 'Stale' }, headers)).status, 412)
+    const { json } = await ok(patch(`${kind}/${newSlug}`, { retired_slugs: [oldSlug] }, headers))
+    assert.deepEqual([json.old_slugs, json.retired_slugs], [undefined, [oldSlug]])
+    assert.equal((await patch(`${kind}/${newSlug}`, { [title]: 'Stale' }, headers)).status, 412)
 
-    const gone = await get(`/api/v2/${kind}/${was}`)
+    const gone = await get(`/api/v2/${kind}/${oldSlug}`)
     assert.deepEqual(
       [gone.status, gone.json.type],
       [410, `${archive.url}/api/problems/slug-retired`],
     )
-    assert.ok(!gone.text.includes(is) && gone.headers.location === undefined)
-    assert.equal((await get(`/api/v2/${kind}/${was}`, token)).status, 410)
-    assert.equal((await patch(`${kind}/${was}`, { [title]: 'Elsewhere' })).status, 410)
-    const merge = { token, body: { into: is } }
-    assert.equal((await archive.call('POST', `/api/v2/${kind}/${was}/merge`, merge)).status, 410)
-    assert.equal((await get(`/${kind}/-/${was}`)).status, 410)
-    assert.equal((await get(`/api/v2/video?${kind}=${was}`)).json.count, 0)
-    assert.equal((await get(`/api/v2/video?${kind}=${is}`)).json.count, 1)
-    assert.doesNotMatch((await get(`/search?${kind}=${was}`)).text, new RegExp(is))
-    // With an id in the address any wrong slug redirects, one that was never used as well.
-    for (const slug of [was, 'never-used'])
+    assert.ok(!gone.text.includes(newSlug) && gone.headers.location === undefined)
+    assert.equal((await get(`/api/v2/${kind}/${oldSlug}`, token)).status, 410)
+    assert.equal((await patch(`${kind}/${oldSlug}`, { [title]: 'Elsewhere' })).status, 410)
+    const merge = { token, body: { into: newSlug } }
+    assert.equal(
+      (await archive.call('POST', `/api/v2/${kind}/${oldSlug}/merge`, merge)).status,
+      410,
+    )
+    assert.equal((await get(`/${kind}/-/${oldSlug}`)).status, 410)
+    assert.equal((await get(`/api/v2/video?${kind}=${oldSlug}`)).json.count, 0)
+    assert.equal((await get(`/api/v2/video?${kind}=${newSlug}`)).json.count, 1)
+    assert.doesNotMatch((await get(`/search?${kind}=${oldSlug}`)).text, new RegExp(newSlug))
+    // With an id in the URL any wrong slug redirects, even one that was never used.
+    for (const slug of [oldSlug, 'never-used'])
       assert.equal((await get(`/${kind}/${json.id}/${slug}`)).status, 301)
-    const reader = await get(`/api/v2/${kind}/${is}`)
-    assert.ok(!reader.text.includes('slugs') && !reader.text.includes(was))
-    assert.ok(!(await get('/api/v2/export.ndjson')).text.includes(was))
+    const reader = await get(`/api/v2/${kind}/${newSlug}`)
+    assert.ok(!reader.text.includes('slugs') && !reader.text.includes(oldSlug))
+    assert.ok(!(await get('/api/v2/export.ndjson')).text.includes(oldSlug))
 
-    // The slug is never given out again, and comes back only with the name of the same entity.
+    // The slug is never assigned again and only comes back with the name of the same entity.
     if (kind === 'category')
-      await ok(archive.call('POST', '/api/v2/category', { token, body: { title: `${was}!` } }))
-    else await archive.make({ [`${kind}s`]: [`${was}!`] })
-    assert.equal((await get(`/api/v2/${kind}/${was}-1`)).status, 200)
-    assert.equal((await get(`/api/v2/${kind}/${was}`)).status, 410)
-    await ok(patch(`${kind}/${is}`, { retired_slugs: [] }))
-    assert.equal((await get(`/api/v2/${kind}/${was}`)).status, 301)
-    await ok(patch(`${kind}/${is}`, { retired_slugs: [was] }))
-    const { json: back } = await ok(patch(`${kind}/${is}`, { [title]: was }))
-    assert.deepEqual([back.slug, back.old_slugs, back.retired_slugs], [was, [is], undefined])
+      await ok(archive.call('POST', '/api/v2/category', { token, body: { title: `${oldSlug}!` } }))
+    else await archive.make({ [`${kind}s`]: [`${oldSlug}!`] })
+    assert.equal((await get(`/api/v2/${kind}/${oldSlug}-1`)).status, 200)
+    assert.equal((await get(`/api/v2/${kind}/${oldSlug}`)).status, 410)
+    await ok(patch(`${kind}/${newSlug}`, { retired_slugs: [] }))
+    assert.equal((await get(`/api/v2/${kind}/${oldSlug}`)).status, 301)
+    await ok(patch(`${kind}/${newSlug}`, { retired_slugs: [oldSlug] }))
+    const { json: back } = await ok(patch(`${kind}/${newSlug}`, { [title]: oldSlug }))
+    assert.deepEqual(
+      [back.slug, back.old_slugs, back.retired_slugs],
+      [oldSlug, [newSlug], undefined],
+    )
     assert.equal((await get(`/api/v2/video/${talk.id}`)).status, 200)
   }
 })
 
-test('a rename retires the slug of before in the same write, if it says so', async () => {
+test('retires the old slug in the same write as the rename', async () => {
   await archive.make({ speakers: ['Dora Once'] })
   const { json } = await ok(
     patch('speaker/dora-once', { name: 'Nora Once', retired_slugs: ['dora-once'] }),
@@ -114,7 +119,7 @@ test('a rename retires the slug of before in the same write, if it says so', asy
   assert.equal((await get('/api/v2/speaker/dora-once')).status, 410)
 })
 
-test('only old slugs of the entity itself can be retired', async () => {
+test('retires only old slugs of the entity itself', async () => {
   await archive.make({ speakers: ['Ada Current', 'Bob Other'] })
   for (const slug of ['ada-current', 'bob-other', 'never-used']) {
     const { status, json } = await patch('speaker/ada-current', { retired_slugs: [slug] })
@@ -122,7 +127,7 @@ test('only old slugs of the entity itself can be retired', async () => {
   }
 })
 
-test('retired slugs stay retired when their entity is merged, and in an archive that is made of an export', async (t) => {
+test('keeps retired slugs across a merge and an export', async (t) => {
   await archive.make({ speakers: ['Dora Merged', 'Stella Stays'] })
   await ok(patch('speaker/dora-merged', { name: 'Nora Merged', retired_slugs: ['dora-merged'] }))
   await ok(
@@ -151,4 +156,4 @@ test('retired slugs stay retired when their entity is merged, and in an archive 
   )
 })
 
-test('the archive is sound afterwards', () => checkInvariants(archive.databaseUrl))
+test('keeps the archive consistent after all tests', () => checkInvariants(archive.databaseUrl))

@@ -20,8 +20,8 @@ const servers: Server[] = await Promise.all(
 )
 const writers = 50
 
-/** All at once, spread over the processes. */
-function everywhere(send: (url: string, number: number) => Promise<Reply>): Promise<Reply[]> {
+/** Sends concurrent requests, spread over the processes. */
+function sendEverywhere(send: (url: string, number: number) => Promise<Reply>): Promise<Reply[]> {
   return Promise.all(
     Array.from({ length: writers }, (_, number) =>
       send((servers[number % servers.length] as Server).url, number),
@@ -31,14 +31,14 @@ function everywhere(send: (url: string, number: number) => Promise<Reply>): Prom
 
 const { editor: token } = archive
 
-test(`of ${writers} writers with one ETag, over three processes, exactly one wins, and the revisions show exactly the winners`, async () => {
+test(`accepts exactly one of ${writers} concurrent writers with the same ETag`, async () => {
   const { id } = await archive.make()
   const path = `/api/v2/video/${id}`
   const winners: string[] = []
   for (let round = 0; round < 10; round++) {
-    // With the token, because without it the answer may be from memory, and up to a second old.
+    // With a token, because without one the response may be cached for up to a second.
     const { headers } = await archive.call('GET', path, { token })
-    const all = await everywhere((url, number) =>
+    const all = await sendEverywhere((url, number) =>
       call(url, 'PATCH', path, {
         token,
         body: { whiteboard: `round ${round} writer ${number}` },
@@ -56,20 +56,20 @@ test(`of ${writers} writers with one ETag, over three processes, exactly one win
     headers: { accept: 'application/json' },
   })
   assert.equal(json.count, 1 + winners.length)
-  const shown = await Promise.all(
+  const written = await Promise.all(
     winners.map(
       async (_, round) =>
         (await archive.call('GET', `${path}/revisions/${round + 2}`, { token })).json.record
           .whiteboard,
     ),
   )
-  assert.deepEqual(shown, winners)
+  assert.deepEqual(written, winners)
 })
 
-test(`${writers} writers without an ETag all succeed, one after the other, and none is lost`, async () => {
+test(`applies all of ${writers} concurrent writes without an ETag`, async () => {
   const { id, updated } = await archive.make()
   const path = `/api/v2/video/${id}`
-  const all = await everywhere((url, number) =>
+  const all = await sendEverywhere((url, number) =>
     call(url, 'PATCH', path, { token, body: { whiteboard: `writer ${number}` } }),
   )
   assert.deepEqual(new Set(all.map(({ status }) => status)), new Set([200]))
@@ -82,7 +82,7 @@ test(`${writers} writers without an ETag all succeed, one after the other, and n
   assert.equal(json.count, writers + 1)
 })
 
-test(`${writers} new records with one title, one new speaker and one new tag: different slugs, one speaker, one tag`, async () => {
+test(`assigns unique slugs to ${writers} concurrent records with the same new names`, async () => {
   const body = {
     title: 'Everybody says this',
     category,
@@ -91,7 +91,7 @@ test(`${writers} new records with one title, one new speaker and one new tag: di
     tags: ['new tag'],
     state: 1,
   }
-  const all = await everywhere((url) => call(url, 'POST', '/api/v2/video', { token, body }))
+  const all = await sendEverywhere((url) => call(url, 'POST', '/api/v2/video', { token, body }))
   assert.deepEqual(new Set(all.map(({ status }) => status)), new Set([201]))
   const slugs = new Set(all.map(({ json }) => json.slug))
   assert.equal(slugs.size, writers)
@@ -105,9 +105,9 @@ test(`${writers} new records with one title, one new speaker and one new tag: di
   })
 })
 
-test(`${writers} times the same Idempotency-Key at once makes one record, and everybody gets the first answer`, async () => {
+test(`creates one record for ${writers} concurrent requests with one Idempotency-Key`, async () => {
   const body = { title: 'Only once', category, language: 'English', speakers: ['Once Only'] }
-  const all = await everywhere((url) =>
+  const all = await sendEverywhere((url) =>
     call(url, 'POST', '/api/v2/video', { token, body, headers: { 'idempotency-key': 'race' } }),
   )
   assert.deepEqual(new Set(all.map(({ status }) => status)), new Set([201]))
@@ -115,8 +115,8 @@ test(`${writers} times the same Idempotency-Key at once makes one record, and ev
   assert.equal(new Set(all.map(({ headers }) => headers.etag)).size, 1)
 })
 
-test(`${writers} categories with one title: one is made, the others are told`, async () => {
-  const all = await everywhere((url) =>
+test(`creates one of ${writers} concurrent categories with the same title`, async () => {
+  const all = await sendEverywhere((url) =>
     call(url, 'POST', '/api/v2/category', { token, body: { title: 'Race Days' } }),
   )
   assert.deepEqual(
@@ -125,10 +125,10 @@ test(`${writers} categories with one title: one is made, the others are told`, a
   )
 })
 
-test('a takedown against writers: whoever comes later is told that it is gone', async () => {
+test('answers 410 to writers after a concurrent takedown', async () => {
   const { id } = await archive.make()
   const path = `/api/v2/video/${id}`
-  const all = await everywhere((url, number) =>
+  const all = await sendEverywhere((url, number) =>
     number === 25
       ? call(url, 'POST', `${path}/takedown`, {
           token: archive.admin,
@@ -141,5 +141,5 @@ test('a takedown against writers: whoever comes later is told that it is gone', 
   assert.equal((await archive.call('GET', path, { token })).status, 410)
 })
 
-test('after all of it, records, bodies and changes agree', () =>
+test('keeps records, bodies and changes consistent after all tests', () =>
   checkInvariants(archive.databaseUrl))

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { createToken } from '../../server/auth/auth.ts'
 import { type CallOptions, startArchive } from '../support/harness.ts'
 
-// Points a minute: every route costs some, and a token is no way around it.
+// Rate limit: every route costs points, also with an invalid token.
 
 const points = 20
 const archive = await startArchive({ POINTS_PER_MINUTE: String(points), PROXIES: '1' })
@@ -17,14 +17,14 @@ const body = { title: 'A talk', category: 'Example Days 2026', language: 'Englis
 const { json: video } = await archive.call('POST', '/api/v2/video', { token: writer, body })
 
 let addresses = 0
-/** An address of its own for each test: nobody else has used its points. */
+/** Returns a new IP address, which has all its points. */
 const freshAddress = () => `192.0.2.${++addresses}`
 const callFrom = (address: string, method: string, path: string, options: CallOptions = {}) =>
   archive.call(method, path, {
     ...options,
     headers: { 'x-forwarded-for': address, ...options.headers },
   })
-const left = ({ headers }: { headers: Record<string, unknown> }) =>
+const remaining = ({ headers }: { headers: Record<string, unknown> }) =>
   Number(/r=(\d+)/.exec(String(headers.ratelimit))?.[1])
 
 const style =
@@ -33,7 +33,7 @@ const style =
   )?.[1] ?? ''
 
 const routes: [
-  what: string,
+  label: string,
   cost: number,
   status: number,
   method: string,
@@ -47,19 +47,12 @@ const routes: [
   ['a made-up token for a write', 1, 401, 'POST', '/api/v2/video', { token: 'made-up', body }],
   ['a write without a token', 10, 401, 'POST', '/api/v2/video', { body }],
   ['a sitemap', 5, 200, 'GET', '/sitemap/video-1.xml'],
-  [
-    'a sitemap with a token that it ignores',
-    5,
-    200,
-    'GET',
-    '/sitemap/video-1.xml',
-    { token: 'made-up' },
-  ],
-  ['the list of sitemaps', 5, 200, 'GET', '/sitemap.xml'],
+  ['a sitemap with an ignored token', 5, 200, 'GET', '/sitemap/video-1.xml', { token: 'made-up' }],
+  ['the sitemap index', 5, 200, 'GET', '/sitemap.xml'],
   ['a feed', 5, 200, 'GET', '/video/rss'],
   ['a page', 5, 200, 'GET', '/about', { headers: { accept: 'text/html' } }],
   [
-    'a page with a token that it ignores',
+    'a page with an ignored token',
     5,
     200,
     'GET',
@@ -68,28 +61,28 @@ const routes: [
   ],
   ['a picture', 1, 200, 'GET', `/picture/${video.id}/320`],
   ['a style sheet', 1, 200, 'GET', style],
-  ['the reference', 1, 200, 'GET', '/api'],
-  ['an address that is not there', 1, 404, 'GET', '/nothing-here'],
-  ['a method that is not there', 1, 405, 'DELETE', '/api/v2/video'],
+  ['the API reference', 1, 200, 'GET', '/api'],
+  ['an unknown path', 1, 404, 'GET', '/nothing-here'],
+  ['an unsupported method', 1, 405, 'DELETE', '/api/v2/video'],
   [
-    'a representation that is not there',
+    'an unsupported representation',
     1,
     406,
     'GET',
     `/api/v2/video/${video.id}`,
     { headers: { accept: 'image/png' } },
   ],
-  ['what may be asked for', 1, 204, 'OPTIONS', '/api/v2/video'],
+  ['an OPTIONS request', 1, 204, 'OPTIONS', '/api/v2/video'],
 ]
 
-for (const [what, cost, status, method, path, options] of routes)
-  test(`${what} costs its address ${cost} of ${points} points`, async () => {
+for (const [label, cost, status, method, path, options] of routes)
+  test(`charges ${cost} of ${points} points for ${label}`, async () => {
     const address = freshAddress()
-    const seen: number[] = []
+    const statuses: number[] = []
     for (let times = 0; times < points / cost; times++)
-      seen.push((await callFrom(address, method, path, options)).status)
-    assert.deepEqual(new Set(seen), new Set([status]))
-    // A machine that stands still for seconds gives points back meanwhile.
+      statuses.push((await callFrom(address, method, path, options)).status)
+    assert.deepEqual(new Set(statuses), new Set([status]))
+    // A stalled machine refills points meanwhile.
     let refused = await callFrom(address, method, path, options)
     for (let times = 0; times < 100 && refused.status === status; times++)
       refused = await callFrom(address, method, path, options)
@@ -97,29 +90,29 @@ for (const [what, cost, status, method, path, options] of routes)
     assert.ok(Number(refused.headers['retry-after']) >= 1)
   })
 
-test('health and figures are free', async () => {
+test('charges nothing for health and metrics', async () => {
   const address = freshAddress()
   for (let times = 0; times < 2 * points; times++)
     assert.equal((await callFrom(address, 'GET', '/healthz')).status, 200)
-  assert.equal(left(await callFrom(address, 'GET', `/api/v2/video/${video.id}`)), points - 1)
+  assert.equal(remaining(await callFrom(address, 'GET', `/api/v2/video/${video.id}`)), points - 1)
 })
 
-test('a valid token has points of its own, and costs its address none', async () => {
+test('charges a valid token instead of its IP address', async () => {
   const address = freshAddress()
   const path = `/api/v2/video/${video.id}`
   const first = await callFrom(address, 'GET', path, { token: reader })
-  assert.deepEqual([first.status, left(first)], [200, points - 1])
+  assert.deepEqual([first.status, remaining(first)], [200, points - 1])
   for (let times = 0; times < points - 1; times++)
     await callFrom(address, 'GET', path, { token: reader })
-  assert.equal(left(await callFrom(address, 'GET', path)), points - 1)
+  assert.equal(remaining(await callFrom(address, 'GET', path)), points - 1)
   const other = await callFrom(address, 'GET', path, { token: archive.admin })
   assert.equal(other.status, 200)
 })
 
-test('the points of a token are the same from every address', async () => {
+test('shares the points of a token across IP addresses', async () => {
   const { token } = await createToken(archive.pool, { name: 'Tom', role: 'editor', days: 1 })
   const search = () => callFrom(freshAddress(), 'GET', '/api/v2/video?q=x', { token })
-  const [first, second] = [left(await search()), left(await search())]
+  const [first, second] = [remaining(await search()), remaining(await search())]
   assert.equal(first, points - 5)
   assert.ok(second < first, `${second} of ${first}`)
 })

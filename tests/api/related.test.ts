@@ -5,7 +5,7 @@ import { randomFrom } from '../../bench/records.ts'
 import { startArchive } from '../support/harness.ts'
 import { checkInvariants } from '../support/invariants.ts'
 
-// Where to go on from a talk. What is like it is for people to judge; here is what always holds.
+// Related talks: properties that always hold, not how well the suggestions match.
 
 const archive = await startArchive()
 const { editor: token } = archive
@@ -27,7 +27,7 @@ async function related(id: number): Promise<Related> {
 const titles = (all: Related) =>
   Object.fromEntries(lists.map((list) => [list, all[list].map(({ title }) => title)]))
 
-test('the same talk elsewhere, other talks of its speakers, of its event, and about the same', async () => {
+test('lists the same talk elsewhere and talks by speaker, event and topic', async () => {
   for (const title of ['Here', 'Elsewhere'])
     await archive.call('POST', '/api/v2/category', { token, body: { title } })
   const talk = await archive.make({
@@ -73,13 +73,13 @@ test('the same talk elsewhere, other talks of its speakers, of its event, and ab
     event: ['Brewing'],
     similar: ['Creme brulee fur alle', 'Burning sugar for everybody'],
   })
-  // They are the records as they are served one by one.
+  // The lists contain full records.
   for (const list of lists)
-    for (const it of all[list])
-      assert.deepEqual(it, (await archive.call('GET', `/api/v2/video/${it.id}`)).json)
+    for (const video of all[list])
+      assert.deepEqual(video, (await archive.call('GET', `/api/v2/video/${video.id}`)).json)
 })
 
-test('two words in common come before one, and a rare word before one that many have', async () => {
+test('ranks more common words first and rare words higher', async () => {
   const talk = await archive.make({ title: 'Quokka okapi wombat', category: 'Here' })
   await archive.make({ title: 'Only an okapi' })
   for (let number = 0; number < 9; number++)
@@ -89,7 +89,7 @@ test('two words in common come before one, and a rare word before one that many 
   assert.deepEqual(similar?.slice(0, 2), ['An okapi and a wombat', 'Only an okapi'])
 })
 
-test('words of people and events do not make two talks alike, and neither do numbers', async () => {
+test('ignores names of people and events and numbers for similarity', async () => {
   await archive.call('POST', '/api/v2/category', { token, body: { title: 'Numbat Days' } })
   const talk = await archive.make({ title: 'Numbat 17', speakers: [] })
   await archive.make({ title: 'Something of a person', speakers: ['Numbat Smith'] })
@@ -98,7 +98,7 @@ test('words of people and events do not make two talks alike, and neither do num
   assert.deepEqual((await related(talk.id)).similar, [])
 })
 
-test('a draft is there for editors only, what was taken down for nobody, and neither is shown beside others', async () => {
+test('returns drafts to editors only and never lists taken-down records', async () => {
   const [one, two, three] = [
     await archive.make({ title: 'Thylacine one', speakers: ['Dee'], tags: ['thylacine'] }),
     await archive.make({ title: 'Thylacine two', speakers: ['Dee'], tags: ['thylacine'] }),
@@ -126,7 +126,7 @@ test('a draft is there for editors only, what was taken down for nobody, and nei
   assert.equal((await get(999_999)).status, 404)
 })
 
-test('an unchanged answer is 304, and a change of what it shows is a change of it', async () => {
+test('returns 304 until a listed record changes', async () => {
   const talk = await archive.make({ title: 'Potoroo', speakers: ['Eve'] })
   const other = await archive.make({ title: 'Bandicoot', speakers: ['Eve'] })
   const { headers } = await get(talk.id)
@@ -136,14 +136,61 @@ test('an unchanged answer is 304, and a change of what it shows is a change of i
   assert.equal((await get(talk.id, again)).status, 200)
 })
 
-test('in any archive, each list is what a plain scan of the live records gives, and no talk is in two', async () => {
+function compare(a: string, b: string): number {
+  if (a === b) return 0
+  return a < b ? -1 : 1
+}
+
+const fold = (title: string) => title.normalize('NFD').replaceAll(/\p{M}/gu, '').toLowerCase()
+const dayOf = (video: Video) => video.recorded ?? ''
+const byDayAndTitle = (a: Video, b: Video) =>
+  compare(dayOf(b), dayOf(a)) || compare(fold(a.title), fold(b.title)) || a.id - b.id
+const wordsOf = (video: Video) =>
+  new Set(
+    [video.title, ...video.tags]
+      .flatMap((text) => fold(text).split(' '))
+      .filter((word) => !/^\d+$/.test(word)),
+  )
+
+/** Returns up to six talks of an event before and after a talk of it. */
+function neighbours(talk: Video, event: readonly Video[]): Video[] {
+  const index = event.findIndex(({ id }) => id === talk.id)
+  const [before, after] = [event.slice(0, index), event.slice(index + 1)]
+  const limit = Math.min(6, before.length + after.length)
+  const fromBefore = Math.min(before.length, Math.max(3, 6 - after.length))
+  return [...before.slice(before.length - fromBefore), ...after.slice(0, limit - fromBefore)]
+}
+
+/** Computes the lists of a talk, except for the similar talks, which depend on the ranking. */
+function expectedRelated(talk: Video, made: readonly Video[]) {
+  const sharesSpeaker = (other: Video) =>
+    other.id !== talk.id && other.speakers.some((name) => talk.speakers.includes(name))
+  const isSameTalk = (other: Video) =>
+    fold(other.title) === fold(talk.title) && other.category !== talk.category
+  const also = made
+    .filter((other) => sharesSpeaker(other) && isSameTalk(other))
+    .sort(byDayAndTitle)
+    .slice(0, 6)
+  const listed = new Set(also.map(({ id }) => id))
+  const speakers = made
+    .filter((other) => sharesSpeaker(other) && !listed.has(other.id))
+    .sort((a, b) => compare(dayOf(b), dayOf(a)) || b.id - a.id)
+    .slice(0, 6)
+  for (const { id } of speakers) listed.add(id)
+  const event = made
+    .filter((other) => other.category === talk.category && !listed.has(other.id))
+    .sort(byDayAndTitle)
+  return { also, speakers, event: neighbours(talk, event) }
+}
+
+test('matches a full scan in any archive and lists no talk twice', async () => {
   const random = randomFrom(20261115)
   const pick = <T>(from: readonly T[]): T => from[Math.floor(random() * from.length)] as T
-  const some = (word: string, of: number) => [
+  const randomNames = (word: string, count: number) => [
     ...new Set(
       Array.from(
         { length: Math.floor(random() * 3) },
-        () => `${word} ${Math.floor(random() * of)}`,
+        () => `${word} ${Math.floor(random() * count)}`,
       ),
     ),
   ]
@@ -155,74 +202,42 @@ test('in any archive, each list is what a plain scan of the live records gives, 
     await Promise.all(
       Array.from({ length: 8 }, async () => {
         const words = () => pick(['alpha', 'béta', 'Beta', 'GAMMA', 'delta', 'epsilon'])
-        const it = await archive.make({
+        const video = await archive.make({
           title: random() < 0.3 ? words() : `${words()} ${words()}`,
           category: pick(categories),
-          speakers: some('Person', 9),
-          tags: some('topic', 5),
+          speakers: randomNames('Person', 9),
+          tags: randomNames('topic', 5),
           recorded: pick([null, '2019-01-01', '2019-01-02', '2020-05-05', '1999-09-09']),
           state: random() < 0.1 ? 2 : 1,
         })
-        if (random() < 0.1) await takeDown(it.id)
-        else if (it.state === 1) made.push(it)
+        if (random() < 0.1) await takeDown(video.id)
+        else if (video.state === 1) made.push(video)
       }),
     )
-  const fold = (title: string) => title.normalize('NFD').replaceAll(/\p{M}/gu, '').toLowerCase()
-  const day = (it: Video) => it.recorded ?? ''
-  const compare = (a: string | number, b: string | number) => (a < b ? -1 : a > b ? 1 : 0)
-  const inOrder = (a: Video, b: Video) =>
-    compare(day(b), day(a)) || compare(fold(a.title), fold(b.title)) || a.id - b.id
-  const words = (it: Video) =>
-    new Set(
-      [it.title, ...it.tags]
-        .flatMap((text) => fold(text).split(' '))
-        .filter((word) => !/^\d+$/.test(word)),
-    )
-  let [same, alike] = [0, 0]
-  for (const it of made) {
-    const all = await related(it.id)
-    const shares = (other: Video) =>
-      other.id !== it.id && other.speakers.some((name) => it.speakers.includes(name))
-    const also = made
-      .filter(
-        (other) =>
-          shares(other) && fold(other.title) === fold(it.title) && other.category !== it.category,
-      )
-      .sort(inOrder)
-    assert.deepEqual(all.also, also.slice(0, 6))
-    const shown = new Set(also.slice(0, 6).map(({ id }) => id))
-    const bySpeakers = made
-      .filter((other) => shares(other) && !shown.has(other.id))
-      .sort((a, b) => compare(day(b), day(a)) || b.id - a.id)
-    assert.deepEqual(all.speakers, bySpeakers.slice(0, 6))
-    for (const { id } of all.speakers) shown.add(id)
-    const event = made
-      .filter((other) => other.category === it.category && !shown.has(other.id))
-      .sort(inOrder)
-    const place = event.findIndex(({ id }) => id === it.id)
-    const [before, after] = [event.slice(0, place), event.slice(place + 1)]
-    const limit = Math.min(6, before.length + after.length)
-    const fromBefore = Math.min(before.length, Math.max(3, 6 - after.length))
-    const beside = [
-      ...before.slice(before.length - fromBefore),
-      ...after.slice(0, limit - fromBefore),
-    ]
-    assert.deepEqual(all.event, beside)
-    for (const { id } of all.event) shown.add(id)
-    for (const other of all.similar) {
+  let [sameCount, similarCount] = [0, 0]
+  for (const talk of made) {
+    const all = await related(talk.id)
+    const { similar, ...others } = all
+    const expected = expectedRelated(talk, made)
+    assert.deepEqual(others, expected)
+    const listed = new Set(Object.values(expected).flatMap((list) => list.map(({ id }) => id)))
+    for (const other of similar) {
       assert.ok(
-        made.some(({ id }) => id === other.id) && other.id !== it.id && !shown.has(other.id),
+        made.some(({ id }) => id === other.id) && other.id !== talk.id && !listed.has(other.id),
       )
       assert.ok(
-        [...words(other)].some((word) => words(it).has(word)),
-        `${it.title}, ${it.tags}: ${other.title}, ${other.tags}`,
+        [...wordsOf(other)].some((word) => wordsOf(talk).has(word)),
+        `${talk.title}, ${talk.tags}: ${other.title}, ${other.tags}`,
       )
     }
-    assert.equal(new Set(all.similar.map(({ id }) => id)).size, all.similar.length)
-    assert.ok(all.similar.length <= 6)
-    same += also.length
-    alike += all.similar.length
+    assert.equal(new Set(similar.map(({ id }) => id)).size, similar.length)
+    assert.ok(similar.length <= 6)
+    sameCount += expected.also.length
+    similarCount += similar.length
   }
-  assert.ok(same > 10 && alike > 100, `${same} ${alike}: it must be about something`)
+  assert.ok(
+    sameCount > 10 && similarCount > 100,
+    `${sameCount} ${similarCount}: too few to test anything`,
+  )
   await checkInvariants(archive.databaseUrl)
 })

@@ -5,8 +5,8 @@ import type { Video } from '@talkshelf/contract'
 import { call, category, type Reply, spawnServer, startArchive } from '../support/harness.ts'
 import { checkInvariants, withDatabase } from '../support/invariants.ts'
 
-// People, events and tags as entities: renamed, known by other names, merged and split, with every
-// record that shows them.
+// Renames, aliases, merges and splits of speakers, categories and tags, with every record that
+// shows them.
 
 const archive = await startArchive()
 const { editor: token } = archive
@@ -16,21 +16,26 @@ const patch = (path: string, body: object, headers: Record<string, string> = {})
   archive.call('PATCH', `/api/v2/${path}`, { token, body, headers })
 const post = (path: string, body: object) =>
   archive.call('POST', `/api/v2/${path}`, { token, body })
+const takeDown = (id: number) =>
+  archive.call('POST', `/api/v2/video/${id}/takedown`, {
+    token: archive.admin,
+    body: { reason: 'asked' },
+  })
 const record = async (id: number): Promise<Video> => (await get(`video/${id}`, token)).json
 
 async function ok(reply: Promise<Reply>): Promise<Reply> {
-  const it = await reply
-  assert.ok(it.status < 300, it.text)
-  return it
+  const response = await reply
+  assert.ok(response.status < 300, response.text)
+  return response
 }
 
-/** Nothing of it in the status line, the headers or the body, however it is written there. */
-function assertNowhere(words: readonly string[], reply: Reply): void {
+/** Asserts that no word is in the headers or the body, in any case. */
+function assertAbsent(words: readonly string[], reply: Reply): void {
   const all = JSON.stringify([reply.headers, reply.text, reply.json ?? '']).toLowerCase()
   for (const word of words) assert.ok(!all.includes(word.toLowerCase()), `${word} is in ${all}`)
 }
 
-async function nothingLeft(): Promise<void> {
+async function waitForRenames(): Promise<void> {
   for (let tries = 0; tries < 1000; tries++) {
     if (
       (await withDatabase(archive.databaseUrl, (query) => query('select from rename_job')))
@@ -42,14 +47,11 @@ async function nothingLeft(): Promise<void> {
   assert.fail('a rename is not done after 20 s')
 }
 
-test('a renamed speaker has the new name in every record, each as a change with its history', async () => {
+test('renames a speaker in every record with a revision of each', async () => {
   const live = await archive.make({ speakers: ['First', 'Dora Deadname', 'Last'] })
   const draft = await archive.make({ speakers: ['Dora Deadname'], state: 2 })
   const gone = await archive.make({ speakers: ['Dora Deadname'] })
-  await archive.call('POST', `/api/v2/video/${gone.id}/takedown`, {
-    token: archive.admin,
-    body: { reason: 'asked' },
-  })
+  await takeDown(gone.id)
   const { headers } = await get(`video/${live.id}`)
   const etag = String((await get('speaker/dora-deadname')).headers.etag)
 
@@ -88,9 +90,12 @@ test('a renamed speaker has the new name in every record, each as a change with 
   )
   assert.deepEqual(revisions.results[0].fields, ['speakers'])
   await withDatabase(archive.databaseUrl, async (query) => {
-    const changes =
-      await query(`select subject, request_id, before, after from change where request_id = (
-      select request_id from change where subject = 'speaker' and subject_id = ${id} and revision = 1) order by subject, subject_id`)
+    const changes = await query(`
+      select subject, request_id, before, after
+      from change
+      where request_id = (select request_id from change
+                          where subject = 'speaker' and subject_id = ${id} and revision = 1)
+      order by subject, subject_id`)
     assert.deepEqual(
       changes.map(({ subject }) => subject),
       ['speaker', 'video', 'video'],
@@ -101,7 +106,7 @@ test('a renamed speaker has the new name in every record, each as a change with 
   await checkInvariants(archive.databaseUrl)
 })
 
-test('an old slug leads to the new one, and the dead name is nowhere in the answer', async () => {
+test('redirects an old slug without leaking the old name', async () => {
   const dead = ['dora', 'deadname']
   for (const method of ['GET', 'HEAD'])
     for (const [query, as] of [
@@ -118,11 +123,11 @@ test('an old slug leads to the new one, and the dead name is nowhere in the answ
       assert.equal(reply.headers.location, `${archive.url}/api/v2/speaker/nora-newname${query}`)
       assert.equal(reply.headers['cache-control'], as ? 'private, no-store' : 'public, max-age=60')
       assert.equal(reply.text, '')
-      assertNowhere(dead, reply)
+      assertAbsent(dead, reply)
     }
   const reader = await get('speaker/nora-newname')
   assert.deepEqual(reader.json.aliases, [])
-  assertNowhere(dead, reader)
+  assertAbsent(dead, reader)
   const listed = await get('video?speaker=dora-deadname&page_size=1&cursor=')
   assert.deepEqual(listed.json.results[0].speakers, ['First', 'Nora Newname', 'Last'])
   await archive.make({ speakers: ['Nora Newname'] })
@@ -130,9 +135,9 @@ test('an old slug leads to the new one, and the dead name is nowhere in the answ
   assert.equal(more.json.count, 2)
   assert.ok(more.json.next.includes('speaker=nora-newname'))
   for (const path of ['speaker', 'speaker?page_size=100', 'video'])
-    assertNowhere(dead, await get(path))
-  assertNowhere(dead, more)
-  // Once more, and the first slug leads to the last one at once.
+    assertAbsent(dead, await get(path))
+  assertAbsent(dead, more)
+  // After a second rename the first slug redirects to the last one directly.
   await ok(patch('speaker/dora-deadname', { name: 'Nora Third' }))
   for (const slug of ['dora-deadname', 'nora-newname'])
     assert.equal(
@@ -143,7 +148,7 @@ test('an old slug leads to the new one, and the dead name is nowhere in the answ
   assert.equal((await get('speaker/nora-newname')).status, 200)
 })
 
-test('a revision shows the people of then by the names of today, also when it is restored or an answer is repeated', async () => {
+test('shows current names in old revisions, restores and repeated responses', async () => {
   const body = {
     title: 'Once',
     category,
@@ -160,8 +165,8 @@ test('a revision shows the people of then by the names of today, also when it is
   const first = await get(`video/${json.id}/revisions/1`, token)
   assert.deepEqual(first.json.record.speakers, ['Hilda Today', 'Other Person'])
   assert.deepEqual(first.json.record.tags, ['fresh'])
-  assertNowhere(['Hilda History', 'old tag'], first)
-  assertNowhere(
+  assertAbsent(['Hilda History', 'old tag'], first)
+  assertAbsent(
     ['Hilda History'],
     await archive.call('POST', '/api/v2/video', { token, body, headers: key }),
   )
@@ -176,7 +181,7 @@ test('a revision shows the people of then by the names of today, also when it is
   await checkInvariants(archive.databaseUrl)
 })
 
-test('whoever gives an old name or an alias means the person, who is shown by the own name, and once', async () => {
+test('resolves old names and aliases to one person with the current name', async () => {
   const { id } = await archive.make({
     speakers: ['Alva Before'],
     tags: ['js'],
@@ -211,7 +216,7 @@ test('whoever gives an old name or an alias means the person, who is shown by th
     patch(`video/${id}`, { speakers: ['New Face', 'Alva Before', 'A. After'] }),
   )
   assert.deepEqual(patched.json.speakers, ['New Face', 'Alva After'])
-  // A name that was taken away is somebody else's from then on.
+  // A removed alias belongs to a new speaker from then on.
   await ok(patch('speaker/alva-after', { aliases: [] }))
   const other = await archive.make({ speakers: ['Alva Before'] })
   assert.deepEqual(other.speakers, ['Alva Before'])
@@ -222,7 +227,7 @@ test('whoever gives an old name or an alias means the person, who is shown by th
   await checkInvariants(archive.databaseUrl)
 })
 
-test('a renamed category is the same in records, lists, filters and by its old title', async () => {
+test('renames a category in records, lists and filters and accepts its old title', async () => {
   await post('category', { title: 'Old Days', description: 'Days' })
   const { id } = await archive.make({ category: 'Old Days' })
   const { json } = await ok(
@@ -241,24 +246,21 @@ test('a renamed category is the same in records, lists, filters and by its old t
   assert.equal((await archive.make({ category: 'Old Days' })).category, 'New Days')
   assert.equal((await post('category', { title: 'Old Days' })).status, 409)
   const titles = (await get('category?page_size=100')).json.results.map(
-    (it: { title: string }) => it.title,
+    (entry: { title: string }) => entry.title,
   )
   assert.ok(titles.includes('New Days') && !titles.includes('Old Days'))
   const unknown = await post('video', { title: 'x', category: 'Old Day', language: 'en' })
   assert.equal(unknown.status, 400)
-  assertNowhere(['Old Days'], unknown)
+  assertAbsent(['Old Days'], unknown)
   await checkInvariants(archive.databaseUrl)
 })
 
-test('a merged speaker is the other one everywhere, and a record that had both has one', async () => {
+test('merges a speaker everywhere and removes duplicates within a record', async () => {
   const both = await archive.make({ speakers: ['Mia One', 'Between', 'Mia Two'] })
   const turned = await archive.make({ speakers: ['Mia Two', 'Mia One'] })
-  const one = await archive.make({ speakers: ['Mia One'], state: 2 })
+  const draft = await archive.make({ speakers: ['Mia One'], state: 2 })
   const gone = await archive.make({ speakers: ['Mia One', 'Mia Two'] })
-  await archive.call('POST', `/api/v2/video/${gone.id}/takedown`, {
-    token: archive.admin,
-    body: { reason: 'asked' },
-  })
+  await takeDown(gone.id)
   await ok(patch('speaker/mia-one', { aliases: [{ name: 'Mia Pen', shown: true }] }))
   const { json } = await ok(post('speaker/mia-one/merge', { into: 'mia-two' }))
   assert.deepEqual([json.name, json.talks, json.records_left], ['Mia Two', 2, 0])
@@ -268,24 +270,24 @@ test('a merged speaker is the other one everywhere, and a record that had both h
   ])
   assert.deepEqual((await record(both.id)).speakers, ['Mia Two', 'Between'])
   assert.deepEqual((await record(turned.id)).speakers, ['Mia Two'])
-  assert.deepEqual((await record(one.id)).speakers, ['Mia Two'])
+  assert.deepEqual((await record(draft.id)).speakers, ['Mia Two'])
   assert.equal(
     (await get('speaker/mia-one')).headers.location,
     `${archive.url}/api/v2/speaker/mia-two`,
   )
   const listed = (await get('speaker?page_size=100')).json.results.map(
-    (it: { name: string }) => it.name,
+    (entry: { name: string }) => entry.name,
   )
   assert.ok(listed.includes('Mia Two') && !listed.includes('Mia One'))
   assert.deepEqual((await archive.make({ speakers: ['Mia Pen', 'Mia One'] })).speakers, ['Mia Two'])
-  // The same once more has no second effect.
+  // A repeated merge has no effect.
   const again = await ok(post('speaker/mia-one/merge', { into: 'mia-two' }))
   assert.deepEqual([again.json.id, again.json.talks], [json.id, 3])
-  // She takes the name that went, and its slug, and leaves them again.
+  // The target takes the name and the slug of the merged speaker, and gives them up again.
   assert.equal((await ok(patch('speaker/mia-two', { name: 'Mia One' }))).json.slug, 'mia-one')
-  assert.deepEqual((await record(one.id)).speakers, ['Mia One'])
+  assert.deepEqual((await record(draft.id)).speakers, ['Mia One'])
   await ok(patch('speaker/mia-one', { name: 'Mia Two' }))
-  // And on: what led to the second leads to the third.
+  // After another merge, all names resolve to the third speaker.
   await archive.make({ speakers: ['Mia Three'] })
   await ok(post('speaker/mia-two/merge', { into: 'mia-three' }))
   assert.equal(
@@ -299,22 +301,22 @@ test('a merged speaker is the other one everywhere, and a record that had both h
   await checkInvariants(archive.databaseUrl)
 })
 
-test('tags and categories merge in the same way', async () => {
+test('merges tags and categories', async () => {
   await post('category', { title: 'Twin A' })
   await post('category', { title: 'Twin B', description: 'The one that stays' })
   const { id } = await archive.make({ category: 'Twin A', tags: ['postgres', 'PostgreSQL', 'sql'] })
   await ok(post('tag/postgres/merge', { into: 'postgresql' }))
   const { json } = await ok(post('category/twin-a/merge', { into: 'twin-b' }))
   assert.deepEqual([json.title, json.description, json.talks], ['Twin B', 'The one that stays', 1])
-  const { category: shown, tags } = await record(id)
-  assert.deepEqual([shown, tags], ['Twin B', ['PostgreSQL', 'sql']])
+  const { category: title, tags } = await record(id)
+  assert.deepEqual([title, tags], ['Twin B', ['PostgreSQL', 'sql']])
   assert.equal((await get('tag/postgres')).headers.location, `${archive.url}/api/v2/tag/postgresql`)
   assert.equal((await get('tag/postgresql')).json.talks, 1)
   assert.equal((await archive.make({ category: 'Twin A' })).category, 'Twin B')
   await checkInvariants(archive.databaseUrl)
 })
 
-test('two people who share a name come apart', async () => {
+test('splits two people who share a name', async () => {
   const mine = await archive.make({ speakers: ['Jane Smith', 'Chair'] })
   const hers = await archive.make({ speakers: ['Chair', 'Jane Smith'] })
   const draft = await archive.make({ speakers: ['Jane Smith'], state: 2 })
@@ -354,7 +356,7 @@ test('two people who share a name come apart', async () => {
       'a refused split made a speaker',
     ),
   )
-  // A merge by mistake is undone: the alias becomes a person again.
+  // A split undoes a wrong merge: the alias becomes a speaker again.
   await ok(post('speaker/jane-smith-physicist/merge', { into: 'jane-smith' }))
   assert.deepEqual((await record(hers.id)).speakers, ['Chair', 'Jane Smith'])
   await ok(post('speaker/jane-smith/split', { name: 'Jane Smith (physicist)', videos: [hers.id] }))
@@ -363,7 +365,60 @@ test('two people who share a name come apart', async () => {
   await checkInvariants(archive.databaseUrl)
 })
 
-test('what is wrong is refused with a word about it, and changes nothing', async () => {
+/** Sends invalid requests, each with its expected status and message. */
+const sendInvalid = (): [Promise<Reply>, number, RegExp][] => [
+  [
+    patch('speaker/wanda-wrong', { name: 'Rita Right' }),
+    409,
+    /name already belongs to speaker rita-right/,
+  ],
+  [
+    patch('speaker/wanda-wrong', { name: 'Rita R.' }),
+    409,
+    /name already belongs to speaker rita-right/,
+  ],
+  [
+    patch('speaker/wanda-wrong', { aliases: [{ name: 'Rita R.' }] }),
+    409,
+    /alias already belongs to speaker rita-right/,
+  ],
+  [patch('speaker/wanda-wrong', { name: '  ' }), 400, /"\/name"/],
+  [patch('speaker/wanda-wrong', { aliases: ['Wanda W.'] }), 400, /must be an object/],
+  [
+    patch('speaker/wanda-wrong', { aliases: [{ name: 'Wanda Wrong' }] }),
+    400,
+    /is already the main name/,
+  ],
+  [patch('speaker/wanda-wrong', { title: 'x' }), 400, /is not a field of this resource/],
+  [patch('speaker/nobody', { name: 'x' }), 404, /This speaker does not exist/],
+  [patch('tag/nothing', { name: 'x' }), 404, /This tag does not exist/],
+  [patch('speaker/wanda-wrong', { name: 'x' }, { 'if-match': '"1.9.old"' }), 412, /stale-revision/],
+  [post('speaker/wanda-wrong/merge', { into: 'wanda-wrong' }), 400, /is the speaker to be merged/],
+  [post('speaker/wanda-wrong/merge', { into: 'nobody' }), 400, /is not the slug of a speaker/],
+  [post('speaker/nobody/merge', { into: 'wanda-wrong' }), 404, /This speaker does not exist/],
+  [
+    post('speaker/wanda-wrong/split', { name: 'Wanda Wrong', videos: [1] }),
+    400,
+    /choose one that tells the two apart/,
+  ],
+  [
+    post('speaker/wanda-wrong/split', { name: 'x', videos: [] }),
+    400,
+    /must be a list of 1 to 200 whole numbers/,
+  ],
+  [
+    post('speaker/wanda-wrong/split', {
+      name: 'x',
+      videos: Array.from({ length: 201 }, () => 1),
+    }),
+    400,
+    /1 to 200/,
+  ],
+  [get('speaker/nobody'), 404, /This speaker does not exist/],
+  [get('tag/nothing'), 404, /This tag does not exist/],
+]
+
+test('rejects invalid renames, merges and splits without changing anything', async () => {
   await archive.make({ speakers: ['Wanda Wrong', 'Rita Right'], tags: ['Wanda Wrong'] })
   await ok(patch('speaker/rita-right', { aliases: [{ name: 'Rita R.' }] }))
   const state = () =>
@@ -371,73 +426,18 @@ test('what is wrong is refused with a word about it, and changes nothing', async
       query('select (select count(*) from change), (select count(*) from entity_name)'),
     )
   const before = await state()
-  const refused: [Promise<Reply>, number, RegExp][] = [
-    [
-      patch('speaker/wanda-wrong', { name: 'Rita Right' }),
-      409,
-      /name leads to the speaker rita-right/,
-    ],
-    [
-      patch('speaker/wanda-wrong', { name: 'Rita R.' }),
-      409,
-      /name leads to the speaker rita-right/,
-    ],
-    [
-      patch('speaker/wanda-wrong', { aliases: [{ name: 'Rita R.' }] }),
-      409,
-      /alias leads to the speaker rita-right/,
-    ],
-    [patch('speaker/wanda-wrong', { name: '  ' }), 400, /"\/name"/],
-    [patch('speaker/wanda-wrong', { aliases: ['Wanda W.'] }), 400, /must be an object/],
-    [
-      patch('speaker/wanda-wrong', { aliases: [{ name: 'Wanda Wrong' }] }),
-      400,
-      /is the name itself/,
-    ],
-    [patch('speaker/wanda-wrong', { title: 'x' }), 400, /is not a field of this resource/],
-    [patch('speaker/nobody', { name: 'x' }), 404, /There is no such speaker/],
-    [patch('tag/nothing', { name: 'x' }), 404, /There is no such tag/],
-    [
-      patch('speaker/wanda-wrong', { name: 'x' }, { 'if-match': '"1.9.old"' }),
-      412,
-      /stale-revision/,
-    ],
-    [post('speaker/wanda-wrong/merge', { into: 'wanda-wrong' }), 400, /is the speaker itself/],
-    [post('speaker/wanda-wrong/merge', { into: 'nobody' }), 400, /is not the slug of a speaker/],
-    [post('speaker/nobody/merge', { into: 'wanda-wrong' }), 404, /There is no such speaker/],
-    [
-      post('speaker/wanda-wrong/split', { name: 'Wanda Wrong', videos: [1] }),
-      400,
-      /choose one that tells the two apart/,
-    ],
-    [
-      post('speaker/wanda-wrong/split', { name: 'x', videos: [] }),
-      400,
-      /must be a list of 1 to 200 whole numbers/,
-    ],
-    [
-      post('speaker/wanda-wrong/split', {
-        name: 'x',
-        videos: Array.from({ length: 201 }, () => 1),
-      }),
-      400,
-      /1 to 200/,
-    ],
-    [get('speaker/nobody'), 404, /There is no such speaker/],
-    [get('tag/nothing'), 404, /There is no such tag/],
-  ]
-  for (const [answer, status, says] of refused) {
-    const reply = await answer
+  for (const [request, status, message] of sendInvalid()) {
+    const reply = await request
     assert.equal(reply.status, status, reply.text)
-    assert.match(reply.text, says)
+    assert.match(reply.text, message)
   }
   assert.deepEqual(await state(), before)
 })
 
-test('a write with the version that it was read in changes that version only, and twice is once', async () => {
+test('renames only the version in If-Match, and only once', async () => {
   await archive.make({ speakers: ['Vera Version'] })
   const etag = String((await get('speaker/vera-version', token)).headers.etag)
-  // A talk more is no other version of her.
+  // Another talk changes the ETag, but not the version of the speaker.
   await archive.make({ speakers: ['Vera Version'] })
   assert.notEqual((await get('speaker/vera-version', token)).headers.etag, etag)
   const rename = () =>
@@ -449,7 +449,7 @@ test('a write with the version that it was read in changes that version only, an
   assert.equal(stale.status, 412)
   assert.deepEqual([stale.json.current.revision, stale.json.current.by], [1, 'Edith'])
   assert.deepEqual(stale.json.current.fields, ['aliases', 'name', 'slug'])
-  // Not even a rename has made a version yet: nobody did anything.
+  // A speaker that was never changed has no author of a change.
   await archive.make({ speakers: ['Vera Untouched'] })
   const never = await patch(
     'speaker/vera-untouched',
@@ -460,41 +460,49 @@ test('a write with the version that it was read in changes that version only, an
   await ok(patch('speaker/vera-untouched', { name: 'Vera Touched' }, { 'if-match': '*' }))
 })
 
-test('450 records follow in batches, nobody who reads waits, and writers in between lose nothing', async (t) => {
-  const made = await withSeeded('Ben Before', 450)
+test('renames 450 records in batches without blocking readers or losing writes', async (t) => {
+  const made = await createRecordsOf('Ben Before', 450)
   const started = performance.now()
-  let slowest = 0
-  let renamed = false
+  let slowestMs = 0
+  let isRenamed = false
   const reader = (async () => {
-    while (!renamed) {
+    while (!isRenamed) {
       const began = performance.now()
       const id = made[Math.floor(Math.random() * made.length)] as number
       assert.equal((await get(`video/${id}`)).status, 200)
-      slowest = Math.max(slowest, performance.now() - began)
+      slowestMs = Math.max(slowestMs, performance.now() - began)
     }
   })()
   const writers = Promise.all(
     Array.from({ length: 8 }, async (_, lane) => {
       for (let number = lane; number < 40; number += 8) {
         const id = made[number * 11] as number
-        await ok(insistently(() => patch(`video/${id}`, { summary: `kept ${number}` })))
+        await ok(retryUnavailable(() => patch(`video/${id}`, { summary: `kept ${number}` })))
         await ok(
-          insistently(() => patch(`video/${id}`, { speakers: ['Ben Before', `Guest ${number}`] })),
+          retryUnavailable(() =>
+            patch(`video/${id}`, { speakers: ['Ben Before', `Guest ${number}`] }),
+          ),
         )
-        await ok(insistently(() => patch(`video/${id}`, { whiteboard: `kept ${number}` })))
+        await ok(retryUnavailable(() => patch(`video/${id}`, { whiteboard: `kept ${number}` })))
       }
     }),
   )
-  const { json } = await ok(insistently(() => patch('speaker/ben-before', { name: 'Ben After' })))
+  const { json } = await ok(
+    retryUnavailable(() => patch('speaker/ben-before', { name: 'Ben After' })),
+  )
   assert.equal(json.records_left, 400)
-  const answered = performance.now() - started
-  await nothingLeft()
-  const done = performance.now() - started
+  const answeredMs = performance.now() - started
+  await waitForRenames()
+  const doneMs = performance.now() - started
   await writers
-  renamed = true
+  isRenamed = true
   await reader
   t.diagnostic(
-    `answered after ${answered.toFixed()} ms, all done after ${done.toFixed()} ms, slowest read ${slowest.toFixed()} ms`,
+    [
+      `answered after ${answeredMs.toFixed()} ms`,
+      `all done after ${doneMs.toFixed()} ms`,
+      `slowest read ${slowestMs.toFixed()} ms`,
+    ].join(', '),
   )
   for (const [number, id] of made.entries()) {
     const { speakers, summary, whiteboard } = await record(id)
@@ -509,21 +517,21 @@ test('450 records follow in batches, nobody who reads waits, and writers in betw
   await checkInvariants(archive.databaseUrl)
 })
 
-test('a server that is killed half way has done its batches, and the next one goes on', async () => {
-  const made = await withSeeded('Kim Killed', 650)
+test('resumes a rename after the server was killed', async () => {
+  const made = await createRecordsOf('Kim Killed', 650)
   const first = await spawnServer({ DATABASE_URL: archive.databaseUrl, RESUME_SECONDS: '0' })
-  // Somebody holds a record of the second batch, so that it can't be done before the kill.
+  // Locks a record of the second batch, so that the batch cannot finish before the kill.
   await withDatabase(archive.databaseUrl, async (query) => {
     await query('begin')
     await query(`select from video where id = ${made[75]} for update`)
     const reply = await archive.call('GET', '/api/v2/speaker/kim-killed')
     assert.equal(reply.status, 200)
-    const renamed = await callOn(first.url, 'speaker/kim-killed', { name: 'Kim Alive' })
+    const renamed = await patchOn(first.url, 'speaker/kim-killed', { name: 'Kim Alive' })
     assert.deepEqual([renamed.status, renamed.json.records_left], [200, 600])
     first.process.kill('SIGKILL')
     await query('rollback')
   })
-  const shows = async () =>
+  const countRenamed = async () =>
     withDatabase(archive.databaseUrl, async (query) =>
       Number(
         (
@@ -531,27 +539,27 @@ test('a server that is killed half way has done its batches, and the next one go
         )[0]?.n,
       ),
     )
-  assert.equal(await shows(), 50)
+  assert.equal(await countRenamed(), 50)
   await checkInvariants(archive.databaseUrl)
-  // Between the two, what is left still shows the person, whichever name is given.
+  // Until the rename is resumed, a write accepts both names.
   const id = made[300] as number
   assert.deepEqual(
     (await ok(patch(`video/${id}`, { speakers: ['Kim Alive', 'Kim Killed'] }))).json.speakers,
     ['Kim Alive'],
   )
   const second = await spawnServer({ DATABASE_URL: archive.databaseUrl, RESUME_SECONDS: '1' })
-  await nothingLeft()
+  await waitForRenames()
   await second.stop()
-  assert.equal(await shows(), 650)
+  assert.equal(await countRenamed(), 650)
   await checkInvariants(archive.databaseUrl)
 })
 
-test('a record that is written while its speaker is renamed waits, and shows the new name', async () => {
+test('waits for a running rename and writes the new name', async () => {
   const { id } = await archive.make({ speakers: ['Lea Late'], tags: ['late'] })
   await ok(patch(`video/${id}`, { speakers: [], tags: [] }))
   await post('category', { title: 'Late Days' })
   await withDatabase(archive.databaseUrl, async (query) => {
-    // What a rename does, held open at the moment before its commit.
+    // Does what a rename does, and keeps the transaction open before its commit.
     await query('begin')
     for (const [kind, column, old, fresh] of [
       ['speaker', 'name', 'Lea Late', 'Lea Later'],
@@ -564,7 +572,9 @@ test('a record that is written while its speaker is renamed waits, and shows the
       await query(`update entity_name set shown = false where kind = '${kind}' and name = '${old}'`)
       await query(`insert into entity_name values ('${kind}', '${fresh}', ${entity?.id}, true)`)
       await query(
-        `update ${kind} set slug = '${fresh?.toLowerCase().replace(' ', '-')}' where id = ${entity?.id}`,
+        `update ${kind}
+         set slug = '${fresh?.toLowerCase().replace(' ', '-')}'
+         where id = ${entity?.id}`,
       )
       await query(
         `insert into entity_slug select '${kind}', slug, id from ${kind} where id = ${entity?.id}`,
@@ -583,7 +593,8 @@ test('a record that is written while its speaker is renamed waits, and shows the
     )
       waiting = (
         await query(
-          "select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()",
+          `select from pg_stat_activity
+           where wait_event_type = 'Lock' and datname = current_database()`,
         )
       ).length
     await query('commit')
@@ -591,13 +602,13 @@ test('a record that is written while its speaker is renamed waits, and shows the
   })
   const { json } = await get('video?speaker=lea-later', token)
   assert.equal(json.count, 2)
-  for (const it of [...json.results, await record(id)])
-    assert.deepEqual([it.speakers, it.tags], [['Lea Later'], ['later']])
+  for (const video of [...json.results, await record(id)])
+    assert.deepEqual([video.speakers, video.tags], [['Lea Later'], ['later']])
   assert.equal((await record(id)).category, 'Later Days')
   await checkInvariants(archive.databaseUrl)
 })
 
-test('names, renames and merges at once: every record ends with what its people are called', async (t) => {
+test('leaves current names in every record after concurrent renames and merges', async (t) => {
   const people = Array.from({ length: 6 }, (_, number) => `Racer ${number}`)
   const made = await Promise.all(
     people.map((name) => archive.make({ speakers: [name], tags: [name] })),
@@ -627,32 +638,32 @@ test('names, renames and merges at once: every record ends with what its people 
         () => post(`speaker/racer-${round}/merge`, { into: 'racer-0' }),
         () => post(`tag/racer-${round}/merge`, { into: 'racer-0' }),
       )
-    // A name may be made by a record while a speaker is to have it: then the rename is refused.
-    // Who is told that nobody knows finds it either way; what counts is what is there in the end.
-    for (const { status, text, json } of await Promise.all(work.map(insistently)))
+    // A record may create the name that a rename needs: then the rename is refused. With an unknown
+    // outcome the write may or may not be there; only the final state counts.
+    for (const { status, text, json } of await Promise.all(work.map(retryUnavailable)))
       assert.ok([200, 201, 409].includes(status) || json.outcome === 'unknown', text)
   }
-  await nothingLeft()
+  await waitForRenames()
   await checkInvariants(archive.databaseUrl)
   const [row] = await withDatabase(archive.databaseUrl, (query) =>
     query('select deadlocks::int as n from pg_stat_database where datname = current_database()'),
   )
-  t.diagnostic(`${row?.n} times two waited for each other`)
+  t.diagnostic(`${row?.n} deadlocks`)
 })
 
 /**
- * Where so many want the same, one may wait too long on a slow machine. It is told that nothing was
- * written, and asks again.
+ * Repeats a request that timed out without being applied. On a slow machine one of many conflicting
+ * writers may wait too long.
  */
-async function insistently(work: () => Promise<Reply>): Promise<Reply> {
+async function retryUnavailable(work: () => Promise<Reply>): Promise<Reply> {
   for (let times = 1; ; times++) {
     const reply = await work()
     if (reply.status !== 503 || reply.json.outcome !== 'not-applied' || times === 10) return reply
   }
 }
 
-/** Live records with one new speaker, made at once. */
-async function withSeeded(name: string, count: number): Promise<number[]> {
+/** Creates live records of one new speaker. Returns their ids in order. */
+async function createRecordsOf(name: string, count: number): Promise<number[]> {
   const made: number[] = []
   for (let first = 0; first < count; first += 25)
     made.push(
@@ -669,6 +680,6 @@ async function withSeeded(name: string, count: number): Promise<number[]> {
   return made.sort((a, b) => a - b)
 }
 
-function callOn(url: string, path: string, body: object): Promise<Reply> {
+function patchOn(url: string, path: string, body: object): Promise<Reply> {
   return call(url, 'PATCH', `/api/v2/${path}`, { token, body })
 }

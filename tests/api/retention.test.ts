@@ -5,7 +5,7 @@ import { type MaintenanceOptions, maintain } from '../../server/maintenance/main
 import { call, category, type Reply, spawnServer, startArchive } from '../support/harness.ts'
 import { checkInvariants, withDatabase } from '../support/invariants.ts'
 
-// What is removed when it is no longer needed, and what stays.
+// Maintenance removes data that is no longer needed, and nothing else.
 
 const archive = await startArchive()
 const { editor: token } = archive
@@ -16,7 +16,7 @@ const send = async (method: string, path: string, body: object = {}): Promise<Re
   return reply
 }
 
-/** Does all tasks now; tells what each removed. */
+/** Runs all tasks now. Returns the number of rows that each removed. */
 async function maintainNow(
   options: Partial<MaintenanceOptions> = {},
 ): Promise<Record<string, number>> {
@@ -41,16 +41,16 @@ async function importTalks(
   const lines = Array.from({ length: count }, (_, number) => `Imported ${Math.random()} ${number}`)
   const body = { text: `title\n${lines.join('\n')}\n`, format: 'csv', category, language: 'en' }
   const { json } = await send('POST', 'import', body)
-  const arrives = async (state: string) => {
+  const waitForState = async (state: string) => {
     for (let tries = 0; (await send('GET', `import/${json.id}`)).json.state !== state; tries++) {
       assert.ok(tries < 3000)
       await new Promise((done) => setTimeout(done, 20))
     }
   }
-  await arrives('planned')
+  await waitForState('planned')
   if (after === 'applied') {
     await send('POST', `import/${json.id}/apply`)
-    await arrives('applied')
+    await waitForState('applied')
   } else await query(`update import set state = '${after}' where id = ${json.id}`)
   return json.id
 }
@@ -58,7 +58,7 @@ async function importTalks(
 const rowsOf = async (id: number) =>
   Number((await query(`select count(*) as rows from import_row where import_id = ${id}`))[0]?.rows)
 
-test('rows of old imports go, the summary stays, and undoing is refused; what is under way or new stays whole', async () => {
+test('removes the rows of old imports, keeps their summary and refuses to undo them', async () => {
   const old = await importTalks(1200)
   const planned = await importTalks(3, 'planned')
   const recent = await importTalks(2)
@@ -80,16 +80,18 @@ test('rows of old imports go, the summary stays, and undoing is refused; what is
       body: {},
     })
     assert.equal(status, 409)
-    assert.match(json.detail, /removed for their age/)
+    assert.match(json.detail, /too old to be changed/)
   }
   const listed = (await send('GET', 'import')).json.results
-  assert.ok(listed.some((it: { id: number }) => it.id === old))
+  assert.ok(listed.some((job: { id: number }) => job.id === old))
 
   await query(
-    `update import set touched = now() - interval '91 days', state = 'undoing', done = 0 where id = ${recent}`,
+    `update import
+     set touched = now() - interval '91 days', state = 'undoing', done = 0
+     where id = ${recent}`,
   )
   await withDatabase(archive.databaseUrl, async (run) => {
-    // Held, so that no batch moves it on meanwhile.
+    // Locked, so that no batch changes it meanwhile.
     await run('begin')
     await run(`select from import where id = ${recent} for update`)
     await maintainNow()
@@ -101,19 +103,19 @@ test('rows of old imports go, the summary stays, and undoing is refused; what is
   assert.equal(await rowsOf(recent), 2)
 })
 
-test('words that no live talk has any more go, and those that are missing come back', async () => {
+test('removes unused search words and restores missing ones', async () => {
   const stays = await archive.make({ title: 'Zebrafish in common', speakers: ['Quagga Example'] })
-  const down = await archive.make({ title: 'Zebrafish and wombatwords' })
+  const takenDown = await archive.make({ title: 'Zebrafish and wombatwords' })
   await archive.make({ title: 'Neverpublished', state: 2 })
   const words = async () => {
-    const asked = ['zebrafish', 'wombatwords', 'quagga', 'okapi', 'neverpublished']
+    const candidates = ['zebrafish', 'wombatwords', 'quagga', 'okapi', 'neverpublished']
     const rows = await query(
-      `select word from search_word where word = any ('{${asked}}') order by 1`,
+      `select word from search_word where word = any ('{${candidates}}') order by 1`,
     )
     return rows.map(({ word }) => word)
   }
   assert.deepEqual(await words(), ['quagga', 'wombatwords', 'zebrafish'])
-  await send('POST', `video/${down.id}/takedown`, { reason: 'asked' })
+  await send('POST', `video/${takenDown.id}/takedown`, { reason: 'asked' })
   await send('PATCH', 'speaker/quagga-example', { name: 'Okapi Example' })
   await query(`delete from search_word where word = 'zebrafish'`)
   await maintainNow()
@@ -121,76 +123,85 @@ test('words that no live talk has any more go, and those that are missing come b
   assert.equal((await send('GET', 'video?q=zebrafihs')).json.results[0].id, stays.id)
 })
 
-test('keys of records that are gone go, and duplicates are still noticed', async () => {
+test('removes unused fingerprints and still detects duplicates', async () => {
   const source_url = 'https://example.org/same-source'
   const counts = async () => {
-    const [row] =
-      await query(`select (select count(*) from fingerprint)::int as seen, (select count(*) from duplicate_candidate)::int as suspects,
-      (select count(distinct key) from (select same_source as key from video where taken_down is null
-         union all select same_talk from video where taken_down is null) as used where key is not null)::int as used`)
-    return row as unknown as { seen: number; suspects: number; used: number }
+    const [row] = await query(`
+      with used as (select same_source as key from video where taken_down is null
+                    union all
+                    select same_talk from video where taken_down is null)
+      select (select count(*) from fingerprint)::int as fingerprints,
+             (select count(*) from duplicate_candidate)::int as candidates,
+             (select count(distinct key) from used where key is not null)::int as used`)
+    return row as unknown as { fingerprints: number; candidates: number; used: number }
   }
   const [one, two] = [await archive.make({ source_url }), await archive.make({ source_url })]
   const before = await counts()
-  assert.ok(before.suspects >= 1)
+  assert.ok(before.candidates >= 1)
   await send('PATCH', `video/${one.id}`, { source_url: 'https://example.org/another' })
   await send('POST', `video/${two.id}/takedown`, { reason: 'asked' })
   await maintainNow()
   const after = await counts()
-  assert.equal(after.seen, after.used)
-  assert.equal(after.suspects, before.suspects - 1)
+  assert.equal(after.fingerprints, after.used)
+  assert.equal(after.candidates, before.candidates - 1)
   const [three, four] = [await archive.make({ source_url }), await archive.make({ source_url })]
   const { json } = await send('GET', 'quality/same-source')
-  const found = json.results.flatMap((it: { records: { id: number }[] }) =>
-    it.records.map(({ id }) => id),
+  const duplicateIds = json.results.flatMap((finding: { records: { id: number }[] }) =>
+    finding.records.map(({ id }) => id),
   )
-  assert.ok(found.includes(three.id) && found.includes(four.id) && !found.includes(two.id))
+  assert.ok(
+    duplicateIds.includes(three.id) &&
+      duplicateIds.includes(four.id) &&
+      !duplicateIds.includes(two.id),
+  )
 })
 
-test('a duplicate of a record that is written while its key is being removed is noticed', async () => {
+test('detects a duplicate that is written while its fingerprint is removed', async () => {
   const source_url = 'https://example.org/raced'
   const first = await archive.make({ source_url })
   await send('PATCH', `video/${first.id}`, { source_url: null })
   await withDatabase(archive.databaseUrl, async (run) => {
     await run('begin')
     await run(`update video set source_url = '${source_url}' where id = ${first.id}`)
-    // It waits for a moment only, and is tried again later.
+    // The task waits for the lock only briefly and is retried later.
     await assert.rejects(maintainNow(), AggregateError)
     await run('commit')
   })
   await maintainNow()
   const second = await archive.make({ source_url })
   const { json } = await send('GET', 'quality/same-source?page_size=100')
-  const pairs = json.results.map((it: { records: { id: number }[] }) =>
-    it.records.map(({ id }) => id),
+  const pairs = json.results.map((finding: { records: { id: number }[] }) =>
+    finding.records.map(({ id }) => id),
   )
   assert.ok(pairs.some((ids: number[]) => ids.includes(first.id) && ids.includes(second.id)))
-  // The statement above wrote the row alone.
+  // The statement above wrote only the row and not the stored body.
   await send('PATCH', `video/${first.id}`, { source_url })
 })
 
-test('tokens go 90 days after their end', async () => {
+test('removes tokens 90 days after they expired or were revoked', async () => {
   const made = await Promise.all(
     ['expired', 'revoked', 'ended lately', 'valid'].map((name) =>
       createToken(archive.pool, { name, role: 'editor', days: 1 }),
     ),
   )
-  const [expired, revoked, lately, valid] = made.map(({ id }) => id)
+  const [expired, revoked, recent, valid] = made.map(({ id }) => id)
   await query(`update token set expires = now() - interval '91 days' where id = ${expired}`)
   await query(
-    `update token set revoked = now() - interval '91 days', expires = now() + interval '1 day' where id = ${revoked}`,
+    `update token
+     set revoked = now() - interval '91 days', expires = now() + interval '1 day'
+     where id = ${revoked}`,
   )
-  await query(`update token set expires = now() - interval '89 days' where id = ${lately}`)
+  await query(`update token set expires = now() - interval '89 days' where id = ${recent}`)
   const { tokens } = await maintainNow()
   assert.equal(tokens, 2)
   const left = await query(
     `select id::int from token where id in (${made.map(({ id }) => id)}) order by id`,
   )
-  assert.deepEqual(new Set(left.map(({ id }) => id)), new Set([lately, valid]))
+  assert.deepEqual(new Set(left.map(({ id }) => id)), new Set([recent, valid]))
 })
 
-test('of several processes one does a task, once in its time, and another takes up what was left half way', async () => {
-  const removed = async () => {
+test('runs each task once per interval across processes and resumes abandoned ones', async () => {
+  const runTasks = async () => {
     const tasks: string[] = []
     const options = {
       importDays: 90,
@@ -203,22 +214,25 @@ test('of several processes one does a task, once in its time, and another takes 
   }
   const all = ['imports', 'keys', 'tokens', 'words']
   await query('delete from maintenance')
-  assert.deepEqual(await removed(), all)
-  assert.deepEqual(await removed(), [])
+  assert.deepEqual(await runTasks(), all)
+  assert.deepEqual(await runTasks(), [])
   await query(
-    `update maintenance set began = now() - interval '25 hours', finished = now() - interval '25 hours'`,
+    `update maintenance
+     set began = now() - interval '25 hours', finished = now() - interval '25 hours'`,
   )
-  assert.deepEqual(await removed(), all)
-  // Killed after it began.
+  assert.deepEqual(await runTasks(), all)
+  // Simulates a process that was killed during the task.
   await query(
-    `update maintenance set began = now() - interval '59 minutes', finished = now() - interval '2 days' where task = 'words'`,
+    `update maintenance
+     set began = now() - interval '59 minutes', finished = now() - interval '2 days'
+     where task = 'words'`,
   )
-  assert.deepEqual(await removed(), [])
+  assert.deepEqual(await runTasks(), [])
   await query(`update maintenance set began = now() - interval '61 minutes' where task = 'words'`)
-  assert.deepEqual(await removed(), ['words'])
+  assert.deepEqual(await runTasks(), ['words'])
 })
 
-test('a server does it by itself', async () => {
+test('runs maintenance in a server on its own', async () => {
   await query('delete from maintenance')
   const server = await spawnServer({ DATABASE_URL: archive.databaseUrl, MAINTENANCE_HOURS: '24' })
   for (let tries = 0; ; tries++) {
@@ -231,4 +245,4 @@ test('a server does it by itself', async () => {
   await server.stop()
 })
 
-test('the archive is sound afterwards', () => checkInvariants(archive.databaseUrl))
+test('keeps the archive consistent after all tests', () => checkInvariants(archive.databaseUrl))

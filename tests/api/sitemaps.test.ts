@@ -9,7 +9,7 @@ import { withDatabase } from '../support/invariants.ts'
 import { insertRecords } from '../support/many-records.ts'
 import { assertJson, assertXml } from '../support/schema-validators.ts'
 
-// What crawlers, browsers and other sites ask for by convention.
+// Sitemaps, robots.txt, OpenSearch and oEmbed.
 
 const archive = await startArchive()
 const large = await startArchive()
@@ -17,7 +17,7 @@ const count = 10_500
 let first = 0
 
 before(async () => {
-  const known = {
+  const videoFields = {
     video_mp4_url: 'http://files.example.org/a.mp4',
     duration: 1800,
     recorded: '2024-05-01',
@@ -28,7 +28,7 @@ before(async () => {
       speakers: ['Ada Lovelace'],
       tags: ['queues'],
       summary: 'About\n queues',
-      ...known,
+      ...videoFields,
     })
   ).id
   await archive.make({
@@ -44,9 +44,11 @@ before(async () => {
     await query('alter table video disable trigger user')
     await query(`update video set source_url = 'https://vimeo.com/' || id`)
     await query('alter table video enable trigger user')
-    // Of the ready bodies only the moment of the change is read here.
+    // Sitemaps read only the update time of the stored bodies.
     await query(
-      `insert into video_body (id, revision, tag, live, updated, body) select id, 1, 'x', true, updated, '{}' from video`,
+      `insert into video_body (id, revision, etag, live, updated, body)
+       select id, 1, 'x', true, updated, '{}'
+       from video`,
     )
   })
 })
@@ -55,8 +57,8 @@ const text = (reply: Reply) => Buffer.from(reply.text, 'latin1').toString('utf8'
 const locations = (xml: string) =>
   [...xml.matchAll(/<loc>([^<]+)<\/loc>/g)].map(([, address = '']) => address)
 
-async function sitemap(path: string, at: TestArchive = archive): Promise<string> {
-  const reply = await at.call('GET', path)
+async function sitemap(path: string, from: TestArchive = archive): Promise<string> {
+  const reply = await from.call('GET', path)
   assert.deepEqual(
     [reply.status, reply.headers['content-type']],
     [200, 'application/xml; charset=utf-8'],
@@ -66,14 +68,14 @@ async function sitemap(path: string, at: TestArchive = archive): Promise<string>
   return text(reply)
 }
 
-test('a crawler finds every page that anybody may read, and no other', async () => {
+test('lists every public page in the sitemaps and no other', async () => {
   const index = locations(await sitemap('/sitemap.xml'))
   assert.deepEqual(
-    index.map((it) => it.slice(archive.url.length)),
+    index.map((url) => url.slice(archive.url.length)),
     ['page', 'video-1', 'category', 'speaker', 'tag'].map((name) => `/sitemap/${name}.xml`),
   )
   const pages = (
-    await Promise.all(index.map((it) => sitemap(it.slice(archive.url.length))))
+    await Promise.all(index.map((url) => sitemap(url.slice(archive.url.length))))
   ).flatMap(locations)
   const expected = [
     '/',
@@ -100,11 +102,14 @@ test('a crawler finds every page that anybody may read, and no other', async () 
   )
 })
 
-test('a talk that can be watched is told as a video', async () => {
+test('describes a playable talk as a video', async () => {
   const [, one = '', two = '', three = ''] = (await sitemap('/sitemap/video-1.xml')).split('<url>')
-  const of = (xml: string, name: string) => new RegExp(`<video:${name}>([^<]*)<`).exec(xml)?.[1]
+  const elementText = (xml: string, name: string) =>
+    new RegExp(`<video:${name}>([^<]*)<`).exec(xml)?.[1]
   assert.deepEqual(
-    ['title', 'description', 'content_loc', 'player_loc', 'duration'].map((name) => of(one, name)),
+    ['title', 'description', 'content_loc', 'player_loc', 'duration'].map((name) =>
+      elementText(one, name),
+    ),
     [
       'First',
       'About queues',
@@ -114,15 +119,19 @@ test('a talk that can be watched is told as a video', async () => {
     ],
   )
   assert.match(one, /<lastmod>20\d\d-\d\d-\d\dT[\d:.]+Z<\/lastmod>/)
-  // Nobody talks for a day, and crawlers refuse it.
+  // Crawlers reject a duration of more than eight hours.
   assert.deepEqual(
-    [of(two, 'description'), of(two, 'content_loc'), of(two, 'duration')],
+    [
+      elementText(two, 'description'),
+      elementText(two, 'content_loc'),
+      elementText(two, 'duration'),
+    ],
     ['Second', undefined, undefined],
   )
   assert.doesNotMatch(three, /video:/)
 })
 
-test('an archive without talks has a sitemap that is one', async () => {
+test('serves a valid sitemap for an empty archive', async () => {
   const empty = await startArchive()
   assert.deepEqual(locations(await sitemap('/sitemap.xml', empty)), [
     `${empty.url}/sitemap/page.xml`,
@@ -130,21 +139,21 @@ test('an archive without talks has a sitemap that is one', async () => {
   assert.equal(locations(await sitemap('/sitemap/page.xml', empty)).length, 5)
 })
 
-test('more than ten thousand are in several files, each talk in one of them', async () => {
-  const index = locations(await sitemap('/sitemap.xml', large)).map((it) =>
-    it.slice(large.url.length),
+test('splits more than 10,000 talks into several sitemaps', async () => {
+  const index = locations(await sitemap('/sitemap.xml', large)).map((url) =>
+    url.slice(large.url.length),
   )
   assert.deepEqual(
-    index.filter((it) => it.includes('video')),
+    index.filter((url) => url.includes('video')),
     ['/sitemap/video-1.xml', '/sitemap/video-2.xml'],
   )
-  const seen = new Set<string>()
+  const allUrls = new Set<string>()
   for (const path of ['/sitemap/video-1.xml', '/sitemap/video-2.xml']) {
-    const found = locations(await sitemap(path, large))
-    assert.ok(found.length <= 10_000)
-    for (const it of found) seen.add(it)
+    const urls = locations(await sitemap(path, large))
+    assert.ok(urls.length <= 10_000)
+    for (const url of urls) allUrls.add(url)
   }
-  assert.equal(seen.size, count)
+  assert.equal(allUrls.size, count)
   await withDatabase(large.databaseUrl, async (query) => {
     await query("insert into speaker (id, name, slug) values (10001, 'Last', 'last')")
     await query("insert into talk_count (kind, entity_id, talks) values ('speaker', 10001, 1)")
@@ -158,7 +167,7 @@ test('more than ten thousand are in several files, each talk in one of them', as
   ])
 })
 
-test('a sitemap is packed for whoever takes it packed; what is not there is not found', async () => {
+test('compresses sitemaps as accepted and returns 404 for unknown ones', async () => {
   const plain = await sitemap('/sitemap/video-1.xml')
   const packed = await archive.call('GET', '/sitemap/video-1.xml', {
     headers: { 'accept-encoding': 'gzip' },
@@ -187,37 +196,37 @@ test('a sitemap is packed for whoever takes it packed; what is not there is not 
     assert.equal((await archive.call('GET', `/sitemap/${name}.xml`)).status, 404, name)
 })
 
-test('a sitemap takes no more memory for many talks than for few', async () => {
+test('streams a sitemap in constant memory', async () => {
   setFlagsFromString('--expose-gc')
   const collect = runInNewContext('gc') as () => void
   const site: SiteInfo = { name: '', origin: () => large.url, basePath: '' }
-  /** The most that is held at any time, and how much was sent. */
-  const held = async (part: number) => {
-    let [max, length] = [0, 0]
+  /** Returns the peak size of the heap and the number of characters written. */
+  const measure = async (part: number) => {
+    let [peak, length] = [0, 0]
     for await (const piece of (await writeSitemap(large.pool.lists, site, {
-      listed: 'video',
+      section: 'video',
       part,
     })) ?? []) {
       length += piece.length
       collect()
-      max = Math.max(max, process.memoryUsage().heapUsed)
+      peak = Math.max(peak, process.memoryUsage().heapUsed)
     }
-    return { most: max, length }
+    return { peak, length }
   }
-  await held(2)
-  const [few, many] = [await held(2), await held(1)]
+  await measure(2)
+  const [few, many] = [await measure(2), await measure(1)]
   assert.ok(
     many.length > 8_000_000 && many.length > 15 * few.length,
     `${few.length}, ${many.length}`,
   )
   assert.ok(
-    many.most - few.most < 2_000_000,
-    `${few.most} bytes for 500 talks, ${many.most} for 10,000`,
+    many.peak - few.peak < 2_000_000,
+    `${few.peak} bytes for 500 talks, ${many.peak} for 10,000`,
   )
 })
 
-test('robots are told what is not for them, and where the sitemap is', async () => {
-  const { headers, text: said } = await archive.call('GET', '/robots.txt')
+test('serves robots.txt with the excluded paths and the sitemap', async () => {
+  const { headers, text: robots } = await archive.call('GET', '/robots.txt')
   assert.equal(headers['content-type'], 'text/plain; charset=utf-8')
   for (const line of [
     'User-agent: *',
@@ -227,16 +236,16 @@ test('robots are told what is not for them, and where the sitemap is', async () 
     'Allow: /picture',
     `Sitemap: ${archive.url}/sitemap.xml`,
   ])
-    assert.ok(said.split('\n').includes(line), line)
+    assert.ok(robots.split('\n').includes(line), line)
   const mounted = await startArchive({ PUBLIC_URL: 'https://talks.example.org/archive' })
-  const below = (await mounted.call('GET', '/archive/robots.txt')).text
+  const mountedRobots = (await mounted.call('GET', '/archive/robots.txt')).text
   assert.match(
-    below,
+    mountedRobots,
     /^Disallow: \/archive\/prefer$.*^Sitemap: https:\/\/talks\.example\.org\/archive\/sitemap\.xml$/ms,
   )
 })
 
-test('a browser can take the archive into its search field, and is given suggestions', async () => {
+test('serves an OpenSearch description and suggestions', async () => {
   const reply = await archive.call('GET', '/search/xml')
   assert.equal(
     reply.headers['content-type'],
@@ -256,13 +265,13 @@ test('a browser can take the archive into its search field, and is given suggest
   assert.equal((await archive.call('GET', `/search/suggestions?q=${'x'.repeat(301)}`)).status, 400)
 })
 
-test('another site is told how to show a talk', async () => {
-  const ask = (url: string, more = '') =>
+test('serves oEmbed for a talk', async () => {
+  const embed = (url: string, more = '') =>
     archive.call('GET', `/oembed?url=${encodeURIComponent(url)}${more}`)
   const talk = `${archive.url}/video/${first}/first`
-  const { json, headers, text: said } = await ask(`${talk}?t=60`)
+  const { json, headers, text: body } = await embed(`${talk}?t=60`)
   assert.equal(headers['content-type'], 'application/json; charset=utf-8')
-  assertJson('oembed', said)
+  assertJson('oembed', body)
   assert.deepEqual(
     [json.type, json.title, json.author_name, json.width, json.height],
     ['video', 'First', 'Ada Lovelace', 640, 360],
@@ -271,10 +280,12 @@ test('another site is told how to show a talk', async () => {
   assert.match(
     json.html,
     new RegExp(
-      `^<iframe src="${archive.url}/embed/${first}" .*sandbox="allow-scripts allow-same-origin allow-presentation allow-popups allow-popups-to-escape-sandbox".* allowfullscreen`,
+      `^<iframe src="${archive.url}/embed/${first}" .*` +
+        'sandbox="allow-scripts allow-same-origin allow-presentation allow-popups ' +
+        'allow-popups-to-escape-sandbox".* allowfullscreen',
     ),
   )
-  const xml = await ask(talk, '&format=xml')
+  const xml = await embed(talk, '&format=xml')
   assert.equal(xml.headers['content-type'], 'text/xml; charset=utf-8')
   assertXml('oembed', text(xml))
   for (const [more, size] of [
@@ -283,8 +294,8 @@ test('another site is told how to show a talk', async () => {
     ['&maxwidth=1280&maxheight=1000', [1280, 720, true]],
     ['&maxwidth=1&maxheight=1', [1, 1, false]],
   ] as const) {
-    const it = (await ask(talk, more)).json
-    assert.deepEqual([it.width, it.height, 'thumbnail_url' in it], size, more)
+    const response = (await embed(talk, more)).json
+    assert.deepEqual([response.width, response.height, 'thumbnail_url' in response], size, more)
   }
   for (const other of [
     'https://example.org/video/1/first',
@@ -293,13 +304,13 @@ test('another site is told how to show a talk', async () => {
     'x',
     `${archive.url}/video/4/draft`,
   ])
-    assert.equal((await ask(other)).status, 404, other)
-  assert.equal((await ask(`${archive.url}/embed/${first}`)).status, 200)
+    assert.equal((await embed(other)).status, 404, other)
+  assert.equal((await embed(`${archive.url}/embed/${first}`)).status, 200)
   assert.deepEqual(
     [
       (await archive.call('GET', '/oembed')).status,
-      (await ask(talk, '&format=yaml')).status,
-      (await ask(talk, '&maxwidth=0')).status,
+      (await embed(talk, '&format=yaml')).status,
+      (await embed(talk, '&maxwidth=0')).status,
     ],
     [400, 501, 400],
   )

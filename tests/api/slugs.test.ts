@@ -7,31 +7,31 @@ import { type Db, Unavailable } from '../../server/platform/db/db.ts'
 import { category, startArchive } from '../support/harness.ts'
 import { checkInvariants, withDatabase } from '../support/invariants.ts'
 
-// Slugs when others were there first: every search for a free one ends, whatever is taken.
+// The search for a free slug always ends, whatever is taken.
 
 const archive = await startArchive()
 const { editor: token } = archive
 const send = (method: string, path: string, body: object) =>
   archive.call(method, path, { token, body })
 
-/** Numbers that make a search by halving miss: 0 is the slug itself. */
+/** The numbers that a search by doubling probes; 0 is the slug itself. */
 const powers = [0, ...Array.from({ length: 30 }, (_, power) => 2 ** power)]
 const numbered = (name: string) =>
   powers.map((number) => (number === 0 ? name : `${name} ${number}`))
 
-/** Counts the statements that go through. */
-function counting(db: Db): Db & { count: number } {
-  const it = {
+/** Returns a database that counts its statements. */
+function countStatements(db: Db): Db & { count: number } {
+  const counter = {
     count: 0,
     run(...statement: Parameters<Db['run']>) {
-      it.count++
+      counter.count++
       return db.run(...statement)
     },
   }
-  return it
+  return counter
 }
 
-test('titles that take every number that is probed leave room for the next', {
+test('finds a free slug when titles occupy every probed number', {
   timeout: 60_000,
 }, async () => {
   for (const title of numbered('Foo')) await archive.make({ title, state: 2 })
@@ -49,7 +49,9 @@ test('titles that take every number that is probed leave room for the next', {
   for (const slug of slugs) assert.match(slug, /^foo-\d+$/)
 })
 
-test('names of speakers, tags and categories do as well', { timeout: 60_000 }, async () => {
+test('finds free slugs for names of speakers, tags and categories', {
+  timeout: 60_000,
+}, async () => {
   const body = { title: 'Bar', category, language: 'English' }
   for (const field of ['speakers', 'tags']) {
     const first = await send('POST', '/api/v2/video', { ...body, [field]: numbered('Bar') })
@@ -68,7 +70,7 @@ test('names of speakers, tags and categories do as well', { timeout: 60_000 }, a
   assert.equal(back.status, 200, back.text)
 })
 
-test('an import does as well', { timeout: 60_000 }, async () => {
+test('finds free slugs in an import', { timeout: 60_000 }, async () => {
   for (const title of numbered('Imported')) await archive.make({ title, state: 2 })
   const text = 'key,title\na,Imported\nb,Imported!\n'
   const planned = await send('POST', '/api/v2/import', {
@@ -91,20 +93,20 @@ test('an import does as well', { timeout: 60_000 }, async () => {
   assert.equal(slugs.length, 3)
 })
 
-test('what concurrent writes undo is tried until the caller has been answered, and 20 times at most', async () => {
+test('retries conflicts until the deadline and at most 20 times', async () => {
   let attempts = 0
-  const undone = async (attempt: number) => {
+  const conflicting = async (attempt: number) => {
     attempts = attempt
     return undefined
   }
   const refused = (error: unknown) =>
     error instanceof Unavailable && error.outcome === 'not-applied' && error.connected
-  await assert.rejects(retryOnConflict({}, undone), refused)
+  await assert.rejects(retryOnConflict({}, conflicting), refused)
   assert.equal(attempts, 20)
   attempts = 0
-  await assert.rejects(retryOnConflict({ untilMs: performance.now() - 1 }, undone), refused)
+  await assert.rejects(retryOnConflict({ untilMs: performance.now() - 1 }, conflicting), refused)
   assert.equal(attempts, 0)
-  const db = counting(archive.pool)
+  const db = countStatements(archive.pool)
   const late = createMissingEntities(db, 'tag', ['Foo!'], [null], {
     untilMs: performance.now() - 1,
   })
@@ -112,7 +114,7 @@ test('what concurrent writes undo is tried until the caller has been answered, a
   assert.equal(db.count, 0)
 })
 
-test('a name whose alias is removed between two statements becomes a speaker of its own', {
+test('creates a speaker for an alias that is removed between two statements', {
   timeout: 60_000,
 }, async () => {
   await archive.make({ speakers: ['Dora'] })
@@ -136,13 +138,13 @@ test('a name whose alias is removed between two statements becomes a speaker of 
     assert.ok(wasRemoved)
     return made
   })
-  const [found] = await withDatabase(archive.databaseUrl, (query) =>
+  const [row] = await withDatabase(archive.databaseUrl, (query) =>
     query('select name, merged_into from speaker where id = $1', [speaker?.id]),
   )
-  assert.deepEqual(found, { name: 'Nora', merged_into: null })
+  assert.deepEqual(row, { name: 'Nora', merged_into: null })
 })
 
-test('after all of it, records and names agree', async () => {
+test('keeps records and names consistent after all tests', async () => {
   await checkInvariants(archive.databaseUrl)
   await withDatabase(archive.databaseUrl, async (query) => {
     assert.deepEqual(

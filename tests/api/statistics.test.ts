@@ -13,7 +13,7 @@ import { type Db, Unavailable } from '../../server/platform/db/db.ts'
 import { startArchive } from '../support/harness.ts'
 import { checkInvariants } from '../support/invariants.ts'
 
-// The archive in numbers, and how long they are kept.
+// Statistics of the archive, and their cache.
 
 const archive = await startArchive()
 const { editor: token, pool } = archive
@@ -25,7 +25,7 @@ const takeDown = (id: number) =>
     body: { reason: 'asked' },
   })
 
-test('an archive without talks has numbers too', async () => {
+test('returns statistics for an empty archive', async () => {
   const having = {
     speakers: 0,
     description: 0,
@@ -35,7 +35,7 @@ test('an archive without talks has numbers too', async () => {
     licence: 0,
     source: 0,
   }
-  const none = {
+  const empty = {
     talks: 0,
     seconds: 0,
     events: 0,
@@ -48,11 +48,11 @@ test('an archive without talks has numbers too', async () => {
     having,
     hosts: [],
   }
-  assert.deepEqual(await readStatistics(pool.lists), none)
+  assert.deepEqual(await readStatistics(pool.lists), empty)
   assert.deepEqual([await readEvents(pool.lists), await readCommonTags(pool.lists, 5)], [[], []])
 })
 
-test('an event has the days that it says, and else those of its talks; the newest come first, and what has no day last', async () => {
+test('derives the dates of an event from its talks and lists the newest first', async () => {
   const days: Record<string, [string | null, string | null, (string | null)[]]> = {
     'Says both': ['2020-05-01', '2020-05-03', ['2019-01-01', '2021-01-01']],
     'Says the first': ['2020-06-01', null, ['2020-05-30', '2020-06-02', null]],
@@ -102,7 +102,7 @@ test('an event has the days that it says, and else those of its talks; the newes
   )
 })
 
-/** All live records, as readers get them. */
+/** Reads all live records as readers get them. */
 async function liveRecords(): Promise<Video[]> {
   const all: Video[] = []
   for (let path: string | undefined = '/api/v2/video?page_size=100&cursor='; path; ) {
@@ -113,29 +113,91 @@ async function liveRecords(): Promise<Video[]> {
   return all
 }
 
-function counted(values: readonly string[]): [string, number][] {
+function countValues(values: readonly string[]): [string, number][] {
   const counts = new Map<string, number>()
   for (const value of values) counts.set(value, (counts.get(value) ?? 0) + 1)
   return [...counts]
 }
 const byName = (a: [string, number], b: [string, number]) => (a[0] < b[0] ? -1 : 1)
-const commonFirst = (a: [string, number], b: [string, number]) => b[1] - a[1] || byName(a, b)
-const hostOf = (address: string) =>
-  new URL(address).hostname.replace(/^www\./, '').replace(/\.$/, '')
+const byCount = (a: [string, number], b: [string, number]) => b[1] - a[1] || byName(a, b)
+const hostOf = (url: string) => new URL(url).hostname.replace(/^www\./, '').replace(/\.$/, '')
 
-test('after any sequence of writes, the numbers are what a plain scan of the records gives', async () => {
+/** Computes the statistics of these records, except for the languages. */
+function expectedStatistics(all: readonly Video[]) {
+  const countOf = (test: (video: Video) => unknown) => all.filter(test).length
+  return {
+    talks: all.length,
+    seconds: all.reduce((sum, { duration }) => sum + (duration ?? 0), 0),
+    events: new Set(all.map(({ category }) => category)).size,
+    speakers: new Set(all.flatMap(({ speakers }) => speakers)).size,
+    tags: new Set(all.flatMap(({ tags }) => tags)).size,
+    languages: new Set(all.map(({ language }) => language)).size,
+    byYear: countValues(all.flatMap(({ recorded }) => recorded?.slice(0, 4) ?? []))
+      .sort(byName)
+      .map(([year, talks]) => ({ year: Number(year), talks })),
+    added: countValues(all.map(({ added }) => added.slice(0, 7)))
+      .sort(byName)
+      .map(([month, talks]) => ({ month, talks })),
+    having: {
+      speakers: countOf(({ speakers }) => speakers.length > 0),
+      description: countOf(({ summary, description }) => (summary + description).trim()),
+      duration: countOf(({ duration }) => duration),
+      recorded: countOf(({ recorded }) => recorded),
+      tags: countOf(({ tags }) => tags.length > 0),
+      licence: countOf(({ copyright_text }) => copyright_text.trim()),
+      source: countOf(
+        (video) =>
+          video.source_url ||
+          video.video_ogv_url ||
+          video.video_mp4_url ||
+          video.video_webm_url ||
+          video.video_flv_url,
+      ),
+    },
+    hosts: countValues(all.flatMap(({ source_url }) => (source_url ? hostOf(source_url) : [])))
+      .sort(byCount)
+      .slice(0, 12)
+      .map(([host, talks]) => ({ host, talks })),
+  }
+}
+
+/** Asserts that the statistics of the archive are those of these records. */
+async function assertMatchesScan(all: readonly Video[], pieceSize: number): Promise<void> {
+  const { byLanguage, ...rest } = await readStatistics(pool.lists, pieceSize)
+  assert.deepEqual(rest, expectedStatistics(all))
+  assert.deepEqual(
+    byLanguage.map(({ name, code, slug, talks }) => [name, talks, code === slug.slice(0, 2)]),
+    countValues(all.map(({ language }) => language))
+      .sort(byCount)
+      .map(([name, talks]) => [name, talks, name !== 'German']),
+  )
+  assert.deepEqual(
+    (await readCommonTags(pool.lists, 4)).map(({ name, talks }) => [name, talks]),
+    countValues(all.flatMap(({ tags }) => tags))
+      .sort(byCount)
+      .slice(0, 4),
+  )
+  assert.deepEqual(
+    (await readEvents(pool.lists))
+      .map(({ name, talks }): [string, number] => [name, talks])
+      .sort(byName),
+    countValues(all.map(({ category }) => category)).sort(byName),
+  )
+}
+
+test('matches a full scan after random writes', async () => {
   const random = randomFrom(20261116)
   const pick = <T>(from: readonly T[]): T => from[Math.floor(random() * from.length)] as T
-  const some = (word: string) => [
+  const randomNames = (word: string) => [
     ...new Set(
       Array.from({ length: Math.floor(random() * 4) }, () => `${word} ${Math.floor(random() * 9)}`),
     ),
   ]
-  const addresses = Array.from(
+  const urls = Array.from(
     { length: 15 },
     (_, number) => `https://host-${number}.example.org/watch?v=${number}`,
   )
-  addresses.push(
+  urls.push(
     'http://WWW.Example.org:8080/a',
     'https://example.org?x=/y/',
     'https://example.org#top',
@@ -143,8 +205,8 @@ test('after any sequence of writes, the numbers are what a plain scan of the rec
     'https://example.org./',
   )
   const fields = () => ({
-    speakers: some('speaker'),
-    tags: some('tag'),
+    speakers: randomNames('speaker'),
+    tags: randomNames('tag'),
     language: pick(['English', 'French', 'German']),
     category: pick(['Says both', 'Says nothing', 'Nobody knows']),
     duration: pick([null, 0, 60, 3600, 2_147_483_647]),
@@ -152,7 +214,7 @@ test('after any sequence of writes, the numbers are what a plain scan of the rec
     summary: pick(['', ' ', 'Short']),
     description: pick(['', '\n', 'Long']),
     copyright_text: pick(['', 'CC BY']),
-    source_url: pick([null, '', ...addresses]),
+    source_url: pick([null, '', ...urls]),
     video_mp4_url: pick([null, '', 'https://media.example.org/a.mp4']),
     video_flv_url: pick([null, '', 'https://media.example.org/a.flv']),
   })
@@ -168,72 +230,17 @@ test('after any sequence of writes, the numbers are what a plain scan of the rec
         else await takeDown(pick(made).id)
       }),
     )
-    if (round % 4 !== 3) continue
-    const all = await liveRecords()
-    const has = (test: (it: Video) => unknown) => all.filter(test).length
-    const { byLanguage, ...rest } = await readStatistics(pool.lists, pick([1, 7, 1000]))
-    assert.deepEqual(rest, {
-      talks: all.length,
-      seconds: all.reduce((sum, { duration }) => sum + (duration ?? 0), 0),
-      events: new Set(all.map(({ category }) => category)).size,
-      speakers: new Set(all.flatMap(({ speakers }) => speakers)).size,
-      tags: new Set(all.flatMap(({ tags }) => tags)).size,
-      languages: new Set(all.map(({ language }) => language)).size,
-      byYear: counted(all.flatMap(({ recorded }) => recorded?.slice(0, 4) ?? []))
-        .sort(byName)
-        .map(([year, talks]) => ({ year: Number(year), talks })),
-      added: counted(all.map(({ added }) => added.slice(0, 7)))
-        .sort(byName)
-        .map(([month, talks]) => ({ month, talks })),
-      having: {
-        speakers: has(({ speakers }) => speakers.length > 0),
-        description: has(({ summary, description }) => (summary + description).trim()),
-        duration: has(({ duration }) => duration),
-        recorded: has(({ recorded }) => recorded),
-        tags: has(({ tags }) => tags.length > 0),
-        licence: has(({ copyright_text }) => copyright_text.trim()),
-        source: has(
-          (it) =>
-            it.source_url ||
-            it.video_ogv_url ||
-            it.video_mp4_url ||
-            it.video_webm_url ||
-            it.video_flv_url,
-        ),
-      },
-      hosts: counted(all.flatMap(({ source_url }) => (source_url ? hostOf(source_url) : [])))
-        .sort(commonFirst)
-        .slice(0, 12)
-        .map(([host, talks]) => ({ host, talks })),
-    })
-    assert.deepEqual(
-      byLanguage.map(({ name, code, slug, talks }) => [name, talks, code === slug.slice(0, 2)]),
-      counted(all.map(({ language }) => language))
-        .sort(commonFirst)
-        .map(([name, talks]) => [name, talks, name !== 'German']),
-    )
-    assert.deepEqual(
-      (await readCommonTags(pool.lists, 4)).map(({ name, talks }) => [name, talks]),
-      counted(all.flatMap(({ tags }) => tags))
-        .sort(commonFirst)
-        .slice(0, 4),
-    )
-    assert.deepEqual(
-      (await readEvents(pool.lists))
-        .map(({ name, talks }): [string, number] => [name, talks])
-        .sort(byName),
-      counted(all.map(({ category }) => category)).sort(byName),
-    )
+    if (round % 4 === 3) await assertMatchesScan(await liveRecords(), pick([1, 7, 1000]))
   }
   await checkInvariants(archive.databaseUrl)
 })
 
-/** The real entity, which can be held up or broken, and counts what it is asked. */
-function guarded() {
-  const state = { asked: 0, isBroken: false, wait: Promise.resolve() as Promise<unknown> }
+/** Wraps the database: counts the statements, and can delay or fail them. */
+function controlledDb() {
+  const state = { statements: 0, isBroken: false, wait: Promise.resolve() as Promise<unknown> }
   const db: Db = {
     async run(statement) {
-      state.asked++
+      state.statements++
       await state.wait
       if (state.isBroken) throw new Unavailable('not-applied', new Error('broken on purpose'))
       return pool.lists.run(statement)
@@ -242,33 +249,33 @@ function guarded() {
   return { state, db }
 }
 
-test('however many ask at once, it is made once, and kept', async () => {
-  const { state, db } = guarded()
+test('computes once for concurrent readers and caches the result', async () => {
+  const { state, db } = controlledDb()
   const statisticsCache = openStatisticsCache(db)
   const [first, ...others] = await Promise.all(
     Array.from({ length: 20 }, () => statisticsCache.read()),
   )
-  const { asked } = state
+  const { statements } = state
   for (const other of others) assert.equal(other, first)
   assert.equal(await statisticsCache.read(), first)
-  assert.equal(state.asked, asked)
-  assert.ok(asked < 10, `${asked} statements are too many for one`)
+  assert.equal(state.statements, statements)
+  assert.ok(statements < 10, `${statements} statements are too many for one refresh`)
   const { statistics: numbers, tags, speakers, events: all } = await statisticsCache.read()
   assert.deepEqual([numbers, all], [await readStatistics(pool.lists), await readEvents(pool.lists)])
   assert.deepEqual(tags, await readCommonTags(pool.lists, 60))
   assert.equal(speakers.length, numbers.speakers)
 })
 
-test('while it is made anew, readers are given what is there at once', async () => {
-  const { state, db } = guarded()
-  const statisticsCache = openStatisticsCache(db, { keptMs: 0 })
+test('serves stale statistics while it refreshes', async () => {
+  const { state, db } = controlledDb()
+  const statisticsCache = openStatisticsCache(db, { maxAgeMs: 0 })
   const old = await statisticsCache.read()
   const { promise, resolve } = Promise.withResolvers<void>()
   state.wait = promise
-  state.asked = 0
+  state.statements = 0
   await archive.make({ tags: ['new'] })
   for (let reader = 0; reader < 20; reader++) assert.equal(await statisticsCache.read(), old)
-  assert.equal(state.asked, 1)
+  assert.equal(state.statements, 1)
   resolve()
   let now = old
   for (let tries = 0; tries < 500 && now === old; tries++) {
@@ -278,26 +285,26 @@ test('while it is made anew, readers are given what is there at once', async () 
   assert.equal(now.statistics.talks, old.statistics.talks + 1)
 })
 
-test('when it cannot be made anew, what is there stays, and somebody is told once', async () => {
-  const { state, db } = guarded()
-  const told: unknown[] = []
+test('keeps stale statistics after a failed refresh and reports the error once', async () => {
+  const { state, db } = controlledDb()
+  const errors: unknown[] = []
   const statisticsCache = openStatisticsCache(db, {
-    keptMs: 0,
-    onError: (error) => told.push(error),
+    maxAgeMs: 0,
+    onError: (error) => errors.push(error),
   })
   state.isBroken = true
-  const first = openStatisticsCache(db, { keptMs: 0 })
+  const first = openStatisticsCache(db, { maxAgeMs: 0 })
   await assert.rejects(first.read(), Unavailable)
-  const { asked } = state
+  const { statements } = state
   await assert.rejects(first.read(), Unavailable)
-  assert.equal(state.asked, asked, 'after an error nobody asks again at once')
+  assert.equal(state.statements, statements, 'a failed refresh is not retried at once')
   state.isBroken = false
   const old = await statisticsCache.read()
   state.isBroken = true
-  state.asked = 0
+  state.statements = 0
   for (let reader = 0; reader < 20; reader++) {
     assert.equal(await statisticsCache.read(), old)
     await sleep(1)
   }
-  assert.deepEqual([state.asked, told.length], [1, 1])
+  assert.deepEqual([state.statements, errors.length], [1, 1])
 })

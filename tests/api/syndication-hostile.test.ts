@@ -18,7 +18,7 @@ import { withDatabase } from '../support/invariants.ts'
 import { hostilePayloads } from '../support/payloads.ts'
 import { assertJson, assertXml } from '../support/schema-validators.ts'
 
-// Whatever stands in a record, what machines read stays well-formed and valid.
+// Feeds, sitemaps, OpenSearch and oEmbed stay well-formed and valid for any text in a record.
 
 const archive = await startArchive()
 const text = (reply: Reply) => Buffer.from(reply.text, 'latin1').toString('utf8')
@@ -27,7 +27,7 @@ const between = (first: number, last: number) =>
   Array.from({ length: last - first + 1 }, (_, n) => String.fromCharCode(first + n))
 const controls = [...between(0, 8), '\u000b', '\u000c', ...between(0x0e, 0x1f)]
 /**
- * All that XML 1.0 has no place for. A space stands between halves of pairs, or two of them would
+ * All characters that XML 1.0 does not allow. Spaces separate the surrogates, or two of them would
  * be a character.
  */
 const forbidden = [
@@ -50,13 +50,13 @@ const hostile = [
   '\u0085\u009d\u200b\u202e\ufeff\ufdd0',
   'é👩‍🚀𝕏日本',
   '\t tab\r\nline\rline',
-  // What the interface refuses comes later.
+  // Characters that the API rejects are tested below.
   ...hostilePayloads
-    .map((it) => it.replaceAll(/(?![\t\r\n])\p{Cc}/gu, '').trim())
-    .filter((it) => it !== ''),
+    .map((payload) => payload.replaceAll(/(?![\t\r\n])\p{Cc}/gu, '').trim())
+    .filter((payload) => payload !== ''),
 ]
 
-/** What the interface lets in. U+FFFE and U+FFFF are among it. */
+/** Creates records from texts that the API accepts, which include U+FFFE and U+FFFF. */
 before(async () => {
   for (const word of [...hostile, '\ufffe', '\uffff', 'a\ufffeb', 'x'.repeat(255)]) {
     const name = word.slice(0, 200)
@@ -71,7 +71,7 @@ before(async () => {
       speakers: [name, `Speaker ${name}`],
       tags: [name],
       summary: word,
-      // One of them very long. It has no words in it: the search would take its time to read them.
+      // One text is very long. It has no words, which would be slow to index.
       description: word.repeat(word === ']]>' ? 30_000 : 3),
       copyright_text: word,
       video_mp4_url: `http://files.example.org/${word.replaceAll(/\s/g, '_')}`,
@@ -79,8 +79,8 @@ before(async () => {
   }
 })
 
-/** Every address that machines read, all of them judged. */
-async function judgeAll(): Promise<string> {
+/** Reads and validates every feed, sitemap and oEmbed response. Returns all texts. */
+async function validateAll(): Promise<string> {
   const all: string[] = []
   const get = async (path: string) => {
     const reply = await archive.call('GET', path)
@@ -114,7 +114,7 @@ async function judgeAll(): Promise<string> {
     assertXml('oembed', await get(`/oembed?format=xml&url=${url}`))
     const body = await get(`/oembed?url=${url}`)
     assertJson('oembed', body)
-    // What others put into their page is one frame, and the title opens nothing.
+    // The HTML for other sites is a single frame, whatever the title is.
     const children = (
       parse(JSON.parse(body).html) as never as {
         childNodes: { childNodes: { nodeName: string; childNodes: unknown[] }[] }[]
@@ -128,35 +128,40 @@ async function judgeAll(): Promise<string> {
   return all.join('\n')
 }
 
-test('what the interface lets in never breaks what machines read', async () => {
-  await judgeAll()
+test('keeps feeds and sitemaps valid for any input that the API accepts', async () => {
+  await validateAll()
 })
 
-test('not even what an old database may hold does', async () => {
-  // A body is JSON, so it can say halves of surrogate pairs and zeros; in the rows only what
-  // PostgreSQL takes.
+test('keeps feeds and sitemaps valid for legacy rows with invalid characters', async () => {
+  // A stored body is JSON and can contain lone surrogates and NUL; other columns contain only what
+  // PostgreSQL accepts.
   const inRow = forbidden.replaceAll(/[\0\ud800-\udfff]/g, '')
   await withDatabase(archive.databaseUrl, async (query) => {
-    const said = JSON.stringify(forbidden).slice(1, -1).replaceAll("'", "''")
-    await query(`update video_body set body = replace(body::text, '"title":"', '"title":"${said}')`)
+    const escaped = JSON.stringify(forbidden).slice(1, -1).replaceAll("'", "''")
+    await query(
+      `update video_body set body = replace(body::text, '"title":"', '"title":"${escaped}')`,
+    )
     for (const field of ['summary', 'description', 'copyright_text'])
       await query(
-        `update video_body set body = replace(body, '"${field}":"', '"${field}":"${said}')`,
+        `update video_body set body = replace(body, '"${field}":"', '"${field}":"${escaped}')`,
       )
     for (const field of ['speakers', 'tags'])
       await query(
-        `update video_body set body = replace(body, '"${field}":["', '"${field}":["${said}","${said}')`,
+        `update video_body
+         set body = replace(body, '"${field}":["', '"${field}":["${escaped}","${escaped}')`,
       )
     await query(
-      `update video set title = '${inRow}' || title, summary = '${inRow}', description = '${inRow}' || description`,
+      `update video
+       set title = '${inRow}' || title, summary = '${inRow}',
+           description = '${inRow}' || description`,
     )
     await query(
       `update category set title = '${inRow}' || title, description = '${inRow}' || description`,
     )
   })
-  // Records are kept in memory for a second at most.
+  // Records are cached for up to a second.
   await new Promise((done) => setTimeout(done, 1500))
-  const all = await judgeAll()
+  const all = await validateAll()
   assert.equal(xmlText(all), all)
   assert.doesNotMatch(all, /\\u(0000|d[89a-f]|fff[ef])/i)
 })
@@ -178,12 +183,12 @@ const anyText = fc.oneof(
   }),
 )
 
-test('any text can stand anywhere in a feed', () => {
+test('serializes any text anywhere in a feed', () => {
   const entry = fc.record({
     title: anyText,
     html: anyText,
     summary: anyText,
-    rights: anyText.map((it) => xmlText(it).trim()),
+    rights: anyText.map((text) => xmlText(text).trim()),
     tag: anyText,
     author: anyText,
   })
@@ -195,8 +200,8 @@ test('any text can stand anywhere in a feed', () => {
         title,
         about: 'About',
         page: `/search?${new URLSearchParams({ q: title.toWellFormed(), tag: 'x' })}`,
-        entries: entries.map(({ tag, author, summary, html, ...it }, n) => ({
-          ...it,
+        entries: entries.map(({ tag, author, summary, html, ...fields }, n) => ({
+          ...fields,
           ...(xmlText(summary).trim() && { summary }),
           html: `<p>${html}</p>`,
           id: `http://127.0.0.1/video/${n}`,
@@ -215,7 +220,7 @@ test('any text can stand anywhere in a feed', () => {
   )
 })
 
-test('long runs of white space cost no more than other text', () => {
+test('serializes long runs of white space in linear time', () => {
   const gap = `a${' '.repeat(20_000)}b`
   const entry = {
     id: 'http://127.0.0.1/1',
@@ -239,12 +244,12 @@ test('long runs of white space cost no more than other text', () => {
       form,
       site,
     )
-  // One of them took three seconds when each space was the beginning of a search for the end of its
-  // run.
+  // A regular expression that was quadratic in the length of the run once took three seconds for
+  // one entry.
   assert.ok(process.cpuUsage(before).user < 5_000_000)
 })
 
-test('any name of an archive and any title can be told to browsers and to other sites', () => {
+test('serializes any archive name and title for OpenSearch and oEmbed', () => {
   fc.assert(
     fc.property(
       anyText,
@@ -259,10 +264,10 @@ test('any name of an archive and any title can be told to browsers and to other 
           speakers: [`T${title}`],
           thumbnail_url: null,
         } as unknown as Video
-        const it = oEmbed(talk, named, { maxwidth })
-        assertXml('oembed', oEmbedXml(it))
-        assertJson('oembed', JSON.stringify(it))
-        assert.ok(it.width <= (maxwidth ?? 640) && it.height <= it.width)
+        const embed = oEmbed(talk, named, { maxwidth })
+        assertXml('oembed', oEmbedXml(embed))
+        assertJson('oembed', JSON.stringify(embed))
+        assert.ok(embed.width <= (maxwidth ?? 640) && embed.height <= embed.width)
       },
     ),
     { numRuns: 300 },

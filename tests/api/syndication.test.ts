@@ -60,18 +60,15 @@ const types = {
 }
 const text = (reply: Reply) => Buffer.from(reply.text, 'latin1').toString('utf8')
 
-interface Seen {
+interface ParsedEntry {
   readonly id: string
   readonly title: string
 }
 
-/**
- * The entries as a reader that is not ours sees them, after both the schema and the parsers let the
- * feed through.
- */
-async function read(path: string, form: FeedFormat, at = archive): Promise<Seen[]> {
+/** Reads and validates a feed. Returns its entries as a third-party parser sees them. */
+async function read(path: string, form: FeedFormat, from = archive): Promise<ParsedEntry[]> {
   const address = path.replace(/(\?|$)/, `/${form}$1`)
-  const reply = await at.call('GET', address)
+  const reply = await from.call('GET', address)
   assert.equal(reply.status, 200, `${address}: ${reply.text}`)
   assert.equal(reply.headers['content-type'], `${types[form]}; charset=utf-8`)
   assert.equal(reply.headers['cache-control'], 'public, max-age=300')
@@ -95,12 +92,12 @@ async function read(path: string, form: FeedFormat, at = archive): Promise<Seen[
 const titles = async (path: string, form: FeedFormat = 'atom') =>
   (await read(path, form)).map(({ title }) => title)
 
-/** The id of an entity, which only addresses of pages have. */
+/** Looks up the id of an entity, which is only in the URLs of pages. */
 async function idOf(kind: 'category' | 'speaker' | 'tag', slug: string): Promise<number> {
   return (await archive.call('GET', `/api/v2/${kind}/${slug}`)).json.id
 }
 
-test('there is a feed of everything and of every event, speaker, tag, language, year and search', async () => {
+test('serves feeds of talks, events, speakers, tags, languages, years and searches', async () => {
   const [event, ada, queues] = await Promise.all([
     idOf('category', 'example-days-2026'),
     idOf('speaker', 'ada-lovelace'),
@@ -121,9 +118,9 @@ test('there is a feed of everything and of every event, speaker, tag, language, 
     ['/search?year=2024&ordering=added', ['Third', 'First & foremost']],
     ['/search?q=lovelace+second+nowhere', []],
   ]
-  for (const [path, found] of expected)
+  for (const [path, expectedTitles] of expected)
     for (const form of feedFormats)
-      assert.deepEqual(await titles(path, form), found, `${path} ${form}`)
+      assert.deepEqual(await titles(path, form), expectedTitles, `${path} ${form}`)
   for (const path of [
     '/speaker/999/x',
     '/speaker/x/x',
@@ -135,27 +132,27 @@ test('there is a feed of everything and of every event, speaker, tag, language, 
     assert.equal((await archive.call('GET', `${path}/rss`)).status, 404, path)
 })
 
-test('an entry says all that is known of a talk, and nothing of what is not', async () => {
+test('includes all known data of a talk in its RSS item', async () => {
   const [, second = talks[0]] = talks
   const link = `${archive.url}/video/${second?.id}/second`
   const rss = parseRssFeed(text(await archive.call('GET', '/video/rss')))
-  const [fourth, third, it] = rss.items ?? []
+  const [fourth, third, item] = rss.items ?? []
   assert.equal(rss.atom?.links?.[0]?.href, `${archive.url}/video/rss`)
   assert.deepEqual(
-    [it?.link, it?.description, it?.dc?.creators],
+    [item?.link, item?.description, item?.dc?.creators],
     [link, '<p>Short</p>\n<p>Long</p>', ['Ada Lovelace']],
   )
-  assert.deepEqual(it?.enclosures, [
+  assert.deepEqual(item?.enclosures, [
     { url: 'http://files.example.org/a.mp4?x=1&y=%222%22', length: 1234, type: 'video/mp4' },
   ])
-  const [mp4, webm, ...others] = it?.media?.groups?.[0]?.contents ?? []
+  const [mp4, webm, ...others] = item?.media?.groups?.[0]?.contents ?? []
   assert.deepEqual(
     [mp4?.fileSize, mp4?.duration, webm?.type, webm?.fileSize, others],
     [1234, 61, 'video/webm', undefined, []],
   )
-  assert.equal(it?.media?.player?.url, `${archive.url}/embed/${second?.id}`)
+  assert.equal(item?.media?.player?.url, `${archive.url}/embed/${second?.id}`)
   assert.match(
-    it?.media?.thumbnails?.[0]?.url ?? '',
+    item?.media?.thumbnails?.[0]?.url ?? '',
     new RegExp(`^${archive.url}/picture/${second?.id}/640\\?v=`),
   )
   assert.deepEqual(
@@ -166,7 +163,10 @@ test('an entry says all that is known of a talk, and nothing of what is not', as
     [fourth?.enclosures, fourth?.media?.contents, !!fourth?.media?.player],
     [undefined, undefined, true],
   )
+})
 
+test('includes all known data of a talk in its Atom entry', async () => {
+  const [, second = talks[0]] = talks
   const atom = parseAtomFeed(text(await archive.call('GET', '/video/atom')))
   const entry = atom.entries?.[2]
   assert.deepEqual([entry?.published, entry?.updated], [`${second?.added}Z`, `${second?.updated}Z`])
@@ -191,7 +191,9 @@ test('an entry says all that is known of a talk, and nothing of what is not', as
       .sort()
       .at(-1)}Z`,
   )
+})
 
+test('lists the files of a talk in a JSON feed and writes no placeholders', async () => {
   const { json } = await archive.call('GET', '/video/json')
   assert.deepEqual(json.items[2].attachments, [
     {
@@ -210,20 +212,23 @@ test('an entry says all that is known of a talk, and nothing of what is not', as
   )
 })
 
-test('thirty entries are in a feed, and no more', async () => {
-  const many = await startArchive()
-  for (let n = 1; n <= 32; n++) await many.make({ title: `Talk ${n}` })
-  const seen = await read('/video', 'rss', many)
-  assert.deepEqual([seen.length, seen[0]?.title, seen[29]?.title], [30, 'Talk 32', 'Talk 3'])
+test('limits a feed to 30 entries', async () => {
+  const largeArchive = await startArchive()
+  for (let n = 1; n <= 32; n++) await largeArchive.make({ title: `Talk ${n}` })
+  const entries = await read('/video', 'rss', largeArchive)
+  assert.deepEqual(
+    [entries.length, entries[0]?.title, entries[29]?.title],
+    [30, 'Talk 32', 'Talk 3'],
+  )
 })
 
-test('an entry keeps its id when the talk gets another title and its speaker another name', async () => {
-  const it = await archive.make({ title: 'Before', speakers: ['Dora'] })
+test('keeps the id of an entry when its talk or speaker is renamed', async () => {
+  const talk = await archive.make({ title: 'Before', speakers: ['Dora'] })
   const ids = async () =>
     (await Promise.all(feedFormats.map((form) => read('/video', form)))).map(([newest]) => newest)
-  const expected = { id: `${archive.url}/video/${it.id}`, title: 'Before' }
+  const expected = { id: `${archive.url}/video/${talk.id}`, title: 'Before' }
   assert.deepEqual(await ids(), [expected, expected, expected])
-  await archive.call('PATCH', `/api/v2/video/${it.id}`, {
+  await archive.call('PATCH', `/api/v2/video/${talk.id}`, {
     token: archive.editor,
     body: { title: 'After' },
   })
@@ -234,7 +239,7 @@ test('an entry keeps its id when the talk gets another title and its speaker ano
   assert.deepEqual((await ids())[0], { ...expected, title: 'After' })
 })
 
-test('an old or wrong slug leads to the feed of today, also after a merge', async () => {
+test('redirects a feed with an old or wrong slug, also after a merge', async () => {
   await archive.make({ speakers: ['Grace'] })
   await archive.make({ speakers: ['G. Hopper'] })
   const [grace, hopper] = [await idOf('speaker', 'grace'), await idOf('speaker', 'g-hopper')]
@@ -253,17 +258,17 @@ test('an old or wrong slug leads to the feed of today, also after a merge', asyn
     [301, `${archive.url}/speaker/${grace}/grace/json`],
   )
   assert.equal((await titles(`/speaker/${grace}/grace`)).length, 2)
-  // A search says the slug of today about itself.
+  // The feed of a search links to itself with the current slug.
   assert.match(
     text(await archive.call('GET', '/search/atom?speaker=g-hopper')),
     /\/search\/atom\?speaker=grace"/,
   )
 })
 
-test('whoever has the newest version is told so, and nobody else', async () => {
+test('returns 304 only for the current version of a feed', async () => {
   for (const form of feedFormats) {
     const path = `/language/spanish/${form}`
-    // The second of the last change has to be over before a date is told.
+    // Last-Modified is sent only after the second of the last change is over.
     let first = await archive.call('GET', path)
     while (first.headers['last-modified'] === undefined) first = await archive.call('GET', path)
     const { etag = '', 'last-modified': date = '' } = first.headers
@@ -279,7 +284,7 @@ test('whoever has the newest version is told so, and nobody else', async () => {
       [304, 304, 304],
     )
     assert.equal(await status({ 'if-none-match': '"other"', 'if-modified-since': date }), 200)
-    // What was taken down since makes the date an earlier one.
+    // A takedown can make the date earlier, so only the exact date counts as unchanged.
     assert.equal(
       await status({ 'if-modified-since': new Date(Date.parse(date) + 60_000).toUTCString() }),
       200,
@@ -292,7 +297,7 @@ test('whoever has the newest version is told so, and nobody else', async () => {
   }
 })
 
-test('a search that no talk can answer is refused with what is wrong, as in the interface', async () => {
+test('rejects an invalid search with the parameter, like the API', async () => {
   for (const [query, pointer] of [
     ['year=x', '/year'],
     ['duration=1', '/duration'],
@@ -303,18 +308,21 @@ test('a search that no talk can answer is refused with what is wrong, as in the 
   }
 })
 
-test('below a path all addresses in a feed have it', async () => {
+test('prefixes all URLs in a feed with the base path', async () => {
   const { id } = await mounted.make({ title: 'Here' })
   const base = 'https://talks.example.org/archive'
   for (const form of feedFormats) {
     const address = `/archive/video/${form}`
     const reply = await mounted.call('GET', address)
-    const found = text(reply).match(/https?:\/\/[^\s"<]+/g) ?? []
-    const ours = found.filter(
-      (it) => !/^https?:\/\/(www\.w3\.org|purl\.org|search\.yahoo\.com|jsonfeed\.org)\//.test(it),
+    const urls = text(reply).match(/https?:\/\/[^\s"<]+/g) ?? []
+    const ownUrls = urls.filter(
+      (url) => !/^https?:\/\/(www\.w3\.org|purl\.org|search\.yahoo\.com|jsonfeed\.org)\//.test(url),
     )
-    assert.ok(ours.length >= 4 && ours.every((it) => it.startsWith(`${base}/`)), ours.join('\n'))
-    assert.ok(ours.includes(`${base}/video/${id}`), form)
+    assert.ok(
+      ownUrls.length >= 4 && ownUrls.every((url) => url.startsWith(`${base}/`)),
+      ownUrls.join('\n'),
+    )
+    assert.ok(ownUrls.includes(`${base}/video/${id}`), form)
     assert.equal((await mounted.call('GET', `/video/${form}`)).status, 404)
   }
 })

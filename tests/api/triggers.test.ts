@@ -3,25 +3,27 @@ import { after, before, test } from 'node:test'
 import pg from 'pg'
 import { freshDatabase } from '../support/database.ts'
 
-// What the database itself promises, whoever writes to it and by whatever means: counts, search
-// rows, known words and duplicate candidates follow every write to `video`, and constraints refuse
-// the rest. Plain SQL, without the server.
+// Triggers and constraints of the database, tested in plain SQL without the server: counts, search
+// rows, search words and duplicate candidates follow every write to `video`.
 
 let url: string
 let db: pg.Client
 
 before(async () => {
   url = (await freshDatabase()).url
-  db = await connected()
+  db = await connectClient()
   await db.query(`
-    insert into category (id, slug, title) values (1, 'days', 'Example Days'), (2, 'nights', 'Short Nights');
-    insert into speaker (id, slug, name) values (1, 'ada', 'Ada Lovelace'), (2, 'bob', 'Bob Doe'), (3, 'cleo', 'Cleo 1st');
-    insert into tag (id, slug, name) values (1, 'queues', 'queues'), (2, 'c-1', 'C++'), (3, 'go', 'go')`)
+    insert into category (id, slug, title)
+    values (1, 'days', 'Example Days'), (2, 'nights', 'Short Nights');
+    insert into speaker (id, slug, name)
+    values (1, 'ada', 'Ada Lovelace'), (2, 'bob', 'Bob Doe'), (3, 'cleo', 'Cleo 1st');
+    insert into tag (id, slug, name)
+    values (1, 'queues', 'queues'), (2, 'c-1', 'C++'), (3, 'go', 'go')`)
 })
 
 after(() => db.end())
 
-async function connected(): Promise<pg.Client> {
+async function connectClient(): Promise<pg.Client> {
   const client = new pg.Client({ connectionString: url })
   client.on('error', () => {})
   await client.connect()
@@ -32,9 +34,12 @@ const english = 38
 let german = 0
 let undetermined = 0
 
-test('a language has the dictionary of its stems, or the simple one', async () => {
+test('assigns the stemming dictionary of a language, or the simple one', async () => {
   const { rows } = await db.query(
-    `select id, code, dictionary from language where code in ('de', 'en', 'pt-BR', 'ja', 'und') order by code collate "C"`,
+    `select id, code, dictionary
+     from language
+     where code in ('de', 'en', 'pt-BR', 'ja', 'und')
+     order by code collate "C"`,
   )
   assert.deepEqual(
     rows.map(({ code, dictionary }) => `${code} ${dictionary}`),
@@ -62,7 +67,7 @@ interface Row {
   takedown_reason: string | null
 }
 
-const usual: Row = {
+const defaults: Row = {
   state: 1,
   category_id: 1,
   language_id: english,
@@ -78,17 +83,21 @@ const usual: Row = {
   takedown_reason: null,
 }
 
-let last = 0
+let lastId = 0
 
-/** Inserts a record as a single statement, past the server. */
+/** Inserts a record with a single statement, bypassing the server. */
 async function insert(fields: Partial<Row> = {}, client = db): Promise<number> {
-  const id = ++last
-  const row = { ...usual, ...fields }
+  const id = ++lastId
+  const row = { ...defaults, ...fields }
   await client.query(
-    `insert into video (id, revision, slug, state, category_id, language_id, speaker_ids, tag_ids, title, summary, description, recorded,
-                        duration, source_url, taken_down, takedown_reason, quality_notes, copyright_text, embed, video_ogv_download_only,
-                        video_mp4_download_only, video_webm_download_only, video_flv_download_only, whiteboard, added, updated)
-     values ($1, 1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, '', '', '', false, false, false, false, '', now(), now())`,
+    `insert into video (id, revision, slug, state, category_id, language_id, speaker_ids, tag_ids,
+                        title, summary, description, recorded, duration, source_url, taken_down,
+                        takedown_reason, quality_notes, copyright_text, embed,
+                        video_ogv_download_only, video_mp4_download_only,
+                        video_webm_download_only, video_flv_download_only, whiteboard, added,
+                        updated)
+     values ($1, 1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, '', '', '',
+             false, false, false, false, '', now(), now())`,
     [
       id,
       `talk-${id}`,
@@ -110,20 +119,22 @@ async function insert(fields: Partial<Row> = {}, client = db): Promise<number> {
   return id
 }
 
-const gone = { taken_down: '2026-01-01', takedown_reason: 'asked for' }
+const takenDown = { taken_down: '2026-01-01', takedown_reason: 'asked for' }
 
 async function searchRow(id: number): Promise<Record<string, string>> {
   const { rows } = await db.query(
-    `select year_key, recorded::text, category_id::int as category, language_id as language, speaker_ids::text as speakers, tag_ids::text as tags,
-            length, keys::text, head::text, text::text
-     from video_search where id = $1`,
+    `select year_key, recorded::text, category_id::int as category, language_id as language,
+            speaker_ids::text as speakers, tag_ids::text as tags, length, keys::text, head::text,
+            text::text
+     from video_search
+     where id = $1`,
     [id],
   )
-  assert.equal(rows.length, 1, `one row of the search for record ${id}`)
+  assert.equal(rows.length, 1, `one search row for record ${id}`)
   return rows[0]
 }
 
-test('a live record has a row of words, with ids, stems and weights', async () => {
+test('indexes a live record with ids, stems and weights', async () => {
   assert.deepEqual(await searchRow(await insert()), {
     year_key: 3000 - 2019,
     recorded: '2019-05-04',
@@ -133,12 +144,14 @@ test('a live record has a row of words, with ids, stems and weights', async () =
     tags: '{1,2}',
     length: 2,
     keys: `'category:1' 'duration:2' 'language:${english}' 'speaker:1' 'speaker:2' 'tag:1' 'tag:2'`,
-    head: "'ada':3B 'bob':5B 'cplusplus':8C 'day':10 'doe':6B 'exampl':9 'lovelace':4B 'queue':2A,7C 'tini':1A",
+    head:
+      "'ada':3B 'bob':5B 'cplusplus':8C 'day':10 'doe':6B 'exampl':9 " +
+      "'lovelace':4B 'queue':2A,7C 'tini':1A",
     text: "'line':2A 'queue':5B 'wait':1A",
   })
 })
 
-test('a record without speakers, tags, day and length has a row that says so', async () => {
+test('indexes a record without speakers, tags, date and duration', async () => {
   const bare = await searchRow(
     await insert({
       speaker_ids: [],
@@ -167,129 +180,140 @@ test('a record without speakers, tags, day and length has a row that says so', a
   )
 })
 
-const aChange = (subject: string, kind: string, via = 'api', revision = 900) =>
-  `insert into change (subject, subject_id, revision, kind, before, after, ids, at, actor, via, request_id, request_hash)
-   values ('${subject}', 1, ${revision}, '${kind}', '{}', '{}', '{}', now(), 'Edith', '${via}', 'x', '')`
-const anImport = (state: string, via: string) =>
-  `insert into import (state, name, format, source, options, actor, via, request_id) values ('${state}', '', '', 's', '{}', '', '${via}', '')`
-const anImportBy = (role: string, batch: number) =>
-  `insert into import (state, name, format, source, options, actor, via, request_id, apply_role, batch_size)
+const changeSql = (subject: string, kind: string, via = 'api', revision = 900) =>
+  `insert into change (subject, subject_id, revision, kind, before, after, ids, at, actor, via,
+                       request_id, request_hash)
+   values ('${subject}', 1, ${revision}, '${kind}', '{}', '{}', '{}', now(), 'Edith', '${via}',
+           'x', '')`
+const importSql = (state: string, via: string) =>
+  `insert into import (state, name, format, source, options, actor, via, request_id)
+   values ('${state}', '', '', 's', '{}', '', '${via}', '')`
+const importByRoleSql = (role: string, batch: number) =>
+  `insert into import (state, name, format, source, options, actor, via, request_id, apply_role,
+                       batch_size)
    values ('planned', '', '', 's', '{}', '', 'api', '', '${role}', ${batch})`
-const aRename = (kind: string, via: string) =>
-  `insert into rename_job (kind, entity_id, done_up_to, actor, via, request_id, request_hash) values ('${kind}', 1, 0, '', '${via}', '', '')`
-const aRow = (values: string) =>
-  `insert into import_row (import_id, position, place, bytes, verdict, outcome, undone) values (${values})`
-const aToken = (role: string, hash: string) =>
+const renameSql = (kind: string, via: string) =>
+  `insert into rename_job (kind, entity_id, done_up_to, actor, via, request_id, request_hash)
+   values ('${kind}', 1, 0, '', '${via}', '', '')`
+const importRowSql = (values: string) =>
+  `insert into import_row (import_id, position, place, bytes, verdict, outcome, undone)
+   values (${values})`
+const keySql = (videoId: number) =>
+  `insert into idempotency_key (token_id, key, request_hash, video_id)
+   select max(id), 'k', '', ${videoId} from token`
+const tokenSql = (role: string, hash: string) =>
   `insert into token (name, role, hash, expires) values ('Edith', '${role}', '${hash}', now())`
 
-test('the database refuses what nothing here may write', async () => {
-  const good = [
-    ...['video', 'category', 'speaker', 'tag', 'facts'].map((subject) =>
-      aChange(subject, 'created'),
-    ),
-    ...['updated', 'restored', 'taken-down', 'merged'].map((kind, index) =>
-      aChange('video', kind, 'command', 901 + index),
-    ),
-    aToken('editor', 'x'),
-    `insert into idempotency_key (token_id, key, request_hash, video_id) select max(id), 'k', '', 1 from token`,
-    `insert into entity_name (kind, name, entity_id) values ('tag', 'Ada', 1), ('speaker', 'Ada', 1)`,
-    `insert into entity_slug (kind, slug, entity_id) values ('tag', 'ada', 1), ('speaker', 'ada', 1)`,
-    ...['category', 'speaker', 'tag'].map((kind) => aRename(kind, 'page')),
-    ...['reading', 'failed', 'planned', 'applying', 'stopped', 'applied', 'undoing', 'undone'].map(
-      (state) => anImport(state, 'api'),
-    ),
-    anImportBy('editor', 1),
-    anImportBy('admin', 100),
-    `insert into maintenance values ('sweep', now(), now())`,
-    aRow(`1, 1, '', 0, 'new', 'created', 'undone'`),
-    aRow(`1, 2, '', 0, 'refused', 'refused', 'touched'`),
-    `insert into import_entity values (1, 1, '', '{}', 0)`,
-    `insert into source_record values ('s', 'k', 1, '{}')`,
-    `insert into video_facts values (1, 1, '[]')`,
-    `insert into video_body values (1, 1, 't', true, now(), '')`,
-    `insert into duplicate_candidate values ('same-talk', 1)`,
-    `insert into fingerprint values (1)`,
-  ]
+const validRows = [
+  ...['video', 'category', 'speaker', 'tag', 'facts'].map((subject) =>
+    changeSql(subject, 'created'),
+  ),
+  ...['updated', 'restored', 'taken-down', 'merged'].map((kind, index) =>
+    changeSql('video', kind, 'command', 901 + index),
+  ),
+  tokenSql('editor', 'x'),
+  keySql(1),
+  `insert into entity_name (kind, name, entity_id)
+   values ('tag', 'Ada', 1), ('speaker', 'Ada', 1)`,
+  `insert into entity_slug (kind, slug, entity_id)
+   values ('tag', 'ada', 1), ('speaker', 'ada', 1)`,
+  ...['category', 'speaker', 'tag'].map((kind) => renameSql(kind, 'page')),
+  ...['reading', 'failed', 'planned', 'applying', 'stopped', 'applied', 'undoing', 'undone'].map(
+    (state) => importSql(state, 'api'),
+  ),
+  importByRoleSql('editor', 1),
+  importByRoleSql('admin', 100),
+  `insert into maintenance values ('sweep', now(), now())`,
+  importRowSql(`1, 1, '', 0, 'new', 'created', 'undone'`),
+  importRowSql(`1, 2, '', 0, 'refused', 'refused', 'touched'`),
+  `insert into import_entity values (1, 1, '', '{}', 0)`,
+  `insert into source_record values ('s', 'k', 1, '{}')`,
+  `insert into video_facts values (1, 1, '[]')`,
+  `insert into video_body values (1, 1, 't', true, now(), '')`,
+  `insert into duplicate_candidate values ('same-talk', 1)`,
+  `insert into fingerprint values (1)`,
+]
+
+/** Statements that a constraint rejects, with the SQLSTATE. */
+const invalidRows: [statement: string, code: string][] = [
+  [changeSql('nonsense', 'created'), '23514'],
+  [changeSql('video', 'nonsense', 'api', 950), '23514'],
+  [changeSql('video', 'created', 'nonsense', 950), '23514'],
+  [changeSql('video', 'updated'), '23505'],
+  [`update video set state = 3 where id = 1`, '23514'],
+  [`update video set state = 0 where id = 1`, '23514'],
+  [`update video set taken_down = now() where id = 1`, '23514'],
+  [`update video set takedown_reason = 'x' where id = 1`, '23514'],
+  [`update video set slug = 'talk-2' where id = 1`, '23505'],
+  ...['', 'Talk', 'a talk', '-talk', 'talk-', 'a--b', '../talk', 'tälk'].map(
+    (slug): [string, string] => [`update video set slug = '${slug}' where id = 1`, '23514'],
+  ),
+  [`insert into video_body values (1, 1, 't', true, now(), '')`, '23505'],
+  [tokenSql('reader', 'y'), '23514'],
+  [tokenSql('admin', 'x'), '23505'],
+  [keySql(2), '23505'],
+  [`insert into language (id, code, name, slug) values (9001, 'en', 'A', 'a')`, '23505'],
+  [`insert into language (id, code, name, slug) values (9001, 'xx', 'ENGLISH', 'a')`, '23505'],
+  [`insert into language (id, code, name, slug) values (9001, 'xx', 'A', 'english')`, '23505'],
+  [`insert into talk_count values ('nonsense', 1, 1)`, '23514'],
+  [`insert into search_word select min(word) from search_word`, '23505'],
+  [`insert into video_search select * from video_search limit 1`, '23505'],
+  [`insert into entity_name (kind, name, entity_id) values ('nonsense', 'x', 1)`, '23514'],
+  [`insert into entity_name (kind, name, entity_id) values ('tag', 'Ada', 2)`, '23505'],
+  [`insert into entity_slug (kind, slug, entity_id) values ('nonsense', 'x', 1)`, '23514'],
+  [`insert into entity_slug (kind, slug, entity_id) values ('tag', 'ada', 2)`, '23505'],
+  [renameSql('language', 'api'), '23514'],
+  [renameSql('tag', 'nonsense'), '23514'],
+  [`insert into fingerprint values (1)`, '23505'],
+  [`insert into duplicate_candidate values ('nonsense', 1)`, '23514'],
+  [`insert into duplicate_candidate values ('same-talk', 1)`, '23505'],
+  [`insert into video_facts values (1, 1, '[]')`, '23505'],
+  [importSql('nonsense', 'api'), '23514'],
+  [importSql('planned', 'nonsense'), '23514'],
+  [importByRoleSql('reader', 1), '23514'],
+  [importByRoleSql('editor', 0), '23514'],
+  [`insert into maintenance values ('sweep', now(), now())`, '23505'],
+  [`insert into import_entity values (1, 1, '', '{}', 0)`, '23505'],
+  [importRowSql(`1, 3, '', 0, 'nonsense', null, null`), '23514'],
+  [importRowSql(`1, 3, '', 0, 'new', 'nonsense', null`), '23514'],
+  [importRowSql(`1, 3, '', 0, 'new', null, 'nonsense'`), '23514'],
+  [importRowSql(`1, 1, '', 0, 'new', null, null`), '23505'],
+  [`insert into source_record values ('s', 'k', 2, '{}')`, '23505'],
+]
+
+test('rejects invalid rows by constraint', async () => {
   await db.query('begin')
-  for (const statement of good) await db.query(statement)
-  const bad = [
-    [aChange('nonsense', 'created'), '23514'],
-    [aChange('video', 'nonsense', 'api', 950), '23514'],
-    [aChange('video', 'created', 'nonsense', 950), '23514'],
-    [aChange('video', 'updated'), '23505'],
-    [`update video set state = 3 where id = 1`, '23514'],
-    [`update video set state = 0 where id = 1`, '23514'],
-    [`update video set taken_down = now() where id = 1`, '23514'],
-    [`update video set takedown_reason = 'x' where id = 1`, '23514'],
-    [`update video set slug = 'talk-2' where id = 1`, '23505'],
-    ...['', 'Talk', 'a talk', '-talk', 'talk-', 'a--b', '../talk', 'tälk'].map((slug) => [
-      `update video set slug = '${slug}' where id = 1`,
-      '23514',
-    ]),
-    [`insert into video_body values (1, 1, 't', true, now(), '')`, '23505'],
-    [aToken('reader', 'y'), '23514'],
-    [aToken('admin', 'x'), '23505'],
-    [
-      `insert into idempotency_key (token_id, key, request_hash, video_id) select max(id), 'k', '', 2 from token`,
-      '23505',
-    ],
-    [`insert into language (id, code, name, slug) values (9001, 'en', 'A', 'a')`, '23505'],
-    [`insert into language (id, code, name, slug) values (9001, 'xx', 'ENGLISH', 'a')`, '23505'],
-    [`insert into language (id, code, name, slug) values (9001, 'xx', 'A', 'english')`, '23505'],
-    [`insert into talk_count values ('nonsense', 1, 1)`, '23514'],
-    [`insert into search_word select min(word) from search_word`, '23505'],
-    [`insert into video_search select * from video_search limit 1`, '23505'],
-    [`insert into entity_name (kind, name, entity_id) values ('nonsense', 'x', 1)`, '23514'],
-    [`insert into entity_name (kind, name, entity_id) values ('tag', 'Ada', 2)`, '23505'],
-    [`insert into entity_slug (kind, slug, entity_id) values ('nonsense', 'x', 1)`, '23514'],
-    [`insert into entity_slug (kind, slug, entity_id) values ('tag', 'ada', 2)`, '23505'],
-    [aRename('language', 'api'), '23514'],
-    [aRename('tag', 'nonsense'), '23514'],
-    [`insert into fingerprint values (1)`, '23505'],
-    [`insert into duplicate_candidate values ('nonsense', 1)`, '23514'],
-    [`insert into duplicate_candidate values ('same-talk', 1)`, '23505'],
-    [`insert into video_facts values (1, 1, '[]')`, '23505'],
-    [anImport('nonsense', 'api'), '23514'],
-    [anImport('planned', 'nonsense'), '23514'],
-    [anImportBy('reader', 1), '23514'],
-    [anImportBy('editor', 0), '23514'],
-    [`insert into maintenance values ('sweep', now(), now())`, '23505'],
-    [`insert into import_entity values (1, 1, '', '{}', 0)`, '23505'],
-    [aRow(`1, 3, '', 0, 'nonsense', null, null`), '23514'],
-    [aRow(`1, 3, '', 0, 'new', 'nonsense', null`), '23514'],
-    [aRow(`1, 3, '', 0, 'new', null, 'nonsense'`), '23514'],
-    [aRow(`1, 1, '', 0, 'new', null, null`), '23505'],
-    [`insert into source_record values ('s', 'k', 2, '{}')`, '23505'],
-  ]
-  for (const [statement, code] of bad) {
-    await db.query('savepoint good')
+  for (const statement of validRows) await db.query(statement)
+  for (const [statement, code] of invalidRows) {
+    await db.query('savepoint valid')
     await assert.rejects(
-      db.query(statement as string),
+      db.query(statement),
       (error: { code?: string }) => error.code === code,
-      `not refused: ${statement}`,
+      `not rejected: ${statement}`,
     )
-    await db.query('rollback to good')
+    await db.query('rollback to valid')
   }
   await db.query('rollback')
 })
 
-test('each year has a partition of its own', async () => {
+test('stores each year in its own partition', async () => {
   const days = ['2046-01-01', '2045-12-31', '2019-01-01', '2005-01-01', '2004-12-31', null]
   const tables: string[] = []
   for (const recorded of days) {
     const id = await insert({ recorded })
     const { rows } = await db.query(
-      'select tableoid::regclass::text as it from video_search where id = $1',
+      'select tableoid::regclass::text as name from video_search where id = $1',
       [id],
     )
-    tables.push(rows[0].it.replace('video_search_', ''))
+    tables.push(rows[0].name.replace('video_search_', ''))
   }
   assert.deepEqual(tables, ['later', '2045', '2019', '2005', 'earlier', 'earlier'])
 })
 
-test('lengths are in the steps that people think in', async () => {
+test('groups durations into ranges', async () => {
   const { rows } = await db.query(
-    'select duration_range_of(seconds) as step from unnest(array[null, 0, 1, 599, 600, 1799, 1800, 3599, 3600, 9000]) as seconds',
+    `select duration_range_of(seconds) as step
+     from unnest(array[null, 0, 1, 599, 600, 1799, 1800, 3599, 3600, 9000]) as seconds`,
   )
   assert.deepEqual(
     rows.map(({ step }) => step),
@@ -297,7 +321,7 @@ test('lengths are in the steps that people think in', async () => {
   )
 })
 
-test('words are plain: no case, accents, wide letters or punctuation, and pairs where a script has no spaces', async () => {
+test('normalizes case, accents, width and punctuation and pairs CJK characters', async () => {
   const plain = async (text: string) =>
     (await db.query('select normalized_words($1) as words', [text])).rows[0].words
   assert.equal(await plain('C# and C++, e-mail'), 'csharp and cplusplus e mail')
@@ -305,103 +329,124 @@ test('words are plain: no case, accents, wide letters or punctuation, and pairs 
   assert.equal(await plain('日本語'), '日本 本語 語')
   assert.equal(await plain('Queue 日本 x'), 'queue  日本 本  x')
   assert.equal(await plain(''), '')
-  // What is no letter does not count against the length of a text.
+  // Punctuation does not count towards the length limit of a text.
   const { rows } = await db.query("select normalized_words(repeat('.', 30) || 'word', 5) as words")
   assert.equal(rows[0].words, ' word')
 })
 
-/** The rows of the search and the counts, against a plain look at the records. */
-async function checkDerived(what: string): Promise<void> {
+/** Compares search rows and counts with a full scan of the records. */
+async function checkDerived(change: string): Promise<void> {
   const wrong = await db.query(`
-    (select id from (select * from video_search except all select * from search_source) as kept)
-    union all (select id from (select * from search_source except all select * from video_search) as needed)
-    union all (select id from video_search full join (select id from video where state = 1 and taken_down is null) as live using (id)
-               group by id having count(year_key) <> 1 or count(live.id) <> 1)`)
-  assert.deepEqual(wrong.rows, [], `${what}: the search is out of step`)
+    (select id
+     from (select * from video_search except all select * from search_source) as superfluous)
+    union all
+    (select id
+     from (select * from search_source except all select * from video_search) as missing)
+    union all
+    (select id
+     from video_search
+     full join (select id from video where state = 1 and taken_down is null) as live using (id)
+     group by id
+     having count(year_key) <> 1 or count(live.id) <> 1)`)
+  assert.deepEqual(wrong.rows, [], `${change}: the search rows differ`)
   const miscounted = await db.query(`
-    select kind, entity_id, kept.talks, scanned.talks as scanned
-    from (select kind, entity_id, sum(talks)::int as talks from talk_count where entity_id < 1000
-          group by kind, entity_id having sum(talks) <> 0) as kept
-    full join (select kind, entity_id, count(*)::int as talks
-               from (select 'category' as kind, category_id as entity_id from video where state = 1 and taken_down is null
-                     union all select 'language', language_id from video where state = 1 and taken_down is null
-                     union all select 'speaker', unnest(speaker_ids) from video where state = 1 and taken_down is null
-                     union all select 'tag', unnest(tag_ids) from video where state = 1 and taken_down is null) as plain
-               group by kind, entity_id) as scanned using (kind, entity_id)
-    where kept.talks is distinct from scanned.talks`)
-  assert.deepEqual(miscounted.rows, [], `${what}: a count is wrong`)
+    with live as (select * from video where state = 1 and taken_down is null),
+    plain as (select 'category' as kind, category_id as entity_id from live
+              union all
+              select 'language', language_id from live
+              union all
+              select 'speaker', unnest(speaker_ids) from live
+              union all
+              select 'tag', unnest(tag_ids) from live),
+    scanned as (select kind, entity_id, count(*)::int as talks
+                from plain
+                group by kind, entity_id),
+    counted as (select kind, entity_id, sum(talks)::int as talks
+                from talk_count
+                where entity_id < 1000
+                group by kind, entity_id
+                having sum(talks) <> 0)
+    select kind, entity_id, counted.talks, scanned.talks as scanned
+    from counted full join scanned using (kind, entity_id)
+    where counted.talks is distinct from scanned.talks`)
+  assert.deepEqual(miscounted.rows, [], `${change}: a count is wrong`)
   const { rows: zeros } = await db.query('select kind, entity_id from talk_count where talks = 0')
-  assert.deepEqual(zeros, [], `${what}: a count changes by nothing`)
+  assert.deepEqual(zeros, [], `${change}: a row of a count adds zero`)
 }
 
-test('counts and search rows follow a change of each single column', async () => {
+/** Changes of a record, one after the other, with their names. */
+const singleChanges = (): [string, Partial<Row>][] => [
+  ['a title', { title: 'Large queues' }],
+  ['a summary', { summary: 'Nothing waits' }],
+  ['a description', { description: 'Other words' }],
+  [
+    'the language',
+    { language_id: german, title: 'Große Schlangen', description: 'Alles über Schlangen' },
+  ],
+  ['only the language', { language_id: english }],
+  ['the category', { category_id: 2 }],
+  ['one speaker', { speaker_ids: [1] }],
+  ['other speakers', { speaker_ids: [3, 2] }],
+  ['other tags', { tag_ids: [3] }],
+  ['no speakers', { speaker_ids: [] }],
+  ['no tags', { tag_ids: [] }],
+  ['the day, within the year', { recorded: '2019-12-31' }],
+  ['the year', { recorded: '2020-01-01' }],
+  ['no day', { recorded: null }],
+  ['a day again', { recorded: '1999-01-01' }],
+  ['the length', { duration: 5000 }],
+  ['a draft', { state: 2 }],
+  ['the words of a draft', { title: 'Drafted', speaker_ids: [2], tag_ids: [2], category_id: 1 }],
+  ['live again', { state: 1 }],
+  ['taken down', takenDown],
+  ['back', { taken_down: null, takedown_reason: null }],
+  ['a draft that is taken down', { state: 2, ...takenDown }],
+  ['a draft that is back', { taken_down: null, takedown_reason: null }],
+  [
+    'both at once',
+    {
+      state: 1,
+      title: 'Everything',
+      speaker_ids: [1, 2, 3],
+      tag_ids: [1, 3],
+      recorded: '2021-01-01',
+      duration: 3,
+    },
+  ],
+  ['taken down, and a draft then', takenDown],
+  ['a draft', { state: 2 }],
+  ['a draft no longer', { state: 1 }],
+  ['back at last', { taken_down: null, takedown_reason: null }],
+]
+
+test('updates counts and search rows when any single column changes', async () => {
   await insert({ title: 'Of the same year', recorded: '2019-07-01' })
   await insert({ state: 2 })
-  await insert(gone)
-  await insert({ state: 2, ...gone })
+  await insert(takenDown)
+  await insert({ state: 2, ...takenDown })
   await checkDerived('new records')
   const id = await insert()
-  const changes: [string, Partial<Row>][] = [
-    ['a title', { title: 'Large queues' }],
-    ['a summary', { summary: 'Nothing waits' }],
-    ['a description', { description: 'Other words' }],
-    [
-      'the language',
-      { language_id: german, title: 'Große Schlangen', description: 'Alles über Schlangen' },
-    ],
-    ['only the language', { language_id: english }],
-    ['the category', { category_id: 2 }],
-    ['one speaker', { speaker_ids: [1] }],
-    ['other speakers', { speaker_ids: [3, 2] }],
-    ['other tags', { tag_ids: [3] }],
-    ['no speakers', { speaker_ids: [] }],
-    ['no tags', { tag_ids: [] }],
-    ['the day, within the year', { recorded: '2019-12-31' }],
-    ['the year', { recorded: '2020-01-01' }],
-    ['no day', { recorded: null }],
-    ['a day again', { recorded: '1999-01-01' }],
-    ['the length', { duration: 5000 }],
-    ['a draft', { state: 2 }],
-    ['the words of a draft', { title: 'Drafted', speaker_ids: [2], tag_ids: [2], category_id: 1 }],
-    ['live again', { state: 1 }],
-    ['taken down', gone],
-    ['back', { taken_down: null, takedown_reason: null }],
-    ['a draft that is taken down', { state: 2, ...gone }],
-    ['a draft that is back', { taken_down: null, takedown_reason: null }],
-    [
-      'both at once',
-      {
-        state: 1,
-        title: 'Everything',
-        speaker_ids: [1, 2, 3],
-        tag_ids: [1, 3],
-        recorded: '2021-01-01',
-        duration: 3,
-      },
-    ],
-    ['taken down, and a draft then', gone],
-    ['a draft', { state: 2 }],
-    ['a draft no longer', { state: 1 }],
-    ['back at last', { taken_down: null, takedown_reason: null }],
-  ]
-  for (const [what, fields] of changes) {
+  for (const [change, fields] of singleChanges()) {
     const columns = Object.keys(fields)
     const set = columns.map((column, index) => `${column} = $${index + 2}`).join(', ')
     await db.query(`update video set ${set} where id = $1`, [id, ...Object.values(fields)])
-    await checkDerived(what)
+    await checkDerived(change)
   }
-  // A change of several records at once, and one that concerns neither counts nor words.
+  // A change of several records at once, and one that affects neither counts nor words.
   await db.query(`update video set category_id = 3 - category_id, tag_ids = '{2}'`)
   await checkDerived('many at once')
   await db.query(`update video set whiteboard = 'seen'`)
   await checkDerived('another column')
 })
 
-test('what the search does not look at does not touch its rows', async () => {
+test('leaves search rows alone when unrelated columns change', async () => {
   const id = await insert()
   const version = async () =>
-    (await db.query('select xmin::text || ctid::text as it from video_search where id = $1', [id]))
-      .rows[0].it
+    (
+      await db.query('select xmin::text || ctid::text as version from video_search where id = $1', [
+        id,
+      ])
+    ).rows[0].version
   const before = await version()
   await db.query(
     `update video set whiteboard = 'x', quality_notes = 'x', duration = 901 where id = $1`,
@@ -413,14 +458,14 @@ test('what the search does not look at does not touch its rows', async () => {
       (await db.query(`select count(*) from talk_count where kind = 'tag' and entity_id = 1`))
         .rows[0].count,
     )
-  // The rows of a count may be added together by chance; a change that concerns it adds at least
-  // one before that.
-  const counted = await rows()
+  // The rows of a count are compacted at random, but a change that affects it adds at least one row
+  // first.
+  const countBefore = await rows()
   await db.query(`update video set title = 'Other' where id = $1`, [id])
-  assert.equal(await rows(), counted)
+  assert.equal(await rows(), countBefore)
 })
 
-test('texts are read again only when they or the language change', async () => {
+test('reindexes texts only when they or the language change', async () => {
   const id = await insert()
   await db.query(`update video_search set text = 'kept:1' where id = $1`, [id])
   await db.query(`update video set title = 'Still the same texts' where id = $1`, [id])
@@ -440,7 +485,7 @@ async function words(): Promise<string[]> {
   return (await db.query('select word from search_word order by word')).rows.map(({ word }) => word)
 }
 
-test('a record whose row of words is missing or out of place can be written, and has one again', async () => {
+test('recreates a missing or misplaced search row on the next write', async () => {
   for (const damage of [
     'delete from video_search where id = $1',
     'update video_search set year_key = year_key + 1 where id = $1',
@@ -454,15 +499,16 @@ test('a record whose row of words is missing or out of place can be written, and
   }
 })
 
-test('what is taken down is blank in the imports it came with, and nothing else is', async () => {
+test('blanks the import rows of a taken-down record and no others', async () => {
   const [gone, other] = [await insert(), await insert()]
-  const { rows } = await db.query(`${anImport('applied', 'api')} returning id`)
-  const imported = rows[0].id
+  const { rows } = await db.query(`${importSql('applied', 'api')} returning id`)
+  const importId = rows[0].id
   const add = (position: number, video: number, before: object | null) =>
     db.query(
-      `insert into import_row (import_id, position, place, bytes, verdict, draft, changes, notes, before, video_id)
+      `insert into import_row (import_id, position, place, bytes, verdict, draft, changes, notes,
+                               before, video_id)
        values ($1, $2, 'line', 1, 'new', '{"title": "Secret"}', '{"title": 1}', '[]', $4, $3)`,
-      [imported, position, video, before && JSON.stringify(before)],
+      [importId, position, video, before && JSON.stringify(before)],
     )
   await add(1, gone, null)
   await add(2, gone, { said: 'Secret' })
@@ -471,38 +517,41 @@ test('what is taken down is blank in the imports it came with, and nothing else 
     await db.query(
       `insert into source_record values ('taken', 'k${video}', ${video}, '{"fields": {"a": 1}}')`,
     )
-  const drafts = async () =>
+  const importRows = async () =>
     (
       await db.query(
-        `select place, draft is not null as draft, before from import_row where import_id = $1 order by position`,
-        [imported],
+        `select place, draft is not null as draft, before
+         from import_row
+         where import_id = $1
+         order by position`,
+        [importId],
       )
     ).rows
-  const all = await drafts()
-  const said = async () =>
+  const all = await importRows()
+  const sourceStates = async () =>
     (
       await db.query(`select said from source_record where source = 'taken' order by video_id`)
     ).rows.map((row) => row.said)
   const touch = (id: number) => db.query(`update video set whiteboard = 'x' where id = $1`, [id])
   await touch(gone)
-  assert.deepEqual(await drafts(), all)
+  assert.deepEqual(await importRows(), all)
   await db.query(
     `update video set taken_down = '2026-01-01', takedown_reason = 'asked' where id = $1`,
     [gone],
   )
-  assert.deepEqual(await drafts(), [
+  assert.deepEqual(await importRows(), [
     { place: 'row 1', draft: false, before: null },
     { place: 'row 2', draft: false, before: { said: null, revision: null, facts: null } },
     all[2],
   ])
-  assert.deepEqual(await said(), [{ fields: {}, facts: [] }, { fields: { a: 1 } }])
-  // Once, when it is taken down; not with every write after that.
+  assert.deepEqual(await sourceStates(), [{ fields: {}, facts: [] }, { fields: { a: 1 } }])
+  // Only the takedown does this, not every write after it.
   await add(4, gone, null)
   await touch(gone)
-  assert.deepEqual((await drafts())[3], { place: 'line', draft: true, before: null })
+  assert.deepEqual((await importRows())[3], { place: 'line', draft: true, before: null })
 })
 
-test('every word of a title, name or event is kept for those who mistype it', async () => {
+test('records every word of a title, name or event for spelling correction', async () => {
   await db.query('truncate search_word')
   const id = await insert({
     title: `Ab abc ${'x'.repeat(40)} ${'y'.repeat(41)} a1b 日本語 Queue`,
@@ -521,23 +570,25 @@ test('every word of a title, name or event is kept for those who mistype it', as
   ])
   await db.query(`update video set title = 'Zebra', speaker_ids = '{2}' where id = $1`, [id])
   assert.ok((await words()).includes('zebra') && (await words()).includes('bob'))
-  // Those of other records are their own business.
+  // A write adds only the words of its own record.
   await db.query(`delete from search_word where word = 'zebra'`)
   await insert({ title: 'Giraffe' })
   await insert({ title: 'Giraffe' })
   assert.ok((await words()).includes('giraffe') && !(await words()).includes('zebra'))
-  // A reader never sees those of a draft, so they must not take the place of others either.
+  // Words of drafts and taken-down records are not public and must not be suggested.
   const draft = await insert({ title: 'Hidden', state: 2 })
-  const down = await insert({ title: 'Withdrawn', ...gone })
-  await db.query(`update video set title = title || ' still' where id = any ($1)`, [[draft, down]])
-  await db.query('select reindex_videos($1)', [[draft, down]])
+  const takenDownId = await insert({ title: 'Withdrawn', ...takenDown })
+  await db.query(`update video set title = title || ' still' where id = any ($1)`, [
+    [draft, takenDownId],
+  ])
+  await db.query('select reindex_videos($1)', [[draft, takenDownId]])
   assert.ok(!(await words()).some((word) => ['hidden', 'withdrawn', 'still'].includes(word)))
   await db.query('update video set state = 1 where id = $1', [draft])
   assert.ok((await words()).includes('hidden'))
   await db.query('update video set state = 2 where id = $1', [draft])
 })
 
-test('what is renamed has its new words, and keeps its texts', async () => {
+test('reindexes the names of renamed entities and keeps the texts', async () => {
   const [one, other] = [await insert({ speaker_ids: [3] }), await insert({ speaker_ids: [3] })]
   await db.query(`update video_search set text = 'kept:1' where id = any ($1)`, [[one, other]])
   await db.query(`update speaker set name = 'Cleopatra' where id = 3`)
@@ -551,13 +602,13 @@ test('what is renamed has its new words, and keeps its texts', async () => {
   await checkDerived('a rename')
 })
 
-test('from scratch, counts, words and duplicate candidates are the same again', async () => {
+test('rebuilds the same counts, words and duplicate candidates from scratch', async () => {
   await insert({ source_url: 'https://example.org/one' })
   await insert({ source_url: 'https://example.org/one/' })
   await insert({ title: 'The only one of its kind', source_url: 'https://example.org/only' })
-  const suspects = async () =>
+  const candidates = async () =>
     (await db.query('select rule, key from duplicate_candidate order by 1, 2')).rows
-  const before = await suspects()
+  const before = await candidates()
   assert.ok(
     before.some(({ rule }) => rule === 'same-source') &&
       before.some(({ rule }) => rule === 'same-talk'),
@@ -576,44 +627,66 @@ test('from scratch, counts, words and duplicate candidates are the same again', 
   const now = await words()
   assert.ok(now.includes('giraffe') && now.includes('example'))
   assert.ok(!now.includes('nonsense') && !now.includes('withdrawn') && !now.includes('hidden'))
-  assert.deepEqual(await suspects(), before)
-  // What was noted goes on: a second one is found, also after that.
+  assert.deepEqual(await candidates(), before)
+  // A duplicate is still detected after the rebuild.
   const { rows } = await db.query(
     `select same_source from video where source_url = 'https://example.org/one'`,
   )
   await db.query(`delete from duplicate_candidate where key = $1`, [rows[0].same_source])
   await insert({ source_url: 'https://www.example.org/one' })
-  assert.deepEqual(await suspects(), before)
+  assert.deepEqual(await candidates(), before)
 })
 
-test('of two records with the same source, or the same title and speakers, the second is noted', async () => {
-  const noted = async (rule: string) =>
+test('marks records with the same source or the same title and speakers', async () => {
+  const countCandidates = async (rule: string) =>
     (await db.query('select key from duplicate_candidate where rule = $1', [rule])).rowCount ?? 0
-  const [sources, talks] = [await noted('same-source'), await noted('same-talk')]
+  const [sources, talks] = [
+    await countCandidates('same-source'),
+    await countCandidates('same-talk'),
+  ]
   await insert({ title: 'A', speaker_ids: [], source_url: 'https://example.org/a' })
   await insert({ title: 'A', speaker_ids: [], source_url: null })
   await insert({ title: 'B', source_url: 'https://example.org/b' })
-  assert.deepEqual([await noted('same-source'), await noted('same-talk')], [sources, talks])
+  assert.deepEqual(
+    [await countCandidates('same-source'), await countCandidates('same-talk')],
+    [sources, talks],
+  )
   const third = await insert({ title: 'C', source_url: 'https://example.org/a' })
-  assert.deepEqual([await noted('same-source'), await noted('same-talk')], [sources + 1, talks])
+  assert.deepEqual(
+    [await countCandidates('same-source'), await countCandidates('same-talk')],
+    [sources + 1, talks],
+  )
   await db.query(`update video set title = 'B' where id = $1`, [third])
-  assert.deepEqual([await noted('same-source'), await noted('same-talk')], [sources + 1, talks + 1])
+  assert.deepEqual(
+    [await countCandidates('same-source'), await countCandidates('same-talk')],
+    [sources + 1, talks + 1],
+  )
   await db.query(
     `update video set source_url = 'https://example.org/b', summary = 'new' where id = $1`,
     [third],
   )
-  assert.deepEqual([await noted('same-source'), await noted('same-talk')], [sources + 2, talks + 1])
-  // A record is no duplicate of what it was itself.
-  const own = await insert({ title: 'D', speaker_ids: [], source_url: 'https://example.org/d' })
-  await db.query(`update video set title = 'E', speaker_ids = '{3}' where id = $1`, [own])
-  await db.query(`update video set summary = 'F', source_url = null where id = $1`, [own])
-  assert.deepEqual([await noted('same-source'), await noted('same-talk')], [sources + 2, talks + 1])
+  assert.deepEqual(
+    [await countCandidates('same-source'), await countCandidates('same-talk')],
+    [sources + 2, talks + 1],
+  )
+  // A record is no duplicate of its own earlier version.
+  const changing = await insert({
+    title: 'D',
+    speaker_ids: [],
+    source_url: 'https://example.org/d',
+  })
+  await db.query(`update video set title = 'E', speaker_ids = '{3}' where id = $1`, [changing])
+  await db.query(`update video set summary = 'F', source_url = null where id = $1`, [changing])
+  assert.deepEqual(
+    [await countCandidates('same-source'), await countCandidates('same-talk')],
+    [sources + 2, talks + 1],
+  )
 })
 
-test('what is missing from a record is worked out when it is written', async () => {
+test('computes the quality flags of a record on write', async () => {
   const id = await insert({ source_url: 'https://example.org/flags' })
   const flags = 'no_speaker no_licence no_duration duration_in_minutes no_description no_thumbnail'
-  const found = async (fields: Record<string, unknown>): Promise<string> => {
+  const flagsOf = async (fields: Record<string, unknown>): Promise<string> => {
     const set = Object.keys(fields).map((column, index) => `${column} = $${index + 2}`)
     await db.query('begin')
     const good = `copyright_text = 'CC0', thumbnail_url = 'https://example.org/a.jpg'`
@@ -650,14 +723,16 @@ test('what is missing from a record is worked out when it is written', async () 
     [{ thumbnail_url: '' }, 'no_thumbnail'],
   ]
   for (const [fields, expected] of cases)
-    assert.equal(await found(fields), expected, JSON.stringify(fields))
+    assert.equal(await flagsOf(fields), expected, JSON.stringify(fields))
   const { rows } = await db.query(
-    `select count(*)::int as unknown from video where duration_in_minutes is null or no_duration is null or no_thumbnail is null`,
+    `select count(*)::int as unknown
+     from video
+     where duration_in_minutes is null or no_duration is null or no_thumbnail is null`,
   )
   assert.equal(rows[0].unknown, 0)
 })
 
-test('an address has one identity, however it is written', async () => {
+test('derives one identity from every spelling of a URL', async () => {
   const cases: [string, string][] = [
     ['https://www.youtube.com/watch?v=abcdefghijk', 'youtube:abcdefghijk'],
     ['http://youtube.com/watch?v=abcdefghijk', 'youtube:abcdefghijk'],
@@ -675,12 +750,12 @@ test('an address has one identity, however it is written', async () => {
     ['ftp://example.org/talk/', 'ftp://example.org/talk/'],
   ]
   for (const [address, identity] of cases) {
-    const { rows } = await db.query('select source_identity($1) as it', [address])
-    assert.equal(rows[0].it, identity, address)
+    const { rows } = await db.query('select source_identity($1) as identity', [address])
+    assert.equal(rows[0].identity, identity, address)
   }
 })
 
-test('the same talk and the same spelling have the same key', async () => {
+test('derives the same key from the same talk and the same spelling', async () => {
   const keysOf = async (fields: Partial<Row>) => {
     const id = await insert(fields)
     return (await db.query('select same_talk, same_source from video where id = $1', [id])).rows[0]
@@ -692,8 +767,10 @@ test('the same talk and the same spelling have the same key', async () => {
   assert.equal((await keysOf({ speaker_ids: [] })).same_talk, null)
   assert.deepEqual([talk.same_source, (await keysOf({ source_url: '' })).same_source], [null, null])
   await db.query(`
-    insert into speaker (id, slug, name) values (10, 'x1', 'Dr. Zoë  Ång-Li'), (11, 'x2', '!');
-    insert into tag (id, slug, name) values (10, 'x1', '#Machine-Learning'), (11, 'x2', '-'), (12, 'x3', 'C++ ')`)
+    insert into speaker (id, slug, name)
+    values (10, 'x1', 'Dr. Zoë  Ång-Li'), (11, 'x2', '!');
+    insert into tag (id, slug, name)
+    values (10, 'x1', '#Machine-Learning'), (11, 'x2', '-'), (12, 'x3', 'C++ ')`)
   const spelling = async (table: string) =>
     (await db.query(`select spelling from ${table} where id >= 10 order by id`)).rows.map(
       (row) => row.spelling,
@@ -702,18 +779,22 @@ test('the same talk and the same spelling have the same key', async () => {
   assert.deepEqual(await spelling('tag'), ['machinelearning', null, 'c++'])
 })
 
-test('rows of a count are added together now and then, those of that count alone, and without waiting', async () => {
+test('compacts the rows of one count at random without waiting for locks', async () => {
   const rowsOf = async (id: number) =>
     Number(
       (await db.query('select count(*) from talk_count where entity_id = $1', [id])).rows[0].count,
     )
-  // Two rows that stay two: by chance they are added together at once, then there is one.
+  // Starts with two rows. They may be compacted at once, at random: then there is only one.
   while ((await rowsOf(5001)) !== 2) {
     await db.query('delete from talk_count where entity_id = 5001')
     await db.query(`insert into talk_count values ('tag', 5001, 1), ('tag', 5001, 1)`)
   }
   const addMany = (id: number) =>
-    `do $$ begin for i in 1..800 loop insert into talk_count values ('tag', ${id}, 1); end loop; end $$`
+    `do $$ begin
+       for i in 1..800 loop
+         insert into talk_count values ('tag', ${id}, 1);
+       end loop;
+     end $$`
   await db.query(addMany(5002))
   assert.equal(
     Number(
@@ -721,12 +802,16 @@ test('rows of a count are added together now and then, those of that count alone
     ),
     800,
   )
-  assert.ok((await rowsOf(5002)) < 800, 'the rows were never added together')
+  assert.ok((await rowsOf(5002)) < 800, 'the rows were never compacted')
   assert.equal(await rowsOf(5001), 2)
-  // What cancels out leaves nothing behind.
+  // Rows that cancel out leave no row behind.
   await db.query('delete from talk_count where entity_id = 5003')
   await db.query(
-    `do $$ begin for i in 1..800 loop insert into talk_count values ('tag', 5003, 1), ('tag', 5003, -1); end loop; end $$`,
+    `do $$ begin
+       for i in 1..800 loop
+         insert into talk_count values ('tag', 5003, 1), ('tag', 5003, -1);
+       end loop;
+     end $$`,
   )
   assert.equal(
     Number(
@@ -736,7 +821,7 @@ test('rows of a count are added together now and then, those of that count alone
     0,
   )
 
-  const other = await connected()
+  const other = await connectClient()
   await other.query('begin')
   await other.query('select from talk_count where entity_id = 5002 for update')
   await db.query(`set lock_timeout = '10s'`)
@@ -753,15 +838,15 @@ test('rows of a count are added together now and then, those of that count alone
   await db.query('delete from talk_count where entity_id > 5000')
 })
 
-/** Starts a statement beside an open transaction, and tells whether it waits for it; ends both. */
+/** Returns whether a statement waits for the work of an open transaction. Ends both. */
 async function waitsFor(
-  open: string | ((client: pg.Client) => Promise<unknown>),
+  work: string | ((client: pg.Client) => Promise<unknown>),
   statement: string,
 ): Promise<boolean> {
-  const [first, second] = [await connected(), await connected()]
+  const [first, second] = [await connectClient(), await connectClient()]
   await first.query('begin')
-  if (typeof open === 'string') await first.query(open)
-  else await open(first)
+  if (typeof work === 'string') await first.query(work)
+  else await work(first)
   const { rows } = await second.query('select pg_backend_pid() as pid')
   let isDone = false
   const running = second.query(statement).then(() => (isDone = true))
@@ -778,7 +863,7 @@ async function waitsFor(
   return isWaiting
 }
 
-test('who counts, or looks for duplicates, from scratch waits for those who are writing', async () => {
+test('waits for open writes before it rebuilds counts or duplicate candidates', async () => {
   assert.ok(await waitsFor((client) => insert({ state: 2 }, client), 'select recount_talks()'))
   await insert({ source_url: 'https://example.org/race' })
   assert.ok(

@@ -7,19 +7,16 @@ import { type Video, videoFields } from '@talkshelf/contract'
 import { startArchive } from '../support/harness.ts'
 import { checkInvariants } from '../support/invariants.ts'
 
-// 2,644 records as the interface returned them in its first life, in through POST and out through
-// GET.
+// 2,644 records of the previous service, written through POST and read through GET.
 
 const file = fileURLToPath(new URL('../../../shared/data/v2-era.ndjson.gz', import.meta.url))
 const skip = existsSync(file) ? false : 'the records are not at hand'
 
-/**
- * Where what comes out may differ from what went in, and in how many records of this file it does.
- */
+/** Allowed differences between input and output, and the number of records that have them. */
 const deviations: Record<string, { count: number; expected(value: never): unknown }> = {
   'white space around the title': { count: 27, expected: (title: string) => title.trim() },
-  'a speaker trimmed, composed or named twice': { count: 0, expected: tidy },
-  'a tag trimmed, composed or named twice': { count: 42, expected: tidy },
+  'a speaker trimmed, composed or named twice': { count: 0, expected: normalizeNames },
+  'a tag trimmed, composed or named twice': { count: 42, expected: normalizeNames },
 }
 const rules: Partial<Record<keyof Video, string>> = {
   title: 'white space around the title',
@@ -27,7 +24,7 @@ const rules: Partial<Record<keyof Video, string>> = {
   tags: 'a tag trimmed, composed or named twice',
 }
 
-test('records of the old service go in and come out with every value equal', {
+test('returns every value of the records of the old service unchanged', {
   skip,
   timeout: 300_000,
 }, async (t) => {
@@ -46,12 +43,11 @@ test('records of the old service go in and come out with every value equal', {
       title,
     )
 
-  const seen = Object.fromEntries(Object.keys(deviations).map((name) => [name, 0]))
-  const waiting = [...records]
+  const counts = Object.fromEntries(Object.keys(deviations).map((name) => [name, 0]))
+  const queue = [...records]
   const load = async () => {
-    for (let record = waiting.shift(); record; record = waiting.shift()) {
-      // The only field that the interface does not have: it came with the last release of the old
-      // service.
+    for (let record = queue.shift(); record; record = queue.shift()) {
+      // The API does not have this field, which the last release of the previous service added.
       const { related_urls: _, ...body } = record
       const made = await archive.call('POST', '/api/v2/video', {
         body: { ...body, state: 1 },
@@ -71,21 +67,21 @@ test('records of the old service go in and come out with every value equal', {
             `${field} of ${body.title}`,
           )
           if (JSON.stringify(json[field]) !== JSON.stringify(body[field]))
-            seen[name] = (seen[name] ?? 0) + 1
+            counts[name] = (counts[name] ?? 0) + 1
         }
       }
     }
   }
   await Promise.all(Array.from({ length: 8 }, load))
-  for (const [name, count] of Object.entries(seen))
+  for (const [name, count] of Object.entries(counts))
     t.diagnostic(`${count} of ${records.length}: ${name}`)
   assert.deepEqual(
-    seen,
+    counts,
     Object.fromEntries(Object.entries(deviations).map(([name, { count }]) => [name, count])),
   )
   await checkInvariants(archive.databaseUrl)
 })
 
-function tidy(names: string[]): string[] {
+function normalizeNames(names: string[]): string[] {
   return [...new Set(names.map((name) => name.normalize('NFC').trim()))]
 }

@@ -32,17 +32,17 @@ import {
   untilWaiting,
 } from '../support/writer.ts'
 
-// Every branch that writes a speaker, a tag or a category, with the records that show it.
+// Writes of speakers, tags and categories, and of the records that show them.
 
 const writer = await startWriter()
 const { archive, pool, admin, get, patch, post, sql, sound, createMany, heldOpen, recordOf } =
   writer
 
-test('a name: renamed, known by others, given back, and with a slug of its own each time', async () => {
+test('renames a speaker, changes aliases and assigns a slug for each name', async () => {
   await archive.make({ speakers: ['Pat Smith', 'Sam Smith'], tags: ['pat'] })
   const speaker = async (slug: string) => (await get(`speaker/${slug}`)).json
   const before = await get('speaker/pat-smith')
-  // Named by a record, and never changed since: there is no change to tell of.
+  // Created with a record and never changed since: there is no change to report.
   const never = patch('speaker/pat-smith', { name: 'x' }, ifMatch('"1.1.AAAAAAAA"'))
   const { current } = (await assertWriteRefused(never, 412, /stale-revision/)).json
   assert.deepEqual(
@@ -51,7 +51,7 @@ test('a name: renamed, known by others, given back, and with a slug of its own e
   )
   const same = await assertOk(patch('speaker/pat-smith', { name: 'Pat Smith', aliases: [] }))
   assert.equal(String(same.headers.etag).split('~')[0], String(before.headers.etag).split('~')[0])
-  // Another case is the same slug.
+  // A change of case keeps the slug.
   assert.equal(
     (await assertOk(patch('speaker/pat-smith', { name: 'PAT Smith' }))).json.slug,
     'pat-smith',
@@ -68,7 +68,7 @@ test('a name: renamed, known by others, given back, and with a slug of its own e
   )
   const open = await archive.call('GET', '/api/v2/speaker/kim-jones')
   assert.deepEqual(open.json.aliases, [{ name: 'Patty', shown: true }])
-  // The aliases that are given are all there are, but for the name that goes.
+  // The list replaces all aliases.
   await assertOk(
     patch('speaker/kim-jones', {
       aliases: [{ name: 'Patty' }, { name: 'PAT Smith', shown: true }],
@@ -90,7 +90,7 @@ test('a name: renamed, known by others, given back, and with a slug of its own e
       ],
     ],
   )
-  // A slug that another one has, or had; and none at all.
+  // A slug that another speaker has or had, and a name that gives no slug.
   assert.equal(
     (await assertOk(patch('speaker/sam-smith', { name: 'Kim-Jones' }))).json.slug,
     'kim-jones-1',
@@ -102,36 +102,42 @@ test('a name: renamed, known by others, given back, and with a slug of its own e
   await assertWriteRefused(
     patch('speaker/speaker-1', { name: 'Patty' }),
     409,
-    /The name leads to the speaker pat-smith already/,
+    /This name already belongs to speaker pat-smith/,
   )
   await assertWriteRefused(
     patch('speaker/speaker-1', { aliases: [{ name: 'Kim Jones' }] }),
     409,
-    /The alias leads to the speaker pat-smith already/,
+    /This alias already belongs to speaker pat-smith/,
   )
   await assertWriteRefused(
     patch('speaker/speaker-1', { aliases: [{ name: '???' }] }),
     400,
-    /is the name itself/,
+    /is already the main name/,
   )
   await assertWriteRefused(
     patch('speaker/speaker-1', { name: 'Zed', aliases: [{ name: 'a' }, { name: 'Zed' }] }),
     400,
     /aliases.1.name/,
   )
-  await assertWriteRefused(patch('speaker/nobody', { name: 'x' }), 404, /no such speaker/)
+  await assertWriteRefused(
+    patch('speaker/nobody', { name: 'x' }),
+    404,
+    /This speaker does not exist/,
+  )
   assert.equal((await archive.call('GET', '/api/v2/speaker/kim-jones')).status, 301)
 })
 
-test('names with the same slug are all made, and get numbers', async () => {
-  const it = await archive.make({
+test('creates all names with the same slug and numbers the slugs', async () => {
+  const record = await archive.make({
     speakers: ['Slug Same', 'slug same', 'Slug-Same', '!', '?'],
     tags: ['C#', 'c', 'C'],
   })
-  assert.deepEqual([it.speakers.length, it.tags], [5, ['C#', 'c', 'C']])
+  assert.deepEqual([record.speakers.length, record.tags], [5, ['C#', 'c', 'C']])
   const rows = await sql((query) =>
     query(
-      `select slug from speaker where name in ('Slug Same', 'slug same', 'Slug-Same', '!', '?') order by 1`,
+      `select slug from speaker
+       where name in ('Slug Same', 'slug same', 'Slug-Same', '!', '?')
+       order by 1`,
     ),
   )
   assert.deepEqual(
@@ -145,26 +151,26 @@ test('names with the same slug are all made, and get numbers', async () => {
   )
 })
 
-test('a tag of a name is no speaker of that name, also where the ids are the same', async () => {
-  const [spare] = await sql((query) => query('select max(id)::int as id from speaker'))
+test('keeps a tag and a speaker with the same name and id separate', async () => {
+  const [lastSpeaker] = await sql((query) => query('select max(id)::int as id from speaker'))
   await sql((query) =>
-    query(`select setval(pg_get_serial_sequence('tag', 'id'), ${spare?.id} - 1)`),
+    query(`select setval(pg_get_serial_sequence('tag', 'id'), ${lastSpeaker?.id} - 1)`),
   )
   await archive.make({ tags: ['Clash'] })
   const [made] = await createMany([{ record: { title: 'Clash', speakers: ['Clash'] } }])
   assert.deepEqual((await recordOf((made as { id: number }).id)).speakers, ['Clash'])
 })
 
-test('a category: made once, changed field by field, and never by a title that it had', async () => {
+test('creates a category once, patches it and reserves its old titles', async () => {
   const about = {
     description: 'Two days',
     url: 'https://example.org',
     start_date: '2026-01-02',
     end_date: '2026-01-03',
   }
-  const made = await assertOk(post('category', { title: 'Full Days', ...about }))
+  const created = await assertOk(post('category', { title: 'Full Days', ...about }))
   assert.deepEqual(
-    { ...made.json, id: 0 },
+    { ...created.json, id: 0 },
     { id: 0, title: 'Full Days', slug: 'full-days', ...about, talks: 0, aliases: [] },
   )
   assert.equal((await assertOk(post('category', { title: 'Full-Days' }))).json.slug, 'full-days-1')
@@ -189,14 +195,14 @@ test('a category: made once, changed field by field, and never by a title that i
   )
   assert.equal(row?.revision, 3)
   assert.equal((await archive.call('GET', '/api/v2/category/full-days')).status, 301)
-  // One without talks is there for everybody; a speaker without live talks for editors only.
+  // A category without talks is public; a speaker without live talks is visible to editors only.
   assert.equal((await archive.call('GET', '/api/v2/category/renamed-days')).status, 200)
   await archive.make({ speakers: ['Only Drafted'], state: 2 })
   assert.equal((await archive.call('GET', '/api/v2/speaker/only-drafted')).status, 404)
   assert.equal((await get('speaker/only-drafted')).status, 200)
 })
 
-test('merged: names, slugs, records and what was merged before lead to the other one', async () => {
+test('redirects names, slugs and records of a merged speaker to the target', async () => {
   const both = await archive.make({ speakers: ['Merge A', 'Merge B', 'Merge C'], tags: ['m1'] })
   const draft = await archive.make({ speakers: ['Merge A'], state: 2 })
   const gone = await archive.make({ speakers: ['Merge A'] })
@@ -213,18 +219,18 @@ test('merged: names, slugs, records and what was merged before lead to the other
   assert.deepEqual([merged.json.records_left, merged.json.talks], [0, 1])
   assert.deepEqual((await recordOf(both.id)).speakers, ['Merge B', 'Merge C'])
   assert.deepEqual((await recordOf(draft.id)).speakers, ['Merge B'])
-  // The answer to the first time was lost.
+  // Repeated because the first response was lost.
   const again = await assertOk(post('speaker/merge-a/merge', { into: 'merge-b' }))
   assert.equal(again.json.name, 'Merge B')
   await assertWriteRefused(
     post('speaker/merge-b/merge', { into: 'merge-b' }),
     400,
-    /is the speaker itself/,
+    /is the speaker to be merged/,
   )
   await assertWriteRefused(
     post('speaker/merge-b/merge', { into: 'merge-a' }),
     400,
-    /is the speaker itself/,
+    /is the speaker to be merged/,
   )
   await assertWriteRefused(
     post('speaker/merge-b/merge', { into: 'nobody' }),
@@ -234,7 +240,7 @@ test('merged: names, slugs, records and what was merged before lead to the other
   await assertWriteRefused(
     post('speaker/nobody/merge', { into: 'merge-b' }),
     404,
-    /no such speaker/,
+    /This speaker does not exist/,
   )
   await assertOk(post('speaker/merge-b/merge', { into: 'merge-c' }))
   assert.deepEqual((await recordOf(both.id)).speakers, ['Merge C'])
@@ -247,14 +253,16 @@ test('merged: names, slugs, records and what was merged before lead to the other
   )
   assert.equal(rows.length, 1)
   const [counts] = await sql((query) =>
-    query(`select count(*)::int as n from change c join speaker s on s.id = c.subject_id
-                                              where c.subject = 'speaker' and c.kind = 'merged' and s.name like 'Merge _'`),
+    query(`
+      select count(*)::int as n
+      from change c join speaker s on s.id = c.subject_id
+      where c.subject = 'speaker' and c.kind = 'merged' and s.name like 'Merge _'`),
   )
   assert.equal(counts?.n, 2)
   await sound()
 })
 
-test('split: some records are by somebody else, whoever that is', async () => {
+test('moves some records of a speaker to another one by a split', async () => {
   const [one, two, other] = [
     await archive.make({ speakers: ['Split X', 'Beside'] }),
     await archive.make({ speakers: ['Split X'] }),
@@ -262,20 +270,20 @@ test('split: some records are by somebody else, whoever that is', async () => {
   ]
   await assertOk(patch('speaker/split-x', { aliases: [{ name: 'Split Y' }, { name: 'Split Z' }] }))
   const split = (name: string, videos: number[]) => post('speaker/split-x/split', { name, videos })
-  const wrong = await assertWriteRefused(
+  const refused = await assertWriteRefused(
     split('Split Y', [one.id, other.id, 999999]),
     400,
     /not-theirs/,
   )
   assert.deepEqual(
-    wrong.json.errors.map(({ pointer }: { pointer: string }) => pointer),
+    refused.json.errors.map(({ pointer }: { pointer: string }) => pointer),
     ['/videos/1', '/videos/2'],
   )
   await assertWriteRefused(split('Split X', [one.id]), 400, /tells the two apart/)
   await assertWriteRefused(
     post('speaker/nobody/split', { name: 'x', videos: [1] }),
     404,
-    /no such speaker/,
+    /This speaker does not exist/,
   )
   const done = await assertOk(split('Split Y', [one.id]))
   assert.deepEqual([done.json.name, done.json.aliases], ['Split Y', []])
@@ -284,42 +292,20 @@ test('split: some records are by somebody else, whoever that is', async () => {
     [['Split Y', 'Beside'], ['Split X']],
   )
   assert.deepEqual((await get('speaker/split-x')).json.aliases, [{ name: 'Split Z', shown: false }])
-  // Once more, because the answer was lost; and to one who is there already.
+  // Repeated because the response was lost, and split off to an existing speaker.
   await assertOk(split('Split Y', [one.id]))
   await assertOk(split('Beside', [two.id]))
   assert.deepEqual((await recordOf(two.id)).speakers, ['Beside'])
 })
 
-test('a rename reaches 50 records at once, and the rest batch by batch', async () => {
-  const renamings = () =>
-    sql((query) => query('select entity_id, done_up_to, actor, via, request_id from rename_job'))
-  const shown = async (name: string) =>
-    (await sql((query) => query(`select id from video_body where body like $1`, [`%"${name}"%`])))
-      .length
-  const made = await createMany(
-    Array.from({ length: 50 }, (_, n) => ({
-      record: { title: `B ${n}`, speakers: ['Batch One'], tags: ['batch'] },
-    })),
-  )
-  const all = await assertOk(patch('speaker/batch-one', { name: 'Batch Two' }))
-  assert.equal(all.json.records_left, 0)
-  assert.deepEqual(await renamings(), [])
-  assert.equal(await shown('Batch Two'), 50)
-  made.push(
-    ...(await createMany(
-      Array.from({ length: 51 }, (_, n) => ({
-        record: { title: `C ${n}`, speakers: ['Batch Two'], tags: ['batch'] },
-      })),
-    )),
-  )
-  const ids = made.map(({ id }) => id).sort((a, b) => a - b)
-  await assertOk(patch(`video/${ids[60]}`, { state: 2 }))
+/** Asserts that the records of a speaker after the first 50 are counted and found in order. */
+async function assertBatchesOf(name: string, ids: readonly number[]): Promise<void> {
   const { lists } = pool
   await sql(async (query) => {
-    // Those who look for work leave it to us for now.
+    // Keeps the background workers from claiming jobs.
     await query('begin')
     await query(`lock table rename_job in share mode`)
-    const [row] = await query(`select id from speaker where name = 'Batch Two'`)
+    const [row] = await query(`select id from speaker where name = '${name}'`)
     const entity = Number(row?.id)
     assert.equal(await countVideosOfEntity(lists, 'speaker', entity, ids[49] as number), 51)
     assert.deepEqual(
@@ -332,50 +318,81 @@ test('a rename reaches 50 records at once, and the rest batch by batch', async (
     )
     await query('rollback')
   })
-  // The record that stands at the head of the second batch is held, so that the batch waits.
+}
+
+test('renames 50 records at once and the rest in batches', async () => {
+  const renameJobs = () =>
+    sql((query) => query('select entity_id, done_up_to, actor, via, request_id from rename_job'))
+  const countShowing = async (name: string) =>
+    (await sql((query) => query(`select id from video_body where body like $1`, [`%"${name}"%`])))
+      .length
+  const created = await createMany(
+    Array.from({ length: 50 }, (_, n) => ({
+      record: { title: `B ${n}`, speakers: ['Batch One'], tags: ['batch'] },
+    })),
+  )
+  const all = await assertOk(patch('speaker/batch-one', { name: 'Batch Two' }))
+  assert.equal(all.json.records_left, 0)
+  assert.deepEqual(await renameJobs(), [])
+  assert.equal(await countShowing('Batch Two'), 50)
+  created.push(
+    ...(await createMany(
+      Array.from({ length: 51 }, (_, n) => ({
+        record: { title: `C ${n}`, speakers: ['Batch Two'], tags: ['batch'] },
+      })),
+    )),
+  )
+  const ids = created.map(({ id }) => id).sort((a, b) => a - b)
+  await assertOk(patch(`video/${ids[60]}`, { state: 2 }))
+  await assertBatchesOf('Batch Two', ids)
+  // Locks the first record of the second batch, so that the batch waits.
   await sql(async (query) => {
     await query('begin')
     await query(`select from video where id = ${ids[50]} for update`)
-    const some = await assertOk(patch('speaker/batch-two', { name: 'Batch Three' }))
-    assert.equal(some.json.records_left, 51)
+    const renamed = await assertOk(patch('speaker/batch-two', { name: 'Batch Three' }))
+    assert.equal(renamed.json.records_left, 51)
     await untilWaiting(query, 1)
-    assert.equal(await shown('Batch Three'), 50)
-    const [row] = await renamings()
+    assert.equal(await countShowing('Batch Three'), 50)
+    const [row] = await renameJobs()
     assert.deepEqual([Number(row?.done_up_to), row?.actor, row?.via], [ids[49], 'Edith', 'api'])
-    // Whoever else looks finds somebody at work.
+    // Another worker finds the job claimed.
     assert.equal(await nextRenameBatch(pool), undefined)
     // A second rename of the same records is a job of its own.
     const second = await assertOk(patch('tag/batch', { name: 'batch tag' }))
     assert.equal(second.json.records_left, 51)
-    assert.equal((await renamings()).length, 2)
+    assert.equal((await renameJobs()).length, 2)
     await query('rollback')
   })
-  while ((await renamings()).length > 0);
-  assert.deepEqual([await shown('Batch Three'), await shown('batch tag')], [101, 101])
+  while ((await renameJobs()).length > 0);
+  assert.deepEqual([await countShowing('Batch Three'), await countShowing('batch tag')], [101, 101])
   const requests = await sql((query) =>
     query(
-      `select distinct actor, token_id, via, request_id, request_hash from change
-           where subject = 'video' and subject_id = any ($1) and after->'speakers' = '["Batch Three"]'`,
+      `select distinct actor, token_id, via, request_id, request_hash
+       from change
+       where subject = 'video'
+         and subject_id = any ($1)
+         and after->'speakers' = '["Batch Three"]'`,
       [ids],
     ),
   )
   assert.equal(requests.length, 1)
 })
 
-test('entities out of an export come back with all that is free', async () => {
-  const entity = (fields: Partial<ExportedEntity>): ExportedEntity =>
-    ({
-      kind: 'speaker',
-      id: 100_000,
-      name: 'Back',
-      slug: 'back',
-      revision: 0,
-      aliases: [],
-      old_slugs: [],
-      ...fields,
-    }) as ExportedEntity
-  const keep = (...entities: ExportedEntity[]) =>
-    pool.transaction((tx) => restoreEntities(tx, entities, context))
+const entity = (fields: Partial<ExportedEntity>): ExportedEntity =>
+  ({
+    kind: 'speaker',
+    id: 100_000,
+    name: 'Back',
+    slug: 'back',
+    revision: 0,
+    aliases: [],
+    old_slugs: [],
+    ...fields,
+  }) as ExportedEntity
+const restore = (...entities: ExportedEntity[]) =>
+  pool.transaction((tx) => restoreEntities(tx, entities, context))
+
+test('restores exported entities with all ids, names and slugs that are free', async () => {
   const back = entity({
     revision: 4,
     aliases: [
@@ -384,33 +401,38 @@ test('entities out of an export come back with all that is free', async () => {
     ],
     old_slugs: ['back-then'],
   })
-  assert.equal(await keep(), 0)
-  assert.equal(await keep(back), 1)
+  assert.equal(await restore(), 0)
+  assert.equal(await restore(back), 1)
   assert.deepEqual((await get('speaker/back')).json.aliases, [
     { name: 'Backer', shown: false },
     { name: 'Backy', shown: true },
   ])
-  assert.equal(await keep(entity({ id: 100_001, name: 'Back', slug: 'free' })), 0)
-  // What is taken is replaced or left out, and the rest is kept.
-  const own = { name: 'Own', shown: true }
-  const backy = { name: 'Backy', shown: true }
+  assert.equal(await restore(entity({ id: 100_001, name: 'Back', slug: 'free' })), 0)
+  // Ids, slugs and aliases that are taken are replaced or left out; the rest is restored.
+  const freeAlias = { name: 'Own', shown: true }
+  const takenAlias = { name: 'Backy', shown: true }
   const oldSlugs = ['back-then', 'own-then']
-  const kept = [
+  const conflicting = [
     entity({ name: 'Same id', slug: 'same-id' }),
     entity({ id: 100_050, name: 'Same slug', slug: 'back' }),
-    entity({ id: 100_051, name: 'Same alias', slug: 'same-alias', aliases: [backy, own] }),
+    entity({
+      id: 100_051,
+      name: 'Same alias',
+      slug: 'same-alias',
+      aliases: [takenAlias, freeAlias],
+    }),
     entity({ id: 100_052, name: 'Same old slug', slug: 'same-old-slug', old_slugs: oldSlugs }),
     entity({ id: 100_052, name: 'Same old slug', slug: 'twice' }),
   ]
-  assert.equal(await keep(...kept), 4)
+  assert.equal(await restore(...conflicting), 4)
   assert.notEqual((await get('speaker/same-id')).json.id, 100_000)
   assert.equal((await get('speaker/back')).json.name, 'Back')
   assert.equal((await get('speaker/back-1')).json.name, 'Same slug')
-  assert.deepEqual((await get('speaker/same-alias')).json.aliases, [own])
+  assert.deepEqual((await get('speaker/same-alias')).json.aliases, [freeAlias])
   assert.deepEqual((await get('speaker/same-old-slug')).json.old_slugs, ['own-then'])
-  // Another kind has numbers, names and slugs of its own. Some are made, and some are not.
+  // Each kind has its own ids, names and slugs. Only new entities are created.
   const day = { description: 'd', url: null, start_date: '2026-01-01', end_date: null }
-  const made = await keep(
+  const made = await restore(
     entity({ kind: 'tag' }),
     entity({ kind: 'category', revision: 2, ...day } as Partial<ExportedEntity>),
     entity({ id: 90_000, name: 'Lower', slug: 'lower' }),
@@ -421,7 +443,9 @@ test('entities out of an export come back with all that is free', async () => {
   await archive.make({ speakers: ['Next Number'], tags: ['next number'], category: 'Back' })
   const rows = await sql((query) =>
     query(
-      `select id::int from speaker where name = 'Next Number' union all select id::int from tag where name = 'next number'`,
+      `select id::int from speaker where name = 'Next Number'
+       union all
+       select id::int from tag where name = 'next number'`,
     ),
   )
   assert.deepEqual(
@@ -437,7 +461,7 @@ test('entities out of an export come back with all that is free', async () => {
   ])
 })
 
-test('who names somebody who is being merged or renamed waits, and gets the one of then', async () => {
+test('waits for a running merge or rename and uses its result', async () => {
   await archive.make({ speakers: ['Race A', 'Race B', 'Race C'], tags: ['race'] })
   const { id } = await archive.make({ speakers: ['Race C'] })
   const merge = (tx: Db) => mergeEntities(tx, 'speaker', 'race-a', 'race-b', context)
@@ -461,7 +485,7 @@ test('who names somebody who is being merged or renamed waits, and gets the one 
   )
   assert.equal(replies[3]?.json.name, 'Race D')
   const rename = (tx: Db) => changeEntity(tx, 'speaker', 'race-c', { name: 'Race E' }, context)
-  const held = await heldOpen(rename, () => [
+  const lookups = await heldOpen(rename, () => [
     pool.transaction((tx) =>
       lookUpAndLockNames(tx, {
         category: [],
@@ -474,11 +498,12 @@ test('who names somebody who is being merged or renamed waits, and gets the one 
       lookUpAndLockNames(tx, { category: [category], language: [], speaker: ['Race C'], tag: [] }),
     ),
   ])
-  for (const book of held) assert.equal(book.speaker.get('Race C')?.name, 'Race E')
+  for (const lookup of lookups) assert.equal(lookup.speaker.get('Race C')?.name, 'Race E')
   await pool.transaction((tx) => refreshNames(tx, [id], context))
   const all = await sql((query) =>
     query(
-      `select id from video where speaker_ids && array(select id from speaker where name = 'Race E')`,
+      `select id from video
+       where speaker_ids && array(select id from speaker where name = 'Race E')`,
     ),
   )
   await pool.transaction((tx) =>
@@ -490,12 +515,12 @@ test('who names somebody who is being merged or renamed waits, and gets the one 
   )
 })
 
-test('a rename or a split waits for a record that is being written, and changes it as it is then', async () => {
+test('waits for a record write before a rename or a split changes the record', async () => {
   const { id } = await archive.make({ speakers: ['Busy One'] })
   const write = async (tx: Db) => {
     const row = (await lockAndReadBodies(tx, [id])).get(id) as BodyRow
-    const book = await lookUpAndLockNames(tx, { category: [], language: [], speaker: [], tag: [] })
-    await writeLockedVersion(tx, row, { title: `Busy ${row.revision}` }, book, 'updated', context)
+    const names = await lookUpAndLockNames(tx, { category: [], language: [], speaker: [], tag: [] })
+    await writeLockedVersion(tx, row, { title: `Busy ${row.revision}` }, names, 'updated', context)
   }
   const [renamed] = await heldOpen(write, () => [patch('speaker/busy-one', { name: 'Busy Two' })])
   assert.equal(renamed?.status, 200, renamed?.text)
@@ -509,8 +534,8 @@ test('a rename or a split waits for a record that is being written, and changes 
   assert.deepEqual([await follow(), await follow()], [[], []])
 })
 
-test('entities of another kind with the same names and slugs stay as they are', async () => {
-  // Numbers apart, so that one kind cannot be taken for another.
+test('leaves entities of other kinds with the same names and slugs unchanged', async () => {
+  // Gives the kinds different ids, so that a mix-up shows.
   await createMany([{ record: { title: 'Apart', speakers: ['Apart A', 'Apart B', 'Apart C'] } }])
   await assertOk(post('category', { title: 'Twin' }))
   const talk = await archive.make({ category: 'Twin', speakers: ['Twin'], tags: ['Twin'] })
@@ -540,7 +565,7 @@ test('entities of another kind with the same names and slugs stay as they are', 
   )
 })
 
-test('what is sent about a name is tidied, and wrong types are refused', async () => {
+test('normalizes names and rejects wrong types', async () => {
   await archive.make({ speakers: ['Tidy'] })
   const tidy = await assertOk(
     patch('speaker/tidy', { name: ' Tidie\u0301 ', aliases: [{ name: ' T. ' }] }),
@@ -558,7 +583,7 @@ test('what is sent about a name is tidied, and wrong types are refused', async (
     await assertWriteRefused(patch(`speaker/${tidy.json.slug}`, body), 400, /invalid-fields/)
 })
 
-test('the history of a name says what it was, and what it is', async () => {
+test('stores the previous and the new state of a name in its history', async () => {
   await archive.make({ speakers: ['Told One'] })
   await assertOk(patch('speaker/told-one', { name: 'Told Two' }))
   await assertOk(
@@ -589,7 +614,7 @@ test('the history of a name says what it was, and what it is', async () => {
   )
 })
 
-test('new names are made in one order, and the first has the plain slug', async () => {
+test('creates new names in a fixed order, the first with the plain slug', async () => {
   await archive.make({ speakers: ['Zz Order', 'order same', 'Order Same', 'Aa Order'] })
   const rows = await sql((query) =>
     query(`select name, slug from speaker where name ilike '%order%' order by id`),
@@ -604,7 +629,7 @@ test('new names are made in one order, and the first has the plain slug', async 
   )
 })
 
-test('of two that want one slug at once, the second gets a number', async () => {
+test('numbers the slug of the second of two concurrent names', async () => {
   await archive.make({ speakers: ['Slug Racer'] })
   const makeSpeaker = (name: string) => (tx: Db) =>
     createMissingEntities(tx, 'speaker', [name], [null])
@@ -622,15 +647,15 @@ test('of two that want one slug at once, the second gets a number', async () => 
     post('category', { title: 'Cat Race' }),
     post('category', { title: 'Cat!Race' }),
   ])
-  // From the second attempt on a writer steps aside by chance.
+  // From the second attempt on the suffix is chosen at random.
   assert.match(beside?.json.slug, /^cat-race-[12]$/)
   assert.equal(same?.status, 409)
-  // The same slug once more, and what the database refuses for another reason.
+  // Another error of the database is passed on.
   const impossible = { title: 'Impossible', start_date: '2020-02-30' }
   await assert.rejects(createCategory(pool, impossible, context), /date/)
 })
 
-test('a split or a merge waits for a change of the other one', async () => {
+test('waits for a change of the target before a split or a merge', async () => {
   const { id } = await archive.make({ speakers: ['Wait X', 'Wait Y', 'Wait Z'] })
   const alone = await archive.make({ speakers: ['Wait X'] })
   const merge = (tx: Db) => mergeEntities(tx, 'speaker', 'wait-y', 'wait-z', context)
@@ -640,17 +665,17 @@ test('a split or a merge waits for a change of the other one', async () => {
   assert.equal(split?.json.name, 'Wait Z')
   assert.deepEqual((await recordOf(alone.id)).speakers, ['Wait Z'])
   await pool.transaction((tx) => refreshNames(tx, [id], context))
-  const held = (tx: Db) => changeEntity(tx, 'speaker', 'wait-z', { aliases: [] }, context)
+  const lockTarget = (tx: Db) => changeEntity(tx, 'speaker', 'wait-z', { aliases: [] }, context)
   for (const [path, body] of [
     ['split', { name: 'Wait Z', videos: [id] }],
     ['merge', { into: 'wait-z' }],
   ] as const) {
-    const [reply] = await heldOpen(held, () => [post(`speaker/wait-x/${path}`, body)])
+    const [reply] = await heldOpen(lockTarget, () => [post(`speaker/wait-x/${path}`, body)])
     assert.equal(reply?.status, 200, reply?.text)
   }
 })
 
-test('what a write holds stays as it is until the write is done, and nothing else does', async () => {
+test('holds exactly the locks of a write until it commits', async () => {
   const { id } = await archive.make({ speakers: ['Held One'], tags: ['held'] })
   const other = await archive.make({ speakers: ['Held Two'], tags: ['held two'] })
   await post('category', { title: 'Held Days' })
@@ -660,7 +685,7 @@ test('what a write holds stays as it is until the write is done, and nothing els
   await sql(async (query) => {
     const free = async (...rows: string[]) => {
       const all: boolean[] = []
-      for (const it of rows) all.push(await isFree(query, it))
+      for (const row of rows) all.push(await isFree(query, row))
       return all
     }
     await query('begin')
@@ -668,8 +693,8 @@ test('what a write holds stays as it is until the write is done, and nothing els
     const fields = { speakers: ['Held Two', 'Made Meanwhile'], tags: ['held two'] }
     const write = patch(`video/${id}`, { ...fields, category: 'Held Days' })
     await untilWaiting(query, 1, [write])
-    const given = [two, `tag where name = 'held two'`, days]
-    assert.deepEqual(await free(...given, one), [false, false, false, true])
+    const assigned = [two, `tag where name = 'held two'`, days]
+    assert.deepEqual(await free(...assigned, one), [false, false, false, true])
     await query('rollback')
     await assertOk(write)
 
@@ -700,4 +725,4 @@ test('what a write holds stays as it is until the write is done, and nothing els
   })
 })
 
-test('after all of it the archive is sound', sound)
+test('keeps the archive consistent after all tests', sound)

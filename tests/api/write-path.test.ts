@@ -31,8 +31,7 @@ import {
   untilWaiting,
 } from '../support/writer.ts'
 
-// Every branch that writes a record: what is written, what is refused, and which request waits for
-// which.
+// Writes of records: what is written, what is refused, and which request waits for which.
 
 const writer = await startWriter()
 const {
@@ -51,7 +50,7 @@ const {
   revisionOf,
 } = writer
 
-test('a new record has its defaults, its own slug, and each name once, as the entity is called', async () => {
+test('creates a record with defaults, a unique slug and each canonical name once', async () => {
   const { json: bare } = await assertOk(
     post('video', { title: ' Alone ', category, language: 'en' }),
   )
@@ -60,9 +59,9 @@ test('a new record has its defaults, its own slug, and each name once, as the en
     ['Alone', 'alone', 2, 'English', [], [], ''],
   )
   const second = await assertOk(post('video', { title: 'Alone', category, language: 'ENGLISH' }))
-  // Another attempt at a slug takes no other number.
+  // A second attempt at a slug uses no further id.
   assert.deepEqual([second.json.slug, second.json.id], ['alone-1', bare.id + 1])
-  // Whom nobody is in the way of gets the next number.
+  // Without concurrent writers the slugs are numbered in order.
   for (const number of [2, 3, 4, 5, 6])
     assert.equal((await archive.make({ title: 'Alone' })).slug, `alone-${number}`)
   assert.equal(
@@ -97,10 +96,10 @@ test('a new record has its defaults, its own slug, and each name once, as the en
   assert.deepEqual([known.speakers, known.tags], [['Ann One', 'New'], ['ann']])
 })
 
-test('what is sent is tidied, and wrong types are refused', async () => {
+test('normalizes input and rejects wrong types', async () => {
   const names = { speakers: [' Tidy Zoe\u0301 '], tags: [' tidy '] }
-  const sent = { title: ' T ', category: ` ${category} `, language: ' en ', ...names }
-  const { json } = await assertOk(post('video', sent))
+  const input = { title: ' T ', category: ` ${category} `, language: ' en ', ...names }
+  const { json } = await assertOk(post('video', input))
   assert.deepEqual(
     [json.title, json.category, json.language, json.speakers, json.tags],
     ['T', category, 'English', ['Tidy Zo\u00e9'], ['tidy']],
@@ -112,10 +111,10 @@ test('what is sent is tidied, and wrong types are refused', async () => {
     { speakers: [7] },
     { tags: {} },
   ])
-    await assertWriteRefused(post('video', { ...sent, ...wrong }), 400, /invalid-fields/)
+    await assertWriteRefused(post('video', { ...input, ...wrong }), 400, /invalid-fields/)
 })
 
-test('all that is wrong with a new record is told at once, and nothing is written', async () => {
+test('reports all errors of a new record at once and writes nothing', async () => {
   const wrong = {
     title: 'Wrong',
     category: 'Exampel Days',
@@ -127,7 +126,7 @@ test('all that is wrong with a new record is told at once, and nothing is writte
     json.errors.map(({ pointer, code }: Record<string, string>) => `${pointer} ${code}`),
     ['/category unknown-category', '/language unknown-language'],
   )
-  assert.match(json.errors[0].detail, /the nearest are: Example Days 2026/)
+  assert.match(json.errors[0].detail, /closest matches: Example Days 2026/)
   const more = await assertWriteRefused(post('video', { ...wrong, duration: -1 }), 400, /duration/)
   assert.equal(more.json.errors.length, 3)
   const typed = await assertWriteRefused(
@@ -145,21 +144,21 @@ test('all that is wrong with a new record is told at once, and nothing is writte
   const far = await assertWriteRefused(
     post('video', { ...wrong, category: 'Zzzz', language: 'qqqq' }),
     400,
-    /POST .api.v2.category makes one/,
+    /create it: POST .api.v2.category/,
   )
   assert.match(far.text, /try its ISO 639 code/)
   assert.equal((await get('speaker/never-made')).status, 404)
 })
 
-test('a language is found by its name or its code, however they are written', async () => {
-  for (const [given, shown] of [
+test('resolves a language by name or code in any spelling', async () => {
+  for (const [input, expected] of [
     ['german', 'German'],
     ['de', 'German'],
     ['pt_br', 'Brazilian Portuguese'],
     ['und', 'Undetermined'],
   ])
-    assert.equal((await archive.make({ language: given as string })).language, shown)
-  // A word that is a name of one language and could be the code of another is the name.
+    assert.equal((await archive.make({ language: input as string })).language, expected)
+  // A word that is the name of one language and the code of another is taken as the name.
   assert.equal((await archive.make({ language: 'Ga' })).language, 'Ga')
   const { id } = await archive.make()
   assert.equal((await assertOk(patch(`video/${id}`, { language: 'de' }))).json.language, 'German')
@@ -176,7 +175,7 @@ test('a language is found by its name or its code, however they are written', as
   )
 })
 
-test('a key makes one record, for one body, one token and 24 hours', async () => {
+test('applies an Idempotency-Key per body and token for 24 hours', async () => {
   const body = { title: 'Keyed', category, language: 'en', speakers: ['Key Lime'] }
   const keyed = (key: string, more: object = {}, as = token) =>
     post('video', { ...body, ...more }, { token: as, headers: { 'idempotency-key': key } })
@@ -186,7 +185,7 @@ test('a key makes one record, for one body, one token and 24 hours', async () =>
     [again.text, again.headers.etag, again.status],
     [first.text, first.headers.etag, first.status],
   )
-  // What is repeated takes no number.
+  // A repeated request uses no id.
   assert.equal((await archive.make()).id, first.json.id + 1)
   await assertWriteRefused(keyed('k1', { title: 'Other' }), 409, /key-reused/)
   assert.notEqual((await assertOk(keyed('k2'))).json.id, first.json.id)
@@ -198,7 +197,7 @@ test('a key makes one record, for one body, one token and 24 hours', async () =>
   const keys = () => sql((query) => query('select key from idempotency_key order by token_id, key'))
   const names = async () => (await keys()).map(({ key }) => key)
   assert.deepEqual(await names(), ['k1', 'k2', 'k1'])
-  // The age of a key is counted to the moment.
+  // A key expires after exactly 24 hours.
   await sql((query) =>
     query(`update idempotency_key set created = now() - interval '24 hours' where key = 'k2'`),
   )
@@ -206,21 +205,24 @@ test('a key makes one record, for one body, one token and 24 hours', async () =>
   assert.deepEqual(await names(), ['k1', 'k3', 'k1'])
   await sql((query) =>
     query(
-      `update idempotency_key set created = now() - interval '23 hours 59 minutes' where key = 'k3'`,
+      `update idempotency_key
+       set created = now() - interval '23 hours 59 minutes'
+       where key = 'k3'`,
     ),
   )
   const third = await assertOk(keyed('k3'))
   assert.equal((await assertOk(keyed('k3'))).json.id, third.json.id)
-  // One that somebody else is just deleting is left to them; the own one goes in any case.
+  // An expired key that another transaction has locked is skipped; the key of the request itself
+  // is always deleted.
   await sql(async (query) => {
     await query(
       `update idempotency_key set created = now() - interval '25 hours' where key in ('k1', 'k3')`,
     )
-    await sql(async (held) => {
-      await held('begin')
-      await held(`select from idempotency_key where key = 'k1' for update`)
+    await sql(async (lockingQuery) => {
+      await lockingQuery('begin')
+      await lockingQuery(`select from idempotency_key where key = 'k1' for update`)
       assert.notEqual((await assertOk(keyed('k3'))).json.id, third.json.id)
-      await held('rollback')
+      await lockingQuery('rollback')
     })
   })
   assert.deepEqual(await names(), ['k1', 'k3', 'k1'])
@@ -232,8 +234,8 @@ test('a key makes one record, for one body, one token and 24 hours', async () =>
   await assertWriteRefused(keyed('k8'), 410, /taken-down/)
 })
 
-test('old keys go a hundred at a time, the oldest first, and the own one in any case', async () => {
-  const left = () =>
+test('deletes expired keys in batches of 100, oldest first, and always its own key', async () => {
+  const remaining = () =>
     sql((query) => query(`select key from idempotency_key where key like 'old%' order by created`))
   const keyed = (key: string) =>
     post(
@@ -248,27 +250,27 @@ test('old keys go a hundred at a time, the oldest first, and the own one in any 
            from generate_series(1, 220) as n`),
   )
   await assertOk(keyed('old220'))
-  const keys = (await left()).map(({ key }) => key)
+  const keys = (await remaining()).map(({ key }) => key)
   assert.deepEqual([keys.length, keys[0], keys.at(-1)], [120, 'old101', 'old220'])
 })
 
-test('two requests with one key at once make one record', async () => {
+test('creates one record for two concurrent requests with the same key', async () => {
   const body = { title: 'At once', category, language: 'en' }
   const keyed = () => post('video', body, { headers: { 'idempotency-key': 'at-once' } })
   await sql(async (query) => {
     await query('begin')
     await query('lock table idempotency_key in share mode')
-    const both = [keyed(), keyed()]
-    await untilWaiting(query, 2, both)
+    const requests = [keyed(), keyed()]
+    await untilWaiting(query, 2, requests)
     await query('rollback')
-    const [one, other] = await Promise.all(both.map(assertOk))
+    const [one, other] = await Promise.all(requests.map(assertOk))
     assert.equal(one?.text, other?.text)
   })
   const rows = await sql((query) => query(`select from video where title = 'At once'`))
   assert.equal(rows.length, 1)
 })
 
-test('a key that is written after it was looked for is not taken for an old one', async () => {
+test('repeats the response for a key that is inserted during the lookup', async () => {
   const keyed = () =>
     post(
       'video',
@@ -292,7 +294,7 @@ test('a key that is written after it was looked for is not taken for an old one'
   })
 })
 
-test('a change writes what changed, and no change writes nothing', async () => {
+test('writes only what changed and nothing without a change', async () => {
   const made = await archive.make({ speakers: ['Sue', 'Tom'], tags: ['one', 'two'], summary: 'x' })
   const path = `video/${made.id}`
   const before = await get(path)
@@ -327,7 +329,7 @@ test('a change writes what changed, and no change writes nothing', async () => {
     (await assertOk(patch(path, { category: 'Other Days' }))).json.category,
     'Other Days',
   )
-  // A speaker that is there already, a new tag; and the other way round.
+  // An existing speaker with a new tag, and the other way round.
   await assertOk(patch(path, { speakers: ['Tom'], tags: ['never seen'] }))
   await assertOk(patch(path, { speakers: ['Never Seen'], tags: ['one'] }))
   const { json: revisions } = await get(`${path}/revisions`)
@@ -339,7 +341,7 @@ test('a change writes what changed, and no change writes nothing', async () => {
     !revisions.results.at(-1).fields.includes('id') &&
       revisions.results.at(-1).fields.includes('title'),
   )
-  // PUT: what is left out takes its default, but for the state.
+  // PUT resets omitted fields to their defaults, except for the state.
   const put = await assertOk(send('PUT', path, { title: 'Anew', category, language: 'en' }))
   assert.deepEqual(
     [put.json.state, put.json.summary, put.json.speakers, put.json.slug],
@@ -348,18 +350,18 @@ test('a change writes what changed, and no change writes nothing', async () => {
   const draft = await assertOk(patch(path, { state: 2, speakers: ['Sue'] }))
   assert.equal(draft.json.state, 2)
   assert.equal((await archive.call('GET', `/api/v2/${path}`)).status, 404)
-  await assertWriteRefused(patch('video/999999', { title: 'x' }), 404, /no such record/)
+  await assertWriteRefused(patch('video/999999', { title: 'x' }), 404, /This record does not exist/)
 })
 
-test('what a client may not set is left alone, and times only move forward', async () => {
+test('ignores read-only fields and only moves timestamps forward', async () => {
   const made = await archive.make()
-  const sent = {
+  const readOnly = {
     id: 77,
     slug: 'own',
     added: '2001-01-01T00:00:00.000',
     updated: '2001-01-01T00:00:00.000',
   }
-  const { json } = await assertOk(patch(`video/${made.id}`, { ...sent, title: 'T' }))
+  const { json } = await assertOk(patch(`video/${made.id}`, { ...readOnly, title: 'T' }))
   assert.deepEqual([json.id, json.slug, json.added], [made.id, made.slug, made.added])
   assert.ok(json.updated > made.updated)
   // The clock was ahead when the record was written.
@@ -378,23 +380,25 @@ test('what a client may not set is left alone, and times only move forward', asy
   await assertOk(post(`video/${made.id}/takedown`, { reason: 'asked' }, { token: admin }))
   const [row] = await sql((query) =>
     query(
-      `select (updated at time zone 'UTC')::text as at, taken_down::text from video where id = ${made.id}`,
+      `select (updated at time zone 'UTC')::text as at, taken_down::text
+       from video
+       where id = ${made.id}`,
     ),
   )
   assert.deepEqual([row?.at, row?.taken_down], ['2999-01-01 00:00:00.002', '2999-01-01'])
 })
 
-test('If-Match: one version, any, several; and a lost answer is given again to the same caller only', async () => {
+test('checks If-Match and repeats a lost response to the same caller only', async () => {
   const made = await archive.make()
   const path = `video/${made.id}`
   const first = (await get(path)).headers.etag
   const title = (value: string, etag: unknown, as = token) =>
     patch(path, { title: value }, { ...ifMatch(etag), token: as })
   const second = (await assertOk(title('Two', first))).headers.etag
-  // Facts have revisions of their own, which are no changes of the record.
+  // Facts have their own revisions, which do not count as changes of the record.
   for (const path of ['/one', '/two'])
     await assertOk(send('PUT', `video/${made.id}/facts`, { facts: [{ kind: 'address', path }] }))
-  // The same request again, and others that only look like it.
+  // The same request again, and similar ones that differ.
   assert.equal((await assertOk(title('Two', first))).headers.etag, second)
   assert.equal(await revisionOf(made.id), 2)
   const stale = await assertWriteRefused(title('Two', first, admin), 412, /stale-revision/)
@@ -411,11 +415,11 @@ test('If-Match: one version, any, several; and a lost answer is given again to t
   await assertOk(patch(path, { summary: 'x' }))
   const older = await assertWriteRefused(title('Two', first), 412, /stale-revision/)
   assert.deepEqual(older.json.current.fields, ['summary', 'title'])
-  // The newest version of those that are named counts.
+  // The newest of the listed versions counts.
   const both = await assertWriteRefused(title('Four', `${first}, ${second}`), 412, /stale-revision/)
   assert.deepEqual(both.json.current.fields, ['summary'])
-  // Another record's, one that never was, and the same number with another hash: nobody knows what
-  // changed since.
+  // Versions of another record, of no revision or with another hash: the fields that changed since
+  // are unknown.
   for (const etag of [
     '"999.1.AAAAAAAA"',
     `"${made.id}.3.AAAAAAAA"`,
@@ -432,56 +436,68 @@ test('If-Match: one version, any, several; and a lost answer is given again to t
   await assertWriteRefused(title('Eight', `W/${now}`), 412, /stale-revision/)
 })
 
-/** The result of a write, or its error. */
+/** Resolves to the result of a write or to its error. */
 const settled = (write: Promise<unknown>) => write.catch((error: unknown) => error)
 
-test('a record that is locked is waited for, and changed as it is then', async () => {
+/**
+ * Changes a record in a transaction that commits only when all `writes`, which start after its
+ * statements, wait for a lock.
+ */
+async function withConcurrentChange<T>(
+  id: number,
+  query: Query,
+  writes: () => Promise<T>[],
+  lock?: string,
+): Promise<T[]> {
+  const row = await recordOf(id)
+  const revision = await revisionOf(id)
+  const changed = { ...row, whiteboard: `held ${revision}` }
+  await query('begin')
+  await query(`update video set revision = revision + 1, whiteboard = $1 where id = ${id}`, [
+    changed.whiteboard,
+  ])
+  const etag = `${id}.${revision + 1}.AAAAAAAA`
+  await query(
+    `update video_body set revision = revision + 1, etag = $2, body = $1 where id = ${id}`,
+    [JSON.stringify(changed), etag],
+  )
+  await query(`
+    insert into change (subject, subject_id, revision, kind, before, after, ids, at, actor, via,
+                        request_id, request_hash)
+    values ('video', ${id}, ${revision + 1}, 'updated', '{}',
+            '{"whiteboard": "${changed.whiteboard}"}', '{}', now(), 'Other', 'api', '', '')`)
+  if (lock) await query(lock)
+  const pending = writes()
+  await untilWaiting(query, pending.length, pending, lock && 'direct')
+  await query('commit')
+  return Promise.all(pending)
+}
+
+test('waits for a locked record and changes its latest version', async () => {
   const made = await archive.make({ speakers: ['Locked'] })
   const path = `video/${made.id}`
-  const bumped = async <T>(
-    query: Query,
-    writes: () => Promise<T>[],
-    lock?: string,
-  ): Promise<T[]> => {
-    const row = (await get(path)).json as Video
-    const revision = await revisionOf(made.id)
-    const changed = { ...row, whiteboard: `held ${revision}` }
-    await query('begin')
-    await query(`update video set revision = revision + 1, whiteboard = $1 where id = ${made.id}`, [
-      changed.whiteboard,
-    ])
-    const tag = `${made.id}.${revision + 1}.AAAAAAAA`
-    await query(
-      `update video_body set revision = revision + 1, tag = $2, body = $1 where id = ${made.id}`,
-      [JSON.stringify(changed), tag],
-    )
-    await query(`insert into change (subject, subject_id, revision, kind, before, after, ids, at, actor, via, request_id, request_hash)
-                 values ('video', ${made.id}, ${revision + 1}, 'updated', '{}', '{"whiteboard": "${changed.whiteboard}"}', '{}', now(), 'Other', 'api', '', '')`)
-    if (lock) await query(lock)
-    const under = writes()
-    await untilWaiting(query, under.length, under, lock && 'direct')
-    await query('commit')
-    return Promise.all(under)
-  }
   await sql(async (query) => {
-    const [simple, named] = await bumped(query, () => [
+    const [simple, named] = await withConcurrentChange(made.id, query, () => [
       patch(path, { title: 'While held' }),
       patch(path, { speakers: ['Locked', 'New While Held'] }),
     ])
     assert.deepEqual([simple?.status, named?.status], [200, 200])
     assert.match(simple?.json.whiteboard, /^held/)
     assert.equal(await revisionOf(made.id), 4)
-    // With the version of before it is stale, although it was the newest when the request came.
+    // The version is stale, although it was current when the request arrived.
     const etag = (await get(path)).headers.etag
-    const [late] = await bumped(query, () => [patch(path, { title: 'Late' }, ifMatch(etag))])
+    const [late] = await withConcurrentChange(made.id, query, () => [
+      patch(path, { title: 'Late' }, ifMatch(etag)),
+    ])
     assert.equal(late?.status, 412)
     assert.equal(late?.json.current.by, 'Other')
-    // It changes after it was read, and before the history is.
+    // The record changes after it was read and before its history is read.
     const direct = openPool({ url: archive.databaseUrl, connections: 2, applicationName: 'direct' })
     const moved = { ...context, ifMatch: '"1.1.AAAAAAAA"' }
     const next = (before: Video): Video => ({ ...before, title: 'Moved' })
     const lock = 'lock table change in access exclusive mode'
-    const [result] = await bumped(
+    const [result] = await withConcurrentChange(
+      made.id,
       query,
       () => [settled(changeVideo(direct, made.id, moved, next))],
       lock,
@@ -490,16 +506,16 @@ test('a record that is locked is waited for, and changed as it is then', async (
     const { current } = (result as Problem).more as { current: { revision: number } }
     assert.equal(current.revision, await revisionOf(made.id))
     await direct.close()
-    const [facts] = await bumped(query, () => [
+    const [facts] = await withConcurrentChange(made.id, query, () => [
       send('PUT', `${path}/facts`, {
         facts: [{ kind: 'related', label: 'x', url: 'https://example.org' }],
       }),
     ])
     assert.ok((facts?.status ?? 500) < 500, facts?.text)
-    const [down] = await bumped(query, () => [
+    const [takedown] = await withConcurrentChange(made.id, query, () => [
       post(`${path}/takedown`, { reason: 'asked' }, { token: admin }),
     ])
-    assert.equal(down?.status, 200, down?.text)
+    assert.equal(takedown?.status, 200, takedown?.text)
   })
   await assertWriteRefused(patch(path, { title: 'x' }), 410, /taken-down/)
   await assertWriteRefused(
@@ -509,14 +525,16 @@ test('a record that is locked is waited for, and changed as it is then', async (
   )
   const rows = await sql((query) =>
     query(
-      `select v.revision, b.live, b.body, b.taken_down from video v join video_body b using (id) where id = ${made.id}`,
+      `select v.revision, b.live, b.body, b.taken_down
+       from video v join video_body b using (id)
+       where id = ${made.id}`,
     ),
   )
   assert.equal(rows[0]?.live, false)
   assert.equal(rows[0]?.body, '')
 })
 
-test('history: pages, versions with the names of today, and restoring one', async () => {
+test('lists, shows and restores revisions with current names', async () => {
   await archive.make({ speakers: ['Hist Ory'], tags: ['past'] })
   const made = await archive.make({
     speakers: ['Hist Ory', 'Gone'],
@@ -559,10 +577,10 @@ test('history: pages, versions with the names of today, and restoring one', asyn
     ['First', ['Hist Orian', 'Gone'], made.id, made.slug, made.added, ''],
   )
   assert.equal((await get(`${path}/revisions`)).json.results[0].kind, 'restored')
-  await assertWriteRefused(get(`${path}/revisions/99`), 404, /no such revision/)
-  await assertWriteRefused(get('video/999999/revisions'), 404, /no such record/)
-  await assertWriteRefused(get('video/999999/revisions/1'), 404, /no such record/)
-  await assertWriteRefused(get(`${path}/revisions?page=2`), 404, /not so many pages/)
+  await assertWriteRefused(get(`${path}/revisions/99`), 404, /This revision does not exist/)
+  await assertWriteRefused(get('video/999999/revisions'), 404, /This record does not exist/)
+  await assertWriteRefused(get('video/999999/revisions/1'), 404, /This record does not exist/)
+  await assertWriteRefused(get(`${path}/revisions?page=2`), 404, /Page out of range/)
   for (let times = 0; times < 48; times++) await patch(path, { whiteboard: String(times) })
   const { json: older } = await assertOk(get(`${path}/revisions?page=2`))
   assert.deepEqual(
@@ -574,7 +592,7 @@ test('history: pages, versions with the names of today, and restoring one', asyn
   await assertWriteRefused(get(`${path}/revisions/1`), 410, /taken-down/)
 })
 
-test('facts have a history of their own', async () => {
+test('keeps a separate history of facts', async () => {
   const { id } = await archive.make()
   const path = `video/${id}/facts`
   const link = { kind: 'related', label: 'Slides', url: 'https://example.org/slides' }
@@ -586,16 +604,19 @@ test('facts have a history of their own', async () => {
   assert.deepEqual(first.json, { facts: [link] })
   assert.equal((await assertOk(put([link], empty.headers.etag))).headers.etag, first.headers.etag)
   await assertWriteRefused(put([], empty.headers.etag), 412, /stale-revision/)
-  const count = () =>
+  const factChanges = () =>
     sql((query) =>
       query(
-        `select revision, before, after from change where subject = 'facts' and subject_id = ${id} order by 1`,
+        `select revision, before, after
+         from change
+         where subject = 'facts' and subject_id = ${id}
+         order by 1`,
       ),
     )
   await assertOk(put([link]))
-  assert.equal((await count()).length, 1)
+  assert.equal((await factChanges()).length, 1)
   await assertOk(put([]))
-  assert.deepEqual(await count(), [
+  assert.deepEqual(await factChanges(), [
     { revision: 1, before: { facts: [] }, after: { facts: [link] } },
     { revision: 2, before: { facts: [link] }, after: { facts: [] } },
   ])
@@ -607,20 +628,24 @@ test('facts have a history of their own', async () => {
   const rest = 200_000 - JSON.stringify(paths(0)).length
   await assertWriteRefused(put(paths(rest + 1)), 400, /at most 200000 characters/)
   await assertOk(put(paths(rest)))
-  await assertWriteRefused(send('PUT', 'video/999999/facts', { facts: [] }), 404, /no such record/)
+  await assertWriteRefused(
+    send('PUT', 'video/999999/facts', { facts: [] }),
+    404,
+    /This record does not exist/,
+  )
 })
 
-test('what a source said is for editors only', async () => {
+test('returns raw values of sources to editors only', async () => {
   const { id } = await archive.make()
-  const said = { kind: 'said', source: 's', field: 'speaker', value: 'Somebody' }
-  const address = { kind: 'address', path: '/open' }
-  await assertOk(send('PUT', `video/${id}/facts`, { facts: [said, address] }))
-  assert.deepEqual((await assertOk(get(`video/${id}/facts`))).json.facts, [said, address])
+  const rawFact = { kind: 'said', source: 's', field: 'speaker', value: 'Somebody' }
+  const publicFact = { kind: 'address', path: '/open' }
+  await assertOk(send('PUT', `video/${id}/facts`, { facts: [rawFact, publicFact] }))
+  assert.deepEqual((await assertOk(get(`video/${id}/facts`))).json.facts, [rawFact, publicFact])
   const open = await archive.call('GET', `/api/v2/video/${id}/facts`)
-  assert.deepEqual(open.json.facts, [address])
+  assert.deepEqual(open.json.facts, [publicFact])
 })
 
-test('many records at once: each has a slug of its own, its number, and what an archive gave it', async () => {
+test('creates many records with unique slugs', async () => {
   assert.deepEqual(await createMany([]), [])
   await archive.make({ title: 'Bulk' })
   const made = await createMany([
@@ -648,16 +673,19 @@ test('many records at once: each has a slug of its own, its number, and what an 
   assert.deepEqual([records[1]?.speakers, records[1]?.tags], [['Bulk Speaker', 'New'], ['bulk']])
   assert.match(records[4]?.embed as string, /abcdefghijk/)
   assert.equal(records[5]?.embed, 'own')
+})
 
-  const next = (made.at(-1) as { id: number }).id + 1
-  const kept = {
+test('creates many records with their ids and archive metadata', async () => {
+  const [latest] = await createMany([{ record: { title: 'Latest' } }])
+  const next = (latest as { id: number }).id + 1
+  const original = {
     slug: 'kept-slug',
     added: '2001-01-01T00:00:00.000',
     updated: '2002-01-01T00:00:00.000',
     revision: 7,
   }
   const gone = {
-    ...kept,
+    ...original,
     slug: 'kept-gone',
     revision: 3,
     takenDown: { day: '2003-01-01', reason: 'asked' },
@@ -665,7 +693,7 @@ test('many records at once: each has a slug of its own, its number, and what an 
   const numbered = await createMany([
     { record: { title: 'Unnumbered' } },
     { record: { title: 'Numbered' }, id: next + 10 },
-    { record: { title: 'Kept' }, id: next + 20, kept },
+    { record: { title: 'Kept' }, id: next + 20, kept: original },
     { record: { title: 'Gone' }, id: next + 15, kept: gone },
   ])
   assert.deepEqual(numbered.slice(1), [
@@ -675,9 +703,12 @@ test('many records at once: each has a slug of its own, its number, and what an 
   ])
   assert.ok((numbered[0] as { id: number }).id > next + 20)
   const back = await recordOf(next + 20)
-  assert.deepEqual([back.slug, back.added, back.updated], [kept.slug, kept.added, kept.updated])
+  assert.deepEqual(
+    [back.slug, back.added, back.updated],
+    [original.slug, original.added, original.updated],
+  )
   assert.equal((await get(`video/${next + 15}`)).json.reason, 'asked')
-  // A sequence never goes back: the next number is behind all that were given out.
+  // A sequence never goes back: the next id is above all assigned ones.
   const low = await createMany([
     { record: { title: 'Low' }, id: next + 11 },
     { record: { title: 'After' } },
@@ -687,26 +718,26 @@ test('many records at once: each has a slug of its own, its number, and what an 
     createMany([{ record: { title: 'Taken' }, id: next + 11 }]),
     /could not be created/,
   )
-  const [again] = await createMany([{ record: { title: 'Taken' }, id: next + 40, kept }])
+  const [again] = await createMany([{ record: { title: 'Taken' }, id: next + 40, kept: original }])
   assert.equal(again?.slug, 'kept-slug-1')
 })
 
-test('a locked record is changed in bulk where something changes, with the names that were held', async () => {
+test('changes a locked record in bulk with the locked names', async () => {
   const [made] = await createMany([
     { record: { title: 'To be changed', speakers: ['Old Name'], tags: ['kept'] } },
   ])
   const { id } = made as { id: number }
   const change = (fields: Partial<Video>) =>
     pool.transaction(async (tx) => {
-      const wanted = {
+      const requested = {
         category: [],
         language: ['German'],
         speaker: fields.speakers ?? [],
         tag: fields.tags ?? [],
       }
-      const book = await lookUpAndLockNames(tx, wanted)
+      const names = await lookUpAndLockNames(tx, requested)
       const row = (await lockAndReadBodies(tx, [id])).get(id) as BodyRow
-      return writeLockedVersion(tx, row, fields, book, 'updated', context)
+      return writeLockedVersion(tx, row, fields, names, 'updated', context)
     })
   assert.deepEqual(await change({ title: 'To be changed' }), { id, revision: 1 })
   assert.deepEqual(await change({ speakers: ['New Name', 'Old Name'], language: 'German' }), {
@@ -721,7 +752,7 @@ test('a locked record is changed in bulk where something changes, with the names
   assert.deepEqual([...(await pool.transaction((tx) => lockAndReadBodies(tx, [id]))).keys()], [id])
 })
 
-test('a request whose caller was answered meanwhile writes nothing', async () => {
+test('writes nothing after the deadline of the request', async () => {
   const made = await archive.make({ speakers: ['Late Caller', 'Later Caller'] })
   const late: WriteContext = { ...context, untilMs: performance.now() - 1 }
   const input = { title: 'Late', category, language: 'English', state: 1 } as VideoInput
@@ -729,7 +760,8 @@ test('a request whose caller was answered meanwhile writes nothing', async () =>
   const state = () =>
     sql((query) =>
       query(
-        'select (select count(*) from change) as changes, (select count(*) from entity_name) as names',
+        `select (select count(*) from change) as changes,
+                (select count(*) from entity_name) as names`,
       ),
     )
   const before = await state()
@@ -754,7 +786,7 @@ test('a request whose caller was answered meanwhile writes nothing', async () =>
   )
   await assert.rejects(merge, /The caller has been answered/)
   assert.deepEqual(await state(), before)
-  // A command has no token, so a key means nothing there.
+  // A command has no token, so an Idempotency-Key has no effect.
   const [one, other] = [
     await createVideo(pool, input, context, 'a key'),
     await createVideo(pool, input, context, 'a key'),
@@ -764,17 +796,19 @@ test('a request whose caller was answered meanwhile writes nothing', async () =>
   await changeVideo(pool, made.id, onTime, next)
 })
 
-test('a name that no longer leads anywhere is not made again by a record that still shows it', async () => {
+test('does not create a name again that a record still shows', async () => {
   await assertOk(post('category', { title: 'Shown Now' }))
   const names = { category: 'Shown Now', speakers: ['Shown Now'], tags: ['shown now'] }
   const made = await archive.make(names)
-  // A rename of which the records are still to follow, and an alias that was removed since.
+  // Simulates a rename that has not reached the record yet and whose old name was released.
   await sql(async (query) => {
     for (const kind of ['speaker', 'tag', 'category']) {
       const name = kind === 'category' ? 'title' : 'name'
       await query(`update ${kind} set ${name} = 'Shown Later' where ${name} ilike 'shown now'`)
       await query(
-        `update entity_name set name = 'Shown Later' where kind = '${kind}' and name ilike 'shown now'`,
+        `update entity_name
+         set name = 'Shown Later'
+         where kind = '${kind}' and name ilike 'shown now'`,
       )
     }
   })
@@ -791,4 +825,4 @@ test('a name that no longer leads anywhere is not made again by a record that st
   assert.deepEqual((await recordOf(made.id)).speakers, ['Shown Later', 'Brand New'])
 })
 
-test('after all of it the archive is sound', sound)
+test('keeps the archive consistent after all tests', sound)

@@ -1,35 +1,36 @@
 import assert from 'node:assert/strict'
 import { en } from '../../web/messages/en.ts'
-import { at, type BrowserEnvironment, examples, onPage, pageKinds } from './stage.ts'
+import { type BrowserEnvironment, examples, onPage, pageKinds, pathOf } from './environment.ts'
 
-// Addresses of today and of before: where they lead, and with which status.
+// Redirects of former URLs, pages of status 404, and the links of the main pages.
 
 const maxLinks = 300
 
-export async function addressTests(stage: BrowserEnvironment): Promise<void> {
-  const { archive, test } = stage
-  const found = await examples(archive)
-  const ask = (path: string) =>
+/** Tests redirects, missing pages and links. */
+export async function addressTests(environment: BrowserEnvironment): Promise<void> {
+  const { archive, test } = environment
+  const example = await examples(archive)
+  const get = (path: string) =>
     fetch(archive.url + path, { redirect: 'manual', headers: { accept: 'text/html' } })
 
   const moved: [string, string][] = [
-    [`/video/${found.talk.id}`, found.path],
-    [`/video/${found.talk.id}/wrong-slug`, found.path],
-    [`/video/${found.talk.id}/wrong-slug?t=90`, `${found.path}?t=90`],
-    [found.category.replace(/[^/]+$/, 'wrong'), found.category],
-    [found.category.replace(/\/[^/]+$/, ''), found.category],
-    [found.speaker.replace(/\/\d+\//, '/-/'), found.speaker],
-    [found.tag.replace(/\/\d+\//, '/-/'), found.tag],
+    [`/video/${example.talk.id}`, example.path],
+    [`/video/${example.talk.id}/wrong-slug`, example.path],
+    [`/video/${example.talk.id}/wrong-slug?t=90`, `${example.path}?t=90`],
+    [example.category.replace(/[^/]+$/, 'wrong'), example.category],
+    [example.category.replace(/\/[^/]+$/, ''), example.category],
+    [example.speaker.replace(/\/\d+\//, '/-/'), example.speaker],
+    [example.tag.replace(/\/\d+\//, '/-/'), example.tag],
     ['/stats', '/about'],
     ['/video', '/search'],
   ]
   for (const [from, to] of moved)
-    await test(`${from.replaceAll(/\d+/g, 'N')} leads to its address of today, for good`, async () => {
-      assert.equal((await ask(from)).status, 301)
-      assert.equal((await ask(from)).headers.get('location'), to)
-      await onPage(stage, async ({ page, open }) => {
+    await test(`${from.replaceAll(/\d+/g, 'N')} redirects permanently to its URL`, async () => {
+      assert.equal((await get(from)).status, 301)
+      assert.equal((await get(from)).headers.get('location'), to)
+      await onPage(environment, async ({ page, open }) => {
         assert.equal(await open(from), 200)
-        assert.equal(at(page), to)
+        assert.equal(pathOf(page), to)
       })
     })
 
@@ -47,8 +48,8 @@ export async function addressTests(stage: BrowserEnvironment): Promise<void> {
     '/assets/none.js',
     '/speaker?page=0',
   ]
-  await test('what is not there is a page of status 404, with a search', async () => {
-    await onPage(stage, async ({ page, open }) => {
+  await test('a missing page has status 404 and a search field', async () => {
+    await onPage(environment, async ({ page, open }) => {
       for (const path of missing) {
         assert.equal(await open(path), 404, path)
         assert.equal(await page.locator('h1').textContent(), en.problemTitles[404], path)
@@ -61,42 +62,42 @@ export async function addressTests(stage: BrowserEnvironment): Promise<void> {
     })
   })
 
-  await test(`links of the main pages lead somewhere: ${maxLinks} of them`, async () => {
-    await onPage(stage, async ({ page, open }) => {
+  await test(`${maxLinks} links of the main pages work`, async () => {
+    await onPage(environment, async ({ page, open }) => {
       const links = new Set<string>()
       for (const path of Object.values(await pageKinds(archive))) {
         await open(path)
-        const all = await page.evaluate(() =>
+        const targets = await page.evaluate(() =>
           [
             ...document.querySelectorAll<HTMLAnchorElement | HTMLLinkElement>(
               'a[href]:not([href^="#"]), link[href]',
             ),
-          ].map((it) => it.href.split('#')[0] ?? ''),
+          ].map(({ href }) => href.split('#')[0] ?? ''),
         )
-        for (const it of all) if (it.startsWith(`${archive.url}/`)) links.add(it)
+        for (const link of targets) if (link.startsWith(`${archive.url}/`)) links.add(link)
       }
-      // Some of each kind, and not the first page's alone.
-      const byKind = Map.groupBy(links, (it) => new URL(it).pathname.split('/')[1] ?? '')
+      // Some of each kind, not only those of the first page.
+      const byKind = Map.groupBy(links, (link) => new URL(link).pathname.split('/')[1] ?? '')
       const share = Math.ceil(maxLinks / byKind.size)
       const some = [...byKind.values()].flatMap((all) => all.slice(0, share))
-      const rest = [...links].filter((it) => !some.includes(it))
-      const bad: string[] = []
-      const asked = [...some, ...rest].slice(0, maxLinks)
-      for (let begin = 0; begin < asked.length; begin += 4)
+      const rest = [...links].filter((link) => !some.includes(link))
+      const broken: string[] = []
+      const checked = [...some, ...rest].slice(0, maxLinks)
+      for (let begin = 0; begin < checked.length; begin += 4)
         await Promise.all(
-          asked.slice(begin, begin + 4).map(async (link) => {
-            // The whole archive as one file: it is there, and nobody has to wait for all of it.
+          checked.slice(begin, begin + 4).map(async (link) => {
+            // An export is the whole archive: its headers are enough.
             const method = link.includes('/export.') ? 'HEAD' : 'GET'
             const { status, body } = await fetch(link, {
               method,
               headers: { accept: 'text/html,*/*' },
             })
             await body?.cancel()
-            if (status >= 400) bad.push(`${status} ${link.replace(archive.url, '')}`)
+            if (status >= 400) broken.push(`${status} ${link.replace(archive.url, '')}`)
           }),
         )
-      assert.ok(asked.length >= (archive.isReal ? maxLinks : 50), `only ${asked.length} links`)
-      assert.deepEqual(bad, [])
+      assert.ok(checked.length >= (archive.isReal ? maxLinks : 50), `only ${checked.length} links`)
+      assert.deepEqual(broken, [])
     })
   })
 }

@@ -9,37 +9,41 @@ import { migratedDatabase, type Postgres, startPostgres } from '../support/postg
 import { realTalks } from '../support/pyvideo.ts'
 import { type LoadedTalks, loadTalks } from '../support/talks.ts'
 
-// The whole entity as readers find it: a PostgreSQL of our own, the talks loaded with the real
-// command, the real server as a process.
+// A whole archive as readers use it: a private PostgreSQL, talks imported with the real command,
+// and the real server in a process of its own.
 
 export interface BrowserArchive {
   readonly url: string
-  /** Whether the real talks are there: what is looked for by name is among them. */
+  /** Whether it has the real talks; some tests search for one of them by name. */
   readonly isReal: boolean
-  /** Another archive, empty, and a token of an editor. */
+  /** Starts another archive, which is empty, and returns a token of an editor. */
   empty(): Promise<{ readonly url: string; readonly token: string }>
   stop(): Promise<void>
 }
 
 export interface BrowserArchiveOptions {
-  /** A server that is there already. */
+  /** A server that is already running. */
   readonly url?: string | undefined
-  /** A file of talks in the place of the real ones. */
+  /** A file of talks to import instead of the real ones. */
   readonly talks?: string | undefined
 }
 
+/**
+ * Starts an archive, or uses the one at `url`. Returns at once, so that the caller can stop it
+ * whatever happens; `ready` resolves when it can be used.
+ */
 export function openBrowserArchive({
   url,
   talks,
 }: BrowserArchiveOptions): BrowserArchive & { ready: Promise<BrowserArchive> } {
   const children: ChildProcess[] = []
   let postgres: Promise<Postgres> | undefined
-  const ours = async (name: string) => {
+  const createDatabase = async (name: string) => {
     await buildPages()
     postgres ??= startPostgres({ version: 15 })
     return migratedDatabase(await postgres, name)
   }
-  const served = async (database: string) => {
+  const startServer = async (database: string) => {
     const { child, url } = await serve(database)
     children.push(child)
     return url
@@ -47,18 +51,18 @@ export function openBrowserArchive({
   const file = talks ?? realTalks
   let loaded: LoadedTalks | undefined
   let address = url ?? ''
-  const begin = async () => {
+  const start = async () => {
     if (url !== undefined) return
     if (file !== undefined) {
       await buildPages()
       loaded = await loadTalks(file)
-      address = await served(loaded.url)
+      address = await startServer(loaded.url)
       return
     }
-    console.log('The real talks are not here: the examples of the demo take their place')
-    const database = await ours('archive')
-    address = await served(database)
-    await writeExamples(address, await editor(database))
+    console.log('The real talks are not available: using the examples of the demo')
+    const database = await createDatabase('archive')
+    address = await startServer(database)
+    await writeExamples(address, await createEditor(database))
   }
   const archive = {
     get url() {
@@ -66,16 +70,16 @@ export function openBrowserArchive({
     },
     isReal: url !== undefined || file !== undefined,
     async empty() {
-      const database = await ours('empty')
-      return { url: await served(database), token: await editor(database) }
+      const database = await createDatabase('empty')
+      return { url: await startServer(database), token: await createEditor(database) }
     },
     async stop() {
-      for (const child of children) await ended(child)
+      for (const child of children) await stopChild(child)
       await loaded?.stop()
       await (await postgres)?.stop()
     },
   }
-  const ready = begin().then(() => archive)
+  const ready = start().then(() => archive)
   return Object.assign(archive, { ready })
 }
 
@@ -92,25 +96,25 @@ async function serve(database: string): Promise<{ child: ChildProcess; url: stri
     },
     stdio: ['ignore', 'pipe', 'inherit'],
   })
-  let said = ''
+  let output = ''
   const url = await new Promise<string>((resolve, reject) => {
-    child.on('exit', () => reject(new Error(`The server ended:\n${said}`)))
+    child.on('exit', () => reject(new Error(`The server ended:\n${output}`)))
     child.stdout.on('data', (data: Buffer) => {
-      said = (said + data).slice(-10_000)
-      const [address] = /http:\/\/127\.0\.0\.1:\d+/.exec(said) ?? []
+      output = (output + data).slice(-10_000)
+      const [address] = /http:\/\/127\.0\.0\.1:\d+/.exec(output) ?? []
       if (address) resolve(address)
     })
   })
   return { child, url }
 }
 
-async function ended(child: ChildProcess): Promise<void> {
+async function stopChild(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return
   child.kill('SIGTERM')
   await once(child, 'exit')
 }
 
-async function editor(database: string): Promise<string> {
+async function createEditor(database: string): Promise<string> {
   const pool = openPool({ url: database, connections: 1, applicationName: 'browser' })
   try {
     return (await createToken(pool, { name: 'Edith', role: 'editor', days: 1 })).token

@@ -3,9 +3,9 @@ import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import type { AxeResults, RunOptions } from 'axe-core'
 import type { BrowserContextOptions, Page } from 'playwright-core'
-import { type BrowserEnvironment, examples, onPage, pageKinds } from './stage.ts'
+import { type BrowserEnvironment, examples, onPage, pageKinds } from './environment.ts'
 
-// What a machine can find that keeps somebody out: all rules of axe-core, on every kind of page.
+// Accessibility: all rules of axe-core, on every kind of page.
 
 const source = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 const options: RunOptions = {
@@ -13,7 +13,7 @@ const options: RunOptions = {
   resultTypes: ['violations'],
 }
 
-const looks: Record<string, BrowserContextOptions> = {
+const appearances: Record<string, BrowserContextOptions> = {
   'light, wide': { colorScheme: 'light', viewport: { width: 1440, height: 900 } },
   'dark, wide': { colorScheme: 'dark', viewport: { width: 1440, height: 900 } },
   'light, phone': {
@@ -30,16 +30,17 @@ const looks: Record<string, BrowserContextOptions> = {
   },
 }
 
-export async function axeTests(stage: BrowserEnvironment): Promise<void> {
-  const { archive, test } = stage
-  const found = await examples(archive)
+/** Tests every kind of page in light and dark, on a wide screen and on a phone. */
+export async function axeTests(environment: BrowserEnvironment): Promise<void> {
+  const { archive, test } = environment
+  const example = await examples(archive)
   const pages = Object.entries(await pageKinds(archive))
 
-  for (const [look, context] of Object.entries(looks)) {
+  for (const [appearance, context] of Object.entries(appearances)) {
     for (const [name, path] of pages)
-      await test(`axe: ${name}, ${look}`, async () => {
+      await test(`axe: ${name}, ${appearance}`, async () => {
         await onPage(
-          stage,
+          environment,
           async ({ page, open }) => {
             await open(path)
             assert.deepEqual(await violations(page), [])
@@ -48,9 +49,9 @@ export async function axeTests(stage: BrowserEnvironment): Promise<void> {
         )
       })
 
-    await test(`axe: launcher, keys, filters and forms of citation open, ${look}`, async () => {
+    await test(`axe: launcher, help, filters and citations when open, ${appearance}`, async () => {
       await onPage(
-        stage,
+        environment,
         async ({ page, open }) => {
           await open('/about')
           await page.keyboard.press('/')
@@ -61,7 +62,7 @@ export async function axeTests(stage: BrowserEnvironment): Promise<void> {
           await page.keyboard.press('ArrowDown')
           assert.deepEqual(await violations(page), [], 'the launcher')
           await page.keyboard.press('Escape')
-          // It goes in a moment, and until then what is typed is for it.
+          // Until the launcher is gone, it receives the keys.
           await page.locator('dialog.launcher').waitFor({ state: 'detached' })
           await page.keyboard.press('?')
           await page.locator('dialog.keys[open]').waitFor()
@@ -69,7 +70,7 @@ export async function axeTests(stage: BrowserEnvironment): Promise<void> {
           await open('/search?q=data')
           await openAll(page, 'details')
           assert.deepEqual(await violations(page), [], 'all filters')
-          await open(found.path)
+          await open(example.path)
           await openAll(page, '.cite details:last-of-type')
           assert.deepEqual(await violations(page), [], 'the citation')
           await open('/about')
@@ -82,24 +83,25 @@ export async function axeTests(stage: BrowserEnvironment): Promise<void> {
   }
 }
 
-function openAll(page: Page, places: string): Promise<void> {
-  return page.evaluate((places) => {
-    for (const it of document.querySelectorAll<HTMLDetailsElement>(places)) it.open = true
-  }, places)
+function openAll(page: Page, selector: string): Promise<void> {
+  return page.evaluate((selector) => {
+    for (const details of document.querySelectorAll<HTMLDetailsElement>(selector))
+      details.open = true
+  }, selector)
 }
 
 async function violations(page: Page): Promise<string[]> {
   await page.evaluate(source)
-  const found = await page.evaluate(
+  const results = await page.evaluate(
     (options) =>
       (
         window as unknown as {
-          axe: { run(at: Document, options: RunOptions): Promise<AxeResults> }
+          axe: { run(context: Document, options: RunOptions): Promise<AxeResults> }
         }
       ).axe.run(document, options),
     options,
   )
-  return found.violations.flatMap(({ id, nodes }) =>
+  return results.violations.flatMap(({ id, nodes }) =>
     nodes
       .slice(0, 3)
       .map(

@@ -1,16 +1,17 @@
-// What `npm run budget` runs: node tests/browser/budget.ts [--url http://...] [--talks file]
-// [--sample 50] How many bytes a reader loads before anything is played: of the worst of many real
-// talks, and of the worst of many real searches.
+// npm run budget -- [--url http://...] [--talks file] [--sample 50]
+//
+// Measures how many bytes a page loads before anything is played: of the heaviest of many real
+// talks, and of the heaviest of many real searches.
 
 import { parseArgs } from 'node:util'
 import type { Browser } from 'playwright-core'
 import { openBrowserArchive } from './archive.ts'
 import { startChromium } from './chromium.ts'
-import { jsonResponse } from './stage.ts'
+import { jsonResponse } from './environment.ts'
 
 const limits = { talk: 60_000, search: 80_000 }
 
-const questions = [
+const queries = [
   ...[
     'python',
     'data',
@@ -37,16 +38,16 @@ const questions = [
   ],
 ]
 
-interface Loaded {
+interface LoadedFile {
   readonly kind: string
   readonly path: string
   readonly bytes: number
 }
 
-interface Weighed {
+interface PageWeight {
   readonly path: string
   readonly total: number
-  readonly loaded: Loaded[]
+  readonly files: LoadedFile[]
 }
 
 const { values } = parseArgs({
@@ -65,14 +66,14 @@ async function main(): Promise<number> {
     await archive.ready
     const browser = await startChromium()
     try {
-      const talk = await worstOf(browser, archive.url, await someTalks(archive.url))
-      const search = await worstOf(
+      const talk = await heaviestOf(browser, archive.url, await sampleTalks(archive.url))
+      const search = await heaviestOf(
         browser,
         archive.url,
-        questions.map((q) => `/search${q && `?${new URLSearchParams({ q })}`}`),
+        queries.map((q) => `/search${q && `?${new URLSearchParams({ q })}`}`),
       )
-      show('talk', talk, limits.talk)
-      show('search', search, limits.search)
+      print('talk', talk, limits.talk)
+      print('search', search, limits.search)
       return talk.total <= limits.talk && search.total <= limits.search ? 0 : 1
     } finally {
       await browser.close()
@@ -83,10 +84,10 @@ async function main(): Promise<number> {
 }
 
 /**
- * Any, and the one that has the most to say. Numbers are drawn from a fixed row, so that two runs
- * weigh the same.
+ * Returns the talk with the longest description and a random sample. The seed is fixed, so that two
+ * runs measure the same pages.
  */
-async function someTalks(url: string): Promise<string[]> {
+async function sampleTalks(url: string): Promise<string[]> {
   const { count } = await jsonResponse(`${url}/api/v2/video?page_size=1`)
   const paths = new Set<string>()
   const pageSize = 50
@@ -101,28 +102,31 @@ async function someTalks(url: string): Promise<string[]> {
     const { results } = await jsonResponse(
       `${url}/api/v2/video?page_size=${pageSize}&page=${1 + draw(pages)}`,
     )
-    for (const it of results) {
-      if (it.description.length <= length) continue
-      length = it.description.length
-      longest = `/video/${it.id}/${it.slug}`
+    for (const video of results) {
+      if (video.description.length <= length) continue
+      length = video.description.length
+      longest = `/video/${video.id}/${video.slug}`
     }
-    for (let take = 0; take < 4; take++) {
-      const it = results[draw(results.length)]
-      if (it) paths.add(`/video/${it.id}/${it.slug}`)
+    for (let drawn = 0; drawn < 4; drawn++) {
+      const video = results[draw(results.length)]
+      if (video) paths.add(`/video/${video.id}/${video.slug}`)
     }
   }
   return [await longestOfAll(url, longest), ...paths].slice(0, sample + 1)
 }
 
-/** By the export, which has all of them: there is no order by length. */
-async function longestOfAll(url: string, otherwise: string): Promise<string> {
+/**
+ * Finds the talk with the longest description. Reads the export, because the API cannot sort by
+ * length.
+ */
+async function longestOfAll(url: string, fallback: string): Promise<string> {
   const response = await fetch(`${url}/api/v2/export.ndjson`)
-  if (!response.ok || !response.body) return otherwise
-  let [longest, length, rest] = [otherwise, -1, '']
-  const look = (line: string) => {
+  if (!response.ok || !response.body) return fallback
+  let [longest, length, rest] = [fallback, -1, '']
+  const compare = (line: string) => {
     if (line.length <= length) return
-    const it = JSON.parse(line)
-    const record = it.video ?? it.record ?? it
+    const value = JSON.parse(line)
+    const record = value.video ?? value.record ?? value
     if (
       typeof record.description !== 'string' ||
       record.state !== 1 ||
@@ -135,60 +139,63 @@ async function longestOfAll(url: string, otherwise: string): Promise<string> {
   for await (const piece of response.body.pipeThrough(new TextDecoderStream())) {
     const lines = (rest + piece).split('\n')
     rest = lines.pop() ?? ''
-    lines.forEach(look)
+    lines.forEach(compare)
   }
   return longest
 }
 
-async function worstOf(browser: Browser, url: string, paths: readonly string[]): Promise<Weighed> {
-  let worst: Weighed | undefined
+async function heaviestOf(
+  browser: Browser,
+  url: string,
+  paths: readonly string[],
+): Promise<PageWeight> {
+  let heaviest: PageWeight | undefined
   for (const path of paths) {
-    const weighed = await weigh(browser, url, path)
-    if (!worst || weighed.total > worst.total) worst = weighed
+    const weight = await weigh(browser, url, path)
+    if (!heaviest || weight.total > heaviest.total) heaviest = weight
   }
-  if (!worst) throw new Error('There is nothing to weigh')
-  return worst
+  if (!heaviest) throw new Error('There are no pages to measure')
+  return heaviest
 }
 
-/** Everything but pictures, as it comes over the wire, by somebody who was never here. */
-async function weigh(browser: Browser, url: string, path: string): Promise<Weighed> {
+/** Measures everything but pictures, compressed, with an empty cache. */
+async function weigh(browser: Browser, url: string, path: string): Promise<PageWeight> {
   const context = await browser.newContext({ viewport: { width: 1440, height: 900 } })
   try {
     const page = await context.newPage()
     const session = await context.newCDPSession(page)
     await session.send('Network.enable')
-    const asked = new Map<string, { kind: string; path: string; coding: string }>()
-    const loaded: Loaded[] = []
+    const responses = new Map<string, { kind: string; path: string; coding: string }>()
+    const files: LoadedFile[] = []
     session.on('Network.responseReceived', ({ requestId, type, response }) => {
       const headers = Object.fromEntries(
         Object.entries(response.headers).map(([name, value]) => [name.toLowerCase(), value]),
       )
-      asked.set(requestId, {
+      responses.set(requestId, {
         kind: type,
         path: response.url.replace(url, ''),
         coding: headers['content-encoding'] ?? '',
       })
     })
     session.on('Network.loadingFinished', ({ requestId, encodedDataLength }) => {
-      const it = asked.get(requestId)
-      if (it && it.kind !== 'Image')
-        loaded.push({ kind: it.kind, path: it.path, bytes: encodedDataLength })
+      const response = responses.get(requestId)
+      if (response && response.kind !== 'Image')
+        files.push({ kind: response.kind, path: response.path, bytes: encodedDataLength })
     })
     await page.goto(url + path, { waitUntil: 'networkidle' })
-    const page0 = [...asked.values()].find(({ kind }) => kind === 'Document')
-    if (page0?.coding !== 'br')
-      throw new Error(`${path} came as ${page0?.coding || 'it is'}, not packed with brotli`)
-    return { path, total: loaded.reduce((sum, { bytes }) => sum + bytes, 0), loaded }
+    const html = [...responses.values()].find(({ kind }) => kind === 'Document')
+    if (html?.coding !== 'br')
+      throw new Error(`${path} is compressed with ${html?.coding || 'nothing'}, not with brotli`)
+    return { path, total: files.reduce((sum, { bytes }) => sum + bytes, 0), files }
   } finally {
     await context.close()
   }
 }
 
-function show(name: string, { path, total, loaded }: Weighed, limit: number): void {
-  console.log(`\n${name}: the worst is ${path}`)
-  for (const it of loaded)
-    console.log(`${String(it.bytes).padStart(8)}  ${it.kind.padEnd(12)} ${it.path.slice(0, 90)}`)
-  console.log(
-    `${String(total).padStart(8)}  of ${limit} bytes, with headers: ${total <= limit ? 'within the limit' : 'TOO MUCH'}`,
-  )
+function print(name: string, { path, total, files }: PageWeight, limit: number): void {
+  console.log(`\n${name}: the heaviest is ${path}`)
+  for (const { kind, path, bytes } of files)
+    console.log(`${String(bytes).padStart(8)}  ${kind.padEnd(12)} ${path.slice(0, 90)}`)
+  const verdict = total <= limit ? 'within the limit' : 'TOO MUCH'
+  console.log(`${String(total).padStart(8)}  of ${limit} bytes, with headers: ${verdict}`)
 }

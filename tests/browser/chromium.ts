@@ -1,11 +1,11 @@
 import { type Browser, chromium, errors } from 'playwright-core'
 
-// A real browser, and how what is seen in it is counted.
+// Starts Chromium, and counts and prints the results of browser tests.
 
-export function startChromium(...more: string[]): Promise<Browser> {
+/** Starts a headless Chromium. It makes no requests of its own, which would disturb the tests. */
+export function startChromium(...extraArgs: string[]): Promise<Browser> {
   return chromium.launch({
     executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
-    // It must ask nobody for anything: what goes out is what is looked at here.
     args: [
       '--headless',
       '--no-sandbox',
@@ -13,38 +13,38 @@ export function startChromium(...more: string[]): Promise<Browser> {
       '--disable-background-networking',
       '--disable-component-update',
       '--disable-sync',
-      ...more,
+      ...extraArgs,
     ],
     timeout: 60_000,
   })
 }
 
 export interface Tally {
-  /** A sentence that is true when nothing is thrown. */
-  test(sentence: string, run: () => Promise<void>): Promise<void>
-  /** Says how it went; whether all was well. */
+  /** Runs a test; it passes if nothing is thrown. */
+  test(title: string, run: () => Promise<void>): Promise<void>
+  /** Prints the counts, and returns whether all tests passed. */
   end(): boolean
 }
 
-export function startTally(limitMs = 60_000): Tally {
+/** Starts counting tests, which run one after the other, each for at most `limitMs`. */
+export function startTally(limitMs = 180_000): Tally {
   let passed = 0
   let failed = 0
   return {
-    async test(sentence, run) {
-      const beganMs = performance.now()
+    async test(title, run) {
+      const startedMs = performance.now()
       try {
         await within(run(), limitMs).catch(async (error) => {
-          // What was waited for in vain is tried once more: a machine may stand still. What is
-          // wrong is wrong at once.
-          if (!isLate(error)) throw error
-          console.log(`  again: ${sentence}\n${error.message}`)
+          // A timeout is retried once, because the machine may be busy; a failed assertion is not.
+          if (!isTimeout(error)) throw error
+          console.log(`  again: ${title}\n${error.message}`)
           await within(run(), limitMs)
         })
         passed++
-        console.log(`✔ ${sentence} (${((performance.now() - beganMs) / 1000).toFixed(1)} s)`)
+        console.log(`✔ ${title} (${((performance.now() - startedMs) / 1000).toFixed(1)} s)`)
       } catch (error) {
         failed++
-        console.log(`✖ ${sentence}\n${error instanceof Error ? error.stack : error}`)
+        console.log(`✖ ${title}\n${error instanceof Error ? error.stack : error}`)
       }
     },
     end() {
@@ -54,29 +54,15 @@ export function startTally(limitMs = 60_000): Tally {
   }
 }
 
-const isLate = (error: unknown): error is Error =>
-  error instanceof errors.TimeoutError || error instanceof Late
+const isTimeout = (error: unknown): error is Error =>
+  error instanceof errors.TimeoutError || error instanceof TestTimeout
 
-class Late extends Error {}
-
-/** Asks again and again until the answer is right; then, or when time is up, gives it back. */
-export async function until<T>(
-  ask: () => Promise<T> | T,
-  isRight: (it: T) => boolean,
-  limitMs = 15_000,
-): Promise<T> {
-  const end = Date.now() + limitMs
-  while (true) {
-    const it = await ask()
-    if (isRight(it) || Date.now() > end) return it
-    await new Promise((resolve) => setTimeout(resolve, 50))
-  }
-}
+class TestTimeout extends Error {}
 
 function within<T>(work: Promise<T>, limitMs: number): Promise<T> {
   let timer: NodeJS.Timeout | undefined
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Late(`Took longer than ${limitMs} ms`)), limitMs)
+  const timeout = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new TestTimeout(`Took longer than ${limitMs} ms`)), limitMs)
   })
-  return Promise.race([work, late]).finally(() => clearTimeout(timer))
+  return Promise.race([work, timeout]).finally(() => clearTimeout(timer))
 }

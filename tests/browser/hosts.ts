@@ -2,29 +2,35 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { BrowserContext, Route } from 'playwright-core'
 
-// What stands in for the hosts of videos: there is no network in tests. Each speaks as much of its
-// host's language as a player needs, and has a clock in the place of a video.
+// Stand-ins for the hosts of videos: tests have no network. Each implements as much of the protocol
+// of its host as the player needs, with a clock instead of a video.
 
+/**
+ * Answers requests to the hosts of videos. Requests to other hosts, and to those in `without`,
+ * fail; tests see that they were made.
+ */
 export async function standIn(
   context: BrowserContext,
   without: readonly string[] = [],
 ): Promise<void> {
   await context.route(/^https:/, async (route) => {
     const url = new URL(route.request().url())
-    const answer = without.includes(url.hostname) ? undefined : answers[url.hostname]
-    // Whoever is not here is not to be asked: the request fails, and tests see that it was made.
-    await (answer ? answer(route, url) : route.abort())
+    const handler = without.includes(url.hostname) ? undefined : handlers[url.hostname]
+    await (handler ? handler(route, url) : route.abort())
   })
 }
 
-type Answer = (route: Route, url: URL) => Promise<void>
+type Handler = (route: Route, url: URL) => Promise<void>
 
 const html = (script: string) => ({
   contentType: 'text/html',
-  body: `<!doctype html><style>body{margin:0;background:#234;color:#fff;font:5vw sans-serif}</style><p>A video</p><script>${clock}${script}</script>`,
+  body: `<!doctype html>
+    <style>body{margin:0;background:#234;color:#fff;font:5vw sans-serif}</style>
+    <p>A video</p>
+    <script>${clock}${script}</script>`,
 })
 
-const answers: Record<string, Answer> = {
+const handlers: Record<string, Handler> = {
   'www.youtube.com': (route, { pathname }) =>
     pathname === '/iframe_api'
       ? route.fulfill({ contentType: 'text/javascript', body: youtubeLoader })
@@ -48,7 +54,7 @@ const types: Record<string, string> = {
   m3u8: 'application/vnd.apple.mpegurl',
 }
 
-/** With ranges: a browser jumps only where it can ask for them. */
+/** Sends a file, or a range of it: without ranges a browser cannot seek. */
 async function file(route: Route, pathname: string): Promise<void> {
   const bytes = readFileSync(join(import.meta.dirname, 'fixtures', pathname.slice(1)))
   const [, from = '', to = ''] =
@@ -72,14 +78,17 @@ async function file(route: Route, pathname: string): Promise<void> {
 const clock = `
   class Clock {
     at = 0; since = 0; isPlaying = false; rate = 1; duration = 600
-    now() { return this.at + (this.isPlaying ? (performance.now() - this.since) / 1000 * this.rate : 0) }
+    now() {
+      const elapsed = this.isPlaying ? (performance.now() - this.since) / 1000 * this.rate : 0
+      return this.at + elapsed
+    }
     set(at) { this.at = at; this.since = performance.now() }
     play(is) { this.set(this.now()); this.isPlaying = is }
     speed(rate) { this.set(this.now()); this.rate = rate }
   }
 `
 
-// The script of YouTube fetches another one: what it may do, that may do too.
+// The script of YouTube loads another one, so the policy must allow that too.
 const youtubeLoader = `
   const script = document.createElement('script')
   script.src = 'https://www.youtube.com/s/player/1/www-widgetapi.js'
@@ -102,7 +111,11 @@ const youtubePlayer = `
       }
       addEventListener(name, hear) { (this.heard[name] ??= []).push(hear) }
       tell(name, data) { for (const hear of this.heard[name] ?? []) hear({ data }) }
-      turn(state) { this.state = state; this.clock.play(state === 1); this.tell('onStateChange', state) }
+      turn(state) {
+        this.state = state
+        this.clock.play(state === 1)
+        this.tell('onStateChange', state)
+      }
       playVideo() { this.turn(1) }
       pauseVideo() { this.turn(2) }
       seekTo(at) { this.clock.set(at) }
@@ -130,23 +143,38 @@ const vimeo = `
   let volume = 1
   let muted = false
   const tell = (message) => parent.postMessage(JSON.stringify(message), '*')
-  const event = (name, data = {}) => tell({ event: name, data: { seconds: clock.now(), duration: clock.duration, percent: 0, ...data } })
+  const event = (name, data = {}) => {
+    const { duration } = clock
+    tell({ event: name, data: { seconds: clock.now(), duration, percent: 0, ...data } })
+  }
   const methods = {
     play() { clock.play(true); event('play'); event('playing') },
     pause() { clock.play(false); event('pause') },
-    getCurrentTime: () => clock.now(), getDuration: () => clock.duration, getVolume: () => volume, getMuted: () => muted,
-    getPaused: () => !clock.isPlaying, getTextTracks: () => [],
-    setCurrentTime(at) { clock.set(at); event('seeking'); event('seeked'); event('timeupdate'); return at },
+    getCurrentTime: () => clock.now(),
+    getDuration: () => clock.duration,
+    getVolume: () => volume,
+    getMuted: () => muted,
+    getPaused: () => !clock.isPlaying,
+    getTextTracks: () => [],
+    setCurrentTime(at) {
+      clock.set(at)
+      for (const name of ['seeking', 'seeked', 'timeupdate']) event(name)
+      return at
+    },
     setVolume(to) { volume = to; event('volumechange', { volume }); return to },
     setMuted(to) { muted = to; event('volumechange', { volume }); return to },
-    setPlaybackRate(rate) { clock.speed(rate); event('ratechange', { playbackRate: rate }); return rate },
+    setPlaybackRate(rate) {
+      clock.speed(rate)
+      event('ratechange', { playbackRate: rate })
+      return rate
+    },
   }
   addEventListener('message', ({ data }) => {
-    const { method, value: given } = typeof data === 'string' ? JSON.parse(data) : data
-    const value = [given].flat()[0]
+    const { method, value: values } = typeof data === 'string' ? JSON.parse(data) : data
+    const value = [values].flat()[0]
     if (method === 'ping') tell({ event: 'ready', method: 'ping' })
-    else if (method === 'addEventListener') { if (value === 'loaded') setTimeout(() => event('loaded', { id: 1 }), 50) }
-    else tell({ method, value: methods[method]?.(value) })
+    else if (method !== 'addEventListener') tell({ method, value: methods[method]?.(value) })
+    else if (value === 'loaded') setTimeout(() => event('loaded', { id: 1 }), 50)
   })
   setInterval(() => clock.isPlaying && event('timeupdate'), 100)
   tell({ event: 'ready' })
@@ -168,8 +196,10 @@ const peertube = `
     setPlaybackRate(rate) { clock.speed(rate) },
   }
   function status() {
+    if (!isOpen) return
     const playbackState = clock.isPlaying ? 'playing' : 'paused'
-    if (isOpen) tell({ method: 'peertube::playbackStatusUpdate', params: { position: clock.now(), duration: clock.duration, volume, playbackState } })
+    const params = { position: clock.now(), duration: clock.duration, volume, playbackState }
+    tell({ method: 'peertube::playbackStatusUpdate', params })
   }
   addEventListener('message', ({ data, source }) => {
     const { id, method, params } = JSON.parse(data)

@@ -1,66 +1,87 @@
 import assert from 'node:assert/strict'
 import type { Page } from 'playwright-core'
 import { en } from '../../web/messages/en.ts'
-import { until } from './chromium.ts'
-import { at, type BrowserEnvironment, examples, jsonResponse, onPage, pageKinds } from './stage.ts'
+import { until } from '../support/until.ts'
+import {
+  type BrowserEnvironment,
+  examples,
+  jsonResponse,
+  onPage,
+  pageKinds,
+  pathOf,
+} from './environment.ts'
 
-// Everything with keys alone: the launcher, the help, the way through a page.
+// Use with the keyboard alone: the launcher, the help dialog, and the order of focus on each page.
 
 const launcher = 'dialog.launcher'
 const focused = (page: Page) =>
   page.evaluate(() => document.activeElement?.outerHTML.slice(0, 200) ?? '')
 
-/** Types into the launcher, goes down to the first of a group, and opens it. */
-async function choose(page: Page, words: string, path: RegExp): Promise<void> {
-  await page.keyboard.type(words, { delay: 15 })
-  const options = page.locator(`${launcher} [role=option]`)
-  await until(
-    () => options.count(),
-    (it) => it > 0,
-  )
-  // Typed on, the list changes once more.
-  await page.waitForTimeout(300)
+/** Types into the launcher and waits until it shows the suggestions for the whole text. */
+async function suggest(page: Page, text: string): Promise<void> {
+  const answered = page.waitForResponse((response) => {
+    const { pathname, searchParams } = new URL(response.url())
+    return pathname.endsWith('/api/v2/suggest') && searchParams.get('q') === text.trim()
+  })
+  await page.keyboard.type(text, { delay: 15 })
+  const { talks, speakers, categories, tags } = await (await answered).json()
+  const expected = [
+    ...talks.map(({ title }: { title: string }) => title),
+    ...[...speakers, ...categories, ...tags].map(({ name }: { name: string }) => name),
+  ]
+  const names = page.locator(`${launcher} [role=option] span:first-child`)
+  await until(`the suggestions for ${text}`, async () => {
+    assert.deepEqual(await names.allTextContents(), expected)
+    return true
+  })
+}
+
+/** Types into the launcher, moves down to the first option of a group, and opens it. */
+async function choose(page: Page, text: string, groupName: RegExp): Promise<void> {
+  await suggest(page, text)
   for (let step = 0; step < 40; step++) {
     await page.keyboard.press('ArrowDown')
     const group = await page.evaluate(() => {
       const chosen = document.querySelector('[role=option][aria-selected=true]')
-      let it = chosen?.parentElement ?? null
-      while (it && !it.querySelector('.group')) it = it.previousElementSibling as HTMLElement | null
-      return it?.querySelector('.group')?.textContent ?? ''
+      let row = chosen?.parentElement ?? null
+      while (row && !row.querySelector('.group'))
+        row = row.previousElementSibling as HTMLElement | null
+      return row?.querySelector('.group')?.textContent ?? ''
     })
-    if (!path.test(group)) continue
+    if (!groupName.test(group)) continue
     const name = await page.locator('[role=option][aria-selected=true] span').first().textContent()
     await page.keyboard.press('Enter')
     await page.waitForURL((url) => url.pathname !== '/about')
     assert.equal(await page.locator('h1').textContent(), name)
     return
   }
-  assert.fail(`nothing of ${path} for ${words}`)
+  assert.fail(`no suggestion in ${groupName} for ${text}`)
 }
 
-export async function keyTests(stage: BrowserEnvironment): Promise<void> {
-  const { archive, test } = stage
-  const found = await examples(archive)
-  const record = await jsonResponse(`${archive.url}/api/v2/video/${found.talk.id}`)
+/** Tests that everything can be done with the keyboard. */
+export async function keyTests(environment: BrowserEnvironment): Promise<void> {
+  const { archive, test } = environment
+  const example = await examples(archive)
+  const record = await jsonResponse(`${archive.url}/api/v2/video/${example.talk.id}`)
 
-  const places: [string, string, RegExp, RegExp][] = [
-    ['a talk', found.talk.title.slice(0, 30), new RegExp(en.homeTitle), /^\/video\/\d+\//],
+  const targets: [string, string, RegExp, RegExp][] = [
+    ['a talk', example.talk.title.slice(0, 30), new RegExp(en.talksLabel), /^\/video\/\d+\//],
     ['a person', record.speakers[0], new RegExp(en.speakers), /^\/speaker\/\d+\//],
     ['an event', record.category, new RegExp(en.events), /^\/category\/\d+\//],
   ]
-  for (const [what, words, group, path] of places)
-    await test(`the launcher opens ${what} by keys alone`, async () => {
-      await onPage(stage, async ({ page, open }) => {
+  for (const [kind, text, group, path] of targets)
+    await test(`the launcher opens ${kind} with the keyboard`, async () => {
+      await onPage(environment, async ({ page, open }) => {
         await open('/about')
-        await page.keyboard.press(what === 'a talk' ? 'Control+k' : '/')
+        await page.keyboard.press(kind === 'a talk' ? 'Control+k' : '/')
         await page.locator(`${launcher}[open] input`).waitFor()
-        await choose(page, words, group)
-        assert.match(at(page), path)
+        await choose(page, text, group)
+        assert.match(pathOf(page), path)
       })
     })
 
-  await test('the launcher: Enter without a choice searches', async () => {
-    await onPage(stage, async ({ page, open }) => {
+  await test('the launcher searches if no suggestion is selected', async () => {
+    await onPage(environment, async ({ page, open }) => {
       await open('/about')
       await page.keyboard.press('/')
       await page.locator(`${launcher}[open] input`).waitFor()
@@ -70,8 +91,8 @@ export async function keyTests(stage: BrowserEnvironment): Promise<void> {
     })
   })
 
-  await test('the launcher: Escape closes it, and the focus is where it was', async () => {
-    await onPage(stage, async ({ page, open }) => {
+  await test('Escape closes the launcher and restores the focus', async () => {
+    await onPage(environment, async ({ page, open }) => {
       await open('/')
       await page.locator('.chips a').first().focus()
       const before = await focused(page)
@@ -86,29 +107,26 @@ export async function keyTests(stage: BrowserEnvironment): Promise<void> {
     })
   })
 
-  await test('the launcher: the list goes round, up and down', async () => {
-    await onPage(stage, async ({ page, open }) => {
+  await test('the arrow keys wrap around in the list of the launcher', async () => {
+    await onPage(environment, async ({ page, open }) => {
       await open('/about')
       await page.locator('[data-launch]').click()
       await page.locator(`${launcher}[open] input`).waitFor()
-      await page.keyboard.type('p')
-      const options = page.locator(`${launcher} [role=option]`)
-      const count = await until(
-        () => options.count(),
-        (it) => it > 1,
-      )
+      await suggest(page, 'p')
+      const count = await page.locator(`${launcher} [role=option]`).count()
+      assert.ok(count > 1)
       const chosen = () =>
         page.evaluate(() =>
           [...document.querySelectorAll('[role=option]')].findIndex(
-            (it) => it.ariaSelected === 'true',
+            (option) => option.ariaSelected === 'true',
           ),
         )
-      const seen = []
+      const selected = []
       for (let step = 0; step <= count; step++) {
         await page.keyboard.press('ArrowDown')
-        seen.push(await chosen())
+        selected.push(await chosen())
       }
-      assert.deepEqual(seen, [...Array.from({ length: count }, (_, it) => it), -1])
+      assert.deepEqual(selected, [...Array.from({ length: count }, (_, index) => index), -1])
       await page.keyboard.press('ArrowUp')
       assert.equal(await chosen(), count - 1)
       assert.ok(
@@ -117,9 +135,9 @@ export async function keyTests(stage: BrowserEnvironment): Promise<void> {
     })
   })
 
-  await test('?: the keys are told, and Escape closes them', async () => {
-    await onPage(stage, async ({ page, open }) => {
-      await open(found.path)
+  await test('? opens the help for keys, and Escape closes it', async () => {
+    await onPage(environment, async ({ page, open }) => {
+      await open(example.path)
       await page.locator('.talk-who a').first().focus()
       const before = await focused(page)
       await page.keyboard.press('?')
@@ -135,8 +153,8 @@ export async function keyTests(stage: BrowserEnvironment): Promise<void> {
     })
   })
 
-  await test('letters that are typed into a field open nothing', async () => {
-    await onPage(stage, async ({ page, open }) => {
+  await test('shortcuts are ignored in a text field', async () => {
+    await onPage(environment, async ({ page, open }) => {
       await open('/')
       await page.locator('#q').pressSequentially('what/ever?')
       assert.equal(await page.locator('#q').inputValue(), 'what/ever?')
@@ -144,16 +162,16 @@ export async function keyTests(stage: BrowserEnvironment): Promise<void> {
     })
   })
 
-  await test('the first Tab is the way past the menu', async () => {
-    await onPage(stage, async ({ page, open }) => {
-      for (const path of ['/about', found.path, '/category']) {
+  await test('the first Tab focuses the skip link', async () => {
+    await onPage(environment, async ({ page, open }) => {
+      for (const path of ['/about', example.path, '/category']) {
         await open(path)
         await page.keyboard.press('Tab')
         assert.match(await focused(page), /class="skip"/)
         const box = await page.locator('.skip').boundingBox()
         assert.ok(
           box && box.x >= 0 && box.y >= 0 && box.height > 10,
-          'it can be seen while it has the focus',
+          'the skip link is visible while it has the focus',
         )
         await page.keyboard.press('Enter')
         assert.equal(await page.evaluate(() => document.activeElement?.id), 'content')
@@ -162,67 +180,69 @@ export async function keyTests(stage: BrowserEnvironment): Promise<void> {
           await page.evaluate(() =>
             document.querySelector('main')?.contains(document.activeElement),
           ),
-          'the next Tab is in the content',
+          'the next Tab focuses an element of the content',
         )
       }
     })
   })
 
   for (const [name, path] of Object.entries(await pageKinds(archive)))
-    await test(`${name}: whatever has the focus shows it, in the order of the page`, async () => {
-      await onPage(stage, async ({ page, open }) => {
+    await test(`${name}: the focus is visible, and moves in the order of the page`, async () => {
+      await onPage(environment, async ({ page, open }) => {
         await open(path)
-        const wrong = await walk(page)
-        assert.deepEqual(wrong, [])
+        assert.deepEqual(await focusProblems(page), [])
       })
     })
 }
 
 /**
- * Tabs through the beginning of a page. What is wrong: no ring, not in view, or before the last one
- * in the document.
+ * Presses Tab through the beginning of a page. Returns the elements without a focus ring, out of
+ * view, or before the last one in the document.
  */
-async function walk(page: Page): Promise<string[]> {
-  const wrong: string[] = []
+async function focusProblems(page: Page): Promise<string[]> {
+  const problems: string[] = []
   await page.evaluate(() => {
-    // The field that is focused at the beginning is not where the page begins.
+    // The field that has the focus when the page opens is not the first element of the page.
     if (document.activeElement instanceof HTMLElement) document.activeElement.blur()
   })
   for (let step = 0; step < 30; step++) {
     await page.keyboard.press('Tab')
-    // A page that scrolls smoothly takes a while.
-    const said = await until(
-      () => page.evaluate(focusIn),
-      (it) => it === '' || it === 'end',
-      2000,
-    )
-    if (said === 'end') break
-    if (said !== '') wrong.push(said)
+    let problem = ''
+    // Smooth scrolling takes time to bring the element into view.
+    const isVisible = async () => {
+      problem = await page.evaluate(focusProblem)
+      return problem === '' || problem === 'end'
+    }
+    await until('a visible focus', isVisible, { limitMs: 2000 }).catch(() => problems.push(problem))
+    if (problem === 'end') break
     await page.evaluate(() => document.activeElement?.setAttribute('data-walked', ''))
   }
-  return wrong
+  return problems
 }
 
-/** Runs inside the page. */
-function focusIn(): string {
-  const it = document.activeElement
-  if (!it || it === document.body) return 'end'
-  const name = it.outerHTML.slice(0, 120)
+/**
+ * Returns what is wrong with the focused element: empty if nothing is, `end` if there is none. Runs
+ * inside the page.
+ */
+function focusProblem(): string {
+  const focused = document.activeElement
+  if (!focused || focused === document.body) return 'end'
+  const name = focused.outerHTML.slice(0, 120)
   const last = [...document.querySelectorAll('[data-walked]')].at(-1)
-  if (last && !(last.compareDocumentPosition(it) & Node.DOCUMENT_POSITION_FOLLOWING))
+  if (last && !(last.compareDocumentPosition(focused) & Node.DOCUMENT_POSITION_FOLLOWING))
     return `back: ${name}`
-  // The ring of a field may be drawn by what is around it.
-  let isSeen = false
+  // The ring of a field may belong to an element around it.
+  let hasRing = false
   for (
-    let one: Element | null = it, steps = 0;
-    one && steps < 5;
-    one = one.parentElement, steps++
+    let element: Element | null = focused, steps = 0;
+    element && steps < 5;
+    element = element.parentElement, steps++
   ) {
-    const { outlineStyle, outlineWidth } = getComputedStyle(one)
-    if (outlineStyle !== 'none' && outlineWidth !== '0px') isSeen = true
+    const { outlineStyle, outlineWidth } = getComputedStyle(element)
+    if (outlineStyle !== 'none' && outlineWidth !== '0px') hasRing = true
   }
-  if (!isSeen) return `no ring: ${name}`
-  const { width, top, bottom, left, right } = it.getBoundingClientRect()
+  if (!hasRing) return `no ring: ${name}`
+  const { width, top, bottom, left, right } = focused.getBoundingClientRect()
   return width > 0 && bottom > 0 && top < innerHeight && right > 0 && left < innerWidth
     ? ''
     : `out of view: ${name}`

@@ -1,7 +1,8 @@
-// What `npm run lighthouse` runs: node tests/browser/lighthouse.ts [--url http://...] [--talks
-// file] Lighthouse's four scores of the main pages, on a phone and on a desktop. It brings 117
-// packages and 181 MB, so it is no dependency of ours: it is installed into a temporary folder for
-// the length of this run, or taken from the folder that LIGHTHOUSE names.
+// npm run lighthouse -- [--url http://...] [--talks file]
+//
+// The four Lighthouse scores of the main pages, on a phone and on a desktop. Lighthouse has 117
+// packages and 181 MB, so it is not a dependency: it is installed into a temporary folder for this
+// run, or taken from the folder that LIGHTHOUSE names.
 
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
@@ -10,13 +11,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { openBrowserArchive } from './archive.ts'
-import { examples } from './stage.ts'
+import { examples } from './environment.ts'
 
 const version = '13.5.0'
-const least = 98
+const minScore = 98
 const categories = ['performance', 'accessibility', 'best-practices', 'seo'] as const
-// What a search finds has nothing to tell search engines, on purpose: the page says noindex.
-const without: Record<string, readonly string[]> = { found: ['is-crawlable'] }
+// Search results are noindex on purpose.
+const skippedAudits: Record<string, readonly string[]> = { found: ['is-crawlable'] }
 
 interface Report {
   readonly categories: Record<
@@ -45,7 +46,9 @@ async function main(): Promise<number> {
     const { path } = await examples(archive)
     const pages = { home: '/', search: '/search', found: '/search?q=machine+learning', talk: path }
     let worst = 100
-    console.log(`${'page'.padEnd(18)}${categories.map((it) => it.padStart(16)).join('')}`)
+    const row = (label: string, cells: readonly (string | number)[]) =>
+      console.log(label.padEnd(18) + cells.map((cell) => String(cell).padStart(16)).join(''))
+    row('page', categories)
     for (const [name, path] of Object.entries(pages))
       for (const device of ['phone', 'desktop'] as const) {
         const report = await run(
@@ -53,18 +56,18 @@ async function main(): Promise<number> {
           archive.url + path,
           device,
           join(dir, `${name}-${device}.json`),
-          without[name] ?? [],
+          skippedAudits[name] ?? [],
         )
-        const scores = categories.map((it) => Math.round((report.categories[it]?.score ?? 0) * 100))
+        const scores = categories.map((category) =>
+          Math.round((report.categories[category]?.score ?? 0) * 100),
+        )
         worst = Math.min(worst, ...scores)
-        console.log(
-          `${`${name}, ${device}`.padEnd(18)}${scores.map((it) => String(it).padStart(16)).join('')}`,
-        )
-        for (const [at, category] of categories.entries())
-          if ((scores[at] ?? 0) < 100) explain(report, category)
+        row(`${name}, ${device}`, scores)
+        for (const [index, category] of categories.entries())
+          if ((scores[index] ?? 0) < 100) explain(report, category)
       }
-    console.log(`The worst score is ${worst}; at least ${least} are asked for`)
-    return worst >= least ? 0 : 1
+    console.log(`The worst score is ${worst}, the minimum is ${minScore}`)
+    return worst >= minScore ? 0 : 1
   } finally {
     await archive.stop()
     rmSync(dir, { recursive: true, force: true })
@@ -90,15 +93,15 @@ function install(folder: string): string {
 }
 
 /**
- * A busy machine loses the beginning of a recording now and then (NO_NAVSTART): then it is made
- * again.
+ * Runs Lighthouse, up to three times: on a busy machine it sometimes misses the start of the
+ * navigation (NO_NAVSTART).
  */
 async function run(...args: Parameters<typeof runOnce>): Promise<Report> {
   for (let attempt = 1; ; attempt++) {
     const report = await runOnce(...args)
     if (!report.runtimeError) return report
     if (attempt === 3)
-      throw new Error(`Lighthouse about ${args[1]}: ${report.runtimeError.message}`)
+      throw new Error(`Lighthouse failed for ${args[1]}: ${report.runtimeError.message}`)
   }
 }
 
@@ -109,8 +112,14 @@ async function runOnce(
   file: string,
   skipped: readonly string[],
 ): Promise<Report> {
-  const flags =
-    '--headless=new --no-sandbox --disable-gpu --disable-background-networking --disable-component-update --disable-sync'
+  const flags = [
+    '--headless=new',
+    '--no-sandbox',
+    '--disable-gpu',
+    '--disable-background-networking',
+    '--disable-component-update',
+    '--disable-sync',
+  ].join(' ')
   const args = [
     command,
     url,
@@ -122,20 +131,20 @@ async function runOnce(
   if (device === 'desktop') args.push('--preset=desktop')
   if (skipped.length > 0) args.push(`--skip-audits=${skipped.join(',')}`)
   const child = spawn(process.execPath, args, {
-    // It reports how it is used to its makers unless it is told not to.
+    // With CI set, it sends no usage statistics.
     env: { ...process.env, CHROME_PATH: process.env.CHROMIUM ?? '/usr/bin/chromium', CI: '1' },
     stdio: ['ignore', 'ignore', 'pipe'],
     timeout: 180_000,
   })
-  let said = ''
-  child.stderr.on('data', (data: Buffer) => (said += data))
+  let output = ''
+  child.stderr.on('data', (data: Buffer) => (output += data))
   await once(child, 'close')
   if (!existsSync(file))
-    throw new Error(`Lighthouse said nothing about ${url}:\n${said.slice(-2000)}`)
+    throw new Error(`Lighthouse wrote no report for ${url}:\n${output.slice(-2000)}`)
   return JSON.parse(readFileSync(file, 'utf8')) as Report
 }
 
-/** What the points were lost for. */
+/** Prints the audits that lowered a score. */
 function explain({ categories, audits }: Report, category: string): void {
   for (const { id, weight } of categories[category]?.auditRefs ?? []) {
     const audit = audits[id]

@@ -1,17 +1,25 @@
 import assert from 'node:assert/strict'
 import { en } from '../../web/messages/en.ts'
-import { at, type BrowserEnvironment, examples, onPage, pageKinds, type Watched } from './stage.ts'
+import {
+  type BrowserEnvironment,
+  examples,
+  onPage,
+  pageKinds,
+  pathOf,
+  type WatchedPage,
+} from './environment.ts'
 
-// Everything but the player works for whoever runs no scripts.
+// Everything but the player works without JavaScript.
 
-export async function noScriptTests(stage: BrowserEnvironment): Promise<void> {
-  const { archive, test } = stage
-  const found = await examples(archive)
-  const without = (run: (watched: Watched) => Promise<void>) =>
-    onPage(stage, run, { javaScriptEnabled: false })
+/** Tests the pages with JavaScript disabled. */
+export async function noScriptTests(environment: BrowserEnvironment): Promise<void> {
+  const { archive, test } = environment
+  const example = await examples(archive)
+  const withoutScripts = (run: (watched: WatchedPage) => Promise<void>) =>
+    onPage(environment, run, { javaScriptEnabled: false })
 
-  await test('without scripts: a search from the start page', async () => {
-    await without(async ({ page, open }) => {
+  await test('without JavaScript: searches from the start page', async () => {
+    await withoutScripts(async ({ page, open }) => {
       await open('/')
       await page.locator('#q').fill('python')
       await page.locator('.search-large button').click()
@@ -20,8 +28,8 @@ export async function noScriptTests(stage: BrowserEnvironment): Promise<void> {
     })
   })
 
-  await test('without scripts: filters are open, narrow, and go again', async () => {
-    await without(async ({ page, open }) => {
+  await test('without JavaScript: filters narrow the results and can be removed', async () => {
+    await withoutScripts(async ({ page, open }) => {
       await open('/search?q=python')
       const links = page.locator('.facet a')
       assert.ok(await links.first().isVisible())
@@ -31,15 +39,15 @@ export async function noScriptTests(stage: BrowserEnvironment): Promise<void> {
       await page.locator('.active a').first().click()
       await page.waitForURL(/\/search\?q=python$/)
       if (!archive.isReal) return
-      // What is behind "show more" opens by itself, too.
+      // "Show more" works too.
       const more = page.locator('.facet details').first()
       await more.locator('summary').click()
       assert.ok(await more.locator('a').first().isVisible())
     })
   })
 
-  await test('without scripts: another order by a button', async () => {
-    await without(async ({ page, open }) => {
+  await test('without JavaScript: a button changes the order', async () => {
+    await withoutScripts(async ({ page, open }) => {
       await open('/search?q=python')
       await page.locator('.order select').selectOption('recorded,title')
       await page.locator('.order button').click()
@@ -49,8 +57,8 @@ export async function noScriptTests(stage: BrowserEnvironment): Promise<void> {
   })
 
   if (archive.isReal)
-    await test('without scripts: pages on and back', async () => {
-      await without(async ({ page, open }) => {
+    await test('without JavaScript: next and previous page', async () => {
+      await withoutScripts(async ({ page, open }) => {
         await open('/search?q=python')
         await page.locator('.pager [rel=next]').click()
         await page.waitForURL(/page=2/)
@@ -59,8 +67,8 @@ export async function noScriptTests(stage: BrowserEnvironment): Promise<void> {
       })
     })
 
-  await test('without scripts: language and colours', async () => {
-    await without(async ({ page, open }) => {
+  await test('without JavaScript: switches language and colours', async () => {
+    await withoutScripts(async ({ page, open }) => {
       await open('/category')
       await page.getByRole('button', { name: 'Español' }).click()
       await page.waitForURL(/\/category$/)
@@ -71,29 +79,32 @@ export async function noScriptTests(stage: BrowserEnvironment): Promise<void> {
     })
   })
 
-  await test('without scripts: all forms of citation can be read', async () => {
-    await without(async ({ page, open }) => {
-      await open(found.path)
+  await test('without JavaScript: all citation formats can be opened', async () => {
+    await withoutScripts(async ({ page, open }) => {
+      await open(example.path)
       for (const form of await page.locator('.cite details').all()) {
         if ((await form.getAttribute('open')) === null) await form.locator('summary').click()
         assert.ok(await form.locator('pre').isVisible())
-        assert.ok(((await form.locator('pre').textContent()) ?? '').length > 20, 'it is empty')
+        assert.ok(
+          ((await form.locator('pre').textContent()) ?? '').length > 20,
+          'the citation is empty',
+        )
       }
     })
   })
 
-  await test('without scripts: a talk leads to the page of its host', async () => {
-    await without(async ({ page, open }) => {
-      await open(found.path)
+  await test('without JavaScript: a talk links to its host', async () => {
+    await withoutScripts(async ({ page, open }) => {
+      await open(example.path)
       const addresses = await page
         .locator('main a')
-        .evaluateAll((all) => all.map((it) => (it as HTMLAnchorElement).href))
+        .evaluateAll((links) => links.map((link) => (link as HTMLAnchorElement).href))
       const record = (await (
-        await fetch(`${archive.url}/api/v2/video/${found.talk.id}?format=json`)
+        await fetch(`${archive.url}/api/v2/video/${example.talk.id}?format=json`)
       ).json()) as { source_url: string }
       assert.ok(
-        addresses.some((it) =>
-          it.includes(new URL(record.source_url).hostname.replace(/^www\./, '')),
+        addresses.some((address) =>
+          address.includes(new URL(record.source_url).hostname.replace(/^www\./, '')),
         ),
         record.source_url,
       )
@@ -101,8 +112,8 @@ export async function noScriptTests(stage: BrowserEnvironment): Promise<void> {
     })
   })
 
-  await test('without scripts: tables of the plots open', async () => {
-    await without(async ({ page, open }) => {
+  await test('without JavaScript: the tables of the plots open', async () => {
+    await withoutScripts(async ({ page, open }) => {
       await open('/about')
       await page.locator('.plot summary').first().click()
       assert.ok(await page.locator('.plot table').first().isVisible())
@@ -110,12 +121,12 @@ export async function noScriptTests(stage: BrowserEnvironment): Promise<void> {
   })
 
   for (const [name, path] of Object.entries(await pageKinds(archive)))
-    await test(`without scripts: ${name} shows no button that does nothing`, async () => {
-      await without(async ({ page, open }) => {
+    await test(`without JavaScript: ${name} shows no button that does nothing`, async () => {
+      await withoutScripts(async ({ page, open }) => {
         await open(path)
         for (const button of await page.locator('button:visible').all()) {
           const type = await button.getAttribute('type')
-          assert.equal(type, 'submit', await button.evaluate((it) => it.outerHTML))
+          assert.equal(type, 'submit', await button.evaluate(({ outerHTML }) => outerHTML))
           assert.equal(await button.locator('xpath=ancestor::form').count(), 1)
         }
         assert.equal(
@@ -128,7 +139,7 @@ export async function noScriptTests(stage: BrowserEnvironment): Promise<void> {
           assert.ok(
             ((await page.locator('.search-large button').textContent()) ?? '').includes(en.search),
           )
-        assert.equal(at(page), path)
+        assert.equal(pathOf(page), path)
       })
     })
 }

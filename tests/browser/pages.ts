@@ -1,19 +1,28 @@
 import assert from 'node:assert/strict'
 import { en } from '../../web/messages/en.ts'
-import { until } from './chromium.ts'
-import { at, type BrowserEnvironment, examples, jsonResponse, onPage, pageKinds } from './stage.ts'
+import { until } from '../support/until.ts'
+import {
+  type BrowserEnvironment,
+  examples,
+  jsonResponse,
+  onPage,
+  pageKinds,
+  pathOf,
+} from './environment.ts'
 
-// What each page shows, and whether nothing goes wrong on it.
+// The content of each page.
 
-export async function pageTests(stage: BrowserEnvironment): Promise<void> {
-  const { archive, test } = stage
-  const found = await examples(archive)
+const statuses: Record<string, number> = { 'not found': 404, 'wrong question': 400 }
+
+/** Tests what each kind of page shows. */
+export async function pageTests(environment: BrowserEnvironment): Promise<void> {
+  const { archive, test } = environment
+  const example = await examples(archive)
 
   for (const [name, path] of Object.entries(await pageKinds(archive)))
-    await test(`${name}: it opens, with one heading above all others, and asks nobody else`, async () => {
-      await onPage(stage, async ({ page, open }) => {
-        const status = await open(path)
-        assert.equal(status, name === 'not found' ? 404 : name === 'wrong question' ? 400 : 200)
+    await test(`${name}: opens with one main heading and no request to other hosts`, async () => {
+      await onPage(environment, async ({ page, open }) => {
+        assert.equal(await open(path), statuses[name] ?? 200)
         assert.equal(await page.locator('h1').count(), 1)
         assert.notEqual(await page.title(), '')
         assert.equal(await page.locator('html').getAttribute('lang'), 'en')
@@ -21,45 +30,47 @@ export async function pageTests(stage: BrowserEnvironment): Promise<void> {
         const ids = await page.evaluate(() =>
           [...document.querySelectorAll('[id]')].map(({ id }) => id),
         )
-        assert.deepEqual(ids, [...new Set(ids)], 'an id is there twice')
+        assert.deepEqual(ids, [...new Set(ids)], 'duplicate id')
       })
     })
 
-  await test('all pictures of the main pages come', async () => {
-    await onPage(stage, async ({ page, open, pictures }) => {
-      for (const path of ['/', '/search?q=python', found.path, found.category]) {
+  await test('all pictures of the main pages load', async () => {
+    await onPage(environment, async ({ page, open, pictures }) => {
+      for (const path of ['/', '/search?q=python', example.path, example.category]) {
         await open(path)
         await page.evaluate(() => {
-          for (const it of document.images) it.loading = 'eager'
+          for (const image of document.images) image.loading = 'eager'
         })
-        await page.waitForFunction(() => [...document.images].every((it) => it.complete))
+        await page.waitForFunction(() => [...document.images].every((image) => image.complete))
         const empty = await page.evaluate(() =>
-          [...document.images].filter((it) => it.naturalWidth === 0).map((it) => it.currentSrc),
+          [...document.images]
+            .filter(({ naturalWidth }) => naturalWidth === 0)
+            .map(({ currentSrc }) => currentSrc),
         )
         assert.deepEqual([...empty, ...pictures].slice(0, 3), [], path)
       }
     })
   })
 
-  await test('home: shelves of events, numbers, years and tags lead on', async () => {
-    await onPage(stage, async ({ page, open }) => {
+  await test('home: shelves, totals, years and tags have links that work', async () => {
+    await onPage(environment, async ({ page, open }) => {
       await open('/')
       assert.ok((await page.locator('.totals li').count()) >= 4)
       assert.ok((await page.locator('.card').count()) >= 8)
-      for (const place of ['.shelf h2 a', '.year-bars a', '.chips a', '.card-link']) {
+      for (const selector of ['.shelf h2 a', '.year-bars a', '.chips a', '.card-link']) {
         await open('/')
-        const name = (await page.locator(place).first().textContent())?.trim() ?? ''
-        await page.locator(place).first().click()
+        const name = (await page.locator(selector).first().textContent())?.trim() ?? ''
+        await page.locator(selector).first().click()
         await page.waitForURL((url) => url.pathname !== '/')
-        assert.equal(await page.locator('.problem').count(), 0, `${place}: ${name}`)
+        assert.equal(await page.locator('.problem').count(), 0, `${selector}: ${name}`)
       }
     })
   })
 
-  await test('talk: speakers, event, day, language, licence, text, tags, record', async () => {
-    await onPage(stage, async ({ page, open }) => {
-      const record = await jsonResponse(`${archive.url}/api/v2/video/${found.talk.id}`)
-      await open(found.path)
+  await test('talk: shows the fields of its record', async () => {
+    await onPage(environment, async ({ page, open }) => {
+      const record = await jsonResponse(`${archive.url}/api/v2/video/${example.talk.id}`)
+      await open(example.path)
       assert.equal((await page.locator('h1').textContent())?.trim(), record.title)
       assert.deepEqual(await page.locator('.talk-who a').allTextContents(), record.speakers)
       assert.equal(await page.locator('.talk-where a').textContent(), record.category)
@@ -79,65 +90,64 @@ export async function pageTests(stage: BrowserEnvironment): Promise<void> {
     })
   })
 
-  await test('talk: where to go on is there, and leads to talks', async () => {
-    await onPage(stage, async ({ page, open }) => {
-      await open(found.path)
+  await test('talk: links to related talks', async () => {
+    await onPage(environment, async ({ page, open }) => {
+      await open(example.path)
       assert.ok((await page.locator('.shelf').count()) >= 1)
       const others = await page
         .locator('.shelf .card-link')
-        .evaluateAll((all) => all.map((it) => it.getAttribute('href')))
-      assert.ok(others.length > 0 && !others.includes(found.path))
+        .evaluateAll((links) => links.map((link) => link.getAttribute('href')))
+      assert.ok(others.length > 0 && !others.includes(example.path))
       await page.locator('.shelf .card-link').first().click()
-      await page.waitForURL((url) => url.pathname !== found.path)
-      assert.match(at(page), /^\/video\/\d+\/[^/]+$/)
+      await page.waitForURL((url) => url.pathname !== example.path)
+      assert.match(pathOf(page), /^\/video\/\d+\/[^/]+$/)
     })
   })
 
-  await test('talk: how to cite it, in three forms, and each is copied as it stands', async () => {
+  await test('talk: has citations in three formats, which can be copied', async () => {
     await onPage(
-      stage,
+      environment,
       async ({ page, open }) => {
-        await open(found.path)
+        await open(example.path)
         assert.equal(await page.locator('.cite details').count(), 3)
-        for (const place of [0, 1, 2]) {
-          const form = page.locator('.cite details').nth(place)
+        for (const index of [0, 1, 2]) {
+          const form = page.locator('.cite details').nth(index)
           if ((await form.getAttribute('open')) === null) await form.locator('summary').click()
           const text = (await form.locator('pre').textContent()) ?? ''
-          assert.ok(text.includes(found.talk.title.slice(0, 8)), `form ${place}: ${text}`)
+          assert.ok(text.includes(example.talk.title.slice(0, 8)), `format ${index}: ${text}`)
           await form.locator('button').click()
-          assert.equal(
-            await until(
-              () => form.locator('button').textContent(),
-              (it) => it === en.copied,
-            ),
-            en.copied,
+          await until(
+            'the text to be copied',
+            async () => (await form.locator('button').textContent()) === en.copied,
           )
           assert.equal(await page.evaluate(() => navigator.clipboard.readText()), text.trim())
         }
         const csl = JSON.parse((await page.locator('.cite pre').nth(2).textContent()) ?? '')
-        assert.ok(JSON.stringify(csl).includes(found.talk.title.slice(0, 8)))
+        assert.ok(JSON.stringify(csl).includes(example.talk.title.slice(0, 8)))
       },
       { permissions: ['clipboard-read', 'clipboard-write'] },
     )
   })
 
-  await test('talk: machines find its JSON-LD, and it is about this talk', async () => {
-    await onPage(stage, async ({ page, open }) => {
-      await open(found.path)
+  await test('talk: has JSON-LD of this talk', async () => {
+    await onPage(environment, async ({ page, open }) => {
+      await open(example.path)
       const blocks = (
         await page.locator('script[type="application/ld+json"]').allTextContents()
       ).map((text) => JSON.parse(text))
       assert.ok(
-        blocks.some((it) => it['@type'] === 'VideoObject' && it.name === found.talk.title),
+        blocks.some(
+          (block) => block['@type'] === 'VideoObject' && block.name === example.talk.title,
+        ),
         JSON.stringify(blocks).slice(0, 200),
       )
     })
   })
 
   for (const kind of ['category', 'speaker', 'tag', 'language', 'year'] as const)
-    await test(`${kind}: its talks, what they have in common, and a search among them`, async () => {
-      await onPage(stage, async ({ page, open }) => {
-        await open(found[kind])
+    await test(`${kind}: shows its talks and links to a search among them`, async () => {
+      await onPage(environment, async ({ page, open }) => {
+        await open(example[kind])
         assert.equal(await page.locator('.collection-head .kind').textContent(), en.kinds[kind])
         assert.ok((await page.locator('.card').count()) >= 1)
         const name = (await page.locator('h1').textContent()) ?? ''
@@ -148,8 +158,8 @@ export async function pageTests(stage: BrowserEnvironment): Promise<void> {
       })
     })
 
-  await test('lists: letters lead to names that begin so, and pages to the last', async () => {
-    await onPage(stage, async ({ page, open }) => {
+  await test('lists: letters and pages lead to the right names', async () => {
+    await onPage(environment, async ({ page, open }) => {
       for (const list of ['/speaker', '/tag']) {
         await open(list)
         assert.ok((await page.locator('.chips a').count()) > 1)
@@ -172,8 +182,8 @@ export async function pageTests(stage: BrowserEnvironment): Promise<void> {
     })
   })
 
-  await test('events: years on top lead to the years below', async () => {
-    await onPage(stage, async ({ page, open }) => {
+  await test('events: the years at the top link to the years below', async () => {
+    await onPage(environment, async ({ page, open }) => {
       await open('/category')
       const years = page.locator('.jump a')
       const last = years.nth((await years.count()) - 1)
@@ -184,8 +194,8 @@ export async function pageTests(stage: BrowserEnvironment): Promise<void> {
     })
   })
 
-  await test('about: each plot has its numbers as a table', async () => {
-    await onPage(stage, async ({ page, open }) => {
+  await test('about: each plot has a table of its numbers', async () => {
+    await onPage(environment, async ({ page, open }) => {
       await open('/about')
       const plots = page.locator('figure.plot')
       assert.ok((await plots.count()) >= 1)
@@ -201,10 +211,10 @@ export async function pageTests(stage: BrowserEnvironment): Promise<void> {
     })
   })
 
-  await test('embed: the title leads to the talk, and nothing else is around it', async () => {
-    await onPage(stage, async ({ page, open }) => {
-      await open(`/embed/${found.talk.id}`)
-      assert.equal(await page.locator('h1 a').getAttribute('href'), archive.url + found.path)
+  await test('embed: the title links to the talk, without header and footer', async () => {
+    await onPage(environment, async ({ page, open }) => {
+      await open(`/embed/${example.talk.id}`)
+      assert.equal(await page.locator('h1 a').getAttribute('href'), archive.url + example.path)
       assert.equal(await page.locator('.site-header, .site-footer').count(), 0)
     })
   })

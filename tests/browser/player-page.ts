@@ -2,68 +2,68 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import type { Source } from '../../web/data.ts'
-import { until } from './chromium.ts'
+import { until } from '../support/until.ts'
 import { standIn } from './hosts.ts'
 import type { PlayerSite } from './player-site.ts'
 
-// What tests of the player do on its page.
+// Opens the page of the player and reads its state.
 
-export interface Open {
+export interface PlayerPage {
   readonly page: Page
-  /** Hosts that were asked for something, without ours. */
+  /** The other hosts that received requests. */
   hosts(): string[]
-  readonly wrong: string[]
+  readonly errors: string[]
 }
 
-interface Asked {
+interface PageOptions {
   readonly options?: Parameters<PlayerSite['page']>[1]
   readonly browser?: BrowserContextOptions
   readonly t?: string
-  /** Hosts that a network does not let through. */
+  /** Hosts that the network blocks. */
   readonly without?: string[]
 }
 
 /**
- * Opens the page of a talk, runs, and looks whether the policy of the page was broken or a script
- * failed.
+ * Returns a function that opens the page of a talk, runs a test on it, and fails if a script failed
+ * or the content security policy was violated.
  */
 export const pagesOf = (browser: Browser, site: PlayerSite) =>
   async function onPage(
     sources: Source[],
-    run: (open: Open) => Promise<void>,
-    asked: Asked = {},
+    run: (page: PlayerPage) => Promise<void>,
+    options: PageOptions = {},
   ): Promise<void> {
     const context = await browser.newContext({
       permissions: ['clipboard-read', 'clipboard-write'],
       viewport: { width: 1440, height: 900 },
-      ...asked.browser,
+      ...options.browser,
     })
     try {
-      await standIn(context, asked.without)
+      await standIn(context, options.without)
       const page = await context.newPage()
-      const wrong: string[] = []
+      const errors: string[] = []
       const hosts = new Set<string>()
       page.on('request', (request) => hosts.add(new URL(request.url()).hostname))
-      page.on('pageerror', (error) => wrong.push(error.message))
+      page.on('pageerror', (error) => errors.push(error.message))
       page.on(
         'console',
-        (message) => /Content.Security.Policy/i.test(message.text()) && wrong.push(message.text()),
+        (message) => /Content.Security.Policy/i.test(message.text()) && errors.push(message.text()),
       )
       await page.goto(
-        site.page(sources, asked.options) + (asked.t === undefined ? '' : `&t=${asked.t}`),
+        site.page(sources, options.options) + (options.t === undefined ? '' : `&t=${options.t}`),
       )
       await run({
         page,
-        wrong,
+        errors,
         hosts: () => [...hosts].filter((host) => host !== '127.0.0.1').sort(),
       })
-      assert.deepEqual(wrong, [])
+      assert.deepEqual(errors, [])
     } finally {
       await context.close()
     }
   }
 
-interface State {
+interface PlayerState {
   readonly time: number
   readonly paused: boolean
   readonly rate: number
@@ -72,7 +72,8 @@ interface State {
   readonly duration: number
 }
 
-export const state = (page: Page): Promise<State> =>
+/** Reads the state of the media element; `paused` with an empty tag if there is none. */
+export const state = (page: Page): Promise<PlayerState> =>
   page.evaluate(() => {
     const media = document.querySelector<HTMLVideoElement>('media-controller > [slot=media]')
     const {
@@ -86,19 +87,30 @@ export const state = (page: Page): Promise<State> =>
     return { time, paused, rate, muted, tag, duration }
   })
 
-export const when = async (page: Page, isRight: (it: State) => boolean, limitMs?: number) => {
-  const it = await until(() => state(page), isRight, limitMs)
-  assert.ok(isRight(it), `${isRight}: ${JSON.stringify(it)}`)
-  return it
-}
+/** Waits until the player is in a state, and returns it. */
+export const when = (page: Page, isExpected: (current: PlayerState) => boolean) =>
+  until(`the player (${isExpected})`, async () => {
+    const current = await state(page)
+    assert.ok(isExpected(current), JSON.stringify(current))
+    return current
+  })
 
+/** Waits until the recording plays, later than `from` seconds. */
 export const plays = (page: Page, from = 0.2) =>
   when(page, ({ paused, time }) => !paused && time > from)
-export const statusOf = (page: Page) => page.locator('.player-status').textContent()
-export const near = (time: number, wanted: number, by = 1.5) =>
-  assert.ok(Math.abs(time - wanted) < by, `${time} is not near ${wanted}`)
 
-/** To be looked at. */
+/** Reads what the player tells readers, for example that a source does not answer. */
+export const statusOf = (page: Page) => page.locator('.player-status').textContent()
+
+/** Waits until the player tells readers something, and returns it. */
+export const whenStatus = (page: Page) =>
+  until('a message of the player', async () => (await statusOf(page)) || undefined)
+
+/** Asserts that a time in seconds is about the expected one. */
+export const near = (time: number, expected: number, tolerance = 1.5) =>
+  assert.ok(Math.abs(time - expected) < tolerance, `${time} is not near ${expected}`)
+
+/** Takes screenshots of the player in its states, for review by eye. */
 export async function takeShots(
   onPage: ReturnType<typeof pagesOf>,
   sources: Source[],

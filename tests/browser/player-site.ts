@@ -10,12 +10,12 @@ import { browserConfig, sharedConfig } from '../../scripts/build.ts'
 import type { Source, Talk } from '../../web/data.ts'
 import { sourcePolicy } from '../../web/sources.ts'
 
-// The player alone on a page, with its real script, style and policy, on a loopback address.
+// Serves a page with the player alone, with its real script, style and content security policy.
 
 const web = resolve(import.meta.dirname, '../../web')
 
 export interface PlayerSite {
-  /** The page of a talk with these sources. */
+  /** Returns the URL of the page of a talk with these sources. */
   page(
     sources: readonly Source[],
     options?: { at?: number; locale?: 'en' | 'es'; theme?: 'light' | 'dark' },
@@ -24,6 +24,7 @@ export interface PlayerSite {
   stop(): Promise<void>
 }
 
+/** Builds the player and serves its page on a loopback address. */
 export async function startSite(): Promise<PlayerSite> {
   const folder = mkdtempSync(join(tmpdir(), 'player-'))
   const files = join(folder, 'client')
@@ -67,12 +68,21 @@ export async function startSite(): Promise<PlayerSite> {
         'content-security-policy': policy(sources, nonce),
       })
       .end(
-        `<!doctype html><html lang="${locale}"><meta name="viewport" content="width=device-width"><title>A talk</title>
-      <link rel="stylesheet" href="/${style}">
-      <style nonce="${nonce}">:root{color-scheme:${searchParams.get('theme') ?? 'light'}}
-      @media not (scripting: enabled){.with-scripts{display:none!important}}
-      body{margin:0 auto;max-width:64rem;padding:1rem;font:1rem/1.5 system-ui;background:light-dark(#fff,#151519);color:light-dark(#1b1b1f,#ececf1)}</style>
-      <body>${player}<script type="module" nonce="${nonce}" src="/${script}"></script></body></html>`,
+        `<!doctype html>
+<html lang="${locale}">
+<meta name="viewport" content="width=device-width">
+<title>A talk</title>
+<link rel="stylesheet" href="/${style}">
+<style nonce="${nonce}">
+  :root { color-scheme: ${searchParams.get('theme') ?? 'light'} }
+  @media not (scripting: enabled) { .with-scripts { display: none !important } }
+  body {
+    margin: 0 auto; max-width: 64rem; padding: 1rem; font: 1rem/1.5 system-ui;
+    background: light-dark(#fff, #151519); color: light-dark(#1b1b1f, #ececf1);
+  }
+</style>
+<body>${player}<script type="module" nonce="${nonce}" src="/${script}"></script></body>
+</html>`,
       )
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -80,8 +90,10 @@ export async function startSite(): Promise<PlayerSite> {
 
   return {
     files,
-    page: (sources, options = {}) =>
-      `${origin}/video/7/a-talk?${new URLSearchParams({ sources: JSON.stringify(sources), ...(options as Record<string, string>) })}`,
+    page(sources, options = {}) {
+      const query = { sources: JSON.stringify(sources), ...(options as Record<string, string>) }
+      return `${origin}/video/7/a-talk?${new URLSearchParams(query)}`
+    },
     async stop() {
       server.closeAllConnections()
       await new Promise((resolve) => server.close(resolve))
@@ -90,7 +102,7 @@ export async function startSite(): Promise<PlayerSite> {
   }
 }
 
-/** As the server writes it. */
+/** Returns the content security policy that the server sends. */
 function policy(sources: readonly Source[], nonce: string): string {
   const { frames, isDynamic } = sourcePolicy(sources)
   return [
@@ -109,7 +121,7 @@ function policy(sources: readonly Source[], nonce: string): string {
   ].join('; ')
 }
 
-interface Given {
+interface ViewOptions {
   readonly base: string
   readonly origin: string
   readonly locale: 'en' | 'es'
@@ -118,13 +130,16 @@ interface Given {
 
 async function renderer(
   outDir: string,
-): Promise<{ render: (talk: Talk, at: number, view: Given) => string }> {
+): Promise<{ render: (talk: Talk, at: number, view: ViewOptions) => string }> {
   const entry = '\0page'
   const code = `import { h } from 'preact'
     import { renderToString } from 'preact-render-to-string'
     import { Player } from ${JSON.stringify(join(web, 'parts/player.tsx'))}
     import { prepareView, ViewContext } from ${JSON.stringify(join(web, 'view.ts'))}
-    export const render = (talk, at, view) => renderToString(h(ViewContext.Provider, { value: prepareView(view) }, h(Player, { talk, at })))`
+    export const render = (talk, at, view) =>
+      renderToString(
+        h(ViewContext.Provider, { value: prepareView(view) }, h(Player, { talk, at })),
+      )`
   const plugin = {
     name: 'page',
     resolveId: (id: string) => (id === 'page' ? entry : undefined),
@@ -148,8 +163,11 @@ async function renderer(
   return import(pathToFileURL(join(outDir, file)).href)
 }
 
-const picture = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 1280 720"><rect width="1280" height="720" fill="#2b4a6b"/>
-  <circle cx="420" cy="330" r="180" fill="#d9a86c"/><path d="M700 200h400v40H700zM700 280h340v40H700zM700 360h380v40H700z" fill="#fff"/></svg>`
+const picture = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 1280 720">
+  <rect width="1280" height="720" fill="#2b4a6b"/>
+  <circle cx="420" cy="330" r="180" fill="#d9a86c"/>
+  <path d="M700 200h400v40H700zM700 280h340v40H700zM700 360h380v40H700z" fill="#fff"/>
+</svg>`
 
 function talkOf(sources: readonly Source[]): Talk {
   const named = { id: 1, slug: 'a', name: 'A' }

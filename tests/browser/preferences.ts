@@ -1,21 +1,36 @@
 import assert from 'node:assert/strict'
+import type { Page } from 'playwright-core'
 import { en } from '../../web/messages/en.ts'
 import { es } from '../../web/messages/es.ts'
-import { at, type BrowserEnvironment, examples, jsonResponse, onPage } from './stage.ts'
+import { type BrowserEnvironment, examples, jsonResponse, onPage, pathOf } from './environment.ts'
 
 // The language and the colours that a reader prefers.
 
-export async function preferenceTests(stage: BrowserEnvironment): Promise<void> {
-  const { archive, test } = stage
-  const found = await examples(archive)
-  const record = await jsonResponse(`${archive.url}/api/v2/video/${found.talk.id}`)
+/** Reads whether the background of a page is light. */
+async function isLight(page: Page): Promise<boolean> {
+  const brightness = await page.evaluate(() => {
+    const canvas = document.createElement('canvas').getContext('2d', { willReadFrequently: true })
+    if (!canvas) return 0
+    canvas.fillStyle = getComputedStyle(document.body).backgroundColor
+    canvas.fillRect(0, 0, 1, 1)
+    const [red = 0, green = 0, blue = 0] = canvas.getImageData(0, 0, 1, 1).data
+    return (red + green + blue) / 3
+  })
+  return brightness > 128
+}
+
+/** Tests the switches of language and colours, and the preferences of the browser. */
+export async function preferenceTests(environment: BrowserEnvironment): Promise<void> {
+  const { archive, test } = environment
+  const example = await examples(archive)
+  const record = await jsonResponse(`${archive.url}/api/v2/video/${example.talk.id}`)
   const inSpanish = { locale: 'es-MX' }
 
-  await test('a browser that prefers Spanish gets Spanish: words, days, numbers and names of languages', async () => {
+  await test('texts, dates and numbers are in the language of the browser', async () => {
     await onPage(
-      stage,
+      environment,
       async ({ page, open }) => {
-        await open(found.path)
+        await open(example.path)
         assert.equal(await page.locator('html').getAttribute('lang'), 'es')
         const day = new Intl.DateTimeFormat('es', { dateStyle: 'long', timeZone: 'UTC' }).format(
           new Date(`${record.recorded}T00:00:00Z`),
@@ -38,14 +53,14 @@ export async function preferenceTests(stage: BrowserEnvironment): Promise<void> 
     )
   })
 
-  await test('in Spanish, pages have no English words of ours left', async () => {
+  await test('Spanish pages have no English text of the interface', async () => {
     await onPage(
-      stage,
+      environment,
       async ({ page, open }) => {
         for (const path of [
           '/',
           '/search?q=python',
-          found.path,
+          example.path,
           '/category',
           '/speaker',
           '/about',
@@ -53,13 +68,13 @@ export async function preferenceTests(stage: BrowserEnvironment): Promise<void> 
           '/search?year=next',
         ]) {
           await open(path)
-          // biome-ignore lint/performance/useDomNodeTextContent: what can be seen, line by line, is what is asked for
+          // biome-ignore lint/performance/useDomNodeTextContent: only visible text, line by line
           const text = await page.locator('body').innerText()
           const lines = new Set(text.split('\n').map((line) => line.trim()))
-          for (const [name, word] of Object.entries(en)) {
-            const same = (es as unknown as Record<string, unknown>)[name] === word
-            if (typeof word === 'string' && word.length > 4 && !same)
-              assert.ok(!lines.has(word), `${path}: ${word}`)
+          for (const [name, message] of Object.entries(en)) {
+            const isSame = (es as unknown as Record<string, unknown>)[name] === message
+            if (typeof message === 'string' && message.length > 4 && !isSame)
+              assert.ok(!lines.has(message), `${path}: ${message}`)
           }
         }
       },
@@ -67,17 +82,17 @@ export async function preferenceTests(stage: BrowserEnvironment): Promise<void> 
     )
   })
 
-  await test('the switch of languages holds, wherever the reader goes, and leads back to the same page', async () => {
-    await onPage(stage, async ({ page, open }) => {
+  await test('the language switch keeps the page and applies to all pages', async () => {
+    await onPage(environment, async ({ page, open }) => {
       await open('/search?q=python&language=english')
       await page.getByRole('button', { name: 'Español' }).click()
       await page.waitForFunction(() => document.documentElement.lang === 'es')
-      assert.equal(at(page), '/search?q=python&language=english')
+      assert.equal(pathOf(page), '/search?q=python&language=english')
       assert.equal(
         await page.getByRole('button', { name: 'Español' }).getAttribute('aria-pressed'),
         'true',
       )
-      await open(found.path)
+      await open(example.path)
       assert.equal(await page.locator('html').getAttribute('lang'), 'es')
       const cookies = await page.context().cookies()
       assert.deepEqual(
@@ -89,9 +104,9 @@ export async function preferenceTests(stage: BrowserEnvironment): Promise<void> 
     })
   })
 
-  await test('scripts speak the language of the page', async () => {
+  await test('dialogs are in the language of the page', async () => {
     await onPage(
-      stage,
+      environment,
       async ({ page, open }) => {
         await open('/about')
         await page.keyboard.press('?')
@@ -105,68 +120,54 @@ export async function preferenceTests(stage: BrowserEnvironment): Promise<void> 
     )
   })
 
-  await test('the colours follow the system, and the switch holds against it', async () => {
-    const light = async (page: import('playwright-core').Page) => {
-      const colour = await page.evaluate(() => {
-        const canvas = document
-          .createElement('canvas')
-          .getContext('2d', { willReadFrequently: true })
-        if (!canvas) return 0
-        canvas.fillStyle = getComputedStyle(document.body).backgroundColor
-        canvas.fillRect(0, 0, 1, 1)
-        return (
-          [...canvas.getImageData(0, 0, 1, 1).data.slice(0, 3)].reduce((sum, it) => sum + it, 0) / 3
-        )
-      })
-      return colour > 128
-    }
+  await test('the colours follow the system, and the switch overrides it', async () => {
     for (const colorScheme of ['light', 'dark'] as const)
       await onPage(
-        stage,
+        environment,
         async ({ page, open }) => {
           await open('/about')
-          assert.equal(await light(page), colorScheme === 'light')
-          for (const [name, isLight] of [
+          assert.equal(await isLight(page), colorScheme === 'light')
+          for (const [name, expectsLight] of [
             [en.themes.dark, false],
             [en.themes.light, true],
           ] as const) {
             await page.getByRole('button', { name, exact: true }).click()
             await page.waitForFunction(
               (theme) => document.documentElement.dataset.theme === theme,
-              isLight ? 'light' : 'dark',
+              expectsLight ? 'light' : 'dark',
             )
-            assert.equal(await light(page), isLight)
-            assert.equal(at(page), '/about')
+            assert.equal(await isLight(page), expectsLight)
+            assert.equal(pathOf(page), '/about')
             await open('/')
-            assert.equal(await light(page), isLight, 'on another page')
+            assert.equal(await isLight(page), expectsLight, 'on another page')
             await open('/about')
           }
           await page.getByRole('button', { name: en.themes.auto, exact: true }).click()
           await page.waitForFunction(() => document.documentElement.dataset.theme === undefined)
-          assert.equal(await light(page), colorScheme === 'light')
+          assert.equal(await isLight(page), colorScheme === 'light')
         },
         { colorScheme },
       )
   })
 
-  await test('who wants less motion gets none', async () => {
+  await test('nothing moves if the reader prefers reduced motion', async () => {
     await onPage(
-      stage,
+      environment,
       async ({ page, open }) => {
-        for (const path of ['/', '/search?q=python', found.path]) {
+        for (const path of ['/', '/search?q=python', example.path]) {
           await open(path)
           await page.locator('main a').first().hover()
           const moving = await page.evaluate(() => {
-            const long = (text: string) =>
-              text.split(',').some((it) => Number.parseFloat(it) > 0.01)
-            return [...document.querySelectorAll('*')].flatMap((it) => {
+            const isLong = (durations: string) =>
+              durations.split(',').some((duration) => Number.parseFloat(duration) > 0.01)
+            return [...document.querySelectorAll('*')].flatMap((element) => {
               const { transitionDuration, animationDuration, animationName, scrollBehavior } =
-                getComputedStyle(it)
+                getComputedStyle(element)
               const moves =
-                long(transitionDuration) ||
-                (animationName !== 'none' && long(animationDuration)) ||
+                isLong(transitionDuration) ||
+                (animationName !== 'none' && isLong(animationDuration)) ||
                 scrollBehavior === 'smooth'
-              return moves ? [it.outerHTML.slice(0, 100)] : []
+              return moves ? [element.outerHTML.slice(0, 100)] : []
             })
           })
           assert.deepEqual(moving.slice(0, 3), [])

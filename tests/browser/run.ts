@@ -1,7 +1,7 @@
-// What `npm run browser` runs: node tests/browser/run.ts [--url http://...] [--only word] [--talks
-// file] [--every n] All pages in a real browser, on the real talks. --only takes a part by its
-// name, or the tests that have the word in their sentence; --every 10 tries one of ten payloads,
-// and weighs fewer talks.
+// npm run browser -- [--url http://...] [--only word] [--talks file] [--every n]
+//
+// All pages in a real browser, on the real talks. --only takes the name of a part, or a word of the
+// titles of tests; --every 10 tries every tenth payload, and measures fewer talks.
 
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -11,16 +11,16 @@ import { addressTests } from './addresses.ts'
 import { openBrowserArchive } from './archive.ts'
 import { axeTests } from './axe.ts'
 import { startChromium, startTally, type Tally } from './chromium.ts'
+import type { BrowserEnvironment } from './environment.ts'
 import { keyTests } from './keys.ts'
 import { noScriptTests } from './no-script.ts'
 import { pageTests } from './pages.ts'
 import { preferenceTests } from './preferences.ts'
 import { searchTests } from './search.ts'
 import { sizeTests } from './sizes.ts'
-import type { BrowserEnvironment } from './stage.ts'
 import { xssTests } from './xss.ts'
 
-const parts: Record<string, (stage: BrowserEnvironment) => Promise<void>> = {
+const parts: Record<string, (environment: BrowserEnvironment) => Promise<void>> = {
   pages: pageTests,
   search: searchTests,
   keys: keyTests,
@@ -54,9 +54,8 @@ async function main(): Promise<number> {
     try {
       const { only } = values
       const named = Object.keys(parts).filter((name) => name === only)
-      const chosen: Tally['test'] = async (sentence, run) => {
-        if (only === undefined || named.length > 0 || sentence.includes(only))
-          await test(sentence, run)
+      const chosen: Tally['test'] = async (title, run) => {
+        if (only === undefined || named.length > 0 || title.includes(only)) await test(title, run)
       }
       for (const [name, part] of Object.entries(parts))
         if (named.length === 0 || named.includes(name))
@@ -70,27 +69,27 @@ async function main(): Promise<number> {
   return end() ? 0 : 1
 }
 
-/** It has a small site of its own, and a browser. */
+/** player.ts starts a site and a browser of its own. */
 function playerTests({ test }: BrowserEnvironment): Promise<void> {
-  return test('the player does what player.ts says', () => run('player.ts'))
+  return test('the player: player.ts passes', () => run('player.ts'))
 }
 
 function budgetTests({ archive, test, everyPayload }: BrowserEnvironment): Promise<void> {
   const sample = everyPayload > 1 ? ['--sample', '12'] : []
-  return test('no page is heavier than budget.ts lets it be', () =>
+  return test('pages are within the limits of budget.ts', () =>
     run('budget.ts', '--url', archive.url, ...sample))
 }
 
 function timeTests({ archive, test }: BrowserEnvironment): Promise<void> {
-  return test('no page takes more than twice as long as its data in JSON', () =>
+  return test('no page takes more than twice as long as its JSON', () =>
     run('../../bench/pages.ts', '--url', archive.url))
 }
 
-/** Another of these files, in a process of its own. */
+/** Runs another script in a process of its own. */
 async function run(file: string, ...args: string[]): Promise<void> {
   const child = spawn(process.execPath, [join(import.meta.dirname, file), ...args], {
     stdio: 'inherit',
   })
   const [code] = await once(child, 'exit')
-  if (code !== 0) throw new Error(`It ended with ${code}`)
+  if (code !== 0) throw new Error(`${file} ended with ${code}`)
 }

@@ -1,6 +1,7 @@
-// What `npm run screenshots` runs: node tests/browser/screenshots.ts FOLDER [--url http://...]
-// [--talks file] The main pages as a phone and a desktop show them, in light and dark, small enough
-// for the documentation.
+// npm run screenshots -- FOLDER [--url http://...] [--talks file]
+//
+// Screenshots of the main pages on a phone and on a desktop, in light and dark, small enough for
+// the documentation.
 
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -8,7 +9,7 @@ import { parseArgs } from 'node:util'
 import sharp from 'sharp'
 import { openBrowserArchive } from './archive.ts'
 import { startChromium } from './chromium.ts'
-import { examples } from './stage.ts'
+import { examples } from './environment.ts'
 
 const maxBytes = 120_000
 const sizes = { phone: { width: 390, height: 844 }, desktop: { width: 1440, height: 900 } }
@@ -51,7 +52,7 @@ try {
         for (const [name, path] of Object.entries(pages)) {
           await page.goto(archive.url + path, { waitUntil: 'networkidle' })
           const file = join(folder, `${name}-${size}-${colorScheme}.webp`)
-          const bytes = await packed(await page.screenshot())
+          const bytes = await compress(await page.screenshot())
           writeFileSync(file, bytes)
           console.log(`${String(bytes.length).padStart(7)}  ${file}`)
         }
@@ -64,11 +65,11 @@ try {
   await archive.stop()
 }
 
-/** As good as it gets within the limit. */
-async function packed(png: Buffer): Promise<Buffer> {
+/** Compresses a screenshot with the best quality within the limit. */
+async function compress(png: Buffer): Promise<Buffer> {
   for (const quality of [90, 80, 70, 55, 40, 25]) {
     const bytes = await sharp(png).webp({ quality, effort: 5 }).toBuffer()
     if (bytes.length <= maxBytes) return bytes
   }
-  throw new Error(`A picture of a page takes more than ${maxBytes} bytes`)
+  throw new Error(`A screenshot has more than ${maxBytes} bytes`)
 }

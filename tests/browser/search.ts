@@ -1,21 +1,22 @@
 import assert from 'node:assert/strict'
 import type { Page } from 'playwright-core'
 import { en } from '../../web/messages/en.ts'
-import { until } from './chromium.ts'
-import { at, type BrowserEnvironment, onPage } from './stage.ts'
+import { until } from '../support/until.ts'
+import { type BrowserEnvironment, onPage, pathOf } from './environment.ts'
 
-// Somebody looks for a talk.
+// The search page: typing, filters, orders and pages.
 
 const countOf = async (page: Page) =>
   Number(((await page.locator('#count').textContent()) ?? '').replaceAll(/\D/g, '') || 0)
-const shown = async (page: Page) => (await page.locator('#results').textContent()) ?? ''
+const resultsOf = async (page: Page) => (await page.locator('#results').textContent()) ?? ''
 
-export async function searchTests(stage: BrowserEnvironment): Promise<void> {
-  const { archive, test } = stage
+/** Tests the search page. */
+export async function searchTests(environment: BrowserEnvironment): Promise<void> {
+  const { archive, test } = environment
   const word = archive.isReal ? 'python' : 'queues'
 
-  await test('search: from the start page, by typing and Enter', async () => {
-    await onPage(stage, async ({ page, open }) => {
+  await test('search: starts from the start page with Enter', async () => {
+    await onPage(environment, async ({ page, open }) => {
       await open('/')
       await page.locator('#q').fill(word)
       await page.keyboard.press('Enter')
@@ -23,55 +24,43 @@ export async function searchTests(stage: BrowserEnvironment): Promise<void> {
       assert.ok((await page.locator('.card').count()) > 0)
       assert.equal(await page.locator('#q').inputValue(), word)
       await page.goBack()
-      assert.equal(at(page), '/')
+      assert.equal(pathOf(page), '/')
     })
   })
 
-  await test('search: results follow while somebody types, and so does the address', async () => {
-    await onPage(stage, async ({ page, open }) => {
+  await test('search: results and URL follow the typed text', async () => {
+    await onPage(environment, async ({ page, open }) => {
       await open('/search')
-      const before = await shown(page)
+      const before = await resultsOf(page)
       await page.locator('#q').pressSequentially(word, { delay: 20 })
       await page.waitForURL((url) => url.searchParams.get('q') === word)
-      await until(
-        () => shown(page),
-        (it) => it !== before,
-      )
+      await until('other results', async () => (await resultsOf(page)) !== before)
       assert.ok((await page.title()).includes(word))
       assert.ok((await page.locator('mark').count()) > 0)
-      const after = await shown(page)
+      const after = await resultsOf(page)
       await page.reload()
-      assert.equal(await shown(page), after, 'the same address shows the same')
+      assert.equal(await resultsOf(page), after, 'the same URL has the same results')
     })
   })
 
-  await test('search: each search is one step back, each letter is not', async () => {
-    await onPage(stage, async ({ page, open }) => {
+  await test('search: each search is one entry of the history, each letter is not', async () => {
+    await onPage(environment, async ({ page, open }) => {
       await open('/search?q=test')
-      const first = await shown(page)
+      const first = await resultsOf(page)
       await page.locator('#q').fill('')
       await page.locator('#q').pressSequentially('data', { delay: 20 })
       await page.keyboard.press('Enter')
       await page.waitForURL(/q=data/)
-      await until(
-        () => shown(page),
-        (it) => it !== first,
-      )
+      await until('other results', async () => (await resultsOf(page)) !== first)
       await page.goBack()
       await page.waitForURL(/q=test/)
-      assert.equal(
-        await until(
-          () => shown(page),
-          (it) => it === first,
-        ),
-        first,
-      )
+      await until('the first results', async () => (await resultsOf(page)) === first)
       assert.equal(await page.locator('#q').inputValue(), 'test')
     })
   })
 
-  await test('search: each kind of filter narrows, is shown, and can be taken away', async () => {
-    await onPage(stage, async ({ page, open }) => {
+  await test('search: each kind of filter narrows the results and can be removed', async () => {
+    await onPage(environment, async ({ page, open }) => {
       const start = `/search?q=${archive.isReal ? 'data' : ''}`
       await open(start)
       const all = await countOf(page)
@@ -86,10 +75,10 @@ export async function searchTests(stage: BrowserEnvironment): Promise<void> {
         await page.waitForURL(/&|\?(category|speaker|tag|language|year|duration)=/)
         const narrowed = await countOf(page)
         assert.ok(narrowed > 0 && narrowed <= all, `${name}: ${narrowed} of ${all}`)
-        // Facets look at the best ones only, so there may be more.
+        // Facets count the best matches only, so there may be more.
         assert.ok(
           narrowed >= Math.min(talks, 1000),
-          `${name}: ${value} promised ${talks}, and there are ${narrowed}`,
+          `${name}: the facet ${value} has ${talks} talks, the search ${narrowed}`,
         )
         const chip = page.locator('.active a').first()
         assert.ok(
@@ -105,45 +94,45 @@ export async function searchTests(stage: BrowserEnvironment): Promise<void> {
     })
   })
 
-  await test('search: filters stay when other words are typed, and all go at once', async () => {
-    await onPage(stage, async ({ page, open }) => {
+  await test('search: filters stay when the text changes, until they are cleared', async () => {
+    await onPage(environment, async ({ page, open }) => {
       await open('/search?q=web&language=english&duration=10-to-30')
       await page.locator('#q').fill('test')
       await page.waitForURL(/q=test/)
-      assert.match(at(page), /language=english/)
-      assert.match(at(page), /duration=10-to-30/)
+      assert.match(pathOf(page), /language=english/)
+      assert.match(pathOf(page), /duration=10-to-30/)
       await page.getByRole('link', { name: en.clearFilters }).click()
       await page.waitForURL((url) => url.search === '?q=test')
     })
   })
 
   if (archive.isReal)
-    await test('search: what was probably meant, and it says so', async () => {
-      await onPage(stage, async ({ page, open }) => {
+    await test('search: corrects the spelling, and says so', async () => {
+      await onPage(environment, async ({ page, open }) => {
         await open('/search?q=guido+rosum')
         assert.match(
           (await page.locator('.note').textContent()) ?? '',
           /rossum.*instead of.*rosum/s,
         )
         assert.ok(
-          (await page.locator('.card').allTextContents()).some((it) => it.includes('Guido')),
+          (await page.locator('.card').allTextContents()).some((text) => text.includes('Guido')),
         )
         assert.ok((await page.locator('mark').count()) > 0)
       })
     })
 
-  await test('search: the words are marked in titles and texts', async () => {
-    await onPage(stage, async ({ page, open }) => {
+  await test('search: marks the words in titles and excerpts', async () => {
+    await onPage(environment, async ({ page, open }) => {
       await open(`/search?q=${word}`)
       const marked = await page.locator('mark').allTextContents()
       assert.ok(marked.length > 0)
-      for (const it of marked) assert.ok(it.toLowerCase().includes(word.slice(0, 4)), it)
+      for (const text of marked) assert.ok(text.toLowerCase().includes(word.slice(0, 4)), text)
       assert.ok((await page.locator('.card-excerpt').count()) > 0)
     })
   })
 
-  await test('search: another order by choosing it', async () => {
-    await onPage(stage, async ({ page, open }) => {
+  await test('search: changes the order', async () => {
+    await onPage(environment, async ({ page, open }) => {
       await open(`/search?q=${word}`)
       const best = await page.locator('.card-title').allTextContents()
       for (const [order, text] of Object.entries(en.orders)) {
@@ -154,7 +143,7 @@ export async function searchTests(stage: BrowserEnvironment): Promise<void> {
         assert.equal(await page.locator('.order select').inputValue(), order, text)
         const days = await page
           .locator('.card-where time')
-          .evaluateAll((all) => all.map((it) => it.getAttribute('datetime') ?? ''))
+          .evaluateAll((times) => times.map((time) => time.getAttribute('datetime') ?? ''))
         if (order.startsWith('-recorded')) assert.deepEqual(days, days.toSorted().reverse())
         if (order.startsWith('recorded')) assert.deepEqual(days, days.toSorted())
         if (order.startsWith('recorded'))
@@ -164,15 +153,15 @@ export async function searchTests(stage: BrowserEnvironment): Promise<void> {
   })
 
   if (archive.isReal)
-    await test('search: page by page to the last', async () => {
-      await onPage(stage, async ({ page, open }) => {
+    await test('search: has every match on exactly one page', async () => {
+      await onPage(environment, async ({ page, open }) => {
         await open('/search?q=asyncio')
         const total = await countOf(page)
         let seen = await page.locator('.card').count()
-        const titles = new Set(
+        const paths = new Set(
           await page
             .locator('.card-link')
-            .evaluateAll((all) => all.map((it) => it.getAttribute('href'))),
+            .evaluateAll((links) => links.map((link) => link.getAttribute('href'))),
         )
         while ((await page.locator('.pager [rel=next]').count()) > 0 && seen < 2000) {
           const next = (await page.locator('.pager [rel=next]').getAttribute('href')) ?? ''
@@ -180,18 +169,18 @@ export async function searchTests(stage: BrowserEnvironment): Promise<void> {
           await page.waitForURL((url) => url.pathname + url.search === next)
           const cards = await page
             .locator('.card-link')
-            .evaluateAll((all) => all.map((it) => it.getAttribute('href')))
+            .evaluateAll((links) => links.map((link) => link.getAttribute('href')))
           assert.ok(cards.length > 0, `${next} is empty`)
           seen += cards.length
-          for (const it of cards) titles.add(it)
+          for (const path of cards) paths.add(path)
         }
         assert.equal(seen, total)
-        assert.equal(titles.size, total, 'no talk is there twice')
+        assert.equal(paths.size, total, 'a talk is on two pages')
       })
     })
 
-  await test('search: the last page that the pager of all talks leads to has talks', async () => {
-    await onPage(stage, async ({ page, open }) => {
+  await test('search: the last page that the pager links to has talks', async () => {
+    await onPage(environment, async ({ page, open }) => {
       await open('/search')
       const pages = page.locator('.pager a:not([rel])')
       if ((await pages.count()) === 0) return
@@ -201,18 +190,18 @@ export async function searchTests(stage: BrowserEnvironment): Promise<void> {
     })
   })
 
-  await test('search: nothing found says so, and how to go on', async () => {
-    await onPage(stage, async ({ page, open }) => {
+  await test('search: without results, shows a message with advice', async () => {
+    await onPage(environment, async ({ page, open }) => {
       assert.equal(await open('/search?q=xqzvkjwpq&year=1999'), 200)
-      assert.ok((await shown(page)).includes(en.noResults))
-      assert.ok((await shown(page)).includes(en.noResultsHelp))
+      assert.ok((await resultsOf(page)).includes(en.noResults))
+      assert.ok((await resultsOf(page)).includes(en.noResultsHelp))
       assert.equal(await page.locator('.card').count(), 0)
     })
   })
 
-  await test('search: what cannot be understood is told, in a page of status 400', async () => {
-    await onPage(stage, async ({ page, open }) => {
-      const wrong = [
+  await test('search: answers invalid parameters with a page of status 400', async () => {
+    await onPage(environment, async ({ page, open }) => {
+      const invalid = [
         'year=next',
         'page=0',
         'page=-1',
@@ -222,15 +211,15 @@ export async function searchTests(stage: BrowserEnvironment): Promise<void> {
         `q=${'x'.repeat(301)}`,
         'year=1e3',
       ]
-      for (const query of wrong) {
+      for (const query of invalid) {
         assert.equal(await open(`/search?${query}`), 400, query)
         assert.equal(await page.locator('h1').textContent(), en.problemTitles[400])
       }
     })
   })
 
-  await test('search: hostile questions are answered like any other', async () => {
-    await onPage(stage, async ({ page, open }) => {
+  await test('search: answers hostile queries like any other', async () => {
+    await onPage(environment, async ({ page, open }) => {
       const hostile = [
         '"',
         "'",

@@ -1,32 +1,33 @@
 import assert from 'node:assert/strict'
 import type { Page } from 'playwright-core'
-import { type BrowserEnvironment, onPage, pageKinds } from './stage.ts'
+import { type BrowserEnvironment, onPage, pageKinds } from './environment.ts'
 
-// Screens from a small phone to a wall, and letters of twice the size.
+// Screens from a small phone to 4K, and fonts of twice the size.
 
 const widths = [320, 390, 768, 1440, 2560, 3840]
 
-export async function sizeTests(stage: BrowserEnvironment): Promise<void> {
-  const { archive, test } = stage
+/** Tests the layout of every kind of page at many sizes. */
+export async function sizeTests(environment: BrowserEnvironment): Promise<void> {
+  const { archive, test } = environment
   for (const [name, path] of Object.entries(await pageKinds(archive)))
-    await test(`${name}: nothing sticks out at the side, from ${widths[0]} to ${widths.at(-1)} pixels`, async () => {
-      await onPage(stage, async ({ page, open }) => {
+    await test(`${name}: does not overflow, from ${widths[0]} to ${widths.at(-1)} px`, async () => {
+      await onPage(environment, async ({ page, open }) => {
         for (const width of widths) {
           await page.setViewportSize({ width, height: Math.round(width * 0.7) })
           await open(path)
-          assert.deepEqual(await sticksOut(page), [], `at ${width}`)
+          assert.deepEqual(await overflowing(page), [], `at ${width}`)
         }
       })
     })
 
-  await test('letters of twice the size: nothing sticks out, nothing lies on something else', async () => {
-    await onPage(stage, async ({ page, open }) => {
-      const wrong: string[] = []
+  await test('fonts of twice the size neither overflow nor are cut off', async () => {
+    await onPage(environment, async ({ page, open }) => {
+      const problems: string[] = []
       for (const width of [390, 1280])
         for (const [name, path] of Object.entries(await pageKinds(archive))) {
           await page.setViewportSize({ width, height: 800 })
           await open(path)
-          // As a browser does whose reader chose letters of 32 pixels.
+          // The same as the font size in the settings of the browser.
           const session = await page.context().newCDPSession(page)
           await session.send('Page.setFontSizes', { fontSizes: { standard: 32, fixed: 26 } })
           await open(path)
@@ -37,18 +38,18 @@ export async function sizeTests(stage: BrowserEnvironment): Promise<void> {
             true,
             name,
           )
-          for (const it of [...(await sticksOut(page)), ...(await cutOff(page))])
-            wrong.push(`${name} at ${width}: ${it}`)
+          for (const problem of [...(await overflowing(page)), ...(await cutOff(page))])
+            problems.push(`${name} at ${width}: ${problem}`)
           await session.send('Page.setFontSizes', { fontSizes: { standard: 16, fixed: 13 } })
           await session.detach()
         }
-      assert.deepEqual(wrong, [])
+      assert.deepEqual(problems, [])
     })
   })
 
-  await test('what is pressed is large enough for a finger', async () => {
+  await test('touch targets are at least 24 px', async () => {
     await onPage(
-      stage,
+      environment,
       async ({ page, open }) => {
         for (const [name, path] of Object.entries(await pageKinds(archive))) {
           await open(path)
@@ -57,10 +58,10 @@ export async function sizeTests(stage: BrowserEnvironment): Promise<void> {
               ...document.querySelectorAll(
                 'button, input:not([type=hidden]), select, summary, .chips a, .pager a, nav a',
               ),
-            ].flatMap((it) => {
-              const { width, height } = it.getBoundingClientRect()
+            ].flatMap((target) => {
+              const { width, height } = target.getBoundingClientRect()
               return width > 0 && (width < 24 || height < 24)
-                ? [`${Math.round(width)} x ${Math.round(height)} ${it.outerHTML.slice(0, 80)}`]
+                ? [`${Math.round(width)} x ${Math.round(height)} ${target.outerHTML.slice(0, 80)}`]
                 : []
             }),
           )
@@ -72,32 +73,32 @@ export async function sizeTests(stage: BrowserEnvironment): Promise<void> {
   })
 }
 
-/** What makes a page wider than its window. */
-async function sticksOut(page: Page): Promise<string[]> {
+/** Returns elements that make a page wider than its window. */
+async function overflowing(page: Page): Promise<string[]> {
   return page.evaluate(() => {
     const { scrollWidth, clientWidth } = document.documentElement
     if (scrollWidth <= clientWidth) return []
     const wide = [...document.querySelectorAll('body *')].filter(
-      (it) => it.getBoundingClientRect().right > clientWidth + 1,
+      (element) => element.getBoundingClientRect().right > clientWidth + 1,
     )
     return [
       `${scrollWidth} of ${clientWidth}`,
-      ...wide.slice(0, 3).map((it) => it.outerHTML.slice(0, 120)),
+      ...wide.slice(0, 3).map(({ outerHTML }) => outerHTML.slice(0, 120)),
     ]
   })
 }
 
-/** Texts that their boxes cut off. */
+/** Returns elements whose text is cut off. */
 async function cutOff(page: Page): Promise<string[]> {
   return page.evaluate(() =>
     [
       ...document.querySelectorAll<HTMLElement>('h1, h2, h3, p, button, nav a, dt, dd, label'),
-    ].flatMap((it) => {
-      const { overflow, overflowX } = getComputedStyle(it)
+    ].flatMap((element) => {
+      const { overflow, overflowX } = getComputedStyle(element)
       const hides = overflow === 'hidden' || overflowX === 'hidden' || overflowX === 'clip'
-      const isUnseen = it.closest('.unseen') !== null || it.clientWidth < 4
-      return hides && !isUnseen && it.scrollWidth > it.clientWidth + 2
-        ? [it.outerHTML.slice(0, 120)]
+      const isHidden = element.closest('.unseen') !== null || element.clientWidth < 4
+      return hides && !isHidden && element.scrollWidth > element.clientWidth + 2
+        ? [element.outerHTML.slice(0, 120)]
         : []
     }),
   )

@@ -1,22 +1,20 @@
 import { call } from '../support/harness.ts'
 
-// An archive whose records are payloads, in every field that the API takes; and every address where
-// they can be seen.
+// An archive whose records are payloads, in every field that the API accepts; and every URL where
+// they are shown.
 
 export interface XssTarget {
   readonly path: string
-  /**
-   * Pages are looked at with their policy and without. What is no page has no policy to speak of.
-   */
+  /** Pages are tested with their content security policy and without. */
   readonly isPage: boolean
 }
 
-export interface Planted {
-  readonly places: XssTarget[]
-  /** Payloads that are in the archive now. */
+export interface PlantedPayloads {
+  readonly targets: XssTarget[]
+  /** How many payloads are in the archive. */
   readonly count: number
   readonly refused: string[]
-  /** A talk among them. */
+  /** The path of one of the talks. */
   readonly talk: string
 }
 
@@ -26,43 +24,65 @@ type Send = (
   body?: object,
 ) => Promise<{ status: number; json: { id: number; slug: string }; text: string }>
 
+/** Writes a category, a talk and facts for each payload, and returns where they are shown. */
 export async function plant(
   url: string,
   token: string,
   payloads: readonly string[],
-): Promise<Planted> {
+): Promise<PlantedPayloads> {
   const send: Send = (method, path, body) =>
     call(url, method, path, { token, ...(body && { body }) })
-  const places: XssTarget[] = []
+  const targets: XssTarget[] = []
   const refused: string[] = []
   let talk = ''
-  for (const [at, payload] of payloads.entries()) {
-    const planted = await plantOne(url, send, payload, at)
+  for (const [index, payload] of payloads.entries()) {
+    const planted = await plantOne(url, send, payload, index)
     if (typeof planted === 'string') refused.push(`${payload}: ${planted}`)
     else {
-      places.push(...planted.places)
+      targets.push(...planted.targets)
       talk ||= planted.talk
     }
   }
   const count = payloads.length - refused.length
-  return { places: [...places, ...shared(count)], count, refused, talk }
+  return { targets: [...targets, ...sharedTargets(count)], count, refused, talk }
 }
 
+/** Returns the text of the answer if the API refuses the payload. */
 async function plantOne(
   url: string,
   send: Send,
   payload: string,
-  at: number,
-): Promise<string | { places: XssTarget[]; talk: string }> {
+  index: number,
+): Promise<string | { targets: XssTarget[]; talk: string }> {
   const category = await send('POST', '/api/v2/category', {
     title: payload,
     description: payload,
-    url: within('https://example.org/', payload),
+    url: urlWith('https://example.org/', payload),
   })
-  // One that differs in case only is there.
+  // 409: there is a category that differs in case only.
   if (category.status !== 201 && category.status !== 409) return category.text
-  const word = `zebra${at}`
-  const video = await send('POST', '/api/v2/video', {
+  const word = `zebra${index}`
+  const video = await send('POST', '/api/v2/video', videoOf(payload, word))
+  if (video.status !== 201) return video.text
+  const { id, slug } = video.json
+  const attached = await send('PUT', `/api/v2/video/${id}/facts`, { facts: factsOf(payload) })
+  if (attached.status !== 200) return attached.text
+
+  const path = `/video/${id}/${slug}`
+  const html = await (await fetch(url + path, { headers: { accept: 'text/html' } })).text()
+  const linked = (kind: string) =>
+    new RegExp(`href="(/${kind}/\\d+/[^"]+)"`).exec(html)?.[1] ?? `/${kind}/0/x`
+  const kinds = ['category', 'speaker', 'tag']
+  const entities = kinds.map(linked)
+  for (const [index, kind] of kinds.entries())
+    await send('PATCH', `/api/v2/${kind}/${entities[index]?.split('/').at(-1)}`, {
+      aliases: [{ name: `${payload} too`.slice(0, 255), shown: true }],
+    })
+  return { talk: path, targets: targetsOf({ url, id, path, entities, payload, word, index }) }
+}
+
+function videoOf(payload: string, word: string): object {
+  return {
     title: payload,
     category: payload,
     language: 'English',
@@ -74,31 +94,32 @@ async function plantOne(
     copyright_text: payload,
     embed: payload,
     whiteboard: payload,
-    source_url: within('https://www.youtube.com/watch?v=dQw4w9WgXcQ&x=', payload),
-    thumbnail_url: within('https://example.org/', payload),
-    video_mp4_url: within('https://files.example/', payload, '.mp4'),
-    video_webm_url: within('https://tube.example/w/', payload),
-    video_ogv_url: within('https://files.example/?', payload),
+    source_url: urlWith('https://www.youtube.com/watch?v=dQw4w9WgXcQ&x=', payload),
+    thumbnail_url: urlWith('https://example.org/', payload),
+    video_mp4_url: urlWith('https://files.example/', payload, '.mp4'),
+    video_webm_url: urlWith('https://tube.example/w/', payload),
+    video_ogv_url: urlWith('https://files.example/?', payload),
     video_ogv_download_only: true,
-    video_flv_url: within('https://files.example/#', payload),
+    video_flv_url: urlWith('https://files.example/#', payload),
     recorded: '2020-02-02',
     duration: 600,
     state: 1,
-  })
-  if (video.status !== 201) return video.text
-  const { id, slug } = video.json
-  const facts = [
+  }
+}
+
+function factsOf(payload: string): object[] {
+  return [
     { kind: 'media', url: payload, type: payload.slice(0, 100), size: 5 },
     {
       kind: 'media',
-      url: within('https://files.example/', payload, '.webm') ?? payload,
+      url: urlWith('https://files.example/', payload, '.webm') ?? payload,
       type: 'webm',
       size: 5,
     },
     { kind: 'related', url: payload, label: payload },
     {
       kind: 'related',
-      url: within('https://example.org/', payload) ?? 'https://example.org/',
+      url: urlWith('https://example.org/', payload) ?? 'https://example.org/',
       label: payload,
     },
     { kind: 'address', path: payload },
@@ -109,86 +130,90 @@ async function plantOne(
       value: { [payload]: payload },
     },
   ]
-  const attached = await send('PUT', `/api/v2/video/${id}/facts`, { facts })
-  if (attached.status !== 200) return attached.text
-
-  const path = `/video/${id}/${slug}`
-  const html = await (await fetch(url + path, { headers: { accept: 'text/html' } })).text()
-  const linked = (kind: string) =>
-    new RegExp(`href="(/${kind}/\\d+/[^"]+)"`).exec(html)?.[1] ?? `/${kind}/0/x`
-  const entities = ['category', 'speaker', 'tag'].map(linked)
-  for (const [index, kind] of ['category', 'speaker', 'tag'].entries())
-    await send('PATCH', `/api/v2/${kind}/${entities[index]?.split('/').at(-1)}`, {
-      aliases: [{ name: `${payload} too`.slice(0, 255), shown: true }],
-    })
-
-  const asked = encodeURIComponent(payload)
-  const isPage = true
-  return {
-    talk: path,
-    places: [
-      ...[path, `/embed/${id}`, ...entities, `/search?q=${word}`, `/api/v2/video/${id}`].map(
-        (path) => ({ path, isPage }),
-      ),
-      ...[
-        `/search?q=${asked}`,
-        `/search?year=${asked}`,
-        `/nowhere?x=${asked}`,
-        `/speaker?character=${asked}`,
-      ].map((path) => ({
-        path,
-        isPage,
-      })),
-      ...[
-        `/api/v2/video/${id}?format=json`,
-        `/api/v2/video/${id}/facts?format=json`,
-        `/api/v2/suggest?format=json&q=${asked}`,
-        ...entities.map((it, at) => `${it}/${['rss', 'atom', 'json'][at]}`),
-        `/search/${['rss', 'atom', 'json'][at % 3]}?q=${word}`,
-        `/oembed?format=json&url=${encodeURIComponent(url + path)}`,
-        `/oembed?format=xml&url=${encodeURIComponent(url + path)}`,
-        `/picture/${id}/1280`,
-      ].map((path) => ({ path, isPage: false })),
-    ],
-  }
 }
 
-/** The payload as a part of an address, where there is such an address. */
-function within(begin: string, payload: string, end = ''): string | null {
-  const address = begin + payload.replaceAll(/\s/g, '') + end
-  return URL.canParse(address) && address.length < 2000 ? address : null
+interface PlantedTalk {
+  readonly url: string
+  readonly id: number
+  readonly path: string
+  /** The paths of its category, its speaker and its tag. */
+  readonly entities: readonly string[]
+  readonly payload: string
+  /** A word that no other talk has. */
+  readonly word: string
+  readonly index: number
 }
 
-/** Where many are at once. */
-function shared(count: number): XssTarget[] {
-  const pages = (path: string, size: number) =>
+function targetsOf({ url, id, path, entities, payload, word, index }: PlantedTalk): XssTarget[] {
+  const encoded = encodeURIComponent(payload)
+  const talkUrl = encodeURIComponent(url + path)
+  const feeds = ['rss', 'atom', 'json']
+  const pages = [
+    path,
+    `/embed/${id}`,
+    ...entities,
+    `/search?q=${word}`,
+    `/api/v2/video/${id}`,
+    `/search?q=${encoded}`,
+    `/search?year=${encoded}`,
+    `/nowhere?x=${encoded}`,
+    `/speaker?character=${encoded}`,
+  ]
+  const others = [
+    `/api/v2/video/${id}?format=json`,
+    `/api/v2/video/${id}/facts?format=json`,
+    `/api/v2/suggest?format=json&q=${encoded}`,
+    ...entities.map((entity, number) => `${entity}/${feeds[number]}`),
+    `/search/${feeds[index % 3]}?q=${word}`,
+    `/oembed?format=json&url=${talkUrl}`,
+    `/oembed?format=xml&url=${talkUrl}`,
+    `/picture/${id}/1280`,
+  ]
+  return [
+    ...pages.map((path) => ({ path, isPage: true })),
+    ...others.map((path) => ({ path, isPage: false })),
+  ]
+}
+
+/** Returns a URL that contains the payload, or null if that is not a URL. */
+function urlWith(begin: string, payload: string, end = ''): string | null {
+  const url = begin + payload.replaceAll(/\s/g, '') + end
+  return URL.canParse(url) && url.length < 2000 ? url : null
+}
+
+/** Returns pages, feeds and files that show many payloads at once. */
+function sharedTargets(count: number): XssTarget[] {
+  const pagesOf = (path: string, size: number) =>
     Array.from(
       { length: Math.ceil(count / size) },
-      (_, at) => `${path}${path.includes('?') ? '&' : '?'}page=${at + 1}`,
+      (_, index) => `${path}${path.includes('?') ? '&' : '?'}page=${index + 1}`,
     )
-  return [
-    ...['/', '/about', '/category', '/speaker', '/tag', '/year/2020', '/language/english'].map(
-      (path) => ({ path, isPage: true }),
+  const pages = [
+    '/',
+    '/about',
+    '/category',
+    '/speaker',
+    '/tag',
+    '/year/2020',
+    '/language/english',
+    ...pagesOf('/speaker', 100),
+    ...pagesOf('/tag', 100),
+    ...pagesOf('/search', 20),
+    ...pagesOf('/search?ordering=title', 20),
+  ]
+  const others = [
+    ...['/video', '/category', '/year/2020', '/language/english'].flatMap((path) =>
+      ['rss', 'atom', 'json'].map((format) => `${path}/${format}`),
     ),
-    ...[
-      ...pages('/speaker', 100),
-      ...pages('/tag', 100),
-      ...pages('/search', 20),
-      ...pages('/search?ordering=title', 20),
-    ].map((path) => ({
-      path,
-      isPage: true,
-    })),
-    ...['/video', '/category', '/year/2020', '/language/english']
-      .flatMap((path) => ['rss', 'atom', 'json'].map((form) => `${path}/${form}`))
-      .concat(
-        '/sitemap.xml',
-        '/robots.txt',
-        '/search/xml',
-        '/api/v2/export.ndjson',
-        '/api/v2/video?format=json',
-        '/api/v2/category?format=json',
-      )
-      .map((path) => ({ path, isPage: false })),
+    '/sitemap.xml',
+    '/robots.txt',
+    '/search/xml',
+    '/api/v2/export.ndjson',
+    '/api/v2/video?format=json',
+    '/api/v2/category?format=json',
+  ]
+  return [
+    ...pages.map((path) => ({ path, isPage: true })),
+    ...others.map((path) => ({ path, isPage: false })),
   ]
 }

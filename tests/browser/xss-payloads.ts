@@ -1,10 +1,10 @@
-import { bare } from './xss-bare.ts'
+import { barePayloads } from './xss-bare.ts'
 
-// All payloads: those of xss-bare.ts, ways out of where a text can stand, and addresses as Markdown
-// writes them.
+// All payloads: those of xss-bare.ts, the strongest behind each way to break out of a context, and
+// URLs in Markdown.
 
-/** Each ends what a text may stand in. */
-const waysOut: readonly string[] = [
+/** Each ends a context in which a text may be printed. */
+const breakouts: readonly string[] = [
   '">',
   "'>",
   '"',
@@ -34,8 +34,8 @@ const strongest: readonly string[] = [
   ' onmouseover=ran(1) autofocus onfocus=ran(1) style=position:fixed;inset:0 x="',
 ]
 
-/** Addresses that run, or that lead somewhere without looking so. */
-const schemes: readonly string[] = [
+/** URLs that run a script, or that lead elsewhere than they seem to. */
+const urls: readonly string[] = [
   'javascript:ran(1)',
   'JaVaScRiPt:ran(1)',
   'java\tscript:ran(1)',
@@ -57,14 +57,14 @@ const schemes: readonly string[] = [
   'http://evil.example/"onmouseover="ran(1)',
   "https://evil.example/'><img src=x onerror=ran(1)>",
 ]
-/** As Markdown writes an address. */
-const writings: readonly ((address: string) => string)[] = [
-  (it) => `[x](${it})`,
-  (it) => `[x](<${it}>)`,
-  (it) => `![x](${it})`,
-  (it) => `<${it}>`,
-  (it) => `[x][y]\n\n[y]: ${it} "t"`,
-  (it) => `[![x](${it})](${it})`,
+/** The forms of a URL in Markdown. */
+const markdownForms: readonly ((url: string) => string)[] = [
+  (url) => `[x](${url})`,
+  (url) => `[x](<${url}>)`,
+  (url) => `![x](${url})`,
+  (url) => `<${url}>`,
+  (url) => `[x][y]\n\n[y]: ${url} "t"`,
+  (url) => `[![x](${url})](${url})`,
 ]
 
 const inMarkdown: readonly string[] = [
@@ -102,12 +102,13 @@ const inMarkdown: readonly string[] = [
   '*[<script>]: ran(1)',
 ]
 
+/** All payloads, without duplicates. */
 export const xssPayloads: readonly string[] = [
   ...new Set([
-    ...bare,
-    ...waysOut.flatMap((out) => strongest.map((it) => out + it)),
-    ...schemes.flatMap((address) => writings.map((write) => write(address))),
-    ...schemes,
+    ...barePayloads,
+    ...breakouts.flatMap((breakout) => strongest.map((payload) => breakout + payload)),
+    ...urls.flatMap((url) => markdownForms.map((write) => write(url))),
+    ...urls,
     ...inMarkdown,
   ]),
 ]

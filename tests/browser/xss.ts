@@ -1,150 +1,151 @@
 import assert from 'node:assert/strict'
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { startChromium } from './chromium.ts'
-import type { BrowserEnvironment } from './stage.ts'
-import { type Planted, plant, type XssTarget } from './xss-archive.ts'
-import { foreignIn } from './xss-dom.ts'
+import type { BrowserEnvironment } from './environment.ts'
+import { type PlantedPayloads, plant, type XssTarget } from './xss-archive.ts'
+import { findForeignContent } from './xss-dom.ts'
 import { xssPayloads } from './xss-payloads.ts'
 
-// Nothing that somebody wrote into a record or an address may run, with the policy of the page and
+// No payload in a record or in a URL may run, with the content security policy of the page and
 // without: escaping alone must be enough.
 
 const tabs = 4
 
+/** Tests every page, feed and file with payloads in records, and pages with payloads in URLs. */
 export async function xssTests({
   archive,
   browser,
   test,
   everyPayload,
 }: BrowserEnvironment): Promise<void> {
-  // Pictures are most of the work of a page, and say nothing about texts: whatever a payload made
-  // of them is seen in the page itself. One of ten is looked at with pictures.
-  const blind = await startChromium('--blink-settings=imagesEnabled=false')
+  // Loading pictures takes most of the time, and payloads show in the document anyway. Every tenth
+  // talk is opened with pictures.
+  const withoutImages = await startChromium('--blink-settings=imagesEnabled=false')
   try {
-    await looking({ archive, browser, test, everyPayload }, blind)
+    await runTests({ archive, browser, test, everyPayload }, withoutImages)
   } finally {
-    await blind.close()
+    await withoutImages.close()
   }
 }
 
-async function looking(
+async function runTests(
   { archive, browser, test, everyPayload }: BrowserEnvironment,
-  blind: Browser,
+  withoutImages: Browser,
 ): Promise<void> {
-  const chosen = xssPayloads.filter((_, at) => at % everyPayload === 0)
-  let begun: Promise<Planted & { url: string }> | undefined
+  const chosen = xssPayloads.filter((_, index) => index % everyPayload === 0)
+  let started: Promise<PlantedPayloads & { url: string }> | undefined
   const planted = () => {
-    begun ??= archive
+    started ??= archive
       .empty()
       .then(async ({ url, token }) => ({ url, ...(await plant(url, token, chosen)) }))
-    return begun
+    return started
   }
 
-  await test('xss: there are at least 300 payloads, and nearly all of them can be written', async () => {
+  await test('xss: the API accepts nearly all of at least 300 payloads', async () => {
     assert.ok(
       xssPayloads.length >= 300 && new Set(xssPayloads).size === xssPayloads.length,
       String(xssPayloads.length),
     )
     const { count, refused } = await planted()
     if (refused.length > 0)
-      console.log(`  ${refused.length} were refused, such as ${refused[0]?.slice(0, 200)}`)
+      console.log(`  ${refused.length} were refused, for example ${refused[0]?.slice(0, 200)}`)
     assert.ok(count >= 0.97 * chosen.length, refused.slice(0, 3).join('\n'))
   })
 
   for (const bypassCSP of [false, true])
-    await test(`xss: nothing runs that somebody wrote into a record, ${bypassCSP ? 'without' : 'with'} the policy of the page`, async () => {
-      const { url, places, count } = await planted()
-      // What is no page is looked at once, where nothing but itself protects it.
-      const seen = places.filter(({ isPage }) => isPage || bypassCSP)
-      const { wrong, missing } = await lookAt(blind, url, seen, { bypassCSP })
+    await test(`xss: no payload in a record runs, ${policyOf(bypassCSP)}`, async () => {
+      const { url, targets, count } = await planted()
+      // Feeds and files are opened once, without the protection of a policy.
+      const opened = targets.filter(({ isPage }) => isPage || bypassCSP)
+      const { problems, missing } = await openAll(withoutImages, url, opened, { bypassCSP })
       console.log(
-        `  ${count} payloads, ${seen.length} places looked at, of them ${missing.length} are not there`,
+        `  ${count} payloads, ${opened.length} URLs opened, of which ${missing.length} are missing`,
       )
-      assert.deepEqual(wrong.slice(0, 5), [], `${wrong.length} in all`)
+      assert.deepEqual(problems.slice(0, 5), [], `${problems.length} in all`)
     })
 
-  await test('xss: nothing runs on the pages of talks with their pictures, without the policy of the page', async () => {
-    const { url, places } = await planted()
-    const some = places
+  await test(`xss: no payload runs on pages with pictures, ${policyOf(true)}`, async () => {
+    const { url, targets } = await planted()
+    const some = targets
       .filter(({ path }) => /^\/video\/\d+\/(?!embed)[^/]+$/.test(path))
-      .filter((_, at) => at % 10 === 0)
-    const { wrong } = await lookAt(browser, url, some, { bypassCSP: true })
-    console.log(`  ${some.length} talks looked at`)
-    assert.deepEqual(wrong.slice(0, 5), [], `${wrong.length} in all`)
+      .filter((_, index) => index % 10 === 0)
+    const { problems } = await openAll(browser, url, some, { bypassCSP: true })
+    console.log(`  ${some.length} talks opened`)
+    assert.deepEqual(problems.slice(0, 5), [], `${problems.length} in all`)
   })
 
-  await test('xss: every kind of place is there to be looked at', async () => {
-    const { url, places } = await planted()
+  await test('xss: every kind of URL exists', async () => {
+    const { url, targets } = await planted()
     const kinds = Map.groupBy(
-      places,
+      targets,
       ({ path }) =>
         path
           .split('?')[0]
           ?.replaceAll(/\d+/g, 'N')
           .replace(/\/N\/[^/]+/, '/N/x') ?? '',
     )
-    const gone: string[] = []
+    const missing: string[] = []
     for (const [kind, [first]] of kinds) {
       const { status } = await fetch(url + first?.path, { headers: { accept: 'text/html,*/*' } })
-      if (status === 404 && kind !== '/nowhere') gone.push(kind)
+      if (status === 404 && kind !== '/nowhere') missing.push(kind)
     }
-    assert.deepEqual(gone, [])
+    assert.deepEqual(missing, [])
   })
 
   for (const bypassCSP of [false, true])
-    await test(`xss: nothing runs that stands in an address, ${bypassCSP ? 'without' : 'with'} the policy of the page`, async () => {
+    await test(`xss: no payload in a URL runs, ${policyOf(bypassCSP)}`, async () => {
       const { url, talk } = await planted()
       const some = xssPayloads.filter(
-        (_, at) => at % (everyPayload === 1 ? 8 : 2 * everyPayload) === 0,
+        (_, index) => index % (everyPayload === 1 ? 8 : 2 * everyPayload) === 0,
       )
-      const inAddress = (payload: string) => {
-        const asked = encodeURIComponent(payload)
-        const path = encodeURIComponent(payload.replaceAll('/', '∕'))
-        const to = encodeURIComponent(`/search?q=${asked}`)
-        return [
-          ...[
-            `${talk}?t=${asked}`,
-            `${talk}?${asked}=${asked}`,
-            `/search?page=${asked}`,
-            `/search?ordering=${asked}&category=${asked}`,
-          ],
-          ...[
-            `/prefer?to=${asked}&locale=${asked}&theme=${asked}`,
-            `/prefer?to=${to}`,
-            `/prefer?to=%2F${asked}&locale=es`,
-          ],
-          ...[
-            `/video/${path}`,
-            `/video/${path}/${path}`,
-            `/year/${path}`,
-            `/language/${path}`,
-            `/speaker/-/${path}`,
-            `/assets/${path}`,
-            `/${path}`,
-          ],
-        ]
-      }
-      const places = some.flatMap(inAddress).map((path) => ({ path, isPage: true }))
-      const cookies = some.map((it) => it.replaceAll(/[^\x21-\x3a\x3c-\x7e]/g, ''))
-      const { wrong } = await lookAt(blind, url, places, { bypassCSP, cookies })
-      console.log(`  ${some.length} payloads, ${places.length} addresses looked at`)
-      assert.deepEqual(wrong.slice(0, 5), [], `${wrong.length} in all`)
+      const targets = some
+        .flatMap((payload) => pathsWith(talk, payload))
+        .map((path) => ({ path, isPage: true }))
+      const cookies = some.map((payload) => payload.replaceAll(/[^\x21-\x3a\x3c-\x7e]/g, ''))
+      const { problems } = await openAll(withoutImages, url, targets, { bypassCSP, cookies })
+      console.log(`  ${some.length} payloads, ${targets.length} URLs opened`)
+      assert.deepEqual(problems.slice(0, 5), [], `${problems.length} in all`)
     })
 }
 
-interface Looking {
+const policyOf = (bypassCSP: boolean) => `${bypassCSP ? 'without' : 'with'} the policy of the page`
+
+/** Returns paths with a payload in the path or in the query. */
+function pathsWith(talk: string, payload: string): string[] {
+  const encoded = encodeURIComponent(payload)
+  const segment = encodeURIComponent(payload.replaceAll('/', '∕'))
+  const to = encodeURIComponent(`/search?q=${encoded}`)
+  return [
+    `${talk}?t=${encoded}`,
+    `${talk}?${encoded}=${encoded}`,
+    `/search?page=${encoded}`,
+    `/search?ordering=${encoded}&category=${encoded}`,
+    `/prefer?to=${encoded}&locale=${encoded}&theme=${encoded}`,
+    `/prefer?to=${to}`,
+    `/prefer?to=%2F${encoded}&locale=es`,
+    `/video/${segment}`,
+    `/video/${segment}/${segment}`,
+    `/year/${segment}`,
+    `/language/${segment}`,
+    `/speaker/-/${segment}`,
+    `/assets/${segment}`,
+    `/${segment}`,
+  ]
+}
+
+interface OpenOptions {
   readonly bypassCSP: boolean
-  /** Values of the cookies that we read, one after the other. */
+  /** Values of the cookies that the server reads; each URL is opened with the next one. */
   readonly cookies?: readonly string[]
 }
 
-async function lookAt(
+async function openAll(
   browser: Browser,
   url: string,
-  places: readonly XssTarget[],
-  { bypassCSP, cookies }: Looking,
-): Promise<{ wrong: string[]; missing: string[] }> {
-  const wrong: string[] = []
+  targets: readonly XssTarget[],
+  { bypassCSP, cookies }: OpenOptions,
+): Promise<{ problems: string[]; missing: string[] }> {
+  const problems: string[] = []
   const missing: string[] = []
   const context = await browser.newContext({
     bypassCSP,
@@ -152,19 +153,19 @@ async function lookAt(
     viewport: { width: 1000, height: 700 },
   })
   try {
-    await watch(context, url, wrong)
-    const left = [...places.entries()].reverse()
+    await watch(context, url, problems)
+    const queue = [...targets.entries()].reverse()
     const worker = async () => {
       const page = await context.newPage()
       page.setDefaultNavigationTimeout(20_000)
-      for (let next = left.pop(); next; next = left.pop()) {
-        const [at, { path }] = next
-        const value = cookies?.[at % cookies.length]
+      for (let next = queue.pop(); next; next = queue.pop()) {
+        const [index, { path }] = next
+        const value = cookies?.[index % cookies.length]
         if (value !== undefined)
           await page.setExtraHTTPHeaders({ cookie: `locale=${value}; theme=${value}` })
-        const status = await look(page, url, path, wrong)
+        const status = await openOne(page, url, path, problems)
         if (status === 404) missing.push(path)
-        if (status >= 500) wrong.push(`${status} ${path}`)
+        if (status >= 500) problems.push(`${status} ${path}`)
       }
       await page.close()
     }
@@ -172,51 +173,54 @@ async function lookAt(
   } finally {
     await context.close()
   }
-  return { wrong, missing }
+  return { problems, missing }
 }
 
-async function watch(context: BrowserContext, url: string, wrong: string[]): Promise<void> {
-  await context.exposeBinding('ran', ({ frame }) => void wrong.push(`it ran: ${frame.url()}`))
+/** Records everything that a payload could do. */
+async function watch(context: BrowserContext, url: string, problems: string[]): Promise<void> {
+  await context.exposeBinding('ran', ({ frame }) => void problems.push(`it ran: ${frame.url()}`))
   await context.exposeBinding(
-    'broken',
-    ({ frame }, what: string) => void wrong.push(`the policy was needed: ${what} ${frame.url()}`),
+    'reportViolation',
+    ({ frame }, violation: string) =>
+      void problems.push(`violates the policy: ${violation} ${frame.url()}`),
   )
   await context.addInitScript(() => {
-    const { broken } = window as unknown as { broken(what: string): void }
-    addEventListener('securitypolicyviolation', (it) =>
-      broken(`${it.violatedDirective} ${it.blockedURI}`),
+    const { reportViolation } = window as unknown as { reportViolation(violation: string): void }
+    addEventListener('securitypolicyviolation', ({ violatedDirective, blockedURI }) =>
+      reportViolation(`${violatedDirective} ${blockedURI}`),
     )
   })
   context.on('dialog', (dialog) => {
-    wrong.push(`a dialog: ${dialog.message()}`)
+    problems.push(`a dialog: ${dialog.message()}`)
     dialog.dismiss().catch(() => {})
   })
   context.on('request', (request) => {
-    const asked = new URL(request.url())
-    if (asked.origin !== url && !['data:', 'blob:'].includes(asked.protocol))
-      wrong.push(`asked ${request.url()} on ${request.frame().url()}`)
+    const { origin, protocol } = new URL(request.url())
+    if (origin !== url && !['data:', 'blob:'].includes(protocol))
+      problems.push(`request to ${request.url()} on ${request.frame().url()}`)
   })
   context.on('page', (page) => {
-    page.on('pageerror', (error) => wrong.push(`an error: ${error.message} ${page.url()}`))
-    page.on('popup', () => wrong.push(`a window opened: ${page.url()}`))
+    page.on('pageerror', (error) => problems.push(`an error: ${error.message} ${page.url()}`))
+    page.on('popup', () => problems.push(`a window opened: ${page.url()}`))
   })
 }
 
-async function look(page: Page, url: string, path: string, wrong: string[]): Promise<number> {
+async function openOne(page: Page, url: string, path: string, problems: string[]): Promise<number> {
   try {
     const response = await page.goto(url + path, { waitUntil: 'domcontentloaded' })
     const status = response?.status() ?? 0
     const headers = response?.headers() ?? {}
     const nonce = /'nonce-([^']+)'/.exec(headers['content-security-policy'] ?? '')?.[1] ?? ''
     if (headers['x-content-type-options'] !== 'nosniff')
-      wrong.push(`it may be taken for something else: ${path}`)
-    for (const it of await page.evaluate(foreignIn, nonce)) wrong.push(`${path} ${it}`)
-    if (new URL(page.url()).origin !== url) wrong.push(`${path} led to ${page.url()}`)
+      problems.push(`sent without nosniff: ${path}`)
+    for (const problem of await page.evaluate(findForeignContent, nonce))
+      problems.push(`${path} ${problem}`)
+    if (new URL(page.url()).origin !== url) problems.push(`${path} redirected to ${page.url()}`)
     return status
   } catch (error) {
-    // What a browser saves instead of showing it runs nowhere.
+    // A download is not shown, so nothing in it runs.
     if (error instanceof Error && /Download is starting/.test(error.message)) return 200
-    wrong.push(`${path} ${error}`)
+    problems.push(`${path} ${error}`)
     return 0
   }
 }

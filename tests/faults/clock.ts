@@ -1,14 +1,14 @@
 import { globSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { call } from '../support/harness.ts'
 import { withDatabase } from '../support/invariants.ts'
-import { told } from './kills.ts'
-import { type Fault, startDatabase, startFaultService } from './stage.ts'
+import { until } from '../support/until.ts'
+import { type Fault, startDatabase, startFaultService } from './environment.ts'
+import { summarize } from './kills.ts'
 import { startWorkload } from './workload.ts'
 
-// Clocks that jump while everything runs. history.ts holds that every change is later than the one
-// before.
+// The clocks of the service and of PostgreSQL jump during writes. history.ts checks that every
+// change is later than the one before.
 
 const library = globSync('/usr/lib/*/faketime/libfaketime.so.1')[0]
 
@@ -26,28 +26,28 @@ export const clockSteps: Fault = {
   name: 'clock steps (+2 h, -3 h)',
   limitS: { quick: 60, full: 120 },
   missing: () => (library === undefined ? 'libfaketime is not installed' : undefined),
-  async run(stage) {
-    const file = (name: string) => join(stage.dir, `${name}.time`)
+  async run(environment) {
+    const file = (name: string) => join(environment.dir, `${name}.time`)
     const preload = (name: string) => ({
       LD_PRELOAD: library as string,
       FAKETIME_TIMESTAMP_FILE: file(name),
       FAKETIME_NO_CACHE: '1',
       FAKETIME_DONT_FAKE_MONOTONIC: '1',
     })
-    const set = ({ service, database }: (typeof steps)[number]) => {
+    const setClocks = ({ service, database }: (typeof steps)[number]) => {
       writeFileSync(file('service'), service)
       writeFileSync(file('database'), database)
     }
-    set({ service: '+0', database: '+0' })
-    const database = await startDatabase(stage, { environment: preload('database') })
-    const service = await startFaultService(stage, {
+    setClocks({ service: '+0', database: '+0' })
+    const database = await startDatabase(environment, { variables: preload('database') })
+    const service = await startFaultService(environment, {
       DATABASE_URL: database.serviceUrl,
       ...preload('service'),
     })
-    const workload = await startWorkload({ url: service.url, token: stage.token, workers: 8 })
+    const workload = await startWorkload({ url: service.url, token: environment.token, workers: 8 })
     for (const step of steps) {
-      set(step)
-      await workload.progress(stage.quick ? 30 : 300)
+      setClocks(step)
+      await workload.progress(environment.quick ? 30 : 300)
       await expectHours('service', step.service, async () =>
         Date.parse(String((await call(service.url, 'GET', '/api')).headers.date)),
       )
@@ -59,20 +59,21 @@ export const clockSteps: Fault = {
       })
     }
     await workload.stop()
-    return `${steps.length} steps, ${told(await workload.verify(database.serviceUrl))}`
+    return `${steps.length} steps, ${summarize(await workload.verify(database.serviceUrl))}`
   },
 }
 
-/** Otherwise nothing was tried. Node writes the Date header anew once a second. */
+/**
+ * Waits until a clock has jumped; otherwise nothing was tested. Node updates the Date header once a
+ * second.
+ */
 async function expectHours(
   name: string,
   expected: string,
   now: () => Promise<number>,
 ): Promise<void> {
-  for (let tries = 0; tries < 30; tries++) {
+  await until(`the clock of the ${name} to jump to ${expected}`, async () => {
     const hours = ((await now()) - Date.now()) / 3_600_000
-    if (Math.abs(hours - Number.parseInt(expected, 10)) < 0.1) return
-    await sleep(100)
-  }
-  throw new Error(`the clock of the ${name} did not step to ${expected}`)
+    return Math.abs(hours - Number.parseInt(expected, 10)) < 0.1
+  })
 }

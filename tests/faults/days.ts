@@ -1,14 +1,19 @@
 import { globSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { call, type Reply, runCommand } from '../support/harness.ts'
 import { checkInvariants, withDatabase } from '../support/invariants.ts'
-import { type Fault, startDatabase, startFaultService } from './stage.ts'
+import { until } from '../support/until.ts'
+import {
+  type Fault,
+  type FaultEnvironment,
+  startDatabase,
+  startFaultService,
+} from './environment.ts'
 
-// Days of use, with the clocks of the service and of PostgreSQL set forward from day to day:
-// imports, edits, renames, merges, takedowns, POSTs with keys, searches, pictures, snapshots and
-// the maintenance of every day. In the end every table and folder is as small as docs/operations.md
-// says; a table that is not listed here fails.
+// Days of use, with the clocks of the service and of PostgreSQL advanced from day to day: imports,
+// edits, renames, merges, takedowns, POSTs with keys, searches, pictures, snapshots and the daily
+// maintenance. At the end every table and folder is as small as docs/operations.md says; a table
+// that is not listed here fails the test.
 
 const library = globSync('/usr/lib/*/faketime/libfaketime.so.1')[0]
 
@@ -18,191 +23,47 @@ const picturesMb = 1
 const talksPerImport = 30
 const keysPerDay = 10
 
+/** Tables whose size must not grow with the days, because maintenance deletes their rows. */
+const steadyTables = ['import_row', 'import_entity', 'idempotency_key', 'rename_job', 'maintenance']
+
 export const simulatedDays: Fault = {
   name: 'simulated days of use',
   limitS: { quick: 240, full: 1500 },
   missing: () => (library === undefined ? 'libfaketime is not installed' : undefined),
-  async run(stage) {
-    const days = stage.quick ? 4 : 30
-    const clock = join(stage.dir, 'time')
-    const setDay = (day: number) => writeFileSync(clock, `+${day}d`)
-    setDay(0)
-    const preload = {
-      LD_PRELOAD: library as string,
-      FAKETIME_TIMESTAMP_FILE: clock,
-      FAKETIME_CACHE_DURATION: '1',
-      FAKETIME_DONT_FAKE_MONOTONIC: '1',
-    }
-    const [snapshots, pictures] = ['snapshots', 'pictures'].map((name) =>
-      join(stage.dir, name),
-    ) as [string, string]
-    mkdirSync(pictures)
-    const database = await startDatabase(stage, {
-      environment: preload,
-      settings: { autovacuum_naptime: '1s' },
-    })
-    const service = await startFaultService(stage, {
-      DATABASE_URL: database.serviceUrl,
-      ANSWER_SECONDS: '30',
-      IMPORT_DAYS: String(importDays),
-      SNAPSHOT_DIR: snapshots,
-      SNAPSHOT_HOUR: '0',
-      SNAPSHOT_KEEP: String(snapshotsKept),
-      PICTURE_DIR: pictures,
-      PICTURE_DIR_MB: String(picturesMb),
-      ...preload,
-    })
-    const query = (text: string) => withDatabase(database.serviceUrl, (run) => run(text))
-    const number = async (text: string) => Number(Object.values((await query(text))[0] ?? {})[0])
-    const made = await runCommand(
-      ['token', 'create', '--name', 'Ada', '--role', 'admin', '--days', '3650'],
-      {
-        DATABASE_URL: database.serviceUrl,
-      },
-    )
-    const token = made.stdout.trim()
-    const send = async (
-      method: string,
-      path: string,
-      body: object = {},
-      headers: Record<string, string> = {},
-    ): Promise<Reply> => {
-      const reply = await call(service.url, method, path, { token, body, headers })
-      if (reply.status >= 400) throw new Error(`${method} ${path}: ${reply.status} ${reply.text}`)
-      return reply
-    }
-    const until = async (what: string, isSo: () => Promise<boolean>) => {
-      for (const end = performance.now() + 120_000; !(await isSo()); await sleep(50))
-        if (performance.now() > end) throw new Error(`${what}: not within two minutes`)
-    }
-    /**
-     * Starts the service on another day, once the database has seen it: libfaketime reads the file
-     * once a second.
-     */
-    const goToDay = async (day: number) => {
-      await service.stop()
-      setDay(day)
-      const noon = Date.now() / 1000 + day * 86_400 - 43_200
-      await until(
-        'the day of the database',
-        async () => (await number(`select extract(epoch from now())`)) > noon,
-      )
-      await service.start()
-    }
-    const maintained = () =>
-      until(
-        'the maintenance',
-        async () =>
-          (await number(
-            `select count(*) from maintenance where finished > now() - interval '12 hours'`,
-          )) === 4,
-      )
-
-    await send('POST', '/api/v2/category', { title: 'Days' })
+  async run(environment) {
+    const days = environment.quick ? 4 : 30
+    const archive = await startArchive(environment)
+    await archive.send('POST', '/api/v2/category', { title: 'Days' })
     const sizes: Record<string, number>[] = []
     for (let day = 0; day < days; day++) {
-      if (day > 0) {
-        await goToDay(day)
-      }
-      await useFor(day, send, until)
-      await runCommand(
-        ['token', 'create', '--name', `Day ${day}`, '--role', 'editor', '--days', '1'],
-        {
-          DATABASE_URL: database.serviceUrl,
+      if (day > 0) await archive.goToDay(day)
+      await useFor(day, archive.send)
+      await createToken(archive.databaseUrl, `Day ${day}`, 'editor', 1)
+      await archive.untilMaintained()
+      await until(
+        'a snapshot',
+        () => {
+          const night = new Date(Date.now() + day * 86_400_000).toISOString().slice(0, 10)
+          return readdirSync(archive.snapshots).includes(`talkshelf-${night}.json`)
         },
+        { limitMs: 120_000 },
       )
-      await maintained()
-      await until('a snapshot', async () => {
-        const night = new Date(Date.now() + day * 86_400_000).toISOString().slice(0, 10)
-        return readdirSync(snapshots).includes(`talkshelf-${night}.json`)
-      })
-      sizes.push(await bytesOf(query))
+      sizes.push(await tableBytes(archive.query))
     }
-    // What is written after the maintenance of a day stays until the next.
-    await goToDay(days)
-    await maintained()
-    await checkInvariants(database.serviceUrl)
-
-    const names = await number(
-      `select (select count(*) from entity_name) + (select count(*) from entity_slug)`,
-    )
-    const records = days * (talksPerImport + keysPerDay)
-    const bounds: Record<string, number> = {
-      video: records,
-      video_body: records,
-      video_facts: records,
-      video_search: await number(
-        'select count(*) from video where state = 1 and taken_down is null',
-      ),
-      source_record: days * talksPerImport,
-      // The history, for ever.
-      change: Number.POSITIVE_INFINITY,
-      category: names,
-      speaker: names,
-      tag: names,
-      language: 1000,
-      entity_name: records * 10,
-      entity_slug: records * 10,
-      import: days,
-      import_row: (importDays + 1) * talksPerImport,
-      import_entity: (importDays + 1) * talksPerImport,
-      idempotency_key: 2 * keysPerDay,
-      token: days + 2,
-      rename_job: 0,
-      talk_count: names * 100,
-      search_word: await number(
-        'select count(*) from search_words_of(array(select id from video))',
-      ),
-      fingerprint:
-        await number(`select count(*) from (select same_source from video where taken_down is null and same_source is not null
-                            union select same_talk from video where taken_down is null and same_talk is not null) as used`),
-      duplicate_candidate: 0,
-      maintenance: 4,
-      schema_version: 100,
-    }
-    const last = await bytesOf(query)
-    const middle = sizes[Math.floor(days / 2)] as Record<string, number>
-    const wrong: string[] = []
-    for (const table of Object.keys(last).sort()) {
-      const rows = await number(`select count(*) from "${table}"`)
-      const bound = bounds[table]
-      if (bound === undefined) wrong.push(`${table} is not listed: say what bounds it`)
-      else if (rows > bound)
-        wrong.push(`${table} has ${rows} rows, and at most ${bound} are stated`)
-      const [now, then] = [last[table] ?? 0, middle[table] ?? 0]
-      console.log(
-        `      ${table.padEnd(16)} ${String(rows).padStart(7)} rows of ${String(bound).padStart(8)}, ${kilobytes(then)} at half time, ${kilobytes(now)} in the end`,
-      )
-      const isSteady = [
-        'import_row',
-        'import_entity',
-        'idempotency_key',
-        'rename_job',
-        'maintenance',
-      ].includes(table)
-      if (isSteady && now > 2 * then + 100_000)
-        wrong.push(`${table} grew from ${then} to ${now} bytes`)
-    }
-    const [files, bytes] = [readdirSync(snapshots).length, sizeOf(pictures)]
-    console.log(
-      `      snapshots        ${files} files of ${2 * snapshotsKept}; pictures ${kilobytes(bytes)} of ${picturesMb} MB`,
-    )
-    if (files > 2 * snapshotsKept) wrong.push(`${files} files of snapshots`)
-    if (bytes > picturesMb * 2 ** 20) wrong.push(`${bytes} bytes of pictures`)
-
-    // Long after: tokens of all those days ended 90 days ago, and nothing of the imports is left
-    // but their summaries.
-    await goToDay(days + 100)
-    await maintained()
-    const [tokens, rows] = [
-      await number('select count(*) from token'),
-      await number('select count(*) from import_row'),
+    // Rows that are written after the maintenance of a day stay until the next one.
+    await archive.goToDay(days)
+    await archive.untilMaintained()
+    await checkInvariants(archive.databaseUrl)
+    const problems = [
+      ...(await tableProblems(archive, days, sizes[Math.floor(days / 2)] ?? {})),
+      ...folderProblems(archive),
+      ...(await laterProblems(archive, days + 100)),
     ]
-    if (tokens !== 2 || rows !== 0)
-      wrong.push(`after another hundred days ${tokens} tokens and ${rows} rows of imports are left`)
-    await checkInvariants(database.serviceUrl)
-    if (wrong.length > 0) throw new Error(wrong.join('\n'))
-    return `${days} days, ${await number('select count(*) from change')} changes, ${await number('select count(*) from video')} records`
+    await checkInvariants(archive.databaseUrl)
+    if (problems.length > 0) throw new Error(problems.join('\n'))
+    const changes = await archive.number('select count(*) from change')
+    const records = await archive.number('select count(*) from video')
+    return `${days} days, ${changes} changes, ${records} records`
   },
 }
 
@@ -212,34 +73,200 @@ type Send = (
   body?: object,
   headers?: Record<string, string>,
 ) => Promise<Reply>
-type Until = (what: string, isSo: () => Promise<boolean>) => Promise<void>
+type Query = (text: string) => Promise<Record<string, never>[]>
 
-/** One day: most talks are new, some were imported before and have changed. */
-async function useFor(day: number, send: Send, until: Until): Promise<void> {
-  const lines = Array.from({ length: talksPerImport }, (_, index) => {
-    const isNew = index >= 5 || day === 0
-    const [from, key] = [isNew ? day : day - 1, `${isNew ? day : day - 1}-${index}`]
-    const title = `Talk about ${wordOf(from, index)} and ${wordOf(day, index)}`
-    return `${title},Speaker ${day % 7} ${index % 5},topic ${index % 9},https://example.org/${key}`
+interface SimulatedArchive {
+  readonly databaseUrl: string
+  readonly snapshots: string
+  readonly pictures: string
+  /** Sends a request as an admin; fails if the status is an error. */
+  readonly send: Send
+  readonly query: Query
+  /** Returns the only value of a query, as a number. */
+  number(text: string): Promise<number>
+  /** Restarts the service on another day. */
+  goToDay(day: number): Promise<void>
+  /** Waits until all maintenance tasks of the day are done. */
+  untilMaintained(): Promise<void>
+}
+
+async function startArchive(environment: FaultEnvironment): Promise<SimulatedArchive> {
+  const clock = join(environment.dir, 'time')
+  const setDay = (day: number) => writeFileSync(clock, `+${day}d`)
+  setDay(0)
+  const preload = {
+    LD_PRELOAD: library as string,
+    FAKETIME_TIMESTAMP_FILE: clock,
+    FAKETIME_CACHE_DURATION: '1',
+    FAKETIME_DONT_FAKE_MONOTONIC: '1',
+  }
+  const snapshots = join(environment.dir, 'snapshots')
+  const pictures = join(environment.dir, 'pictures')
+  mkdirSync(pictures)
+  const database = await startDatabase(environment, {
+    variables: preload,
+    settings: { autovacuum_naptime: '1s' },
   })
-  const text = `title,speakers,tags,source_url\n${lines.join('\n')}\n`
-  const { json } = await send('POST', '/api/v2/import', {
-    text,
-    format: 'csv',
-    category: 'Days',
-    language: 'en',
-    source: 'daily',
+  const databaseUrl = database.serviceUrl
+  const service = await startFaultService(environment, {
+    DATABASE_URL: databaseUrl,
+    ANSWER_SECONDS: '30',
+    IMPORT_DAYS: String(importDays),
+    SNAPSHOT_DIR: snapshots,
+    SNAPSHOT_HOUR: '0',
+    SNAPSHOT_KEEP: String(snapshotsKept),
+    PICTURE_DIR: pictures,
+    PICTURE_DIR_MB: String(picturesMb),
+    ...preload,
   })
-  const arrives = (state: string) =>
-    until(
-      `an import is ${state}`,
-      async () => (await send('GET', `/api/v2/import/${json.id}`)).json.state === state,
+  const query: Query = (text) => withDatabase(databaseUrl, (run) => run(text))
+  const number = async (text: string) => Number(Object.values((await query(text))[0] ?? {})[0])
+  const token = await createToken(databaseUrl, 'Ada', 'admin', 3650)
+  return {
+    databaseUrl,
+    snapshots,
+    pictures,
+    async send(method, path, body = {}, headers = {}) {
+      const reply = await call(service.url, method, path, { token, body, headers })
+      if (reply.status >= 400) throw new Error(`${method} ${path}: ${reply.status} ${reply.text}`)
+      return reply
+    },
+    query,
+    number,
+    async goToDay(day) {
+      await service.stop()
+      setDay(day)
+      const noon = Date.now() / 1000 + day * 86_400 - 43_200
+      // libfaketime reads the file once a second.
+      await until(
+        'the new day in the database',
+        async () => (await number('select extract(epoch from now())')) > noon,
+        { limitMs: 120_000 },
+      )
+      await service.start()
+    },
+    async untilMaintained() {
+      const finished = `
+        select count(*)
+        from maintenance
+        where finished > now() - interval '12 hours'`
+      await until('the maintenance', async () => (await number(finished)) === 4, {
+        limitMs: 120_000,
+      })
+    },
+  }
+}
+
+async function createToken(
+  databaseUrl: string,
+  name: string,
+  role: string,
+  days: number,
+): Promise<string> {
+  const { stdout } = await runCommand(
+    ['token', 'create', '--name', name, '--role', role, '--days', String(days)],
+    { DATABASE_URL: databaseUrl },
+  )
+  return stdout.trim()
+}
+
+/** Returns how many rows each table may have after so many days. */
+async function rowBounds(
+  { number }: SimulatedArchive,
+  days: number,
+): Promise<Record<string, number>> {
+  const names = await number(`
+    select (select count(*) from entity_name) + (select count(*) from entity_slug)`)
+  const records = days * (talksPerImport + keysPerDay)
+  return {
+    video: records,
+    video_body: records,
+    video_facts: records,
+    video_search: await number('select count(*) from video where state = 1 and taken_down is null'),
+    source_record: days * talksPerImport,
+    // The history is kept forever.
+    change: Number.POSITIVE_INFINITY,
+    category: names,
+    speaker: names,
+    tag: names,
+    language: 1000,
+    entity_name: records * 10,
+    entity_slug: records * 10,
+    import: days,
+    import_row: (importDays + 1) * talksPerImport,
+    import_entity: (importDays + 1) * talksPerImport,
+    idempotency_key: 2 * keysPerDay,
+    token: days + 2,
+    rename_job: 0,
+    talk_count: names * 100,
+    search_word: await number('select count(*) from search_words_of(array(select id from video))'),
+    fingerprint: await number(`
+      select count(*)
+      from (
+        select same_source from video where taken_down is null and same_source is not null
+        union
+        select same_talk from video where taken_down is null and same_talk is not null
+      ) as used`),
+    duplicate_candidate: 0,
+    maintenance: 4,
+    schema_version: 100,
+    trigger_file: 10,
+  }
+}
+
+/** Prints the rows and bytes of each table, and returns which tables are too large. */
+async function tableProblems(
+  archive: SimulatedArchive,
+  days: number,
+  bytesAtHalfTime: Record<string, number>,
+): Promise<string[]> {
+  const bounds = await rowBounds(archive, days)
+  const problems: string[] = []
+  for (const [table, bytes] of Object.entries(await tableBytes(archive.query)).sort()) {
+    const rows = await archive.number(`select count(*) from "${table}"`)
+    const bound = bounds[table]
+    const before = bytesAtHalfTime[table] ?? 0
+    console.log(
+      `      ${table.padEnd(16)} ${String(rows).padStart(7)} rows of ` +
+        `${String(bound).padStart(8)}, ${kilobytes(before)} at half time, ` +
+        `${kilobytes(bytes)} at the end`,
     )
-  await arrives('planned')
-  await send('POST', `/api/v2/import/${json.id}/apply`)
-  await arrives('applied')
-  const { outcome } = (await send('GET', `/api/v2/import/${json.id}`)).json
-  if (outcome.created < talksPerImport - 5) throw new Error(`Imported: ${JSON.stringify(outcome)}`)
+    if (bound === undefined) problems.push(`${table} has no bound: add it to rowBounds`)
+    else if (rows > bound) problems.push(`${table} has ${rows} rows, the limit is ${bound}`)
+    if (steadyTables.includes(table) && bytes > 2 * before + 100_000)
+      problems.push(`${table} grew from ${before} to ${bytes} bytes`)
+  }
+  return problems
+}
+
+function folderProblems({ snapshots, pictures }: SimulatedArchive): string[] {
+  const [files, bytes] = [readdirSync(snapshots).length, folderBytes(pictures)]
+  console.log(
+    `      snapshots        ${files} files of ${2 * snapshotsKept}; ` +
+      `pictures ${kilobytes(bytes)} of ${picturesMb} MB`,
+  )
+  return [
+    ...(files > 2 * snapshotsKept ? [`${files} files of snapshots`] : []),
+    ...(bytes > picturesMb * 2 ** 20 ? [`${bytes} bytes of pictures`] : []),
+  ]
+}
+
+/**
+ * Goes to a day on which the tokens of all days have been expired for more than 90 days, and only
+ * the summaries of the imports may be left.
+ */
+async function laterProblems(archive: SimulatedArchive, day: number): Promise<string[]> {
+  await archive.goToDay(day)
+  await archive.untilMaintained()
+  const tokens = await archive.number('select count(*) from token')
+  const rows = await archive.number('select count(*) from import_row')
+  if (tokens === 2 && rows === 0) return []
+  return [`${tokens} tokens and ${rows} import rows are left after another hundred days`]
+}
+
+/** Plays one day: imports, edits, takedowns, POSTs with keys, renames, a merge and searches. */
+async function useFor(day: number, send: Send): Promise<void> {
+  await importTalks(day, send)
   const { json: page } = await send('GET', '/api/v2/video?ordering=-added&page_size=20')
   const ids: number[] = page.results.map(({ id }: { id: number }) => id)
   for (const [index, id] of ids.entries()) {
@@ -247,7 +274,7 @@ async function useFor(day: number, send: Send, until: Until): Promise<void> {
       title: `Edited ${wordOf(day, index + 100)}`,
       source_url: `https://example.org/edited-${day}-${index}`,
     })
-    await call404(send, `/picture/${id}/${index % 2 ? 'preview' : '640'}`)
+    await requestPicture(send, `/picture/${id}/${index % 2 ? 'preview' : '640'}`)
   }
   for (const id of ids.slice(0, 2))
     await send('POST', `/api/v2/video/${id}/takedown`, { reason: 'asked' })
@@ -269,31 +296,70 @@ async function useFor(day: number, send: Send, until: Until): Promise<void> {
   for (const q of ['talk', wordOf(day, 100), 'edtied']) await send('GET', `/api/v2/video?q=${q}`)
 }
 
-/** A word of letters alone: only those are kept for spelling. */
-const wordOf = (day: number, index: number) =>
-  `word${[...`${day}q${index}`].map((sign) => (sign === 'q' ? 'q' : 'abcdefghij'[Number(sign)])).join('')}`
+/**
+ * Imports a file in which most talks are new; some were imported the day before and have changed.
+ */
+async function importTalks(day: number, send: Send): Promise<void> {
+  const lines = Array.from({ length: talksPerImport }, (_, index) => {
+    const firstDay = index >= 5 || day === 0 ? day : day - 1
+    const title = `Talk about ${wordOf(firstDay, index)} and ${wordOf(day, index)}`
+    const url = `https://example.org/${firstDay}-${index}`
+    return `${title},Speaker ${day % 7} ${index % 5},topic ${index % 9},${url}`
+  })
+  const { json } = await send('POST', '/api/v2/import', {
+    text: `title,speakers,tags,source_url\n${lines.join('\n')}\n`,
+    format: 'csv',
+    category: 'Days',
+    language: 'en',
+    source: 'daily',
+  })
+  const untilState = (state: string) =>
+    until(
+      `import ${json.id} to be ${state}`,
+      async () => {
+        const current = (await send('GET', `/api/v2/import/${json.id}`)).json
+        return current.state === state && current
+      },
+      { limitMs: 120_000 },
+    )
+  await untilState('planned')
+  await send('POST', `/api/v2/import/${json.id}/apply`)
+  const { outcome } = await untilState('applied')
+  if (outcome.created < talksPerImport - 5) throw new Error(`Imported: ${JSON.stringify(outcome)}`)
+}
 
-/** A picture is asked for as readers do; what was taken down has none. */
-async function call404(send: Send, path: string): Promise<void> {
+/** Returns a word of letters only: the spelling correction ignores other words. */
+function wordOf(day: number, index: number): string {
+  const letters = [...`${day}q${index}`].map((sign) => 'abcdefghij'[Number(sign)] ?? sign)
+  return `word${letters.join('')}`
+}
+
+/** Requests a picture; a record that was taken down has none. */
+async function requestPicture(send: Send, path: string): Promise<void> {
   await send('GET', path).catch((error: Error) => {
     if (!/: 4\d\d /.test(error.message)) throw error
   })
 }
 
-async function bytesOf(
-  query: (text: string) => Promise<Record<string, never>[]>,
-): Promise<Record<string, number>> {
+/** Returns the size of each table, with its partitions. */
+async function tableBytes(query: Query): Promise<Record<string, number>> {
   const rows = await query(`
-    select relname as table, case relkind when 'r' then pg_total_relation_size(oid)
-                             else (select sum(pg_total_relation_size(relid)) from pg_partition_tree(oid)) end::float8 as bytes
-    from pg_class where relnamespace = 'public'::regnamespace and relkind in ('r', 'p') and not relispartition`)
+    select relname as table,
+           case relkind
+             when 'r' then pg_total_relation_size(oid)
+             else (select sum(pg_total_relation_size(relid)) from pg_partition_tree(oid))
+           end::float8 as bytes
+    from pg_class
+    where relnamespace = 'public'::regnamespace
+      and relkind in ('r', 'p')
+      and not relispartition`)
   return Object.fromEntries(rows.map(({ table, bytes }) => [table, Number(bytes)]))
 }
 
 const kilobytes = (bytes: number) => `${Math.ceil(bytes / 1000)} kB`
 
-function sizeOf(folder: string): number {
+function folderBytes(folder: string): number {
   return readdirSync(folder, { recursive: true, encoding: 'utf8' })
     .map((name) => statSync(join(folder, name)))
-    .reduce((sum, it) => (it.isFile() ? sum + it.size : sum), 0)
+    .reduce((sum, entry) => (entry.isFile() ? sum + entry.size : sum), 0)
 }

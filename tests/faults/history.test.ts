@@ -2,25 +2,24 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { contradictions, figures, type Operation, type RecordedChange } from './history.ts'
 
-// The judge of the fault tests is itself tried: histories in which something is wrong, each in one
-// way.
+// Tests of the checker: histories that are wrong in one way each.
 
 const id = 7
 
 function change(
   revision: number,
   value: string,
-  more: Partial<RecordedChange> = {},
+  fields: Partial<RecordedChange> = {},
 ): RecordedChange {
   const after = revision === 1 ? { title: value, summary: '' } : { summary: value }
-  return { id, revision, at: `2026-01-01T00:00:00.00${revision}`, after, ...more }
+  return { id, revision, at: `2026-01-01T00:00:00.00${revision}`, after, ...fields }
 }
 
 function operation(
   kind: Operation['kind'],
   [start, end]: [number, number],
   value: string,
-  more: Partial<Operation> = {},
+  fields: Partial<Operation> = {},
 ): Operation {
   return {
     kind,
@@ -32,7 +31,7 @@ function operation(
     outcome: 'ok',
     repeated: false,
     settled: true,
-    ...more,
+    ...fields,
   }
 }
 
@@ -41,11 +40,11 @@ const first = operation('compare-and-set', [20, 30], 'first', { from: 1, revisio
 const second = operation('blind', [40, 50], 'second', { revision: 3 })
 const changes = [change(1, 'made'), change(2, 'first'), change(3, 'second')]
 
-function found(history: Operation[], rows = changes, staleMs = 0): string {
+function problemsOf(history: Operation[], rows = changes, staleMs = 0): string {
   return contradictions(history, rows, { staleMs }).join('\n')
 }
 
-test('a history in which all is well has no contradictions', () => {
+test('finds nothing in a correct history', () => {
   const history = [
     created,
     first,
@@ -60,116 +59,119 @@ test('a history in which all is well has no contradictions', () => {
       refusedAt: 3,
     }),
   ]
-  assert.equal(found(history), '')
+  assert.equal(problemsOf(history), '')
 })
 
-test('a write that was acknowledged and is not there is lost', () => {
+test('finds an acknowledged write that is missing', () => {
   assert.match(
-    found([created, first, second], changes.slice(0, 2)),
+    problemsOf([created, first, second], changes.slice(0, 2)),
     /blind second was acknowledged as revision 3 of 7, and is lost/,
   )
 })
 
-test('a write that is there with another value is lost', () => {
+test('finds an acknowledged write with another value', () => {
   const rows = [change(1, 'made'), change(2, 'first'), change(3, 'something else')]
-  assert.match(found([created, first, second], rows), /second was acknowledged .* and is lost/)
+  assert.match(problemsOf([created, first, second], rows), /second was acknowledged .* and is lost/)
 })
 
-test('a write that was certainly refused must not be there', () => {
+test('finds a refused write that was written', () => {
   assert.match(
-    found([created, first, { ...second, outcome: 'fail' }]),
+    problemsOf([created, first, { ...second, outcome: 'fail' }]),
     /second was refused, but is there: revision 3 of 7/,
   )
 })
 
-test('a revision that was acknowledged twice is found', () => {
+test('finds a revision that was acknowledged twice', () => {
   const twin = operation('compare-and-set', [20, 30], 'twin', { from: 1, revision: 2 })
   assert.match(
-    found([created, first, twin]),
+    problemsOf([created, first, twin]),
     /revision 2 of 7 was acknowledged twice, as first and as twin/,
   )
 })
 
-test('a write that had two effects is found', () => {
+test('finds a write that was written twice', () => {
   const repeated = { ...first, repeated: true }
   const rows = [change(1, 'made'), change(2, 'first'), change(3, 'first')]
-  assert.match(found([created, repeated], rows), /compare-and-set first was written 2 times/)
+  assert.match(problemsOf([created, repeated], rows), /compare-and-set first was written 2 times/)
 })
 
-test('a write that never had a definite answer is found', () => {
+test('finds a write without a definite answer', () => {
   const open = operation('blind', [60, 70], 'open', {
     outcome: 'unknown',
     settled: false,
     repeated: true,
   })
-  assert.match(found([created, first, open]), /open never had a definite answer/)
+  assert.match(problemsOf([created, first, open]), /open never had a definite answer/)
 })
 
-test('a repeated write that was refused, though it had made the newest revision, is found', () => {
+test('finds a repeated write that was refused though it made the newest revision', () => {
   const refused: Operation = { ...first, outcome: 'unknown', repeated: true, refusedAt: 2 }
-  assert.match(found([created, refused], changes.slice(0, 2)), /first was refused when repeated/)
-  assert.match(found([created, refused, second]), /first was refused when repeated/)
-  assert.equal(found([created, { ...refused, end: 45 }, second]), '', 'overtaken in time')
+  assert.match(
+    problemsOf([created, refused], changes.slice(0, 2)),
+    /first was refused when repeated/,
+  )
+  assert.match(problemsOf([created, refused, second]), /first was refused when repeated/)
+  assert.equal(problemsOf([created, { ...refused, end: 45 }, second]), '', 'overtaken in time')
 })
 
-test('a read that shows less than was acknowledged before it began is stale', () => {
+test('finds a read older than a write that was acknowledged before it began', () => {
   const stale = operation('read', [51, 60], 'first', { revision: 2 })
   assert.match(
-    found([created, first, second, stale]),
+    problemsOf([created, first, second, stale]),
     /stale read: revision 2 of 7, 1 ms after revision 3 was answered/,
   )
 })
 
-test('a read that shows less than an earlier read is stale', () => {
+test('finds a read older than an earlier read', () => {
   const [newer, older] = [
     operation('read', [41, 43], 'second', { revision: 3 }),
     operation('read', [44, 46], 'first', { revision: 2 }),
   ]
-  assert.match(found([created, first, second, newer, older]), /stale read/)
+  assert.match(problemsOf([created, first, second, newer, older]), /stale read/)
 })
 
-test('an anonymous read may be as old as documented, and no older', () => {
+test('allows an anonymous read to be as old as documented, and no older', () => {
   const cached = operation('anonymous', [150, 151], 'first', { revision: 2 })
-  assert.equal(found([created, first, second, cached], changes, 100), '')
+  assert.equal(problemsOf([created, first, second, cached], changes, 100), '')
   assert.match(
-    found([created, first, second, cached], changes, 99),
+    problemsOf([created, first, second, cached], changes, 99),
     /stale anonymous: revision 2 of 7, 100 ms after/,
   )
 })
 
-test('a read of what nobody wrote is found', () => {
+test('finds a read of a value that was never written', () => {
   assert.match(
-    found([created, operation('read', [60, 70], 'x', { revision: 4 })]),
+    problemsOf([created, operation('read', [60, 70], 'x', { revision: 4 })]),
     /showed revision 4 of 7, which is not there/,
   )
   assert.match(
-    found([created, operation('read', [60, 70], 'x', { revision: 2 })]),
+    problemsOf([created, operation('read', [60, 70], 'x', { revision: 2 })]),
     /showed x as revision 2 of 7, which is first/,
   )
 })
 
-test('writes out of order in real time are found', () => {
+test('finds writes out of order in real time', () => {
   const rows = [change(1, 'made'), change(2, 'second'), change(3, 'first')]
   const history = [created, { ...first, from: 2, revision: 3 }, { ...second, revision: 2 }]
   assert.match(
-    found(history, rows),
+    problemsOf(history, rows),
     /out of order: second became revision 2 of 7, after revision 3 was answered/,
   )
 })
 
-test('revisions with a gap are found', () => {
+test('finds gaps between revisions', () => {
   assert.match(
-    found([created], [change(1, 'made'), change(3, 'second')]),
+    problemsOf([created], [change(1, 'made'), change(3, 'second')]),
     /revision 3 of 7 stands where revision 2 belongs/,
   )
 })
 
-test('a change that is not later than the one before is found', () => {
+test('finds a change that is not later than the one before', () => {
   const rows = [change(1, 'made'), change(2, 'first', { at: '2026-01-01T00:00:00.001' })]
-  assert.match(found([created, first], rows), /revision 2 of 7 is of .* not later than/)
+  assert.match(problemsOf([created, first], rows), /revision 2 of 7 is of .* not later than/)
 })
 
-test('the figures count what happened', () => {
+test('counts the outcomes', () => {
   const history = [
     created,
     first,

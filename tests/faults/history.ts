@@ -1,29 +1,29 @@
-// What was asked and what was answered while entities broke, and whether what is there afterwards
-// agrees with it. Revisions are visible in every answer, so no search is needed as in Knossos or
-// Porcupine: sorting is enough.
+// The requests and answers of a workload during a fault, and whether the database agrees with them
+// afterwards. Every answer contains a revision, so no search is needed as in Knossos or Porcupine:
+// sorting is enough.
 
 export interface Operation {
   /** `read` is sent with a token and must be fresh; `anonymous` may come from a cache. */
   readonly kind: 'read' | 'anonymous' | 'compare-and-set' | 'blind' | 'create'
-  /** The record; of a creation only known once it was answered. */
+  /** The record; of a creation only known once it was acknowledged. */
   id?: number
   readonly field: string
-  /** Written: unique over the whole history. Read: what came. */
+  /** The written value, unique in the whole history; or the value that was read. */
   value: string
   /** The revision that If-Match named. */
   readonly from?: number
   readonly start: number
-  /** When the last answer came: after an unknown outcome the same request is sent again. */
+  /** When the last answer arrived: after an unknown outcome the same request is sent again. */
   end: number
   /** `fail` is certain: nothing was written. `unknown` may have been written, once. */
   outcome: 'ok' | 'fail' | 'unknown'
-  /** Of the record in the answer. */
+  /** The revision of the record in the answer. */
   revision?: number
   /** Whether it was sent more than once. */
   repeated: boolean
   /** A repeated compare-and-set was refused: this was the newest revision then. */
   refusedAt?: number
-  /** Of an unknown outcome: a definite answer came in the end. */
+  /** After an unknown outcome: whether a definite answer arrived in the end. */
   settled: boolean
 }
 
@@ -36,111 +36,150 @@ export interface RecordedChange {
 }
 
 /**
- * Everything in which the history and the changes contradict each other; empty where all is well.
+ * Compares a history with the rows of the change table. Returns a message for each contradiction;
+ * empty if there is none.
  */
 export function contradictions(
   history: readonly Operation[],
   changes: readonly RecordedChange[],
   { staleMs }: { staleMs: number },
 ): string[] {
-  const wrong: string[] = []
   const records = Map.groupBy(changes, ({ id }) => id)
-  const places = new Map<string, RecordedChange[]>()
-  for (const rows of records.values()) {
-    rows.sort((a, b) => a.revision - b.revision)
-    for (const [index, row] of rows.entries()) {
-      const before = rows[index - 1]
-      if (row.revision !== index + 1)
-        wrong.push(`${name(row)} stands where revision ${index + 1} belongs`)
-      if (before && !(row.at > before.at))
-        wrong.push(`${name(row)} is of ${row.at}, not later than ${before.at}`)
-      const values = row.revision === 1 ? [row.after.title] : Object.values(row.after)
-      for (const value of values)
-        if (typeof value === 'string') places.set(value, [...(places.get(value) ?? []), row])
-    }
-  }
+  for (const rows of records.values()) rows.sort((a, b) => a.revision - b.revision)
+  const rowsByValue = groupByValue([...records.values()].flat())
+  const reads = history.filter(isRead)
+  const writes = history.filter((operation) => !isRead(operation))
+  return [
+    ...[...records.values()].flatMap(sequenceProblems),
+    ...reads.flatMap((operation) => readProblems(operation, records)),
+    ...writeProblems(writes, records, rowsByValue),
+    ...doubleAcknowledgements(writes),
+    ...outOfOrder(history, rowsByValue, staleMs),
+  ]
+}
 
-  const writers = new Map(
-    history
-      .filter((operation) => !isRead(operation))
-      .map((operation) => [operation.value, operation]),
-  )
-  /** Whether the next revision may have been there before the answer came. */
+type Records = ReadonlyMap<number, readonly RecordedChange[]>
+type RowsByValue = ReadonlyMap<string, readonly RecordedChange[]>
+
+/** Finds the changes that wrote each value. Of a creation only the title is unique. */
+function groupByValue(changes: readonly RecordedChange[]): RowsByValue {
+  const rows = new Map<string, RecordedChange[]>()
+  for (const change of changes) {
+    const values = change.revision === 1 ? [change.after.title] : Object.values(change.after)
+    for (const value of values)
+      if (typeof value === 'string') rows.set(value, [...(rows.get(value) ?? []), change])
+  }
+  return rows
+}
+
+/** The revisions of a record have no gaps, and each is later than the one before. */
+function sequenceProblems(rows: readonly RecordedChange[]): string[] {
+  const problems: string[] = []
+  for (const [index, row] of rows.entries()) {
+    const before = rows[index - 1]
+    if (row.revision !== index + 1)
+      problems.push(`${name(row)} stands where revision ${index + 1} belongs`)
+    if (before && !(row.at > before.at))
+      problems.push(`${name(row)} is of ${row.at}, not later than ${before.at}`)
+  }
+  return problems
+}
+
+/** A read returns the value that its revision has in the database. */
+function readProblems(operation: Operation, records: Records): string[] {
+  const { id, value, outcome, revision, field } = operation
+  if (outcome !== 'ok' || id === undefined || revision === undefined) return []
+  const written = valueAt(records.get(id) ?? [], field, revision)
+  if (written === undefined)
+    return [`a read showed revision ${revision} of ${id}, which is not there`]
+  if (written === value) return []
+  return [`a read showed ${value} as revision ${revision} of ${id}, which is ${written}`]
+}
+
+/** A write is in the database exactly once if it was acknowledged, and not if it was refused. */
+function writeProblems(
+  writes: readonly Operation[],
+  records: Records,
+  rowsByValue: RowsByValue,
+): string[] {
+  const writers = new Map(writes.map((operation) => [operation.value, operation]))
+  /** Whether the next revision may have been written before the answer arrived. */
   function wasOvertaken(operation: Operation, { id, revision }: RecordedChange): boolean {
     const next = Object.values(records.get(id)?.[revision]?.after ?? {})
     return next.some(
       (value) => (writers.get(String(value))?.start ?? Number.POSITIVE_INFINITY) < operation.end,
     )
   }
-
-  const acknowledged = new Map<string, Operation>()
-  for (const operation of history) {
-    const { kind, id, value, outcome, revision, field } = operation
-    if (isRead(operation)) {
-      if (outcome !== 'ok' || id === undefined || revision === undefined) continue
-      const written = valueAt(records.get(id) ?? [], field, revision)
-      if (written === undefined)
-        wrong.push(`a read showed revision ${revision} of ${id}, which is not there`)
-      else if (written !== value)
-        wrong.push(`a read showed ${value} as revision ${revision} of ${id}, which is ${written}`)
-      continue
-    }
-    const found = places.get(value) ?? []
-    if (found.length > 1)
-      wrong.push(
-        `${kind} ${value} was written ${found.length} times: ${found.map(name).join(', ')}`,
+  const problems: string[] = []
+  for (const operation of writes) {
+    const { kind, value, outcome, refusedAt } = operation
+    const rows = rowsByValue.get(value) ?? []
+    const [row] = rows
+    if (rows.length > 1)
+      problems.push(
+        `${kind} ${value} was written ${rows.length} times: ${rows.map(name).join(', ')}`,
       )
-    const [row] = found
     if (outcome === 'fail' && row)
-      wrong.push(`${kind} ${value} was refused, but is there: ${name(row)}`)
+      problems.push(`${kind} ${value} was refused, but is there: ${name(row)}`)
     if (outcome === 'unknown' && !operation.settled)
-      wrong.push(`${kind} ${value} never had a definite answer`)
-    if (
-      operation.refusedAt !== undefined &&
-      row?.revision === operation.refusedAt &&
-      !wasOvertaken(operation, row)
-    )
-      wrong.push(
-        `${kind} ${value} was refused when repeated, though it had made the newest revision: ${name(row)}`,
+      problems.push(`${kind} ${value} never had a definite answer`)
+    if (refusedAt !== undefined && row?.revision === refusedAt && !wasOvertaken(operation, row))
+      problems.push(
+        `${kind} ${value} was refused when repeated, ` +
+          `though it had made the newest revision: ${name(row)}`,
       )
-    if (outcome !== 'ok') continue
-
-    // A repeated blind write that had been applied is answered with the record as it is by then.
-    const isExact = kind !== 'blind' || !operation.repeated
-    const key = `${id}.${revision}`
-    const other = acknowledged.get(key)
-    if (isExact && other)
-      wrong.push(
-        `revision ${revision} of ${id} was acknowledged twice, as ${other.value} and as ${value}`,
-      )
-    if (isExact) acknowledged.set(key, operation)
-    if (operation.from !== undefined && revision !== operation.from + 1)
-      wrong.push(
-        `${kind} ${value} asked for revision ${operation.from} and was acknowledged as ${revision}`,
-      )
-    if (!row)
-      wrong.push(`${kind} ${value} was acknowledged as revision ${revision} of ${id}, and is lost`)
-    else if (
-      row.id !== id ||
-      (isExact ? row.revision !== revision : row.revision > (revision ?? 0))
-    )
-      wrong.push(
-        `${kind} ${value} was acknowledged as revision ${revision} of ${id}, but is ${name(row)}`,
-      )
+    if (outcome === 'ok') problems.push(...acknowledgementProblems(operation, row))
   }
-  return [...wrong, ...outOfOrder(history, places, staleMs)]
+  return problems
+}
+
+/** An acknowledged write is in the database, with the revision of the answer. */
+function acknowledgementProblems(operation: Operation, row: RecordedChange | undefined): string[] {
+  const { kind, id, value, from, revision } = operation
+  const acknowledged = `${kind} ${value} was acknowledged as revision ${revision} of ${id}`
+  const problems: string[] = []
+  if (from !== undefined && revision !== from + 1)
+    problems.push(`${kind} ${value} asked for revision ${from} and was acknowledged as ${revision}`)
+  if (!row) return [...problems, `${acknowledged}, and is lost`]
+  const hasRevision = isExact(operation)
+    ? row.revision === revision
+    : row.revision <= (revision ?? 0)
+  if (row.id !== id || !hasRevision) problems.push(`${acknowledged}, but is ${name(row)}`)
+  return problems
 }
 
 /**
- * Real time: who begins after another one has ended sees at least what that one saw, and writes
- * after it.
+ * Whether the answer has the revision that the write made: a repeated blind write gets a later one.
+ */
+const isExact = ({ kind, repeated }: Operation) => kind !== 'blind' || !repeated
+
+/** Finds revisions that were acknowledged to two writes. */
+function doubleAcknowledgements(writes: readonly Operation[]): string[] {
+  const problems: string[] = []
+  const acknowledged = new Map<string, Operation>()
+  for (const operation of writes) {
+    if (operation.outcome !== 'ok' || !isExact(operation)) continue
+    const { id, revision, value } = operation
+    const other = acknowledged.get(`${id}.${revision}`)
+    if (other)
+      problems.push(
+        `revision ${revision} of ${id} was acknowledged twice, as ${other.value} and as ${value}`,
+      )
+    acknowledged.set(`${id}.${revision}`, operation)
+  }
+  return problems
+}
+
+/**
+ * Checks real time: an operation that begins after another one has ended sees at least the same
+ * revision, and writes a later one.
  */
 function outOfOrder(
   history: readonly Operation[],
-  places: ReadonlyMap<string, readonly RecordedChange[]>,
+  rowsByValue: RowsByValue,
   staleMs: number,
 ): string[] {
-  const wrong: string[] = []
+  const problems: string[] = []
   const answered = history.filter(
     ({ outcome, id, revision }) => outcome === 'ok' && id !== undefined && revision !== undefined,
   )
@@ -148,36 +187,37 @@ function outOfOrder(
     const byEnd = operations.toSorted((a, b) => a.end - b.end)
     const since = (operation: Operation) =>
       operation.start - (operation.kind === 'anonymous' ? staleMs : 0)
-    let floor: Operation | undefined
+    let newest: Operation | undefined
     let ended = 0
     for (const operation of operations.toSorted((a, b) => since(a) - since(b))) {
       for (let next = byEnd[ended]; next && next.end < since(operation); next = byEnd[++ended])
-        if ((next.revision ?? 0) > (floor?.revision ?? 0)) floor = next
-      const least = floor?.revision ?? 0
+        if ((next.revision ?? 0) > (newest?.revision ?? 0)) newest = next
+      const min = newest?.revision ?? 0
       const own = isRead(operation)
         ? operation.revision
-        : places.get(operation.value)?.[0]?.revision
-      if (own === undefined || !floor) continue
-      const isLate = isRead(operation) ? own < least : own <= least
-      const ms = Math.round(operation.start - floor.end)
-      if (isLate && isRead(operation))
-        wrong.push(
-          `stale ${operation.kind}: revision ${own} of ${id}, ${ms} ms after revision ${least} was answered`,
+        : rowsByValue.get(operation.value)?.[0]?.revision
+      if (own === undefined || !newest) continue
+      const ms = Math.round(operation.start - newest.end)
+      if (isRead(operation) && own < min)
+        problems.push(
+          `stale ${operation.kind}: revision ${own} of ${id}, ` +
+            `${ms} ms after revision ${min} was answered`,
         )
-      else if (isLate)
-        wrong.push(
-          `out of order: ${operation.value} became revision ${own} of ${id}, after revision ${least} was answered`,
+      if (!isRead(operation) && own <= min)
+        problems.push(
+          `out of order: ${operation.value} became revision ${own} of ${id}, ` +
+            `after revision ${min} was answered`,
         )
     }
   }
-  return wrong
+  return problems
 }
 
 export interface Figures {
   readonly acknowledged: number
   readonly failed: number
   readonly unknown: number
-  /** Of the unknown: how many were there after all, and of how many it is known. */
+  /** Of the unknown writes: how many are in the database, and of how many the outcome is known. */
   readonly applied: number
   readonly resolved: number
   readonly reads: number
@@ -185,6 +225,7 @@ export interface Figures {
   readonly gapMs: number
 }
 
+/** Counts the outcomes of a history. */
 export function figures(
   history: readonly Operation[],
   changes: readonly RecordedChange[],
@@ -192,7 +233,7 @@ export function figures(
   end: number,
 ): Figures {
   const writes = history.filter((operation) => !isRead(operation))
-  const there = new Set(changes.flatMap(({ after }) => Object.values(after)))
+  const written = new Set(changes.flatMap(({ after }) => Object.values(after)))
   const acknowledgedAt = writes
     .filter(({ outcome }) => outcome === 'ok')
     .map((operation) => operation.end)
@@ -202,7 +243,7 @@ export function figures(
     acknowledged: acknowledgedAt.length,
     failed: writes.filter(({ outcome }) => outcome === 'fail').length,
     unknown: wasUnknown.length,
-    applied: wasUnknown.filter(({ value }) => there.has(value)).length,
+    applied: wasUnknown.filter(({ value }) => written.has(value)).length,
     resolved: wasUnknown.filter(({ outcome, settled }) => outcome === 'ok' || settled).length,
     reads: history.filter((operation) => isRead(operation) && operation.outcome === 'ok').length,
     gapMs: Math.max(...moments.slice(1).map((moment, index) => moment - (moments[index] ?? 0))),
@@ -212,7 +253,9 @@ export function figures(
 const isRead = ({ kind }: Operation) => kind === 'read' || kind === 'anonymous'
 const name = ({ id, revision }: RecordedChange) => `revision ${revision} of ${id}`
 
-/** The newest value of the field up to this revision; undefined where there is no such revision. */
+/**
+ * Returns the newest value of a field up to a revision; undefined if there is no such revision.
+ */
 function valueAt(rows: readonly RecordedChange[], field: string, revision: number): unknown {
   if (revision > rows.length) return undefined
   for (let index = revision - 1; index >= 0; index--) {

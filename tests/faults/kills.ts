@@ -1,49 +1,54 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import {
+  type Fault,
+  type FaultEnvironment,
+  startDatabase,
+  startFaultService,
+} from './environment.ts'
 import type { Figures } from './history.ts'
-import { type Fault, type FaultEnvironment, startDatabase, startFaultService } from './stage.ts'
 import { startWorkload } from './workload.ts'
 
-// kill -9 in the middle of writes, again and again.
+// kill -9 of the service or of PostgreSQL in the middle of writes, several times.
 
 export const serviceKilled: Fault = {
   name: 'kill -9 of the service',
   limitS: { quick: 60, full: 240 },
-  async run(stage) {
-    const database = await startDatabase(stage)
-    const service = await startFaultService(stage, { DATABASE_URL: database.serviceUrl })
-    const workload = await startWorkload({ url: service.url, token: stage.token, workers: 8 })
-    const kills = await repeatedly(stage, workload, async () => {
+  async run(environment) {
+    const database = await startDatabase(environment)
+    const service = await startFaultService(environment, { DATABASE_URL: database.serviceUrl })
+    const workload = await startWorkload({ url: service.url, token: environment.token, workers: 8 })
+    const kills = await repeatedly(environment, workload, async () => {
       await service.kill()
       await service.start()
     })
     await workload.stop()
-    return `${kills}, ${told(await workload.verify(database.serviceUrl))}`
+    return `${kills}, ${summarize(await workload.verify(database.serviceUrl))}`
   },
 }
 
 export const databaseKilled: Fault = {
   name: 'kill -9 of PostgreSQL',
   limitS: { quick: 60, full: 240 },
-  async run(stage) {
-    const database = await startDatabase(stage)
-    const service = await startFaultService(stage, { DATABASE_URL: database.serviceUrl })
-    const workload = await startWorkload({ url: service.url, token: stage.token, workers: 8 })
-    const kills = await repeatedly(stage, workload, async (number) => {
+  async run(environment) {
+    const database = await startDatabase(environment)
+    const service = await startFaultService(environment, { DATABASE_URL: database.serviceUrl })
+    const workload = await startWorkload({ url: service.url, token: environment.token, workers: 8 })
+    const kills = await repeatedly(environment, workload, async (number) => {
       await database.kill(number % 2 === 0 ? 'all' : 'postmaster')
       await database.start()
     })
     await workload.stop()
-    return `${kills}, ${told(await workload.verify(database.serviceUrl))}`
+    return `${kills}, ${summarize(await workload.verify(database.serviceUrl))}`
   },
 }
 
-/** At moments that nobody chose, until there were enough of them and enough writes. */
+/** Calls `strike` several times at random moments, until there were enough writes as well. */
 async function repeatedly(
-  stage: FaultEnvironment,
+  environment: FaultEnvironment,
   workload: Awaited<ReturnType<typeof startWorkload>>,
   strike: (number: number) => Promise<void>,
 ): Promise<string> {
-  const [times, writes] = stage.quick ? [3, 900] : [8, 6000]
+  const [times, writes] = environment.quick ? [3, 900] : [8, 6000]
   for (let number = 0; number < times; number++) {
     await workload.progress(Math.floor(writes / (times + 1)), 60_000)
     await sleep(Math.random() * 100)
@@ -53,7 +58,8 @@ async function repeatedly(
   return `${times} kills`
 }
 
-export function told({
+/** Describes the result of a workload in one line. */
+export function summarize({
   acknowledged,
   failed,
   unknown,
@@ -63,7 +69,8 @@ export function told({
   gapMs,
 }: Figures): string {
   return (
-    `${acknowledged} writes acknowledged, 0 lost, ${failed} refused, ${unknown} unknown of which ${resolved} resolved (${applied} applied), ` +
+    `${acknowledged} writes acknowledged, 0 lost, ${failed} refused, ` +
+    `${unknown} unknown of which ${resolved} resolved (${applied} applied), ` +
     `${reads} reads, longest gap ${(gapMs / 1000).toFixed(1)} s`
   )
 }

@@ -1,9 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import { existsSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { withDatabase } from '../support/invariants.ts'
-import { told } from './kills.ts'
+import { until } from '../support/until.ts'
 import {
   type Database,
   type Fault,
@@ -13,11 +12,12 @@ import {
   startDatabase,
   startFaultService,
   system,
-} from './stage.ts'
+} from './environment.ts'
+import { summarize } from './kills.ts'
 import { startWorkload } from './workload.ts'
 
-// Somebody deletes everything. docs/operations.md tells how to go back to the moment before; these
-// are its commands.
+// All records are deleted by mistake, and the database is restored to the moment before with the
+// commands of docs/operations.md.
 
 const program = '/usr/bin/pgbackrest'
 
@@ -25,18 +25,18 @@ export const everythingDeleted: Fault = {
   name: 'everything is deleted, back to the moment before',
   limitS: { quick: 90, full: 180 },
   missing: () => (existsSync(program) ? undefined : 'pgbackrest is not installed'),
-  async run(stage) {
-    const config = join(stage.dir, 'pgbackrest.conf')
+  async run(environment) {
+    const config = join(environment.dir, 'pgbackrest.conf')
     const backrest = [program, `--config=${config}`, '--stanza=talkshelf']
     const archive = { archive_mode: 'on', archive_command: `${backrest.join(' ')} archive-push %p` }
-    const database = await startDatabase(stage, { settings: archive })
-    configure(stage, config, database)
-    const timed = (...args: string[]) => timedAsOwner(stage, [...backrest, ...args])
+    const database = await startDatabase(environment, { settings: archive })
+    configure(environment, config, database)
+    const timed = (...args: string[]) => timedAsOwner(environment, [...backrest, ...args])
     await timed('stanza-create')
     await timed('check')
-    const service = await startFaultService(stage, { DATABASE_URL: database.serviceUrl })
-    const workload = await startWorkload({ url: service.url, token: stage.token, workers: 8 })
-    const writes = stage.quick ? 150 : 1500
+    const service = await startFaultService(environment, { DATABASE_URL: database.serviceUrl })
+    const workload = await startWorkload({ url: service.url, token: environment.token, workers: 8 })
+    const writes = environment.quick ? 150 : 1500
     await workload.progress(writes)
     const fullS = await timed('--type=full', 'backup')
     await workload.progress(writes)
@@ -53,27 +53,29 @@ export const everythingDeleted: Fault = {
     await withDatabase(database.url, (query) => query('select pg_switch_wal()'))
     await service.stop()
     await database.stop()
-    rmSync(join(stage.dir, 'data'), { recursive: true })
-    makeFolder(stage, 'data')
-    system('chmod', '700', join(stage.dir, 'data'))
+    rmSync(join(environment.dir, 'data'), { recursive: true })
+    makeFolder(environment, 'data')
+    system('chmod', '700', join(environment.dir, 'data'))
     const restoreS = await timed(
       '--type=time',
       `--target=${moment}`,
       '--target-action=promote',
       'restore',
     )
-    const begin = performance.now()
+    const startedMs = performance.now()
     await database.start()
-    while (await isRecovering(database)) await sleep(50)
-    const replayS = (performance.now() - begin) / 1000
+    await until('the end of the recovery', async () => !(await isRecovering(database)))
+    const replayS = (performance.now() - startedMs) / 1000
     await service.start()
-    const seconds = `full backup ${fullS.toFixed(1)} s, incremental ${incrementalS.toFixed(1)} s, restore ${restoreS.toFixed(1)} s, replay ${replayS.toFixed(1)} s`
-    return `${seconds}, ${told(await workload.verify(database.serviceUrl))}`
+    const seconds =
+      `full backup ${fullS.toFixed(1)} s, incremental ${incrementalS.toFixed(1)} s, ` +
+      `restore ${restoreS.toFixed(1)} s, replay ${replayS.toFixed(1)} s`
+    return `${seconds}, ${summarize(await workload.verify(database.serviceUrl))}`
   },
 }
 
-function configure(stage: FaultEnvironment, file: string, { port }: Database): void {
-  const folders = ['repo', 'spool', 'lock', 'log'].map((name) => makeFolder(stage, name))
+function configure(environment: FaultEnvironment, file: string, { port }: Database): void {
+  const folders = ['repo', 'spool', 'lock', 'log'].map((name) => makeFolder(environment, name))
   const [repo, spool, lock, log] = folders
   writeFileSync(
     file,
@@ -91,24 +93,24 @@ lock-path=${lock}
 spool-path=${spool}
 
 [talkshelf]
-pg1-path=${join(stage.dir, 'data')}
-pg1-socket-path=${stage.dir}
+pg1-path=${join(environment.dir, 'data')}
+pg1-socket-path=${environment.dir}
 pg1-port=${port}
 pg1-user=postgres
 `,
     { mode: 0o600 },
   )
-  system('chown', '--reference', stage.template, file)
+  system('chown', '--reference', environment.template, file)
 }
 
-/** As the user whose database it is. */
-async function timedAsOwner(stage: FaultEnvironment, command: string[]): Promise<number> {
+/** Runs a command as the user who owns the database. Returns how many seconds it took. */
+async function timedAsOwner(environment: FaultEnvironment, command: string[]): Promise<number> {
   const begin = performance.now()
-  const { uid, gid } = statSync(stage.template)
+  const { uid, gid } = statSync(environment.template)
   const user = process.getuid?.() === 0 ? { uid, gid } : undefined
-  const { child, exited } = launch(stage, command, {
+  const { child, exited } = launch(environment, command, {
     log: 'pgbackrest.log',
-    environment: { PATH: process.env.PATH, LC_ALL: 'C' },
+    variables: { PATH: process.env.PATH, LC_ALL: 'C' },
     user,
   })
   await exited

@@ -1,28 +1,29 @@
 import { createServer, connect as open, type Socket } from 'node:net'
 
-// Stands between the service and PostgreSQL, and is the bad network: slow, cut, or silent.
+// A TCP proxy between the service and PostgreSQL that simulates a bad network: slow, cut or silent.
 
 export interface BadNetwork {
   readonly port: number
-  /** Each way. */
+  /** Delays all data, in each direction. */
   delay(ms: number): void
   cut(): void
   /**
-   * Nothing gets through, and nobody is told; what was sent meanwhile arrives afterwards, as TCP
-   * does it.
+   * Holds all data back without closing connections. What was sent meanwhile arrives afterwards, as
+   * with TCP.
    */
   silence(isSilent: boolean): void
   close(): Promise<void>
 }
 
+/** Starts a proxy to a port of this machine. */
 export async function startBadNetwork(port: number): Promise<BadNetwork> {
   let delayMs = 0
   let isSilent = false
   const sockets = new Set<Socket>()
-  const waiting = new Set<() => void>()
+  const pumps = new Set<() => void>()
 
-  /** Passes on what comes, in order, when its time has come; the end of the connection as well. */
-  function carry(from: Socket, to: Socket): void {
+  /** Forwards data and the end of the connection, in order and delayed. */
+  function forward(from: Socket, to: Socket): void {
     const queue: { due: number; chunk: Buffer | undefined }[] = []
     let timer: NodeJS.Timeout | undefined
     const pump = () => {
@@ -39,10 +40,10 @@ export async function startBadNetwork(port: number): Promise<BadNetwork> {
       queue.push({ due: performance.now() + delayMs, chunk })
       if (timer === undefined) pump()
     }
-    waiting.add(pump)
+    pumps.add(pump)
     from.on('data', add)
     from.on('close', () => add(undefined))
-    to.on('close', () => waiting.delete(pump))
+    to.on('close', () => pumps.delete(pump))
   }
 
   const server = createServer((client) => {
@@ -53,8 +54,8 @@ export async function startBadNetwork(port: number): Promise<BadNetwork> {
       socket.on('error', () => {})
       socket.on('close', () => sockets.delete(socket))
     }
-    carry(client, database)
-    carry(database, client)
+    forward(client, database)
+    forward(database, client)
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
 
@@ -69,7 +70,7 @@ export async function startBadNetwork(port: number): Promise<BadNetwork> {
     cut,
     silence(silent) {
       isSilent = silent
-      if (!silent) for (const pump of waiting) pump()
+      if (!silent) for (const pump of pumps) pump()
     },
     close() {
       cut()

@@ -3,8 +3,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { withDatabase } from '../support/invariants.ts'
-import { told } from './kills.ts'
-import { answerLimitMs, recovered } from './network.ts'
+import { until } from '../support/until.ts'
 import {
   type Fault,
   type FaultEnvironment,
@@ -12,53 +11,66 @@ import {
   startDatabase,
   startFaultService,
   system,
-} from './stage.ts'
+} from './environment.ts'
+import { summarize } from './kills.ts'
+import { answerLimitMs, untilRecovered } from './network.ts'
 import { answersDuring, startWorkload, type Workload } from './workload.ts'
 
-// What PostgreSQL runs out of: connections, disk.
+// PostgreSQL runs out of connections or disk space.
 
 const connections = 30
-/** For superusers, as PostgreSQL has it by itself. */
+/** For superusers; the default of PostgreSQL. */
 const reserved = 3
 
 export const noConnections: Fault = {
   name: 'no connections left',
   limitS: { quick: 45, full: 60 },
-  async run(stage) {
-    const database = await startDatabase(stage, {
+  async run(environment) {
+    const database = await startDatabase(environment, {
       settings: { max_connections: String(connections) },
     })
-    const service = await startFaultService(stage, { DATABASE_URL: database.serviceUrl })
-    const workload = await startWorkload({ url: service.url, token: stage.token, workers: 24 })
+    const service = await startFaultService(environment, { DATABASE_URL: database.serviceUrl })
+    const workload = await startWorkload({
+      url: service.url,
+      token: environment.token,
+      workers: 24,
+    })
     await workload.progress(50)
     const taken: pg.Client[] = []
-    stage.atEnd(() => release(taken))
+    environment.atEnd(() => release(taken))
     let from = 0
     await withDatabase(database.url, async (query) => {
-      const deadline = performance.now() + 15_000
-      while (taken.length < connections - reserved - 1) {
-        if (performance.now() > deadline)
-          throw new Error(`only ${taken.length} connections could be taken`)
-        await query(`select pg_terminate_backend(pid) from pg_stat_activity
-                     where backend_type = 'client backend' and application_name <> 'others' and pid <> pg_backend_pid()`)
-        await takeAll(taken, database.serviceUrl)
-      }
-      // This connection is the last one: it stays.
+      await until(
+        'all connections to be taken',
+        async () => {
+          await query(`
+            select pg_terminate_backend(pid)
+            from pg_stat_activity
+            where backend_type = 'client backend'
+              and application_name <> 'others'
+              and pid <> pg_backend_pid()`)
+          await takeAll(taken, database.serviceUrl)
+          return taken.length >= connections - reserved - 1
+        },
+        { limitMs: 15_000 },
+      )
+      // The connection of this query stays open, so that none is left.
       from = performance.now()
-      await sleep(stage.quick ? 3000 : 10_000)
+      await sleep(environment.quick ? 3000 : 10_000)
     })
     const to = performance.now()
     await release(taken)
-    const recovery = await recovered(workload, to)
+    const recovery = await untilRecovered(workload, to)
     await workload.stop()
     const answers = answersDuring(workload, from, to)
     const figures = await workload.verify(database.serviceUrl)
     if (answers.slowestMs > answerLimitMs || !answers.statuses[503])
-      throw new Error(`not answered as it should be: ${answers.told}`)
-    return `${taken.length} taken by others, ${answers.told}, ${recovery}, ${told(figures)}`
+      throw new Error(`unexpected answers: ${answers.summary}`)
+    return `${taken.length} taken by others, ${answers.summary}, ${recovery}, ${summarize(figures)}`
   },
 }
 
+/** Opens connections until PostgreSQL refuses one. */
 async function takeAll(taken: pg.Client[], url: string): Promise<void> {
   for (;;) {
     const client = new pg.Client({ connectionString: url, application_name: 'others' })
@@ -80,99 +92,105 @@ export const diskFull: Fault = {
   name: 'disk full (data)',
   limitS: { quick: 60, full: 90 },
   missing: noDisk,
-  async run(stage) {
-    const disk = mountDisk(stage, 96)
-    const database = await startDatabase(stage, {
+  async run(environment) {
+    const disk = mountDisk(environment, 96)
+    const database = await startDatabase(environment, {
       data: join(disk, 'data'),
-      wal: makeFolder(stage, 'wal'),
+      wal: makeFolder(environment, 'wal'),
     })
-    const service = await startFaultService(stage, { DATABASE_URL: database.serviceUrl })
-    const workload = await startWorkload({ url: service.url, token: stage.token, workers: 8 })
+    const service = await startFaultService(environment, { DATABASE_URL: database.serviceUrl })
+    const workload = await startWorkload({ url: service.url, token: environment.token, workers: 8 })
     await workload.progress(50)
     const ballast = fill(disk)
-    await refused(workload)
+    await untilRefused(workload)
     const from = performance.now()
-    await sleep(stage.quick ? 3000 : 10_000)
+    await sleep(environment.quick ? 3000 : 10_000)
     const to = performance.now()
     rmSync(ballast)
-    const recovery = await recovered(workload, to)
+    const recovery = await untilRecovered(workload, to)
     await workload.stop()
     const answers = answersDuring(workload, from, to)
     const reads = answersDuring(workload, from, to, 'GET')
     const figures = await workload.verify(database.serviceUrl)
-    if (Object.keys(reads.statuses).join() !== '200') throw new Error(`reads failed: ${reads.told}`)
+    if (Object.keys(reads.statuses).join() !== '200')
+      throw new Error(`reads failed: ${reads.summary}`)
     if (answers.slowestMs > answerLimitMs)
-      throw new Error(`an answer took too long: ${answers.told}`)
-    return `${answers.told}, all reads fine, ${recovery}, ${told(figures)}`
+      throw new Error(`an answer took too long: ${answers.summary}`)
+    return `${answers.summary}, all reads succeeded, ${recovery}, ${summarize(figures)}`
   },
 }
 
 /**
- * Without room for its log PostgreSQL ends itself, and it may be unable to start before there is
- * room again.
+ * Without space for its write-ahead log PostgreSQL stops, and it may be unable to start before
+ * there is space again.
  */
 export const logDiskFull: Fault = {
   name: 'disk full (write-ahead log)',
   limitS: { quick: 60, full: 90 },
   fullOnly: true,
   missing: noDisk,
-  async run(stage) {
-    const disk = mountDisk(stage, 160)
-    const database = await startDatabase(stage, {
+  async run(environment) {
+    const disk = mountDisk(environment, 160)
+    const database = await startDatabase(environment, {
       data: join(disk, 'data'),
       settings: { wal_recycle: 'off', max_wal_size: '32MB', min_wal_size: '32MB' },
     })
-    const service = await startFaultService(stage, { DATABASE_URL: database.serviceUrl })
-    const workload = await startWorkload({ url: service.url, token: stage.token, workers: 8 })
+    const service = await startFaultService(environment, { DATABASE_URL: database.serviceUrl })
+    const workload = await startWorkload({ url: service.url, token: environment.token, workers: 8 })
     await workload.progress(50)
     const ballast = fill(disk)
     const from = performance.now()
-    for (let isUp = true; isUp && performance.now() < from + 20_000; ) {
-      isUp = await withDatabase(database.url, (query) => query('select pg_switch_wal()')).then(
-        () => true,
-        () => false,
-      )
-      await sleep(100)
-    }
+    await until(
+      'PostgreSQL to stop',
+      () =>
+        withDatabase(database.url, (query) => query('select pg_switch_wal()')).then(
+          () => false,
+          () => true,
+        ),
+      { pauseMs: 100 },
+    )
     await sleep(3000)
     const to = performance.now()
     rmSync(ballast)
     await database.stop()
     await database.start()
-    const recovery = await recovered(workload, to)
+    const recovery = await untilRecovered(workload, to)
     await workload.stop()
     const answers = answersDuring(workload, from, to)
     const figures = await workload.verify(database.serviceUrl)
     if (!/PANIC: {2}could not write to file "pg_wal/.test(database.log()))
-      throw new Error('the log did not run out of room')
+      throw new Error('the disk of the write-ahead log did not fill')
     if (answers.slowestMs > answerLimitMs)
-      throw new Error(`an answer took too long: ${answers.told}`)
-    return `PANIC as expected, ${answers.told}, ${recovery} (with PostgreSQL started again), ${told(figures)}`
+      throw new Error(`an answer took too long: ${answers.summary}`)
+    return (
+      `PANIC as expected, ${answers.summary}, ${recovery} (after a restart of PostgreSQL), ` +
+      summarize(figures)
+    )
   },
 }
 
 function noDisk(): string | undefined {
   if (process.getuid?.() !== 0) return 'only root may mount a disk'
-  // There we are the first process, and the mount goes with us.
-  if (process.pid !== 1) return 'there is no namespace of our own to mount it in'
+  // In a namespace of our own we are the first process, and the mount ends with us.
+  if (process.pid !== 1) return 'there is no private mount namespace'
   if (!existsSync('/dev/loop-control')) return 'there are no loop devices'
   return undefined
 }
 
-/** A small disk of its own: a file that is mounted, and has no name any more as soon as it is. */
-function mountDisk(stage: FaultEnvironment, megabytes: number): string {
-  const image = join(stage.dir, 'disk.img')
-  const disk = makeFolder(stage, 'disk')
+/** Mounts a small disk: a file that is unlinked as soon as it is mounted. */
+function mountDisk(environment: FaultEnvironment, megabytes: number): string {
+  const image = join(environment.dir, 'disk.img')
+  const disk = makeFolder(environment, 'disk')
   writeFileSync(image, '')
   truncateSync(image, megabytes << 20)
   system('mkfs.ext4', '-q', '-m', '0', '-N', '4096', image)
   system('mount', '-o', 'loop', image, disk)
-  stage.atEnd(() => system('umount', '--lazy', disk))
+  environment.atEnd(() => system('umount', '--lazy', disk))
   rmSync(image)
   return disk
 }
 
-/** Leaves next to nothing. */
+/** Fills a disk almost completely. Returns the file to delete. */
 function fill(disk: string): string {
   const ballast = join(disk, 'ballast')
   const { bavail, bsize } = statfsSync(disk)
@@ -180,11 +198,8 @@ function fill(disk: string): string {
   return ballast
 }
 
-async function refused(workload: Workload): Promise<void> {
-  const deadline = performance.now() + 20_000
-  while (!workload.tries.some(({ status }) => status === 503)) {
-    if (performance.now() > deadline)
-      throw new Error('no write was refused within 20 s: the disk did not fill')
-    await sleep(20)
-  }
+async function untilRefused({ attempts }: Workload): Promise<void> {
+  await until('a write to be refused because the disk is full', () =>
+    attempts.some(({ status }) => status === 503),
+  )
 }

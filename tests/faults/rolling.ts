@@ -1,8 +1,7 @@
 import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { call } from '../support/harness.ts'
-import { told } from './kills.ts'
+import { until } from '../support/until.ts'
 import {
   type Fault,
   freePort,
@@ -10,10 +9,12 @@ import {
   readiness,
   startDatabase,
   startFaultService,
-} from './stage.ts'
-import { countedWrites, startWorkload } from './workload.ts'
+} from './environment.ts'
+import { summarize } from './kills.ts'
+import { countByStatus, startWorkload } from './workload.ts'
 
-// Two processes behind HAProxy, restarted in turn under load, as in a deployment: nobody notices.
+// Two processes behind HAProxy are restarted in turn under load, as in a deployment: no request
+// fails.
 
 const haproxy = '/usr/sbin/haproxy'
 
@@ -21,71 +22,77 @@ export const rollingRestart: Fault = {
   name: 'rolling restart behind HAProxy',
   limitS: { quick: 60, full: 600 },
   missing: () => (existsSync(haproxy) ? undefined : 'HAProxy is not installed'),
-  async run(stage) {
-    const database = await startDatabase(stage)
-    const environment = { DATABASE_URL: database.serviceUrl }
+  async run(environment) {
+    const database = await startDatabase(environment)
+    const variables = { DATABASE_URL: database.serviceUrl }
     const services = [
-      await startFaultService(stage, environment),
-      await startFaultService(stage, environment),
+      await startFaultService(environment, variables),
+      await startFaultService(environment, variables),
     ]
     const [first] = services
     if (!first) throw new Error('no service')
-    const [front, status] = [await freePort(), await freePort()]
+    const [front, statusPort] = [await freePort(), await freePort()]
     const ready = await readiness(first.url)
-    const config = join(stage.dir, 'haproxy.cfg')
+    const config = join(environment.dir, 'haproxy.cfg')
     writeFileSync(
       config,
       configuration({
         front,
-        status,
+        statusPort,
         ready,
         servers: services.map(({ url }) => new URL(url).host),
       }),
     )
-    launch(stage, [haproxy, '-db', '-f', config], {
+    launch(environment, [haproxy, '-db', '-f', config], {
       log: 'haproxy.log',
-      environment: { PATH: process.env.PATH },
+      variables: { PATH: process.env.PATH },
     })
-    await allUp(status, services.length)
+    await untilUp(statusPort, services.length)
 
     const workload = await startWorkload({
       url: `http://127.0.0.1:${front}`,
-      token: stage.token,
+      token: environment.token,
       workers: 24,
       writes: 0.2,
     })
-    const enough = stage.quick ? 2000 : 50_000
+    const { attempts } = workload
+    const minRequests = environment.quick ? 2000 : 50_000
     const stops: number[] = []
-    while (stops.length < services.length || workload.tries.length < enough)
+    while (stops.length < services.length || attempts.length < minRequests)
       for (const service of services) {
-        const before = workload.tries.length
+        const before = attempts.length
         stops.push(await service.stop())
         await service.start()
-        await allUp(status, services.length)
+        await untilUp(statusPort, services.length)
         await workload.progress(20)
         // Restarts are spread over the load: about ten rounds in the full run.
-        while (workload.tries.length < before + enough / 20) await sleep(10)
+        const goal = before + minRequests / 20
+        await until(`${goal} requests`, () => attempts.length >= goal, { limitMs: 120_000 })
       }
     await workload.stop()
-    const failed = workload.tries.filter(({ status }) => ![200, 201, 412].includes(status))
-    const count = `${failed.length} of ${workload.tries.length} requests failed in ${stops.length} restarts (readiness: ${ready})`
+    const failed = attempts.filter(({ status }) => ![200, 201, 412].includes(status))
+    const count =
+      `${failed.length} of ${attempts.length} requests failed in ${stops.length} restarts ` +
+      `(readiness: ${ready})`
     if (failed.length > 0)
       throw new Error(
-        `${count}: ${JSON.stringify(countedWrites(failed))}, such as ${JSON.stringify(failed[0])}`,
+        `${count}: ${JSON.stringify(countByStatus(failed))}, ` +
+          `for example ${JSON.stringify(failed[0])}`,
       )
     const figures = await workload.verify(database.serviceUrl)
-    return `${count}, a stop took ${(Math.max(...stops) / 1000).toFixed(1)} s at most, ${told(figures)}`
+    const slowestStop = (Math.max(...stops) / 1000).toFixed(1)
+    return `${count}, a stop took ${slowestStop} s at most, ${summarize(figures)}`
   },
 }
 
-interface Proxy {
+interface HaproxyOptions {
   front: number
-  status: number
+  statusPort: number
   ready: string
   servers: string[]
 }
 
-const configuration = ({ front, status, ready, servers }: Proxy) => `
+const configuration = ({ front, statusPort, ready, servers }: HaproxyOptions) => `
 global
   maxconn 1000
 defaults
@@ -94,7 +101,8 @@ defaults
   timeout client 30s
   timeout server 15s
   timeout check 2s
-  # A connection that was refused is tried elsewhere: nothing had been sent. A request that was sent is never repeated.
+  # A refused connection is retried on the other server, because nothing was sent. A request that
+  # was sent is never repeated.
   retries 3
   option redispatch 1
 frontend front
@@ -107,18 +115,16 @@ backend services
   default-server check inter 250ms fall 2 rise 1
 ${servers.map((address, number) => `  server s${number} ${address}`).join('\n')}
 frontend status
-  bind 127.0.0.1:${status}
+  bind 127.0.0.1:${statusPort}
   stats enable
   stats uri /
 `
 
-async function allUp(port: number, count: number): Promise<void> {
-  const deadline = performance.now() + 20_000
-  for (;;) {
-    const reply = await call(`http://127.0.0.1:${port}`, 'GET', '/;csv').catch(() => undefined)
-    if (reply?.text.match(/^services,s\d+,.*,UP,/gm)?.length === count) return
-    if (performance.now() > deadline)
-      throw new Error(`HAProxy does not see ${count} services:\n${reply?.text}`)
-    await sleep(50)
-  }
+/** Waits until HAProxy considers this many services available. */
+async function untilUp(statusPort: number, count: number): Promise<void> {
+  await until(`${count} services behind HAProxy`, async () => {
+    const { text } = await call(`http://127.0.0.1:${statusPort}`, 'GET', '/;csv')
+    if (text.match(/^services,s\d+,.*,UP,/gm)?.length !== count) throw new Error(text)
+    return true
+  })
 }

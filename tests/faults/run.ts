@@ -1,7 +1,8 @@
-// What `npm run faults` runs: node tests/faults/run.ts [--quick] [parts of the names of faults...]
-// Plays each fault against the real entity. As far as the system lets us, all of it happens in
-// namespaces of our own: other ports, processes, mounts and shared memory than everybody else's,
-// and the kernel takes them away with us, whatever happens.
+// npm run faults -- [--quick] [parts of the names of faults...]
+//
+// Plays each fault against the real service. Where the system allows it, all of it runs in
+// namespaces of its own (network, processes, mounts, shared memory), which the kernel removes
+// whatever happens.
 
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
@@ -21,6 +22,7 @@ import { root } from '../support/harness.ts'
 import { installMissing } from '../support/install.ts'
 import { clockSteps } from './clock.ts'
 import { simulatedDays } from './days.ts'
+import { type Fault, type FaultEnvironment, makeTemplate, system } from './environment.ts'
 import { importKilled } from './imports.ts'
 import { databaseKilled, serviceKilled } from './kills.ts'
 import { cutNetwork, silentNetwork, slowNetwork } from './network.ts'
@@ -28,7 +30,6 @@ import { everythingDeleted } from './point-in-time.ts'
 import { diskFull, logDiskFull, noConnections } from './resources.ts'
 import { rollingRestart } from './rolling.ts'
 import { slowConnections } from './slow.ts'
-import { type Fault, type FaultEnvironment, makeTemplate, system } from './stage.ts'
 
 const faults: Fault[] = [
   serviceKilled,
@@ -64,30 +65,36 @@ async function outside(): Promise<number> {
     { package: 'iproute2', program: 'ip' },
   ])
   const dir = mkdtempSync(join(tmpdir(), `${prefix}${process.pid}-`))
-  chmodSync(dir, 0o755) // postgres, a user of its own, must get in.
+  chmodSync(dir, 0o755) // PostgreSQL runs as another user.
   process.on('exit', () =>
     rmSync(dir, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 }),
   )
-  const shelter = namespaces()
-  if (shelter.length === 0) console.log('No namespaces of our own can be made here: going without')
-  const again = [process.execPath, import.meta.filename, ...process.argv.slice(2), '--inside', dir]
-  const [program, ...args] = [...shelter, ...again] as [string, ...string[]]
+  const unshare = namespaceCommand()
+  if (unshare.length === 0) console.log('Namespaces cannot be created here: running without')
+  const command = [
+    process.execPath,
+    import.meta.filename,
+    ...process.argv.slice(2),
+    '--inside',
+    dir,
+  ]
+  const [program, ...args] = [...unshare, ...command] as [string, ...string[]]
   const child = spawn(program, args, {
     cwd: root,
     stdio: ['ignore', 'inherit', 'inherit'],
     detached: true,
   })
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
-    process.on(signal, () => child.kill(shelter.length > 0 ? 'SIGKILL' : 'SIGTERM'))
+    process.on(signal, () => child.kill(unshare.length > 0 ? 'SIGKILL' : 'SIGTERM'))
   const [code] = await once(child, 'exit')
   return code ?? 1
 }
 
 /**
- * A command that runs another one in namespaces of its own, and dies with us; empty where that is
- * not allowed.
+ * Returns a command that runs another one in namespaces of its own, and ends with this process.
+ * Empty if namespaces are not allowed.
  */
-function namespaces(): string[] {
+function namespaceCommand(): string[] {
   const unshare = [
     'unshare',
     '--net',
@@ -109,12 +116,12 @@ function namespaces(): string[] {
   return spawnSync(command[0] as string, [...command.slice(1), 'true']).status === 0 ? command : []
 }
 
-/** What a run left behind that was itself killed with -9: nothing but its folder. */
+/** Removes the folders of runs that were killed with -9. */
 function removeOld(): void {
   for (const name of readdirSync(tmpdir())) {
     const [, pid] = new RegExp(`^${prefix}(\\d+)-`).exec(name) ?? []
     const path = join(tmpdir(), name)
-    // Somebody whose processes we cannot see may share the folder with us.
+    // The process may be in a namespace that we cannot see, so only old folders are removed.
     const isOld =
       pid && !existsSync(`/proc/${pid}`) && statSync(path).mtimeMs < Date.now() - 3_600_000
     if (isOld) rmSync(path, { recursive: true, force: true })
@@ -122,7 +129,7 @@ function removeOld(): void {
 }
 
 async function inside(dir: string): Promise<number> {
-  const begin = performance.now()
+  const startedMs = performance.now()
   const chosen = faults.filter(
     ({ name }) => positionals.length === 0 || positionals.some((word) => name.includes(word)),
   )
@@ -132,56 +139,63 @@ async function inside(dir: string): Promise<number> {
   )
   const { template, token } = await makeTemplate(dir)
   for (const [index, fault] of chosen.entries()) {
-    const why = values.quick && fault.fullOnly ? 'only in the full run' : fault.missing?.()
-    if (why !== undefined) {
+    const reason = values.quick && fault.fullOnly ? 'only in the full run' : fault.missing?.()
+    if (reason === undefined) {
+      const hasPassed = await play(fault, { dir: join(dir, String(index)), template, token })
+      count[hasPassed ? 'passed' : 'failed']++
+    } else {
       count.skipped++
-      console.log(`skip  ${fault.name}: ${why}`)
-      continue
+      console.log(`skip  ${fault.name}: ${reason}`)
     }
-    const start = performance.now()
-    const seconds = () => `${((performance.now() - start) / 1000).toFixed(0)} s`
-    const stageDir = join(dir, String(index))
-    mkdirSync(stageDir)
-    system('chown', '--reference', template, stageDir)
-    const undo: (() => unknown)[] = []
-    let isOver = false
-    // One that was not done in time may still start something.
-    const atEnd = (step: () => unknown) => void (isOver ? step() : undo.push(step))
-    const stage: FaultEnvironment = {
-      quick: values.quick,
-      dir: stageDir,
-      template,
-      token,
-      surprises: [],
-      atEnd,
-    }
-    try {
-      const told = await within(fault.limitS[values.quick ? 'quick' : 'full'], fault.run(stage))
-      if (stage.surprises.length > 0) throw new Error('all was well, but')
-      count.passed++
-      console.log(`ok    ${fault.name} (${seconds()}): ${told}`)
-    } catch (error) {
-      count.failed++
-      console.log(
-        `FAIL  ${fault.name} (${seconds()}): ${error instanceof Error ? error.message : error}`,
-      )
-      for (const surprise of stage.surprises) console.log(surprise)
-    }
-    isOver = true
-    for (const step of undo.reverse()) await step()
-    rmSync(stageDir, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 })
   }
   const skipped = count.skipped > 0 ? `, ${count.skipped} skipped` : ''
   console.log(
-    `${count.passed} passed, ${count.failed} failed${skipped}, ${((performance.now() - begin) / 1000).toFixed(0)} s`,
+    `${count.passed} passed, ${count.failed} failed${skipped}, ` +
+      `${((performance.now() - startedMs) / 1000).toFixed(0)} s`,
   )
   process.exit(count.failed > 0 ? 1 : 0)
+}
+
+/** Plays a fault in a folder of its own, and prints its result. Returns whether it passed. */
+async function play(
+  fault: Fault,
+  folders: Pick<FaultEnvironment, 'dir' | 'template' | 'token'>,
+): Promise<boolean> {
+  const startedMs = performance.now()
+  const { dir, template } = folders
+  mkdirSync(dir)
+  system('chown', '--reference', template, dir)
+  const undo: (() => unknown)[] = []
+  const unexpected: string[] = []
+  let isOver = false
+  // A fault that exceeded its time limit may still start something.
+  const atEnd = (step: () => unknown) => void (isOver ? step() : undo.push(step))
+  const print = (result: string, detail: unknown) => {
+    const seconds = ((performance.now() - startedMs) / 1000).toFixed(0)
+    console.log(`${result.padEnd(5)} ${fault.name} (${seconds} s): ${detail}`)
+  }
+  try {
+    const limitS = fault.limitS[values.quick ? 'quick' : 'full']
+    const environment = { ...folders, quick: values.quick, unexpected, atEnd }
+    const summary = await within(limitS, fault.run(environment))
+    if (unexpected.length > 0) throw new Error('the fault passed, but')
+    print('ok', summary)
+    return true
+  } catch (error) {
+    print('FAIL', error instanceof Error ? error.message : error)
+    for (const event of unexpected) console.log(event)
+    return false
+  } finally {
+    isOver = true
+    for (const step of undo.reverse()) await step()
+    rmSync(dir, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 })
+  }
 }
 
 async function within<T>(limitS: number, work: Promise<T>): Promise<T> {
   const { promise, reject } = Promise.withResolvers<never>()
   const timer = setTimeout(() => reject(new Error(`not done within ${limitS} s`)), limitS * 1000)
-  work.catch(() => {}) // When the time is up nobody listens any more.
+  work.catch(() => {}) // After the timeout its rejection has no other handler.
   try {
     return await Promise.race([work, promise])
   } finally {

@@ -3,35 +3,36 @@ import { readFile } from 'node:fs/promises'
 import { Agent } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { call, category } from '../support/harness.ts'
+import { until } from '../support/until.ts'
 import {
   type Fault,
   type FaultEnvironment,
   launch,
   startDatabase,
   startFaultService,
-} from './stage.ts'
+} from './environment.ts'
 
-// A thousand callers and more that are slow on purpose, to keep the service busy with waiting: they
-// send the head or the body of a request drop by drop, or read an answer so. Each kind has a
-// service of its own; ordinary readers of the same service must not notice.
+// More than a thousand clients that are slow on purpose: they send the headers or the body of a
+// request byte by byte, or read a response that way. Each attack has a service of its own; ordinary
+// readers of the same service must not notice.
 
 const slowhttptest = '/usr/bin/slowhttptest'
-// More than a process works on at once (REQUESTS_AT_ONCE): they must not take the places of others.
-const slowCallers = 1100
-/** With fewer of them at the same time nothing was tried. */
-const leastSlow = 900
-/** Of the ordinary requests. */
-const leastGood = 0.99
-const goodMs = 3000
+// More than REQUESTS_AT_ONCE: slow connections must not count against that limit.
+const slowClients = 1100
+/** With fewer slow connections at the same time, the attack proves nothing. */
+const minSlow = 900
+/** The share of ordinary requests that must succeed within `maxGoodMs`. */
+const minGoodShare = 0.99
+const maxGoodMs = 3000
 /**
- * The service looks once a second who is over its limits; the rest is for a busy machine.
+ * The service checks its limits once a second; the rest is for a busy machine.
  * tests/api/edges.test.ts is strict about the limits.
  */
-const patienceS = 10
+const toleranceS = 10
 
 interface Attack {
   readonly name: string
-  /** After how long the service must hang up by itself. */
+  /** After how long the service must close the connections. */
   readonly limitS?: number
   readonly reads: 'ordinary' | 'big'
   options(token: string): string[]
@@ -42,8 +43,8 @@ const attacks: Attack[] = [
     name: 'bodies',
     limitS: 10,
     reads: 'ordinary',
-    // The type of the body goes into the request as it is: a header more. Without the token there
-    // is nothing to try: the refusal does not wait for the body, and ends the connection.
+    // The content type is copied into the request as it is, so it can contain another header.
+    // Without a token, the service would refuse the request without waiting for the body.
     options: (token) => [
       '-B',
       '-f',
@@ -63,22 +64,21 @@ export const slowConnections: Fault = {
     if (!existsSync(slowhttptest)) return 'slowhttptest is not installed'
     const [, files = '0'] =
       /^Max open files\s+\S+\s+(\d+)/m.exec(readFileSync('/proc/self/limits', 'utf8')) ?? []
-    return Number(files) < slowCallers * 2 ? `a process may open ${files} files only` : undefined
+    return Number(files) < slowClients * 2 ? `a process may open ${files} files only` : undefined
   },
-  async run(stage) {
-    shortenQueues(stage)
-    const database = await startDatabase(stage)
-    const slow = watchConnections(stage)
+  async run(environment) {
+    shortenQueues(environment)
+    const database = await startDatabase(environment)
+    const slow = watchConnections(environment)
     let records: Records | undefined
-    const told: string[] = []
-    // One kind after the other: three thousand connections at the same moment are too much for two
-    // cores, and not what is tried here.
+    const summaries: string[] = []
+    // One attack after the other: three thousand connections at once are too much for two cores.
     for (const attack of attacks) {
-      const { url } = await startFaultService(stage, { DATABASE_URL: database.serviceUrl })
-      records ??= await makeRecords(url, stage.token)
-      told.push(await withstand(stage, url, attack, records, slow))
+      const { url } = await startFaultService(environment, { DATABASE_URL: database.serviceUrl })
+      records ??= await makeRecords(url, environment.token)
+      summaries.push(await withstand(environment, url, attack, records, slow))
     }
-    return told.join('; ')
+    return summaries.join('; ')
   },
 }
 
@@ -88,17 +88,16 @@ interface Records {
 }
 
 /**
- * Between two programs of one machine the system takes megabytes off the service's hands, and
- * nobody reads slowly from the service. With a slow reader far away it takes next to nothing: so it
- * shall be here.
+ * Shortens the send buffers of the kernel. On a loopback connection they hold megabytes, so that a
+ * slow reader would not slow down the service; on a real network they hold very little.
  */
-function shortenQueues(stage: FaultEnvironment): void {
-  // Else there is no network of our own, or we may not change it: then less is tried.
+function shortenQueues(environment: FaultEnvironment): void {
+  // Only in a network namespace of our own, and as root; otherwise less is tested.
   if (process.pid !== 1 || process.getuid?.() !== 0) return
   const setting = '/proc/sys/net/ipv4/tcp_wmem'
   const before = readFileSync(setting, 'utf8')
   writeFileSync(setting, '4096 16384 65536')
-  stage.atEnd(() => writeFileSync(setting, before))
+  environment.atEnd(() => writeFileSync(setting, before))
 }
 
 async function makeRecords(url: string, token: string): Promise<Records> {
@@ -112,7 +111,7 @@ async function makeRecords(url: string, token: string): Promise<Records> {
   const ordinary: number[] = []
   while (ordinary.length < 20)
     ordinary.push(await make('/api/v2/video', { ...record, title: `Ordinary ${ordinary.length}` }))
-  // On the wire each of these letters has six bytes.
+  // In the JSON each of these letters has six bytes.
   return {
     ordinary,
     big: [
@@ -125,174 +124,163 @@ async function makeRecords(url: string, token: string): Promise<Records> {
   }
 }
 
-/** Round after round; tells the figures. */
+/** Repeats an attack, checks that ordinary readers do not notice, and returns the figures. */
 async function withstand(
-  stage: FaultEnvironment,
+  environment: FaultEnvironment,
   url: string,
   attack: Attack,
   records: Records,
-  slow: SlowAt,
+  slow: SlowCounter,
 ): Promise<string> {
   const readers = startReaders(url, records.ordinary)
-  const end = performance.now() + (stage.quick ? 5000 : 55_000)
+  const end = performance.now() + (environment.quick ? 5000 : 55_000)
   const options = [
-    ...attack.options(stage.token),
+    ...attack.options(environment.token),
     '-u',
     `${url}/api/v2/video/${records[attack.reads][0]}`,
   ]
-  let [rounds, max, longestMs, closedMs] = [0, 0, 0, 0]
+  const rounds: Round[] = []
+  const maxOf = (figure: keyof Round) => Math.max(...rounds.map((round) => round[figure]))
   try {
-    // On a busy machine the first ones may be cut before the last ones are there. Then it is tried
-    // again.
-    while (rounds === 0 || performance.now() < end || (max < leastSlow && rounds < 3)) {
-      const round = await playRound(
-        stage,
-        attack,
-        options,
-        () => slow(Number(new URL(url).port)),
-        end,
-      )
-      rounds++
-      max = Math.max(max, round.peak)
-      longestMs = Math.max(longestMs, round.heldMs)
-      closedMs = Math.max(closedMs, round.closedMs)
+    // On a busy machine the first connections may be cut before the last are open; then it is
+    // repeated.
+    while (
+      rounds.length === 0 ||
+      performance.now() < end ||
+      (maxOf('peak') < minSlow && rounds.length < 3)
+    ) {
+      const countSlow = () => slow(Number(new URL(url).port))
+      rounds.push(await playRound(environment, attack, options, countSlow, end))
     }
   } finally {
     await readers.stop()
   }
-  const good = readers.tries.filter(({ status, ms }) => status === 200 && ms <= goodMs).length
-  const share = good / readers.tries.length
-  const worstMs = Math.max(...readers.tries.map(({ ms }) => ms))
-  const ordinary = `${good} of ${readers.tries.length} GETs fine (${(Math.floor(share * 10_000) / 100).toFixed(2)} %), slowest ${worstMs.toFixed(0)} ms`
-  const cut = attack.limitS === undefined ? '' : `, cut after ${(longestMs / 1000).toFixed(1)} s`
+  const good = readers.attempts.filter(({ status, ms }) => status === 200 && ms <= maxGoodMs)
+  const share = good.length / readers.attempts.length
+  const seconds = (figure: 'heldMs' | 'closedMs') => `${(maxOf(figure) / 1000).toFixed(1)} s`
+  const cut = attack.limitS === undefined ? '' : `, cut after ${seconds('heldMs')}`
+  const repeated = rounds.length > 1 ? ` (${rounds.length} times)` : ''
   const figures =
-    `${attack.name}: ${max} connected at once${cut}${rounds > 1 ? ` (${rounds} times)` : ''}, ` +
-    `all closed ${(closedMs / 1000).toFixed(1)} s after they went, ${ordinary}`
-  if (max < leastSlow)
-    throw new Error(`${figures}; fewer than ${leastSlow} slow connections prove nothing`)
-  const statuses = Map.groupBy(readers.tries, ({ status }) => status)
-  if (!(share >= leastGood))
+    `${attack.name}: ${maxOf('peak')} connected at once${cut}${repeated}, ` +
+    `all closed ${seconds('closedMs')} after the clients ended, ` +
+    `${good.length} of ${readers.attempts.length} GETs succeeded ` +
+    `(${(Math.floor(share * 10_000) / 100).toFixed(2)} %), ` +
+    `slowest ${Math.max(...readers.attempts.map(({ ms }) => ms)).toFixed(0)} ms`
+  if (maxOf('peak') < minSlow)
+    throw new Error(`${figures}; fewer than ${minSlow} slow connections prove nothing`)
+  const statuses = Map.groupBy(readers.attempts, ({ status }) => status)
+  if (!(share >= minGoodShare))
     throw new Error(
       `${figures}: ${[...statuses].map(([status, all]) => `${all.length} x ${status}`).join(', ')}`,
     )
   const written = await call(url, 'PATCH', `/api/v2/video/${records.ordinary[1]}`, {
-    token: stage.token,
+    token: environment.token,
     body: { summary: attack.name },
   })
   if (written.status !== 200)
-    throw new Error(`${figures}, but a write is answered ${written.status} now: ${written.text}`)
+    throw new Error(`${figures}, but a write is answered with ${written.status}: ${written.text}`)
   return figures
 }
 
 interface Round {
   /** How many were connected at the same time. */
   readonly peak: number
-  /** How long after that the service had hung up on all of them, or they went themselves. */
+  /** How long it took from then until the service had closed all of them, or the clients ended. */
   readonly heldMs: number
-  /** How long it took then until none of their connections was left. */
+  /** How long it took from then until no connection was left. */
   readonly closedMs: number
 }
 
 async function playRound(
-  stage: FaultEnvironment,
+  environment: FaultEnvironment,
   { name, limitS }: Attack,
   options: string[],
   slow: () => number,
   end: number,
 ): Promise<Round> {
-  // It would not end by itself before we are done with it, unless all its connections were cut.
-  const command = [
-    slowhttptest,
-    ...options,
-    '-c',
-    String(slowCallers),
-    '-r',
-    String(slowCallers),
-    '-l',
-    '600',
-  ]
-  const { child, exited } = launch(stage, command, {
+  // 600 s: it ends earlier only if all its connections are cut.
+  const limits = ['-c', String(slowClients), '-r', String(slowClients), '-l', '600']
+  const command = [slowhttptest, ...options, ...limits]
+  const { child, exited } = launch(environment, command, {
     log: `slow-${name}.log`,
-    environment: { PATH: process.env.PATH },
+    variables: { PATH: process.env.PATH },
   })
-  const began = performance.now()
-  let [peak, peakAt] = [0, began]
+  const startedAt = performance.now()
+  let [peak, peakAt] = [0, startedAt]
   for (;;) {
     await sleep(100)
     const [count, now] = [slow(), performance.now()]
     if (count > peak) [peak, peakAt] = [count, now]
-    if (limitS === undefined && now - began > 5000 && (now > end || now - began > 20_000)) break
+    const elapsedMs = now - startedAt
+    if (limitS === undefined && elapsedMs > 5000 && (now > end || elapsedMs > 20_000)) break
     if (limitS === undefined || now - peakAt < 2000) continue
     if (count === 0) break
-    if (now - peakAt > (limitS + patienceS) * 1000)
+    if (now - peakAt > (limitS + toleranceS) * 1000)
       throw new Error(
-        `${name}: ${count} of ${peak} are still connected after ${((now - peakAt) / 1000).toFixed(1)} s`,
+        `${name}: ${count} of ${peak} are still connected ` +
+          `after ${((now - peakAt) / 1000).toFixed(1)} s`,
       )
   }
-  const gone = performance.now()
+  const endedAt = performance.now()
   child.kill('SIGKILL')
   await exited
-  while (slow() > 0) {
-    if (performance.now() - gone > 20_000)
-      throw new Error(`${name}: they are gone, and ${slow()} connections are still open after 20 s`)
-    await sleep(100)
-  }
-  return { peak, heldMs: gone - peakAt, closedMs: performance.now() - gone }
+  await until(`all ${name} connections to be closed`, () => slow() === 0, { limitMs: 20_000 })
+  return { peak, heldMs: endedAt - peakAt, closedMs: performance.now() - endedAt }
 }
 
 interface Readers {
-  readonly tries: { status: number; ms: number }[]
+  readonly attempts: { status: number; ms: number }[]
   stop(): Promise<void>
 }
 
 /**
- * Ordinary readers: forty requests a second, whether or not those before were answered; half of
- * them on new connections.
+ * Starts ordinary readers: forty requests a second, whether or not earlier ones were answered, half
+ * of them on new connections.
  */
 function startReaders(url: string, ids: readonly number[]): Readers {
   const agents = [true, false].map(
     (keepAlive) => new Agent({ keepAlive, localAddress: readersAddress }),
   )
-  const tries: Readers['tries'] = []
-  const underWay = new Set<Promise<unknown>>()
+  const attempts: Readers['attempts'] = []
+  const inFlight = new Set<Promise<unknown>>()
   async function read(agent: Agent, id: number): Promise<void> {
     const start = performance.now()
     const status = await call(url, 'GET', `/api/v2/video/${id}`, {}, agent).then(
       (reply) => reply.status,
       () => -1,
     )
-    tries.push({ status, ms: performance.now() - start })
+    attempts.push({ status, ms: performance.now() - start })
   }
   let number = 0
   const timer = setInterval(() => {
-    const one = read(agents[++number % 2] as Agent, ids[number % ids.length] as number)
-    underWay.add(one)
-    one.finally(() => underWay.delete(one))
+    const request = read(agents[++number % 2] as Agent, ids[number % ids.length] as number)
+    inFlight.add(request)
+    request.finally(() => inFlight.delete(request))
   }, 25)
   return {
-    tries,
+    attempts,
     async stop() {
       clearInterval(timer)
-      await Promise.all(underWay)
+      await Promise.all(inFlight)
       for (const agent of agents) agent.destroy()
     },
   }
 }
 
-/** They call from another address than the slow ones. */
+/** Tells the connections of ordinary readers from those of slow clients. */
 const readersAddress = '127.0.0.2'
 
-/** How many connections of slow callers a service has that listens on this port. */
-type SlowAt = (port: number) => number
+/** Counts the connections of slow clients to the service that listens on a port. */
+type SlowCounter = (port: number) => number
 
 /**
- * Looks again and again, and never holds up the readers in this process: with thousands of
- * connections one look takes 40 ms.
+ * Reads the connections in the background, so that the readers in this process are not delayed:
+ * with thousands of connections one read takes 40 ms.
  */
-function watchConnections(stage: FaultEnvironment): SlowAt {
+function watchConnections(environment: FaultEnvironment): SlowCounter {
   let counts = new Map<number, number>()
   let isOver = false
-  stage.atEnd(() => {
+  environment.atEnd(() => {
     isOver = true
   })
   async function watch(): Promise<void> {
@@ -303,20 +291,20 @@ function watchConnections(stage: FaultEnvironment): SlowAt {
 }
 
 /**
- * By port, what the services have taken and not closed. What only the system has taken yet belongs
- * to no file: 0. While connections come and go, the table may show one of them twice.
+ * Counts, by port, the connections that the services have accepted and not closed. A connection
+ * that only the kernel has accepted has the inode 0. While connections open and close, the table
+ * may list one of them twice.
  */
 function countSlow(table: string): Map<number, number> {
   const open = new Map<string, Set<string>>()
-  for (const [, port = '', peer = '', state = '', file] of table.matchAll(lines)) {
-    if (!['01', '08'].includes(state) || file === '0' || peer.startsWith('0200007F')) continue
+  for (const [, port = '', peer = '', state = '', inode] of table.matchAll(tcpLines)) {
+    if (!['01', '08'].includes(state) || inode === '0' || peer.startsWith('0200007F')) continue
     open.set(port, (open.get(port) ?? new Set()).add(peer))
   }
   return new Map([...open].map(([port, peers]) => [Number.parseInt(port, 16), peers.size]))
 }
 
 /**
- * The local port, the peer, the state (01 is open, 08 is open on our side only) and the number of
- * the file.
+ * The local port, the peer, the state (01: established, 08: closed by the peer only) and the inode.
  */
-const lines = /: \w{8}:(\w{4}) (\w{8}:\w{4}) (\w\w) \S+ \S+ \S+ +\d+ +\d+ (\d+) /g
+const tcpLines = /: \w{8}:(\w{4}) (\w{8}:\w{4}) (\w\w) \S+ \S+ \S+ +\d+ +\d+ (\d+) /g

@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { maxStaleMs as documentedStaleMs } from '../../server/videos/record-cache.ts'
 import { call, category, type Reply } from '../support/harness.ts'
 import { checkInvariants, withDatabase } from '../support/invariants.ts'
+import { until } from '../support/until.ts'
 import {
   contradictions,
   type Figures,
@@ -11,90 +12,150 @@ import {
   type RecordedChange,
 } from './history.ts'
 
-// Readers and writers over HTTP, all the time while entities break. Everything that they ask and
-// hear is kept, for history.ts.
+// Readers and writers over HTTP, all the time while a fault is played. All requests and answers are
+// recorded for history.ts.
 
 export interface WorkloadOptions {
   url: string
   token: string
   workers: number
   records?: number
-  /** The part of the operations that are writes. */
+  /** The share of writes among the operations. */
   writes?: number
   /** How old an anonymous read may be. */
   staleMs?: number
 }
 
 /** One request and its answer. */
-export interface Try {
-  readonly what: string
+export interface Attempt {
+  readonly request: string
   readonly start: number
   readonly ms: number
-  /** 0: refused, nothing was sent. -1: lost on the way. */
+  /** 0: the connection was refused, nothing was sent. -1: the connection was lost. */
   readonly status: number
-  /** Of a failure of the service: what it said. */
-  readonly said?: string
+  /** The message of a server error. */
+  readonly detail?: string
 }
 
 export interface Workload {
-  readonly tries: Try[]
+  readonly attempts: Attempt[]
   acknowledged(): number
   /** Waits until this many more writes are acknowledged. */
   progress(writes: number, limitMs?: number): Promise<void>
   /** Ends the workers, once every unknown outcome has been settled. */
   stop(): Promise<void>
   /**
-   * Compares the history with the database and with what is served; throws where they contradict.
-   * After stop().
+   * Compares the history with the database and with the answers of the service; throws if they
+   * contradict each other. Must be called after stop().
    */
   verify(databaseUrl: string): Promise<Figures>
 }
 
-const compared = 'summary'
-// A blind write that is repeated has one effect as long as nobody else writes the field.
+type Outcome = Reply | 'refused' | 'lost'
+
+const comparedField = 'summary'
+// Repeating a blind write has no further effect as long as each field has one writer.
 const ownFields = ['description', 'quality_notes', 'copyright_text', 'whiteboard']
 
+/** Creates records and starts workers that read and write them. */
 export async function startWorkload(options: WorkloadOptions): Promise<Workload> {
-  const { url, token, workers, records = 8, writes = 0.7, staleMs = documentedStaleMs } = options
-  const agent = new Agent({ keepAlive: true, maxSockets: workers * 2 })
-  const history: Operation[] = []
-  const tries: Try[] = []
-  const tags = new Map<number, string>()
-  const begin = performance.now()
-  const run = Math.random().toString(36).slice(2, 8)
-  let [number, acknowledged, ended] = [0, 0, 0]
-  let isStopping = false
-  let settleBy = Number.POSITIVE_INFINITY
+  const workload = new RunningWorkload(options)
+  await workload.createRecords()
+  workload.start()
+  return workload
+}
 
-  async function send(
+class RunningWorkload implements Workload {
+  readonly attempts: Attempt[] = []
+  private readonly options: Required<WorkloadOptions>
+  private readonly agent: Agent
+  private readonly history: Operation[] = []
+  private readonly etags = new Map<number, string>()
+  private readonly startedAt = performance.now()
+  private readonly runId = Math.random().toString(36).slice(2, 8)
+  private ids: number[] = []
+  private counter = 0
+  private acknowledgedWrites = 0
+  private endedAt = 0
+  private isStopping = false
+  private settleBy = Number.POSITIVE_INFINITY
+  private workers: Promise<unknown> = Promise.resolve()
+
+  constructor(options: WorkloadOptions) {
+    this.options = { records: 8, writes: 0.7, staleMs: documentedStaleMs, ...options }
+    this.agent = new Agent({ keepAlive: true, maxSockets: options.workers * 2 })
+    if (options.workers > ownFields.length * this.options.records)
+      throw new Error('Every worker needs a field of its own')
+  }
+
+  acknowledged(): number {
+    return this.acknowledgedWrites
+  }
+
+  async createRecords(): Promise<void> {
+    const { records, token } = this.options
+    await this.send('POST', '/api/v2/category', { body: { title: category }, token })
+    await Promise.all(Array.from({ length: records }, () => this.create()))
+    this.ids = this.history.flatMap(({ id }) => id ?? [])
+    if (this.ids.length < records)
+      throw new Error(
+        `Only ${this.ids.length} of ${records} records could be created: ` +
+          JSON.stringify(countByStatus(this.attempts)),
+      )
+  }
+
+  start(): void {
+    const { workers } = this.options
+    this.workers = Promise.all(Array.from({ length: workers }, (_, worker) => this.work(worker)))
+  }
+
+  private async work(worker: number): Promise<void> {
+    const { records, writes } = this.options
+    const ownRecord = Math.floor(worker / ownFields.length) % records
+    while (!this.isStopping) {
+      const id = this.ids[Math.floor(Math.random() * records)] as number
+      const kind = Math.random()
+      if (kind > writes) await this.read(id, Math.random() < 0.5)
+      else if (kind < writes * 0.6) await this.compareAndSet(id)
+      else if (kind < writes * 0.9)
+        await this.writeBlind(
+          this.ids[ownRecord] as number,
+          ownFields[worker % ownFields.length] as string,
+        )
+      else await this.create()
+    }
+  }
+
+  private async send(
     method: string,
     path: string,
     request: Parameters<typeof call>[3] = {},
-  ): Promise<Reply | 'refused' | 'lost'> {
+  ): Promise<Outcome> {
     const start = performance.now()
-    const reply = await call(url, method, path, request, agent).catch((error: { code?: string }) =>
-      error.code === 'ECONNREFUSED' ? 'refused' : 'lost',
+    const outcome: Outcome = await call(this.options.url, method, path, request, this.agent).catch(
+      (error: { code?: string }) => (error.code === 'ECONNREFUSED' ? 'refused' : 'lost'),
     )
-    const status = typeof reply === 'object' ? reply.status : reply === 'refused' ? 0 : -1
-    const said =
-      typeof reply === 'object' && status >= 500
-        ? { said: String(reply.json?.detail ?? reply.text).slice(0, 200) }
-        : {}
-    tries.push({ what: `${method} ${path}`, start, ms: performance.now() - start, status, ...said })
-    return reply as Reply | 'refused' | 'lost'
+    this.attempts.push({
+      request: `${method} ${path}`,
+      start,
+      ms: performance.now() - start,
+      ...statusOf(outcome),
+    })
+    return outcome
   }
 
-  async function read(id: number, withToken: boolean): Promise<void> {
+  private async read(id: number, withToken: boolean): Promise<void> {
     const start = performance.now()
-    const reply = await send('GET', `/api/v2/video/${id}`, withToken ? { token } : {})
+    const { token } = this.options
+    const reply = await this.send('GET', `/api/v2/video/${id}`, withToken ? { token } : {})
     const isOk = typeof reply === 'object' && reply.status === 200
-    if (isOk) remember(id, reply)
+    if (isOk) this.rememberEtag(id, reply)
     const revision = isOk ? revisionOf(reply) : undefined
-    history.push({
+    this.history.push({
       kind: withToken ? 'read' : 'anonymous',
       id,
-      field: compared,
-      value: isOk ? reply.json[compared] : '',
+      field: comparedField,
+      value: isOk ? reply.json[comparedField] : '',
       start,
       end: performance.now(),
       outcome: isOk ? 'ok' : 'fail',
@@ -105,192 +166,182 @@ export async function startWorkload(options: WorkloadOptions): Promise<Workload>
     if (!isOk) await sleep(20)
   }
 
-  async function write(
-    operation: Operation,
-    request: () => ReturnType<typeof send>,
-  ): Promise<void> {
-    history.push(operation)
+  /** Sends a write, again and again as long as its outcome is unknown. */
+  private async write(operation: Operation, request: () => Promise<Outcome>): Promise<void> {
+    this.history.push(operation)
     for (;;) {
       const reply = await request()
       const outcome = outcomeOf(reply)
       operation.end = performance.now()
-      if (outcome === 'ok' && typeof reply === 'object') {
-        operation.id ??= reply.json.id
-        operation.outcome = 'ok'
-        const revision = revisionOf(reply)
-        if (revision !== undefined) operation.revision = revision
-        operation.settled = true
-        remember(operation.id ?? 0, reply)
-        acknowledged++
-        return
-      }
+      if (outcome === 'ok' && typeof reply === 'object') return this.acknowledge(operation, reply)
       if (typeof reply === 'object' && reply.status === 412) {
-        tags.set(operation.id ?? 0, reply.json.current.etag)
+        this.etags.set(operation.id ?? 0, reply.json.current.etag)
         if (operation.outcome === 'unknown') operation.refusedAt = reply.json.current.revision
         operation.settled = true
         return
       }
       if (outcome === 'unknown') operation.outcome = 'unknown'
-      // Once it may have been written, a refusal for now says nothing about the first time.
+      // Once it may have been written, a later refusal says nothing about the first attempt.
       if (operation.outcome === 'fail') {
         await sleep(20 + Math.random() * 30)
         return
       }
-      if (performance.now() > settleBy) return
+      if (performance.now() > this.settleBy) return
       operation.repeated = true
       await sleep(20 + Math.random() * 80)
     }
   }
 
-  function operation(
+  private acknowledge(operation: Operation, reply: Reply): void {
+    operation.id ??= reply.json.id
+    operation.outcome = 'ok'
+    const revision = revisionOf(reply)
+    if (revision !== undefined) operation.revision = revision
+    operation.settled = true
+    this.rememberEtag(operation.id ?? 0, reply)
+    this.acknowledgedWrites++
+  }
+
+  private operation(
     kind: Operation['kind'],
     field: string,
-    more: Partial<Operation> = {},
+    fields: Partial<Operation> = {},
   ): Operation {
     const start = performance.now()
     return {
       kind,
       field,
-      value: `${kind} ${run} ${++number}`,
+      value: `${kind} ${this.runId} ${++this.counter}`,
       start,
       end: start,
       outcome: 'fail',
       repeated: false,
       settled: false,
-      ...more,
+      ...fields,
     }
   }
 
-  function compareAndSet(id: number): Promise<void> {
-    const tag = tags.get(id)
-    const from = revisionIn(tag)
-    if (tag === undefined || from === undefined) return read(id, true)
-    const it = operation('compare-and-set', compared, { id, from })
-    const request = { token, body: { [compared]: it.value }, headers: { 'if-match': tag } }
-    return write(it, () => send('PATCH', `/api/v2/video/${id}`, request))
-  }
-
-  function blind(id: number, field: string): Promise<void> {
-    const it = operation('blind', field, { id })
-    return write(it, () =>
-      send('PATCH', `/api/v2/video/${id}`, { token, body: { [field]: it.value } }),
-    )
-  }
-
-  function create(): Promise<void> {
-    const it = operation('create', 'title')
+  private compareAndSet(id: number): Promise<void> {
+    const etag = this.etags.get(id)
+    const from = revisionIn(etag)
+    if (etag === undefined || from === undefined) return this.read(id, true)
+    const operation = this.operation('compare-and-set', comparedField, { id, from })
     const request = {
-      token,
-      body: { title: it.value, category, language: 'English', state: 1 },
+      token: this.options.token,
+      body: { [comparedField]: operation.value },
+      headers: { 'if-match': etag },
+    }
+    return this.write(operation, () => this.send('PATCH', `/api/v2/video/${id}`, request))
+  }
+
+  private writeBlind(id: number, field: string): Promise<void> {
+    const operation = this.operation('blind', field, { id })
+    const request = { token: this.options.token, body: { [field]: operation.value } }
+    return this.write(operation, () => this.send('PATCH', `/api/v2/video/${id}`, request))
+  }
+
+  private create(): Promise<void> {
+    const operation = this.operation('create', 'title')
+    const request = {
+      token: this.options.token,
+      body: { title: operation.value, category, language: 'English', state: 1 },
       headers: { 'idempotency-key': crypto.randomUUID() },
     }
-    return write(it, () => send('POST', '/api/v2/video', request))
+    return this.write(operation, () => this.send('POST', '/api/v2/video', request))
   }
 
-  function remember(id: number, reply: Reply): void {
-    const tag = reply.headers.etag
-    if (tag !== undefined && (revisionIn(tag) ?? 0) > (revisionIn(tags.get(id)) ?? 0))
-      tags.set(id, tag)
+  private rememberEtag(id: number, reply: Reply): void {
+    const { etag } = reply.headers
+    if (etag !== undefined && (revisionIn(etag) ?? 0) > (revisionIn(this.etags.get(id)) ?? 0))
+      this.etags.set(id, etag)
   }
 
-  await send('POST', '/api/v2/category', { body: { title: category }, token })
-  await Promise.all(Array.from({ length: records }, create))
-  const ids = history.flatMap(({ id }) => (id === undefined ? [] : [id]))
-  if (ids.length < records)
-    throw new Error(
-      `Only ${ids.length} of ${records} records could be made: ${JSON.stringify(countedWrites(tries))}`,
-    )
+  async progress(writes: number, limitMs = 30_000): Promise<void> {
+    const goal = this.acknowledgedWrites + writes
+    await until(`${writes} more acknowledged writes`, () => this.acknowledgedWrites >= goal, {
+      limitMs,
+      pauseMs: 10,
+    })
+  }
 
-  async function work(worker: number): Promise<void> {
-    const group = Math.floor(worker / ownFields.length) % records
-    while (!isStopping) {
-      const id = ids[Math.floor(Math.random() * records)] as number
-      const kind = Math.random()
-      if (kind > writes) await read(id, Math.random() < 0.5)
-      else if (kind < writes * 0.6) await compareAndSet(id)
-      else if (kind < writes * 0.9)
-        await blind(ids[group] as number, ownFields[worker % ownFields.length] as string)
-      else await create()
+  async stop(): Promise<void> {
+    this.isStopping = true
+    this.settleBy = performance.now() + 20_000
+    this.endedAt ||= performance.now()
+    await this.workers
+  }
+
+  async verify(databaseUrl: string): Promise<Figures> {
+    const { url, token, staleMs } = this.options
+    const changes = await readChanges(databaseUrl)
+    const problems = contradictions(this.history, changes, { staleMs })
+    for (const id of this.ids) {
+      const newest = changes.filter((change) => change.id === id).length
+      const reply = await call(url, 'GET', `/api/v2/video/${id}`, { token }, this.agent)
+      if (revisionOf(reply) !== newest)
+        problems.push(
+          `the service shows ${reply.headers.etag} of ${id}, the newest revision is ${newest}`,
+        )
     }
-  }
-  if (workers > ownFields.length * records) throw new Error('Every worker needs a field of its own')
-  const all = Promise.all(Array.from({ length: workers }, (_, worker) => work(worker)))
-
-  return {
-    tries,
-    acknowledged: () => acknowledged,
-    async progress(writes, limitMs = 30_000) {
-      const [goal, deadline] = [acknowledged + writes, performance.now() + limitMs]
-      while (acknowledged < goal) {
-        if (performance.now() > deadline)
-          throw new Error(
-            `Within ${limitMs} ms, ${goal - acknowledged} of ${writes} writes were not acknowledged`,
-          )
-        await sleep(10)
-      }
-    },
-    async stop() {
-      isStopping = true
-      settleBy = performance.now() + 20_000
-      ended ||= performance.now()
-      await all
-    },
-    async verify(databaseUrl) {
-      const changes = await readChanges(databaseUrl)
-      const wrong = contradictions(history, changes, { staleMs })
-      for (const id of ids) {
-        const newest = changes.filter((change) => change.id === id).length
-        const reply = await call(url, 'GET', `/api/v2/video/${id}`, { token }, agent)
-        if (revisionOf(reply) !== newest)
-          wrong.push(
-            `the service shows ${reply.headers.etag} of ${id}, the newest revision is ${newest}`,
-          )
-      }
-      agent.destroy()
-      const strange = tries.filter(({ status }) => ![-1, 0, 200, 201, 412, 503].includes(status))
-      if (strange.length > 0)
-        wrong.push(`answers that nobody expects: ${JSON.stringify(countedWrites(strange))}`)
-      if (wrong.length > 0)
-        throw new Error(`${wrong.length} contradictions:\n${wrong.slice(0, 20).join('\n')}`)
-      await checkInvariants(databaseUrl)
-      return figures(history, changes, begin, ended)
-    },
+    this.agent.destroy()
+    const unexpected = this.attempts.filter(
+      ({ status }) => ![-1, 0, 200, 201, 412, 503].includes(status),
+    )
+    if (unexpected.length > 0)
+      problems.push(`unexpected answers: ${JSON.stringify(countByStatus(unexpected))}`)
+    if (problems.length > 0)
+      throw new Error(`${problems.length} contradictions:\n${problems.slice(0, 20).join('\n')}`)
+    await checkInvariants(databaseUrl)
+    return figures(this.history, changes, this.startedAt, this.endedAt)
   }
 }
 
-/** How often each status came. */
-export function countedWrites(tries: readonly Try[]): Record<string, number> {
+function statusOf(outcome: Outcome): Pick<Attempt, 'status' | 'detail'> {
+  if (outcome === 'refused') return { status: 0 }
+  if (outcome === 'lost') return { status: -1 }
+  const { status, json, text } = outcome
+  if (status < 500) return { status }
+  return { status, detail: String(json?.detail ?? text).slice(0, 200) }
+}
+
+/** Counts attempts by the status of their answer. */
+export function countByStatus(attempts: readonly Attempt[]): Record<string, number> {
   return Object.fromEntries(
-    [...Map.groupBy(tries, ({ status }) => status)].map(([status, all]) => [status, all.length]),
+    [...Map.groupBy(attempts, ({ status }) => status)].map(([status, all]) => [status, all.length]),
   )
 }
 
-export interface Answers {
+export interface AnswerStatistics {
   readonly slowestMs: number
   readonly statuses: Record<string, number>
-  readonly told: string
+  readonly summary: string
 }
 
-/** What was answered to the requests that were under way between these moments. */
-export function answersDuring({ tries }: Workload, from: number, to: number, method = ''): Answers {
-  const during = tries.filter(
-    ({ what, start, ms }) => what.startsWith(method) && start < to && start + ms > from,
+/** Summarizes the answers to requests that were in flight between two moments. */
+export function answersDuring(
+  { attempts }: Workload,
+  from: number,
+  to: number,
+  method = '',
+): AnswerStatistics {
+  const during = attempts.filter(
+    ({ request, start, ms }) => request.startsWith(method) && start < to && start + ms > from,
   )
   const slowestMs = Math.max(0, ...during.map(({ ms }) => ms))
-  const statuses = countedWrites(during)
+  const statuses = countByStatus(during)
   const list = Object.entries(statuses).map(
-    ([status, count]) => `${count} x ${names[status] ?? status}`,
+    ([status, count]) => `${count} x ${statusNames[status] ?? status}`,
   )
   return {
     slowestMs,
     statuses,
-    told: `${list.join(', ')}, slowest ${(slowestMs / 1000).toFixed(1)} s`,
+    summary: `${list.join(', ')}, slowest ${(slowestMs / 1000).toFixed(1)} s`,
   }
 }
 
-const names: Record<string, string> = { '-1': 'lost', 0: 'refused' }
+const statusNames: Record<string, string> = { '-1': 'lost', 0: 'refused' }
 
-function outcomeOf(reply: Reply | 'refused' | 'lost'): Operation['outcome'] {
+function outcomeOf(reply: Outcome): Operation['outcome'] {
   if (reply === 'refused') return 'fail'
   if (reply === 'lost') return 'unknown'
   if (reply.status === 200 || reply.status === 201) return 'ok'
@@ -302,15 +353,20 @@ function revisionOf(reply: Reply): number | undefined {
   return revisionIn(reply.headers.etag)
 }
 
-function revisionIn(tag: string | undefined): number | undefined {
-  const [, revision] = /^"\d+\.(\d+)\./.exec(tag ?? '') ?? []
+function revisionIn(etag: string | undefined): number | undefined {
+  const [, revision] = /^"\d+\.(\d+)\./.exec(etag ?? '') ?? []
   return revision === undefined ? undefined : Number(revision)
 }
 
 async function readChanges(databaseUrl: string): Promise<RecordedChange[]> {
   const rows = await withDatabase(databaseUrl, (query) =>
-    query(`select subject_id::int as id, revision, to_char(at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS') as at, after
-           from change where subject = 'video'`),
+    query(`
+      select subject_id::int as id,
+             revision,
+             to_char(at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS') as at,
+             after
+      from change
+      where subject = 'video'`),
   )
   return rows as unknown as RecordedChange[]
 }

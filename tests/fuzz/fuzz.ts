@@ -75,10 +75,11 @@ export type Report =
   | { readonly done: Omit<TargetResult, 'name'> & { readonly target: number } }
   | { readonly end: true }
 
-/** Silence that no stall of a machine explains. */
+/** Longer than any stall of a machine. */
 const maxSilenceMs = 120_000
 const maxRestarts = 5
 
+/** Runs inputs against the chosen targets. Returns figures and findings. */
 export async function fuzz(
   options: FuzzOptions,
 ): Promise<{ results: TargetResult[]; findings: FuzzFinding[] }> {
@@ -137,7 +138,7 @@ export async function fuzz(
         detail: ended.detail,
         input: stopped.input.toString('base64'),
       })
-      // The others go on, and so does this one, but with other inputs.
+      // The others continue, and so does this one, with other inputs.
       const times = (restarts.get(stopped.target) ?? 0) + 1
       restarts.set(stopped.target, times)
       const its = plan[stopped.target] as { skip: number; inputs: number }
@@ -149,7 +150,7 @@ export async function fuzz(
   }
 }
 
-/** Returns how the worker ended; undefined where it was done. */
+/** Returns how the worker ended; undefined if it completed its job. */
 async function runWorker(job: Job, hangCpuSeconds: number, onReport: (report: Report) => void) {
   const coverage = new URL('coverage.ts', import.meta.url).href
   const file = join(import.meta.dirname, 'worker.ts')
@@ -161,9 +162,9 @@ async function runWorker(job: Job, hangCpuSeconds: number, onReport: (report: Re
   })
   const kill = () => void child.kill('SIGKILL')
   process.once('exit', kill)
-  let said = ''
+  let output = ''
   let isDone = false
-  child.stderr?.on('data', (data: Buffer) => (said = (said + data).slice(-4000)))
+  child.stderr?.on('data', (data: Buffer) => (output = (output + data).slice(-4000)))
   child.on('message', (report: Report) => {
     if ('end' in report) isDone = true
     else onReport(report)
@@ -178,7 +179,7 @@ async function runWorker(job: Job, hangCpuSeconds: number, onReport: (report: Re
   process.off('exit', kill)
   if (hang !== undefined) return { kind: 'hang' as const, detail: hang }
   if (isDone) return undefined
-  return { kind: 'crash' as const, detail: `The process ended with ${signal ?? code}:\n${said}` }
+  return { kind: 'crash' as const, detail: `The process ended with ${signal ?? code}:\n${output}` }
 }
 
 /** Resolves when one input takes too long. CPU time counts, because machines stall. */
@@ -202,7 +203,7 @@ async function watch(
   return undefined
 }
 
-/** In user and system mode, from Linux's table of processes. */
+/** Reads the user and system CPU time of a process from /proc. */
 function cpuSecondsOf(pid: number | undefined): number | undefined {
   try {
     const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? []
@@ -227,7 +228,7 @@ function readCurrent(
   }
 }
 
-/** What happened, and how to make it happen again. */
+/** Describes a finding and how to reproduce it. */
 export function explain({ target, kind, detail, input }: FuzzFinding, seed: number): string {
   const shown =
     input.length > 4000

@@ -1,5 +1,6 @@
-// What `npm run fuzz` runs: node tests/fuzz/run.ts [--inputs 1000000] [--seed N] [--only word]...
-// [--save DIR] [--postgres 15|18] [--input BASE64 or FILE]
+// npm run fuzz -- [--inputs 1000000] [--seed N] [--only word]... [--save DIR] [--postgres 15|18]
+//   [--input BASE64 or FILE]
+//
 // Feeds mutated inputs to every parser, guided by coverage, on a PostgreSQL of its own.
 
 import { existsSync, readFileSync } from 'node:fs'
@@ -30,7 +31,7 @@ await buildPages()
 const postgres = await startPostgres({ version: Number(values.postgres) as PostgresMajor })
 try {
   const databaseUrl = await migratedDatabase(postgres, 'fuzz')
-  const began = performance.now()
+  const startedMs = performance.now()
   console.log(`Seed ${seed}, ${input === undefined ? `${inputs} inputs` : 'one input'}`)
   const { save, only } = values
   const { results, findings } = await fuzz({
@@ -54,7 +55,7 @@ try {
   }))
   if (rows.length > 0) console.table(rows)
   const ran = results.reduce((sum, result) => sum + result.inputs, 0)
-  const seconds = ((performance.now() - began) / 1000).toFixed(0)
+  const seconds = ((performance.now() - startedMs) / 1000).toFixed(0)
   console.log(`${ran} inputs in ${seconds} s, ${findings.length} findings, seed ${seed}`)
   process.exitCode = findings.length > 0 ? 1 : 0
 } finally {

@@ -1,13 +1,13 @@
 /** A parser under test. */
 export interface FuzzTarget {
   readonly name: string
-  /** Inputs that are right, or nearly. */
+  /** Inputs that are valid, or almost. */
   readonly seeds: readonly (string | Buffer)[]
-  /** What means something to this parser. */
+  /** Tokens with a meaning for this parser. */
   readonly dictionary: readonly string[]
   /** The part of all inputs that this target gets, relative to the others; 1 unless given. */
   readonly share?: number
-  /** How it says no. Any other error is a finding. */
+  /** The errors of refused inputs. Any other error is a finding. */
   readonly refusals?: readonly (abstract new (
     ...args: never[]
   ) => Error)[]
@@ -41,14 +41,14 @@ export function decodeInput(input: Buffer): string {
   return input.toString().replaceAll(loneHigh, '\ud83d').replaceAll(loneLow, '\udc00')
 }
 
-/** Throws unless the property holds. `what` tells findings apart: keep it free of values. */
-export function hold(condition: boolean, what: string, detail?: unknown): asserts condition {
-  if (!condition) throw new PropertyBroken(what, detail)
+/** Throws unless the property holds. The message identifies a finding: it contains no values. */
+export function hold(condition: boolean, message: string, detail?: unknown): asserts condition {
+  if (!condition) throw new PropertyBroken(message, detail)
 }
 
 export class PropertyBroken extends Error {
-  constructor(what: string, detail: unknown) {
-    super(detail === undefined ? what : `${what}: ${JSON.stringify(detail)?.slice(0, 300)}`)
+  constructor(message: string, detail: unknown) {
+    super(detail === undefined ? message : `${message}: ${JSON.stringify(detail)?.slice(0, 300)}`)
     this.name = 'PropertyBroken'
   }
 }

@@ -1,5 +1,5 @@
-// Which files are mutated, and which tests are run for them: the likeliest to notice first, because
-// the first that fails ends it.
+// The files that are mutated, and the tests that run for them: the most likely to fail first,
+// because the first failure ends the run of a mutant.
 
 export interface Group {
   readonly name: string
@@ -15,15 +15,19 @@ export const groups: readonly Group[] = [
   {
     name: 'tables and triggers',
     files: [
-      'server/migrations/0001.do.vocabulary.sql',
+      'server/migrations/0001.do.auth.sql',
       'server/migrations/0002.do.changes.sql',
-      'server/migrations/0003.do.videos.sql',
-      'server/migrations/0005.do.collections.sql',
-      'server/migrations/0006.do.talk-counts.sql',
+      'server/migrations/0003.do.entities.sql',
+      'server/migrations/0005.do.videos.sql',
+      'server/migrations/0006.do.catalogue.sql',
       'server/migrations/0007.do.search.sql',
-      'server/migrations/0008.do.names.sql',
-      'server/migrations/0009.do.quality.sql',
-      'server/migrations/0010.do.imports.sql',
+      'server/migrations/0008.do.quality.sql',
+      'server/migrations/0009.do.imports.sql',
+      'server/migrations/0010.do.maintenance.sql',
+      'server/catalogue/triggers.sql',
+      'server/imports/triggers.sql',
+      'server/quality/triggers.sql',
+      'server/search/triggers.sql',
     ],
     tests: inTests('triggers', 'quality', 'search', 'races'),
   },

@@ -5,7 +5,7 @@ import { type Edit, hole, type SourceEdit, sqlChanges } from './sql.ts'
 // Lists the mutants of a source file: the file with one condition removed or flipped.
 
 export interface Mutant extends SourceEdit {
-  /** Stays the same when lines are added above, or the file is formatted anew. */
+  /** Independent of line numbers and formatting. */
   readonly id: string
   readonly file: string
   readonly line: number
@@ -14,22 +14,25 @@ export interface Mutant extends SourceEdit {
   readonly becomes: string
 }
 
+/** Lists the mutants of a TypeScript or SQL file. */
 export function mutantsOf(file: string, source: string): Mutant[] {
   const changes = file.endsWith('.sql') ? sqlChanges(source) : codeChanges(source)
   const seen = new Map<string, number>()
   return changes
-    .map((change) => described(file, source, change))
+    .map((change) => describe(file, source, change))
     .sort((a, b) => (a.edits[0]?.start ?? 0) - (b.edits[0]?.start ?? 0))
     .filter(({ was, becomes }) => was !== becomes)
-    .map((it) => {
-      const key = [file, it.operator, it.was, it.becomes, scopeOf(source, it.edits)].join('\n')
+    .map((mutant) => {
+      const { operator, was, becomes, edits } = mutant
+      const key = [file, operator, was, becomes, scopeOf(source, edits)].join('\n')
       const nth = seen.get(key) ?? 0
       seen.set(key, nth + 1)
       const id = createHash('sha256').update(`${key}\n${nth}`).digest('hex').slice(0, 8)
-      return { ...it, id }
+      return { ...mutant, id }
     })
 }
 
+/** Applies edits to a source. */
 export function mutated(source: string, edits: readonly Edit[]): string {
   let text = source
   for (const { start, end, text: inserted } of [...edits].sort((a, b) => b.start - a.start))
@@ -37,7 +40,7 @@ export function mutated(source: string, edits: readonly Edit[]): string {
   return text
 }
 
-function described(file: string, source: string, change: SourceEdit): Omit<Mutant, 'id'> {
+function describe(file: string, source: string, change: SourceEdit): Omit<Mutant, 'id'> {
   const start = Math.min(...change.edits.map((edit) => edit.start))
   const line = source.slice(0, start).split('\n').length
   const oneLine = (text: string) => text.replaceAll(/--.*/g, '').replaceAll(/\s+/g, ' ').trim()
@@ -47,7 +50,8 @@ function described(file: string, source: string, change: SourceEdit): Omit<Mutan
 }
 
 /**
- * The nearest declaration above: part of the id, so that equal conditions of two functions differ.
+ * Returns the nearest declaration above, a part of the id: equal conditions in two functions have
+ * different ids.
  */
 function scopeOf(source: string, edits: readonly Edit[]): string {
   const start = Math.min(...edits.map((edit) => edit.start))
@@ -57,7 +61,7 @@ function scopeOf(source: string, edits: readonly Edit[]): string {
   return [...above].at(-1)?.[0].replaceAll(/\s+/g, ' ') ?? ''
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: every kind of node is visited, whatever its fields
+// biome-ignore lint/suspicious/noExplicitAny: all kinds of nodes are visited
 type Node = any
 
 const flipped: Readonly<Record<string, string>> = {
@@ -74,117 +78,130 @@ function codeChanges(source: string): SourceEdit[] {
   // The prefix is the first token, so that its offset is known: swc counts on from file to file.
   const prefix = '0;'
   const tree = parseSync(prefix + source, { syntax: 'typescript', target: 'es2024' })
-  const bytes = Buffer.from(source)
-  const base = tree.span.start + prefix.length
-  const at = (offset: number) => bytes.subarray(0, offset - base).toString().length
-  const textOf = (node: Node) => source.slice(at(node.span.start), at(node.span.end))
-  const changes: SourceEdit[] = []
-  const replace = (node: Node, text: string, operator: string) =>
-    changes.push({
-      operator,
-      edits: [{ start: at(node.span.start), end: at(node.span.end), text }],
-    })
+  const visitor = new MutationVisitor(source, tree.span.start + prefix.length)
+  visitor.visit(tree.body)
+  return visitor.changes
+}
 
-  const condition = (test: Node, name: string) => {
-    replace(test, 'true', `${name} always`)
-    replace(test, 'false', `${name} never`)
+/** Collects the changes of a syntax tree. */
+class MutationVisitor {
+  readonly changes: SourceEdit[] = []
+  private readonly source: string
+  private readonly bytes: Buffer
+  private readonly base: number
+
+  constructor(source: string, base: number) {
+    this.source = source
+    this.bytes = Buffer.from(source)
+    this.base = base
   }
 
-  const visit = (node: Node, isRemoved = false): void => {
+  /** `isRemoved`: another mutant replaces the node as a whole. */
+  visit(node: Node, isRemoved = false): void {
     if (Array.isArray(node)) {
-      for (const one of node) visit(one)
+      for (const child of node) this.visit(child)
       return
     }
     if (node === null || typeof node !== 'object') return
-    switch (node.type) {
-      case 'IfStatement':
-        condition(node.test, 'if')
-        break
-      case 'ConditionalExpression':
-        condition(node.test, 'choice')
-        break
-      case 'BinaryExpression':
-        binary(node, isRemoved)
-        break
-      case 'UnaryExpression':
-        if (node.operator === '!' && !isRemoved)
-          replace(node, `(${textOf(node.argument)})`, '! removed')
-        break
-      case 'AssignmentExpression':
-        if (node.operator === '&&=' || node.operator === '??=')
-          replace(node, `${textOf(node.left)} = ${textOf(node.right)}`, `${node.operator} to =`)
-        break
-      case 'ExpressionStatement': {
-        const call =
-          node.expression.type === 'AwaitExpression' ? node.expression.argument : node.expression
-        if (call.type === 'CallExpression') replace(node, ';', 'call removed')
-        break
-      }
-      case 'CallExpression':
-        call(node)
-        break
-      case 'TaggedTemplateExpression':
-        if (node.tag.value === 'sql') template(node.template)
-        break
-    }
+    this.mutate(node, isRemoved)
     const isTest = node.type === 'IfStatement' || node.type === 'ConditionalExpression'
     const isJoint =
       node.type === 'BinaryExpression' && (node.operator === '&&' || node.operator === '||')
     for (const [key, value] of Object.entries(node)) {
       if (key === 'typeAnnotation' || key === 'typeParams' || key === 'typeArguments') continue
-      visit(value, (isTest && key === 'test') || (isJoint && (key === 'left' || key === 'right')))
+      const isOperand = isJoint && (key === 'left' || key === 'right')
+      this.visit(value, (isTest && key === 'test') || isOperand)
     }
   }
 
-  const binary = (node: Node, isRemoved: boolean) => {
+  private mutate(node: Node, isRemoved: boolean): void {
+    const { type, operator } = node
+    if (type === 'IfStatement') this.condition(node.test, 'if')
+    if (type === 'ConditionalExpression') this.condition(node.test, 'choice')
+    if (type === 'BinaryExpression') this.binary(node, isRemoved)
+    if (type === 'UnaryExpression' && operator === '!' && !isRemoved)
+      this.replace(node, `(${this.textOf(node.argument)})`, '! removed')
+    if (type === 'AssignmentExpression') this.assignment(node)
+    if (type === 'ExpressionStatement') this.statement(node)
+    if (type === 'CallExpression') this.call(node)
+    if (type === 'TaggedTemplateExpression' && node.tag.value === 'sql')
+      this.template(node.template)
+  }
+
+  private indexOf(offset: number): number {
+    return this.bytes.subarray(0, offset - this.base).toString().length
+  }
+
+  private textOf({ span }: Node): string {
+    return this.source.slice(this.indexOf(span.start), this.indexOf(span.end))
+  }
+
+  private replace({ span }: Node, text: string, operator: string): void {
+    const edit = { start: this.indexOf(span.start), end: this.indexOf(span.end), text }
+    this.changes.push({ operator, edits: [edit] })
+  }
+
+  private condition(test: Node, name: string): void {
+    this.replace(test, 'true', `${name} always`)
+    this.replace(test, 'false', `${name} never`)
+  }
+
+  private assignment(node: Node): void {
     const { operator, left, right } = node
+    if (operator === '&&=' || operator === '??=')
+      this.replace(node, `${this.textOf(left)} = ${this.textOf(right)}`, `${operator} to =`)
+  }
+
+  private statement(node: Node): void {
+    const { expression } = node
+    const call = expression.type === 'AwaitExpression' ? expression.argument : expression
+    if (call.type === 'CallExpression') this.replace(node, ';', 'call removed')
+  }
+
+  private binary(node: Node, isRemoved: boolean): void {
+    const { operator } = node
+    const [left, right] = [this.textOf(node.left), this.textOf(node.right)]
     if (operator === '&&' || operator === '||' || operator === '??') {
-      replace(node, `(${textOf(left)})`, `right of ${operator} removed`)
-      if (operator !== '??') replace(node, `(${textOf(right)})`, `left of ${operator} removed`)
+      this.replace(node, `(${left})`, `right of ${operator} removed`)
+      if (operator !== '??') this.replace(node, `(${right})`, `left of ${operator} removed`)
     }
     const other = flipped[operator]
-    // A condition that is removed as a whole as well is not turned into its opposite: a test that
-    // notices the first notices the second.
+    // A condition that another mutant removes is not negated as well: a test that detects the
+    // removal also detects the negation.
     if (other !== undefined && !(isRemoved && operator.endsWith('==')))
-      replace(node, `${textOf(left)} ${other} ${textOf(right)}`, `${operator} to ${other}`)
-    if ((operator === '+' || operator === '-') && right.type === 'NumericLiteral')
-      replace(
-        node,
-        `${textOf(left)} ${operator === '+' ? '-' : '+'} ${textOf(right)}`,
-        `${operator} flipped`,
-      )
+      this.replace(node, `${left} ${other} ${right}`, `${operator} to ${other}`)
+    if ((operator === '+' || operator === '-') && node.right.type === 'NumericLiteral') {
+      const opposite = operator === '+' ? '-' : '+'
+      this.replace(node, `${left} ${opposite} ${right}`, `${operator} flipped`)
+    }
   }
 
-  const call = (node: Node) => {
+  private call(node: Node): void {
     const { callee } = node
     if (callee.type !== 'MemberExpression') return
     const name = callee.property.value
-    const object = textOf(callee.object)
-    const given = node.arguments.map(({ expression }: Node) => textOf(expression)).join(', ')
-    if (name === 'filter') replace(node, object, 'filter removed')
-    if (name === 'every' || name === 'some') {
-      const other = name === 'every' ? 'some' : 'every'
-      replace(node, `${object}.${other}(${given})`, `${name} to ${other}`)
-    }
+    const object = this.textOf(callee.object)
+    if (name === 'filter') this.replace(node, object, 'filter removed')
+    if (name !== 'every' && name !== 'some') return
+    const args = node.arguments.map(({ expression }: Node) => this.textOf(expression)).join(', ')
+    const other = name === 'every' ? 'some' : 'every'
+    this.replace(node, `${object}.${other}(${args})`, `${name} to ${other}`)
   }
 
-  const template = ({ quasis, expressions }: Node) => {
-    const [first, last] = [quasis[0], quasis.at(-1)]
-    const [start, end] = [at(first.span.start), at(last.span.end)]
-    const holes = expressions.map((_: Node, nth: number) => [
-      at(quasis[nth].span.end),
-      at(quasis[nth + 1].span.start),
-    ])
-    let text = source.slice(start, end)
-    for (const [from, to] of holes)
-      text = text.slice(0, from - start) + hole.repeat(to - from) + text.slice(to - start)
+  /** Mutates the SQL of a template, with placeholders for its expressions. */
+  private template({ quasis, expressions }: Node): void {
+    const start = this.indexOf(quasis[0].span.start)
+    const end = this.indexOf(quasis.at(-1).span.end)
+    let text = this.source.slice(start, end)
+    for (const index of expressions.keys()) {
+      const from = this.indexOf(quasis[index].span.end) - start
+      const to = this.indexOf(quasis[index + 1].span.start) - start
+      text = text.slice(0, from) + hole.repeat(to - from) + text.slice(to)
+    }
     for (const { operator, edits } of sqlChanges(text))
-      changes.push({
+      this.changes.push({
         operator,
         edits: edits.map((edit) => ({ ...edit, start: edit.start + start, end: edit.end + start })),
       })
   }
-
-  visit(tree.body)
-  return changes
 }

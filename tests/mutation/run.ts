@@ -1,11 +1,11 @@
-// npm run mutants -- [--only word] [--shard 1/4] [--list] [--resume] [--write] [--workers 2] [--results file] [--first 1]
+// npm run mutants -- [--only word] [--shard 1/4] [--list] [--resume] [--write] [--workers 2]
+//   [--results file] [--first 1]
 //
-// Mutation testing: removes or flips one condition at a time, in the code and the SQL that write,
-// and looks whether a test notices. Each mutant is a copy of the tree with one change, and its
-// tests run until the first fails. `--only` takes a part of a file's name, a group or an id.
-// `--resume` goes on where an earlier run ended, and `--first 1` runs only the likeliest test of
-// each. Fails where a mutant survives that tests/mutation/survivors.json does not explain, or fewer
-// than 95 % are caught.
+// Mutation testing: removes or flips one condition at a time, in the code and the SQL of the write
+// path, and checks that a test fails. Each mutant is a copy of the tree with one change; its tests
+// run until the first failure. `--only` takes a part of a file name, a group or an id. `--resume`
+// continues an earlier run, and `--first 1` runs only the most likely test of each mutant. Fails if
+// a survivor is not explained in tests/mutation/survivors.json, or if less than 95 % are caught.
 
 import { spawn } from 'node:child_process'
 import {
@@ -66,36 +66,38 @@ async function main(): Promise<number> {
     return 0
   }
   const results = new Map(
-    options.resume && existsSync(options.results) ? readResults().map((it) => [it.id, it]) : [],
+    options.resume && existsSync(options.results)
+      ? readResults().map((result) => [result.id, result])
+      : [],
   )
   mkdirSync(dirname(options.results), { recursive: true })
   if (!options.resume) writeFileSync(options.results, '')
-  const left = chosen.filter((mutant) => !isDone(mutant, results.get(mutant.id)))
-  if (left.length > 0) {
+  const remaining = chosen.filter((mutant) => !isDone(mutant, results.get(mutant.id)))
+  if (remaining.length > 0) {
     await buildPages()
     const postgres = await startPostgres({ version: 15 })
     try {
       await migratedDatabase(postgres, template)
-      await runAll(postgres, left, results)
+      await runAll(postgres, remaining, results)
     } finally {
       removeTrees()
       await postgres.stop()
     }
   }
-  const found = chosen.flatMap((mutant) => results.get(mutant.id) ?? [])
+  const chosenResults = chosen.flatMap((mutant) => results.get(mutant.id) ?? [])
   if (options.write)
     writeFileSync(
       join(root, 'docs', 'mutation-testing.md'),
       mutationTable(all, [...results.values()]),
     )
-  return report(chosen, found) ? 0 : 1
+  return report(chosen, chosenResults) ? 0 : 1
 }
 
 function testsOf({ tests }: Group): readonly string[] {
   return tests.slice(0, Number(options.first))
 }
 
-/** A survivor is done when all its tests were run. */
+/** Tells whether a mutant needs no further run. A survivor is done when all its tests were run. */
 function isDone({ group }: Planned, result: Result | undefined): boolean {
   return (
     result !== undefined && (result.outcome !== 'survived' || result.tests >= testsOf(group).length)
@@ -113,10 +115,10 @@ function planned(): Planned[] {
 
 function isChosen({ id, file, group }: Planned): boolean {
   const [shard = 1, shards = 1] = options.shard.split('/').map(Number)
-  const isOurs = Number.parseInt(id, 16) % shards === shard - 1
+  const isInShard = Number.parseInt(id, 16) % shards === shard - 1
   const { only } = options
   return (
-    isOurs &&
+    isInShard &&
     (only.length === 0 ||
       only.some((word) => id === word || file.includes(word) || group.name.includes(word)))
   )
@@ -131,10 +133,10 @@ function readResults(): Result[] {
 
 async function runAll(
   postgres: Postgres,
-  left: readonly Planned[],
+  remaining: readonly Planned[],
   results: Map<string, Result>,
 ): Promise<void> {
-  const queue = [...left]
+  const queue = [...remaining]
   const baselines = new Map<string, number>()
   const worker = async () => {
     const tree = copyOfTree()
@@ -142,31 +144,32 @@ async function runAll(
       for (;;) {
         const mutant = queue.shift()
         if (!mutant) return
-        const begun = performance.now()
-        const outcome = await judged(postgres, tree, mutant, baselines)
+        const startedMs = performance.now()
+        const outcome = await test(postgres, tree, mutant, baselines)
         const result: Result = {
           id: mutant.id,
           ...outcome,
           tests: testsOf(mutant.group).length,
-          seconds: Math.round((performance.now() - begun) / 100) / 10,
+          seconds: Math.round((performance.now() - startedMs) / 100) / 10,
         }
         results.set(mutant.id, result)
         appendFileSync(options.results, `${JSON.stringify(result)}\n`)
         const where = `${mutant.file}:${mutant.line}`
         console.log(
-          `${result.outcome.padEnd(8)} ${result.seconds}s ${mutant.id} ${where} ${mutant.operator}: ${mutant.was} ${result.by ?? ''}`,
+          `${result.outcome.padEnd(8)} ${result.seconds}s ${mutant.id} ${where} ` +
+            `${mutant.operator}: ${mutant.was} ${result.by ?? ''}`,
         )
       }
     } finally {
       rmSync(tree, { recursive: true, force: true })
     }
   }
-  const tests = [...new Set(left.flatMap(({ group }) => testsOf(group)))]
+  const tests = [...new Set(remaining.flatMap(({ group }) => testsOf(group)))]
   if (!options.resume) await measure(postgres, tests, baselines)
   await Promise.all(Array.from({ length: Number(options.workers) }, worker))
 }
 
-/** Every test has to pass on the tree as it is, and tells how long it takes. */
+/** Runs every test without a mutant: it has to pass, and its duration sets the timeout. */
 async function measure(
   postgres: Postgres,
   tests: readonly string[],
@@ -174,15 +177,15 @@ async function measure(
 ): Promise<void> {
   const tree = copyOfTree()
   for (const test of tests) {
-    const begun = performance.now()
+    const startedMs = performance.now()
     const outcome = await failure(postgres, tree, test, template, 600_000)
     if (outcome !== undefined) throw new Error(`${test} fails without any mutant: ${outcome}`)
-    baselines.set(test, performance.now() - begun)
+    baselines.set(test, performance.now() - startedMs)
     console.log(`${test} ${((baselines.get(test) as number) / 1000).toFixed(1)} s`)
   }
 }
 
-/** The tree with real copies of what is mutated and what tests it, and links to everything else. */
+/** Creates a tree with copies of the code and its tests, and links to everything else. */
 function copyOfTree(): string {
   const tree = mkdtempSync(join(tmpdir(), 'mutants-'))
   trees.add(tree)
@@ -198,7 +201,8 @@ function removeTrees(): void {
   for (const tree of trees) rmSync(tree, { recursive: true, force: true })
 }
 
-async function judged(
+/** Runs the tests of a mutant until the first failure. */
+async function test(
   postgres: Postgres,
   tree: string,
   { id, file, source, edits, group }: Planned,
@@ -222,7 +226,7 @@ async function judged(
   }
 }
 
-/** A schema that PostgreSQL refuses is no mutant that a test could notice. */
+/** Migrates a database with a mutated schema. Returns false if PostgreSQL refuses it. */
 async function isMigrated(postgres: Postgres, tree: string, database: string): Promise<boolean> {
   await query(postgres, `create database ${database} owner talkshelf`)
   const env = { ...process.env, DATABASE_URL: postgres.url(database, 'talkshelf') }
@@ -234,7 +238,7 @@ async function isMigrated(postgres: Postgres, tree: string, database: string): P
   return new Promise((done) => child.once('exit', (code) => done(code === 0)))
 }
 
-/** The name of the first test that fails; undefined where all pass. */
+/** Runs a test file. Returns the name of the first test that fails; undefined if all pass. */
 async function failure(
   postgres: Postgres,
   tree: string,
@@ -252,28 +256,28 @@ async function failure(
       TEST_TEMPLATE: database,
       NODE_COMPILE_CACHE: join(postgres.dir, 'compiled'),
       TZ: 'America/New_York',
-      // Of what takes long, a part is enough to notice most mutants.
+      // A part of the slow tests is enough to catch most mutants.
       IMPORT_SEQUENCES: '15',
       IMPORT_MUTATIONS: '200',
     },
   })
-  let said = ''
+  let output = ''
   const failed = await new Promise<string | undefined>((done) => {
     const timer = setTimeout(() => done('timeout'), limitMs)
-    const hear = (data: Buffer) => {
-      said += data.toString()
-      const [, name] = /^\s*not ok \d+ - (.*)$/m.exec(said) ?? []
+    const onData = (data: Buffer) => {
+      output += data.toString()
+      const [, name] = /^\s*not ok \d+ - (.*)$/m.exec(output) ?? []
       if (name !== undefined) done(name)
     }
-    child.stdout.on('data', hear)
-    child.stderr.on('data', hear)
+    child.stdout.on('data', onData)
+    child.stderr.on('data', onData)
     child.once('exit', (code) => done(code === 0 ? undefined : `exit ${code}`))
     child.once('exit', () => clearTimeout(timer))
   })
   try {
     process.kill(-(child.pid as number), 'SIGKILL')
   } catch {
-    // It has ended by itself.
+    // It has ended already.
   }
   if (failed !== undefined) await dropDatabases(postgres, `test_${child.pid}_%`)
   return failed

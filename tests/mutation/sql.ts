@@ -19,11 +19,11 @@ interface Token {
   readonly text: string
   readonly start: number
   readonly end: number
-  /** Of brackets: what is inside. */
+  /** The tokens between brackets. */
   readonly inner?: readonly Token[]
 }
 
-/** Stands for an expression in a template, as often as it has characters. */
+/** Replaces each character of an expression in a template. */
 export const hole = '¤'
 
 const pattern =
@@ -31,11 +31,10 @@ const pattern =
 
 /** Words that end the expression before them. */
 const ends = new Set(
-  `select from where having on when then else end if elsif group order limit offset returning union for set values
-   insert update delete with as join left right inner lateral using by do begin loop return perform execute create alter
-   check constraint references default generated stored into add drop declare language immutable desc asc case`.split(
-    /\s+/,
-  ),
+  `select from where having on when then else end if elsif group order limit offset returning union
+   for set values insert update delete with as join left right inner lateral using by do begin loop
+   return perform execute create alter check constraint references default generated stored into
+   add drop declare language immutable desc asc case`.split(/\s+/),
 )
 
 /** Words that a condition follows. */
@@ -52,6 +51,7 @@ const flips: Readonly<Record<string, string>> = {
   '!~': '~',
 }
 
+/** Lists the changes to SQL. */
 export function sqlChanges(sql: string): SourceEdit[] {
   const changes: SourceEdit[] = []
   const change = (operator: string, ...edits: Edit[]) => changes.push({ operator, edits })
@@ -94,39 +94,39 @@ function nested(flat: readonly Token[]): Token[] {
 /** Visits the expressions between two brackets; `before` is the word in front of the bracket. */
 function level(tokens: readonly Token[], before: string, change: Report): void {
   const firstEnd = tokens.findIndex(({ text }) => text === ',' || ends.has(text.toLowerCase()))
-  // A part of a statement that goes behind `set`.
+  // A template may begin with the assignments of `set`.
   let clause = before === '' && tokens[firstEnd]?.text === ',' ? 'set' : before
   let from = 0
-  for (let at = 0; at <= tokens.length; at++) {
-    const token = tokens[at]
+  for (let index = 0; index <= tokens.length; index++) {
+    const token = tokens[index]
     const word = token?.text.toLowerCase() ?? ''
     const isEnd =
       token === undefined || word === ',' || word === ';' || word === ':=' || word === '$$'
-    const isWord = ends.has(word) && !(word === 'from' && tokens[at - 1]?.text === 'distinct')
+    const isWord = ends.has(word) && !(word === 'from' && tokens[index - 1]?.text === 'distinct')
     if (!isEnd && !isWord) continue
-    expression(tokens.slice(from, at), clause, change)
-    from = at + 1
-    const previous = tokens[at - 1]?.text.toLowerCase() ?? ''
-    // A comma goes on with the clause that it is in, but for conditions, which have none.
+    expression(tokens.slice(from, index), clause, change)
+    from = index + 1
+    const previous = tokens[index - 1]?.text.toLowerCase() ?? ''
+    // A comma continues its clause, except for conditions, which contain none.
     if (word === ',') clause = clause === 'set' || clause === 'with' ? clause : ','
     // `after insert on video`, `distinct on (key)`.
     else if (word === 'on' && ['insert', 'update', 'delete', 'distinct'].includes(previous))
       clause = 'no condition'
     else clause = word
   }
-  for (const [at, { inner, text }] of tokens.entries()) {
+  for (const [index, { inner, text }] of tokens.entries()) {
     if (!inner || text === '[') continue
-    const previous = tokens[at - 1]?.text.toLowerCase() ?? ''
-    call(previous, tokens[at] as Token, change)
+    const previous = tokens[index - 1]?.text.toLowerCase() ?? ''
+    call(previous, tokens[index] as Token, change)
     // Settings of a table or an index, and lists of columns.
     if (previous === 'with' || previous === 'conflict') continue
-    const next = tokens[at + 1]?.text.toLowerCase() ?? ','
+    const next = tokens[index + 1]?.text.toLowerCase() ?? ','
     const isWhole = starts.has(previous) && (next === ',' || next === ';' || ends.has(next))
-    level(inner, isWhole && !inner.some((it) => it.text === ',') ? previous : '(', change)
+    level(inner, isWhole && !inner.some((token) => token.text === ',') ? previous : '(', change)
   }
 }
 
-/** One expression, with what it follows. */
+/** Mutates one expression; `clause` is the word before it. */
 function expression(tokens: readonly Token[], clause: string, change: Report): void {
   const [first, last] = [tokens[0], tokens.at(-1)]
   if (!first || !last || clause === 'set' || clause === 'with' || first.text === 'conflict') return
@@ -136,15 +136,15 @@ function expression(tokens: readonly Token[], clause: string, change: Report): v
   )
   const whole = { start: first.start, end: last.end }
   const isGroup = tokens.length === 1 && first.inner !== undefined
-  // `create extension if not exists` is no condition of ours.
+  // `create extension if not exists` is not a condition.
   if (clause === 'if' && /^(not )?exists \w/.test(tokens.map(({ text }) => text).join(' '))) return
   if (joints.length === 0 && isCondition && clause !== ':=' && !isGroup) {
     change(`${clause} true`, { ...whole, text: 'true' })
     if (clause === 'when' || clause === 'if') change(`${clause} false`, { ...whole, text: 'false' })
   }
-  for (const [nth, joint] of joints.entries()) {
-    remove(operands[nth + 1], joint)
-    if (nth === 0) remove(operands[0], joint)
+  for (const [number, joint] of joints.entries()) {
+    remove(operands[number + 1], joint)
+    if (number === 0) remove(operands[0], joint)
   }
   const isRemoved = joints.length > 0 || (isCondition && clause !== ':=')
   for (const operand of operands) flip(operand, isRemoved, change)
@@ -175,28 +175,28 @@ function split(tokens: readonly Token[]): { operands: Token[][]; joints: Token[]
 }
 
 /**
- * Flips the comparison in an operand. One that is removed as a whole as well is not turned into its
- * opposite: a test that notices the first notices the second.
+ * Flips the comparison in an operand. One that another mutant removes is not negated as well: a
+ * test that detects the removal also detects the negation.
  */
 function flip(operand: readonly Token[], isRemoved: boolean, change: Report): void {
-  for (const [at, token] of operand.entries()) {
-    const [word, next, third] = [token, operand[at + 1], operand[at + 2]].map(
-      (it) => it?.text.toLowerCase() ?? '',
+  for (const [index, token] of operand.entries()) {
+    const [word, next, third] = [token, operand[index + 1], operand[index + 2]].map(
+      (part) => part?.text.toLowerCase() ?? '',
     ) as [string, string, string]
     const other = flips[word]
     const isOpposite = (!word.startsWith('<') && !word.startsWith('>')) || word === '<>'
-    if (other !== undefined && at > 0 && !(isRemoved && isOpposite))
+    if (other !== undefined && index > 0 && !(isRemoved && isOpposite))
       change(`${word} to ${other}`, { start: token.start, end: token.end, text: other })
     if (word === 'is' && isRemoved) {
-      // Its opposite.
+      // It would be negated.
     } else if (word === 'is' && next === 'not') {
-      const not = operand[at + 1] as Token
+      const not = operand[index + 1] as Token
       change(`is not ${third} to is ${third}`, { start: not.start, end: not.end, text: '' })
     } else if (word === 'is')
       change(`is ${next} to is not ${next}`, { start: token.start, end: token.end, text: 'is not' })
     if (
       word === 'not' &&
-      operand[at - 1]?.text.toLowerCase() !== 'is' &&
+      operand[index - 1]?.text.toLowerCase() !== 'is' &&
       next !== 'null' &&
       !isRemoved
     )
@@ -207,17 +207,17 @@ function flip(operand: readonly Token[], isRemoved: boolean, change: Report): vo
         end: token.end,
         text: word === '+' ? '-' : '+',
       })
-    if (word === 'distinct' && operand[at - 1]) rows(operand, at, change)
+    if (word === 'distinct' && operand[index - 1]) rows(operand, index, change)
   }
 }
 
 /** Compares rows without one of their columns. */
-function rows(operand: readonly Token[], at: number, change: Report): void {
-  const [left, right] = [operand[at - 2], operand[at + 2]]
+function rows(operand: readonly Token[], index: number, change: Report): void {
+  const [left, right] = [operand[index - 2], operand[index + 2]]
   if (!left?.inner || !right?.inner) return
-  const [these, those] = [columns(left.inner), columns(right.inner)]
-  for (const [nth, column] of these.entries()) {
-    const other = those[nth]
+  const [leftColumns, rightColumns] = [columns(left.inner), columns(right.inner)]
+  for (const [number, column] of leftColumns.entries()) {
+    const other = rightColumns[number]
     if (other)
       change('column not compared', { ...column, text: 'null' }, { ...other, text: 'null' })
   }
@@ -226,9 +226,9 @@ function rows(operand: readonly Token[], at: number, change: Report): void {
 function columns(inner: readonly Token[]): { start: number; end: number }[] {
   const all: { start: number; end: number }[] = []
   let from: Token | undefined
-  for (const [at, token] of inner.entries()) {
+  for (const [index, token] of inner.entries()) {
     from ??= token
-    const next = inner[at + 1]
+    const next = inner[index + 1]
     if (token.text === ',') from = undefined
     else if (!next || next.text === ',') {
       all.push({ start: from.start, end: token.end })
@@ -237,7 +237,7 @@ function columns(inner: readonly Token[]): { start: number; end: number }[] {
   return all
 }
 
-/** Functions that are conditions in disguise: coalesce(x, y) becomes x. */
+/** Mutates functions that work like conditions: coalesce(x, y) becomes x. */
 function call(name: string, { inner = [], start, end }: Token, change: Report): void {
   if (name !== 'coalesce' && name !== 'nullif') return
   const [first] = columns(inner)
@@ -258,13 +258,16 @@ function call(name: string, { inner = [], start, end }: Token, change: Report): 
 /** Removes triggers, and statements of functions that are called for their effect. */
 function wholeStatements(flat: readonly Token[], change: Report): void {
   let isInBody = false
-  for (const [at, token] of flat.entries()) {
-    const [word, next] = [token.text.toLowerCase(), flat[at + 1]?.text.toLowerCase()]
+  for (const [index, token] of flat.entries()) {
+    const [word, next] = [token.text.toLowerCase(), flat[index + 1]?.text.toLowerCase()]
     if (word === '$$') isInBody = !isInBody
-    const end = flat.slice(at).find(({ text }) => text === ';')?.end
+    const end = flat.slice(index).find(({ text }) => text === ';')?.end
     if (end === undefined) continue
-    const isStart = /^(;|begin|then|else|loop|\$\$)$/.test(flat[at - 1]?.text.toLowerCase() ?? ';')
-    if (word === 'create' && next === 'trigger')
+    const isStart = /^(;|begin|then|else|loop|\$\$)$/.test(
+      flat[index - 1]?.text.toLowerCase() ?? ';',
+    )
+    const isReplaced = next === 'or' && flat[index + 3]?.text.toLowerCase() === 'trigger'
+    if (word === 'create' && (next === 'trigger' || isReplaced))
       change('trigger removed', { start: token.start, end, text: '' })
     if (
       isInBody &&
@@ -275,26 +278,19 @@ function wholeStatements(flat: readonly Token[], change: Report): void {
   }
 }
 
-/** Removes `for update` and its like, and `skip locked`; lets advisory locks be shared. */
+/** Removes row locks and `skip locked`; makes advisory locks shared. */
 function locks(flat: readonly Token[], change: Report): void {
-  for (const [at, token] of flat.entries()) {
-    const words = flat.slice(at, at + 6).map(({ text }) => text.toLowerCase())
+  for (const [index, token] of flat.entries()) {
+    const words = flat.slice(index, index + 6).map(({ text }) => text.toLowerCase())
     if (token.text === 'pg_advisory_xact_lock')
       change('lock shared', {
         start: token.start,
         end: token.end,
         text: 'pg_advisory_xact_lock_shared',
       })
-    const length =
-      words[0] !== 'for'
-        ? 0
-        : words[1] === 'update' || words[1] === 'share'
-          ? 2
-          : words[1] === 'no' && words[2] === 'key'
-            ? 4
-            : 0
+    const length = lockLength(words)
     if (length === 0) continue
-    let end = at + length
+    let end = index + length
     if (flat[end]?.text === 'of') end += 2
     if (flat[end]?.text === 'skip') {
       const [skip, locked] = [flat[end] as Token, flat[end + 1] as Token]
@@ -305,20 +301,27 @@ function locks(flat: readonly Token[], change: Report): void {
   }
 }
 
+/** Returns how many words a row lock has: `for update`, `for share`, `for no key update`. */
+function lockLength([first, second, third]: readonly string[]): number {
+  if (first !== 'for') return 0
+  if (second === 'update' || second === 'share') return 2
+  return second === 'no' && third === 'key' ? 4 : 0
+}
+
 /** Removes `unique` and `primary key`. */
 function constraints(flat: readonly Token[], change: Report): void {
-  for (const [at, token] of flat.entries()) {
-    const [word, next] = [token.text.toLowerCase(), flat[at + 1]?.text.toLowerCase()]
+  for (const [index, token] of flat.entries()) {
+    const [word, next] = [token.text.toLowerCase(), flat[index + 1]?.text.toLowerCase()]
     const isKey = word === 'primary' && next === 'key'
     if (word !== 'unique' && !isKey) continue
-    const isNamed = flat[at - 2]?.text === 'constraint'
+    const isNamed = flat[index - 2]?.text === 'constraint'
     const isIndex = word === 'unique' && next === 'index'
-    const begin = isNamed ? (flat[at - 2] as Token).start : token.start
-    const after = at + (isKey ? 2 : 1)
-    // Of a table rather than of a column: the columns follow, and the comma before goes as well.
+    const begin = isNamed ? (flat[index - 2] as Token).start : token.start
+    const after = index + (isKey ? 2 : 1)
+    // A constraint of a table has a list of columns, and the comma before it is removed too.
     if (flat[after]?.text === '(') {
       const close = flat.slice(after).find(({ text }) => text === ')') as Token
-      const before = flat[isNamed ? at - 3 : at - 1] as Token
+      const before = flat[isNamed ? index - 3 : index - 1] as Token
       const isList = before.text === ','
       change('constraint removed', {
         start: isList ? before.start : begin,
@@ -335,13 +338,12 @@ function constraints(flat: readonly Token[], change: Report): void {
 }
 
 /**
- * Where the plain indexes are: what they leave out changes how fast an answer is, and not what it
- * says.
+ * Finds the non-unique indexes: their predicates affect performance, not results.
  */
 function plainIndexes(flat: readonly Token[]): [number, number][] {
-  return flat.flatMap(({ text, start }, at): [number, number][] => {
-    if (text !== 'create' || flat[at + 1]?.text !== 'index') return []
-    const end = flat.slice(at).find((token) => token.text === ';')?.end
+  return flat.flatMap(({ text, start }, index): [number, number][] => {
+    if (text !== 'create' || flat[index + 1]?.text !== 'index') return []
+    const end = flat.slice(index).find((token) => token.text === ';')?.end
     return [[start, end ?? Number.POSITIVE_INFINITY]]
   })
 }

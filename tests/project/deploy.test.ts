@@ -34,7 +34,7 @@ const all = (word: string) =>
     .filter((line) => line.startsWith(`${word} `))
     .map((line) => line.slice(word.length + 1))
 
-test('every path that the Dockerfile copies exists, and .dockerignore lets it through', () => {
+test('every path that the Dockerfile copies exists and is not in .dockerignore', () => {
   const lines = read('.dockerignore')
     .split('\n')
     .filter((line) => line !== '' && !line.startsWith('#'))
@@ -51,7 +51,7 @@ test('every path that the Dockerfile copies exists, and .dockerignore lets it th
   }
 })
 
-test('the image has what lies beside the bundle, as the lock file has it', () => {
+test('the image has the packages that are not bundled, in the versions of the lock file', () => {
   const { packages } = JSON.parse(read('package-lock.json'))
   const [, copied = ''] =
     /cp -r (.+) \.\.\/dist\/talkshelf\/node_modules\//.exec(all('RUN').join('\n')) ?? []
@@ -75,7 +75,7 @@ test('the image has what lies beside the bundle, as the lock file has it', () =>
   assert.deepEqual(copied.split(' '), [...folders].sort())
 })
 
-test('what packing reads is in the image of the build', () => {
+test('the build image has all files that packing reads', () => {
   const sources = all('COPY').flatMap((line) => line.split(/\s+/).slice(0, -1))
   // What pack.ts imports, and the names of files and folders at the root of the repository in
   // these.
@@ -106,7 +106,7 @@ test('what packing reads is in the image of the build', () => {
     assert.ok(script in scripts, script)
 })
 
-test('the image runs as somebody who is not root, starts a command that exists, and has the settings that exist', () => {
+test('the image does not run as root, and its command and settings exist', () => {
   assert.deepEqual(all('USER'), ['node'])
   assert.equal(all('FROM').length, 2)
   const [entry, file] = JSON.parse(all('ENTRYPOINT')[0] ?? '')
@@ -122,7 +122,7 @@ test('the image runs as somebody who is not root, starts a command that exists, 
     assert.ok(['NODE_ENV', 'NODE_COMPILE_CACHE'].includes(name) || settings.includes(name), name)
 })
 
-test('the health check of the image passes for a healthy server, also under a path, and fails for none', async () => {
+test('the health check of the image passes only for a healthy server', async () => {
   const [check = ''] = all('HEALTHCHECK')
   const [program, ...args] = JSON.parse(check.slice(check.indexOf('CMD ') + 4))
   assert.equal(program, 'node')
@@ -137,7 +137,7 @@ test('the health check of the image passes for a healthy server, also under a pa
   for (const PUBLIC_URL of ['', 'https://talks.example.org/archive/']) {
     const { url } = await startArchive({ PUBLIC_URL })
     assert.equal(await statusWith({ PORT: new URL(url).port, PUBLIC_URL }), 0, PUBLIC_URL)
-    // Nobody listens on port 1.
+    // No server listens on port 1.
     assert.equal(await statusWith({ PORT: '1', PUBLIC_URL }), 1)
   }
 })
@@ -155,7 +155,7 @@ interface Service {
   tmpfs?: string[]
 }
 
-test('compose.yaml names commands and settings that exist, waits for what it needs, and gives no rights away', () => {
+test('compose.yaml has valid commands, settings and dependencies, and minimal privileges', () => {
   const { services, volumes } = parse(read('compose.yaml'), { merge: true }) as {
     services: Record<string, Service>
     volumes: object
@@ -183,7 +183,7 @@ test('compose.yaml names commands and settings that exist, waits for what it nee
   assert.equal(ours.server?.depends_on?.migrate?.condition, 'service_completed_successfully')
 })
 
-test('the systemd unit runs commands that exist, as nobody in particular', () => {
+test('the systemd unit runs existing commands as a dynamic user', () => {
   const unit = read('deploy/talkshelf.service')
   const started = [...unit.matchAll(/^Exec\w+=(\S+) (.*)$/gm)]
   assert.deepEqual(
@@ -208,7 +208,7 @@ test('the systemd unit runs commands that exist, as nobody in particular', () =>
   assert.match(unit, /^EnvironmentFile=/m)
 })
 
-test('systemd understands the unit', (t) => {
+test('systemd accepts the unit', (t) => {
   const analyze = 'systemd-analyze'
   if (spawnSync(analyze, ['--version']).status !== 0) return t.skip(`${analyze} is not installed`)
   const folder = mkdtempSync(join(tmpdir(), 'unit-'))

@@ -3,7 +3,6 @@ import { execFile, spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { type Endpoint, endpoints, problems, requestHeaders } from '@talkshelf/contract'
@@ -21,6 +20,7 @@ import {
 import { problemReferencePage, referencePage } from '../../server/reference/page.ts'
 import { type CallOptions, type Reply, startArchive, type TestArchive } from '../support/harness.ts'
 import { withDatabase } from '../support/invariants.ts'
+import { until } from '../support/until.ts'
 
 // What we say about the service is what the service does.
 
@@ -37,12 +37,12 @@ function same(name: string, expected: string): void {
   )
 }
 
-test('docs/openapi.json is what the contract says', () => same('openapi.json', openapiJson()))
+test('docs/openapi.json matches the contract', () => same('openapi.json', openapiJson()))
 
-test('docs/configuration.md is what the settings say', () =>
+test('docs/configuration.md matches the settings', () =>
   same('configuration.md', configurationMd()))
 
-test('docs/schema.sql is what the migrations make', async (t) => {
+test('docs/schema.sql matches the migrations', async (t) => {
   const client = new pg.Client({ connectionString: archive.databaseUrl })
   await client.connect()
   const { rows } = await client.query(
@@ -55,7 +55,7 @@ test('docs/schema.sql is what the migrations make', async (t) => {
   same('schema.sql', await schemaSql(pgDump, archive.databaseUrl))
 })
 
-test('the description is valid OpenAPI, and says where it is served', async () => {
+test('the description is valid OpenAPI, with the URL of the server', async () => {
   const { valid, errors } = await new Validator().validate(description)
   assert.ok(valid, JSON.stringify(errors))
   assert.deepEqual(description.servers, [{ url: archive.url }])
@@ -68,7 +68,7 @@ const stopped = ({ databaseUrl }: TestArchive, id: number) =>
     query(`update import set state = 'stopped' where id = ${id}`),
   )
 
-test('every address and method of the description is answered', async () => {
+test('every path and method of the description is answered', async () => {
   // A speaker and a tag with the slug of the category.
   const { id } = await archive.make({
     speakers: ['Example Days 2026'],
@@ -99,16 +99,12 @@ test('every address and method of the description is answered', async () => {
       const takesBody = Object.values<Endpoint>(endpoints).some(
         (it) => it.path === path && it.method === method && it.body,
       )
-      // A body that is empty is refused, but not before the address, the method and the token were
-      // found to be right.
+      // An empty body is refused, but only after the path, the method and the token were accepted.
       const empty = takesBody && { raw: '', headers: { 'content-type': 'application/json' } }
       if (isImport) await stopped(archive, planned.id)
       const { status } = await archive.call(method, address, { token: archive.admin, ...empty })
-      assert.equal(
-        status,
-        method === 'OPTIONS' ? 204 : takesBody ? 400 : 200,
-        `${method} ${address}`,
-      )
+      const expected = takesBody ? 400 : 200
+      assert.equal(status, method === 'OPTIONS' ? 204 : expected, `${method} ${address}`)
     }
     const missing = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'].find(
       (method) => !(method.toLowerCase() in methods),
@@ -123,29 +119,30 @@ for (const format of ['text', 'address']) ajv.addFormat(format, true)
 ajv.addFormat('date', /^\d{4}-\d\d-\d\d$/)
 
 /**
- * The answer is one of those that the description has for this call: status, headers, type and
+ * Asserts that the description documents an answer of this endpoint: status, headers, type and
  * every field.
  */
-function conforms(it: Endpoint, reply: Reply): void {
-  const says = `${it.name}: ${reply.status} ${reply.text}`
-  const response = description.paths[it.path][it.method.toLowerCase()].responses[reply.status]
-  assert.ok(response, `The description does not have this answer. ${says}`)
+function assertDescribed(endpoint: Endpoint, reply: Reply): void {
+  const { name: endpointName, path, method } = endpoint
+  const message = `${endpointName}: ${reply.status} ${reply.text}`
+  const response = description.paths[path][method.toLowerCase()].responses[reply.status]
+  assert.ok(response, `The description does not have this answer. ${message}`)
   for (const name of Object.keys(response.headers ?? {}))
-    assert.ok(reply.headers[name.toLowerCase()], `${name} is missing. ${says}`)
+    assert.ok(reply.headers[name.toLowerCase()], `${name} is missing. ${message}`)
   if (!response.content) {
-    assert.equal(reply.text, '', says)
+    assert.equal(reply.text, '', message)
     return
   }
   const [type = ''] = (reply.headers['content-type'] ?? '').split(';')
-  assert.ok(response.content[type], `The description does not have ${type}. ${says}`)
+  assert.ok(response.content[type], `The description does not have ${type}. ${message}`)
   const check = ajv.compile({
     components: description.components,
     ...response.content[type].schema,
   })
-  assert.ok(check(reply.json), `${JSON.stringify(check.errors)} ${says}`)
+  assert.ok(check(reply.json), `${JSON.stringify(check.errors)} ${message}`)
 }
 
-test('answers are what the description says, in all their fields', async () => {
+test('answers match the description in all fields', async () => {
   const tried = new Set<string>()
   async function tryOut(
     it: Endpoint,
@@ -157,7 +154,7 @@ test('answers are what the description says, in all their fields', async () => {
       it.path.replaceAll(/\{(\w+)\}/g, (_, name) => String(params[name])) + (options.query ?? '')
     const reply = await archive.call(it.method, address, { token: archive.admin, ...options })
     assert.equal(reply.status, status, reply.text)
-    conforms(it, reply)
+    assertDescribed(it, reply)
     if (status < 300) tried.add(it.name)
     else if (status >= 400)
       assert.equal(
@@ -357,12 +354,10 @@ test('answers are what the description says, in all their fields', async () => {
   await tryOut(stopImport, planned, 409)
   await tryOut(undoImport, planned, 409)
   await tryOut(applyImport, planned, 200)
-  for (
-    let tries = 0;
-    tries < 500 && (await tryOut(readImport, planned, 200)).json.state !== 'applied';
-    tries++
+  await until(
+    'the import to be applied',
+    async () => (await tryOut(readImport, planned, 200)).json.state === 'applied',
   )
-    await sleep(20)
   await tryOut(applyImport, planned, 409)
   await tryOut(undoImport, planned, 200)
   const { json: other } = await tryOut(createImport, {}, 201, {
@@ -389,7 +384,7 @@ test('answers are what the description says, in all their fields', async () => {
   assert.deepEqual(
     [...tried].sort(),
     Object.keys(endpoints).sort(),
-    'Each endpoint of the contract is to be tried here',
+    'each endpoint of the contract is called here',
   )
 })
 
@@ -429,7 +424,7 @@ function keepsToItself(html: string): void {
 
 const htmlOf = ({ text }: Reply) => Buffer.from(text, 'latin1').toString('utf8')
 
-test('the reference asks for nothing else, and shows every call and every problem', async () => {
+test('the reference loads nothing else, and shows every endpoint and every problem', async () => {
   const reply = await archive.call('GET', '/api')
   assert.equal(reply.status, 200)
   assert.equal(reply.headers['content-type'], 'text/html; charset=utf-8')
@@ -441,7 +436,8 @@ test('the reference asks for nothing else, and shows every call and every proble
   const hash = createHash('sha256').update(String(style)).digest('base64')
   assert.equal(
     reply.headers['content-security-policy'],
-    `default-src 'none'; style-src 'sha256-${hash}'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'`,
+    `default-src 'none'; style-src 'sha256-${hash}'; frame-ancestors 'none'; ` +
+      "base-uri 'none'; form-action 'none'",
   )
   for (const it of Object.values<Endpoint>(endpoints)) {
     const section = elements.find((element) => attribute(element, 'id') === it.name)
@@ -465,7 +461,7 @@ test('the reference asks for nothing else, and shows every call and every proble
     assert.ok(links?.includes(`/api/problems/${name}`), name)
 })
 
-test('every link of the reference leads somewhere, also when the archive is under a path', async () => {
+test('every link of the reference works, also with a base path', async () => {
   for (const [{ call }, root] of [
     [archive, ''],
     [mounted, '/archive'],
@@ -496,7 +492,7 @@ test('every link of the reference leads somewhere, also when the archive is unde
   }
 })
 
-test('each kind of problem has a page that explains it and shows one', async () => {
+test('each kind of problem has a page with an explanation and an example', async () => {
   for (const [name, { status, title }] of Object.entries(problems)) {
     const html = htmlOf(await mounted.call('GET', `/archive/api/problems/${name}`))
     keepsToItself(html)
@@ -516,7 +512,7 @@ test('each kind of problem has a page that explains it and shows one', async () 
   }
 })
 
-test('nothing that goes into a page can become markup', () => {
+test('values in a page are escaped', () => {
   const base = `https://example.org/'"><script>alert(1)</script>&amp;`
   for (const html of [referencePage(base), problemReferencePage('not-found', base)]) {
     keepsToItself(html)
@@ -524,7 +520,7 @@ test('nothing that goes into a page can become markup', () => {
   }
 })
 
-test('the commands of the reference work when they are pasted into a shell', async (t) => {
+test('the commands of the reference work in a shell', async (t) => {
   if (spawnSync('curl', ['--version']).status !== 0) return t.skip('curl is not installed')
   const page = parse(htmlOf(await untouched.call('GET', '/api')))
   const commandOf = (name: string) => {

@@ -13,10 +13,10 @@ import {
 import { tmpdir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
 import { after, before, test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { ConfigSchema } from '../../server/config.ts'
 import { root } from '../support/harness.ts'
+import { until } from '../support/until.ts'
 
 // What people install, as they install it: tarballs into an empty folder, far from this repository,
 // and `npx talkshelf demo` there.
@@ -33,7 +33,7 @@ before(async () => {
   await run(process.execPath, ['scripts/pack.ts', '--out', packed], { cwd: root, env })
 })
 
-test('a tarball has what belongs in it and nothing else', async () => {
+test('a tarball has exactly the expected files', async () => {
   const always = 'LICENSE|README[.]md|package[.]json'
   const expected: Record<string, { files: RegExp; among: string[] }> = {
     'talkshelf-contract': {
@@ -46,14 +46,22 @@ test('a tarball has what belongs in it and nothing else', async () => {
     },
     talkshelf: {
       files: new RegExp(
-        `^(${always}|(main|decoder|undici|rolldown-runtime)[.]js|THIRD-PARTY[.]md|migrations/\\d{4}[.]do[.][a-z-]+[.]sql|web/manifest[.]json|web/assets/[\\w-]+[.](js|css)([.](br|gz))?)$`,
+        `^(${[
+          always,
+          '(main|decoder|undici|rolldown-runtime)[.]js',
+          'THIRD-PARTY[.]md',
+          'migrations/\\d{4}[.]do[.][a-z-]+[.]sql',
+          '[a-z-]+/triggers[.]sql',
+          'web/manifest[.]json',
+          'web/assets/[\\w-]+[.](js|css)([.](br|gz))?',
+        ].join('|')})$`,
       ),
       among: [
         'main.js',
         'decoder.js',
         'undici.js',
         'THIRD-PARTY.md',
-        ...globSync('migrations/*.sql', { cwd: join(root, 'server') }),
+        ...globSync(['migrations/*.sql', '*/triggers.sql'], { cwd: join(root, 'server') }),
         'LICENSE',
         'README.md',
       ],
@@ -84,9 +92,9 @@ test('a tarball has what belongs in it and nothing else', async () => {
   }
 })
 
-test('from the tarball to a served record takes less than a minute, the printed commands work, and Ctrl-C leaves nothing', async (t) => {
-  const begun = performance.now()
-  const seconds = () => (performance.now() - begun) / 1000
+test('the packed demo serves a record within a minute, and ends completely', async (t) => {
+  const startedMs = performance.now()
+  const seconds = () => (performance.now() - startedMs) / 1000
   mkdirSync(empty)
   const tarballs = globSync('*.tgz', { cwd: packed }).map((file) => join(packed, file))
   await run('npm', ['install', '--prefix', empty, '--no-audit', '--no-fund', ...tarballs], {
@@ -96,26 +104,26 @@ test('from the tarball to a served record takes less than a minute, the printed 
   })
   const installed = seconds()
 
-  // The leader of a group of its own, so that a signal to the group is what Ctrl-C is: all of them
-  // get it, npx as well.
+  // The leader of a process group: like Ctrl-C, a signal to the group reaches all processes.
   const demo = spawn('npx', ['talkshelf', 'demo'], { cwd: empty, env, detached: true })
   const group = -(demo.pid ?? assert.fail('npx was not started'))
-  let said = ''
-  for (const stream of [demo.stdout, demo.stderr]) stream.on('data', (data) => (said += data))
+  let output = ''
+  for (const stream of [demo.stdout, demo.stderr]) stream.on('data', (data) => (output += data))
   const ended = once(demo, 'close')
   t.after(() => {
     if (demo.exitCode === null && demo.signalCode === null) process.kill(group, 'SIGTERM')
     return ended
   })
-  while (!said.includes('Ctrl-C stops it.')) {
-    assert.equal(demo.exitCode, null, said)
-    assert.ok(seconds() < 120, said)
-    await sleep(20)
-  }
+  await until(
+    'the demo to be ready or to end',
+    () => output.includes('Press Ctrl-C to stop.') || demo.exitCode !== null,
+    { limitMs: 120_000 },
+  )
+  assert.equal(demo.exitCode, null, output)
 
   // A command begins with curl, two columns in, and goes on while a line ends with a backslash.
-  const commands = said.match(/^ {2}curl (?:.*\\\n)*.*$/gm) ?? []
-  assert.equal(commands.length, 3, said)
+  const commands = output.match(/^ {2}curl (?:.*\\\n)*.*$/gm) ?? []
+  assert.equal(commands.length, 3, output)
   const answers: {
     title?: string
     summary?: string
@@ -127,7 +135,8 @@ test('from the tarball to a served record takes less than a minute, the printed 
     if (answers.length === 0) {
       const served = seconds()
       console.log(
-        `From the tarball to a served record: ${served.toFixed(1)} s, of which npm install took ${installed.toFixed(1)} s`,
+        `From the tarball to a served record: ${served.toFixed(1)} s, ` +
+          `of which npm install took ${installed.toFixed(1)} s`,
       )
       assert.ok(served < 60, `${served} s`)
     }
@@ -145,15 +154,15 @@ test('from the tarball to a served record takes less than a minute, the printed 
     ],
   )
 
-  const [, address = ''] = /Pages +(\S+)/.exec(said) ?? []
-  const [, reference = ''] = /Reference +(\S+)/.exec(said) ?? []
+  const [, address = ''] = /Pages +(\S+)/.exec(output) ?? []
+  const [, reference = ''] = /Reference +(\S+)/.exec(output) ?? []
   assert.equal((await fetch(reference)).status, 200)
   // Drawn by the decoder, in a process of its own; readers who do not wait so long get an SVG.
   const preview = async () =>
     (await fetch(new URL('/picture/1/preview', address))).headers.get('content-type')
   while ((await preview()) !== 'image/jpeg') assert.ok(seconds() < 180, 'no preview was made')
 
-  const [, dir = ''] = /PostgreSQL \S+ runs in (\S+)/.exec(said) ?? []
+  const [, dir = ''] = /PostgreSQL \S+ is running in (\S+)/.exec(output) ?? []
   const postmaster = Number(
     readFileSync(join(dir, 'data', 'postmaster.pid'), 'utf8').split('\n')[0],
   )
@@ -161,13 +170,13 @@ test('from the tarball to a served record takes less than a minute, the printed 
   process.kill(group, 'SIGINT')
   // All who had the terminal are gone.
   await ended
-  assert.match(said, /Nothing of the demo is running any more/)
+  assert.match(output, /The demo has stopped/)
   assert.ok(!existsSync(dir))
   assert.ok(!isThere(postmaster))
   await assert.rejects(fetch(address))
 })
 
-test('who writes TypeScript against the installed client gets its types', async () => {
+test('the installed client has types for TypeScript', async () => {
   writeFileSync(
     join(empty, 'reader.ts'),
     `import { createClient } from '@talkshelf/client'
@@ -199,12 +208,12 @@ export async function titleOf(id: number): Promise<string> {
 })
 
 /**
- * As on a machine that has never heard of us: no settings, nothing of the tests or of the npm that
- * runs them; our Node first.
+ * Returns the environment of a machine without Talkshelf: no settings, and no variables of the
+ * tests or of npm. Our Node comes first in the path.
  */
 function cleanEnvironment(): NodeJS.ProcessEnv {
-  // How to reach a registry stays: without NODE_EXTRA_CA_CERTS, npm behind a company's proxy tries
-  // again for many minutes.
+  // Variables for the registry stay: without NODE_EXTRA_CA_CERTS, npm behind a company's proxy
+  // retries for many minutes.
   const foreign =
     /^(npm_(?!config_(registry|cafile|proxy|https_proxy|noproxy)$)|PG|TEST_|NODE_(?!EXTRA_CA_CERTS$))/
   const kept = Object.entries(process.env).filter(
@@ -221,7 +230,7 @@ function isThere(pid: number): boolean {
     process.kill(pid, 0)
     return true
   } catch (error) {
-    // It is somebody else's, but it is there.
+    // The process exists, but belongs to another user.
     return (error as NodeJS.ErrnoException).code === 'EPERM'
   }
 }

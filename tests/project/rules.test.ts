@@ -1,5 +1,5 @@
-// The rules of the house are held by machine; here the machine is held to them. In a copy of the
-// tree each rule is broken once.
+// Tests of the tools that enforce the rules of the project: in a copy of the tree, each rule is
+// broken once.
 
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
@@ -24,18 +24,51 @@ import extractDepcruiseOptions from 'dependency-cruiser/config-utl/extract-depcr
 
 const root = resolve(import.meta.dirname, '../..')
 
-// zebra is a feature that keeps the rules; whoever breaks one against it is found in `breaks`.
-const kept: Record<string, string> = {
-  'server/zebra/zebra.ts': `import { stripes } from './queries.ts'\nexport const zebra = () => stripes`,
-  'server/zebra/queries.ts': `import sql from 'sql-template-tag'\nexport const stripes = sql\`select 1\``,
-  'server/zebra/routes.ts': `import type { FastifyInstance } from 'fastify'\nimport { zebra } from './zebra.ts'\nexport const routes = (app: FastifyInstance) => [app, zebra]`,
-  'server/zebra/zebra.test.ts': `import fc from 'fast-check'\nimport pg from 'pg'\nimport { shared } from '../../tests/shared.ts'\nimport { stripes } from './queries.ts'\nexport default [fc, pg, shared, stripes]`,
+const source = (...lines: string[]) => lines.join('\n')
+
+// zebra is a feature that follows the rules; the files in `breaks` break a rule each.
+const validFiles: Record<string, string> = {
+  'server/zebra/zebra.ts': source(
+    "import { stripes } from './queries.ts'",
+    'export const zebra = () => stripes',
+  ),
+  'server/zebra/queries.ts': source(
+    "import sql from 'sql-template-tag'",
+    'export const stripes = sql`select 1`',
+  ),
+  'server/zebra/routes.ts': source(
+    "import type { FastifyInstance } from 'fastify'",
+    "import { zebra } from './zebra.ts'",
+    'export const routes = (app: FastifyInstance) => [app, zebra]',
+  ),
+  'server/zebra/zebra.test.ts': source(
+    "import fc from 'fast-check'",
+    "import pg from 'pg'",
+    "import { shared } from '../../tests/shared.ts'",
+    "import { stripes } from './queries.ts'",
+    'export default [fc, pg, shared, stripes]',
+  ),
   'server/yak/yak.ts': `import { zebra } from '../zebra/zebra.ts'\nexport const yak = zebra`,
-  'server/platform/db/horn.ts': `import pg from 'pg'\nimport sql from 'sql-template-tag'\nexport const horn = [pg, sql]`,
-  'server/platform/http/hoof.ts': `import { fastify } from 'fastify'\nimport { horn } from '../db/horn.ts'\nexport const hoof = [fastify, horn]`,
+  'server/platform/db/horn.ts': source(
+    "import pg from 'pg'",
+    "import sql from 'sql-template-tag'",
+    'export const horn = [pg, sql]',
+  ),
+  'server/platform/http/hoof.ts': source(
+    "import { fastify } from 'fastify'",
+    "import { horn } from '../db/horn.ts'",
+    'export const hoof = [fastify, horn]',
+  ),
   'tests/shared.ts': `import pg from 'pg'\nexport const shared = pg`,
-  'client/lion.ts': `import { endpoints } from '@talkshelf/contract'\nexport const lion = endpoints`,
-  'client/lion.test.ts': `import { shared } from '../tests/shared.ts'\nimport { lion } from './lion.ts'\nexport default [lion, shared]`,
+  'client/lion.ts': source(
+    "import { endpoints } from '@talkshelf/contract'",
+    'export const lion = endpoints',
+  ),
+  'client/lion.test.ts': source(
+    "import { shared } from '../tests/shared.ts'",
+    "import { lion } from './lion.ts'",
+    'export default [lion, shared]',
+  ),
   'web/page.ts': `import { endpoints } from '@talkshelf/contract'\nexport const page = endpoints`,
 }
 
@@ -54,40 +87,52 @@ const breaks: { rule: string; files: Record<string, string> }[] = [
       'server/zebra/down.ts': `import type { Up } from './up.ts'\nexport type Down = Up[]`,
     },
   },
-  ...each('contract-stands-alone', {
+  ...each('contract-is-independent', {
     'contract/a.ts': `import '../client/lion.ts'`,
     'contract/b.ts': `import { zebra } from '../server/zebra/zebra.ts'\nexport { zebra }`,
     'contract/c.ts': `import type { page } from '../web/page.ts'\nexport type Page = typeof page`,
   }),
-  ...each('client-knows-only-the-contract', {
+  ...each('client-imports-only-contract', {
     'client/a.ts': `export * from '../server/zebra/zebra.ts'`,
     'client/b.ts': `export type { page } from '../web/page.ts'`,
   }),
-  ...each('web-knows-only-the-contract', {
-    'web/a.ts': `import type { zebra } from '../server/zebra/zebra.ts'\nexport type Zebra = typeof zebra`,
+  ...each('web-imports-only-contract', {
+    'web/a.ts': source(
+      "import type { zebra } from '../server/zebra/zebra.ts'",
+      'export type Zebra = typeof zebra',
+    ),
     'web/b.ts': `import '../client/lion.ts'`,
   }),
-  ...each('platform-knows-no-feature', {
+  ...each('platform-imports-no-feature', {
     'server/platform/a.ts': `import { zebra } from '../zebra/zebra.ts'\nexport { zebra }`,
-    'server/platform/http/b.ts': `import type { zebra } from '../../zebra/zebra.ts'\nexport type Zebra = typeof zebra`,
+    'server/platform/http/b.ts': source(
+      "import type { zebra } from '../../zebra/zebra.ts'",
+      'export type Zebra = typeof zebra',
+    ),
     'server/platform/c.ts': `import type { Config } from '../config.ts'\nexport type { Config }`,
     'server/platform/d.ts': `import type * as app from '../app.ts'\nexport type App = typeof app`,
     'server/platform/e.ts': `export const run = () => import('../main.ts')`,
   }),
-  ...each('features-meet-at-the-front-door', {
+  ...each('features-import-public-api-only', {
     'server/yak/a.ts': `import { stripes } from '../zebra/queries.ts'\nexport { stripes }`,
-    'server/yak/b.ts': `import type { routes } from '../zebra/routes.ts'\nexport type Routes = typeof routes`,
+    'server/yak/b.ts': source(
+      "import type { routes } from '../zebra/routes.ts'",
+      'export type Routes = typeof routes',
+    ),
   }),
   ...each('sql-only-in-queries', {
     'server/zebra/sql.ts': `import sql from 'sql-template-tag'\nexport { sql }`,
     'server/zebra/sqltype.ts': `import type { Sql } from 'sql-template-tag'\nexport type { Sql }`,
     'server/platform/http/sql.ts': `import sql from 'sql-template-tag'\nexport { sql }`,
   }),
-  ...each('fastify-only-at-the-edge', {
+  ...each('fastify-only-in-routes', {
     'server/zebra/edge.ts': `import { fastify } from 'fastify'\nexport { fastify }`,
-    'server/platform/db/edge.ts': `import type { FastifyInstance } from 'fastify'\nexport type { FastifyInstance }`,
+    'server/platform/db/edge.ts': source(
+      "import type { FastifyInstance } from 'fastify'",
+      'export type { FastifyInstance }',
+    ),
   }),
-  ...each('pg-only-in-the-platform', {
+  ...each('pg-only-in-platform', {
     'server/zebra/pg.ts': `import pg from 'pg'\nexport { pg }`,
     'server/platform/http/pg.ts': `import type { Pool } from 'pg'\nexport type { Pool }`,
   }),
@@ -96,18 +141,24 @@ const breaks: { rule: string; files: Record<string, string> }[] = [
     'client/shared.ts': `import { shared } from '../tests/shared.ts'\nexport { shared }`,
     'web/shared.ts': `import { shared } from '../tests/shared.ts'\nexport { shared }`,
     'server/zebra/shared.ts': `import { shared } from '../../tests/shared.ts'\nexport { shared }`,
-    'server/platform/db/shared.ts': `import type { shared } from '../../../tests/shared.ts'\nexport type Shared = typeof shared`,
+    'server/platform/db/shared.ts': source(
+      "import type { shared } from '../../../tests/shared.ts'",
+      'export type Shared = typeof shared',
+    ),
   }),
-  ...each('nobody-imports-a-test', {
+  ...each('no-import-of-tests', {
     'server/zebra/tested.ts': `import './zebra.test.ts'`,
     'server/zebra/twice.test.ts': `import './zebra.test.ts'`,
     'tests/twice.ts': `import '../server/zebra/zebra.test.ts'`,
   }),
   ...each('no-development-packages-in-production', {
     'server/zebra/development.ts': `import fc from 'fast-check'\nexport { fc }`,
-    'contract/development.ts': `import type { Arbitrary } from 'fast-check'\nexport type { Arbitrary }`,
-    // Another package of ours has it, so it is found in development; who installs the contract
-    // alone would miss it.
+    'contract/development.ts': source(
+      "import type { Arbitrary } from 'fast-check'",
+      'export type { Arbitrary }',
+    ),
+    // Another workspace depends on it, so it resolves here, but not if only the contract is
+    // installed.
     'contract/others.ts': `import { Command } from 'postgrator'\nexport { Command }`,
   }),
   ...each('no-unresolvable-imports', {
@@ -119,13 +170,13 @@ const breaks: { rule: string; files: Record<string, string> }[] = [
 
 const untouched = copyTree()
 const broken = copyTree()
-write(broken, kept)
+write(broken, validFiles)
 for (const { files } of breaks) write(broken, files)
 
 const seen = await look(untouched)
 const found = await look(broken)
 
-test('the tree keeps the import rules', () => {
+test('the tree follows the import rules', () => {
   assert.deepEqual(
     seen.summary.violations.map(({ rule, from, to }) => `${rule.name}: ${from} -> ${to}`),
     [],
@@ -133,7 +184,7 @@ test('the tree keeps the import rules', () => {
 })
 
 // Without a parser for TypeScript, dependency-cruiser looks at no .ts file at all, and is content.
-test('the import rules see every source file, and every import in it', () => {
+test('the import rules cover every source file and every import', () => {
   for (const [tree, result] of [
     [untouched, seen],
     [broken, found],
@@ -154,7 +205,7 @@ test('the import rules see every source file, and every import in it', () => {
   assert.ok(sourceFiles(untouched).includes('server/main.ts'))
 })
 
-test('a type taken by an inline import, which the import rules cannot see, is found', () => {
+test('finds inline imports of types, which the import rules cannot see', () => {
   write(broken, {
     'server/zebra/inline.txt': `export type App = import('fastify').FastifyInstance`,
   })
@@ -163,32 +214,32 @@ test('a type taken by an inline import, which the import rules cannot see, is fo
   ])
 })
 
-test('whoever keeps the import rules is left alone', () => {
+test('files that follow the import rules are accepted', () => {
   assert.deepEqual(
-    Object.keys(kept).flatMap((file) => rulesBrokenBy(file)),
+    Object.keys(validFiles).flatMap((file) => rulesBrokenBy(file)),
     [],
   )
 })
 
 for (const { rule, files } of breaks) {
-  test(`${rule} stops ${Object.keys(files).join(' and ')}`, () => {
+  test(`${rule} rejects ${Object.keys(files).join(' and ')}`, () => {
     for (const file of Object.keys(files)) assert.deepEqual(rulesBrokenBy(file), [rule])
   })
 }
 
-test('each import rule is broken once here', async () => {
+test('each import rule has a test', async () => {
   const { ruleSet } = await extractDepcruiseOptions(join(root, '.dependency-cruiser.cjs'))
   const names = ruleSet?.forbidden?.map((rule) => rule.name).sort()
   assert.deepEqual([...new Set(breaks.map(({ rule }) => rule))].sort(), names)
 })
 
-test('npm run check fails at an import that breaks a rule', () => {
+test('npm run check rejects an import that breaks a rule', () => {
   const { status, output } = check('depcruise', broken)
   assert.notEqual(status, 0)
   assert.match(output, /no-cycles: server\/zebra\/left\.ts/)
 })
 
-test('npm run check looks at the types of every source file', () => {
+test('npm run check covers the types of every source file', () => {
   // What runs in browsers is looked at as such.
   const steps = ['tsc', 'tsc -p web', 'tsc -p tests/browser']
   const listed = new Set(
@@ -200,7 +251,7 @@ test('npm run check looks at the types of every source file', () => {
   )
 })
 
-test('npm run check fails at a wrong type, and at what Node cannot run', (t) => {
+test('npm run check rejects wrong types and syntax that Node cannot run', (t) => {
   const tree = copyTree(t, 'settings only')
   const errors: Record<string, string> = {
     TS2322: `export const list: string[] = [1]`,
@@ -220,7 +271,7 @@ test('npm run check fails at a wrong type, and at what Node cannot run', (t) => 
     assert.match(output, new RegExp(`server/zebra/${code}\\.ts.*error ${code}`))
 })
 
-test('npm run check fails at code that is careless or laid out otherwise', (t) => {
+test('npm run check rejects lint errors and other formatting', (t) => {
   const tree = copyTree(t, 'settings only')
   const errors: [string, RegExp][] = [
     ['debugger\n', /wrong\.ts.*lint\/suspicious\/noDebugger/],
@@ -244,7 +295,7 @@ test('npm run check fails at code that is careless or laid out otherwise', (t) =
   assert.equal(check('biome', tree).status, 0)
 })
 
-test('npm run check fails at an export and at a file that nobody uses', (t) => {
+test('npm run check rejects unused exports and files', (t) => {
   const tree = copyTree(t)
   write(tree, {
     'server/zebra/zebra.ts': `export const used = 1\nexport const forgotten = 2`,

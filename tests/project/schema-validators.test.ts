@@ -65,7 +65,7 @@ const everywhere: Breakage[] = [
   [/medium="video"/, 'medium="film"'],
 ]
 
-test('a feed of RSS that is wrong in one place is refused', () => {
+test('rejects an RSS feed with one mistake', () => {
   const breakages: Breakage[] = [
     ...everywhere,
     [/length="5"/, 'length="None"'],
@@ -80,7 +80,7 @@ test('a feed of RSS that is wrong in one place is refused', () => {
   refused(serializeFeed(feed, 'rss', site), breakages, (text) => assertXml('rss', text))
 })
 
-test('a feed of Atom that is wrong in one place is refused', () => {
+test('rejects an Atom feed with one mistake', () => {
   const breakages: Breakage[] = [
     ...everywhere,
     [/ length="5"/, ' length="0"'],
@@ -98,7 +98,7 @@ test('a feed of Atom that is wrong in one place is refused', () => {
   refused(serializeFeed(feed, 'atom', site), breakages, (text) => assertXml('atom', text))
 })
 
-test('a JSON Feed that is wrong in one place is refused', () => {
+test('rejects a JSON Feed with one mistake', () => {
   const breakages: Breakage[] = [
     [/"version":"[^"]*",/, ''],
     [/"title":"T",/, ''],
@@ -114,12 +114,15 @@ test('a JSON Feed that is wrong in one place is refused', () => {
   refused(serializeFeed(feed, 'json', site), breakages, (text) => assertJson('jsonfeed', text))
 })
 
-test('a sitemap, a description for browsers and an answer to other sites that are wrong in one place are refused', () => {
+test('rejects a sitemap, an OpenSearch description and an oEmbed answer with one mistake', () => {
   const video =
-    '<video:video><video:thumbnail_loc>http://a/p</video:thumbnail_loc><video:title>One</video:title><video:description>D</video:description>' +
-    '<video:player_loc>http://a/e</video:player_loc><video:duration>5</video:duration></video:video>'
+    '<video:video><video:thumbnail_loc>http://a/p</video:thumbnail_loc>' +
+    '<video:title>One</video:title><video:description>D</video:description>' +
+    '<video:player_loc>http://a/e</video:player_loc>' +
+    '<video:duration>5</video:duration></video:video>'
   const list =
-    '<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9" xmlns:video="http://www.google.com/schemas/sitemap-video/1.1">' +
+    '<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9" ' +
+    'xmlns:video="http://www.google.com/schemas/sitemap-video/1.1">' +
     `<url><loc>http://a/1</loc><lastmod>2026-01-01T00:00:00.000Z</lastmod>${video}</url></urlset>`
   const breakages: Breakage[] = [
     [/<url>[\s\S]*<\/url>/, ''],
@@ -134,7 +137,8 @@ test('a sitemap, a description for browsers and an answer to other sites that ar
   ]
   refused(list, breakages, (text) => assertXml('sitemap', text))
   const description =
-    '<OpenSearchDescription xmlns="http://a9.com/-/spec/opensearch/1.1/"><ShortName>T</ShortName><Description>D</Description>' +
+    '<OpenSearchDescription xmlns="http://a9.com/-/spec/opensearch/1.1/">' +
+    '<ShortName>T</ShortName><Description>D</Description>' +
     '<Url type="text/html" template="http://a/?q={searchTerms}"/></OpenSearchDescription>'
   refused(
     description,

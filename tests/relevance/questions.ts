@@ -1,14 +1,12 @@
-// Sixty questions as people type them: words in another order, slips of the pen, accents left out,
-// a name and a topic. They were written from the talks alone, before the search was built, and are
-// not changed to suit it. Where several talks answer a question equally well, all of them are
-// listed.
+// Sixty queries as people type them: words in another order, typing errors, missing accents, a name
+// and a topic. They were written from the talks alone, before the search was implemented, and are
+// not changed to suit it. If several talks match a query equally well, all of them are listed.
 
-/** What somebody asks, and the talks that they mean: one of them must be among the first three. */
+/** A query and the talks that it means: one of them must be among the first three results. */
 export interface RelevanceQuestion {
-  readonly asked: string
-  /** `file` of the talks in the data. */
+  readonly query: string
+  /** The `file` of each talk in the data. */
   readonly expected: readonly string[]
-  /** What kind of question it is. */
   readonly kind:
     | 'title'
     | 'half-remembered'
@@ -24,36 +22,36 @@ export interface RelevanceQuestion {
 
 export const relevanceQuestions: readonly RelevanceQuestion[] = [
   {
-    asked: 'make it fast',
+    query: 'make it fast',
     expected: ['odessapy-2018/videos/alexander-solovyov-make-it-fast.json'],
     kind: 'title',
   },
   {
-    asked: 'colossal cave adventure -browser',
+    query: 'colossal cave adventure -browser',
     expected: ['northbaypython-2017/videos/colossal-cave-adventure-in-python.json'],
     kind: 'title',
   },
   {
-    asked: 'final frontier generator',
+    query: 'final frontier generator',
     expected: ['pycon-us-2014/videos/generators-the-final-frontier.json'],
     kind: 'half-remembered',
   },
   {
-    asked: 'doh simpsons time series',
+    query: 'doh simpsons time series',
     expected: [
       'pydata-seattle-2017/videos/joe-mccarthy-doh-unevenly-spaced-time-series-analysis-of-the-simpsons-in-pandas.json',
     ],
     kind: 'half-remembered',
   },
   {
-    asked: 'my light is not working asyncio story',
+    query: 'my light is not working asyncio story',
     expected: [
       'pycon-au-2019/videos/it-s-dark-and-my-lights-aren-t-working-an-asyncio-success-story-jim-mussared-pycon-au-2019.json',
     ],
     kind: 'half-remembered',
   },
   {
-    asked: 'when is it good to be bad hockey penalty',
+    query: 'when is it good to be bad hockey penalty',
     expected: [
       'pycon-us-2016/videos/wendy-grus-when-is-it-good-to-be-bad-web-scraping-and-data-analysis-of-nhl-penalties-pycon-2016.json',
       'pydata-seattle-2015/videos/wendy-grus-when-is-it-good-to-be-bad-how-do-hockey-penalties-affect-the-outcome-of-the-game.json',
@@ -61,7 +59,7 @@ export const relevanceQuestions: readonly RelevanceQuestion[] = [
     kind: 'half-remembered',
   },
   {
-    asked: 'million lines type annotation',
+    query: 'million lines type annotation',
     expected: [
       'pycon-us-2019/videos/michael-sullivan-getting-to-three-million-lines-of-type-annotated-python-pycon-2019.json',
       'pybay-2019/videos/mypy-getting-to-four-million-lines-of-typed-python-michael-sullivan.json',
@@ -69,43 +67,43 @@ export const relevanceQuestions: readonly RelevanceQuestion[] = [
     kind: 'half-remembered',
   },
   {
-    asked: 'code isnt text graph technology',
+    query: 'code isnt text graph technology',
     expected: [
       'europython-2015/videos/andreas-dewes-code-is-not-text-how-graph-technologies-can-help-us-to-understand-our-code-better.json',
     ],
     kind: 'half-remembered',
   },
   {
-    asked: 'stop writing class',
+    query: 'stop writing class',
     expected: ['pycon-us-2012/videos/stop-writing-classes.json'],
     kind: 'half-remembered',
   },
   {
-    asked: 'snake and onion tor',
+    query: 'snake and onion tor',
     expected: ['europython-2012/videos/snakes-and-onions-python-developers-and-tor.json'],
     kind: 'half-remembered',
   },
   {
-    asked: 'flask 2800 tons of metal',
+    query: 'flask 2800 tons of metal',
     expected: [
       'pycon-us-2024/videos/open-source-industrial-control-turning-2800-tons-of-metal-with-python-and-flask.json',
     ],
     kind: 'half-remembered',
   },
   {
-    asked: 'bee hive raspberry pi',
+    query: 'bee hive raspberry pi',
     expected: [
       'pycon-us-2025/videos/detecting-honeybee-swarms-using-the-integration-of-opencv-pandas-ai-pytorch.json',
     ],
     kind: 'topic',
   },
   {
-    asked: 'guido van rosum tulip',
+    query: 'guido van rosum tulip',
     expected: ['bay-piggies/videos/guido-van-rossum-on-tulip-january-2014.json'],
     kind: 'misspelt',
   },
   {
-    asked: 'raymond hetinger dictionaries',
+    query: 'raymond hetinger dictionaries',
     expected: [
       'pycon-us-2017/videos/raymond-hettinger-modern-python-dictionaries-a-confluence-of-a-dozen-great-ideas-pycon-2017.json',
       'sfpython/videos/modern-dictionaries.json',
@@ -113,7 +111,7 @@ export const relevanceQuestions: readonly RelevanceQuestion[] = [
     kind: 'misspelt',
   },
   {
-    asked: 'brandon rodes duck',
+    query: 'brandon rodes duck',
     expected: [
       'pycon-us-2008/videos/using-grok-to-walk-like-a-duck.json',
       'pycon-us-2013/videos/the-naming-of-ducks-where-dynamic-types-meet-sma.json',
@@ -122,12 +120,12 @@ export const relevanceQuestions: readonly RelevanceQuestion[] = [
     kind: 'misspelt',
   },
   {
-    asked: 'jake vanderplaas statistics',
+    query: 'jake vanderplaas statistics',
     expected: ['pycon-us-2016/videos/jake-vanderplas-statistics-for-hackers-pycon-2016mp4.json'],
     kind: 'misspelt',
   },
   {
-    asked: 'hynek schlavak ssl',
+    query: 'hynek schlavak ssl',
     expected: [
       'europython-2014/videos/the-sorry-state-of-ssl-0.json',
       'pycon-pl-2014/videos/pycon-pl-2014-sorry-state-of-ssl-en.json',
@@ -138,7 +136,7 @@ export const relevanceQuestions: readonly RelevanceQuestion[] = [
     kind: 'misspelt',
   },
   {
-    asked: 'alison kapture bugs',
+    query: 'alison kapture bugs',
     expected: [
       'pycon-us-2018/videos/allison-kaptur-love-your-bugs-pycon-2018.json',
       'pythonbrasil-2017/videos/i-love-bugs-keynote-allison-kaptur.json',
@@ -146,7 +144,7 @@ export const relevanceQuestions: readonly RelevanceQuestion[] = [
     kind: 'misspelt',
   },
   {
-    asked: 'lukas langa music',
+    query: 'lukas langa music',
     expected: [
       'codedive-2019/videos/lukasz-langa-asyncio-and-music.json',
       'europython-2024/videos/live-coding-music-with-pyrepl-in-python-3-13-lukasz-langa.json',
@@ -155,7 +153,7 @@ export const relevanceQuestions: readonly RelevanceQuestion[] = [
     kind: 'misspelt',
   },
   {
-    asked: 'nina zakarenko',
+    query: 'nina zakarenko',
     expected: [
       'djangocon-2014/videos/angularjs-django-a-perfect-match.json',
       'djangocon-2014/videos/django-rest-api-so-easy-you-can-learn-it-in-25.json',
@@ -183,62 +181,62 @@ export const relevanceQuestions: readonly RelevanceQuestion[] = [
     kind: 'misspelt',
   },
   {
-    asked: 'metaprograming declaritive api',
+    query: 'metaprograming declaritive api',
     expected: ['pycon-au-2011/videos/say-what-you-mean-meta-programming-a-declarative.json'],
     kind: 'misspelt',
   },
   {
-    asked: 'airlfow kuberentes jw player',
+    query: 'airlfow kuberentes jw player',
     expected: [
       'pydata-eindhoven-2019/videos/rik-heijdens-airflow-and-kubernetes-at-jw-player-a-match-made-in-heaven-pydata-eindhoven-2019.json',
     ],
     kind: 'misspelt',
   },
   {
-    asked: 'asyncoi home automation',
+    query: 'asyncoi home automation',
     expected: ['europython-2014/videos/using-asyncio-aka-tulip-for-home-automation.json'],
     kind: 'misspelt',
   },
   {
-    asked: 'djnago elasticsaerch invalidation',
+    query: 'djnago elasticsaerch invalidation',
     expected: ['pygotham-2019/videos/django-elasticsearch-without-invalidation-logic.json'],
     kind: 'misspelt',
   },
   {
-    asked: 'нагрузочное тестирование яндекс танк',
+    query: 'нагрузочное тестирование яндекс танк',
     expected: ['pycon-ru-2014/videos/nagruzochnoe-testirovanie-s-pomoshchiu-iandekstanka.json'],
     kind: 'other language',
   },
   {
-    asked: 'как упаковать проект на питоне чтобы не стыдно',
+    query: 'как упаковать проект на питоне чтобы не стыдно',
     expected: [
       'pycon-ru-2019/videos/nikolai-markov-aligned-research-master-klass-kak-upakovat-pitonoproekt-chtoby-ne-bylo-stydno.json',
     ],
     kind: 'other language',
   },
   {
-    asked: 'согласованность api микросервисы',
+    query: 'согласованность api микросервисы',
     expected: [
       'pycon-ru-2018/videos/maksim-mazaev-tsian-kak-podderzhivat-soglasovannost-api-v-mikroservisnoi-arkhitekture.json',
     ],
     kind: 'other language',
   },
   {
-    asked: 'умные квартиры iot',
+    query: 'умные квартиры iot',
     expected: [
       'pycon-ru-2019/videos/kirill-borisov-booking-com-slishkom-umnaia-kvartira-iot-python-vse-ostalnoe.json',
     ],
     kind: 'other language',
   },
   {
-    asked: 'дескриптор теория и практика',
+    query: 'дескриптор теория и практика',
     expected: [
       'minsk-python-meetup/videos/2013-06-14-deskriptory-v-teorii-i-na-praktike-stanislav-rudakov-wargaming.json',
     ],
     kind: 'other language',
   },
   {
-    asked: 'светлов aiohttp',
+    query: 'светлов aiohttp',
     expected: [
       'pycon-belarus-2015/videos/vvedenie-v-aiohttp-andrei-svetlov.json',
       'pycon-belarus-2016/videos/andrei-svetlov-state-of-aiohttp-winter-2016.json',
@@ -252,19 +250,19 @@ export const relevanceQuestions: readonly RelevanceQuestion[] = [
     kind: 'other language',
   },
   {
-    asked: '自作検索エンジン',
+    query: '自作検索エンジン',
     expected: ['pycon-jp-2019/videos/02-203_ru-men-zi-zuo-jian-suo-enzinryo-kato.json'],
     kind: 'other language',
   },
   {
-    asked: '入試数学',
+    query: '入試数学',
     expected: [
       'pycon-jp-2018/videos/04-107-pythondejie-kuda-xue-ru-shi-shu-xue-xin-jing-zheng-gui.json',
     ],
     kind: 'other language',
   },
   {
-    asked: '漫画 分析',
+    query: '漫画 分析',
     expected: [
       'pycon-jp-2016/videos/3_06-pythonで実現する4コマ漫画の分析評論.json',
       'pycon-jp-2017/videos/pythondeshi-xian-suru4komaman-hua-nofen-xi-ping-lun-2017-shinji-kitagawa-pycon-jp-2017.json',
@@ -272,31 +270,31 @@ export const relevanceQuestions: readonly RelevanceQuestion[] = [
     kind: 'other language',
   },
   {
-    asked: '異常検知',
+    query: '異常検知',
     expected: [
       'pycon-jp-2018/videos/03-204-pythonniyoruyi-chang-jian-zhi-ru-men-da-shan-jiang.json',
     ],
     kind: 'other language',
   },
   {
-    asked: '野球 可視化',
+    query: '野球 可視化',
     expected: [
       'pycon-jp-2015/videos/cr10-ye-qiu-hack-pythonwoyong-itadetafen-xi-toke-shi-hua.json',
     ],
     kind: 'other language',
   },
   {
-    asked: '競馬',
+    query: '競馬',
     expected: ['pycon-jp-2018/videos/01-101-shi-jian-jing-ma-detasaiensu-guan-jing-jun.json'],
     kind: 'other language',
   },
   {
-    asked: 'dna 가족 찾기',
+    query: 'dna 가족 찾기',
     expected: ['pycon-kr-2014/videos/gimhyeongyong-dna-deiteoro-gajogcajgi-pycon-korea-2014.json'],
     kind: 'other language',
   },
   {
-    asked: '쇼핑몰 django',
+    query: '쇼핑몰 django',
     expected: [
       'pycon-apac-2016/videos/정경업-django로-쇼핑몰-만들자-pycon-apac-2016.json',
       'pycon-kr-2017/videos/joyeongil-django-aws-reul-iyonghan-syopingmol-seobiseu-gucug.json',
@@ -304,92 +302,92 @@ export const relevanceQuestions: readonly RelevanceQuestion[] = [
     kind: 'other language',
   },
   {
-    asked: '슈퍼마리오',
+    query: '슈퍼마리오',
     expected: [
       'pycon-kr-2018/videos/ingongjineung-syupeomarioyi-geoyi-modeungeos-jeongweonseog.json',
     ],
     kind: 'other language',
   },
   {
-    asked: '위성 태양광',
+    query: '위성 태양광',
     expected: [
       'pycon-kr-2018/videos/deuron-mic-ingongwiseong-yeongsangeul-iyonghan-taeyanggwangbaljeonso-ibjibunseog-coejaehyeon.json',
     ],
     kind: 'other language',
   },
   {
-    asked: 'sindrome del segundo sistema',
+    query: 'sindrome del segundo sistema',
     expected: [
       'pycon-ar-2018/videos/sobreviviendo-al-sindrome-del-segundo-sistema-con-python-por-matias-lang-y-leonardo-lazzaro.json',
     ],
     kind: 'without accents',
   },
   {
-    asked: 'patrones de diseno bolonesa',
+    query: 'patrones de diseno bolonesa',
     expected: [
       'pycon-es-2017/videos/alvaro-leon-patrones-de-diseno-python-bolonesa-pycones-2017.json',
     ],
     kind: 'without accents',
   },
   {
-    asked: 'programacion periodista',
+    query: 'programacion periodista',
     expected: [
       'pycon-us-2019/videos/programacion-para-periodistas-el-uso-de-python-en-la-extraccion-y-analisis-de-reportajes.json',
     ],
     kind: 'without accents',
   },
   {
-    asked: 'androide pytónico',
+    query: 'androide pytónico',
     expected: ['pycon-ar-2012/videos/el-androide-pytonico-felipe-lerena-pyconar-2012.json'],
     kind: 'without accents',
   },
   {
-    asked: 'desventuras radioastronoma',
+    query: 'desventuras radioastronoma',
     expected: [
       'pycon-es-2019/videos/mi-casa-venturas-y-desventuras-de-una-radioastronoma-en-python-ana-karla-diaz-rodriguez.json',
     ],
     kind: 'without accents',
   },
   {
-    asked: 'maquina de estado em python',
+    query: 'maquina de estado em python',
     expected: ['python-sudeste-2018/videos/pyse-2018-maquinas-de-estado-em-python.json'],
     kind: 'without accents',
   },
   {
-    asked: 'reseaux sociaux milliard de pixels',
+    query: 'reseaux sociaux milliard de pixels',
     expected: [
       'pycon-fr-2025/videos/visualiser_les_reseaux_sociaux_a_echelle_planetaire_un_milliard_de_pixels_a_la_fois.json',
     ],
     kind: 'without accents',
   },
   {
-    asked: 'nastepny prosze iteratory generatory',
+    query: 'nastepny prosze iteratory generatory',
     expected: [
       'pycon-pl-2013/videos/pycon-pl-2013-nastepny-prosze-iteratory-i-generatory-pod-lupa.json',
     ],
     kind: 'without accents',
   },
   {
-    asked: '图算法 反欺诈',
+    query: '图算法 反欺诈',
     expected: [
       'pycon-china-2019/videos/10-tu-suan-fa-ni-hao-fan-qi-zha-ying-yong-jie-shao-yu-shi-zuo.json',
     ],
     kind: 'other language',
   },
   {
-    asked: 'line 股票機器人',
+    query: 'line 股票機器人',
     expected: [
       'pycon-tw-2018/videos/tu-pao-yi-ge-line-gu-piao-ji-qi-ren-victor-gau-chen-hong-zhe-malo-pycon-taiwan-2018.json',
     ],
     kind: 'other language',
   },
   {
-    asked: 'ned batchelder names values',
+    query: 'ned batchelder names values',
     expected: ['pycon-us-2015/videos/facts-and-myths-about-python-names-and-values.json'],
     kind: 'speaker',
   },
   {
-    asked: 'facundo batista unicode',
+    query: 'facundo batista unicode',
     expected: [
       'europython-2016/videos/facundo-batista-entendiendo-unicode.json',
       'pycon-ar-2011/videos/pyconar-2011-facundo-batista-entendiendo-unicode-pyar.json',
@@ -398,7 +396,7 @@ export const relevanceQuestions: readonly RelevanceQuestion[] = [
     kind: 'speaker',
   },
   {
-    asked: 'louise grandjonc orm',
+    query: 'louise grandjonc orm',
     expected: [
       'djangocon-eu-2017/videos/understanding-the-amazing-world-behind-your-orm-by-louise-grandjonc.json',
       'pybay-2019/videos/amazing-things-your-orm-can-or-cant-do-louise-grandjonc.json',
@@ -406,7 +404,7 @@ export const relevanceQuestions: readonly RelevanceQuestion[] = [
     kind: 'speaker',
   },
   {
-    asked: 'luciano ramalho descriptor',
+    query: 'luciano ramalho descriptor',
     expected: [
       'pycon-us-2013/videos/encapsulation-with-descriptors.json',
       'pycon-us-2017/videos/luciano-ramalho-decorators-and-descriptors-decoded-pycon-2017.json',
@@ -415,12 +413,12 @@ export const relevanceQuestions: readonly RelevanceQuestion[] = [
     kind: 'speaker',
   },
   {
-    asked: 'pycon us 2015 keynote guido',
+    query: 'pycon us 2015 keynote guido',
     expected: ['pycon-us-2015/videos/keynote-guido-van-rossum-1.json'],
     kind: 'event',
   },
   {
-    asked: 'djangocon europe 2017 orm',
+    query: 'djangocon europe 2017 orm',
     expected: [
       'djangocon-eu-2017/videos/understanding-the-amazing-world-behind-your-orm-by-louise-grandjonc.json',
       'djangocon-eu-2017/videos/weird-and-wonderful-things-to-do-with-the-orm-by-marc-tamlyn.json',
@@ -428,19 +426,19 @@ export const relevanceQuestions: readonly RelevanceQuestion[] = [
     kind: 'event',
   },
   {
-    asked: 'pycon au 2019 molecular dynamics',
+    query: 'pycon au 2019 molecular dynamics',
     expected: [
       'pycon-au-2019/videos/the-universe-as-balls-and-springs-molecular-dynamics-in-python-lily-wang-pycon-au-2019.json',
     ],
     kind: 'event',
   },
   {
-    asked: '"live and let die"',
+    query: '"live and let die"',
     expected: ['pycon-us-2015/videos/modules-and-packages-live-and-let-die.json'],
     kind: 'phrase',
   },
   {
-    asked: '"from the ground up" concurrency',
+    query: '"from the ground up" concurrency',
     expected: [
       'pycon-us-2015/videos/python-concurrency-from-the-ground-up-live.json',
       'pycon-au-2017/videos/concurrency-and-parallelism-from-the-ground-up.json',
@@ -449,7 +447,7 @@ export const relevanceQuestions: readonly RelevanceQuestion[] = [
     kind: 'phrase',
   },
   {
-    asked: 'transforming code into beautiful idio',
+    query: 'transforming code into beautiful idio',
     expected: ['pycon-us-2013/videos/transforming-code-into-beautiful-idiomatic-pytho.json'],
     kind: 'piece of a word',
   },

@@ -23,7 +23,7 @@ process.exitCode = await main()
 async function main(): Promise<number> {
   const { values } = parseArgs({ options: { write: { type: 'boolean', default: false } } })
   if (!realTalks) {
-    console.log('Skipped: the talks (../shared/data/pyvideo.ndjson.gz) are not at hand')
+    console.log('Skipped: the talks (../shared/data/pyvideo.ndjson.gz) are missing')
     return 0
   }
   const talks = await loadTalks(realTalks)
@@ -46,8 +46,8 @@ async function main(): Promise<number> {
       const { port } = app.server.address() as AddressInfo
       const answers: Answer[] = []
       for (const question of relevanceQuestions)
-        answers.push(await ask(`http://127.0.0.1:${port}`, question, files))
-      return judge(answers, values.write)
+        answers.push(await search(`http://127.0.0.1:${port}`, question, files))
+      return report(answers, values.write)
     } finally {
       await app.close()
       await pool.close()
@@ -66,55 +66,60 @@ async function filesOf(url: string): Promise<Map<number, string>> {
 interface Answer {
   readonly question: RelevanceQuestion
   /** Rank of the first expected talk, from 1; undefined if it is not among the first twenty. */
-  readonly place: number | undefined
+  readonly rank: number | undefined
   readonly corrected: string
   readonly ms: number
 }
 
-async function ask(
+async function search(
   url: string,
   question: RelevanceQuestion,
   files: ReadonlyMap<number, string>,
 ): Promise<Answer> {
-  const began = performance.now()
-  const reply = await call(url, 'GET', `/api/v2/video?q=${encodeURIComponent(question.asked)}`)
-  const ms = performance.now() - began
-  if (reply.status !== 200) throw new Error(`${question.asked}: ${reply.status} ${reply.text}`)
+  const startedMs = performance.now()
+  const reply = await call(url, 'GET', `/api/v2/video?q=${encodeURIComponent(question.query)}`)
+  const ms = performance.now() - startedMs
+  if (reply.status !== 200) throw new Error(`${question.query}: ${reply.status} ${reply.text}`)
   const { results, search } = reply.json as {
     results: { id: number }[]
     search: { corrected: { from: string; to: string }[] }
   }
-  const at = results.findIndex(({ id }) => question.expected.includes(files.get(id) ?? ''))
+  const index = results.findIndex(({ id }) => question.expected.includes(files.get(id) ?? ''))
   return {
     question,
-    place: at < 0 ? undefined : at + 1,
+    rank: index < 0 ? undefined : index + 1,
     corrected: search.corrected.map(({ from, to }) => `${from} → ${to}`).join(', '),
     ms,
   }
 }
 
-function judge(answers: readonly Answer[], write: boolean): number {
-  const hold = answers.filter(({ place = 99 }) => place <= 3).length
-  const mrr = answers.reduce((sum, { place }) => sum + (place ? 1 / place : 0), 0) / answers.length
-  for (const { question, place, corrected, ms } of answers)
-    console.log(
-      `${place && place <= 3 ? ' ' : '✖'} ${String(place ?? '-').padStart(2)}  ${question.asked}${corrected && `  (${corrected})`}  ${ms.toFixed(0)} ms`,
-    )
-  const line = `${hold} of ${answers.length} in the first 3, MRR ${mrr.toFixed(3)}`
-  if (write) writeFileSync(document, written(answers, line))
+/** Prints the ranks. Returns 1 if they are worse than in docs/relevance.md. */
+function report(answers: readonly Answer[], write: boolean): number {
+  const passed = answers.filter(({ rank = 99 }) => rank <= 3).length
+  const mrr = answers.reduce((sum, { rank }) => sum + (rank ? 1 / rank : 0), 0) / answers.length
+  for (const { question, rank = 99, corrected, ms } of answers) {
+    const mark = rank <= 3 ? ' ' : '✖'
+    const position = (rank === 99 ? '-' : String(rank)).padStart(2)
+    const note = corrected && `  (${corrected})`
+    console.log(`${mark} ${position}  ${question.query}${note}  ${ms.toFixed(0)} ms`)
+  }
+  const line = `${passed} of ${answers.length} in the first 3, MRR ${mrr.toFixed(3)}`
+  if (write) writeFileSync(document, markdown(answers, line))
   const [, before = '0', mrrBefore = '0'] =
     /^(\d+) of \d+ in the first 3, MRR ([\d.]+)$/m.exec(readFileSync(document, 'utf8')) ?? []
-  const isWorse = hold < Number(before) || mrr < Number(mrrBefore) - 0.0005
+  const isWorse = passed < Number(before) || mrr < Number(mrrBefore) - 0.0005
   if (isWorse) console.log(`Worse than docs/relevance.md, which says ${before} and ${mrrBefore}`)
   console.log(line)
   return isWorse ? 1 : 0
 }
 
-function written(answers: readonly Answer[], line: string): string {
-  const rows = answers.map(
-    ({ question: { asked, kind, expected }, place, corrected }) =>
-      `| ${asked.replaceAll('|', '\\|')} | ${kind} | ${place && place <= 3 ? place : `**${place ?? 'not found'}**`} | ${corrected} | ${expected.map((file) => file.replace('/videos/', ': ').replace('.json', '')).join('<br>')} |`,
-  )
+function markdown(answers: readonly Answer[], line: string): string {
+  const rows = answers.map(({ question: { query, kind, expected }, rank, corrected }) => {
+    const result = rank && rank <= 3 ? rank : `**${rank ?? 'not found'}**`
+    const talks = expected.map((file) => file.replace('/videos/', ': ').replace('.json', ''))
+    const cells = [query.replaceAll('|', '\\|'), kind, result, corrected, talks.join('<br>')]
+    return `| ${cells.join(' | ')} |`
+  })
   return `# Search relevance
 
 Sixty search queries over 21,713 real talks, written before the search was implemented

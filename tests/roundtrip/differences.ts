@@ -1,5 +1,5 @@
-// Where what went in and what came out may differ, and why. A difference that is none of these is a
-// mistake.
+// The differences between an imported and an exported talk that are intended, and why. Any other
+// difference is a bug.
 
 export interface Difference {
   readonly field: string
@@ -15,7 +15,7 @@ interface Kind {
 
 const text = (value: unknown) => (typeof value === 'string' ? value : '')
 const list = (value: unknown): string[] => (Array.isArray(value) ? value.map(text) : [])
-const tidy = (name: string) => name.normalize('NFC').trim()
+const normalize = (name: string) => name.normalize('NFC').trim()
 
 export const comparedKinds: readonly Kind[] = [
   {
@@ -29,17 +29,17 @@ export const comparedKinds: readonly Kind[] = [
     why: 'Two ways to write the same name are one person or one tag',
     is: ({ field, before, after }) =>
       (field === 'speakers' || field === 'tags') &&
-      JSON.stringify([...new Set(list(before).map(tidy))].filter((name) => name !== '')) ===
+      JSON.stringify([...new Set(list(before).map(normalize))].filter((name) => name !== '')) ===
         JSON.stringify(after),
   },
 ]
 
-/** The kind of a difference; undefined where there is no reason for it. */
+/** Returns the kind of a difference; undefined if it is not intended. */
 export function kindOf(difference: Difference): Kind | undefined {
   return comparedKinds.find((kind) => kind.is(difference))
 }
 
-/** Field by field; the order of the keys says nothing. */
+/** Compares two talks field by field, ignoring the order of keys. */
 export function recordDifferences(
   before: Readonly<Record<string, unknown>>,
   after: Readonly<Record<string, unknown>>,

@@ -25,7 +25,8 @@ type Talk = Record<string, unknown>
 const [file] = process.argv.slice(2)
 if (file === undefined || !existsSync(file)) {
   console.error(
-    `Give a file of talks: npm run roundtrip -- FILE${file === undefined ? '' : ` (there is no ${file})`}`,
+    'Give a file of talks: npm run roundtrip -- FILE',
+    file === undefined ? '' : `(there is no ${file})`,
   )
   process.exit(2)
 }
@@ -43,23 +44,23 @@ process.exitCode = await roundtrip(file).finally(async () => {
 
 async function roundtrip(source: string): Promise<number> {
   const importing = loaded ? undefined : await timed('import', [source, '--apply', '--yes'], [0, 4])
-  if (importing) console.log(importing.said.trim())
+  if (importing) console.log(importing.output.trim())
   const exported = join(dir, 'exported.ndjson')
   const exporting = await timed('export', ['--format', 'pyvideo'], [0], exported)
   const again = await timed('import', [source, '--dry-run'], [0, 3, 4])
   const planned = await lastPlan()
   await checkInvariants(database.url)
 
-  const came = new Map<unknown, Talk>()
-  for await (const talk of talksIn(exported)) came.set(talk.file, talk)
+  const remaining = new Map<unknown, Talk>()
+  for await (const talk of talksIn(exported)) remaining.set(talk.file, talk)
   let [total, found, formerIds, keptIds] = [0, 0, 0, 0]
-  const counted = new Map<string, number>()
+  const counts = new Map<string, number>()
   const unexplained: { file: unknown; difference: Difference }[] = []
   const ids = await publicIds()
   for await (const talk of talksIn(source)) {
     total++
-    const after = came.get(talk.file)
-    came.delete(talk.file)
+    const after = remaining.get(talk.file)
+    remaining.delete(talk.file)
     if (talk.alias !== undefined && typeof talk.id === 'number') {
       formerIds++
       if (ids.get(talk.id) === String(talk.title).trim()) keptIds++
@@ -68,13 +69,15 @@ async function roundtrip(source: string): Promise<number> {
     found++
     for (const difference of recordDifferences(talk, after)) {
       const kind = kindOf(difference)
-      if (kind) counted.set(kind.name, (counted.get(kind.name) ?? 0) + 1)
+      if (kind) counts.set(kind.name, (counts.get(kind.name) ?? 0) + 1)
       else unexplained.push({ file: talk.file, difference })
     }
   }
 
+  const imported = importing ? `in ${importing.seconds} s` : 'before'
   console.log(
-    `\nImported ${importing ? `in ${importing.seconds} s` : 'before'}, exported in ${exporting.seconds} s, planned once more in ${again.seconds} s`,
+    `\nImported ${imported}, exported in ${exporting.seconds} s, ` +
+      `planned once more in ${again.seconds} s`,
   )
   console.log(
     `Planned once more: ${Object.entries(planned)
@@ -83,19 +86,22 @@ async function roundtrip(source: string): Promise<number> {
   )
   console.log(`Former numbers that still answer: ${keptIds} of ${formerIds}`)
   for (const { name, why } of comparedKinds)
-    console.log(`${String(counted.get(name) ?? 0).padStart(6)}  ${name}: ${why}`)
+    console.log(`${String(counts.get(name) ?? 0).padStart(6)}  ${name}: ${why}`)
   for (const { file, difference } of unexplained.slice(0, 20))
     console.log(`  not explained: ${file} ${JSON.stringify(difference).slice(0, 300)}`)
-  if (came.size > 0)
-    console.log(`  ${came.size} talks came out that did not go in, such as ${[...came.keys()][0]}`)
+  if (remaining.size > 0)
+    console.log(
+      `  ${remaining.size} talks were exported that were not imported, ` +
+        `for example ${[...remaining.keys()][0]}`,
+    )
   console.log(`${found} of ${total} accounted for, ${unexplained.length} unexplained differences`)
   const isSame =
-    found === total && came.size === 0 && unexplained.length === 0 && keptIds === formerIds
+    found === total && remaining.size === 0 && unexplained.length === 0 && keptIds === formerIds
   const isQuiet = (planned.new ?? 0) + (planned.changed ?? 0) + (planned.conflict ?? 0) === 0
   return isSame && isQuiet ? 0 : 1
 }
 
-/** Safe, as in earnest: every batch is on the disk when it is done. */
+/** Starts a durable PostgreSQL, as in production: every batch is on disk when it is done. */
 function openPostgres() {
   const bin = process.env.PG_BIN ?? installedPostgres()[0]?.bin ?? packagedPostgres()
   if (bin === undefined) throw new Error('There is no PostgreSQL here: install postgresql-15')
@@ -107,28 +113,28 @@ function openPostgres() {
   })
 }
 
-/** Runs the real command, its answer into a file if one is given. */
+/** Runs the real command and measures its time. Writes its standard output to a file if given. */
 async function timed(command: string, args: string[], codes: number[], into?: string) {
-  const begin = performance.now()
+  const startedMs = performance.now()
   const child = spawn(process.execPath, ['server/main.ts', command, ...args], {
     cwd: root,
     env: { ...process.env, DATABASE_URL: database.url },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
-  let said = ''
-  child.stderr.on('data', (data: Buffer) => (said += data))
+  let output = ''
+  child.stderr.on('data', (data: Buffer) => (output += data))
   if (into) await pipeline(child.stdout, createWriteStream(into))
-  else child.stdout.on('data', (data: Buffer) => (said += data))
+  else child.stdout.on('data', (data: Buffer) => (output += data))
   const code = child.exitCode ?? (await once(child, 'close'))[0]
   if (!codes.includes(code))
-    throw new Error(`talkshelf ${command} ended with ${code}:\n${said.slice(-3000)}`)
-  return { said, seconds: ((performance.now() - begin) / 1000).toFixed(0) }
+    throw new Error(`talkshelf ${command} ended with ${code}:\n${output.slice(-3000)}`)
+  return { output, seconds: ((performance.now() - startedMs) / 1000).toFixed(0) }
 }
 
 async function* talksIn(path: string): AsyncIterable<Talk> {
   const bytes = createReadStream(path)
   let rest = ''
-  // Not by Node's own reader of lines, which ends one at U+2028 as well.
+  // Not with readline, which also splits at U+2028.
   for await (const piece of (path.endsWith('.gz') ? bytes.pipe(createGunzip()) : bytes).setEncoding(
     'utf8',
   )) {
@@ -139,23 +145,26 @@ async function* talksIn(path: string): AsyncIterable<Talk> {
   if (rest !== '') yield JSON.parse(rest) as Talk
 }
 
-/** Titles of what anybody can read, by number. */
+/** Reads the titles of public records, by id. */
 async function publicIds(): Promise<Map<number, string>> {
-  return asked(`select id, body::json->>'title' as title from video_body where live`, (row) => [
-    row.id as number,
-    row.title as string,
-  ])
+  return readEntries(
+    `select id, body::json->>'title' as title from video_body where live`,
+    (row) => [row.id as number, row.title as string],
+  )
 }
 
 async function lastPlan(): Promise<Record<string, number>> {
-  const rows = await asked(
-    `select verdict, count(*)::integer as count from import_row where import_id = (select max(id) from import) group by verdict`,
+  const rows = await readEntries(
+    `select verdict, count(*)::integer as count
+     from import_row
+     where import_id = (select max(id) from import)
+     group by verdict`,
     (row) => [row.verdict as string, row.count as number],
   )
   return Object.fromEntries(rows)
 }
 
-async function asked<K, V>(
+async function readEntries<K, V>(
   text: string,
   entry: (row: Record<string, unknown>) => [K, V],
 ): Promise<Map<K, V>> {

@@ -1,24 +1,28 @@
 import fc from 'fast-check'
 import { category } from './harness.ts'
 
-// What clients may send, made by hand from the rules of the interface and not from the schemas: a
-// mistake in a schema must show.
+// Values that clients may send, written by hand from the documented rules and not from the schemas,
+// so that a mistake in a schema is found.
 
-/** The record of the interface document: these fields, in this order. */
+/** The fields of a record in their documented order. */
 export const fieldOrder =
-  'category language slug speakers tags id state title summary description quality_notes copyright_text embed thumbnail_url duration ' +
-  'video_ogv_length video_ogv_url video_ogv_download_only video_mp4_length video_mp4_url video_mp4_download_only ' +
-  'video_webm_length video_webm_url video_webm_download_only video_flv_length video_flv_url video_flv_download_only ' +
+  'category language slug speakers tags id state title summary description quality_notes ' +
+  'copyright_text embed thumbnail_url duration ' +
+  'video_ogv_length video_ogv_url video_ogv_download_only ' +
+  'video_mp4_length video_mp4_url video_mp4_download_only ' +
+  'video_webm_length video_webm_url video_webm_download_only ' +
+  'video_flv_length video_flv_url video_flv_download_only ' +
   'source_url whiteboard recorded added updated'
 const fields = fieldOrder.split(' ')
 
 export type ArbitraryJson = Record<string, unknown>
 
 const readOnly = ['id', 'slug', 'added', 'updated']
-export const addresses = fields.filter((field) => field.endsWith('_url'))
+export const urlFields = fields.filter((field) => field.endsWith('_url'))
 const sizes = fields.filter((field) => field.endsWith('_length'))
 const switches = fields.filter((field) => field.endsWith('_download_only'))
-export const texts: Record<string, number> = {
+/** The text fields with their maximum lengths. */
+export const textFields: Record<string, number> = {
   summary: 20_000,
   description: 100_000,
   quality_notes: 20_000,
@@ -26,26 +30,29 @@ export const texts: Record<string, number> = {
   embed: 20_000,
   whiteboard: 20_000,
 }
-export const lists = ['speakers', 'tags']
+export const listFields = ['speakers', 'tags']
 const writable = fields.filter((field) => !readOnly.includes(field))
 
-/** What a PUT makes of a field that it leaves out; the state is not here, because it stays. */
+/** The values of fields that a PUT omits, without the state, which a PUT without it keeps. */
 const defaults: ArbitraryJson = Object.fromEntries(
   writable
     .filter((field) => !['category', 'language', 'title', 'state'].includes(field))
-    .map((field) => [
-      field,
-      lists.includes(field) ? [] : switches.includes(field) ? false : field in texts ? '' : null,
-    ]),
+    .map((field) => [field, defaultOf(field)]),
 )
 
+function defaultOf(field: string): unknown {
+  if (listFields.includes(field)) return []
+  if (switches.includes(field)) return false
+  return field in textFields ? '' : null
+}
+
 /**
- * Must be made before records can use them: one as people write, one composed, one that is all
- * markup and astral characters.
+ * Must be created before records can use them: one ordinary, one with accents, one with markup and
+ * astral characters.
  */
 export const categories = [category, 'Journées d’été — Zürich', '<b>𝒳 & "Ω"</b> 日本語']
 
-/** As sent, and what the record then shows. */
+/** Accepted spellings, and the name that the record then has. */
 const languages: Record<string, string> = {
   English: 'English',
   en: 'English',
@@ -67,7 +74,7 @@ const languages: Record<string, string> = {
 const codePoint = (min: number, max: number) =>
   fc.integer({ min, max }).map((code) => String.fromCodePoint(code))
 
-/** Any one character that a text field takes. */
+/** Any character that a text field accepts. */
 const character = fc.oneof(
   { weight: 8, arbitrary: codePoint(0x20, 0x7e) },
   {
@@ -88,16 +95,16 @@ const text = (maxLength: number) =>
   fc.oneof(
     { weight: 30, arbitrary: fc.constant('') },
     { weight: 900, arbitrary: fc.string({ unit: character, maxLength: Math.min(maxLength, 60) }) },
-    { weight: 1, arbitrary: character.map((one) => one.repeat(maxLength)) },
+    { weight: 1, arbitrary: character.map((char) => char.repeat(maxLength)) },
   )
 
 const space = fc.constantFrom('', '', '', ' ', '\t', '\n ', '\u00a0', '\u3000', '\ufeff', '\u2028')
 const padded = (content: fc.Arbitrary<string>) =>
   fc.tuple(space, content, space).map((parts) => parts.join(''))
 
-const title = padded(text(255)).filter((it) => it.trim() !== '')
+const title = padded(text(255)).filter((text) => text.trim() !== '')
 
-// Most names are there already, as in life; a new one costs the service several statements.
+// Most names exist already, as in practice; a new one costs the service several statements.
 const knownNames = [
   ...[
     'Ada Lovelace',
@@ -152,7 +159,7 @@ const name = fc
     { weight: 60, arbitrary: fc.constantFrom(...knownNames) },
     { weight: 1, arbitrary: padded(fc.string({ unit: character, minLength: 1, maxLength: 20 })) },
   )
-  .filter((it) => tidy(it) !== '' && [...tidy(it)].length <= 255)
+  .filter((text) => normalize(text) !== '' && [...normalize(text)].length <= 255)
 
 const names = fc.oneof(
   { weight: 40, arbitrary: fc.array(name, { maxLength: 6 }) },
@@ -166,7 +173,7 @@ const names = fc.oneof(
   },
 )
 
-const address = fc.oneof(
+const url = fc.oneof(
   {
     weight: 3,
     arbitrary: fc.constantFrom(
@@ -189,11 +196,11 @@ const address = fc.oneof(
     weight: 1,
     arbitrary: fc
       .constantFrom(...'aé𝒳')
-      .map((one) => `https://example.org/${one.repeat(2048 - 20)}`),
+      .map((char) => `https://example.org/${char.repeat(2048 - 20)}`),
   },
 )
 
-/** A real date. Every month has a 28th; the longer ones and leap years come by hand. */
+/** A valid date. Every month has a 28th; leap days and limits are listed. */
 const day = fc.oneof(
   fc.constantFrom(
     '2024-02-29',
@@ -212,46 +219,48 @@ const day = fc.oneof(
     .map(([year, month, date]) =>
       [
         String(year).padStart(4, '0'),
-        ...[month, date].map((it) => String(it).padStart(2, '0')),
+        ...[month, date].map((number) => String(number).padStart(2, '0')),
       ].join('-'),
     ),
 )
 
-const orNull = <T>(it: fc.Arbitrary<T>) => fc.option(it, { freq: 3 })
-const each = <T>(names: readonly string[], it: fc.Arbitrary<T>) =>
-  Object.fromEntries(names.map((name) => [name, it]))
+const orNull = <T>(arbitrary: fc.Arbitrary<T>) => fc.option(arbitrary, { freq: 3 })
+const each = <T>(names: readonly string[], arbitrary: fc.Arbitrary<T>) =>
+  Object.fromEntries(names.map((name) => [name, arbitrary]))
 const wholeNumber = (max: number) =>
   fc.oneof(fc.constantFrom(0, 1, max, max - 1), fc.integer({ min: 0, max }))
 
 const values: Record<string, fc.Arbitrary<unknown>> = {
-  category: padded(fc.constantFrom(...categories, ...categories.map((it) => it.normalize('NFD')))),
+  category: padded(
+    fc.constantFrom(...categories, ...categories.map((title) => title.normalize('NFD'))),
+  ),
   language: fc.constantFrom(...Object.keys(languages)),
-  ...each(lists, names),
+  ...each(listFields, names),
   state: fc.constantFrom(1, 2),
   title,
   ...Object.fromEntries(
-    Object.entries(texts).map(([field, maxLength]) => [field, text(maxLength)]),
+    Object.entries(textFields).map(([field, maxLength]) => [field, text(maxLength)]),
   ),
-  ...each(addresses, address),
+  ...each(urlFields, url),
   duration: orNull(wholeNumber(2 ** 31 - 1)),
   ...each(sizes, orNull(wholeNumber(Number.MAX_SAFE_INTEGER))),
   ...each(switches, fc.boolean()),
   recorded: orNull(day),
 }
 
-// Clients send back what they read, and some send back nonsense.
+// Clients send back what they read, and some send nonsense.
 const ignored = each(
   readOnly,
   fc.constantFrom<unknown>(null, 1, -1, '', 'x', [], { a: [1] }, '2001-01-01T00:00:00.000'),
 )
 
-/** Anything that PUT and POST must take. */
+/** Any record that PUT and POST must accept. */
 export const validRecord: fc.Arbitrary<ArbitraryJson> = fc.record(
   { ...values, ...ignored },
   { requiredKeys: ['title', 'category', 'language'] },
 )
 
-/** Some fields of a record: anything that PATCH must take. */
+/** Some fields of a record: any body that PATCH must accept. */
 export const validPatch: fc.Arbitrary<ArbitraryJson> = fc
   .subarray([...writable, ...readOnly], { maxLength: 6 })
   .chain((chosen) =>
@@ -262,34 +271,36 @@ export const validPatch: fc.Arbitrary<ArbitraryJson> = fc
     ),
   )
 
-function tidy(name: string): string {
+function normalize(name: string): string {
   return name.normalize('NFC').trim()
 }
 
-/** What the record shows of fields that were sent. */
-function shown(sent: ArbitraryJson): ArbitraryJson {
-  const it: ArbitraryJson = {}
-  for (const [field, value] of Object.entries(sent)) {
+/** Returns the values that a record has after fields were sent. */
+function stored(input: ArbitraryJson): ArbitraryJson {
+  const record: ArbitraryJson = {}
+  for (const [field, value] of Object.entries(input)) {
     if (readOnly.includes(field)) continue
-    if (field === 'title') it[field] = (value as string).trim()
-    else if (field === 'category') it[field] = tidy(value as string)
-    else if (field === 'language') it[field] = languages[value as string] ?? value
-    else if (lists.includes(field)) it[field] = [...new Set((value as string[]).map(tidy))]
-    else it[field] = value
+    if (field === 'title') record[field] = (value as string).trim()
+    else if (field === 'category') record[field] = normalize(value as string)
+    else if (field === 'language') record[field] = languages[value as string] ?? value
+    else if (listFields.includes(field))
+      record[field] = [...new Set((value as string[]).map(normalize))]
+    else record[field] = value
   }
-  return it
+  return record
 }
 
-export function afterPut(before: ArbitraryJson, sent: ArbitraryJson): ArbitraryJson {
-  return { ...before, ...defaults, ...shown(sent) }
+/** Returns the record after a PUT. */
+export function afterPut(before: ArbitraryJson, input: ArbitraryJson): ArbitraryJson {
+  return { ...before, ...defaults, ...stored(input) }
 }
 
 /**
- * RFC 7396, section 2, word for word; the record has all fields at all times, so one that was
- * removed is null.
+ * Returns the record after a PATCH: RFC 7396, section 2, word for word. A record always has all
+ * fields, so one that was removed is null.
  */
-export function afterPatch(before: ArbitraryJson, sent: ArbitraryJson): ArbitraryJson {
-  const merged = mergePatch(before, shown(sent)) as ArbitraryJson
+export function afterPatch(before: ArbitraryJson, input: ArbitraryJson): ArbitraryJson {
+  const merged = mergePatch(before, stored(input)) as ArbitraryJson
   return Object.fromEntries(fields.map((field) => [field, merged[field] ?? null]))
 }
 
@@ -387,7 +398,7 @@ const wrongValues: Record<string, readonly unknown[]> = {
   category: [...notText, '', '  ', 'No such category', 'x'.repeat(256)],
   language: [...notText, '', '  ', 'No such language', 'x-klingon', 'e', 'x'.repeat(256)],
   ...Object.fromEntries(
-    lists.map((field) => [
+    listFields.map((field) => [
       field,
       [...notNames, Array.from({ length: 101 }, (_, index) => `Name ${index}`)],
     ]),
@@ -395,10 +406,13 @@ const wrongValues: Record<string, readonly unknown[]> = {
   state: [null, 0, 3, -1, 1.5, '1', true, [1], {}],
   title: [...notText, '', ' \n\t ', '\u00a0\ufeff', ...tooLong(255)],
   ...Object.fromEntries(
-    Object.entries(texts).map(([field, maxLength]) => [field, [...notText, ...tooLong(maxLength)]]),
+    Object.entries(textFields).map(([field, maxLength]) => [
+      field,
+      [...notText, ...tooLong(maxLength)],
+    ]),
   ),
   ...Object.fromEntries(
-    addresses.map((field) => [
+    urlFields.map((field) => [
       field,
       [...notAddress, `https://example.org/${'x'.repeat(2048)}`, 'https://example.org/\u0000'],
     ]),
@@ -410,7 +424,7 @@ const wrongValues: Record<string, readonly unknown[]> = {
 }
 
 /**
- * One field with a value that breaks one rule; undefined stands for leaving a required field out.
+ * One field with a value that breaks one rule; undefined means that a required field is missing.
  */
 export const wrongField: fc.Arbitrary<{ field: string; value: unknown }> = fc.oneof(
   {
@@ -425,9 +439,9 @@ export const wrongField: fc.Arbitrary<{ field: string; value: unknown }> = fc.on
   {
     weight: 1,
     arbitrary: fc.record({
-      field: fc.string({ unit: character, maxLength: 12 }).map((it) => `no ${it}`),
-      // A key of this name makes the whole body malformed, and then no field is named.
-      value: fc.jsonValue().filter((it) => !JSON.stringify(it).includes('"__proto__"')),
+      field: fc.string({ unit: character, maxLength: 12 }).map((name) => `no ${name}`),
+      // A key of this name makes the whole body malformed, and the problem names no field.
+      value: fc.jsonValue().filter((value) => !JSON.stringify(value).includes('"__proto__"')),
     }),
   },
   {
@@ -472,7 +486,7 @@ export const anyJson: fc.Arbitrary<unknown> = fc.oneof(
   },
 )
 
-/** Bytes that are no JSON, or hardly. */
+/** Bytes that are not JSON, or only almost. */
 export const anyBytes: fc.Arbitrary<Buffer> = fc.oneof(
   fc.uint8Array({ maxLength: 40 }).map((bytes) => Buffer.from(bytes)),
   fc
@@ -480,12 +494,12 @@ export const anyBytes: fc.Arbitrary<Buffer> = fc.oneof(
       unit: fc.constantFrom(...'{}[]",:\\u0123456789eE+-. tfn\n\ufeff\u0000é𝒳'),
       maxLength: 30,
     })
-    .map((it) => Buffer.from(it)),
+    .map((text) => Buffer.from(text)),
   fc
     .tuple(validPatch, fc.nat(), fc.nat(3), fc.uint8Array({ maxLength: 3 }))
-    .map(([record, at, taken, put]) => {
+    .map(([record, number, removed, inserted]) => {
       const bytes = Buffer.from(JSON.stringify(record))
-      const place = at % (bytes.length + 1)
-      return Buffer.concat([bytes.subarray(0, place), put, bytes.subarray(place + taken)])
+      const offset = number % (bytes.length + 1)
+      return Buffer.concat([bytes.subarray(0, offset), inserted, bytes.subarray(offset + removed)])
     }),
 )

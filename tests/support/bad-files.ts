@@ -3,15 +3,12 @@ import { join } from 'node:path'
 import { deflateRawSync, gzipSync } from 'node:zlib'
 import { root } from './harness.ts'
 
-// Files that nobody should send: broken, mistaken or hostile.
+// Import files that are broken, mistaken or hostile.
 
 export interface BadFile {
   readonly name: string
   readonly bytes: () => AsyncIterable<Uint8Array> | Iterable<Uint8Array>
-  /**
-   * Where it is known what must come of it: nothing at all is planned, or nothing that could be
-   * written.
-   */
+  /** The expected plan: the whole file is refused, no row can be written, or unspecified. */
   readonly expect: 'refused' | 'nothing new' | 'anything'
 }
 
@@ -36,7 +33,9 @@ const good = {
       .join('\n'),
   ),
   'talks.csv': Buffer.from(
-    'key,title,speakers,category,language\r\n1,"One, two",A B;C D,Bad days,en\r\n2,"Line\r\nbreak",E F,Bad days,en\r\n',
+    'key,title,speakers,category,language\r\n' +
+      '1,"One, two",A B;C D,Bad days,en\r\n' +
+      '2,"Line\r\nbreak",E F,Bad days,en\r\n',
   ),
 }
 
@@ -50,13 +49,13 @@ const file = (
   expect,
 })
 
-/** As much as anybody likes, a piece at a time. */
-function* endless(piece: string, megabytes: number): Iterable<Uint8Array> {
-  const chunk = Buffer.from(piece.repeat(Math.ceil(65_536 / piece.length)))
-  for (let sent = 0; sent < megabytes * 2 ** 20; sent += chunk.length) yield chunk
+/** Repeats a text up to a size, in chunks. */
+function* repeated(text: string, megabytes: number): Iterable<Uint8Array> {
+  const chunk = Buffer.from(text.repeat(Math.ceil(65_536 / text.length)))
+  for (let bytes = 0; bytes < megabytes * 2 ** 20; bytes += chunk.length) yield chunk
 }
 
-function* begun(begin: string, rest: Iterable<Uint8Array>): Iterable<Uint8Array> {
+function* withStart(begin: string, rest: Iterable<Uint8Array>): Iterable<Uint8Array> {
   yield Buffer.from(begin)
   yield* rest
 }
@@ -64,16 +63,26 @@ function* begun(begin: string, rest: Iterable<Uint8Array>): Iterable<Uint8Array>
 /** 60 lines of 4 MB, in a gzip of a quarter of a megabyte. */
 function longRecords(name: string, field: string, expect: BadFile['expect']): BadFile {
   const text = 'x'.repeat((4 << 20) - 1000)
-  const line = (id: number) =>
-    `${JSON.stringify({ title: `Talk ${id}`, category: 'Bad days', language: 'en', [field]: text })}\n`
-  // Packed line by line: a gzip file may have many members.
+  const line = (id: number) => {
+    const talk = { title: `Talk ${id}`, category: 'Bad days', language: 'en', [field]: text }
+    return `${JSON.stringify(talk)}\n`
+  }
+  // Compressed line by line: a gzip file may have many members.
   return { name, bytes: () => Array.from({ length: 60 }, (_, id) => gzipSync(line(id))), expect }
 }
 
-const laughs = (levels: number) =>
-  `<?xml version="1.0"?><!DOCTYPE schedule [<!ENTITY a0 "ha">${Array.from({ length: levels }, (_, level) => `<!ENTITY a${level + 1} "${`&a${level};`.repeat(10)}">`).join('')}]><schedule><conference><title>&a${levels};</title></conference></schedule>`
+function laughs(levels: number): string {
+  const entities = Array.from(
+    { length: levels },
+    (_, level) => `<!ENTITY a${level + 1} "${`&a${level};`.repeat(10)}">`,
+  )
+  return (
+    `<?xml version="1.0"?><!DOCTYPE schedule [<!ENTITY a0 "ha">${entities.join('')}]>` +
+    `<schedule><conference><title>&a${levels};</title></conference></schedule>`
+  )
+}
 
-/** Cut off at every tenth of its length. */
+/** Valid files that are truncated. */
 const cut = Object.entries(good).flatMap(([name, bytes]) =>
   [0.1, 0.3, 0.5, 0.7, 0.9, 0.99].map((share) =>
     file(
@@ -127,7 +136,8 @@ const json = [
   ),
   file(
     'numbers too large',
-    '{"title":"x","category":"c","language":"en","state":1,"duration":1e400,"id":99999999999999999999}',
+    '{"title":"x","category":"c","language":"en","state":1,"duration":1e400,' +
+      '"id":99999999999999999999}',
     'nothing new',
   ),
   file(
@@ -172,7 +182,7 @@ const json = [
       category: 'c',
       language: 'en',
       state: 1,
-      speakers: Array.from({ length: 90_000 }, (_, at) => `s${at}`),
+      speakers: Array.from({ length: 90_000 }, (_, index) => `s${index}`),
     }),
     'nothing new',
   ),
@@ -183,7 +193,7 @@ const json = [
       category: 'c',
       language: 'en',
       state: 1,
-      ...Object.fromEntries(Array.from({ length: 60_000 }, (_, at) => [`f${at}`, at])),
+      ...Object.fromEntries(Array.from({ length: 60_000 }, (_, index) => [`f${index}`, index])),
     }),
     'anything',
   ),
@@ -218,7 +228,8 @@ const xml = [
   ),
   file(
     'a file of the server',
-    '<!DOCTYPE s [<!ENTITY x SYSTEM "file:///etc/passwd">]><schedule><conference><title>&x;</title></conference></schedule>',
+    '<!DOCTYPE s [<!ENTITY x SYSTEM "file:///etc/passwd">]>' +
+      '<schedule><conference><title>&x;</title></conference></schedule>',
   ),
   file(
     'an address of the inside',
@@ -244,11 +255,11 @@ const xml = [
 const tables = [
   file(
     'a million columns',
-    `${Array.from({ length: 1_000_000 }, (_, at) => `c${at}`).join(',')}\n`,
+    `${Array.from({ length: 1_000_000 }, (_, index) => `c${index}`).join(',')}\n`,
   ),
   file(
     'a million columns, some known',
-    `title,${Array.from({ length: 1000 }, (_, at) => `c${at}`).join(',')}\nx\n`,
+    `title,${Array.from({ length: 1000 }, (_, index) => `c${index}`).join(',')}\nx\n`,
   ),
   file('no column that is known', 'a,b,c\n1,2,3\n'),
   file('a column twice', 'title,title\nx,y\n'),
@@ -267,7 +278,7 @@ const bytes = [
   file('nothing', ''),
   file('white space', ' \n\t\r\n '),
   file('a letter', 'Dear archive,\n\nplease find my talks below.\n'),
-  file('noise', Buffer.from(Array.from({ length: 5000 }, (_, at) => (at * 7919 + 13) % 256))),
+  file('noise', Buffer.from(Array.from({ length: 5000 }, (_, index) => (index * 7919 + 13) % 256))),
   file('a zip', Buffer.concat([Buffer.from('PK\x03\x04'), deflateRawSync(Buffer.alloc(1000))])),
   file('a picture', Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 0, 0, 0, 0])),
   file('bzip2', Buffer.from('BZh91AY&SY')),
@@ -294,21 +305,21 @@ const bytes = [
   ),
   longRecords('a bomb of 60 records with a text of 4 MB', 'description', 'nothing new'),
   longRecords('a bomb of 60 records with 4 MB that has no field', 'unknown_field', 'nothing new'),
-  { name: 'a gigabyte in one line', bytes: () => endless('x', 1024), expect: 'refused' },
+  { name: 'a gigabyte in one line', bytes: () => repeated('x', 1024), expect: 'refused' },
   {
     name: 'a gigabyte in one record',
-    bytes: () => begun('{"title":"', endless('x', 1024)),
+    bytes: () => withStart('{"title":"', repeated('x', 1024)),
     expect: 'refused',
   },
   {
     name: 'a gigabyte in one cell',
-    bytes: () => begun('title,category\n"', endless('x', 1024)),
+    bytes: () => withStart('title,category\n"', repeated('x', 1024)),
     expect: 'anything',
   },
-  { name: 'a gigabyte of white space', bytes: () => endless(' ', 1024), expect: 'refused' },
+  { name: 'a gigabyte of white space', bytes: () => repeated(' ', 1024), expect: 'refused' },
   {
     name: 'a gigabyte of XML',
-    bytes: () => begun('<schedule><conference><title>', endless('x', 1024)),
+    bytes: () => withStart('<schedule><conference><title>', repeated('x', 1024)),
     expect: 'refused',
   },
 ] satisfies BadFile[]

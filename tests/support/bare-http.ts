@@ -5,8 +5,8 @@ import { createHttpServer, type HttpServer } from '../../server/platform/http/se
 import { createMetrics } from '../../server/platform/ops/metrics.ts'
 
 /**
- * The HTTP server of ours with a part of the routes, for tests that give these limits of their own.
- * Ends with the file.
+ * Starts our HTTP server with some of the routes, for tests that set limits of their own. It ends
+ * with the test file.
  */
 export async function serveOnly(
   endpoints: readonly Endpoint[],

@@ -3,8 +3,8 @@ import { readConfig } from '../../server/config.ts'
 import { openPool } from '../../server/platform/db/pool.ts'
 import { timeoutsFor } from '../../server/platform/timeouts.ts'
 
-// The whole app in a process of its own, as `talkshelf serve` runs it, but for one difference: it
-// may fetch thumbnails from the test's image server, whose port is the argument.
+// The whole app in a process of its own, like `talkshelf serve`, but it may fetch thumbnails from
+// the image server of the test, whose port is the argument.
 
 const config = readConfig(process.env)
 const times = timeoutsFor(config.ANSWER_SECONDS)

@@ -8,36 +8,44 @@ import {
   type SourceFile,
 } from '../../server/imports/item.ts'
 
-// The sample files of the formats, and what a format reads of them.
+// Reads the sample files of the import formats.
 
 const samples = new URL('../../server/imports/formats/samples/', import.meta.url)
-const nothing: ParseOptions = { category: undefined, language: undefined }
+const noOptions: ParseOptions = { category: undefined, language: undefined }
 
+/** Reads a sample file. */
 export const sample = (name: string) => readFileSync(new URL(name, samples), 'utf8')
 
-/** But for folders. */
+/** Lists the sample files, without folders. */
 export const sampleNames = () =>
-  readdirSync(samples, { withFileTypes: true }).flatMap((it) => (it.isFile() ? it.name : []))
+  readdirSync(samples, { withFileTypes: true }).flatMap((entry) =>
+    entry.isFile() ? entry.name : [],
+  )
 
 async function* files(texts: Readonly<Record<string, string>>): AsyncGenerator<SourceFile> {
   for (const [path, text] of Object.entries(texts))
     yield { path, text: async () => text, async *lines() {} }
 }
 
-/** Reads texts by their names. */
+/** Reads texts, given by file name, with a format. */
 export async function readings(
   format: ImportFormat,
   texts: Readonly<Record<string, string>>,
-  options = nothing,
+  options = noOptions,
 ): Promise<ParsedItem[]> {
-  const all: ParsedItem[] = []
-  for await (const reading of format.read(files(texts), options)) all.push(reading)
-  return all
+  const items: ParsedItem[] = []
+  for await (const item of format.read(files(texts), options)) items.push(item)
+  return items
 }
 
-export const drafts = (all: readonly ParsedItem[]) =>
-  all.filter((it): it is ImportItem => 'fields' in it)
-export const skipped = (all: readonly ParsedItem[]) =>
-  all.flatMap((it) => ('unreadable' in it ? `${it.place}: ${it.unreadable}` : []))
-export const assertRefused = (what: RegExp) => (error: Error) =>
-  error instanceof InputRefused && what.test(error.message)
+/** Returns the items that could be read. */
+export const drafts = (items: readonly ParsedItem[]) =>
+  items.filter((item): item is ImportItem => 'fields' in item)
+
+/** Describes the items that could not be read. */
+export const skipped = (items: readonly ParsedItem[]) =>
+  items.flatMap((item) => ('unreadable' in item ? `${item.place}: ${item.unreadable}` : []))
+
+/** Returns a check for assert.rejects: the input is refused with this message. */
+export const assertRefused = (message: RegExp) => (error: Error) =>
+  error instanceof InputRefused && message.test(error.message)

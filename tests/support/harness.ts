@@ -12,7 +12,7 @@ import { openPool, type Pool } from '../../server/platform/db/pool.ts'
 import { timeoutsFor } from '../../server/platform/timeouts.ts'
 import { freshDatabase } from './database.ts'
 
-// A whole archive for a test: the real app, its own PostgreSQL database, real HTTP.
+// A whole archive for a test: the real app over HTTP, with a PostgreSQL database of its own.
 
 export const root = fileURLToPath(new URL('../..', import.meta.url))
 
@@ -20,24 +20,24 @@ export const root = fileURLToPath(new URL('../..', import.meta.url))
 export const program = process.env.TEST_PROGRAM ?? 'server/main.ts'
 
 /**
- * A machine that stands still for seconds, as shared ones do, shall not look like a fault. Tests of
- * limits set their own. Maintenance runs where a test asks for it.
+ * A machine that stalls for seconds must not fail a test. Tests of limits set their own.
+ * Maintenance runs only if a test starts it.
  */
-const patient = { ANSWER_SECONDS: '30', MAINTENANCE_HOURS: '0' }
+const defaults = { ANSWER_SECONDS: '30', MAINTENANCE_HOURS: '0' }
 
 export interface Reply {
   status: number
   headers: IncomingHttpHeaders
   /** The bytes of the body, one character each. */
   text: string
-  // biome-ignore lint/suspicious/noExplicitAny: tests look at what came, and fail where it is something else
+  // biome-ignore lint/suspicious/noExplicitAny: a test fails if the value is not what it expects
   json: any
 }
 
 export interface CallOptions {
   /** Sent as JSON. */
   body?: unknown
-  /** Sent as it is. */
+  /** Sent without conversion. */
   raw?: Buffer | string
   token?: string
   headers?: Record<string, string>
@@ -51,18 +51,18 @@ export interface TestArchive {
   editor: string
   admin: string
   call(method: string, path: string, options?: CallOptions): Promise<Reply>
-  /** Makes a live record and returns it; its category is there. */
+  /** Creates a live record in the example category, and returns it. */
   make(fields?: Partial<Video>): Promise<Video>
 }
 
 export const category = 'Example Days 2026'
 
-/** An archive that the caller closes. */
+/** An archive that the caller must close. */
 export interface OpenArchive extends TestArchive {
   close(): Promise<void>
 }
 
-/** To be called once at the top of a test file; everything ends with the file. */
+/** Starts an archive that ends with the test file. To be called once, at the top of the file. */
 export async function startArchive(environment: Record<string, string> = {}): Promise<TestArchive> {
   const database = await freshDatabase()
   const archive = await openArchive(database.url, environment)
@@ -73,12 +73,12 @@ export async function startArchive(environment: Record<string, string> = {}): Pr
   return archive
 }
 
-/** Runs the app on this database until it is closed. May be opened again on the same database. */
+/** Runs the app on a database until it is closed. It can be opened again on the same database. */
 export async function openArchive(
   databaseUrl: string,
   environment: Record<string, string> = {},
 ): Promise<OpenArchive> {
-  const config = readConfig({ DATABASE_URL: databaseUrl, PORT: '0', ...patient, ...environment })
+  const config = readConfig({ DATABASE_URL: databaseUrl, PORT: '0', ...defaults, ...environment })
   const times = timeoutsFor(config.ANSWER_SECONDS)
   const pool = openPool({
     url: databaseUrl,
@@ -119,6 +119,7 @@ export async function openArchive(
   }
 }
 
+/** Sends a request and reads the whole response. */
 export function call(
   url: string,
   method: string,
@@ -147,7 +148,7 @@ export function call(
             status: response.statusCode ?? 0,
             headers: response.headers,
             text,
-            json: parsed(text),
+            json: parseJson(text),
           })
         })
       },
@@ -166,9 +167,7 @@ export interface Server {
   stop(): Promise<void>
 }
 
-/**
- * The real command, or another program that serves, in a process of its own; it ends with the file.
- */
+/** Starts the real server, or another one, in a process that ends with the test file. */
 export async function spawnServer(
   environment: Record<string, string>,
   command?: string[],
@@ -178,7 +177,7 @@ export async function spawnServer(
   return server
 }
 
-/** The real command, or another program that serves, in a process that the caller ends. */
+/** Starts the real server, or another one, in a process that the caller must stop. */
 export async function startServer(
   environment: Record<string, string>,
   command = [program, 'serve'],
@@ -190,7 +189,7 @@ export async function startServer(
       PORT: '0',
       LOG_LEVEL: 'info',
       DRAIN_SECONDS: '0',
-      ...patient,
+      ...defaults,
       ...environment,
     },
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -200,20 +199,20 @@ export async function startServer(
     child.kill('SIGTERM')
     await once(child, 'exit')
   }
-  let said = ''
+  let output = ''
   const url = await new Promise<string>((resolve, reject) => {
-    child.on('exit', () => reject(new Error(`The server ended:\n${said}`)))
+    child.on('exit', () => reject(new Error(`The server ended:\n${output}`)))
     for (const stream of [child.stdout, child.stderr])
       stream?.on('data', (data: Buffer) => {
-        said = (said + data.toString()).slice(-10_000)
-        const [address] = /http:\/\/127\.0\.0\.1:\d+/.exec(said) ?? []
+        output = (output + data.toString()).slice(-10_000)
+        const [address] = /http:\/\/127\.0\.0\.1:\d+/.exec(output) ?? []
         if (address) resolve(address)
       })
   })
   return { url, process: child, stop }
 }
 
-/** Runs the real command to its end, with this on its standard input. */
+/** Runs the real command to its end, with `input` on its standard input. */
 export async function runCommand(
   args: string[],
   environment: Record<string, string>,
@@ -221,10 +220,10 @@ export async function runCommand(
 ): Promise<{ code: number; stdout: string; stderr: string }> {
   const child = spawn(process.execPath, [program, ...args], {
     cwd: root,
-    env: { ...process.env, ...patient, ...environment },
+    env: { ...process.env, ...defaults, ...environment },
   })
   let [stdout, stderr] = ['', '']
-  // Most commands end without having read it.
+  // Most commands end without reading it.
   child.stdin.on('error', () => {})
   child.stdin.end(input)
   child.stdout.on('data', (data) => (stdout += data))
@@ -233,7 +232,7 @@ export async function runCommand(
   return { code, stdout, stderr }
 }
 
-function parsed(text: string): unknown {
+function parseJson(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {

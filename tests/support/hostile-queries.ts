@@ -1,9 +1,10 @@
-// Questions that nobody asks in good faith.
+// Hostile search queries.
 
 const words = ['python', 'async', 'data', 'web', 'test', 'machine', 'learning', 'introduction']
-export const pickWord = (place: number) => words[place % words.length] as string
+/** Returns a word that many talks have. */
+export const pickWord = (index: number) => words[index % words.length] as string
 
-/** What means something to some parser. */
+/** Characters with a meaning for some parser. */
 export const signs = [
   '&',
   '|',
@@ -35,7 +36,8 @@ export const signs = [
   '-',
   '~',
 ]
-/** Answered like any other. */
+
+/** Queries that are answered like any other. */
 export const hostileQueries: Record<string, string> = {
   'as long as it may be': 'python '.repeat(42).slice(0, 300),
   'one long word': 'x'.repeat(300),
@@ -78,7 +80,8 @@ export const hostileQueries: Record<string, string> = {
   'filters in quotes': "'category:1' & 'language:38'",
   'mistyped a lot': 'pyhton asnyc dtaa mahcine leraning intorduction wbe tset',
 }
-/** Refused with a reason. */
+
+/** Queries that are refused. */
 export const refusedQueries: Record<string, string> = {
   'too long': 'python '.repeat(3000),
   'thousands of operators': '& | ! '.repeat(2000),

@@ -5,12 +5,12 @@ import { exportNdjson } from '../../server/exports/exports.ts'
 import { withSnapshot } from '../../server/platform/db/snapshot.ts'
 import type { Reply, TestArchive } from './harness.ts'
 
-// Calls the import endpoints of an archive, and waits for what its background batches do.
+// Calls the import endpoints of an archive, and waits for its background batches.
 
 export interface ImportClient {
-  /** Sends a request of the API; fails unless the answer is 2xx. */
+  /** Sends a request to the API; fails unless the status is 2xx. */
   send(method: string, path: string, body?: unknown): Promise<Reply>
-  /** Reads a file; returns when every row has a verdict. */
+  /** Plans an import; returns when every row has a verdict. */
   plan(input: ImportInput): Promise<Import>
   apply(id: number): Promise<Import>
   undo(id: number): Promise<Import>
@@ -20,9 +20,10 @@ export interface ImportClient {
   rows(id: number, query?: string): Promise<ImportedTalk[]>
 }
 
-/** Without any progress for so long an import is stuck. Generous: the machine may be busy. */
+/** How long an import may make no progress. Generous: the machine may be busy. */
 const stuckMs = Number(process.env.IMPORT_STUCK_MS ?? 30_000)
 
+/** Creates a client for the import endpoints of an archive. */
 export function importClient({ call }: Pick<TestArchive, 'call'>, token: string): ImportClient {
   async function send(method: string, path: string, body?: unknown): Promise<Reply> {
     const reply = await call(method, `/api/v2/${path}`, {
@@ -33,13 +34,14 @@ export function importClient({ call }: Pick<TestArchive, 'call'>, token: string)
     return reply
   }
 
+  /** Has a loop of its own, because its deadline starts again whenever the import progresses. */
   async function until(id: number, ...states: Import['state'][]): Promise<Import> {
-    let [seen, since] = ['', performance.now()]
+    let [lastText, since] = ['', performance.now()]
     for (let pauseMs = 2; ; pauseMs = Math.min(pauseMs * 1.5, 50)) {
       const { json, text } = await send('GET', `import/${id}`)
       if (states.includes(json.state)) return json
       assert.ok(!['failed', 'undone'].includes(json.state), text)
-      if (text !== seen) [seen, since] = [text, performance.now()]
+      if (text !== lastText) [lastText, since] = [text, performance.now()]
       assert.ok(performance.now() - since < stuckMs, `The import is stuck: ${text}`)
       await sleep(pauseMs)
     }
@@ -77,7 +79,7 @@ export interface ImportTalk {
   readonly [field: string]: unknown
 }
 
-/** Writes talks as a table, with the keys of their source. */
+/** Formats talks as CSV, with the keys of their source. */
 export function csvOf(talks: readonly ImportTalk[]): string {
   const columns = [...new Set(talks.flatMap((talk) => Object.keys(talk)))]
   const cell = (value: unknown) => {
@@ -88,7 +90,7 @@ export function csvOf(talks: readonly ImportTalk[]): string {
   return table.map((row) => row.map(cell).join(',')).join('\r\n')
 }
 
-/** Exports everything, as the command does: with drafts and what was taken down. */
+/** Exports everything, like the command: with drafts and tombstones. */
 export function exportAll(databaseUrl: string): Promise<string> {
   return withSnapshot(databaseUrl, 'tests', async (db) => {
     let text = ''
@@ -97,18 +99,18 @@ export function exportAll(databaseUrl: string): Promise<string> {
   })
 }
 
-/** The three-way rule: a field that only the source changed is taken, a hand edit stays. */
+/** Merges three versions: takes a field that only the source changed, and keeps manual edits. */
 export function threeWay<T extends Readonly<Record<string, unknown>>>(
-  said: T,
-  says: T,
-  mine: T,
+  sourceBefore: T,
+  sourceNow: T,
+  current: T,
 ): T {
-  const merged: Record<string, unknown> = { ...mine }
-  for (const field of Object.keys(says)) {
-    const [then, now, here] = [said[field], says[field], mine[field]].map((it) =>
-      JSON.stringify(it),
+  const merged: Record<string, unknown> = { ...current }
+  for (const field of Object.keys(sourceNow)) {
+    const [before, now, here] = [sourceBefore[field], sourceNow[field], current[field]].map(
+      (value) => JSON.stringify(value),
     )
-    if (then !== now && here === then) merged[field] = says[field]
+    if (before !== now && here === before) merged[field] = sourceNow[field]
   }
   return merged as T
 }

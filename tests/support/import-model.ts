@@ -11,9 +11,9 @@ import { checkInvariants } from './invariants.ts'
 import { fillArchive } from './random-archive.ts'
 import { openSavedStates, type SavedStates } from './saved-states.ts'
 
-// Random sequences of imports, stops, undoing, restarts and work by hand, on an archive that is not
-// empty, beside a model that is simple enough to be read: after each command the records are what
-// the model says. Each sequence has records, names and sources of its own.
+// Random sequences of imports, stops, undos, restarts and manual edits, on an archive that is not
+// empty, compared with a simple model after each command. Each sequence has records, names and
+// sources of its own.
 
 type Kind = 'speaker' | 'tag' | 'category'
 interface Entity {
@@ -72,7 +72,7 @@ interface PlannedImport {
 
 type Snapshot = Pick<Video, 'plain' | 'speakers' | 'tags' | 'category'>
 
-/** One step; the numbers choose among what there is at that moment. */
+/** One step; the numbers choose among the possibilities at that moment. */
 interface Command {
   readonly name: string
   readonly dice: readonly number[]
@@ -111,23 +111,24 @@ function commandsOf(chance: SeededRandom): Command[] {
   return chosen.map((name) => ({ name, dice: Array.from({ length: 24 }, chance.next) }))
 }
 
-export interface ModelStage {
-  /** Runs one sequence; fails with its commands where the archive is not what the model says. */
+export interface ModelEnvironment {
+  /** Runs one sequence; fails with its commands if the archive differs from the model. */
   run(seed: number, number: number): Promise<void>
-  /** Checks what must hold in the database, and puts it back to how it began. */
+  /** Checks the invariants of the database, and restores its first state. */
   finishRound(): Promise<void>
   close(): Promise<void>
 }
 
 export interface ModelOptions {
-  /** How often another process begins the work and is killed at once: a share of all times. */
+  /** The share of imports that another process starts and is killed at once. */
   readonly kills?: number
 }
 
-export async function openModelStage(
+/** Opens an archive with content for the sequences. */
+export async function openModelEnvironment(
   databaseUrl: string,
   options: ModelOptions = {},
-): Promise<ModelStage> {
+): Promise<ModelEnvironment> {
   const environment = { CACHE_MB: '0', RESUME_SECONDS: '1' }
   const states = await openSavedStates(databaseUrl)
   let archive = await openArchive(databaseUrl, environment)
@@ -178,7 +179,7 @@ interface World {
   readonly options: ModelOptions
 }
 
-/** Leaves out one command after the other as long as the sequence fails without it. */
+/** Removes commands one by one as long as the sequence still fails. */
 async function shrunk(
   world: World,
   states: SavedStates,
@@ -623,7 +624,7 @@ class Sequence {
     this.log.push('killed')
   }
 
-  /** Lets the model do what was done, row by row, and compares the outcomes. */
+  /** Applies the rows to the model, and compares the outcomes. */
   private async settle(it: PlannedImport, told: readonly ImportedTalk[]): Promise<void> {
     assert.equal(told.length, it.rows.length, JSON.stringify(told))
     for (const [at, row] of it.rows.entries()) {
@@ -648,7 +649,10 @@ class Sequence {
 
   private async revisions(): Promise<Map<number, { revision: number; facts: number | null }>> {
     const rows = await this.world.query(
-      `select v.id, v.revision, f.revision as facts from video v left join video_facts f using (id) where v.id = any ($1)`,
+      `select v.id, v.revision, f.revision as facts
+       from video v
+       left join video_facts f using (id)
+       where v.id = any ($1)`,
       [this.videos.map(({ id }) => id)],
     )
     return new Map(
@@ -776,7 +780,9 @@ class Sequence {
     const it = this.pick(unique(used.map(current)).filter((one) => one !== not))
     if (!it) return undefined
     const [row] = await this.world.query(
-      `select slug from ${kind} where ${kind === 'category' ? 'title' : 'name'} = $1 and merged_into is null`,
+      `select slug
+       from ${kind}
+       where ${kind === 'category' ? 'title' : 'name'} = $1 and merged_into is null`,
       [it.name],
     )
     assert.ok(row, `there is no ${kind} of the name ${it.name}`)

@@ -14,8 +14,8 @@ import { checkInvariants, type Query, withDatabase } from './invariants.ts'
 import { fillArchive } from './random-archive.ts'
 import { openSavedStates, type SavedStates } from './saved-states.ts'
 
-// Imports exports in which one field after the other was changed to something hostile. Whatever a
-// file says, its import ends, its good lines are applied, and the archive can be used as before.
+// Imports exports with hostile mutations. For any file, the import ends, its valid lines are
+// applied, and the archive stays usable.
 
 type Path = readonly (string | number)[]
 
@@ -217,7 +217,7 @@ const wrongTypes: unknown[] = [
 
 const pools = { integers, days, moments, slugs, addresses, texts, wrongTypes }
 
-/** What a field of this name is hurt most by. */
+/** Returns the most hostile values for a field of this name. */
 function poolOf(name: string): unknown[] {
   if (/^(id|revision|size|duration|state|after|up_to|version|videos)$|_length$/.test(name))
     return pools.integers
@@ -228,7 +228,7 @@ function poolOf(name: string): unknown[] {
   return pools.texts
 }
 
-/** A line that was changed, and what it says where it can still be read. */
+/** A mutated line, with its value if it can still be parsed. */
 interface Mutation {
   readonly kind: string
   readonly text: string
@@ -389,6 +389,7 @@ export interface ImportEnvironment {
   close(): Promise<void>
 }
 
+/** Opens an archive, and creates the exports that are mutated. */
 export async function openImportEnvironment(
   databaseUrl: string,
   seed: number,
@@ -427,13 +428,13 @@ interface Case {
 
 /** Makes one file with this many mutations, imports it, and looks at everything. */
 export async function runFile(
-  stage: ImportEnvironment,
+  environment: ImportEnvironment,
   seed: number,
   number: number,
   count: number,
 ): Promise<void> {
   const chance = seededRandom('mutations', String(seed), String(number))
-  const lines = exportLines(chance.pick(stage.exports))
+  const lines = exportLines(chance.pick(environment.exports))
   const it: Case = {
     target: number % 3 === 0 ? 'empty' : 'base',
     role: number % 2 === 0 ? 'editor' : 'admin',
@@ -448,28 +449,33 @@ export async function runFile(
       'end twice',
     ]),
   }
-  const error = await failureOf(stage, it, number)
+  const error = await failureOf(environment, it, number)
   if (error === undefined) return
-  const smallest = await shrunk(stage, it, number)
-  const told = smallest.mutations.map(({ about, text }) => `${about}: ${text.slice(0, 1500)}`)
+  const smallest = await shrunk(environment, it, number)
+  const mutations = smallest.mutations.map(({ about, text }) => `${about}: ${text.slice(0, 1500)}`)
   throw new Error(
-    `File ${number} of --seed ${seed}, into ${it.target} as ${it.role}, ${it.order}: ${told.length} mutations fail\n${told.join('\n')}`,
-    { cause: (await failureOf(stage, smallest, number)) ?? error },
+    `File ${number} of --seed ${seed}, into ${it.target} as ${it.role}, ${it.order}: ` +
+      `${mutations.length} mutations fail\n${mutations.join('\n')}`,
+    { cause: (await failureOf(environment, smallest, number)) ?? error },
   )
 }
 
-async function failureOf(stage: ImportEnvironment, it: Case, number: number): Promise<unknown> {
+async function failureOf(
+  environment: ImportEnvironment,
+  it: Case,
+  number: number,
+): Promise<unknown> {
   try {
-    await stage.states.restore(it.target)
-    await importAndLook(stage.archive, it, seededRandom('order', String(number)))
+    await environment.states.restore(it.target)
+    await importAndLook(environment.archive, it, seededRandom('order', String(number)))
     return undefined
   } catch (error) {
     return error
   }
 }
 
-/** Leaves out half of the mutations as long as the others fail as well. */
-async function shrunk(stage: ImportEnvironment, it: Case, number: number): Promise<Case> {
+/** Removes half of the mutations as long as the other half still fails. */
+async function shrunk(environment: ImportEnvironment, it: Case, number: number): Promise<Case> {
   for (let smallest = it; ; ) {
     const middle = Math.ceil(smallest.mutations.length / 2)
     if (smallest.mutations.length < 2) return smallest
@@ -478,7 +484,7 @@ async function shrunk(stage: ImportEnvironment, it: Case, number: number): Promi
     )
     let failing: Case | undefined
     for (const half of halves)
-      if (!failing && (await failureOf(stage, half, number))) failing = half
+      if (!failing && (await failureOf(environment, half, number))) failing = half
     if (!failing) return smallest
     smallest = failing
   }
@@ -568,18 +574,33 @@ async function bodiesOf(query: Query): Promise<Map<number, string>> {
 
 const slugPattern = '^[a-z0-9]+(-[a-z0-9]+)*$'
 
-/** No slug leads elsewhere, and no address is a script. */
+/** Asserts that all slugs and URLs are valid. */
 async function assertClean(query: Query): Promise<void> {
   const columns = [
     'thumbnail_url',
     'source_url',
     ...['ogv', 'mp4', 'webm', 'flv'].map((format) => `video_${format}_url`),
   ]
+  const invalidUrls = columns.map(
+    (column) => `
+    union all
+    select 'video', id, ${column}
+    from video
+    where ${column} <> '' and ${column} !~* '^https?://'`,
+  )
   const wrong = await query(`
-    select 'video' as kind, id, slug as value from video where slug !~ '${slugPattern}' or length(slug) > 50
-    union all select kind, entity_id, slug from entity_slug where slug !~ '${slugPattern}' or length(slug) > 50
-    union all select 'category', id, url from category where url <> '' and url !~* '^https?://'
-    ${columns.map((column) => `union all select 'video', id, ${column} from video where ${column} <> '' and ${column} !~* '^https?://'`).join(' ')}`)
+    select 'video' as kind, id, slug as value
+    from video
+    where slug !~ '${slugPattern}' or length(slug) > 50
+    union all
+    select kind, entity_id, slug
+    from entity_slug
+    where slug !~ '${slugPattern}' or length(slug) > 50
+    union all
+    select 'category', id, url
+    from category
+    where url <> '' and url !~* '^https?://'
+    ${invalidUrls.join('')}`)
   assert.deepEqual(wrong, [], 'a slug or an address that is none')
 }
 

@@ -21,16 +21,16 @@ import { category } from './harness.ts'
 import type { Query } from './invariants.ts'
 import { context } from './writer.ts'
 
-// Imports without a server and without a file: what a format has read is planned, and its batches
-// are run by the test, one by one.
+// Imports without a server and without a file: tests plan parsed items, and run the batches one by
+// one.
 
-/** A talk, as a format reads it. */
+/** Creates an item as a format parses it. */
 export function draft(fields: object, more: Partial<ImportItem> = {}): ImportItem {
-  const usual = { title: 'A talk', category, language: 'English', speakers: [] }
-  return { place: 'row 1', fields: { ...usual, ...fields }, facts: [], notes: [], ...more }
+  const defaults = { title: 'A talk', category, language: 'English', speakers: [] }
+  return { place: 'row 1', fields: { ...defaults, ...fields }, facts: [], notes: [], ...more }
 }
 
-/** What an archive gave a record, as its export has it. */
+/** Creates the values that an archive assigned to a record, as in an export. */
 export const kept = (slug: string, more: Partial<OriginalRecord> = {}): OriginalRecord => ({
   slug,
   added: '2026-01-01T00:00:00.000',
@@ -39,6 +39,7 @@ export const kept = (slug: string, more: Partial<OriginalRecord> = {}): Original
   ...more,
 })
 
+/** Creates a fact with a link to slides. */
 export const related = (word: string): Fact => ({
   kind: 'related',
   url: `https://slides.example.org/${word}`,
@@ -50,14 +51,14 @@ export interface InProcessPlanOptions {
   readonly role?: Role
   /** New records are drafts. */
   readonly draft?: boolean
-  /** So many rows in the first batch. */
+  /** How many rows the first batch has. */
   readonly batchSize?: number
 }
 
-/** The row of a talk, as the database has it. */
+/** An import row as it is in the database. */
 export type ImportedRow = ImportRow & { readonly facts_revision: number | null }
 
-/** To be called once at the top of a test file. */
+/** Opens a database for imports. To be called once, at the top of a test file. */
 export async function startImports() {
   const { url } = await freshDatabase()
   const pool = openPool({ url, connections: 4, applicationName: 'tests', times: timeoutsFor(30) })
@@ -70,11 +71,11 @@ export async function startImports() {
   const sql: Query = async (text, values) => (await client.query(text, values)).rows
 
   async function planned(
-    readings: readonly ParsedItem[],
+    items: readonly ParsedItem[],
     options: InProcessPlanOptions,
   ): Promise<number> {
     const { source, role = 'admin', draft: isDraft = false, batchSize = 100 } = options
-    const it = await insertImport(pool, {
+    const job = await insertImport(pool, {
       name: 'test',
       format: 'v2',
       source,
@@ -84,18 +85,16 @@ export async function startImports() {
       via: 'import',
       request_id: 'test',
     })
-    const all = readings.map((one, at) =>
-      'place' in one ? { ...one, place: `line ${at + 1}` } : one,
-    )
-    const given = (async function* () {
-      yield* all
+    const input = (async function* () {
+      for (const [index, item] of items.entries())
+        yield 'place' in item ? { ...item, place: `line ${index + 1}` } : item
     })()
-    await planImport(pool, it, given, { role, progress: () => {} })
-    await sql('update import set batch_size = $1 where id = $2', [batchSize, it.id])
-    return it.id
+    await planImport(pool, job, input, { role, progress: () => {} })
+    await sql('update import set batch_size = $1 where id = $2', [batchSize, job.id])
+    return job.id
   }
 
-  /** Runs batches until nothing is left to do. Returns the records that changed, in order. */
+  /** Runs batches until none is left. Returns the ids of the records that changed, in order. */
   async function run(): Promise<number[]> {
     const changed: number[] = []
     for (let batches = 0; batches < 30; batches++) {
@@ -105,7 +104,7 @@ export async function startImports() {
       if (!ids) return changed
       changed.push(...ids)
     }
-    return assert.fail('The import does not come to its end')
+    return assert.fail('The import does not end')
   }
 
   async function apply(id: number): Promise<number[]> {
@@ -143,9 +142,9 @@ export async function startImports() {
       const [row] = await sql('select state from import where id = $1', [id])
       return row?.state as unknown as Import['state']
     },
-    /** Plans and applies talks; returns their rows. */
-    async imported(readings: readonly ParsedItem[], options: InProcessPlanOptions) {
-      const id = await planned(readings, options)
+    /** Plans and applies items; returns their rows. */
+    async imported(items: readonly ParsedItem[], options: InProcessPlanOptions) {
+      const id = await planned(items, options)
       const changed = await apply(id)
       return { id, changed, rows: await rows(id) }
     },
@@ -160,7 +159,7 @@ export async function startImports() {
       ])
       return row?.said as unknown as { fields: Record<string, unknown> } | undefined
     },
-    /** Makes a live record by hand. */
+    /** Creates a live record without an import. */
     async make(fields: Partial<Video> = {}): Promise<number> {
       const input = { title: 'A talk', category, language: 'English', state: 1, ...fields }
       return (await createVideo(pool, input as VideoInput, context, undefined)).id

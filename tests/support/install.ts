@@ -1,24 +1,26 @@
 import { spawnSync } from 'node:child_process'
 import { existsSync, rmSync, writeFileSync } from 'node:fs'
 
-// Programs from Debian that a run needs: on a Debian, as root, what is missing is installed.
+// Installs missing Debian packages, if the system is a Debian and the user is root.
 
 const isInstalled = (program: string) =>
   ['/usr/sbin', '/usr/bin', '/sbin', '/bin', '/usr/local/bin'].some((folder) =>
     existsSync(`${folder}/${program}`),
   )
 
-/** Tells whether all of them are there now. */
+/** Installs programs that are missing. Returns whether all of them are installed now. */
 export function installMissing(needed: readonly { package: string; program: string }[]): boolean {
-  const areThere = () => needed.every(({ program }) => isInstalled(program))
-  const missing = needed.filter(({ program }) => !isInstalled(program)).map((it) => it.package)
+  const areInstalled = () => needed.every(({ program }) => isInstalled(program))
+  const missing = needed
+    .filter(({ program }) => !isInstalled(program))
+    .map((program) => program.package)
   if (missing.length === 0 || process.getuid?.() !== 0 || !existsSync('/usr/bin/apt-get'))
-    return areThere()
+    return areInstalled()
   console.log(`Installing ${missing.join(', ')}`)
-  // What is installed must not start by itself.
+  // Prevents that installed services start.
   const policy = '/usr/sbin/policy-rc.d'
-  const isOurs = !existsSync(policy)
-  if (isOurs) writeFileSync(policy, '#!/bin/sh\nexit 101\n', { mode: 0o755 })
+  const isNew = !existsSync(policy)
+  if (isNew) writeFileSync(policy, '#!/bin/sh\nexit 101\n', { mode: 0o755 })
   const apt = (...args: string[]) =>
     spawnSync('/usr/bin/apt-get', args, {
       env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' },
@@ -29,7 +31,7 @@ export function installMissing(needed: readonly { package: string; program: stri
     const install = ['install', '-y', '--no-install-recommends', ...missing]
     if (!apt(...install)) apt('update') && apt(...install)
   } finally {
-    if (isOurs) rmSync(policy)
+    if (isNew) rmSync(policy)
   }
-  return areThere()
+  return areInstalled()
 }

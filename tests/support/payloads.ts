@@ -1,5 +1,5 @@
-// Strings that become something else than text where a page prints them, or where a parser can be
-// talked into it. From the usual cheat sheets: one of each trick, not one of each tag.
+// Strings that a browser or a parser may interpret as markup. From the usual cheat sheets: one of
+// each technique, not one of each tag.
 
 export const hostilePayloads: readonly string[] = [
   '<script>alert(1)</script>',
@@ -93,10 +93,10 @@ export const hostilePayloads: readonly string[] = [
   'http://javascript:alert(1)@example.org/<svg onload=alert(1)>',
   '"onmouseover="alert(1)',
   "';alert(1)//",
-  // biome-ignore lint/suspicious/noTemplateCurlyInString: that is the trick
+  // biome-ignore lint/suspicious/noTemplateCurlyInString: it must look like a template
   '`${alert(1)}`',
   '{{constructor.constructor("alert(1)")()}}',
-  // biome-ignore lint/suspicious/noTemplateCurlyInString: this as well
+  // biome-ignore lint/suspicious/noTemplateCurlyInString: it must look like a template
   '${{7*7}}<img src=x onerror=alert(1)>',
   '[x](javascript:alert(1))',
   '![x](x"onerror="alert(1))',

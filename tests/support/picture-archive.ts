@@ -10,28 +10,29 @@ import { openRecordCache } from '../../server/videos/videos.ts'
 import { serveOnly } from './bare-http.ts'
 import { call, type TestArchive } from './harness.ts'
 
-// For tests of pictures: a server that has some, and the routes on a server of their own, which may
-// fetch from that one and from no other.
+// For tests of pictures: an image server, and a server with the picture routes that may fetch from
+// the image server only.
 
 export type PictureReply = (response: ServerResponse, request: IncomingMessage) => unknown
 
 export interface ImageServer {
   url: string
   port: number
-  /** The requests that came, by path. */
+  /** The requests that were received. */
   asked: IncomingMessage[]
   countOf(path: string): number
-  /** What is answered at this path; the address of it. */
+  /** Sets the answer of a path. Returns its URL. */
   at(path: string, answer: PictureReply | Buffer): string
   maxAtOnce(): number
 }
 
+/** Starts an image server that ends with the test file. */
 export async function startImageServer(): Promise<ImageServer> {
   const answers = new Map<string, PictureReply | Buffer>()
-  const asked: IncomingMessage[] = []
+  const requests: IncomingMessage[] = []
   let [atOnce, maxAtOnce] = [0, 0]
   const server = createServer((request, response) => {
-    asked.push(request)
+    requests.push(request)
     maxAtOnce = Math.max(maxAtOnce, ++atOnce)
     response.on('close', () => atOnce--)
     response.on('error', () => {})
@@ -51,8 +52,8 @@ export async function startImageServer(): Promise<ImageServer> {
   return {
     url,
     port,
-    asked,
-    countOf: (path) => asked.filter((it) => it.url === path).length,
+    asked: requests,
+    countOf: (path) => requests.filter(({ url }) => url === path).length,
     at(path, answer) {
       answers.set(path, answer)
       return url + path
@@ -68,10 +69,11 @@ export interface PictureServer {
   stop(): Promise<void>
 }
 
+/** Starts a server with the picture routes that ends with the test file. */
 export async function startPictures(
   { pool }: TestArchive,
   images: ImageServer,
-  more: Partial<PictureOptions> = {},
+  options: Partial<PictureOptions> = {},
 ): Promise<PictureServer> {
   const warnings: string[] = []
   const allowed = {
@@ -84,10 +86,10 @@ export async function startPictures(
     cacheBytes: 2 ** 25,
     folder: '',
     folderBytes: 2 ** 30,
-    log: { warn: (_, words) => warnings.push(words), debug: () => {} },
-    // On a busy machine pictures take their time; whoever tests patience gives the limits.
+    log: { warn: (_, message) => warnings.push(message), debug: () => {} },
+    // Generous, because the machine may be busy; tests of the timeout set their own.
     limits: { patienceMs: 15_000 },
-    ...more,
+    ...options,
   })
   const bodies = openRecordCache(pool.lookups, 0, () => {})
   const { url, close } = await serveOnly([], ({ http, mountPage }) =>
@@ -101,13 +103,16 @@ export async function startPictures(
   }
 }
 
-/** A picture that is not all of one colour. */
+/** Creates a picture of two colours. */
 export function photo(width: number, height: number): ReturnType<typeof sharp> {
-  const svg = `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}"><rect width="100%" height="100%" fill="#246"/><circle cx="50%" cy="50%" r="20%" fill="#fc3"/></svg>`
+  const svg = `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}">
+    <rect width="100%" height="100%" fill="#246"/>
+    <circle cx="50%" cy="50%" r="20%" fill="#fc3"/>
+  </svg>`
   return sharp(Buffer.from(svg))
 }
 
-/** Pixels by chance, which no format makes small. */
+/** Creates a picture of random pixels, which no format compresses well. */
 export function noise(width: number, height: number): ReturnType<typeof sharp> {
   return sharp({
     create: {
@@ -120,26 +125,27 @@ export function noise(width: number, height: number): ReturnType<typeof sharp> {
   })
 }
 
-/** All black, one bit for each pixel: a small file whatever its size says. */
+/** Creates a black PNG with one bit per pixel: a small file for any number of pixels. */
 export function blackPng(side: number): Buffer {
-  const head = Buffer.alloc(13)
-  head.writeUInt32BE(side)
-  head.writeUInt32BE(side, 4)
-  head.writeUInt8(1, 8)
+  const header = Buffer.alloc(13)
+  header.writeUInt32BE(side)
+  header.writeUInt32BE(side, 4)
+  header.writeUInt8(1, 8)
   const rows = deflateSync(Buffer.alloc(side * (1 + Math.ceil(side / 8))))
   const signature = Buffer.from('89504e470d0a1a0a', 'hex')
   return Buffer.concat([
     signature,
-    pngChunk('IHDR', head),
+    pngChunk('IHDR', header),
     pngChunk('IDAT', rows),
     pngChunk('IEND', Buffer.alloc(0)),
   ])
 }
 
-export function pngChunk(name: string, data: Buffer): Buffer {
-  const [size, sum] = [Buffer.alloc(4), Buffer.alloc(4)]
-  size.writeUInt32BE(data.length)
-  const named = Buffer.concat([Buffer.from(name), data])
-  sum.writeUInt32BE(crc32(named))
-  return Buffer.concat([size, named, sum])
+/** Creates a chunk of a PNG file, with its length and checksum. */
+export function pngChunk(type: string, data: Buffer): Buffer {
+  const [length, checksum] = [Buffer.alloc(4), Buffer.alloc(4)]
+  length.writeUInt32BE(data.length)
+  const content = Buffer.concat([Buffer.from(type), data])
+  checksum.writeUInt32BE(crc32(content))
+  return Buffer.concat([length, content, checksum])
 }

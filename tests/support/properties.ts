@@ -11,15 +11,15 @@ import fc from 'fast-check'
 import { type DefaultTreeAdapterTypes, parse } from 'parse5'
 import {
   type ArbitraryJson,
-  addresses,
   afterPatch,
   afterPut,
   anyBytes,
   anyJson,
   categories,
   fieldOrder,
-  lists,
-  texts,
+  listFields,
+  textFields,
+  urlFields,
   validPatch,
   validRecord,
   wrongField,
@@ -27,22 +27,22 @@ import {
 import { type CallOptions, category, type Reply, type TestArchive } from './harness.ts'
 import { hostilePayloads } from './payloads.ts'
 
-// What holds for every input, tried with inputs that nobody would think of. Each function runs that
-// many generated cases and returns how many it ran; a case that fails is made as small as possible
-// and told together with the seed that brings it back.
+// Properties that hold for every input, tested with generated inputs. Each function runs this many
+// cases and returns how many it ran; a case that fails is minimized and reported with the seed that
+// reproduces it.
 
 export type PropertyTarget = Pick<TestArchive, 'call' | 'editor'>
 export type Property = (archive: PropertyTarget, runs: number, seed?: number) => Promise<number>
 
-/** a. What was sent is what is read, up to the trimming that is documented. */
+/** a. A record is read as it was sent, apart from the documented trimming. */
 const keepsWhatWasSent: Property = (archive, runs, seed) =>
   inLanes(archive, runs, seed, (lane) =>
-    fc.asyncProperty(validRecord, fc.boolean(), async (sent, asJson) => {
+    fc.asyncProperty(validRecord, fc.boolean(), async (input, asJson) => {
       const before = lane.known
-      const put = await lane.send('PUT', lane.path, { body: sent })
+      const put = await lane.send('PUT', lane.path, { body: input })
       assertRecord(put, 200)
       lane.known = put
-      assertMoved(before, put, afterPut(before.json, sent))
+      assertMoved(before, put, afterPut(before.json, input))
       const read = await lane.send(
         'GET',
         lane.path,
@@ -56,10 +56,7 @@ const keepsWhatWasSent: Property = (archive, runs, seed) =>
     }),
   )
 
-/**
- * b. A patch is the plain merge of RFC 7396; sent twice it is sent once, and an empty one is
- * nothing.
- */
+/** b. A patch is the merge of RFC 7396; repeating it or sending an empty one changes nothing. */
 const patchMerges: Property = (archive, runs, seed) =>
   inLanes(archive, runs, seed, (lane) =>
     fc.asyncProperty(
@@ -96,8 +93,8 @@ const disjointPatchesCommute: Property = (archive, runs, seed) =>
   )
 
 /**
- * c. Whatever comes as a body, the answer is one that the contract names, and a refused write
- * changes nothing.
+ * c. For any body, the answer is one that the contract documents, and a refused write changes
+ * nothing.
  */
 const refusesCleanly: Property = (archive, runs, seed) =>
   inLanes(archive, runs, seed, (lane) => {
@@ -111,8 +108,7 @@ const refusesCleanly: Property = (archive, runs, seed) =>
       splitSpeaker: '/api/v2/speaker/nobody-at-all/split',
       mergeTag: '/api/v2/tag/nothing-at-all/merge',
     }
-    // New categories are rare, because each one has to be looked through for the nearest titles
-    // from then on.
+    // New categories are rare, because every later lookup of similar titles has to scan them.
     const entities = ['patchCategory', 'patchSpeaker', 'splitSpeaker', 'mergeTag'] as const
     const names = [
       'patchVideo',
@@ -132,7 +128,7 @@ const refusesCleanly: Property = (archive, runs, seed) =>
         weight: 4,
         arbitrary: anyJson.map((value) => ({ value, raw: Buffer.from(JSON.stringify(value)) })),
       },
-      { weight: 1, arbitrary: anyBytes.map((raw) => ({ value: parsed(raw), raw })) },
+      { weight: 1, arbitrary: anyBytes.map((raw) => ({ value: parseJson(raw), raw })) },
     )
     return fc.asyncProperty(write, body, async (name, { value, raw }) => {
       const endpoint: Endpoint = endpoints[name]
@@ -145,22 +141,21 @@ const refusesCleanly: Property = (archive, runs, seed) =>
       } else if (path === lane.path) {
         const before = lane.known
         lane.known = reply
-        const sent = value as ArbitraryJson
+        const input = value as ArbitraryJson
         const after =
-          endpoint.method === 'PUT' ? afterPut(before.json, sent) : afterPatch(before.json, sent)
-        // Any code of a language may come up by chance; then the answer knows the name, and we
-        // don't.
+          endpoint.method === 'PUT' ? afterPut(before.json, input) : afterPatch(before.json, input)
+        // A random text may be the code of a language whose name the test does not know.
         assertMoved(before, reply, {
           ...after,
-          ...('language' in sent && { language: reply.json.language }),
+          ...('language' in input && { language: reply.json.language }),
         })
       }
     })
   })
 
 /**
- * c. Of a record with one wrong field, exactly this field is named, its value is not repeated, and
- * nothing changes.
+ * c. For a record with one invalid field, the problem names exactly this field, does not repeat its
+ * value, and nothing changes.
  */
 const namesTheWrongField: Property = (archive, runs, seed) =>
   inLanes(archive, runs, seed, (lane) =>
@@ -205,7 +200,7 @@ const namesTheWrongField: Property = (archive, runs, seed) =>
     ),
   )
 
-/** d. No answer is a page, whatever is in the record and whatever was refused. */
+/** d. No answer is interpreted as a page, for any record and any refused body. */
 const neverBecomesAPage: Property = (archive, runs, seed) =>
   inLanes(archive, runs, seed, (lane) => {
     const part = fc.oneof(
@@ -213,19 +208,22 @@ const neverBecomesAPage: Property = (archive, runs, seed) =>
       { weight: 1, arbitrary: fc.string({ unit: 'binary' }) },
     )
     const hostile = fc.array(part, { minLength: 1, maxLength: 3 }).map((parts) => parts.join(''))
-    // An address that the service takes has the payload behind it; a bare payload gives an error.
+    // The service accepts a URL that ends with the payload, and refuses the payload alone.
     const url = fc.oneof(
-      { weight: 6, arbitrary: hostile.map((it) => `https://example.org/${it}`) },
+      { weight: 6, arbitrary: hostile.map((payload) => `https://example.org/${payload}`) },
       { weight: 1, arbitrary: hostile },
     )
-    const name = hostile.map((it) => it.slice(0, 200))
+    const name = hostile.map((payload) => payload.slice(0, 200))
     const target = fc.oneof(
-      { weight: 4, arbitrary: fc.tuple(fc.constantFrom('title', ...Object.keys(texts)), hostile) },
-      { weight: 2, arbitrary: fc.tuple(fc.constantFrom(...addresses), url) },
+      {
+        weight: 4,
+        arbitrary: fc.tuple(fc.constantFrom('title', ...Object.keys(textFields)), hostile),
+      },
+      { weight: 2, arbitrary: fc.tuple(fc.constantFrom(...urlFields), url) },
       {
         weight: 1,
         arbitrary: fc.tuple(
-          fc.constantFrom(...lists),
+          fc.constantFrom(...listFields),
           fc.array(name, { minLength: 1, maxLength: 2 }),
         ),
       },
@@ -247,23 +245,24 @@ const neverBecomesAPage: Property = (archive, runs, seed) =>
         const revision = revisionOf(written)
         if (die === 0) assertNoPage(await lane.send('GET', `${lane.path}/revisions/${revision}`))
         if (die === 1) assertNoPage(await lane.send('GET', `${lane.path}/revisions`))
-        // A record with a long history would make the reading of it the whole cost.
+        // Reading a long history would take most of the time.
         if (revision > 40) await lane.startOver()
       },
     )
   })
 
 /**
- * e. Junk in headers, ids and parameters is refused as documented, or ignored; it never breaks
- * anything.
+ * e. Junk in headers, ids and parameters is refused as documented, or ignored.
  */
 const withstandsJunk: Property = (archive, runs, seed) =>
-  inLanes(archive, runs, seed, (lane) => fc.asyncProperty(junkCase, (it) => tryJunk(lane, it)))
+  inLanes(archive, runs, seed, (lane) =>
+    fc.asyncProperty(junkCase, (junkCase) => tryJunk(lane, junkCase)),
+  )
 
 type JunkCase =
   | { accept: readonly { type: string; q: string | undefined }[]; isWrite: boolean }
-  | { ifNoneMatch: readonly TagKind[]; isHead: boolean }
-  | { ifMatch: readonly TagKind[] }
+  | { ifNoneMatch: readonly EtagKind[]; isHead: boolean }
+  | { ifMatch: readonly EtagKind[] }
   | { ifModifiedSince: Date }
   | { header: string; junk: string }
   | { format: string; isWrite: boolean }
@@ -271,8 +270,8 @@ type JunkCase =
   | { query: string }
   | { id: string; method: string }
 
-const tagKinds = ['current', 'json', 'weak', 'stale', 'other', 'empty'] as const
-type TagKind = (typeof tagKinds)[number]
+const etagKinds = ['current', 'json', 'weak', 'stale', 'other', 'empty'] as const
+type EtagKind = (typeof etagKinds)[number]
 
 const junk = fc.string({
   unit: fc
@@ -280,7 +279,7 @@ const junk = fc.string({
     .map((code) => String.fromCharCode(code)),
   maxLength: 40,
 })
-const someTags = fc.uniqueArray(fc.constantFrom(...tagKinds), { minLength: 1 })
+const someEtags = fc.uniqueArray(fc.constantFrom(...etagKinds), { minLength: 1 })
 const strangeIds = [
   '',
   '0',
@@ -345,8 +344,8 @@ const junkCase = fc.oneof(
       isWrite: fc.boolean(),
     }),
   ),
-  weighed(10, fc.record({ ifNoneMatch: someTags, isHead: fc.boolean() })),
-  weighed(10, fc.record({ ifMatch: someTags })),
+  weighed(10, fc.record({ ifNoneMatch: someEtags, isHead: fc.boolean() })),
+  weighed(10, fc.record({ ifMatch: someEtags })),
   weighed(
     10,
     fc.record({
@@ -380,92 +379,108 @@ const junkCase = fc.oneof(
   ),
 )
 
-async function tryJunk(lane: Lane, it: JunkCase): Promise<void> {
-  const get = (headers: Record<string, string>, method = 'GET') =>
-    lane.send(method, lane.path, { headers })
-  const patch = (headers: Record<string, string>) =>
-    lane.send('PATCH', lane.path, { body: {}, headers })
-  if ('accept' in it) {
-    const accept = it.accept
-      .map(({ type, q }) => (q === undefined ? type : `${type};q=${q}`))
-      .join(', ')
-    const form = wantedForm(it.accept)
-    const reply = await (it.isWrite ? patch({ accept }) : get({ accept }))
-    assert.equal(reply.status, form === undefined ? 406 : 200)
-    if (form)
-      assert.equal(
-        reply.headers['content-type'],
-        form === 'json' ? 'application/json' : 'text/html; charset=utf-8',
-      )
-  } else if ('ifNoneMatch' in it) {
-    const reply = await get(
-      { 'if-none-match': it.ifNoneMatch.map((kind) => tagOf(lane, kind)).join(',') },
-      it.isHead ? 'HEAD' : 'GET',
-    )
+async function tryJunk(lane: Lane, junk: JunkCase): Promise<void> {
+  if ('accept' in junk) return tryAccept(lane, junk)
+  if ('ifNoneMatch' in junk || 'ifMatch' in junk || 'ifModifiedSince' in junk)
+    return tryCondition(lane, junk)
+  if ('header' in junk) return tryHeader(lane, junk.header, junk.junk)
+  if ('id' in junk) return tryId(lane, junk)
+  return tryParameter(lane, junk)
+}
+
+async function tryAccept(
+  lane: Lane,
+  { accept: ranges, isWrite }: Extract<JunkCase, { accept: unknown }>,
+): Promise<void> {
+  const accept = ranges.map(({ type, q }) => (q === undefined ? type : `${type};q=${q}`)).join(', ')
+  const form = preferredForm(ranges)
+  const reply = await (isWrite ? patchWith(lane, { accept }) : getWith(lane, { accept }))
+  assert.equal(reply.status, form === undefined ? 406 : 200)
+  if (form)
     assert.equal(
-      reply.status,
-      it.ifNoneMatch.includes('current') || it.ifNoneMatch.includes('weak') ? 304 : 200,
+      reply.headers['content-type'],
+      form === 'json' ? 'application/json' : 'text/html; charset=utf-8',
     )
+}
+
+async function tryCondition(
+  lane: Lane,
+  junk: Extract<
+    JunkCase,
+    { ifNoneMatch: unknown } | { ifMatch: unknown } | { ifModifiedSince: Date }
+  >,
+): Promise<void> {
+  const etags = (kinds: readonly EtagKind[], separator: string) =>
+    kinds.map((kind) => etagOf(lane, kind)).join(separator)
+  if ('ifNoneMatch' in junk) {
+    const { ifNoneMatch: kinds } = junk
+    const headers = { 'if-none-match': etags(kinds, ',') }
+    const reply = await getWith(lane, headers, junk.isHead ? 'HEAD' : 'GET')
+    assert.equal(reply.status, kinds.includes('current') || kinds.includes('weak') ? 304 : 200)
     if (reply.status === 304) assert.equal(reply.text, '')
-  } else if ('ifMatch' in it) {
-    const reply = await patch({
-      'if-match': it.ifMatch.map((kind) => tagOf(lane, kind)).join(', '),
-    })
-    assert.equal(
-      reply.status,
-      it.ifMatch.includes('current') || it.ifMatch.includes('json') ? 200 : 412,
-    )
+  } else if ('ifMatch' in junk) {
+    const { ifMatch: kinds } = junk
+    const reply = await patchWith(lane, { 'if-match': etags(kinds, ', ') })
+    assert.equal(reply.status, kinds.includes('current') || kinds.includes('json') ? 200 : 412)
     assertDocumented(endpoints.patchVideo, reply)
-  } else if ('ifModifiedSince' in it) {
-    const reply = await get({ 'if-modified-since': it.ifModifiedSince.toUTCString() })
-    // A date from before the change must not hide it. Within the second of the change, no date is
-    // an answer.
-    if (it.ifModifiedSince.getTime() < Date.parse(`${lane.known.json.updated}Z`) - 1000)
+  } else {
+    const since = junk.ifModifiedSince
+    const reply = await getWith(lane, { 'if-modified-since': since.toUTCString() })
+    // A date before the change must not hide it. Within the second of the change, both are allowed.
+    if (since.getTime() < Date.parse(`${lane.known.json.updated}Z`) - 1000)
       assert.equal(reply.status, 200)
     else assertOneOf(reply, [200, 304])
-  } else if ('header' in it) {
-    await tryHeader(lane, it.header, it.junk)
-  } else if ('format' in it) {
-    const path = `${lane.path}?format=${encodeURIComponent(it.format)}`
-    const reply = it.isWrite
-      ? await lane.send('PATCH', path, { body: {} })
-      : await lane.send('GET', path)
-    assert.equal(reply.status, it.format === 'json' ? 200 : 406)
-  } else if ('page' in it) {
-    const reply = await lane.send(
-      'GET',
-      `${lane.path}/revisions?page=${encodeURIComponent(it.page)}`,
-    )
-    const isPage = /^[1-9]\d{0,6}$/.test(it.page) && Number(it.page) <= 1_000_000
-    assert.equal(reply.status, isPage ? (it.page === '1' ? 200 : 404) : 400, reply.text)
-  } else if ('query' in it) {
-    assertOneOf(await lane.send('GET', `${lane.path}/revisions?${it.query}`), [200, 400, 404, 406])
-  } else {
-    // The client itself refuses to send some characters; encoded, they are another spelling of an
-    // id all the same.
-    const spelled = it.id.replaceAll(/[^\x21-\x7e]/g, encodeURIComponent)
-    const reply = await lane.send(
-      it.method,
-      `/api/v2/video/${spelled}`,
-      it.method.startsWith('P') ? { body: {} } : {},
-    )
-    // With these, the address may be another one altogether; so it is when nothing is left of the
-    // id.
-    const isElsewhere = /^$|[/?#]/.test(spelled)
-    if (isElsewhere || /^[1-9]\d{0,15}$/.test(spelled))
-      assertOneOf(reply, [200, 204, 400, 404, 405, 406])
-    else assert.equal(reply.status, it.method === 'DELETE' && reply.status === 405 ? 405 : 404)
   }
 }
 
+async function tryParameter(
+  lane: Lane,
+  junk: Extract<JunkCase, { format: string } | { page: string } | { query: string }>,
+): Promise<void> {
+  if ('format' in junk) {
+    const path = `${lane.path}?format=${encodeURIComponent(junk.format)}`
+    const reply = junk.isWrite
+      ? await lane.send('PATCH', path, { body: {} })
+      : await lane.send('GET', path)
+    assert.equal(reply.status, junk.format === 'json' ? 200 : 406)
+  } else if ('page' in junk) {
+    const { page } = junk
+    const path = `${lane.path}/revisions?page=${encodeURIComponent(page)}`
+    const reply = await lane.send('GET', path)
+    const isPage = /^[1-9]\d{0,6}$/.test(page) && Number(page) <= 1_000_000
+    const expected = page === '1' ? 200 : 404
+    assert.equal(reply.status, isPage ? expected : 400, reply.text)
+  } else {
+    const reply = await lane.send('GET', `${lane.path}/revisions?${junk.query}`)
+    assertOneOf(reply, [200, 400, 404, 406])
+  }
+}
+
+async function tryId(lane: Lane, { id, method }: Extract<JunkCase, { id: string }>): Promise<void> {
+  // The HTTP client refuses some characters; encoded, they are still another spelling of an id.
+  const spelled = id.replaceAll(/[^\x21-\x7e]/g, encodeURIComponent)
+  const reply = await lane.send(
+    method,
+    `/api/v2/video/${spelled}`,
+    method.startsWith('P') ? { body: {} } : {},
+  )
+  // With these characters, or without an id, it is the URL of something else.
+  const isElsewhere = /^$|[/?#]/.test(spelled)
+  if (isElsewhere || /^[1-9]\d{0,15}$/.test(spelled))
+    assertOneOf(reply, [200, 204, 400, 404, 405, 406])
+  else assert.equal(reply.status, method === 'DELETE' && reply.status === 405 ? 405 : 404)
+}
+
+const getWith = (lane: Lane, headers: Record<string, string>, method = 'GET') =>
+  lane.send(method, lane.path, { headers })
+
+const patchWith = (lane: Lane, headers: Record<string, string>) =>
+  lane.send('PATCH', lane.path, { body: {}, headers })
+
 async function tryHeader(lane: Lane, header: string, value: string): Promise<void> {
-  const get = () => lane.send('GET', lane.path, { headers: { [header]: value } })
-  const patch = () =>
-    lane.send('PATCH', lane.path, {
-      body: {},
-      headers: { 'content-type': 'application/json', [header]: value },
-    })
-  // On the way, white space around the value is lost.
+  const get = () => getWith(lane, { [header]: value })
+  const patch = () => patchWith(lane, { 'content-type': 'application/json', [header]: value })
+  // HTTP removes white space around the value.
   const received = value.replaceAll(/^[ \t]+|[ \t]+$/g, '')
   switch (header) {
     case 'accept':
@@ -477,7 +492,7 @@ async function tryHeader(lane: Lane, header: string, value: string): Promise<voi
     case 'if-match':
       return assert.equal((await patch()).status, received === '*' ? 200 : 412)
     case 'authorization':
-      // With wrong credentials nothing is answered, not even what everybody may read.
+      // With wrong credentials every request is refused, even for public resources.
       return assert.equal((await get()).status, 401)
     case 'idempotency-key': {
       const post = () =>
@@ -495,10 +510,10 @@ async function tryHeader(lane: Lane, header: string, value: string): Promise<voi
   }
 }
 
-function tagOf(lane: Lane, kind: TagKind): string {
+function etagOf(lane: Lane, kind: EtagKind): string {
   const etag = lane.known.headers.etag as string
   const [id, revision] = etag.slice(1, -1).split('.')
-  const tags: Record<TagKind, string> = {
+  const etags: Record<EtagKind, string> = {
     current: etag,
     json: etag.replace(/"$/, '.json"'),
     weak: `W/${etag}`,
@@ -506,14 +521,14 @@ function tagOf(lane: Lane, kind: TagKind): string {
     other: '"x"',
     empty: '""',
   }
-  return tags[kind]
+  return etags[kind]
 }
 
 type Step = { put: ArbitraryJson } | { patch: ArbitraryJson } | { restore: number }
 
 /**
- * f. The history has one entry for each real change, and each is the answer that was given then,
- * byte for byte.
+ * f. The history has one entry for each actual change, and each is the answer of the write, byte
+ * for byte.
  */
 const remembersEverything: Property = (archive, runs, seed) =>
   inLanes(archive, runs, seed, (lane) => {
@@ -528,26 +543,14 @@ const remembersEverything: Property = (archive, runs, seed) =>
       const path = `/api/v2/video/${created.json.id}`
       const versions = [created]
       const kinds = ['created']
-      for (const it of steps) {
+      for (const step of steps) {
         const before = versions.at(-1) as Reply
-        const back = 'restore' in it ? (it.restore % versions.length) + 1 : 0
-        const reply =
-          'put' in it
-            ? await lane.send('PUT', path, { body: it.put })
-            : 'patch' in it
-              ? await lane.send('PATCH', path, { body: it.patch })
-              : await lane.send('POST', `${path}/revisions/${back}/restore`)
+        const { reply, after } = await writeStep(lane, path, step, versions)
         assertRecord(reply, 200)
-        const after =
-          'put' in it
-            ? afterPut(before.json, it.put)
-            : 'patch' in it
-              ? afterPatch(before.json, it.patch)
-              : (versions[back - 1] as Reply).json
         assertMoved(before, reply, after)
         if (reply.text === before.text) continue
         versions.push(reply)
-        kinds.push('restore' in it ? 'restored' : 'updated')
+        kinds.push('restore' in step ? 'restored' : 'updated')
       }
       const list = await lane.send('GET', `${path}/revisions`)
       assert.equal(list.json.count, versions.length)
@@ -568,6 +571,27 @@ const remembersEverything: Property = (archive, runs, seed) =>
     })
   })
 
+/** Sends a write, and returns the reply and the expected record. */
+async function writeStep(
+  lane: Lane,
+  path: string,
+  step: Step,
+  versions: readonly Reply[],
+): Promise<{ reply: Reply; after: ArbitraryJson }> {
+  const before = (versions.at(-1) as Reply).json
+  if ('put' in step) {
+    const reply = await lane.send('PUT', path, { body: step.put })
+    return { reply, after: afterPut(before, step.put) }
+  }
+  if ('patch' in step) {
+    const reply = await lane.send('PATCH', path, { body: step.patch })
+    return { reply, after: afterPatch(before, step.patch) }
+  }
+  const revision = (step.restore % versions.length) + 1
+  const reply = await lane.send('POST', `${path}/revisions/${revision}/restore`)
+  return { reply, after: (versions[revision - 1] as Reply).json }
+}
+
 type NameStep =
   | { record: number; names: readonly number[] }
   | { rename: number; to: number }
@@ -580,8 +604,8 @@ interface Person {
 }
 
 /**
- * g. Whatever is written, renamed, merged and split in any order: records show their people by the
- * names of now, and every name leads to one.
+ * g. After writes, renames, merges and splits in any order, records have the current names of their
+ * people, and every name resolves to one person.
  */
 const followsNames: Property = (archive, runs, seed) =>
   inLanes(archive, runs, seed, (lane) => {
@@ -592,114 +616,148 @@ const followsNames: Property = (archive, runs, seed) =>
       fc.record({ merge: name, into: name }),
       fc.record({ split: name, to: name, record: fc.nat(1) }),
     )
-    const some = fc.record({
+    const firstStep = fc.record({
       record: fc.nat(1),
       names: fc.array(name, { minLength: 2, maxLength: 4 }),
     })
-    return fc.asyncProperty(some, fc.array(step, { maxLength: 15 }), async (first, others) => {
-      const steps: NameStep[] = [first, ...others]
-      const known = new Map<string, Person>()
-      const records: { path: string; people: Person[] }[] = []
-      for (const state of [1, 2]) {
-        const made = await lane.send('POST', '/api/v2/video', {
-          body: { title: 'Names', category, language: 'en', state },
-        })
-        records.push({ path: `/api/v2/video/${made.json.id}`, people: [] })
-      }
-      // People of this case alone.
-      const nameOf = (number: number) => `Person ${number} of ${records[0]?.path.split('/').at(-1)}`
-      const called = (given: string): Person => {
-        const person = known.get(given) ?? {
-          name: given,
-          slug: given.toLowerCase().replaceAll(' ', '-'),
-        }
-        known.set(given, person)
-        return person
-      }
-      const exchange = (people: readonly Person[], from: Person, to: Person) => [
-        ...new Set(people.map((person) => (person === from ? to : person))),
-      ]
-      for (const it of steps) {
-        if ('names' in it) {
-          const speakers = it.names.map(nameOf)
-          const record = records[it.record] as (typeof records)[number]
-          assertRecord(await lane.send('PATCH', record.path, { body: { speakers } }), 200)
-          record.people = [...new Set(speakers.map(called))]
-        } else if ('rename' in it) {
-          const person = known.get(nameOf(it.rename))
-          if (!person) continue
-          const other = known.get(nameOf(it.to))
-          const reply = await lane.send('PATCH', `/api/v2/speaker/${person.slug}`, {
-            body: { name: nameOf(it.to) },
-          })
-          assert.equal(reply.status, other && other !== person ? 409 : 200, reply.text)
-          if (reply.status === 409) continue
-          known.set(nameOf(it.to), person)
-          Object.assign(person, { name: reply.json.name, slug: reply.json.slug })
-          assert.equal(person.name, nameOf(it.to))
-        } else if ('merge' in it) {
-          const [from, into] = [known.get(nameOf(it.merge)), known.get(nameOf(it.into))]
-          if (!from || !into) continue
-          const reply = await lane.send('POST', `/api/v2/speaker/${from.slug}/merge`, {
-            body: { into: into.slug },
-          })
-          assert.equal(reply.status, from === into ? 400 : 200, reply.text)
-          for (const [given, person] of known) if (person === from) known.set(given, into)
-          for (const record of records) record.people = exchange(record.people, from, into)
-        } else {
-          const from = known.get(nameOf(it.split))
-          const record = records[it.record] as (typeof records)[number]
-          if (!from) continue
-          const there = known.get(nameOf(it.to))
-          const to = there && there !== from ? there : { name: nameOf(it.to), slug: '' }
-          const isWrong =
-            to.name === from.name || !(record.people.includes(from) || record.people.includes(to))
-          const id = Number(record.path.split('/').at(-1))
-          const reply = await lane.send('POST', `/api/v2/speaker/${from.slug}/split`, {
-            body: { name: nameOf(it.to), videos: [id] },
-          })
-          assert.equal(reply.status, isWrong ? 400 : 200, reply.text)
-          if (isWrong) continue
-          to.slug = reply.json.slug
-          known.set(nameOf(it.to), to)
-          record.people = exchange(record.people, from, to)
-        }
-        for (const { path, people } of records)
-          assert.deepEqual(
-            (await lane.send('GET', path)).json.speakers,
-            people.map((person) => person.name),
-          )
+    return fc.asyncProperty(firstStep, fc.array(step, { maxLength: 15 }), async (first, others) => {
+      const model = new NameModel(lane)
+      await model.createRecords()
+      for (const step of [first, ...others]) {
+        await model.run(step)
+        await model.check()
       }
     })
   })
 
+/** A model of two records and their people, which sends each step to the service as well. */
+class NameModel {
+  private readonly lane: Lane
+  private readonly people = new Map<string, Person>()
+  private readonly records: { id: number; people: Person[] }[] = []
+
+  constructor(lane: Lane) {
+    this.lane = lane
+  }
+
+  async createRecords(): Promise<void> {
+    for (const state of [1, 2]) {
+      const body = { title: 'Names', category, language: 'en', state }
+      const { json } = await this.lane.send('POST', '/api/v2/video', { body })
+      this.records.push({ id: json.id, people: [] })
+    }
+  }
+
+  run(step: NameStep): Promise<void> {
+    if ('names' in step) return this.setSpeakers(step)
+    if ('rename' in step) return this.rename(step)
+    if ('merge' in step) return this.merge(step)
+    return this.split(step)
+  }
+
+  async check(): Promise<void> {
+    for (const { id, people } of this.records)
+      assert.deepEqual(
+        (await this.lane.send('GET', `/api/v2/video/${id}`)).json.speakers,
+        people.map((person) => person.name),
+      )
+  }
+
+  /** Returns a name that no other case uses. */
+  private nameOf(number: number): string {
+    return `Person ${number} of ${this.records[0]?.id}`
+  }
+
+  private personOf(name: string): Person {
+    const slug = name.toLowerCase().replaceAll(' ', '-')
+    const person = this.people.get(name) ?? { name, slug }
+    this.people.set(name, person)
+    return person
+  }
+
+  private async setSpeakers(step: Extract<NameStep, { names: unknown }>): Promise<void> {
+    const speakers = step.names.map((number) => this.nameOf(number))
+    const record = this.records[step.record] as NameModel['records'][number]
+    const path = `/api/v2/video/${record.id}`
+    assertRecord(await this.lane.send('PATCH', path, { body: { speakers } }), 200)
+    record.people = [...new Set(speakers.map((name) => this.personOf(name)))]
+  }
+
+  private async rename(step: Extract<NameStep, { rename: number }>): Promise<void> {
+    const person = this.people.get(this.nameOf(step.rename))
+    if (!person) return
+    const name = this.nameOf(step.to)
+    const other = this.people.get(name)
+    const path = `/api/v2/speaker/${person.slug}`
+    const reply = await this.lane.send('PATCH', path, { body: { name } })
+    assert.equal(reply.status, other && other !== person ? 409 : 200, reply.text)
+    if (reply.status === 409) return
+    this.people.set(name, person)
+    Object.assign(person, { name: reply.json.name, slug: reply.json.slug })
+    assert.equal(person.name, name)
+  }
+
+  private async merge(step: Extract<NameStep, { merge: number }>): Promise<void> {
+    const from = this.people.get(this.nameOf(step.merge))
+    const into = this.people.get(this.nameOf(step.into))
+    if (!from || !into) return
+    const path = `/api/v2/speaker/${from.slug}/merge`
+    const reply = await this.lane.send('POST', path, { body: { into: into.slug } })
+    assert.equal(reply.status, from === into ? 400 : 200, reply.text)
+    for (const [name, person] of this.people) if (person === from) this.people.set(name, into)
+    for (const record of this.records) record.people = replaced(record.people, from, into)
+  }
+
+  private async split(step: Extract<NameStep, { split: number }>): Promise<void> {
+    const from = this.people.get(this.nameOf(step.split))
+    const record = this.records[step.record] as NameModel['records'][number]
+    if (!from) return
+    const name = this.nameOf(step.to)
+    const existing = this.people.get(name)
+    const to = existing && existing !== from ? existing : { name, slug: '' }
+    const isInvalid =
+      to.name === from.name || !(record.people.includes(from) || record.people.includes(to))
+    const path = `/api/v2/speaker/${from.slug}/split`
+    const reply = await this.lane.send('POST', path, { body: { name, videos: [record.id] } })
+    assert.equal(reply.status, isInvalid ? 400 : 200, reply.text)
+    if (isInvalid) return
+    to.slug = reply.json.slug
+    this.people.set(name, to)
+    record.people = replaced(record.people, from, to)
+  }
+}
+
+const replaced = (people: readonly Person[], from: Person, to: Person) => [
+  ...new Set(people.map((person) => (person === from ? to : person))),
+]
+
 /**
- * Everything above, and how much of it makes a balanced mix: the cheap ones find most, so they run
- * most.
+ * All properties, with their share of a balanced run: the cheap ones find most, so they run most
+ * often.
  */
 export const properties: { name: string; property: Property; share: number }[] = [
   { name: 'any valid record is read back as it was sent', property: keepsWhatWasSent, share: 0.04 },
   {
-    name: 'a patch is the plain merge, and the same patch twice is once',
+    name: 'a patch is a plain merge, and repeating it changes nothing',
     property: patchMerges,
     share: 0.03,
   },
   {
-    name: 'patches of different fields can come in any order',
+    name: 'patches of different fields commute',
     property: disjointPatchesCommute,
     share: 0.01,
   },
   {
-    name: 'any body at all gets an answer that the contract names',
+    name: 'any body gets an answer that the contract documents',
     property: refusesCleanly,
     share: 0.25,
   },
   {
-    name: 'a wrong field is named, and nothing is changed',
+    name: 'a problem names the invalid field, and nothing changes',
     property: namesTheWrongField,
     share: 0.12,
   },
-  { name: 'no answer ever becomes a page', property: neverBecomesAPage, share: 0.08 },
+  { name: 'no answer is interpreted as a page', property: neverBecomesAPage, share: 0.08 },
   {
     name: 'junk in headers, ids and parameters breaks nothing',
     property: withstandsJunk,
@@ -711,31 +769,31 @@ export const properties: { name: string; property: Property; share: number }[] =
     share: 0.01,
   },
   {
-    name: 'names that change in any order are right in every record',
+    name: 'records have the current names after any sequence of changes',
     property: followsNames,
     share: 0.005,
   },
 ]
 
 /**
- * One record that one case at a time works on. Several of these run side by side, as editors do.
+ * One record that one case at a time uses. Several lanes run in parallel, like several editors.
  */
 interface Lane {
   path: string
   categoryPath: string
-  /** The last answer that had the whole record. */
+  /** The last answer that contained the whole record. */
   known: Reply
-  /** As an editor, unless the headers say who. What holds for every answer is checked here. */
+  /** Sends a request, as an editor unless the headers have credentials, and checks the answer. */
   send(method: string, path: string, options?: CallOptions): Promise<Reply>
   read(): Promise<Reply>
   assertUnchanged(): Promise<void>
-  /** Goes on with a new record. */
+  /** Continues with a new record. */
   startOver(): Promise<void>
 }
 
 const lanes = 8
 
-// biome-ignore lint/suspicious/noExplicitAny: each property has its own tuple of inputs, and nothing here looks at them
+// biome-ignore lint/suspicious/noExplicitAny: each property has its own tuple of inputs
 type Cases = fc.IAsyncProperty<any>
 
 async function inLanes(
@@ -763,8 +821,11 @@ async function inLanes(
 
 async function openLane(archive: PropertyTarget, number: number): Promise<Lane> {
   const title = `Lane ${number}`
-  for (const it of [...categories, title])
-    await archive.call('POST', '/api/v2/category', { body: { title: it }, token: archive.editor })
+  for (const name of [...categories, title])
+    await archive.call('POST', '/api/v2/category', {
+      body: { title: name },
+      token: archive.editor,
+    })
   const lane: Lane = {
     path: '',
     categoryPath: `/api/v2/category/lane-${number}`,
@@ -804,11 +865,11 @@ async function openLane(archive: PropertyTarget, number: number): Promise<Lane> 
   return lane
 }
 
-/** Holds for every answer to every request. */
-function assertAnswer(reply: Reply, what: string): void {
-  assert.ok(reply.status < 500, `${what} was answered ${reply.status}: ${reply.text}`)
-  assert.match(reply.text, /^[\x20-\x7e]*$/, `${what} was answered with more than ASCII`)
-  assert.doesNotMatch(reply.text, /[<>&]/, `${what} was answered with markup`)
+/** Asserts what holds for every answer to every request. */
+function assertAnswer(reply: Reply, request: string): void {
+  assert.ok(reply.status < 500, `${request} was answered ${reply.status}: ${reply.text}`)
+  assert.match(reply.text, /^[\x20-\x7e]*$/, `${request} was answered with more than ASCII`)
+  assert.doesNotMatch(reply.text, /[<>&]/, `${request} was answered with markup`)
   assert.equal(reply.headers['x-content-type-options'], 'nosniff')
   if (reply.status < 400 || reply.text === '') return
   assert.equal(reply.headers['content-type'], 'application/problem+json')
@@ -829,14 +890,15 @@ function assertDocumented(endpoint: Endpoint, reply: Reply): void {
   }
   const type = String((reply.json as ArbitraryJson | undefined)?.type)
   const name = problemsOf(endpoint).find(
-    (it) => problems[it].status === reply.status && type.endsWith(`/api/problems/${it}`),
+    (problem) =>
+      problems[problem].status === reply.status && type.endsWith(`/api/problems/${problem}`),
   )
   assert.ok(name, `${endpoint.name} does not document ${reply.status}: ${reply.text}`)
 }
 
 /**
- * The answer has exactly these fields; where that is a change, it is a new version, and otherwise
- * nothing moved at all.
+ * Asserts that the answer has exactly these fields. If they differ from before, it must be a new
+ * revision; otherwise nothing may have changed.
  */
 function assertMoved(before: Reply, reply: Reply, expected: ArbitraryJson): void {
   const own = { id: before.json.id, slug: before.json.slug, added: before.json.added }
@@ -859,7 +921,7 @@ function assertSame(before: Reply, reply: Reply): void {
 function assertOneOf(reply: Reply, statuses: readonly number[]): void {
   assert.ok(
     statuses.includes(reply.status),
-    `${reply.status} is none of ${statuses}: ${reply.text}`,
+    `${reply.status} is not one of ${statuses}: ${reply.text}`,
   )
 }
 
@@ -868,10 +930,10 @@ function revisionOf(reply: Reply): number {
 }
 
 /**
- * Nothing of what was sent comes back in an error: it may be a secret, or meant for the eyes of
- * whoever reads the error.
+ * Asserts that an error repeats nothing of the input, which may be a secret, or an attack on the
+ * reader of the error.
  */
-function assertNoEcho(sent: unknown, { json }: Reply): void {
+function assertNoEcho(input: unknown, { json }: Reply): void {
   const keys = new Set<string>()
   const values = new Set<string>()
   const collect = (value: unknown): void => {
@@ -880,23 +942,23 @@ function assertNoEcho(sent: unknown, { json }: Reply): void {
     if (!Array.isArray(value)) for (const key of Object.keys(value)) keys.add(key)
     for (const part of Object.values(value)) collect(part)
   }
-  collect(sent)
+  collect(input)
   const errors: { pointer: string; detail: string }[] = json.errors ?? []
-  // The nearest titles are documented to be named, and what was sent may well be a part of one.
+  // The most similar titles are listed on purpose, and the input may be a part of one.
   const details = [
     json.detail,
-    ...errors.map(({ detail }) => detail.replace(/; the nearest are: .*$/s, '')),
+    ...errors.map(({ detail }) => detail.replace(/; closest matches: .*$/s, '')),
   ]
   for (const value of values) {
     for (const detail of details)
-      assert.ok(!detail.includes(value), `The value comes back: ${detail}`)
+      assert.ok(!detail.includes(value), `The error repeats the value: ${detail}`)
     if (![...keys].some((key) => key.includes(value)))
       for (const { pointer } of errors)
-        assert.ok(!pointer.includes(value), `The value comes back in a pointer: ${pointer}`)
+        assert.ok(!pointer.includes(value), `The pointer repeats the value: ${pointer}`)
   }
 }
 
-/** A browser that takes the answer for HTML, as it is declared, sees one text and nothing else. */
+/** Asserts that a browser that parses the answer as HTML finds text only. */
 function assertNoPage(reply: Reply): void {
   const visit = (node: DefaultTreeAdapterTypes.Node): void => {
     assert.ok(
@@ -909,8 +971,8 @@ function assertNoPage(reply: Reply): void {
   visit(parse(reply.text))
 }
 
-/** RFC 9110, 12.5.1, and of two equals the one that the interface says. */
-function wantedForm(
+/** Negotiates the form: RFC 9110, 12.5.1, and for equal preferences the documented one. */
+function preferredForm(
   ranges: readonly { type: string; q: string | undefined }[],
 ): 'html' | 'json' | undefined {
   const q = (...types: string[]) => {
@@ -925,7 +987,7 @@ function wantedForm(
   return html > 0 ? 'html' : undefined
 }
 
-function parsed(raw: Buffer): unknown {
+function parseJson(raw: Buffer): unknown {
   try {
     return JSON.parse(raw.toString())
   } catch {

@@ -3,8 +3,8 @@ import { fileURLToPath } from 'node:url'
 import { gunzipSync } from 'node:zlib'
 import type { VideoInput } from '@talkshelf/contract'
 
-// 21,713 real talks. They are not part of the project: what needs them is left out where they are
-// not at hand.
+// 21,713 real talks. They are not part of the project: tests that need them are skipped if the file
+// is missing.
 
 export interface PyvideoTalk {
   readonly event: string
@@ -24,23 +24,26 @@ export interface PyvideoTalk {
 }
 
 const file = fileURLToPath(new URL('../../../shared/data/pyvideo.ndjson.gz', import.meta.url))
+
+/** The path of the file, if it exists. */
 export const realTalks = existsSync(file) ? file : undefined
 
+/** Reads all talks, if the file exists. */
 export function readTalks(): PyvideoTalk[] | undefined {
   if (!realTalks) return undefined
   const lines = gunzipSync(readFileSync(realTalks)).toString().trim().split('\n')
   return lines.map((line) => JSON.parse(line) as PyvideoTalk)
 }
 
-/** As an importer would read it. */
+/** Converts a talk to a record, as an import does. */
 export function inputOf(talk: PyvideoTalk): VideoInput {
   const names = (list: readonly string[] = []) =>
-    [...new Set(list.map(tidy))].filter((name) => name !== '').slice(0, 100)
-  const address = (url: string | null | undefined) =>
+    [...new Set(list.map(normalize))].filter((name) => name !== '').slice(0, 100)
+  const validUrl = (url: string | null | undefined) =>
     url && /^https?:\/\/[^\s]+$/.test(url) ? url : null
   return {
-    title: tidy(talk.title),
-    category: tidy(talk.category_title),
+    title: normalize(talk.title),
+    category: normalize(talk.category_title),
     language: languageOf(talk),
     speakers: names(talk.speakers),
     tags: names(talk.tags),
@@ -49,19 +52,19 @@ export function inputOf(talk: PyvideoTalk): VideoInput {
     copyright_text: text(talk.copyright_text),
     recorded: talk.recorded?.slice(0, 10) ?? null,
     duration: typeof talk.duration === 'number' ? Math.round(talk.duration) : null,
-    thumbnail_url: address(talk.thumbnail_url),
-    source_url: address(talk.videos[0]?.url),
+    thumbnail_url: validUrl(talk.thumbnail_url),
+    source_url: validUrl(talk.videos[0]?.url),
     state: 1,
   }
 }
 
-/** Three letters in the data; two of them are not said for all. */
+/** Converts the three-letter code of the data, which some talks do not have. */
 function languageOf({ language }: PyvideoTalk): string {
   return language ? (Intl.getCanonicalLocales(language)[0] ?? 'en') : 'en'
 }
 
-const tidy = (name: string) =>
+const normalize = (name: string) =>
   text(name).normalize('NFC').replaceAll(/\s+/g, ' ').trim().slice(0, 255)
-// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what has to go
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are removed
 const controlCharacters = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f]/g
-const text = (it: string | null | undefined) => (it ?? '').replaceAll(controlCharacters, ' ')
+const text = (value: string | null | undefined) => (value ?? '').replaceAll(controlCharacters, ' ')

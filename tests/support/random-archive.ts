@@ -3,8 +3,9 @@ import type { SeededRandom } from '../../server/pictures/seeded-random.ts'
 import type { TestArchive } from './harness.ts'
 import { importClient } from './import-client.ts'
 
-// Fills an archive through its API with what real ones have: drafts, facts, renames, merges,
-// aliases, old slugs, takedowns. Archives share names and titles, but never the address of a video.
+// Fills an archive through its API with everything that real ones contain: drafts, facts, renames,
+// merges, aliases, old slugs, takedowns. Two archives share names and titles, but no URL of a
+// video.
 
 const commonTitles = ['Welcome', 'Keynote', 'Lightning talks', 'Closing']
 const speakers = [
@@ -18,21 +19,22 @@ const speakers = [
 const tags = ['queues', 'c++', 'Rust', 'testing', 'naïve', 'web']
 const languages = ['English', 'German', 'Japanese']
 
-export interface Filling {
-  /** Part of titles and addresses: another word for each archive. */
+export interface FillOptions {
+  /** A part of titles and URLs: another word for each archive. */
   readonly word: string
   readonly videos: number
 }
 
+/** Fills an archive with random content; the same seed makes the same content. */
 export async function fillArchive(
   archive: TestArchive,
-  chance: SeededRandom,
-  { word, videos }: Filling,
+  random: SeededRandom,
+  { word, videos }: FillOptions,
 ): Promise<void> {
   const { send } = importClient(archive, archive.admin)
   const some = <T>(from: readonly T[], limit: number) =>
-    chance.shuffled(from).slice(0, Math.floor(chance.next() * (limit + 1)))
-  const isChosen = (share: number) => chance.next() < share
+    random.shuffled(from).slice(0, Math.floor(random.next() * (limit + 1)))
+  const isChosen = (share: number) => random.next() < share
   const categories = ['Shared Days', `${word} Days`, `${word} Nights`]
   for (const title of categories)
     await send('POST', 'category', {
@@ -48,9 +50,9 @@ export async function fillArchive(
   const ids: number[] = []
   for (let number = 1; number <= videos; number++) {
     const { json } = await send('POST', 'video', {
-      title: isChosen(0.3) ? chance.pick(commonTitles) : `${word} talk ${number}`,
-      category: chance.pick(categories),
-      language: chance.pick(languages),
+      title: isChosen(0.3) ? random.pick(commonTitles) : `${word} talk ${number}`,
+      category: random.pick(categories),
+      language: random.pick(languages),
       state: isChosen(0.85) ? 1 : 2,
       speakers: some(names, 3),
       tags: some([...tags, `${word} tag`], 3),
@@ -79,13 +81,13 @@ export async function fillArchive(
       ({ slug }: { slug: string }) => slug,
     )
   for (const kind of ['speaker', 'tag', 'category']) {
-    const [renamed, aliased, merged, into] = chance.shuffled(await slugsOf(kind))
+    const [renamed, aliased, merged, into] = random.shuffled(await slugsOf(kind))
     const field = kind === 'category' ? 'title' : 'name'
     if (renamed) await send('PATCH', `${kind}/${renamed}`, { [field]: `${word} renamed ${kind}` })
     const aliases = [{ name: `${word} alias`, shown: true }, { name: `${word} hidden ${kind}` }]
     if (aliased) await send('PATCH', `${kind}/${aliased}`, { aliases })
     if (merged && into) await send('POST', `${kind}/${merged}/merge`, { into })
   }
-  for (const id of chance.shuffled(ids).slice(0, 2))
+  for (const id of random.shuffled(ids).slice(0, 2))
     await send('POST', `video/${id}/takedown`, { reason: `Asked by ${word}` })
 }

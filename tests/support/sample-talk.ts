@@ -1,6 +1,6 @@
 import type { Talk } from '../../web/data.ts'
 
-/** For tests: a talk of which everything is known. */
+/** A talk with all details, for tests of pages. */
 export const aTalk: Talk = {
   id: 17,
   slug: 'queues',

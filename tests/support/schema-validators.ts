@@ -5,8 +5,7 @@ import { RelaxNGValidator, XmlDocument, type XmlLibError } from 'libxml2-wasm'
 import { xmlRegisterFsInputProviders } from 'libxml2-wasm/lib/nodejs.mjs'
 import sax from 'sax'
 
-// Who says whether a document is what its specification says: schemas of our own (tests/schemas),
-// held by engines that are not ours.
+// Validates documents against the schemas in tests/schemas, with third-party validators.
 
 xmlRegisterFsInputProviders()
 const folder = `${import.meta.dirname}/../schemas`
@@ -16,48 +15,50 @@ const schemas = new Map<string, ValidateFunction>()
 
 export type Grammar = 'atom' | 'rss' | 'sitemap' | 'opensearch' | 'oembed'
 
-/** Well-formed for two parsers, and valid. */
-export function assertXml(grammar: Grammar, text: string, what = ''): void {
+/** Asserts that a document is well-formed for two parsers, and valid. */
+export function assertXml(grammar: Grammar, text: string, name = ''): void {
   const parser = sax.parser(true, { xmlns: true })
-  parser.onerror = (error) => assert.fail(`${what}: sax: ${error.message}`)
+  parser.onerror = (error) => assert.fail(`${name}: sax: ${error.message}`)
   parser.write(text).close()
-  const document = guarded(what, text, () => XmlDocument.fromString(text))
+  const document = withDetails(name, text, () => XmlDocument.fromString(text))
   try {
-    guarded(what, text, () => grammarOf(grammar).validate(document))
+    withDetails(name, text, () => grammarOf(grammar).validate(document))
   } finally {
     document.dispose()
   }
 }
 
-export function assertJson(schema: 'jsonfeed' | 'oembed', text: string, what = ''): void {
-  const check =
+/** Asserts that a JSON document is valid. */
+export function assertJson(schema: 'jsonfeed' | 'oembed', text: string, name = ''): void {
+  const validate =
     schemas.get(schema) ?? ajv.compile(JSON.parse(readFileSync(`${folder}/${schema}.json`, 'utf8')))
-  schemas.set(schema, check)
+  schemas.set(schema, validate)
   assert.ok(
-    check(JSON.parse(text)),
-    `${what}: ${ajv.errorsText(check.errors)}\n${text.slice(0, 2000)}`,
+    validate(JSON.parse(text)),
+    `${name}: ${ajv.errorsText(validate.errors)}\n${text.slice(0, 2000)}`,
   )
 }
 
 function grammarOf(name: Grammar): RelaxNGValidator {
-  let it = grammars.get(name)
-  if (!it) {
+  let validator = grammars.get(name)
+  if (!validator) {
     const file = `${folder}/${name}.rng`
     const document = XmlDocument.fromBuffer(readFileSync(file), { url: file })
-    it = RelaxNGValidator.fromDoc(document)
+    validator = RelaxNGValidator.fromDoc(document)
     document.dispose()
-    grammars.set(name, it)
+    grammars.set(name, validator)
   }
-  return it
+  return validator
 }
 
-function guarded<T>(what: string, text: string, work: () => T): T {
+/** Adds the document and all details to the message of an error. */
+function withDetails<T>(name: string, text: string, work: () => T): T {
   try {
     return work()
   } catch (error) {
-    const told = (error as XmlLibError).details?.map(
+    const details = (error as XmlLibError).details?.map(
       ({ line, message }) => `${line}: ${message.trim()}`,
     ) ?? [String(error)]
-    return assert.fail(`${what}: ${told.join('; ')}\n${text.slice(0, 3000)}`)
+    return assert.fail(`${name}: ${details.join('; ')}\n${text.slice(0, 3000)}`)
   }
 }

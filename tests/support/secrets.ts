@@ -3,6 +3,7 @@ import { mock } from 'node:test'
 import type { Fact } from '@talkshelf/contract'
 import { maintain } from '../../server/maintenance/maintenance.ts'
 import { category, type Reply, type TestArchive } from './harness.ts'
+import { until } from './until.ts'
 
 // An archive with public content and with secrets. Built twice with the same writes and other
 // secrets, the two must look the same to readers.
@@ -215,18 +216,18 @@ async function load(
   isApplied: boolean,
 ) {
   const { json } = await send('POST', 'import', { text, format: 'pyvideo', source: 'elsewhere' })
-  const arrives = async (state: string) => {
-    for (let tries = 0; ; tries++) {
-      const reply = await archive.call('GET', `/api/v2/import/${json.id}`, {
+  const untilState = async (state: string) => {
+    const reply = await until(`import ${json.id} to be ${state}`, async () => {
+      const current = await archive.call('GET', `/api/v2/import/${json.id}`, {
         token: archive.editor,
       })
-      if (reply.json.state === state) return assert.equal(reply.json.planned.refused, 0, reply.text)
-      assert.ok(tries < 3000 && reply.json.state !== 'failed', reply.text)
-      await new Promise((done) => setTimeout(done, 20))
-    }
+      return [state, 'failed'].includes(current.json.state) && current
+    })
+    assert.equal(reply.json.state, state, reply.text)
+    assert.equal(reply.json.planned.refused, 0, reply.text)
   }
-  await arrives('planned')
+  await untilState('planned')
   if (!isApplied) return
   await send('POST', `import/${json.id}/apply`)
-  await arrives('applied')
+  await untilState('applied')
 }

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { root } from './harness.ts'
 import { migratedDatabase, startPostgres } from './postgres.ts'
 
-// Talks in a database, loaded with the real command.
+// Imports talks into a database with the real command.
 
 export interface LoadedTalks {
   readonly url: string
@@ -11,8 +11,8 @@ export interface LoadedTalks {
 }
 
 /**
- * The talks of a file in a database of their own, or that of TALKS_DATABASE_URL, where somebody has
- * loaded them before (`with-talks.ts`).
+ * Imports the talks of a file into a new database, or uses that of TALKS_DATABASE_URL, into which
+ * they were imported before (`with-talks.ts`).
  */
 export async function loadTalks(file: string): Promise<LoadedTalks> {
   const loaded = process.env.TALKS_DATABASE_URL
@@ -29,17 +29,17 @@ export async function loadTalks(file: string): Promise<LoadedTalks> {
 }
 
 async function load(url: string, file: string): Promise<void> {
-  const beganMs = performance.now()
+  const startedMs = performance.now()
   const child = spawn(process.execPath, ['server/main.ts', 'import', file, '--apply', '--yes'], {
     cwd: root,
     env: { ...process.env, DATABASE_URL: url, ANSWER_SECONDS: '30' },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
-  let said = ''
+  let output = ''
   for (const stream of [child.stdout, child.stderr])
-    stream.on('data', (data: Buffer) => (said = (said + data).slice(-3000)))
+    stream.on('data', (data: Buffer) => (output = (output + data).slice(-3000)))
   const [code] = await once(child, 'close')
-  // 4: some talks were left out, and it says which.
-  if (code !== 0 && code !== 4) throw new Error(`talkshelf import ended with ${code}:\n${said}`)
-  console.log(`The talks were imported in ${((performance.now() - beganMs) / 1000).toFixed(0)} s`)
+  // 4: some talks were skipped, and the output lists them.
+  if (code !== 0 && code !== 4) throw new Error(`talkshelf import ended with ${code}:\n${output}`)
+  console.log(`The talks were imported in ${((performance.now() - startedMs) / 1000).toFixed(0)} s`)
 }

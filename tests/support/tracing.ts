@@ -1,7 +1,7 @@
 import { type Context, type Span, type SpanOptions, trace } from '@opentelemetry/api'
 
-// What an operator's SDK would be: given to Node with --import, it sees every span. This one writes
-// each as a line when it ends.
+// A stand-in for the tracing SDK of an operator, loaded with --import: prints each span when it
+// ends.
 
 function startSpan(name: string, options: SpanOptions = {}): Span {
   const span: Partial<Span> = {

@@ -13,8 +13,9 @@ import {
   type TestArchive,
 } from './harness.ts'
 import { checkInvariants, type Query, withDatabase } from './invariants.ts'
+import { until } from './until.ts'
 
-// What the tests of the write path share: an archive, and short names for what they do to it.
+// Shared by the tests of the write path: an archive, and short functions for writes.
 
 /** The origin of writes that call functions of the server directly. */
 export const context: WriteContext = {
@@ -23,23 +24,26 @@ export const context: WriteContext = {
   hash: Buffer.alloc(32),
 }
 
+/** Returns call options with an If-Match header. */
 export const ifMatch = (etag: unknown): CallOptions => ({ headers: { 'if-match': String(etag) } })
 
-export async function assertOk(reply: Promise<Reply>): Promise<Reply> {
-  const it = await reply
-  assert.ok(it.status < 300, it.text)
-  return it
+/** Asserts that the status is 2xx, and returns the reply. */
+export async function assertOk(request: Promise<Reply>): Promise<Reply> {
+  const reply = await request
+  assert.ok(reply.status < 300, reply.text)
+  return reply
 }
 
+/** Asserts the status and the text of an error, and returns the reply. */
 export async function assertWriteRefused(
-  reply: Promise<Reply>,
+  request: Promise<Reply>,
   status: number,
-  says: RegExp,
+  text: RegExp,
 ): Promise<Reply> {
-  const it = await reply
-  assert.equal(it.status, status, it.text)
-  assert.match(it.text, says)
-  return it
+  const reply = await request
+  assert.equal(reply.status, status, reply.text)
+  assert.match(reply.text, text)
+  return reply
 }
 
 /** Waits until `count` connections to the database wait for a lock. Fails if a write ends first. */
@@ -54,20 +58,28 @@ export async function untilWaiting(
     isDone = true
   }
   for (const write of writes) write.then(done, done)
-  const waiting = `select from pg_stat_activity
-                   where wait_event_type = 'Lock' and datname = current_database()
-                     and application_name like $1`
-  for (;;) {
-    // A transaction goes on seeing the connections of its first look.
-    await query('select pg_stat_clear_snapshot()')
-    if ((await query(waiting, [application])).length >= count) return
-    assert.ok(!isDone, 'a write did not wait')
-  }
+  const waiting = `
+    select from pg_stat_activity
+    where wait_event_type = 'Lock'
+      and datname = current_database()
+      and application_name like $1`
+  let areWaiting = false
+  await until(
+    `${count} connections that wait for a lock`,
+    async () => {
+      // Without this, a transaction always reads the statistics of its first access.
+      await query('select pg_stat_clear_snapshot()')
+      areWaiting = (await query(waiting, [application])).length >= count
+      return areWaiting || isDone
+    },
+    { pauseMs: 2 },
+  )
+  assert.ok(areWaiting, 'a write did not wait')
 }
 
 /**
- * The same pool, but `meanwhile` is done, once, before the `nth` statement that matches is run on
- * `db`.
+ * Returns a pool that calls `meanwhile` once, before the `nth` statement that matches `when`, and
+ * records all statements.
  */
 export function interrupted(
   pool: Pool,
@@ -76,24 +88,24 @@ export function interrupted(
   nth = 1,
 ): Pool & { readonly statements: readonly string[] } {
   const statements: string[] = []
-  let seen = 0
-  const of = <T extends Db>(db: T): T => ({
+  let matches = 0
+  const wrap = <T extends Db>(db: T): T => ({
     ...db,
     async run(statement, ifLost) {
       statements.push(statement.text)
-      if (when.test(statement.text) && ++seen === nth) await meanwhile(db)
+      if (when.test(statement.text) && ++matches === nth) await meanwhile(db)
       return db.run(statement, ifLost)
     },
   })
   const { lookups, lists } = pool
-  const transaction = <T>(work: (tx: Db) => Promise<T>) => pool.transaction((tx) => work(of(tx)))
-  return { ...of(pool), lookups: of(lookups), lists: of(lists), transaction, statements }
+  const transaction = <T>(work: (tx: Db) => Promise<T>) => pool.transaction((tx) => work(wrap(tx)))
+  return { ...wrap(pool), lookups: wrap(lookups), lists: wrap(lists), transaction, statements }
 }
 
-/** The same pool, which keeps the statements that were run. */
+/** Returns a pool that records all statements. */
 export const watched = (pool: Pool) => interrupted(pool, /$^/, () => undefined)
 
-/** Tells whether rows can be locked at once. In a transaction. */
+/** Tells whether rows can be locked without waiting. Must run in a transaction. */
 export async function isFree(
   query: Query,
   rows: string,
@@ -112,7 +124,7 @@ interface BulkRecord extends Omit<NewRecord, 'record'> {
   readonly record: Partial<Video> & { readonly title: string }
 }
 
-/** Starts an archive. To be called once at the top of a test file. */
+/** Starts an archive. To be called once, at the top of a test file. */
 export async function startWriter() {
   const archive: TestArchive = await startArchive()
   const { pool, editor: token } = archive
@@ -123,19 +135,22 @@ export async function startWriter() {
 
   /** Creates records in one transaction, as an import does. */
   function createMany(records: readonly BulkRecord[]) {
-    const usual = { category, language: 'English', state: 1 as const }
-    const all = records.map((it) => ({ ...it, record: { ...usual, ...it.record } as VideoInput }))
+    const defaults = { category, language: 'English', state: 1 as const }
+    const all = records.map((input) => ({
+      ...input,
+      record: { ...defaults, ...input.record } as VideoInput,
+    }))
     const names = (field: 'speakers' | 'tags') => [
       ...new Set(all.flatMap(({ record }) => record[field] ?? [])),
     ]
-    const wanted = {
+    const requested = {
       category: [category],
       language: ['English'],
       speaker: names('speakers'),
       tag: names('tags'),
     }
     return pool.transaction(async (tx) =>
-      createVideos(tx, all, await lookUpAndLockNames(tx, wanted), context),
+      createVideos(tx, all, await lookUpAndLockNames(tx, requested), context),
     )
   }
 
@@ -144,13 +159,13 @@ export async function startWriter() {
     work: (tx: Db) => Promise<unknown>,
     writes: () => Promise<T>[],
   ): Promise<T[]> {
-    let under: Promise<T>[] = []
+    let pending: Promise<T>[] = []
     await pool.transaction(async (tx) => {
       await work(tx)
-      under = writes()
-      await sql((query) => untilWaiting(query, under.length, under))
+      pending = writes()
+      await sql((query) => untilWaiting(query, pending.length, pending))
     })
-    return Promise.all(under)
+    return Promise.all(pending)
   }
 
   return {

@@ -1,4 +1,4 @@
-// The elements take it from here when they are defined.
+// Must come first: the elements read the nonce when they are defined.
 import './nonce.ts'
 import { addTranslation, setLanguage } from 'media-chrome/dist/utils/i18n.js'
 import 'media-chrome/media-controller'
@@ -17,20 +17,21 @@ import 'media-chrome/menu/media-playback-rate-menu'
 import 'media-chrome/menu/media-playback-rate-menu-button'
 import type { PlayerMessages } from '../parts/player-data.ts'
 
-// What is seen of the player: the controls of media-chrome, in the words of the page.
+// The controls of the player: media-chrome, with the texts of the page.
 
 export const rates = [0.5, 0.75, 1, 1.25, 1.5, 1.75, 2]
 
+/** Creates the controls. The media element is added to them as a child. */
 export function makeControls(words: PlayerMessages['controls'], locale: string): HTMLElement {
   addTranslation(locale, dictionary(words))
   setLanguage(locale)
-  const isCalm = matchMedia('(prefers-reduced-motion: reduce)').matches
+  const prefersReducedMotion = matchMedia('(prefers-reduced-motion: reduce)').matches
   return element('media-controller', { nohotkeys: '', class: 'player-controls' }, [
-    // The picture of the indicator turns round and round: some readers would rather see a word.
+    // The default indicator is animated: readers who prefer less motion get a text.
     element(
       'media-loading-indicator',
       { slot: 'centered-chrome', noautohide: '' },
-      isCalm ? [waiting(words.loading)] : [],
+      prefersReducedMotion ? [loadingText(words.loading)] : [],
     ),
     element('media-playback-rate-menu', { hidden: '', anchor: 'auto', rates: rates.join(' ') }),
     element('media-control-bar', { class: 'player-time' }, [element('media-time-range')]),
@@ -48,10 +49,10 @@ export function makeControls(words: PlayerMessages['controls'], locale: string):
   ])
 }
 
-function waiting(text: string): HTMLElement {
-  const it = element('span', { slot: 'icon', class: 'player-waiting' })
-  it.textContent = text
-  return it
+function loadingText(text: string): HTMLElement {
+  const span = element('span', { slot: 'icon', class: 'player-waiting' })
+  span.textContent = text
+  return span
 }
 
 function element(
@@ -59,13 +60,13 @@ function element(
   attributes: Record<string, string> = {},
   children: HTMLElement[] = [],
 ): HTMLElement {
-  const it = document.createElement(tag)
-  for (const [name, value] of Object.entries(attributes)) it.setAttribute(name, value)
-  it.append(...children)
-  return it
+  const created = document.createElement(tag)
+  for (const [name, value] of Object.entries(attributes)) created.setAttribute(name, value)
+  created.append(...children)
+  return created
 }
 
-/** By the names that media-chrome has for them: its own words in English. */
+/** Returns the texts by the keys of media-chrome, which are its English texts. */
 function dictionary(words: PlayerMessages['controls']): Record<string, string> {
   return {
     'video player': words.player,

@@ -1,6 +1,6 @@
 import { message } from './messages.ts'
 
-/** A button with data-copy-text="id" copies the text of the element with this id. */
+/** Makes buttons with data-copy-text="id" copy the text of the element with this id. */
 export function startCopying(): void {
   document.addEventListener('click', async ({ target }) => {
     const button =
@@ -10,7 +10,7 @@ export function startCopying(): void {
     try {
       await navigator.clipboard.writeText((source.textContent ?? '').trim())
     } catch {
-      // Not allowed, or not there without https: then it is marked, to be copied by hand.
+      // The clipboard is denied, or missing without https: select the text to copy it by hand.
       getSelection()?.selectAllChildren(source)
       return
     }

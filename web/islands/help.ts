@@ -5,7 +5,7 @@ const keys: [string[], string][] = [
   [['?'], 'keyHelp'],
   [['Esc'], 'keyClose'],
 ]
-const ofPlayer: [string[], string][] = [
+const playerKeys: [string[], string][] = [
   [['k'], 'keyPlay'],
   [['j', 'l'], 'keyBack'],
   [['m'], 'keyMute'],
@@ -14,6 +14,7 @@ const ofPlayer: [string[], string][] = [
   [['c'], 'keyCopy'],
 ]
 
+/** Opens the dialog with the keyboard shortcuts. */
 export function openHelp(): void {
   if (document.querySelector('dialog.keys')) return
   const dialog = document.createElement('dialog')
@@ -23,17 +24,17 @@ export function openHelp(): void {
   title.id = 'keys-title'
   dialog.setAttribute('aria-labelledby', title.id)
   const list = document.createElement('dl')
-  const shown = document.querySelector('[data-player]') ? [...keys, ...ofPlayer] : keys
-  for (const [names, text] of shown) {
+  const available = document.querySelector('[data-player]') ? [...keys, ...playerKeys] : keys
+  for (const [names, text] of available) {
     const term = document.createElement('dt')
-    names.forEach((name, at) => {
+    names.forEach((name, index) => {
       const key = document.createElement('kbd')
       key.textContent = name
-      term.append(...(at > 0 ? [' '] : []), key)
+      term.append(...(index > 0 ? [' '] : []), key)
     })
-    const does = document.createElement('dd')
-    does.textContent = message(text)
-    list.append(term, does)
+    const definition = document.createElement('dd')
+    definition.textContent = message(text)
+    list.append(term, definition)
   }
   const close = document.createElement('button')
   close.className = 'button'

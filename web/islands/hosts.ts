@@ -1,19 +1,21 @@
 import type { Source } from '../data.ts'
 import { withTimeout } from './timeout.ts'
 
-// The media element for a source. What a host needs is fetched when it is played, and not before.
+// Creates the media element of a source. The code for a host is loaded when the reader presses
+// play.
 
-/** All of them have the surface of a video, or as much of it as is needed here. */
+/** The interface that all media elements share, as far as the player uses it. */
 export type MediaElement = HTMLVideoElement
 
 export interface OpenedMedia {
   readonly media: MediaElement
-  /** It was told where to begin, and must not be sent there again. */
-  readonly isPlaced: boolean
+  /** Whether the element starts at the requested time by itself. */
+  readonly hasStartTime: boolean
 }
 
-type Configured = MediaElement & { config: Record<string, unknown> }
+type ConfigurableMedia = MediaElement & { config: Record<string, unknown> }
 
+/** Creates the media element of a source that starts at a time in seconds. */
 export async function mediaFor(
   { host, src }: Source,
   at: number,
@@ -23,76 +25,76 @@ export async function mediaFor(
   switch (host) {
     case 'youtube': {
       await Promise.all([import('youtube-video-element'), withTimeout(youtubeScript())])
-      const media = document.createElement('youtube-video') as Configured
+      const media = document.createElement('youtube-video') as ConfigurableMedia
       media.config = {
         start: start > 0 ? start : (new URL(src).searchParams.get('start') ?? undefined),
         hl: locale,
         origin: location.origin,
-        // Captions are for readers to choose.
+        // Captions are off until the reader turns them on.
         cc_load_policy: undefined,
-        // Without the name of our site YouTube refuses to play (its error 153).
+        // YouTube does not play without a referrer (error 153).
         referrerpolicy: 'strict-origin-when-cross-origin',
       }
-      return { media: placed(media, src.split('?', 1)[0] ?? src), isPlaced: true }
+      return { media: prepare(media, src.split('?', 1)[0] ?? src), hasStartTime: true }
     }
     case 'vimeo': {
       await import('vimeo-video-element')
-      const media = document.createElement('vimeo-video') as Configured
+      const media = document.createElement('vimeo-video') as ConfigurableMedia
       media.config = { dnt: true, referrerpolicy: 'strict-origin-when-cross-origin' }
-      return { media: placed(media, src), isPlaced: false }
+      return { media: prepare(media, src), hasStartTime: false }
     }
     case 'peertube': {
       await import('./peertube.ts')
-      const from = new URL(src)
-      if (start > 0) from.searchParams.set('start', String(start))
+      const url = new URL(src)
+      if (start > 0) url.searchParams.set('start', String(start))
       return {
-        media: placed(document.createElement('peertube-video') as MediaElement, from.href),
-        isPlaced: true,
+        media: prepare(document.createElement('peertube-video') as MediaElement, url.href),
+        hasStartTime: true,
       }
     }
     case 'hls': {
       await import('hls-video-element')
-      const media = placed(document.createElement('hls-video') as MediaElement, src)
-      // The element keeps what went wrong to itself. Its engine is there after this turn.
+      const media = prepare(document.createElement('hls-video') as MediaElement, src)
+      // The element does not report fatal errors. Its engine exists after the current task.
       setTimeout(() =>
         (media as unknown as { api?: Engine }).api?.on(
           'hlsError',
           (_, { fatal }) => fatal && media.dispatchEvent(new Event('error')),
         ),
       )
-      return { media, isPlaced: false }
+      return { media, hasStartTime: false }
     }
     case 'file':
-      return { media: placed(document.createElement('video'), src), isPlaced: false }
+      return { media: prepare(document.createElement('video'), src), hasStartTime: false }
   }
 }
 
-let script: Promise<void> | undefined
+let youtubeScriptLoaded: Promise<void> | undefined
 
 /**
- * The element would load it by itself, and never say when it can't: many networks let nothing of
- * YouTube in.
+ * Loads the script of YouTube. The element would load it by itself, but not report a failure, and
+ * many networks block YouTube.
  */
 function youtubeScript(): Promise<void> {
-  script ??= new Promise((resolve, reject) => {
-    const it = document.createElement('script')
-    it.src = 'https://www.youtube.com/iframe_api'
-    it.addEventListener('error', () => {
-      script = undefined
-      it.remove()
+  youtubeScriptLoaded ??= new Promise((resolve, reject) => {
+    const script = document.createElement('script')
+    script.src = 'https://www.youtube.com/iframe_api'
+    script.addEventListener('error', () => {
+      youtubeScriptLoaded = undefined
+      script.remove()
       reject()
     })
     Object.assign(window, { onYouTubeIframeAPIReady: resolve })
-    document.head.append(it)
+    document.head.append(script)
   })
-  return script
+  return youtubeScriptLoaded
 }
 
 interface Engine {
-  on(name: 'hlsError', hear: (name: string, error: { readonly fatal: boolean }) => void): void
+  on(name: 'hlsError', listener: (name: string, error: { readonly fatal: boolean }) => void): void
 }
 
-function placed<M extends MediaElement>(media: M, src: string): M {
+function prepare<M extends MediaElement>(media: M, src: string): M {
   media.slot = 'media'
   media.playsInline = true
   media.setAttribute('src', src)

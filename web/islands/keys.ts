@@ -1,5 +1,6 @@
-// The keys that work on every page. What they open is fetched when somebody presses one.
+// Keyboard shortcuts of all pages. The dialogs are loaded when they are opened.
 
+/** Installs the keyboard shortcuts and the buttons that open the same dialogs. */
 export function startKeys(): void {
   const launch = () => import('./launcher.tsx').then(({ openLauncher }) => openLauncher())
   const help = () => import('./help.ts').then(({ openHelp }) => openHelp())

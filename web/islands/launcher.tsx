@@ -2,9 +2,9 @@ import { render } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { base, message } from './messages.ts'
 
-// Go anywhere by typing: talks, people, events and tags that begin so, or that were probably meant.
+// Quick search: suggests talks, speakers, events and tags while the reader types.
 
-interface Named {
+interface SuggestedEntity {
   readonly name: string
   readonly slug: string
   readonly talks: number
@@ -12,9 +12,9 @@ interface Named {
 
 interface Suggestions {
   readonly talks: readonly { readonly id: number; readonly title: string; readonly slug: string }[]
-  readonly speakers: readonly Named[]
-  readonly categories: readonly Named[]
-  readonly tags: readonly Named[]
+  readonly speakers: readonly SuggestedEntity[]
+  readonly categories: readonly SuggestedEntity[]
+  readonly tags: readonly SuggestedEntity[]
 }
 
 interface Option {
@@ -24,13 +24,16 @@ interface Option {
   readonly href: string
 }
 
+const debounceMs = 90
+
 let root: HTMLElement | undefined
 
+/** Opens the quick search. Restores the focus when it is closed. */
 export function openLauncher(): void {
   if (root) return
   root = document.createElement('div')
   document.body.append(root)
-  const before = document.activeElement
+  const focused = document.activeElement
   render(
     <Launcher
       onClose={() => {
@@ -38,15 +41,15 @@ export function openLauncher(): void {
         render(null, root)
         root.remove()
         root = undefined
-        if (before instanceof HTMLElement) before.focus()
+        if (focused instanceof HTMLElement) focused.focus()
       }}
     />,
     root,
   )
 }
 
-function optionsOf(found: Suggestions): Option[] {
-  const narrowed = (group: string, kind: string, list: readonly Named[]) =>
+function optionsOf(suggestions: Suggestions): Option[] {
+  const entityOptions = (group: string, kind: string, list: readonly SuggestedEntity[]) =>
     list.map(({ name, slug, talks }) => ({
       group: message(group),
       name,
@@ -54,70 +57,76 @@ function optionsOf(found: Suggestions): Option[] {
       href: `${base}/${kind}/-/${slug}`,
     }))
   return [
-    ...found.talks.map(({ id, title, slug }) => ({
+    ...suggestions.talks.map(({ id, title, slug }) => ({
       group: message('talks'),
       name: title,
       note: '',
       href: `${base}/video/${id}/${slug}`,
     })),
-    ...narrowed('speakers', 'speaker', found.speakers),
-    ...narrowed('events', 'category', found.categories),
-    ...narrowed('tags', 'tag', found.tags),
+    ...entityOptions('speakers', 'speaker', suggestions.speakers),
+    ...entityOptions('events', 'category', suggestions.categories),
+    ...entityOptions('tags', 'tag', suggestions.tags),
   ]
+}
+
+/** Loads suggestions for a query, debounced. Keeps the previous ones if a request fails. */
+function useSuggestions(q: string, onLoad: () => void): Option[] {
+  const [options, setOptions] = useState<Option[]>([])
+  useEffect(() => {
+    const request = new AbortController()
+    const query = q.trim()
+    const timer = setTimeout(async () => {
+      if (query === '') return setOptions([])
+      try {
+        const response = await fetch(
+          `${base}/api/v2/suggest?${new URLSearchParams({ q: query, format: 'json' })}`,
+          { signal: request.signal },
+        )
+        setOptions(response.ok ? optionsOf(await response.json()) : [])
+        onLoad()
+      } catch {
+        // Aborted, or the server is unavailable: Enter still opens the search.
+      }
+    }, debounceMs)
+    return () => {
+      clearTimeout(timer)
+      request.abort()
+    }
+  }, [q])
+  return options
 }
 
 function Launcher({ onClose }: { onClose: () => void }) {
   const dialog = useRef<HTMLDialogElement>(null)
   const [q, setQ] = useState('')
-  const [options, setOptions] = useState<Option[]>([])
   const [chosen, setChosen] = useState(-1)
+  const options = useSuggestions(q, () => setChosen(-1))
 
   useEffect(() => dialog.current?.showModal(), [])
-  useEffect(() => {
-    const asking = new AbortController()
-    const asked = q.trim()
-    const timer = setTimeout(async () => {
-      if (asked === '') return setOptions([])
-      try {
-        const answer = await fetch(
-          `${base}/api/v2/suggest?${new URLSearchParams({ q: asked, format: 'json' })}`,
-          { signal: asking.signal },
-        )
-        setOptions(answer.ok ? optionsOf(await answer.json()) : [])
-        setChosen(-1)
-      } catch {
-        // Somebody typed on, or the server is away: Enter still searches.
-      }
-    }, 90)
-    return () => {
-      clearTimeout(timer)
-      asking.abort()
-    }
-  }, [q])
-
   useEffect(
     () => document.getElementById(`launcher-${chosen}`)?.scrollIntoView({ block: 'nearest' }),
     [chosen],
   )
 
-  const go = () =>
+  const open = () =>
     location.assign(options[chosen]?.href ?? `${base}/search?${new URLSearchParams({ q })}`)
+  // -1 stands for the input itself, before the first and after the last option.
   const step = (by: number) => {
     const next = (chosen + by + options.length + 1) % (options.length + 1)
-    const at = next === options.length ? -1 : next
-    setChosen(by < 0 && chosen === -1 ? options.length - 1 : at)
+    const index = next === options.length ? -1 : next
+    setChosen(by < 0 && chosen === -1 ? options.length - 1 : index)
   }
   const onKeyDown = (event: KeyboardEvent) => {
-    const keys: Record<string, () => void> = {
+    const actions: Record<string, () => void> = {
       ArrowDown: () => step(1),
       ArrowUp: () => step(-1),
-      Enter: go,
+      Enter: open,
     }
-    const act = keys[event.key]
-    // Enter may only end a word that is composed.
-    if (!act || event.isComposing) return
+    const action = actions[event.key]
+    // In an input method, Enter only ends the composition.
+    if (!action || event.isComposing) return
     event.preventDefault()
-    act()
+    action()
   }
   return (
     // biome-ignore lint/a11y/useKeyWithClickEvents: Escape closes a dialog by itself
@@ -130,7 +139,7 @@ function Launcher({ onClose }: { onClose: () => void }) {
     >
       <input
         type="text"
-        // biome-ignore lint/a11y/noRedundantRoles: without a datalist it is none
+        // biome-ignore lint/a11y/noRedundantRoles: the role is implied only with a datalist
         role="combobox"
         autocomplete="off"
         aria-expanded={options.length > 0}
@@ -144,34 +153,46 @@ function Launcher({ onClose }: { onClose: () => void }) {
         onInput={({ currentTarget }) => setQ(currentTarget.value)}
         onKeyDown={onKeyDown}
       />
-      <div id="launcher-list" role="listbox" aria-label={message('launcher')}>
-        {options.map((option, at) => (
-          <div key={option.href}>
-            {options[at - 1]?.group !== option.group && (
-              <div class="group" role="presentation">
-                {option.group}
-              </div>
-            )}
-            {/* biome-ignore lint/a11y/useKeyWithClickEvents: keys are heard where the words are typed */}
-            {/* biome-ignore lint/a11y/useFocusableInteractive: the focus stays where the words are typed */}
-            <div
-              id={`launcher-${at}`}
-              role="option"
-              aria-selected={at === chosen}
-              onClick={() => location.assign(option.href)}
-              onMouseMove={() => setChosen(at)}
-            >
-              <span dir="auto">{option.name}</span>
-              <span class="count">{option.note}</span>
-            </div>
-          </div>
-        ))}
-      </div>
+      <OptionList options={options} chosen={chosen} onChoose={setChosen} />
       <p class="hint" role="status">
         {q.trim() !== '' && options.length === 0
-          ? message('launcherNothing')
+          ? message('launcherEmpty')
           : message('launcherHint')}
       </p>
     </dialog>
+  )
+}
+
+interface OptionListProps {
+  readonly options: readonly Option[]
+  readonly chosen: number
+  readonly onChoose: (index: number) => void
+}
+
+function OptionList({ options, chosen, onChoose }: OptionListProps) {
+  return (
+    <div id="launcher-list" role="listbox" aria-label={message('launcher')}>
+      {options.map((option, index) => (
+        <div key={option.href}>
+          {options[index - 1]?.group !== option.group && (
+            <div class="group" role="presentation">
+              {option.group}
+            </div>
+          )}
+          {/* biome-ignore lint/a11y/useKeyWithClickEvents: the input handles the keys */}
+          {/* biome-ignore lint/a11y/useFocusableInteractive: the focus stays in the input */}
+          <div
+            id={`launcher-${index}`}
+            role="option"
+            aria-selected={index === chosen}
+            onClick={() => location.assign(option.href)}
+            onMouseMove={() => onChoose(index)}
+          >
+            <span dir="auto">{option.name}</span>
+            <span class="count">{option.note}</span>
+          </div>
+        </div>
+      ))}
+    </div>
   )
 }

@@ -3,9 +3,9 @@ import { startKeys } from './keys.ts'
 import { startSearch } from './search.ts'
 import './watch.ts'
 
-// What every page loads, and what makes it better where scripts run. Everything works without it.
+// Loaded by every page. It only enhances pages: everything works without scripts.
 
 startCopying()
-// In a frame of somebody else there is nowhere to go.
+// The embedded player has no navigation.
 if (!document.body.classList.contains('page-embed')) startKeys()
 startSearch()

@@ -1,5 +1,5 @@
 /**
- * What lets a style of ours into this page. Elements of other packages write it into their shadow
+ * The nonce that allows styles on this page. Elements of other packages use it in their shadow
  * roots: see scripts/build.ts.
  */
 export const styleNonce = document.querySelector<HTMLElement>('script[nonce]')?.nonce ?? ''

@@ -1,8 +1,7 @@
-// A video on a PeerTube, with the surface of a media element. PeerTube's own library has a licence
-// that ours can't have: this is written from what the frame says and hears. Messages are JSON
-// texts: {id, method, params} asks, {id, result} or {id, error} answers, {method, params} tells.
-// Methods have their scope before them. The frame says __ready "ping" when it listens, and waits
-// for a "pong".
+// A media element for PeerTube videos. The licence of PeerTube's own library is not compatible with
+// ours, so this implements the messages of its frame. They are JSON texts: {id, method, params} is
+// a request, {id, result} or {id, error} a response, {method, params} an event. Methods are
+// prefixed with a scope. The frame sends __ready "ping" when it is listening, and expects "pong".
 
 const scope = 'peertube::'
 
@@ -25,7 +24,7 @@ class PeerTubeVideo extends HTMLElement {
   #origin = ''
   #isReady = false
   #lastId = 0
-  readonly #asked = new Map<number, (result: unknown) => void>()
+  readonly #pending = new Map<number, (result: unknown) => void>()
   #state: Status['playbackState'] = 'unstarted'
   #time = 0
   #duration = Number.NaN
@@ -34,9 +33,8 @@ class PeerTubeVideo extends HTMLElement {
   #rate = 1
   #isSeeking = false
 
-  readonly #hear = (event: MessageEvent) => {
-    // Any window can send us anything: only this frame counts, and only while it shows what we put
-    // into it.
+  readonly #onMessage = (event: MessageEvent) => {
+    // Any window can send messages: accept only those of this frame, from its original page.
     if (
       event.source !== this.#frame?.contentWindow ||
       event.origin !== this.#origin ||
@@ -45,19 +43,19 @@ class PeerTubeVideo extends HTMLElement {
       return
     const message = parse(event.data)
     if (message.method?.startsWith(scope))
-      this.#told(message.method.slice(scope.length), message.params)
+      this.#onEvent(message.method.slice(scope.length), message.params)
     else if (message.method === undefined && typeof message.id === 'number') {
-      this.#asked.get(message.id)?.(message.result)
-      this.#asked.delete(message.id)
+      this.#pending.get(message.id)?.(message.result)
+      this.#pending.delete(message.id)
     }
   }
 
   connectedCallback(): void {
     if (this.#frame || !this.src) return
-    const address = new URL(this.src)
-    this.#origin = address.origin
-    // Ours are the controls, and readers watch without handing their address to all others who do.
-    const wanted = {
+    const url = new URL(this.src)
+    this.#origin = url.origin
+    // The page has its own controls. P2P would reveal the IP addresses of readers to each other.
+    const params = {
       api: 1,
       autoplay: 1,
       controls: 0,
@@ -67,33 +65,32 @@ class PeerTubeVideo extends HTMLElement {
       warningTitle: 0,
       p2p: 0,
     }
-    for (const [name, value] of Object.entries(wanted))
-      address.searchParams.set(name, String(value))
+    for (const [name, value] of Object.entries(params)) url.searchParams.set(name, String(value))
     const frame = document.createElement('iframe')
-    frame.src = address.href
+    frame.src = url.href
     frame.allow = 'autoplay; fullscreen; picture-in-picture; encrypted-media'
     frame.sandbox.add('allow-scripts', 'allow-same-origin', 'allow-popups')
     frame.referrerPolicy = 'strict-origin-when-cross-origin'
     Object.assign(frame.style, { width: '100%', height: '100%', border: '0' })
     this.#frame = frame
-    addEventListener('message', this.#hear)
-    const inside = this.shadowRoot ?? this.attachShadow({ mode: 'open' })
-    inside.replaceChildren(frame)
-    this.#say('loadstart')
+    addEventListener('message', this.#onMessage)
+    const shadow = this.shadowRoot ?? this.attachShadow({ mode: 'open' })
+    shadow.replaceChildren(frame)
+    this.#emit('loadstart')
   }
 
   disconnectedCallback(): void {
-    removeEventListener('message', this.#hear)
+    removeEventListener('message', this.#onMessage)
     this.#frame?.remove()
     this.#frame = undefined
     this.#isReady = false
-    this.#asked.clear()
+    this.#pending.clear()
   }
 
-  #told(method: string, params: unknown): void {
+  #onEvent(method: string, params: unknown): void {
     if (method === '__ready') {
       if (params === 'ping') this.#post({ method: `${scope}__ready`, params: 'pong' })
-      this.#askReady()
+      this.#pollReady()
     } else if (method === 'ready') this.#ready()
     else if (method === 'playbackStatusUpdate' && typeof params === 'object' && params)
       this.#update(params)
@@ -105,50 +102,50 @@ class PeerTubeVideo extends HTMLElement {
     else if (method === 'pause') this.#update({ playbackState: 'paused' })
   }
 
-  #askReady(): void {
+  #pollReady(): void {
     if (this.#isReady || !this.#frame) return
-    this.#ask('isReady', undefined, (isReady) => {
+    this.#request('isReady', undefined, (isReady) => {
       if (isReady === true) this.#ready()
-      else setTimeout(() => this.#askReady(), 250)
+      else setTimeout(() => this.#pollReady(), 250)
     })
   }
 
   #ready(): void {
     if (this.#isReady) return
     this.#isReady = true
-    this.#say('loadedmetadata', 'durationchange', 'volumechange')
+    this.#emit('loadedmetadata', 'durationchange', 'volumechange')
   }
 
   #update({ position, duration, volume, playbackState }: Status): void {
     this.#ready()
     if (typeof duration === 'number' && duration > 0 && duration !== this.#duration) {
       this.#duration = duration
-      this.#say('durationchange')
+      this.#emit('durationchange')
     }
     if (typeof volume === 'number' && volume !== (this.#isMuted ? 0 : this.#volume)) {
       this.#isMuted = volume === 0
       if (volume > 0) this.#volume = volume
-      this.#say('volumechange')
+      this.#emit('volumechange')
     }
     if (typeof position === 'number' && position !== this.#time) {
       this.#time = position
-      this.#say('timeupdate')
+      this.#emit('timeupdate')
     }
     if (this.#isSeeking && position !== undefined) {
       this.#isSeeking = false
-      this.#say('seeked')
+      this.#emit('seeked')
     }
     if (playbackState !== undefined && playbackState !== this.#state) {
       this.#state = playbackState
-      if (playbackState === 'playing') this.#say('play', 'playing')
-      else if (playbackState === 'paused') this.#say('pause')
-      else if (playbackState === 'ended') this.#say('pause', 'ended')
+      if (playbackState === 'playing') this.#emit('play', 'playing')
+      else if (playbackState === 'paused') this.#emit('pause')
+      else if (playbackState === 'ended') this.#emit('pause', 'ended')
     }
   }
 
-  #ask(method: string, params?: unknown, then?: (result: unknown) => void): void {
+  #request(method: string, params?: unknown, callback?: (result: unknown) => void): void {
     const id = ++this.#lastId
-    if (then) this.#asked.set(id, then)
+    if (callback) this.#pending.set(id, callback)
     this.#post({ id, method: scope + method, params })
   }
 
@@ -156,16 +153,16 @@ class PeerTubeVideo extends HTMLElement {
     this.#frame?.contentWindow?.postMessage(JSON.stringify(message), this.#origin)
   }
 
-  #say(...events: string[]): void {
+  #emit(...events: string[]): void {
     for (const name of events) this.dispatchEvent(new Event(name))
   }
 
   async play(): Promise<void> {
-    this.#ask('play')
+    this.#request('play')
   }
 
   pause(): void {
-    this.#ask('pause')
+    this.#request('pause')
   }
 
   get src(): string {
@@ -189,7 +186,10 @@ class PeerTubeVideo extends HTMLElement {
   }
 
   get readyState(): number {
-    return this.#isReady ? (this.#state === 'playing' ? 4 : 3) : 0
+    if (!this.#isReady) return HTMLMediaElement.HAVE_NOTHING
+    return this.#state === 'playing'
+      ? HTMLMediaElement.HAVE_ENOUGH_DATA
+      : HTMLMediaElement.HAVE_FUTURE_DATA
   }
 
   get duration(): number {
@@ -203,8 +203,8 @@ class PeerTubeVideo extends HTMLElement {
   set currentTime(seconds: number) {
     this.#time = seconds
     this.#isSeeking = true
-    this.#say('seeking', 'timeupdate')
-    this.#ask('seek', seconds)
+    this.#emit('seeking', 'timeupdate')
+    this.#request('seek', seconds)
   }
 
   get volume(): number {
@@ -214,8 +214,8 @@ class PeerTubeVideo extends HTMLElement {
   set volume(volume: number) {
     this.#volume = volume
     this.#isMuted = false
-    this.#say('volumechange')
-    this.#ask('setVolume', volume)
+    this.#emit('volumechange')
+    this.#request('setVolume', volume)
   }
 
   get muted(): boolean {
@@ -224,8 +224,8 @@ class PeerTubeVideo extends HTMLElement {
 
   set muted(isMuted: boolean) {
     this.#isMuted = isMuted
-    this.#say('volumechange')
-    this.#ask('setVolume', isMuted ? 0 : this.#volume)
+    this.#emit('volumechange')
+    this.#request('setVolume', isMuted ? 0 : this.#volume)
   }
 
   get playbackRate(): number {
@@ -234,8 +234,8 @@ class PeerTubeVideo extends HTMLElement {
 
   set playbackRate(rate: number) {
     this.#rate = rate
-    this.#say('ratechange')
-    this.#ask('setPlaybackRate', rate)
+    this.#emit('ratechange')
+    this.#request('setPlaybackRate', rate)
   }
 }
 

@@ -1,8 +1,8 @@
 import { rates } from './controls.ts'
 import type { MediaElement } from './hosts.ts'
 
-// Single letters do something only while the focus is in the player: elsewhere they belong to the
-// page, and to those who speak to their computer.
+// Keyboard shortcuts of the player. Single letters work only while the player has the focus: on the
+// whole page they would interfere with speech input.
 
 interface Player {
   media(): MediaElement | undefined
@@ -10,25 +10,25 @@ interface Player {
   copy(): void
 }
 
+/** Installs the keyboard shortcuts of a player. */
 export function listenToKeys(player: HTMLElement, { media, press, copy }: Player): void {
-  // Before the controls hear it: the line of time would move by a hundredth of the talk.
-  player.addEventListener('keydown', hear, { capture: true })
+  // In the capture phase: otherwise the time slider would move by a hundredth of the talk.
+  player.addEventListener('keydown', onKeyDown, { capture: true })
 
-  function hear(event: KeyboardEvent): void {
-    const it = media()
-    if (!it || event.ctrlKey || event.metaKey || event.altKey || isTakenBy(event.target, event.key))
-      return
-    const act = actions(it, { press, copy })[
-      event.key.length === 1 ? event.key.toLowerCase() : event.key
-    ]
-    if (!act) return
+  function onKeyDown(event: KeyboardEvent): void {
+    const { key, target } = event
+    const current = media()
+    if (!current || event.ctrlKey || event.metaKey || event.altKey || isUsedBy(target, key)) return
+    const action = actions(current, { press, copy })[key.length === 1 ? key.toLowerCase() : key]
+    if (!action) return
     event.preventDefault()
     event.stopPropagation()
-    act()
+    action()
   }
 }
 
-function isTakenBy(target: EventTarget | null, key: string): boolean {
+/** Tells whether a control handles the key itself. */
+function isUsedBy(target: EventTarget | null, key: string): boolean {
   const { localName, keysUsed } = (target ?? {}) as {
     localName?: string
     keysUsed?: string[] | null
@@ -42,41 +42,41 @@ function actions(
   media: MediaElement,
   { press, copy }: Pick<Player, 'press' | 'copy'>,
 ): Record<string, (() => void) | undefined> {
-  const go = (seconds: number) => {
+  const seek = (seconds: number) => {
     media.currentTime = Math.min(
       Math.max(0, seconds),
       Number.isFinite(media.duration) ? media.duration : seconds,
     )
   }
-  const turn = () => {
+  const togglePlay = () => {
     if (media.paused) media.play()?.catch?.(() => undefined)
     else media.pause()
   }
-  const step = (by: 1 | -1) => {
+  const changeRate = (direction: 1 | -1) => {
     const next =
-      by > 0
+      direction > 0
         ? rates.find((rate) => rate > media.playbackRate)
         : rates.findLast((rate) => rate < media.playbackRate)
     if (next !== undefined) media.playbackRate = next
   }
   const tenths = Array.from({ length: 10 }, (_, tenth) => [
     tenth,
-    () => Number.isFinite(media.duration) && go((media.duration * tenth) / 10),
+    () => Number.isFinite(media.duration) && seek((media.duration * tenth) / 10),
   ])
   return {
     ...Object.fromEntries(tenths),
-    k: turn,
-    ' ': turn,
-    j: () => go(media.currentTime - 10),
-    l: () => go(media.currentTime + 10),
-    ArrowLeft: () => go(media.currentTime - 5),
-    ArrowRight: () => go(media.currentTime + 5),
+    k: togglePlay,
+    ' ': togglePlay,
+    j: () => seek(media.currentTime - 10),
+    l: () => seek(media.currentTime + 10),
+    ArrowLeft: () => seek(media.currentTime - 5),
+    ArrowRight: () => seek(media.currentTime + 5),
     m: () => {
       media.muted = !media.muted
     },
     f: () => press('media-fullscreen-button'),
-    '<': () => step(-1),
-    '>': () => step(1),
+    '<': () => changeRate(-1),
+    '>': () => changeRate(1),
     c: copy,
   }
 }

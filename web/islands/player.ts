@@ -4,15 +4,16 @@ import { type MediaElement, mediaFor } from './hosts.ts'
 import { listenToKeys } from './player-keys.ts'
 import { withTimeout } from './timeout.ts'
 
-// Comes when a reader plays a talk. Takes the place of the picture, and goes from one source to the
-// next when one is away.
+// The player. It is loaded when the reader presses play, replaces the picture, and tries the next
+// source if one fails.
 
 export interface OpenedPlayer {
   show(index: number): void
-  /** Where the talk is now. */
+  /** Returns the current time in seconds. */
   seconds(): number
 }
 
+/** Opens the player in its section of the page. `copy` copies a link at the current time. */
 export function openPlayer(
   root: HTMLElement,
   { at, locale, sources, words }: PlayerData,
@@ -24,12 +25,12 @@ export function openPlayer(
   const controls = makeControls(words.controls, locale)
   const tried = new Set<number>()
   let media: MediaElement | undefined
-  let moment = at
+  let time = at
   let isRunning = false
   let rate = 1
   let isMuted = false
-  /** What was begun before this turn and is not finished yet no longer counts. */
-  let turn = 0
+  /** Number of the last attempt. Results of earlier attempts are ignored. */
+  let attempt = 0
 
   listenToKeys(controls, {
     media: () => media,
@@ -40,93 +41,91 @@ export function openPlayer(
   async function load(index: number): Promise<void> {
     const source = sources[index]
     if (!source) return
-    const mine = ++turn
-    const isMine = () => mine === turn
+    const ownAttempt = ++attempt
+    const isCurrent = () => ownAttempt === attempt
     tried.add(index)
-    mark(index)
+    markSource(index)
     try {
-      const made = await mediaFor(source, moment, locale)
-      if (!isMine()) return
-      leave()
-      media = made.media
-      const it = made.media
-      // From the beginning: YouTube says that a video is gone right after it said that it is
-      // loaded.
-      it.addEventListener('error', () => isMine() && goOn(index))
-      controls.prepend(it)
-      if (!controls.isConnected) enter()
-      await withTimeout(loaded(it))
-      if (!isMine()) return
-      nameFrame(it, source.label)
-      if (!made.isPlaced && moment > 0) it.currentTime = moment
-      if (rate !== 1) it.playbackRate = rate
-      if (isMuted) it.muted = true
-      follow(it, isMine)
-      // Browsers may want another click; the controls are there for it.
-      it.play()?.catch?.(() => undefined)
+      const { media: opened, hasStartTime } = await mediaFor(source, time, locale)
+      if (!isCurrent()) return
+      removeMedia()
+      media = opened
+      // Before it is loaded: YouTube reports a missing video right after it reports it as loaded.
+      opened.addEventListener('error', () => isCurrent() && tryNext(index))
+      controls.prepend(opened)
+      if (!controls.isConnected) showControls()
+      await withTimeout(loaded(opened))
+      if (!isCurrent()) return
+      labelFrame(opened, source.label)
+      if (!hasStartTime && time > 0) opened.currentTime = time
+      if (rate !== 1) opened.playbackRate = rate
+      if (isMuted) opened.muted = true
+      trackState(opened, isCurrent)
+      // The browser may require another click, on the controls.
+      opened.play()?.catch?.(() => undefined)
     } catch {
-      if (isMine()) goOn(index)
+      if (isCurrent()) tryNext(index)
     }
   }
 
-  /** What the next source shall be like. */
-  function follow(it: MediaElement, isMine: () => boolean): void {
-    const on = (name: string, hear: () => void) =>
-      it.addEventListener(name, () => isMine() && hear())
+  /** Remembers time, speed and volume for the next source. */
+  function trackState(current: MediaElement, isCurrent: () => boolean): void {
+    const on = (name: string, listener: () => void) =>
+      current.addEventListener(name, () => isCurrent() && listener())
     on('playing', () => {
       isRunning = true
     })
     on('timeupdate', () => {
-      // Before they begin where they were told to, some are at 0 for a while.
-      if (isRunning || it.currentTime > 0) moment = it.currentTime
+      // Some are at 0 for a while before they seek to the start time.
+      if (isRunning || current.currentTime > 0) time = current.currentTime
     })
     on('ratechange', () => {
-      rate = it.playbackRate
+      rate = current.playbackRate
     })
     on('volumechange', () => {
-      isMuted = it.muted
+      isMuted = current.muted
     })
   }
 
-  function goOn(failed: number): void {
+  function tryNext(failed: number): void {
     const next = sources.findIndex((_, index) => !tried.has(index))
     if (next < 0) giveUp()
     else {
-      const named = (index: number) => sources[index]?.label ?? ''
+      const label = (index: number) => sources[index]?.label ?? ''
       status.textContent = words.nextSource
-        .replace('{host}', () => named(failed))
-        .replace('{next}', () => named(next))
+        .replace('{host}', () => label(failed))
+        .replace('{next}', () => label(next))
       void load(next)
     }
   }
 
-  function enter(): void {
+  function showControls(): void {
     frame.replaceChildren(controls)
-    // Whoever pressed play on the picture goes on from there.
+    // The focus was on the play button of the picture.
     controls.querySelector<HTMLElement>('media-play-button')?.focus({ preventScroll: true })
   }
 
   function giveUp(): void {
-    turn++
+    attempt++
     const hadFocus = controls.contains(document.activeElement)
-    leave()
+    removeMedia()
     tried.clear()
-    mark(-1)
+    markSource(-1)
     frame.replaceChildren(picture)
     if (hadFocus) picture.focus({ preventScroll: true })
     status.textContent = words.unplayable
   }
 
-  function leave(): void {
+  function removeMedia(): void {
     isRunning = false
     media?.remove()
-    // Its timers and what it loads end with it.
+    // Stops its timers and downloads.
     media?.removeAttribute('src')
     if (media instanceof HTMLVideoElement) media.load()
     media = undefined
   }
 
-  function mark(current: number): void {
+  function markSource(current: number): void {
     for (const button of root.querySelectorAll<HTMLElement>('button[data-play]'))
       button.setAttribute('aria-pressed', String(button.dataset.play === String(current)))
   }
@@ -137,7 +136,7 @@ export function openPlayer(
       status.textContent = ''
       void load(index)
     },
-    seconds: () => (isRunning && media ? media.currentTime : moment),
+    seconds: () => (isRunning && media ? media.currentTime : time),
   }
 }
 
@@ -148,8 +147,8 @@ function loaded(media: MediaElement): Promise<void> {
   })
 }
 
-/** The controls are ours: who goes through them by keys need not pass through those of the host. */
-function nameFrame(media: MediaElement, name: string): void {
+/** Names the frame and removes it from the tab order: the page has its own controls. */
+function labelFrame(media: MediaElement, name: string): void {
   const frame = media.shadowRoot?.querySelector('iframe')
   if (!frame) return
   frame.title = name
@@ -157,7 +156,7 @@ function nameFrame(media: MediaElement, name: string): void {
 }
 
 function part(root: HTMLElement, selector: string): HTMLElement {
-  const found = root.querySelector<HTMLElement>(selector)
-  if (!found) throw new Error(`The player has no ${selector}`)
-  return found
+  const element = root.querySelector<HTMLElement>(selector)
+  if (!element) throw new Error(`The player has no ${selector}`)
+  return element
 }

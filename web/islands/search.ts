@@ -1,14 +1,15 @@
 import { base } from './messages.ts'
 
-// Results while somebody types. The server renders them as it does for everybody: here they only
-// change places.
+// Updates the search results while the reader types. The results are taken from the page that the
+// server renders.
 
-const waitMs = 180
+const debounceMs = 180
 
+/** Installs the live search on the search page. */
 export function startSearch(): void {
   const form = document.querySelector<HTMLFormElement>('.page-search [data-search]')
   const facets = document.querySelector<HTMLDetailsElement>('[data-facets]')
-  // Where CSS can't keep them open beside the results.
+  // On wide screens there is room for the filters next to the results.
   if (facets && matchMedia('(min-width: 56rem)').matches) facets.open = true
   document.addEventListener('change', ({ target }) => {
     if (target instanceof HTMLSelectElement)
@@ -18,61 +19,67 @@ export function startSearch(): void {
 
   const input = form.querySelector<HTMLInputElement>('input[name=q]')
   let timer: ReturnType<typeof setTimeout> | undefined
-  let asking: AbortController | undefined
-  /** The address of now is of words that somebody is still typing. */
+  let request: AbortController | undefined
+  /** Whether the current URL is of a query that was not submitted. */
   let isTyping = false
   input?.addEventListener('input', () => {
     clearTimeout(timer)
-    timer = setTimeout(() => show(addressOf(form), false), waitMs)
+    timer = setTimeout(() => show(searchUrl(form), false), debounceMs)
   })
   form.addEventListener('submit', (event) => {
     event.preventDefault()
     clearTimeout(timer)
-    show(addressOf(form), true)
+    show(searchUrl(form), true)
   })
   window.addEventListener('popstate', () => location.reload())
 
-  async function show(address: string, isDone: boolean): Promise<void> {
+  async function show(url: string, isSubmitted: boolean): Promise<void> {
     const results = document.querySelector('[data-results]')
-    asking?.abort()
-    asking = new AbortController()
+    request?.abort()
+    request = new AbortController()
     results?.setAttribute('aria-busy', 'true')
     try {
-      const response = await fetch(address, {
-        signal: asking.signal,
+      const response = await fetch(url, {
+        signal: request.signal,
         headers: { accept: 'text/html' },
       })
       const page = new DOMParser().parseFromString(await response.text(), 'text/html')
-      const fresh = page.querySelector('[data-results]')
-      if (!fresh || !results) throw new Error('There are no results in the answer')
-      const isOpen = document.querySelector<HTMLDetailsElement>('[data-facets]')?.open
-      results.replaceChildren(...fresh.childNodes)
-      const facets = document.querySelector<HTMLDetailsElement>('[data-facets]')
-      if (facets && isOpen !== undefined) facets.open = isOpen
-      document.title = page.title
-      // What was there before it changed is read out; what came with its text is not.
-      const said = document.querySelector('[data-found]')
-      if (said) said.textContent = document.getElementById('count')?.textContent ?? ''
-      for (const it of document.querySelectorAll<HTMLInputElement>('.prefer [name=to]'))
-        it.value = address.slice(location.origin.length + base.length)
-      // Each search is a step back, each letter is not.
-      if (isTyping || address === location.href) history.replaceState(null, '', address)
-      else history.pushState(null, '', address)
-      isTyping = !isDone
+      if (!results) throw new Error('The page has no results')
+      replaceResults(results, page)
+      for (const input of document.querySelectorAll<HTMLInputElement>('.prefer [name=to]'))
+        input.value = url.slice(location.origin.length + base.length)
+      // Each search is an entry of the history, but not each letter.
+      if (isTyping || url === location.href) history.replaceState(null, '', url)
+      else history.pushState(null, '', url)
+      isTyping = !isSubmitted
       results.removeAttribute('aria-busy')
     } catch (error) {
       if (error instanceof DOMException && error.name === 'AbortError') return
-      // The page itself says what is wrong.
-      if (isDone) location.assign(address)
+      // The error page explains what is wrong.
+      if (isSubmitted) location.assign(url)
       results?.removeAttribute('aria-busy')
     }
   }
 }
 
-function addressOf(form: HTMLFormElement): string {
-  const given = [...new FormData(form)].filter(
-    (it): it is [string, string] => typeof it[1] === 'string' && it[1].trim() !== '',
+function searchUrl(form: HTMLFormElement): string {
+  const fields = [...new FormData(form)].filter(
+    (field): field is [string, string] => typeof field[1] === 'string' && field[1].trim() !== '',
   )
-  const asked = new URLSearchParams(given).toString()
-  return form.action.split('?')[0] + (asked && `?${asked}`)
+  const search = new URLSearchParams(fields).toString()
+  return form.action.split('?')[0] + (search && `?${search}`)
+}
+
+/** Takes the results of another page. The filters stay open or closed. */
+function replaceResults(results: Element, page: Document): void {
+  const newResults = page.querySelector('[data-results]')
+  if (!newResults) throw new Error('There are no results in the response')
+  const isOpen = document.querySelector<HTMLDetailsElement>('[data-facets]')?.open
+  results.replaceChildren(...newResults.childNodes)
+  const facets = document.querySelector<HTMLDetailsElement>('[data-facets]')
+  if (facets && isOpen !== undefined) facets.open = isOpen
+  document.title = page.title
+  // Screen readers announce changes of an existing status, not an element that was inserted.
+  const status = document.querySelector('[data-found]')
+  if (status) status.textContent = document.getElementById('count')?.textContent ?? ''
 }

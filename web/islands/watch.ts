@@ -2,23 +2,24 @@ import type { PlayerData } from '../parts/player-data.ts'
 import { formatTimecode, parseTimecode } from '../timecode.ts'
 import type { OpenedPlayer } from './player.ts'
 
-// Always loaded, so it is small: waits for a reader to play a talk, and fetches the player then.
-// Nothing is asked of a host before.
+// Waits for the reader to press play, and loads the player then. No host is contacted before that.
+// Small, because every page loads it.
 
 for (const root of document.querySelectorAll<HTMLElement>('[data-player]')) {
-  const given = JSON.parse(root.dataset.player ?? '') as PlayerData
-  // An address can say where to begin although the page came from a cache that did not look.
-  const asked = new URLSearchParams(location.search).get('t')
-  const data: PlayerData = { ...given, at: asked === null ? given.at : parseTimecode(asked) }
+  const pageData = JSON.parse(root.dataset.player ?? '') as PlayerData
+  // The page may come from a cache that ignores the query.
+  const timecode = new URLSearchParams(location.search).get('t')
+  const at = timecode === null ? pageData.at : parseTimecode(timecode)
+  const data: PlayerData = { ...pageData, at }
   const status = root.querySelector<HTMLElement>('.player-status')
-  const copier = root.querySelector<HTMLElement>('[data-copy]')
+  const copyButton = root.querySelector<HTMLElement>('[data-copy]')
   let opened: OpenedPlayer | undefined
 
-  copier?.addEventListener('click', copy)
+  copyButton?.addEventListener('click', copy)
 
   root.addEventListener('click', (event) => {
     const play = (event.target as Element).closest<HTMLElement>('[data-play]')
-    // With a key held down, a reader wants the link and not the player.
+    // A click with a modifier key opens the link.
     if (
       !play ||
       event.button !== 0 ||
@@ -38,7 +39,7 @@ for (const root of document.querySelectorAll<HTMLElement>('[data-player]')) {
       opened ??= (await import('./player.ts')).openPlayer(root, data, copy)
       opened.show(index)
     } catch {
-      // No script, no player: the host has one.
+      // The player could not be loaded: go to the host.
       location.assign(data.sources[index]?.address ?? data.link)
     }
     root.removeAttribute('aria-busy')
@@ -47,13 +48,13 @@ for (const root of document.querySelectorAll<HTMLElement>('[data-player]')) {
   async function copy(): Promise<void> {
     const seconds = Math.floor(opened?.seconds() ?? data.at)
     const link = seconds > 0 ? `${data.link}?t=${seconds}` : data.link
-    let said = link
+    let text = link
     try {
       await navigator.clipboard.writeText(link)
-      said = `${data.words.copied}: ${formatTimecode(seconds)}`
+      text = `${data.words.copied}: ${formatTimecode(seconds)}`
     } catch {
-      // Not allowed, or not there without https: then it is shown, to be copied by hand.
+      // The clipboard is denied, or missing without https: show the link to copy it by hand.
     }
-    if (status) status.textContent = said
+    if (status) status.textContent = text
   }
 }

@@ -4,10 +4,10 @@ import { AreaPlot, BarPlot, Shares } from '../parts/plots.tsx'
 import { paths } from '../paths.ts'
 import { useView } from '../view.ts'
 
-/** What is in the archive, and how good it is. */
-export function About({ totals, byYear, byLanguage, added, having, hosts }: AboutData) {
-  const view = useView()
-  const { words, href, number, site } = view
+/** Statistics of the archive: its size, its growth and the completeness of its data. */
+export function About(data: AboutData) {
+  const { words, href, number, site } = useView()
+  const { totals } = data
   const hours = Math.round(totals.seconds / 3600)
   const numbers = [
     words.talks(totals.talks, number(totals.talks)),
@@ -16,7 +16,7 @@ export function About({ totals, byYear, byLanguage, added, having, hosts }: Abou
     words.languagesCount(totals.languages, number(totals.languages)),
     words.hoursCount(hours, number(hours)),
   ]
-  const doors = [
+  const dataLinks = [
     [paths.feed('/', 'atom'), words.feeds],
     ['/api', words.api],
     ['/api/v2/export.ndjson', 'NDJSON'],
@@ -43,59 +43,14 @@ export function About({ totals, byYear, byLanguage, added, having, hosts }: Abou
           })}
         </ul>
       </header>
-      <div class="plots">
-        {byYear.length > 0 && (
-          <BarPlot
-            id="by-year"
-            title={words.talksByYear}
-            of={words.year}
-            points={everyYear(byYear).map(({ year, talks }) => ({
-              name: String(year),
-              value: talks,
-              ...(talks > 0 && { href: paths.year(year) }),
-            }))}
-          />
-        )}
-        {added.length > 1 && (
-          <AreaPlot
-            id="growth"
-            title={words.growth}
-            hint={words.growthHint}
-            of={words.month}
-            points={runningTotal(added).map(({ month, talks }) => ({ name: month, value: talks }))}
-          />
-        )}
-        <Shares
-          title={words.talksByLanguage}
-          whole={totals.talks}
-          points={byLanguage.slice(0, 10).map((it) => ({
-            name: view.language(it.code, it.name),
-            value: it.talks,
-            href: paths.language(it.slug),
-          }))}
-        />
-        <Shares
-          title={words.health}
-          hint={words.healthHint}
-          whole={totals.talks}
-          points={(Object.keys(having) as (keyof typeof having)[]).map((it) => ({
-            name: words.having[it],
-            value: having[it],
-          }))}
-        />
-        <Shares
-          title={words.hosts}
-          whole={totals.talks}
-          points={hosts.slice(0, 8).map((it) => ({ name: it.host, value: it.talks }))}
-        />
-      </div>
+      <Plots {...data} />
       <section class="prose">
         <p>{words.softwareNote}</p>
         <p>
           {words.dataNote}{' '}
-          {doors.map(([path, name], at) => (
+          {dataLinks.map(([path, name], index) => (
             <span key={path}>
-              {at > 0 && ' · '}
+              {index > 0 && ' · '}
               <a href={href(path)}>{name}</a>
             </span>
           ))}
@@ -105,27 +60,81 @@ export function About({ totals, byYear, byLanguage, added, having, hosts }: Abou
   )
 }
 
-/** Years without talks are years too. */
+function Plots({ totals, byYear, byLanguage, added, having, hosts }: AboutData) {
+  const view = useView()
+  const { words } = view
+  return (
+    <div class="plots">
+      {byYear.length > 0 && (
+        <BarPlot
+          id="by-year"
+          title={words.talksByYear}
+          of={words.year}
+          points={everyYear(byYear).map(({ year, talks }) => ({
+            name: String(year),
+            value: talks,
+            ...(talks > 0 && { href: paths.year(year) }),
+          }))}
+        />
+      )}
+      {added.length > 1 && (
+        <AreaPlot
+          id="growth"
+          title={words.growth}
+          hint={words.growthHint}
+          of={words.month}
+          points={runningTotal(added).map(({ month, talks }) => ({ name: month, value: talks }))}
+        />
+      )}
+      <Shares
+        title={words.talksByLanguage}
+        whole={totals.talks}
+        points={byLanguage.slice(0, 10).map(({ code, name, talks, slug }) => ({
+          name: view.language(code, name),
+          value: talks,
+          href: paths.language(slug),
+        }))}
+      />
+      <Shares
+        title={words.health}
+        hint={words.healthHint}
+        whole={totals.talks}
+        points={(Object.keys(having) as (keyof typeof having)[]).map((detail) => ({
+          name: words.having[detail],
+          value: having[detail],
+        }))}
+      />
+      <Shares
+        title={words.hosts}
+        whole={totals.talks}
+        points={hosts.slice(0, 8).map(({ host, talks }) => ({ name: host, value: talks }))}
+      />
+    </div>
+  )
+}
+
+/** Adds the years without talks. */
 function everyYear(years: AboutData['byYear']): AboutData['byYear'] {
-  const known = new Map(years.map(({ year, talks }) => [year, talks]))
-  const [first, last] = [Math.min(...known.keys()), Math.max(...known.keys())]
-  // A talk of the year 1 is a mistake in one record, and no reason for a plot of two thousand bars.
+  const talksByYear = new Map(years.map(({ year, talks }) => [year, talks]))
+  const [first, last] = [Math.min(...talksByYear.keys()), Math.max(...talksByYear.keys())]
+  // A wrong year in one record must not make a plot of two thousand bars.
   if (last - first > 80) return [...years].sort((a, b) => a.year - b.year)
-  return Array.from({ length: last - first + 1 }, (_, at) => ({
-    year: first + at,
-    talks: known.get(first + at) ?? 0,
+  return Array.from({ length: last - first + 1 }, (_, index) => ({
+    year: first + index,
+    talks: talksByYear.get(first + index) ?? 0,
   }))
 }
 
-/** At the end of each month, also of those in which nothing came. */
+/** Returns the number of talks at the end of each month, including months without new talks. */
 function runningTotal(months: AboutData['added']): AboutData['added'] {
-  const known = new Map(months.map(({ month, talks }) => [month, talks]))
-  const number = (month = '') => Number(month.slice(0, 4)) * 12 + Number(month.slice(5)) - 1
-  const [first, last] = [number(months[0]?.month), number(months.at(-1)?.month)]
-  let sum = 0
-  return Array.from({ length: last - first + 1 }, (_, at) => {
-    const month = `${Math.floor((first + at) / 12)}-${String(((first + at) % 12) + 1).padStart(2, '0')}`
-    sum += known.get(month) ?? 0
-    return { month, talks: sum }
+  const talksByMonth = new Map(months.map(({ month, talks }) => [month, talks]))
+  const monthNumber = (month = '') => Number(month.slice(0, 4)) * 12 + Number(month.slice(5)) - 1
+  const [first, last] = [monthNumber(months[0]?.month), monthNumber(months.at(-1)?.month)]
+  let total = 0
+  return Array.from({ length: last - first + 1 }, (_, index) => {
+    const year = Math.floor((first + index) / 12)
+    const month = `${year}-${String(((first + index) % 12) + 1).padStart(2, '0')}`
+    total += talksByMonth.get(month) ?? 0
+    return { month, talks: total }
   })
 }

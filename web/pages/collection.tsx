@@ -11,61 +11,27 @@ import { PagerNav } from '../parts/pager.tsx'
 import { paths } from '../paths.ts'
 import { useView } from '../view.ts'
 
-/** An event, a speaker, a tag, a language or a year, and its talks. */
+/** The talks of an event, speaker, tag, language or year. */
 export function Collection(data: CollectionData) {
   const view = useView()
-  const { words, href, number } = view
+  const { words, number } = view
   const { kind, about, path, pager, count } = data
   const name = data.code ? view.language(data.code, data.name) : data.name
   const title = words.titles[kind](name)
-  const shown = words.talks(count, data.isExact ? number(count) : words.about_number(number(count)))
+  const formatted = data.isExact ? number(count) : words.approximately(number(count))
+  const talkCount = words.talks(count, formatted)
   const pageOf = (page: number) => (page > 1 ? `${path}?page=${page}` : path)
   return (
     <PageLayout
       name="collection"
       title={pager.page > 1 ? `${title} (${words.page(number(pager.page))})` : title}
-      description={plainText(about?.description ?? '', 200) || `${title}: ${shown}`}
+      description={plainText(about?.description ?? '', 200) || `${title}: ${talkCount}`}
       canonical={pageOf(pager.page)}
       feed={path}
       preview={{ type: kind === 'speaker' ? 'profile' : 'website' }}
       jsonLd={jsonLdOf(data, title, view).map(jsonLdText)}
     >
-      <header class="collection-head">
-        <p class="kind">{words.kinds[kind]}</p>
-        <h1 dir="auto">{name}</h1>
-        <p class="facts">
-          {about && (about.first || about.last) && (
-            <>
-              <DateRange first={about.first} last={about.last} /> ·{' '}
-            </>
-          )}
-          {shown}
-          {about?.url && (
-            <>
-              {' · '}
-              <a href={about.url} rel="nofollow noopener ugc">
-                {words.website}
-              </a>
-            </>
-          )}
-        </p>
-        {data.aliases.length > 0 && (
-          <p>
-            {words.alsoKnownAs}: {data.aliases.join(', ')}
-          </p>
-        )}
-        {about?.html && (
-          <div class="prose" dir="auto" dangerouslySetInnerHTML={{ __html: about.html }} />
-        )}
-        <p class="row actions">
-          <a class="button" href={href(paths.search(data.state))} rel="nofollow">
-            <SearchIcon /> {words.searchThese}
-          </a>
-          <a class="button" href={href(paths.feed(path, 'atom'))}>
-            <FeedIcon /> {words.follow}
-          </a>
-        </p>
-      </header>
+      <CollectionHeader {...data} name={name} talkCount={talkCount} />
       {count === 0 && <p>{words.noTalks}</p>}
       <Cards
         cards={data.cards}
@@ -74,8 +40,58 @@ export function Collection(data: CollectionData) {
         without={kind === 'category' ? 'category' : undefined}
       />
       <PagerNav pager={pager} to={pageOf} />
-      <InCommon {...data} />
+      <CommonFacets {...data} />
     </PageLayout>
+  )
+}
+
+function CollectionHeader({
+  kind,
+  name,
+  about,
+  aliases,
+  state,
+  path,
+  talkCount,
+}: CollectionData & { talkCount: string }) {
+  const { words, href } = useView()
+  return (
+    <header class="collection-head">
+      <p class="kind">{words.kinds[kind]}</p>
+      <h1 dir="auto">{name}</h1>
+      <p class="facts">
+        {about && (about.first || about.last) && (
+          <>
+            <DateRange first={about.first} last={about.last} /> ·{' '}
+          </>
+        )}
+        {talkCount}
+        {about?.url && (
+          <>
+            {' · '}
+            <a href={about.url} rel="nofollow noopener ugc">
+              {words.website}
+            </a>
+          </>
+        )}
+      </p>
+      {aliases.length > 0 && (
+        <p>
+          {words.alsoKnownAs}: {aliases.join(', ')}
+        </p>
+      )}
+      {about?.html && (
+        <div class="prose" dir="auto" dangerouslySetInnerHTML={{ __html: about.html }} />
+      )}
+      <p class="row actions">
+        <a class="button" href={href(paths.search(state))} rel="nofollow">
+          <SearchIcon /> {words.searchThese}
+        </a>
+        <a class="button" href={href(paths.feed(path, 'atom'))}>
+          <FeedIcon /> {words.follow}
+        </a>
+      </p>
+    </header>
   )
 }
 
@@ -96,8 +112,8 @@ function jsonLdOf(
   return [crumbs]
 }
 
-/** Who and what else is behind these talks. */
-function InCommon({ facets, state }: CollectionData) {
+/** Links to the most frequent years, events, speakers, tags and languages of the talks. */
+function CommonFacets({ facets, state }: CollectionData) {
   const view = useView()
   const kinds = (['year', 'category', 'speaker', 'tag', 'language'] as FacetKind[]).filter(
     (kind) => (facets[kind]?.length ?? 0) > 1,
@@ -109,10 +125,10 @@ function InCommon({ facets, state }: CollectionData) {
         <section key={kind}>
           <h2>{view.words.facets[kind]}</h2>
           <Chips
-            items={(facets[kind] ?? []).slice(0, 12).map((it) => ({
-              href: paths.search({ ...state, [kind]: it.value }),
-              name: facetName(view, kind, it),
-              talks: it.talks,
+            items={(facets[kind] ?? []).slice(0, 12).map((facet) => ({
+              href: paths.search({ ...state, [kind]: facet.value }),
+              name: facetName(view, kind, facet),
+              talks: facet.talks,
             }))}
           />
         </section>

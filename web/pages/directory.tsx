@@ -9,21 +9,24 @@ const letters = [...'abcdefghijklmnopqrstuvwxyz']
 
 /** All speakers or all tags, by name. */
 export function Directory({ kind, names, common, count, character, pager }: DirectoryData) {
-  const { words, number } = useView()
-  const { href } = useView()
+  const { words, number, href } = useView()
   const path = paths.list(kind)
   const title = kind === 'speaker' ? words.speakers : words.tags
-  const counted = kind === 'speaker' ? words.speakersCount : words.tagsCount
-  const at = (character: string, page = 1) => {
-    const asked = new URLSearchParams({
+  const countOf = kind === 'speaker' ? words.speakersCount : words.tagsCount
+  const pathOf = (character: string, page = 1) => {
+    const search = new URLSearchParams({
       ...(character && { character }),
       ...(page > 1 && { page: String(page) }),
     }).toString()
-    return asked ? `${path}?${asked}` : path
+    return search ? `${path}?${search}` : path
   }
   const chips = (list: DirectoryData['names']) => (
     <Chips
-      items={list.map((it) => ({ href: paths.entity(kind, it), name: it.name, talks: it.talks }))}
+      items={list.map((entity) => ({
+        href: paths.entity(kind, entity),
+        name: entity.name,
+        talks: entity.talks,
+      }))}
     />
   )
   return (
@@ -31,16 +34,16 @@ export function Directory({ kind, names, common, count, character, pager }: Dire
       name="names"
       title={title}
       description={`${title}: ${number(count)}`}
-      canonical={at(character, pager.page)}
+      canonical={pathOf(character, pager.page)}
       preview={{ type: 'website' }}
     >
       <header class="collection-head">
         <h1>{title}</h1>
-        <p class="facts">{counted(count, number(count))}</p>
+        <p class="facts">{countOf(count, number(count))}</p>
       </header>
       {common.length > 0 && (
         <section aria-labelledby="common">
-          <h2 id="common">{words.commonTags}</h2>
+          <h2 id="common">{words.mostTalks}</h2>
           {chips(common)}
         </section>
       )}
@@ -48,17 +51,20 @@ export function Directory({ kind, names, common, count, character, pager }: Dire
         <h2 id="by-letter">{words.byLetter}</h2>
         <nav aria-label={words.byLetter}>
           <ul class="plain row jump">
-            {letters.map((it) => (
-              <li key={it}>
-                <a href={href(at(it))} aria-current={it === character ? 'true' : undefined}>
-                  {it.toUpperCase()}
+            {letters.map((letter) => (
+              <li key={letter}>
+                <a
+                  href={href(pathOf(letter))}
+                  aria-current={letter === character ? 'true' : undefined}
+                >
+                  {letter.toUpperCase()}
                 </a>
               </li>
             ))}
           </ul>
         </nav>
         {names.length === 0 ? <p>{words.noTalks}</p> : chips(names)}
-        <PagerNav pager={pager} to={(page) => at(character, page)} />
+        <PagerNav pager={pager} to={(page) => pathOf(character, page)} />
       </section>
     </PageLayout>
   )

@@ -4,7 +4,7 @@ import { Player } from '../parts/player.tsx'
 import { paths } from '../paths.ts'
 import { useView } from '../view.ts'
 
-/** The player alone, for other sites to show. */
+/** The player alone, to embed in other sites. */
 export function Embed({ talk, at }: { talk: Talk; at: number }) {
   const view = useView()
   const { href } = view

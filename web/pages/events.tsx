@@ -5,7 +5,7 @@ import { PageLayout } from '../parts/page.tsx'
 import { paths } from '../paths.ts'
 import { useView } from '../view.ts'
 
-/** All events, the newest first. */
+/** All events, newest first. */
 export function Events({ years, count }: EventsData) {
   const { words, href, number } = useView()
   const path = paths.list('category')
@@ -40,15 +40,15 @@ export function Events({ years, count }: EventsData) {
         <section key={year} class="event-year" aria-labelledby={`year-${year ?? 'unknown'}`}>
           <h2 id={`year-${year ?? 'unknown'}`}>{year ?? words.yearUnknown}</h2>
           <ul class="plain event-list">
-            {events.map((it) => (
-              <li key={it.id}>
-                <a href={href(paths.entity('category', it))} dir="auto">
-                  {it.name}
+            {events.map((event) => (
+              <li key={event.id}>
+                <a href={href(paths.entity('category', event))} dir="auto">
+                  {event.name}
                 </a>
                 <span class="facts">
-                  {it.first && <DateRange first={it.first} last={it.last} />}
-                  {it.first && ' · '}
-                  <span class="count">{words.talks(it.talks, number(it.talks))}</span>
+                  {event.first && <DateRange first={event.first} last={event.last} />}
+                  {event.first && ' · '}
+                  <span class="count">{words.talks(event.talks, number(event.talks))}</span>
                 </span>
               </li>
             ))}

@@ -1,4 +1,4 @@
-import type { CountedValue, HomeData } from '../data.ts'
+import type { CountedValue, HomeData, Totals } from '../data.ts'
 import { jsonLdText, siteJsonLd } from '../json-ld.ts'
 import { Cards } from '../parts/card.tsx'
 import { Chips } from '../parts/chips.tsx'
@@ -8,10 +8,10 @@ import { SearchForm } from '../parts/search-form.tsx'
 import { paths } from '../paths.ts'
 import { useView } from '../view.ts'
 
+/** The home page: search, the latest events and ways to browse. */
 export function Home({ totals, newest, events, years, languages, tags }: HomeData) {
   const view = useView()
   const { words, href, number } = view
-  const hours = Math.round(totals.seconds / 3600)
   return (
     <PageLayout
       name="home"
@@ -25,15 +25,7 @@ export function Home({ totals, newest, events, years, languages, tags }: HomeDat
       <section class="hero">
         <h1>{words.tagline}</h1>
         <SearchForm state={{}} />
-        {totals.talks > 0 && (
-          <ul class="plain totals">
-            <li>{words.talks(totals.talks, number(totals.talks))}</li>
-            <li>{words.eventsCount(totals.events, number(totals.events))}</li>
-            <li>{words.speakersCount(totals.speakers, number(totals.speakers))}</li>
-            <li>{words.languagesCount(totals.languages, number(totals.languages))}</li>
-            {hours > 0 && <li>{words.hoursCount(hours, number(hours))}</li>}
-          </ul>
-        )}
+        {totals.talks > 0 && <TotalNumbers {...totals} />}
       </section>
       {totals.talks === 0 && (
         <section class="empty">
@@ -41,7 +33,7 @@ export function Home({ totals, newest, events, years, languages, tags }: HomeDat
           <p>{words.emptyHelp}</p>
         </section>
       )}
-      {events.map(({ cards, ...event }, at) => (
+      {events.map(({ cards, ...event }, index) => (
         <section key={event.id} class="shelf" aria-labelledby={`event-${event.id}`}>
           <div class="shelf-head">
             <h2 id={`event-${event.id}`} dir="auto">
@@ -52,7 +44,7 @@ export function Home({ totals, newest, events, years, languages, tags }: HomeDat
               {words.talks(event.talks, number(event.talks))}
             </p>
           </div>
-          <Cards cards={cards} without="category" shape="shelf" first={at === 0 ? 2 : 0} />
+          <Cards cards={cards} without="category" shape="shelf" first={index === 0 ? 2 : 0} />
         </section>
       ))}
       {events.length > 0 && (
@@ -68,45 +60,66 @@ export function Home({ totals, newest, events, years, languages, tags }: HomeDat
           <Cards cards={newest} />
         </section>
       )}
-      {years.length > 0 && (
-        <section class="browse" aria-labelledby="browse">
-          <h2 id="browse">{words.browse}</h2>
-          <div class="columns">
-            <div>
-              <h3>{words.byYear}</h3>
-              <Years years={years} />
-            </div>
-            <div>
-              <h3>{words.byTag}</h3>
-              <Chips
-                items={tags.map((it) => ({
-                  href: paths.entity('tag', it),
-                  name: it.name,
-                  talks: it.talks,
-                }))}
-              />
-              <p>
-                <a href={href(paths.list('tag'))}>{words.allTags}</a>
-              </p>
-            </div>
-            <div>
-              <h3>{words.byLanguage}</h3>
-              <Chips
-                items={languages.map((it) => ({
-                  href: paths.language(it.slug),
-                  name: view.language(it.code, it.name),
-                  talks: it.talks,
-                }))}
-              />
-            </div>
-          </div>
-        </section>
-      )}
+      {years.length > 0 && <Browse years={years} languages={languages} tags={tags} />}
     </PageLayout>
   )
 }
 
-/** A bar for each year, and each is a link. */
+function TotalNumbers({ talks, events, speakers, languages, seconds }: Totals) {
+  const { words, number } = useView()
+  const hours = Math.round(seconds / 3600)
+  return (
+    <ul class="plain totals">
+      <li>{words.talks(talks, number(talks))}</li>
+      <li>{words.eventsCount(events, number(events))}</li>
+      <li>{words.speakersCount(speakers, number(speakers))}</li>
+      <li>{words.languagesCount(languages, number(languages))}</li>
+      {hours > 0 && <li>{words.hoursCount(hours, number(hours))}</li>}
+    </ul>
+  )
+}
+
+/** Links to years, tags and languages. */
+function Browse({ years, languages, tags }: Pick<HomeData, 'years' | 'languages' | 'tags'>) {
+  const view = useView()
+  const { words, href } = view
+  return (
+    <section class="browse" aria-labelledby="browse">
+      <h2 id="browse">{words.browse}</h2>
+      <div class="columns">
+        <div>
+          <h3>{words.byYear}</h3>
+          <Years years={years} />
+        </div>
+        <div>
+          <h3>{words.byTag}</h3>
+          <Chips
+            items={tags.map((tag) => ({
+              href: paths.entity('tag', tag),
+              name: tag.name,
+              talks: tag.talks,
+            }))}
+          />
+          <p>
+            <a href={href(paths.list('tag'))}>{words.allTags}</a>
+          </p>
+        </div>
+        <div>
+          <h3>{words.byLanguage}</h3>
+          <Chips
+            items={languages.map(({ slug, code, name, talks }) => ({
+              href: paths.language(slug),
+              name: view.language(code, name),
+              talks,
+            }))}
+          />
+        </div>
+      </div>
+    </section>
+  )
+}
+
+/** A bar chart of the years, with links. */
 function Years({ years }: { years: readonly CountedValue[] }) {
   const { words, href, number } = useView()
   const max = Math.max(...years.map(({ talks }) => talks))

@@ -4,12 +4,13 @@ import { SearchForm } from '../parts/search-form.tsx'
 import { paths } from '../paths.ts'
 import { useView } from '../view.ts'
 
-/** What a reader is told when there is no page. */
+type Messages = ReturnType<typeof useView>['words']
+type MessageStatus = keyof Messages['problemTitles']
+
+/** The error page. */
 export function ProblemPage({ status, detail, requestId }: ProblemData) {
   const { words, href, locale } = useView()
-  const known = (
-    Object.hasOwn(words.problemTitles, status) ? status : status < 500 ? 400 : 500
-  ) as keyof typeof words.problemTitles
+  const known = messageStatus(status, words)
   return (
     <PageLayout name="problem" title={words.problemTitles[known]}>
       <section class="problem">
@@ -17,7 +18,7 @@ export function ProblemPage({ status, detail, requestId }: ProblemData) {
         <h1>{words.problemTitles[known]}</h1>
         <p>{words.problemHelp[known]}</p>
         {known === 500 && <p class="facts">{requestId}</p>}
-        {/* It is said in English only: what exactly was wrong with the address. */}
+        {/* The detail is available in English only. */}
         {known === 400 && locale === 'en' && <p class="facts">{detail}</p>}
         <SearchForm state={{}} />
         <p>
@@ -26,4 +27,10 @@ export function ProblemPage({ status, detail, requestId }: ProblemData) {
       </section>
     </PageLayout>
   )
+}
+
+/** Returns the status whose messages are shown: 400 or 500 if it has none of its own. */
+function messageStatus(status: number, { problemTitles }: Messages): MessageStatus {
+  if (Object.hasOwn(problemTitles, status)) return status as MessageStatus
+  return status < 500 ? 400 : 500
 }

@@ -10,6 +10,7 @@ import { useView } from '../view.ts'
 
 const facetKinds: FacetKind[] = ['category', 'speaker', 'tag', 'language', 'year', 'duration']
 
+/** The search results with filters. */
 export function Search(data: SearchData) {
   const { words, number } = useView()
   const { state } = data
@@ -20,22 +21,22 @@ export function Search(data: SearchData) {
       title={title}
       description={`${title}: ${words.results(number(data.count))}`}
       feed={feedOf(state)}
-      // All talks are a page like any other; what a search finds is for whoever asked.
+      // Search results are not indexed, except for the page of all talks.
       {...(Object.keys(state).length === 0 && { canonical: paths.search() })}
     >
       <h1 class="unseen">{title}</h1>
       <SearchForm state={state} />
       <p class="unseen" role="status" data-found />
-      {/* A script puts the results of other words here while somebody types. */}
+      {/* A script replaces the results while the reader types. */}
       <div id="results" data-results>
-        <Understood {...data} />
-        <Active {...data} />
+        <Interpretation {...data} />
+        <ActiveFilters {...data} />
         <div class="found">
           {data.facets && <FacetLists facets={data.facets} state={state} />}
           <section aria-labelledby="count">
             <div class="found-head">
-              <Found {...data} />
-              <Order state={state} />
+              <ResultCount {...data} />
+              <SortForm state={state} />
             </div>
             <Cards cards={data.cards} shape="list" first={2} />
             <PagerNav
@@ -50,14 +51,13 @@ export function Search(data: SearchData) {
 }
 
 const withoutPage = ({ page: _, ...state }: SearchState): SearchState => state
-/** The newest come first in a feed. */
+/** Feeds are always sorted by date. */
 const feedOf = ({ page: _, ordering: __, ...state }: SearchState) => paths.search(state)
 
-function Found({ count, isExact }: SearchData) {
+function ResultCount({ count, isExact }: SearchData) {
   const { words, number } = useView()
-  const shown = number(count)
-  const text =
-    count === 1 ? words.oneResult : words.results(isExact ? shown : words.about_number(shown))
+  const formatted = isExact ? number(count) : words.approximately(number(count))
+  const text = count === 1 ? words.oneResult : words.results(formatted)
   return (
     <div>
       <h2 id="count">{count === 0 ? words.noResults : text}</h2>
@@ -66,7 +66,7 @@ function Found({ count, isExact }: SearchData) {
   )
 }
 
-function Understood({ corrected, isLoose }: SearchData) {
+function Interpretation({ corrected, isLoose }: SearchData) {
   const { words } = useView()
   if (corrected.length === 0 && !isLoose) return null
   return (
@@ -81,8 +81,8 @@ function Understood({ corrected, isLoose }: SearchData) {
   )
 }
 
-/** The filters that hold, each with a way out. */
-function Active({ state, facets }: SearchData) {
+/** The active filters, each with a link that removes it. */
+function ActiveFilters({ state, facets }: SearchData) {
   const view = useView()
   const { words, href } = view
   const active = facetKinds.filter((kind) => state[kind])
@@ -92,7 +92,7 @@ function Active({ state, facets }: SearchData) {
     return facetName(
       view,
       kind,
-      facets?.[kind].find((it) => it.value === value) ?? { value, name: value },
+      facets?.[kind].find((facet) => facet.value === value) ?? { value, name: value },
     )
   }
   return (
@@ -117,14 +117,14 @@ function Active({ state, facets }: SearchData) {
   )
 }
 
-function Order({ state }: { state: SearchState }) {
+function SortForm({ state }: { state: SearchState }) {
   const { words, href } = useView()
-  const { ordering = '', page: _, ...kept } = state
+  const { ordering = '', page: _, ...filters } = state
   const orders = Object.entries(words.orders).filter(([name]) => name !== 'best' || state.q)
-  const usual = state.q ? 'best' : '-recorded,title'
+  const defaultOrder = state.q ? 'best' : '-recorded,title'
   return (
     <form class="order" action={href('/search')} data-order>
-      {Object.entries(kept).map(
+      {Object.entries(filters).map(
         ([name, value]) => value && <input key={name} type="hidden" name={name} value={value} />,
       )}
       <label>
@@ -133,8 +133,8 @@ function Order({ state }: { state: SearchState }) {
           {orders.map(([name, text]) => (
             <option
               key={name}
-              value={name === usual ? '' : name}
-              selected={name === (ordering || usual)}
+              value={name === defaultOrder ? '' : name}
+              selected={name === (ordering || defaultOrder)}
             >
               {text}
             </option>

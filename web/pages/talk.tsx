@@ -13,10 +13,10 @@ import { useView } from '../view.ts'
 /** The watch page. */
 export function TalkPage({ talk, texts, also, bySpeakers, atEvent, similar, at }: TalkData) {
   const view = useView()
-  const { words, locale, href } = view
+  const { words, locale } = view
   const path = paths.talk(talk)
   const text = plainText(talk.description || talk.summary, 200)
-  const who = talk.speakers.map(({ name }) => name).join(', ')
+  const speakers = talk.speakers.map(({ name }) => name).join(', ')
   const lang = talk.language.code === locale ? undefined : talk.language.code
   const steps = [
     { name: view.site.name, path: paths.home },
@@ -27,7 +27,7 @@ export function TalkPage({ talk, texts, also, bySpeakers, atEvent, similar, at }
     <PageLayout
       name="talk"
       title={talk.title}
-      description={text || [who, talk.category.name].filter(Boolean).join(' · ')}
+      description={text || [speakers, talk.category.name].filter(Boolean).join(' · ')}
       canonical={path}
       preview={{ type: 'video.other', picture: paths.preview(talk.id, talk.pictureVersion) }}
       oEmbed={`${paths.oEmbed}?${new URLSearchParams({ url: view.origin + path, format: 'json' })}`}
@@ -55,32 +55,38 @@ export function TalkPage({ talk, texts, also, bySpeakers, atEvent, similar, at }
           <Text texts={texts} lang={lang} />
           {talk.tags.length > 0 && (
             <Chips
-              items={talk.tags.map((it) => ({ href: paths.entity('tag', it), name: it.name }))}
+              items={talk.tags.map((tag) => ({ href: paths.entity('tag', tag), name: tag.name }))}
             />
           )}
           <Cite talk={talk} />
         </div>
         <aside class="talk-side" aria-label={words.details}>
           <Details talk={talk} />
-          {also.length > 0 && (
-            <section>
-              <h2>{words.alsoGiven}</h2>
-              <ul class="plain">
-                {also.map((it) => (
-                  <li key={it.id}>
-                    <a href={href(paths.talk(it))}>{it.category.name}</a>{' '}
-                    <RecordedDate day={it.recorded} />
-                  </li>
-                ))}
-              </ul>
-            </section>
-          )}
+          {also.length > 0 && <AlsoGiven talks={also} />}
         </aside>
       </article>
       <Related title={words.moreBySpeakers} cards={bySpeakers} />
       <Related title={words.similar} cards={similar} />
       <Related title={words.moreAtEvent(talk.category.name)} cards={atEvent} without="category" />
     </PageLayout>
+  )
+}
+
+/** The same talk at other events. */
+function AlsoGiven({ talks }: { talks: readonly Card[] }) {
+  const { words, href } = useView()
+  return (
+    <section>
+      <h2>{words.alsoGiven}</h2>
+      <ul class="plain">
+        {talks.map((talk) => (
+          <li key={talk.id}>
+            <a href={href(paths.talk(talk))}>{talk.category.name}</a>{' '}
+            <RecordedDate day={talk.recorded} />
+          </li>
+        ))}
+      </ul>
+    </section>
   )
 }
 
@@ -117,7 +123,7 @@ function Text({ texts, lang }: { texts: TalkData['texts']; lang: string | undefi
 
 function Details({ talk }: { talk: Talk }) {
   const view = useView()
-  const { words, href, number } = view
+  const { words, href } = view
   const minutes = talk.seconds === null ? 0 : Math.round(talk.seconds / 60)
   return (
     <section class="details">
@@ -163,42 +169,43 @@ function Details({ talk }: { talk: Talk }) {
       </p>
     </section>
   )
+}
 
-  function Links({ title, links }: { title: string; links: Talk['links'] }) {
-    return (
-      <>
-        <h3>{title}</h3>
-        <ul class="plain">
-          {links.map((it) => (
-            <li key={it.address}>
-              <a href={it.address} rel="nofollow noopener ugc">
-                {it.label}
-              </a>
-              {it.size ? ` (${number(Math.max(1, Math.round(it.size / 1e6)))} MB)` : ''}
-            </li>
-          ))}
-        </ul>
-      </>
-    )
-  }
+function Links({ title, links }: { title: string; links: Talk['links'] }) {
+  const { number } = useView()
+  return (
+    <>
+      <h3>{title}</h3>
+      <ul class="plain">
+        {links.map(({ address, label, size }) => (
+          <li key={address}>
+            <a href={address} rel="nofollow noopener ugc">
+              {label}
+            </a>
+            {size ? ` (${number(Math.max(1, Math.round(size / 1e6)))} MB)` : ''}
+          </li>
+        ))}
+      </ul>
+    </>
+  )
 }
 
 function Licence({ text }: { text: string }) {
   const { words } = useView()
-  const known = recogniseLicence(text)
-  if (known?.url)
+  const licence = recogniseLicence(text)
+  if (licence?.url)
     return (
-      <a href={known.url} rel="license noopener">
-        {known.name}
+      <a href={licence.url} rel="license noopener">
+        {licence.name}
       </a>
     )
-  return <span dir="auto">{known?.name ?? (plainText(text, 300) || words.licenceUnknown)}</span>
+  return <span dir="auto">{licence?.name ?? (plainText(text, 300) || words.licenceUnknown)}</span>
 }
 
 function Cite({ talk }: { talk: Talk }) {
   const view = useView()
   const { words } = view
-  const forms = [
+  const formats = [
     [words.citePlain, plainCitation(talk, view.origin)],
     ['BibTeX', bibtex(talk, view.origin)],
     ['CSL-JSON', JSON.stringify([cslJson(talk, view.origin)], null, 2)],
@@ -206,13 +213,13 @@ function Cite({ talk }: { talk: Talk }) {
   return (
     <section class="cite" aria-labelledby="cite">
       <h2 id="cite">{words.cite}</h2>
-      {forms.map(([name, text], at) => (
-        <details key={name} name="cite" open={at === 0}>
+      {formats.map(([name, text], index) => (
+        <details key={name} name="cite" open={index === 0}>
           <summary>{name}</summary>
-          <pre tabindex={0} id={`cite-${at}`} dir="auto">
+          <pre tabindex={0} id={`cite-${index}`} dir="auto">
             {text}
           </pre>
-          <button type="button" class="with-scripts" data-copy-text={`cite-${at}`}>
+          <button type="button" class="with-scripts" data-copy-text={`cite-${index}`}>
             {words.copy} <span class="unseen">{name}</span>
           </button>
         </details>

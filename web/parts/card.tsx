@@ -5,11 +5,11 @@ import { useView } from '../view.ts'
 
 interface Props {
   readonly card: FoundCard
-  /** Below which heading it stands. */
+  /** Level of the heading. */
   readonly level?: 2 | 3
-  /** On the page of an event nobody has to be told the event. */
+  /** What to omit because the page is about it. */
   readonly without?: 'category' | 'speaker' | undefined
-  /** The first ones of a page are fetched at once. */
+  /** Whether the picture is loaded eagerly, with high priority. */
   readonly isFirst?: boolean
 }
 
@@ -33,7 +33,7 @@ function TalkCard({ card, level = 3, without, isFirst = false }: Props) {
       </a>
       {card.speakers.length > 0 && without !== 'speaker' && (
         <p class="card-who">
-          <EntityLinks kind="speaker" names={card.speakers} most={4} />
+          <EntityLinks kind="speaker" names={card.speakers} limit={4} />
         </p>
       )}
       <p class="card-where">
@@ -55,6 +55,7 @@ function LanguageNote({ card }: { card: Card }) {
   return <span>{language(card.language.code, card.language.name)}</span>
 }
 
+/** The date of the recording. */
 export function RecordedDate({ day, unknown }: { day: string | null; unknown?: string }) {
   const view = useView()
   return day ? <time dateTime={day}>{view.day(day)}</time> : <span>{unknown}</span>
@@ -66,18 +67,18 @@ interface PictureProps {
   readonly sizes?: string
 }
 
-/** Beside a title it says nothing that the title does not. */
+/** The picture of a talk. It has no alternative text, because the title is next to it. */
 function Picture({
   card,
   isFirst = false,
   sizes = '(min-width: 48rem) 20rem, 92vw',
 }: PictureProps) {
   const { href } = useView()
-  const at = (width: PictureWidth) => href(paths.picture(card.id, width, card.pictureVersion))
+  const url = (width: PictureWidth) => href(paths.picture(card.id, width, card.pictureVersion))
   return (
     <img
-      src={at(640)}
-      srcset={`${at(320)} 320w, ${at(640)} 640w, ${at(1280)} 1280w`}
+      src={url(640)}
+      srcset={`${url(320)} 320w, ${url(640)} 640w, ${url(1280)} 1280w`}
       sizes={sizes}
       width={640}
       height={360}
@@ -90,9 +91,10 @@ function Picture({
 }
 
 function Pieces({ pieces }: { pieces: readonly TextPart[] }) {
-  return <>{pieces.map(({ text, hit }, at) => (hit ? <mark key={at}>{text}</mark> : text))}</>
+  return <>{pieces.map(({ text, hit }, index) => (hit ? <mark key={index}>{text}</mark> : text))}</>
 }
 
+/** A link to the page of an entity. */
 export function EntityLink({ kind, entity }: { kind: EntityPageKind; entity: NamedLink }) {
   const { href } = useView()
   return (
@@ -102,25 +104,26 @@ export function EntityLink({ kind, entity }: { kind: EntityPageKind; entity: Nam
   )
 }
 
+/** A list of links to entities, with the number of those beyond the limit. */
 export function EntityLinks({
   kind,
   names,
-  most: limit = names.length,
+  limit = names.length,
 }: {
   kind: EntityPageKind
   names: readonly NamedLink[]
-  most?: number
+  limit?: number
 }) {
-  const shown = names.slice(0, limit)
+  const visible = names.slice(0, limit)
   return (
     <>
-      {shown.map((it, at) => (
-        <span key={it.id}>
-          {at > 0 && ', '}
-          <EntityLink kind={kind} entity={it} />
+      {visible.map((entity, index) => (
+        <span key={entity.id}>
+          {index > 0 && ', '}
+          <EntityLink kind={kind} entity={entity} />
         </span>
       ))}
-      {names.length > shown.length && ` +${names.length - shown.length}`}
+      {names.length > visible.length && ` +${names.length - visible.length}`}
     </>
   )
 }
@@ -129,17 +132,18 @@ interface CardsProps {
   readonly cards: readonly FoundCard[]
   readonly level?: 2 | 3
   readonly without?: Props['without']
-  /** How many can be seen without scrolling. */
+  /** Number of cards that are visible without scrolling. */
   readonly first?: number
   readonly shape?: 'grid' | 'shelf' | 'list'
 }
 
+/** A list of talks. */
 export function Cards({ cards, level, without, first = 0, shape = 'grid' }: CardsProps) {
   return (
     <ul class={`cards cards-${shape}`}>
-      {cards.map((card, at) => (
+      {cards.map((card, index) => (
         <li key={card.id}>
-          <TalkCard card={card} level={level ?? 3} without={without} isFirst={at < first} />
+          <TalkCard card={card} level={level ?? 3} without={without} isFirst={index < first} />
         </li>
       ))}
     </ul>

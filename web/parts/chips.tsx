@@ -1,22 +1,22 @@
 import { useView } from '../view.ts'
 
 export interface Chip {
-  /** Below the base. */
+  /** Path relative to the base path. */
   readonly href: string
   readonly name: string
   readonly talks?: number
 }
 
-/** Small links side by side, with how many talks there are behind each. */
+/** A row of small links, each with its number of talks. */
 export function Chips({ items }: { items: readonly Chip[] }) {
   const { href, number } = useView()
   return (
     <ul class="plain chips">
-      {items.map((it) => (
-        <li key={it.href}>
-          <a href={href(it.href)} dir="auto">
-            {it.name}
-            {it.talks !== undefined && <span class="count">{number(it.talks)}</span>}
+      {items.map((item) => (
+        <li key={item.href}>
+          <a href={href(item.href)} dir="auto">
+            {item.name}
+            {item.talks !== undefined && <span class="count">{number(item.talks)}</span>}
           </a>
         </li>
       ))}

@@ -1,6 +1,6 @@
 import { useView } from '../view.ts'
 
-/** From when to when. */
+/** A range of dates, or the one that is known. */
 export function DateRange({ first, last }: { first: string | null; last: string | null }) {
   const { words, day, days } = useView()
   const known = first ?? last

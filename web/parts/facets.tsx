@@ -2,9 +2,9 @@ import type { CountedValue, FacetKind, SearchData } from '../data.ts'
 import { paths, type SearchState } from '../paths.ts'
 import { useView } from '../view.ts'
 
-const shownAtOnce = 6
+const initialCount = 6
 
-/** What the results have in common, as links that narrow the search. */
+/** Filters for the search results, as links. */
 export function FacetLists({
   facets,
   state,
@@ -38,11 +38,11 @@ function Facet({
   state: SearchState
 }) {
   const { words } = useView()
-  const rest = values.slice(shownAtOnce)
+  const rest = values.slice(initialCount)
   return (
     <section class="facet">
       <h2>{words.facets[kind]}</h2>
-      <Values kind={kind} values={values.slice(0, shownAtOnce)} state={state} />
+      <Values kind={kind} values={values.slice(0, initialCount)} state={state} />
       {rest.length > 0 && (
         <details>
           <summary>
@@ -65,14 +65,14 @@ function Values({
   state: SearchState
 }) {
   const view = useView()
-  const { page: _, ...kept } = state
+  const { page: _, ...filters } = state
   return (
     <ul class="plain">
-      {values.map((it) => (
-        <li key={it.value}>
-          <a href={view.href(paths.search({ ...kept, [kind]: it.value }))} rel="nofollow">
-            <span dir="auto">{facetName(view, kind, it)}</span>{' '}
-            <span class="count">{view.number(it.talks)}</span>
+      {values.map((facet) => (
+        <li key={facet.value}>
+          <a href={view.href(paths.search({ ...filters, [kind]: facet.value }))} rel="nofollow">
+            <span dir="auto">{facetName(view, kind, facet)}</span>{' '}
+            <span class="count">{view.number(facet.talks)}</span>
           </a>
         </li>
       ))}
@@ -80,7 +80,7 @@ function Values({
   )
 }
 
-/** In the language of the interface, where the archive has no name of its own for it. */
+/** Returns the name of a facet. Lengths and languages are translated. */
 export function facetName(
   view: ReturnType<typeof useView>,
   kind: FacetKind,

@@ -2,6 +2,7 @@ import { localeNames, locales } from '../messages/messages.ts'
 import { paths } from '../paths.ts'
 import { themes, useView } from '../view.ts'
 
+/** The footer of every page, with the preferences. */
 export function Footer() {
   const { words, href, address, locale, theme } = useView()
   return (

@@ -2,10 +2,10 @@ import { paths } from '../paths.ts'
 import { useView } from '../view.ts'
 import { SearchIcon, ShelfIcon } from './icons.tsx'
 
-/** On pages whose centre is a search box, there is no second one above it. */
+/** The header of every page. It has no search box if the page itself has one (`isSearch`). */
 export function Header({ isSearch }: { isSearch: boolean }) {
   const { words, href, site, address } = useView()
-  const places = [
+  const menu = [
     [paths.list('category'), words.events],
     [paths.list('speaker'), words.speakers],
     [paths.list('tag'), words.tags],
@@ -32,7 +32,7 @@ export function Header({ isSearch }: { isSearch: boolean }) {
           </search>
         )}
         <nav aria-label={words.mainMenu}>
-          {places.map(([path, name]) => (
+          {menu.map(([path, name]) => (
             <a
               key={path}
               href={href(path)}

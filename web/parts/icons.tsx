@@ -1,6 +1,6 @@
-// Drawn here, in the colour of the text around them.
+// Inline SVG icons in the colour of the surrounding text.
 
-/** Books that lean on each other: ours. */
+/** The logo: books on a shelf. */
 export function ShelfIcon() {
   return (
     <svg class="icon" viewBox="0 0 24 24" aria-hidden="true">

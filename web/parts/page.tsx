@@ -8,74 +8,34 @@ import { Header } from './header.tsx'
 interface Props {
   readonly title: string
   readonly description?: string
-  /** The one address of this page, below the base; none where search engines shall not keep it. */
+  /** Canonical path of the page. Without it, the page is not indexed. */
   readonly canonical?: string
-  /** The page whose talks can be followed. */
+  /** Path of the page whose feeds are linked. */
   readonly feed?: string
-  /** For sites that show a link to this page. */
+  /** Open Graph data for link previews. */
   readonly preview?: {
     readonly type: 'website' | 'video.other' | 'profile'
     readonly picture?: string
   }
-  /** Ready text of JSON-LD blocks. */
+  /** Serialized JSON-LD blocks. */
   readonly jsonLd?: readonly string[]
-  /** Where programs learn how to embed it. */
+  /** Path of the oEmbed document. */
   readonly oEmbed?: string
   readonly name: string
   readonly children: ComponentChildren
 }
 
-/** What every page has around its content. */
+/** The layout of every page. */
 export function PageLayout(props: Props) {
   const view = useView()
-  const { words, href } = view
-  const title =
-    props.title === view.site.name ? view.site.name : `${props.title} · ${view.site.name}`
+  const { words } = view
   return (
     <html
       lang={view.locale}
       dir={localeNames[view.locale].dir}
       data-theme={view.theme === 'auto' ? undefined : view.theme}
     >
-      <head>
-        <meta charset="utf-8" />
-        <title>{title}</title>
-        <meta name="viewport" content="width=device-width, initial-scale=1" />
-        <meta name="color-scheme" content={view.theme === 'auto' ? 'light dark' : view.theme} />
-        <link rel="stylesheet" href={href(view.assets.style)} />
-        <script type="module" src={href(view.assets.script)} nonce={view.nonce} />
-        <link rel="icon" href={href('/favicon.svg')} type="image/svg+xml" />
-        <link
-          rel="search"
-          type="application/opensearchdescription+xml"
-          title={view.site.name}
-          href={href(paths.openSearch)}
-        />
-        {props.description && <meta name="description" content={props.description} />}
-        {props.canonical === undefined ? (
-          <meta name="robots" content="noindex, follow" />
-        ) : (
-          <link rel="canonical" href={view.origin + props.canonical} />
-        )}
-        <Feeds page={props.feed} title={title} />
-        {props.oEmbed && (
-          <link
-            rel="alternate"
-            type="application/json+oembed"
-            href={href(props.oEmbed)}
-            title={props.title}
-          />
-        )}
-        <Preview {...props} />
-        {props.jsonLd?.map((text) => (
-          <script
-            key={text}
-            type="application/ld+json"
-            nonce={view.nonce}
-            dangerouslySetInnerHTML={{ __html: text }}
-          />
-        ))}
-      </head>
+      <Head {...props} />
       <body
         class={`page-${props.name}`}
         data-base={view.base}
@@ -94,59 +54,78 @@ export function PageLayout(props: Props) {
   )
 }
 
+function Head(props: Props) {
+  const view = useView()
+  const { href } = view
+  const title =
+    props.title === view.site.name ? view.site.name : `${props.title} · ${view.site.name}`
+  return (
+    <head>
+      <meta charset="utf-8" />
+      <title>{title}</title>
+      <meta name="viewport" content="width=device-width, initial-scale=1" />
+      <meta name="color-scheme" content={view.theme === 'auto' ? 'light dark' : view.theme} />
+      <link rel="stylesheet" href={href(view.assets.style)} />
+      <script type="module" src={href(view.assets.script)} nonce={view.nonce} />
+      <link rel="icon" href={href('/favicon.svg')} type="image/svg+xml" />
+      <link
+        rel="search"
+        type="application/opensearchdescription+xml"
+        title={view.site.name}
+        href={href(paths.openSearch)}
+      />
+      {props.description && <meta name="description" content={props.description} />}
+      {props.canonical === undefined ? (
+        <meta name="robots" content="noindex, follow" />
+      ) : (
+        <link rel="canonical" href={view.origin + props.canonical} />
+      )}
+      <Feeds page={props.feed} title={title} />
+      {props.oEmbed && (
+        <link
+          rel="alternate"
+          type="application/json+oembed"
+          href={href(props.oEmbed)}
+          title={props.title}
+        />
+      )}
+      <Preview {...props} />
+      {props.jsonLd?.map((text) => (
+        <script
+          key={text}
+          type="application/ld+json"
+          nonce={view.nonce}
+          dangerouslySetInnerHTML={{ __html: text }}
+        />
+      ))}
+    </head>
+  )
+}
+
 type Words = ReturnType<typeof useView>['words']
 
-/** What scripts say is said in the language of the page. */
+/** Picks the messages that scripts need, in the language of the page. */
 function forIslands(words: Words) {
-  const {
-    launcher,
-    launcherNothing,
-    launcherHint,
-    keysTitle,
-    keyOpen,
-    keyHelp,
-    keyClose,
-    close,
-    copied,
-  } = words
-  const {
-    keyPlay,
-    keyBack,
-    keyMute,
-    keyFull,
-    keySpeed,
-    keyCopy,
-    search,
-    events,
-    speakers,
-    tags,
-    homeTitle,
-  } = words
   return {
-    ...{
-      launcher,
-      launcherNothing,
-      launcherHint,
-      keysTitle,
-      keyOpen,
-      keyHelp,
-      keyClose,
-      close,
-      copied,
-    },
-    ...{
-      keyPlay,
-      keyBack,
-      keyMute,
-      keyFull,
-      keySpeed,
-      keyCopy,
-      search,
-      events,
-      speakers,
-      tags,
-      talks: homeTitle,
-    },
+    launcher: words.launcher,
+    launcherEmpty: words.launcherEmpty,
+    launcherHint: words.launcherHint,
+    keysTitle: words.keysTitle,
+    keyOpen: words.keyOpen,
+    keyHelp: words.keyHelp,
+    keyClose: words.keyClose,
+    close: words.close,
+    copied: words.copied,
+    keyPlay: words.keyPlay,
+    keyBack: words.keyBack,
+    keyMute: words.keyMute,
+    keyFull: words.keyFull,
+    keySpeed: words.keySpeed,
+    keyCopy: words.keyCopy,
+    events: words.events,
+    speakers: words.speakers,
+    tags: words.tags,
+    talks: words.talksLabel,
   }
 }
 

@@ -1,7 +1,7 @@
 import type { PagerData as Pages } from '../data.ts'
 import { useView } from '../view.ts'
 
-/** The way through the pages of a list. `to` is the address of a page. */
+/** Links to the pages of a list. `to` returns the path of a page. */
 export function PagerNav({
   pager: { page, pages, isExact },
   to,
@@ -11,8 +11,8 @@ export function PagerNav({
 }) {
   const { words, href, number } = useView()
   if (pages <= 1) return null
-  const link = (at: number, name: string, rel?: string) => (
-    <a href={href(to(at))} rel={rel}>
+  const link = (target: number, name: string, rel?: string) => (
+    <a href={href(to(target))} rel={rel}>
       {name}
     </a>
   )
@@ -20,16 +20,16 @@ export function PagerNav({
     <nav class="pager" aria-label={words.pages}>
       <ul class="plain row">
         {page > 1 && <li>{link(page - 1, words.previous, 'prev')}</li>}
-        {around(page, pages).map((at) => (
-          <li key={at}>
-            {at === page ? (
+        {nearbyPages(page, pages).map((nearby) => (
+          <li key={nearby}>
+            {nearby === page ? (
               <span aria-current="page">
                 <span class="unseen">{words.page('')}</span>
-                {number(at)}
+                {number(nearby)}
               </span>
             ) : (
-              <a href={href(to(at))} aria-label={words.page(number(at))}>
-                {number(at)}
+              <a href={href(to(nearby))} aria-label={words.page(number(nearby))}>
+                {number(nearby)}
               </a>
             )}
           </li>
@@ -41,8 +41,9 @@ export function PagerNav({
   )
 }
 
-/** The first, those around, and the last. */
-function around(page: number, pages: number): number[] {
-  const wanted = [1, page - 2, page - 1, page, page + 1, page + 2, pages]
-  return [...new Set(wanted.filter((at) => at >= 1 && at <= pages))].sort((a, b) => a - b)
+/** Returns the first page, those around the current one, and the last. */
+function nearbyPages(page: number, pages: number): number[] {
+  const candidates = [1, page - 2, page - 1, page, page + 1, page + 2, pages]
+  const valid = candidates.filter((candidate) => candidate >= 1 && candidate <= pages)
+  return [...new Set(valid)].sort((a, b) => a - b)
 }

@@ -1,11 +1,11 @@
 import type { Source } from '../data.ts'
 
-/** What the server hands to the script of the player, in an attribute. */
+/** Data for the player script, passed in an attribute. */
 export interface PlayerData {
-  /** The page of the talk, as a whole address. */
+  /** URL of the talk page. */
   readonly link: string
   readonly locale: string
-  /** Where to start, in seconds. */
+  /** Start time in seconds. */
   readonly at: number
   readonly sources: readonly Source[]
   readonly words: PlayerMessages
@@ -14,7 +14,7 @@ export interface PlayerData {
 export interface PlayerMessages {
   readonly copied: string
   readonly unplayable: string
-  /** With {host} and {next} in it. */
+  /** Contains the placeholders {host} and {next}. */
   readonly nextSource: string
   readonly controls: Readonly<Record<ControlMessage, string>>
 }

@@ -4,18 +4,19 @@ import { formatTimecode } from '../timecode.ts'
 import { useView } from '../view.ts'
 import type { PlayerData } from './player-data.ts'
 
-// The picture of a talk with a button on it. Without scripts it leads to the host; with them the
-// player takes its place: islands/watch.ts.
+// The picture of a talk with a play button. It links to the host; islands/watch.ts replaces it with
+// the player.
 
 interface Props {
   readonly talk: Talk
   readonly at: number
-  /** In the page of somebody else, where a link must lead out of the frame. */
+  /** Whether it is embedded in another site, where links must leave the frame. */
   readonly isFramed?: boolean
 }
 
+/** The player of a talk, or a note if there is nothing to play. */
 export function Player({ talk, at, isFramed = false }: Props) {
-  const out = isFramed ? { target: '_blank', rel: 'noopener' } : {}
+  const linkAttributes = isFramed ? { target: '_blank', rel: 'noopener' } : {}
   const { words, origin, locale } = useView()
   const [first] = talk.sources
   const data: PlayerData = {
@@ -34,7 +35,7 @@ export function Player({ talk, at, isFramed = false }: Props) {
   return (
     <section class="player" aria-label={words.video} data-player={JSON.stringify(data)}>
       <div class="player-frame">
-        <a class="player-facade" href={first.address} data-play="0" {...out}>
+        <a class="player-facade" href={first.address} data-play="0" {...linkAttributes}>
           <Picture talk={talk} />
           <PlayMark />
           {talk.seconds !== null && talk.seconds > 0 && (
@@ -44,7 +45,7 @@ export function Player({ talk, at, isFramed = false }: Props) {
         </a>
       </div>
       <p class="player-note">
-        {words.playNote(placeOf(first))} {at > 0 && words.startsAt(formatTimecode(at))}
+        {words.playNote(hostName(first))} {at > 0 && words.startsAt(formatTimecode(at))}
       </p>
       <div class="player-bar">
         <ul class="player-sources" aria-label={words.sources}>
@@ -59,8 +60,8 @@ export function Player({ talk, at, isFramed = false }: Props) {
               >
                 {source.label}
               </button>
-              <a class="player-link" href={source.address} {...out}>
-                {words.watchOn(placeOf(source))}
+              <a class="player-link" href={source.address} {...linkAttributes}>
+                {words.watchOn(hostName(source))}
               </a>
             </li>
           ))}
@@ -90,12 +91,12 @@ function Unplayable({ talk }: { readonly talk: Talk }) {
 
 function Picture({ talk: { id, pictureVersion } }: { readonly talk: Talk }) {
   const { href } = useView()
-  const at = (width: 640 | 1280) => href(paths.picture(id, width, pictureVersion))
+  const url = (width: 640 | 1280) => href(paths.picture(id, width, pictureVersion))
   return (
     <img
       class="player-picture"
-      src={at(640)}
-      srcset={`${at(640)} 640w, ${at(1280)} 1280w`}
+      src={url(640)}
+      srcset={`${url(640)} 640w, ${url(1280)} 1280w`}
       sizes="(min-width: 70rem) 64rem, 100vw"
       width="1280"
       height="720"
@@ -112,6 +113,6 @@ const PlayMark = () => (
   </svg>
 )
 
-/** Who sends the video: a format sends nothing. */
-const placeOf = ({ host, src, label }: Source) =>
+/** Returns the name of the host. The label of a file is its format, which is not a host. */
+const hostName = ({ host, src, label }: Source) =>
   host === 'file' || host === 'hls' ? new URL(src).hostname : label

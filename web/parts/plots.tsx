@@ -1,12 +1,12 @@
 import { useView } from '../view.ts'
 
-// Plots, drawn as SVG on the server. Each comes with the same numbers as a table: for whoever hears
-// them, and whoever wants to copy them.
+// Plots as SVG, rendered on the server. Each has a table with the same numbers, for screen readers
+// and for copying.
 
 interface Point {
   readonly name: string
   readonly value: number
-  /** Below the base. */
+  /** Path relative to the base path. */
   readonly href?: string
 }
 
@@ -14,7 +14,7 @@ interface PlotProps {
   readonly id: string
   readonly title: string
   readonly hint?: string
-  /** What the names of the points are. */
+  /** Heading of the column with the names. */
   readonly of: string
   readonly points: readonly Point[]
 }
@@ -25,46 +25,48 @@ const left = 54
 const bottom = 28
 const top = 14
 
-/** A round number not below the largest, and the steps to it. */
+/** Returns a scale that ends with a round number at or above the limit. */
 function scaleOf(limit: number): { end: number; steps: number[] } {
   if (limit <= 0) return { end: 1, steps: [0, 1] }
   const rough = limit / 4
   const power = 10 ** Math.floor(Math.log10(rough))
   const step = Math.max(
     1,
-    [1, 2, 2.5, 5, 10].map((it) => it * power).find((it) => it >= rough && Number.isInteger(it)) ??
-      10 * power,
+    [1, 2, 2.5, 5, 10]
+      .map((factor) => factor * power)
+      .find((candidate) => candidate >= rough && Number.isInteger(candidate)) ?? 10 * power,
   )
-  const steps = Array.from({ length: Math.ceil(limit / step) + 1 }, (_, at) => at * step)
+  const steps = Array.from({ length: Math.ceil(limit / step) + 1 }, (_, index) => index * step)
   return { end: steps.at(-1) ?? limit, steps }
 }
 
+/** A bar chart. */
 export function BarPlot(props: PlotProps) {
   const { number } = useView()
   const { points } = props
   const { end, steps } = scaleOf(Math.max(...points.map(({ value }) => value)))
-  const room = (width - left) / Math.max(1, points.length)
+  const slot = (width - left) / Math.max(1, points.length)
   const y = (value: number) => top + (height - top - bottom) * (1 - value / end)
-  const every = Math.ceil(points.length / 12)
+  const labelEvery = Math.ceil(points.length / 12)
   return (
     <Figure {...props}>
       <Grid steps={steps} y={y} />
-      {points.map(({ name, value }, at) => (
+      {points.map(({ name, value }, index) => (
         <g key={name}>
           <rect
             class="bar"
-            x={round(left + at * room + room * 0.12)}
+            x={round(left + index * slot + slot * 0.12)}
             y={round(y(value))}
-            width={round(room * 0.76)}
+            width={round(slot * 0.76)}
             height={round(y(0) - y(value))}
             rx="2"
           >
             <title>{`${name}: ${number(value)}`}</title>
           </rect>
-          {(points.length - 1 - at) % every === 0 && (
+          {(points.length - 1 - index) % labelEvery === 0 && (
             <text
               class="label"
-              x={round(left + (at + 0.5) * room)}
+              x={round(left + (index + 0.5) * slot)}
               y={height - 8}
               text-anchor="middle"
             >
@@ -77,22 +79,29 @@ export function BarPlot(props: PlotProps) {
   )
 }
 
+/** An area chart. */
 export function AreaPlot(props: PlotProps) {
   const { points } = props
   const { end, steps } = scaleOf(Math.max(...points.map(({ value }) => value)))
-  const x = (at: number) => left + ((width - left - 8) * at) / Math.max(1, points.length - 1)
+  const x = (index: number) => left + ((width - left - 8) * index) / Math.max(1, points.length - 1)
   const y = (value: number) => top + (height - top - bottom) * (1 - value / end)
-  const line = points.map(({ value }, at) => `${round(x(at))} ${round(y(value))}`).join('L')
-  const shown = [0, Math.floor((points.length - 1) / 2), points.length - 1]
+  const line = points.map(({ value }, index) => `${round(x(index))} ${round(y(value))}`).join('L')
+  const labelled = [0, Math.floor((points.length - 1) / 2), points.length - 1]
   const anchors = ['start', 'middle', 'end'] as const
   return (
     <Figure {...props}>
       <Grid steps={steps} y={y} />
       <path class="area" d={`M${line}L${width - 8} ${y(0)}L${left} ${y(0)}Z`} />
       <path class="line" d={`M${line}`} />
-      {[...new Set(shown)].map((at, index) => (
-        <text key={at} class="label" x={round(x(at))} y={height - 8} text-anchor={anchors[index]}>
-          {points[at]?.name}
+      {[...new Set(labelled)].map((point, index) => (
+        <text
+          key={point}
+          class="label"
+          x={round(x(point))}
+          y={height - 8}
+          text-anchor={anchors[index]}
+        >
+          {points[point]?.name}
         </text>
       ))}
     </Figure>
@@ -147,10 +156,12 @@ function Figure({
             </tr>
           </thead>
           <tbody>
-            {points.map((it) => (
-              <tr key={it.name}>
-                <th scope="row">{it.href ? <a href={href(it.href)}>{it.name}</a> : it.name}</th>
-                <td>{number(it.value)}</td>
+            {points.map((point) => (
+              <tr key={point.name}>
+                <th scope="row">
+                  {point.href ? <a href={href(point.href)}>{point.name}</a> : point.name}
+                </th>
+                <td>{number(point.value)}</td>
               </tr>
             ))}
           </tbody>
@@ -160,16 +171,16 @@ function Figure({
   )
 }
 
-interface RankProps {
+interface SharesProps {
   readonly title: string
   readonly hint?: string
   readonly points: readonly Point[]
-  /** The whole that shares are shares of. */
+  /** The value of 100 %. */
   readonly whole: number
 }
 
-/** Shares of the whole as lines of text with a bar below each: they are read as they stand. */
-export function Shares({ title, hint, points, whole }: RankProps) {
+/** Shares of a whole as lines of text, each with a bar. */
+export function Shares({ title, hint, points, whole }: SharesProps) {
   const { href, number, locale } = useView()
   const percent = new Intl.NumberFormat(locale, { style: 'percent', maximumFractionDigits: 1 })
   return (
@@ -177,18 +188,18 @@ export function Shares({ title, hint, points, whole }: RankProps) {
       <h2>{title}</h2>
       {hint && <p class="facts">{hint}</p>}
       <ul class="plain shares">
-        {points.map((it) => (
-          <li key={it.name}>
-            <span>{it.href ? <a href={href(it.href)}>{it.name}</a> : it.name}</span>
+        {points.map((point) => (
+          <li key={point.name}>
+            <span>{point.href ? <a href={href(point.href)}>{point.name}</a> : point.name}</span>
             <span class="count">
-              {percent.format(whole > 0 ? it.value / whole : 0)}{' '}
-              <span class="facts">({number(it.value)})</span>
+              {percent.format(whole > 0 ? point.value / whole : 0)}{' '}
+              <span class="facts">({number(point.value)})</span>
             </span>
             <svg viewBox="0 0 100 4" preserveAspectRatio="none" aria-hidden="true">
               <rect class="grid-bar" width="100" height="4" rx="1" />
               <rect
                 class="bar"
-                width={round(whole > 0 ? (100 * it.value) / whole : 0)}
+                width={round(whole > 0 ? (100 * point.value) / whole : 0)}
                 height="4"
                 rx="1"
               />

@@ -2,12 +2,10 @@ import type { SearchState } from '../paths.ts'
 import { useView } from '../view.ts'
 import { SearchIcon } from './icons.tsx'
 
-/**
- * The search box at the centre of a page. Filters that hold stay when other words are asked for.
- */
+/** The main search box. A new search keeps the active filters. */
 export function SearchForm({ state, focus = false }: { state: SearchState; focus?: boolean }) {
   const { words, href } = useView()
-  const { q = '', page: _, ...kept } = state
+  const { q = '', page: _, ...filters } = state
   return (
     <search class="search-large">
       <form action={href('/search')} data-search>
@@ -24,7 +22,7 @@ export function SearchForm({ state, focus = false }: { state: SearchState; focus
           autocomplete="off"
           autofocus={focus}
         />
-        {Object.entries(kept).map(
+        {Object.entries(filters).map(
           ([name, value]) => value && <input key={name} type="hidden" name={name} value={value} />,
         )}
         <button type="submit">

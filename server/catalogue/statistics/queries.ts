@@ -2,13 +2,13 @@ import sql, { raw, type Sql } from 'sql-template-tag'
 import Type, { type Static } from 'typebox'
 import { type Db, many } from '../../platform/db/db.ts'
 
-// The whole archive in numbers. Nothing here costs what a page costs: it is for whoever keeps the
-// answer.
+// Statistics of the whole archive. These statements cost more than a page may, so that their
+// results are cached.
 
-const Counted = Type.Object({
-  place: Type.String(),
-  last: Type.Integer(),
-  seen: Type.Integer(),
+const Batch = Type.Object({
+  authority: Type.String(),
+  last_id: Type.Integer(),
+  scanned: Type.Integer(),
   talks: Type.Integer(),
   seconds: Type.Integer(),
   speakers: Type.Integer(),
@@ -21,25 +21,35 @@ const Counted = Type.Object({
 })
 
 /**
- * A piece of the walk through all records: the next so many, by the place between the slashes of
- * their address. All at once would take longer than any statement may, and hold a connection as
- * long. What a talk lacks is worked out when it is written, by the rules of the quality lists
- * (0009.do.quality.sql).
+ * Counts the next `size` records after an id, grouped by the authority of their source URL. All
+ * records at once would exceed the statement timeout. The missing parts of a talk are computed when
+ * it is written, by the rules of the quality lists (0008.do.quality.sql).
  */
 export function countBatch(db: Db, after: number, size: number) {
   return many(
     db,
-    Counted,
-    sql`select coalesce(split_part(source_url, '/', 3), '') as place, max(id) as last, count(*)::integer as seen,
-               count(*) filter (where live)::integer as talks, coalesce(sum(duration) filter (where live), 0)::bigint as seconds,
+    Batch,
+    sql`select coalesce(split_part(source_url, '/', 3), '') as authority,
+               max(id) as last_id,
+               count(*)::integer as scanned,
+               count(*) filter (where live)::integer as talks,
+               coalesce(sum(duration) filter (where live), 0)::bigint as seconds,
                count(*) filter (where live and not no_speaker)::integer as speakers,
                count(*) filter (where live and not no_description)::integer as description,
                count(*) filter (where live and not no_duration)::integer as duration,
                count(recorded) filter (where live)::integer as recorded,
                count(*) filter (where live and tag_ids <> '{}')::integer as tags,
                count(*) filter (where live and not no_licence)::integer as licence,
-               count(*) filter (where live and (source_url <> '' or video_ogv_url <> '' or video_mp4_url <> '' or video_webm_url <> '' or video_flv_url <> ''))::integer as source
-        from (select *, state = 1 and taken_down is null as live from video where id > ${after}::bigint order by id limit ${size}::integer) as piece
+               count(*) filter (where live and (source_url <> ''
+                                                or video_ogv_url <> ''
+                                                or video_mp4_url <> ''
+                                                or video_webm_url <> ''
+                                                or video_flv_url <> ''))::integer as source
+        from (select *, state = 1 and taken_down is null as live
+              from video
+              where id > ${after}::bigint
+              order by id
+              limit ${size}::integer) as batch
         group by 1`,
   )
 }
@@ -47,28 +57,37 @@ export function countBatch(db: Db, after: number, size: number) {
 const Year = Type.Object({ year: Type.Integer(), talks: Type.Integer() })
 
 /**
- * The search has its live talks by year, in rows that are shorter. Whose day is not known is behind
- * all others.
+ * Counts live talks by year, from the rows of the search, which are shorter. Leaves out talks
+ * without a date: their key is the highest.
  */
 export function countByYear(db: Db) {
   return many(
     db,
     Year,
-    sql`select (3000 - year_key)::integer as year, count(*)::integer as talks from video_search where year_key < 32767 group by year_key order by year_key desc`,
+    sql`select (3000 - year_key)::integer as year, count(*)::integer as talks
+        from video_search
+        where year_key < 32767
+        group by year_key
+        order by year_key desc`,
   )
 }
 
 const Month = Type.Object({ month: Type.String(), talks: Type.Integer() })
 
-/** Each month is a piece of an index. */
+/** Counts live talks by the month in which they were added. Each month is a range of an index. */
 export function countByMonthAdded(db: Db) {
-  const live = sql`from video where state = 1 and taken_down is null`
   return many(
     db,
     Month,
     sql`select to_char(month, 'YYYY-MM') as month, talks
-        from generate_series(date_trunc('month', (select min(added) ${live}) at time zone 'UTC'), (select max(added) ${live}) at time zone 'UTC', '1 month') as month,
-             lateral (select count(*)::integer as talks ${live} and added >= month at time zone 'UTC' and added < (month + interval '1 month') at time zone 'UTC') as counted
+        from generate_series(
+               date_trunc('month', (select min(added) from live_video) at time zone 'UTC'),
+               (select max(added) from live_video) at time zone 'UTC',
+               '1 month') as month,
+             lateral (select count(*)::integer as talks
+                      from live_video
+                      where added >= month at time zone 'UTC'
+                        and added < (month + interval '1 month') at time zone 'UTC') as counted
         where talks > 0
         order by 1`,
   )
@@ -81,29 +100,35 @@ const LanguageCount = Type.Object({
   talks: Type.Integer(),
 })
 
+/** Counts live talks by language, the most frequent first. */
 export function countByLanguage(db: Db) {
   return many(
     db,
     LanguageCount,
-    sql`select name, code, slug, talks from language join ${counted('language')} on entity_id = id order by talks desc, name collate "C"`,
+    sql`select name, code, slug, talks
+        from language
+        join ${talkCounts('language')} on entity_id = id
+        order by talks desc, name collate "C"`,
   )
 }
 
-const Common = Type.Object({
+const UsedEntity = Type.Object({
   id: Type.Integer(),
   slug: Type.String(),
   name: Type.String(),
   talks: Type.Integer(),
-  /** Of how many. */
-  of: Type.Integer(),
+  /** The number of all entities of the kind. */
+  total: Type.Integer(),
 })
 
-/** The commonest first. */
+/** Finds the speakers or tags with the most live talks. */
 export function findMostUsedEntities(db: Db, kind: 'speaker' | 'tag', limit: number) {
   return many(
     db,
-    Common,
-    sql`select id, slug, name, talks, count(*) over ()::integer as of from ${raw(kind)} join ${counted(kind)} on entity_id = id
+    UsedEntity,
+    sql`select id, slug, name, talks, count(*) over ()::integer as total
+        from ${raw(kind)}
+        join ${talkCounts(kind)} on entity_id = id
         where merged_into is null
         order by talks desc, fold(name) collate "C", id
         limit ${limit}::integer`,
@@ -122,27 +147,37 @@ const EventRow = Type.Object({
 export type EventRow = Static<typeof EventRow>
 
 /**
- * What a category does not say of its days, its talks say: the ends of its part of the index. No
- * event ends before it begins.
+ * Lists the categories with live talks. A missing start or end date is that of the first or last
+ * talk, read from the ends of a range of an index, and never makes an event end before it starts.
  */
 export function listEvents(db: Db) {
   const day = sql`coalesce(video.recorded, '-infinity'::date)`
-  const end = (turned: Sql) =>
-    sql`(select recorded from video where state = 1 and taken_down is null and category_id = category.id and ${day} > '-infinity' order by ${day} ${turned} limit 1)`
+  const outermostTalk = (direction: Sql) => sql`
+    (select recorded
+     from live_video as video
+     where category_id = category.id
+       and ${day} > '-infinity'
+     order by ${day} ${direction}
+     limit 1)`
   return many(
     db,
     EventRow,
     sql`select id, slug, title as name, talks, first::text, last::text
         from (select id, slug, title, talks,
-                     coalesce(start_date, least(${end(sql`asc`)}, end_date)) as first,
-                     coalesce(end_date, greatest(${end(sql`desc`)}, start_date)) as last
-              from category join ${counted('category')} on entity_id = id
+                     coalesce(start_date, least(${outermostTalk(sql`asc`)}, end_date)) as first,
+                     coalesce(end_date, greatest(${outermostTalk(sql`desc`)}, start_date)) as last
+              from category
+              join ${talkCounts('category')} on entity_id = id
               where merged_into is null) as event
         order by last desc nulls last, first desc, fold(title) collate "C", id`,
   )
 }
 
-/** How many live talks each has; those that have none are left out. */
-function counted(kind: 'category' | 'language' | 'speaker' | 'tag'): Sql {
-  return sql`(select entity_id, sum(talks)::integer as talks from talk_count where kind = ${kind} group by entity_id having sum(talks) > 0) as counted`
+/** Selects the number of live talks of each entity that has any. */
+function talkCounts(kind: 'category' | 'language' | 'speaker' | 'tag'): Sql {
+  return sql`(select entity_id, sum(talks)::integer as talks
+              from talk_count
+              where kind = ${kind}
+              group by entity_id
+              having sum(talks) > 0) as counted`
 }

@@ -9,8 +9,8 @@ import {
   listEvents,
 } from './queries.ts'
 
-// The archive in numbers, its events, and who and what its talks are mostly by and about. That is a
-// walk through all records, so it is kept for a while.
+// Statistics of the archive, its events, and its most frequent tags and speakers. They take a walk
+// over all records, so that they are cached.
 
 interface Count {
   readonly talks: number
@@ -22,27 +22,24 @@ export interface Statistics extends Count {
   readonly speakers: number
   readonly tags: number
   readonly languages: number
-  /** From the first to the last. */
+  /** In ascending order. */
   readonly byYear: readonly (Count & { readonly year: number })[]
-  /** The commonest first, as the hosts. */
+  /** The most frequent first. */
   readonly byLanguage: readonly (Count & {
     readonly name: string
     readonly code: string
     readonly slug: string
   })[]
-  /** By month, YYYY-MM, from the first to the last. */
+  /** By month, YYYY-MM, in ascending order. */
   readonly added: readonly (Count & { readonly month: string })[]
-  /**
-   * How many talks have each of these. What is only white space, or a length of 0, is nothing that
-   * a talk has.
-   */
+  /** The number of talks that have each of these. White space and a duration of 0 do not count. */
   readonly having: Readonly<
     Record<
       'speakers' | 'description' | 'duration' | 'recorded' | 'tags' | 'licence' | 'source',
       number
     >
   >
-  /** Without `www.` */
+  /** Without `www.`, the most frequent first. */
   readonly hosts: readonly (Count & { readonly host: string })[]
 }
 
@@ -52,79 +49,76 @@ export interface CommonEntity extends Count {
   readonly name: string
 }
 
-export interface StatisticsReader {
+/** Everything that is cached together. */
+export interface ArchiveSummary {
   readonly statistics: Statistics
   readonly events: readonly EventRow[]
-  /** The commonest first. */
+  /** The most frequent first. */
   readonly tags: readonly CommonEntity[]
   readonly speakers: readonly CommonEntity[]
 }
 
 export interface StatisticsCache {
-  read(): Promise<StatisticsReader>
+  read(): Promise<ArchiveSummary>
 }
 
 export interface StatisticsCacheOptions {
-  readonly keptMs?: number
-  /** Told when what is kept could not be made anew. */
+  readonly maxAgeMs?: number
+  /** Called when the cache could not be refreshed. */
   readonly onError?: (error: unknown) => void
 }
 
 const maxHosts = 12
 
-/** How many records are counted by one statement: far from the time that it may take. */
-const defaultPiece = 50_000
+/** Records that one statement counts: far from the statement timeout. */
+const defaultBatchSize = 50_000
 
-const maxCommon = 60
+const maxCommonEntities = 60
 
-/** After an error nobody asks again for so long. */
-const pauseMs = 5000
+/** After an error no refresh is tried for this time. */
+const retryDelayMs = 5000
 
-/** Of live talks; so many are counted by one statement. */
-export async function readStatistics(db: Db, pieceSize = defaultPiece): Promise<Statistics> {
-  return (await readAlmanac(db, pieceSize)).statistics
+/** Computes the statistics of all live talks, without the cache. */
+export async function readStatistics(db: Db, batchSize = defaultBatchSize): Promise<Statistics> {
+  return (await readSummary(db, batchSize)).statistics
 }
 
-/**
- * Categories that have live talks: what ended last comes first, and what nobody knows the day of at
- * the end.
- */
+/** Lists the categories with live talks, the newest first, those without a date at the end. */
 export function readEvents(db: Db): Promise<EventRow[]> {
   return listEvents(db)
 }
 
+/** Lists the tags with the most live talks. */
 export async function readCommonTags(db: Db, limit: number): Promise<CommonEntity[]> {
-  return (await findMostUsedEntities(db, 'tag', limit)).map(common)
+  return (await findMostUsedEntities(db, 'tag', limit)).map(withoutTotal)
 }
 
-function common({ id, slug, name, talks }: CommonEntity): CommonEntity {
+function withoutTotal({ id, slug, name, talks }: CommonEntity): CommonEntity {
   return { id, slug, name, talks }
 }
 
-/**
- * One statement after the other: whoever wants a list meanwhile finds the other connections free.
- */
-async function readAlmanac(db: Db, pieceSize = defaultPiece): Promise<StatisticsReader> {
-  const records = await countRecords(db, pieceSize)
+/** Runs one statement at a time, so that the other connections stay free for lists. */
+async function readSummary(db: Db, batchSize = defaultBatchSize): Promise<ArchiveSummary> {
+  const records = await countRecords(db, batchSize)
   const byYear = await countByYear(db)
   const byLanguage = await countByLanguage(db)
   const added = await countByMonthAdded(db)
-  const all = await readEvents(db)
-  const tags = await findMostUsedEntities(db, 'tag', maxCommon)
-  const speakers = await findMostUsedEntities(db, 'speaker', maxCommon)
-  const entities = {
-    events: all.length,
-    speakers: speakers[0]?.of ?? 0,
-    tags: tags[0]?.of ?? 0,
+  const events = await readEvents(db)
+  const tags = await findMostUsedEntities(db, 'tag', maxCommonEntities)
+  const speakers = await findMostUsedEntities(db, 'speaker', maxCommonEntities)
+  const totals = {
+    events: events.length,
+    speakers: speakers[0]?.total ?? 0,
+    tags: tags[0]?.total ?? 0,
     languages: byLanguage.length,
   }
-  const statistics = { ...records, ...entities, byYear, byLanguage, added }
-  return { statistics, events: all, tags: tags.map(common), speakers: speakers.map(common) }
+  const statistics = { ...records, ...totals, byYear, byLanguage, added }
+  return { statistics, events, tags: tags.map(withoutTotal), speakers: speakers.map(withoutTotal) }
 }
 
 async function countRecords(
   db: Db,
-  pieceSize: number,
+  batchSize: number,
 ): Promise<Pick<Statistics, 'talks' | 'seconds' | 'having' | 'hosts'>> {
   let [talks, seconds, after] = [0, 0, 0]
   const having = {
@@ -136,33 +130,33 @@ async function countRecords(
     licence: 0,
     source: 0,
   }
-  const hosts = new Map<string, number>()
-  for (let seen = pieceSize; seen === pieceSize; ) {
-    seen = 0
-    for (const row of await countBatch(db, after, pieceSize)) {
-      seen += row.seen
-      after = Math.max(after, row.last)
+  const talksByHost = new Map<string, number>()
+  for (let scanned = batchSize; scanned === batchSize; ) {
+    scanned = 0
+    for (const row of await countBatch(db, after, batchSize)) {
+      scanned += row.scanned
+      after = Math.max(after, row.last_id)
       talks += row.talks
       seconds += row.seconds
       for (const name of Object.keys(having) as (keyof typeof having)[]) having[name] += row[name]
-      const host = hostOf(row.place)
-      if (host !== '' && row.talks > 0) hosts.set(host, (hosts.get(host) ?? 0) + row.talks)
+      const host = hostOf(row.authority)
+      if (host !== '' && row.talks > 0)
+        talksByHost.set(host, (talksByHost.get(host) ?? 0) + row.talks)
     }
   }
-  const common = [...hosts]
-    .sort(([a, some], [b, others]) => others - some || (a < b ? -1 : 1))
-    .slice(0, maxHosts)
-  return {
-    talks,
-    seconds,
-    having,
-    hosts: common.map(([host, number]) => ({ host, talks: number })),
-  }
+  return { talks, seconds, having, hosts: mostFrequentHosts(talksByHost) }
 }
 
-/** Without name, port and `www.`: what people call it. */
-function hostOf(place: string): string {
-  return place
+function mostFrequentHosts(talksByHost: ReadonlyMap<string, number>): Statistics['hosts'] {
+  return [...talksByHost]
+    .map(([host, talks]) => ({ host, talks }))
+    .sort((a, b) => b.talks - a.talks || (a.host < b.host ? -1 : 1))
+    .slice(0, maxHosts)
+}
+
+/** Returns the host of the authority of a URL, without `www.`. */
+function hostOf(authority: string): string {
+  return authority
     .toLowerCase()
     .replace(/[?#].*/, '')
     .replace(/.*@/, '')
@@ -172,45 +166,44 @@ function hostOf(place: string): string {
 }
 
 /**
- * Only whoever comes first waits. Everybody else is given what is there, also while it is made
- * anew, which is done by one at a time and when somebody asks. Where that fails, what is there
- * stays.
+ * Opens a cache that is refreshed on reading, by one refresh at a time (stale-while-revalidate):
+ * only the first read waits, and a failed refresh keeps the stale value.
  */
 export function openStatisticsCache(
   db: Db,
-  { keptMs = 60_000, onError = () => {} }: StatisticsCacheOptions = {},
+  { maxAgeMs = 60_000, onError = () => {} }: StatisticsCacheOptions = {},
 ): StatisticsCache {
-  let kept: StatisticsReader | undefined
-  let goodUntilMs = 0
-  let making: Promise<StatisticsReader> | undefined
-  let failed: unknown
+  let cached: ArchiveSummary | undefined
+  let freshUntilMs = 0
+  let refreshing: Promise<ArchiveSummary> | undefined
+  let lastError: unknown
 
-  async function make(): Promise<StatisticsReader> {
-    let forMs = pauseMs
+  async function refresh(): Promise<ArchiveSummary> {
+    let freshForMs = retryDelayMs
     try {
-      kept = await readAlmanac(db)
-      forMs = keptMs
-      return kept
+      cached = await readSummary(db)
+      freshForMs = maxAgeMs
+      return cached
     } catch (error) {
-      failed = error
+      lastError = error
       throw error
     } finally {
-      goodUntilMs = performance.now() + forMs
-      making = undefined
+      freshUntilMs = performance.now() + freshForMs
+      refreshing = undefined
     }
   }
 
   return {
     async read() {
-      if (performance.now() < goodUntilMs) {
-        if (kept) return kept
-        throw failed
+      if (performance.now() < freshUntilMs) {
+        if (cached) return cached
+        throw lastError
       }
-      const isFirst = !making
-      making ??= make()
-      if (!kept) return making
-      if (isFirst) making.catch(onError)
-      return kept
+      const isFirst = !refreshing
+      refreshing ??= refresh()
+      if (!cached) return refreshing
+      if (isFirst) refreshing.catch(onError)
+      return cached
     },
   }
 }

@@ -9,71 +9,76 @@ import { formatTime, formatWork, openProgressDisplay } from './progress.ts'
 import { maxTalksShown, printTalks } from './show.ts'
 import { canRedraw, confirm, isInteractive, listenForInterrupt, print } from './terminal.ts'
 
-// Applying and undoing, as somebody watches it.
+// Applies and undoes imports, with progress and confirmation.
 
+/** Applies a planned import, or continues one that was stopped. */
 export async function applyCommand(
   id: number,
   yes: boolean,
   context: CommandContext,
 ): Promise<void> {
   await context.withPool(async (pool) => {
-    const it = await readImport(pool, id)
-    // Only what is planned can wait for a decision: the rest is on its way, or told that it can't
-    // be applied.
-    const mayGoOn = it.state !== 'planned' || (await mayApply(pool, id, { yes, isAsked: false }))
-    if (mayGoOn) await finishApplying(pool, id, context)
-    else await print(formatNextSteps(it))
+    const job = await readImport(pool, id)
+    // Only a planned import can be undecided. In other states it continues, or applying it fails.
+    const isConfirmed =
+      job.state !== 'planned' || (await confirmApply(pool, id, { yes, alwaysAsk: false }))
+    if (isConfirmed) await finishApplying(pool, id, context)
+    else await print(formatNextSteps(job))
   })
 }
 
 /**
- * Asks where it has to be asked; throws where nobody is there who could answer. `isAsked`: also
- * where there is nothing to decide.
+ * Asks whether to apply an import if talks are undecided, or if `alwaysAsk` is set. Throws if it
+ * has to ask without a terminal.
  */
-export async function mayApply(
+export async function confirmApply(
   pool: Pool,
   id: number,
-  { yes, isAsked }: { yes: boolean; isAsked: boolean },
+  { yes, alwaysAsk }: { yes: boolean; alwaysAsk: boolean },
 ): Promise<boolean> {
   if (yes) return true
   const count = await countUndecided(pool, id)
-  if (count === 0 && !isAsked) return true
+  if (count === 0 && !alwaysAsk) return true
   const undecided = `${formatCount(count, 'talk')} ${count === 1 ? 'is' : 'are'} undecided`
   if (isInteractive())
-    return confirm(
-      count === 0 ? 'Apply?' : `${undecided}: applied now, what people wrote here stays. Apply?`,
-    )
+    return confirm(count === 0 ? 'Apply?' : `${undecided}: edits made here will be kept. Apply?`)
   throw new CommandError(
-    `${undecided}, so nothing was written. Decide them, or let what people wrote here stay with --yes:\n` +
-      `  talkshelf imports show ${id} --verdict conflict\n  talkshelf imports apply ${id} --yes`,
+    [
+      `${undecided}, so nothing was written. Decide, or keep the edits made here with --yes:`,
+      `  talkshelf imports show ${id} --verdict conflict`,
+      `  talkshelf imports apply ${id} --yes`,
+    ].join('\n'),
     3,
   )
 }
 
+/** Applies an import to its end and prints the result. */
 export async function finishApplying(
   pool: Pool,
   id: number,
   { say }: CommandContext,
 ): Promise<void> {
   await retryUnavailable(() => applyImport(pool, id, 'admin'))
-  const seconds = await watched(pool, id, 'Applying', say)
-  const it = await readImport(pool, id)
-  if (it.state === 'undoing' || it.state === 'undone')
-    throw new CommandError(`Somebody has taken import ${id} back meanwhile.`)
-  if (it.state !== 'applied')
-    throw new CommandError(`Import ${id} is ${formatState(it)}.\n${formatNextSteps(it)}`)
-  await print(`Import ${id} is applied, in ${formatTime(seconds)}: ${formatOutcome(it.outcome)}.`)
+  const seconds = await runWithProgress(pool, id, 'Applying', say)
+  const job = await readImport(pool, id)
+  if (job.state === 'undoing' || job.state === 'undone')
+    throw new CommandError(`Import ${id} was undone in the meantime.`)
+  if (job.state !== 'applied')
+    throw new CommandError(`Import ${id} is ${formatState(job)}.\n${formatNextSteps(job)}`)
+  await print(`Import ${id} applied in ${formatTime(seconds)}: ${formatOutcome(job.outcome)}.`)
   await print(
-    `To look at it, and to take it back:\n  talkshelf imports show ${id}\n  talkshelf imports undo ${id}`,
+    `To review or undo it:\n  talkshelf imports show ${id}\n  talkshelf imports undo ${id}`,
   )
-  const refused = it.outcome.refused ?? 0
+  const refused = job.outcome.refused ?? 0
   if (refused > 0)
     throw new CommandError(
-      `${formatCount(refused, 'talk')} ${refused === 1 ? 'was' : 'were'} refused and left out. To see why:\n  talkshelf imports show ${id} --verdict refused`,
+      `${formatCount(refused, 'talk')} ${refused === 1 ? 'was' : 'were'} refused. To see why:\n` +
+        `  talkshelf imports show ${id} --verdict refused`,
       4,
     )
 }
 
+/** Undoes an import after a confirmation, and lists the talks that could not be undone. */
 export async function undoCommand(
   id: number,
   yes: boolean,
@@ -81,86 +86,96 @@ export async function undoCommand(
 ): Promise<void> {
   await context.withPool(async (pool) => {
     const before = await readImport(pool, id)
-    if (before.state === 'undone') return void (await print(`Import ${id} is undone already.`))
-    if (
-      !yes &&
-      (before.state === 'applied' || before.state === 'stopped') &&
-      !(await mayUndo(before))
-    )
-      return void (await print('Everything stays as it is.'))
+    if (before.state === 'undone') return void (await print(`Import ${id} is already undone.`))
+    const canUndo = before.state === 'applied' || before.state === 'stopped'
+    if (!yes && canUndo && !(await confirmUndo(before)))
+      return void (await print('Nothing was undone.'))
     await retryUnavailable(() => undoImport(pool, id))
-    const seconds = await watched(pool, id, 'Undoing', context.say)
-    const it = await readImport(pool, id)
-    const { undone = 0, touched = 0 } = it.undone
-    await print(
-      `Import ${id} is undone, in ${formatTime(seconds)}: ${formatCount(undone, 'talk')} taken back.`,
-    )
-    if (touched === 0) return
-    await print(
-      `${formatCount(touched, 'talk')} stayed, because somebody has touched ${touched === 1 ? 'it' : 'them'} since:`,
-    )
-    await printTalks(pool, it, { undone: 'touched', most: maxTalksShown }, false)
-    if (touched > maxTalksShown)
-      await print(`All of them:\n  talkshelf imports show ${id} --touched --all`)
+    const seconds = await runWithProgress(pool, id, 'Undoing', context.say)
+    await printUndone(pool, await readImport(pool, id), seconds)
   })
 }
 
-async function mayUndo({ id, outcome }: Import): Promise<boolean> {
-  const { created = 0, changed = 0 } = outcome
-  const what = `Import ${id} made ${formatCount(created, 'record')} and changed ${formatNumber(changed)}. Made ones become drafts, changed ones are as before; what was touched since stays.`
-  if (isInteractive()) return confirm(`${what}\nTake it back?`)
-  throw new CommandError(`${what}\nIf that is what you want: talkshelf imports undo ${id} --yes`, 3)
+async function printUndone(pool: Pool, job: Import, seconds: number): Promise<void> {
+  const { id } = job
+  const { undone: reverted = 0, touched = 0 } = job.undone
+  await print(
+    `Import ${id} undone in ${formatTime(seconds)}: ${formatCount(reverted, 'talk')} reverted.`,
+  )
+  if (touched === 0) return
+  const [verb, pronoun] = touched === 1 ? ['was', 'it'] : ['were', 'they']
+  await print(
+    `${formatCount(touched, 'talk')} ${verb} kept because ${pronoun} changed since the import:`,
+  )
+  await printTalks(pool, job, { undone: 'touched', limit: maxTalksShown }, false)
+  if (touched > maxTalksShown)
+    await print(`To see all of them:\n  talkshelf imports show ${id} --touched --all`)
 }
 
-/** Until it is done; tells how many seconds that took. */
-async function watched(
+async function confirmUndo({ id, outcome }: Import): Promise<boolean> {
+  const { created = 0, changed = 0 } = outcome
+  const effect = [
+    `Import ${id} created ${formatCount(created, 'record')} and changed ${formatNumber(changed)}.`,
+    'Undoing it turns created records into drafts and restores changed ones.',
+    'Records that changed since the import are kept.',
+  ].join('\n')
+  if (isInteractive()) return confirm(`${effect}\nUndo it?`)
+  throw new CommandError(`${effect}\nTo undo it:\n  talkshelf imports undo ${id} --yes`, 3)
+}
+
+/** Drives an import to its end with a progress bar. Returns the seconds that it took. */
+async function runWithProgress(
   pool: Pool,
   id: number,
   verb: 'Applying' | 'Undoing',
   say: (line: string) => void,
 ): Promise<number> {
-  const begun = performance.now()
-  const seconds = () => (performance.now() - begun) / 1000
+  const startMs = performance.now()
+  const seconds = () => (performance.now() - startMs) / 1000
   const progress = openProgressDisplay(process.stderr, canRedraw())
-  const told = listenForInterrupt(() => {
+  const interrupt = listenForInterrupt(() => {
     progress.end()
-    say(`Stopping after the batch under way ... (Ctrl-C once more ends at once)`)
+    say('Stopping after the current batch ... (press Ctrl-C again to quit now)')
   })
-  let first: number | undefined
-  let last = ''
+  let doneAtStart: number | undefined
+  let position = ''
   try {
     const state = await driveImport(pool, id, {
-      signal: told.signal,
-      onProgress({ rows, done: at }) {
-        // Undoing goes backwards.
-        const done = verb === 'Undoing' ? rows - at : at
-        first ??= done
-        last = `${formatNumber(done)} of ${formatNumber(rows)}`
-        const work = { verb, done, total: rows, before: first, seconds: seconds() }
-        if (!told.signal.aborted) progress.show((width) => formatWork(work, width))
+      signal: interrupt.signal,
+      onProgress(job) {
+        // Undoing counts down.
+        const done = verb === 'Undoing' ? job.rows - job.done : job.done
+        doneAtStart ??= done
+        position = `${formatNumber(done)} of ${formatNumber(job.rows)}`
+        const work = { verb, done, total: job.rows, before: doneAtStart, seconds: seconds() }
+        if (!interrupt.signal.aborted) progress.show((width) => formatWork(work, width))
       },
     })
-    if (told.signal.aborted && (state === 'stopped' || state === 'undoing')) {
+    if (interrupt.signal.aborted && (state === 'stopped' || state === 'undoing')) {
       progress.end()
       throw new CommandError(
-        `Stopped at ${last}, and no talk is half written.\n${goingOn(id, verb)}`,
-        told.exitCode(),
+        `Stopped at ${position}. No talk is half written.\n${formatContinuation(id, verb)}`,
+        interrupt.exitCode(),
       )
     }
     return seconds()
   } catch (error) {
     progress.end()
     if (error instanceof Unavailable)
-      say(`Stuck at ${last}; nothing is lost, and no talk is half written. ${goingOn(id, verb)}`)
+      say(`Stuck at ${position}. No talk is half written.\n${formatContinuation(id, verb)}`)
     throw error
   } finally {
     progress.end()
-    told.end()
+    interrupt.end()
   }
 }
 
-function goingOn(id: number, verb: 'Applying' | 'Undoing'): string {
-  return verb === 'Applying'
-    ? `To go on, or to take back what was written:\n  talkshelf imports apply ${id}\n  talkshelf imports undo ${id}`
-    : `A server goes on with it by itself. To go on here:\n  talkshelf imports undo ${id}`
+function formatContinuation(id: number, verb: 'Applying' | 'Undoing'): string {
+  if (verb === 'Undoing')
+    return `A running server continues by itself. To continue here:\n  talkshelf imports undo ${id}`
+  return [
+    'To continue, or to undo what was written:',
+    `  talkshelf imports apply ${id}`,
+    `  talkshelf imports undo ${id}`,
+  ].join('\n')
 }

@@ -6,21 +6,21 @@ import { nextImportBatch } from '../engine/batches.ts'
 import { type Decision, findImport, type ImportJob, listRows } from '../engine/queries.ts'
 import { listImportTalks, stopImport } from '../imports.ts'
 
-// Sees an import to its end from the outside: does its batches, or waits for whoever is at it.
+// Drives an import to its end: runs its batches, or waits while another process does.
 
-/** Where somebody else is at a batch, or at another import, there is nothing to do for so long. */
-const lookMs = 200
-const patienceMs = 30_000
+/** How often to look again while another process runs a batch. */
+const pollMs = 200
+const timeoutMs = 30_000
 
 export interface DriveOptions {
-  /** Told to stop: after the batch under way. */
+  /** Stops the import after the current batch. */
   readonly signal: AbortSignal
-  onProgress(it: ImportJob): void
+  onProgress(job: ImportJob): void
 }
 
 /**
- * Until nothing of it is left to be applied or undone. What was told to stop is stopped, as far as
- * it can be.
+ * Runs batches until the import is no longer being applied or undone, and returns its state. An
+ * aborted signal stops an import that is being applied; one that is being undone continues later.
  */
 export async function driveImport(
   pool: Pool,
@@ -29,35 +29,35 @@ export async function driveImport(
 ): Promise<ImportJob['state']> {
   let [lastDone, lastProgressMs] = [-1, performance.now()]
   for (;;) {
-    const it = await retryUnavailable(() => findImport(pool, id))
-    if (!it) throw new Problem('not-found', 'There is no such import')
-    onProgress(it)
-    if (it.state !== 'applying' && it.state !== 'undoing') return it.state
-    if (it.done !== lastDone) [lastDone, lastProgressMs] = [it.done, performance.now()]
-    else if (it.problem !== null && performance.now() - lastProgressMs > patienceMs)
-      throw new Unavailable('not-applied', it.problem, true)
-    if (signal.aborted) return it.state === 'undoing' ? 'undoing' : stopped(pool, id)
-    if ((await retryUnavailable(() => nextImportBatch(pool))) === undefined) await sleep(lookMs)
+    const job = await retryUnavailable(() => findImport(pool, id))
+    if (!job) throw new Problem('not-found', 'There is no such import')
+    onProgress(job)
+    if (job.state !== 'applying' && job.state !== 'undoing') return job.state
+    if (job.done !== lastDone) [lastDone, lastProgressMs] = [job.done, performance.now()]
+    else if (job.problem !== null && performance.now() - lastProgressMs > timeoutMs)
+      throw new Unavailable('not-applied', job.problem, true)
+    if (signal.aborted) return job.state === 'undoing' ? 'undoing' : stop(pool, id)
+    if ((await retryUnavailable(() => nextImportBatch(pool))) === undefined) await sleep(pollMs)
   }
 }
 
 /**
- * Whoever is at a batch holds the import, and the database may be away for a moment: nothing is
- * lost by trying again.
+ * Retries work while the database is unavailable, for up to 30 s. Another process may have locked
+ * the import for a batch, or the database may be restarting.
  */
 export async function retryUnavailable<T>(work: () => Promise<T>): Promise<T> {
-  for (const begun = performance.now(); ; ) {
+  for (const startMs = performance.now(); ; ) {
     try {
       return await work()
     } catch (error) {
-      if (!(error instanceof Unavailable) || performance.now() - begun > patienceMs) throw error
-      await sleep(lookMs)
+      if (!(error instanceof Unavailable) || performance.now() - startMs > timeoutMs) throw error
+      await sleep(pollMs)
     }
   }
 }
 
-/** The last batch may have been the end of it. */
-async function stopped(pool: Pool, id: number): Promise<ImportJob['state']> {
+/** Stops an import, unless its last batch has just finished it. Returns its state. */
+async function stop(pool: Pool, id: number): Promise<ImportJob['state']> {
   try {
     return (await retryUnavailable(() => stopImport(pool, id))).state
   } catch (error) {
@@ -77,31 +77,32 @@ const pageSize = 200
 export interface TalkFilter {
   readonly verdict?: string | undefined
   readonly undone?: string | undefined
-  readonly most?: number | undefined
+  readonly limit?: number | undefined
 }
 
-/** Page by page, as long as anybody reads on. */
+/** Reads talks with their decisions, page by page while they are consumed. */
 export async function* listTalkPages(
   pool: Pool,
   id: number,
-  { verdict, undone, most: limit = Number.MAX_SAFE_INTEGER }: TalkFilter,
+  { verdict, undone, limit = Number.MAX_SAFE_INTEGER }: TalkFilter,
 ): AsyncGenerator<DecidedTalk> {
-  let [left, last] = [limit, 0]
-  while (left > 0) {
-    const limit = Math.min(pageSize, left)
-    const talks = await listImportTalks(pool, id, { verdict, undone, after: last, limit })
+  let remaining = limit
+  let after = 0
+  while (remaining > 0) {
+    const page = { after, limit: Math.min(pageSize, remaining) }
+    const talks = await listImportTalks(pool, id, { verdict, undone, ...page })
     const conflicts = talks.some((talk) => talk.verdict === 'conflict')
-      ? await listRows(pool, id, { verdict: 'conflict', undone, after: last, limit })
+      ? await listRows(pool, id, { verdict: 'conflict', undone, ...page })
       : []
     const decisions = new Map(conflicts.map(({ position, decision }) => [position, decision]))
     for (const talk of talks) yield { talk, decision: decisions.get(talk.position) ?? null }
-    left -= talks.length
-    last = talks.at(-1)?.position ?? last
-    if (talks.length < limit) return
+    remaining -= talks.length
+    after = talks.at(-1)?.position ?? after
+    if (talks.length < page.limit) return
   }
 }
 
-/** Talks about which nobody has decided yet. */
+/** Counts the conflicts without a decision. */
 export async function countUndecided(pool: Pool, id: number): Promise<number> {
   let count = 0
   for await (const { talk, decision } of listTalkPages(pool, id, { verdict: 'conflict' }))

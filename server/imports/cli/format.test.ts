@@ -15,7 +15,7 @@ import {
   shareByVerdict,
 } from './format.ts'
 
-const look = {
+const style = {
   paint: (_: string, text: string) => text,
   width: 100,
   importId: 7,
@@ -51,10 +51,10 @@ const talk: ImportedTalk = {
   undone: null,
 }
 
-test('an import is told in numbers, and by what can be done with it', () => {
-  const text = formatImport(planned, look)
-  assert.match(text, /begun {4}2031-05-17 08:09 UTC by edith/)
-  assert.match(text, /new {8}1,000 {2}become records\n {2}changed {6}150/)
+test('formats the counts of an import and the next steps', () => {
+  const text = formatImport(planned, style)
+  assert.match(text, /started {2}2031-05-17 08:09 UTC by edith/)
+  assert.match(text, /new {8}1,000 {2}will be created\n {2}changed {6}150/)
   assert.match(formatNextSteps(planned), /talkshelf imports apply 7$/)
   const stopped: Import = {
     ...planned,
@@ -63,7 +63,7 @@ test('an import is told in numbers, and by what can be done with it', () => {
     outcome: { ...planned.outcome, created: 399, kept: 1 },
   }
   assert.match(
-    formatImport(stopped, look),
+    formatImport(stopped, style),
     /stopped, 400 of 1,204 done[\s\S]*applied {3}399 created, 1 kept as edited here/,
   )
   assert.match(formatNextSteps(stopped), /imports apply 7\n.*imports undo 7$/)
@@ -83,14 +83,14 @@ test('an import is told in numbers, and by what can be done with it', () => {
     problem: 'Row 2\x1b[2J is wrong',
     planned: {},
   }
-  assert.match(formatImport(failed, look), /problem {2}Row 2\\u001b\[2J is wrong[\s\S]*No talks/)
+  assert.match(formatImport(failed, style), /problem {2}Row 2\\u001b\[2J is wrong[\s\S]*No talks/)
   assert.match(
     formatImportList([planned]),
     /^ID +STATE.*\n7 +planned +2031-05-17 08:09 UTC +edith +csv +1,204 +talks\.csv$/,
   )
 })
 
-test('a change is shown field by field, old and new', () => {
+test('formats a change field by field, old and new', () => {
   const long = 'one two three '.repeat(30)
   const changes = {
     title: { old: 'Wiers', new: 'Weirs' },
@@ -100,19 +100,19 @@ test('a change is shown field by field, old and new', () => {
     state: { old: 2, new: 1 },
     facts: { old: 1, new: 1 },
   }
-  const lines = formatTalk({ ...talk, changes }, null, look).split('\n')
+  const lines = formatTalk({ ...talk, changes }, null, style).split('\n')
   assert.equal(lines[0], '  ~ Weirs  #12, row 13, record 99')
   assert.equal(lines[1], '      title        Wiers -> Weirs')
-  assert.equal(lines[2], '      summary      (nothing) -> Words')
+  assert.equal(lines[2], '      summary      (empty) -> Words')
   assert.match(lines[3] ?? '', /^ {6}description {2}- ….*three red one.*…$/)
   assert.match(lines[4] ?? '', /^ {19}\+ ….*three blue one.*…$/)
   assert.equal(lines[5], '      speakers     Ann Example -> Ann Example; Bob Example')
   assert.equal(lines[6], '      state        draft -> live')
-  assert.match(lines[7] ?? '', /facts {8}1 fact, not the same ones as before/)
+  assert.match(lines[7] ?? '', /facts {8}1 fact, changed/)
   for (const line of lines) assert.ok(line.length <= 100, line)
 })
 
-test('a conflict shows both sides, what happens by itself, and how to decide otherwise', () => {
+test('formats a conflict with both sides, the default and the commands to decide', () => {
   const conflict: ImportedTalk = {
     ...talk,
     verdict: 'conflict',
@@ -121,18 +121,18 @@ test('a conflict shows both sides, what happens by itself, and how to decide oth
       summary: { old: 'By hand', new: 'From the file', conflict: true },
     },
   }
-  const text = formatTalk(conflict, null, look)
-  assert.match(text, /summary {2}mine {2}By hand\n +file {2}From the file\n/)
+  const text = formatTalk(conflict, null, style)
+  assert.match(text, /summary {2}here {2}By hand\n +file {2}From the file\n/)
   assert.match(
     text,
-    /By default mine stays: summary\.[\s\S]*talkshelf imports decide 7 12 --take summary$/,
+    /By default the edit made here is kept: summary\.[\s\S]*talkshelf imports decide 7 12 --take summary$/,
   )
   assert.match(
-    formatTalk(conflict, { take: ['summary'] }, look),
-    /decided: summary as the file says$/,
+    formatTalk(conflict, { take: ['summary'] }, style),
+    /decided: take summary from the file$/,
   )
   assert.doesNotMatch(
-    formatTalk({ ...conflict, outcome: 'changed' }, null, { ...look, isOpen: false }),
+    formatTalk({ ...conflict, outcome: 'changed' }, null, { ...style, isOpen: false }),
     /decide/,
   )
 
@@ -143,24 +143,24 @@ test('a conflict shows both sides, what happens by itself, and how to decide oth
     notes: [{ kind: 'question', field: 'title', detail: 'Is it 5?' }],
   }
   assert.match(
-    formatTalk(question, null, look),
+    formatTalk(question, null, style),
     /question: Is it 5\?\n[\s\S]*decide 7 12 --same\n.*decide 7 12 --not-same$/,
   )
   assert.deepEqual([{ same: true, take: ['title'] }, { same: false }, {}].map(formatDecision), [
-    'it is that record; title as the file says',
-    'it is another talk',
-    'it stays as it is here',
+    'same talk as the record; take title from the file',
+    'a new record',
+    'keep as it is here',
   ])
 })
 
-test('a title, a place, a field or a reason never does anything to the terminal', () => {
+test('escapes titles, places, fields and reasons', () => {
   const evil = '\x1b[2J\x9b31m\r\n\u202eevil'
   fc.assert(
     fc.property(
       fc.constantFrom('new', 'changed', 'unchanged', 'conflict', 'refused'),
       fc.boolean(),
       (verdict, hasNotes) => {
-        const shown = formatTalk(
+        const formatted = formatTalk(
           {
             ...talk,
             verdict,
@@ -174,16 +174,16 @@ test('a title, a place, a field or a reason never does anything to the terminal'
             })),
           },
           hasNotes ? null : { take: [evil] },
-          { ...look, hasNotes },
+          { ...style, hasNotes },
         )
-        assert.doesNotMatch(shown.replaceAll('\n', ''), /[\p{Cc}\u202e]/u)
-        for (const line of shown.split('\n')) assert.match(line, /^ {2}/)
+        assert.doesNotMatch(formatted.replaceAll('\n', ''), /[\p{Cc}\u202e]/u)
+        for (const line of formatted.split('\n')) assert.match(line, /^ {2}/)
       },
     ),
   )
 })
 
-test('of few kinds of talks many are shown, of many kinds some of each, and never more than there is room for', () => {
+test('shows some talks of each verdict, and never more than the limit', () => {
   assert.deepEqual(
     shareByVerdict({ new: 0, changed: 100, unchanged: 5, conflict: 2, refused: 0 }, 30),
     [
@@ -196,13 +196,13 @@ test('of few kinds of talks many are shown, of many kinds some of each, and neve
     fc.property(
       fc.record({ new: count, changed: count, unchanged: count, conflict: count, refused: count }),
       (counts) => {
-        const given = shareByVerdict(counts, 30)
-        assert.ok(given.reduce((sum, { share }) => sum + share, 0) <= 30)
-        for (const { verdict, share } of given)
+        const shares = shareByVerdict(counts, 30)
+        assert.ok(shares.reduce((sum, { share }) => sum + share, 0) <= 30)
+        for (const { verdict, share } of shares)
           assert.ok(share > 0 && share <= counts[verdict], verdict)
         for (const verdict of ['new', 'changed', 'conflict', 'refused'] as const)
           assert.equal(
-            given.some((it) => it.verdict === verdict),
+            shares.some((other) => other.verdict === verdict),
             counts[verdict] > 0,
           )
       },
@@ -210,7 +210,7 @@ test('of few kinds of talks many are shown, of many kinds some of each, and neve
   )
 })
 
-test('notes are counted by what they are about, with a few examples', () => {
+test('groups notes by kind and field, with a few examples', () => {
   const groups = new Map<string, NoteGroup>()
   for (let row = 1; row <= 50; row++)
     collectNotes(groups, {
@@ -225,17 +225,17 @@ test('notes are counted by what they are about, with a few examples', () => {
         ...(row === 9
           ? [{ kind: 'dropped' as const, field: 'color', detail: 'is no\x1b column' }]
           : []),
-        { kind: 'refused', field: '', detail: 'is told with the talk' },
+        { kind: 'refused', field: '', detail: 'is shown with the talk' },
       ],
     })
-  const text = formatNotes(groups, undefined, look)
+  const text = formatNotes(groups, undefined, style)
   assert.match(
     text,
-    /^Notes\n {2}dropped color, once\n {6}row 9: is no\\u001b column\n {2}guessed language, 50 times\n/,
+    /^Notes\n {2}dropped color, once\n {6}row 9: is no\\u001b column\n {2}guessed language, 50 times/,
   )
   assert.equal(text.match(/is not in the file/g)?.length, 2)
-  assert.equal(formatNotes(new Map(), undefined, look), '')
-  // A file can have any names in it.
+  assert.equal(formatNotes(new Map(), undefined, style), '')
+  // A file can have any number of fields.
   for (let field = 0; field < 1000; field++)
     collectNotes(groups, { ...talk, notes: [{ kind: 'dropped', field: `f${field}`, detail: 'x' }] })
   assert.ok(groups.size <= 200)

@@ -2,203 +2,210 @@ import { type Import, type ImportedTalk, importVerdicts } from '@talkshelf/contr
 import type { Decision } from '../engine/queries.ts'
 import { escapeLine, formatValue, shortenAroundDifference, truncate } from './terminal-escape.ts'
 
-// What the command prints about imports and their talks. No I/O.
+// Formats imports and their talks for the terminal. No I/O.
 
 export type Style = 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'magenta'
 export type Paint = (style: Style, text: string) => string
 
 export interface OutputStyle {
   readonly paint: Paint
-  /** Of the terminal, in characters. */
+  /** The width of the terminal in characters. */
   readonly width: number
 }
 
 type Verdict = (typeof importVerdicts)[number]
 type Note = ImportedTalk['notes'][number]
 
-/** An import by itself: what it is, how far it is, and its talks in numbers. */
-export function formatImport(it: Import, { paint }: OutputStyle): string {
-  const facts: [string, string][] = [
-    ['file', it.name],
-    ['format', it.format || 'not known'],
-    ['source', it.source || 'not known'],
-    ['begun', `${momentShown(it.created)} by ${it.by}`],
-    ['state', formatState(it)],
-    ...(it.problem === null ? [] : [['problem', it.problem] as [string, string]]),
+/** Formats the properties of an import, and the counts of its talks. */
+export function formatImport(job: Import, { paint }: OutputStyle): string {
+  const properties: [string, string][] = [
+    ['file', job.name],
+    ['format', job.format || 'unknown'],
+    ['source', job.source || 'unknown'],
+    ['started', `${formatTimestamp(job.created)} by ${job.by}`],
+    ['state', formatState(job)],
+    ...(job.problem === null ? [] : [['problem', job.problem] as [string, string]]),
   ]
-  const head = facts.map(([name, value]) => `  ${paint('dim', name.padEnd(9))}${escapeLine(value)}`)
-  const total = countTalks(it)
   return [
-    paint('bold', `Import ${it.id}`),
-    ...head,
+    paint('bold', `Import ${job.id}`),
+    ...properties.map(([name, value]) => `  ${paint('dim', name.padEnd(9))}${escapeLine(value)}`),
     '',
-    ...(total === 0 ? ['  No talks.'] : tableShown(it, paint)),
+    ...(countTalks(job) === 0 ? ['  No talks.'] : formatCounts(job, paint)),
     '',
   ].join('\n')
 }
 
-function tableShown(it: Import, paint: Paint): string[] {
-  const { planned, outcome, undone } = it
+function formatCounts(job: Import, paint: Paint): string[] {
+  const { planned, outcome, undone } = job
   const width = Math.max(
     ...importVerdicts.map((verdict) => formatNumber(planned[verdict] ?? 0).length),
   )
   const rows = importVerdicts.map((verdict) => {
-    const [style, about] = looks[verdict]
+    const [style, about] = verdictStyles[verdict]
     const count = planned[verdict] ?? 0
     const row = `${verdict.padEnd(10)} ${formatNumber(count).padStart(width)}`
-    return `  ${count === 0 ? paint('dim', row) : paint(style, row) + (isDecidable(it) ? `  ${paint('dim', about)}` : '')}`
+    if (count === 0) return `  ${paint('dim', row)}`
+    return `  ${paint(style, row)}${isDecidable(job) ? `  ${paint('dim', about)}` : ''}`
   })
-  const became: [string, string][] = [
+  const results: [string, string][] = [
     ...(sum(outcome) === 0 ? [] : [['applied', formatOutcome(outcome)] as [string, string]]),
-    ...(sum(undone) === 0 ? [] : [['undone', undoneShown(undone)] as [string, string]]),
+    ...(sum(undone) === 0 ? [] : [['undone', formatUndone(undone)] as [string, string]]),
   ]
-  return [...rows, ...became.map(([name, text]) => `  ${paint('dim', name.padEnd(9))} ${text}`)]
+  return [...rows, ...results.map(([name, text]) => `  ${paint('dim', name.padEnd(9))} ${text}`)]
 }
 
-function undoneShown({ undone = 0, touched = 0 }: Import['undone']): string {
-  return `${formatNumber(undone)} taken back${touched > 0 ? `, ${formatNumber(touched)} not, because somebody touched them in between` : ''}`
+function formatUndone({ undone = 0, touched = 0 }: Import['undone']): string {
+  const reverted = `${formatNumber(undone)} reverted`
+  return touched === 0
+    ? reverted
+    : `${reverted}, ${formatNumber(touched)} kept (changed since the import)`
 }
 
-/** Whether something can still be decided about it. */
+/** Returns whether talks of the import can still be decided. */
 export const isDecidable = ({ state }: Import) =>
   state === 'reading' || state === 'planned' || state === 'stopped'
 
-const looks: Record<Verdict, [style: Style, about: string, mark: string]> = {
-  new: ['green', 'become records', '+'],
-  changed: ['yellow', 'change their records', '~'],
-  unchanged: ['dim', 'are as the file says', '='],
-  conflict: [
-    'magenta',
-    'need a look: what people wrote here stays unless you decide otherwise',
-    '!',
-  ],
-  refused: ['red', 'are left out, for the reasons below', 'x'],
+const verdictStyles: Record<Verdict, [style: Style, about: string, mark: string]> = {
+  new: ['green', 'will be created', '+'],
+  changed: ['yellow', 'will be updated', '~'],
+  unchanged: ['dim', 'already up to date', '='],
+  conflict: ['magenta', 'need a decision; by default, edits made here are kept', '!'],
+  refused: ['red', 'will be skipped, for the reasons below', 'x'],
 }
 
-const heads: Record<Verdict, string> = {
-  conflict: 'In conflict',
+const headings: Record<Verdict, string> = {
+  conflict: 'Conflicts',
   refused: 'Refused',
   changed: 'Changed',
   new: 'New',
   unchanged: 'Unchanged',
 }
 
+/** Formats the heading of a list of talks, with both counts if not all are shown. */
 export function formatHeading(
   verdict: Verdict,
   shown: number,
-  count: number,
+  total: number,
   { paint }: OutputStyle,
 ): string {
-  return paint(
-    'bold',
-    shown < count ? `${heads[verdict]}: ${shown} of ${formatNumber(count)}` : heads[verdict],
-  )
+  const heading = headings[verdict]
+  return paint('bold', shown < total ? `${heading}: ${shown} of ${formatNumber(total)}` : heading)
 }
 
 /**
- * In this order people want to see them, and of each so many that all together are not more than
- * `most`.
+ * Chooses how many talks of each verdict to show, most important first, and at most `limit` in
+ * total. A verdict with few talks leaves its share to the others.
  */
 export function shareByVerdict(
   planned: Import['planned'],
   limit: number,
 ): { verdict: Verdict; share: number }[] {
-  const wanted = (['conflict', 'refused', 'changed', 'new'] as const).map((verdict) => {
+  const verdicts = (['conflict', 'refused', 'changed', 'new'] as const).map((verdict) => {
     const count = planned[verdict] ?? 0
-    // Of what is new there is little to see but titles.
+    // New talks show little more than their titles.
     return { verdict, count: verdict === 'new' ? Math.min(count, Math.floor(limit / 3)) : count }
   })
-  // Those of which there are few first: what they leave is for the others.
-  const given = new Map<Verdict, number>()
-  let left = limit
-  for (const [index, { verdict, count }] of wanted
-    .toSorted((a, b) => a.count - b.count)
-    .entries()) {
-    const share = Math.min(count, Math.floor(left / (wanted.length - index)))
-    given.set(verdict, share)
-    left -= share
+  const shares = new Map<Verdict, number>()
+  let remaining = limit
+  const ascending = verdicts.toSorted((a, b) => a.count - b.count)
+  for (const [index, { verdict, count }] of ascending.entries()) {
+    const share = Math.min(count, Math.floor(remaining / (verdicts.length - index)))
+    shares.set(verdict, share)
+    remaining -= share
   }
-  return wanted.flatMap(({ verdict }) =>
-    (given.get(verdict) ?? 0) > 0 ? [{ verdict, share: given.get(verdict) as number }] : [],
-  )
+  return verdicts
+    .map(({ verdict }) => ({ verdict, share: shares.get(verdict) ?? 0 }))
+    .filter(({ share }) => share > 0)
 }
 
 export interface TalkOutputStyle extends OutputStyle {
   readonly importId: number
-  /** Whether it can still be decided. */
+  /** Whether the talk can still be decided. */
   readonly isOpen: boolean
   readonly hasNotes: boolean
 }
 
-/** One talk: what it is, what differs, and what to do where something is to be decided. */
+/** Formats a talk with its changes and notes, and the commands to decide a conflict. */
 export function formatTalk(
   talk: ImportedTalk,
   decision: Decision | null,
-  look: TalkOutputStyle,
+  style: TalkOutputStyle,
 ): string {
-  const { paint, width } = look
-  const [style, , mark] = looks[talk.verdict]
+  const { paint, width } = style
+  const [color, , mark] = verdictStyles[talk.verdict]
   const record = talk.video === null ? '' : `record ${talk.video}`
-  const where = [`#${talk.position}`, escapeLine(talk.place), record, becameOf(talk)]
-  // Of a talk that says nothing new, no more is kept than which record it is.
+  const details = [`#${talk.position}`, escapeLine(talk.place), record, formatResult(talk)]
+    .filter((detail) => detail !== '')
+    .join(', ')
+  // Of an unchanged talk only the record is stored, not the title.
   const title = truncate(
     escapeLine(talk.title ?? (record || '(no title)')),
     Math.max(40, width - 20),
   )
-  const head = `  ${paint(style, mark)} ${title}  ${paint('dim', where.filter((it) => it !== '').join(', '))}`
   return [
-    head,
-    ...changesShown(talk.changes, look),
+    `  ${paint(color, mark)} ${title}  ${paint('dim', details)}`,
+    ...formatChanges(talk.changes, style),
     ...talk.notes
-      .filter(({ kind }) => look.hasNotes || kind === 'refused' || kind === 'question')
-      .map((note) => noteShown(note, paint)),
-    ...(look.isOpen && talk.verdict === 'conflict' ? choiceShown(talk, decision, look) : []),
+      .filter(({ kind }) => style.hasNotes || kind === 'refused' || kind === 'question')
+      .map((note) => formatNote(note, paint)),
+    ...(style.isOpen && talk.verdict === 'conflict' ? formatChoice(talk, decision, style) : []),
   ].join('\n')
 }
 
 const indent = '      '
 
-function changesShown(changes: ImportedTalk['changes'], { paint, width }: OutputStyle): string[] {
-  const names = Object.keys(changes)
-  const column = Math.max(0, ...names.map((name) => name.length)) + 2
+function formatChanges(changes: ImportedTalk['changes'], { paint, width }: OutputStyle): string[] {
+  const fields = Object.keys(changes)
+  const column = Math.max(0, ...fields.map((field) => field.length)) + 2
   const room = Math.max(40, width - indent.length - column - 6)
   return Object.entries(changes).flatMap(([field, change]) => {
-    const name = `${indent}${escapeLine(field).padEnd(column)}`
-    const under = ' '.repeat(name.length)
-    if (field === 'facts') return [`${name}${factsChanged(Number(change.old), Number(change.new))}`]
-    const [old, now] = shortenAroundDifference(
+    const label = `${indent}${escapeLine(field).padEnd(column)}`
+    const blank = ' '.repeat(label.length)
+    if (field === 'facts')
+      return [`${label}${formatFactCounts(Number(change.old), Number(change.new))}`]
+    const [before, after] = shortenAroundDifference(
       formatValue(field, change.old),
       formatValue(field, change.new),
       room,
-    ).map((text) => text || paint('dim', '(nothing)'))
+    ).map((text) => text || paint('dim', '(empty)'))
     if (change.conflict)
-      return [`${name}${paint('green', 'mine')}  ${old}`, `${under}${paint('red', 'file')}  ${now}`]
-    const both = `${old} -> ${now}`
-    return both.length <= room
-      ? [`${name}${both}`]
-      : [`${name}${paint('red', '-')} ${old}`, `${under}${paint('green', '+')} ${now}`]
+      return [
+        `${label}${paint('green', 'here')}  ${before}`,
+        `${blank}${paint('red', 'file')}  ${after}`,
+      ]
+    const inline = `${before} -> ${after}`
+    return inline.length <= room
+      ? [`${label}${inline}`]
+      : [`${label}${paint('red', '-')} ${before}`, `${blank}${paint('green', '+')} ${after}`]
   })
 }
 
-function factsChanged(old: number, now: number): string {
-  return old === now
-    ? `${formatCount(now, 'fact')}, not the same ones as before`
-    : `${formatCount(old, 'fact')} -> ${now}`
+function formatFactCounts(before: number, after: number): string {
+  return before === after
+    ? `${formatCount(after, 'fact')}, changed`
+    : `${formatCount(before, 'fact')} -> ${after}`
 }
 
-function noteShown({ kind, field, detail }: Note, paint: Paint): string {
-  const style = kind === 'refused' ? 'red' : kind === 'question' ? 'magenta' : 'dim'
+const noteStyles: Record<Note['kind'], Style> = {
+  refused: 'red',
+  question: 'magenta',
+  dropped: 'dim',
+  guessed: 'dim',
+  repaired: 'dim',
+}
+
+function formatNote({ kind, field, detail }: Note, paint: Paint): string {
   const text = escapeLine(field === '' || kind === 'question' ? detail : `${field} ${detail}`)
-  return `${indent}${paint(style, kind === 'refused' ? text : `${kind}: ${text}`)}`
+  return `${indent}${paint(noteStyles[kind], kind === 'refused' ? text : `${kind}: ${text}`)}`
 }
 
-function choiceShown(
+function formatChoice(
   talk: ImportedTalk,
   decision: Decision | null,
   { importId, paint }: TalkOutputStyle,
 ): string[] {
   const command = `talkshelf imports decide ${importId} ${talk.position}`
-  const fields = Object.entries(talk.changes).flatMap(([field, { conflict }]) =>
+  const conflicts = Object.entries(talk.changes).flatMap(([field, { conflict }]) =>
     conflict ? [escapeLine(field)] : [],
   )
   const isQuestion = talk.notes.some(({ kind }) => kind === 'question')
@@ -206,37 +213,30 @@ function choiceShown(
   if (decision !== null) return [line(`decided: ${formatDecision(decision)}`)]
   if (isQuestion)
     return [
-      line('By default it is left out. If it is that record, or if it is another talk:'),
+      line('Skipped by default. If it is the same talk, or another one:'),
       ...['--same', '--not-same'].map((choice) => line(`  ${command} ${choice}`)),
     ]
   return [
-    line(`By default mine stays: ${fields.join(', ')}. To take the file's:`),
-    line(`  ${command} --take ${fields.join(',')}`),
+    line(`By default the edit made here is kept: ${conflicts.join(', ')}. To take the file's:`),
+    line(`  ${command} --take ${conflicts.join(',')}`),
   ]
 }
 
+/** Formats a decision in a few words. */
 export function formatDecision({ take = [], same }: Decision): string {
-  const words = [
-    ...(same === undefined ? [] : [same ? 'it is that record' : 'it is another talk']),
-    ...(take.length > 0 ? [`${take.map(escapeLine).join(', ')} as the file says`] : []),
-  ]
-  return words.join('; ') || 'it stays as it is here'
+  const parts: string[] = []
+  if (same !== undefined) parts.push(same ? 'same talk as the record' : 'a new record')
+  if (take.length > 0) parts.push(`take ${take.map(escapeLine).join(', ')} from the file`)
+  return parts.join('; ') || 'keep as it is here'
 }
 
-function becameOf({ verdict, outcome, undone }: ImportedTalk): string {
-  const same = {
-    new: 'created',
-    changed: 'changed',
-    unchanged: 'unchanged',
-    conflict: 'kept',
-    refused: 'refused',
-  }[verdict]
-  const became =
-    outcome === null || (outcome === same && verdict !== 'conflict' && verdict !== 'new')
-      ? ''
-      : outcome
-  return [became, undone === 'touched' ? 'touched since, not undone' : (undone ?? '')]
-    .filter((it) => it !== '')
+/** Formats what became of a talk. Empty if that follows from its verdict. */
+function formatResult({ verdict, outcome, undone }: ImportedTalk): string {
+  const isExpected =
+    (verdict === 'changed' || verdict === 'unchanged' || verdict === 'refused') &&
+    outcome === verdict
+  return [isExpected ? '' : outcome, undone === 'touched' ? 'not undone: changed since' : undone]
+    .filter((part) => part)
     .join(', ')
 }
 
@@ -251,13 +251,13 @@ export interface NoteGroup {
 const maxGroups = 200
 const maxExamples = 3
 
-/** Adds the notes of a talk to those before it. */
+/** Adds the notes of a talk to the groups. */
 export function collectNotes(groups: Map<string, NoteGroup>, { place, notes }: ImportedTalk): void {
   for (const { kind, field, detail } of notes) {
     if (kind === 'refused' || kind === 'question') continue
-    const name = `${kind} ${field}`
-    const group = groups.get(name) ?? { kind, field, count: 0, examples: [] }
-    if (groups.size < maxGroups) groups.set(name, group)
+    const key = `${kind} ${field}`
+    const group = groups.get(key) ?? { kind, field, count: 0, examples: [] }
+    if (groups.size < maxGroups) groups.set(key, group)
     group.count++
     if (
       group.examples.length < maxExamples &&
@@ -267,91 +267,110 @@ export function collectNotes(groups: Map<string, NoteGroup>, { place, notes }: I
   }
 }
 
-/** `looked`: at how many talks, where not at all. */
+const maxGroupsShown = 15
+
+/** Formats the groups of notes. `firstTalks` is set if only that many talks were looked at. */
 export function formatNotes(
   groups: ReadonlyMap<string, NoteGroup>,
-  looked: number | undefined,
+  firstTalks: number | undefined,
   { paint, width }: OutputStyle,
 ): string {
   if (groups.size === 0) return ''
-  const all = [...groups.values()].sort((a, b) =>
-    a.kind === b.kind ? b.count - a.count : a.kind < b.kind ? -1 : 1,
-  )
-  const shown = all.slice(0, 15)
-  const head = looked === undefined ? 'Notes' : `Notes on the first ${formatNumber(looked)} talks`
+  const sorted = [...groups.values()].sort(compareGroups)
+  const shown = sorted.slice(0, maxGroupsShown)
+  const heading =
+    firstTalks === undefined ? 'Notes' : `Notes on the first ${formatNumber(firstTalks)} talks`
+  const formatExample = ({ place, detail }: NoteGroup['examples'][number]) => {
+    const text = `${escapeLine(place)}: ${escapeLine(detail)}`
+    return `${indent}${paint('dim', truncate(text, Math.max(40, width - 7)))}`
+  }
   const lines = shown.flatMap(({ kind, field, count, examples }) => [
-    `  ${kind} ${escapeLine(field)}, ${formatNumber(count)} times`.replace(/, 1 times$/, ', once'),
-    ...examples.map(
-      ({ place, detail }) =>
-        `${indent}${paint('dim', truncate(`${escapeLine(place)}: ${escapeLine(detail)}`, Math.max(40, width - 7)))}`,
-    ),
+    `  ${kind} ${escapeLine(field)}, ${count === 1 ? 'once' : `${formatNumber(count)} times`}`,
+    ...examples.map(formatExample),
   ])
-  const more = all.length > shown.length ? [`  and ${all.length - shown.length} more`] : []
-  return [paint('bold', head), ...lines, ...more, ''].join('\n')
+  const hidden = sorted.length - shown.length
+  return [
+    paint('bold', heading),
+    ...lines,
+    ...(hidden > 0 ? [`  and ${hidden} more`] : []),
+    '',
+  ].join('\n')
 }
 
-/** What can be done with it now. */
+function compareGroups(a: NoteGroup, b: NoteGroup): number {
+  if (a.kind === b.kind) return b.count - a.count
+  return a.kind < b.kind ? -1 : 1
+}
+
+/** Formats the commands that are possible in the state of an import. */
 export function formatNextSteps({ id, state, undone }: Import): string {
   const apply = `  talkshelf imports apply ${id}`
   const undo = `  talkshelf imports undo ${id}`
+  const stop = `  talkshelf imports stop ${id}`
+  const showTouched = `  talkshelf imports show ${id} --touched`
+  const touched =
+    (undone.touched ?? 0) > 0
+      ? ` Records that changed since the import were kept:\n${showTouched}`
+      : ''
   const steps: Record<Import['state'], string> = {
-    reading: 'Somebody is reading it. Without an end after ten minutes it is given up.',
-    failed: 'Nothing was written. Mend what is wrong and import it once more.',
-    planned: `Nothing is written yet. To apply it:\n${apply}`,
-    applying: `It is being applied. To see it to its end, or to stop it:\n${apply}\n  talkshelf imports stop ${id}`,
-    stopped: `It was stopped on the way. To go on, or to take back what was written:\n${apply}\n${undo}`,
-    applied: `To take it back:\n${undo}`,
-    undoing: `It is being taken back. To see it to its end:\n${undo}`,
-    undone: `It was taken back.${(undone.touched ?? 0) > 0 ? ` What somebody had touched in between stayed:\n  talkshelf imports show ${id} --touched` : ''}`,
+    reading: 'It is still being read. It fails if reading stalls for 10 minutes.',
+    failed: 'Nothing was written. Fix the problem and import the file again.',
+    planned: `Nothing has been written yet. To apply it:\n${apply}`,
+    applying: `It is being applied. To follow or stop it:\n${apply}\n${stop}`,
+    stopped: `It was stopped. To continue, or to undo what was written:\n${apply}\n${undo}`,
+    applied: `To undo it:\n${undo}`,
+    undoing: `It is being undone. To follow it:\n${undo}`,
+    undone: `It was undone.${touched}`,
   }
   return steps[state]
 }
 
+/** Formats imports as a table. */
 export function formatImportList(imports: readonly Import[]): string {
-  const head = ['ID', 'STATE', 'BEGUN', 'BY', 'FORMAT', 'TALKS', 'FILE']
-  const rows = imports.map((it) => [
-    String(it.id),
-    it.state,
-    momentShown(it.created),
-    truncate(escapeLine(it.by), 20),
-    it.format || '-',
-    formatNumber(countTalks(it)),
-    truncate(escapeLine(it.name), 60),
+  const header = ['ID', 'STATE', 'STARTED', 'BY', 'FORMAT', 'TALKS', 'FILE']
+  const rows = imports.map((job) => [
+    String(job.id),
+    job.state,
+    formatTimestamp(job.created),
+    truncate(escapeLine(job.by), 20),
+    job.format || '-',
+    formatNumber(countTalks(job)),
+    truncate(escapeLine(job.name), 60),
   ])
-  const widths = head.map((_, column) =>
-    Math.max(...[head, ...rows].map((row) => row[column]?.length ?? 0)),
+  const widths = header.map((_, column) =>
+    Math.max(...[header, ...rows].map((row) => row[column]?.length ?? 0)),
   )
-  return [head, ...rows]
-    .map((row) =>
-      row
-        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
-        .join('  ')
-        .trimEnd(),
-    )
-    .join('\n')
+  const formatRow = (row: readonly string[]) =>
+    row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  ')
+  return [header, ...rows].map((row) => formatRow(row).trimEnd()).join('\n')
 }
 
+/** Formats the counts of outcomes in a sentence. */
 export function formatOutcome(outcome: Import['outcome']): string {
-  const words = { kept: 'kept as edited here' } as Record<string, string>
+  const labels: Record<string, string> = { kept: 'kept as edited here' }
   const parts = Object.entries(outcome).flatMap(([name, count]) =>
-    count > 0 ? [`${formatNumber(count)} ${words[name] ?? name}`] : [],
+    count > 0 ? [`${formatNumber(count)} ${labels[name] ?? name}`] : [],
   )
   return parts.join(', ') || 'nothing'
 }
 
+/** Formats the state, with the progress while it is applied. */
 export function formatState({ state, rows, done }: Import): string {
-  const isHalf = (state === 'applying' || state === 'stopped') && rows > 0
-  return isHalf ? `${state}, ${formatNumber(done)} of ${formatNumber(rows)} done` : state
+  const hasProgress = (state === 'applying' || state === 'stopped') && rows > 0
+  return hasProgress ? `${state}, ${formatNumber(done)} of ${formatNumber(rows)} done` : state
 }
 
+/** Counts the talks of an import, without its entities. */
 export const countTalks = ({ planned }: Import) => sum(planned)
 
+/** Formats a number with thousands separators. */
 export const formatNumber = (number: number) => number.toLocaleString('en-US')
 
-export const formatCount = (count: number, word: string) =>
-  `${formatNumber(count)} ${word}${count === 1 ? '' : 's'}`
+/** Formats a count with its noun, in the plural if needed. */
+export const formatCount = (count: number, noun: string) =>
+  `${formatNumber(count)} ${noun}${count === 1 ? '' : 's'}`
 
 const sum = (counts: Readonly<Record<string, number>>) =>
   Object.values(counts).reduce((total, count) => total + count, 0)
 
-const momentShown = (created: string) => `${created.slice(0, 16).replace('T', ' ')} UTC`
+const formatTimestamp = (timestamp: string) => `${timestamp.slice(0, 16).replace('T', ' ')} UTC`

@@ -14,13 +14,13 @@ import {
   openInput,
   readImport,
 } from '../imports.ts'
-import { finishApplying, mayApply } from './apply.ts'
+import { confirmApply, finishApplying } from './apply.ts'
 import { countTalks, formatNextSteps } from './format.ts'
 import { formatReading, openProgressDisplay } from './progress.ts'
 import { printPlan } from './show.ts'
 import { canRedraw, isInteractive, listenForInterrupt, print } from './terminal.ts'
 
-// `talkshelf import`: reads, plans, shows the plan, and applies it.
+// `talkshelf import`: reads a file, shows the plan, and applies it.
 
 export interface ImportCommandOptions {
   readonly format?: string
@@ -33,110 +33,115 @@ export interface ImportCommandOptions {
   readonly yes?: boolean
 }
 
+/** Plans the import of a file, folder, URL or standard input (-), prints it and may apply it. */
 export async function importCommand(
-  what: string,
+  path: string,
   options: ImportCommandOptions,
   context: CommandContext,
 ): Promise<void> {
-  // Wrong settings are told before anybody waits for a file, and a file that is not there leaves no
-  // trace.
-  const input = await open(what, context.config(), context.say)
+  // Opened before the import is created, so that a missing file or wrong settings leave no trace.
+  const input = await openSource(path, context.config(), context.say)
   await context.withPool(async (pool) => {
-    const it = await planned(pool, what, input, options, context.say)
-    await printPlan(pool, it)
-    if (what === '-' && it.format === 'csv' && options.source === undefined)
+    const job = await plan(pool, path, input, options, context.say)
+    await printPlan(pool, job)
+    if (path === '-' && job.format === 'csv' && options.source === undefined)
       context.say(
-        `Its keys belong to the source '${it.source}'. For a table with other keys, give another one: --source NAME`,
+        `The keys belong to the source '${job.source}'. ` +
+          'For a table with other keys, choose another one: --source NAME',
       )
-    await goOn(pool, it, options, context)
+    await applyIfRequested(pool, job, options, context)
   })
 }
 
-async function goOn(
+async function applyIfRequested(
   pool: Pool,
-  it: Import,
+  job: Import,
   options: ImportCommandOptions,
   context: CommandContext,
 ): Promise<void> {
-  const { new: created = 0, changed = 0, conflict = 0 } = it.planned
-  const wantsApply = options.apply || options.yes
-  const isNothing = created + changed + conflict === 0 && it.rows === countTalks(it)
-  if (isNothing && !wantsApply) await print('There is nothing to apply.')
-  else if (options.dryRun || (!wantsApply && !isInteractive())) await print(formatNextSteps(it))
-  else if (await mayApply(pool, it.id, { yes: options.yes === true, isAsked: !wantsApply }))
-    await finishApplying(pool, it.id, context)
-  else await print(formatNextSteps(it))
+  const { new: created = 0, changed = 0, conflict = 0 } = job.planned
+  const hasNoTalks = created + changed + conflict === 0
+  const hasNoEntities = job.rows === countTalks(job)
+  const shouldApply = options.apply || options.yes
+  if (hasNoTalks && hasNoEntities && !shouldApply) {
+    await print('Nothing to apply.')
+    return
+  }
+  const canApply = !options.dryRun && (shouldApply || isInteractive())
+  const confirmation = { yes: options.yes === true, alwaysAsk: !shouldApply }
+  if (canApply && (await confirmApply(pool, job.id, confirmation)))
+    await finishApplying(pool, job.id, context)
+  else await print(formatNextSteps(job))
 }
 
-async function open(
-  what: string,
+async function openSource(
+  path: string,
   { PUBLIC_URL }: Config,
   say: (line: string) => void,
 ): Promise<OpenedInput> {
-  if (what === '-') {
-    if (process.stdin.isTTY) say('Reading what you type. Ctrl-D ends it.')
+  if (path === '-') {
+    if (process.stdin.isTTY) say('Reading from the terminal. Press Ctrl-D to finish.')
     return openInput({ stream: process.stdin, name: 'standard input' })
   }
-  if (!/^https?:\/\//i.test(what)) return openInput({ path: what })
-  say('Fetching it ...')
-  const fetched = await fetchAll(
-    what,
-    `Talkshelf/${version}${PUBLIC_URL === '' ? '' : ` (+${PUBLIC_URL})`}`,
-  )
-  return openInput({ stream: each(fetched), name: what })
+  if (!/^https?:\/\//i.test(path)) return openInput({ path })
+  say('Downloading ...')
+  const userAgent = `Talkshelf/${version}${PUBLIC_URL === '' ? '' : ` (+${PUBLIC_URL})`}`
+  const chunks = await download(path, userAgent)
+  return openInput({ stream: toAsync(chunks), name: path })
 }
 
-// All of it at once: who answers there does not wait until we have looked up each talk.
-async function fetchAll(address: string, userAgent: string): Promise<Uint8Array[]> {
+// Downloaded at once: the server would time out while we look up each talk.
+async function download(url: string, userAgent: string): Promise<Uint8Array[]> {
   try {
-    const all: Uint8Array[] = []
-    for await (const chunk of await fetchFile(address, userAgent)) all.push(chunk)
-    return all
+    const chunks: Uint8Array[] = []
+    for await (const chunk of await fetchFile(url, userAgent)) chunks.push(chunk)
+    return chunks
   } catch (error) {
     if (!(error instanceof InputRefused)) throw error
     throw new InputRefused(
-      `${error.message}.\nWhat only this machine reaches, another program can fetch: curl ADDRESS | talkshelf import -`,
+      `${error.message}.\nTo import from a private server: curl URL | talkshelf import -`,
     )
   }
 }
 
-async function planned(
+async function plan(
   pool: Pool,
-  what: string,
+  path: string,
   input: OpenedInput,
   options: ImportCommandOptions,
   say: (line: string) => void,
 ): Promise<Import> {
-  const begun = performance.now()
+  const startMs = performance.now()
   const progress = openProgressDisplay(process.stderr, canRedraw())
-  const givenUp = new InputRefused('It was given up while it was read (Ctrl-C)')
-  const told = listenForInterrupt(() => {
+  const cancelled = new InputRefused('Cancelled while it was read (Ctrl-C)')
+  const interrupt = listenForInterrupt(() => {
     progress.end()
-    say('Giving it up ...')
-    // Somebody who types nothing would keep us waiting.
-    if (what === '-') process.stdin.destroy(givenUp)
+    say('Cancelling ...')
+    // Otherwise the read would wait for the next line.
+    if (path === '-') process.stdin.destroy(cancelled)
   })
   try {
-    const given = { ...options, name: what === '-' ? input.name : what, open: async () => input }
-    const { id, planned } = await beginImport(pool, given, origin(), {
+    const name = path === '-' ? input.name : path
+    const source = { ...options, name, open: async () => input }
+    const { id, planned } = await beginImport(pool, source, origin(), {
       progress(counts) {
-        if (told.signal.aborted) throw givenUp
-        progress.show(() => formatReading(counts, (performance.now() - begun) / 1000))
+        if (interrupt.signal.aborted) throw cancelled
+        progress.show(() => formatReading(counts, (performance.now() - startMs) / 1000))
       },
     })
     await planned
     return await readImport(pool, id)
   } catch (error) {
-    if (told.signal.aborted)
-      throw new CommandError('Given up: nothing was planned or written.', told.exitCode())
+    if (interrupt.signal.aborted)
+      throw new CommandError('Cancelled. Nothing was planned or written.', interrupt.exitCode())
     throw error
   } finally {
     progress.end()
-    told.end()
+    interrupt.end()
   }
 }
 
-/** The operator of this machine, who has the database and so may do everything. */
+/** Returns the operator of this machine, who can access the database and so may do everything. */
 function origin(): Origin {
   return {
     actor: { role: 'admin', name: userName(), token: null },
@@ -149,11 +154,11 @@ function userName(): string {
   try {
     return userInfo().username
   } catch {
-    // In a container the user may have no name.
+    // A user in a container may have no name.
     return `user ${process.getuid?.() ?? ''}`.trim()
   }
 }
 
-async function* each(chunks: readonly Uint8Array[]): AsyncGenerator<Uint8Array> {
+async function* toAsync(chunks: readonly Uint8Array[]): AsyncGenerator<Uint8Array> {
   yield* chunks
 }

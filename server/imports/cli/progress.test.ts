@@ -13,7 +13,7 @@ function terminal(isTTY: boolean, columns = 40) {
   }
 }
 
-test('on a terminal one line is drawn again at most ten times a second, within its width, and goes at the end', () => {
+test('redraws one line at most ten times a second, and erases it at the end', () => {
   const { written, progress, pass } = terminal(true)
   for (let tick = 0; tick < 100; tick++) {
     progress.show((width) => `${tick} `.padEnd(width + 20, 'x'))
@@ -26,7 +26,7 @@ test('on a terminal one line is drawn again at most ten times a second, within i
   for (const sign of ['\n', '\x1b']) assert.ok(!written.join('').includes(sign))
 })
 
-test('a shorter line leaves nothing of the one before', () => {
+test('overwrites all of a longer line', () => {
   const { written, progress, pass } = terminal(true)
   progress.show(() => 'twelve signs')
   pass(200)
@@ -34,7 +34,7 @@ test('a shorter line leaves nothing of the one before', () => {
   assert.equal(written.at(-1), `\rfive${' '.repeat(8)}`)
 })
 
-test('without a terminal there is a line every five seconds, and none for what is quick', () => {
+test('prints a line every five seconds without a terminal', () => {
   const { written, progress, pass } = terminal(false)
   for (let tick = 0; tick < 120; tick++) {
     progress.show(() => `line ${tick}`)
@@ -44,7 +44,7 @@ test('without a terminal there is a line every five seconds, and none for what i
   assert.deepEqual(written, ['line 50\n', 'line 100\n'])
 })
 
-test('it is told how far it is, how fast it goes and how long it takes', () => {
+test('formats progress, rate and remaining time', () => {
   const work = { verb: 'Applying', done: 900, total: 2000, before: 100, seconds: 4 }
   assert.equal(formatWork(work, 0), 'Applying 45 %  900 of 2,000, 200/s, 5.5 s left')
   assert.match(

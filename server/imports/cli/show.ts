@@ -1,4 +1,10 @@
-import { type Import, type importVerdicts, readOnlyFields, videoFields } from '@talkshelf/contract'
+import {
+  type Import,
+  type ImportedTalk,
+  type importVerdicts,
+  readOnlyFields,
+  videoFields,
+} from '@talkshelf/contract'
 import { type CommandContext, CommandError } from '../../command.ts'
 import type { Pool } from '../../platform/db/pool.ts'
 import type { Decision } from '../engine/queries.ts'
@@ -23,19 +29,20 @@ import {
 import { outputStyle, print } from './terminal.ts'
 import { escapeJson, escapeLine } from './terminal-escape.ts'
 
-// Looking at imports, and deciding about their talks.
+// Shows imports, and decides about their talks.
 
-/** More than anybody reads through on a terminal. */
+/** The most talks that are printed without --all. */
 export const maxTalksShown = 30
-/** Notes are counted in so many talks. */
-const maxLooked = 10_000
+/** The most talks whose notes are counted. */
+const maxTalksWithNotes = 10_000
 
+/** Prints the newest imports. */
 export async function listCommand(limit: number, { withPool }: CommandContext): Promise<void> {
   await withPool(async (pool) => {
     const imports = await listImports(pool, Number.MAX_SAFE_INTEGER, limit)
     await print(
       imports.length === 0
-        ? "Nothing was imported yet. 'talkshelf import --help' tells how."
+        ? "No imports yet. To start one, see 'talkshelf import --help'."
         : formatImportList(imports),
     )
   })
@@ -48,89 +55,106 @@ export interface ShowCommandOptions {
   readonly json?: boolean
 }
 
+/** Prints an import with some or all of its talks. */
 export async function showCommand(
   id: number,
   options: ShowCommandOptions,
   { withPool }: CommandContext,
 ): Promise<void> {
   await withPool(async (pool) => {
-    const it = await readImport(pool, id)
-    const filter = { verdict: options.verdict, undone: options.touched ? 'touched' : undefined }
-    if (options.json) return printJson(pool, it, filter)
-    if (!options.all && !options.verdict && !options.touched) {
-      await printPlan(pool, it)
-    } else {
-      await print(formatImport(it, outputStyle()))
-      const limit = options.all ? undefined : maxTalksShown
-      const count = await printTalks(pool, it, { ...filter, most: limit }, true)
-      if (count === 0) await print('  No such talks.')
-      if (count === limit && limit !== undefined)
-        await print(
-          `\nThese are the first ${limit}. All of them:\n  talkshelf imports show ${id}${options.touched ? ' --touched' : ` --verdict ${options.verdict}`} --all`,
-        )
-      await print('')
-    }
-    await print(formatNextSteps(it))
+    const job = await readImport(pool, id)
+    if (options.json) return printJson(pool, job, talkFilter(options))
+    if (options.all || options.verdict || options.touched) await printFiltered(pool, job, options)
+    else await printPlan(pool, job)
+    await print(formatNextSteps(job))
   })
 }
 
-/** An import with the talks that people want to see first. */
-export async function printPlan(pool: Pool, it: Import): Promise<void> {
-  const seen = outputStyle()
-  await print(formatImport(it, seen))
-  let shown = 0
-  for (const { verdict, share } of shareByVerdict(it.planned, maxTalksShown)) {
-    await print(formatHeading(verdict, share, it.planned[verdict] ?? 0, seen))
-    shown += await printTalks(pool, it, { verdict, most: share }, false)
+function talkFilter({ verdict, touched }: ShowCommandOptions): TalkFilter {
+  return { verdict, undone: touched ? 'touched' : undefined }
+}
+
+async function printFiltered(pool: Pool, job: Import, options: ShowCommandOptions): Promise<void> {
+  await print(formatImport(job, outputStyle()))
+  const limit = options.all ? undefined : maxTalksShown
+  const count = await printTalks(pool, job, { ...talkFilter(options), limit }, true)
+  if (count === 0) await print('  No matching talks.')
+  if (count === limit) {
+    const flags = [
+      ...(options.verdict ? [`--verdict ${options.verdict}`] : []),
+      ...(options.touched ? ['--touched'] : []),
+      '--all',
+    ].join(' ')
+    await print(
+      `\nThese are the first ${limit}. To see all:\n  talkshelf imports show ${job.id} ${flags}`,
+    )
+  }
+  await print('')
+}
+
+/** Prints an import with a selection of its talks and a summary of its notes. */
+export async function printPlan(pool: Pool, job: Import): Promise<void> {
+  const style = outputStyle()
+  await print(formatImport(job, style))
+  let printed = 0
+  for (const { verdict, share } of shareByVerdict(job.planned, maxTalksShown)) {
+    await print(formatHeading(verdict, share, job.planned[verdict] ?? 0, style))
+    printed += await printTalks(pool, job, { verdict, limit: share }, false)
     await print('')
   }
-  const total = countTalks(it)
+  const total = countTalks(job)
   const groups = new Map<string, NoteGroup>()
-  for await (const { talk } of listTalkPages(pool, it.id, { most: maxLooked }))
+  for await (const { talk } of listTalkPages(pool, job.id, { limit: maxTalksWithNotes }))
     collectNotes(groups, talk)
-  const notes = formatNotes(groups, total > maxLooked ? maxLooked : undefined, seen)
+  const notes = formatNotes(
+    groups,
+    total > maxTalksWithNotes ? maxTalksWithNotes : undefined,
+    style,
+  )
   if (notes !== '') await print(notes)
-  if (shown < total || notes !== '')
+  if (printed < total || notes !== '')
     await print(
-      `All ${formatNumber(total)} talks, with their notes:\n  talkshelf imports show ${it.id} --all\n`,
+      `To see all ${formatNumber(total)} talks with their notes:\n` +
+        `  talkshelf imports show ${job.id} --all\n`,
     )
 }
 
-/** Tells how many. */
+/** Prints talks, until standard output is closed. Returns how many. */
 export async function printTalks(
   pool: Pool,
-  it: Import,
+  job: Import,
   filter: TalkFilter,
   hasNotes: boolean,
 ): Promise<number> {
   let count = 0
-  for await (const { talk, decision } of listTalkPages(pool, it.id, filter)) {
+  for await (const { talk, decision } of listTalkPages(pool, job.id, filter)) {
     count++
-    const seen = {
+    const style = {
       ...outputStyle(),
-      importId: it.id,
-      isOpen: isDecidable(it) && talk.outcome === null,
+      importId: job.id,
+      isOpen: isDecidable(job) && talk.outcome === null,
       hasNotes,
     }
-    if (!(await print(formatTalk(talk, decision, seen)))) break
+    if (!(await print(formatTalk(talk, decision, style)))) break
   }
   return count
 }
 
-async function printJson(pool: Pool, it: Import, filter: TalkFilter): Promise<void> {
-  await print(`{"import":${escapeJson(it)},"talks":[`)
-  let before = ''
-  for await (const { talk } of listTalkPages(pool, it.id, filter)) {
-    if (!(await print(`${before}${escapeJson(talk)}`))) return
-    before = ','
+async function printJson(pool: Pool, job: Import, filter: TalkFilter): Promise<void> {
+  await print(`{"import":${escapeJson(job)},"talks":[`)
+  let separator = ''
+  for await (const { talk } of listTalkPages(pool, job.id, filter)) {
+    if (!(await print(`${separator}${escapeJson(talk)}`))) return
+    separator = ','
   }
   await print(']}')
 }
 
+/** Stops an import that is being applied. */
 export async function stopCommand(id: number, { withPool }: CommandContext): Promise<void> {
   await withPool(async (pool) => {
-    const it = await retryUnavailable(() => stopImport(pool, id))
-    await print(`Import ${id} is ${formatState(it)}.\n${formatNextSteps(it)}`)
+    const job = await retryUnavailable(() => stopImport(pool, id))
+    await print(`Import ${id} is ${formatState(job)}.\n${formatNextSteps(job)}`)
   })
 }
 
@@ -141,50 +165,62 @@ export interface DecideCommandOptions {
   readonly notSame?: boolean
 }
 
+/** Saves a decision about a talk in conflict. */
 export async function decideCommand(
   id: number,
   position: number,
   options: DecideCommandOptions,
   { withPool }: CommandContext,
 ): Promise<void> {
-  const decision = decisionOf(options)
+  const decision = parseDecision(options)
   await withPool(async (pool) => {
     const [talk] = await listImportTalks(pool, id, { after: position - 1, limit: 1 })
     if (talk?.position !== position)
       throw new CommandError(
-        `Import ${id} has no talk ${position}. 'talkshelf imports show ${id} --all' shows them.`,
+        `Import ${id} has no talk ${position}. To see its talks:\n` +
+          `  talkshelf imports show ${id} --all`,
       )
-    if (talk.verdict !== 'conflict' && talk.verdict !== 'changed')
-      throw new CommandError(
-        `There is nothing to decide about talk ${position}: it is ${talk.verdict}.`,
-      )
-    const isQuestion = talk.notes.some(({ kind }) => kind === 'question')
-    if (isQuestion ? decision.same === undefined && !options.keep : decision.same !== undefined)
-      throw new CommandError(
-        isQuestion
-          ? `Talk ${position} looks like a record that is there. Say whether it is that one: --same or --not-same.`
-          : `It is known which record talk ${position} is. Say in which fields the file is right: --take FIELD,...`,
-        2,
-      )
+    assertDecidable(talk, decision, options.keep === true)
     await retryUnavailable(() => decideTalk(pool, id, position, decision))
-    await print(
-      `Decided about ${escapeLine(talk.title ?? 'the talk')} (#${position}): ${formatDecision(decision)}.`,
-    )
-    await print(`When all is decided:\n  talkshelf imports apply ${id}`)
+    const title = escapeLine(talk.title ?? 'untitled talk')
+    await print(`Decided #${position} (${title}): ${formatDecision(decision)}.`)
+    await print(`When everything is decided:\n  talkshelf imports apply ${id}`)
   })
 }
 
-function decisionOf({ take, keep, same, notSame }: DecideCommandOptions): Decision {
-  if (keep ? (take ?? same ?? notSame) !== undefined : (take ?? same ?? notSame) === undefined)
+/** Throws if the talk needs no decision, or a decision of another kind. */
+function assertDecidable(talk: ImportedTalk, decision: Decision, isKeep: boolean): void {
+  const { position, verdict } = talk
+  if (verdict !== 'conflict' && verdict !== 'changed')
+    throw new CommandError(`Talk ${position} needs no decision: it is ${verdict}.`)
+  const isQuestion = talk.notes.some(({ kind }) => kind === 'question')
+  if (isQuestion && decision.same === undefined && !isKeep)
     throw new CommandError(
-      'Say what you decide: --take FIELD,... or --keep; where it is asked whether it is a record that is there, --same or --not-same.',
+      `Talk ${position} resembles an existing record. Is it the same? Use --same or --not-same.`,
       2,
     )
-  const written = videoFields.filter((field) => !readOnlyFields.some((other) => other === field))
-  const unknown = take?.filter((field) => !written.some((known) => known === field)) ?? []
+  if (!isQuestion && decision.same !== undefined)
+    throw new CommandError(
+      `Talk ${position} already matches a record. Choose the fields to take: --take FIELD,...`,
+      2,
+    )
+}
+
+function parseDecision({ take, keep, same, notSame }: DecideCommandOptions): Decision {
+  const hasChoice = (take ?? same ?? notSame) !== undefined
+  if (hasChoice === Boolean(keep))
+    throw new CommandError(
+      'Choose --take FIELD,... or --keep; if the talk resembles a record, --same or --not-same.',
+      2,
+    )
+  const writable = videoFields.filter((field) => !readOnlyFields.some((other) => other === field))
+  const unknown = take?.filter((field) => !writable.some((known) => known === field)) ?? []
   if (unknown.length > 0)
     throw new CommandError(
-      `There is no field ${unknown.map(escapeLine).join(', ')}. The fields are: ${written.join(', ')}.`,
+      [
+        `Unknown field: ${unknown.map(escapeLine).join(', ')}.`,
+        `The fields are: ${writable.join(', ')}.`,
+      ].join('\n'),
       2,
     )
   return { ...(take && { take }), ...(same && { same: true }), ...(notSame && { same: false }) }

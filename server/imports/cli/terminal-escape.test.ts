@@ -10,15 +10,15 @@ import {
   truncate,
 } from './terminal-escape.ts'
 
-const words = fc.string({
+const texts = fc.string({
   unit: fc.oneof(
     fc.constantFrom('\x1b', '\x07', '\x9b', '\n', '\r', '\u202e', '\u2028', '\t', '\x7f'),
     fc.string(),
   ),
 })
-const moves = /[\p{Cc}\p{Zl}\p{Zp}\u202a-\u202e\u2066-\u2069]/u
+const unsafe = /[\p{Cc}\p{Zl}\p{Zp}\u202a-\u202e\u2066-\u2069]/u
 
-test('nothing that others wrote moves the cursor, rings a bell or begins a line', () => {
+test('escapes control characters, line breaks and bidirectional overrides', () => {
   assert.equal(
     escapeLine('\x1b]0;owned\x07\x1b[31mred\nnext'),
     '\\u001b]0;owned\\u0007\\u001b[31mred\\nnext',
@@ -26,15 +26,15 @@ test('nothing that others wrote moves the cursor, rings a bell or begins a line'
   assert.equal(escapeLine('Čapek: R.U.R. 🤖 “ok”'), 'Čapek: R.U.R. 🤖 “ok”')
   assert.equal(escapeLines('one\ntwo\x1b[2J'), 'one\ntwo\\u001b[2J')
   fc.assert(
-    fc.property(words, (text) => {
-      assert.doesNotMatch(escapeLine(text), moves)
-      assert.doesNotMatch(escapeJson({ [text]: [text] }), moves)
+    fc.property(texts, (text) => {
+      assert.doesNotMatch(escapeLine(text), unsafe)
+      assert.doesNotMatch(escapeJson({ [text]: [text] }), unsafe)
       assert.deepEqual(JSON.parse(escapeJson({ [text]: [text] })), { [text]: [text] })
     }),
   )
 })
 
-test('what a field holds is told in words', () => {
+test('formats the values of fields', () => {
   assert.equal(formatValue('state', 2), 'draft')
   assert.equal(
     formatValue('speakers', ['Ann Example', 'Bob\x1b Example']),
@@ -44,12 +44,12 @@ test('what a field holds is told in words', () => {
   assert.equal(formatValue('duration', 60), '60')
 })
 
-test('a long text is cut around what differs, and never more is shown than there is room for', () => {
+test('shortens long texts around their difference, within the limit', () => {
   const long = 'the river is wide and the bridge is long, '.repeat(20)
   const [old, now] = shortenAroundDifference(`${long}red${long}`, `${long}blue${long}`, 80)
   assert.match(old, /^….*long, red.*…$/)
   assert.match(now, /^….*long, blue.*…$/)
-  // With little behind the difference, more of what goes before has room.
+  // If little follows the difference, more is shown in front of it.
   assert.equal([...shortenAroundDifference(`${long}x`, `${long}y`, 60)[0]].length, 61)
   assert.deepEqual(shortenAroundDifference('short', '', 40), ['short', ''])
   assert.equal(truncate('🤖'.repeat(10), 5), '🤖🤖🤖🤖…')

@@ -1,68 +1,86 @@
-// Words that others wrote, on their way to a terminal: whatever would move its cursor, change its
-// colours or turn its lines around is written out, so that it is seen and does nothing. No I/O.
+// Escapes untrusted text for a terminal: characters that would move the cursor, change colors or
+// reorder lines are printed as escapes. No I/O.
 
-/** One line of text, safe to print. */
+const unsafe = /[\p{Cc}\p{Zl}\p{Zp}\u202a-\u202e\u2066-\u2069]/gu
+
+/** Escapes a text so that it prints as one line. */
 export function escapeLine(text: string): string {
-  return text.replaceAll(/[\p{Cc}\p{Zl}\p{Zp}\u202a-\u202e\u2066-\u2069]/gu, written)
+  return text.replaceAll(unsafe, escapeCharacter)
 }
 
-/** The same for a text of ours in several lines that has foreign words in it. */
+/** Escapes a text of several lines, and keeps the line breaks. */
 export function escapeLines(text: string): string {
   return text.split('\n').map(escapeLine).join('\n')
 }
 
-/** JSON escapes some of these signs itself; the others mean the same when they are escaped. */
+/** Converts a value to JSON that is safe to print. It parses to the same value. */
 export function escapeJson(value: unknown): string {
-  return JSON.stringify(value).replaceAll(
-    /[\p{Cc}\p{Zl}\p{Zp}\u202a-\u202e\u2066-\u2069]/gu,
-    unicode,
-  )
+  return JSON.stringify(value).replaceAll(unsafe, toUnicodeEscape)
 }
 
-/** What a field holds, for people. Nothing where it holds nothing. */
+/** Formats the value of a field. Empty if it has none. */
 export function formatValue(field: string, value: unknown): string {
-  if (field === 'state') return value === 1 ? 'live' : value === 2 ? 'draft' : String(value)
-  if (Array.isArray(value)) return value.map((one) => formatValue('', one)).join('; ')
+  if (field === 'state') return stateNames.get(value) ?? String(value)
+  if (Array.isArray(value)) return value.map((item) => formatValue('', item)).join('; ')
   if (value === null || value === undefined) return ''
   return escapeLine(typeof value === 'string' ? value : JSON.stringify(value))
 }
 
-/** So much is left standing around a difference. */
-const context = 20
+const stateNames = new Map<unknown, string>([
+  [1, 'live'],
+  [2, 'draft'],
+])
 
-/** Two texts, each cut to so many characters around what differs. */
+/** The number of equal characters to show on either side of a difference. */
+const contextLength = 20
+
+/** Shortens two texts to `limit` characters each, around their difference. */
 export function shortenAroundDifference(
-  one: string,
-  other: string,
+  before: string,
+  after: string,
   limit: number,
 ): [string, string] {
-  const [a, b] = [[...one], [...other]]
-  if (a.length <= limit && b.length <= limit) return [one, other]
-  let same = 0
-  while (same < a.length && same < b.length && a[same] === b[same]) same++
-  let end = 0
-  while (end < a.length - same && end < b.length - same && a.at(-1 - end) === b.at(-1 - end)) end++
-  // Where little follows, there is room for more of what goes before.
-  const from = Math.max(0, Math.min(same - context, Math.max(a.length, b.length) - limit))
-  return [cut(a, from, limit, end), cut(b, from, limit, end)]
+  const [a, b] = [[...before], [...after]]
+  if (a.length <= limit && b.length <= limit) return [before, after]
+  let prefix = 0
+  while (prefix < a.length && prefix < b.length && a[prefix] === b[prefix]) prefix++
+  let suffix = 0
+  while (
+    suffix < a.length - prefix &&
+    suffix < b.length - prefix &&
+    a.at(-1 - suffix) === b.at(-1 - suffix)
+  )
+    suffix++
+  // If little follows the difference, there is room for more in front of it.
+  const longer = Math.max(a.length, b.length)
+  const start = Math.max(0, Math.min(prefix - contextLength, longer - limit))
+  return [excerpt(a, start, limit, suffix), excerpt(b, start, limit, suffix)]
 }
 
-/** The beginning of a text, where it is longer. */
+/** Shortens a text to `limit` characters, the ellipsis included. */
 export function truncate(text: string, limit: number): string {
-  const all = [...text]
-  return all.length <= limit ? text : `${all.slice(0, limit - 1).join('')}…`
+  const characters = [...text]
+  return characters.length <= limit ? text : `${characters.slice(0, limit - 1).join('')}…`
 }
 
-function cut(text: readonly string[], from: number, limit: number, end: number): string {
-  const until = Math.min(text.length, from + limit, Math.max(text.length - end + context, from))
-  return `${from > 0 ? '…' : ''}${text.slice(from, until).join('')}${until < text.length ? '…' : ''}`
+function excerpt(
+  characters: readonly string[],
+  start: number,
+  limit: number,
+  suffix: number,
+): string {
+  const { length } = characters
+  const end = Math.min(length, start + limit, Math.max(length - suffix + contextLength, start))
+  const text = characters.slice(start, end).join('')
+  return `${start > 0 ? '…' : ''}${text}${end < length ? '…' : ''}`
 }
 
-function written(sign: string): string {
-  if (sign === '\n') return '\\n'
-  if (sign === '\r') return '\\r'
-  if (sign === '\t') return ' '
-  return unicode(sign)
+function escapeCharacter(character: string): string {
+  if (character === '\n') return '\\n'
+  if (character === '\r') return '\\r'
+  if (character === '\t') return ' '
+  return toUnicodeEscape(character)
 }
 
-const unicode = (sign: string) => `\\u${sign.charCodeAt(0).toString(16).padStart(4, '0')}`
+const toUnicodeEscape = (character: string) =>
+  `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`

@@ -3,16 +3,17 @@ import { createInterface } from 'node:readline'
 import { styleText } from 'node:util'
 import type { OutputStyle } from './format.ts'
 
-// The two ends of the command: what it prints, what it asks, and what tells it to stop.
+// The terminal of the command: output, questions and interrupts.
 
 const { stdin, stdout, stderr } = process
 
-/** Whether somebody sits there who can answer. */
+/** Returns whether a person can answer questions. */
 export const isInteractive = () => stdin.isTTY === true && stderr.isTTY === true
 
-/** Where a line can be redrawn. */
+/** Returns whether a line can be redrawn on standard error. */
 export const canRedraw = () => stderr.isTTY === true && process.env.TERM !== 'dumb'
 
+/** Returns the colors and the width of standard output. */
 export function outputStyle(): OutputStyle {
   return {
     paint: (style, text) => styleText(style, text, { stream: stdout }),
@@ -21,24 +22,25 @@ export function outputStyle(): OutputStyle {
 }
 
 let isClosed = false
-let isHeard = false
+let hasListener = false
 
 /**
- * Tells whether anybody still reads: `talkshelf imports show 7 --all | head` is a way to use it.
+ * Prints a line to standard output. Returns false once the reader has closed the pipe, as in
+ * `talkshelf imports show 7 --all | head`.
  */
 export async function print(text: string): Promise<boolean> {
-  if (!isHeard)
+  if (!hasListener)
     stdout.on('error', (error: NodeJS.ErrnoException) => {
       if (error.code !== 'EPIPE') throw error
       isClosed = true
     })
-  isHeard = true
+  hasListener = true
   if (!isClosed && !stdout.write(`${text}\n`))
     await Promise.race([once(stdout, 'drain'), once(stdout, 'close')]).catch(() => {})
   return !isClosed
 }
 
-/** Whether the answer is yes. Nothing, and an end of the input, is no. */
+/** Asks a yes-or-no question. An empty answer or the end of the input means no. */
 export async function confirm(question: string): Promise<boolean> {
   stderr.write(`${question} [y/N] `)
   const lines = createInterface({ input: stdin })
@@ -53,27 +55,27 @@ export async function confirm(question: string): Promise<boolean> {
 
 export interface Interruption {
   readonly signal: AbortSignal
-  /** What a shell calls the end by this signal. */
+  /** The exit code that a shell reports for the signal. */
   readonly exitCode: () => number
-  /** From now on a signal ends the process as ever. */
+  /** Removes the listeners: the next signal ends the process. */
   end(): void
 }
 
-/** The first Ctrl-C is a wish, and the second finds no listener and ends us at once. */
-export function listenForInterrupt(onTold: () => void = () => {}): Interruption {
+/** Turns the first Ctrl-C into an abort signal. A second one ends the process at once. */
+export function listenForInterrupt(onInterrupt: () => void = () => {}): Interruption {
   const controller = new AbortController()
   const codes = { SIGINT: 130, SIGTERM: 143 } as const
   let code = 130
-  const tell = (signal: keyof typeof codes) => {
+  const onSignal = (signal: keyof typeof codes) => {
     code = codes[signal]
     end()
     controller.abort()
-    onTold()
+    onInterrupt()
   }
   const signals = Object.keys(codes) as (keyof typeof codes)[]
   const end = () => {
-    for (const signal of signals) process.off(signal, tell)
+    for (const signal of signals) process.off(signal, onSignal)
   }
-  for (const signal of signals) process.on(signal, tell)
+  for (const signal of signals) process.on(signal, onSignal)
   return { signal: controller.signal, exitCode: () => code, end }
 }

@@ -9,6 +9,7 @@ import {
   createCategory,
   lookUpAndLockNames,
   lookUpNames,
+  type NameLookup,
   restoreEntities,
 } from '../../entities/entities.ts'
 import { writeFacts } from '../../facts/facts.ts'
@@ -40,203 +41,212 @@ import {
   saveSourceStates,
 } from './queries.ts'
 
-// One batch of an import that is being applied, in one transaction.
+// Applies one batch of an import, in one transaction.
 
-/**
- * So many talks in one transaction: a rename of one of their speakers waits for it, and so does the
- * feed of changes.
- */
+/** Small, because renames of the speakers and the change feed wait for the transaction. */
 export const maxBatchRows = 100
-/**
- * Writing a text costs time in proportion to its length: a batch of long ones must not reach the
- * time limit of a statement.
- */
+/** Writing takes time in proportion to the text, and must end before the statement timeout. */
 const maxBatchBytes = 512 << 10
 
 /** Applies the next `batch_size` rows. Returns the ids of the records that changed. */
-export async function applyBatch(tx: Db, it: ImportJob, context: WriteContext): Promise<number[]> {
-  if (it.done === 0) {
-    // Talks without a number come before some that bring one: theirs must not be given out
-    // meanwhile.
-    const { highest } = await findHighestId(tx, it.id, maxImportedId)
+export async function applyBatch(tx: Db, job: ImportJob, context: WriteContext): Promise<number[]> {
+  if (job.done === 0) {
+    // Reserves the ids that talks bring: earlier talks without one must not get them.
+    const { highest } = await findHighestId(tx, job.id, maxImportedId)
     if (highest !== null) await advanceVideoIds(tx, highest)
   }
-  const { end: upTo } = await findBatchEnd(tx, it, it.batch_size, maxBatchBytes)
-  await makeEntities(tx, await findImportEntities(tx, it.id, it.done, upTo), context)
-  const changed = await writeRows(tx, it, await lockRows(tx, it.id, it.done, upTo), context)
-  await finishBatch(tx, it, upTo)
+  const { end: upTo } = await findBatchEnd(tx, job, job.batch_size, maxBatchBytes)
+  await writeEntities(tx, await findImportEntities(tx, job.id, job.done, upTo), context)
+  const changed = await writeRows(tx, job, await lockRows(tx, job.id, job.done, upTo), context)
+  await finishBatch(tx, job, upTo)
   return changed
 }
 
-/** Refuses the row that comes next, because writing it failed, and goes on behind it. */
-export async function refuseNext(tx: Db, it: ImportJob, reason: string): Promise<void> {
-  const { end: upTo } = await findBatchEnd(tx, it, 1, maxBatchBytes)
-  const [row] = await lockRows(tx, it.id, it.done, upTo)
-  const [entity] = await findImportEntities(tx, it.id, it.done, upTo)
-  if (row) await saveOutcomes(tx, it.id, [refusedOutcome(row, reason)])
+/** Refuses the next row because writing it failed, and moves past it. */
+export async function refuseNext(tx: Db, job: ImportJob, reason: string): Promise<void> {
+  const { end: upTo } = await findBatchEnd(tx, job, 1, maxBatchBytes)
+  const [row] = await lockRows(tx, job.id, job.done, upTo)
+  const [entity] = await findImportEntities(tx, job.id, job.done, upTo)
+  if (row) await saveOutcomes(tx, job.id, [refusedOutcome(row, reason)])
   else if (entity) {
-    const refusal = refusedRow(entity.position, entity.place, reason)
-    await insertRows(tx, it.id, [refusal])
-    await saveOutcomes(tx, it.id, [refusedOutcome(refusal, reason)])
+    const refused = refusedRow(entity.position, entity.place, reason)
+    await insertRows(tx, job.id, [refused])
+    await saveOutcomes(tx, job.id, [refusedOutcome(refused, reason)])
   }
-  await finishBatch(tx, it, upTo)
+  await finishBatch(tx, job, upTo)
 }
 
 function refusedOutcome(
   { position, video_id, notes }: Pick<ImportRow, 'position' | 'video_id' | 'notes'>,
   reason: string,
 ): RowOutcome {
-  const all = [
-    ...notes.filter(({ kind }) => kind !== 'refused'),
-    { kind: 'refused' as const, field: '', detail: reason },
-  ]
-  return { position, outcome: 'refused', video_id, before: null, notes: all }
+  const others = notes.filter(({ kind }) => kind !== 'refused')
+  const refusal = { kind: 'refused' as const, field: '', detail: reason }
+  return { position, outcome: 'refused', video_id, before: null, notes: [...others, refusal] }
 }
 
-async function finishBatch(tx: Db, it: ImportJob, upTo: number): Promise<void> {
-  if (upTo < it.rows) await advanceImport(tx, it.id, upTo, maxBatchRows)
-  else await changeImportState(tx, it.id, ['applying'], 'applied', { done: upTo })
+async function finishBatch(tx: Db, job: ImportJob, upTo: number): Promise<void> {
+  if (upTo < job.rows) await advanceImport(tx, job.id, upTo, maxBatchRows)
+  else await changeImportState(tx, job.id, ['applying'], 'applied', { done: upTo })
 }
 
-async function makeEntities(
+async function writeEntities(
   tx: Db,
   entities: readonly { entity: object }[],
   context: WriteContext,
 ): Promise<void> {
-  const kept = entities.flatMap(({ entity }) =>
+  const exported = entities.flatMap(({ entity }) =>
     'kind' in entity ? [entity as ExportedEntity] : [],
   )
-  await restoreEntities(tx, kept, context)
+  await restoreEntities(tx, exported, context)
   for (const { entity } of entities)
-    if (!('kind' in entity)) await makeCategory(tx, entity as CategoryInput, context)
+    if (!('kind' in entity)) await ensureCategory(tx, entity as CategoryInput, context)
 }
 
-async function makeCategory(tx: Db, category: CategoryInput, context: WriteContext): Promise<void> {
+async function ensureCategory(
+  tx: Db,
+  category: CategoryInput,
+  context: WriteContext,
+): Promise<void> {
   const { title } = category
-  const found = await lookUpNames(tx, { category: [title], language: [], speaker: [], tag: [] })
-  if (!found.category.has(title)) await createCategory(tx, category, context)
+  const lookup = await lookUpNames(tx, { category: [title], language: [], speaker: [], tag: [] })
+  if (!lookup.category.has(title)) await createCategory(tx, category, context)
 }
 
 async function writeRows(
   tx: Db,
-  it: ImportJob,
+  job: ImportJob,
   rows: readonly ImportRow[],
   context: WriteContext,
 ): Promise<number[]> {
-  // What was refused has no key; where nothing is left to be done, there is no draft.
-  const asked = rows.flatMap(({ position, place, key, draft, decision }): IncomingItem[] =>
-    key === null || draft === null ? [] : [{ position, place, key, draft, decision }],
+  // A refused row has no key, and a row with nothing left to do has no draft.
+  const items = rows.flatMap(({ position, place, key, draft, decision }): IncomingItem[] =>
+    key === null || draft === null ? [] : [{ position, place, key, item: draft, decision }],
   )
-  // Twice: first to see what will be written, and then, with the names held and the records locked,
-  // to know.
-  const names = (await planItems(tx, asked, it)).flatMap(writtenFields)
-  for (const title of namesOfItems(names).category) await makeCategory(tx, { title }, context)
-  const book = await lookUpAndLockNames(tx, namesOfItems(names))
-  const decided = await planItems(tx, asked, { ...it, bodies: (ids) => lockAndReadBodies(tx, ids) })
+  // Planned twice: first to learn which names to lock, then with names and records locked.
+  const fields = (await planItems(tx, items, job)).flatMap(writtenFields)
+  for (const title of namesOfItems(fields).category) await ensureCategory(tx, { title }, context)
+  const lookup = await lookUpAndLockNames(tx, namesOfItems(fields))
+  const bodies = (ids: readonly number[]) => lockAndReadBodies(tx, ids)
+  const planned = await planItems(tx, items, { ...job, bodies })
 
-  const creating = decided.flatMap(({ asked: { position }, create }) =>
-    create ? [{ position, create }] : [],
-  )
-  const created = await createVideos(
+  const written = await writeRecords(tx, planned, lookup, context)
+  const factRevisions = await writeFacts(
     tx,
-    creating.map(({ create }) => create),
-    book,
+    planned.flatMap((item) =>
+      item.facts ? [{ id: idOf(item, written) as number, facts: item.facts }] : [],
+    ),
     context,
   )
-  const written = new Map<number, { id: number; revision: number; slug?: string }>()
-  for (const [index, { position }] of creating.entries())
-    written.set(position, created[index] as (typeof created)[number])
-  for (const { asked: one, change } of decided)
-    if (change)
-      written.set(
-        one.position,
-        await writeLockedVersion(
-          tx,
-          change.row,
-          change.patch as Partial<Video>,
-          book,
-          'updated',
-          context,
-        ),
-      )
-
-  const idOf = ({ asked: one, videoId }: PlannedItem) => written.get(one.position)?.id ?? videoId
-  const facts = decided.flatMap((one) =>
-    one.facts ? [{ id: idOf(one) as number, facts: one.facts }] : [],
-  )
-  const factRevisions = await writeFacts(tx, facts, context)
   await saveSourceStates(
     tx,
-    it.source,
-    decided.flatMap((one) =>
-      one.says ? [{ key: one.asked.key, video_id: idOf(one) as number, said: one.says }] : [],
-    ),
-  )
-
-  const outcomes = new Map(
-    decided.map((one): [number, RowOutcome] => {
-      const id = idOf(one)
-      const now = written.get(one.asked.position)
-      return [
-        one.asked.position,
-        {
-          position: one.asked.position,
-          outcome: outcomeOf(one),
-          video_id: id,
-          revision: now?.revision,
-          facts_revision: factRevisions.get(id as number),
-          before: beforeOf(one),
-          notes: [...one.notes, ...slugNotes(one, now?.slug)],
-        },
-      ]
+    job.source,
+    planned.flatMap((item) => {
+      const { incoming, sourceState } = item
+      if (!sourceState) return []
+      return [{ key: incoming.key, video_id: idOf(item, written) as number, said: sourceState }]
     }),
+  )
+  const outcomes = new Map(
+    planned.map((item) => [item.incoming.position, outcomeOf(item, written, factRevisions)]),
   )
   await saveOutcomes(
     tx,
-    it.id,
-    rows.map(
-      (row) =>
-        outcomes.get(row.position) ?? { ...row, outcome: isRefused(row) ? 'refused' : 'unchanged' },
-    ),
+    job.id,
+    rows.map((row) => outcomes.get(row.position) ?? unplannedOutcome(row)),
   )
-  for (const { position, create } of creating)
-    if (create.kept?.takenDown) await redactRows(tx, written.get(position)?.id as number)
+  for (const item of planned)
+    if (item.create?.kept?.takenDown) await redactRows(tx, idOf(item, written) as number)
   return [...written.values()].map(({ id }) => id)
 }
 
-/** Whether it was refused when the plan was made, or the record was taken down since. */
-function isRefused({ notes }: ImportRow): boolean {
-  return notes.some(({ kind }) => kind === 'refused')
+/** The records that were written, by the position of their rows. */
+type WrittenRecords = ReadonlyMap<
+  number,
+  { readonly id: number; readonly revision: number; readonly slug?: string }
+>
+
+/** Creates and changes records. All names must be locked, and the records to change as well. */
+async function writeRecords(
+  tx: Db,
+  planned: readonly PlannedItem[],
+  lookup: NameLookup,
+  context: WriteContext,
+): Promise<WrittenRecords> {
+  const written = new Map<number, { id: number; revision: number; slug?: string }>()
+  const creations = planned.flatMap(({ incoming: { position }, create }) =>
+    create ? [{ position, create }] : [],
+  )
+  const records = creations.map(({ create }) => create)
+  const created = await createVideos(tx, records, lookup, context)
+  for (const [index, { position }] of creations.entries())
+    written.set(position, created[index] as (typeof created)[number])
+  for (const { incoming, change } of planned) {
+    if (!change) continue
+    const patch = change.patch as Partial<Video>
+    const version = await writeLockedVersion(tx, change.row, patch, lookup, 'updated', context)
+    written.set(incoming.position, version)
+  }
+  return written
 }
 
-/** Says that a record did not get the slug that it has in the file. */
+/** Returns the id of the record of a talk. Null if the talk was refused or is undecided. */
+function idOf({ incoming, videoId }: PlannedItem, written: WrittenRecords): number | null {
+  return written.get(incoming.position)?.id ?? videoId
+}
+
+function outcomeOf(
+  item: PlannedItem,
+  written: WrittenRecords,
+  factRevisions: ReadonlyMap<number, number>,
+): RowOutcome {
+  const { position } = item.incoming
+  const id = idOf(item, written)
+  const version = written.get(position)
+  return {
+    position,
+    outcome: outcomeKind(item),
+    video_id: id,
+    revision: version?.revision,
+    facts_revision: factRevisions.get(id as number),
+    before: stateBefore(item),
+    notes: [...item.notes, ...slugNotes(item, version?.slug)],
+  }
+}
+
+/** Returns the outcome of a row that was refused by the plan, redacted since, or has no change. */
+function unplannedOutcome(row: ImportRow): RowOutcome {
+  const isRefused = row.notes.some(({ kind }) => kind === 'refused')
+  return { ...row, outcome: isRefused ? 'refused' : 'unchanged' }
+}
+
+/** Notes that a record could not have the slug of the file. */
 function slugNotes({ create }: PlannedItem, slug: string | undefined): ImportNote[] {
-  const wanted = create?.kept?.slug
-  if (wanted === undefined || wanted === slug) return []
-  return [
-    {
-      kind: 'repaired',
-      field: 'slug',
-      detail: `is ${wanted} in the file, which another record has: it is ${slug} here`,
-    },
-  ]
+  const requested = create?.kept?.slug
+  if (requested === undefined || requested === slug) return []
+  const detail = `was ${requested} in the file, which another record has: changed to ${slug}`
+  return [{ kind: 'repaired', field: 'slug', detail }]
 }
 
 /**
- * Also where the record stayed as it was: what the source says now is what the next import is
- * compared with.
+ * Returns what undoing needs. Also for a record that did not change: the source state of this
+ * import replaces the one before.
  */
-function beforeOf({ create, change, says, said, factsBefore }: PlannedItem): StateBefore | null {
-  if (create || change) return { said, revision: change?.row.revision, facts: factsBefore }
-  return says ? { said, says } : null
+function stateBefore(item: PlannedItem): StateBefore | null {
+  const { create, change, sourceState, previousState, factsBefore } = item
+  if (create || change)
+    return { said: previousState, revision: change?.row.revision, facts: factsBefore }
+  return sourceState ? { said: previousState, says: sourceState } : null
 }
 
-function outcomeOf({ create, change, verdict }: PlannedItem): RowOutcome['outcome'] {
+function outcomeKind({ create, change, verdict }: PlannedItem): RowOutcome['outcome'] {
   if (create) return 'created'
   if (change) return 'changed'
-  return verdict === 'refused' ? 'refused' : verdict === 'conflict' ? 'kept' : 'unchanged'
+  if (verdict === 'refused') return 'refused'
+  return verdict === 'conflict' ? 'kept' : 'unchanged'
 }
 
 function writtenFields({ create, change }: PlannedItem): ItemFields[] {
-  return create ? [create.record as ItemFields] : change ? [change.patch as ItemFields] : []
+  if (create) return [create.record as ItemFields]
+  return change ? [change.patch as ItemFields] : []
 }

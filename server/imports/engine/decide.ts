@@ -29,186 +29,194 @@ import {
 } from './merge.ts'
 import type { ImportOptions, PlannedRow, Verdict } from './queries.ts'
 
-// What shall become of a talk: the plan shows it, and applying asks again, because people go on
-// working in between.
+// Decides what becomes of a talk. The plan shows the result, and applying decides again, because
+// records change in between.
 
 export interface PlannedItem {
-  readonly asked: IncomingItem
+  readonly incoming: IncomingItem
   readonly verdict: Verdict
   readonly videoId: number | null
   readonly changes: Readonly<Record<string, FieldChange>>
   readonly notes: PlannedRow['notes']
-  /** To be created. */
+  /** The record to create. */
   readonly create?: NewRecord
-  /** To be changed, as it was when it was looked at. */
+  /** The record to change, as it was read for the decision. */
   readonly change?: { readonly row: BodyRow; readonly patch: RecordFields }
-  /** All facts that the record shall have, where they change. */
+  /** All facts of the record after the import, if they change. */
   readonly facts?: ReturnType<typeof mergeFacts>
   readonly factsBefore?: ReturnType<typeof mergeFacts>
-  /** What the source says now, and what it said before. */
-  readonly says?: SourceState
-  readonly said: SourceState | undefined
-  /** Refused because the record was taken down: nothing of the talk is kept. */
+  /** What the source says now. */
+  readonly sourceState?: SourceState
+  /** What the source said at its last import. */
+  readonly previousState: SourceState | undefined
+  /** Refused because the record was taken down: nothing of the talk is stored. */
   readonly isTakenDown?: boolean
 }
 
 export interface DecisionContext {
   readonly source: string
   readonly options: ImportOptions
-  /** Reads records that were found: as they are, or locked. */
+  /** Reads the matching records; may lock them. */
   readonly bodies?: (ids: readonly number[]) => Promise<Map<number, BodyRow>>
 }
 
+/** Matches items with records and decides what to do with each, in their order. Writes nothing. */
 export async function planItems(
   db: Db,
-  all: readonly IncomingItem[],
+  items: readonly IncomingItem[],
   { source, options, bodies = (ids) => findBodiesById(db, ids) }: DecisionContext,
 ): Promise<PlannedItem[]> {
-  const tidy = all.map(({ draft }) => normalizeVideoInput(draft.fields) as ItemFields)
-  const book = await lookUpNames(db, namesOfItems(tidy))
-  const matches = await matchItems(db, source, all, tidy, book)
+  const normalized = items.map(({ item }) => normalizeVideoInput(item.fields) as ItemFields)
+  const lookup = await lookUpNames(db, namesOfItems(normalized))
+  const matches = await matchItems(db, source, items, normalized, lookup)
   const ids = [...new Set(matches.flatMap(({ id }) => id ?? []))]
   const rows = await bodies(ids)
   const facts = await findFactsById(db, ids)
-  // What the source said then may be called by other names today.
-  const then = await lookUpNames(
-    db,
-    namesOfItems(matches.flatMap(({ said }) => (said ? [said.fields as ItemFields] : []))),
+  // Names that the source used at its last import may have been renamed since.
+  const previousFields = matches.flatMap(({ previousState }) =>
+    previousState ? [previousState.fields as ItemFields] : [],
   )
-  return all.map((asked, index) => {
+  const previousLookup = await lookUpNames(db, namesOfItems(previousFields))
+  return items.map((incoming, index) => {
     const match = matches[index] as ItemMatch
-    const fields = withCurrentNames(tidy[index] as ItemFields, book)
-    if (match.id === undefined) return asNew(asked, match, fields, options, book)
+    const fields = withCurrentNames(normalized[index] as ItemFields, lookup)
+    if (match.id === undefined) return planNew(incoming, match, fields, options, lookup)
     const row = rows.get(match.id)
-    if (!row) return refusal(asked, 'There is no record of this number any more')
-    // A file that says nothing of states means the one that was asked for, where it made the
-    // record.
-    const says =
-      match.said?.fields.state === undefined ? fields : { state: options.state, ...fields }
-    return asChanged(asked, match, says, row, facts.get(row.id)?.facts ?? [], { now: book, then })
+    if (!row) return refusal(incoming, `Record ${match.id} no longer exists`)
+    // If the source created the record, a file without states means the requested one.
+    const hasState = match.previousState?.fields.state !== undefined
+    const record: CurrentRecord = { row, facts: facts.get(row.id)?.facts ?? [] }
+    return planChange(
+      incoming,
+      match,
+      hasState ? { state: options.state, ...fields } : fields,
+      record,
+      { lookup, previousLookup },
+    )
   })
 }
 
-function asNew(
-  asked: IncomingItem,
+function planNew(
+  incoming: IncomingItem,
   match: ItemMatch,
   fields: RecordFields,
   options: ImportOptions,
   lookup: NameLookup,
 ): PlannedItem {
-  if (match.takenDown) return refusedAsTakenDown(asked, match.takenDown)
-  const { draft } = asked
+  if (match.takenDown) return takenDownRefusal(incoming, match.takenDown)
+  const { item } = incoming
   const record = { state: options.state, ...fields } as VideoInput
-  const errors = [...validationErrors(VideoInputSchema, record), ...unknownLanguage(fields, lookup)]
-  if (errors.length > 0) return refusal(asked, ...errors.map(said))
-  // As they were, also where the archive has one twice.
-  const facts = draft.kept ? [...draft.facts] : mergeFacts([], draft.facts, undefined)
-  if (areTooLarge(facts)) return refusal(asked, tooLarge)
-  const nothing = { asked, videoId: null, changes: {}, said: undefined }
-  if (match.question && asked.decision?.same !== false) {
-    const notes = [
-      ...draft.notes,
-      { kind: 'question' as const, field: 'title', detail: match.question },
-    ]
-    return { ...nothing, verdict: 'conflict', notes }
+  const errors = [...validationErrors(VideoInputSchema, record), ...languageErrors(fields, lookup)]
+  if (errors.length > 0) return refusal(incoming, ...errors.map(reasonOf))
+  // The facts of an export are restored unchanged, duplicates included.
+  const facts = item.kept ? [...item.facts] : mergeFacts([], item.facts, undefined)
+  if (areTooLarge(facts)) return refusal(incoming, tooManyFacts)
+  const base = { incoming, videoId: null, changes: {}, previousState: undefined }
+  if (match.question && incoming.decision?.same !== false) {
+    const question = { kind: 'question' as const, field: 'title', detail: match.question }
+    return { ...base, verdict: 'conflict', notes: [...item.notes, question] }
   }
+  // A record that gets a new id is a new record, except that it stays taken down.
+  const kept = match.canKeepId || item.kept?.takenDown ? item.kept : undefined
   return {
-    ...nothing,
+    ...base,
     verdict: 'new',
-    notes: [...draft.notes, ...match.notes],
-    create: { record, id: match.isFree ? draft.id : undefined, kept: keptFor(match, draft) },
+    notes: [...item.notes, ...match.notes],
+    create: { record, id: match.canKeepId ? item.id : undefined, kept },
     ...(facts.length > 0 && { facts }),
-    says: sourceStateOf({ state: options.state, ...fields }, draft.facts),
+    sourceState: sourceStateOf({ state: options.state, ...fields }, item.facts),
   }
 }
 
-/**
- * What an archive gave the record is kept where the record keeps its id; that it was taken down,
- * under any id.
- */
-function keptFor({ isFree }: ItemMatch, { kept }: ImportItem): ImportItem['kept'] {
-  return isFree || kept?.takenDown ? kept : undefined
+interface CurrentRecord {
+  readonly row: BodyRow
+  readonly facts: ReturnType<typeof mergeFacts>
 }
 
-function asChanged(
-  asked: IncomingItem,
-  match: ItemMatch,
+function planChange(
+  incoming: IncomingItem,
+  { previousState, notes }: ItemMatch,
   fields: RecordFields,
-  row: BodyRow,
-  factsNow: ReturnType<typeof mergeFacts>,
-  books: { now: NameLookup; then: NameLookup },
+  { row, facts: factsBefore }: CurrentRecord,
+  { lookup, previousLookup }: { lookup: NameLookup; previousLookup: NameLookup },
 ): PlannedItem {
-  if (row.taken_down) return refusedAsTakenDown(asked, row.taken_down.taken_down)
-  if (asked.draft.kept?.takenDown)
-    return refusal(
-      asked,
-      `It was taken down in the file, and is record ${row.id} here: take that one down`,
-    )
-  const errors = [...validationErrors(VideoPatch, fields), ...unknownLanguage(fields, books.now)]
-  if (errors.length > 0) return refusal(asked, ...errors.map(said))
-  const mine = JSON.parse(row.body) as Video
+  const { item, decision } = incoming
+  if (row.taken_down) return takenDownRefusal(incoming, row.taken_down.taken_down)
+  if (item.kept?.takenDown)
+    return refusal(incoming, `Taken down in the file, but not here. Take down record ${row.id}`)
+  const errors = [...validationErrors(VideoPatch, fields), ...languageErrors(fields, lookup)]
+  if (errors.length > 0) return refusal(incoming, ...errors.map(reasonOf))
   const { patch, changes, hasConflicts } = mergeFields(
-    mine,
+    JSON.parse(row.body) as Video,
     fields,
-    match.said,
-    books.then,
-    asked.decision?.take,
+    previousState,
+    previousLookup,
+    decision?.take,
   )
-  const facts = mergeFacts(factsNow, asked.draft.facts, match.said)
-  const hasFacts = JSON.stringify(facts) !== JSON.stringify(factsNow)
-  if (hasFacts && areTooLarge(facts)) return refusal(asked, tooLarge)
-  const isChanged = Object.keys(patch).length > 0 || hasFacts
+  const facts = mergeFacts(factsBefore, item.facts, previousState)
+  const hasNewFacts = JSON.stringify(facts) !== JSON.stringify(factsBefore)
+  if (hasNewFacts && areTooLarge(facts)) return refusal(incoming, tooManyFacts)
+  const isChanged = Object.keys(patch).length > 0 || hasNewFacts
+  const factCounts = { old: factsBefore.length, new: facts.length }
   return {
-    asked,
-    verdict: hasConflicts ? 'conflict' : isChanged ? 'changed' : 'unchanged',
+    incoming,
+    verdict: changeVerdict(hasConflicts, isChanged),
     videoId: row.id,
-    changes: hasFacts
-      ? { ...changes, facts: { old: factsNow.length, new: facts.length } }
-      : changes,
-    notes: [...asked.draft.notes, ...match.notes],
+    changes: hasNewFacts ? { ...changes, facts: factCounts } : changes,
+    notes: [...item.notes, ...notes],
     ...(isChanged && { change: { row, patch } }),
-    ...(hasFacts && { facts, factsBefore: factsNow }),
-    says: sourceStateOf(fields, asked.draft.facts),
-    said: match.said,
+    ...(hasNewFacts && { facts, factsBefore }),
+    sourceState: sourceStateOf(fields, item.facts),
+    previousState,
   }
 }
 
-/**
- * More than the API takes (`facts/facts.ts`): an import attaches the raw values of its source as
- * well.
- */
+function changeVerdict(hasConflicts: boolean, isChanged: boolean): Verdict {
+  if (hasConflicts) return 'conflict'
+  return isChanged ? 'changed' : 'unchanged'
+}
+
+/** More than the API accepts (`facts/facts.ts`): an import adds the values of its source. */
 const [maxFacts, maxFactsBytes] = [1000, 1 << 20]
-const tooLarge = `More is attached to it than a record takes: ${maxFacts} facts, and 1 MB`
+const tooManyFacts = `Has too many facts: a record can have ${maxFacts} facts, and 1 MB in total`
 
 function areTooLarge(facts: readonly unknown[]): boolean {
   return facts.length > maxFacts || Buffer.byteLength(JSON.stringify(facts)) > maxFactsBytes
 }
 
-export function refusal(asked: IncomingItem, ...reasons: string[]): PlannedItem {
+/** Builds the decision to leave a talk out, with the reasons. */
+export function refusal(incoming: IncomingItem, ...reasons: string[]): PlannedItem {
   const notes = [
-    ...asked.draft.notes,
+    ...incoming.item.notes,
     ...reasons.map((detail) => ({ kind: 'refused' as const, field: '', detail })),
   ]
-  return { asked, verdict: 'refused', videoId: null, changes: {}, notes, said: undefined }
+  return {
+    incoming,
+    verdict: 'refused',
+    videoId: null,
+    changes: {},
+    notes,
+    previousState: undefined,
+  }
 }
 
-function refusedAsTakenDown(asked: IncomingItem, day: string): PlannedItem {
+function takenDownRefusal(incoming: IncomingItem, day: string): PlannedItem {
   return {
-    ...refusal(asked, `The record was taken down on ${day}: it is never imported again`),
+    ...refusal(incoming, `The record was taken down on ${day} and cannot be imported again`),
     isTakenDown: true,
   }
 }
 
-function said({ pointer, code, detail }: FieldError): string {
+function reasonOf({ pointer, code, detail }: FieldError): string {
   const field = pointer.slice(1)
-  const isGiven = code === 'required' && (field === 'language' || field === 'category')
-  return isGiven
-    ? `${field} is required, and the file does not say it: give it for all talks with --${field}`
+  const hasOption = code === 'required' && (field === 'language' || field === 'category')
+  return hasOption
+    ? `${field} is missing from the file. Set it for all talks with --${field}`
     : `${field} ${detail}`
 }
 
-// A category that is not there yet is made; a language can't be.
-function unknownLanguage(fields: RecordFields, lookup: NameLookup): FieldError[] {
+// An unknown category is created; an unknown language cannot be.
+function languageErrors(fields: RecordFields, lookup: NameLookup): FieldError[] {
   if (
     typeof fields.language !== 'string' ||
     [...lookup.language.values()].some(({ name }) => name === fields.language)
@@ -223,24 +231,29 @@ function unknownLanguage(fields: RecordFields, lookup: NameLookup): FieldError[]
   ]
 }
 
-/** The longest name that a record takes: a longer one is refused later, and not looked up. */
+/** A longer name is refused later, so it is not looked up. */
 const maxNameLength = 255
 
-export function namesOfItems(all: readonly ItemFields[]): NamesToLookUp {
-  const isName = (it: unknown): it is string => typeof it === 'string' && it.length <= maxNameLength
-  const texts = (values: readonly unknown[]) => [...new Set(values.filter(isName))]
+/** Collects the names in these fields, each once. Skips values that cannot be a name. */
+export function namesOfItems(items: readonly ItemFields[]): NamesToLookUp {
+  const isName = (value: unknown): value is string =>
+    typeof value === 'string' && value.length <= maxNameLength
+  const unique = (values: readonly unknown[]) => [...new Set(values.filter(isName))]
   return {
-    category: texts(all.map(({ category }) => category)),
-    language: texts(all.map(({ language }) => language)),
-    speaker: texts(all.flatMap(({ speakers }) => speakers)),
-    tag: texts(all.flatMap(({ tags }) => tags)),
+    category: unique(items.map(({ category }) => category)),
+    language: unique(items.map(({ language }) => language)),
+    speaker: unique(items.flatMap(({ speakers }) => speakers)),
+    tag: unique(items.flatMap(({ tags }) => tags)),
   }
 }
 
-/** Keys are in indexes, which take no longer values than this. */
+/** The longest key that fits into an index entry. */
 const maxKeyLength = 500
 
-/** What a source calls a talk. Without a key of its own: the video itself, or what it is called. */
+/**
+ * Returns the key of a talk at its source. Without a key of its own, the video identifies it, and
+ * without a video its category, title and speakers. A long key is hashed.
+ */
 export function itemKey({ key, fields }: ImportItem, sourceKey: string | undefined): string {
   if (key !== undefined) return key.length <= maxKeyLength ? key : `sha256:${digestOf(key)}`
   if (sourceKey !== undefined)

@@ -3,162 +3,212 @@ import type { NameLookup } from '../../entities/entities.ts'
 import type { Db } from '../../platform/db/db.ts'
 import type { ImportItem, ImportNote, ItemFields } from '../item.ts'
 import type { SourceState } from './merge.ts'
-import { type Decision, findById, findBySource, findByTitle, findSourceStates } from './queries.ts'
+import {
+  type ById,
+  type BySource,
+  type ByTitle,
+  type Decision,
+  findById,
+  findBySource,
+  findByTitle,
+  findSourceStates,
+  type SourceRecord,
+} from './queries.ts'
 
-// Which record a talk is: by our number, by the key that its source has for it, by the video on its
-// host; and where only the event, the title and the speakers are the same, that is a question.
+// Finds the record of an imported talk: by its id here, by the key that its source has for it, or
+// by the video on its host. If only title, speakers and category match, an editor decides.
 
-/** Records count from 1. */
-const noNumber = 0
+/** Ids of records start at 1. */
+const noId = 0
+const maxTitleLength = 255
+const maxUrlLength = 2048
 
-/** A talk of an import. */
+/** A talk of an import, with its position in it. */
 export interface IncomingItem {
   readonly position: number
   readonly place: string
   readonly key: string
-  readonly draft: ImportItem
-  /** What an editor said about it. */
+  readonly item: ImportItem
+  /** The decision of an editor, if there is one. */
   readonly decision: Decision | null
 }
 
 export interface ItemMatch {
-  /** The record that it is. */
+  /** The matching record, if there is one. */
   readonly id?: number
-  /** What the source said of it before. */
-  readonly said?: SourceState | undefined
-  /** Whether the number that it brings may be its own here. */
-  readonly isFree: boolean
+  /** What the source said about it before. */
+  readonly previousState?: SourceState | undefined
+  /** Whether a new record may have the id that the item brings. */
+  readonly canKeepId: boolean
   readonly notes: readonly ImportNote[]
   /** The day on which the record was taken down. */
   readonly takenDown?: string
+  /** Asks an editor whether the talk is a record that resembles it. */
   readonly question?: string | undefined
 }
 
+/** Matches items with records, in their order. Never matches two items with the same record. */
 export async function matchItems(
   db: Db,
   source: string,
-  all: readonly IncomingItem[],
+  items: readonly IncomingItem[],
   fields: readonly ItemFields[],
   lookup: NameLookup,
 ): Promise<ItemMatch[]> {
-  const numbered = new Map(
-    (
-      await findById(
-        db,
-        all.map(({ draft: { id = noNumber } }) => id),
-      )
-    ).map((row) => [row.id, row]),
-  )
-  const known = new Map(
-    (
-      await findSourceStates(
-        db,
-        source,
-        all.map(({ key }) => key),
-      )
-    ).map((row) => [row.key, row]),
-  )
-  const addresses = fields.map(sourceUrlOf)
-  const videos = Map.groupBy(await findBySource(db, source, addresses), ({ place }) => place)
-  const titles = fields.map(({ title }) =>
-    typeof title === 'string' && title.length <= 255 ? title : '',
-  )
-  const titled = Map.groupBy(await findByTitle(db, source, titles), ({ place }) => place)
-  // Two talks of a file are two records, also where both are in one video.
+  const candidates = await findCandidates(db, source, items, fields)
+  // Two talks of a file are two records, even if both are in one video.
   const claimed = new Set<number>()
-
-  return all.map(({ key, draft, decision }, index): ItemMatch => {
-    const { id: number = noNumber } = draft
-    const one = numbered.get(number)
-    const before = known.get(key)
-    const same = (videos.get(index) ?? []).filter(
-      ({ id, keys }) => !claimed.has(id) && isHeldBy(keys, key),
+  return items.map((incoming, index) => {
+    const match = matchItem(
+      incoming,
+      fields[index] as ItemFields,
+      candidates[index] as Candidates,
+      lookup,
+      claimed,
     )
-    const claim = (id: number, more: Partial<ItemMatch> = {}): ItemMatch => {
-      claimed.add(id)
-      return {
-        id,
-        said: before?.video_id === id ? before.said : undefined,
-        isFree: false,
-        notes: [],
-        ...more,
-      }
-    }
-    const isOne =
-      one !== undefined &&
-      (isAlike(one, draft.kept?.slug, titles[index] as string) ||
-        same.some(({ id }) => id === one.id))
-    // What is a record here already was not taken down, though another of the same video may have
-    // been; and so it may be in an export of ours. For all others one is enough: a source that
-    // gives the talk another key does not bring it back.
-    const gone = isOne
-      ? one
-      : before
-        ? undefined
-        : (draft.kept ? same : (videos.get(index) ?? [])).find((it) => it.taken_down)
-    if (gone?.taken_down) return { isFree: false, notes: [], takenDown: gone.taken_down }
-    if (before) return claim(before.video_id)
-    if (isOne) return claim(one.id)
-    const [first] = same
-    if (first) return claim(first.id)
-
-    const isFar = number > maxImportedId
-    const why = one
-      ? `${one.id} is another record here`
-      : isFar
-        ? `${number} is too high a number for a record`
-        : undefined
-    const notes: ImportNote[] =
-      why === undefined ? [] : [{ kind: 'dropped', field: 'id', detail: why }]
-    const like = (titled.get(index) ?? []).find(
-      (it) =>
-        !claimed.has(it.id) &&
-        isHeldBy(it.keys, key) &&
-        isOf(it.category_id, 'category', fields[index]?.category) &&
-        areBy(it.speaker_ids, fields[index]?.speakers),
-    )
-    if (like && decision?.same === true) return claim(like.id)
-    const question =
-      like && `Record ${like.id} has the same title, speakers and category: is it this one?`
-    return { isFree: !one && !isFar, notes, question }
+    if (match.id !== undefined) claimed.add(match.id)
+    return match
   })
+}
 
-  // Nothing was checked yet: a name may be no text, which no book has, and what stands for the
-  // speakers may be no list.
-  function isOf(id: number, kind: keyof NameLookup, name: unknown): boolean {
-    return lookup[kind].get(name as string)?.id === id
-  }
+/** The records that may be one item. */
+interface Candidates {
+  /** The record with the id that the item brings. */
+  readonly withId: ById | undefined
+  /** The record that the source has under this key. */
+  readonly withKey: SourceRecord | undefined
+  readonly withVideo: readonly BySource[]
+  readonly withTitle: readonly ByTitle[]
+}
 
-  function areBy(ids: readonly number[], names: unknown = []): boolean {
-    return (
-      Array.isArray(names) &&
-      ids.length === names.length &&
-      names.every((name) => ids.some((id) => isOf(id, 'speaker', name)))
-    )
+async function findCandidates(
+  db: Db,
+  source: string,
+  items: readonly IncomingItem[],
+  fields: readonly ItemFields[],
+): Promise<Candidates[]> {
+  const ids = items.map(({ item: { id = noId } }) => id)
+  const byId = new Map((await findById(db, ids)).map((row) => [row.id, row]))
+  const keys = items.map(({ key }) => key)
+  const byKey = new Map((await findSourceStates(db, source, keys)).map((row) => [row.key, row]))
+  const urls = fields.map(sourceUrlOf)
+  const byVideo = Map.groupBy(await findBySource(db, source, urls), ({ index }) => index)
+  const titles = fields.map(titleOf)
+  const byTitle = Map.groupBy(await findByTitle(db, source, titles), ({ index }) => index)
+  return items.map(({ key, item }, index) => ({
+    withId: byId.get(item.id ?? noId),
+    withKey: byKey.get(key),
+    withVideo: byVideo.get(index) ?? [],
+    withTitle: byTitle.get(index) ?? [],
+  }))
+}
+
+function matchItem(
+  { key, item, decision }: IncomingItem,
+  fields: ItemFields,
+  { withId, withKey, withVideo, withTitle }: Candidates,
+  lookup: NameLookup,
+  claimed: ReadonlySet<number>,
+): ItemMatch {
+  // A record that the source has under another key is another of its talks.
+  const isAvailable = ({ id, keys }: { id: number; keys: readonly string[] }) =>
+    !claimed.has(id) && keys.every((other) => other === key)
+  const matched = (id: number): ItemMatch => ({
+    id,
+    previousState: withKey?.video_id === id ? withKey.said : undefined,
+    canKeepId: false,
+    notes: [],
+  })
+  const available = withVideo.filter(isAvailable)
+  const sameId = withId && isSameTalk(withId, item, fields, available) ? withId : undefined
+  const takenDown = takenDownDay(sameId, withKey, item.kept ? available : withVideo)
+  if (takenDown) return { canKeepId: false, notes: [], takenDown }
+  const id = withKey?.video_id ?? sameId?.id ?? available[0]?.id
+  if (id !== undefined) return matched(id)
+
+  const similar = withTitle.find(
+    (row) =>
+      isAvailable(row) &&
+      isNamed(lookup, 'category', row.category_id, fields.category) &&
+      haveNames(lookup, row.speaker_ids, fields.speakers),
+  )
+  if (similar && decision?.same === true) return matched(similar.id)
+  const idProblem = idProblemOf(item.id ?? noId, withId)
+  return {
+    canKeepId: idProblem === undefined,
+    notes: idProblem === undefined ? [] : [{ kind: 'dropped', field: 'id', detail: idProblem }],
+    question:
+      similar &&
+      `Record ${similar.id} has the same title, speakers and category. Is it the same talk?`,
   }
 }
 
 /**
- * The address of the video, for looking it up: empty where there is none, or one that no record
- * takes.
+ * Returns whether a record with the id of the item is the same talk. Every archive counts from 1,
+ * so the slug, the title or the video must match as well.
  */
-export function sourceUrlOf({ source_url: address }: ItemFields): string {
-  return typeof address === 'string' && address.length <= 2048 ? address : ''
-}
-
-/** Two keys of one source are two talks. */
-const isHeldBy = (keys: readonly string[], key: string) => keys.every((other) => other === key)
-
-/**
- * Numbers are given out by every archive. The same number means the same record where more than the
- * number is the same.
- */
-function isAlike(
-  one: { slug: string; title: string },
-  slug: string | undefined,
-  title: string,
+function isSameTalk(
+  record: ById,
+  { kept }: ImportItem,
+  fields: ItemFields,
+  sameVideo: readonly BySource[],
 ): boolean {
-  return one.slug === slug || fold(one.title) === fold(title)
+  return (
+    record.slug === kept?.slug ||
+    fold(record.title) === fold(titleOf(fields)) ||
+    sameVideo.some(({ id }) => id === record.id)
+  )
+}
+
+/**
+ * Returns the day on which the talk was taken down. A talk that has a record here was not, though
+ * another record of its video may have been. For all others one taken-down record of the video is
+ * enough: a new key at the source does not bring the talk back.
+ */
+function takenDownDay(
+  sameId: ById | undefined,
+  withKey: SourceRecord | undefined,
+  sameVideo: readonly BySource[],
+): string | null | undefined {
+  if (sameId) return sameId.taken_down
+  if (withKey) return undefined
+  return sameVideo.find(({ taken_down }) => taken_down)?.taken_down
+}
+
+function idProblemOf(id: number, withId: ById | undefined): string | undefined {
+  if (withId) return `${withId.id} belongs to another record here`
+  return id > maxImportedId ? `${id} is too large for the id of a record` : undefined
+}
+
+// The fields were not validated yet: a name may have any type, and the speakers may be no list.
+function isNamed(
+  lookup: NameLookup,
+  kind: keyof NameLookup,
+  entityId: number,
+  name: unknown,
+): boolean {
+  return lookup[kind].get(name as string)?.id === entityId
+}
+
+function haveNames(
+  lookup: NameLookup,
+  speakerIds: readonly number[],
+  names: unknown = [],
+): boolean {
+  return (
+    Array.isArray(names) &&
+    speakerIds.length === names.length &&
+    names.every((name) => speakerIds.some((id) => isNamed(lookup, 'speaker', id, name)))
+  )
+}
+
+/** Returns the URL of the video for a lookup. Empty if there is none that a record could have. */
+export function sourceUrlOf({ source_url: url }: ItemFields): string {
+  return typeof url === 'string' && url.length <= maxUrlLength ? url : ''
+}
+
+function titleOf({ title }: ItemFields): string {
+  return typeof title === 'string' && title.length <= maxTitleLength ? title : ''
 }
 
 const fold = (text: string) => text.normalize('NFC').trim().toLowerCase()

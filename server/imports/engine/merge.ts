@@ -4,14 +4,14 @@ import type { NameLookup } from '../../entities/entities.ts'
 import { canonicalJson } from '../../platform/http/json.ts'
 import type { ItemFields } from '../item.ts'
 
-// Three sides: what the source says now (theirs), what it said the last time (said), and what the
-// record shows (mine). A field that only the source changed is taken; a field that only people here
-// changed stays; of a field that both changed, the hand edit stays unless somebody decides
+// A three-way merge of what the source says now (theirs), what it said at its last import (the
+// source state), and what the record has (mine). A field that changed only at the source is taken,
+// one that changed only here stays. If both changed, the edit here stays unless an editor decides
 // otherwise. No I/O.
 
 export type RecordFields = Partial<Record<keyof Video, unknown>>
 
-/** What a source said of a record. It is only compared with, so long values are kept as a hash. */
+/** What a source said about a record. Used for comparison only, so long values are hashed. */
 export interface SourceState {
   readonly fields: Readonly<Record<string, unknown>>
   readonly facts: readonly string[]
@@ -25,14 +25,14 @@ export interface FieldChange {
 }
 
 export interface MergeResult {
-  /** What is to be written. */
+  /** The fields to write. */
   readonly patch: RecordFields
-  /** All in which the two sides differ, but for what only people here changed. */
+  /** All fields that differ, except those that changed only here. */
   readonly changes: Readonly<Record<string, FieldChange>>
   readonly hasConflicts: boolean
 }
 
-/** `take`: fields of which somebody has decided that the source is right. */
+/** Merges the fields of a record. An editor decided to take those in `take` from the source. */
 export function mergeFields(
   mine: Video,
   theirs: RecordFields,
@@ -45,105 +45,112 @@ export function mergeFields(
   for (const [field, value] of Object.entries(theirs) as [keyof Video, unknown][]) {
     if (isSame(mine[field], value)) continue
     const change = { old: mine[field], new: value }
-    const verdict = verdictOf(field, mine[field], value, sourceState, lookup)
-    if (verdict === 'mine' && !take.includes(field)) continue
-    changes[field] = verdict === 'conflict' ? { ...change, conflict: true } : change
-    if (verdict === 'theirs' || take.includes(field)) patch[field] = value
+    const winner = winnerOf(field, mine[field], value, sourceState, lookup)
+    const isTaken = take.includes(field)
+    if (winner === 'mine' && !isTaken) continue
+    changes[field] = winner === 'conflict' ? { ...change, conflict: true } : change
+    if (winner === 'theirs' || isTaken) patch[field] = value
   }
   return { patch, changes, hasConflicts: Object.values(changes).some(({ conflict }) => conflict) }
 }
 
-function verdictOf(
+function winnerOf(
   field: keyof Video,
   mine: unknown,
   theirs: unknown,
   sourceState: SourceState | undefined,
   lookup: NameLookup,
 ): 'mine' | 'theirs' | 'conflict' {
-  const before = sourceState?.fields[field]
-  // What it said then is compared as it would be said today: whoever was renamed since has the name
-  // of today. A field of which it said nothing is undefined, which no side is now.
-  const then = isName(field) ? namedToday(field, before, lookup) : before
-  if (isSame(then, remembered(field, theirs))) return 'mine'
-  if (isSame(then, remembered(field, mine))) return 'theirs'
-  return isNothing(field, mine) ? 'theirs' : 'conflict'
+  // Names are compared as they are today, after renames. A field that the source did not have is
+  // undefined, which neither side can be now.
+  const stored = sourceState?.fields[field]
+  const base = hasNames(field) ? toCurrentNames(field, stored, lookup) : stored
+  if (isSame(base, comparable(field, theirs))) return 'mine'
+  if (isSame(base, comparable(field, mine))) return 'theirs'
+  return isEmpty(field, mine) ? 'theirs' : 'conflict'
 }
 
 /**
- * Facts have no conflicts: what the source takes back goes, what it adds comes, and what others
- * attached stays. A fact that the source said before and that somebody removed since stays away.
+ * Merges facts, which have no conflicts: those that the source withdrew are removed, those that it
+ * added are added, and those from elsewhere stay. A fact that the source had before and an editor
+ * removed is not added again.
  */
 export function mergeFacts(
   mine: readonly Fact[],
   theirs: readonly Fact[],
   sourceState: SourceState | undefined,
 ): Fact[] {
-  const [now, then] = [new Set(theirs.map(markOf)), new Set(sourceState?.facts)]
-  const kept = mine.filter((fact) => !then.has(markOf(fact)) || now.has(markOf(fact)))
-  const has = new Set(kept.map(markOf))
-  // Each once, also where a file says it twice.
-  const added = theirs.filter(
-    (fact) => !then.has(markOf(fact)) && !has.has(markOf(fact)) && has.add(markOf(fact)),
-  )
-  return [...kept, ...added]
+  const current = new Set(theirs.map(fingerprintOf))
+  const previous = new Set(sourceState?.facts)
+  const retained = mine.filter((fact) => {
+    const fingerprint = fingerprintOf(fact)
+    return !previous.has(fingerprint) || current.has(fingerprint)
+  })
+  const seen = new Set(retained.map(fingerprintOf))
+  const added = theirs.filter((fact) => {
+    const fingerprint = fingerprintOf(fact)
+    if (previous.has(fingerprint) || seen.has(fingerprint)) return false
+    seen.add(fingerprint)
+    return true
+  })
+  return [...retained, ...added]
 }
 
+/** Builds the state of a source that the next import is compared with. */
 export function sourceStateOf(fields: RecordFields, facts: readonly Fact[]): SourceState {
   return {
     fields: Object.fromEntries(
       Object.entries(fields).map(([field, value]) => [
         field,
-        remembered(field as keyof Video, value),
+        comparable(field as keyof Video, value),
       ]),
     ),
-    facts: facts.map(markOf),
+    facts: facts.map(fingerprintOf),
   }
 }
 
-/** The fields of a draft, with the names that their entities have today, each once. */
+/** Replaces names by those that their entities have today, each once. */
 export function withCurrentNames(fields: ItemFields, lookup: NameLookup): RecordFields {
   return Object.fromEntries(
     Object.entries(fields).map(([field, value]) => [
       field,
-      isName(field) ? namedToday(field, value, lookup) : value,
+      hasNames(field) ? toCurrentNames(field, value, lookup) : value,
     ]),
   ) as RecordFields
 }
 
-const kinds = {
+const entityKinds = {
   category: 'category',
   language: 'language',
   speakers: 'speaker',
   tags: 'tag',
 } as const
-const isName = (field: string): field is keyof typeof kinds => field in kinds
+type NameField = keyof typeof entityKinds
+const hasNames = (field: string): field is NameField => field in entityKinds
 
-function namedToday(field: keyof typeof kinds, value: unknown, lookup: NameLookup): unknown {
-  const name = (it: unknown) =>
-    typeof it === 'string' ? (lookup[kinds[field]].get(it)?.name ?? it) : it
-  return Array.isArray(value) ? [...new Set(value.map(name))] : name(value)
+function toCurrentNames(field: NameField, value: unknown, lookup: NameLookup): unknown {
+  const current = (name: unknown) =>
+    typeof name === 'string' ? (lookup[entityKinds[field]].get(name)?.name ?? name) : name
+  return Array.isArray(value) ? [...new Set(value.map(current))] : current(value)
 }
 
-const longest = 100
+const maxStoredLength = 100
 
-// Names are kept whole, because they are looked up again.
-function remembered(field: keyof Video, value: unknown): unknown {
-  const text = JSON.stringify(value)
-  return isName(field) || text.length <= longest
+// Names are stored unhashed, because they are looked up again.
+function comparable(field: keyof Video, value: unknown): unknown {
+  const json = JSON.stringify(value)
+  return hasNames(field) || json.length <= maxStoredLength
     ? value
-    : { sha256: hash('sha256', text, 'base64url') }
+    : { sha256: hash('sha256', json, 'base64url') }
 }
 
-// The database puts keys in an order of its own.
-function markOf(fact: Fact): string {
+// Canonical, because the database reorders the keys of JSON.
+function fingerprintOf(fact: Fact): string {
   return hash('sha256', canonicalJson(fact), 'base64url').slice(0, 22)
 }
 
-/**
- * Nobody has said anything here yet: there is nothing to overwrite. An address is empty as null,
- * and as an empty text.
- */
-function isNothing(field: keyof Video, value: unknown): boolean {
+/** Returns whether there is nothing to overwrite. An empty URL is null or an empty string. */
+function isEmpty(field: keyof Video, value: unknown): boolean {
   return value === '' || isSame(value, videoDefaults[field as keyof typeof videoDefaults])
 }
 

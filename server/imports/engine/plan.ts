@@ -19,156 +19,157 @@ import {
   type Verdict,
 } from './queries.ts'
 
-// Reads a file to its end and writes down what shall become of each talk. Nothing of the archive
-// changes.
+// Reads a file to its end and stores what is to become of each talk. No record changes.
 
 /** A batch of the plan ends with the row that reaches one of these limits. */
 const maxBatchRows = 200
 const maxBatchBytes = 8 << 20
 const maxRows = 2_000_000
-/** A row keeps so many notes. */
+/** The most notes that are stored with a row. */
 const maxNotes = 100
 
 export type VerdictCounts = Record<Verdict, number>
 
-/** Whoever gave it sees how far it is. */
+/** Called after each batch of the plan. */
 export type OnPlanProgress = (counts: VerdictCounts) => void
 
 export interface PlanOptions {
-  /** Whose import it is: only an administrator may import takedowns. */
+  /** The role of the importing user: only administrators may import takedowns. */
   readonly role: Role
-  /** The file has to be read by then, on the clock of performance.now(). */
+  /** When reading must be finished, on the clock of performance.now(). */
   readonly deadlineMs?: number | undefined
   readonly progress: OnPlanProgress
 }
 
-/** A piece of the file: a talk, an entity, or what could not be read. */
-interface Item {
+/** A talk, an entity or an unreadable piece of the file, with its position. */
+interface PositionedItem {
   readonly position: number
-  readonly reading: ParsedItem
+  readonly parsed: ParsedItem
   /** The size of its JSON. */
   readonly bytes: number
 }
 
-/** Plans all that a file holds, batch by batch: memory has one batch, however large the file is. */
+/** Plans all talks of a file. Only one batch is in memory, whatever the size of the file. */
 export async function planImport(
   pool: Pool,
-  it: ImportJob,
-  readings: AsyncIterable<ParsedItem>,
+  job: ImportJob,
+  items: AsyncIterable<ParsedItem>,
   { role, deadlineMs = Number.POSITIVE_INFINITY, progress }: PlanOptions,
 ): Promise<VerdictCounts> {
   const counts: VerdictCounts = { new: 0, changed: 0, unchanged: 0, conflict: 0, refused: 0 }
   let position = 0
-  let batch: Item[] = []
+  let batch: PositionedItem[] = []
   let batchBytes = 0
   let hasTakedowns = false
   const flush = async () => {
-    const rows = await planBatch(pool, it, batch, role)
+    const rows = await planBatch(pool, job, batch, role)
     for (const { verdict } of rows) counts[verdict]++
-    hasTakedowns ||= rows.some(
-      ({ draft }) => draft !== null && 'kept' in draft && draft.kept?.takenDown,
-    )
+    hasTakedowns ||= rows.some(isTakedown)
     batch = []
     batchBytes = 0
     progress(counts)
   }
-  for await (const given of readings) {
+  for await (const parsed of items) {
     position++
     if (position > maxRows)
       throw new InputRefused(
-        `An import has at most ${maxRows.toLocaleString('en')} talks: split the file`,
+        `An import can have at most ${maxRows.toLocaleString('en')} talks. Split the file`,
       )
     if (performance.now() > deadlineMs)
       throw new InputRefused(
-        'Reading it took too long. Split the file, or use the command: talkshelf import',
+        'Reading the file took too long. Split it, or use the command: talkshelf import',
       )
-    const item = { position, ...sized(given) }
+    const item = { position, ...measure(parsed) }
     batch.push(item)
     batchBytes += item.bytes
     if (batch.length >= maxBatchRows || batchBytes >= maxBatchBytes) await flush()
   }
   await flush()
-  const applyRole = hasTakedowns ? 'admin' : 'editor'
-  if (
-    !(await changeImportState(pool, it.id, ['reading'], 'planned', { rows: position, applyRole }))
-  )
-    throw new Error('The import was given up meanwhile')
+  const isPlanned = await changeImportState(pool, job.id, ['reading'], 'planned', {
+    rows: position,
+    applyRole: hasTakedowns ? 'admin' : 'editor',
+  })
+  if (!isPlanned) throw new Error('The import was marked as abandoned while it was read')
   return counts
 }
 
+function isTakedown({ draft }: PlannedRow): boolean {
+  return draft !== null && 'kept' in draft && draft.kept?.takenDown !== undefined
+}
+
 /**
- * Measures a reading, and refuses what no database can keep: a NUL, or half of a surrogate pair.
+ * Measures an item. One that PostgreSQL cannot store, because it has a NUL or an unpaired
+ * surrogate, becomes unreadable.
  */
-function sized(reading: ParsedItem): Pick<Item, 'reading' | 'bytes'> {
-  const json = JSON.stringify(reading)
-  // JSON writes both as an escape, behind an even number of backslashes.
+function measure(parsed: ParsedItem): Pick<PositionedItem, 'parsed' | 'bytes'> {
+  const json = JSON.stringify(parsed)
+  // JSON escapes both, after an even number of backslashes.
   const isStorable = !/(?<!\\)(?:\\\\)*\\u(?:0000|d[89a-f])/.test(json)
-  if (isStorable) return { reading, bytes: Buffer.byteLength(json) }
-  const place = 'place' in reading ? reading.place.toWellFormed().replaceAll('\0', '') : 'category'
+  if (isStorable) return { parsed, bytes: Buffer.byteLength(json) }
+  const place = 'place' in parsed ? parsed.place.toWellFormed().replaceAll('\0', '') : 'category'
   return {
-    reading: { place, unreadable: 'It has a character that is none: a NUL, or half of one' },
+    parsed: { place, unreadable: 'Has an invalid character: a NUL or an unpaired surrogate' },
     bytes: 100,
   }
 }
 
 async function planBatch(
   db: Db,
-  it: ImportJob,
-  batch: readonly Item[],
+  job: ImportJob,
+  batch: readonly PositionedItem[],
   role: Role,
 ): Promise<PlannedRow[]> {
   const entities = batch.flatMap(entityOf)
   const valid = entities.filter(({ reason }) => reason === undefined).map(({ entity }) => entity)
-  if (valid.length > 0) await insertImportEntities(db, it.id, valid)
+  if (valid.length > 0) await insertImportEntities(db, job.id, valid)
 
-  const unplannable = [
-    ...entities.flatMap(({ entity: { position, place }, reason }) =>
-      reason === undefined ? [] : [{ position, place, reason }],
-    ),
-    ...batch.flatMap(({ position, reading }) =>
-      'unreadable' in reading
-        ? [{ position, place: reading.place, reason: reading.unreadable }]
-        : [],
-    ),
-  ]
-  const asked = await withKeys(
-    db,
-    batch.flatMap(({ position, reading }) =>
-      'fields' in reading ? [{ position, draft: reading }] : [],
-    ),
+  const invalidEntities = entities.flatMap(({ entity: { position, place }, reason }) =>
+    reason === undefined ? [] : [refusedRow(position, place, reason)],
   )
-  const refusals = await refusalsOf(db, it.id, asked, role)
-  const decided = [
-    ...(await planItems(
-      db,
-      asked.filter(({ position }) => !refusals.has(position)),
-      it,
-    )),
-    ...asked.flatMap((one) => {
-      const reason = refusals.get(one.position)
-      return reason === undefined ? [] : [refusal(one, reason)]
-    }),
-  ]
+  const unreadable = batch.flatMap(({ position, parsed }) =>
+    'unreadable' in parsed ? [refusedRow(position, parsed.place, parsed.unreadable)] : [],
+  )
   const bytes = new Map(batch.map((item) => [item.position, item.bytes]))
-  const rows = [
-    ...unplannable.map(({ position, place, reason }) => refusedRow(position, place, reason)),
-    ...decided.map((one) => plannedRow(one, bytes.get(one.asked.position) ?? 0)),
-  ].sort((a, b) => a.position - b.position)
-  if (rows.length > 0) await insertRows(db, it.id, rows)
-  await touchImport(db, it.id)
+  const planned = (await planTalks(db, job, batch, role)).map((item) =>
+    plannedRow(item, bytes.get(item.incoming.position) ?? 0),
+  )
+  const rows = [...invalidEntities, ...unreadable, ...planned].sort(
+    (a, b) => a.position - b.position,
+  )
+  if (rows.length > 0) await insertRows(db, job.id, rows)
+  await touchImport(db, job.id)
   return rows
 }
 
-/** The speaker, tag or category that an item describes, with the reason if it can't be taken. */
+async function planTalks(
+  db: Db,
+  job: ImportJob,
+  batch: readonly PositionedItem[],
+  role: Role,
+): Promise<PlannedItem[]> {
+  const talks = batch.flatMap(({ position, parsed }) =>
+    'fields' in parsed ? [{ position, item: parsed }] : [],
+  )
+  const incoming = await withKeys(db, talks)
+  const reasons = await refusalReasons(db, job.id, incoming, role)
+  const accepted = incoming.filter(({ position }) => !reasons.has(position))
+  const refused = incoming.flatMap((talk) => {
+    const reason = reasons.get(talk.position)
+    return reason === undefined ? [] : [refusal(talk, reason)]
+  })
+  return [...(await planItems(db, accepted, job)), ...refused]
+}
+
+/** Returns the speaker, tag or category of an item, with the reason if it is invalid. */
 function entityOf({
   position,
-  reading,
+  parsed,
   bytes,
-}: Item): { entity: PlannedEntity; reason?: string | undefined }[] {
-  if ('entity' in reading)
-    return [{ entity: { position, place: reading.place, entity: reading.entity, bytes } }]
-  if (!('category' in reading)) return []
-  const { category } = reading
+}: PositionedItem): { entity: PlannedEntity; reason?: string | undefined }[] {
+  if ('entity' in parsed)
+    return [{ entity: { position, place: parsed.place, entity: parsed.entity, bytes } }]
+  if (!('category' in parsed)) return []
+  const { category } = parsed
   const [error] = validationErrors(CategoryInput, category)
   const place = `category ${JSON.stringify(String(category.title).slice(0, 100))}`
   return [
@@ -179,7 +180,7 @@ function entityOf({
   ]
 }
 
-/** A row that says why a piece of the file can't be imported. */
+/** Builds a row with the reason why a piece of the file can't be imported. */
 export function refusedRow(position: number, place: string, reason: string): PlannedRow {
   const notes = [{ kind: 'refused' as const, field: '', detail: reason }]
   return {
@@ -195,19 +196,26 @@ export function refusedRow(position: number, place: string, reason: string): Pla
   }
 }
 
-function plannedRow(
-  { asked: { position, place, key, draft }, ...decided }: PlannedItem,
-  bytes: number,
-): PlannedRow {
-  const { verdict, videoId, changes, says, said, isTakenDown } = decided
-  const notes = boundedNotes(decided.notes)
-  const row = { position, place, key, draft, bytes, verdict, video_id: videoId, changes, notes }
-  // What is refused has no key: the same one may stand elsewhere in the file.
+function plannedRow(planned: PlannedItem, bytes: number): PlannedRow {
+  const { incoming, verdict, videoId, changes, sourceState, previousState, isTakenDown } = planned
+  const { position, place, key, item } = incoming
+  const notes = limitNotes(planned.notes)
+  const row = {
+    position,
+    place,
+    key,
+    draft: item,
+    bytes,
+    verdict,
+    video_id: videoId,
+    changes,
+    notes,
+  }
+  // A refused row has no key, so that a later row of the file may have it.
   if (verdict === 'refused')
-    return { ...row, key: null, draft: isTakenDown ? null : titleOf(draft), bytes: 0 }
-  // Where the source says what it said before, nothing is left to be done, whatever people do
-  // meanwhile.
-  return verdict === 'unchanged' && isDeepStrictEqual(says, said)
+    return { ...row, key: null, draft: isTakenDown ? null : titleOf(item), bytes: 0 }
+  // If the source repeats what it said before, nothing is left to do, whatever is edited meanwhile.
+  return verdict === 'unchanged' && isDeepStrictEqual(sourceState, previousState)
     ? { ...row, draft: null, bytes: 0 }
     : row
 }
@@ -216,57 +224,51 @@ function titleOf({ fields: { title } }: ImportItem): RefusedItem {
   return { fields: typeof title === 'string' ? { title: title.slice(0, 255).toWellFormed() } : {} }
 }
 
-/** The first notes of a row, and how many more there were. Reasons of a refusal always stay. */
-function boundedNotes(notes: PlannedRow['notes']): PlannedRow['notes'] {
+/** Returns the first notes of a row and the number of the others, and the reasons of a refusal. */
+function limitNotes(notes: PlannedRow['notes']): PlannedRow['notes'] {
   if (notes.length <= maxNotes) return notes
   const reasons = notes.filter(({ kind }) => kind === 'refused').slice(0, maxNotes)
   const others = notes.filter(({ kind }) => kind !== 'refused').slice(0, maxNotes)
-  const left = notes.length - reasons.length - others.length
-  return [...others, { kind: 'dropped', field: '', detail: `and ${left} more` }, ...reasons]
+  const omitted = notes.length - reasons.length - others.length
+  return [...others, { kind: 'dropped', field: '', detail: `and ${omitted} more` }, ...reasons]
 }
 
 async function withKeys(
   db: Db,
-  all: readonly { position: number; draft: ImportItem }[],
+  talks: readonly { position: number; item: ImportItem }[],
 ): Promise<IncomingItem[]> {
-  const addresses = all.map(({ draft: { key, fields } }) =>
+  const urls = talks.map(({ item: { key, fields } }) =>
     key === undefined ? sourceUrlOf(fields) : '',
   )
-  const keys = new Map(
-    (await findSourceIdentities(db, addresses)).map(({ place, key }) => [place, key]),
+  const identities = new Map(
+    (await findSourceIdentities(db, urls)).map(({ index, key }) => [index, key]),
   )
-  return all.map(({ position, draft }, index) => ({
+  return talks.map(({ position, item }, index) => ({
     position,
-    place: draft.place,
-    key: itemKey(draft, keys.get(index) || undefined),
-    draft,
+    place: item.place,
+    key: itemKey(item, identities.get(index) || undefined),
+    item,
     decision: null,
   }))
 }
 
-/**
- * Why talks are refused whatever the archive holds: the file has them twice, or they need another
- * role.
- */
-async function refusalsOf(
+/** Finds the talks to refuse regardless of the archive: duplicates in the file, and takedowns. */
+async function refusalReasons(
   db: Db,
   importId: number,
-  asked: readonly IncomingItem[],
+  talks: readonly IncomingItem[],
   role: Role,
 ): Promise<Map<number, string>> {
-  const earlier = await findEarlierKeys(
-    db,
-    importId,
-    asked.map(({ key }) => key),
-  )
-  const seen = new Map(earlier.map(({ key, place }) => [key, place]))
-  const refusals = new Map<number, string>()
-  for (const { position, key, place, draft } of asked) {
-    const before = seen.get(key)
-    if (before !== undefined) refusals.set(position, `The same talk stands at ${before} already`)
-    else if (draft.kept?.takenDown && !mayAct(role, 'admin'))
-      refusals.set(position, 'Only administrators can import takedowns')
-    else seen.set(key, place)
+  const keys = talks.map(({ key }) => key)
+  const earlier = await findEarlierKeys(db, importId, keys)
+  const placeByKey = new Map(earlier.map(({ key, place }) => [key, place]))
+  const reasons = new Map<number, string>()
+  for (const { position, key, place, item } of talks) {
+    const earlierPlace = placeByKey.get(key)
+    if (earlierPlace !== undefined) reasons.set(position, `Duplicate of ${earlierPlace}`)
+    else if (item.kept?.takenDown && !mayAct(role, 'admin'))
+      reasons.set(position, 'Only administrators can import takedowns')
+    else placeByKey.set(key, place)
   }
-  return refusals
+  return reasons
 }

@@ -1,24 +1,27 @@
 import type { importStates, importVerdicts } from '@talkshelf/contract'
-import sql, { empty, type Sql } from 'sql-template-tag'
+import sql, { empty } from 'sql-template-tag'
 import Type, { type Static } from 'typebox'
 import { type Db, execute, many, maybe, one, writeReturning } from '../../platform/db/db.ts'
 import type { ImportItem, ImportNote } from '../item.ts'
 import type { FieldChange, SourceState } from './merge.ts'
+
+// The SQL of imports: the job itself, its rows and entities, and what each source said before.
+// The JSON of `draft`, `before` and `said` is stored, so its field names must not change.
 
 export type Verdict = (typeof importVerdicts)[number]
 
 const MaybeText = Type.Union([Type.String(), Type.Null()])
 const MaybeInteger = Type.Union([Type.Integer(), Type.Null()])
 
-/** How talks of this import are made. */
+/** Defaults for the talks of an import. */
 export interface ImportOptions {
   readonly category?: string | undefined
   readonly language?: string | undefined
-  /** Of new records that the file gives none. */
+  /** The state of new records for which the file has none. */
   readonly state: 1 | 2
 }
 
-const Counted = Type.Object({
+const RowCount = Type.Object({
   verdict: Type.String(),
   outcome: MaybeText,
   undone: MaybeText,
@@ -35,7 +38,7 @@ const ImportJob = Type.Object({
   rows: Type.Integer(),
   done: Type.Integer(),
   problem: MaybeText,
-  counts: Type.Union([Type.Array(Counted), Type.Null()]),
+  counts: Type.Union([Type.Array(RowCount), Type.Null()]),
   apply_role: Type.Unsafe<'editor' | 'admin'>({}),
   batch_size: Type.Integer(),
   failures: Type.Integer(),
@@ -47,14 +50,15 @@ const ImportJob = Type.Object({
 })
 export type ImportJob = Static<typeof ImportJob>
 
-const moment = (column: Sql) =>
-  sql`to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS')`
-const columns = sql`id, state, name, format, source, options, rows, done, problem, counts, apply_role, batch_size, failures, actor, token_id, via,
-                    request_id, ${moment(sql`created`)} as created`
+const columns = sql`
+  id, state, name, format, source, options, rows, done, problem, counts, apply_role, batch_size,
+  failures, actor, token_id, via, request_id,
+  to_char(created at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS') as created`
 
+/** Inserts an import in the state `reading` and returns it. */
 export async function insertImport(
   db: Db,
-  it: Pick<
+  job: Pick<
     ImportJob,
     'name' | 'format' | 'source' | 'options' | 'actor' | 'token_id' | 'via' | 'request_id'
   >,
@@ -63,39 +67,54 @@ export async function insertImport(
     db,
     ImportJob,
     sql`insert into import (state, name, format, source, options, actor, token_id, via, request_id)
-        values ('reading', ${it.name}, ${it.format}, ${it.source}, ${JSON.stringify(it.options)}::jsonb, ${it.actor}, ${it.token_id}::bigint, ${it.via}, ${it.request_id})
+        values (
+          'reading', ${job.name}, ${job.format}, ${job.source},
+          ${JSON.stringify(job.options)}::jsonb, ${job.actor}, ${job.token_id}::bigint,
+          ${job.via}, ${job.request_id}
+        )
         returning ${columns}`,
   )
   return row as ImportJob
 }
 
+/** Saves the format and the source once the beginning of the file was read. */
 export function setFormat(db: Db, id: number, format: string, source: string) {
   return execute(
     db,
-    sql`update import set format = ${format}, source = ${source}, touched = now() where id = ${id}`,
+    sql`update import
+        set format = ${format}, source = ${source}, touched = now()
+        where id = ${id}`,
   )
 }
 
+/** Finds an import by its id. */
 export function findImport(db: Db, id: number) {
   return maybe(db, ImportJob, sql`select ${columns} from import where id = ${id}`)
 }
 
-/** The newest first, from before this one on. */
+/** Lists imports with an id below `before`, newest first. */
 export function selectImports(db: Db, before: number, limit: number) {
   return many(
     db,
     ImportJob,
-    sql`select ${columns} from import where id < ${before} order by id desc limit ${limit}::integer`,
+    sql`select ${columns}
+        from import
+        where id < ${before}
+        order by id desc
+        limit ${limit}::integer`,
   )
 }
 
-/** Moves an import on, if it is in one of these states. Tells whether it was. */
+/**
+ * Moves an import to another state if it is in one of the states `from` and was not closed. Returns
+ * whether it moved.
+ */
 export async function changeImportState(
   db: Db,
   id: number,
   from: readonly ImportJob['state'][],
   to: ImportJob['state'],
-  more: {
+  changes: {
     rows?: number
     done?: number
     problem?: string
@@ -104,19 +123,30 @@ export async function changeImportState(
 ): Promise<boolean> {
   const count = await execute(
     db,
-    sql`update import set state = ${to}, rows = coalesce(${more.rows ?? null}::integer, rows), done = coalesce(${more.done ?? null}::integer, done),
-               problem = ${more.problem ?? null}, apply_role = coalesce(${more.applyRole ?? null}::text, apply_role),
-               failures = 0, retry_at = now(), touched = now()
+    sql`update import
+        set state = ${to},
+            rows = coalesce(${changes.rows ?? null}::integer, rows),
+            done = coalesce(${changes.done ?? null}::integer, done),
+            problem = ${changes.problem ?? null},
+            apply_role = coalesce(${changes.applyRole ?? null}::text, apply_role),
+            failures = 0,
+            retry_at = now(),
+            touched = now()
         where id = ${id} and state = any (${from}::text[]) and counts is null`,
   )
   return count === 1
 }
 
-/** Saves how far the import is. After a batch that worked, the next one may be larger again. */
+/** Saves the progress of an import, and doubles its batch size up to the maximum. */
 export function advanceImport(tx: Db, id: number, done: number, maxBatchSize: number) {
   return execute(
     tx,
-    sql`update import set done = ${done}, batch_size = least(batch_size * 2, ${maxBatchSize}::integer), failures = 0, problem = null, touched = now()
+    sql`update import
+        set done = ${done},
+            batch_size = least(batch_size * 2, ${maxBatchSize}::integer),
+            failures = 0,
+            problem = null,
+            touched = now()
         where id = ${id}`,
   )
 }
@@ -129,82 +159,91 @@ export interface Postponement {
 }
 
 /**
- * Saves when and with how many rows the batch is tried again. Does nothing if another process has
- * moved the import on.
+ * Saves when and with how many rows the batch is retried. Does nothing if another process has
+ * advanced the import.
  */
 export function postponeImport(db: Db, { id, state, done }: ImportJob, next: Postponement) {
   return execute(
     db,
-    sql`update import set batch_size = ${next.batchSize}::integer, failures = ${next.failures}::integer,
-               retry_at = now() + make_interval(secs => ${next.delayMs / 1000}::float8), problem = ${next.problem}, touched = now()
+    sql`update import
+        set batch_size = ${next.batchSize}::integer,
+            failures = ${next.failures}::integer,
+            retry_at = now() + make_interval(secs => ${next.delayMs / 1000}::float8),
+            problem = ${next.problem},
+            touched = now()
         where id = ${id} and state = ${state} and done = ${done}`,
   )
 }
 
-const Any = Type.Object({ any: Type.Boolean() })
+const Exists = Type.Object({ any: Type.Boolean() })
 
-// Whoever reads a file says so with every batch.
-const isForgotten = sql`state = 'reading' and touched < now() - interval '10 minutes'`
+// A process that reads a file updates `touched` with every batch.
+const isAbandoned = sql`state = 'reading' and touched < now() - interval '10 minutes'`
 
 const isDue = sql`(state in ('applying', 'undoing') and retry_at <= now())`
 
+/** Returns whether an import has a batch due, or was abandoned while it was read. */
 export async function hasRunnableImports(db: Db): Promise<boolean> {
-  return (
-    await one(
-      db,
-      Any,
-      sql`select exists (select from import where ${isDue} or ${isForgotten}) as any`,
-    )
-  ).any
+  const { any } = await one(
+    db,
+    Exists,
+    sql`select exists (select from import where ${isDue} or ${isAbandoned}) as any`,
+  )
+  return any
 }
 
-/**
- * Claims an import that is to be applied or undone, for this transaction alone: the one that has
- * waited longest.
- */
+/** Claims the due import that has waited longest, until the end of the transaction. */
 export function claimImport(tx: Db) {
   return maybe(
     tx,
     ImportJob,
-    sql`select ${columns} from import where ${isDue} order by touched, id limit 1 for no key update skip locked`,
+    sql`select ${columns}
+        from import
+        where ${isDue}
+        order by touched, id
+        limit 1
+        for no key update skip locked`,
   )
 }
 
-/** Claims this import, if it is still where the caller saw it. */
+/** Claims this import if its state and progress have not changed since it was read. */
 export function claimImportAt(tx: Db, { id, state, done }: ImportJob) {
   return maybe(
     tx,
     ImportJob,
-    sql`select ${columns} from import where id = ${id} and state = ${state} and done = ${done} for no key update skip locked`,
+    sql`select ${columns}
+        from import
+        where id = ${id} and state = ${state} and done = ${done}
+        for no key update skip locked`,
   )
 }
 
 const Locked = Type.Object({ locked: Type.Boolean() })
 
 /**
- * Two imports of one source are never applied at the same time. Returns false if another process is
- * applying one.
+ * Locks a source until the end of the transaction, so that two imports of one source are never
+ * applied at the same time. Returns false if another transaction has the lock.
  */
 export async function lockSource(tx: Db, source: string): Promise<boolean> {
-  return (
-    await one(
-      tx,
-      Locked,
-      sql`select pg_try_advisory_xact_lock(hashtextextended(${source}, 7)) as locked`,
-    )
-  ).locked
+  const { locked } = await one(
+    tx,
+    Locked,
+    sql`select pg_try_advisory_xact_lock(hashtextextended(${source}, 7)) as locked`,
+  )
+  return locked
 }
 
-/** Whoever read it was killed. */
+/** Marks imports as failed whose reading process stopped without saying so. */
 export function failAbandonedImports(db: Db) {
   return execute(
     db,
-    sql`update import set state = 'failed', problem = 'Reading it did not come to its end: import it once more'
-        where ${isForgotten}`,
+    sql`update import
+        set state = 'failed', problem = 'Reading was interrupted. Import the file again'
+        where ${isAbandoned}`,
   )
 }
 
-/** A speaker, tag or category that the file describes. */
+/** A speaker, tag or category described by the file. */
 export interface PlannedEntity {
   readonly position: number
   readonly place: string
@@ -212,12 +251,14 @@ export interface PlannedEntity {
   readonly bytes: number
 }
 
+/** Inserts the entities of a batch of the plan. */
 export function insertImportEntities(db: Db, importId: number, entities: readonly PlannedEntity[]) {
   return execute(
     db,
     sql`insert into import_entity (import_id, position, place, entity, bytes)
         select ${importId}::bigint, position, place, entity, bytes
-        from json_to_recordset(${JSON.stringify(entities)}::json) as it (position integer, place text, entity jsonb, bytes integer)`,
+        from json_to_recordset(${JSON.stringify(entities)}::json)
+             as incoming (position integer, place text, entity jsonb, bytes integer)`,
   )
 }
 
@@ -227,12 +268,16 @@ const EntityRow = Type.Object({
   entity: Type.Unsafe<object>({}),
 })
 
+/** Finds the entities of an import with `after` < position <= `upTo`. */
 export function findImportEntities(db: Db, importId: number, after: number, upTo: number) {
   return many(
     db,
     EntityRow,
-    sql`select position, place, entity from import_entity
-        where import_id = ${importId} and position > ${after}::integer and position <= ${upTo}::integer
+    sql`select position, place, entity
+        from import_entity
+        where import_id = ${importId}
+          and position > ${after}::integer
+          and position <= ${upTo}::integer
         order by position`,
   )
 }
@@ -240,8 +285,8 @@ export function findImportEntities(db: Db, importId: number, after: number, upTo
 const BatchEnd = Type.Object({ end: Type.Integer() })
 
 /**
- * The last position of the next batch: so many rows and bytes at most, and one row at least. If
- * nothing is left, the last of the import.
+ * Finds the last position of the next batch: at most `maxRows` rows and `maxBytes` bytes, but at
+ * least one row. Returns the last position of the import if nothing is left.
  */
 export function findBatchEnd(
   db: Db,
@@ -249,21 +294,36 @@ export function findBatchEnd(
   maxRows: number,
   maxBytes: number,
 ) {
-  const next = (table: Sql) =>
-    sql`(select position, bytes from ${table} where import_id = ${id} and position > ${done}::integer
-         order by position limit ${maxRows}::integer)`
   return one(
     db,
     BatchEnd,
-    sql`select coalesce(max(position), ${rows}::integer) as "end"
-        from (select position, row_number() over sorted_ids as number, sum(bytes) over sorted_ids as total
-              from (${next(sql`import_row`)} union all ${next(sql`import_entity`)}) as waiting
-              window sorted_ids as (order by position)) as weighed
-        where number <= ${maxRows}::integer and (total <= ${maxBytes}::integer or number = 1)`,
+    sql`with pending as (
+          (select position, bytes
+           from import_row
+           where import_id = ${id} and position > ${done}::integer
+           order by position
+           limit ${maxRows}::integer)
+          union all
+          (select position, bytes
+           from import_entity
+           where import_id = ${id} and position > ${done}::integer
+           order by position
+           limit ${maxRows}::integer)
+        ), running as (
+          select position,
+                 row_number() over by_position as number,
+                 sum(bytes) over by_position as total
+          from pending
+          window by_position as (order by position)
+        )
+        select coalesce(max(position), ${rows}::integer) as "end"
+        from running
+        where number <= ${maxRows}::integer
+          and (total <= ${maxBytes}::integer or number = 1)`,
   )
 }
 
-/** What is kept of a talk that was refused: enough to recognise it. */
+/** What is stored of a refused talk: enough to recognise it. */
 export interface RefusedItem {
   readonly fields: { readonly title?: string }
 }
@@ -283,37 +343,47 @@ export interface PlannedRow {
   )[]
 }
 
+/** Records that the reading process is still alive. */
 export function touchImport(db: Db, id: number) {
   return execute(db, sql`update import set touched = now() where id = ${id}`)
 }
 
+/** Inserts the rows of a batch of the plan. */
 export function insertRows(db: Db, importId: number, rows: readonly PlannedRow[]) {
   return execute(
     db,
-    sql`insert into import_row (import_id, position, place, key, draft, bytes, verdict, video_id, changes, notes)
-        select ${importId}::bigint, position, place, key, draft, bytes, verdict, video_id, changes, notes
-        from json_to_recordset(${JSON.stringify(rows)}::json)
-             as it (position integer, place text, key text, draft jsonb, bytes integer, verdict text, video_id bigint, changes jsonb, notes jsonb)`,
+    sql`insert into import_row (
+          import_id, position, place, key, draft, bytes, verdict, video_id, changes, notes
+        )
+        select ${importId}::bigint, position, place, key, draft, bytes, verdict, video_id,
+               changes, notes
+        from json_to_recordset(${JSON.stringify(rows)}::json) as planned (
+               position integer, place text, key text, draft jsonb, bytes integer, verdict text,
+               video_id bigint, changes jsonb, notes jsonb
+             )`,
   )
 }
 
-const Highest = Type.Object({ highest: MaybeInteger })
+const HighestId = Type.Object({ highest: MaybeInteger })
 
-/** The highest number that a talk of the import brings, of those that count. Null if none does. */
+/** Finds the highest id up to `limit` among the new talks of an import. Null if they have none. */
 export function findHighestId(db: Db, importId: number, limit: number) {
   return one(
     db,
-    Highest,
+    HighestId,
     sql`select max(id) filter (where id <= ${limit}) as highest
-        from (select case when draft->>'id' ~ '^[0-9]{1,16}$' then (draft->>'id')::bigint end as id
-              from import_row where import_id = ${importId} and verdict = 'new') as brought`,
+        from (
+          select case when draft->>'id' ~ '^[0-9]{1,16}$' then (draft->>'id')::bigint end as id
+          from import_row
+          where import_id = ${importId} and verdict = 'new'
+        ) as new_talk`,
   )
 }
 
 export interface Decision {
-  /** Fields of which the source is right. */
+  /** Fields whose value is taken from the source. */
   readonly take?: readonly string[]
-  /** Whether it is the record that it looks like. */
+  /** Whether the talk is the record that it resembles. */
   readonly same?: boolean
 }
 
@@ -335,32 +405,39 @@ const ImportRow = Type.Object({
 })
 export type ImportRow = Static<typeof ImportRow>
 
-/** How it was before an import wrote it. */
+/** What is needed to undo a row: the state before the import wrote it. */
 export interface StateBefore {
+  /** The source state before. */
   readonly said?: SourceState | null | undefined
-  /** What the source said this time, where that is all that was written. */
+  /** The source state of this import, if the record itself was not written. */
   readonly says?: SourceState | undefined
   readonly revision?: number | null | undefined
   readonly facts?: readonly unknown[] | null | undefined
 }
 
-const rowColumns = sql`position, place, key, draft, verdict, video_id, changes, notes, decision, outcome, revision, facts_revision, before, undone`
+const rowColumns = sql`
+  position, place, key, draft, verdict, video_id, changes, notes, decision, outcome, revision,
+  facts_revision, before, undone`
 
 /**
- * The rows of a batch, locked: a decision about one of them is either seen here or refused because
- * the row was applied.
+ * Reads and locks the rows of a batch. A concurrent decision about one of them is either visible
+ * here, or rejected because the row was applied.
  */
 export function lockRows(tx: Db, importId: number, after: number, upTo: number) {
   return many(
     tx,
     ImportRow,
-    sql`select ${rowColumns} from import_row
-        where import_id = ${importId} and position > ${after}::integer and position <= ${upTo}::integer
-        order by position for no key update`,
+    sql`select ${rowColumns}
+        from import_row
+        where import_id = ${importId}
+          and position > ${after}::integer
+          and position <= ${upTo}::integer
+        order by position
+        for no key update`,
   )
 }
 
-/** Those of one verdict, or of one way in which undoing them ended. */
+/** Lists rows by position, optionally only those with this verdict or this undo result. */
 export function listRows(
   db: Db,
   importId: number,
@@ -371,39 +448,54 @@ export function listRows(
     limit,
   }: { verdict?: string | undefined; undone?: string | undefined; after: number; limit: number },
 ) {
-  const only = verdict === undefined ? empty : sql`and verdict = ${verdict}`
-  const ended = undone === undefined ? empty : sql`and undone = ${undone}`
+  const verdictFilter = verdict === undefined ? empty : sql`and verdict = ${verdict}`
+  const undoneFilter = undone === undefined ? empty : sql`and undone = ${undone}`
   return many(
     db,
     ImportRow,
-    sql`select ${rowColumns} from import_row where import_id = ${importId} ${only} ${ended} and position > ${after}::integer
-        order by position limit ${limit}::integer`,
+    sql`select ${rowColumns}
+        from import_row
+        where import_id = ${importId} ${verdictFilter} ${undoneFilter}
+          and position > ${after}::integer
+        order by position
+        limit ${limit}::integer`,
   )
 }
 
-/** The last ones of which something was written, up to here, the last first. */
+/** Finds the rows up to this position that wrote something, last first. */
 export function findRowsToUndo(db: Db, importId: number, upTo: number, limit: number) {
   return many(
     db,
     ImportRow,
-    sql`select ${rowColumns} from import_row where import_id = ${importId} and position <= ${upTo}::integer and before is not null
-        order by position desc limit ${limit}::integer`,
+    sql`select ${rowColumns}
+        from import_row
+        where import_id = ${importId} and position <= ${upTo}::integer and before is not null
+        order by position desc
+        limit ${limit}::integer`,
   )
 }
 
+/** Counts the rows of an import by verdict, outcome and undo result. */
 export function countRows(db: Db, importId: number) {
   return many(
     db,
-    Counted,
-    sql`select verdict, outcome, undone, count(*)::integer as count from import_row where import_id = ${importId} group by verdict, outcome, undone`,
+    RowCount,
+    sql`select verdict, outcome, undone, count(*)::integer as count
+        from import_row
+        where import_id = ${importId}
+        group by verdict, outcome, undone`,
   )
 }
 
+/** Saves a decision about a row. Returns 0 if the row does not exist or was applied already. */
 export function decideRow(db: Db, importId: number, position: number, decision: Decision) {
   return execute(
     db,
-    sql`update import_row set decision = ${JSON.stringify(decision)}::jsonb
-        where import_id = ${importId} and position = ${position}::integer and outcome is null`,
+    sql`update import_row
+        set decision = ${JSON.stringify(decision)}::jsonb
+        where import_id = ${importId}
+          and position = ${position}::integer
+          and outcome is null`,
   )
 }
 
@@ -417,14 +509,22 @@ export interface RowOutcome {
   readonly notes: PlannedRow['notes']
 }
 
+/** Saves what became of the rows of a batch. */
 export function saveOutcomes(tx: Db, importId: number, outcomes: readonly RowOutcome[]) {
   return execute(
     tx,
-    sql`update import_row set outcome = it.outcome, video_id = it.video_id, revision = it.revision, facts_revision = it.facts_revision,
-               before = it.before, notes = it.notes
-        from json_to_recordset(${JSON.stringify(outcomes)}::json)
-             as it (position integer, outcome text, video_id bigint, revision integer, facts_revision integer, before jsonb, notes jsonb)
-        where import_id = ${importId} and import_row.position = it.position`,
+    sql`update import_row
+        set outcome = result.outcome,
+            video_id = result.video_id,
+            revision = result.revision,
+            facts_revision = result.facts_revision,
+            before = result.before,
+            notes = result.notes
+        from json_to_recordset(${JSON.stringify(outcomes)}::json) as result (
+               position integer, outcome text, video_id bigint, revision integer,
+               facts_revision integer, before jsonb, notes jsonb
+             )
+        where import_id = ${importId} and import_row.position = result.position`,
   )
 }
 
@@ -435,15 +535,20 @@ export interface UndoneRow {
   readonly reason?: string
 }
 
+/** Saves the undo result of rows, and the reason as a note if there is one. */
 export function saveUndone(tx: Db, importId: number, rows: readonly UndoneRow[]) {
   return execute(
     tx,
     sql`update import_row
-        set undone = it.undone,
-            notes = case when it.reason is null then notes
-                         else notes || jsonb_build_object('kind', 'refused', 'field', '', 'detail', it.reason) end
-        from json_to_recordset(${JSON.stringify(rows)}::json) as it (position integer, undone text, reason text)
-        where import_id = ${importId} and import_row.position = it.position`,
+        set undone = result.undone,
+            notes = case
+              when result.reason is null then notes
+              else notes ||
+                jsonb_build_object('kind', 'refused', 'field', '', 'detail', result.reason)
+            end
+        from json_to_recordset(${JSON.stringify(rows)}::json)
+             as result (position integer, undone text, reason text)
+        where import_id = ${importId} and import_row.position = result.position`,
   )
 }
 
@@ -452,21 +557,25 @@ export function redactRows(tx: Db, videoId: number) {
   return execute(tx, sql`select redact_import_rows(${videoId})`)
 }
 
-const Imported = Type.Object({
+const SourceRecord = Type.Object({
   key: Type.String(),
   video_id: Type.Integer(),
   said: Type.Unsafe<SourceState>({}),
 })
+export type SourceRecord = Static<typeof SourceRecord>
 
-/** What the source said of these keys before. */
+/** Finds the last state of these keys at their source. */
 export function findSourceStates(db: Db, source: string, keys: readonly string[]) {
   return many(
     db,
-    Imported,
-    sql`select key, video_id, said from source_record where source = ${source} and key = any (${keys}::text[])`,
+    SourceRecord,
+    sql`select key, video_id, said
+        from source_record
+        where source = ${source} and key = any (${keys}::text[])`,
   )
 }
 
+/** Saves the last state of these keys at their source, each replacing the one before. */
 export function saveSourceStates(
   tx: Db,
   source: string,
@@ -475,11 +584,15 @@ export function saveSourceStates(
   return execute(
     tx,
     sql`insert into source_record (source, key, video_id, said)
-        select ${source}, key, video_id, said from json_to_recordset(${JSON.stringify(rows)}::json) as it (key text, video_id bigint, said jsonb)
-        on conflict (source, key) do update set video_id = excluded.video_id, said = excluded.said`,
+        select ${source}, key, video_id, said
+        from json_to_recordset(${JSON.stringify(rows)}::json)
+             as state (key text, video_id bigint, said jsonb)
+        on conflict (source, key)
+          do update set video_id = excluded.video_id, said = excluded.said`,
   )
 }
 
+/** Deletes the states of these keys: the source is treated as new to them. */
 export function deleteSourceStates(tx: Db, source: string, keys: readonly string[]) {
   return execute(
     tx,
@@ -487,46 +600,49 @@ export function deleteSourceStates(tx: Db, source: string, keys: readonly string
   )
 }
 
-const Reckoned = Type.Object({ records: Type.Number() })
+const EstimatedSize = Type.Object({ records: Type.Number() })
 
 /**
- * PostgreSQL looks once a minute how large its tables are. An import has filled an empty archive by
- * then, and what was planned for empty tables reads all of each. So it is told to look again where
- * this import alone has written more than it believes to be there.
+ * Refreshes the statistics of the planner if this import alone has written more records than they
+ * count. Autovacuum looks only once a minute: by then an import has filled an empty archive, with
+ * plans made for empty tables, which scan every one of them.
  */
 export async function analyzeGrownTables(db: Db, written: number): Promise<void> {
   const { records } = await one(
     db,
-    Reckoned,
+    EstimatedSize,
     sql`select reltuples::float8 as records from pg_class where oid = 'video'::regclass`,
   )
   if (written > records)
     await execute(
       db,
-      sql`analyze (skip_locked) video, source_record, import_row, speaker, tag, category, entity_name, entity_slug`,
+      sql`analyze (skip_locked)
+            video, source_record, import_row, speaker, tag, category, entity_name, entity_slug`,
     )
 }
 
-const KeyRow = Type.Object({ place: Type.Integer(), key: Type.String() })
+const SourceIdentity = Type.Object({ index: Type.Integer(), key: Type.String() })
 
-/** The identity of an address, for talks of which the source has no key. */
-export function findSourceIdentities(db: Db, addresses: readonly string[]) {
+/** Computes the identity of each URL, with its index, for talks whose source has no key. */
+export function findSourceIdentities(db: Db, urls: readonly string[]) {
   return many(
     db,
-    KeyRow,
-    sql`select (place - 1)::integer as place, source_identity(address) as key
-        from unnest(${addresses}::text[]) with ordinality as given (address, place)`,
+    SourceIdentity,
+    sql`select (ordinal - 1)::integer as index, source_identity(url) as key
+        from unnest(${urls}::text[]) with ordinality as incoming (url, ordinal)`,
   )
 }
 
 const Duplicate = Type.Object({ key: Type.String(), place: Type.String() })
 
-/** Which of these keys an earlier row of the same import has, and where. */
+/** Finds those of the keys that earlier rows of the same import have, with their places. */
 export function findEarlierKeys(db: Db, importId: number, keys: readonly string[]) {
   return many(
     db,
     Duplicate,
-    sql`select key, place from import_row where import_id = ${importId} and key = any (${keys}::text[])`,
+    sql`select key, place
+        from import_row
+        where import_id = ${importId} and key = any (${keys}::text[])`,
   )
 }
 
@@ -536,107 +652,174 @@ const ById = Type.Object({
   title: Type.String(),
   taken_down: MaybeText,
 })
+export type ById = Static<typeof ById>
 
+/** Finds what identifies the records with these ids. */
 export function findById(db: Db, ids: readonly number[]) {
   return many(
     db,
     ById,
-    sql`select id, slug, title, taken_down::text from video where id = any (${ids}::bigint[])`,
+    sql`select id, slug, title, taken_down::text
+        from video
+        where id = any (${ids}::bigint[])`,
   )
 }
 
 const BySource = Type.Object({
-  place: Type.Integer(),
+  index: Type.Integer(),
   id: Type.Integer(),
   taken_down: MaybeText,
   keys: Type.Array(Type.String()),
 })
+export type BySource = Static<typeof BySource>
 
-// Under which keys a source has a record: it is not also another talk of that source.
-const keysOf = (source: string) =>
-  sql`array(select key from source_record where source_record.video_id = video.id and source_record.source = ${source})`
-
-/** Records of the same video on a host, with the keys that this source has for them. */
-export function findBySource(db: Db, source: string, addresses: readonly string[]) {
-  // Each branch has an index of its own.
-  const among = (condition: Sql) =>
-    sql`select (place - 1)::integer as place, video.id, taken_down::text,
-               ${keysOf(source)} as keys
-        from given
-        join video on same_source = number and ${condition}
-        where source_identity(source_url) = identity`
+/**
+ * Finds the records of the same video on its host, by the index of the URL. `keys` are those that
+ * this source has for the record: with another key, it is another talk.
+ */
+export function findBySource(db: Db, source: string, urls: readonly string[]) {
   return many(
     db,
     BySource,
-    // Materialized: what an address is takes longer to say than to find.
-    sql`with known as materialized (
-          select place, source_identity(address) as identity
-          from unnest(${addresses}::text[]) with ordinality as given (address, place)
-        ), given as materialized (
-          select place, identity, source_fingerprint(identity) as number from known
+    // Materialized, because computing an identity costs more than looking it up. Each half of the
+    // union has its own partial index.
+    sql`with identified as materialized (
+          select ordinal, source_identity(url) as identity
+          from unnest(${urls}::text[]) with ordinality as incoming (url, ordinal)
+        ), incoming as materialized (
+          select ordinal, identity, source_fingerprint(identity) as fingerprint
+          from identified
         )
-        ${among(sql`taken_down is null`)} union all ${among(sql`taken_down is not null`)} order by place, id`,
+        select (ordinal - 1)::integer as index,
+               video.id,
+               taken_down::text,
+               array(
+                 select key
+                 from source_record
+                 where source_record.video_id = video.id and source_record.source = ${source}
+               ) as keys
+        from incoming
+        join video on same_source = fingerprint and taken_down is null
+        where source_identity(source_url) = identity
+        union all
+        select (ordinal - 1)::integer as index,
+               video.id,
+               taken_down::text,
+               array(
+                 select key
+                 from source_record
+                 where source_record.video_id = video.id and source_record.source = ${source}
+               ) as keys
+        from incoming
+        join video on same_source = fingerprint and taken_down is not null
+        where source_identity(source_url) = identity
+        order by index, id`,
   )
 }
 
 const ByTitle = Type.Object({
-  place: Type.Integer(),
+  index: Type.Integer(),
   id: Type.Integer(),
   category_id: Type.Integer(),
   speaker_ids: Type.Array(Type.Integer()),
   keys: Type.Array(Type.String()),
 })
+export type ByTitle = Static<typeof ByTitle>
 
+/** Finds the live records with the same title, by the index of the title. */
 export function findByTitle(db: Db, source: string, titles: readonly string[]) {
   return many(
     db,
     ByTitle,
-    sql`select (place - 1)::integer as place, video.id, category_id, speaker_ids, ${keysOf(source)} as keys
-        from unnest(${titles}::text[]) with ordinality as given (title, place)
-        join video on fold(video.title) collate "C" = fold(given.title) collate "C" and state = 1 and taken_down is null
-        order by place, video.id`,
+    sql`select (ordinal - 1)::integer as index,
+               video.id,
+               category_id,
+               speaker_ids,
+               array(
+                 select key
+                 from source_record
+                 where source_record.video_id = video.id and source_record.source = ${source}
+               ) as keys
+        from unnest(${titles}::text[]) with ordinality as incoming (title, ordinal)
+        join live_video as video
+          on fold(video.title) collate "C" = fold(incoming.title) collate "C"
+        order by index, video.id`,
   )
 }
 
-const OldImport = Type.Object({ id: Type.Integer() })
+const ClosedImport = Type.Object({ id: Type.Integer() })
 
 /**
- * Takes imports that did not move for this many days out of use: their rows are counted, for the
- * summary, and from then on they cannot be applied or undone. Returns how many there were.
+ * Closes imports that did not change for this many days: stores the counts of their rows for the
+ * summary. A closed import can no longer be applied or undone. Returns how many were closed.
  */
 export function closeOldImports(db: Db, days: number, limit: number) {
   return execute(
     db,
-    sql`update import set counts = coalesce(
+    sql`update import
+        set counts = coalesce(
           (select jsonb_agg(counted)
-           from (select verdict, outcome, undone, count(*)::integer as count from import_row
-                 where import_id = import.id group by verdict, outcome, undone) as counted), '[]')
-        where id in (select id from import
-                     where counts is null and touched < now() - make_interval(days => ${days}::integer)
-                       and state not in ('reading', 'applying', 'undoing')
-                     order by id limit ${limit}::integer for no key update skip locked)`,
+           from (select verdict, outcome, undone, count(*)::integer as count
+                 from import_row
+                 where import_id = import.id
+                 group by verdict, outcome, undone) as counted),
+          '[]'
+        )
+        where id in (
+          select id
+          from import
+          where counts is null
+            and touched < now() - make_interval(days => ${days}::integer)
+            and state not in ('reading', 'applying', 'undoing')
+          order by id
+          limit ${limit}::integer
+          for no key update skip locked
+        )`,
   )
 }
 
-/** Returns a closed import that still has rows. */
+/** Finds a closed import that still has rows. */
 export function findClosedImport(db: Db) {
   return maybe(
     db,
-    OldImport,
-    sql`select id from import
+    ClosedImport,
+    sql`select id
+        from import
         where counts is not null
           and (exists (select from import_row where import_id = import.id)
                or exists (select from import_entity where import_id = import.id))
-        order by id limit 1`,
+        order by id
+        limit 1`,
   )
 }
 
-/** Removes some of the rows of an import; returns how many. */
+/** Deletes at most `limit` rows and as many entities of an import. Returns how many. */
 export async function deleteRows(db: Db, id: number, limit: number): Promise<number> {
-  const some = (table: Sql) =>
-    sql`select position from ${table} where import_id = ${id}
-        order by position limit ${limit}::integer for update skip locked`
-  const rows = sql`delete from import_row where import_id = ${id} and position in (${some(sql`import_row`)})`
-  const entities = sql`delete from import_entity where import_id = ${id} and position in (${some(sql`import_entity`)})`
-  return (await execute(db, rows)) + (await execute(db, entities))
+  const rows = await execute(
+    db,
+    sql`delete from import_row
+        where import_id = ${id}
+          and position in (
+            select position
+            from import_row
+            where import_id = ${id}
+            order by position
+            limit ${limit}::integer
+            for update skip locked
+          )`,
+  )
+  const entities = await execute(
+    db,
+    sql`delete from import_entity
+        where import_id = ${id}
+          and position in (
+            select position
+            from import_entity
+            where import_id = ${id}
+            order by position
+            limit ${limit}::integer
+            for update skip locked
+          )`,
+  )
+  return rows + entities
 }

@@ -27,70 +27,81 @@ import {
   type UndoneRow,
 } from './queries.ts'
 
-// Takes an import back, the last talk first. What somebody has touched since stays as it is, and is
-// listed. A record is never deleted: one that the import made becomes a draft, which nobody but
-// editors sees; imported again, it comes back under its number.
+// Undoes an import, last talk first. A record that changed since stays as it is and is listed. No
+// record is deleted: one that the import created becomes a draft, which only editors see. Imported
+// again, it becomes live under the same id.
 
 /** Undoes the last `batch_size` rows that are left. Returns the ids of the records that changed. */
-export async function undoBatch(tx: Db, it: ImportJob, context: WriteContext): Promise<number[]> {
-  const rows = await findRowsToUndo(tx, it.id, it.done, it.batch_size)
+export async function undoBatch(tx: Db, job: ImportJob, context: WriteContext): Promise<number[]> {
+  const rows = await findRowsToUndo(tx, job.id, job.done, job.batch_size)
   const ids = rows.map(({ video_id }) => video_id as number)
-  const then = new Map<number, Partial<Video>>()
+  const fieldsBefore = new Map<number, Partial<Video>>()
   for (const row of rows) {
-    const before = await beforeOf(tx, row)
-    if (before) then.set(row.position, before)
+    const fields = await findFieldsBefore(tx, row)
+    if (fields) fieldsBefore.set(row.position, fields)
   }
-  const book = await lookUpAndLockNames(tx, namesOfItems([...then.values()] as ItemFields[]))
+  const names = namesOfItems([...fieldsBefore.values()] as ItemFields[])
+  const lookup = await lookUpAndLockNames(tx, names)
   const bodies = await lockAndReadBodies(tx, ids)
   const facts = await findFactsById(tx, ids)
   const changed: number[] = []
-  const undone: UndoneRow[] = []
+  const results: UndoneRow[] = []
   for (const row of rows) {
     if (row.outcome !== 'created' && row.outcome !== 'changed') {
-      await unsay(tx, it, row)
+      await revertUnchanged(tx, job, row)
       continue
     }
     const id = row.video_id as number
     const body = bodies.get(id) as BodyRow
-    const isTouched =
-      body.taken_down ||
-      body.revision !== row.revision ||
-      (hasChangedRecord(row) && !then.has(row.position)) ||
-      (row.facts_revision !== null && facts.get(id)?.revision !== row.facts_revision)
+    const fields = fieldsBefore.get(row.position)
+    const isTouched = wasTouched(row, body, facts.get(id)?.revision) || isUnknown(row, fields)
     if (!isTouched) {
-      await undo(tx, it, row, body, then.get(row.position), book, context)
+      await undoRow(tx, job, row, body, fields, lookup, context)
       changed.push(id)
     }
-    undone.push({ position: row.position, undone: isTouched ? 'touched' : 'undone' })
+    results.push({ position: row.position, undone: isTouched ? 'touched' : 'undone' })
   }
-  await saveUndone(tx, it.id, undone)
-  await finishBatch(tx, it, rows)
+  await saveUndone(tx, job.id, results)
+  await finishBatch(tx, job, rows)
   return changed
 }
 
-/** Leaves the row that comes next as it is, because undoing it failed, and goes on before it. */
-export async function skipNext(tx: Db, it: ImportJob, reason: string): Promise<void> {
-  const rows = await findRowsToUndo(tx, it.id, it.done, 1)
+/** Skips the next row because undoing it failed, and moves past it. */
+export async function skipNext(tx: Db, job: ImportJob, reason: string): Promise<void> {
+  const rows = await findRowsToUndo(tx, job.id, job.done, 1)
   await saveUndone(
     tx,
-    it.id,
+    job.id,
     rows.map(({ position }) => ({ position, undone: 'touched', reason })),
   )
-  await finishBatch(tx, { ...it, batch_size: 1 }, rows)
+  await finishBatch(tx, { ...job, batch_size: 1 }, rows)
 }
 
-async function finishBatch(tx: Db, it: ImportJob, rows: readonly ImportRow[]): Promise<void> {
-  // Fewer than there may be in a batch are the last ones.
-  if (rows.length < it.batch_size)
-    await changeImportState(tx, it.id, ['undoing'], 'undone', { done: 0 })
-  else await advanceImport(tx, it.id, (rows.at(-1) as ImportRow).position - 1, maxBatchRows)
+async function finishBatch(tx: Db, job: ImportJob, rows: readonly ImportRow[]): Promise<void> {
+  const isLast = rows.length < job.batch_size
+  if (isLast) await changeImportState(tx, job.id, ['undoing'], 'undone', { done: 0 })
+  else await advanceImport(tx, job.id, (rows.at(-1) as ImportRow).position - 1, maxBatchRows)
+}
+
+/** Returns whether the record or its facts changed after the import wrote them. */
+function wasTouched(row: ImportRow, body: BodyRow, factsRevision: number | undefined): boolean {
+  return (
+    Boolean(body.taken_down) ||
+    body.revision !== row.revision ||
+    (row.facts_revision !== null && factsRevision !== row.facts_revision)
+  )
+}
+
+/** Returns whether the import changed the record, but its fields before can't be read. */
+function isUnknown(row: ImportRow, fieldsBefore: Partial<Video> | undefined): boolean {
+  return hasChangedRecord(row) && fieldsBefore === undefined
 }
 
 /**
- * The fields as they were before the import; undefined where it did not change the record itself,
- * or its history is not readable.
+ * Returns the fields to restore. Undefined if the import changed only facts, or if the revision
+ * can't be read.
  */
-async function beforeOf(tx: Db, row: ImportRow): Promise<Partial<Video> | undefined> {
+async function findFieldsBefore(tx: Db, row: ImportRow): Promise<Partial<Video> | undefined> {
   if (row.outcome === 'created') return { state: states.draft }
   if (!hasChangedRecord(row)) return undefined
   const version = await findRevision(tx, row.video_id as number, row.before?.revision as number)
@@ -99,14 +110,14 @@ async function beforeOf(tx: Db, row: ImportRow): Promise<Partial<Video> | undefi
   return fields
 }
 
-/** Whether the import changed the record, and not only what is attached to it. */
+/** Returns whether the import changed the record itself, and not only its facts. */
 function hasChangedRecord({ revision, before }: ImportRow): boolean {
   return typeof before?.revision === 'number' && before.revision !== revision
 }
 
-async function undo(
+async function undoRow(
   tx: Db,
-  it: ImportJob,
+  job: ImportJob,
   row: ImportRow,
   body: BodyRow,
   fields: Partial<Video> | undefined,
@@ -115,31 +126,31 @@ async function undo(
 ): Promise<void> {
   const key = row.key as string
   if (fields) await writeLockedVersion(tx, body, fields, lookup, 'restored', context)
-  if (row.outcome === 'created') {
-    // What it said stands, but for the state: said once more, it makes the record live again.
-    const [now] = await findSourceStates(tx, it.source, [key])
-    if (now)
-      await saveSourceStates(tx, it.source, [
-        { ...now, said: { ...now.said, fields: { ...now.said.fields, state: states.draft } } },
-      ])
-    return
-  }
+  if (row.outcome === 'created') return markAsDraft(tx, job, key)
   if (row.before?.facts)
     await writeFacts(tx, [{ id: body.id, facts: row.before.facts as Fact[] }], context)
-  await sayAgain(tx, it, key, body.id, row.before?.said)
+  await restoreSourceState(tx, job, key, body.id, row.before?.said)
+}
+
+/** Changes only the state at the source, so that the same talk imported again becomes live. */
+async function markAsDraft(tx: Db, { source }: ImportJob, key: string): Promise<void> {
+  const [current] = await findSourceStates(tx, source, [key])
+  if (!current) return
+  const fields = { ...current.said.fields, state: states.draft }
+  await saveSourceStates(tx, source, [{ ...current, said: { ...current.said, fields } }])
 }
 
 /**
- * The record was left alone, and only what the source says was noted: unless it has said something
- * else since, it has said nothing.
+ * Reverts the source state of a row that did not change its record, unless a later import replaced
+ * it.
  */
-async function unsay(tx: Db, it: ImportJob, { key, before }: ImportRow): Promise<void> {
-  const [now] = await findSourceStates(tx, it.source, [key as string])
-  if (now && isDeepStrictEqual(now.said, before?.says))
-    await sayAgain(tx, it, now.key, now.video_id, before?.said)
+async function revertUnchanged(tx: Db, job: ImportJob, { key, before }: ImportRow): Promise<void> {
+  const [current] = await findSourceStates(tx, job.source, [key as string])
+  if (current && isDeepStrictEqual(current.said, before?.says))
+    await restoreSourceState(tx, job, current.key, current.video_id, before?.said)
 }
 
-async function sayAgain(
+async function restoreSourceState(
   tx: Db,
   { source }: ImportJob,
   key: string,

@@ -11,60 +11,61 @@ async function read(
   options: Parameters<typeof csv.read>[1] = none,
   length = 1 << 16,
 ): Promise<ParsedItem[]> {
-  const once = () => assert.fail('the text is read in pieces')
-  async function* pieces() {
-    for (let from = 0; from < text.length; from += length) yield text.slice(from, from + length)
+  const unused = () => assert.fail('the text is read in chunks')
+  async function* chunks() {
+    for (let offset = 0; offset < text.length; offset += length)
+      yield text.slice(offset, offset + length)
   }
   async function* files(): AsyncGenerator<SourceFile> {
-    yield Object.assign({ path: 'talks.csv', text: once, lines: once }, { pieces })
+    yield Object.assign({ path: 'talks.csv', text: unused, lines: unused }, { chunks })
   }
-  const readings: ParsedItem[] = []
-  for await (const reading of csv.read(files(), options)) readings.push(reading)
-  return readings
+  const items: ParsedItem[] = []
+  for await (const item of csv.read(files(), options)) items.push(item)
+  return items
 }
 
-async function drafts(...args: Parameters<typeof read>): Promise<ImportItem[]> {
-  return (await read(...args)).map((reading) => {
-    assert.ok('fields' in reading, JSON.stringify(reading))
-    return reading
+async function readTalks(...args: Parameters<typeof read>): Promise<ImportItem[]> {
+  return (await read(...args)).map((item) => {
+    assert.ok('fields' in item, JSON.stringify(item))
+    return item
   })
 }
 
-/** What is told about each row that can't be read. */
-async function told(text: string): Promise<string[]> {
-  return (await read(text)).flatMap((reading) =>
-    'unreadable' in reading ? [`${reading.place}: ${reading.unreadable}`] : [],
+/** Returns the place and the reason of each row that can't be read. */
+async function readReasons(text: string): Promise<string[]> {
+  return (await read(text)).flatMap((item) =>
+    'unreadable' in item ? [`${item.place}: ${item.unreadable}`] : [],
   )
 }
 
-function refused(text: string, message: RegExp): Promise<void> {
+function assertRefused(text: string, message: RegExp): Promise<void> {
   return assert.rejects(
     read(text),
     (error) => error instanceof InputRefused && message.test(error.message),
   )
 }
 
-test('the template is read by the reader, whole and without notes', async () => {
-  const [draft, ...others] = await drafts(csvTemplate())
-  assert.ok(draft)
+test('reads the template completely and without notes', async () => {
+  const [talk, ...others] = await readTalks(csvTemplate())
+  assert.ok(talk)
   assert.deepEqual(
-    [draft.place, draft.key, draft.id, draft.notes, others],
+    [talk.place, talk.key, talk.id, talk.notes, others],
     ['row 2', 'talk-1', undefined, [], []],
   )
-  assert.deepEqual(validationErrors(VideoInput, draft.fields), [])
-  assert.deepEqual(draft.fields.speakers, ['Ada Example', 'Bo Sample'])
+  assert.deepEqual(validationErrors(VideoInput, talk.fields), [])
+  assert.deepEqual(talk.fields.speakers, ['Ada Example', 'Bo Sample'])
   assert.deepEqual(
-    [draft.fields.state, draft.fields.duration, draft.fields.video_mp4_download_only],
+    [talk.fields.state, talk.fields.duration, talk.fields.video_mp4_download_only],
     [2, 2700, false],
   )
-  assert.deepEqual(draft.facts, [
+  assert.deepEqual(talk.facts, [
     { kind: 'related', url: 'https://example.org/talks/1/slides', label: null },
   ])
   assert.ok(csv.recognises(csvTemplate(), 'standard input'))
 })
 
-test('comma, semicolon and tab are seen from the header, in any cut and with any line end', async () => {
-  for (const sign of [',', ';', '\t'])
+test('detects the delimiter, in any chunks and with any line end', async () => {
+  for (const delimiter of [',', ';', '\t'])
     for (const end of ['\n', '\r\n'])
       for (const length of [1, 3, 1 << 16]) {
         const rows = [
@@ -72,8 +73,8 @@ test('comma, semicolon and tab are seen from the header, in any cut and with any
           ['One', '"Ada; Bo"', '', '"A ""quoted"" word,\r\nand\n; more"'],
           ['Two', '', 'x', ''],
         ]
-        const text = rows.map((cells) => cells.join(sign)).join(end)
-        const [one, two] = await drafts(text, none, length)
+        const text = rows.map((cells) => cells.join(delimiter)).join(end)
+        const [one, two] = await readTalks(text, none, length)
         assert.deepEqual(one?.fields, {
           title: 'One',
           speakers: ['Ada', 'Bo'],
@@ -83,10 +84,10 @@ test('comma, semicolon and tab are seen from the header, in any cut and with any
       }
 })
 
-test('an empty cell says nothing, an empty row is none, and a short row is one', async () => {
-  const found = await drafts('\r\ntitle,summary,duration\r\n\r\n,,\r\n"One", ,\r\nTwo\r\n')
+test('ignores empty cells and rows, and accepts short rows', async () => {
+  const talks = await readTalks('\r\ntitle,summary,duration\r\n\r\n,,\r\n"One", ,\r\nTwo\r\n')
   assert.deepEqual(
-    found.map(({ place, fields }) => [place, fields]),
+    talks.map(({ place, fields }) => [place, fields]),
     [
       ['row 5', { title: 'One' }],
       ['row 6', { title: 'Two' }],
@@ -94,9 +95,9 @@ test('an empty cell says nothing, an empty row is none, and a short row is one',
   )
 })
 
-test('each kind of cell becomes what the record has', async () => {
-  const of = async (column: string, cell: string) =>
-    (await drafts(`title;${column}\nx;${cell}`))[0]?.fields[column as 'title']
+test('converts each type of cell', async () => {
+  const readField = async (column: string, cell: string) =>
+    (await readTalks(`title;${column}\nx;${cell}`))[0]?.fields[column as 'title']
   const cases: [string, string, unknown][] = [
     ['state', ' Live ', 1],
     ['state', '2', 2],
@@ -116,20 +117,25 @@ test('each kind of cell becomes what the record has', async () => {
   ]
   for (const [column, cell, value] of cases) {
     const text = cell.startsWith('"') || !cell.includes(';') ? cell : `"${cell}"`
-    assert.deepEqual(await of(column, text), value, `${column} ${cell}`)
+    assert.deepEqual(await readField(column, text), value, `${column} ${cell}`)
   }
-  const [timed] = await drafts('title,duration\nx,1:00')
+  const [timed] = await readTalks('title,duration\nx,1:00')
   assert.deepEqual(timed?.notes, [
-    { kind: 'repaired', field: 'duration', detail: 'is “1:00” in the file, and 60 seconds here' },
+    {
+      kind: 'repaired',
+      field: 'duration',
+      detail: 'was “1:00” in the file, converted to 60 seconds',
+    },
   ])
 })
 
-test('key, id and addresses beside the record', async () => {
-  const text =
-    'key,id,title,related,media\na-1,7,x,https://example.org/a;b https://example.org/c;https://example.org/d; ,"https://media.example.org/x.MP4\nhttps://tube.example.org/9"'
-  const [draft] = await drafts(text)
-  assert.deepEqual([draft?.key, draft?.id], ['a-1', 7])
-  assert.deepEqual(draft?.facts, [
+test('reads the key, the id and related URLs', async () => {
+  const related = 'https://example.org/a;b https://example.org/c;https://example.org/d; '
+  const media = '"https://media.example.org/x.MP4\nhttps://tube.example.org/9"'
+  const text = `key,id,title,related,media\na-1,7,x,${related},${media}`
+  const [talk] = await readTalks(text)
+  assert.deepEqual([talk?.key, talk?.id], ['a-1', 7])
+  assert.deepEqual(talk?.facts, [
     { kind: 'related', url: 'https://example.org/a;b', label: null },
     { kind: 'related', url: 'https://example.org/c', label: null },
     { kind: 'related', url: 'https://example.org/d', label: null },
@@ -138,7 +144,7 @@ test('key, id and addresses beside the record', async () => {
   ])
 })
 
-test('a cell that can’t be read is named with its row, and the other rows are read', async () => {
+test('refuses a row with an invalid cell, and reads the others', async () => {
   const wrong: [string, string][] = [
     ['state', 'constructor'],
     ['video_mp4_download_only', 'toString'],
@@ -154,23 +160,23 @@ test('a cell that can’t be read is named with its row, and the other rows are 
     ['id', 'seven'],
   ]
   for (const [column, cell] of wrong) {
-    const found = await read(`title,${column}\nOne,\nTwo,${cell}\nThree,\n`)
-    assert.equal(found.length, 3)
+    const items = await read(`title,${column}\nOne,\nTwo,${cell}\nThree,\n`)
+    assert.equal(items.length, 3)
     assert.deepEqual(
-      await told(`title,${column}\nOne,\nTwo,${cell}\nThree,\n`).then(
+      await readReasons(`title,${column}\nOne,\nTwo,${cell}\nThree,\n`).then(
         ([first]) => first?.split(',')[0],
       ),
-      `row 3: The cell ${column} holds “${cell}”`,
+      `row 3: ${column} is “${cell}”`,
     )
   }
-  const [long] = await told(`title,state\nx,${'y'.repeat(5000)}`)
+  const [long] = await readReasons(`title,state\nx,${'y'.repeat(5000)}`)
   assert.ok(long && long.length < 150)
 })
 
-test('a row with too many cells or wrong quotation marks is left out alone', async () => {
+test('skips only the row with too many cells or invalid quotation marks', async () => {
   assert.match(
-    (await told('title,tags\nOne,a,b\nTwo,c')).join(),
-    /^row 2: Has 3 cells, and the header has 2/,
+    (await readReasons('title,tags\nOne,a,b\nTwo,c')).join(),
+    /^row 2: Has 3 cells, but the header has 2/,
   )
   const wrong = ['A 5" disk,x', '"One" more,x', 'One,"x" "y"']
   for (const row of wrong)
@@ -179,22 +185,24 @@ test('a row with too many cells or wrong quotation marks is left out alone', asy
       2,
       row,
     )
-  const found = await read('title,tags\nA 5" disk,a\nTwo,"b"\nA 3" disk,c\nFour,d')
+  const items = await read('title,tags\nA 5" disk,a\nTwo,"b"\nA 3" disk,c\nFour,d')
   assert.deepEqual(
-    found.map((reading) => ('place' in reading ? [reading.place, 'unreadable' in reading] : [])),
+    items.map((item) => ('place' in item ? [item.place, 'unreadable' in item] : [])),
     [
       ['row 2', true],
       ['row 5', false],
     ],
   )
   assert.match(
-    (await told('title,tags\nOne,a\nTwo,"never closed\nThree,b')).join(),
-    /^row 3: Its quotation marks are wrong.*2 lines are left out/,
+    (await readReasons('title,tags\nOne,a\nTwo,"never closed\nThree,b')).join(),
+    /^row 3: Has invalid quotation marks.*Skipped 2 lines/,
   )
 })
 
-test('a column that is not known is told once, and the service’s own not at all', async () => {
-  const [one, two] = await drafts('title,Room,,slug,added,updated\nOne,5,x,one,a,b\nTwo,6,,two,a,b')
+test('notes an unknown column once, and read-only columns never', async () => {
+  const [one, two] = await readTalks(
+    'title,Room,,slug,added,updated\nOne,5,x,one,a,b\nTwo,6,,two,a,b',
+  )
   assert.deepEqual(
     one?.notes.map(({ kind, field }) => [kind, field]),
     [
@@ -207,25 +215,25 @@ test('a column that is not known is told once, and the service’s own not at al
   assert.equal(second && 'notes' in second && second.notes.length, 1)
 })
 
-test('a table that can’t be one is refused', async () => {
-  await refused(
+test('refuses an invalid table', async () => {
+  await assertRefused(
     'name,room\nx,y',
-    /names no column that is known. These are: key, id, title, category/,
+    /has no known column\. Known columns: key, id, title, category/,
   )
-  await refused('slug\nx', /names no column/)
-  await refused('title,tags, Title\nx,y,z', /two columns called “title”/)
-  await refused(`title${',x'.repeat(500)}\n`, /501 columns/)
-  await refused('title,"tags\nx,y', /quotation marks/)
-  await refused('title,tags\rx,y\rz,', /bare CR/)
-  await refused('\n\n', /no header/)
-  await refused(
+  await assertRefused('slug\nx', /has no known column/)
+  await assertRefused('title,tags, Title\nx,y,z', /two columns called “title”/)
+  await assertRefused(`title${',x'.repeat(500)}\n`, /501 columns/)
+  await assertRefused('title,"tags\nx,y', /quotation marks/)
+  await assertRefused('title,tags\rx,y\rz,', /CR only/)
+  await assertRefused('\n\n', /no header/)
+  await assertRefused(
     `title,tags\n"${'x\n'.repeat(3 << 20)}`,
-    /Row 2 of talks.csv has more than 4 MB. Perhaps a quotation mark/,
+    /Row 2 of talks\.csv has more than 4 MB\. Is a quotation mark missing/,
   )
 })
 
-test('the category and language that are given are for rows that have none', async () => {
-  const [one, two] = await drafts('title,category,language\nOne,,\nTwo,Mine,German', {
+test('uses the category and language options for rows that have none', async () => {
+  const [one, two] = await readTalks('title,category,language\nOne,,\nTwo,Mine,German', {
     category: 'Theirs',
     language: 'en',
   })
@@ -233,7 +241,7 @@ test('the category and language that are given are for rows that have none', asy
   assert.deepEqual([two?.fields.category, two?.fields.language], ['Mine', 'German'])
 })
 
-test('a table is recognised by its header, or by its name where it has one', () => {
+test('recognises a table by its header or its file name', () => {
   for (const begin of ['title,category\n', '"Title";"Tags"\r\nx;y', 'key\ttitle\troom'])
     assert.ok(csv.recognises(begin, 'talks'), begin)
   assert.ok(csv.recognises('name,room\n', 'talks.CSV'))

@@ -14,16 +14,17 @@ import {
   type UnreadableItem,
 } from '../item.ts'
 
-// A table with a header: one talk a row, one field a column. An empty cell says nothing.
+// Reads a table with a header: one talk per row, one field per column. An empty cell leaves the
+// field unchanged.
 
 export const csv: ImportFormat = {
   name: 'csv',
-  about: 'A table (CSV) whose first row names the columns',
+  about: 'a table (CSV) with column names in the first row',
   recognises(begin, path) {
     if (/^\s*[{[<]/.test(begin)) return false
     if (/\.(csv|tsv)$/i.test(path)) return true
     const header = begin.trimStart().split(/\r?\n/, 1)[0] ?? ''
-    const names = cellsOf(header, delimiterOf(header))?.map(nameOf) ?? []
+    const names = parseRow(header, delimiterOf(header))?.map(columnName) ?? []
     return names.filter((name) => columns.includes(name)).length >= 2
   },
   async *read(files, options) {
@@ -31,9 +32,10 @@ export const csv: ImportFormat = {
   },
 }
 
-/** A table to begin with: all columns, and one talk that nobody gave. */
+/** Returns a table with all columns and one fictional talk. */
 export function csvTemplate(): string {
-  return `${[columns, columns.map((column) => example[column] ?? '')].map((cells) => cells.join(',')).join('\r\n')}\r\n`
+  const talk = columns.map((column) => example[column] ?? '')
+  return [columns, talk].map((cells) => `${cells.join(',')}\r\n`).join('')
 }
 
 const readOnly: readonly string[] = readOnlyFields
@@ -48,13 +50,13 @@ const mainFields = [
   'source_url',
   'state',
 ]
-/** What can be imported, in the order in which people want to see it. */
+/** All columns that can be imported, the most common first. */
 const columns = [
   ...new Set([
     'key',
     'id',
     ...mainFields,
-    ...videoFields.filter((it) => !readOnly.includes(it)),
+    ...videoFields.filter((field) => !readOnly.includes(field)),
     'related',
     'media',
   ]),
@@ -80,84 +82,82 @@ const example: Record<string, string> = {
 }
 
 const maxColumns = 500
-/**
- * As for one record elsewhere. A mark of quotation that nobody closes would make one row of the
- * whole file.
- */
-const maxRow = 4 << 20
+/** Without a limit, a missing quotation mark would make one row of the whole file. */
+const maxRowLength = 4 << 20
 
 async function* readTable(file: SourceFile, options: ParseOptions): AsyncGenerator<ParsedItem> {
   let header: readonly string[] | undefined
   let delimiter = ','
-  let notes: readonly ImportNote[] = []
+  // Notes on the columns are added to the first talk.
+  let headerNotes: readonly ImportNote[] = []
   let number = 0
-  for await (const row of rowsOf(textChunks(file), file.path)) {
+  for await (const row of splitRows(textChunks(file), file.path)) {
     number++
     const place = `row ${number}`
     if (row.trim() === '') continue
     if (!header) {
       delimiter = delimiterOf(row)
-      header = headerOf(cellsOf(row, delimiter), file.path)
-      notes = header.flatMap(dropped)
+      header = parseHeader(parseRow(row, delimiter), file.path)
+      headerNotes = header.flatMap(droppedColumnNotes)
       continue
     }
-    const cells = cellsOf(row, delimiter)
+    const cells = parseRow(row, delimiter)
     if (!cells) {
-      const lines = row.split('\n').length
-      // Where marks are wrong, each line was meant as a row.
-      number += lines - 1
-      yield { place, unreadable: `${misquoted}${lines > 1 ? `. ${lines} lines are left out` : ''}` }
+      // Each line was probably meant as a row.
+      const lineCount = row.split('\n').length
+      number += lineCount - 1
+      const skipped = lineCount > 1 ? `. Skipped ${lineCount} lines` : ''
+      yield { place, unreadable: `${invalidQuotes}${skipped}` }
     } else if (cells.length > header.length)
-      yield {
-        place,
-        unreadable: `Has ${cells.length} cells, and the header has ${header.length}: a cell with a ${named(delimiter)} in it goes into "..."`,
-      }
+      yield { place, unreadable: tooManyCells(cells.length, header.length, delimiter) }
     else if (cells.some((cell) => cell.trim() !== '')) {
-      const reading = readingOf(header, cells, place, options)
-      if ('unreadable' in reading) yield reading
+      const item = readCells(header, cells, place, options)
+      if ('unreadable' in item) yield item
       else {
-        yield { ...reading, notes: [...notes, ...reading.notes] }
-        notes = []
+        yield { ...item, notes: [...headerNotes, ...item.notes] }
+        headerNotes = []
       }
     }
   }
   if (!header)
-    throw new InputRefused(`${file.path} has no header: the first row has to name the columns`)
+    throw new InputRefused(`${file.path} has no header. Put the column names in the first row`)
 }
 
-/** The text of each row. A line end within quotation marks is part of the row. */
-async function* rowsOf(pieces: AsyncIterable<string>, path: string): AsyncGenerator<string> {
+/** Splits text into rows. A line end within quotation marks is part of the row. */
+async function* splitRows(chunks: AsyncIterable<string>, path: string): AsyncGenerator<string> {
   let row = ''
   let isQuoted = false
   let number = 1
-  const add = (part: string) => {
+  const append = (part: string) => {
     row += part
-    for (let at = part.indexOf('"'); at >= 0; at = part.indexOf('"', at + 1)) isQuoted = !isQuoted
-    if (row.length > maxRow)
+    for (let index = part.indexOf('"'); index >= 0; index = part.indexOf('"', index + 1))
+      isQuoted = !isQuoted
+    if (row.length > maxRowLength)
       throw new InputRefused(
-        `Row ${number} of ${path} has more than ${formatBytes(maxRow)}. Perhaps a quotation mark is opened there and never closed`,
+        `Row ${number} of ${path} has more than ${formatBytes(maxRowLength)}. ` +
+          'Is a quotation mark missing?',
       )
   }
-  for await (const piece of pieces) {
-    let from = 0
-    for (let end = piece.indexOf('\n'); end >= 0; end = piece.indexOf('\n', from)) {
-      add(piece.slice(from, end + 1))
-      from = end + 1
+  for await (const chunk of chunks) {
+    let start = 0
+    for (let end = chunk.indexOf('\n'); end >= 0; end = chunk.indexOf('\n', start)) {
+      append(chunk.slice(start, end + 1))
+      start = end + 1
       if (isQuoted) continue
       yield row.replace(/\r?\n$/, '')
       row = ''
       number++
     }
-    add(piece.slice(from))
+    append(chunk.slice(start))
   }
   if (row !== '') yield row
 }
 
 /**
- * Nothing where the quotation marks are wrong. Each row is parsed by itself, so that a wrong one
- * spoils no other.
+ * Parses the cells of a row. Undefined if its quotation marks are invalid. Rows are parsed one by
+ * one, so that an invalid one does not affect the others.
  */
-function cellsOf(row: string, delimiter: string): string[] | undefined {
+function parseRow(row: string, delimiter: string): string[] | undefined {
   try {
     return parse(row, { delimiter, record_delimiter: '\n', relax_column_count: true })[0] ?? []
   } catch (error) {
@@ -166,53 +166,54 @@ function cellsOf(row: string, delimiter: string): string[] | undefined {
   }
 }
 
-const misquoted =
-  'Its quotation marks are wrong: a cell with one in it goes into "...", and the mark is written twice'
+const invalidQuotes =
+  'Has invalid quotation marks. Quote such cells, and double the marks inside: "a 5"" disk"'
+
+function tooManyCells(count: number, expected: number, delimiter: string): string {
+  const name = { ';': 'semicolon', '\t': 'tab' }[delimiter] ?? 'comma'
+  return `Has ${count} cells, but the header has ${expected}. Quote cells with a ${name}: "..."`
+}
 
 function delimiterOf(header: string): string {
-  const bare = header.replaceAll(/"[^"]*"/g, '')
-  const count = (sign: string) => bare.split(sign).length
-  return [',', ';', '\t'].reduce((best, sign) => (count(sign) > count(best) ? sign : best))
+  const unquoted = header.replaceAll(/"[^"]*"/g, '')
+  const count = (delimiter: string) => unquoted.split(delimiter).length
+  return [',', ';', '\t'].reduce((best, delimiter) =>
+    count(delimiter) > count(best) ? delimiter : best,
+  )
 }
 
-const named = (delimiter: string) => ({ ';': 'semicolon', '\t': 'tab' })[delimiter] ?? 'comma'
-
-function nameOf(cell: string): string {
-  return unguarded(cell).trim().toLowerCase()
+function columnName(cell: string): string {
+  return unescapeFormula(cell).trim().toLowerCase()
 }
 
-function headerOf(cells: readonly string[] | undefined, path: string): string[] {
-  if (!cells)
-    throw new InputRefused(`The header of ${path} can’t be read: its quotation marks are wrong`)
+function parseHeader(cells: readonly string[] | undefined, path: string): string[] {
+  if (!cells) throw new InputRefused(`The header of ${path} has invalid quotation marks`)
   if (cells.length > maxColumns)
-    throw new InputRefused(`${path} has ${cells.length} columns, and ${maxColumns} are the most`)
+    throw new InputRefused(`${path} has ${cells.length} columns, and the limit is ${maxColumns}`)
   if (cells.some((cell) => cell.includes('\r')))
-    throw new InputRefused(`The lines of ${path} end in a bare CR. Save it with common line ends`)
-  const names = cells.map(nameOf)
+    throw new InputRefused(`The lines of ${path} end with CR only. Save it with LF or CRLF`)
+  const names = cells.map(columnName)
   if (!names.some((name) => columns.includes(name)))
     throw new InputRefused(
-      `The first row of ${path} names no column that is known. These are: ${columns.join(', ')}`,
+      `The first row of ${path} has no known column. Known columns: ${columns.join(', ')}`,
     )
-  const twice = names.find((name, at) => name !== '' && names.indexOf(name) !== at)
-  if (twice !== undefined)
-    throw new InputRefused(`${path} has two columns called ${shown(twice)}. Take one of them out`)
+  const duplicate = names.find((name, index) => name !== '' && names.indexOf(name) !== index)
+  if (duplicate !== undefined)
+    throw new InputRefused(
+      `${path} has two columns called ${quoteShort(duplicate)}. Remove one of them`,
+    )
   return names
 }
 
-// The service's own fields are in an export; they are no news, and nobody misses them.
-function dropped(name: string, at: number): ImportNote[] {
+/** Notes an unknown column. The read-only fields of an export are ignored without a note. */
+function droppedColumnNotes(name: string, index: number): ImportNote[] {
   if (columns.includes(name) || readOnly.includes(name)) return []
-  const field = name === '' ? `column ${at + 1}` : name.slice(0, 100)
-  return [
-    {
-      kind: 'dropped',
-      field,
-      detail: name === '' ? 'has no name in the header' : 'is no column that is known',
-    },
-  ]
+  if (name === '')
+    return [{ kind: 'dropped', field: `column ${index + 1}`, detail: 'has no name in the header' }]
+  return [{ kind: 'dropped', field: name.slice(0, 100), detail: 'is not a known column' }]
 }
 
-function readingOf(
+function readCells(
   header: readonly string[],
   cells: readonly string[],
   place: string,
@@ -225,82 +226,82 @@ function readingOf(
   }
   const notes: ImportNote[] = []
   const facts: Fact[] = []
-  const own: { key?: string; id?: number } = {}
-  for (const [at, column] of header.entries()) {
-    const cell = unguarded(cells[at] ?? '')
+  const identity: { key?: string; id?: number } = {}
+  for (const [index, column] of header.entries()) {
+    const cell = unescapeFormula(cells[index] ?? '')
     if (cell.trim() === '' || !columns.includes(column)) continue
-    const { read, wanted } = kindOf(column)
+    const { read, expected } = cellTypeOf(column)
     const value = read(cell)
     if (value === undefined)
-      return { place, unreadable: `The cell ${column} holds ${shown(cell)}, and must be ${wanted}` }
-    if (column === 'key') own.key = value as string
-    else if (column === 'id') own.id = value as number
+      return { place, unreadable: `${column} is ${quoteShort(cell)}, but must be ${expected}` }
+    if (column === 'key') identity.key = value as string
+    else if (column === 'id') identity.id = value as number
     else if (column === 'related' || column === 'media') facts.push(...(value as Fact[]))
     else fields[column] = value
     if (column === 'duration' && cell.includes(':'))
       notes.push({
         kind: 'repaired',
         field: column,
-        detail: `is ${shown(cell)} in the file, and ${value} seconds here`,
+        detail: `was ${quoteShort(cell)} in the file, converted to ${value} seconds`,
       })
   }
-  return { place, ...own, fields: fields as ItemFields, facts, notes }
+  return { place, ...identity, fields: fields as ItemFields, facts, notes }
 }
 
-/** How a cell becomes a value, and what it must be; undefined is what it is not. */
-interface Kind {
+/** Converts a cell to a value. Undefined if the cell is not what is expected. */
+interface CellType {
   readonly read: (cell: string) => unknown
-  readonly wanted?: string
+  readonly expected?: string
 }
 
-const kinds = {
+const cellTypes = {
   text: { read: (cell) => cell },
   name: { read: (cell) => cell.trim() },
-  names: { read: (cell) => itemsOf(cell) },
-  whole: { read: wholeNumber, wanted: 'a whole number' },
-  id: { read: (cell) => wholeNumber(cell) || undefined, wanted: 'a whole number from 1' },
+  names: { read: (cell) => splitNames(cell) },
+  whole: { read: wholeNumber, expected: 'a whole number' },
+  id: { read: (cell) => wholeNumber(cell) || undefined, expected: 'a positive whole number' },
   seconds: {
-    read: (cell) => wholeNumber(cell) ?? clock(cell),
-    wanted: 'a number of seconds, or a time such as 1:02:30',
+    read: (cell) => wholeNumber(cell) ?? clockSeconds(cell),
+    expected: 'a number of seconds or a time such as 1:02:30',
   },
-  switch: { read: (cell) => switches.get(cell.trim().toLowerCase()), wanted: 'yes or no' },
-  state: { read: (cell) => states.get(cell.trim().toLowerCase()), wanted: 'live or draft' },
+  boolean: { read: (cell) => booleans.get(cell.trim().toLowerCase()), expected: 'yes or no' },
+  state: { read: (cell) => states.get(cell.trim().toLowerCase()), expected: 'live or draft' },
   day: {
     read: (cell) => /^\d{4}-\d\d-\d\d$/.exec(cell.trim())?.[0],
-    wanted: 'a day, written as 2031-05-17',
+    expected: 'a date such as 2031-05-17',
   },
   related: {
-    read: (cell) => addressesOf(cell).map((url) => ({ kind: 'related', url, label: null })),
+    read: (cell) => splitUrls(cell).map((url) => ({ kind: 'related', url, label: null })),
   },
   media: {
     read: (cell) =>
-      addressesOf(cell).map((url) => ({ kind: 'media', url, type: typeOf(url), size: null })),
+      splitUrls(cell).map((url) => ({ kind: 'media', url, type: mediaTypeOf(url), size: null })),
   },
-} as const satisfies Record<string, Kind>
+} as const satisfies Record<string, CellType>
 
-const kindByColumn: Record<string, Kind> = {
-  key: kinds.name,
-  id: kinds.id,
-  title: kinds.name,
-  category: kinds.name,
-  language: kinds.name,
-  speakers: kinds.names,
-  tags: kinds.names,
-  state: kinds.state,
-  duration: kinds.seconds,
-  recorded: kinds.day,
-  related: kinds.related,
-  media: kinds.media,
+const cellTypeByColumn: Record<string, CellType> = {
+  key: cellTypes.name,
+  id: cellTypes.id,
+  title: cellTypes.name,
+  category: cellTypes.name,
+  language: cellTypes.name,
+  speakers: cellTypes.names,
+  tags: cellTypes.names,
+  state: cellTypes.state,
+  duration: cellTypes.seconds,
+  recorded: cellTypes.day,
+  related: cellTypes.related,
+  media: cellTypes.media,
 }
 
-function kindOf(column: string): Kind {
-  if (column.endsWith('_url')) return kinds.name
-  if (column.endsWith('_length')) return kinds.whole
-  if (column.endsWith('_download_only')) return kinds.switch
-  return kindByColumn[column] ?? kinds.text
+function cellTypeOf(column: string): CellType {
+  if (column.endsWith('_url')) return cellTypes.name
+  if (column.endsWith('_length')) return cellTypes.whole
+  if (column.endsWith('_download_only')) return cellTypes.boolean
+  return cellTypeByColumn[column] ?? cellTypes.text
 }
 
-const switches = new Map(
+const booleans = new Map(
   Object.entries({ true: true, yes: true, '1': true, false: false, no: false, '0': false }),
 )
 const states = new Map(Object.entries({ '1': 1, live: 1, '2': 2, draft: 2 }))
@@ -310,31 +311,28 @@ function wholeNumber(cell: string): number | undefined {
   return Number.isSafeInteger(number) ? number : undefined
 }
 
-function clock(cell: string): number | undefined {
+function clockSeconds(cell: string): number | undefined {
   const [, hours, minutes, seconds] =
     /^(?:(\d{1,3}):(?=\d\d:))?(\d{1,3}):([0-5]\d)$/.exec(cell.trim()) ?? []
   if (minutes === undefined || (hours !== undefined && Number(minutes) > 59)) return undefined
   return Number(hours ?? 0) * 3600 + Number(minutes) * 60 + Number(seconds)
 }
 
-/**
- * Separated by semicolons. One that belongs to a name has a backslash before it, and so has a
- * backslash.
- */
-function itemsOf(cell: string): string[] {
-  const items = cell.match(/(?:\\[\\;]|[^;])+/g) ?? []
-  return items
-    .map((item) => item.replaceAll(/\\([\\;])/g, '$1').trim())
-    .filter((item) => item !== '')
+/** Splits names at semicolons. A backslash escapes a semicolon or a backslash. */
+function splitNames(cell: string): string[] {
+  const names = cell.match(/(?:\\[\\;]|[^;])+/g) ?? []
+  return names
+    .map((name) => name.replaceAll(/\\([\\;])/g, '$1').trim())
+    .filter((name) => name !== '')
 }
 
-/** Separated by space or semicolons; but one in the midst of an address is a part of it. */
-function addressesOf(cell: string): string[] {
-  return cell.split(/;(?=\s|$|[a-z][a-z0-9+.-]*:\/\/)|\s/i).filter((address) => address !== '')
+/** Splits URLs at white space or semicolons, but not at a semicolon inside a URL. */
+function splitUrls(cell: string): string[] {
+  return cell.split(/;(?=\s|$|[a-z][a-z0-9+.-]*:\/\/)|\s/i).filter((url) => url !== '')
 }
 
-/** The ending of the file, or the host. */
-function typeOf(url: string): string {
+/** Returns the file extension, or the host. */
+function mediaTypeOf(url: string): string {
   if (!URL.canParse(url)) return ''
   const { pathname, hostname } = new URL(url)
   return (/\.(mp4|webm|ogv|flv|mkv|mov|mp3|ogg|opus|m4a|m4v)$/i.exec(pathname)?.[1] ?? hostname)
@@ -342,12 +340,12 @@ function typeOf(url: string): string {
     .slice(0, 100)
 }
 
-/** Our export, and careful people, put a ' before what a spreadsheet would take for a formula. */
-function unguarded(cell: string): string {
+/** Removes the ' that an export puts before text that a spreadsheet would run as a formula. */
+function unescapeFormula(cell: string): string {
   return /^'+[=+\-@\t\r]/.test(cell) ? cell.slice(1) : cell
 }
 
-function shown(cell: string): string {
+function quoteShort(cell: string): string {
   const text = cell.trim()
   return `“${text.length > 40 ? `${text.slice(0, 40).toWellFormed()}…` : text}”`
 }

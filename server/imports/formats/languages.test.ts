@@ -11,7 +11,7 @@ const languages = [...sql.matchAll(/\(\d+, '([^']+)', '((?:[^']|'')+)', '/g)].ma
   }),
 )
 
-test('every language that the archive knows has a code of three letters, which leads back to it', () => {
+test('has a three-letter code for every language of the database', () => {
   assert.ok(languages.length > 600)
   const names = new Intl.DisplayNames(['en'], { type: 'language' })
   for (const { code, name } of languages) {
@@ -22,11 +22,11 @@ test('every language that the archive knows has a code of three letters, which l
   }
 })
 
-test('codes of two letters and of regions become the three letters of the language', () => {
+test('converts two-letter and regional codes', () => {
   const codes = ['en', 'en-GB', 'pt_BR', 'eng', 'deu', 'ger', 'und'].map(languageCodeByName)
   assert.deepEqual(codes, ['eng', 'eng', 'por', 'eng', 'deu', 'deu', 'und'])
 })
 
-test('a name that nobody knows stays as it is', () => {
+test('returns an unknown name as it is', () => {
   assert.equal(languageCodeByName('Quenya of the Shire'), 'Quenya of the Shire')
 })

@@ -12,13 +12,13 @@ import {
 } from './pyvideo-fields.ts'
 import { readObject, type UnknownObject } from './text.ts'
 
-// One record of the pyvideo kind, both ways. What is written from a record and its facts is
-// compared with what was read, at once, and whatever would not come back is kept as a fact: so
-// nothing is lost, and common records need no facts but the name of their file. No I/O.
+// Converts one record from and to the pyvideo format. After reading, the record is written again
+// and compared: whatever would be lost is kept as a fact. So the round trip is lossless, and common
+// records have no fact but the name of their file. No I/O.
 
 export const pyvideoSource = 'pyvideo'
 
-/** The fields of a record that are written. */
+/** The fields of a record that an export needs. */
 export type PyvideoVideo = Pick<Video, 'id' | 'category' | 'slug' | (typeof writtenFields)[number]>
 
 const writtenFields = [
@@ -54,125 +54,131 @@ export interface PyvideoFile {
   readonly record: Readonly<Record<string, unknown>>
 }
 
-/** What a record says, as a draft has it. `place` is what is known from where it stands. */
+/** Where a record comes from. */
+interface RecordOrigin {
+  readonly event: string
+  readonly file: string
+  readonly category: string
+}
+
+const maxId = 2_147_483_647
+
+/** Converts a pyvideo record to the fields, facts and notes of an import item. */
 export function readPyvideo(
-  given: UnknownObject,
-  place: { readonly event: string; readonly file: string; readonly category: string },
+  record: UnknownObject,
+  origin: RecordOrigin,
   language: string | undefined,
 ): { fields: ItemFields; facts: Fact[]; notes: ImportNote[]; id?: number } {
-  const parts = Object.entries(fieldReaders).flatMap(([key, read]) =>
-    Object.hasOwn(given, key) ? [read(given[key])] : [],
+  const readings = Object.entries(fieldReaders).flatMap(([key, read]) =>
+    Object.hasOwn(record, key) ? [read(record[key])] : [],
   )
-  const notes = parts.flatMap((part) => part.notes)
+  const notes = readings.flatMap((reading) => reading.notes)
   const fields: ItemFields = Object.assign(
-    { category: normalizeText(place.category) },
-    ...parts.map((part) => part.fields),
+    { category: normalizeText(origin.category) },
+    ...readings.map((reading) => reading.fields),
   )
   if (fields.language === undefined) {
     fields.language = language ?? 'und'
-    const detail =
-      language === undefined
-        ? 'is not said, and is undetermined here'
-        : `is not said, and is taken to be ${language}`
+    const detail = `is missing: set to ${language ?? 'undetermined'}`
     notes.push({ kind: 'guessed', field: 'language', detail })
   }
-  const facts = onlyOnce(parts.flatMap((part) => part.facts)).slice(0, maxListFacts)
-  const { id, alias } = given
-  const isFormer =
+  const facts = unique(readings.flatMap((reading) => reading.facts)).slice(0, maxListFacts)
+  const { id, alias } = record
+  // Only records of the former site have an alias, and an id that is still valid.
+  const hasFormerId =
     typeof id === 'number' &&
     Number.isInteger(id) &&
     id > 0 &&
-    id <= 2_147_483_647 &&
+    id <= maxId &&
     typeof alias === 'string'
   return {
     fields,
-    facts: [...facts, ...saidFacts(given, place, fields, facts)],
+    facts: [...facts, ...rawFacts(record, origin, fields, facts)],
     notes,
-    ...(isFormer && { id }),
+    ...(hasFormerId && { id }),
   }
 }
 
 /**
- * A record of the archive as a file of the pyvideo kind. A field that says what an import made of
- * it is written as the import found it.
+ * Converts a record to the pyvideo format. A field that was not edited since its import is written
+ * with its original value.
  */
 export function writePyvideo(video: PyvideoVideo, facts: readonly Fact[]): PyvideoFile {
-  const said = new Map(
+  const raw = new Map(
     facts.flatMap((fact) =>
       fact.kind === 'said' && fact.source === pyvideoSource ? [[fact.field, fact.value]] : [],
     ),
   )
-  const record = new Map(Object.entries(plain(video, facts)))
-  for (const key of listOf(said.get(leftOut)))
-    if (isBlankValue(record.get(key)) || former.includes(key)) record.delete(key)
-  const kept = [...said].filter(([key]) => !own.includes(key))
-  for (const [key, value] of [...kept, ...Object.entries(readObject(said.get(others)))])
-    if (stillSays(key, value, video, facts)) record.set(key, value)
-  const title = said.get('category_title')
-  const file = said.get('file')
-  const named = slugify(video.category) || 'talks'
-  const event = textOf(said.get('event')) ?? textOf(file)?.split('/', 1)[0] ?? named
+  const record = new Map(Object.entries(toRecord(video, facts)))
+  for (const key of stringsIn(raw.get(missingKeys)))
+    if (isBlankValue(record.get(key)) || formerKeys.includes(key)) record.delete(key)
+  const rawKeys = [...raw].filter(([key]) => !reservedKeys.includes(key))
+  for (const [key, value] of [...rawKeys, ...Object.entries(readObject(raw.get(otherKeys)))])
+    if (isUnedited(key, value, video, facts)) record.set(key, value)
+  const title = raw.get('category_title')
+  const file = nonEmptyText(raw.get('file'))
+  const event =
+    nonEmptyText(raw.get('event')) ?? file?.split('/', 1)[0] ?? (slugify(video.category) || 'talks')
   return {
     event,
     category_title:
       typeof title === 'string' && normalizeText(title) === video.category ? title : video.category,
-    file: textOf(file) ?? `${event}/videos/${video.slug || slugify(video.title) || video.id}.json`,
+    file: file ?? `${event}/videos/${video.slug || slugify(video.title) || video.id}.json`,
     record: Object.fromEntries(record),
   }
 }
 
-const textOf = (value: unknown) => (typeof value === 'string' && value !== '' ? value : undefined)
-const listOf = (value: unknown) =>
-  Array.isArray(value) ? value.filter((it) => typeof it === 'string') : []
+const nonEmptyText = (value: unknown) =>
+  typeof value === 'string' && value !== '' ? value : undefined
+const stringsIn = (value: unknown) =>
+  Array.isArray(value) ? value.filter((item) => typeof item === 'string') : []
 
-// Names of facts that are no keys of the file.
-const leftOut = '(left out)'
-const others = '(others)'
-/** What is said of the place of a record, and by names of our own: no part of the record itself. */
-const own = [leftOut, others, 'event', 'category_title', 'file']
-/** What records of the former site have. */
-const former = ['id', 'slug', 'category']
+// Names of facts that are not keys of the file. They are stored, so they must not change.
+const missingKeys = '(left out)'
+const otherKeys = '(others)'
+/** Keys that describe the origin of a record, which are not part of the record itself. */
+const originKeys = ['event', 'category_title', 'file']
+const reservedKeys = [missingKeys, otherKeys, ...originKeys]
+/** Keys that only records of the former site have. */
+const formerKeys = ['id', 'slug', 'category']
 
-/** Some keys have names that a fact can't have. And a file can have any number of them. */
-const isField = (key: string) =>
-  /^[^\p{Cc}]{1,100}$/u.test(key) && key.isWellFormed() && !own.includes(key)
-const maxKeys = 50
+/** Returns whether a key can be the name of a fact. */
+const isFactName = (key: string) =>
+  /^[^\p{Cc}]{1,100}$/u.test(key) && key.isWellFormed() && !reservedKeys.includes(key)
+const maxFactKeys = 50
 
-/** What would not come back as it is in the file. */
-function saidFacts(
-  given: UnknownObject,
-  place: { event: string; file: string; category: string },
+/** Returns facts with all that would be lost if the record was written again. */
+function rawFacts(
+  record: UnknownObject,
+  origin: RecordOrigin,
   fields: ItemFields,
   facts: readonly Fact[],
 ): Fact[] {
-  const said: Fact[] = []
-  const say = (field: string, value: unknown) =>
-    said.push({ kind: 'said', source: pyvideoSource, field, value })
+  const raw: Fact[] = []
+  const add = (field: string, value: unknown) =>
+    raw.push({ kind: 'said', source: pyvideoSource, field, value })
   const stored = { ...videoDefaults, id: 0, slug: '', language: 'und', ...fields } as PyvideoVideo
-  say('file', place.file)
-  if (place.event !== place.file.split('/', 1)[0]) say('event', place.event)
-  if (place.category !== stored.category) say('category_title', place.category)
-  const written = plain(stored, facts)
-  const missing = Object.keys(written).filter((key) => !Object.hasOwn(given, key))
-  if (missing.length > 0) say(leftOut, missing)
-  const differing = Object.entries(given).filter(
+  add('file', origin.file)
+  if (origin.event !== origin.file.split('/', 1)[0]) add('event', origin.event)
+  if (origin.category !== stored.category) add('category_title', origin.category)
+  const written = toRecord(stored, facts)
+  const missing = Object.keys(written).filter((key) => !Object.hasOwn(record, key))
+  if (missing.length > 0) add(missingKeys, missing)
+  const differing = Object.entries(record).filter(
     ([key, value]) =>
-      !ofPlace(key) && !(Object.hasOwn(written, key) && isDeepStrictEqual(value, written[key])),
+      !originKeys.includes(key) &&
+      !(Object.hasOwn(written, key) && isDeepStrictEqual(value, written[key])),
   )
-  const rest = new Map<string, unknown>()
-  for (const [at, [key, value]] of differing.entries())
-    if (isField(key) && at < maxKeys) say(key, value)
-    else rest.set(key, value)
-  if (rest.size > 0) say(others, Object.fromEntries(rest))
-  return said
+  const others = new Map<string, unknown>()
+  for (const [index, [key, value]] of differing.entries())
+    if (isFactName(key) && index < maxFactKeys) add(key, value)
+    else others.set(key, value)
+  if (others.size > 0) add(otherKeys, Object.fromEntries(others))
+  return raw
 }
 
-const ofPlace = (key: string) => key === 'event' || key === 'category_title' || key === 'file'
-
-/**
- * Whether the record has what would be read from this value. Where nothing would, it is only kept.
- */
-function stillSays(
+/** Returns whether reading the original value again would give what the record has now. */
+function isUnedited(
   key: string,
   value: unknown,
   video: PyvideoVideo,
@@ -180,45 +186,48 @@ function stillSays(
 ): boolean {
   const read = Object.hasOwn(fieldReaders, key) ? fieldReaders[key] : undefined
   if (!read) return true
-  const part = read(value)
-  const isSame = (field: string, it: unknown) =>
+  const reading = read(value)
+  const isSame = (field: string, original: unknown) =>
     field === 'language'
-      ? languageCodeByName(String(it)) === languageCodeByName(video.language)
-      : isDeepStrictEqual(it, video[field as keyof PyvideoVideo])
-  if (key === 'language' && part.fields.language === undefined)
+      ? languageCodeByName(String(original)) === languageCodeByName(video.language)
+      : isDeepStrictEqual(original, video[field as keyof PyvideoVideo])
+  if (key === 'language' && reading.fields.language === undefined)
     return languageCodeByName(video.language) === 'und'
   return (
-    Object.entries(part.fields).every(([field, it]) => isSame(field, it)) && hasFacts(part, facts)
+    Object.entries(reading.fields).every(([field, original]) => isSame(field, original)) &&
+    hasSameFacts(reading, facts)
   )
 }
 
-function hasFacts({ kind, facts: read }: FieldReading, facts: readonly Fact[]): boolean {
+function hasSameFacts({ kind, facts: original }: FieldReading, facts: readonly Fact[]): boolean {
   if (kind === undefined) return true
-  const marks = (all: readonly Fact[]) =>
+  const fingerprints = (list: readonly Fact[]) =>
     new Set(
-      all
+      list
         .filter((fact) => fact.kind === kind)
         .map((fact) => JSON.stringify(Object.entries(fact).sort())),
     )
-  return isDeepStrictEqual(marks(onlyOnce(read).slice(0, maxListFacts)), marks(facts))
-}
-
-/** Nothing is kept twice. */
-function onlyOnce(facts: readonly Fact[]): Fact[] {
-  const seen = new Map(facts.map((fact) => [JSON.stringify(fact), fact]))
-  return [...seen.values()]
-}
-
-/** The record as it is written where no import said anything about it. */
-function plain(video: PyvideoVideo, facts: readonly Fact[]): Record<string, unknown> {
-  const code = languageCodeByName(video.language)
-  const related = facts.flatMap((it) =>
-    it.kind === 'related' ? [it.label === null ? it.url : { label: it.label, url: it.url }] : [],
+  return isDeepStrictEqual(
+    fingerprints(unique(original).slice(0, maxListFacts)),
+    fingerprints(facts),
   )
+}
+
+function unique(facts: readonly Fact[]): Fact[] {
+  return [...new Map(facts.map((fact) => [JSON.stringify(fact), fact])).values()]
+}
+
+/** Converts a record without the original values of its import. */
+function toRecord(video: PyvideoVideo, facts: readonly Fact[]): Record<string, unknown> {
+  const code = languageCodeByName(video.language)
+  const related = facts.flatMap((fact) => {
+    if (fact.kind !== 'related') return []
+    return [fact.label === null ? fact.url : { label: fact.label, url: fact.url }]
+  })
   const path = facts.find((fact) => fact.kind === 'address')?.path
   const [, id, slug] = /^video\/(\d+)\/(.+)$/.exec(path ?? '') ?? []
   return {
-    // Whatever came from the former site has all the fields that it had.
+    // A record of the former site has all the keys of that site.
     ...(path !== undefined && {
       alias: path,
       category: video.category,
@@ -237,13 +246,13 @@ function plain(video: PyvideoVideo, facts: readonly Fact[]): Record<string, unkn
     ...(video.duration !== null && { duration: video.duration }),
     ...(video.thumbnail_url !== null && { thumbnail_url: video.thumbnail_url }),
     ...(video.copyright_text !== '' && { copyright_text: video.copyright_text }),
-    videos: mediaOf(video, facts),
+    videos: toVideos(video, facts),
     ...(related.length > 0 && { related_urls: related }),
   }
 }
 
-function mediaOf(video: PyvideoVideo, facts: readonly Fact[]): unknown[] {
-  const sized = (type: string, url: string, size: number | null) => ({
+function toVideos(video: PyvideoVideo, facts: readonly Fact[]): unknown[] {
+  const withSize = (type: string, url: string, size: number | null) => ({
     type,
     url,
     ...(size !== null && { size }),
@@ -251,11 +260,11 @@ function mediaOf(video: PyvideoVideo, facts: readonly Fact[]): unknown[] {
   return [
     ...(['mp4', 'webm', 'ogv', 'flv'] as const).flatMap((type) => {
       const url = video[`video_${type}_url`]
-      return url ? [sized(type, url, video[`video_${type}_length`])] : []
+      return url ? [withSize(type, url, video[`video_${type}_length`])] : []
     }),
     ...(video.source_url ? [{ type: hostOf(video.source_url), url: video.source_url }] : []),
     ...facts.flatMap((fact) =>
-      fact.kind === 'media' ? [sized(fact.type, fact.url, fact.size)] : [],
+      fact.kind === 'media' ? [withSize(fact.type, fact.url, fact.size)] : [],
     ),
   ]
 }
@@ -266,10 +275,8 @@ const hosts = {
   'archive.org': /(^|\.)archive\.org$/,
 }
 
-function hostOf(address: string): string {
-  const { hostname, pathname } = URL.canParse(address)
-    ? new URL(address)
-    : { hostname: '', pathname: '' }
+function hostOf(url: string): string {
+  const { hostname, pathname } = URL.canParse(url) ? new URL(url) : { hostname: '', pathname: '' }
   for (const [name, host] of Object.entries(hosts)) if (host.test(hostname)) return name
   return /^\/(videos\/watch|w)\//.test(pathname)
     ? 'peertube'

@@ -21,94 +21,95 @@ import {
   type UnknownObject,
 } from './text.ts'
 
-// Talks as the pyvideo project keeps them: a folder for each event with category.json and
-// videos/*.json, all records in one file with one a line, or a single record.
+// Reads the data of the pyvideo project: a folder per event with category.json and videos/*.json, a
+// file with one record per line, or a single record.
 
 export const pyvideo: ImportFormat = {
   name: pyvideoSource,
-  about:
-    'the data of pyvideo.org: its folder of events, one event, one video, or all records with one a line',
+  about: 'the data of pyvideo.org: a folder of events, an event, a video, or one record per line',
 
   recognises(begin, path) {
     const keys = firstKeys(begin)
     const has = (...names: string[]) => names.some((name) => keys.has(name))
     if (/(^|\/)category\.json$/.test(path))
       return has('title') && !has('speakers', 'videos', 'results')
-    return isWithheld(path)
+    return isWithheldList(path)
       ? /^\s*\[[\s\d,\]]*$/.test(begin)
       : has('videos') && has('speakers') && has('recorded', 'event', 'file')
   },
 
   async *read(files, options) {
-    const seen: Seen = { category: undefined, described: new Set(), withheld: new Set() }
+    const state: ReadState = { category: undefined, yielded: new Set(), withheld: new Set() }
     for await (const file of files)
-      yield* isPlaced(file.path) ? readPlaced(file, options, seen) : readAny(file, options, seen)
+      yield* isFolderFile(file.path)
+        ? readFolderFile(file, options, state)
+        : readRecords(file, options, state)
   },
 }
 
-interface Seen {
-  /** The last category.json, which comes before the videos that belong to it. */
+interface ReadState {
+  /** The last category.json, which comes before the videos of its folder. */
   category: { readonly folder: string; readonly title: string } | undefined
-  /** Titles of categories that were told of. */
-  readonly described: Set<string>
-  /** Numbers of talks that their speakers asked not to publish. */
+  /** Titles of the categories that were yielded. */
+  readonly yielded: Set<string>
+  /** Ids of the talks whose speakers asked not to publish them. */
   readonly withheld: Set<unknown>
 }
 
-const isWithheld = (path: string) => /(^|\/)NO_PUBLISH\.json$/.test(path)
-/** Where the folders of the project have a file. */
-const isPlaced = (path: string) =>
+const notAnObject = 'Is not a JSON object'
+const isWithheldList = (path: string) => /(^|\/)NO_PUBLISH\.json$/.test(path)
+/** Returns whether the path is one of the folder structure of the project. */
+const isFolderFile = (path: string) =>
   /(^|\/)(category\.json|NO_PUBLISH\.json|videos\/[^/]+\.json)$/.test(path)
 
-async function* readPlaced(
+async function* readFolderFile(
   file: SourceFile,
   options: ParseOptions,
-  seen: Seen,
+  state: ReadState,
 ): AsyncGenerator<ParsedItem> {
   const { path } = file
-  const parsed = parseJson(cleanStart(await file.text()))
+  const parsed = parseJson(withoutBom(await file.text()))
   if ('wrong' in parsed) return yield { place: path, unreadable: parsed.wrong }
   const { value } = parsed
-  if (isWithheld(path)) {
-    for (const id of Array.isArray(value) ? value : []) seen.withheld.add(id)
+  if (isWithheldList(path)) {
+    for (const id of Array.isArray(value) ? value : []) state.withheld.add(id)
     return
   }
-  if (!isObject(value)) return yield { place: path, unreadable: 'Is no object, as a record is' }
+  if (!isObject(value)) return yield { place: path, unreadable: notAnObject }
   const folder = path.replace(/(^|\/)(category\.json|videos\/[^/]+)$/, '')
   if (!path.endsWith('category.json'))
-    return yield* readVideo(storable(value), { place: path, path, folder }, options, seen)
+    return yield* readVideo(toStorable(value), { place: path, path, folder }, options, state)
   const category = readCategory(value)
   if (!category) return yield { place: path, unreadable: 'Has no title' }
-  seen.category = { folder, title: readTrimmedText(value.title) }
-  seen.described.add(category.category.title)
+  state.category = { folder, title: readTrimmedText(value.title) }
+  state.yielded.add(category.category.title)
   yield category
 }
 
-/** One record, or many with one a line: the first line tells. */
-async function* readAny(
+/** Reads one record, or one per line if the first line is a record. */
+async function* readRecords(
   file: SourceFile,
   options: ParseOptions,
-  seen: Seen,
+  state: ReadState,
 ): AsyncGenerator<ParsedItem> {
-  const whole: string[] = []
-  let isByLines: boolean | undefined
+  const lines: string[] = []
+  let isLineByLine: boolean | undefined
   let number = 0
   for await (const line of file.lines()) {
     number++
-    if (isByLines === undefined && line.trim() !== '')
-      isByLines = isRecord(parseJson(cleanStart(line)))
-    if (isByLines === false) whole.push(line)
-    if (whole.length > maxLines)
-      throw new InputRefused(
-        `${file.path} is too long for one record. Give many records with one a line`,
-      )
-    if (isByLines && line.trim() !== '')
-      yield* readText(line, `line ${number}`, file.path, options, seen)
+    if (isLineByLine === undefined && line.trim() !== '')
+      isLineByLine = isRecord(parseJson(withoutBom(line)))
+    if (isLineByLine === false) lines.push(line)
+    if (lines.length > maxLines)
+      throw new InputRefused(`${file.path} is too long for one record. Put each record on one line`)
+    if (isLineByLine && line.trim() !== '')
+      yield* readText(line, `line ${number}`, file.path, options, state)
   }
-  if (isByLines === false) yield* readText(whole.join('\n'), file.path, file.path, options, seen)
+  if (isLineByLine === false)
+    yield* readText(lines.join('\n'), file.path, file.path, options, state)
 }
 
-/** More than a record has, and few enough to hold. */
+/** More than one record has, and few enough for memory. */
 const maxLines = 100_000
 
 function* readText(
@@ -116,95 +117,100 @@ function* readText(
   place: string,
   path: string,
   options: ParseOptions,
-  seen: Seen,
+  state: ReadState,
 ): Generator<ParsedItem> {
-  const parsed = parseJson(cleanStart(text))
+  const parsed = parseJson(withoutBom(text))
   if ('wrong' in parsed) return yield { place, unreadable: parsed.wrong }
-  // A file can be one list. A line can not.
+  // A whole file can be a list, but a line can't.
   const list = place === path && Array.isArray(parsed.value) ? parsed.value : undefined
-  for (const [at, value] of (list ?? [parsed.value]).entries()) {
-    const here = list ? `record ${at + 1}` : place
-    if (!isObject(value)) yield { place: here, unreadable: 'Is no object, as a record is' }
-    else yield* readVideo(storable(value), { place: here, path, folder: undefined }, options, seen)
+  for (const [index, value] of (list ?? [parsed.value]).entries()) {
+    const recordPlace = list ? `record ${index + 1}` : place
+    if (!isObject(value)) yield { place: recordPlace, unreadable: notAnObject }
+    else {
+      const location = { place: recordPlace, path, folder: undefined }
+      yield* readVideo(toStorable(value), location, options, state)
+    }
   }
 }
 
-interface Where {
+interface VideoLocation {
   readonly place: string
   readonly path: string
-  /** The folder of the event; none where the file lies by itself. */
+  /** The folder of the event. Undefined for a file outside of the folder structure. */
   readonly folder: string | undefined
 }
 
 function* readVideo(
-  given: UnknownObject,
-  { place, path, folder }: Where,
+  video: UnknownObject,
+  { place, path, folder }: VideoLocation,
   options: ParseOptions,
-  seen: Seen,
+  state: ReadState,
 ): Generator<ParsedItem> {
-  const about = folder !== undefined && seen.category?.folder === folder ? seen.category.title : ''
+  const hasCategoryFile = folder !== undefined && state.category?.folder === folder
   const category =
-    readTrimmedText(given.category_title) ||
-    about ||
-    readTrimmedText(given.category) ||
+    readTrimmedText(video.category_title) ||
+    (hasCategoryFile && state.category?.title) ||
+    readTrimmedText(video.category) ||
     options.category ||
     ''
-  const unreadable = unreadableOf(given, category, seen)
+  const unreadable = unreadableReason(video, category, state)
   if (unreadable !== undefined) return yield { place, unreadable }
-  const name = path.slice(path.lastIndexOf('/') + 1)
-  const own =
-    readTrimmedText(given.event) ||
-    readTrimmedText(given.file).split('/', 1)[0] ||
-    folder?.slice(folder.lastIndexOf('/') + 1)
-  const event = own || slugify(category) || 'talks'
-  const file = readTrimmedText(given.file) || `${event}/videos/${name}`
-  const raw =
-    typeof given.category_title === 'string' && given.category_title.trim() !== ''
-      ? given.category_title
+  const fileName = path.slice(path.lastIndexOf('/') + 1)
+  const event =
+    readTrimmedText(video.event) ||
+    readTrimmedText(video.file).split('/', 1)[0] ||
+    folder?.slice(folder.lastIndexOf('/') + 1) ||
+    slugify(category) ||
+    'talks'
+  const file = readTrimmedText(video.file) || `${event}/videos/${fileName}`
+  // The title as it is written, which is compared with the normalized one.
+  const rawCategory =
+    typeof video.category_title === 'string' && video.category_title.trim() !== ''
+      ? video.category_title
       : category
-  const { id, ...made } = readPyvideo(given, { event, file, category: raw }, options.language)
-  yield* describe(made.fields.category as string, seen)
-  const item: ImportItem = { place, key: file, ...(id !== undefined && { id }), ...made }
-  yield item
+  const origin = { event, file, category: rawCategory }
+  const { id, ...item } = readPyvideo(video, origin, options.language)
+  yield* yieldCategoryOnce(item.fields.category as string, state)
+  const talk: ImportItem = { place, key: file, ...(id !== undefined && { id }), ...item }
+  yield talk
 }
 
-function unreadableOf(
-  given: UnknownObject,
+function unreadableReason(
+  video: UnknownObject,
   category: string,
-  { withheld }: Seen,
+  { withheld }: ReadState,
 ): string | undefined {
-  if (readTrimmedText(given.title) === '') return 'Has no title'
-  if (!Array.isArray(given.videos) && !Array.isArray(given.speakers))
-    return 'Has neither videos nor speakers, as a record has'
+  if (readTrimmedText(video.title) === '') return 'Has no title'
+  if (!Array.isArray(video.videos) && !Array.isArray(video.speakers))
+    return 'Has neither videos nor speakers'
   if (category === '')
-    return 'Names no event. Put category.json beside its folder videos, or say which category it belongs to'
+    return 'Has no category. Put category.json beside its videos folder, or use --category'
   if (normalizeText(category).length > 255)
-    return 'Has a category whose title is longer than 255 characters'
-  if (given.id !== undefined && withheld.has(given.id))
-    return 'Is in NO_PUBLISH.json: it was asked that it be not published'
-  if (readTrimmedText(given.file).length > 1000)
-    return 'Has the name of a file that is longer than 1000 characters'
+    return 'Has a category title of more than 255 characters'
+  if (video.id !== undefined && withheld.has(video.id))
+    return 'Is in NO_PUBLISH.json: its speakers asked not to publish it'
+  if (readTrimmedText(video.file).length > 1000)
+    return 'Has a file name of more than 1000 characters'
   return undefined
 }
 
-/**
- * A category is told of once. The number of those that are remembered has an end; to tell of one
- * twice does no harm.
- */
-function* describe(title: string, { described }: Seen): Generator<CategoryItem> {
-  if (described.has(title)) return
-  if (described.size >= 10_000) described.clear()
-  described.add(title)
+const maxCategories = 10_000
+
+/** Yields a category once. If there are too many to remember, yielding one again does no harm. */
+function* yieldCategoryOnce(title: string, { yielded }: ReadState): Generator<CategoryItem> {
+  if (yielded.has(title)) return
+  if (yielded.size >= maxCategories) yielded.clear()
+  yielded.add(title)
   yield { category: { title } }
 }
 
-function readCategory(given: UnknownObject): CategoryItem | undefined {
-  const title = normalizeText(readTrimmedText(storable(given).title))
+function readCategory(file: UnknownObject): CategoryItem | undefined {
+  const title = normalizeText(readTrimmedText(toStorable(file).title))
   if (title === '' || title.length > 255) return undefined
   const description =
-    typeof given.description === 'string' ? rstToMarkdown(given.description).slice(0, 100_000) : ''
-  const url = readUrl(given.url)
-  const [start, end] = [readDate(given.start_date), readDate(given.end_date)]
+    typeof file.description === 'string' ? rstToMarkdown(file.description).slice(0, 100_000) : ''
+  const url = readUrl(file.url)
+  const [start, end] = [readDate(file.start_date), readDate(file.end_date)]
   return {
     category: {
       title,
@@ -216,23 +222,21 @@ function readCategory(given: UnknownObject): CategoryItem | undefined {
   }
 }
 
-const cleanStart = (text: string) => text.replace(/^\uFEFF/, '')
+const withoutBom = (text: string) => text.replace(/^\uFEFF/, '')
 const isRecord = (parsed: { value: unknown } | { wrong: string }) =>
   'value' in parsed && isObject(parsed.value)
 
-/**
- * Without what no database can keep: the character zero, and halves of characters. They are in no
- * file that was written on purpose.
- */
-function storable(given: UnknownObject): UnknownObject {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: it is what has to go
-  const text = (it: string) => it.toWellFormed().replaceAll(/\u0000/g, '')
-  const walk = (it: unknown): unknown => {
-    if (typeof it === 'string') return text(it)
-    if (Array.isArray(it)) return it.map(walk)
-    return isObject(it)
-      ? Object.fromEntries(Object.entries(it).map(([key, value]) => [text(key), walk(value)]))
-      : it
+/** Removes what PostgreSQL cannot store: NUL and unpaired surrogates. */
+function toStorable(record: UnknownObject): UnknownObject {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: NUL is removed
+  const clean = (text: string) => text.toWellFormed().replaceAll(/\u0000/g, '')
+  const walk = (value: unknown): unknown => {
+    if (typeof value === 'string') return clean(value)
+    if (Array.isArray(value)) return value.map(walk)
+    if (!isObject(value)) return value
+    return Object.fromEntries(
+      Object.entries(value).map(([key, property]) => [clean(key), walk(property)]),
+    )
   }
-  return walk(given) as UnknownObject
+  return walk(record) as UnknownObject
 }

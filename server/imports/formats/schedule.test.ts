@@ -15,7 +15,7 @@ const readings = (texts: Record<string, string>, options?: ParseOptions) =>
   readingsOf(schedule, texts, options)
 const read = (name: string, options?: ParseOptions) => readings({ [name]: sample(name) }, options)
 
-test('the XML of pretalx gives the conference and then its talks', async () => {
+test('reads the conference and the talks of pretalx XML', async () => {
   const all = await read('schedule-pretalx.xml')
   assert.deepEqual(all[0], {
     category: {
@@ -52,25 +52,25 @@ test('the XML of pretalx gives the conference and then its talks', async () => {
       { kind: 'said', source: 'schedule', field: 'room', value: 'Reed Hall' },
     ],
     notes: [
-      { kind: 'repaired', field: 'title', detail: 'has the subtitle behind it' },
-      { kind: 'repaired', field: 'description', detail: 'was HTML, and is Markdown here' },
+      { kind: 'repaired', field: 'title', detail: 'was combined with the subtitle' },
+      { kind: 'repaired', field: 'description', detail: 'was converted from HTML to Markdown' },
       { kind: 'dropped', field: 'speakers', detail: 'had an empty name' },
-      { kind: 'guessed', field: 'duration', detail: 'is the time that was planned (00:45)' },
+      { kind: 'guessed', field: 'duration', detail: 'is the planned duration (00:45)' },
       {
         kind: 'dropped',
         field: 'links',
-        detail: 'has “javascript:alert(1)”, which is no web address',
+        detail: 'had “javascript:alert(1)”, which is not a URL',
       },
     ],
   })
   assert.deepEqual(skipped(all), [
-    'schedule-pretalx.xml, line 47: is not to be recorded (optout): Among us only',
-    'schedule-pretalx.xml, line 55: is a break (Lunch break)',
-    'schedule-pretalx.xml, line 72: has no title',
+    'schedule-pretalx.xml, line 47: Must not be recorded (optout): Among us only',
+    'schedule-pretalx.xml, line 55: Is a break (Lunch break)',
+    'schedule-pretalx.xml, line 72: Has no title',
   ])
 })
 
-test('a talk without guid and date has its number for a key, and the day and room that it stands under', async () => {
+test('falls back to the id, day and room for a talk without guid and date', async () => {
   const last = drafts(await read('schedule-pretalx.xml')).at(-1)
   assert.equal(last?.key, 'heron31:104')
   assert.equal(last?.fields.recorded, '2031-05-02')
@@ -81,7 +81,7 @@ test('a talk without guid and date has its number for a key, and the day and roo
   ])
 })
 
-test('the JSON of frab is read the same way', async () => {
+test('reads frab JSON the same way', async () => {
   const all = await read('schedule-frab.json', { category: undefined, language: 'en' })
   const [first, second] = drafts(all)
   assert.deepEqual(all[0], {
@@ -114,23 +114,23 @@ test('the JSON of frab is read the same way', async () => {
       { kind: 'said', source: 'schedule', field: 'room', value: 'Pond' },
     ],
     notes: [
-      { kind: 'repaired', field: 'title', detail: 'has the subtitle behind it' },
+      { kind: 'repaired', field: 'title', detail: 'was combined with the subtitle' },
       { kind: 'dropped', field: 'speakers', detail: 'had an empty name' },
-      { kind: 'guessed', field: 'duration', detail: 'is the time that was planned (1:02:03)' },
+      { kind: 'guessed', field: 'duration', detail: 'is the planned duration (1:02:03)' },
     ],
   })
   assert.equal(second?.key, 'ottercon:8')
   assert.equal(second?.fields.language, 'en')
   assert.deepEqual(second?.notes, [
-    { kind: 'dropped', field: 'duration', detail: 'is “soon” in the file, and not hours:minutes' },
+    { kind: 'dropped', field: 'duration', detail: 'was “soon” in the file, not hours:minutes' },
   ])
   assert.deepEqual(skipped(all), [
-    'schedule-frab.json, event 3: is a break (Resting)',
-    'schedule-frab.json, event 4: is not to be recorded (optout): Behind closed doors',
+    'schedule-frab.json, event 3: Is a break (Resting)',
+    'schedule-frab.json, event 4: Must not be recorded (optout): Behind closed doors',
   ])
 })
 
-test('talks can be asked for under another title, and the one of the file is kept', async () => {
+test('replaces the title of the conference, and keeps it as a fact', async () => {
   const all = await read('schedule-frab.json', { category: 'OtterCon', language: undefined })
   assert.equal(
     'category' in (all[0] ?? {}) && JSON.stringify(all[0]).includes('"title":"OtterCon"'),
@@ -146,7 +146,7 @@ test('talks can be asked for under another title, and the one of the file is kep
   })
 })
 
-test('a subtitle that does not fit is kept beside the record', async () => {
+test('keeps a subtitle that does not fit as a fact', async () => {
   const long = sample('schedule-frab.json').replace('A practical guide', 'g'.repeat(250))
   const [first] = drafts(await readings({ a: long }))
   assert.equal(first?.fields.title, 'Swimming at night?')
@@ -159,9 +159,10 @@ test('a subtitle that does not fit is kept beside the record', async () => {
 })
 
 const xml = (events: string, before = '') =>
-  `${before}<schedule><conference><title>C</title></conference><day date="2031-05-01"><room name="R">${events}</room></day></schedule>`
+  `${before}<schedule><conference><title>C</title></conference>` +
+  `<day date="2031-05-01"><room name="R">${events}</room></day></schedule>`
 
-test('a file that declares entities is refused before anything is made of them', async () => {
+test('refuses declared entities before they are expanded', async () => {
   await assert.rejects(
     read('schedule-laughs.xml'),
     assertRefused(/^schedule-laughs\.xml, line 6: declares entities/),
@@ -171,7 +172,7 @@ test('a file that declares entities is refused before anything is made of them',
     readings({ a: xml('<event><title>&x;</title></event>', outside) }),
     assertRefused(/declares entities/),
   )
-  // One that only names a DTD is harmless: nobody fetches it, and nothing out of it is known.
+  // The URL of a DTD is harmless: it is not fetched, and its entities are unknown.
   const named = '<!DOCTYPE schedule SYSTEM "https://example.org/schedule.dtd">'
   assert.equal(
     drafts(await readings({ a: xml('<event><title>x</title></event>', named) })).length,
@@ -180,20 +181,20 @@ test('a file that declares entities is refused before anything is made of them',
   for (const entity of ['&x;', '&nbsp;', '&constructor;', '&#0;']) {
     await assert.rejects(
       readings({ a: xml(`<event><title>${entity}</title></event>`, named) }),
-      assertRefused(/^a, line 1: is not whole XML/),
+      assertRefused(/^a, line 1: is not valid XML/),
     )
   }
 })
 
-test('XML that is broken, too deep or too large is refused with the line', async () => {
+test('refuses XML that is invalid, too deep or too large, with the line', async () => {
   const cut = sample('schedule-pretalx.xml').slice(0, 3000)
   await assert.rejects(
     readings({ 'cut.xml': cut }),
-    assertRefused(/^cut\.xml, line \d+: is not whole XML \(.+\)\. Export it again/),
+    assertRefused(/^cut\.xml, line \d+: is not valid XML \(.+\)\. Export it again/),
   )
   await assert.rejects(
     readings({ a: xml('<event><title>a</b></event>') }),
-    assertRefused(/is not whole XML \(Unexpected close tag/),
+    assertRefused(/is not valid XML \(Unexpected close tag/),
   )
   await assert.rejects(
     readings({ a: '<rss><channel></channel></rss>' }),
@@ -201,7 +202,7 @@ test('XML that is broken, too deep or too large is refused with the line', async
   )
   await assert.rejects(
     readings({ a: xml('<b>'.repeat(100_000)) }),
-    assertRefused(/is inside of 64 others/),
+    assertRefused(/is nested inside 64 others/),
   )
   await assert.rejects(
     readings({ a: xml(`<event><title>${'x'.repeat(2_000_000)}</title></event>`) }),
@@ -213,12 +214,12 @@ test('XML that is broken, too deep or too large is refused with the line', async
   )
   await assert.rejects(
     readings({ a: xml(`<event x="${'x'.repeat(200_000)}"></event>`) }),
-    assertRefused(/is not whole XML/),
+    assertRefused(/is not valid XML/),
   )
 })
 
-test('declarations are refused at once: sax takes quadratic time for a long one', async () => {
-  // Before it was refused, 17,000 characters took a second or two.
+test('refuses declarations early, because sax takes quadratic time for them', async () => {
+  // Without the limit, 17,000 characters take a second or two.
   for (const declaration of [
     `<!${'x'.repeat(60_000)}`,
     '<!x>',
@@ -235,14 +236,16 @@ test('declarations are refused at once: sax takes quadratic time for a long one'
   assert.equal(talk?.fields.title, '<!x>')
 })
 
-test('many events, and long texts, are read from one file', async () => {
-  const event = `<event id="1"><title>Ünd 🦦</title><description>${'é🦦'.repeat(50_000)}</description></event>`
+test('reads many events and long texts', async () => {
+  const description = 'é🦦'.repeat(50_000)
+  const title = 'Ünd 🦦'
+  const event = `<event><title>${title}</title><description>${description}</description></event>`
   const all = drafts(await readings({ a: xml(event.repeat(20)) }))
   assert.equal(all.length, 20)
-  for (const { fields } of all) assert.equal(fields.description, 'é🦦'.repeat(50_000))
+  for (const { fields } of all) assert.equal(fields.description, description)
 })
 
-test('a file without a conference is refused', async () => {
+test('refuses a file without a conference', async () => {
   for (const text of [
     '{"schedule": {}}',
     '[]',
@@ -256,11 +259,11 @@ test('a file without a conference is refused', async () => {
   }
   await assert.rejects(
     readings({ 'a.json': '{"schedule": {' }),
-    assertRefused(/^a\.json is not whole JSON/),
+    assertRefused(/^a\.json is not valid JSON/),
   )
 })
 
-test('schedules are recognised by how they begin, and no other files', () => {
+test('recognises schedules, and no other files', () => {
   for (const name of sampleNames()) {
     assert.equal(
       schedule.recognises(sample(name).slice(0, 65_536), 'x'),

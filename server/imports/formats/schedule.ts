@@ -26,20 +26,21 @@ import {
   type UnknownObject,
 } from './text.ts'
 
-// The schedule of a conference, as frab, pretalx and others export it: XML or JSON, with nearly the
-// same words in it.
+// Reads the schedule of a conference, as exported by frab, pretalx and others: XML or JSON, with
+// nearly the same fields.
 
 const source = 'schedule'
-const deepest = 64
-/** Characters of one event, an element counted as a hundred. Real ones have some thousands. */
-const heaviest = 1_000_000
-/** Small, because only between two chunks is it seen that a declaration has no end. */
-const chunk = 1024
-const maxDeclaration = 1024
+const maxDepth = 64
+/** Characters of one event, counting 100 for an element. Real events have some thousands. */
+const maxEventWeight = 1_000_000
+const elementWeight = 100
+/** Small, because an endless declaration is detected only between two chunks. */
+const chunkLength = 1024
+const maxDeclarationLength = 1024
 
 export const schedule: ImportFormat = {
   name: source,
-  about: 'the schedule.xml or schedule.json of a conference, as frab and pretalx export it',
+  about: 'the schedule.xml or schedule.json of a conference, as exported by frab and pretalx',
 
   recognises(begin) {
     return isMarkup(begin)
@@ -50,10 +51,10 @@ export const schedule: ImportFormat = {
   async *read(files, options) {
     for await (const file of files) {
       const text = await file.text()
-      const pieces = isMarkup(text)
+      const parts = isMarkup(text)
         ? readXml(file.path, text)
         : readDays(file.path, readJson(file.path, text))
-      yield* limitItems(file.path, readPieces(file.path, pieces, options))
+      yield* limitItems(file.path, readParts(file.path, parts, options))
     }
   },
 }
@@ -61,37 +62,47 @@ export const schedule: ImportFormat = {
 const isMarkup = (text: string) => /^\uFEFF?\s*</.test(text)
 
 function isSchedule(begin: string): boolean {
-  let rest = begin.replace(/^\uFEFF/, '').trimStart()
-  for (;;) {
-    const end = rest.startsWith('<?') ? '?>' : rest.startsWith('<!--') ? '-->' : undefined
-    if (end === undefined) break
-    if (!rest.includes(end)) return false
-    rest = rest.slice(rest.indexOf(end) + end.length).trimStart()
-  }
+  const root = skipProlog(begin.replace(/^\uFEFF/, ''))
   return (
-    /^<!DOCTYPE\s+schedule[\s>[]/.test(rest) ||
-    (/^<schedule[\s>]/.test(rest) && /<(conference|day)[\s>]/.test(rest))
+    /^<!DOCTYPE\s+schedule[\s>[]/.test(root) ||
+    (/^<schedule[\s>]/.test(root) && /<(conference|day)[\s>]/.test(root))
   )
 }
 
-/** Both kinds of file come to this: first the conference, then what happens there. */
-type Piece = { readonly conference: UnknownObject } | Happening
+/** Skips processing instructions and comments. Returns nothing if one of them is cut off. */
+function skipProlog(text: string): string {
+  let rest = text.trimStart()
+  for (let end = prologEnd(rest); end !== undefined; end = prologEnd(rest)) {
+    const index = rest.indexOf(end)
+    if (index < 0) return ''
+    rest = rest.slice(index + end.length).trimStart()
+  }
+  return rest
+}
 
-interface Happening {
+function prologEnd(text: string): string | undefined {
+  if (text.startsWith('<?')) return '?>'
+  return text.startsWith('<!--') ? '-->' : undefined
+}
+
+/** The common form of XML and JSON: first the conference, then its events. */
+type SchedulePart = { readonly conference: UnknownObject } | ScheduledEvent
+
+interface ScheduledEvent {
   readonly event: UnknownObject
   readonly place: string
   readonly day: unknown
   readonly room: string
 }
 
-function* readDays(path: string, file: unknown): Generator<Piece> {
-  const { conference, ...whole } = readObject(readObject(file).schedule)
+function* readDays(path: string, file: unknown): Generator<SchedulePart> {
+  const { conference, ...root } = readObject(readObject(file).schedule)
   if (!isObject(conference)) return
   yield {
     conference: {
       ...conference,
-      url: conference.url ?? whole.url,
-      base_url: conference.base_url ?? whole.base_url,
+      url: conference.url ?? root.url,
+      base_url: conference.base_url ?? root.base_url,
     },
   }
   let number = 0
@@ -109,150 +120,170 @@ function* readDays(path: string, file: unknown): Generator<Piece> {
   }
 }
 
-interface Element {
+function* readXml(path: string, text: string): Generator<SchedulePart> {
+  const reader = new XmlReader(path)
+  for (let offset = 0; offset < text.length; offset += chunkLength)
+    yield* reader.write(text.slice(offset, offset + chunkLength))
+  yield* reader.close()
+}
+
+interface XmlElement {
   readonly name: string
   readonly attributes: Readonly<Record<string, string>>
   readonly line: number
-  /** Whether it is the conference, an event, or something in them. Nothing else is kept. */
+  /** Whether it is the conference, an event or inside one of them. Other content is discarded. */
   readonly isKept: boolean
-  readonly content: (string | Element)[]
+  readonly content: (string | XmlElement)[]
 }
 
-function* readXml(path: string, text: string): Generator<Piece> {
-  const parser = sax.parser(true)
-  // Nothing else is expanded: neither what a DTD declares, nor what an object inherits.
-  parser.ENTITIES = Object.assign(Object.create(null), {
-    amp: '&',
-    lt: '<',
-    gt: '>',
-    quot: '"',
-    apos: "'",
-  })
-  const ready: Piece[] = []
-  const open: Element[] = []
-  let weight = 0
-  const refuse = (what: string): never => {
-    throw new InputRefused(`${path}, line ${parser.line + 1}: ${what}`)
-  }
-  const keep = (piece: string | Element) => {
-    const parent = open.at(-1)
-    if (!parent?.isKept) return
-    weight += typeof piece === 'string' ? piece.length : 100
-    if (weight > heaviest)
-      refuse(
-        `<${parent.name}> belongs to an event of more than ${heaviest} characters, which is no schedule`,
-      )
-    parent.content.push(piece)
+/** Builds the conference and the events from XML. Refuses declarations, and has limits. */
+class XmlReader {
+  readonly #path: string
+  readonly #parser = sax.parser(true)
+  readonly #ancestors: XmlElement[] = []
+  readonly #parts: SchedulePart[] = []
+  #weight = 0
+
+  constructor(path: string) {
+    this.#path = path
+    // No other entities are expanded, neither those of a DTD nor inherited properties.
+    this.#parser.ENTITIES = Object.assign(Object.create(null), {
+      amp: '&',
+      lt: '<',
+      gt: '>',
+      quot: '"',
+      apos: "'",
+    })
+    this.#parser.onerror = ({ message }) =>
+      this.#refuse(`is not valid XML (${message.split('\n')[0]}). Export it again`)
+    this.#parser.ondoctype = (type) => {
+      if (type.includes('['))
+        this.#refuse('declares entities or elements (DOCTYPE), which is not supported. Remove it')
+    }
+    this.#parser.onsgmldeclaration = () => this.#refuseDeclaration()
+    this.#parser.onopentag = ({ name, attributes }) =>
+      this.#open(name, attributes as Record<string, string>)
+    this.#parser.ontext = (text) => this.#append(text)
+    this.#parser.oncdata = (text) => this.#append(text)
+    this.#parser.onclosetag = () => this.#close()
   }
 
-  parser.onerror = ({ message }) =>
-    refuse(
-      `is not whole XML (${message.split('\n')[0]}). Export it again, and give the file as it is`,
-    )
-  parser.ondoctype = (type) => {
-    if (type.includes('['))
-      refuse(
-        'declares entities or elements of its own (DOCTYPE), which no schedule needs. Take that out',
+  write(text: string): SchedulePart[] {
+    this.#parser.write(text)
+    // sax takes quadratic time for a long declaration.
+    const { sgmlDecl = '' } = this.#parser as unknown as { readonly sgmlDecl?: string }
+    if (sgmlDecl.length > maxDeclarationLength) this.#refuseDeclaration()
+    return this.#parts.splice(0)
+  }
+
+  close(): SchedulePart[] {
+    this.#parser.close()
+    return this.#parts.splice(0)
+  }
+
+  #refuse(reason: string): never {
+    throw new InputRefused(`${this.#path}, line ${this.#parser.line + 1}: ${reason}`)
+  }
+
+  #refuseDeclaration(): never {
+    this.#refuse('has a declaration (<!...>), which is not supported. Remove it')
+  }
+
+  #open(name: string, attributes: Readonly<Record<string, string>>): void {
+    const parent = this.#ancestors.at(-1)
+    if (!parent && name !== 'schedule')
+      this.#refuse(`begins with <${name}>, but a schedule begins with <schedule>`)
+    if (this.#ancestors.length >= maxDepth)
+      this.#refuse(`<${name}> is nested inside ${maxDepth} others, which is too deep`)
+    const isKept = parent?.isKept || name === 'event' || name === 'conference'
+    if (!parent?.isKept) this.#weight = 0
+    const line = this.#parser.line + 1
+    const element: XmlElement = { name, attributes, line, isKept, content: [] }
+    this.#append(element)
+    this.#ancestors.push(element)
+  }
+
+  #append(content: string | XmlElement): void {
+    const parent = this.#ancestors.at(-1)
+    if (!parent?.isKept) return
+    this.#weight += typeof content === 'string' ? content.length : elementWeight
+    if (this.#weight > maxEventWeight)
+      this.#refuse(
+        `<${parent.name}> is in an event of more than ${maxEventWeight} characters, the limit`,
       )
+    parent.content.push(content)
   }
-  const refuseDeclaration = () =>
-    refuse('has a declaration (<!...>), which no schedule needs. Take it out')
-  parser.onsgmldeclaration = refuseDeclaration
-  parser.onopentag = ({ name, attributes }) => {
-    if (open.length === 0 && name !== 'schedule')
-      refuse(`begins with <${name}>, and a schedule with <schedule>`)
-    if (open.length >= deepest)
-      refuse(`<${name}> is inside of ${deepest} others, which is no schedule`)
-    const isTop = name === 'event' || name === 'conference'
-    const isKept = open.at(-1)?.isKept || isTop
-    if (!open.at(-1)?.isKept) weight = 0
-    const element = {
-      name,
-      attributes: attributes as Record<string, string>,
-      line: parser.line + 1,
-      isKept,
-      content: [],
+
+  #close(): void {
+    const element = this.#ancestors.pop()
+    if (!element?.isKept || this.#ancestors.at(-1)?.isKept) return
+    if (element.name === 'conference') {
+      this.#parts.push({ conference: fieldsOf(element) })
+      return
     }
-    keep(element)
-    open.push(element)
-  }
-  parser.ontext = keep
-  parser.oncdata = keep
-  parser.onclosetag = () => {
-    const element = open.pop()
-    if (!element?.isKept || open.at(-1)?.isKept) return
-    if (element.name === 'conference') return void ready.push({ conference: fieldsOf(element) })
-    const above = (name: string) => open.find((it) => it.name === name)?.attributes
-    const place = `${path}, line ${element.line}`
-    ready.push({
+    const attributesOf = (name: string) =>
+      this.#ancestors.find((ancestor) => ancestor.name === name)?.attributes
+    this.#parts.push({
       event: eventOf(element),
-      place,
-      day: above('day')?.date,
-      room: above('room')?.name ?? '',
+      place: `${this.#path}, line ${element.line}`,
+      day: attributesOf('day')?.date,
+      room: attributesOf('room')?.name ?? '',
     })
   }
-
-  for (let at = 0; at < text.length; at += chunk) {
-    parser.write(text.slice(at, at + chunk))
-    // For each character, sax looks at all of the declaration so far: that takes quadratic time.
-    const { sgmlDecl = '' } = parser as unknown as { readonly sgmlDecl?: string }
-    if (sgmlDecl.length > maxDeclaration) refuseDeclaration()
-    yield* ready.splice(0)
-  }
-  parser.close()
-  yield* ready.splice(0)
 }
 
-function childrenOf(element: Element | undefined): Element[] {
-  return element?.content.filter((it) => typeof it !== 'string') ?? []
+function childrenOf(element: XmlElement | undefined): XmlElement[] {
+  return element?.content.filter((child) => typeof child !== 'string') ?? []
 }
 
-function textOf(element: Element): string {
-  return element.content.map((it) => (typeof it === 'string' ? it : textOf(it))).join('')
+function textOf(element: XmlElement): string {
+  return element.content
+    .map((child) => (typeof child === 'string' ? child : textOf(child)))
+    .join('')
 }
 
-function fieldsOf(element: Element | undefined): Record<string, unknown> {
-  return Object.fromEntries(childrenOf(element).map((it) => [it.name, textOf(it)]))
+function fieldsOf(element: XmlElement | undefined): Record<string, unknown> {
+  return Object.fromEntries(childrenOf(element).map((child) => [child.name, textOf(child)]))
 }
 
-/** With the words and lists of the JSON. */
-function eventOf(element: Element): UnknownObject {
-  const inside = (name: string) => childrenOf(element).find((it) => it.name === name)
+/** Converts an event to the fields and lists of the JSON format. */
+function eventOf(element: XmlElement): UnknownObject {
+  const child = (name: string) => childrenOf(element).find((other) => other.name === name)
   const links = (name: string) =>
-    childrenOf(inside(name)).map((it) => ({ url: it.attributes.href, title: textOf(it) }))
+    childrenOf(child(name)).map((link) => ({ url: link.attributes.href, title: textOf(link) }))
   return {
     ...fieldsOf(element),
     id: element.attributes.id,
     guid: element.attributes.guid,
-    persons: inside('persons') && childrenOf(inside('persons')).map(textOf),
-    recording: fieldsOf(inside('recording')),
+    persons: child('persons') && childrenOf(child('persons')).map(textOf),
+    recording: fieldsOf(child('recording')),
     links: links('links'),
     attachments: links('attachments'),
   }
 }
 
-function* readPieces(
+function* readParts(
   path: string,
-  pieces: Iterable<Piece>,
+  parts: Iterable<SchedulePart>,
   options: ParseOptions,
 ): Generator<ParsedItem> {
   let conference: UnknownObject | undefined
-  for (const piece of pieces) {
-    if ('event' in piece) {
+  for (const part of parts) {
+    if ('event' in part) {
       if (conference === undefined) break
-      yield readEvent(piece, conference, options)
+      yield readEvent(part, conference, options)
     } else {
-      conference = piece.conference
-      yield* describe(conference, options)
+      conference = part.conference
+      yield* readConference(conference, options)
     }
   }
   if (conference === undefined)
     throw new InputRefused(
-      `${path} does not begin with a conference. Give the schedule.xml or schedule.json of a conference`,
+      `${path} does not begin with a conference. Export schedule.xml or schedule.json again`,
     )
 }
 
-function* describe(conference: UnknownObject, options: ParseOptions): Generator<ParsedItem> {
+function* readConference(conference: UnknownObject, options: ParseOptions): Generator<ParsedItem> {
   const title = options.category ?? readTrimmedText(conference.title)
   if (title === '') return
   const url = readUrl(conference.url)
@@ -273,23 +304,23 @@ const breaks =
 const isYes = (value: unknown) => value === true || /^(true|yes|1)$/i.test(readTrimmedText(value))
 
 function readEvent(
-  { event, place, day, room }: Happening,
+  { event, place, day, room }: ScheduledEvent,
   conference: UnknownObject,
   options: ParseOptions,
 ): ImportItem | UnreadableItem {
-  const own = readTrimmedText(event.title)
+  const eventTitle = readTrimmedText(event.title)
   const recording = readObject(event.recording)
   const type = readTrimmedText(event.type)
   const notes: ImportNote[] = []
   const persons = Array.isArray(event.persons) ? event.persons.map(nameOf) : undefined
-  if (own === '') return { place, unreadable: 'has no title' }
-  if (breaks.test(type) || (breaks.test(own) && !persons?.length))
-    return { place, unreadable: `is a break (${own})` }
+  if (eventTitle === '') return { place, unreadable: 'Has no title' }
+  if (breaks.test(type) || (breaks.test(eventTitle) && !persons?.length))
+    return { place, unreadable: `Is a break (${eventTitle})` }
   if (isYes(recording.optout) || isYes(event.do_not_record))
-    return { place, unreadable: `is not to be recorded (optout): ${own}` }
+    return { place, unreadable: `Must not be recorded (optout): ${eventTitle}` }
 
   const subtitle = readTrimmedText(event.subtitle)
-  const { title, isWhole } = joinTitle(subtitle, own, notes)
+  const { title, isWhole } = joinTitle(subtitle, eventTitle, notes)
   const track = readTrimmedText(event.track)
   const fields = presentFields({
     title,
@@ -304,23 +335,23 @@ function readEvent(
     copyright_text: readTrimmedText(recording.license) || readTrimmedText(event.recording_license),
     source_url: readUrl(event.video_download_url),
   })
-  const said = {
+  const otherFields = {
     type,
     room: readTrimmedText(event.room) || room,
     ...(isWhole ? {} : { subtitle }),
-    ...overruled(conference, options),
+    ...replacedTitle(conference, options),
   }
   const facts: Fact[] = [
     ...relatedOf(event, readTrimmedText(conference.base_url), notes),
-    ...Object.entries(said).flatMap(([field, value]): Fact[] =>
+    ...Object.entries(otherFields).flatMap(([field, value]): Fact[] =>
       value === '' ? [] : [{ kind: 'said', source, field, value }],
     ),
   ]
   return { place, ...keyOf(event, conference), fields, facts, notes }
 }
 
-/** The title of the conference, where the talks are asked for under another one. */
-function overruled(conference: UnknownObject, options: ParseOptions): { conference?: string } {
+/** Returns the title of the conference if --category replaced it. */
+function replacedTitle(conference: UnknownObject, options: ParseOptions): { conference?: string } {
   const title = readTrimmedText(conference.title)
   return options.category === undefined || options.category === title ? {} : { conference: title }
 }
@@ -344,40 +375,38 @@ function nameOf(person: unknown): string {
   )
 }
 
-/**
- * Hours and minutes, rarely with seconds. It is what was planned; recordings are shorter or longer.
- */
+/** Reads the planned duration in hours and minutes, rarely with seconds. */
 function durationOf(value: unknown, notes: ImportNote[]): number | undefined {
   const text = readTrimmedText(value)
-  const [whole, hours, minutes, seconds] = /^(\d{1,3}):([0-5]\d)(?::([0-5]\d))?$/.exec(text) ?? []
+  const [match, hours, minutes, seconds] = /^(\d{1,3}):([0-5]\d)(?::([0-5]\d))?$/.exec(text) ?? []
   const length = Number(hours) * 3600 + Number(minutes) * 60 + Number(seconds ?? 0)
-  if (whole !== undefined && length > 0) {
+  if (match !== undefined && length > 0) {
     notes.push({
       kind: 'guessed',
       field: 'duration',
-      detail: `is the time that was planned (${text})`,
+      detail: `is the planned duration (${text})`,
     })
     return length
   }
-  if (text !== '' && whole === undefined)
+  if (text !== '' && match === undefined)
     notes.push({
       kind: 'dropped',
       field: 'duration',
-      detail: `is “${text}” in the file, and not hours:minutes`,
+      detail: `was “${text}” in the file, not hours:minutes`,
     })
   return undefined
 }
 
 function relatedOf(event: UnknownObject, base: string, notes: ImportNote[]): Fact[] {
-  const given = [
+  const links = [
     { value: event.url, label: 'schedule' },
-    ...[...readList(event.links), ...readList(event.attachments)].map((it) =>
-      isObject(it)
-        ? { value: it.url ?? it.href, label: readTrimmedText(it.title) }
-        : { value: it, label: '' },
+    ...[...readList(event.links), ...readList(event.attachments)].map((link) =>
+      isObject(link)
+        ? { value: link.url ?? link.href, label: readTrimmedText(link.title) }
+        : { value: link, label: '' },
     ),
   ]
-  return given.flatMap(({ value, label }): Fact[] => {
+  return links.flatMap(({ value, label }): Fact[] => {
     const url = readUrl(value, base)
     if (url !== undefined)
       return [{ kind: 'related', url, label: label === '' || label === url ? null : label }]
@@ -385,7 +414,7 @@ function relatedOf(event: UnknownObject, base: string, notes: ImportNote[]): Fac
       notes.push({
         kind: 'dropped',
         field: 'links',
-        detail: `has “${readTrimmedText(value)}”, which is no web address`,
+        detail: `had “${readTrimmedText(value)}”, which is not a URL`,
       })
     return []
   })

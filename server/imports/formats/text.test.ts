@@ -14,16 +14,25 @@ import {
   readUrl,
 } from './text.ts'
 
-test('a day is read from the ways in which files write it', () => {
+test('reads a day in all common formats', () => {
   assert.equal(readDate('20310502'), '2031-05-02')
   assert.equal(readDate(20310502), '2031-05-02')
   assert.equal(readDate('2031-05-02'), '2031-05-02')
   assert.equal(readDate('2031-05-02T00:30:00+02:00'), '2031-05-02')
-  for (const none of ['20310231', '2031-13-01', 'May 2031', '203105021', '', null, {}, '00000000'])
-    assert.equal(readDate(none), undefined)
+  for (const invalid of [
+    '20310231',
+    '2031-13-01',
+    'May 2031',
+    '203105021',
+    '',
+    null,
+    {},
+    '00000000',
+  ])
+    assert.equal(readDate(invalid), undefined)
 })
 
-test('a moment in UTC is of the day that it was at the place of the event', () => {
+test('converts a timestamp in UTC to the time zone of the event', () => {
   assert.equal(readDate('2030-09-08T01:30:00Z', 'America/New_York'), '2030-09-07')
   assert.equal(readDate('2030-09-07T23:30:00+00:00', 'Europe/Berlin'), '2030-09-08')
   assert.equal(readDate('2030-09-08T01:30:00+02:00', 'America/New_York'), '2030-09-08')
@@ -31,11 +40,11 @@ test('a moment in UTC is of the day that it was at the place of the event', () =
   assert.equal(readDate('2030-09-08T99:30:00Z', 'Europe/Berlin'), '2030-09-08')
 })
 
-test('an address is one of the web', () => {
+test('reads only http and https URLs', () => {
   assert.equal(readUrl(' https://example.org/a '), 'https://example.org/a')
   assert.equal(readUrl('/slides.pdf', 'https://example.org/x/'), 'https://example.org/slides.pdf')
   assert.equal(readUrl('//example.com/a', 'https://example.org/'), 'https://example.com/a')
-  for (const none of [
+  for (const invalid of [
     'javascript:alert(1)',
     'data:text/html,x',
     'mailto:a@example.org',
@@ -43,28 +52,28 @@ test('an address is one of the web', () => {
     null,
     'https://a b',
   ]) {
-    assert.equal(readUrl(none, 'https://example.org/'), undefined)
+    assert.equal(readUrl(invalid, 'https://example.org/'), undefined)
   }
   assert.equal(readUrl('/slides.pdf'), undefined)
   assert.equal(readUrl('/slides.pdf', 'file:///etc/'), undefined)
 })
 
-test('a text in several languages is the English one, or the first', () => {
+test('reads the English text of several languages, or the first', () => {
   assert.equal(readTrimmedText({ de: 'Praxis', en: ' Practice ' }), 'Practice')
   assert.equal(readTrimmedText({ de: 'Praxis', fr: 'Pratique' }), 'Praxis')
   assert.equal(readTrimmedText(7), '7')
-  for (const none of [null, undefined, true, [], {}, { en: 3 }])
-    assert.equal(readTrimmedText(none), '')
+  for (const invalid of [null, undefined, true, [], {}, { en: 3 }])
+    assert.equal(readTrimmedText(invalid), '')
 })
 
-test('empty names are left out, and told of', () => {
+test('drops empty names, with a note', () => {
   const notes: ImportNote[] = []
   assert.deepEqual(readNames([' Ada ', '', null, 'Bo'], 'speakers', notes), ['Ada', 'Bo'])
   assert.deepEqual(notes, [{ kind: 'dropped', field: 'speakers', detail: 'had 2 empty names' }])
   assert.equal(readNames('Ada', 'speakers', notes), undefined)
 })
 
-test('a subtitle stands behind the title as long as both fit', () => {
+test('appends the subtitle to the title if both fit', () => {
   const notes: ImportNote[] = []
   assert.equal(joinTitle('a guide', 'Boats', notes).title, 'Boats: a guide')
   assert.equal(joinTitle('A guide', 'Boats?', notes).title, 'Boats? A guide')
@@ -82,24 +91,24 @@ test('a subtitle stands behind the title as long as both fit', () => {
   assert.equal(notes.at(-1)?.kind, 'dropped')
 })
 
-test('empty texts and lists say nothing about a record', () => {
+test('removes empty texts and lists', () => {
   assert.deepEqual(
     presentFields({ title: 'x', summary: '', tags: [], speakers: undefined, duration: 0 }),
     { title: 'x', duration: 0 },
   )
 })
 
-test('a file that is not whole JSON is refused with the place', () => {
+test('refuses invalid JSON, with its location', () => {
   assert.deepEqual(readJson('a.json', '\uFEFF{"a":1}'), { a: 1 })
   assert.throws(
     () => readJson('a.json', '{"a":\n  "b'),
     (error: Error) =>
       error instanceof InputRefused && /^a\.json .*line 2 column/.test(error.message),
   )
-  assert.throws(() => readJson('a.json', '{"a": <html>'), /a\.json is not whole JSON: .*<html>/)
+  assert.throws(() => readJson('a.json', '{"a": <html>'), /a\.json is not valid JSON: .*<html>/)
 })
 
-test('a file with too many talks is refused, after a long time of reading it', () => {
+test('refuses a file with too many talks', () => {
   function* endless(): Generator<ParsedItem> {
     for (;;) yield { place: '', unreadable: '' }
   }
@@ -110,7 +119,7 @@ test('a file with too many talks is refused, after a long time of reading it', (
   assert.equal(count, 200_000)
 })
 
-test('the keys of the first object are found, and no others', () => {
+test('finds the keys of the first object only', () => {
   assert.deepEqual(
     [...firstKeys('{"a": {"b": 1}, "c": [{"d": "\\"e\\": {"}], "f": 1} {"g": 1}')],
     ['a', 'c', 'f'],
@@ -118,19 +127,19 @@ test('the keys of the first object are found, and no others', () => {
   assert.deepEqual([...firstKeys('\uFEFF [ {"a": 1}, {"b": 1} ]')], ['a'])
   assert.deepEqual([...firstKeys('{"a":1}\n{"b":1}')], ['a'])
   assert.deepEqual([...firstKeys('{"a": "cut off \\"b\\": {\\"c\\": ')], ['a'])
-  for (const none of ['', 'a,b\n"{""x"": 1}",2', '<a b="{">', '"a": 1', '[]', '[1, 2]'])
-    assert.deepEqual([...firstKeys(none)], [])
+  for (const invalid of ['', 'a,b\n"{""x"": 1}",2', '<a b="{">', '"a": 1', '[]', '[1, 2]'])
+    assert.deepEqual([...firstKeys(invalid)], [])
 })
 
-test('the keys are those that JSON has, wherever the text is cut off', () => {
+test('finds the keys wherever the text is cut off', () => {
   const objects = fc.dictionary(fc.stringMatching(/^[a-z]{1,6}$/), fc.jsonValue({ maxDepth: 3 }), {
     minKeys: 1,
   })
   fc.assert(
-    fc.property(objects, fc.double({ min: 0, max: 1, noNaN: true }), (object, part) => {
+    fc.property(objects, fc.double({ min: 0, max: 1, noNaN: true }), (object, fraction) => {
       const text = JSON.stringify(object)
       assert.deepEqual([...firstKeys(text)], Object.keys(object))
-      const cut = [...firstKeys(text.slice(0, text.length * part))]
+      const cut = [...firstKeys(text.slice(0, text.length * fraction))]
       assert.deepEqual(cut, Object.keys(object).slice(0, cut.length))
     }),
   )

@@ -1,42 +1,44 @@
 import { htmlToMarkdown } from '../../markup/markup.ts'
 import { type ImportNote, InputRefused, type ItemFields, type ParsedItem } from '../item.ts'
 
-// What several formats do with what they find in a file. Nothing in a file is trusted to be of the
-// type that it should be. No I/O.
+// Helpers for reading values that may have any type. Used by several formats. No I/O.
 
-/** An object out of a file, before anybody looked at what is in it. */
+/** A parsed object whose values have not been validated. */
 export type UnknownObject = Readonly<Record<string, unknown>>
 
 const maxTalks = 200_000
-const longestTitle = 255
+const maxTitleLength = 255
 
+/** Returns whether a value is an object, and not a list. */
 export function isObject(value: unknown): value is UnknownObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
+/** Returns the value if it is an object, else an empty one. */
 export function readObject(value: unknown): UnknownObject {
   return isObject(value) ? value : {}
 }
 
+/** Returns the value if it is a list, else an empty one. */
 export function readList(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : []
 }
 
 /**
- * A text without white space around it; empty for what is none. Of a text in several languages, the
- * English one or else the first.
+ * Reads a text without white space around it. Empty for other types. Of a text in several
+ * languages, takes English or else the first.
  */
 export function readTrimmedText(value: unknown): string {
   if (typeof value === 'string') return value.trim()
   if (typeof value === 'number') return String(value)
   if (!isObject(value)) return ''
-  const one = [value.en, ...Object.values(value)].find(
-    (it) => typeof it === 'string' && it.trim() !== '',
+  const text = [value.en, ...Object.values(value)].find(
+    (candidate) => typeof candidate === 'string' && candidate.trim() !== '',
   )
-  return typeof one === 'string' ? one.trim() : ''
+  return typeof text === 'string' ? text.trim() : ''
 }
 
-/** Names or tags. Empty ones are left out, and told of. */
+/** Reads a list of names. Drops empty ones, with a note. Undefined if there is no list. */
 export function readNames(
   values: unknown,
   field: string,
@@ -55,8 +57,8 @@ export function readNames(
 }
 
 /**
- * A web address, made whole where it is relative to one. Anything else, such as `javascript:`, is
- * none.
+ * Reads an http or https URL, which may be relative to `base`. Undefined for anything else, such as
+ * `javascript:`.
  */
 export function readUrl(value: unknown, base?: string): string | undefined {
   const text = readTrimmedText(value)
@@ -72,109 +74,103 @@ export function readUrl(value: unknown, base?: string): string | undefined {
 }
 
 /**
- * The day of `20240501`, `2024-05-01` or a moment. A moment is taken in the time zone that it is
- * written in, but for UTC where the zone of the event is known.
+ * Reads the day of `20240501`, `2024-05-01` or a timestamp. A timestamp in UTC is converted to the
+ * time zone of the event if that is known; any other is read in the zone that it is written in.
  */
 export function readDate(value: unknown, zone?: string): string | undefined {
   const text = readTrimmedText(value)
-  const [, year, month, day] = /^(\d{4})-?(\d\d)-?(\d\d)(?!\d)/.exec(text) ?? []
-  const written = `${year}-${month}-${day}`
-  if (new Date(`${written}T00:00:00Z`).toJSON()?.slice(0, 10) !== written) return undefined
-  if (zone === undefined || !/T.*(Z|[+-]00:?00)$/.test(text)) return written
+  const [, year, month, dayOfMonth] = /^(\d{4})-?(\d\d)-?(\d\d)(?!\d)/.exec(text) ?? []
+  const day = `${year}-${month}-${dayOfMonth}`
+  if (new Date(`${day}T00:00:00Z`).toJSON()?.slice(0, 10) !== day) return undefined
+  if (zone === undefined || !/T.*(Z|[+-]00:?00)$/.test(text)) return day
   try {
     return new Intl.DateTimeFormat('sv-SE', { timeZone: zone, dateStyle: 'short' }).format(
       new Date(text),
     )
   } catch {
-    return written
+    return day
   }
 }
 
-/**
- * The title with its subtitle behind it. One that does not fit stays beside the record, in `facts`.
- */
+/** Appends the subtitle to the title. `isWhole` is false if it does not fit and must be a fact. */
 export function joinTitle(
   subtitle: string,
   title: string,
   notes: ImportNote[],
 ): { title: string; isWhole: boolean } {
   if (subtitle === '' || title.includes(subtitle)) return { title, isWhole: true }
-  const both = `${title}${/[:?!.…]$/.test(title) ? '' : ':'} ${subtitle}`
-  if ([...both].length <= longestTitle) {
-    notes.push({ kind: 'repaired', field: 'title', detail: 'has the subtitle behind it' })
-    return { title: both, isWhole: true }
+  const combined = `${title}${/[:?!.…]$/.test(title) ? '' : ':'} ${subtitle}`
+  if ([...combined].length <= maxTitleLength) {
+    notes.push({ kind: 'repaired', field: 'title', detail: 'was combined with the subtitle' })
+    return { title: combined, isWhole: true }
   }
   notes.push({
     kind: 'dropped',
     field: 'subtitle',
-    detail: `does not fit into a title of ${longestTitle} characters, and is kept as a fact`,
+    detail: `does not fit into the title (${maxTitleLength} characters), and was kept as a fact`,
   })
   return { title, isWhole: false }
 }
 
-/**
- * Only what there is: files have empty texts and lists where nobody said anything, and those must
- * not empty a record.
- */
+/** Removes empty texts and lists, which must not overwrite the fields of a record. */
 export function presentFields(
   fields: { readonly [F in keyof ItemFields]?: ItemFields[F] | undefined },
 ): ItemFields {
-  const isGiven = (value: unknown) =>
+  const isPresent = (value: unknown) =>
     value !== undefined && value !== '' && !(Array.isArray(value) && value.length === 0)
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => isGiven(value)))
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => isPresent(value)))
 }
 
-export function* limitItems(path: string, readings: Iterable<ParsedItem>): Generator<ParsedItem> {
+/** Passes items through. Throws `InputRefused` if there are too many. */
+export function* limitItems(path: string, items: Iterable<ParsedItem>): Generator<ParsedItem> {
   let count = 0
-  for (const reading of readings) {
+  for (const item of items) {
     if (++count > maxTalks)
-      throw new InputRefused(
-        `${path} has more than ${maxTalks} talks. Divide it into several files`,
-      )
-    yield reading
+      throw new InputRefused(`${path} has more than ${maxTalks} talks. Split it`)
+    yield item
   }
 }
 
+/** Parses a file of JSON. Throws `InputRefused` if it is invalid. */
 export function readJson(path: string, text: string): unknown {
   try {
     return JSON.parse(text.replace(/^\uFEFF/, ''))
   } catch (error) {
     throw new InputRefused(
-      `${path} is not whole JSON: ${(error as Error).message}. Fetch or export it again, and give the file as it is`,
+      `${path} is not valid JSON: ${(error as Error).message}. Download or export it again`,
     )
   }
 }
 
 /**
- * The keys of the first object in a JSON text that may be cut off: of the only one, of the first in
- * a list or on the first line. None where the text is no JSON.
+ * Finds the keys of the first object in a JSON text that may be cut off: the only object, the first
+ * of a list, or the one on the first line. None if the text is not JSON.
  */
 export function firstKeys(begin: string): ReadonlySet<string> {
   const keys = new Set<string>()
   if (!/^\uFEFF?\s*[{[]/.test(begin)) return keys
   let depth = 0
-  let first = 0
-  let text = ''
-  // Sticky: behind a string that is cut off nothing matches, and its end is not looked for once
-  // more at each sign in it.
+  let objectDepth = 0
+  let lastString = ''
+  // Sticky: nothing matches after a string that is cut off, so that the time stays linear.
   for (const [token] of begin
     .replace(/^\uFEFF/, '')
     .matchAll(/"[^"\\]*(?:\\.[^"\\]*)*"|[{}[\]:]|[^"{}[\]:]+/gsy)) {
-    if (token[0] === '"') text = token.slice(1, -1)
-    else if (token === ':' && depth === first) keys.add(text)
+    if (token[0] === '"') lastString = token.slice(1, -1)
+    else if (token === ':' && depth === objectDepth) keys.add(lastString)
     else if (token === '{' || token === '[') {
       depth++
-      if (token === '{' && first === 0) first = depth
-    } else if ((token === '}' || token === ']') && depth-- === first) break
+      if (token === '{' && objectDepth === 0) objectDepth = depth
+    } else if ((token === '}' || token === ']') && depth-- === objectDepth) break
   }
   return keys
 }
 
-/** A text that may be HTML, as Markdown. */
+/** Reads a text that may be HTML, as Markdown. Adds a note if it was converted. */
 export function readMarkdown(value: unknown, field: string, notes: ImportNote[]): string {
   const text = readTrimmedText(value)
   const markdown = htmlToMarkdown(text)
   if (markdown !== text)
-    notes.push({ kind: 'repaired', field, detail: 'was HTML, and is Markdown here' })
+    notes.push({ kind: 'repaired', field, detail: 'was converted from HTML to Markdown' })
   return markdown
 }

@@ -16,32 +16,33 @@ async function read(
   options: Parameters<typeof v2.read>[1] = none,
   length = 1 << 16,
 ): Promise<ParsedItem[]> {
-  return listed(v2.read(given(file('talks.json', text, length)), options))
+  return collect(v2.read(toAsync(file('talks.json', text, length)), options))
 }
 
-/** In pieces of this length, however the text lies in them. */
+/** A file that is read in chunks of this length. */
 function file(path: string, text: string, length = 1 << 16): SourceFile {
-  const once = () => assert.fail('the text is read in pieces')
-  async function* pieces() {
-    for (let from = 0; from < text.length; from += length) yield text.slice(from, from + length)
+  const unused = () => assert.fail('the text is read in chunks')
+  async function* chunks() {
+    for (let offset = 0; offset < text.length; offset += length)
+      yield text.slice(offset, offset + length)
   }
-  return Object.assign({ path, text: once, lines: once }, { pieces })
+  return Object.assign({ path, text: unused, lines: unused }, { chunks })
 }
 
-async function* given(...files: SourceFile[]) {
+async function* toAsync(...files: SourceFile[]) {
   yield* files
 }
 
-async function listed<T>(all: AsyncIterable<T>): Promise<T[]> {
+async function collect<T>(items: AsyncIterable<T>): Promise<T[]> {
   const list: T[] = []
-  for await (const one of all) list.push(one)
+  for await (const item of items) list.push(item)
   return list
 }
 
-function drafts(readings: readonly ParsedItem[]): ImportItem[] {
-  return readings.map((reading) => {
-    assert.ok('fields' in reading, JSON.stringify(reading))
-    return reading
+function talksOf(items: readonly ParsedItem[]): ImportItem[] {
+  return items.map((item) => {
+    assert.ok('fields' in item, JSON.stringify(item))
+    return item
   })
 }
 
@@ -76,7 +77,7 @@ const speaker = {
   revision: 1,
 }
 
-test('a record, a list, a page and a record a line say the same, however they are laid out', async () => {
+test('reads a record, a list, a page and one record per line in any layout', async () => {
   const two = [titled('One'), titled('Two')]
   const texts = {
     lines: lines(...two),
@@ -94,9 +95,9 @@ test('a record, a list, a page and a record a line say the same, however they ar
   }
   for (const [name, text] of Object.entries(texts))
     for (const length of [1, 7, 1 << 16]) {
-      const found = drafts(await read(text, none, length))
+      const items = talksOf(await read(text, none, length))
       assert.deepEqual(
-        found.map(({ fields, facts, notes, ...rest }) => ({
+        items.map(({ fields, facts, notes, ...rest }) => ({
           fields,
           facts,
           notes,
@@ -107,11 +108,11 @@ test('a record, a list, a page and a record a line say the same, however they ar
       )
       assert.ok(v2.recognises(text, 'anything'), name)
     }
-  const [one] = drafts(await read(JSON.stringify(record, null, 2)))
+  const [one] = talksOf(await read(JSON.stringify(record, null, 2)))
   assert.deepEqual([one?.place, one?.fields], ['record 1', record])
 })
 
-test('a list is read in any cut, with brackets, quotes and backslashes in its texts', async () => {
+test('reads a list in any chunks, with brackets, quotes and backslashes', async () => {
   const title = fc.string({
     unit: fc.constantFrom(...'[]{}",:\\é𝒳\n '),
     minLength: 1,
@@ -126,7 +127,7 @@ test('a list is read in any cut, with brackets, quotes and backslashes in its te
         const list = titles.map(titled)
         for (const text of [JSON.stringify(list, null, space), lines(...list)])
           assert.deepEqual(
-            drafts(await read(text, none, length)).map(({ fields }) => fields.title),
+            talksOf(await read(text, none, length)).map(({ fields }) => fields.title),
             titles,
           )
       },
@@ -135,25 +136,25 @@ test('a list is read in any cut, with brackets, quotes and backslashes in its te
   )
 })
 
-test('the places are those of the file', async () => {
+test('reports the places of records', async () => {
   const places = async (text: string) =>
-    (await read(text)).map((reading) => 'place' in reading && reading.place)
+    (await read(text)).map((item) => 'place' in item && item.place)
   assert.deepEqual(await places(`\n${lines(record)}\n${lines(record)}`), ['line 2', 'line 4'])
   assert.deepEqual(await places(JSON.stringify([record, record])), ['record 1', 'record 2'])
   assert.deepEqual(await places(JSON.stringify({ results: [record] })), ['line 1, result 1'])
-  const folder = given(
+  const folder = toAsync(
     file('a/one.json', JSON.stringify(record, null, 2)),
     file('a/two.json', lines(record, record)),
   )
-  const found = drafts(await listed(v2.read(folder, none)))
+  const items = talksOf(await collect(v2.read(folder, none)))
   assert.deepEqual(
-    found.map(({ place }) => place),
+    items.map(({ place }) => place),
     ['a/one.json', 'a/two.json', 'a/two.json, line 2'],
   )
 })
 
-test('a plain record keeps its id; what has no field is kept as said, and related addresses as such', async () => {
-  const given = {
+test('keeps the id of a record, and other fields as facts', async () => {
+  const input = {
     ...whole,
     related_urls: [
       'https://example.org/a',
@@ -165,38 +166,40 @@ test('a plain record keeps its id; what has no field is kept as said, and relate
     [`${'x'.repeat(101)}`]: 1,
     broken: 'a\ud800',
   }
-  const [draft] = drafts(await read(lines(given)))
-  assert.ok(draft)
-  assert.deepEqual([draft.id, draft.key, draft.kept], [7, '7', undefined])
-  assert.deepEqual(draft.fields, record)
-  assert.deepEqual(draft.facts, [
+  const [talk] = talksOf(await read(lines(input)))
+  assert.ok(talk)
+  assert.deepEqual([talk.id, talk.key, talk.kept], [7, '7', undefined])
+  assert.deepEqual(talk.fields, record)
+  assert.deepEqual(talk.facts, [
     { kind: 'related', url: 'https://example.org/a', label: null },
     { kind: 'related', url: 'https://example.org/b', label: 'Slides' },
     { kind: 'related', url: 'https://example.org/c', label: null },
     { kind: 'said', source: 'v2', field: 'rating', value: { stars: 5 } },
   ])
   assert.deepEqual(
-    draft.notes.map(({ kind, field }) => [kind, field]),
+    talk.notes.map(({ kind, field }) => [kind, field]),
     [
       ['dropped', 'related_urls'],
       ['dropped', 'x'.repeat(100)],
       ['dropped', 'broken'],
     ],
   )
-  const [wrongId] = drafts(await read(lines({ ...record, id: '7' })))
+  const [wrongId] = talksOf(await read(lines({ ...record, id: '7' })))
   assert.deepEqual(
     [wrongId?.id, wrongId?.key, wrongId?.notes[0]?.field],
     [undefined, undefined, 'id'],
   )
-  const many = Object.fromEntries(Array.from({ length: 1500 }, (_, at) => [`field ${at}`, at]))
-  const [full] = drafts(await read(lines({ ...record, ...many })))
+  const many = Object.fromEntries(
+    Array.from({ length: 1500 }, (_, index) => [`field ${index}`, index]),
+  )
+  const [full] = talksOf(await read(lines({ ...record, ...many })))
   assert.deepEqual([full?.facts.length, full?.notes.length], [1000, 1])
 })
 
-test('the category and language that are given are for records that have none', async () => {
+test('uses the category and language options for records that have none', async () => {
   const options = { category: 'Other Days', language: 'fr' }
   const { category: _, language: __, ...bare } = record
-  const [first, second] = drafts(await read(lines(bare, record), options))
+  const [first, second] = talksOf(await read(lines(bare, record), options))
   assert.deepEqual([first?.fields.category, first?.fields.language], ['Other Days', 'fr'])
   assert.deepEqual(
     [second?.fields.category, second?.fields.language],
@@ -204,18 +207,18 @@ test('the category and language that are given are for records that have none', 
   )
 })
 
-test('a page that is not the last one says so', async () => {
+test('notes that a page is not the last one', async () => {
   const text = JSON.stringify({
     count: 2,
     next: 'https://example.org/api/v2/video?page=2',
     previous: null,
     results: [record, record],
   })
-  const [first, second] = drafts(await read(text))
+  const [first, second] = talksOf(await read(text))
   assert.deepEqual([first?.notes.map(({ field }) => field), second?.notes], [['next'], []])
 })
 
-test('a line from which no record can be made is told, and the others are read', async () => {
+test('reports an invalid line, and reads the others', async () => {
   const wrong = [
     '{"title": "cut',
     'no JSON',
@@ -227,21 +230,21 @@ test('a line from which no record can be made is told, and the others are read',
     '{}',
     '{"kind":"end","videos":0}',
   ]
-  const found = await read(`${lines(record)}${wrong.join('\n')}\n${lines(record)}`)
+  const items = await read(`${lines(record)}${wrong.join('\n')}\n${lines(record)}`)
   assert.deepEqual(
-    found.map((reading) => ('unreadable' in reading ? reading.place : 'read')),
-    ['read', ...wrong.map((_, at) => `line ${at + 2}`), 'read'],
+    items.map((item) => ('unreadable' in item ? item.place : 'read')),
+    ['read', ...wrong.map((_, index) => `line ${index + 2}`), 'read'],
   )
-  for (const reading of found)
-    if ('unreadable' in reading) assert.ok(reading.unreadable.length < 200, reading.unreadable)
+  for (const item of items)
+    if ('unreadable' in item) assert.ok(item.unreadable.length < 200, item.unreadable)
   const first = await read(`{"title": "cut\n${lines(record)}`)
   assert.deepEqual(
-    first.map((reading) => 'unreadable' in reading),
+    first.map((item) => 'unreadable' in item),
     [true, false],
   )
   const list = await read(JSON.stringify([record, 5, [record], { ...record, title: null }, record]))
   assert.deepEqual(
-    list.map((reading) => 'unreadable' in reading),
+    list.map((item) => 'unreadable' in item),
     [false, true, true, true, false],
   )
   for (const text of [
@@ -254,12 +257,13 @@ test('a line from which no record can be made is told, and the others are read',
   }
 })
 
-test('a key twice, __proto__ and a million brackets do no harm', async () => {
-  const [twice] = drafts(await read(`{"title":"One","title":"Two","speakers":[]}\n`))
+test('survives a duplicate key, __proto__ and a million brackets', async () => {
+  const [twice] = talksOf(await read(`{"title":"One","title":"Two","speakers":[]}\n`))
   assert.equal(twice?.fields.title, 'Two')
-  const [proto] = drafts(
+  const [proto] = talksOf(
     await read(
-      `{"title":"One","__proto__":{"polluted":1},"more":{"__proto__":{"polluted":1}},"constructor":1}\n`,
+      '{"title":"One","__proto__":{"polluted":1},' +
+        '"more":{"__proto__":{"polluted":1}},"constructor":1}\n',
     ),
   )
   assert.ok(proto)
@@ -271,19 +275,19 @@ test('a key twice, __proto__ and a million brackets do no harm', async () => {
   )
   assert.deepEqual(proto.facts, [{ kind: 'said', source: 'v2', field: 'constructor', value: 1 }])
   const deep = `${'['.repeat(1 << 19)}${']'.repeat(1 << 19)}`
-  const found = await read(
+  const items = await read(
     `${lines(record)}{"title":"Deep","more":${deep}}\n${deep}\n${lines(record)}`,
   )
   assert.deepEqual(
-    found.map((reading) => ('unreadable' in reading ? reading.unreadable : 'read')),
-    ['read', 'Is nested more than 100 deep', 'Is nested more than 100 deep', 'read'],
+    items.map((item) => ('unreadable' in item ? item.unreadable : 'read')),
+    ['read', 'Is nested more than 100 levels deep', 'Is nested more than 100 levels deep', 'read'],
   )
   assert.equal((await read(`[${deep},${JSON.stringify(record)}]`)).length, 2)
   await assert.rejects(read(`[{"title":"${'x'.repeat(17 << 20)}"}]`), /more than 16 MB/)
   await assert.rejects(read(`${lines(record)}${'x'.repeat(5 << 20)}`), /Line 2 .* more than 4 MB/)
 })
 
-test('an export of ours gives back what the service gave the record itself', async () => {
+test('restores the read-only fields of an export', async () => {
   const facts = [{ kind: 'address', path: 'video/7/gardens' }]
   const taken = { day: '2021-06-01', reason: 'The speaker asked for it' }
   const video = { kind: 'video', revision: 4, record: whole, facts }
@@ -316,32 +320,35 @@ test('an export of ours gives back what the service gave the record itself', asy
   assert.deepEqual(rest, [])
 })
 
-test('an export that was cut off, or whose count is wrong, says so; several may follow each other', async () => {
+test('reports an export that was cut off or has a wrong count', async () => {
   const video = { kind: 'video', revision: 4, record: whole }
   const end = { kind: 'end', videos: 1 }
-  const told = async (...values: unknown[]) =>
-    (await read(lines(...values))).flatMap((it) =>
-      'unreadable' in it ? [`${it.place}: ${it.unreadable}`] : [],
+  const readReasons = async (...values: unknown[]) =>
+    (await read(lines(...values))).flatMap((item) =>
+      'unreadable' in item ? [`${item.place}: ${item.unreadable}`] : [],
     )
-  assert.deepEqual(await told(head, video, end), [])
-  assert.deepEqual(await told(head, video, end, head, video, end), [])
-  assert.match((await told(head, video)).join(), /^end: The export was cut off/)
-  assert.match((await told(head, video, head, video, end)).join(), /^end: The export was cut off/)
+  assert.deepEqual(await readReasons(head, video, end), [])
+  assert.deepEqual(await readReasons(head, video, end, head, video, end), [])
+  assert.match((await readReasons(head, video)).join(), /^end: The export was cut off/)
   assert.match(
-    (await told(head, end)).join(),
-    /^end: The export should have 1 records, and 0 are there/,
+    (await readReasons(head, video, head, video, end)).join(),
+    /^end: The export was cut off/,
   )
-  assert.match((await told(head, video, end, video)).join(), /^line 4: Has none of the fields/)
+  assert.match((await readReasons(head, end)).join(), /^end: The export has 0 of 1 records/)
   assert.match(
-    (await told(head, { ...speaker, slug: 5 }, { kind: 'end', videos: 0 })).join(),
+    (await readReasons(head, video, end, video)).join(),
+    /^line 4: Has none of the fields/,
+  )
+  assert.match(
+    (await readReasons(head, { ...speaker, slug: 5 }, { kind: 'end', videos: 0 })).join(),
     /^line 2: slug must be/,
   )
   assert.match(
-    (await told(head, { ...video, record: { ...whole, added: 'today' } }, end)).join(),
+    (await readReasons(head, { ...video, record: { ...whole, added: 'today' } }, end)).join(),
     /^line 2: record\/added/,
   )
   assert.match(
-    (await told(head, { ...video, facts: [{ kind: 'related' }] }, end)).join(),
+    (await readReasons(head, { ...video, facts: [{ kind: 'related' }] }, end)).join(),
     /^line 2: facts\/0/,
   )
   await assert.rejects(
@@ -350,7 +357,7 @@ test('an export that was cut off, or whose count is wrong, says so; several may 
   )
 })
 
-test('values of an export that no archive can have are refused line by line', async () => {
+test('refuses invalid values of an export line by line', async () => {
   const video = { kind: 'video', revision: 4, record: whole }
   const category = {
     ...speaker,
@@ -362,8 +369,8 @@ test('values of an export that no archive can have are refused line by line', as
   }
   const tomorrow = new Date(Date.now() + 86_400_000).toISOString().slice(0, -1)
   const lineOf = async (value: unknown) => {
-    const [reading] = await read(lines(head, value, { kind: 'end', videos: 1 }))
-    return reading && 'unreadable' in reading ? reading.unreadable : 'taken'
+    const [item] = await read(lines(head, value, { kind: 'end', videos: 1 }))
+    return item && 'unreadable' in item ? item.unreadable : 'taken'
   }
   assert.equal(await lineOf(video), 'taken')
   assert.equal(await lineOf(category), 'taken')
@@ -373,21 +380,21 @@ test('values of an export that no archive can have are refused line by line', as
     [{ ...video, record: { ...whole, id: 1e300 } }, /^record\/id must be/],
     [
       { ...video, record: { ...whole, added: '2021-02-30T00:00:00.000' } },
-      /^record\/added must be a real moment/,
+      /^record\/added must be a valid date and time/,
     ],
     [
       { ...video, record: { ...whole, added: '2021-02-03T24:00:00.000' } },
-      /^record\/added must be a real moment/,
+      /^record\/added must be a valid date and time/,
     ],
     [
       { ...video, record: { ...whole, added: '0000-02-03T04:00:00.000' } },
-      /^record\/added must be a real moment/,
+      /^record\/added must be a valid date and time/,
     ],
     [{ ...video, record: { ...whole, updated: tomorrow } }, /is in the future/],
     [{ ...video, record: { ...whole, slug: 'x'.repeat(51) } }, /^record\/slug must be/],
     [
       { ...video, taken_down: { day: 'yesterday or so', reason: 'x' } },
-      /^taken_down\/day must be a real date/,
+      /^taken_down\/day must be a valid date/,
     ],
     [{ ...video, taken_down: { day: tomorrow.slice(0, 10), reason: 'x' } }, /is in the future/],
     [
@@ -398,28 +405,28 @@ test('values of an export that no archive can have are refused line by line', as
     [{ ...speaker, revision: 3_000_000_000 }, /^revision must be/],
     [{ ...speaker, name: ' \n ' }, /^name must be/],
     [{ ...speaker, old_slugs: ['../x'] }, /^old_slugs\/0 must be/],
-    [{ ...category, url: 'javascript:alert(1)' }, /^url must be an absolute http or https address/],
-    [{ ...category, start_date: '2020-02-30' }, /^start_date must be a real date/],
+    [{ ...category, url: 'javascript:alert(1)' }, /^url must be an absolute http or https URL/],
+    [{ ...category, start_date: '2020-02-30' }, /^start_date must be a valid date/],
     [{ ...category, kind: 'planet' }, /^kind must be/],
   ]
   for (const [value, reason] of wrong)
     assert.match(await lineOf(value), reason, JSON.stringify(value))
 })
 
-test('a slug that is none is replaced, with a note', async () => {
+test('replaces an invalid slug, with a note', async () => {
   for (const slug of ['', '../../x', 'a/b', 'a?b', 'a%2fb', 'Ä', '-a', 'a--b']) {
     const video = { kind: 'video', revision: 4, record: { ...whole, slug } }
-    const [reading] = await read(lines(head, video, { kind: 'end', videos: 1 }))
-    assert.ok(reading && 'kept' in reading, slug)
-    assert.equal(reading.kept?.slug, undefined)
+    const [item] = await read(lines(head, video, { kind: 'end', videos: 1 }))
+    assert.ok(item && 'kept' in item, slug)
+    assert.equal(item.kept?.slug, undefined)
     assert.deepEqual(
-      reading.notes.map(({ field }) => field),
+      item.notes.map(({ field }) => field),
       ['slug'],
     )
   }
 })
 
-test('it is recognised by what is in it, and takes no file of another format', () => {
+test('recognises records by their content, and no other files', () => {
   const yes = [record, [record], { count: 1, next: null, previous: null, results: [record] }, whole]
   for (const value of yes)
     for (const space of [0, 2])
@@ -464,25 +471,27 @@ test('it is recognised by what is in it, and takes no file of another format', (
     '{"a":'.repeat(13_000),
   ])
     objectKeysIn(text)
-  assert.ok(performance.now() - started < 5000, 'a beginning that is all quotes takes long')
+  assert.ok(performance.now() - started < 5000, 'a beginning of quotes takes too long')
 })
 
-const era = fileURLToPath(new URL('../../../../shared/data/v2-era.ndjson.gz', import.meta.url))
+const archiveFile = fileURLToPath(
+  new URL('../../../../shared/data/v2-era.ndjson.gz', import.meta.url),
+)
 
-test('all records of the former API are read', {
-  skip: !existsSync(era) && 'the records are not at hand',
+test('reads all records of the former API', {
+  skip: !existsSync(archiveFile) && 'the records are not available',
 }, async () => {
-  const input = await openInput({ path: era })
+  const input = await openInput({ path: archiveFile })
   assert.ok(v2.recognises(input.begin, input.firstPath))
-  const found = drafts(await listed(v2.read(input.files, none)))
-  assert.equal(found.length, 2644)
-  assert.equal(found.flatMap(({ facts }) => facts).length, 117)
+  const items = talksOf(await collect(v2.read(input.files, none)))
+  assert.equal(items.length, 2644)
+  assert.equal(items.flatMap(({ facts }) => facts).length, 117)
   assert.deepEqual(
-    found.flatMap(({ notes }) => notes),
+    items.flatMap(({ notes }) => notes),
     [],
   )
   assert.equal(
-    found.filter(({ fields }) => validationErrors(VideoPatch, fields).length > 0).length,
+    items.filter(({ fields }) => validationErrors(VideoPatch, fields).length > 0).length,
     0,
   )
 })

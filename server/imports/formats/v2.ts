@@ -23,130 +23,137 @@ import {
   type ParsedItem,
   type ParseOptions,
   type SourceFile,
+  type UnreadableItem,
 } from '../item.ts'
 
-// The record of the interface itself: as our API gives it, as the API before it gave it, and in an
-// export of ours.
+// Reads records of the v2 API, of this server or of its predecessor, and Talkshelf exports.
 
 export const v2: ImportFormat = {
   name: 'v2',
-  about:
-    'Records as the API gives them, in JSON: one, a list, a page or one a line; and an export of Talkshelf',
+  about: 'records of the v2 API: one, a list, a page or one per line; or a Talkshelf export',
   recognises(begin) {
     if (!/^\s*[{[]/.test(begin)) return false
     if (/^\s*\{\s*"kind"\s*:\s*"talkshelf"/.test(begin)) return true
     const keys = objectKeysIn(begin)
-    const known = keys.filter((key) => ours.has(key))
+    const known = keys.filter((key) => recordKeys.has(key))
     return (
       keys.includes('title') &&
       ['category', 'speakers', 'state'].some((key) => keys.includes(key)) &&
-      !foreign.some((key) => keys.includes(key)) &&
+      !foreignKeys.some((key) => keys.includes(key)) &&
       known.length * 2 >= keys.length
     )
   },
   async *read(files, options) {
+    // One file behind, because places depend on whether there is another file.
     let previous: SourceFile | undefined
-    let isAlone = true
+    let isOnly = true
     for await (const file of files) {
-      if (previous) isAlone = false
-      if (previous) yield* readFile(previous, isAlone, options)
+      if (previous) {
+        isOnly = false
+        yield* readFile(previous, isOnly, options)
+      }
       previous = file
     }
-    if (previous) yield* readFile(previous, isAlone, options)
+    if (previous) yield* readFile(previous, isOnly, options)
   },
 }
 
 const writable = videoFields.filter(
   (field) => !(readOnlyFields as readonly string[]).includes(field),
 )
-const ours = new Set<string>([...videoFields, 'related_urls'])
-/** Other formats have titles and speakers as well. */
-const foreign = ['videos', 'file', 'event', 'extractor', 'webpage_url']
+const recordKeys = new Set<string>([...videoFields, 'related_urls'])
+/** Keys of other formats that also have titles and speakers. */
+const foreignKeys = ['videos', 'file', 'event', 'extractor', 'webpage_url']
 
-/**
- * The API takes a record of 1 MB and as much again that is attached to it: an export of ours has
- * both in one line.
- */
-const maxRecord = 4 << 20
-/** A page is parsed at once. */
-const maxPage = 16 << 20
-/** As the API has it. */
+/** The API accepts a record of 1 MB and facts of 1 MB, and an export has both in one line. */
+const maxLineLength = 4 << 20
+/** A page is parsed as a whole. */
+const maxPageLength = 16 << 20
+/** The limit of the API. */
 const maxFacts = 1000
+const notAnObject = 'Is not a JSON object'
 
 type Json = Record<string, unknown>
 
+const cutOffExport: UnreadableItem = {
+  place: 'end',
+  unreadable: 'The export was cut off: its last line is missing. Export it again',
+}
+
 async function* readFile(
   file: SourceFile,
-  isAlone: boolean,
+  isOnly: boolean,
   options: ParseOptions,
 ): AsyncGenerator<ParsedItem> {
-  const cutOff = {
-    place: 'end',
-    unreadable:
-      'The export was cut off: its last line is missing, and perhaps records are too. Export again',
-  }
-  /** How many records there were so far in an export; elsewhere there is none to count. */
-  let videos: number | undefined
-  for await (const { place, text, isCut } of textsOf(file, isAlone)) {
-    const parsed = isCut
-      ? { wrong: 'The file ends in the middle: it was cut off. Fetch it again' }
-      : parseJson(text)
+  /** The number of records so far in an export. Undefined outside of an export. */
+  let exportedCount: number | undefined
+  for await (const { place, text, isCut } of readValues(file, isOnly)) {
+    const parsed = isCut ? { wrong: 'The file was cut off. Download it again' } : parseJson(text)
     if ('wrong' in parsed) {
       yield { place, unreadable: parsed.wrong }
       continue
     }
     const { value } = parsed
-    if (!isObject(value)) yield { place, unreadable: 'Is no object, as a record is' }
+    if (!isObject(value)) yield { place, unreadable: notAnObject }
     else if (value.kind === 'talkshelf') {
-      if (value.version !== 1)
-        throw new InputRefused(
-          `${file.path} is an export of a newer Talkshelf (version ${JSON.stringify(value.version)?.slice(0, 20)}). Update this one`,
-        )
-      if (videos !== undefined) yield cutOff
-      videos = 0
-    } else if (videos === undefined)
-      yield* isPage(value) ? page(value, place, options) : [plain(value, place, options)]
+      refuseNewerExport(value.version, file.path)
+      if (exportedCount !== undefined) yield cutOffExport
+      exportedCount = 0
+    } else if (exportedCount === undefined)
+      yield* isPage(value) ? readPage(value, place, options) : [readRecord(value, place, options)]
     else if (value.kind === 'video') {
-      videos++
-      yield exported(value, place)
+      exportedCount++
+      yield readExportedVideo(value, place)
     } else if (value.kind === 'end') {
-      const end = wrongIn(ExportEnd, value)
-      if (end) yield { place, unreadable: end }
-      else if (value.videos !== videos)
-        yield {
-          place: 'end',
-          unreadable: `The export should have ${value.videos} records, and ${videos} are there. Export again`,
-        }
-      videos = undefined
-    } else {
-      yield exportedEntity(value, place)
-    }
+      yield* checkEnd(value, place, exportedCount)
+      exportedCount = undefined
+    } else yield readExportedEntity(value, place)
   }
-  if (videos !== undefined) yield cutOff
+  if (exportedCount !== undefined) yield cutOffExport
+}
+
+function refuseNewerExport(version: unknown, path: string): void {
+  if (version === 1) return
+  const versionText = JSON.stringify(version)?.slice(0, 20)
+  throw new InputRefused(
+    `${path} is an export of a newer Talkshelf (version ${versionText}). Upgrade this one first`,
+  )
+}
+
+/** Compares the count in the last line of an export with the records before it. */
+function checkEnd(end: Json, place: string, count: number): UnreadableItem[] {
+  const error = firstError(ExportEnd, end)
+  if (error) return [{ place, unreadable: error }]
+  if (end.videos === count) return []
+  const unreadable = `The export has ${count} of ${end.videos} records. Export it again`
+  return [{ place: 'end', unreadable }]
 }
 
 /**
- * Each value of the file, still as text: line by line where each line has one of its own, so that a
- * wrong one spoils no other.
+ * Yields each value of the file as text. Reads line by line if each line has a value, so that an
+ * invalid one does not affect the others.
  */
-async function* textsOf(
+async function* readValues(
   file: SourceFile,
-  isAlone: boolean,
+  isOnly: boolean,
 ): AsyncGenerator<{ place: string; text: string; isCut: boolean }> {
-  const placed = (word: string, number: number) =>
-    isAlone ? `${word} ${number}` : number === 1 ? file.path : `${file.path}, ${word} ${number}`
+  const placeOf = (unit: string, number: number) => {
+    if (isOnly) return `${unit} ${number}`
+    return number === 1 ? file.path : `${file.path}, ${unit} ${number}`
+  }
   const source = textChunks(file)[Symbol.asyncIterator]()
+  // Reads up to the end of the first line that is not blank.
   let head = ''
-  let isText = false
-  let isLine = false
-  while (!isLine && head.length <= maxRecord) {
+  let hasText = false
+  let hasLine = false
+  while (!hasLine && head.length <= maxLineLength) {
     const { done, value } = await source.next()
     if (done) break
-    isLine = (isText ? value : value.trimStart()).includes('\n')
-    isText ||= value.trim() !== ''
+    hasLine = (hasText ? value : value.trimStart()).includes('\n')
+    hasText ||= value.trim() !== ''
     head += value
   }
-  const pieces = (async function* () {
+  const chunks = (async function* () {
     try {
       yield head
       yield* { [Symbol.asyncIterator]: () => source }
@@ -155,105 +162,105 @@ async function* textsOf(
     }
   })()
   let number = 0
-  if (isByLines(head, isLine)) {
-    for await (const text of splitLines(pieces, file.path, maxRecord)) {
+  if (isLineByLine(head, hasLine)) {
+    for await (const text of splitLines(chunks, file.path, maxLineLength)) {
       number++
-      if (text.trim() !== '') yield { place: placed('line', number), text, isCut: false }
+      if (text.trim() !== '') yield { place: placeOf('line', number), text, isCut: false }
     }
   } else
-    for await (const value of jsonValues(pieces, file.path, maxPage))
-      yield { place: placed('record', ++number), ...value }
+    for await (const value of jsonValues(chunks, file.path, maxPageLength))
+      yield { place: placeOf('record', ++number), ...value }
 }
 
-/** A record over several lines breaks where something must follow. */
-function isByLines(head: string, isLine: boolean): boolean {
+/** Returns whether the first line has a value of its own, and does not end inside of one. */
+function isLineByLine(head: string, hasLine: boolean): boolean {
   const [first = ''] = head.trimStart().split('\n', 1)
-  return first.startsWith('[') || first.length > maxRecord
-    ? false
-    : !isLine || !/[{[,:]\s*$/.test(first)
+  if (first.startsWith('[') || first.length > maxLineLength) return false
+  return !hasLine || !/[{[,:]\s*$/.test(first)
 }
 
 function isPage(value: Json): value is Json & { results: unknown[] } {
   return Array.isArray(value.results) && !('title' in value)
 }
 
-function* page(
+function* readPage(
   { results, next }: Json & { results: unknown[] },
   place: string,
   options: ParseOptions,
 ): Generator<ParsedItem> {
-  let isFurther = typeof next === 'string'
-  for (const [index, one] of results.entries()) {
-    const at = `${place}, result ${index + 1}`
-    const reading = isObject(one)
-      ? plain(one, at, options)
-      : { place: at, unreadable: 'Is no object, as a record is' }
-    if (isFurther && 'fields' in reading) {
+  let needsNote = typeof next === 'string'
+  for (const [index, result] of results.entries()) {
+    const resultPlace = `${place}, result ${index + 1}`
+    const item = isObject(result)
+      ? readRecord(result, resultPlace, options)
+      : { place: resultPlace, unreadable: notAnObject }
+    if (needsNote && 'fields' in item) {
       const note: ImportNote = {
         kind: 'dropped',
         field: 'next',
-        detail: 'leads to further pages, which are not in this file',
+        detail: 'leads to more pages, which are not in this file',
       }
-      yield { ...reading, notes: [...reading.notes, note] }
-      isFurther = false
-    } else yield reading
+      yield { ...item, notes: [...item.notes, note] }
+      needsNote = false
+    } else yield item
   }
 }
 
-function plain(record: Json, place: string, { category, language }: ParseOptions): ParsedItem {
-  if (!Object.keys(record).some((key) => ours.has(key)))
+function readRecord(record: Json, place: string, { category, language }: ParseOptions): ParsedItem {
+  if (!Object.keys(record).some((key) => recordKeys.has(key)))
     return { place, unreadable: 'Has none of the fields of a record' }
-  const draft = draftOf(record, place)
-  if ('unreadable' in draft) return draft
+  const item = readFields(record, place)
+  if ('unreadable' in item) return item
   const fields = {
     ...(category === undefined ? {} : { category }),
     ...(language === undefined ? {} : { language }),
-    ...draft.fields,
+    ...item.fields,
   }
   const { id } = record
-  if (id === undefined || id === null) return { ...draft, fields }
+  if (id === undefined || id === null) return { ...item, fields }
   if (typeof id === 'number' && Number.isSafeInteger(id) && id > 0)
-    return { ...draft, fields, id, key: String(id) }
-  return {
-    ...draft,
-    fields,
-    notes: [...draft.notes, { kind: 'dropped', field: 'id', detail: 'is no whole number from 1' }],
+    return { ...item, fields, id, key: String(id) }
+  const note: ImportNote = {
+    kind: 'dropped',
+    field: 'id',
+    detail: 'is not a positive whole number',
   }
+  return { ...item, fields, notes: [...item.notes, note] }
 }
 
 const entitySchemas = Object.fromEntries(
   ExportedEntity.anyOf.map((schema) => [schema.properties.kind.const as string, schema]),
 )
 
-function exportedEntity(value: Json, place: string): ParsedItem {
+function readExportedEntity(value: Json, place: string): ParsedItem {
   const schema = entitySchemas[String(value.kind)]
   if (!schema) return { place, unreadable: 'kind must be category, speaker, tag or video' }
   const entity = normalizeEntityInput(value)
-  const wrong = wrongIn(schema, entity)
-  return wrong
-    ? { place, unreadable: wrong }
+  const error = firstError(schema, entity)
+  return error
+    ? { place, unreadable: error }
     : { place, entity: entity as unknown as ExportedEntity }
 }
 
-// The fields of the record are looked at later, with those of every other format; what the service
-// gave itself is looked at nowhere else.
-const Own = Type.Object({
+// Only the read-only fields are validated here. The others are validated by the plan, as in every
+// format.
+const ReadOnlyFields = Type.Object({
   id: Id,
   slug: Video.properties.slug,
   added: Type.String({ format: 'moment' }),
   updated: Type.String({ format: 'moment' }),
 })
-const Exported = Type.Object({ ...ExportedVideo.properties, record: Own })
+const Exported = Type.Object({ ...ExportedVideo.properties, record: ReadOnlyFields })
 
 /** How far the clock of the exporting archive may be ahead. */
 const maxClockSkewMs = 60_000
 
-function exported(value: Json, place: string): ParsedItem {
-  const wrong = wrongIn(Exported, value)
-  if (wrong) return { place, unreadable: wrong }
+function readExportedVideo(value: Json, place: string): ParsedItem {
+  const error = firstError(Exported, value)
+  if (error) return { place, unreadable: error }
   const { record, revision, taken_down: takenDown, facts = [] } = value as unknown as ExportedVideo
-  const draft = draftOf(record, place)
-  if ('unreadable' in draft) return draft
+  const item = readFields(record, place)
+  if ('unreadable' in item) return item
   const { id, slug, added, updated } = record
   const latest = [added, updated, ...(takenDown ? [`${takenDown.day}T00:00:00.000`] : [])]
     .sort()
@@ -264,21 +271,17 @@ function exported(value: Json, place: string): ParsedItem {
       unreadable: `${latest} is in the future: added, updated and taken_down must be in the past`,
     }
   const isSlug = validationErrors(Slug, slug).length === 0
-  const notes: ImportNote[] = isSlug
-    ? []
-    : [
-        {
-          kind: 'repaired',
-          field: 'slug',
-          detail: 'is not a slug: the record gets one made from its title',
-        },
-      ]
+  const slugNote: ImportNote = {
+    kind: 'repaired',
+    field: 'slug',
+    detail: 'is invalid: the record gets a new one from its title',
+  }
   return {
-    ...draft,
+    ...item,
     id,
     key: `${id} ${slug}`,
-    facts: [...facts, ...draft.facts],
-    notes: [...draft.notes, ...notes],
+    facts: [...facts, ...item.facts],
+    notes: isSlug ? item.notes : [...item.notes, slugNote],
     kept: {
       slug: isSlug ? slug : undefined,
       added,
@@ -289,58 +292,49 @@ function exported(value: Json, place: string): ParsedItem {
   }
 }
 
-/**
- * What it says about the talk. What has no field is kept as something that was said, where it can
- * be kept.
- */
-function draftOf(record: Json, place: string): ImportItem | { place: string; unreadable: string } {
+/** Reads the writable fields of a record. Other fields become facts if possible. */
+function readFields(record: Json, place: string): ImportItem | UnreadableItem {
   if ('title' in record && typeof record.title !== 'string')
-    return { place, unreadable: 'Its title is no text' }
+    return { place, unreadable: 'title must be a text' }
   const fields = Object.fromEntries(
     writable.filter((field) => Object.hasOwn(record, field)).map((field) => [field, record[field]]),
-  )
+  ) as ItemFields
   const facts: Fact[] = []
   const notes: ImportNote[] = []
   for (const [field, value] of Object.entries(record)) {
     if ((videoFields as string[]).includes(field) || field === 'kind') continue
-    for (const fact of field === 'related_urls'
-      ? related(value)
-      : [{ kind: 'said' as const, source: 'v2', field, value }]) {
+    for (const fact of factsOf(field, value)) {
       const name = field.toWellFormed().slice(0, 100)
       if (facts.length >= maxFacts) {
-        notes.push({
-          kind: 'dropped',
-          field: name,
-          detail: `and all behind it: more than ${maxFacts} can’t be kept`,
-        })
-        return { place, fields: fields as ItemFields, facts, notes }
+        const detail = `and all fields after it: a record can have ${maxFacts} facts`
+        notes.push({ kind: 'dropped', field: name, detail })
+        return { place, fields, facts, notes }
       }
-      // A key of this name is a trap for whoever copies the value.
-      if (isRight(fact) && !JSON.stringify(fact).includes('"__proto__"')) facts.push(fact)
-      else
-        notes.push({
-          kind: 'dropped',
-          field: name,
-          detail: 'is no field of a record, and can’t be kept beside it',
-        })
+      if (isStorable(fact)) facts.push(fact)
+      else {
+        const detail = 'is not a field of a record, and can’t be kept as a fact'
+        notes.push({ kind: 'dropped', field: name, detail })
+      }
     }
   }
-  return { place, fields: fields as ItemFields, facts, notes }
+  return { place, fields, facts, notes }
 }
 
-function related(value: unknown): unknown[] {
-  const list = Array.isArray(value) ? value : value === null ? [] : [value]
-  return list.map((one: unknown) => {
-    if (!isObject(one)) return { kind: 'related', url: one, label: null }
-    return { kind: 'related', url: one.url, label: one.label || one.description || null }
+function factsOf(field: string, value: unknown): unknown[] {
+  if (field !== 'related_urls') return [{ kind: 'said', source: 'v2', field, value }]
+  if (value === null) return []
+  return (Array.isArray(value) ? value : [value]).map((link: unknown) => {
+    if (!isObject(link)) return { kind: 'related', url: link, label: null }
+    return { kind: 'related', url: link.url, label: link.label || link.description || null }
   })
 }
 
-function isRight(fact: unknown): fact is Fact {
-  return validationErrors(Fact, fact).length === 0
+/** Returns whether a fact is valid. A key `__proto__` would pollute objects that copy the value. */
+function isStorable(fact: unknown): fact is Fact {
+  return validationErrors(Fact, fact).length === 0 && !JSON.stringify(fact).includes('"__proto__"')
 }
 
-function wrongIn(schema: TSchema, value: unknown): string | undefined {
+function firstError(schema: TSchema, value: unknown): string | undefined {
   const [error] = validationErrors(schema, value)
   return error && `${error.pointer.slice(1, 100) || 'The line'} ${error.detail}`
 }

@@ -15,7 +15,7 @@ const readings = (texts: Record<string, string>, options?: ParseOptions) =>
 const read = (...names: string[]) =>
   readings(Object.fromEntries(names.map((name) => [name, sample(name)])))
 
-test('a conference gives itself and then its events', async () => {
+test('reads a conference and its events', async () => {
   const all = await read('voctoweb-conference.json')
   assert.deepEqual(all[0], {
     category: {
@@ -44,9 +44,9 @@ test('a conference gives itself and then its events', async () => {
       {
         kind: 'dropped',
         field: 'language',
-        detail: 'is deu-eng in the file; the first one is kept',
+        detail: 'was deu-eng in the file: only the first one is kept',
       },
-      { kind: 'repaired', field: 'description', detail: 'was HTML, and is Markdown here' },
+      { kind: 'repaired', field: 'description', detail: 'was converted from HTML to Markdown' },
       { kind: 'dropped', field: 'speakers', detail: 'had an empty name' },
     ],
   })
@@ -65,11 +65,11 @@ test('a conference gives itself and then its events', async () => {
     notes: [{ kind: 'guessed', field: 'recorded', detail: 'is the day of the release' }],
   })
   assert.deepEqual(all.slice(3), [
-    { place: 'voctoweb-conference.json, event 3', unreadable: 'has no title' },
+    { place: 'voctoweb-conference.json, event 3', unreadable: 'Has no title' },
   ])
 })
 
-test('of the recordings of an event the best of each format has a field, and the others are facts', async () => {
+test('puts the best recording of each format into a field, and the others into facts', async () => {
   const [category, event] = await read('voctoweb-event.json')
   assert.deepEqual(category, { category: { title: 'Fen Congress 2031' } })
   assert.deepEqual(event, {
@@ -120,17 +120,17 @@ test('of the recordings of an event the best of each format has a field, and the
       { kind: 'related', url: 'https://cdn.example.org/fen/4.srt', label: 'subtitles (deu)' },
     ],
     notes: [
-      { kind: 'repaired', field: 'title', detail: 'has the subtitle behind it' },
+      { kind: 'repaired', field: 'title', detail: 'was combined with the subtitle' },
       {
         kind: 'guessed',
         field: 'video_mp4_length',
-        detail: 'is 200 MB in the file, which is rounded',
+        detail: 'was calculated from 200 MB, which is rounded',
       },
     ],
   })
 })
 
-test('the types that old sites have of their own are known', async () => {
+test('reads the media types of old sites', async () => {
   const recordings = [
     { mime_type: 'vnd.voc/h264-lq', recording_url: 'https://cdn.example.org/lq.mp4' },
     { mime_type: 'vnd.voc/h264-hd', recording_url: 'https://cdn.example.org/hd.mp4' },
@@ -158,13 +158,13 @@ test('the types that old sites have of their own are known', async () => {
   ])
 })
 
-test('in a folder of events a conference is described once', async () => {
+test('yields the conference of several files once', async () => {
   const all = await read('voctoweb-conference.json', 'voctoweb-event.json')
   assert.equal(all.filter((it) => 'category' in it).length, 1)
   assert.equal(drafts(all).length, 3)
 })
 
-test('events without their conference are read too', async () => {
+test('reads a list of events without a conference', async () => {
   const { events } = JSON.parse(sample('voctoweb-conference.json'))
   const all = await readings({ 'events.json': JSON.stringify({ events }) })
   assert.deepEqual(
@@ -176,24 +176,24 @@ test('events without their conference are read too', async () => {
   )
 })
 
-test('what has no talks in it is refused, with the address of what has', async () => {
+test('refuses a file without talks, and says what to download', async () => {
   await assert.rejects(
     read('voctoweb-conferences.json'),
     assertRefused(/^voctoweb-conferences\.json .*\/public\/conferences\/<acronym>$/),
   )
   await assert.rejects(
     readings({ a: '{"acronym": "x", "title": "X"}' }),
-    assertRefused(/without their talks/),
+    assertRefused(/without talks/),
   )
   await assert.rejects(readings({ a: '{}' }), assertRefused(/has no events/))
   await assert.rejects(readings({ a: '[]' }), assertRefused(/is a list/))
-  await assert.rejects(readings({ a: '{"acronym"' }), assertRefused(/^a is not whole JSON/))
+  await assert.rejects(readings({ a: '{"acronym"' }), assertRefused(/^a is not valid JSON/))
   assert.deepEqual(await readings({ a: '{"acronym": "x", "events": [null]}' }), [
-    { place: 'a, event 1', unreadable: 'is not an event' },
+    { place: 'a, event 1', unreadable: 'Is not an event' },
   ])
 })
 
-test('answers of voctoweb are recognised by how they begin, and no other files', () => {
+test('recognises files of voctoweb, and no others', () => {
   for (const name of sampleNames()) {
     assert.equal(
       voctoweb.recognises(sample(name).slice(0, 65_536), 'x'),

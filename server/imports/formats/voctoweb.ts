@@ -25,15 +25,14 @@ import {
   type UnknownObject,
 } from './text.ts'
 
-// The public JSON of sites that run voctoweb, media.ccc.de among them: a conference with its
-// events, some events, or one event with its recordings.
+// Reads the public JSON of voctoweb sites such as media.ccc.de: a conference with its events, a
+// list of events, or one event with its recordings.
 
 const source = 'voctoweb'
 
 export const voctoweb: ImportFormat = {
   name: source,
-  about:
-    'the public JSON of a voctoweb site such as media.ccc.de: /public/conferences/<acronym> or /public/events/<guid>',
+  about: 'the public JSON of a voctoweb site such as media.ccc.de: a conference or an event',
 
   recognises(begin) {
     const keys = firstKeys(begin)
@@ -46,7 +45,7 @@ export const voctoweb: ImportFormat = {
   },
 
   async *read(files, options) {
-    // Each event of a folder names its conference, which is described once.
+    // Several events in a folder have the same conference, which is yielded once.
     const described = new Set<string>()
     for await (const file of files) {
       yield* limitItems(
@@ -57,46 +56,42 @@ export const voctoweb: ImportFormat = {
   },
 }
 
+const validUrls = '/public/conferences/<acronym> or /public/events/<guid>'
+
 function* readFile(
   path: string,
   file: unknown,
   described: Set<string>,
   options: ParseOptions,
 ): Generator<ParsedItem> {
-  if (!isObject(file))
-    throw new InputRefused(
-      `${path} is a list. Give the answer of /public/conferences/<acronym> or /public/events/<guid>`,
-    )
+  if (!isObject(file)) throw new InputRefused(`${path} is a list. Download ${validUrls}`)
   if (
     Array.isArray(file.conferences) ||
     (readTrimmedText(file.acronym) !== '' && !Array.isArray(file.events))
   ) {
     throw new InputRefused(
-      `${path} tells of conferences without their talks. Give one conference: /public/conferences/<acronym>`,
+      `${path} has conferences without talks. Download one: /public/conferences/<acronym>`,
     )
   }
   const isConference = readTrimmedText(file.acronym) !== ''
   const conference = isConference ? readTrimmedText(file.title) : ''
-  const many = Array.isArray(file.events) ? file.events : undefined
-  if (many === undefined && readTrimmedText(file.guid) === '') {
-    throw new InputRefused(
-      `${path} has no events. Give the answer of /public/conferences/<acronym> or /public/events/<guid>`,
-    )
-  }
-  if (isConference) yield* describe(conference, file, described)
-  for (const [number, event] of (many ?? [file]).entries()) {
-    const place = many === undefined ? path : `${path}, event ${number + 1}`
+  const events = Array.isArray(file.events) ? file.events : undefined
+  if (events === undefined && readTrimmedText(file.guid) === '')
+    throw new InputRefused(`${path} has no events. Download ${validUrls}`)
+  if (isConference) yield* readConference(conference, file, described)
+  for (const [index, event] of (events ?? [file]).entries()) {
+    const place = events === undefined ? path : `${path}, event ${index + 1}`
     if (!isObject(event)) {
-      yield { place, unreadable: 'is not an event' }
+      yield { place, unreadable: 'Is not an event' }
       continue
     }
     const title = readTrimmedText(event.conference_title) || conference
-    yield* describe(title, {}, described)
+    yield* readConference(title, {}, described)
     yield readEvent(event, place, title || options.category, options)
   }
 }
 
-function* describe(
+function* readConference(
   title: string,
   conference: UnknownObject,
   described: Set<string>,
@@ -120,13 +115,13 @@ function readEvent(
   category: string | undefined,
   options: ParseOptions,
 ): ImportItem | UnreadableItem {
-  const own = readTrimmedText(event.title)
+  const eventTitle = readTrimmedText(event.title)
   const key = readTrimmedText(event.guid)
-  if (own === '') return { place, unreadable: 'has no title' }
+  if (eventTitle === '') return { place, unreadable: 'Has no title' }
   const notes: ImportNote[] = []
   const facts: Fact[] = []
   const subtitle = readTrimmedText(event.subtitle)
-  const { title, isWhole } = joinTitle(subtitle, own, notes)
+  const { title, isWhole } = joinTitle(subtitle, eventTitle, notes)
   if (!isWhole) facts.push({ kind: 'said', source, field: 'subtitle', value: subtitle })
 
   const link = readUrl(event.link)
@@ -156,13 +151,13 @@ function readEvent(
 }
 
 function languageOf(event: UnknownObject, notes: ImportNote[]): string {
-  const said = readTrimmedText(event.original_language)
-  const [first = ''] = said.split('-')
-  if (first !== said)
+  const languages = readTrimmedText(event.original_language)
+  const [first = ''] = languages.split('-')
+  if (first !== languages)
     notes.push({
       kind: 'dropped',
       field: 'language',
-      detail: `is ${said} in the file; the first one is kept`,
+      detail: `was ${languages} in the file: only the first one is kept`,
     })
   return first
 }
@@ -177,22 +172,23 @@ function recordedOf(event: UnknownObject, notes: ImportNote[]): string | undefin
 }
 
 function durationOf({ duration, length }: UnknownObject): number | undefined {
-  const seconds = [duration, length].find((it) => typeof it === 'number' && it > 0)
+  const seconds = [duration, length].find((value) => typeof value === 'number' && value > 0)
   return typeof seconds === 'number' ? Math.round(seconds) : undefined
 }
 
-type Place = 'mp4' | 'webm' | 'ogv'
+type VideoFormat = 'mp4' | 'webm' | 'ogv'
 
 interface Recording {
   readonly url: string
   readonly type: string
-  readonly place: Place | undefined
+  /** The format whose fields the recording can fill. */
+  readonly format: VideoFormat | undefined
   readonly megabytes: number | undefined
   readonly rank: number
-  readonly said: UnknownObject
+  readonly raw: UnknownObject
 }
 
-/** The best of each format has a field; all others are facts. */
+/** Reads the recordings: the best of each format fills its fields, all others become facts. */
 function filesOf(
   event: UnknownObject,
   language: string,
@@ -200,65 +196,72 @@ function filesOf(
   notes: ImportNote[],
 ): ItemFields {
   const fields: ItemFields = {}
-  const best = new Map<Place, Recording>()
-  const all = readList(event.recordings).flatMap((it) => recordingIn(it, language) ?? [])
-  for (const one of all)
-    if (one.place !== undefined && one.rank > (best.get(one.place)?.rank ?? -1))
-      best.set(one.place, one)
-  for (const [place, one] of best) {
-    fields[`video_${place}_url`] = one.url
-    const size = bytesOf(one)
+  const best = new Map<VideoFormat, Recording>()
+  const recordings = readList(event.recordings).flatMap(
+    (value) => readRecording(value, language) ?? [],
+  )
+  for (const recording of recordings) {
+    const { format, rank } = recording
+    if (format !== undefined && rank > (best.get(format)?.rank ?? -1)) best.set(format, recording)
+  }
+  for (const [format, recording] of best) {
+    fields[`video_${format}_url`] = recording.url
+    const size = bytesOf(recording)
     if (size === null) continue
-    fields[`video_${place}_length`] = size
+    fields[`video_${format}_length`] = size
     notes.push({
       kind: 'guessed',
-      field: `video_${place}_length`,
-      detail: `is ${one.megabytes} MB in the file, which is rounded`,
+      field: `video_${format}_length`,
+      detail: `was calculated from ${recording.megabytes} MB, which is rounded`,
     })
   }
-  for (const one of all)
-    if (one.place === undefined || best.get(one.place) !== one) facts.push(factOf(one))
+  for (const recording of recordings)
+    if (recording.format === undefined || best.get(recording.format) !== recording)
+      facts.push(factOf(recording))
   return fields
 }
 
-function recordingIn(value: unknown, original: string): Recording | undefined {
-  const said = isObject(value) ? value : {}
-  const url = readUrl(said.recording_url)
-  const mime = readTrimmedText(said.mime_type).toLowerCase()
+function readRecording(value: unknown, original: string): Recording | undefined {
+  const raw = isObject(value) ? value : {}
+  const url = readUrl(raw.recording_url)
+  const mime = readTrimmedText(raw.mime_type).toLowerCase()
   if (url === undefined || mime === '') return undefined
-  // Old answers have types of their own, such as vnd.voc/h264-hd and vnd.voc/webm-web.
-  const isOwn = mime.startsWith('vnd.voc/')
-  const isVideo = isOwn || mime.startsWith('video/')
-  const place = !isVideo
-    ? undefined
-    : /webm/.test(mime)
-      ? 'webm'
-      : /ogg/.test(mime)
-        ? 'ogv'
-        : /mp4|h264/.test(mime)
-          ? 'mp4'
-          : undefined
-  const isSlides = /slides/.test(readTrimmedText(said.folder))
-  const isOriginal = original === '' || readTrimmedText(said.language).split('-').includes(original)
-  const isHigh = said.high_quality === true || /-hd$/.test(mime)
-  const width = typeof said.width === 'number' ? Math.min(Math.max(said.width, 0), 99_999) : 0
+  const format = formatOf(mime)
+  const isSlides = /slides/.test(readTrimmedText(raw.folder))
+  const isOriginal = original === '' || readTrimmedText(raw.language).split('-').includes(original)
+  const isHigh = raw.high_quality === true || /-hd$/.test(mime)
+  const width = typeof raw.width === 'number' ? Math.min(Math.max(raw.width, 0), 99_999) : 0
   const rank = (isSlides ? 0 : 4e6) + (isOriginal ? 2e6 : 0) + (isHigh ? 1e6 : 0) + width
   const megabytes =
-    typeof said.size === 'number' && said.size > 0 && said.size < 1e9 ? said.size : undefined
-  const type = place ?? mime.replace(/^(audio|video)\//, '').replace(/^mpeg$/, 'mp3')
-  return { url, type, place, megabytes, rank, said }
+    typeof raw.size === 'number' && raw.size > 0 && raw.size < 1e9 ? raw.size : undefined
+  const type = format ?? mime.replace(/^(audio|video)\//, '').replace(/^mpeg$/, 'mp3')
+  return { url, type, format, megabytes, rank, raw }
+}
+
+// Old sites have their own types, such as vnd.voc/h264-hd and vnd.voc/webm-web.
+function formatOf(mime: string): VideoFormat | undefined {
+  if (!mime.startsWith('vnd.voc/') && !mime.startsWith('video/')) return undefined
+  if (/webm/.test(mime)) return 'webm'
+  if (/ogg/.test(mime)) return 'ogv'
+  return /mp4|h264/.test(mime) ? 'mp4' : undefined
 }
 
 function bytesOf({ megabytes }: Recording): number | null {
   return megabytes === undefined ? null : Math.round(megabytes * 1024 * 1024)
 }
 
-/** Subtitles and slides are no copies of the recording. */
-function factOf(one: Recording): Fact {
-  const mime = readTrimmedText(one.said.mime_type)
-  if (one.place !== undefined || /^(audio|video)\//i.test(mime))
-    return { kind: 'media', url: one.url, type: one.type, size: bytesOf(one) }
-  const what = /subrip|vtt/i.test(mime) ? 'subtitles' : /pdf/i.test(mime) ? 'slides' : mime
-  const language = readTrimmedText(one.said.language)
-  return { kind: 'related', url: one.url, label: language === '' ? what : `${what} (${language})` }
+/** Converts a recording to a fact. Subtitles and slides are related links, not media. */
+function factOf(recording: Recording): Fact {
+  const { url, type, format, raw } = recording
+  const mime = readTrimmedText(raw.mime_type)
+  if (format !== undefined || /^(audio|video)\//i.test(mime))
+    return { kind: 'media', url, type, size: bytesOf(recording) }
+  const label = labelOf(mime)
+  const language = readTrimmedText(raw.language)
+  return { kind: 'related', url, label: language === '' ? label : `${label} (${language})` }
+}
+
+function labelOf(mime: string): string {
+  if (/subrip|vtt/i.test(mime)) return 'subtitles'
+  return /pdf/i.test(mime) ? 'slides' : mime
 }

@@ -14,7 +14,7 @@ const readings = (texts: Record<string, string>, options?: ParseOptions) =>
   readingsOf(ytdlp, texts, options)
 const read = (name: string, options?: ParseOptions) => readings({ [name]: sample(name) }, options)
 
-test('a playlist gives its videos in order, and says why some are left out', async () => {
+test('reads the videos of a playlist in order, and says why some are skipped', async () => {
   const all = await read('ytdlp-playlist.json')
   const [first, second] = drafts(all)
   assert.deepEqual(first, {
@@ -37,18 +37,18 @@ test('a playlist gives its videos in order, and says why some are left out', asy
   assert.deepEqual(second?.notes[1], {
     kind: 'repaired',
     field: 'duration',
-    detail: 'is 1799.6 seconds in the file, and 1800 here',
+    detail: 'was rounded from 1799.6 to 1800 seconds',
   })
   assert.equal(drafts(all).length, 2)
   assert.deepEqual(skipped(all), [
-    'ytdlp-playlist.json, entry 3: is a private video (exampleAAA3)',
-    'ytdlp-playlist.json, entry 4: is a deleted video (exampleAAA4)',
-    'ytdlp-playlist.json, entry 5: is empty: yt-dlp could not read this video',
-    'ytdlp-playlist.json, entry 6: has no id',
+    'ytdlp-playlist.json, entry 3: Is a private video (exampleAAA3)',
+    'ytdlp-playlist.json, entry 4: Is a deleted video (exampleAAA4)',
+    'ytdlp-playlist.json, entry 5: Is empty: yt-dlp could not read this video',
+    'ytdlp-playlist.json, entry 6: Has no id',
   ])
 })
 
-test('in a channel each video belongs to the playlist that it is in', async () => {
+test('takes the category of a video from its playlist in a channel', async () => {
   const all = await read('ytdlp-channel.json')
   assert.deepEqual(
     drafts(all).map(({ place, key, fields }) => [place, key, fields.category]),
@@ -61,10 +61,10 @@ test('in a channel each video belongs to the playlist that it is in', async () =
       ],
     ],
   )
-  assert.match(skipped(all)[0] ?? '', /entry 3: is a playlist of which only the address is here/)
+  assert.match(skipped(all)[0] ?? '', /entry 3: Is only a link to a playlist/)
 })
 
-test('a single video is read with all that has a field', async () => {
+test('reads all fields of a single video', async () => {
   assert.deepEqual(await read('ytdlp-video.info.json', { category: 'Map Days', language: 'de' }), [
     {
       place: 'ytdlp-video.info.json',
@@ -90,7 +90,7 @@ test('a single video is read with all that has a field', async () => {
   ])
 })
 
-test('where there is an entry on each line, a broken line does not stop the rest', async () => {
+test('continues after a broken line', async () => {
   const all = await read('ytdlp-entries.ndjson', { category: undefined, language: 'en' })
   assert.deepEqual(
     drafts(all).map(({ place, key, fields }) => [
@@ -106,12 +106,12 @@ test('where there is an entry on each line, a broken line does not stop the rest
     ],
   )
   assert.deepEqual(skipped(all), [
-    'ytdlp-entries.ndjson, line 4: is not whole JSON; let yt-dlp write it again',
-    'ytdlp-entries.ndjson, line 5: has not been shown yet (exampleCCC4)',
+    'ytdlp-entries.ndjson, line 4: Is not valid JSON. Run yt-dlp again',
+    'ytdlp-entries.ndjson, line 5: Has not been streamed yet (exampleCCC4)',
   ])
 })
 
-test('a folder is read file by file', async () => {
+test('reads a folder file by file', async () => {
   const one = '{"_type":"video","id":"exampleDDD1","title":"One","extractor_key":"Youtube"}'
   const all = await readings({
     'a/one.info.json': one,
@@ -125,10 +125,10 @@ test('a folder is read file by file', async () => {
       ['a/two.info.json', 'youtube:exampleDDD2'],
     ],
   )
-  assert.deepEqual(skipped(all), ['list.info.json: is a playlist without its entries'])
+  assert.deepEqual(skipped(all), ['list.info.json: Is a playlist without entries'])
 })
 
-test('a stream that is gone after some hours is never the source', async () => {
+test('never uses a temporary stream as the source', async () => {
   const video = {
     _type: 'video',
     id: '1',
@@ -142,7 +142,7 @@ test('a stream that is gone after some hours is never the source', async () => {
   assert.equal(second?.fields.source_url, 'https://stream.example.org/1.mp4')
 })
 
-test('what is not JSON is refused, and playlists in playlists end somewhere', async () => {
+test('refuses invalid JSON, and limits nested playlists', async () => {
   await assert.rejects(
     readings({ 'a.json': '{"_type": "playlist", ' }),
     (error: Error) => error instanceof InputRefused && /^a\.json is not/.test(error.message),
@@ -150,11 +150,11 @@ test('what is not JSON is refused, and playlists in playlists end somewhere', as
   const deep = `${'{"_type":"playlist","entries":['.repeat(5000)}${']}'.repeat(5000)}`
   assert.match(
     skipped(await readings({ 'a.json': deep }))[0] ?? '',
-    /is a playlist inside of 8 others$/,
+    /Is a playlist inside 8 others$/,
   )
 })
 
-test('files of yt-dlp are recognised by how they begin, and no others', () => {
+test('recognises files of yt-dlp, and no others', () => {
   for (const name of sampleNames()) {
     const begin = sample(name).slice(0, 65_536)
     assert.equal(ytdlp.recognises(begin, 'x'), name.startsWith('ytdlp-'), name)

@@ -20,22 +20,21 @@ import {
   type UnknownObject,
 } from './text.ts'
 
-// What yt-dlp says about videos. Most of the hundreds of fields are about files and streams, and
-// are passed over. Who speaks is not among them: a name in a title is for people to find.
+// Reads the metadata that yt-dlp writes about videos. Most of its hundreds of fields are about
+// files and streams, and are ignored. It has no speakers: editors find them in titles.
 
-/** Channels have playlists in them, and those have videos. Nobody nests deeper but to do harm. */
-const deepest = 8
+/** A channel has playlists, and a playlist has videos. Deeper nesting is malicious. */
+const maxDepth = 8
 
 export const ytdlp: ImportFormat = {
   name: 'yt-dlp',
-  about:
-    'what yt-dlp writes about a video, a playlist or a channel, with -J, -j or --write-info-json',
+  about: 'the JSON of yt-dlp for a video, playlist or channel (-J, -j or --write-info-json)',
 
   recognises(begin) {
     const keys = firstKeys(begin)
     if (keys.has('_type'))
       return /"_type"\s*:\s*"(playlist|multi_video|url|url_transparent|video)"/.test(begin)
-    // The formats of a video come first, and can be more than the beginning holds.
+    // The list of formats comes first, and can be longer than the beginning.
     return (
       keys.has('ie_key') ||
       keys.has('extractor_key') ||
@@ -58,23 +57,22 @@ function* readText(path: string, text: string, options: ParseOptions): Generator
       yield* readEntry(entry, `${path}, entry ${index + 1}`, '', 0, options)
     return
   }
-  for (const [number, line] of lines.entries()) {
+  for (const [index, line] of lines.entries()) {
     if (line.trim() === '') continue
-    const place = `${path}, line ${number + 1}`
-    const value = parsed(line)
-    if (value === undefined)
-      yield { place, unreadable: 'is not whole JSON; let yt-dlp write it again' }
+    const place = `${path}, line ${index + 1}`
+    const value = parseOrUndefined(line)
+    if (value === undefined) yield { place, unreadable: 'Is not valid JSON. Run yt-dlp again' }
     else yield* readEntry(value, place, '', 0, options)
   }
 }
 
-/** Whether each line is a value of its own: the first one is, and it is not the only one. */
+/** Returns whether each line is a value: the first one is, and there is another line. */
 function isLineByLine(lines: readonly string[]): boolean {
   const [first, second] = lines.filter((line) => line.trim() !== '')
-  return first !== undefined && second !== undefined && isObject(parsed(first))
+  return first !== undefined && second !== undefined && isObject(parseOrUndefined(first))
 }
 
-function parsed(text: string): unknown {
+function parseOrUndefined(text: string): unknown {
   try {
     return JSON.parse(text.replace(/^\uFEFF/, ''))
   } catch {
@@ -89,93 +87,91 @@ function* readEntry(
   depth: number,
   options: ParseOptions,
 ): Generator<ParsedItem> {
-  if (!isObject(value)) yield { place, unreadable: 'is empty: yt-dlp could not read this video' }
+  if (!isObject(value)) yield { place, unreadable: 'Is empty: yt-dlp could not read this video' }
   else if (value._type !== 'playlist' && value._type !== 'multi_video')
     yield readVideo(value, place, playlist, options)
   else if (!Array.isArray(value.entries))
-    yield { place, unreadable: 'is a playlist without its entries' }
-  else if (depth >= deepest)
-    yield { place, unreadable: `is a playlist inside of ${deepest} others` }
+    yield { place, unreadable: 'Is a playlist without entries' }
+  else if (depth >= maxDepth) yield { place, unreadable: `Is a playlist inside ${maxDepth} others` }
   else {
     const title = playlistTitle(value.title)
-    for (const [number, entry] of value.entries.entries()) {
-      yield* readEntry(entry, `${place}, entry ${number + 1}`, title, depth + 1, options)
-    }
+    for (const [index, entry] of value.entries.entries())
+      yield* readEntry(entry, `${place}, entry ${index + 1}`, title, depth + 1, options)
   }
 }
 
-/** Without what YouTube puts behind the name of a channel: `PyConf - Videos`. */
+/** Removes what YouTube appends to the name of a channel: `PyConf - Videos`. */
 function playlistTitle(title: unknown): string {
   return readTrimmedText(title).replace(/ - (Videos|Live|Shorts|Podcasts)$/, '')
 }
 
 function readVideo(
-  it: UnknownObject,
+  video: UnknownObject,
   place: string,
   playlist: string,
   options: ParseOptions,
 ): ImportItem | UnreadableItem {
-  const id = readTrimmedText(it.id)
-  const title = readTrimmedText(it.title)
-  const host = hostOf(it)
-  if (id === '') return { place, unreadable: 'has no id' }
+  const id = readTrimmedText(video.id)
+  const title = readTrimmedText(video.title)
+  const host = hostOf(video)
+  if (id === '') return { place, unreadable: 'Has no id' }
   if (/^\[(private|deleted) video\]$/i.test(title))
-    return { place, unreadable: `is a ${title.slice(1, -1).toLowerCase()} (${id})` }
+    return { place, unreadable: `Is a ${title.slice(1, -1).toLowerCase()} (${id})` }
   if (/(tab|playlist|channel|user)$/.test(host)) {
     return {
       place,
-      unreadable: `is a playlist of which only the address is here (${id}); let yt-dlp list the playlist itself`,
+      unreadable: `Is only a link to a playlist (${id}). Run yt-dlp on the playlist itself`,
     }
   }
-  if (it.live_status === 'is_upcoming')
-    return { place, unreadable: `has not been shown yet (${id})` }
-  if (title === '') return { place, unreadable: `has no title (${id})` }
+  if (video.live_status === 'is_upcoming')
+    return { place, unreadable: `Has not been streamed yet (${id})` }
+  if (title === '') return { place, unreadable: `Has no title (${id})` }
 
   const notes: ImportNote[] = []
   const fields = presentFields({
     title,
-    description: readTrimmedText(it.description),
-    category: categoryOf(it, playlist, options, notes),
-    language: readTrimmedText(it.language) || options.language,
-    tags: readNames(it.tags, 'tags', notes),
-    duration: durationOf(it, notes),
-    recorded: recordedOf(it, notes),
-    copyright_text: readTrimmedText(it.license),
-    thumbnail_url: readUrl(it.thumbnail) ?? widest(it.thumbnails),
-    source_url: sourceOf(it, host, id),
+    description: readTrimmedText(video.description),
+    category: categoryOf(video, playlist, options, notes),
+    language: readTrimmedText(video.language) || options.language,
+    tags: readNames(video.tags, 'tags', notes),
+    duration: durationOf(video, notes),
+    recorded: recordedOf(video, notes),
+    copyright_text: readTrimmedText(video.license),
+    thumbnail_url: readUrl(video.thumbnail) ?? widest(video.thumbnails),
+    source_url: sourceOf(video, host, id),
   })
   return { place, ...(host === '' ? {} : { key: `${host}:${id}` }), fields, facts: [], notes }
 }
 
-/**
- * An entry of a list has `ie_key`, a video that was looked at has `extractor_key`: the same words.
- */
-function hostOf(it: UnknownObject): string {
+/** Returns the host of a video. An entry of a list has `ie_key`, a full video `extractor_key`. */
+function hostOf(video: UnknownObject): string {
   const name =
-    readTrimmedText(it.ie_key) || readTrimmedText(it.extractor_key) || readTrimmedText(it.extractor)
+    readTrimmedText(video.ie_key) ||
+    readTrimmedText(video.extractor_key) ||
+    readTrimmedText(video.extractor)
   if (name !== '') return name.toLowerCase()
-  return /^https?:\/\/(www\.)?(youtube\.com\/watch|youtu\.be\/)/.test(readTrimmedText(it.url))
+  return /^https?:\/\/(www\.)?(youtube\.com\/watch|youtu\.be\/)/.test(readTrimmedText(video.url))
     ? 'youtube'
     : ''
 }
 
-function sourceOf(it: UnknownObject, host: string, id: string): string | undefined {
+function sourceOf(video: UnknownObject, host: string, id: string): string | undefined {
   if (host === 'youtube' && /^[\w-]{11}$/.test(id)) return `https://www.youtube.com/watch?v=${id}`
-  // In a video that was looked at, `url` is a stream that is gone after some hours.
+  // In a full video, `url` is a stream that expires after some hours.
   return (
-    readUrl(it.webpage_url) ??
-    (/^url/.test(readTrimmedText(it._type)) ? readUrl(it.url) : undefined)
+    readUrl(video.webpage_url) ??
+    (/^url/.test(readTrimmedText(video._type)) ? readUrl(video.url) : undefined)
   )
 }
 
 function categoryOf(
-  it: UnknownObject,
+  video: UnknownObject,
   playlist: string,
   options: ParseOptions,
   notes: ImportNote[],
 ): string | undefined {
   if (options.category !== undefined) return options.category
-  const title = playlistTitle(it.playlist_title) || playlist
+  const title = playlistTitle(video.playlist_title) || playlist
   if (title !== '')
     notes.push({ kind: 'guessed', field: 'category', detail: 'is the title of the playlist' })
   return title
@@ -188,33 +184,35 @@ function durationOf({ duration }: UnknownObject, notes: ImportNote[]): number | 
     notes.push({
       kind: 'repaired',
       field: 'duration',
-      detail: `is ${duration} seconds in the file, and ${seconds} here`,
+      detail: `was rounded from ${duration} to ${seconds} seconds`,
     })
   return seconds
 }
 
-function recordedOf(it: UnknownObject, notes: ImportNote[]): string | undefined {
-  const uploaded = readDate(it.upload_date)
-  const released = readDate(it.release_date)
-  const isLive = (it.was_live === true || it.live_status === 'was_live') && released !== undefined
-  const day = isLive ? released : (uploaded ?? released)
-  const what = isLive ? 'the live stream' : uploaded === undefined ? 'the release' : 'the upload'
-  if (day !== undefined)
-    notes.push({ kind: 'guessed', field: 'recorded', detail: `is the day of ${what}` })
-  return day
+function recordedOf(video: UnknownObject, notes: ImportNote[]): string | undefined {
+  const uploaded = readDate(video.upload_date)
+  const released = readDate(video.release_date)
+  const wasLive = video.was_live === true || video.live_status === 'was_live'
+  const guess = (day: string, event: string) => {
+    notes.push({ kind: 'guessed', field: 'recorded', detail: `is the day of ${event}` })
+    return day
+  }
+  if (wasLive && released !== undefined) return guess(released, 'the live stream')
+  if (uploaded !== undefined) return guess(uploaded, 'the upload')
+  return released === undefined ? undefined : guess(released, 'the release')
 }
 
-/** Where none says how wide it is, the last: yt-dlp puts the best one there. */
+/** Returns the widest thumbnail, or the last without widths: yt-dlp puts the best one there. */
 function widest(thumbnails: unknown): string | undefined {
   let best: string | undefined
-  let width = 0
-  for (const one of readList(thumbnails)) {
-    if (!isObject(one)) continue
-    const url = readUrl(one.url)
-    const its = typeof one.width === 'number' ? one.width : 0
-    if (url === undefined || its < width) continue
+  let bestWidth = 0
+  for (const thumbnail of readList(thumbnails)) {
+    if (!isObject(thumbnail)) continue
+    const url = readUrl(thumbnail.url)
+    const width = typeof thumbnail.width === 'number' ? thumbnail.width : 0
+    if (url === undefined || width < bestWidth) continue
     best = url
-    width = its
+    bestWidth = width
   }
   return best
 }

@@ -4,27 +4,27 @@ import { InputRefused } from '../item.ts'
 const maxBytes = 64 << 20
 const timeoutMs = 60_000
 
-/** A file behind an address: of a public server, within limits. */
+/** Fetches a file from a public server, within limits. Throws `InputRefused` if that fails. */
 export async function fetchFile(
-  address: string,
+  url: string,
   userAgent: string,
 ): Promise<AsyncIterable<Uint8Array>> {
   try {
-    const { body } = await fetchOutbound(address, { maxBytes, timeoutMs, userAgent })
-    return refusing(body)
+    const { body } = await fetchOutbound(url, { maxBytes, timeoutMs, userAgent })
+    return translateErrors(body)
   } catch (error) {
-    throw explained(error)
+    throw translateError(error)
   }
 }
 
-async function* refusing(body: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array> {
+async function* translateErrors(body: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array> {
   try {
     yield* body
   } catch (error) {
-    throw explained(error)
+    throw translateError(error)
   }
 }
 
-function explained(error: unknown): unknown {
+function translateError(error: unknown): unknown {
   return error instanceof OutboundError ? new InputRefused(error.message) : error
 }

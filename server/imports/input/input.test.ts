@@ -16,12 +16,12 @@ import test, { after } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import fc from 'fast-check'
 import { InputRefused, type SourceFile } from '../item.ts'
-import { inputLimits, splitLines as linesIn, openInput, textChunks } from './input.ts'
+import { inputLimits, openInput, splitLines, textChunks } from './input.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'talkshelf-input-'))
 after(() => rmSync(folder, { recursive: true, force: true }))
 
-function put(path: string, content: string | Uint8Array): string {
+function writeInput(path: string, content: string | Uint8Array): string {
   const file = join(folder, path)
   mkdirSync(dirname(file), { recursive: true })
   writeFileSync(file, content)
@@ -32,30 +32,30 @@ async function* stream(...chunks: (string | Uint8Array)[]) {
   for (const chunk of chunks) yield typeof chunk === 'string' ? Buffer.from(chunk) : chunk
 }
 
-const opened = (...chunks: (string | Uint8Array)[]) =>
+const openStream = (...chunks: (string | Uint8Array)[]) =>
   openInput({ stream: stream(...chunks), name: 'talks' })
 
-async function listed<T>(all: AsyncIterable<T>): Promise<T[]> {
+async function collect<T>(items: AsyncIterable<T>): Promise<T[]> {
   const list: T[] = []
-  for await (const one of all) list.push(one)
+  for await (const item of items) list.push(item)
   return list
 }
 
-async function only(files: AsyncIterable<SourceFile>): Promise<SourceFile> {
-  const all = await listed(files)
-  assert.equal(all.length, 1)
-  return all[0] as SourceFile
+async function onlyFile(input: AsyncIterable<SourceFile>): Promise<SourceFile> {
+  const files = await collect(input)
+  assert.equal(files.length, 1)
+  return files[0] as SourceFile
 }
 
 async function textOf(...chunks: (string | Uint8Array)[]): Promise<string> {
-  return (await only((await opened(...chunks)).files)).text()
+  return (await onlyFile((await openStream(...chunks)).files)).text()
 }
 
 async function linesOf(...chunks: (string | Uint8Array)[]): Promise<string[]> {
-  return listed((await only((await opened(...chunks)).files)).lines())
+  return collect((await onlyFile((await openStream(...chunks)).files)).lines())
 }
 
-function refused(work: Promise<unknown>, message: RegExp): Promise<void> {
+function assertRefused(work: Promise<unknown>, message: RegExp): Promise<void> {
   return assert.rejects(work, (error) => {
     assert.ok(error instanceof InputRefused, String(error))
     assert.match(error.message, message)
@@ -63,30 +63,30 @@ function refused(work: Promise<unknown>, message: RegExp): Promise<void> {
   })
 }
 
-test('a file is opened, looked at and read, packed or not, whatever its name', async () => {
+test('opens a file, packed or not, whatever its name', async () => {
   for (const [name, content] of [
     ['plain.gz', 'one\ntwo\n'],
     ['packed.txt', gzipSync('one\ntwo\n')],
     ['packed in two parts', Buffer.concat([gzipSync('one\nt'), gzipSync('wo\n')])],
   ] as const) {
-    const input = await openInput({ path: put(name, content) })
+    const input = await openInput({ path: writeInput(name, content) })
     assert.deepEqual([input.name, input.firstPath, input.begin], [name, name, 'one\ntwo\n'])
-    const file = await only(input.files)
+    const file = await onlyFile(input.files)
     assert.equal(file.path, name)
-    assert.deepEqual(await listed(file.lines()), ['one', 'two'])
+    assert.deepEqual(await collect(file.lines()), ['one', 'two'])
   }
 })
 
-test('what was looked at of a stream is still there when it is read', async () => {
+test('reads a stream again from its beginning', async () => {
   const text = 'a line of a talk\n'.repeat(10_000)
-  const input = await opened(text.slice(0, 70_000), text.slice(70_000))
+  const input = await openStream(text.slice(0, 70_000), text.slice(70_000))
   assert.equal(input.begin, text.slice(0, 65_536))
-  assert.equal(await (await only(input.files)).text(), text)
+  assert.equal(await (await onlyFile(input.files)).text(), text)
   assert.equal(await textOf(gzipSync(text)), text)
   assert.equal((await linesOf(text)).length, 10_000)
 })
 
-test('however a stream is cut, its text, its lines and its line ends are the same', async () => {
+test('reads the same text, lines and line ends from any chunks', async () => {
   const piece = fc.constantFrom(
     'a',
     '\n',
@@ -114,22 +114,22 @@ test('however a stream is cut, its text, its lines and its line ends are the sam
         }
         chunks.push(bytes.subarray(from))
         assert.equal(await textOf(...chunks), text)
-        const pieces = textChunks(await only((await opened(...chunks)).files))
-        assert.equal((await listed(pieces)).join(''), text)
+        const pieces = textChunks(await onlyFile((await openStream(...chunks)).files))
+        assert.equal((await collect(pieces)).join(''), text)
         const lines = text.split(/\r?\n/)
         const expected = lines.at(-1) === '' ? lines.slice(0, -1) : lines
         assert.deepEqual(await linesOf(...chunks), expected)
-        const inCharacters = (async function* () {
+        const characters = (async function* () {
           yield* text
         })()
-        assert.deepEqual(await listed(linesIn(inCharacters, 'talks', inputLimits.line)), expected)
+        assert.deepEqual(await collect(splitLines(characters, 'talks', inputLimits.line)), expected)
       },
     ),
     { numRuns: 100 },
   )
 })
 
-test('a mark of the byte order at the beginning is taken off, even in pieces', async () => {
+test('removes a byte order mark, even if it is split between chunks', async () => {
   assert.equal(await textOf('\ufeffone'), 'one')
   assert.equal(
     await textOf(Uint8Array.of(0xef), Uint8Array.of(0xbb), Uint8Array.of(0xbf, 0x61)),
@@ -138,18 +138,18 @@ test('a mark of the byte order at the beginning is taken off, even in pieces', a
   assert.equal(await textOf('one\ufeff'), 'one\ufeff')
 })
 
-test('what is no text in UTF-8 is refused, with what to do instead', async () => {
-  await refused(textOf(Uint8Array.of(0x63, 0x61, 0x66, 0xe9)), /not in UTF-8.*iconv/)
-  await refused(textOf('caf', Uint8Array.of(0xc3)), /not in UTF-8/)
-  await refused(textOf(Uint8Array.of(0xff, 0xfe, 0x61, 0)), /UTF-16.*iconv/)
-  await refused(textOf(Uint8Array.of(0xfe, 0xff, 0, 0x61)), /UTF-16.*iconv/)
-  await refused(textOf('a\0b'), /NUL/)
-  await refused(textOf(gzipSync(Uint8Array.of(0x61, 0xe9, 0x61))), /not in UTF-8/)
-  const input = await opened('a'.repeat(100_000), Uint8Array.of(0xe9), 'b')
-  await refused((await only(input.files)).text(), /not in UTF-8, as is seen near byte 100001/)
+test('refuses text that is not in UTF-8, and says what to do', async () => {
+  await assertRefused(textOf(Uint8Array.of(0x63, 0x61, 0x66, 0xe9)), /not in UTF-8.*iconv/)
+  await assertRefused(textOf('caf', Uint8Array.of(0xc3)), /not in UTF-8/)
+  await assertRefused(textOf(Uint8Array.of(0xff, 0xfe, 0x61, 0)), /UTF-16.*iconv/)
+  await assertRefused(textOf(Uint8Array.of(0xfe, 0xff, 0, 0x61)), /UTF-16.*iconv/)
+  await assertRefused(textOf('a\0b'), /NUL/)
+  await assertRefused(textOf(gzipSync(Uint8Array.of(0x61, 0xe9, 0x61))), /not in UTF-8/)
+  const input = await openStream('a'.repeat(100_000), Uint8Array.of(0xe9), 'b')
+  await assertRefused((await onlyFile(input.files)).text(), /not in UTF-8 \(near byte 100001\)/)
 })
 
-test('archives and other packings are refused by what they are, also inside a packed file', async () => {
+test('refuses archives and other compressions, also inside gzip', async () => {
   const tar = Buffer.alloc(1024)
   tar.write('talks.json')
   tar.write('ustar', 257)
@@ -162,73 +162,75 @@ test('archives and other packings are refused by what they are, also inside a pa
     [Buffer.from('7z\xbc\xaf\x27\x1crest', 'latin1'), /7z/],
   ]
   for (const [bytes, message] of kinds) {
-    await refused(opened(bytes), message)
-    await refused(opened(...Array.from(bytes, (byte) => Uint8Array.of(byte))), message)
-    await refused(opened(gzipSync(bytes)), message)
+    await assertRefused(openStream(bytes), message)
+    await assertRefused(openStream(...Array.from(bytes, (byte) => Uint8Array.of(byte))), message)
+    await assertRefused(openStream(gzipSync(bytes)), message)
   }
-  await refused(opened(gzipSync(gzipSync('a'))), /packed twice/)
+  await assertRefused(openStream(gzipSync(gzipSync('a'))), /packed twice/)
 })
 
-test('a packed file that is cut off or damaged is refused', async () => {
+test('refuses a gzip file that is cut off or damaged', async () => {
   const packed = gzipSync(
-    Buffer.from(Array.from({ length: 300_000 }, (_, at) => 97 + ((at * at) % 23))),
+    Buffer.from(Array.from({ length: 300_000 }, (_, index) => 97 + ((index * index) % 23))),
   )
-  const cut = await openInput({ path: put('cut.gz', packed.subarray(0, packed.length - 9)) }).then(
-    ({ files }) => only(files),
-  )
-  await refused(cut.text(), /cut off.*Fetch it again/)
-  await refused(opened(packed.subarray(0, 2)), /cut off/)
+  const cut = await openInput({
+    path: writeInput('cut.gz', packed.subarray(0, packed.length - 9)),
+  }).then(({ files }) => onlyFile(files))
+  await assertRefused(cut.text(), /cut off.*Download it again/)
+  await assertRefused(openStream(packed.subarray(0, 2)), /cut off/)
   const damaged = Buffer.from(packed)
   damaged.fill(0xff, 40, 400)
-  await refused(opened(damaged), /damaged.*Fetch it again/)
+  await assertRefused(openStream(damaged), /damaged.*Download it again/)
 })
 
-test('a packed text that is far larger than it looks is refused early', async () => {
+test('refuses a gzip bomb early', async () => {
   const bomb = gzipSync(Buffer.alloc(70 << 20, 'a'))
-  const file = await only((await opened(bomb)).files)
-  await refused(file.text(), /more than 64 MB/)
-  await refused(linesOf(bomb), /Line 1 of talks has more than 1 MB/)
+  const file = await onlyFile((await openStream(bomb)).files)
+  await assertRefused(file.text(), /more than 64 MB/)
+  await assertRefused(linesOf(bomb), /Line 1 of talks has more than 1 MB/)
   const small = { ...inputLimits, bytes: 5000 }
-  await refused(
+  await assertRefused(
     openInput({ stream: stream(gzipSync('a\n'.repeat(5000))), name: 'talks' }, small),
     /more than 5000 bytes/,
   )
 })
 
-test('a line without end is refused as soon as it is longer than the limit', async () => {
-  let given = 0
+test('refuses an endless line at the limit', async () => {
+  let sentBytes = 0
   async function* endless() {
-    for (const chunk = Buffer.alloc(1 << 16, 'a'); ; given += chunk.length) yield chunk
+    for (const chunk = Buffer.alloc(1 << 16, 'a'); ; sentBytes += chunk.length) yield chunk
   }
-  const file = await only((await openInput({ stream: endless(), name: 'talks' })).files)
-  await refused(listed(file.lines()), /Line 1 of talks has more than 1 MB/)
-  assert.ok(given < 2 << 20, `${given} bytes were read`)
+  const file = await onlyFile((await openInput({ stream: endless(), name: 'talks' })).files)
+  await assertRefused(collect(file.lines()), /Line 1 of talks has more than 1 MB/)
+  assert.ok(sentBytes < 2 << 20, `${sentBytes} bytes were read`)
   assert.equal((await linesOf(`${'a'.repeat(inputLimits.line)}\nb`)).length, 2)
-  await refused(linesOf(`b\n${'a'.repeat(inputLimits.line + 1)}\nb`), /Line 2/)
+  await assertRefused(linesOf(`b\n${'a'.repeat(inputLimits.line + 1)}\nb`), /Line 2/)
 })
 
-test('a large stream is read line by line in little memory', () => {
-  // In a process of its own, which ends when it holds on to more than a third of what it reads.
+test('reads a large stream line by line in little memory', () => {
+  // In its own process, which crashes if it keeps more than a third of what it reads.
   const script = `
     import { openInput } from ${JSON.stringify(new URL('input.ts', import.meta.url).href)}
-    const chunk = Buffer.from((JSON.stringify({ title: 'A talk about é and 日本', description: 'x'.repeat(900) }) + '\\n').repeat(70))
+    const talk = { title: 'A talk about é and 日本', description: 'x'.repeat(900) }
+    const chunk = Buffer.from((JSON.stringify(talk) + '\\n').repeat(70))
     async function* stream() {
-      for (let given = 0; given < 200 << 20; given += chunk.length) yield Buffer.from(chunk)
+      for (let sent = 0; sent < 200 << 20; sent += chunk.length) yield Buffer.from(chunk)
     }
     let lines = 0
-    for await (const file of (await openInput({ stream: stream(), name: 'talks' })).files) for await (const _ of file.lines()) lines++
-    console.log(JSON.stringify({ lines, most: process.resourceUsage().maxRSS }))`
+    const { files } = await openInput({ stream: stream(), name: 'talks' })
+    for await (const file of files) for await (const _ of file.lines()) lines++
+    console.log(JSON.stringify({ lines, maxRss: process.resourceUsage().maxRSS }))`
   const printed = execFileSync(
     process.execPath,
     ['--max-old-space-size=64', '--input-type=module', '-e', script],
     { encoding: 'utf8' },
   )
-  const { lines, most: limit } = JSON.parse(printed) as { lines: number; most: number }
+  const { lines, maxRss } = JSON.parse(printed) as { lines: number; maxRss: number }
   assert.ok(lines > 200_000, `${lines} lines`)
-  assert.ok(limit < 200_000, `took ${Math.round(limit / 1000)} MB`)
+  assert.ok(maxRss < 200_000, `took ${Math.round(maxRss / 1000)} MB`)
 })
 
-test('a folder gives its .json files in one order, and nothing that is hidden or a link', async () => {
+test('lists the .json files of a folder in order, without hidden files and links', async () => {
   for (const path of [
     'b.json',
     'a/videos/two.json',
@@ -238,12 +240,12 @@ test('a folder gives its .json files in one order, and nothing that is hidden or
     '.git/x.json',
     'a/.x.json',
   ])
-    put(`talks/${path}`, `{"path":"${path}"}`)
-  put('outside.json', 'secret')
+    writeInput(`talks/${path}`, `{"path":"${path}"}`)
+  writeInput('outside.json', 'secret')
   symlinkSync(join(folder, 'outside.json'), join(folder, 'talks/link.json'))
   symlinkSync(folder, join(folder, 'talks/circle'))
   const input = await openInput({ path: join(folder, 'talks') })
-  const files = await listed(input.files)
+  const files = await collect(input.files)
   const paths = ['a/category.json', 'a/videos/one.json', 'a/videos/two.json', 'b.json']
   assert.deepEqual(
     [input.name, input.firstPath, input.begin],
@@ -253,58 +255,58 @@ test('a folder gives its .json files in one order, and nothing that is hidden or
     files.map(({ path }) => path),
     paths,
   )
-  for (const [at, path] of paths.entries())
-    assert.equal(await files[at]?.text(), `{"path":"${path}"}`)
+  for (const [index, path] of paths.entries())
+    assert.equal(await files[index]?.text(), `{"path":"${path}"}`)
 })
 
-test('a file that became a link or a pipe since the folder was looked through is not followed', async () => {
-  const one = put('moving/one.json', '{}')
-  put('moving/two.json', '{}')
-  const files = await listed((await openInput({ path: join(folder, 'moving') })).files)
+test('does not follow a file that became a link or a pipe after listing', async () => {
+  const one = writeInput('moving/one.json', '{}')
+  writeInput('moving/two.json', '{}')
+  const files = await collect((await openInput({ path: join(folder, 'moving') })).files)
   rmSync(one)
   symlinkSync(join(folder, 'outside.json'), one)
-  await refused((files[0] as SourceFile).text(), /symbolic link/)
+  await assertRefused((files[0] as SourceFile).text(), /symbolic link/)
   rmSync(join(folder, 'moving/two.json'))
   execFileSync('mkfifo', [join(folder, 'moving/two.json')])
-  await refused((files[1] as SourceFile).text(), /no longer a file/)
+  await assertRefused((files[1] as SourceFile).text(), /no longer a file/)
 })
 
-test('what can’t be opened is refused in words', async () => {
-  await refused(openInput({ path: join(folder, 'nothing') }), /is not there/)
-  await refused(openInput({ path: join(put('file', 'a'), 'inside') }), /no folder/)
-  await refused(openInput({ path: put('empty', ' \n') }), /empty is empty/)
-  await refused(opened(), /talks is empty/)
-  await refused(openInput({ path: '/dev/null' }), /neither a file nor a folder/)
+test('says why a path can’t be opened', async () => {
+  await assertRefused(openInput({ path: join(folder, 'nothing') }), /does not exist/)
+  await assertRefused(openInput({ path: join(writeInput('file', 'a'), 'inside') }), /not a folder/)
+  await assertRefused(openInput({ path: writeInput('empty', ' \n') }), /empty is empty/)
+  await assertRefused(openStream(), /talks is empty/)
+  await assertRefused(openInput({ path: '/dev/null' }), /not a file or folder/)
   const pipe = join(folder, 'pipe')
   execFileSync('mkfifo', [pipe])
-  await refused(openInput({ path: pipe }), /standard input/)
-  put('no talks/readme.txt', 'a')
-  await refused(openInput({ path: join(folder, 'no talks') }), /no file whose name ends in .json/)
-  await refused(
+  await assertRefused(openInput({ path: pipe }), /standard input/)
+  writeInput('no talks/readme.txt', 'a')
+  await assertRefused(openInput({ path: join(folder, 'no talks') }), /no \.json files/)
+  await assertRefused(
     openInput({ path: join(folder, 'talks') }, { ...inputLimits, files: 3 }),
     /more than 3 files/,
   )
-  put(`deep/${'a/'.repeat(40)}one.json`, '{}')
-  await refused(openInput({ path: join(folder, 'deep') }), /32 folders deep/)
+  writeInput(`deep/${'a/'.repeat(40)}one.json`, '{}')
+  await assertRefused(openInput({ path: join(folder, 'deep') }), /32 folders deep/)
 })
 
-test('a file without permission is refused', {
-  skip: process.getuid?.() === 0 && 'root may read everything',
+test('refuses a file without permission', {
+  skip: process.getuid?.() === 0 && 'root can read every file',
 }, async () => {
-  const file = put('closed', 'a')
+  const file = writeInput('closed', 'a')
   chmodSync(file, 0)
-  await refused(openInput({ path: file }), /may not be read/)
+  await assertRefused(openInput({ path: file }), /permission denied/)
 })
 
-test('a file of which only the beginning is looked at is closed', {
+test('closes a file of which only the beginning is read', {
   skip: !existsSync('/proc/self/fd') && 'open files can’t be counted',
 }, async () => {
-  const text = Array.from({ length: 200_000 }, (_, at) => String(at * 7919)).join('\n')
+  const text = Array.from({ length: 200_000 }, (_, index) => String(index * 7919)).join('\n')
   const before = readdirSync('/proc/self/fd').length
   for (const content of [text, gzipSync(text)]) {
-    const path = put('large', content)
+    const path = writeInput('large', content)
     for (let times = 0; times < 5; times++) {
-      const file = await only((await openInput({ path })).files)
+      const file = await onlyFile((await openInput({ path })).files)
       for await (const _ of file.lines()) break
     }
   }
@@ -314,12 +316,12 @@ test('a file of which only the beginning is looked at is closed', {
   assert.ok(isClosed())
 })
 
-test('a stream that breaks off tells its own error, and a file is read once', async () => {
+test('throws the error of a broken stream, and reads a file only once', async () => {
   async function* broken() {
     yield Buffer.from('a'.repeat(100_000))
     throw new Error('the connection was lost')
   }
-  const file = await only((await openInput({ stream: broken(), name: 'talks' })).files)
+  const file = await onlyFile((await openInput({ stream: broken(), name: 'talks' })).files)
   await assert.rejects(file.text(), /the connection was lost/)
   await assert.rejects(file.text(), /was read before/)
   async function* brokenPack() {

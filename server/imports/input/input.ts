@@ -4,17 +4,18 @@ import { basename, join } from 'node:path'
 import { InputRefused, type SourceFile } from '../item.ts'
 import { decodeText, formatBytes } from './unpack.ts'
 
-// What a person gives, opened: a file, a folder or a stream, packed with gzip or not, becomes text
-// that is known to be UTF-8. Nothing is held but the piece at hand, whatever the size.
+// Opens a file, a folder or a stream, optionally packed with gzip, as UTF-8 text. Only one chunk is
+// in memory, whatever the size.
 
-/** Bytes, but for `files`; of `text` and `line` characters. */
+/** The limits of an input. Reading more throws `InputRefused`. */
 export interface InputLimits {
-  /** A text that is taken as a whole. */
+  /** Characters of a text that is read as a whole. */
   readonly text: number
+  /** Characters of a line. */
   readonly line: number
-  /** What lies in a folder. */
+  /** Entries of a folder. */
   readonly files: number
-  /** One file, unpacked. */
+  /** Bytes of a file, unpacked. */
   readonly bytes: number
 }
 
@@ -31,183 +32,181 @@ export type InputSource =
 
 export interface OpenedInput {
   readonly name: string
-  /** How the first file begins: enough to see what it is. */
+  /** The beginning of the first file, for the detection of its format. */
   readonly begin: string
   readonly firstPath: string
   readonly files: AsyncIterable<SourceFile>
 }
 
 /**
- * Throws `Refused` where there is nothing to read. What is wrong further on is told when it is
- * read.
+ * Opens an input and reads its beginning. Throws `InputRefused` if it can't be opened. Later errors
+ * are thrown when the files are read.
  */
 export async function openInput(
-  given: InputSource,
-  limit: InputLimits = inputLimits,
+  source: InputSource,
+  limits: InputLimits = inputLimits,
 ): Promise<OpenedInput> {
-  if ('stream' in given) return openStream(given.stream, given.name, limit)
-  const { path } = given
+  if ('stream' in source) return openStream(source.stream, source.name, limits)
+  const { path } = source
   const name = basename(path) || path
-  const found = await stat(path).catch((error: unknown) => {
-    throw explained(error, path)
+  const stats = await stat(path).catch((error: unknown) => {
+    throw translateError(error, path)
   })
-  if (found.isDirectory()) return openFolder(path, name, limit)
-  if (!found.isFile())
+  if (stats.isDirectory()) return openFolder(path, name, limits)
+  if (!stats.isFile())
     throw new InputRefused(
-      `${path} is neither a file nor a folder. What comes through a pipe can be given on standard input`,
+      `${path} is not a file or folder. To import from a pipe, use standard input: -`,
     )
-  const read = () => decodeText(bytesOf(path, name, 0), name, limit.bytes)
-  const begin = await beginOf(read())
+  const read = () => decodeText(readBytes(path, name, 0), name, limits.bytes)
+  const begin = await readBegin(read())
   refuseEmpty(begin, name)
-  return { name, begin, firstPath: name, files: each([sourceFile(name, read, limit)]) }
+  return { name, begin, firstPath: name, files: toAsync([sourceFile(name, read, limits)]) }
 }
 
 /**
- * The text of a file as it comes, line ends and all: cells of a table hold either line end, and a
- * list of records can be one long line.
+ * Reads the text of a file in chunks, including line ends: the cells of a table can contain either
+ * line end, and a list of records can be one long line.
  */
 export function textChunks(file: SourceFile): AsyncIterable<string> {
-  return 'pieces' in file ? (file as InputFile).pieces() : withEnds(file.lines())
+  return 'chunks' in file ? (file as InputFile).chunks() : withLineEnds(file.lines())
 }
 
-/**
- * Without their ends, which are \n or \r\n. Each character is looked at once, in however small
- * pieces it comes.
- */
+/** Splits text into lines without \n or \r\n. Takes linear time, however small the chunks are. */
 export async function* splitLines(
-  pieces: AsyncIterable<string>,
+  chunks: AsyncIterable<string>,
   path: string,
-  limit: number,
+  maxLength: number,
 ): AsyncGenerator<string> {
   let rest = ''
-  let line = 1
-  const grown = (part: string) => {
-    if (rest.length + part.length > limit)
+  let lineNumber = 1
+  const append = (part: string) => {
+    if (rest.length + part.length > maxLength)
       throw new InputRefused(
-        `Line ${line} of ${path} has more than ${formatBytes(limit)}, which is the most for a line. Is it really a text in lines?`,
+        `Line ${lineNumber} of ${path} has more than ${formatBytes(maxLength)}, ` +
+          'the limit for a line. Does the file have line breaks?',
       )
     return rest + part
   }
-  for await (const piece of pieces) {
-    let from = 0
-    for (let end = piece.indexOf('\n'); end >= 0; end = piece.indexOf('\n', from)) {
-      const whole = grown(piece.slice(from, end))
+  for await (const chunk of chunks) {
+    let start = 0
+    for (let end = chunk.indexOf('\n'); end >= 0; end = chunk.indexOf('\n', start)) {
+      const line = append(chunk.slice(start, end))
       rest = ''
-      from = end + 1
-      line++
-      yield whole.endsWith('\r') ? whole.slice(0, -1) : whole
+      start = end + 1
+      lineNumber++
+      yield line.endsWith('\r') ? line.slice(0, -1) : line
     }
-    rest = grown(piece.slice(from))
+    rest = append(chunk.slice(start))
   }
   if (rest !== '') yield rest
 }
 
 interface InputFile extends SourceFile {
-  pieces(): AsyncIterable<string>
+  chunks(): AsyncIterable<string>
 }
 
-/** Some kilobytes say what a file is. */
+/** Characters that are enough to detect a format. */
 const beginLength = 1 << 16
 
 async function openStream(
   stream: AsyncIterable<Uint8Array>,
   name: string,
-  limit: InputLimits,
+  limits: InputLimits,
 ): Promise<OpenedInput> {
-  const pieces = decodeText(stream, name, limit.bytes)
-  // A stream comes once: what was looked at is kept until it is read.
-  const seen: string[] = []
-  for (let length = 0; length < beginLength; length += seen.at(-1)?.length ?? 0) {
-    const { done, value } = await pieces.next()
+  const chunks = decodeText(stream, name, limits.bytes)
+  // A stream can be read only once, so its beginning is buffered.
+  const buffered: string[] = []
+  for (let length = 0; length < beginLength; length += buffered.at(-1)?.length ?? 0) {
+    const { done, value } = await chunks.next()
     if (done) break
-    seen.push(value)
+    buffered.push(value)
   }
-  const begin = seen.join('').slice(0, beginLength)
+  const begin = buffered.join('').slice(0, beginLength)
   refuseEmpty(begin, name)
   async function* read() {
     try {
-      for (let piece = seen.shift(); piece !== undefined; piece = seen.shift()) yield piece
-      yield* pieces
+      for (let chunk = buffered.shift(); chunk !== undefined; chunk = buffered.shift()) yield chunk
+      yield* chunks
     } finally {
-      await pieces.return(undefined)
+      await chunks.return(undefined)
     }
   }
-  return { name, begin, firstPath: name, files: each([sourceFile(name, read, limit)]) }
+  return { name, begin, firstPath: name, files: toAsync([sourceFile(name, read, limits)]) }
 }
 
-async function openFolder(folder: string, name: string, limit: InputLimits): Promise<OpenedInput> {
-  const paths = await walk(folder, limit.files)
+async function openFolder(folder: string, name: string, limits: InputLimits): Promise<OpenedInput> {
+  const paths = await listJsonFiles(folder, limits.files)
   const read = (path: string) =>
-    decodeText(bytesOf(join(folder, path), path, constants.O_NOFOLLOW ?? 0), path, limit.bytes)
+    decodeText(readBytes(join(folder, path), path, constants.O_NOFOLLOW ?? 0), path, limits.bytes)
   const [firstPath] = paths
   if (firstPath === undefined)
     throw new InputRefused(
-      `The folder ${folder} has no file whose name ends in .json. Other formats are given as one file`,
+      `The folder ${folder} has no .json files. Import files of other formats one by one`,
     )
   const files = (function* () {
-    for (const path of paths) yield sourceFile(path, () => read(path), limit)
+    for (const path of paths) yield sourceFile(path, () => read(path), limits)
   })()
-  return { name, begin: await beginOf(read(firstPath)), firstPath, files: each(files) }
+  return { name, begin: await readBegin(read(firstPath)), firstPath, files: toAsync(files) }
 }
 
-/** Deeper than anybody files talks. */
-const maxFolders = 32
+const maxFolderDepth = 32
 
 /**
- * The files in the folder and below, always in the same order. Links are not followed: they can
- * lead out of it, and in a circle.
+ * Lists the .json files in a folder and its subfolders, sorted. Skips hidden files, and symbolic
+ * links, which could lead out of the folder or in a circle.
  */
-async function walk(folder: string, limit: number): Promise<string[]> {
+async function listJsonFiles(folder: string, maxEntries: number): Promise<string[]> {
   const paths: string[] = []
-  let seen = 0
-  const into = async (inside: string, depth: number): Promise<void> => {
-    if (depth > maxFolders)
+  let entryCount = 0
+  const walk = async (subfolder: string, depth: number): Promise<void> => {
+    if (depth > maxFolderDepth)
       throw new InputRefused(
-        `${inside} lies more than ${maxFolders} folders deep. Give the folder in which the talks are`,
+        `${subfolder} is more than ${maxFolderDepth} folders deep. Import one of its parents`,
       )
-    const entries: Dirent[] = await readdir(join(folder, inside), { withFileTypes: true }).catch(
+    const absolute = join(folder, subfolder)
+    const entries: Dirent[] = await readdir(absolute, { withFileTypes: true }).catch(
       (error: unknown) => {
-        throw explained(error, join(folder, inside))
+        throw translateError(error, absolute)
       },
     )
-    seen += entries.length
-    if (seen > limit)
+    entryCount += entries.length
+    if (entryCount > maxEntries)
       throw new InputRefused(
-        `The folder ${folder} holds more than ${limit} files, which is the most. Give its parts one by one`,
+        `The folder ${folder} has more than ${maxEntries} files. Import its subfolders one by one`,
       )
     for (const entry of entries.sort((a, b) => (a.name < b.name ? -1 : 1))) {
       if (entry.name.startsWith('.')) continue
-      const path = inside === '' ? entry.name : `${inside}/${entry.name}`
-      if (entry.isDirectory()) await into(path, depth + 1)
+      const path = subfolder === '' ? entry.name : `${subfolder}/${entry.name}`
+      if (entry.isDirectory()) await walk(path, depth + 1)
       else if (entry.isFile() && entry.name.endsWith('.json')) paths.push(path)
     }
   }
-  await into('', 0)
+  await walk('', 0)
   return paths
 }
 
 function sourceFile(
   path: string,
   read: () => AsyncIterable<string>,
-  limit: InputLimits,
+  limits: InputLimits,
 ): InputFile {
   let isRead = false
-  const pieces = () => {
+  const chunks = () => {
     if (isRead) throw new Error(`${path} was read before`)
     isRead = true
     return read()
   }
   return {
     path,
-    pieces,
-    lines: () => splitLines(pieces(), path, limit.line),
+    chunks,
+    lines: () => splitLines(chunks(), path, limits.line),
     async text() {
       let text = ''
-      for await (const piece of pieces()) {
-        text += piece
-        if (text.length > limit.text)
+      for await (const chunk of chunks()) {
+        text += chunk
+        if (text.length > limits.text)
           throw new InputRefused(
-            `${path} has more than ${formatBytes(limit.text)}, which is the most for a file of its kind. Split it`,
+            `${path} has more than ${formatBytes(limits.text)}, the limit of its format. Split it`,
           )
       }
       return text
@@ -215,10 +214,10 @@ function sourceFile(
   }
 }
 
-async function beginOf(pieces: AsyncIterable<string>): Promise<string> {
+async function readBegin(chunks: AsyncIterable<string>): Promise<string> {
   let begin = ''
-  for await (const piece of pieces) {
-    begin += piece
+  for await (const chunk of chunks) {
+    begin += chunk
     if (begin.length >= beginLength) break
   }
   return begin.slice(0, beginLength)
@@ -228,9 +227,9 @@ function refuseEmpty(begin: string, path: string): void {
   if (begin.length < beginLength && begin.trim() === '') throw new InputRefused(`${path} is empty`)
 }
 
-async function* bytesOf(file: string, path: string, flags: number): AsyncGenerator<Uint8Array> {
+async function* readBytes(file: string, path: string, flags: number): AsyncGenerator<Uint8Array> {
   try {
-    // Without O_NONBLOCK a pipe that took the place of the file would hold us up for ever.
+    // Without O_NONBLOCK, opening would hang if the file was replaced by a pipe.
     const handle = await open(file, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0) | flags)
     try {
       if (!(await handle.stat()).isFile()) throw new InputRefused(`${path} is no longer a file`)
@@ -244,29 +243,29 @@ async function* bytesOf(file: string, path: string, flags: number): AsyncGenerat
       await handle.close()
     }
   } catch (error) {
-    throw explained(error, path)
+    throw translateError(error, path)
   }
 }
 
 const reasons: Record<string, string> = {
-  ENOENT: 'is not there. Look at how it is written',
-  ENOTDIR: 'is not there: a part of the path is no folder',
-  EACCES: 'may not be read. Change its permissions, or give a copy',
-  EPERM: 'may not be read. Change its permissions, or give a copy',
-  ELOOP: 'is a symbolic link that leads nowhere, or where none is followed',
+  ENOENT: 'does not exist. Check the path',
+  ENOTDIR: 'does not exist: a part of the path is not a folder',
+  EACCES: 'can’t be read: permission denied',
+  EPERM: 'can’t be read: permission denied',
+  ELOOP: 'is a symbolic link that can’t be followed',
   ENAMETOOLONG: 'is too long a path',
 }
 
-function explained(error: unknown, path: string): unknown {
+function translateError(error: unknown, path: string): unknown {
   const { code, syscall } = error as { code?: unknown; syscall?: unknown }
   if (typeof code !== 'string' || typeof syscall !== 'string') return error
   return new InputRefused(`${path} ${reasons[code] ?? `can’t be read (${code})`}`)
 }
 
-async function* each<T>(all: Iterable<T>): AsyncGenerator<T> {
-  yield* all
+async function* toAsync<T>(items: Iterable<T>): AsyncGenerator<T> {
+  yield* items
 }
 
-async function* withEnds(lines: AsyncIterable<string>): AsyncGenerator<string> {
+async function* withLineEnds(lines: AsyncIterable<string>): AsyncGenerator<string> {
   for await (const line of lines) yield `${line}\n`
 }

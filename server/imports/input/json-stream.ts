@@ -1,120 +1,119 @@
 import { InputRefused } from '../item.ts'
 import { formatBytes } from './unpack.ts'
 
-// JSON that comes in pieces, taken apart before it is parsed: a list of a million records never
-// stands in memory as a whole.
+// Splits a stream of JSON into values before it is parsed, so that a list of a million records is
+// never in memory as a whole.
 
-/**
- * Deeper than any record. JSON.parse goes to any depth, and whoever walks through what it gave then
- * runs out of stack.
- */
+/** Deeper than any record. JSON.parse has no limit, but recursive code would overflow the stack. */
 const maxDepth = 100
 
-/** The value, or in a few words why there is none. */
+/** Parses JSON. Returns the value, or the reason why there is none. */
 export function parseJson(text: string): { value: unknown } | { wrong: string } {
-  if (isTooDeep(text)) return { wrong: `Is nested more than ${maxDepth} deep` }
+  if (isTooDeep(text)) return { wrong: `Is nested more than ${maxDepth} levels deep` }
   try {
     return { value: JSON.parse(text) }
   } catch (error) {
-    return { wrong: `Is no JSON: ${(error as Error).message.slice(0, 120)}` }
+    return { wrong: `Is not valid JSON: ${(error as Error).message.slice(0, 120)}` }
   }
 }
 
 /**
- * The values of a text, as text: those in a list one by one, any others as they follow each other.
- * `isCut` where it ends within one.
+ * Yields the JSON text of each value: the elements of a list, or values that follow each other.
+ * `isCut` means that the text ends inside a value.
  */
 export async function* jsonValues(
-  pieces: AsyncIterable<string>,
+  chunks: AsyncIterable<string>,
   path: string,
-  limit: number,
+  maxLength: number,
 ): AsyncGenerator<{ text: string; isCut: boolean }> {
   let text = ''
   let depth = 0
-  let isList = false
+  let isInList = false
   let isQuoted = false
   let isEscaped = false
-  const taken = () => {
+  const takeValue = () => {
     const value = text.trim()
     text = ''
     return value === '' ? [] : [{ text: value, isCut: false }]
   }
-  for await (const piece of pieces) {
-    let from = 0
-    for (let at = 0; at < piece.length; at++) {
-      const sign = piece[at]
+  for await (const chunk of chunks) {
+    let start = 0
+    for (let index = 0; index < chunk.length; index++) {
+      const character = chunk[index]
       if (isEscaped) isEscaped = false
       else if (isQuoted) {
-        if (sign === '\\') isEscaped = true
-        else if (sign === '"') isQuoted = false
-      } else if (sign === '"') isQuoted = true
+        if (character === '\\') isEscaped = true
+        else if (character === '"') isQuoted = false
+      } else if (character === '"') isQuoted = true
       else if (
-        sign === '[' &&
+        character === '[' &&
         depth === 0 &&
-        !isList &&
-        (text + piece.slice(from, at)).trim() === ''
+        !isInList &&
+        (text + chunk.slice(start, index)).trim() === ''
       ) {
-        isList = true
+        isInList = true
         text = ''
-        from = at + 1
-      } else if (sign === '{' || sign === '[') depth++
-      else if (depth === 0 && isList && (sign === ',' || sign === ']')) {
-        text += piece.slice(from, at)
-        from = at + 1
-        if (sign === ']') isList = false
-        yield* taken()
-      } else if ((sign === '}' || sign === ']') && depth > 0 && --depth === 0) {
-        text += piece.slice(from, at + 1)
-        from = at + 1
-        yield* taken()
+        start = index + 1
+      } else if (character === '{' || character === '[') depth++
+      else if (depth === 0 && isInList && (character === ',' || character === ']')) {
+        text += chunk.slice(start, index)
+        start = index + 1
+        if (character === ']') isInList = false
+        yield* takeValue()
+      } else if ((character === '}' || character === ']') && depth > 0 && --depth === 0) {
+        text += chunk.slice(start, index + 1)
+        start = index + 1
+        yield* takeValue()
       }
     }
-    text += piece.slice(from)
-    if (text.length > limit)
+    text += chunk.slice(start)
+    if (text.length > maxLength)
       throw new InputRefused(
-        `A record in ${path} has more than ${formatBytes(limit)}, which is the most for one`,
+        `A record in ${path} has more than ${formatBytes(maxLength)}, the limit for a record`,
       )
   }
-  const isCut = isList || isQuoted || depth > 0
+  const isCut = isInList || isQuoted || depth > 0
   if (isCut || text.trim() !== '') yield { text, isCut }
 }
 
 /**
- * The names that the first object of a text has, as far as the text goes. In a list the first
- * object counts, and in a page its first result.
+ * Finds the keys of the first object in a text that may be cut off. In a list that is the first
+ * element, and in a page the first result.
  */
 export function objectKeysIn(begin: string): string[] {
   const levels: { isObject: boolean; keys: string[] }[] = []
-  const found: { depth: number; keys: string[] }[] = []
-  let last = ''
-  // A string that is cut off reaches to the end: so each character is looked at once.
+  const objects: { depth: number; keys: string[] }[] = []
+  let lastString = ''
+  // A string that is cut off matches up to the end, so that the time stays linear.
   for (const [token] of begin.matchAll(/"(?:[^"\\]|\\.?)*(?:"|$)|[[\]{}:]/gs)) {
     if (token === '{' || token === '[') {
       const level = { isObject: token === '{', keys: [] }
       levels.push(level)
-      if (level.isObject) found.push({ depth: levels.length, keys: level.keys })
+      if (level.isObject) objects.push({ depth: levels.length, keys: level.keys })
     } else if (token === '}' || token === ']') {
       levels.pop()
       if (levels.length === 0) break
-    } else if (token === ':') levels.at(-1)?.keys.push(last)
-    else last = token.slice(1, -1)
+    } else if (token === ':') levels.at(-1)?.keys.push(lastString)
+    else lastString = token.slice(1, -1)
   }
-  const [first] = found
+  const [first] = objects
   if (!first) return []
   const isPage = first.keys.includes('results') && !first.keys.includes('title')
-  return (isPage ? found.find(({ depth }) => depth === first.depth + 2)?.keys : first.keys) ?? []
+  if (!isPage) return first.keys
+  return objects.find(({ depth }) => depth === first.depth + 2)?.keys ?? []
 }
 
-/** Brackets in strings do not count. */
+/** Returns whether brackets outside of strings are nested too deeply. */
 function isTooDeep(text: string): boolean {
   let depth = 0
-  for (let at = 0; at < text.length; at++) {
-    const sign = text[at]
-    if (sign === '"') {
-      for (at++; at < text.length && text[at] !== '"'; at++) if (text[at] === '\\') at++
-    } else if (sign === '{' || sign === '[') {
+  for (let index = 0; index < text.length; index++) {
+    const character = text[index]
+    if (character === '"') {
+      for (index++; index < text.length && text[index] !== '"'; index++)
+        if (text[index] === '\\') index++
+    } else if (character === '{' || character === '[') {
       if (++depth > maxDepth) return true
-    } else if (sign === '}' || sign === ']') depth--
+    } else if (character === '}' || character === ']') depth--
   }
   return false
 }

@@ -2,66 +2,64 @@ import { pipeline } from 'node:stream/promises'
 import { createGunzip } from 'node:zlib'
 import { InputRefused } from '../item.ts'
 
-// Bytes become text. What they are is seen from the bytes themselves: names of files say little,
-// and a stream has none.
+// Decodes bytes to text, and unpacks gzip. The encoding is detected from the bytes, because file
+// names are unreliable and a stream has none.
 
-/** Throws `Refused` where the bytes are no text in UTF-8, or more than `most` when unpacked. */
+/** Decodes UTF-8. Throws `InputRefused` for anything else, and for more bytes than `maxBytes`. */
 export async function* decodeText(
   bytes: AsyncIterable<Uint8Array>,
   path: string,
-  limit: number,
+  maxBytes: number,
 ): AsyncGenerator<string> {
   const decoder = new TextDecoder('utf-8', { fatal: true })
   let length = 0
-  let held = ''
-  const decoded = (chunk?: Uint8Array) => {
+  let buffered = ''
+  const decode = (chunk?: Uint8Array) => {
     try {
       return chunk ? decoder.decode(chunk, { stream: true }) : decoder.decode()
     } catch {
       throw new InputRefused(
-        `${path} is not in UTF-8, as is seen near byte ${length}. Convert it, for instance: iconv -f LATIN1 -t UTF-8`,
+        `${path} is not in UTF-8 (near byte ${length}). ` +
+          'Convert it, for example with: iconv -f LATIN1 -t UTF-8',
       )
     }
   }
-  const released = function* () {
-    if (held.includes('\0'))
+  const flush = function* () {
+    if (buffered.includes('\0'))
       throw new InputRefused(
-        `${path} has a NUL near byte ${length}: it is no text, or one in UTF-16. Convert it to UTF-8`,
+        `${path} has a NUL near byte ${length}: it is binary or in UTF-16. Convert it to UTF-8`,
       )
-    if (held !== '') yield held
-    held = ''
+    if (buffered !== '') yield buffered
+    buffered = ''
   }
-  for await (const chunk of unpacked(bytes, path)) {
-    held += decoded(chunk)
+  for await (const chunk of unpack(bytes, path)) {
+    buffered += decode(chunk)
     length += chunk.length
-    if (length > limit)
+    if (length > maxBytes)
       throw new InputRefused(
-        `${path} has more than ${formatBytes(limit)}, which is the most that is read. Split it`,
+        `${path} has more than ${formatBytes(maxBytes)}, the limit for a file. Split it`,
       )
-    // Pieces of a byte each would cost a hundred times their size.
-    if (held.length >= pieceLength) yield* released()
+    // Tiny chunks would cost a hundred times their size.
+    if (buffered.length >= minChunkLength) yield* flush()
   }
-  held += decoded()
-  yield* released()
+  buffered += decode()
+  yield* flush()
 }
 
-/** For people. */
+/** Formats a number of bytes with a unit. */
 export function formatBytes(bytes: number): string {
-  const [unit, name] =
-    bytes >= 2 ** 30 ? [2 ** 30, 'GB'] : bytes >= 1 << 20 ? [1 << 20, 'MB'] : [1, 'bytes']
-  return `${Math.round(bytes / unit)} ${name}`
+  if (bytes >= 2 ** 30) return `${Math.round(bytes / 2 ** 30)} GB`
+  if (bytes >= 2 ** 20) return `${Math.round(bytes / 2 ** 20)} MB`
+  return `${bytes} bytes`
 }
 
-const pieceLength = 1 << 12
+const minChunkLength = 1 << 12
 
-async function* unpacked(
-  bytes: AsyncIterable<Uint8Array>,
-  path: string,
-): AsyncGenerator<Uint8Array> {
+async function* unpack(bytes: AsyncIterable<Uint8Array>, path: string): AsyncGenerator<Uint8Array> {
   let isPacked = false
-  const source = lookedAt(bytes, (head) => {
-    refuseOthers(head, path)
-    isPacked = startsWith(head, gzip)
+  const source = inspectHead(bytes, (head) => {
+    refuseBinary(head, path)
+    isPacked = startsWith(head, gzipMagic)
   })
   const { done, value } = await source.next()
   if (done) return
@@ -70,33 +68,30 @@ async function* unpacked(
       yield value
       yield* source
     } finally {
-      // Whoever stops at the first piece closes the file as well.
+      // Closes the file if the consumer stops after the first chunk.
       await source.return(undefined)
     }
   })()
   if (!isPacked) return yield* whole
-  yield* lookedAt(gunzipped(whole, path), (head) => {
-    refuseOthers(head, path)
-    if (startsWith(head, gzip))
+  yield* inspectHead(gunzip(whole, path), (head) => {
+    refuseBinary(head, path)
+    if (startsWith(head, gzipMagic))
       throw new InputRefused(`${path} is packed twice. Unpack it once: gunzip`)
   })
 }
 
-async function* gunzipped(
-  bytes: AsyncIterable<Uint8Array>,
-  path: string,
-): AsyncGenerator<Uint8Array> {
-  const gunzip = createGunzip({ chunkSize: 1 << 16 })
-  // Whatever goes wrong in here comes out of gunzip as well.
-  pipeline(bytes, gunzip).catch(() => {})
+async function* gunzip(bytes: AsyncIterable<Uint8Array>, path: string): AsyncGenerator<Uint8Array> {
+  const unzipped = createGunzip({ chunkSize: 1 << 16 })
+  // An error of the pipeline is thrown by the loop below as well.
+  pipeline(bytes, unzipped).catch(() => {})
   try {
-    for await (const chunk of gunzip) yield chunk as Uint8Array
+    for await (const chunk of unzipped) yield chunk as Uint8Array
   } catch (error) {
     const code = (error as { code?: unknown }).code
     if (code === 'Z_BUF_ERROR')
-      throw new InputRefused(`${path} is cut off: what it packs ends too early. Fetch it again`)
+      throw new InputRefused(`${path} is cut off: the gzip data ends too early. Download it again`)
     if (typeof code === 'string' && code.startsWith('Z_'))
-      throw new InputRefused(`${path} is damaged and can’t be unpacked. Fetch it again`)
+      throw new InputRefused(`${path} is damaged and can’t be unpacked. Download it again`)
     throw error
   }
 }
@@ -104,10 +99,10 @@ async function* gunzipped(
 /** The magic number of tar is behind its first file name. */
 const headLength = 512
 
-/** The same bytes; the first of them are looked at before anybody gets one. */
-async function* lookedAt(
+/** Passes the bytes through, and calls `inspect` with the first ones before any is yielded. */
+async function* inspectHead(
   bytes: AsyncIterable<Uint8Array>,
-  look: (head: Uint8Array) => void,
+  inspect: (head: Uint8Array) => void,
 ): AsyncGenerator<Uint8Array> {
   let head: Uint8Array | undefined = new Uint8Array()
   for await (const chunk of bytes) {
@@ -117,39 +112,47 @@ async function* lookedAt(
     }
     head = Buffer.concat([head, chunk])
     if (head.length < headLength) continue
-    look(head)
+    inspect(head)
     yield head
     head = undefined
   }
   if (head === undefined) return
-  look(head)
+  inspect(head)
   if (head.length > 0) yield head
 }
 
-const gzip = '\x1f\x8b'
-const spreadsheet = 'Unpack it; a spreadsheet (xlsx, ods) is one too: save it as CSV'
-const others: readonly { magic: string; at?: number; what: string }[] = [
-  { magic: 'PK\x03\x04', what: `a zip archive. ${spreadsheet}` },
-  { magic: 'PK\x05\x06', what: `a zip archive. ${spreadsheet}` },
-  { magic: 'PK\x07\x08', what: `a zip archive. ${spreadsheet}` },
+const gzipMagic = '\x1f\x8b'
+const zip = 'a zip archive. Unpack it. If it is a spreadsheet (xlsx, ods), save it as CSV'
+const utf16 = 'in UTF-16. Convert it: iconv -f UTF-16 -t UTF-8'
+const binaryFormats: readonly { magic: string; offset?: number; description: string }[] = [
+  { magic: 'PK\x03\x04', description: zip },
+  { magic: 'PK\x05\x06', description: zip },
+  { magic: 'PK\x07\x08', description: zip },
   {
     magic: 'ustar',
-    at: 257,
-    what: 'a tar archive. Unpack it (tar -xf), and give the folder or one of its files',
+    offset: 257,
+    description: 'a tar archive. Unpack it (tar -xf), and import the folder or one of its files',
   },
-  { magic: '1AY&SY', at: 4, what: 'packed with bzip2. Unpack it (bunzip2), or pack it with gzip' },
-  { magic: '\xfd7zXZ\0', what: 'packed with xz. Unpack it (unxz), or pack it with gzip' },
-  { magic: '\x28\xb5\x2f\xfd', what: 'packed with zstd. Unpack it (unzstd), or pack it with gzip' },
-  { magic: '7z\xbc\xaf\x27\x1c', what: 'a 7z archive. Unpack it' },
-  { magic: '\xff\xfe', what: 'a text in UTF-16. Convert it: iconv -f UTF-16 -t UTF-8' },
-  { magic: '\xfe\xff', what: 'a text in UTF-16. Convert it: iconv -f UTF-16 -t UTF-8' },
+  {
+    magic: '1AY&SY',
+    offset: 4,
+    description: 'packed with bzip2. Unpack it (bunzip2), or pack it with gzip',
+  },
+  { magic: '\xfd7zXZ\0', description: 'packed with xz. Unpack it (unxz), or pack it with gzip' },
+  {
+    magic: '\x28\xb5\x2f\xfd',
+    description: 'packed with zstd. Unpack it (unzstd), or pack it with gzip',
+  },
+  { magic: '7z\xbc\xaf\x27\x1c', description: 'a 7z archive. Unpack it' },
+  { magic: '\xff\xfe', description: utf16 },
+  { magic: '\xfe\xff', description: utf16 },
 ]
 
-function refuseOthers(head: Uint8Array, path: string): void {
-  const found = others.find(({ magic, at }) => startsWith(head, magic, at))
-  if (found) throw new InputRefused(`${path} is ${found.what}`)
+function refuseBinary(head: Uint8Array, path: string): void {
+  const format = binaryFormats.find(({ magic, offset }) => startsWith(head, magic, offset))
+  if (format) throw new InputRefused(`${path} is ${format.description}`)
 }
 
-function startsWith(bytes: Uint8Array, magic: string, at = 0): boolean {
-  return Buffer.from(bytes.subarray(at, at + magic.length)).toString('latin1') === magic
+function startsWith(bytes: Uint8Array, magic: string, offset = 0): boolean {
+  return Buffer.from(bytes.subarray(offset, offset + magic.length)).toString('latin1') === magic
 }

@@ -1,30 +1,31 @@
 import pg from 'pg'
 import { getTypeParser, Unavailable } from './db.ts'
 
-// Connections that are handed out one at a time. The pool and the searches are made of these.
+// A pg.Pool with the settings and the error handling that the main pool and the read pools share.
 
 export interface Clients {
   readonly pool: pg.Pool
-  /** A connection for as long as the work takes. */
+  /** Runs the work with a connection of its own and releases the connection afterwards. */
   with<T>(work: (client: pg.PoolClient) => Promise<T>): Promise<T>
 }
 
+/** Opens a pool of connections. `onIdleError` receives errors of connections that are idle. */
 export function openClients(
   config: pg.PoolConfig,
   onIdleError: (error: Error) => void = () => {},
 ): Clients {
   const pool = new pg.Pool({
     keepAlive: true,
-    // They are few, and a timer for each would be set at every statement.
+    // Connections are few and never closed when idle: the driver would set a timer per statement.
     idleTimeoutMillis: 0,
     maxLifetimeSeconds: 300,
     types: { getTypeParser },
     ...config,
   })
-  // Unheard, the error of an idle connection would end the process.
+  // Without a listener, the error of an idle connection would end the process.
   pool.on('error', onIdleError)
-  // And the error of a connection that is just being handed out, when the pool has stopped
-  // listening and we have not begun to.
+  // So would the error of a connection that is being checked out: the pool has already removed its
+  // listener, and `with` has not yet added one.
   pool.on('connect', (client) => client.on('error', () => {}))
 
   return {
@@ -40,14 +41,14 @@ export function openClients(
         broken = isConnectionLost(error)
         throw error
       } finally {
-        // After a time-out the driver leaves the connection wedged: only one that is known to be
-        // well goes back.
+        // After a timeout the driver leaves the connection unusable, so a broken one is closed.
         client.release(broken)
       }
     },
   }
 }
 
+/** Tells whether an error means that the connection can no longer be used. */
 export function isConnectionLost(error: unknown): boolean {
   return error instanceof Unavailable && !error.connected
 }

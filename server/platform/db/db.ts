@@ -4,33 +4,30 @@ import pg from 'pg'
 import type { Sql } from 'sql-template-tag'
 import type { Static, TSchema } from 'typebox'
 
-// What a feature knows of the database: it writes SQL in its queries.ts, and gets rows that were
-// checked. Only this folder talks to the driver.
+// The interface between features and the database: a feature writes SQL in its queries.ts and gets
+// validated rows. Only this folder uses the driver.
 
-/** Something that runs a statement: the pool, each statement for itself, or one transaction. */
+/** Runs statements: a pool, in which each statement is its own transaction, or a transaction. */
 export interface Db {
   /**
-   * `ifLost`: what is known when the connection breaks after the statement was sent. Without it,
-   * nothing is.
+   * `ifLost` is the outcome to report when the connection breaks after the statement was sent. The
+   * default is `unknown`.
    */
   run(statement: Sql, ifLost?: Unavailable['outcome']): Promise<{ rows: unknown[]; count: number }>
 }
 
 /**
- * The database did not do what we asked, and it is nobody's mistake. `outcome` tells a writer what
- * became of the write: `not-applied` is certain, `unknown` means that the answer was lost after the
- * statement had been sent.
+ * The database did not run a statement for a reason outside of the statement: no connection, a
+ * timeout, a conflict. `outcome` is `not-applied` if the write certainly had no effect, and
+ * `unknown` if the connection was lost after the statement had been sent.
  */
 export class Unavailable extends Error {
   readonly outcome: 'not-applied' | 'unknown'
-  /** Whether the connection is still good: the server itself refused, and said so. */
+  /** Whether the connection is still usable: the server itself reported the error. */
   readonly connected: boolean
-  /** The statement itself took longer than it may. */
+  /** The statement exceeded its timeout. */
   readonly isTooSlow: boolean
-  /**
-   * It lost against another transaction: a deadlock, a serialization failure, or a lock that was
-   * not free in time.
-   */
+  /** Another transaction was in the way: a deadlock, a serialization failure or a lock timeout. */
   readonly isConflict: boolean
 
   constructor(outcome: 'not-applied' | 'unknown', cause: unknown, connected = false) {
@@ -46,25 +43,22 @@ export class Unavailable extends Error {
   }
 }
 
-/**
- * A unique index refused the row. Thrown for nothing else, so that a feature can tell which one it
- * was.
- */
+/** A row violates a unique index. `index` names it. */
 export class UniqueViolation extends Error {
   readonly index: string
 
   constructor(index: string, cause: unknown) {
     super(`A row with this value exists (${index})`, { cause })
-    this.name = 'Taken'
+    this.name = 'UniqueViolation'
     this.index = index
   }
 }
 
-// A row schema is declared once, outside of the function that asks: its check is compiled once and
-// kept. Do not destructure the call itself: TypeScript then infers the schema backwards from the
-// pattern, for seconds.
+// Declare a row schema once, outside of the function that queries: its validator is compiled once
+// and cached. Do not destructure the call itself: TypeScript then infers the schema backwards from
+// the pattern, which takes seconds.
 
-/** Runs a statement that only reads: if the connection is lost, nothing was applied. */
+/** Runs a statement that only reads. If the connection is lost, nothing was applied. */
 export async function many<T extends TSchema>(
   db: Db,
   row: T,
@@ -73,6 +67,7 @@ export async function many<T extends TSchema>(
   return checkedRows(row, statement, await db.run(statement, 'not-applied'))
 }
 
+/** Runs a statement that only reads and returns its only row, or undefined if there is none. */
 export async function maybe<T extends TSchema>(
   db: Db,
   row: T,
@@ -80,20 +75,18 @@ export async function maybe<T extends TSchema>(
 ): Promise<Static<T> | undefined> {
   const rows = await many(db, row, statement)
   if (rows.length > 1)
-    throw new Error(`At most one row was expected, ${rows.length} came: ${statement.text}`)
+    throw new Error(`Expected at most one row, got ${rows.length}: ${statement.text}`)
   return rows[0]
 }
 
+/** Runs a statement that only reads and returns its only row. Throws if there is none. */
 export async function one<T extends TSchema>(db: Db, row: T, statement: Sql): Promise<Static<T>> {
-  const it = await maybe(db, row, statement)
-  if (it === undefined) throw new Error(`One row was expected, none came: ${statement.text}`)
-  return it
+  const match = await maybe(db, row, statement)
+  if (match === undefined) throw new Error(`Expected one row, got none: ${statement.text}`)
+  return match
 }
 
-/**
- * Runs a statement that writes and returns rows: if the connection is lost, it may have been
- * applied.
- */
+/** Runs a statement that writes and returns rows. If the connection is lost, it may be applied. */
 export async function writeReturning<T extends TSchema>(
   db: Db,
   row: T,
@@ -107,21 +100,22 @@ function checkedRows<T extends TSchema>(
   { text }: Sql,
   { rows }: { rows: unknown[] },
 ): Static<T>[] {
-  const rowCheck = validatorFor(row)
-  for (const it of rows)
-    if (!rowCheck.Check(it)) throw new Error(`A row is not what its schema says: ${text}`)
+  const validator = validatorFor(row)
+  for (const value of rows)
+    if (!validator.Check(value)) throw new Error(`A row does not match its schema: ${text}`)
   return rows as Static<T>[]
 }
 
-/** Runs a statement that returns no rows we need; tells how many rows it touched. */
+/** Runs a statement and returns the number of affected rows. */
 export async function execute(db: Db, statement: Sql): Promise<number> {
   return (await db.run(statement)).count
 }
 
-// Every statement is prepared under a name made of its text, so that PostgreSQL parses and plans it
-// once a connection. The texts are the templates of our queries.ts: few, and never made of input.
+// Every statement is prepared under a hash of its text, so that PostgreSQL parses and plans it once
+// per connection. The texts are the templates in queries.ts: few, and never built from input.
 const names = new Map<string, string>()
 
+/** Returns the name under which a statement is prepared. */
 export function statementName(text: string): string {
   let name = names.get(text)
   if (name === undefined) {
@@ -131,42 +125,46 @@ export function statementName(text: string): string {
   return name
 }
 
+/** Converts an error of the driver to Unavailable or UniqueViolation; returns others unchanged. */
 export function translateError(error: unknown, ifLost: Unavailable['outcome']): unknown {
   if (error instanceof Unavailable) return error
   if (!(error instanceof pg.DatabaseError)) return new Unavailable(ifLost, error)
   const code = error.code ?? ''
   if (code === '23505') return new UniqueViolation(error.constraint ?? '', error)
-  // The server is going down: the statement may have been the last entity that it did.
+  // The server is shutting down: the statement may still have been executed.
   if (code.startsWith('57P')) return new Unavailable(ifLost, error)
-  // Out of resources, a lock or time limit, a deadlock, a server that only reads: undone, and not
-  // the statement's fault. The last was the primary once, perhaps: such a connection is not kept.
+  // Out of resources, a lock or statement timeout, a deadlock, a read-only server: rolled back, and
+  // not caused by the statement. A read-only server may be a former primary, so its connection is
+  // closed.
   if (/^(53|40|55P03|57014|25006|58)/.test(code))
     return new Unavailable('not-applied', error, code !== '25006')
   return error
 }
 
-// Numbers as numbers, dates and times as the text that PostgreSQL writes: the driver would make
-// local-zone Dates of them.
+// Keys are the OIDs of PostgreSQL types. bigint becomes a number; dates and times stay text,
+// because the driver would convert them to Dates in the local time zone.
 const parsers: Record<number, (value: string) => unknown> = {
-  20: wholeNumber,
-  1016: (value) =>
-    value === '{}'
-      ? []
-      : value
-          .slice(1, -1)
-          .split(',')
-          .map((item) => (item === 'NULL' ? null : wholeNumber(item))),
-  1082: String,
-  1114: String,
-  1184: String,
+  20: parseBigint, // bigint
+  1016: parseBigintArray, // bigint[]
+  1082: String, // date
+  1114: String, // timestamp
+  1184: String, // timestamptz
 }
 
+/** Returns the parser for the values of a PostgreSQL type. */
 export function getTypeParser(oid: number, format?: 'text' | 'binary') {
   return parsers[oid] ?? pg.types.getTypeParser(oid, format as 'text')
 }
 
-function wholeNumber(value: string): number {
+function parseBigint(value: string): number {
   const number = Number(value)
-  if (!Number.isSafeInteger(number)) throw new Error('A number from the database is too large')
+  if (!Number.isSafeInteger(number))
+    throw new Error('A number from the database exceeds the safe integer range')
   return number
+}
+
+function parseBigintArray(value: string): (number | null)[] {
+  if (value === '{}') return []
+  const items = value.slice(1, -1).split(',')
+  return items.map((item) => (item === 'NULL' ? null : parseBigint(item)))
 }

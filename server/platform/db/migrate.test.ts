@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
@@ -8,23 +8,27 @@ import pg from 'pg'
 import { freshDatabase } from '../../../tests/support/database.ts'
 import { withDatabase } from '../../../tests/support/invariants.ts'
 import { Unavailable } from './db.ts'
-import { MigrationBlocked, migrate, schemaVersion } from './migrate.ts'
+import { MigrationBlocked, migrate, schemaStatus } from './migrate.ts'
 import { withSnapshot } from './snapshot.ts'
 
-// A migration that meets open transactions: readers go on, and the operator learns who holds it up.
+// Migrations that meet open transactions: readers are not blocked, and the message names the
+// blocking sessions.
 
-const folder = mkdtempSync(join(tmpdir(), 'migrations-'))
+const folder = mkdtempSync(join(tmpdir(), 'schema-'))
 after(() => rmSync(folder, { recursive: true }))
-cpSync(fileURLToPath(new URL('../../migrations', import.meta.url)), folder, { recursive: true })
+cpSync(fileURLToPath(new URL('../../migrations', import.meta.url)), join(folder, 'migrations'), {
+  recursive: true,
+})
 writeFileSync(
-  join(folder, '9998.do.first.sql'),
+  join(folder, 'migrations', '9998.do.first.sql'),
   'create table first_one (id integer); alter table tag add column extra integer;',
 )
-writeFileSync(join(folder, '9999.do.second.sql'), 'alter table video add column extra integer;')
+writeFileSync(
+  join(folder, 'migrations', '9999.do.second.sql'),
+  'alter table video add column extra integer;',
+)
 
-/**
- * A reader that has looked at all records and has not ended its transaction, as a slow export does.
- */
+/** Opens a transaction that has read all records, as a slow export does. */
 async function openReader(
   t: { after(done: () => unknown): void },
   url: string,
@@ -36,16 +40,13 @@ async function openReader(
   return client
 }
 
-/** Starts a migration, and tells when it was held up for the first time. */
+/** Starts a migration; `blocked` resolves when it is blocked for the first time. */
 function begin(url: string, giveUpMs?: number) {
   const messages: string[] = []
-  let heldUp: (message: string) => void
-  const blocked = new Promise<string>((resolve) => {
-    heldUp = resolve
-  })
+  const { promise: blocked, resolve } = Promise.withResolvers<string>()
   const onBlocked = (message: string) => {
     messages.push(message)
-    heldUp(message)
+    resolve(message)
   }
   return { done: migrate(url, folder, { onBlocked, giveUpMs }), blocked, messages }
 }
@@ -53,7 +54,7 @@ function begin(url: string, giveUpMs?: number) {
 const extraColumns =
   "select table_name from information_schema.columns where column_name = 'extra' order by 1"
 
-test('a migration that waits for a reader keeps nobody else waiting, and is applied once the reader has gone', {
+test('a migration waits for an open reader without blocking other queries', {
   timeout: 60_000,
 }, async (t) => {
   const { url } = await freshDatabase(t)
@@ -66,36 +67,37 @@ test('a migration that waits for a reader keeps nobody else waiting, and is appl
   )
   assert.match(String(first), /video/)
 
-  // Without a limit for the lock, these would wait behind the migration until the reader ends.
+  // Without a lock timeout, these would wait behind the migration until the reader ends.
   await withDatabase(url, async (query) => {
     await query("set lock_timeout = '30s'")
-    for (const held = messages.length; messages.length <= held; ) {
+    for (const before = messages.length; messages.length <= before; ) {
       await query('select count(*) from video')
       await query(
         'insert into tag (slug, name) values (gen_random_uuid()::text, gen_random_uuid()::text)',
       )
     }
-    assert.deepEqual(await query(extraColumns), [], 'half of a migration is there')
+    assert.deepEqual(await query(extraColumns), [], 'a migration was applied partially')
   })
   await assert.rejects(
     withSnapshot(url, 'test', async () => {}),
     (error) => error instanceof Unavailable && /migrat/.test(error.message),
-    'a long reader begins although a migration waits',
+    'a snapshot was opened although a migration is waiting',
   )
 
   await reader.query('commit')
-  assert.deepEqual(
-    (await done).map(({ version }) => version),
-    [9998, 9999],
-  )
+  assert.deepEqual(await done, ['9998 first', '9999 second'])
   await withDatabase(url, async (query) => {
     assert.deepEqual(await query(extraColumns), [{ table_name: 'tag' }, { table_name: 'video' }])
   })
-  assert.deepEqual(await schemaVersion(url, folder), { is: 9999, wants: 9999 })
+  assert.deepEqual(await schemaStatus(url, folder), {
+    current: 9999,
+    expected: 9999,
+    isPending: false,
+  })
   await withSnapshot(url, 'test', async () => {})
 })
 
-test('a migration that is held up for too long gives up with the reason, and leaves nothing behind', {
+test('a migration that stays blocked fails with the reason and applies nothing', {
   timeout: 60_000,
 }, async (t) => {
   const { url } = await freshDatabase(t)
@@ -111,8 +113,53 @@ test('a migration that is held up for too long gives up with the reason, and lea
   assert.equal((await begin(url).done).length, 2)
 })
 
-test('two migrations at once do it once', async (t) => {
+test('two concurrent migrations are applied once', async (t) => {
   const { url } = await freshDatabase(t)
   const both = await Promise.all([begin(url).done, begin(url).done])
   assert.deepEqual(both.map(({ length }) => length).sort(), [0, 2])
+})
+
+test('a trigger file is applied when it changes, and only then', async (t) => {
+  const { url } = await freshDatabase(t)
+  const schema = mkdtempSync(join(tmpdir(), 'schema-'))
+  t.after(() => rmSync(schema, { recursive: true }))
+  const [migrations, feature] = [join(schema, 'migrations'), join(schema, 'feature')]
+  cpSync(fileURLToPath(new URL('../../migrations', import.meta.url)), migrations, {
+    recursive: true,
+  })
+  mkdirSync(feature)
+  const write = (answer: number) =>
+    writeFileSync(
+      join(feature, 'triggers.sql'),
+      `create or replace function answer() returns integer language sql return ${answer};`,
+    )
+  const isPending = async () => (await schemaStatus(url, schema)).isPending
+  for (const answer of [41, 42]) {
+    write(answer)
+    assert.ok(await isPending())
+    assert.deepEqual(await migrate(url, schema), ['feature/triggers.sql'])
+    assert.ok(!(await isPending()))
+    assert.deepEqual(await migrate(url, schema), [])
+    await withDatabase(url, async (query) =>
+      assert.deepEqual(await query('select answer()'), [{ answer }]),
+    )
+  }
+
+  writeFileSync(join(feature, 'triggers.sql'), 'create table half (id integer); select 1 / 0;')
+  await assert.rejects(migrate(url, schema), /division by zero/)
+  assert.ok(await isPending())
+  await withDatabase(url, async (query) =>
+    assert.deepEqual(await query("select to_regclass('half') as half"), [{ half: null }]),
+  )
+})
+
+test('the triggers of a newer release are not pending', async (t) => {
+  const { url } = await freshDatabase(t)
+  await migrate(url, folder)
+  const { current, expected, isPending } = await schemaStatus(
+    url,
+    fileURLToPath(new URL('../..', import.meta.url)),
+  )
+  assert.ok(current > expected)
+  assert.ok(!isPending)
 })

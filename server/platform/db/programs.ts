@@ -3,47 +3,48 @@ import { existsSync, readdirSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import pg from 'pg'
 
-// The programs that come with PostgreSQL for whoever uses a server: pg_dump and pg_restore.
+// Finds and configures the PostgreSQL client programs, such as pg_dump and pg_restore.
 
 type Environment = Readonly<Record<string, string | undefined>>
 
 export interface PostgresProgram {
   readonly file: string
-  /** As it says itself, such as 15.18. */
+  /** As printed by --version, such as 15.18. */
   readonly version: string
   readonly major: number
 }
 
 /**
- * One of each major version on this machine, the newest first: where PG_BIN says; else what Debian
- * and its relatives installed, of which several versions stand side by side, and what the path has.
+ * Finds a program in each installed major version, the newest first. Searches PG_BIN alone if it is
+ * set; otherwise the directories of the Debian packages, then PATH.
  */
 export function findPrograms(name: string, environment: Environment): PostgresProgram[] {
-  const installed = '/usr/lib/postgresql'
-  const folders = environment.PG_BIN
-    ? [environment.PG_BIN]
-    : [
-        ...(existsSync(installed)
-          ? readdirSync(installed).map((version) => join(installed, version, 'bin'))
-          : []),
-        ...(environment.PATH ?? '').split(delimiter).filter(Boolean),
-      ]
-  return folders
+  return programFolders(environment)
     .map((folder) => join(folder, name))
     .filter((file) => existsSync(file))
     .flatMap(asProgram)
-    .filter(({ major }, index, all) => all.findIndex((it) => it.major === major) === index)
+    .filter(({ major }, index, all) => all.findIndex((other) => other.major === major) === index)
     .sort((a, b) => b.major - a.major)
+}
+
+function programFolders(environment: Environment): string[] {
+  if (environment.PG_BIN) return [environment.PG_BIN]
+  const debian = '/usr/lib/postgresql'
+  const versions = existsSync(debian) ? readdirSync(debian) : []
+  return [
+    ...versions.map((version) => join(debian, version, 'bin')),
+    ...(environment.PATH ?? '').split(delimiter).filter(Boolean),
+  ]
 }
 
 function asProgram(file: string): PostgresProgram[] {
   try {
-    const said = execFileSync(file, ['--version'], {
+    const output = execFileSync(file, ['--version'], {
       stdio: 'pipe',
       encoding: 'utf8',
       timeout: 10_000,
     })
-    const [, version, major] = /\(PostgreSQL\) ((\d+)\S*)/.exec(said) ?? []
+    const [, version, major] = /\(PostgreSQL\) ((\d+)\S*)/.exec(output) ?? []
     return version === undefined ? [] : [{ file, version, major: Number(major) }]
   } catch {
     return []
@@ -51,41 +52,42 @@ function asProgram(file: string): PostgresProgram[] {
 }
 
 /**
- * What such a program has to know to reach the same database as we do. All of it goes by the
- * environment: arguments are there for everybody on the machine to read, and of an address in
- * DATABASE_URL the two understand different entities.
+ * Returns the environment in which such a program connects to the same database as the server.
+ * Nothing is passed in arguments, because every user of the machine can read those, and the URL is
+ * not passed either, because libpq and the driver interpret its parameters differently.
  */
 export function programEnvironment(url: string, environment: Environment): NodeJS.ProcessEnv {
   const { host, port, user, database, password } = new pg.Client({ connectionString: url })
-  const asked = URL.canParse(url) ? new URL(url).searchParams : new URLSearchParams()
-  const given: Record<string, string | undefined> = {
+  const urlParams = URL.canParse(url) ? new URL(url).searchParams : new URLSearchParams()
+  const variables: Record<string, string | undefined> = {
     PGHOST: host,
     PGPORT: String(port),
     PGUSER: user,
     PGDATABASE: database,
-    // Without one, both look into the same environment and the same file.
+    // Without a password, both read the same environment variable and the same password file.
     PGPASSWORD: password || undefined,
-    PGSSLMODE: sslMode(asked),
-    PGSSLROOTCERT: asked.get('sslrootcert') ?? undefined,
-    PGSSLCERT: asked.get('sslcert') ?? undefined,
-    PGSSLKEY: asked.get('sslkey') ?? undefined,
+    PGSSLMODE: sslMode(urlParams),
+    PGSSLROOTCERT: urlParams.get('sslrootcert') ?? undefined,
+    PGSSLCERT: urlParams.get('sslcert') ?? undefined,
+    PGSSLKEY: urlParams.get('sslkey') ?? undefined,
     PGCONNECT_TIMEOUT: '5',
-    // What they say is read by us.
+    // The output is parsed, so it must be in English.
     LC_ALL: 'C',
   }
-  // These would lead elsewhere; we know nothing of them.
+  // libpq would use these to connect elsewhere; the driver ignores them.
   const { DATABASE_URL: _, PGSERVICE: __, PGHOSTADDR: ___, ...rest } = environment
   return {
     ...rest,
-    ...Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)),
+    ...Object.fromEntries(Object.entries(variables).filter(([, value]) => value !== undefined)),
   }
 }
 
-/** The driver has words of its own for it. */
-function sslMode(asked: URLSearchParams): string | undefined {
-  const mode = asked.get('sslmode')
+/** Converts the SSL parameters of the driver to an sslmode of libpq. */
+function sslMode(urlParams: URLSearchParams): string | undefined {
+  const mode = urlParams.get('sslmode')
   if (mode === 'no-verify') return 'require'
   if (mode !== null) return mode
-  const ssl = asked.get('ssl')
-  return ssl === null ? undefined : ['1', 'true'].includes(ssl) ? 'require' : 'disable'
+  const ssl = urlParams.get('ssl')
+  if (ssl === null) return undefined
+  return ['1', 'true'].includes(ssl) ? 'require' : 'disable'
 }

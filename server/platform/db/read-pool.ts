@@ -3,15 +3,15 @@ import type { Timeouts } from '../timeouts.ts'
 import { openClients } from './clients.ts'
 import { type Db, statementName, translateError, Unavailable } from './db.ts'
 
-// Questions that only read and may take a while: they have connections of their own, so that they
-// keep neither writers nor lookups waiting.
+// A pool for read-only queries that may take a while. Its connections are separate, so that these
+// queries delay neither writes nor lookups.
 
-/** For each connection. */
-const maxWaiting = 20
+const maxWaitingPerConnection = 20
 
 export interface ReadPool extends Db {
-  /** How long all statements of one question may take. */
+  /** Timeout for all statements of one search. */
   readonly longestMs: number
+  /** After this time a search does not try another form of the query. */
   readonly patienceMs: number
   close(): Promise<void>
 }
@@ -22,13 +22,14 @@ export interface ReadPoolOptions {
   applicationName: string
   times: Timeouts
   /**
-   * Lists are of many shapes: there are too many statements to keep, and PostgreSQL plans each for
-   * the very values that are asked for. Searches are of few shapes over many slices: planning would
-   * take longer than searching, so it is done once a connection, for any words.
+   * Lists have too many different statements to prepare, and PostgreSQL plans each for its values.
+   * Searches have few statements over many partitions: planning would take longer than searching,
+   * so it is done once per connection, for any values.
    */
   planned: 'each time' | 'once'
 }
 
+/** Opens a pool of connections whose transactions are read-only. */
 export function openReadPool({
   url,
   connections,
@@ -36,6 +37,10 @@ export function openReadPool({
   times,
   planned,
 }: ReadPoolOptions): ReadPool {
+  const isPrepared = planned === 'once'
+  // JIT compilation pays off for queries of seconds; these take milliseconds.
+  const settings = ['jit=off', 'default_transaction_read_only=on']
+  if (isPrepared) settings.push('plan_cache_mode=force_generic_plan', 'enable_seqscan=off')
   const { pool, with: withClient } = openClients({
     connectionString: url,
     max: connections,
@@ -43,21 +48,20 @@ export function openReadPool({
     connectionTimeoutMillis: times.waitMs,
     query_timeout: times.readMs + 600,
     statement_timeout: times.readMs,
-    // A just-in-time compiler helps questions of seconds; ours take milliseconds.
-    options: `-c jit=off -c default_transaction_read_only=on${planned === 'once' ? ' -c plan_cache_mode=force_generic_plan -c enable_seqscan=off' : ''}`,
+    options: settings.map((setting) => `-c ${setting}`).join(' '),
   })
   return {
     longestMs: times.searchMs,
     patienceMs: times.patienceMs,
     async run({ text, values }) {
-      // Better a refusal at once than a place in a long queue, which others would then miss.
-      if (pool.waitingCount >= maxWaiting * connections)
-        throw new Unavailable('not-applied', new Error('Too many lists and searches are waiting'))
+      // An immediate error is better than a timeout at the end of a long queue.
+      if (pool.waitingCount >= maxWaitingPerConnection * connections)
+        throw new Unavailable('not-applied', new Error('Too many lists and searches are queued'))
       return withClient(async (client) => {
         try {
           const { rows, rowCount } = await tracedQuery(text, () =>
             client.query({
-              ...(planned === 'once' && { name: statementName(text) }),
+              ...(isPrepared && { name: statementName(text) }),
               text,
               values: values as unknown[],
             }),

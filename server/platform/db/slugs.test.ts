@@ -10,13 +10,13 @@ const { url } = await freshDatabase()
 const pool = openPool({ url, connections: 2, applicationName: 'slugs' })
 after(() => pool.close())
 
-/** Numbers that make a search by halving miss: 0 is the slug itself. */
+/** The numbers that are probed first: 0 is the slug itself. */
 const powers = [0, ...Array.from({ length: 30 }, (_, power) => 2 ** power)]
 const takenSlugs = (slugs: readonly string[]) => sql`unnest(${slugs}::text[]) as taken (slug)`
 const slugsOf = (numbers: readonly number[]) =>
   numbers.map((number) => (number === 0 ? 'foo' : `foo-${number}`))
 
-test('a free slug is found in a few statements, whichever numbers are taken', {
+test('finds a free slug in at most ten statements, whichever numbers are taken', {
   timeout: 60_000,
 }, async () => {
   const upTo = (limit: number) => Array.from({ length: limit }, (_, number) => number)
@@ -46,7 +46,7 @@ test('a free slug is found in a few statements, whichever numbers are taken', {
   assert.ok(long.length <= 50)
 })
 
-test('a search for a slug ends although another writer takes each one that it finds', {
+test('terminates although a concurrent writer takes every slug that it finds', {
   timeout: 60_000,
 }, async () => {
   await pool.run(sql`create table taken (slug text)`)
@@ -54,9 +54,9 @@ test('a search for a slug ends although another writer takes each one that it fi
   const contended: Db = {
     async run(statement, ifLost) {
       statements++
-      const answer = await pool.run(statement, ifLost)
+      const result = await pool.run(statement, ifLost)
       await pool.run(sql`insert into taken select unnest(${statement.values[0]}::text[])`)
-      return answer
+      return result
     },
   }
   await pool.run(sql`insert into taken values ('foo'), ('foo-1'), ('foo-2')`)

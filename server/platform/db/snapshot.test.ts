@@ -13,7 +13,7 @@ const tags = sql`select count(*) from tag`
 const numbers = (limit: number) =>
   sql`select number from generate_series(1, ${limit}::integer) as number order by number`
 
-test('a snapshot shows the archive as it was, whatever is written or emptied meanwhile, and others can look at the same', async (t) => {
+test('a snapshot hides later writes, blocks truncation and can be shared', async (t) => {
   const { url } = await freshDatabase(t)
   const write = () =>
     withDatabase(url, (query) =>
@@ -28,11 +28,11 @@ test('a snapshot shows the archive as it was, whatever is written or emptied mea
       await query(`set transaction snapshot '${db.id}'`)
       assert.deepEqual(await query('select count(*)::integer from tag'), [{ count: 1 }])
     })
-    // Snapshots don't keep the rows of a table that is emptied, so nobody can.
-    const emptied = withDatabase(url, (query) =>
+    // Truncated rows would vanish from the snapshot too, so a lock blocks truncation.
+    const truncated = withDatabase(url, (query) =>
       query("set lock_timeout = '100ms'; truncate tag cascade"),
     )
-    await assert.rejects(emptied, { code: '55P03' })
+    await assert.rejects(truncated, { code: '55P03' })
   })
   const writing = withSnapshot(url, 'test', (db) =>
     db.run(sql`insert into tag (slug, name) values ('no', 'no')`),
@@ -41,7 +41,7 @@ test('a snapshot shows the archive as it was, whatever is written or emptied mea
   await withSnapshot(url, 'test', async (db) => assert.equal((await one(db, Count, tags)).count, 2))
 })
 
-test('the rows of a long answer come in batches, in order and checked; several answers can be read side by side', async (t) => {
+test('streamRows yields validated batches in order, also from two cursors at once', async (t) => {
   const { url } = await freshDatabase(t)
   await withSnapshot(url, 'test', async (db) => {
     for (const [limit, size] of [
@@ -63,28 +63,28 @@ test('the rows of a long answer come in batches, in order and checked; several a
     const [first, second] = [
       streamRows(db, Row, numbers(4), 2),
       streamRows(db, Row, numbers(6), 3),
-    ].map((it) => it[Symbol.asyncIterator]())
+    ].map((batches) => batches[Symbol.asyncIterator]())
     assert.deepEqual((await first?.next())?.value, [{ number: 1 }, { number: 2 }])
     assert.deepEqual((await second?.next())?.value, [{ number: 1 }, { number: 2 }, { number: 3 }])
     assert.deepEqual((await first?.next())?.value, [{ number: 3 }, { number: 4 }])
-    // Who stops early leaves nothing open.
+    // Stopping early closes the cursors.
     await Promise.all([first?.return?.(), second?.return?.()])
     assert.equal((await one(db, Count, sql`select count(*) from pg_cursors`)).count, 0)
     await assert.rejects(
       streamRows(db, Type.Object({ number: Type.String() }), numbers(1), 1)
         [Symbol.asyncIterator]()
         .next(),
-      /not what its schema says/,
+      /does not match its schema/,
     )
   })
 })
 
-test('work may take longer than the limits of the pool', async (t) => {
+test('a snapshot is not subject to the statement timeout of the pool', async (t) => {
   const { url } = await freshDatabase(t)
   await withSnapshot(url, 'test', (db) => db.run(sql`select pg_sleep(4.5)`))
 })
 
-test('a database that cannot be reached is told as such', async () => {
+test('an unreachable database is reported as unavailable', async () => {
   await assert.rejects(
     withSnapshot('postgres://nobody@127.0.0.1:1/nothing', 'test', async () => {}),
     Unavailable,

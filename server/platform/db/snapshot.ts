@@ -5,28 +5,24 @@ import { tracedQuery } from '../ops/trace.ts'
 import { type Db, getTypeParser, many, one, translateError, Unavailable } from './db.ts'
 import { migrationLock } from './migrate.ts'
 
-// Work that takes minutes, such as a backup or an export of everything: one connection of its own,
-// without the limits of the pool.
+// Connections for work that takes minutes, such as a backup or a full export: one connection
+// outside of the pools, without their timeouts.
 
-/** One statement of such work may take this long. */
-const longestMs = 6 * 3_600_000
+const statementTimeoutMs = 6 * 3_600_000
 
-/**
- * One transaction that only reads, and sees the archive as it was at one moment, whatever is
- * written meanwhile.
- */
+/** A read-only transaction with a consistent view of the archive. */
 export interface Snapshot extends Db {
   /**
-   * Other connections see the same with `set transaction snapshot`, pg_dump with `--snapshot`,
-   * until the work is done.
+   * Other connections get the same view with `set transaction snapshot`, pg_dump with
+   * `--snapshot`, until the transaction ends.
    */
   readonly id: string
 }
 
 /**
- * Runs work that reads for minutes. Readers and writers go on as ever; a migration has to wait
- * until the work is done. While one waits, no such work begins: one after the other would keep it
- * waiting.
+ * Runs long read-only work in a snapshot. Reads and writes are not blocked; a migration waits until
+ * the work is done. While a migration runs or waits this throws Unavailable, because a series of
+ * overlapping snapshots could block the migration forever.
  */
 export function withSnapshot<T>(
   url: string,
@@ -34,12 +30,11 @@ export function withSnapshot<T>(
   work: (db: Snapshot) => Promise<T>,
 ): Promise<T> {
   return withConnection(url, applicationName, async (db) => {
-    // A table that was emptied between our first look and the first time we read it would be empty
-    // for us: snapshots don't keep those rows. So all tables are held before the first look, and
-    // `lock` is none.
+    // A table that is truncated after the snapshot was taken appears empty in it. So all tables are
+    // locked first: `lock` does not take the snapshot of the transaction yet.
     const { names } = await one(db, Names, readableTables)
     if (!(await one(db, NoMigration, noMigration)).free)
-      throw new Unavailable('not-applied', new Error('A migration is under way'), true)
+      throw new Unavailable('not-applied', new Error('A migration is running'), true)
     await db.run(sql`begin transaction isolation level repeatable read read only`)
     if (names !== null) await db.run(sql`lock table ${raw(names)} in access share mode`)
     const { id } = await one(db, Id, sql`select pg_export_snapshot() as id`)
@@ -49,7 +44,7 @@ export function withSnapshot<T>(
   })
 }
 
-/** Each statement for itself. */
+/** Runs work with a separate connection, in which each statement is its own transaction. */
 export async function withConnection<T>(
   url: string,
   applicationName: string,
@@ -81,12 +76,12 @@ export async function withConnection<T>(
     await client.query(settings)
     return await work({ run })
   } finally {
-    // What is still under way is given up.
+    // Aborts a statement that is still running.
     await client.end().catch(() => {})
   }
 }
 
-/** The rows of a long answer, some at a time: never more than `batchSize` of them are in memory. */
+/** Streams the rows of a query with a cursor, in batches of at most `batchSize` rows. */
 export async function* streamRows<T extends TSchema>(
   db: Snapshot,
   row: T,
@@ -94,7 +89,7 @@ export async function* streamRows<T extends TSchema>(
   batchSize: number,
 ): AsyncIterable<Static<T>[]> {
   if (!Number.isSafeInteger(batchSize) || batchSize < 1)
-    throw new Error(`A batch has at least one row, not ${batchSize}`)
+    throw new Error(`The batch size must be a positive integer, not ${batchSize}`)
   const cursor = raw(`stream_${++streams}`)
   await db.run(sql`declare ${cursor} no scroll cursor for ${statement}`)
   try {
@@ -104,30 +99,41 @@ export async function* streamRows<T extends TSchema>(
       if (rows.length < batchSize) return
     }
   } finally {
-    // After an error the transaction is over, and the cursor with it.
+    // After an error the transaction has already closed the cursor.
     await db.run(sql`close ${cursor}`).catch(() => {})
   }
 }
 
 let streams = 0
 
-// How a value is written as text must depend neither on the server nor on the role. And who reads
-// everything should take the shortest way to the last row, not to the first, and leave the other
-// cores to those who wait for an answer.
+// The text format of values must not depend on the configuration of the server or the role. Plans
+// are optimized for all rows, not for the first ones, and leave the other cores to requests.
 const settings = `
-  set statement_timeout = ${longestMs}; set lock_timeout = 60000; set idle_in_transaction_session_timeout = 0;
-  set timezone = 'UTC'; set datestyle = 'ISO'; set intervalstyle = 'postgres'; set bytea_output = 'hex'; set extra_float_digits = 1;
-  set cursor_tuple_fraction = 1; set max_parallel_workers_per_gather = 0; set jit = off`
+  set statement_timeout = ${statementTimeoutMs};
+  set lock_timeout = 60000;
+  set idle_in_transaction_session_timeout = 0;
+  set timezone = 'UTC';
+  set datestyle = 'ISO';
+  set intervalstyle = 'postgres';
+  set bytea_output = 'hex';
+  set extra_float_digits = 1;
+  set cursor_tuple_fraction = 1;
+  set max_parallel_workers_per_gather = 0;
+  set jit = off`
 
 const Names = Type.Object({ names: Type.Union([Type.String(), Type.Null()]) })
 const Id = Type.Object({ id: Type.String() })
 const NoMigration = Type.Object({ free: Type.Boolean() })
 
-// The lock is given back with the end of the statement.
+// The statement is its own transaction, so the lock is released at once.
 const noMigration = sql`select pg_try_advisory_xact_lock_shared(${migrationLock}) as free`
 
-// A slice goes with its whole.
+// Locking a partitioned table locks its partitions.
 const readableTables = sql`
-  select string_agg(oid::regclass::text, ', ') as names from pg_class
-  where relkind in ('r', 'p') and not relispartition and relpersistence <> 't' and relnamespace::regnamespace::text !~ '^(pg_|information_schema$)'
+  select string_agg(oid::regclass::text, ', ') as names
+  from pg_class
+  where relkind in ('r', 'p')
+    and not relispartition
+    and relpersistence <> 't'
+    and relnamespace::regnamespace::text !~ '^(pg_|information_schema$)'
     and has_table_privilege(oid, 'select')`

@@ -2,41 +2,44 @@ import { promisify } from 'node:util'
 import { brotliCompress, constants, gzip } from 'node:zlib'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 
-// Answers that are packed on the way, as the reader takes them.
+// Compresses responses with an encoding that the client accepts.
 
-/** The best first. */
+/** In order of preference. */
 export const encodings = ['br', 'gzip'] as const
 
-const packers = {
+const minBytes = 1000
+
+const compressors = {
   br: (bytes: Uint8Array) =>
     promisify(brotliCompress)(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: 4 } }),
   gzip: (bytes: Uint8Array) => promisify(gzip)(bytes, { level: 6 }),
 }
 
-/** Below a kilobyte it is not worth it. */
+/** Sends a body, compressed if it has at least 1000 bytes and is not compressed already. */
 export async function sendCompressed(
   request: FastifyRequest,
   reply: FastifyReply,
   body: string | Uint8Array,
 ): Promise<FastifyReply> {
   const bytes = typeof body === 'string' ? Buffer.from(body) : body
-  const isPacked =
+  const isCompressed =
     reply.hasHeader('content-encoding') ||
     /^image\/(?!svg)/.test(String(reply.getHeader('content-type')))
-  if (bytes.length < 1000 || isPacked) return reply.send(bytes)
+  if (bytes.length < minBytes || isCompressed) return reply.send(bytes)
   reply.header('vary', [reply.getHeader('vary'), 'Accept-Encoding'].filter(Boolean).join(', '))
-  const coding = encodings.find((it) => acceptsEncoding(it, request.headers['accept-encoding']))
-  if (!coding) return reply.send(bytes)
-  return reply.header('content-encoding', coding).send(await packers[coding](bytes))
+  const accepted = request.headers['accept-encoding']
+  const encoding = encodings.find((name) => acceptsEncoding(name, accepted))
+  if (!encoding) return reply.send(bytes)
+  return reply.header('content-encoding', encoding).send(await compressors[encoding](bytes))
 }
 
-/** Whether an Accept-Encoding header takes this. */
-export function acceptsEncoding(coding: string, header: string | string[] | undefined): boolean {
-  const given = String(header ?? '')
+/** Tells whether an Accept-Encoding header accepts an encoding. */
+export function acceptsEncoding(encoding: string, header: string | string[] | undefined): boolean {
+  const items = String(header ?? '')
     .toLowerCase()
     .split(',')
-    .map((one) => one.split(';').map((part) => part.trim()))
-  const [, quality = 'q=1'] = given.find(([name]) => name === coding) ??
-    given.find(([name]) => name === '*') ?? ['', 'q=0']
+    .map((item) => item.split(';').map((part) => part.trim()))
+  const [, quality = 'q=1'] = items.find(([name]) => name === encoding) ??
+    items.find(([name]) => name === '*') ?? ['', 'q=0']
   return !/^q=0(\.0*)?$/.test(quality)
 }

@@ -1,63 +1,66 @@
 import { hash } from 'node:crypto'
 import type { Representation } from './negotiate.ts'
 
-// Entity tags and dates (RFC 9110, 13). A tag of ours is "<id>.<revision>.<hash>", and ends in
-// .json where the same body is declared application/json: two representations, two tags, one
-// version. Behind a ~ stands what else an answer tells beside the version.
+// Conditional requests (RFC 9110, 13). An ETag is "<id>.<revision>.<hash>", with the suffix .json
+// if the body is declared application/json: two representations of one version have two ETags. A ~
+// separates the version from a hash of other content in the response.
 
 /**
- * The hash is there for the day on which a database comes back from a backup or a standby and gives
- * a revision number out again: another content has another tag, and a cache that kept the old one
- * notices.
+ * Builds the ETag of a version. The hash distinguishes contents with the same revision number,
+ * which is assigned again after a restore from a backup or a failover to a standby.
  */
 export function versionEtag(id: number, revision: number, body: string): string {
   return `${id}.${revision}.${hash('sha256', body, 'base64url').slice(0, 8)}`
 }
 
-/** The revision of this id that a tag speaks of. */
-export function revisionInEtag(tag: string, id: number): number | undefined {
-  const [, ofId, revision] = /^(\d{1,16})\.(\d{1,10})\./.exec(tag) ?? []
-  return Number(ofId) === id ? Number(revision) : undefined
+/** Returns the revision in an ETag, or undefined if the ETag belongs to another id. */
+export function revisionInEtag(etag: string, id: number): number | undefined {
+  const [, etagId, revision] = /^(\d{1,16})\.(\d{1,10})\./.exec(etag) ?? []
+  return Number(etagId) === id ? Number(revision) : undefined
 }
 
-export function representationEtag(tag: string, as: Representation): string {
-  return as === 'json' ? `"${tag}.json"` : `"${tag}"`
+/** Returns the quoted ETag of a version in a representation. */
+export function representationEtag(etag: string, as: Representation): string {
+  return as === 'json' ? `"${etag}.json"` : `"${etag}"`
 }
 
-/** If-None-Match compares weakly: a tag that a proxy weakened still means the same bytes. */
+/**
+ * Tells whether If-None-Match contains the current ETag. The comparison is weak: an ETag that a
+ * proxy has weakened still matches.
+ */
 export function matchesIfNoneMatch(ifNoneMatch: string | undefined, current: string): boolean {
   if (ifNoneMatch === undefined) return false
-  // Nearly always it is the one tag that we gave.
+  // The first comparison handles nearly all requests without parsing.
   return (
     ifNoneMatch === current ||
     ifNoneMatch.trim() === '*' ||
-    tags(ifNoneMatch).some(({ tag }) => `"${tag}"` === current)
+    parseEtags(ifNoneMatch).some(({ etag }) => `"${etag}"` === current)
   )
 }
 
 /**
- * The versions that If-Match names, whatever their representation and whatever is told beside; weak
- * tags never match (13.1.1). `*` means any.
+ * Returns the versions in If-Match, without the suffix of the representation and what follows ~.
+ * Weak ETags never match (13.1.1) and are left out. `*` matches any version.
  */
 export function ifMatchEtags(ifMatch: string): '*' | string[] {
   if (ifMatch.trim() === '*') return '*'
-  return tags(ifMatch)
-    .filter(({ weak }) => !weak)
-    .map(({ tag }) => tag.replace(/\.json$/, '').replace(/~.*$/, ''))
+  return parseEtags(ifMatch)
+    .filter(({ isWeak }) => !isWeak)
+    .map(({ etag }) => etag.replace(/\.json$/, '').replace(/~.*$/, ''))
 }
 
 /**
- * The moment of the last change in whole seconds, once its second is over: a second change in the
- * same second would leave the date as it is, and the date would lie.
+ * Returns the time of the last change in whole seconds, or undefined within that second: another
+ * change in the same second would have the same date.
  */
 export function lastModified(updatedMs: number, nowMs: number): number | undefined {
   const second = Math.floor(updatedMs / 1000) * 1000
   return nowMs >= second + 1000 ? second : undefined
 }
 
-function tags(header: string): { weak: boolean; tag: string }[] {
-  return [...header.matchAll(/(W\/)?"([^"]*)"/g)].map(([, weak, tag = '']) => ({
-    weak: weak !== undefined,
-    tag,
+function parseEtags(header: string): { isWeak: boolean; etag: string }[] {
+  return [...header.matchAll(/(W\/)?"([^"]*)"/g)].map(([, weak, etag = '']) => ({
+    isWeak: weak !== undefined,
+    etag,
   }))
 }

@@ -16,17 +16,17 @@ import {
 } from './mount.ts'
 import { chooseRepresentation, representationTypes } from './negotiate.ts'
 
-// Nearly all requests are alike: a reader without a token wants one record by its id. For these
-// the way through the framework costs more than the answer, so they take a shorter one. It only
-// gives good answers: whatever is unusual about a request, and whatever comes out other than 200 or
-// 304, goes the long way (mount.ts). tests/api/fast-lane.test.ts compares the two.
+// A shortcut for the most frequent request: an anonymous client reads one record by its id. The
+// framework would cost more than the response. The shortcut only sends 200 and 304: every unusual
+// request and every error takes the full path (mount.ts). tests/api/fast-lane.test.ts compares the
+// two.
 
 type Listener = (request: IncomingMessage, response: ServerResponse) => void
 
 export interface FastLane {
   add<E extends Endpoint>(endpoint: E, handle: Handler<E>): void
-  /** Answers, or leaves it to the long way. */
-  take(request: IncomingMessage, response: ServerResponse, longWay: Listener): void
+  /** Answers the request, or passes it on to the full path. */
+  take(request: IncomingMessage, response: ServerResponse, fullPath: Listener): void
 }
 
 export interface FastLaneOptions {
@@ -34,9 +34,9 @@ export interface FastLaneOptions {
   readonly basePath: string
   readonly metrics: Metrics
   readonly answerMs: number
-  /** Whether there is a reason to look closer at everybody. */
+  /** Tells whether all requests must take the full path: the server is overloaded or stopping. */
   isBusy(): boolean
-  /** A request begins (1) or ends (-1). */
+  /** Counts a request that begins (1) or ends (-1). */
   count(change: 1 | -1): void
   log(entry: object): void
 }
@@ -48,36 +48,99 @@ interface Lane {
   readonly handle: Handler<Endpoint>
 }
 
-const number = /^[1-9]\d{0,14}$/
+interface FastRequest {
+  readonly request: IncomingMessage
+  readonly response: ServerResponse
+  readonly lane: Lane
+  readonly call: Call<Endpoint>
+  readonly beganMs: number
+}
 
-export function createFastLane({
-  endpoints,
-  basePath,
-  metrics,
-  answerMs,
-  isBusy,
-  count,
-  log,
-}: FastLaneOptions): FastLane {
+const idPattern = /^[1-9]\d{0,14}$/
+
+/** Creates the fast lane. It handles the endpoints that are added to it. */
+export function createFastLane(options: FastLaneOptions): FastLane {
+  const { basePath, answerMs, isBusy, count } = options
   const lanes = new Map<string, Lane>()
 
-  function send(
-    request: IncomingMessage,
-    response: ServerResponse,
-    lane: Lane,
-    answer: RouteResponse,
-    call: Call<Endpoint>,
-    beganMs: number,
-  ) {
+  return {
+    add(endpoint, handle) {
+      const [, path] = /^(.*\/)\{\w+\}$/.exec(endpoint.path) ?? []
+      if (path === undefined || endpoint.method !== 'GET')
+        throw new Error(`${endpoint.name} is not a GET endpoint with an id at the end of its path`)
+      lanes.set(basePath + path, {
+        endpoint,
+        name: `GET ${endpoint.path}`,
+        headers: laneHeaders(endpoint, options),
+        handle: handle as Handler<Endpoint>,
+      })
+    },
+
+    take(request, response, fullPath) {
+      const { method, url = '' } = request
+      const idOffset = url.lastIndexOf('/') + 1
+      const lane = lanes.get(url.slice(0, idOffset))
+      const id = url.slice(idOffset)
+      if (!lane || method !== 'GET' || !idPattern.test(id)) return fullPath(request, response)
+      const { headers } = request
+      if (headers.authorization !== undefined || !hasSingleHost(request) || isBusy())
+        return fullPath(request, response)
+
+      const beganMs = performance.now()
+      const passOn = (error: unknown) => {
+        fastLaneResults.set(request, { error, beganMs })
+        fullPath(request, response)
+      }
+      let call: Call<Endpoint>
+      let result: RouteResponse | Promise<RouteResponse>
+      try {
+        call = anonymousCall(Number(id), headers, beganMs + answerMs)
+        result = tracedRequest(lane.name, headers, () => lane.handle(call))
+      } catch (error) {
+        return passOn(error)
+      }
+      const send = (answer: RouteResponse) =>
+        sendResponse({ request, response, lane, call, beganMs }, answer, options)
+      if (!(result instanceof Promise)) return send(result)
+      countInFlight({ count }, withDeadline(call.untilMs, result, 'not-applied')).then(send, passOn)
+    },
+  }
+}
+
+function laneHeaders(endpoint: Endpoint, { endpoints }: FastLaneOptions): string[] {
+  return [
+    ...Object.entries(securityHeaders),
+    ['allow', allowedMethods(endpoints, endpoint.path)],
+    ['vary', 'Accept'],
+  ].flat()
+}
+
+function anonymousCall(
+  id: number,
+  headers: IncomingMessage['headers'],
+  untilMs: number,
+): Call<Endpoint> {
+  return {
+    params: { id },
+    query: {},
+    body: undefined,
+    actor: anyone,
+    untilMs,
+    origin: { actor: anyone, via: 'api', request: randomUUID() },
+    as: chooseRepresentation(headers.accept, undefined),
+    headers,
+    format: undefined,
+  }
+}
+
+function sendResponse(
+  { request, response, lane, call, beganMs }: FastRequest,
+  answer: RouteResponse,
+  { metrics, log }: FastLaneOptions,
+): void {
+  try {
     const status = answer.status ?? lane.endpoint.response.status
-    const own = ['x-request-id', call.origin.request, 'content-type', representationTypes[call.as]]
-    if (answer.tag) own.push('etag', representationEtag(answer.tag, call.as))
-    for (const name in answer.headers) own.push(name, answer.headers[name] as string)
-    if (status !== 304) own.push('content-length', String(answer.body.length))
-    response.writeHead(status, own.concat(lane.headers))
-    // As one string with the headers, which is one write: the body is ASCII.
-    if (status === 304) response.end()
-    else response.end(answer.body, 'latin1')
+    writeResponse(response, lane, call, answer, status)
     const ms = performance.now() - beganMs
     metrics.answered(lane.endpoint.name, status, ms / 1000)
     log({
@@ -87,72 +150,30 @@ export function createFastLane({
       status,
       ms: Math.round(ms * 10) / 10,
     })
+  } catch (error) {
+    // The headers may already be sent, so the only way to report the error is to disconnect.
+    response.destroy(error as Error)
   }
+}
 
-  return {
-    add(endpoint, handle) {
-      const [, path] = /^(.*\/)\{\w+\}$/.exec(endpoint.path) ?? []
-      if (path === undefined || endpoint.method !== 'GET')
-        throw new Error(`${endpoint.name} reads nothing by its number`)
-      const headers = [
-        ...Object.entries(securityHeaders),
-        ['allow', allowedMethods(endpoints, endpoint.path)],
-        ['vary', 'Accept'],
-      ].flat()
-      lanes.set(basePath + path, {
-        endpoint,
-        name: `GET ${endpoint.path}`,
-        headers,
-        handle: handle as Handler<Endpoint>,
-      })
-    },
-
-    take(request, response, longWay) {
-      const { method, url = '' } = request
-      const cut = url.lastIndexOf('/') + 1
-      const lane = lanes.get(url.slice(0, cut))
-      const id = url.slice(cut)
-      if (!lane || method !== 'GET' || !number.test(id)) return longWay(request, response)
-      const { headers } = request
-      if (headers.authorization !== undefined || !hasSingleHost(request) || isBusy())
-        return longWay(request, response)
-
-      const beganMs = performance.now()
-      const refused = (error: unknown) => {
-        fastLaneResults.set(request, { error, beganMs })
-        longWay(request, response)
-      }
-      let call: Call<Endpoint>
-      let answer: RouteResponse | Promise<RouteResponse>
-      try {
-        call = {
-          params: { id: Number(id) },
-          query: {},
-          body: undefined,
-          actor: anyone,
-          untilMs: beganMs + answerMs,
-          origin: { actor: anyone, via: 'api', request: randomUUID() },
-          as: chooseRepresentation(headers.accept, undefined),
-          headers,
-          format: undefined,
-        }
-        answer = tracedRequest(lane.name, headers, () => lane.handle(call))
-      } catch (error) {
-        return refused(error)
-      }
-      const sendIt = (it: RouteResponse) => {
-        try {
-          send(request, response, lane, it, call, beganMs)
-        } catch (error) {
-          // Half of an answer can't be taken back, and nobody above listens for this.
-          response.destroy(error as Error)
-        }
-      }
-      if (!(answer instanceof Promise)) return sendIt(answer)
-      countInFlight({ count }, withDeadline(call.untilMs, answer, 'not-applied')).then(
-        sendIt,
-        refused,
-      )
-    },
-  }
+function writeResponse(
+  response: ServerResponse,
+  lane: Lane,
+  call: Call<Endpoint>,
+  answer: RouteResponse,
+  status: number,
+): void {
+  const headers = [
+    'x-request-id',
+    call.origin.request,
+    'content-type',
+    representationTypes[call.as],
+  ]
+  if (answer.etag) headers.push('etag', representationEtag(answer.etag, call.as))
+  for (const name in answer.headers) headers.push(name, answer.headers[name] as string)
+  if (status !== 304) headers.push('content-length', String(answer.body.length))
+  response.writeHead(status, headers.concat(lane.headers))
+  // A latin1 string is sent in one write with the headers. The body is ASCII.
+  if (status === 304) response.end()
+  else response.end(answer.body, 'latin1')
 }

@@ -1,8 +1,8 @@
 import type { IncomingMessage } from 'node:http'
 
 /**
- * On every answer. A JSON body is declared text/html for old clients: even so it must never act as
- * a page.
+ * Headers of every response. JSON bodies are declared text/html for old clients, so browsers must
+ * not be able to run them as a page.
  */
 export const securityHeaders = {
   'x-content-type-options': 'nosniff',
@@ -13,13 +13,13 @@ export const securityHeaders = {
 }
 
 /**
- * Node keeps the first of several and tells nobody; what stands before us may have looked at
- * another one.
+ * Tells whether a request has exactly one Host header (HTTP/1.0: at most one). Of several, Node
+ * silently uses the first, and a proxy may have used another one.
  */
 export function hasSingleHost({ rawHeaders, httpVersion }: IncomingMessage): boolean {
   let count = 0
-  for (let at = 0; at < rawHeaders.length; at += 2) {
-    const name = rawHeaders[at] as string
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const name = rawHeaders[index] as string
     if (name.length === 4 && name.toLowerCase() === 'host') count++
   }
   return count === 1 || (count === 0 && httpVersion === '1.0')

@@ -2,12 +2,11 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Metrics } from '../ops/metrics.ts'
 import { asciiBytes, toJson } from './json.ts'
 
-// For the machines that look after this one. They get an answer also when there is too much to do
-// for others.
+// Endpoints for monitoring. They respond even if the server is overloaded.
 
 /**
- * /healthz: the process runs. /readyz: it can do its work, and is not about to stop. /metrics:
- * figures for Prometheus.
+ * Adds /healthz (the process is running), /readyz (the database responds and the server is not
+ * stopping) and /metrics (for Prometheus).
  */
 export function healthRoutes(
   http: FastifyInstance,
@@ -15,15 +14,15 @@ export function healthRoutes(
   metrics: Metrics,
   isReady: () => Promise<boolean>,
 ): void {
-  const say = (status: string) => asciiBytes(toJson({ status }))
+  const statusBody = (status: string) => asciiBytes(toJson({ status }))
   const headers = { 'content-type': 'application/json', 'cache-control': 'no-store' }
-  http.get(`${basePath}/healthz`, (_, reply) => reply.headers(headers).send(say('alive')))
+  http.get(`${basePath}/healthz`, (_, reply) => reply.headers(headers).send(statusBody('alive')))
   http.get(`${basePath}/readyz`, async (_, reply) => {
-    const ready = await isReady()
+    const isUp = await isReady()
     return reply
-      .code(ready ? 200 : 503)
+      .code(isUp ? 200 : 503)
       .headers(headers)
-      .send(say(ready ? 'ready' : 'not ready'))
+      .send(statusBody(isUp ? 'ready' : 'not ready'))
   })
   http.get(`${basePath}/metrics`, async (_, reply) => {
     const { type, body } = await metrics.text()
@@ -31,6 +30,7 @@ export function healthRoutes(
   })
 }
 
+/** Tells whether a request is for one of the monitoring endpoints. */
 export function isOperatorRoute({ routeOptions }: FastifyRequest): boolean {
   return /\/(healthz|readyz|metrics)$/.test(routeOptions.url ?? '')
 }

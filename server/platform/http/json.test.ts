@@ -3,15 +3,15 @@ import { test } from 'node:test'
 import { Problem } from '@talkshelf/contract'
 import { canonicalJson, fromJson, toJson } from './json.ts'
 
-const read = (text: string) => fromJson(Buffer.from(text))
-const refused = (text: string | Buffer) =>
+const parse = (text: string) => fromJson(Buffer.from(text))
+const assertRejected = (text: string | Buffer) =>
   assert.throws(
     () => fromJson(Buffer.from(text)),
     (error) => error instanceof Problem && error.problem === 'malformed-body',
     String(text),
   )
 
-test('what is written is pure ASCII, has no angle bracket or ampersand, and reads back as it was', () => {
+test('toJson writes ASCII without < > &, and JSON.parse restores the value', () => {
   const value = { a: '<script>&é漢😀\u2028\u007f\ud83d\ude00', 'ключ>': ['</b>'] }
   const text = toJson(value)
   assert.match(text, /^[\x20-\x7e]+$/)
@@ -19,21 +19,21 @@ test('what is written is pure ASCII, has no angle bracket or ampersand, and read
   assert.deepEqual(JSON.parse(text), value)
 })
 
-test('JSON as everybody writes it is read', () => {
+test('fromJson parses ordinary JSON', () => {
   assert.deepEqual(
-    read(' {"a":[1,-2,0,1.5,{"b":null,"c":true}],"a:b":"x:\\"y\\":{[1e400","é":"\\u00e9"} '),
+    parse(' {"a":[1,-2,0,1.5,{"b":null,"c":true}],"a:b":"x:\\"y\\":{[1e400","é":"\\u00e9"} '),
     {
       a: [1, -2, 0, 1.5, { b: null, c: true }],
       'a:b': 'x:"y":{[1e400',
       é: 'é',
     },
   )
-  assert.deepEqual(read('{"a":{"x":1},"b":{"x":1}}'), { a: { x: 1 }, b: { x: 1 } })
-  assert.deepEqual(read(`{"constructor":{"prototype":1}}`), { constructor: { prototype: 1 } })
-  assert.deepEqual(read(`{"a":${'['.repeat(7)}${']'.repeat(7)}}`), { a: [[[[[[[]]]]]]] })
+  assert.deepEqual(parse('{"a":{"x":1},"b":{"x":1}}'), { a: { x: 1 }, b: { x: 1 } })
+  assert.deepEqual(parse(`{"constructor":{"prototype":1}}`), { constructor: { prototype: 1 } })
+  assert.deepEqual(parse(`{"a":${'['.repeat(7)}${']'.repeat(7)}}`), { a: [[[[[[[]]]]]]] })
 })
 
-test('what would be repaired in silence is refused', () => {
+test('fromJson rejects what JSON.parse would silently change', () => {
   for (const text of [
     '',
     ' ',
@@ -49,7 +49,7 @@ test('what would be repaired in silence is refused', () => {
     '{"x":[{"__proto__":{}}]}',
     '\ufeff{}',
   ])
-    refused(text)
+    assertRejected(text)
   for (const number of [
     '1e400',
     '9007199254740993',
@@ -60,13 +60,13 @@ test('what would be repaired in silence is refused', () => {
     '1E-7',
     '123456789012345678901',
   ])
-    refused(`{"a":${number}}`)
-  refused(`{"a":${'['.repeat(8)}${']'.repeat(8)}}`)
-  refused(`{"a":${'['.repeat(500_000)}${']'.repeat(500_000)}}`)
-  refused(Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d]))
+    assertRejected(`{"a":${number}}`)
+  assertRejected(`{"a":${'['.repeat(8)}${']'.repeat(8)}}`)
+  assertRejected(`{"a":${'['.repeat(500_000)}${']'.repeat(500_000)}}`)
+  assertRejected(Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d]))
 })
 
-test('the worst megabyte is read or refused in a moment', () => {
+test('fromJson parses or rejects expensive bodies of a megabyte quickly', () => {
   for (const text of [
     `{"a":"${'\\"'.repeat(500_000)}`,
     `{"a":"${'\\"'.repeat(500_000)}"}`,
@@ -76,13 +76,13 @@ test('the worst megabyte is read or refused in a moment', () => {
   ]) {
     const start = performance.now()
     try {
-      read(text)
+      parse(text)
     } catch {}
     assert.ok(performance.now() - start < 5000)
   }
 })
 
-test('the same value has one canonical form', () => {
+test('canonicalJson ignores the order of keys', () => {
   assert.equal(
     canonicalJson({ b: [{ d: 1, c: 2 }], a: null }),
     canonicalJson({ a: null, b: [{ c: 2, d: 1 }] }),

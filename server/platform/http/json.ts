@@ -1,9 +1,10 @@
 import { defaultMaxKeys, Problem } from '@talkshelf/contract'
 
-// JSON on the wire. Out: pure ASCII without < > &, so that a body that is declared text/html can't
-// become a page. In: stricter than JSON.parse, because what it silently repairs (a key given twice,
-// a rounded number) would be lost for ever.
+// JSON on the wire. Output is ASCII without < > &, so that a body declared text/html cannot act as
+// a page. Input is parsed more strictly than by JSON.parse, which silently drops duplicate keys and
+// rounds numbers.
 
+/** Serializes a value as ASCII JSON without < > &. */
 export function toJson(value: unknown): string {
   return JSON.stringify(value).replace(
     outsideAscii,
@@ -12,8 +13,8 @@ export function toJson(value: unknown): string {
 }
 
 /**
- * As bytes: to a string that is declared JSON, Fastify would add a charset, which JSON does not
- * have.
+ * Converts ASCII JSON to bytes. To a string of type application/json Fastify would add a charset
+ * parameter, which JSON does not have.
  */
 export function asciiBytes(json: string): Buffer {
   return Buffer.from(json, 'latin1')
@@ -23,35 +24,32 @@ const outsideAscii = /[<>&\u007f-\uffff]/g
 
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 const maxDepth = 8
-// No resource comes near; what is beyond is no record, and looking at all of it would take seconds.
+// Far above any valid body; checking larger ones would take seconds.
 const maxCommas = 10_000
 
-/** The one JSON object that the bytes hold; anything else is a problem that says why. */
+/** Parses a JSON object. Throws a Problem if the body is anything else. */
 export function fromJson(bytes: Uint8Array, maxKeys = defaultMaxKeys): Record<string, unknown> {
   const text = decode(bytes)
   const value = parse(text)
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     throw malformed('The body must be a JSON object')
-  // What follows works on the text without its strings. That is safe because JSON.parse has just
-  // found it well-formed.
+  // The following checks work on the text without its strings. Removing them with a regular
+  // expression is safe because JSON.parse has accepted the text.
   const bare = text.replace(/"(?:[^"\\]|\\.)*"/gs, '""')
   if (count(bare, ':') > maxKeys || count(bare, ',') > maxCommas)
-    throw malformed('The body has more values than this call takes')
+    throw malformed('The body has too many keys or values for this endpoint')
   if (depth(bare) > maxDepth)
     throw malformed(`The body is nested more than ${maxDepth} levels deep`)
   for (const [number] of bare.matchAll(/-?\d[\d.eE+-]*/g))
     if (String(Number(number)) !== number)
-      throw malformed('A number in the body would not survive a round trip')
-  // Each colon stands behind a key; where keys were given twice, the value has fewer of them.
-  if (count(bare, ':') !== keys(value))
-    throw malformed('The body has a key twice in one object, or a key named __proto__')
+      throw malformed('A number in the body cannot be stored exactly as written')
+  // Each colon follows a key. With duplicate keys the parsed value has fewer keys than colons.
+  if (count(bare, ':') !== countKeys(value))
+    throw malformed('The body has a duplicate key, or a key named __proto__')
   return value as Record<string, unknown>
 }
 
-/**
- * The same value always gives the same text, whatever the order of its keys: for comparing
- * requests.
- */
+/** Serializes a value with sorted keys, so that equal requests have equal texts. */
 export function canonicalJson(value: unknown): string {
   return JSON.stringify(value, (_, part) =>
     typeof part === 'object' && part !== null && !Array.isArray(part)
@@ -60,7 +58,7 @@ export function canonicalJson(value: unknown): string {
   )
 }
 
-const malformed = (why: string) => new Problem('malformed-body', why)
+const malformed = (reason: string) => new Problem('malformed-body', reason)
 
 function decode(bytes: Uint8Array): string {
   let text: string
@@ -82,28 +80,32 @@ function parse(text: string): unknown {
 }
 
 function count(text: string, character: string): number {
-  let found = 0
-  for (let at = text.indexOf(character); at >= 0; at = text.indexOf(character, at + 1)) found++
-  return found
+  let total = 0
+  let offset = text.indexOf(character)
+  while (offset >= 0) {
+    total++
+    offset = text.indexOf(character, offset + 1)
+  }
+  return total
 }
 
 function depth(bare: string): number {
-  let now = 0
+  let current = 0
   let max = 0
   for (const character of bare) {
-    if (character === '{' || character === '[') max = Math.max(max, ++now)
-    else if (character === '}' || character === ']') now--
+    if (character === '{' || character === '[') max = Math.max(max, ++current)
+    else if (character === '}' || character === ']') current--
   }
   return max
 }
 
-// JSON.parse makes __proto__ an own key like any other; it is not counted, and so refused with the
-// keys given twice. Called once the depth is known to be small.
-function keys(value: unknown): number {
+// JSON.parse creates __proto__ as an ordinary own key. It is not counted, so it is rejected like a
+// duplicate key. The recursion is bounded because the depth was checked before.
+function countKeys(value: unknown): number {
   if (typeof value !== 'object' || value === null) return 0
-  if (Array.isArray(value)) return value.reduce<number>((sum, part) => sum + keys(part), 0)
+  if (Array.isArray(value)) return value.reduce<number>((sum, part) => sum + countKeys(part), 0)
   return Object.entries(value).reduce(
-    (sum, [key, part]) => sum + (key === '__proto__' ? 0 : 1) + keys(part),
+    (sum, [key, part]) => sum + (key === '__proto__' ? 0 : 1) + countKeys(part),
     0,
   )
 }

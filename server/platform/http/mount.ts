@@ -19,33 +19,30 @@ import { asciiBytes } from './json.ts'
 import { chooseRepresentation, type Representation, representationTypes } from './negotiate.ts'
 import { type RateLimit, rateLimitKey, requestCosts } from './rate-limit.ts'
 
-// Turns an endpoint of the contract into a route: address, form of the answer, role and type of the
-// body are settled here, in this order and before the body is read; then the feature is asked.
+// Turns an endpoint of the contract into a route. Checks the URL, the representation, the role and
+// the type of the body in this order, before the body is read; then calls the handler.
 
 export interface Call<E extends Endpoint> {
   readonly params: ParamsOf<E>
   readonly query: QueryOf<E>
-  /**
-   * The JSON object that was sent. It is unknown until the feature has checked it against the
-   * schema of the endpoint.
-   */
+  /** The JSON object in the body. The feature validates it with the schema of the endpoint. */
   readonly body: unknown
   readonly actor: Actor
   readonly origin: Origin
   readonly as: Representation
-  /** When the caller is answered in any case, on the clock of performance.now(). */
+  /** Deadline of the response, on the clock of performance.now(). */
   readonly untilMs: number
   readonly headers: FastifyRequest['headers']
-  /** The form that the address names, if it does: links to the same entity name it too. */
+  /** The query parameter `format`; links to the same resource repeat it. */
   readonly format: string | undefined
 }
 
 export interface RouteResponse {
   readonly status?: 200 | 201 | 301 | 304
-  /** JSON text, all ASCII. Of 301 and 304 there is none. */
+  /** ASCII JSON. Ignored for 301 and 304. */
   readonly body: string
-  /** The version that is sent, for the ETag. */
-  readonly tag?: string
+  /** The version in the body, for the ETag. */
+  readonly etag?: string
   readonly headers?: Readonly<Record<string, string>>
 }
 
@@ -55,26 +52,23 @@ export type Mount = <E extends Endpoint>(endpoint: E, handle: Handler<E>) => voi
 
 export interface MountOptions {
   readonly endpoints: readonly Endpoint[]
-  /** The path that the service is mounted under, without a slash at its end. */
+  /** Path of the base URL, without a trailing slash. */
   readonly basePath: string
-  /** Who sent this Authorization header; undefined if nobody that we know. */
+  /** Returns the owner of an Authorization header, or undefined if it is not valid. */
   authenticate(authorization: string): Promise<Actor | undefined>
   readonly limit?: RateLimit | undefined
-  /** After this long a request is answered whatever happens behind. */
+  /** Timeout of a request. */
   readonly answerMs: number
-  /** Work on a request begins (1) or ends (-1). */
+  /** Counts work on a request that begins (1) or ends (-1). */
   count(change: 1 | -1): void
 }
 
-/**
- * What the fast lane found out about a request that it had to leave to the long way: nothing is
- * asked twice.
- */
+/** Errors of requests that the fast lane passed on, so that no query runs twice. */
 export const fastLaneResults = new WeakMap<IncomingMessage, { error: unknown; beganMs: number }>()
 
 export type RouteFactory = (endpoint: Endpoint) => ReturnType<typeof routeFor>
 
-/** What an endpoint of the contract is as a route; its handler is all that is missing. */
+/** Returns the options of the Fastify route for an endpoint, without its handler. */
 export function routeFor(options: MountOptions, endpoint: Endpoint) {
   const headers = { allow: allowedMethods(options.endpoints, endpoint.path), vary: 'Accept' }
   return {
@@ -90,36 +84,28 @@ export function routeFor(options: MountOptions, endpoint: Endpoint) {
     onRequest: async (request: FastifyRequest, reply: FastifyReply) => {
       request.untilMs = performance.now() + options.answerMs
       reply.headers(headers)
-      // Another spelling of an address is another address: one record has one, for caches and for
-      // access rules alike.
-      request.known = pathParams(endpoint, request)
+      // Only the canonical spelling of a URL is accepted: caches and access rules of proxies must
+      // not see several URLs for one record.
+      request.validParams = pathParams(endpoint, request)
       const { format } = request.query as Record<string, string>
       request.as = isNegotiated(endpoint)
         ? chooseRepresentation(request.headers.accept, format)
         : 'json'
-      const { authorization } = request.headers
-      request.actor =
-        authorization === undefined
-          ? anyone
-          : await countInFlight(
-              options,
-              withDeadline(request.untilMs, actorOf(authorization, options), 'not-applied'),
-            )
+      request.actor = await authenticate(request, options)
       if (options.limit) chargeToken(options.limit, request, reply)
-      allow(endpoint, request.actor)
-      refuseBodyType(endpoint, request)
-      request.leftMs = request.untilMs - performance.now()
+      checkRole(endpoint, request.actor)
+      checkBodyType(endpoint, request)
+      request.remainingMs = request.untilMs - performance.now()
     },
   }
 }
 
-const costOf = (endpoint: Endpoint) =>
-  endpoint.method !== 'GET'
-    ? requestCosts.write
-    : endpoint.query
-      ? requestCosts.list
-      : requestCosts.read
+function costOf(endpoint: Endpoint): number {
+  if (endpoint.method !== 'GET') return requestCosts.write
+  return endpoint.query ? requestCosts.list : requestCosts.read
+}
 
+/** Adds an endpoint as a route. */
 export function addRoute<E extends Endpoint>(
   http: FastifyInstance,
   options: MountOptions,
@@ -129,14 +115,14 @@ export function addRoute<E extends Endpoint>(
   http.route({
     ...routeFor(options, endpoint),
     handler: async (request, reply) => {
-      // How long the body took to come was up to the caller.
-      request.untilMs = performance.now() + request.leftMs
-      const verdict = fastLaneResults.get(request.raw)
-      if (verdict) throw verdict.error
+      // The time in which the client sent the body does not count.
+      request.untilMs = performance.now() + request.remainingMs
+      const fastLaneResult = fastLaneResults.get(request.raw)
+      if (fastLaneResult) throw fastLaneResult.error
       if (endpoint.body && request.body === undefined)
         throw new Problem('malformed-body', 'The body is empty')
-      const asked = {
-        params: request.known,
+      const call = {
+        params: request.validParams,
         query: queryParams(endpoint, request),
         body: request.body,
         actor: request.actor,
@@ -150,17 +136,14 @@ export function addRoute<E extends Endpoint>(
         `${endpoint.method} ${endpoint.path}`,
         request.headers,
         () =>
-          countInFlight(
-            options,
-            withDeadline(request.untilMs, handle(asked as Call<E>), 'unknown'),
-          ),
+          countInFlight(options, withDeadline(request.untilMs, handle(call as Call<E>), 'unknown')),
       )
       if (answer.status === 304)
         options.limit?.giveBack(rateLimitKey(request.actor.token, request.ip), costOf(endpoint))
       const isEmpty = answer.status === 301 || answer.status === 304
       reply.code(answer.status ?? endpoint.response.status)
       if (answer.status !== 301) reply.header('content-type', representationTypes[request.as])
-      if (answer.tag) reply.header('etag', representationEtag(answer.tag, request.as))
+      if (answer.etag) reply.header('etag', representationEtag(answer.etag, request.as))
       reply.header('cache-control', 'private, no-store')
       if (answer.headers) reply.headers(answer.headers)
       return reply.send(isEmpty ? undefined : asciiBytes(answer.body))
@@ -169,9 +152,8 @@ export function addRoute<E extends Endpoint>(
 }
 
 /**
- * Charges the address of a request before anything is done for it. If the route takes tokens and
- * one was sent, it costs the address as much as a read: the lookup is all that an unknown token
- * gets.
+ * Charges the IP address of a request before any work is done. A request with a token costs the
+ * address only as much as a read, because looking the token up is the only work for an invalid one.
  */
 export function chargeRateLimit(
   limit: RateLimit,
@@ -183,10 +165,7 @@ export function chargeRateLimit(
   spend(limit, rateLimitKey(null, request.ip), hasToken ? requestCosts.read : cost, reply)
 }
 
-/**
- * Charges a token that turned out to be valid, and gives the points of its lookup back to the
- * address.
- */
+/** Charges a valid token and refunds the points of its lookup to the IP address. */
 function chargeToken(limit: RateLimit, request: FastifyRequest, reply: FastifyReply): void {
   const { token } = request.actor
   if (token === null) return
@@ -199,17 +178,19 @@ function chargeToken(limit: RateLimit, request: FastifyRequest, reply: FastifyRe
   )
 }
 
-function spend(limit: RateLimit, caller: string, cost: number, reply: FastifyReply): void {
-  const { left, waitSeconds } = limit.take(caller, cost)
+function spend(limit: RateLimit, client: string, cost: number, reply: FastifyReply): void {
+  const { left, waitSeconds } = limit.take(client, cost)
   reply.headers(limit.headers(left))
   if (waitSeconds > 0)
-    throw new Problem('too-many-requests', `Wait ${waitSeconds} seconds`, {
+    throw new Problem('too-many-requests', `Rate limit reached; retry in ${waitSeconds} s`, {
       retry_after: waitSeconds,
     })
 }
 
-// Work is counted, not connections: who sends or reads slowly, or goes away half way, takes
-// nobody's place.
+/**
+ * Counts the work as a request in flight while it runs. Connections are not counted, so slow and
+ * aborted ones do not use up the concurrency limit.
+ */
 export async function countInFlight<T>(
   { count }: Pick<MountOptions, 'count'>,
   work: Promise<T>,
@@ -223,80 +204,88 @@ export async function countInFlight<T>(
 }
 
 /**
- * A statement that was sent cannot be taken back; it only is waited for no longer. No other one
- * follows it (`assertBeforeDeadline`).
+ * Rejects with Unavailable if the work is not done at the deadline. The work itself is not
+ * cancelled, because a sent statement cannot be; `assertBeforeDeadline` stops it before the next
+ * statement.
  */
 export async function withDeadline<T>(
   untilMs: number,
   work: Promise<T> | T,
   outcome: Unavailable['outcome'],
 ): Promise<T> {
-  let late: NodeJS.Timeout | undefined
-  const tooLate = new Promise<never>((_, reject) => {
-    late = setTimeout(
-      () => reject(new Unavailable(outcome, new Error('It took too long'))),
+  let timer: NodeJS.Timeout | undefined
+  const timeout = new Promise<never>((_, reject) => {
+    timer = setTimeout(
+      () => reject(new Unavailable(outcome, new Error('The request timed out'))),
       untilMs - performance.now(),
     )
   })
   try {
-    return await Promise.race([work, tooLate])
+    return await Promise.race([work, timeout])
   } finally {
-    clearTimeout(late)
+    clearTimeout(timer)
   }
 }
 
-/** The one place that decides who may call what. */
-function allow(endpoint: Endpoint, actor: Actor): void {
+/** Throws a Problem if the caller lacks the role of the endpoint. */
+function checkRole(endpoint: Endpoint, actor: Actor): void {
   if (mayAct(actor.role, endpoint.role)) return
   if (actor.role === 'anyone')
-    throw new Problem('unauthenticated', `This call needs the token of an ${endpoint.role}`)
+    throw new Problem('unauthenticated', `This endpoint requires an ${endpoint.role} token`)
   throw new Problem(
     'forbidden',
-    `This call needs the role ${endpoint.role}; the token has the role ${actor.role}`,
+    `This endpoint requires the role ${endpoint.role}; your token has the role ${actor.role}`,
   )
 }
 
-async function actorOf(authorization: string, options: MountOptions): Promise<Actor> {
-  const actor = await options.authenticate(authorization)
-  if (!actor)
-    throw new Problem('unauthenticated', 'The token is not known, has expired or was revoked')
+async function authenticate(request: FastifyRequest, options: MountOptions): Promise<Actor> {
+  const { authorization } = request.headers
+  if (authorization === undefined) return anyone
+  const lookup = options.authenticate(authorization)
+  const actor = await countInFlight(options, withDeadline(request.untilMs, lookup, 'not-applied'))
+  if (!actor) throw new Problem('unauthenticated', 'The token is unknown, expired or revoked')
   return actor
 }
 
-function refuseBodyType(endpoint: Endpoint, { headers }: FastifyRequest): void {
+function checkBodyType(endpoint: Endpoint, { headers }: FastifyRequest): void {
   if (!endpoint.body) return
-  const refuse = (why: string) => new Problem('unsupported-media-type', why)
+  const unsupported = (reason: string) => new Problem('unsupported-media-type', reason)
   if (headers['content-encoding'] !== undefined)
-    throw refuse('A body with a Content-Encoding is not taken')
+    throw unsupported('Content-Encoding is not supported; send the body uncompressed')
   const [type = '', ...parameters] = (headers['content-type'] ?? '')
     .split(';')
     .map((part) => part.trim().toLowerCase())
   if (!endpoint.body.types.includes(type))
-    throw refuse(`This call takes ${endpoint.body.types.join(' or ')}`)
+    throw unsupported(`Content-Type must be ${endpoint.body.types.join(' or ')}`)
   const charset = parameters.find((parameter) => parameter.startsWith('charset='))?.slice(8)
   if (charset !== undefined && !['utf-8', '"utf-8"', 'utf8'].includes(charset))
-    throw refuse('The only charset taken is UTF-8')
+    throw unsupported('The charset must be UTF-8')
 }
 
+/** Converts a path template of the contract to one of Fastify. */
 export const routePath = (path: string) => path.replaceAll(/\{(\w+)\}/g, ':$1')
+/** Returns the path of a request as it was sent, without the query. */
 export const requestPath = (request: FastifyRequest) => request.raw.url?.split('?', 1)[0] ?? ''
+/** Tells whether the path of a request is spelt without escapes and empty segments. */
 export const isPlainPath = (request: FastifyRequest) => !/%|#|\/\//.test(requestPath(request))
 
+/** Parses and validates the parameters in the path. Throws `not-found` if one is invalid. */
 export function pathParams(endpoint: Endpoint, request: FastifyRequest): Record<string, unknown> {
   const params: Record<string, unknown> = {}
-  let known = isPlainPath(request)
+  let isValid = isPlainPath(request)
   for (const [name, schema] of Object.entries(endpoint.params ?? {})) {
-    params[name] = integerOr((request.params as Record<string, string>)[name], schema)
-    known &&= validationErrors(schema, params[name]).length === 0
+    params[name] = parseInteger((request.params as Record<string, string>)[name], schema)
+    isValid &&= validationErrors(schema, params[name]).length === 0
   }
-  if (!known) throw new Problem('not-found', 'There is no such address')
+  if (!isValid) throw new Problem('not-found', 'This URL does not exist')
   return params
 }
 
+/** Parses and validates the query parameters. Throws one Problem that lists all invalid ones. */
 export function queryParams(endpoint: Endpoint, request: FastifyRequest): Record<string, unknown> {
   const query: Record<string, unknown> = {}
   const errors: FieldError[] = []
-  // A filter that is misspelt must not look like one that lets everything through.
+  // Unknown parameters are errors: a misspelt filter would otherwise return everything.
   const unknown = endpoint.query
     ? Object.keys(request.query as object).filter(
         (name) => name !== 'format' && !Object.hasOwn(endpoint.query ?? {}, name),
@@ -306,13 +295,13 @@ export function queryParams(endpoint: Endpoint, request: FastifyRequest): Record
     ...unknown.map((name) => ({
       pointer: `/${name}`,
       code: 'unknown',
-      detail: 'is no parameter of this call',
+      detail: 'is not a parameter of this endpoint',
     })),
   )
   for (const [name, schema] of Object.entries(endpoint.query ?? {})) {
-    const given = (request.query as Record<string, string>)[name]
-    if (given === undefined) continue
-    query[name] = integerOr(given, schema)
+    const value = (request.query as Record<string, string>)[name]
+    if (value === undefined) continue
+    query[name] = parseInteger(value, schema)
     errors.push(
       ...validationErrors(schema, query[name]).map((error) => ({ ...error, pointer: `/${name}` })),
     )
@@ -320,15 +309,15 @@ export function queryParams(endpoint: Endpoint, request: FastifyRequest): Record
   if (errors.length > 0)
     throw new Problem(
       'invalid-query',
-      `The parameter ${errors.map(({ pointer }) => pointer.slice(1)).join(', ')} is wrong`,
+      `Invalid query parameter: ${errors.map(({ pointer }) => pointer.slice(1)).join(', ')}`,
       { errors },
     )
   return query
 }
 
-// Addresses carry text. A number has one canonical spelling, without sign, leading zero or
-// exponent.
-function integerOr(value: unknown, schema: object): unknown {
+// Parses a value in a URL if its schema is an integer. Leaves other values and non-canonical
+// spellings (sign, leading zero, exponent) as they are, to be rejected by the validation.
+function parseInteger(value: unknown, schema: object): unknown {
   const isNumber =
     'type' in schema &&
     schema.type === 'integer' &&
@@ -341,7 +330,7 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     endpoint?: string
     maxKeys?: number
-    /** What the rate limit charges; a read where nothing is said. */
+    /** Cost in points of the rate limit; by default that of a read. */
     cost?: number
     takesToken?: boolean
   }
@@ -349,9 +338,9 @@ declare module 'fastify' {
     actor: Actor
     as: Representation
     untilMs: number
-    /** What was left of the time when the body began. */
-    leftMs: number
-    /** The parameters of the address, checked. */
-    known: Record<string, unknown>
+    /** Time until the deadline when the headers were processed, before the body was read. */
+    remainingMs: number
+    /** Validated parameters of the path. */
+    validParams: Record<string, unknown>
   }
 }

@@ -4,7 +4,7 @@ import { chooseRepresentation } from './negotiate.ts'
 
 const browser = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8'
 
-test('text/html goes to whoever does not care or prefers it', () => {
+test('chooses text/html if the client has no preference or prefers it', () => {
   for (const accept of [
     undefined,
     '',
@@ -20,7 +20,7 @@ test('text/html goes to whoever does not care or prefers it', () => {
     assert.equal(chooseRepresentation(accept, undefined), 'html', accept)
 })
 
-test('application/json goes to whoever names it or likes it better', () => {
+test('chooses application/json if the client names or prefers it', () => {
   for (const accept of [
     'application/json',
     'application/json, text/plain, */*',
@@ -37,7 +37,7 @@ test('application/json goes to whoever names it or likes it better', () => {
   assert.equal(chooseRepresentation('text/html', 'json'), 'json')
 })
 
-test('whoever takes neither is told', () => {
+test('rejects a client that accepts neither', () => {
   for (const accept of [
     'image/png',
     'text/html;q=0, application/json;q=0',

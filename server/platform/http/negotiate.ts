@@ -1,6 +1,6 @@
 import { Problem } from '@talkshelf/contract'
 
-/** The two declarations of the same bytes. */
+/** The two content types under which the same JSON bytes are sent. */
 export type Representation = 'html' | 'json'
 
 export const representationTypes: Record<Representation, string> = {
@@ -9,8 +9,9 @@ export const representationTypes: Record<Representation, string> = {
 }
 
 /**
- * text/html is what the interface documents, so it is the answer to a client that does not care;
- * application/json goes to one that names it, or that likes it better.
+ * Chooses the content type of a response. text/html, the documented type, is the default;
+ * application/json is sent if the client names or prefers it. Throws a Problem if neither is
+ * acceptable.
  */
 export function chooseRepresentation(
   accept: string | undefined,
@@ -19,35 +20,38 @@ export function chooseRepresentation(
   if (format === 'json') return 'json'
   if (format !== undefined) throw notAcceptable()
   if (accept === undefined || accept === '*/*' || accept.trim() === '') return 'html'
-  const ranges = accept.split(',').map(range)
+  const ranges = accept.split(',').map(parseRange)
   const html = quality(ranges, 'text/html')
   const json = quality(ranges, 'application/json')
-  if (json.q > 0 && (json.named ? json.q >= html.q : json.q > html.q)) return 'json'
+  if (json.q > 0 && (json.isNamed ? json.q >= html.q : json.q > html.q)) return 'json'
   if (html.q > 0) return 'html'
   throw notAcceptable()
 }
 
 const notAcceptable = () =>
-  new Problem('not-acceptable', 'Accept text/html or application/json, or add ?format=json')
+  new Problem(
+    'not-acceptable',
+    'Accept text/html or application/json, or add ?format=json to the URL',
+  )
 
-interface Range {
+interface MediaRange {
   type: string
   q: number
 }
 
-function range(text: string): Range {
+function parseRange(text: string): MediaRange {
   const [type = '', ...parameters] = text.split(';').map((part) => part.trim().toLowerCase())
-  const given = parameters.find((parameter) => parameter.startsWith('q='))
-  const q = given === undefined ? 1 : Number(given.slice(2))
+  const weight = parameters.find((parameter) => parameter.startsWith('q='))
+  const q = weight === undefined ? 1 : Number(weight.slice(2))
   return { type, q: q >= 0 && q <= 1 ? q : 0 }
 }
 
-// The most specific range that matches decides, as in RFC 9110, 12.5.1.
-function quality(ranges: readonly Range[], type: string): { q: number; named: boolean } {
-  const named = ranges.find((it) => it.type === type)
-  const found =
-    named ??
-    ranges.find((it) => it.type === `${type.split('/')[0]}/*`) ??
-    ranges.find((it) => it.type === '*/*')
-  return { q: found?.q ?? 0, named: named !== undefined }
+// The most specific matching range decides (RFC 9110, 12.5.1).
+function quality(ranges: readonly MediaRange[], type: string): { q: number; isNamed: boolean } {
+  const exact = ranges.find((range) => range.type === type)
+  const match =
+    exact ??
+    ranges.find((range) => range.type === `${type.split('/')[0]}/*`) ??
+    ranges.find((range) => range.type === '*/*')
+  return { q: match?.q ?? 0, isNamed: exact !== undefined }
 }

@@ -5,13 +5,12 @@ import { sendCompressed } from './compression.ts'
 import { countInFlight, type MountOptions, withDeadline } from './mount.ts'
 import { rateLimitKey, requestCosts } from './rate-limit.ts'
 
-// Pages for people. They have no place in the contract: what they say is for eyes. Limits hold for
-// them as for everything else.
+// Mounts pages for readers. They are not endpoints of the contract, but the same limits apply.
 
 export interface PageRequest {
   readonly params: Readonly<Record<string, string>>
   readonly query: Readonly<Record<string, string>>
-  /** Path and query, below the path that the service is mounted under. */
+  /** Path and query, relative to the base path of the service. */
   readonly address: string
   readonly headers: FastifyRequest['headers']
 }
@@ -23,9 +22,9 @@ export interface PageResponse {
 }
 
 export interface PageLimits {
-  /** What a caller pays for it, as for an endpoint; a page is a list, or several. */
+  /** Cost in points of the rate limit; by default that of a list. */
   readonly cost?: number
-  /** After this long it is given up. */
+  /** Timeout; by default that of a request. */
   readonly limitMs?: number
 }
 
@@ -35,6 +34,7 @@ export type MountPage = (
   limits?: PageLimits,
 ) => void
 
+/** Adds a page as a route. */
 export function addPage(
   http: FastifyInstance,
   options: MountOptions,
@@ -70,20 +70,21 @@ export function addPage(
   })
 }
 
+/** Extracts what a page needs from a request. */
 export function pageRequest(request: FastifyRequest, basePath: string): PageRequest {
   const address = (request.raw.url ?? '/').slice(basePath.length) || '/'
-  // An address that cannot be decoded has neither.
+  // A URL that cannot be decoded has no params and no query.
   const params = (request.params ?? {}) as Record<string, string>
   return {
     params,
-    query: firsts((request.query ?? {}) as object),
+    query: firstValues((request.query ?? {}) as object),
     address,
     headers: request.headers,
   }
 }
 
-/** Of what is there several times, the first. */
-function firsts(query: object): Record<string, string> {
+/** Keeps the first value of repeated parameters. */
+function firstValues(query: object): Record<string, string> {
   return Object.fromEntries(
     Object.entries(query).map(([name, value]) => [
       name,
@@ -92,7 +93,7 @@ function firsts(query: object): Record<string, string> {
   )
 }
 
-/** The number of a record or an entity, as its address has it: in one spelling. */
+/** Parses an id in a URL. Accepts only the canonical spelling, without sign and leading zeros. */
 export function parseId(text: string | undefined): number | undefined {
   const id = /^[1-9]\d{0,15}$/.test(text ?? '') ? Number(text) : Number.NaN
   return Number.isSafeInteger(id) ? id : undefined

@@ -2,10 +2,10 @@ import { Problem, type ProblemDocument, type ProblemName, problems } from '@talk
 import type { FastifyError } from 'fastify'
 import { Unavailable } from '../db/db.ts'
 
-// Everything that goes wrong becomes one of the problems of the contract here, and nowhere else.
+// Converts every error to a problem of the contract.
 
-/** What Fastify itself refuses, by its own codes. */
-const ofFastify: Record<string, ProblemName> = {
+/** Problems for the errors of Fastify, by error code. */
+const fastifyProblems: Record<string, ProblemName> = {
   FST_ERR_CTP_BODY_TOO_LARGE: 'too-large',
   FST_ERR_CTP_INVALID_MEDIA_TYPE: 'unsupported-media-type',
   FST_ERR_CTP_EMPTY_TYPE: 'unsupported-media-type',
@@ -15,23 +15,24 @@ const ofFastify: Record<string, ProblemName> = {
 }
 
 /**
- * Anything that is not a Problem by now is our own fault: fixed words outside, the whole story in
- * the log.
+ * Converts an error to a Problem. Unexpected errors become `internal` with a static message; their
+ * details are only logged.
  */
 export function toProblem(error: unknown, isWrite: boolean): Problem {
   if (error instanceof Problem) return error
   if (error instanceof Unavailable)
     return new Problem(
       'unavailable',
-      'The database could not be reached in time',
+      'The database did not respond in time; try again later',
       isWrite ? { outcome: error.outcome } : {},
     )
   const { code = '', statusCode } = error as Partial<FastifyError>
-  const name = ofFastify[code] ?? (statusCode === 400 ? 'bad-request' : undefined)
+  const name = fastifyProblems[code] ?? (statusCode === 400 ? 'bad-request' : undefined)
   if (name) return new Problem(name, problems[name].explain)
-  return new Problem('internal', 'The operators can find this request in their log')
+  return new Problem('internal', 'Unexpected error; include the instance when you report it')
 }
 
+/** Builds the problem document (RFC 9457) of a response. */
 export function problemDocument(
   { problem, message, more }: Problem,
   base: string,
@@ -48,6 +49,7 @@ export function problemDocument(
   }
 }
 
+/** Returns the headers of a response with a problem document. */
 export function problemHeaders({ problem, more }: Problem): Record<string, string> {
   const headers: Record<string, string> = {
     'content-type': 'application/problem+json',

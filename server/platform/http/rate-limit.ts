@@ -1,37 +1,39 @@
 import { isIPv6 } from 'node:net'
 import { LRUCache } from 'lru-cache'
 
-// A bucket for each caller that fills by itself: as many points as the limit has, a minute to fill.
-// Reading costs 1, a list or a search 5, writing 10, and an answer that nothing has changed (304)
-// is free. Per process: several processes allow as many times more.
+// A token bucket for each client, refilled within a minute. A read costs 1 point, a list or search
+// 5, a write 10, a 304 nothing. Buckets are per process, so several processes multiply the limit.
 
 export const requestCosts = { read: 1, list: 5, write: 10 }
 const windowSeconds = 60
 
 export interface RateLimit {
-  /** Takes the points, or tells for how many seconds they will be missing. */
-  take(caller: string, cost: number): { left: number; waitSeconds: number }
-  giveBack(caller: string, cost: number): void
+  /** Takes points, or returns the seconds until enough are available. */
+  take(client: string, cost: number): { left: number; waitSeconds: number }
+  /** Refunds points. */
+  giveBack(client: string, cost: number): void
+  /** Returns the RateLimit headers. */
   headers(left: number): Record<string, string>
 }
 
+/** Creates a rate limit of `perMinute` points for each client. */
 export function createRateLimit(perMinute: number): RateLimit {
   const perMs = perMinute / (windowSeconds * 1000)
-  // Whoever is forgotten has a full bucket again; a flood of callers must not take all memory.
+  // Bounds the memory for many clients. An evicted client starts again with a full bucket.
   const buckets = new LRUCache<string, { points: number; atMs: number }>({ max: 100_000 })
 
-  function bucketOf(caller: string) {
+  function currentBucket(client: string) {
     const nowMs = performance.now()
-    const bucket = buckets.get(caller) ?? { points: perMinute, atMs: nowMs }
+    const bucket = buckets.get(client) ?? { points: perMinute, atMs: nowMs }
     bucket.points = Math.min(perMinute, bucket.points + (nowMs - bucket.atMs) * perMs)
     bucket.atMs = nowMs
-    buckets.set(caller, bucket)
+    buckets.set(client, bucket)
     return bucket
   }
 
   return {
-    take(caller, cost) {
-      const bucket = bucketOf(caller)
+    take(client, cost) {
+      const bucket = currentBucket(client)
       if (bucket.points < cost)
         return {
           left: Math.floor(bucket.points),
@@ -40,8 +42,8 @@ export function createRateLimit(perMinute: number): RateLimit {
       bucket.points -= cost
       return { left: Math.floor(bucket.points), waitSeconds: 0 }
     },
-    giveBack(caller, cost) {
-      const bucket = bucketOf(caller)
+    giveBack(client, cost) {
+      const bucket = currentBucket(client)
       bucket.points = Math.min(perMinute, bucket.points + cost)
     },
     headers: (left) => ({
@@ -51,19 +53,16 @@ export function createRateLimit(perMinute: number): RateLimit {
   }
 }
 
-/** A token, or an address; of IPv6 the network, because one household has 2^64 addresses. */
+/** Returns the key of a client: its token, IPv4 address or IPv6 /64 network. */
 export function rateLimitKey(token: number | null, ip: string): string {
   if (token !== null) return `token ${token}`
   if (!isIPv6(ip) || ip.startsWith('::ffff:')) return ip
-  const [head = '', tail] = ip.split('::')
-  const groups = head.split(':').filter(Boolean)
-  const filled =
-    tail === undefined
-      ? groups
-      : [
-          ...groups,
-          ...Array(8 - groups.length - tail.split(':').filter(Boolean).length).fill('0'),
-          ...tail.split(':').filter(Boolean),
-        ]
-  return `${filled.slice(0, 4).join(':')}::/64`
+  return `${expandIPv6(ip).slice(0, 4).join(':')}::/64`
+}
+
+/** Returns the 8 groups of an IPv6 address. */
+function expandIPv6(ip: string): string[] {
+  const [head = [], tail] = ip.split('::').map((half) => half.split(':').filter(Boolean))
+  if (tail === undefined) return head
+  return [...head, ...Array(8 - head.length - tail.length).fill('0'), ...tail]
 }

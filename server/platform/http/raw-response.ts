@@ -4,75 +4,70 @@ import { pipeline } from 'node:stream/promises'
 import type { FastifyReply } from 'fastify'
 import { gzipStream } from '../streams.ts'
 
-// An answer that goes out while it is made.
+// Streams a response while it is generated.
 
-/** What a reader of such an answer may take: it holds a place, and perhaps a transaction. */
+/** Limits for the client of a stream, because each stream occupies a slot and a transaction. */
 export interface StreamLimits {
   readonly longestMs: number
-  /**
-   * Averaged over `windowMs` of waiting for the reader; how fast we are ourselves does not count.
-   */
+  /** Averaged over `windowMs` of waiting for the client; the time to generate does not count. */
   readonly minBytesPerSecond: number
   readonly windowMs: number
 }
 
-/**
- * Slower than any connection that can be used for an archive. A reader who stops is cut off after
- * the 30 s.
- */
+/** A client that stops reading is disconnected after 30 s. */
 export const minimumRate = { minBytesPerSecond: 16 * 1024, windowMs: 30_000 }
 
 export interface StreamOptions {
   readonly isPacked: boolean
   readonly limits: StreamLimits
-  /** Ends it early. */
+  /** Aborts the stream. */
   readonly signal: AbortSignal
 }
 
-/** From now on the answer is ours to write. */
+/** Sends the headers and takes the response over from Fastify. */
 export function takeOverResponse(reply: FastifyReply) {
   reply.hijack()
   return reply.raw.writeHead(200, reply.getHeaders() as OutgoingHttpHeaders)
 }
 
 /**
- * Sends the pieces as fast as they are read, and cuts the connection of a reader who is too slow:
- * every byte that is taken allows for some waiting, up to the window. Rejects if not all of it was
- * sent. The caller ends the response, after it has given back what the response needed.
+ * Sends chunks as fast as the client reads them and disconnects a client that is too slow: each
+ * byte that it reads extends its deadline, up to the window. Rejects if not everything was sent.
+ * The caller ends the response, after it has released its resources.
  */
 export async function sendChunks(
   reply: FastifyReply,
-  pieces: AsyncIterable<Buffer>,
+  chunks: AsyncIterable<Buffer>,
   options: StreamOptions,
 ): Promise<void> {
   const { longestMs, minBytesPerSecond, windowMs } = options.limits
-  const cut = new AbortController()
-  const cutOff = (why: string) => cut.abort(new Error(why))
-  const raw = takeOverResponse(reply).once('close', () => cutOff('The reader has gone'))
-  const late = setTimeout(cutOff, longestMs, 'It takes too long')
-  const signal = AbortSignal.any([options.signal, cut.signal])
+  const abort = new AbortController()
+  const disconnect = (reason: string) => abort.abort(new Error(reason))
+  const raw = takeOverResponse(reply).once('close', () => disconnect('The client disconnected'))
+  const totalTimer = setTimeout(disconnect, longestMs, 'The response took too long')
+  const signal = AbortSignal.any([options.signal, abort.signal])
 
   async function write(source: AsyncIterable<Buffer>): Promise<void> {
     let allowedMs = windowMs
-    for await (const piece of source) {
+    for await (const chunk of source) {
       const beganMs = performance.now()
-      if (!raw.write(piece)) {
-        const slow = setTimeout(cutOff, allowedMs, 'The reader is too slow')
-        await once(raw, 'drain', { signal }).finally(() => clearTimeout(slow))
+      if (!raw.write(chunk)) {
+        const drainTimer = setTimeout(disconnect, allowedMs, 'The client reads too slowly')
+        await once(raw, 'drain', { signal }).finally(() => clearTimeout(drainTimer))
       }
-      const earnedMs = (piece.length / minBytesPerSecond) * 1000
+      const earnedMs = (chunk.length / minBytesPerSecond) * 1000
       allowedMs = Math.min(windowMs, allowedMs - (performance.now() - beganMs) + earnedMs)
     }
   }
 
   try {
-    if (options.isPacked) await pipeline(pieces, gzipStream(), write, { signal })
-    else await pipeline(pieces, write, { signal })
+    if (options.isPacked) await pipeline(chunks, gzipStream(), write, { signal })
+    else await pipeline(chunks, write, { signal })
   } catch (error) {
-    // Half of an answer can't be taken back: the end of it is missing, and the reader notices.
+    // Without its last chunk, the client recognizes the response as incomplete.
     raw.destroy()
-    throw cut.signal.aborted ? cut.signal.reason : error
+    throw abort.signal.aborted ? abort.signal.reason : error
   } finally {
-    clearTimeout(late)
+    clearTimeout(totalTimer)
   }
 }

@@ -17,7 +17,7 @@ import Fastify, {
 import type { Metrics } from '../ops/metrics.ts'
 import { watchOverload } from '../ops/overload.ts'
 import { sendCompressed } from './compression.ts'
-import { createFastLane } from './fast-lane.ts'
+import { createFastLane, type FastLane } from './fast-lane.ts'
 import { hasSingleHost, securityHeaders } from './headers.ts'
 import { healthRoutes, isOperatorRoute } from './health.ts'
 import { asciiBytes, fromJson, toJson } from './json.ts'
@@ -43,34 +43,35 @@ import {
   pageRequest,
 } from './pages.ts'
 import { problemDocument, problemHeaders, toProblem } from './problem.ts'
-import { createRateLimit } from './rate-limit.ts'
+import { createRateLimit, type RateLimit } from './rate-limit.ts'
 
-// The HTTP server: limits, the headers that every answer has, and everything that is refused.
+// Creates the HTTP server: its limits, the headers of every response, error responses, logging and
+// the routes that belong to no feature.
 
 export interface HttpServerOptions extends Omit<MountOptions, 'count' | 'limit'> {
-  /** The address that absolute links start with, without a slash at its end. */
+  /** Returns the base URL of absolute links, without a trailing slash. */
   base(): string
   readonly logger: { level: string; stream?: { write(line: string): void } } | false
   readonly metrics: Metrics
-  /** Whether the database answers. */
+  /** Tells whether the database responds. */
   isReady(): Promise<boolean>
-  /** Points a minute for each caller; 0 for no limit. */
+  /** Points per minute for each client; 0 disables the rate limit. */
   readonly pointsPerMinute: number
-  /** How many proxies stand before us, whose X-Forwarded-For is believed. */
+  /** Number of trusted reverse proxies that append to X-Forwarded-For. */
   readonly proxies: number
-  /** How many requests may be under way in this process. */
+  /** Maximum number of concurrent requests in this process. */
   readonly maxRequests: number
-  /** What somebody who looks at pages is shown instead of a problem document. */
+  /** Renders a problem for browsers, which get a page instead of a problem document. */
   problemPage?(problem: Problem, request: PageRequest, requestId: string): PageResponse
 }
 
-/** Absolute addresses of our own. */
+/** Builds absolute URLs of endpoints. */
 export interface SiteUrls {
   to<E extends Endpoint>(endpoint: E, params: ParamsOf<E>): string
 }
 
 const bodyLimit = 1 << 20
-const limits = {
+const connectionLimits = {
   headersTimeout: 5000,
   requestTimeout: 10_000,
   keepAliveTimeout: 72_000,
@@ -79,8 +80,8 @@ const limits = {
   requireHostHeader: false,
 }
 
-/** What Node's own parser refuses before there is a request. */
-const ofParser: Record<string, ProblemName> = {
+/** Problems for the errors of Node's HTTP parser, by error code. */
+const parserProblems: Record<string, ProblemName> = {
   HPE_HEADER_OVERFLOW: 'headers-too-large',
   ERR_HTTP_REQUEST_TIMEOUT: 'request-timeout',
 }
@@ -90,38 +91,137 @@ export interface HttpServer {
   readonly mount: Mount
   readonly mountFast: Mount
   readonly mountPage: MountPage
-  /** For an answer that `mount` can't give. */
+  /** For a response that `mount` does not support, such as a stream. */
   readonly routeOf: RouteFactory
   readonly links: SiteUrls
 }
 
+/** Returns the Allow and Vary headers of a URL, whether or not a route matches the request. */
+type UrlHeaders = (request: FastifyRequest) => { allow?: string; vary?: string }
+
+type ErrorHandler = (
+  error: unknown,
+  request: FastifyRequest,
+  reply: FastifyReply,
+) => Promise<FastifyReply>
+
+/** Creates the server. Features add their routes with the functions that it returns. */
 export function createHttpServer(options: HttpServerOptions): HttpServer {
   const { endpoints, base, basePath } = options
-  const addresses = [...new Set(endpoints.map((it) => it.path))].map((path) => ({
-    pattern: patternOf(basePath + path, /\{\w+\}/),
+  // URLs that are not endpoints: pages for readers.
+  const pages: RegExp[] = []
+  const urlHeaders = createUrlHeaders(endpoints, basePath, pages)
+  const sendProblem = createErrorHandler(options)
+
+  const state = { isStopping: false, inFlight: 0 }
+  const count = (change: 1 | -1) => {
+    state.inFlight += change
+  }
+  const overload = watchOverload(() => state.inFlight, options.maxRequests)
+  const limit = options.pointsPerMinute > 0 ? createRateLimit(options.pointsPerMinute) : undefined
+  // The fast lane does not charge clients, so the rate limit disables it.
+  const fastLane =
+    limit === undefined
+      ? createFastLane({
+          ...options,
+          isBusy: () => state.isStopping || overload.isOver(),
+          count,
+          log: (entry) => http.log.info(entry, 'request completed'),
+        })
+      : undefined
+
+  const http = createFastify(options, fastLane, urlHeaders, sendProblem)
+  http.addHook('onRoute', ({ method, url }) => {
+    if (method === 'GET') pages.push(urlPattern(url, /:\w+/))
+  })
+  rejectExpectations(http, base)
+  parseJsonBodies(http)
+  http.addHook('preClose', async () => {
+    state.isStopping = true
+    overload.stop()
+  })
+  // From now on /readyz fails and everything else still works, so that a load balancer can react.
+  http.decorate('drain', () => {
+    state.isStopping = true
+  })
+  http.server.maxConnections = 10_000
+
+  decorateRequests(http)
+  http.setErrorHandler(sendProblem)
+  http.setNotFoundHandler((request, reply) =>
+    sendProblem(new Problem('not-found', 'This URL does not exist'), request, reply),
+  )
+  const isStopping = () => state.isStopping
+  checkRequests(http, { urlHeaders, isStopping, isOverloaded: overload.isOver, limit })
+  recordResponses(http, options.metrics)
+  addOptionsRoutes(http, endpoints, basePath)
+  healthRoutes(
+    http,
+    basePath,
+    options.metrics,
+    async () => !state.isStopping && (await options.isReady()),
+  )
+
+  const mountOptions = { ...options, limit, count }
+  return {
+    http,
+    mount: (endpoint, handle) => addRoute(http, mountOptions, endpoint, handle),
+    mountFast(endpoint, handle) {
+      fastLane?.add(endpoint, handle)
+      addRoute(http, mountOptions, endpoint, handle)
+    },
+    mountPage: (...page) => addPage(http, mountOptions, ...page),
+    routeOf: (endpoint) => routeFor(mountOptions, endpoint),
+    links: createSiteUrls(base),
+  }
+}
+
+/** Declares the properties that mount.ts sets on requests. */
+function decorateRequests(http: FastifyInstance): void {
+  http.decorateRequest('actor')
+  http.decorateRequest('as', 'html')
+  http.decorateRequest('untilMs', 0)
+  http.decorateRequest('remainingMs', 0)
+  http.decorateRequest('validParams')
+}
+
+/** Returns the URLs of absolute links to endpoints. */
+function createSiteUrls(base: () => string): SiteUrls {
+  return {
+    to: ({ path }, params) =>
+      base() +
+      path.replaceAll(/\{(\w+)\}/g, (_, name) => String((params as Record<string, unknown>)[name])),
+  }
+}
+
+function createUrlHeaders(
+  endpoints: readonly Endpoint[],
+  basePath: string,
+  pages: readonly RegExp[],
+): UrlHeaders {
+  const urls = [...new Set(endpoints.map(({ path }) => path))].map((path) => ({
+    pattern: urlPattern(basePath + path, /\{\w+\}/),
     allow: allowedMethods(endpoints, path),
   }))
-
-  /**
-   * The headers that every answer of an address has, also where no route is found for the request.
-   */
-  function documented(request: FastifyRequest): { allow?: string; vary?: string } {
+  return (request) => {
     const allow =
-      addresses.find(({ pattern }) => pattern.test(requestPath(request)))?.allow ??
-      (pages.some((it) => it.test(requestPath(request))) ? 'GET, HEAD' : undefined)
+      urls.find(({ pattern }) => pattern.test(requestPath(request)))?.allow ??
+      (pages.some((pattern) => pattern.test(requestPath(request))) ? 'GET, HEAD' : undefined)
     return allow ? { allow, vary: 'Accept' } : {}
   }
+}
 
-  async function refuse(error: unknown, request: FastifyRequest, reply: FastifyReply) {
+/** Returns a handler that sends an error as a page to browsers, else as a problem document. */
+function createErrorHandler({ base, basePath, problemPage }: HttpServerOptions): ErrorHandler {
+  return async (error, request, reply) => {
     const problem = toProblem(error, isWrite(request))
     const { status } = problems[problem.problem]
     if (status >= 500) request.log.error({ err: error }, problem.problem)
-    // Nobody reads on when the body was refused half way, and the rest of it must not be taken for
-    // a request.
+    // The rest of a body that was too large must not be parsed as the next request.
     if (status === 413) reply.header('connection', 'close')
-    if (options.problemPage && isForEyes(request, basePath))
+    if (problemPage && isPageRequest(request, basePath))
       try {
-        const { body = '', headers } = options.problemPage(
+        const { body = '', headers } = problemPage(
           problem,
           pageRequest(request, basePath),
           request.id,
@@ -132,66 +232,55 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
           reply.code(status).headers({ ...others, ...headers }),
           body,
         )
-      } catch (failed) {
-        // Who cannot be shown a page is told all the same.
-        request.log.error({ err: failed }, 'a page for a problem could not be made')
+      } catch (failure) {
+        // The problem document is sent instead.
+        request.log.error({ err: failure }, 'cannot render the error page')
       }
     return reply
       .code(status)
       .headers(problemHeaders(problem))
       .send(asciiBytes(toJson(problemDocument(problem, base(), request.id))))
   }
+}
 
-  let stopping = false
-  let underWay = 0
-  const count = (change: 1 | -1) => {
-    underWay += change
-  }
-  const overload = watchOverload(() => underWay, options.maxRequests)
-  const limit = options.pointsPerMinute > 0 ? createRateLimit(options.pointsPerMinute) : undefined
-  // Where callers are counted, all go the long way.
-  const lane =
-    limit === undefined
-      ? createFastLane({
-          ...options,
-          isBusy: () => stopping || overload.isOver(),
-          count,
-          log: (entry) => http.log.info(entry, 'answered'),
-        })
-      : undefined
-
-  const http: FastifyInstance = Fastify({
-    logger: options.logger,
+function createFastify(
+  { base, logger, proxies }: HttpServerOptions,
+  fastLane: FastLane | undefined,
+  urlHeaders: UrlHeaders,
+  sendProblem: ErrorHandler,
+): FastifyInstance {
+  return Fastify({
+    logger,
     logController: new LogController({ disableRequestLogging: true }),
     genReqId: () => randomUUID(),
-    trustProxy: (_, hop) => hop < options.proxies,
+    trustProxy: (_, hop) => hop < proxies,
     bodyLimit,
-    // We check by the contract ourselves; without this, two compilers of schemas would be loaded
-    // that nobody asks.
+    // The contract validates requests; by default Fastify would load two schema compilers.
     schemaController: {
-      compilersFactory: { buildValidator: noSchemas, buildSerializer: noSchemas },
+      compilersFactory: { buildValidator: rejectSchema, buildSerializer: rejectSchema },
     },
     forceCloseConnections: 'idle',
-    // Whoever still has a connection while we stop is answered, and told to open another one
-    // elsewhere.
+    // While the server stops, requests on open connections are still answered, with
+    // `Connection: close`.
     return503OnClosing: false,
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: 100 },
-    serverFactory: (longWay) =>
-      createServer(limits, (request, response) =>
-        lane ? lane.take(request, response, longWay) : longWay(request, response),
+    serverFactory: (fullPath) =>
+      createServer(connectionLimits, (request, response) =>
+        fastLane ? fastLane.take(request, response, fullPath) : fullPath(request, response),
       )
         // While nothing is sent or received.
         .setTimeout(60_000),
-    // A request may name its target as a whole address (RFC 9112, 3.2.2); the path is what counts.
+    // A request target may be an absolute URL (RFC 9112, 3.2.2); only its path counts.
     rewriteUrl: (request) => (request.url ?? '').replace(/^https?:\/\/[^/?#]*/i, '') || '/',
     frameworkErrors: (error, request, reply) => {
-      reply.headers({ ...securityHeaders, ...documented(request as FastifyRequest) })
-      refuse(error, request as FastifyRequest, reply as FastifyReply)
+      reply.headers({ ...securityHeaders, ...urlHeaders(request as FastifyRequest) })
+      sendProblem(error, request as FastifyRequest, reply as FastifyReply)
     },
     clientErrorHandler(error, socket) {
       if (!socket.writable || error.code === 'ECONNRESET') return socket.destroy()
-      const name = ofParser[error.code ?? ''] ?? 'bad-request'
-      const problem = new Problem(name, problems[name].explain)
+      const name = parserProblems[error.code ?? ''] ?? 'bad-request'
+      const { status, explain } = problems[name]
+      const problem = new Problem(name, explain)
       const body = toJson(problemDocument(problem, base(), randomUUID()))
       const headers = {
         ...securityHeaders,
@@ -200,19 +289,14 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
         connection: 'close',
       }
       const lines = Object.entries(headers).map(([key, value]) => `${key}: ${value}\r\n`)
-      socket.end(
-        `HTTP/1.1 ${problems[name].status} ${STATUS_CODES[problems[name].status]}\r\n${lines.join('')}\r\n${body}`,
-      )
+      const statusLine = `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n`
+      socket.end(`${statusLine}${lines.join('')}\r\n${body}`)
     },
   })
+}
 
-  // Addresses that are no endpoints: pages for people.
-  const pages: RegExp[] = []
-  http.addHook('onRoute', ({ method, url }) => {
-    if (method === 'GET') pages.push(patternOf(url, /:\w+/))
-  })
-
-  // Node would answer this by itself, without a body.
+/** Sends a problem document for an Expect header, which Node would reject without a body. */
+function rejectExpectations(http: FastifyInstance, base: () => string): void {
   http.server.on('checkExpectation', (_, response) => {
     const problem = new Problem('expectation-failed', problems['expectation-failed'].explain)
     const body = asciiBytes(toJson(problemDocument(problem, base(), randomUUID())))
@@ -224,12 +308,14 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
       })
       .end(body)
   })
+}
 
+function parseJsonBodies(http: FastifyInstance): void {
   http.removeAllContentTypeParsers()
   for (const type of ['application/json', mergePatchType])
     http.addContentTypeParser(type, { parseAs: 'buffer' }, ({ routeOptions }, body, done) => {
       try {
-        // No body is no mistake where none is taken: some clients always name a type.
+        // Some clients send a Content-Type without a body, which is valid if none is required.
         done(
           null,
           body.length === 0 ? undefined : fromJson(body as Buffer, routeOptions.config.maxKeys),
@@ -238,58 +324,52 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
         done(error as Error, undefined)
       }
     })
+}
 
-  http.addHook('preClose', async () => {
-    stopping = true
-    overload.stop()
-  })
-  // /readyz says no from now on, everything else goes on: a load balancer has time to notice.
-  http.decorate('drain', () => {
-    stopping = true
-  })
-  http.server.maxConnections = 10_000
+interface RequestChecks {
+  readonly urlHeaders: UrlHeaders
+  isStopping(): boolean
+  isOverloaded(): boolean
+  readonly limit: RateLimit | undefined
+}
 
-  http.decorateRequest('actor')
-  http.decorateRequest('as', 'html')
-  http.decorateRequest('untilMs', 0)
-  http.decorateRequest('leftMs', 0)
-  http.decorateRequest('known')
-  http.setErrorHandler(refuse)
-  http.setNotFoundHandler((request, reply) =>
-    refuse(new Problem('not-found', 'There is no such address'), request, reply),
-  )
-
+/** Sets the common headers and rejects what no route has to see, before the body is read. */
+function checkRequests(http: FastifyInstance, checks: RequestChecks): void {
+  const { urlHeaders, isStopping, isOverloaded, limit } = checks
   http.addHook('onRequest', async (request, reply) => {
     reply.headers(securityHeaders)
     reply.header('x-request-id', request.id)
-    if (stopping) reply.header('connection', 'close')
+    if (isStopping()) reply.header('connection', 'close')
     if (!hasSingleHost(request.raw))
-      throw new Problem('bad-request', 'A request has exactly one Host header')
-    if (overload.isOver() && !isOperatorRoute(request))
-      throw new Problem('unavailable', 'The service has too much to do now', overloaded(request))
+      throw new Problem('bad-request', 'The request must have exactly one Host header')
+    if (isOverloaded() && !isOperatorRoute(request))
+      throw new Problem(
+        'unavailable',
+        'The server is overloaded; try again later',
+        isWrite(request) ? { outcome: 'not-applied' } : {},
+      )
     if (limit && !isOperatorRoute(request))
       try {
         chargeRateLimit(limit, request, reply)
       } catch (error) {
-        reply.headers(documented(request))
+        reply.headers(urlHeaders(request))
         throw error
       }
     if (!request.is404) return
-    // Before the body is read: nobody will look at it.
-    const { allow } = documented(request)
-    if (!allow || !isPlainPath(request)) throw new Problem('not-found', 'There is no such address')
-    reply.headers(documented(request))
-    throw new Problem('method-not-allowed', `This address takes ${allow}`)
+    const { allow } = urlHeaders(request)
+    if (!allow || !isPlainPath(request)) throw new Problem('not-found', 'This URL does not exist')
+    reply.headers(urlHeaders(request))
+    throw new Problem('method-not-allowed', `Allowed methods: ${allow}`)
   })
+}
+
+function recordResponses(http: FastifyInstance, metrics: Metrics): void {
   http.addHook('onResponse', async (request, reply) => {
-    // What began on the short way took longer than the framework knows.
-    const verdict = fastLaneResults.get(request.raw)
-    const ms = verdict ? performance.now() - verdict.beganMs : reply.elapsedTime
-    options.metrics.answered(
-      request.routeOptions.config.endpoint ?? 'other',
-      reply.statusCode,
-      ms / 1000,
-    )
+    // The fast lane may have spent time on the request before Fastify received it.
+    const fastLaneResult = fastLaneResults.get(request.raw)
+    const ms = fastLaneResult ? performance.now() - fastLaneResult.beganMs : reply.elapsedTime
+    const endpoint = request.routeOptions.config.endpoint ?? 'other'
+    metrics.answered(endpoint, reply.statusCode, ms / 1000)
     request.log.info(
       {
         method: request.method,
@@ -297,15 +377,21 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
         status: reply.statusCode,
         ms: Math.round(ms * 10) / 10,
       },
-      'answered',
+      'request completed',
     )
   })
+}
 
-  for (const path of new Set(endpoints.map((it) => it.path))) {
+function addOptionsRoutes(
+  http: FastifyInstance,
+  endpoints: readonly Endpoint[],
+  basePath: string,
+): void {
+  for (const path of new Set(endpoints.map((endpoint) => endpoint.path))) {
     const allow = allowedMethods(endpoints, path)
     http.options(basePath + routePath(path), async (request, reply) => {
       reply.headers({ allow, vary: 'Accept' })
-      pathParams(endpoints.find((it) => it.path === path) as Endpoint, request)
+      pathParams(endpoints.find((endpoint) => endpoint.path === path) as Endpoint, request)
       if (allow.includes('PATCH'))
         reply.header('accept-patch', `${mergePatchType}, application/json`)
       if (request.headers['access-control-request-method'])
@@ -317,32 +403,14 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
       return reply.code(204).send()
     })
   }
-  healthRoutes(http, basePath, options.metrics, async () => !stopping && (await options.isReady()))
-  return {
-    http,
-    mount: (endpoint, handle) => addRoute(http, { ...options, limit, count }, endpoint, handle),
-    mountFast(endpoint, handle) {
-      lane?.add(endpoint, handle)
-      addRoute(http, { ...options, limit, count }, endpoint, handle)
-    },
-    mountPage: (...page) => addPage(http, { ...options, limit, count }, ...page),
-    routeOf: (endpoint) => routeFor({ ...options, limit, count }, endpoint),
-    links: {
-      to: ({ path }, params) =>
-        base() +
-        path.replaceAll(/\{(\w+)\}/g, (_, name) =>
-          String((params as Record<string, unknown>)[name]),
-        ),
-    },
-  }
 }
 
-function noSchemas(): never {
-  throw new Error('A route has no schema here: the contract has it')
+function rejectSchema(): never {
+  throw new Error('Routes must not define a schema: the contract validates requests')
 }
 
-/** A browser that shows a page, and not a program that reads the API. */
-function isForEyes(request: FastifyRequest, basePath: string): boolean {
+/** Tells whether a browser requests a page, as opposed to a program that reads the API. */
+function isPageRequest(request: FastifyRequest, basePath: string): boolean {
   const path = requestPath(request)
   return (
     !isWrite(request) &&
@@ -353,13 +421,13 @@ function isForEyes(request: FastifyRequest, basePath: string): boolean {
 }
 
 const isWrite = ({ method }: FastifyRequest) => !['GET', 'HEAD', 'OPTIONS'].includes(method)
-const overloaded = (request: FastifyRequest) => (isWrite(request) ? { outcome: 'not-applied' } : {})
-const patternOf = (path: string, part: RegExp) =>
-  new RegExp(`^${path.split(part).map(literal).join('[^/]+')}/?$`)
-const literal = (text: string) => text.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&')
+const urlPattern = (path: string, part: RegExp) =>
+  new RegExp(`^${path.split(part).map(escapePattern).join('[^/]+')}/?$`)
+const escapePattern = (text: string) => text.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&')
 
 declare module 'fastify' {
   interface FastifyInstance {
+    /** Makes /readyz fail while everything else still works. */
     drain(): void
   }
 }

@@ -3,18 +3,19 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { isExternal, isInternalName, isPublic, localAddresses } from './addresses.ts'
 
-// The registries of special addresses (IANA), once more and by another way: as numbers.
-const special4 = `0.0.0.0/8 10.0.0.0/8 100.64.0.0/10 127.0.0.0/8 168.63.129.16/32 169.254.0.0/16 172.16.0.0/12 192.0.0.0/24 192.0.2.0/24
-  192.31.196.0/24 192.52.193.0/24 192.88.99.0/24 192.168.0.0/16 192.175.48.0/24 198.18.0.0/15 198.51.100.0/24 203.0.113.0/24 224.0.0.0/4
+// The IANA registries of special-purpose addresses, implemented independently with numbers.
+const special4 = `0.0.0.0/8 10.0.0.0/8 100.64.0.0/10 127.0.0.0/8 168.63.129.16/32 169.254.0.0/16
+  172.16.0.0/12 192.0.0.0/24 192.0.2.0/24 192.31.196.0/24 192.52.193.0/24 192.88.99.0/24
+  192.168.0.0/16 192.175.48.0/24 198.18.0.0/15 198.51.100.0/24 203.0.113.0/24 224.0.0.0/4
   240.0.0.0/4`
-// The first three are all that lies outside of 2000::/3.
+// The first three are everything outside of 2000::/3.
 const special6 =
   '0::/3 4000::/2 8000::/1 2001::/23 2001:db8::/32 2002::/16 2620:4f:8000::/48 3fff::/20'
 
 const ranges4 = special4.split(/\s+/).map((range) => rangeOf(range, 32, number4))
 const ranges6 = special6.split(/\s+/).map((range) => rangeOf(range, 128, number6))
 
-test('an IPv4 address is public when no registry says otherwise', () => {
+test('an IPv4 address is public if it is in no special-purpose range', () => {
   const anywhere = fc.bigInt({ min: 0n, max: 2n ** 32n - 1n })
   fc.assert(
     fc.property(fc.oneof(anywhere, nearEdges(ranges4, 32n)), (number) => {
@@ -28,11 +29,11 @@ test('an IPv4 address is public when no registry says otherwise', () => {
   )
 })
 
-test('an IPv6 address is public when it is given to somebody and is no tunnel', () => {
+test('an IPv6 address is public if it is allocated and no tunnel', () => {
   const anywhere = fc.bigInt({ min: 0n, max: 2n ** 128n - 1n })
-  const given = fc.bigInt({ min: 2n ** 125n, max: 2n ** 126n - 1n })
+  const allocated = fc.bigInt({ min: 2n ** 125n, max: 2n ** 126n - 1n })
   fc.assert(
-    fc.property(fc.oneof(anywhere, given, nearEdges(ranges6, 128n)), (number) => {
+    fc.property(fc.oneof(anywhere, allocated, nearEdges(ranges6, 128n)), (number) => {
       assert.equal(
         isPublic(text6(number)),
         !ranges6.some((range) => isIn(number, range)),
@@ -43,8 +44,8 @@ test('an IPv6 address is public when it is given to somebody and is no tunnel', 
   )
 })
 
-test('an IPv4 address inside of an IPv6 one is never public', () => {
-  const wrap = fc.constantFrom(
+test('an IPv6 address that embeds an IPv4 address is never public', () => {
+  const prefixes = fc.constantFrom(
     '::',
     '::ffff:',
     '::ffff:0:',
@@ -55,15 +56,15 @@ test('an IPv4 address inside of an IPv6 one is never public', () => {
     '2001::',
   )
   fc.assert(
-    fc.property(fc.bigInt({ min: 0n, max: 2n ** 32n - 1n }), wrap, (number, around) => {
+    fc.property(fc.bigInt({ min: 0n, max: 2n ** 32n - 1n }), prefixes, (number, prefix) => {
       const groups = `${(number >> 16n).toString(16)}:${(number & 0xffffn).toString(16)}`
-      const ip = around.includes('%') ? around.replace('%', groups) : around + text4(number)
+      const ip = prefix.includes('%') ? prefix.replace('%', groups) : prefix + text4(number)
       assert.equal(isPublic(ip), false, ip)
     }),
   )
 })
 
-test('what is no address is not public', () => {
+test('text that is not an IP address is not public', () => {
   for (const text of [
     '',
     'example.org',
@@ -98,7 +99,7 @@ test('ordinary addresses are public', () => {
     assert.equal(isPublic(ip), true, ip)
 })
 
-test('a public address of this machine is not outside, however it is spelled', () => {
+test('a public address of this machine is not external, in any spelling', () => {
   const own = new Set(['8.8.8.8', '2a00:0:0:0:0:0:0:1'])
   for (const ip of ['8.8.8.8', '2a00::1', '2A00:0000::0001'])
     assert.equal(isExternal(ip, own), false, ip)
@@ -106,7 +107,7 @@ test('a public address of this machine is not outside, however it is spelled', (
   assert.ok(localAddresses().has('127.0.0.1'))
 })
 
-test('a name without a dot, or in a domain of inside names, is inside', () => {
+test('a name without a dot, or in an internal domain, is internal', () => {
   for (const name of [
     'localhost',
     'db',
@@ -126,23 +127,23 @@ test('a name without a dot, or in a domain of inside names, is inside', () => {
     assert.equal(isInternalName(name), false, name)
 })
 
-interface Range {
+interface AddressRange {
   readonly first: bigint
   readonly last: bigint
 }
 
-function rangeOf(range: string, bits: number, number: (text: string) => bigint): Range {
+function rangeOf(range: string, bits: number, number: (text: string) => bigint): AddressRange {
   const [start = '', length] = range.split('/')
   const size = 2n ** BigInt(bits - Number(length))
   return { first: number(start), last: number(start) + size - 1n }
 }
 
-function isIn(number: bigint, { first, last }: Range): boolean {
+function isIn(number: bigint, { first, last }: AddressRange): boolean {
   return first <= number && number <= last
 }
 
-/** The first and the last of a range, and their neighbours: where a wrong length shows. */
-function nearEdges(ranges: Range[], bits: bigint): fc.Arbitrary<bigint> {
+/** The edges of the ranges and their neighbours, where a wrong prefix length shows. */
+function nearEdges(ranges: AddressRange[], bits: bigint): fc.Arbitrary<bigint> {
   const edges = ranges.flatMap(({ first, last }) => [
     first - 1n,
     first,
@@ -157,11 +158,11 @@ function number4(text: string): bigint {
   return text.split('.').reduce((sum, octet) => sum * 256n + BigInt(octet), 0n)
 }
 
-/** Only of prefixes: groups, and nothing behind the two colons. */
+/** Supports prefixes only: groups and nothing after the two colons. */
 function number6(text: string): bigint {
   const groups = text.replace(/::$/, '').split(':')
   return groups.reduce(
-    (sum, group, place) => sum + (BigInt(`0x${group}`) << BigInt(16 * (7 - place))),
+    (sum, group, index) => sum + (BigInt(`0x${group}`) << BigInt(16 * (7 - index))),
     0n,
   )
 }
@@ -172,6 +173,6 @@ function text4(number: bigint): string {
 
 function text6(number: bigint): string {
   return [7n, 6n, 5n, 4n, 3n, 2n, 1n, 0n]
-    .map((place) => ((number >> (16n * place)) & 0xffffn).toString(16))
+    .map((index) => ((number >> (16n * index)) & 0xffffn).toString(16))
     .join(':')
 }

@@ -2,50 +2,42 @@ import { isIP } from 'node:net'
 import { networkInterfaces } from 'node:os'
 import ipaddr from 'ipaddr.js'
 
-// Which IP addresses are outside, where anybody may be asked, and which are inside, where only we
-// can ask.
+// Distinguishes public IP addresses from internal ones, which outbound requests must not reach.
 
-/**
- * Of IPv6, all that is given to anybody. What lies outside is not routed, but ranges that nobody
- * has named yet would pass as unicast.
- */
+/** The only IPv6 range that IANA allocates. ipaddr.js reports unassigned ranges as unicast. */
 const globalUnicast: [ipaddr.IPv6, number] = [ipaddr.IPv6.parse('2000::'), 3]
 
-/** Looks public, but every machine in Azure reaches the services of its own host there. */
+/** A public address at which virtual machines in Azure reach services of their host. */
 const azureHost = '168.63.129.16'
 
-/**
- * Whether the whole internet means the same machine by it: no network of one's own, and no tunnel
- * that ends in one.
- */
+/** Tells whether an IP address is globally routed: no private network and no tunnel into one. */
 export function isPublic(ip: string): boolean {
-  // A zone (fe80::1%eth0) is one of our network cards. isIP would let it pass.
+  // A zone (fe80::1%eth0) selects a local network interface. isIP accepts it.
   if (isIP(ip) === 0 || ip.includes('%')) return false
   const address = ipaddr.parse(ip)
   if (address.range() !== 'unicast') return false
   return address instanceof ipaddr.IPv6 ? address.match(globalUnicast) : ip !== azureHost
 }
 
-/** The addresses of this machine, in the spelling that isOutside compares. */
+/** Returns the normalized IP addresses of this machine. */
 export function localAddresses(): ReadonlySet<string> {
-  const all = Object.values(networkInterfaces()).flatMap((card) => card ?? [])
-  return new Set(all.map(({ address }) => spelling(address)))
-}
-
-/** Public, and not this machine: what listens here may let us in where it keeps the world out. */
-export function isExternal(ip: string, own: ReadonlySet<string>): boolean {
-  return isPublic(ip) && !own.has(spelling(ip))
-}
-
-/** IPv6 has many spellings of one address. */
-function spelling(ip: string): string {
-  return ipaddr.parse(ip).toNormalizedString()
+  const interfaces = Object.values(networkInterfaces()).flatMap((addresses) => addresses ?? [])
+  return new Set(interfaces.map(({ address }) => normalize(address)))
 }
 
 /**
- * Names that never stand for a machine outside: not even the name server is asked. A name without a
- * dot means a neighbour.
+ * Tells whether an IP address is public and not one of this machine, whose services may trust local
+ * connections.
  */
+export function isExternal(ip: string, own: ReadonlySet<string>): boolean {
+  return isPublic(ip) && !own.has(normalize(ip))
+}
+
+function normalize(ip: string): string {
+  return ipaddr.parse(ip).toNormalizedString()
+}
+
+/** Tells whether a host name is internal by its form, so that it need not be resolved. */
 export function isInternalName(name: string): boolean {
   return !name.includes('.') || /\.(localhost|local|internal|home\.arpa)$/i.test(name)
 }

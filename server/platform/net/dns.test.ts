@@ -5,32 +5,32 @@ import { type TestContext, test } from 'node:test'
 import { resolveHost } from './dns.ts'
 
 const never = new AbortController().signal
-const [v4, v6, failed, missing] = [1, 28, 2, 3]
+const [typeA, typeAAAA, serverFailure, nameError] = [1, 28, 2, 3]
 
-test('a name has all the addresses that its servers give, IPv4 first', async (t) => {
-  const { servers, asked } = await nameServer(t, (_, type) =>
-    type === v4 ? ['93.184.215.14', '127.0.0.1'] : ['20010db8000000000000000000000001'],
+test('returns all addresses of a name, IPv4 first', async (t) => {
+  const { servers, queries } = await nameServer(t, (_, type) =>
+    type === typeA ? ['93.184.215.14', '127.0.0.1'] : ['20010db8000000000000000000000001'],
   )
   assert.deepEqual(await resolveHost('talks.example.org', never, servers), [
     '93.184.215.14',
     '127.0.0.1',
     '2001:db8::1',
   ])
-  assert.deepEqual(new Set(asked), new Set(['talks.example.org']))
+  assert.deepEqual(new Set(queries), new Set(['talks.example.org']))
 })
 
-test('a name with addresses of one kind is as good, even when the server fails at the other', async (t) => {
-  const only4 = await nameServer(t, (_, type) => (type === v4 ? ['93.184.215.14'] : []))
+test('returns the addresses of one family if the query for the other fails', async (t) => {
+  const only4 = await nameServer(t, (_, type) => (type === typeA ? ['93.184.215.14'] : []))
   assert.deepEqual(await resolveHost('talks.example.org', never, only4.servers), ['93.184.215.14'])
   const failing = await nameServer(t, (_, type) =>
-    type === v4 ? failed : ['20010db8000000000000000000000001'],
+    type === typeA ? serverFailure : ['20010db8000000000000000000000001'],
   )
   assert.deepEqual(await resolveHost('talks.example.org', never, failing.servers), ['2001:db8::1'])
 })
 
-test('a name that nobody has, has no address', async (t) => {
-  const { servers, asked } = await nameServer(t, (name) =>
-    name.startsWith('empty') ? [] : missing,
+test('returns no address for a name that does not exist', async (t) => {
+  const { servers, queries } = await nameServer(t, (name) =>
+    name.startsWith('empty') ? [] : nameError,
   )
   for (const name of [
     'nobody.example.org',
@@ -39,19 +39,18 @@ test('a name that nobody has, has no address', async (t) => {
     'a..example.org',
   ])
     assert.deepEqual(await resolveHost(name, never, servers), [], name)
-  // With a domain of our own added, it would be another name; and the file of hosts would have
-  // known the last one.
+  // Neither search domains nor /etc/hosts are used.
   assert.deepEqual(await resolveHost('nobody', never, servers), [])
   assert.deepEqual(await resolveHost('localhost', never, servers), [])
-  assert.deepEqual(new Set(asked.slice(-4)), new Set(['nobody', 'localhost']))
+  assert.deepEqual(new Set(queries.slice(-4)), new Set(['nobody', 'localhost']))
 })
 
-test('a name server that fails is a failure, and no missing name', async (t) => {
-  const { servers } = await nameServer(t, () => failed)
+test('rejects if the name server fails', async (t) => {
+  const { servers } = await nameServer(t, () => serverFailure)
   await assert.rejects(resolveHost('talks.example.org', never, servers), { code: 'ESERVFAIL' })
 })
 
-test('whoever waits for a name server can stop', async (t) => {
+test('an aborted lookup rejects', async (t) => {
   const { servers } = await nameServer(t, () => undefined)
   const start = performance.now()
   await assert.rejects(resolveHost('talks.example.org', AbortSignal.timeout(100), servers), {
@@ -61,14 +60,14 @@ test('whoever waits for a name server can stop', async (t) => {
 })
 
 /**
- * Answers by the name and the type that is asked for: addresses (of IPv6 in hexadecimal), a kind of
- * failure, or nothing at all.
+ * Starts a name server. `respond` returns the addresses for a name and a record type (IPv6 in
+ * hexadecimal), an error code, or undefined for no response.
  */
 async function nameServer(
   t: TestContext,
-  answer: (name: string, type: number) => string[] | number | undefined,
+  respond: (name: string, type: number) => string[] | number | undefined,
 ) {
-  const asked: string[] = []
+  const queries: string[] = []
   const socket = createSocket('udp4')
   socket.on('message', (message, { port, address }) => {
     let end = 12
@@ -79,8 +78,8 @@ async function nameServer(
     }
     const type = message.readUInt16BE(end + 1)
     const name = labels.join('.')
-    asked.push(name)
-    const answers = answer(name, type)
+    queries.push(name)
+    const answers = respond(name, type)
     if (answers === undefined) return
     const addresses = typeof answers === 'number' ? [] : answers
     const head = Buffer.alloc(12)
@@ -88,7 +87,8 @@ async function nameServer(
     const counts = [0x8180 + (typeof answers === 'number' ? answers : 0), 1, addresses.length]
     for (const [index, value] of counts.entries()) head.writeUInt16BE(value, 2 + 2 * index)
     const records = addresses.map((ip) => {
-      const data = type === v6 ? Buffer.from(ip, 'hex') : Buffer.from(ip.split('.').map(Number))
+      const data =
+        type === typeAAAA ? Buffer.from(ip, 'hex') : Buffer.from(ip.split('.').map(Number))
       // The name is the one at byte 12; class IN, 60 seconds.
       return Buffer.concat([
         Buffer.from([0xc0, 12, 0, type, 0, 1, 0, 0, 0, 60, 0, data.length]),
@@ -100,5 +100,5 @@ async function nameServer(
   socket.bind(0, '127.0.0.1')
   await once(socket, 'listening')
   t.after(() => socket.close())
-  return { servers: [`127.0.0.1:${socket.address().port}`], asked }
+  return { servers: [`127.0.0.1:${socket.address().port}`], queries }
 }

@@ -1,16 +1,13 @@
 import { Resolver } from 'node:dns/promises'
 
-/**
- * What name servers say of a name that has no address, and what is said here of one that can have
- * none.
- */
-const notThere = ['ENOTFOUND', 'ENODATA', 'EBADNAME']
+/** Error codes for a name without addresses and for an invalid name. */
+const noAddressCodes = ['ENOTFOUND', 'ENODATA', 'EBADNAME']
 
 /**
- * All addresses of a name; none when there is no such name. From the name servers alone: the
- * system's own way would also look in its file of hosts and add the domain that we stand in, and it
- * holds one of four threads for as long as a name server likes. IPv4 first: where IPv6 leads
- * nowhere, it does so slowly.
+ * Resolves a host name to all of its IP addresses; to none if the name does not exist. Queries name
+ * servers directly: getaddrinfo would also use /etc/hosts and search domains, and would block one
+ * of libuv's four threads while a name server does not respond. IPv4 comes first, because broken
+ * IPv6 connections fail slowly.
  */
 export async function resolveHost(
   name: string,
@@ -20,12 +17,10 @@ export async function resolveHost(
   const resolver = new Resolver()
   if (servers) resolver.setServers(servers)
   signal.addEventListener('abort', () => resolver.cancel(), { once: true })
-  const answers = await Promise.allSettled([resolver.resolve4(name), resolver.resolve6(name)])
-  const found = answers.flatMap((answer) => (answer.status === 'fulfilled' ? answer.value : []))
-  const failures = answers.flatMap((answer) =>
-    answer.status === 'rejected' ? [answer.reason] : [],
-  )
-  const failure = failures.find(({ code }) => !notThere.includes(code))
-  if (found.length === 0 && failure) throw failure
-  return found
+  const results = await Promise.allSettled([resolver.resolve4(name), resolver.resolve6(name)])
+  const addresses = results.flatMap((result) => (result.status === 'fulfilled' ? result.value : []))
+  const errors = results.flatMap((result) => (result.status === 'rejected' ? [result.reason] : []))
+  const failure = errors.find(({ code }) => !noAddressCodes.includes(code))
+  if (addresses.length === 0 && failure) throw failure
+  return addresses
 }

@@ -12,21 +12,20 @@ const limits = {
   quietMs: 5000,
   userAgent: 'Talkshelf/test (+https://talks.example.org)',
 }
-const everywhereInside = async () => ['127.0.0.1', '::1']
+const lookupInternal = async () => ['127.0.0.1', '::1']
 
-test('no address that leads inside is visited', async (t) => {
-  const inside = await listenInside(t)
+test('no URL reaches an internal server', async (t) => {
+  const internal = await listenInternal(t)
   let tried = 0
   for (const [kind, addresses] of Object.entries(hostileAddresses))
     for (const address of addresses) {
       tried++
-      // With the port open, the address alone has to give it away; but for those that are about the
-      // port.
-      const ports = kind === 'other ports' ? {} : { ports: [80, 443, inside.port] }
-      const refusal = await refused(withPort(address, inside.port), {
+      // The port is allowed, so that only the address can be the reason; except in tests of ports.
+      const ports = kind === 'other ports' ? {} : { ports: [80, 443, internal.port] }
+      const refusal = await fetchError(withPort(address, internal.port), {
         ...limits,
         ...ports,
-        lookup: everywhereInside,
+        lookup: lookupInternal,
       })
       assert.equal(
         refusal.code,
@@ -35,86 +34,86 @@ test('no address that leads inside is visited', async (t) => {
       )
     }
   assert.ok(tried >= 150, `${tried} addresses`)
-  assert.equal(inside.visits(), 0)
+  assert.equal(internal.visits(), 0)
 })
 
-test('the same addresses would lead inside if the wall were open', async (t) => {
-  const inside = await listenInside(t)
+test('the same URLs reach the internal server if its addresses are allowed', async (t) => {
+  const internal = await listenInternal(t)
   const isAllowed = (ip: string) => ip === '127.0.0.1' || ip === '::1' || ip === '::ffff:7f00:1'
-  const options = { ...limits, ports: [inside.port], isAllowed, lookup: everywhereInside }
+  const options = { ...limits, ports: [internal.port], isAllowed, lookup: lookupInternal }
   for (const address of Object.values(hostileAddresses).flat())
-    await fetchOutbound(withPort(address, inside.port), options).then(
+    await fetchOutbound(withPort(address, internal.port), options).then(
       (file) => file.close(),
       () => {},
     )
-  assert.ok(inside.visits() >= 50, `${inside.visits()} visits`)
+  assert.ok(internal.visits() >= 50, `${internal.visits()} visits`)
 })
 
-test('no redirect leads inside', async (t) => {
-  const inside = await listenInside(t)
+test('no redirect reaches an internal server', async (t) => {
+  const internal = await listenInternal(t)
   let location = ''
-  const outside = await listen(t, '127.0.0.1', 0, (socket) =>
+  const external = await listen(t, '127.0.0.1', 0, (socket) =>
     socket.end(`HTTP/1.1 302 Found\r\nLocation: ${location}\r\n\r\n`),
   )
   const options = {
     ...limits,
-    ports: [80, 443, outside.port, inside.port],
-    isAllowed: (_: string, port: number) => port === outside.port,
-    lookup: everywhereInside,
+    ports: [80, 443, external.port, internal.port],
+    isAllowed: (_: string, port: number) => port === external.port,
+    lookup: lookupInternal,
   }
   const targets = Object.values(hostileAddresses)
     .flat()
     .filter((address) => !/[\r\n\0]/.test(address))
   for (const target of targets) {
-    location = withPort(target, inside.port)
-    const before = outside.visits()
-    await refused(`http://127.0.0.1:${outside.port}/`, options)
-    assert.ok(outside.visits() > before)
+    location = withPort(target, internal.port)
+    const before = external.visits()
+    await fetchError(`http://127.0.0.1:${external.port}/`, options)
+    assert.ok(external.visits() > before)
   }
-  assert.equal(inside.visits(), 0)
+  assert.equal(internal.visits(), 0)
 })
 
-test('a name that stands for something inside the second time leads nowhere', async (t) => {
-  const inside = await listenInside(t)
-  if (!inside.hasIPv6) return t.skip('there is no IPv6 on this machine')
-  // To the rule, 127.0.0.1 is outside here, and ::1 is inside. Both listen on the same port.
+test('DNS rebinding does not reach an internal server', async (t) => {
+  const internal = await listenInternal(t)
+  if (!internal.hasIPv6) return t.skip('there is no IPv6 on this machine')
+  // Here 127.0.0.1 counts as external and ::1 as internal. Both listen on the same port.
   const lookups: string[][] = []
   const options = {
     ...limits,
-    ports: [inside.port],
+    ports: [internal.port],
     isAllowed: (ip: string) => ip === '127.0.0.1',
     lookup: async () => {
       lookups.push(lookups.length === 0 ? ['127.0.0.1'] : ['::1'])
       return lookups.at(-1) ?? []
     },
   }
-  const address = `http://rebinding.example.org:${inside.port}/`
-  inside.answer = (socket) => socket.end('HTTP/1.1 200 OK\r\nContent-Length: 7\r\n\r\noutside')
+  const address = `http://rebinding.example.org:${internal.port}/`
+  internal.answer = (socket) => socket.end('HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\nexternal')
   const file = await fetchOutbound(address, options)
-  assert.equal(await text(file.body), 'outside')
-  assert.equal(lookups.length, 1, 'one connection, one look at the name')
+  assert.equal(await text(file.body), 'external')
+  assert.equal(lookups.length, 1, 'one lookup for one connection')
 
-  for (const [how, answer] of Object.entries<(socket: Socket) => void>({
+  for (const [name, answer] of Object.entries<(socket: Socket) => void>({
     'by a redirect to itself': (socket) =>
       socket.end(`HTTP/1.1 302 Found\r\nLocation: ${address}\r\n\r\n`),
-    'by hanging up': (socket) => socket.destroy(),
-    'by asking to try again': (socket) =>
+    'by closing the connection': (socket) => socket.destroy(),
+    'by requesting a retry': (socket) =>
       socket.end('HTTP/1.1 503 No\r\nRetry-After: 0\r\nContent-Length: 0\r\n\r\n'),
-    'by a redirect to a neighbour': (socket) =>
+    'by a redirect to another name': (socket) =>
       socket.end(
-        `HTTP/1.1 307 Found\r\nLocation: http://other.example.org:${inside.port}/\r\n\r\n`,
+        `HTTP/1.1 307 Found\r\nLocation: http://other.example.org:${internal.port}/\r\n\r\n`,
       ),
   })) {
     lookups.length = 0
-    inside.answer = answer
-    await refused(address, options)
-    assert.equal(inside.visitsV6(), 0, how)
+    internal.answer = answer
+    await fetchError(address, options)
+    assert.equal(internal.visitsV6(), 0, name)
   }
 })
 
-test('a name with one address outside and one inside is refused as a whole', async (t) => {
-  const inside = await listenInside(t)
-  const options = { ...limits, ports: [inside.port] }
+test('rejects a name with an external and an internal address', async (t) => {
+  const internal = await listenInternal(t)
+  const options = { ...limits, ports: [internal.port] }
   for (const answer of [
     ['93.184.215.14', '127.0.0.1'],
     ['127.0.0.1', '93.184.215.14'],
@@ -127,63 +126,63 @@ test('a name with one address outside and one inside is refused as a whole', asy
   ])
     assert.equal(
       (
-        await refused(`http://both.example.org:${inside.port}/`, {
+        await fetchError(`http://both.example.org:${internal.port}/`, {
           ...options,
           lookup: async () => answer,
         })
       ).code,
       'address-refused',
     )
-  assert.equal(inside.visits(), 0)
+  assert.equal(internal.visits(), 0)
 })
 
-test('an answer of the name server that is no address is never looked up again, whatever the rule says', async (t) => {
-  const inside = await listenInside(t)
+test('rejects a lookup result that is not an IP address', async (t) => {
+  const internal = await listenInternal(t)
   const options = {
     ...limits,
-    ports: [inside.port],
+    ports: [internal.port],
     isAllowed: () => true,
     lookup: async () => ['localhost'],
   }
   assert.equal(
-    (await refused(`http://talks.example.org:${inside.port}/`, options)).code,
+    (await fetchError(`http://talks.example.org:${internal.port}/`, options)).code,
     'address-refused',
   )
-  assert.equal(inside.visits(), 0)
+  assert.equal(internal.visits(), 0)
 })
 
-test('a refusal says what is wrong with the address', () => {
-  for (const [address, words] of [
+test('the error for an invalid URL says what is wrong', () => {
+  for (const [address, message] of [
     ['ftp://example.org/', /starts with https:\/\//],
     ['talks.csv', /starts with https:\/\//],
     ['http://', /starts with https:\/\//],
-    ['http://ada:secret@example.org/', /user name or a password/],
-    ['http://ada@example.org/', /user name or a password/],
-    ['http://:secret@example.org/', /user name or a password/],
-    ['http://example.org:8080/', /Port 8080 is not asked, only 80 and 443/],
-    ['https://example.org/a\tb', /a space, a line end or a backslash/],
-    ['https://example.org\\a', /a space, a line end or a backslash/],
-    ['https://example.org/a b', /a space, a line end or a backslash/],
-    [`https://example.org/${'a'.repeat(2048)}`, /more than 2048 characters/],
+    ['http://ada:secret@example.org/', /user name or password/],
+    ['http://ada@example.org/', /user name or password/],
+    ['http://:secret@example.org/', /user name or password/],
+    ['http://example.org:8080/', /Port 8080 is not allowed, only 80 and 443/],
+    ['https://example.org/a\tb', /a space, a line break or a backslash/],
+    ['https://example.org\\a', /a space, a line break or a backslash/],
+    ['https://example.org/a b', /a space, a line break or a backslash/],
+    [`https://example.org/${'a'.repeat(2048)}`, /longer than 2048 characters/],
   ] as const)
     assert.throws(
       () => parseOutboundUrl(address, {}),
-      { name: 'OutsideError', code: 'address-refused', message: words },
+      { name: 'OutboundError', code: 'address-refused', message },
       address,
     )
-  for (const [address, read] of [
+  for (const [address, expected] of [
     [' https://example.org ', 'https://example.org/'],
     ['http://example.org:80/a%20b?c#d', 'http://example.org/a%20b?c'],
     ['https://example.org.:443/', 'https://example.org/'],
     ['https://bücher.example/', 'https://xn--bcher-kva.example/'],
   ] as const)
-    assert.equal(parseOutboundUrl(address, {}).href, read)
+    assert.equal(parseOutboundUrl(address, {}).href, expected)
 })
 
-test('nobody is asked for a name that can only mean something inside', async () => {
-  const asked: string[] = []
+test('internal names are not looked up', async () => {
+  const lookups: string[] = []
   const lookup = async (name: string) => {
-    asked.push(name)
+    lookups.push(name)
     return []
   }
   for (const host of [
@@ -196,51 +195,54 @@ test('nobody is asked for a name that can only mean something inside', async () 
     '10.0.0.1',
     '[::1]',
   ])
-    assert.equal((await refused(`http://${host}/`, { ...limits, lookup })).code, 'address-refused')
-  await refused('http://talks.example.org./', { ...limits, lookup })
-  assert.deepEqual(asked, ['talks.example.org'])
+    assert.equal(
+      (await fetchError(`http://${host}/`, { ...limits, lookup })).code,
+      'address-refused',
+    )
+  await fetchError('http://talks.example.org./', { ...limits, lookup })
+  assert.deepEqual(lookups, ['talks.example.org'])
 })
 
-test('a refusal does not tell what is inside', async () => {
-  const there = await refused('http://inside.example.org/', {
+test('the error does not reveal whether an internal name exists', async () => {
+  const existing = await fetchError('http://internal.example.org/', {
     ...limits,
     lookup: async () => ['10.1.2.3'],
   })
-  const notThere = await refused('http://inside.example.org/', {
+  const missing = await fetchError('http://internal.example.org/', {
     ...limits,
     lookup: async () => [],
   })
-  assert.equal(there.message, notThere.message)
-  assert.equal(there.code, notThere.code)
-  assert.ok(!there.message.includes('10.1.2.3') && there.cause === undefined)
+  assert.equal(existing.message, missing.message)
+  assert.equal(existing.code, missing.code)
+  assert.ok(!existing.message.includes('10.1.2.3') && existing.cause === undefined)
 })
 
-test('when one address of a name does not answer, the next is asked', async (t) => {
-  const outside = await listen(t, '127.0.0.1', 0, (socket) =>
+test('tries the next address of a name if one does not respond', async (t) => {
+  const external = await listen(t, '127.0.0.1', 0, (socket) =>
     socket.end('HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nhere'),
   )
-  const options = { ...limits, ports: [outside.port], isAllowed: () => true }
-  const file = await fetchOutbound(`http://talks.example.org:${outside.port}/`, {
+  const options = { ...limits, ports: [external.port], isAllowed: () => true }
+  const file = await fetchOutbound(`http://talks.example.org:${external.port}/`, {
     ...options,
     lookup: async () => ['127.0.0.9', '127.0.0.1'],
   })
   assert.equal(await text(file.body), 'here')
-  const nobody = await refused(`http://talks.example.org:${outside.port}/`, {
+  const unreachable = await fetchError(`http://talks.example.org:${external.port}/`, {
     ...options,
     lookup: async () => ['127.0.0.9', '127.0.0.8'],
   })
-  assert.equal(nobody.code, 'unreachable')
+  assert.equal(unreachable.code, 'unreachable')
 })
 
-test('a name server that does not answer is not waited for, and one that fails may be asked later', async () => {
+test('a lookup that takes too long or fails is reported as a transient error', async () => {
   for (const limit of [{ quietMs: 100 }, { timeoutMs: 100 }]) {
-    let asking: AbortSignal | undefined
+    let lookupSignal: AbortSignal | undefined
     const lookup = (_: string, signal: AbortSignal) => {
-      asking = signal
+      lookupSignal = signal
       return new Promise<string[]>(() => {})
     }
     const start = performance.now()
-    const silent = await refused('http://talks.example.org/', {
+    const silent = await fetchError('http://talks.example.org/', {
       ...limits,
       timeoutMs: 60_000,
       quietMs: 60_000,
@@ -248,19 +250,19 @@ test('a name server that does not answer is not waited for, and one that fails m
       ...limit,
     })
     assert.equal(silent.code, 'too-slow')
-    assert.ok(asking?.aborted && performance.now() - start < 30_000)
+    assert.ok(lookupSignal?.aborted && performance.now() - start < 30_000)
   }
   const failure = Object.assign(new Error('queryA ESERVFAIL'), { code: 'ESERVFAIL' })
-  const failing = await refused('http://talks.example.org/', {
+  const failing = await fetchError('http://talks.example.org/', {
     ...limits,
     lookup: () => Promise.reject(failure),
   })
   assert.equal(failing.code, 'unreachable')
 })
 
-test('a proxy that the environment names is not asked', async (t) => {
+test('proxy variables of the environment are ignored', async (t) => {
   const proxy = await listen(t, '127.0.0.1', 0, (socket) => socket.destroy())
-  const outside = await listen(t, '127.0.0.1', 0, (socket) =>
+  const external = await listen(t, '127.0.0.1', 0, (socket) =>
     socket.end('HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\ndirect'),
   )
   const names = [
@@ -281,17 +283,17 @@ test('a proxy that the environment names is not asked', async (t) => {
   })
   for (const name of names)
     process.env[name] = name.endsWith('ENV_PROXY') ? '1' : `http://127.0.0.1:${proxy.port}`
-  const isAllowed = (_: string, port: number) => port === outside.port
-  const file = await fetchOutbound(`http://127.0.0.1:${outside.port}/`, {
+  const isAllowed = (_: string, port: number) => port === external.port
+  const file = await fetchOutbound(`http://127.0.0.1:${external.port}/`, {
     ...limits,
-    ports: [outside.port],
+    ports: [external.port],
     isAllowed,
   })
   assert.equal(await text(file.body), 'direct')
   assert.equal(proxy.visits(), 0)
 })
 
-async function refused(address: string, options: OutboundOptions): Promise<OutboundError> {
+async function fetchError(address: string, options: OutboundOptions): Promise<OutboundError> {
   try {
     const file = await fetchOutbound(address, options)
     await file.close()
@@ -312,19 +314,17 @@ function withPort(address: string, port: number): string {
   return address.replaceAll('PORT', `${port}`)
 }
 
-/**
- * Somebody who listens on this machine, on IPv4 and, where there is one, on the same port of IPv6.
- */
-async function listenInside(t: TestContext) {
-  const inside = {
+/** Starts a server on this machine, on IPv4 and, if available, on the same port of IPv6. */
+async function listenInternal(t: TestContext) {
+  const internal = {
     answer: (socket: Socket): unknown =>
-      socket.end('HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\ninside'),
+      socket.end('HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\ninternal'),
   }
-  const answer = (socket: Socket) => inside.answer(socket)
+  const answer = (socket: Socket) => internal.answer(socket)
   const v4 = await listen(t, '127.0.0.1', 0, answer)
   const v6 = await listen(t, '::1', v4.port, answer).catch(() => undefined)
   const visitsV6 = () => v6?.visits() ?? 0
-  return Object.assign(inside, {
+  return Object.assign(internal, {
     port: v4.port,
     hasIPv6: v6 !== undefined,
     visitsV6,

@@ -4,63 +4,56 @@ import { isExternal, isInternalName, localAddresses } from './addresses.ts'
 import { resolveHost } from './dns.ts'
 import { notPublicError, OutboundError } from './outbound-error.ts'
 
-// The wall between what strangers ask us to fetch and the network that we stand in. It is in the
-// connector: a check of the name alone is passed by literal addresses, which are never looked up,
-// and by a name that is something else when it is looked up again.
+// Protects the internal network from server-side request forgery. The check is in the connector,
+// where the IP address is known: a check of the host name could be bypassed by IP literals and by
+// DNS rebinding.
 
 export interface GuardOptions {
-  /**
-   * The longest silence that is waited for: in looking up a name, in connecting, before the first
-   * byte and between two.
-   */
+  /** Timeout of each step: DNS lookup, connecting, the first byte, and between two chunks. */
   readonly quietMs?: number
   readonly ports?: readonly number[]
-  /**
-   * Which addresses may be connected to; default: all outside. Here and nowhere else the wall can
-   * be opened.
-   */
+  /** Tells whether an IP address may be connected to; default: all external ones. */
   readonly isAllowed?: (ip: string, port: number) => boolean
-  /** All addresses of a name; default: what the name servers say. */
+  /** Resolves a host name; default: by DNS. */
   readonly lookup?: (name: string, signal: AbortSignal) => Promise<readonly string[]>
 }
 
 const maxCharacters = 2048
 const maxHeaderBytes = 16 * 1024
-/** Whoever has more addresses than that and answers at none of them is not there. */
-const maxTried = 4
+const maxConnectAttempts = 4
 
 /**
- * What somebody typed, or a redirect, as an address that may be asked. Where it leads is looked at
- * when connecting.
+ * Parses a URL entered by a user, or a redirect, and checks its syntax, protocol and port. The host
+ * is checked when connecting.
  */
-export function parseOutboundUrl(typed: string, { ports = [80, 443] }: GuardOptions): URL {
+export function parseOutboundUrl(input: string, { ports = [80, 443] }: GuardOptions): URL {
   const refuse = (message: string) => new OutboundError('address-refused', message)
-  const text = typed.trim()
+  const text = input.trim()
   if (text.length > maxCharacters)
-    throw refuse(`The address has more than ${maxCharacters} characters. Give a shorter one`)
-  // Browsers drop line ends and turn backslashes, silently: what is asked would not be what was read.
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for.
+    throw refuse(`The URL is longer than ${maxCharacters} characters. Use a shorter one`)
+  // The URL parser silently drops line breaks and converts backslashes, so that the host would not
+  // be the one that a person reads.
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are rejected.
   if (/[\u0000-\u0020\u007f\\]/.test(text))
-    throw refuse('The address has a space, a line end or a backslash in it. Take it out')
+    throw refuse('The URL contains a space, a line break or a backslash. Remove it')
   const url = URL.parse(text)
   if (!url || !/^https?:$/.test(url.protocol))
-    throw refuse('Give a web address that starts with https:// or http://')
+    throw refuse('Enter a URL that starts with https:// or http://')
   if (url.username || url.password)
-    throw refuse('The address has a user name or a password in it. Leave out all before the @')
+    throw refuse('The URL contains a user name or password. Remove everything before the @')
   if (!ports.includes(portOf(url)))
-    throw refuse(
-      `Port ${portOf(url)} is not asked, only ${ports.join(' and ')}. Give another address`,
-    )
-  // The dot at the end is for name servers; certificates do not have it.
+    throw refuse(`Port ${portOf(url)} is not allowed, only ${ports.join(' and ')}. Use another URL`)
+  // Certificates contain names without the trailing dot of absolute DNS names.
   url.hostname = url.hostname.replace(/\.$/, '')
   url.hash = ''
   return url
 }
 
 /**
- * For one job, and to be destroyed with it: no connection outlives the question whether it may be.
- * No environment variable is looked at. `onBroken` hears when a connection is cut: where the end of
- * the connection is the end of the body, undici takes a reset for it.
+ * Creates an agent that connects to allowed IP addresses only. Use it for one download and destroy
+ * it, so that no connection is reused without a check. Proxy variables of the environment are
+ * ignored. `onBroken` receives connection resets, which undici treats as the regular end of a body
+ * without Content-Length.
  */
 export async function guardedAgent(
   options: GuardOptions & {
@@ -69,45 +62,45 @@ export async function guardedAgent(
     onBroken: (error: Error) => void
   },
 ): Promise<Agent> {
-  // A quarter of all code: whoever never asks anybody outside starts without it.
+  // Loaded on demand: undici is a quarter of all code.
   const { Agent, buildConnector } = await import('undici')
   const { quietMs, signal, onBroken, lookup = resolveHost } = options
   const own = localAddresses()
   const isAllowed = options.isAllowed ?? ((ip) => isExternal(ip, own))
-  // rejectUnauthorized is the default, but for an environment variable of Node's that turns it off.
-  const trust = { rejectUnauthorized: true, minVersion: 'TLSv1.2' } as const
   const dial = buildConnector({
-    ...trust,
+    // Set explicitly, because NODE_TLS_REJECT_UNAUTHORIZED can change the default.
+    rejectUnauthorized: true,
+    minVersion: 'TLSv1.2',
     signal,
     timeout: quietMs,
     allowH2: false,
     maxCachedSessions: 0,
   })
 
-  async function connect(to: buildConnector.Options): Promise<Socket> {
-    const host = to.hostname.replace(/^\[|\]$/g, '')
-    const isName = isIP(host) === 0
-    if (isName && isInternalName(host)) throw notPublicError(host)
-    const ips = isName
-      ? await inTime(
-          (limit) => lookup(host, limit),
-          AbortSignal.any([signal, AbortSignal.timeout(quietMs)]),
-        )
-      : [host]
-    const port = Number(to.port || (to.protocol === 'https:' ? 443 : 80))
-    // One address inside among those outside is no accident: the next connection would be to that
-    // one. What is no address would be looked up.
+  async function resolveIps(host: string): Promise<readonly string[]> {
+    if (isIP(host) !== 0) return [host]
+    if (isInternalName(host)) throw notPublicError(host)
+    const abort = AbortSignal.any([signal, AbortSignal.timeout(quietMs)])
+    return untilAborted(() => lookup(host, abort), abort)
+  }
+
+  async function connect(destination: buildConnector.Options): Promise<Socket> {
+    const host = destination.hostname.replace(/^\[|\]$/g, '')
+    const ips = await resolveIps(host)
+    const port = portOf(destination)
+    // All addresses must be allowed: a mixture of public and internal ones is an attack. Anything
+    // that is not an IP address would be resolved again.
     if (ips.length === 0 || !ips.every((ip) => isIP(ip) !== 0 && isAllowed(ip, port)))
       throw notPublicError(host)
     let failure: unknown
-    for (const ip of ips.slice(0, maxTried)) {
+    for (const ip of ips.slice(0, maxConnectAttempts)) {
       signal.throwIfAborted()
-      // The address that was tested and no name, so nothing is looked up again. The certificate has
-      // to be for `host`, which stays the name.
-      const target = { ...to, hostname: ip }
+      // Connects to the checked IP address, so nothing is resolved again. The certificate is still
+      // verified for the name in `host`.
+      const target = { ...destination, hostname: ip }
       try {
         const socket = await new Promise<Socket>((resolve, reject) =>
-          dial(target, (error, it) => (error ? reject(error) : resolve(it))),
+          dial(target, (error, connected) => (error ? reject(error) : resolve(connected))),
         )
         return socket.once('error', (error) => 'syscall' in error && onBroken(error))
       } catch (error) {
@@ -118,8 +111,8 @@ export async function guardedAgent(
   }
 
   return new Agent({
-    connect: (to, callback) => {
-      connect(to).then(
+    connect: (destination, callback) => {
+      connect(destination).then(
         (socket) => callback(null, socket),
         (error) => callback(error, null),
       )
@@ -132,15 +125,15 @@ export async function guardedAgent(
   })
 }
 
-function portOf({ port, protocol }: URL): number {
+function portOf({ port, protocol }: { port?: string | null; protocol: string }): number {
   return Number(port || (protocol === 'https:' ? 443 : 80))
 }
 
-/** The work, or the reason why nobody waits for it any longer. */
-function inTime<T>(work: (signal: AbortSignal) => Promise<T>, signal: AbortSignal): Promise<T> {
+/** Runs the work, but rejects as soon as the signal is aborted. */
+function untilAborted<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     signal.throwIfAborted()
     signal.addEventListener('abort', () => reject(signal.reason), { once: true })
-    work(signal).then(resolve, reject)
+    work().then(resolve, reject)
   })
 }

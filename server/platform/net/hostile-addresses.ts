@@ -1,5 +1,5 @@
-// Addresses that lead inside, or try to, for tests. PORT stands for a port where somebody inside
-// listens.
+// URLs for tests that lead, or try to lead, into the internal network. PORT is replaced by the port
+// of an internal server.
 
 export const hostileAddresses: Readonly<Record<string, readonly string[]>> = {
   'this machine, in all the spellings of IPv4': [
@@ -93,7 +93,7 @@ export const hostileAddresses: Readonly<Record<string, readonly string[]>> = {
     'http://[[::1]]:PORT/',
     'http://::1:PORT/',
   ],
-  'the network that we stand in': [
+  'private and reserved networks': [
     'http://10.0.0.1:PORT/',
     'http://10.255.255.255:PORT/',
     'http://172.16.0.1:PORT/',
@@ -116,7 +116,7 @@ export const hostileAddresses: Readonly<Record<string, readonly string[]>> = {
     'http://240.0.0.1:PORT/',
     'http://255.255.255.255:PORT/',
   ],
-  'what clouds tell their machines': [
+  'cloud metadata services': [
     'http://169.254.169.254/latest/meta-data/',
     'http://169.254.169.254:PORT/',
     'http://2852039166/latest/meta-data/',
@@ -131,7 +131,7 @@ export const hostileAddresses: Readonly<Record<string, readonly string[]>> = {
     'http://168.63.129.16/machine/',
     'http://192.0.0.192/opc/v1/',
   ],
-  'names that mean something inside': [
+  'internal names': [
     'http://localhost:PORT/',
     'http://LOCALHOST:PORT/',
     'http://localhost.:PORT/',
@@ -152,7 +152,7 @@ export const hostileAddresses: Readonly<Record<string, readonly string[]>> = {
     'http://.:PORT/',
     'http://..:PORT/',
   ],
-  'one host to the eye, another to the machine': [
+  'a host that differs from the visible one': [
     'http://example.org@127.0.0.1:PORT/',
     'http://example.org:80@127.0.0.1:PORT/',
     'http://example.org%2f@127.0.0.1:PORT/',
@@ -181,7 +181,7 @@ export const hostileAddresses: Readonly<Record<string, readonly string[]>> = {
     '/',
     '',
   ],
-  'no web address': [
+  'other protocols': [
     'file:///etc/passwd',
     'file://127.0.0.1:PORT/etc/passwd',
     'data:text/plain,inside',

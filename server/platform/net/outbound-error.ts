@@ -1,7 +1,7 @@
-// What can go wrong outside, in words for whoever gave the address: what is wrong, and what to do.
-// The story below is in `cause`, for the log.
+// Errors of outbound requests. The message is for the user who entered the URL and says what to do;
+// `cause` has the technical details for the log.
 
-/** `unreachable` and `too-slow` may pass; the others stay until somebody changes something. */
+/** `unreachable` and `too-slow` are transient; the others are permanent. */
 export type OutboundErrorCode =
   | 'address-refused'
   | 'unreachable'
@@ -15,67 +15,71 @@ export class OutboundError extends Error {
 
   constructor(code: OutboundErrorCode, message: string, options?: ErrorOptions) {
     super(message, options)
-    this.name = 'OutsideError'
+    this.name = 'OutboundError'
     this.code = code
   }
 }
 
-/** What undici, TLS or the socket says. */
+/** Converts an error of undici, TLS or the socket. */
 export function toOutboundError(error: unknown): OutboundError {
   if (error instanceof OutboundError) return error
   const { code, name } = error as { code?: unknown; name?: unknown }
-  const known =
-    kinds.find(({ means }) => means.test(`${typeof code === 'string' ? code : name}`)) ?? lost
-  return new OutboundError(known.code, known.message, { cause: error })
+  const identifier = `${typeof code === 'string' ? code : name}`
+  const kind = kinds.find(({ pattern }) => pattern.test(identifier)) ?? connectionLost
+  return new OutboundError(kind.code, kind.message, { cause: error })
 }
 
 /**
- * The same words, whether there is no such name or it stands for something inside: nobody learns
- * here which names we have.
+ * Returns the error for a host that is not public. The message is the same for an unknown name and
+ * for a name in the internal network, so that it does not reveal which internal names exist.
  */
 export function notPublicError(host: string): OutboundError {
   return new OutboundError(
     'address-refused',
-    `No server on the public internet has the name or address “${shortened(host)}”. Check the spelling; what is not public has to be uploaded as a file`,
+    `No public server has the name or address “${truncate(host)}”. ` +
+      'Check the spelling, or upload the file instead',
   )
 }
 
-/** For an answer that is no file. */
+/** Returns the error for a response with another status than 200. */
 export function badStatusError(status: number): OutboundError {
   if (status === 404 || status === 410)
     return new OutboundError(
       'not-found',
-      `There is nothing at this address (status ${status}). Check it in a browser`,
+      `There is nothing at this URL (status ${status}). Check it in a browser`,
     )
   if (status === 401 || status === 403 || status === 407)
     return new OutboundError(
       'bad-answer',
-      `The server does not let us in (status ${status}). Make the file public, or upload it`,
+      `The server denied access (status ${status}). Make the file public, or upload it`,
     )
   if (status === 429 || status >= 500)
     return new OutboundError(
       'unreachable',
-      `The server cannot answer at the moment (status ${status}). Try again later`,
+      `The server is not available (status ${status}). Try again later`,
     )
   return new OutboundError(
     'bad-answer',
-    `The server sends no file but status ${status}. Check the address in a browser, or upload the file`,
+    `The server returned status ${status} instead of a file. ` +
+      'Check the URL in a browser, or upload the file',
   )
 }
 
+/** Returns the error for a file that exceeds the size limit. */
 export function tooLargeError(maxBytes: number): OutboundError {
   const limit = maxBytes >= 2 ** 20 ? `${Math.floor(maxBytes / 2 ** 20)} MiB` : `${maxBytes} bytes`
   return new OutboundError(
     'too-large',
-    `The file has more than ${limit}, which is the most that is fetched. Split it`,
+    `The file is larger than ${limit}, the maximum for downloads. Split it`,
   )
 }
 
+/** Returns the error for a download that exceeds its timeout. */
 export function timeoutError(options?: ErrorOptions): OutboundError {
   return new OutboundError('too-slow', slow.message, options)
 }
 
-function shortened(host: string): string {
+function truncate(host: string): string {
   return host.length > 80 ? `${host.slice(0, 80)}…` : host
 }
 
@@ -83,24 +87,25 @@ const slow = {
   code: 'too-slow',
   message: 'The server took too long. Try again later, or upload the file',
 } as const
-const lost = {
+const connectionLost = {
   code: 'unreachable',
   message:
-    'The server could not be reached, or the connection broke off. Check the address, or try again later',
+    'The server could not be reached, or the connection was lost. Check the URL, or try later',
 } as const
 
-const kinds: readonly { means: RegExp; code: OutboundErrorCode; message: string }[] = [
-  { means: /TIMEOUT|TIMEDOUT|^TimeoutError$/, ...slow },
+/** Kinds of errors, recognized by the code or the name of the original error. */
+const kinds: readonly { pattern: RegExp; code: OutboundErrorCode; message: string }[] = [
+  { pattern: /TIMEOUT|TIMEDOUT|^TimeoutError$/, ...slow },
   {
-    means: /OVERFLOW|^HPE_|^HTTPParserError$/,
+    pattern: /OVERFLOW|^HPE_|^HTTPParserError$/,
     code: 'bad-answer',
     message:
-      'The server does not answer as a web server should. Check the address in a browser, or upload the file',
+      'The server sent no valid HTTP response. Check the URL in a browser, or upload the file',
   },
   {
-    means: /CERT|SIGNATURE|^ERR_(TLS|SSL)|^EPROTO/,
+    pattern: /CERT|SIGNATURE|^ERR_(TLS|SSL)|^EPROTO/,
     code: 'unreachable',
     message:
-      'No secure connection was possible: the certificate of the server is not valid. Tell those who run it, or upload the file',
+      'The certificate of the server is not valid. Contact its operators, or upload the file',
   },
 ]

@@ -12,19 +12,16 @@ import {
 import { flood, hostileServers, okResponse, redirectResponse } from './hostile-servers.ts'
 import { fetchOutbound, OutboundError, type OutboundOptions } from './outbound.ts'
 
-// Servers on this machine, which a rule of the test lets us visit. Each has its own way to be bad.
+// Downloads from servers on this machine, which the options of the test allow.
 
-/**
- * For those who make us wait. All others have to be found out by what they do: on a busy machine
- * that may take a while.
- */
-const impatient = { timeoutMs: 1500, quietMs: 500 }
+/** For servers that are too slow. Other tests have longer timeouts, for busy machines. */
+const shortTimeouts = { timeoutMs: 1500, quietMs: 500 }
 const userAgent = 'Talkshelf/test (+https://talks.example.org)'
 
-test('a file is fetched, through redirects, and we say who asks and nothing else', async (t) => {
-  const asked: string[] = []
+test('fetches a file through redirects with a minimal set of headers', async (t) => {
+  const requests: string[] = []
   const { port, options } = await serve(t, (socket, head) => {
-    asked.push(head)
+    requests.push(head)
     socket.end(
       head.startsWith('GET /old')
         ? redirectResponse('talks.csv?year=2020#first')
@@ -43,11 +40,11 @@ test('a file is fetched, through redirects, and we say who asks and nothing else
     'connection: close',
     `user-agent: ${userAgent}`,
   ]
-  assert.equal(asked[1], [...headers, 'accept: */*', 'accept-encoding: identity'].join('\r\n'))
-  assert.equal(asked.length, 2)
+  assert.equal(requests[1], [...headers, 'accept: */*', 'accept-encoding: identity'].join('\r\n'))
+  assert.equal(requests.length, 2)
 })
 
-test('five redirects are followed, a sixth is not', async (t) => {
+test('follows five redirects but not six', async (t) => {
   const { port, options } = await serve(t, (socket, head) => {
     const left = Number(/^GET \/(\d+)/.exec(head)?.[1])
     socket.end(
@@ -58,35 +55,40 @@ test('five redirects are followed, a sixth is not', async (t) => {
   assert.equal((await failure(`http://127.0.0.1:${port}/6`, options)).code, 'bad-answer')
 })
 
-for (const [what, [code, answer]] of Object.entries(hostileServers))
-  test(`a server that ${what} is given up in time, and no connection is left`, async (t) => {
-    const { port, options, left, sentBytes } = await serve(t, answer)
+for (const [behaviour, [code, answer]] of Object.entries(hostileServers))
+  test(`a server that ${behaviour} fails in time and leaves no connection`, async (t) => {
+    const { port, options, allClosed, sentBytes } = await serve(t, answer)
     const start = performance.now()
     const error = await failure(`http://127.0.0.1:${port}/`, {
       ...options,
-      ...(code === 'too-slow' ? impatient : {}),
+      ...(code === 'too-slow' ? shortTimeouts : {}),
     })
     assert.equal(error.code, code, `${error.message} (${error.cause})`)
     assert.ok(performance.now() - start < 20_000)
     assert.ok(!/127\.0\.0\.1|UND_ERR|E[A-Z]{4,}/.test(error.message), error.message)
-    await left()
+    await allClosed()
     if (code === 'too-large') assert.ok(sentBytes() < 2 ** 24, `${sentBytes()} bytes were sent`)
   })
 
-test('silence ends before the whole time is over', async (t) => {
-  for (const words of ['', 'HTTP/1.1 200 OK\r\n', `${okResponse('Content-Length: 10\r\n')}12345`]) {
-    const { port, options } = await serve(t, (socket) => socket.write(words))
+test('a silent server is given up before the total timeout', async (t) => {
+  for (const text of ['', 'HTTP/1.1 200 OK\r\n', `${okResponse('Content-Length: 10\r\n')}12345`]) {
+    const { port, options } = await serve(t, (socket) => socket.write(text))
     const start = performance.now()
     assert.equal(
-      (await failure(`http://127.0.0.1:${port}/`, { ...options, ...impatient, timeoutMs: 60_000 }))
-        .code,
+      (
+        await failure(`http://127.0.0.1:${port}/`, {
+          ...options,
+          ...shortTimeouts,
+          timeoutMs: 60_000,
+        })
+      ).code,
       'too-slow',
     )
     assert.ok(performance.now() - start < 20_000)
   }
 })
 
-test('what comes behind the announced end is not read', async (t) => {
+test('data after the announced length is not read', async (t) => {
   const { port, options } = await serve(t, (socket) =>
     socket.end(`${okResponse('Content-Length: 5\r\n')}12345678`),
   )
@@ -96,7 +98,7 @@ test('what comes behind the announced end is not read', async (t) => {
   )
 })
 
-test('a file of exactly the largest size is read', async (t) => {
+test('accepts a file of exactly the maximum size', async (t) => {
   const { port, options } = await serve(t, (socket) => socket.end(`${okResponse()}12345`))
   assert.equal(
     await text(
@@ -110,8 +112,8 @@ test('a file of exactly the largest size is read', async (t) => {
   )
 })
 
-test('nothing piles up while the reader is slow, and the time limit ends what nobody reads', async (t) => {
-  const { port, options, left, sentBytes } = await serve(t, (socket) =>
+test('an unread body is not buffered, and the timeout ends it', async (t) => {
+  const { port, options, allClosed, sentBytes } = await serve(t, (socket) =>
     flood(socket, okResponse(), Buffer.alloc(65536)),
   )
   const before = process.memoryUsage().arrayBuffers
@@ -120,37 +122,37 @@ test('nothing piles up while the reader is slow, and the time limit ends what no
     timeoutMs: 3000,
     maxBytes: 2 ** 40,
   })
-  await left()
+  await allClosed()
   // The kernel buffers some megabytes on its own.
   assert.ok(sentBytes() < 2 ** 25, `${sentBytes()} bytes were sent`)
   assert.ok(process.memoryUsage().arrayBuffers - before < 2 ** 25)
-  await assert.rejects(text(file.body), { name: 'OutsideError', code: 'too-slow' })
+  await assert.rejects(text(file.body), { name: 'OutboundError', code: 'too-slow' })
 })
 
-test('a body that is read, closed or left in the middle leaves nothing running', async (t) => {
+test('a body that is read, closed or left early leaves no timer and no connection', async (t) => {
   const timers = () => process.getActiveResourcesInfo().filter((kind) => kind === 'Timeout').length
-  const { port, options, left } = await serve(t, (socket, head) =>
+  const { port, options, allClosed } = await serve(t, (socket, head) =>
     head.startsWith('GET /short')
       ? socket.end(`${okResponse()}12345`)
       : flood(socket, okResponse(), Buffer.alloc(1000)),
   )
   const before = timers()
   await text((await fetchOutbound(`http://127.0.0.1:${port}/short`, options)).body)
-  await left()
+  await allClosed()
   assert.equal(timers(), before)
-  const unwanted = await fetchOutbound(`http://127.0.0.1:${port}/`, options)
-  await unwanted.close()
-  await left()
+  const unread = await fetchOutbound(`http://127.0.0.1:${port}/`, options)
+  await unread.close()
+  await allClosed()
   assert.equal(timers(), before)
-  const some = await fetchOutbound(`http://127.0.0.1:${port}/`, options)
-  for await (const chunk of some.body) if (chunk.length > 0) break
-  await left()
+  const partial = await fetchOutbound(`http://127.0.0.1:${port}/`, options)
+  for await (const chunk of partial.body) if (chunk.length > 0) break
+  await allClosed()
   assert.equal(timers(), before)
 })
 
-test('whoever asked can stop it at any time, and gets the own reason back', async (t) => {
+test('an aborted download rejects with the reason of the signal', async (t) => {
   const reason = new Error('The server shuts down')
-  const { port, options, left } = await serve(
+  const { port, options, allClosed } = await serve(
     t,
     (socket, head) => head.startsWith('GET /body') && socket.write(`${okResponse()}12345`),
   )
@@ -173,10 +175,10 @@ test('whoever asked can stop it at any time, and gets the own reason back', asyn
   })
   setTimeout(() => reading.abort(reason), 50)
   await assert.rejects(text(file.body), reason)
-  await left()
+  await allClosed()
 })
 
-test('a certificate has to be valid and for the name, whatever the environment says', async (t) => {
+test('verifies certificates, whatever the environment says', async (t) => {
   const { key, cert } = selfSigned('talks.example.org')
   const tls = createTlsServer({ key, cert })
   const plain = await serve(t, (socket) => socket.end(`${okResponse()}plain`))
@@ -196,7 +198,7 @@ test('a certificate has to be valid and for the name, whatever the environment s
     isAllowed: () => true,
     lookup: async () => ['127.0.0.1'],
   }
-  const untrusted = async (host: string) => {
+  const assertUntrusted = async (host: string) => {
     const error = await failure(`https://${host}:${port}/`, named)
     assert.equal(error.code, 'unreachable')
     assert.match(error.message, /certificate/)
@@ -209,9 +211,9 @@ test('a certificate has to be valid and for the name, whatever the environment s
     else process.env[variable] = before
   })
 
-  await untrusted('talks.example.org')
+  await assertUntrusted('talks.example.org')
   process.env[variable] = '0'
-  await untrusted('talks.example.org')
+  await assertUntrusted('talks.example.org')
   delete process.env[variable]
 
   setDefaultCACertificates([...trusted, cert])
@@ -223,20 +225,25 @@ test('a certificate has to be valid and for the name, whatever the environment s
     await text((await fetchOutbound(`https://talks.example.org.:${port}/`, named)).body),
     'secure',
   )
-  await untrusted('other.example.org')
-  await untrusted('127.0.0.1')
+  await assertUntrusted('other.example.org')
+  await assertUntrusted('127.0.0.1')
 
   const down = await failure(`https://talks.example.org:${port}/down`, named)
   assert.equal(down.code, 'address-refused')
   assert.match(down.message, /from https:\/\/ to http:\/\//)
 })
 
-test('a server that never finishes the secure connection is given up', async (t) => {
-  const { port, options, left } = await serve(t, () => {})
+test('a TLS handshake that never finishes times out', async (t) => {
+  const { port, options, allClosed } = await serve(t, () => {})
   const start = performance.now()
   assert.equal(
-    (await failure(`https://127.0.0.1:${port}/`, { ...options, ...impatient, timeoutMs: 60_000 }))
-      .code,
+    (
+      await failure(`https://127.0.0.1:${port}/`, {
+        ...options,
+        ...shortTimeouts,
+        timeoutMs: 60_000,
+      })
+    ).code,
     'too-slow',
   )
   assert.ok(performance.now() - start < 30_000)
@@ -244,10 +251,10 @@ test('a server that never finishes the secure connection is given up', async (t)
     (await failure(`https://127.0.0.1:${port}/`, { ...options, timeoutMs: 200 })).code,
     'too-slow',
   )
-  await left()
+  await allClosed()
 })
 
-/** The error, whether it comes before the body or in it. */
+/** Returns the error, whether der occurs before or in the body. */
 async function failure(address: string, options: OutboundOptions): Promise<OutboundError> {
   try {
     const { body } = await fetchOutbound(address, options)
@@ -256,7 +263,7 @@ async function failure(address: string, options: OutboundOptions): Promise<Outbo
     if (error instanceof OutboundError) return error
     throw error
   }
-  assert.fail('It was fetched')
+  assert.fail('The download succeeded')
 }
 
 async function text(body: AsyncIterable<Uint8Array>): Promise<string> {
@@ -295,7 +302,7 @@ async function serve(
     server.close()
   })
   const { port } = server.address() as AddressInfo
-  const isAllowed = (ip: string, wanted: number) => ip === '127.0.0.1' && wanted === port
+  const isAllowed = (ip: string, target: number) => ip === '127.0.0.1' && target === port
   return {
     port,
     options: {
@@ -307,47 +314,48 @@ async function serve(
       isAllowed,
     },
     sentBytes: () => sentBytes,
-    /** When all that came have gone. Should one stay, the test never ends, and fails by that. */
-    left: async () => {
+    /** Resolves when all connections are closed. */
+    allClosed: async () => {
       while (sockets.size > 0) await new Promise((resolve) => setTimeout(resolve, 10))
     },
   }
 }
 
-/** X.509 by hand: a key in the repository would only alarm people. */
+/** Builds a self-signed X.509 certificate: a key in the repository would look like a leak. */
 function selfSigned(name: string): { key: string; cert: string } {
   const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
-  const it = (tag: number, ...parts: (Buffer | string)[]): Buffer => {
-    const inside = Buffer.concat(
+  const der = (tag: number, ...parts: (Buffer | string)[]): Buffer => {
+    const content = Buffer.concat(
       parts.map((part) => (typeof part === 'string' ? Buffer.from(part, 'latin1') : part)),
     )
-    const size =
-      inside.length < 128 ? [inside.length] : [0x82, inside.length >> 8, inside.length & 255]
-    return Buffer.concat([Buffer.from([tag, ...size]), inside])
+    const { length } = content
+    const size = length < 128 ? [length] : [0x82, length >> 8, length & 255]
+    return Buffer.concat([Buffer.from([tag, ...size]), content])
   }
-  const oid = (hex: string) => it(0x06, Buffer.from(hex, 'hex'))
-  const ecdsaWithSha256 = it(0x30, oid('2a8648ce3d040302'))
-  const commonName = it(0x30, it(0x31, it(0x30, oid('550403'), it(0x0c, name))))
-  const validity = it(0x30, it(0x17, '200101000000Z'), it(0x17, '491231235959Z'))
-  const isAuthority = it(0x30, oid('551d13'), it(0x04, it(0x30, it(0x01, '\xff'))))
-  const otherNames = it(0x30, oid('551d11'), it(0x04, it(0x30, it(0x82, name))))
-  const content = it(
+  const oid = (hex: string) => der(0x06, Buffer.from(hex, 'hex'))
+  const ecdsaWithSha256 = der(0x30, oid('2a8648ce3d040302'))
+  const commonName = der(0x30, der(0x31, der(0x30, oid('550403'), der(0x0c, name))))
+  const validity = der(0x30, der(0x17, '200101000000Z'), der(0x17, '491231235959Z'))
+  const isAuthority = der(0x30, oid('551d13'), der(0x04, der(0x30, der(0x01, '\xff'))))
+  const otherNames = der(0x30, oid('551d11'), der(0x04, der(0x30, der(0x82, name))))
+  const content = der(
     0x30,
-    it(0xa0, it(0x02, '\x02')),
-    it(0x02, '\x01'),
+    der(0xa0, der(0x02, '\x02')),
+    der(0x02, '\x01'),
     ecdsaWithSha256,
     commonName,
     validity,
     commonName,
     publicKey.export({ type: 'spki', format: 'der' }),
-    it(0xa3, it(0x30, isAuthority, otherNames)),
+    der(0xa3, der(0x30, isAuthority, otherNames)),
   )
-  const whole = it(
+  const whole = der(
     0x30,
     content,
     ecdsaWithSha256,
-    it(0x03, '\0', sign('sha256', content, privateKey)),
+    der(0x03, '\0', sign('sha256', content, privateKey)),
   )
-  const cert = `-----BEGIN CERTIFICATE-----\n${whole.toString('base64').replace(/.{64}/g, '$&\n')}\n-----END CERTIFICATE-----\n`
+  const base64 = whole.toString('base64').replace(/.{64}/g, '$&\n')
+  const cert = `-----BEGIN CERTIFICATE-----\n${base64}\n-----END CERTIFICATE-----\n`
   return { key: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(), cert }
 }

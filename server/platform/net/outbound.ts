@@ -1,4 +1,4 @@
-import type { Dispatcher } from 'undici'
+import type { Agent, Dispatcher } from 'undici'
 import { type GuardOptions, guardedAgent, parseOutboundUrl } from './guard.ts'
 import {
   badStatusError,
@@ -8,48 +8,74 @@ import {
   tooLargeError,
 } from './outbound-error.ts'
 
-// The one way to fetch anything from outside. Whoever gave the address and whoever answers there
-// may both mean harm.
+// The only way to fetch from other servers. Neither the URL nor the server that answers is trusted.
 
 export { OutboundError } from './outbound-error.ts'
 
 export interface OutboundOptions extends GuardOptions {
   readonly maxBytes: number
-  /** For the whole, with the time that the reader of the body takes. */
+  /** Total timeout, including the time in which the caller reads the body. */
   readonly timeoutMs: number
   /** Talkshelf/<version> (+PUBLIC_URL) */
   readonly userAgent: string
-  /** Whoever stops it gets the reason of the signal, and no OutsideError. */
+  /** Aborts the download. The promise rejects with the reason of the signal. */
   readonly signal?: AbortSignal
 }
 
 export interface OutboundFile {
-  /** Where it was in the end, after all redirects. */
+  /** The URL after all redirects. */
   readonly address: string
-  /** The Content-Type, as it was sent. */
+  /** The Content-Type header. */
   readonly type: string | undefined
   /**
-   * To be read once. Throws an OutsideError when it grows too large, takes too long or breaks off.
+   * Can be read once. Throws an OutboundError if it exceeds a limit or the connection is lost.
    */
   readonly body: AsyncIterable<Uint8Array>
   /**
-   * For a body that is not wanted. Reading it to the end, or leaving the loop, closes as well, and
-   * so does the time limit.
+   * Closes the connection of a body that is not read. Reading it to the end, leaving the loop and
+   * the timeout close it too.
    */
   readonly close: () => Promise<void>
 }
 
 const maxRedirects = 5
-const redirects = [301, 302, 303, 307, 308]
+const redirectStatuses = [301, 302, 303, 307, 308]
 
+/** Downloads a file from a public server. Throws an OutboundError with a message for the user. */
 export async function fetchOutbound(
   address: string,
   options: OutboundOptions,
 ): Promise<OutboundFile> {
-  const { maxBytes, timeoutMs, userAgent, quietMs = 10_000 } = options
   options.signal?.throwIfAborted()
-  let url = parseOutboundUrl(address, options)
+  const url = parseOutboundUrl(address, options)
+  const download = await startDownload(options)
+  try {
+    const { finalUrl, type, body } = await request(download.agent, url, options)
+    return {
+      address: finalUrl.href,
+      type,
+      body: readBody(body, download, options.maxBytes),
+      close: () => download.end(),
+    }
+  } catch (error) {
+    const reason = download.reasonFor(error)
+    await download.end()
+    throw reason
+  }
+}
 
+interface Download {
+  readonly agent: Agent
+  /** The error of a connection that was reset, if any. */
+  connectionError(): Error | undefined
+  /** Returns why the download failed: the reason for which it was ended, or the error itself. */
+  reasonFor(error: unknown): unknown
+  end(reason?: unknown): Promise<void>
+}
+
+/** Creates the agent of one download and starts its timeout. */
+async function startDownload(options: OutboundOptions): Promise<Download> {
+  const { timeoutMs, quietMs = 10_000, signal } = options
   const ending = new AbortController()
   let broken: Error | undefined
   const agent = await guardedAgent({
@@ -58,87 +84,87 @@ export async function fetchOutbound(
     signal: ending.signal,
     onBroken: (error) => (broken = error),
   })
-  // It may have been stopped while undici was loaded.
-  options.signal?.throwIfAborted()
-  const stop = () => end(options.signal?.reason)
+  // The signal may have been aborted while undici was loaded.
+  signal?.throwIfAborted()
+  const onAbort = () => end(signal?.reason)
   const timer = setTimeout(() => end(timeoutError()), timeoutMs)
-  options.signal?.addEventListener('abort', stop, { once: true })
+  signal?.addEventListener('abort', onAbort, { once: true })
 
   async function end(reason?: unknown): Promise<void> {
     clearTimeout(timer)
-    options.signal?.removeEventListener('abort', stop)
+    signal?.removeEventListener('abort', onAbort)
     ending.abort(reason)
     await agent.destroy()
   }
-  // When we ended it, the error is only the sound of that.
-  const blame = (error: unknown) =>
-    ending.signal.aborted ? ending.signal.reason : toOutboundError(error)
-
-  async function* read(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
-    let bytes = 0
-    try {
-      for await (const chunk of body) {
-        bytes += chunk.length
-        if (bytes > maxBytes) throw tooLargeError(maxBytes)
-        yield chunk
-      }
-      if (broken) throw broken
-    } catch (error) {
-      throw blame(error)
-    } finally {
-      await end()
-    }
-  }
-
-  try {
-    for (let redirected = 0; ; redirected++) {
-      const { statusCode, headers, body } = await agent.request({
-        origin: url.origin,
-        path: url.pathname + url.search,
-        method: 'GET',
-        // Packed, a small answer could hold a huge file.
-        headers: { 'user-agent': userAgent, accept: '*/*', 'accept-encoding': 'identity' },
-        reset: true,
-      })
-      // It may break off before anybody reads it, and an error that nobody listens to ends the
-      // process.
-      body.on('error', () => {})
-      if (redirects.includes(statusCode)) {
-        body.destroy()
-        if (redirected === maxRedirects)
-          throw new OutboundError(
-            'bad-answer',
-            'The address redirects too often. Give the one where it ends',
-          )
-        url = redirectedTo(headers.location, url, options)
-        continue
-      }
-      check(statusCode, headers, maxBytes)
-      const type = headers['content-type']
-      return {
-        address: url.href,
-        type: typeof type === 'string' ? type : undefined,
-        body: read(body),
-        close: () => end(),
-      }
-    }
-  } catch (error) {
-    const blamed = blame(error)
-    await end()
-    throw blamed
+  return {
+    agent,
+    connectionError: () => broken,
+    // After `end`, the error is only a consequence of it.
+    reasonFor: (error) => (ending.signal.aborted ? ending.signal.reason : toOutboundError(error)),
+    end,
   }
 }
 
-function redirectedTo(
+async function* readBody(
+  body: AsyncIterable<Uint8Array>,
+  download: Download,
+  maxBytes: number,
+): AsyncGenerator<Uint8Array> {
+  let bytes = 0
+  try {
+    for await (const chunk of body) {
+      bytes += chunk.length
+      if (bytes > maxBytes) throw tooLargeError(maxBytes)
+      yield chunk
+    }
+    const connectionError = download.connectionError()
+    if (connectionError) throw connectionError
+  } catch (error) {
+    throw download.reasonFor(error)
+  } finally {
+    await download.end()
+  }
+}
+
+/** Sends the request, follows redirects and checks the headers of the response. */
+async function request(agent: Agent, firstUrl: URL, options: OutboundOptions) {
+  let url = firstUrl
+  for (let redirects = 0; ; redirects++) {
+    const { statusCode, headers, body } = await agent.request({
+      origin: url.origin,
+      path: url.pathname + url.search,
+      method: 'GET',
+      // A small compressed response could expand to a huge file.
+      headers: { 'user-agent': options.userAgent, accept: '*/*', 'accept-encoding': 'identity' },
+      reset: true,
+    })
+    // Without a listener, an error before the body is read would end the process.
+    body.on('error', () => {})
+    if (!redirectStatuses.includes(statusCode)) {
+      checkHeaders(statusCode, headers, options.maxBytes)
+      const type = headers['content-type']
+      return { finalUrl: url, type: typeof type === 'string' ? type : undefined, body }
+    }
+    body.destroy()
+    if (redirects === maxRedirects)
+      throw new OutboundError(
+        'bad-answer',
+        'The address redirects too often. Give the one where it ends',
+      )
+    url = redirectTarget(headers.location, url, options)
+  }
+}
+
+function redirectTarget(
   location: string | string[] | undefined,
   from: URL,
   options: GuardOptions,
 ): URL {
-  const to = typeof location === 'string' ? URL.parse(location, from.href) : null
-  if (!to)
+  const target = typeof location === 'string' ? URL.parse(location, from.href) : null
+  if (!target)
     throw new OutboundError('bad-answer', 'The address redirects to nowhere. Check it in a browser')
   try {
-    const url = parseOutboundUrl(to.href, options)
+    const url = parseOutboundUrl(target.href, options)
     if (from.protocol === 'https:' && url.protocol === 'http:')
       throw new OutboundError(
         'address-refused',
@@ -154,16 +180,16 @@ function redirectedTo(
   }
 }
 
-function check(
+function checkHeaders(
   status: number,
   headers: Dispatcher.ResponseData['headers'],
   maxBytes: number,
 ): void {
   if (status !== 200) throw badStatusError(status)
-  const codings = [headers['content-encoding'], headers['transfer-encoding']]
-    .flatMap((it) => it ?? [])
+  const encodings = [headers['content-encoding'], headers['transfer-encoding']]
+    .flatMap((value) => value ?? [])
     .join()
-  if (/[^\s,]/.test(codings.replaceAll(/\b(identity|chunked)\b/gi, '')))
+  if (/[^\s,]/.test(encodings.replaceAll(/\b(identity|chunked)\b/gi, '')))
     throw new OutboundError(
       'bad-answer',
       'The server sends the file packed, though it was asked not to. Unpack it and upload it',

@@ -1,15 +1,15 @@
-// Bounds how much is done at once. What comes on top waits, and what comes on top of that is
-// refused at once.
+// Limits how many calls run concurrently. Further calls wait in a queue of limited length.
 
-/** Thrown when as many calls are waiting as may wait. */
+/** The queue is full. */
 export class LimitReached extends Error {}
 
 export interface ConcurrencyLimit {
   run<T>(work: () => Promise<T>): Promise<T>
-  /** Whether `run` would refuse. */
+  /** Tells whether `run` would throw LimitReached. */
   isFull(): boolean
 }
 
+/** Creates a limit of `maxRunning` concurrent and `maxWaiting` queued calls. */
 export function openConcurrencyLimit(maxRunning: number, maxWaiting: number): ConcurrencyLimit {
   let running = 0
   const waiting: (() => void)[] = []
@@ -20,7 +20,7 @@ export function openConcurrencyLimit(maxRunning: number, maxWaiting: number): Co
       if (running < maxRunning) running++
       else {
         if (isFull()) throw new LimitReached('Too many calls are waiting')
-        // A call that ends hands its slot on, so that no later call can take it in between.
+        // A finished call passes its slot on, so that no new call can take it in between.
         await new Promise<void>((resolve) => waiting.push(resolve))
       }
       try {

@@ -1,22 +1,24 @@
-// Work that is a row: whichever server comes first does a batch of it, and another, until none is
-// left. What a killed server left is found by looking now and then.
+// Runs background jobs in batches. Jobs are rows in the database that any process can claim;
+// polling finds jobs whose process was killed.
 
 export interface JobRunner {
-  /** There is something to do now. */
+  /** Starts to work at once, because a job was created. */
   wake(): void
-  /** Waits for the batch that is under way. */
+  /** Stops after the current batch. */
   stop(): Promise<void>
 }
 
 export interface JobRunnerOptions {
-  /** How often to look for what other servers left; 0 for never. */
+  /** Polling interval; 0 disables polling. */
   readonly everyMs: number
+  /** Receives the ids of the records that a batch has changed. */
   onChanged(ids: readonly number[]): void
   onError(error: unknown): void
 }
 
 /**
- * `next` does one batch and tells which records changed, or undefined when there is nothing to do.
+ * Starts a job runner. `next` runs one batch and returns the ids of the changed records, or
+ * undefined if there is nothing to do.
  */
 export function startJobRunner(
   next: () => Promise<readonly number[] | undefined>,
@@ -25,13 +27,13 @@ export function startJobRunner(
   let stopped = false
   let timer: NodeJS.Timeout | undefined
   let working: Promise<void> | undefined
-  let isWanted = false
+  let hasNewWork = false
 
   async function work() {
     try {
-      // Who wakes us while we find nothing left may have left something.
-      while (isWanted && !stopped) {
-        isWanted = false
+      // A job may be created, and wake() called, after `next` has found none.
+      while (hasNewWork && !stopped) {
+        hasNewWork = false
         for (let done = await next(); done; done = stopped ? undefined : await next())
           onChanged(done)
       }
@@ -44,7 +46,7 @@ export function startJobRunner(
 
   function wake() {
     clearTimeout(timer)
-    isWanted = true
+    hasNewWork = true
     if (!stopped) working ??= work()
   }
   if (everyMs > 0) wake()

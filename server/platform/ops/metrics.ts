@@ -8,17 +8,17 @@ import {
   Registry,
 } from 'prom-client'
 
-// What an operator can watch, in Prometheus's format. With several processes the first one adds
-// them up.
+// Metrics in the Prometheus format. With several processes, the primary process aggregates them.
 
 export interface Metrics {
   /**
-   * A request was answered. `endpoint` is a name of the contract, never an address: addresses have
-   * no end.
+   * Records a response. `endpoint` is a name in the contract, never a URL, to bound the number of
+   * labels.
    */
   answered(endpoint: string, status: number, seconds: number): void
-  /** A single record was read from memory, or from the database. */
+  /** Records that a record was read from the cache or from the database. */
   read(from: 'memory' | 'database'): void
+  /** Returns all metrics of all processes. */
   text(): Promise<{ type: string; body: string }>
 }
 
@@ -28,30 +28,30 @@ interface PoolFigures {
   waiting: number
 }
 
+/** Creates the metrics of this process. */
 export function createMetrics(pool: () => PoolFigures): Metrics {
   const registry = new Registry()
   const registers = [registry]
   collectDefaultMetrics({ register: registry })
-  // Counting costs a tenth of the shortest answer when it is done one by one, and next to nothing
-  // many at a time.
-  let answers: { labels: { endpoint: string; status: number }; seconds: number }[] = []
-  function countAnswers() {
-    const counted = answers
-    answers = []
-    for (const { labels, seconds } of counted) requests.observe(labels, seconds)
+  // Observing each response alone costs a tenth of the fastest one; batches cost next to nothing.
+  let pending: { labels: { endpoint: string; status: number }; seconds: number }[] = []
+  function flush() {
+    const responses = pending
+    pending = []
+    for (const { labels, seconds } of responses) requests.observe(labels, seconds)
   }
   const requests = new Histogram({
     name: 'talkshelf_request_seconds',
-    help: 'How long answers took, by endpoint and status',
+    help: 'Duration of requests by endpoint and status',
     labelNames: ['endpoint', 'status'],
     buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5],
     registers,
-    collect: countAnswers,
+    collect: flush,
   })
   const readFrom = { memory: 0, database: 0 }
   new Counter({
     name: 'talkshelf_record_reads_total',
-    help: 'Single records read, by where from',
+    help: 'Single records read, by source',
     labelNames: ['from'],
     registers,
     collect() {
@@ -61,7 +61,7 @@ export function createMetrics(pool: () => PoolFigures): Metrics {
   })
   new Gauge({
     name: 'talkshelf_database_connections',
-    help: 'Connections of the pool that writes: all, idle, and requests that wait for one',
+    help: 'Connections of the main pool (total, idle) and requests waiting for one',
     labelNames: ['state'],
     registers,
     collect() {
@@ -69,13 +69,13 @@ export function createMetrics(pool: () => PoolFigures): Metrics {
     },
   })
   AggregatorRegistry.setRegistries(registers)
-  // Making one is what lets this process answer the first one.
+  // The constructor adds the listener that sends the metrics of this process to the primary one.
   if (cluster.isWorker) new AggregatorRegistry()
 
   return {
     answered(endpoint, status, seconds) {
-      answers.push({ labels: { endpoint, status }, seconds })
-      if (answers.length === 200) countAnswers()
+      pending.push({ labels: { endpoint, status }, seconds })
+      if (pending.length === 200) flush()
     },
     read(from) {
       readFrom[from]++
@@ -83,41 +83,39 @@ export function createMetrics(pool: () => PoolFigures): Metrics {
     async text() {
       return {
         type: registry.contentType,
-        body: cluster.isWorker ? await ofAllProcesses() : await registry.metrics(),
+        body: cluster.isWorker ? await aggregatedMetrics() : await registry.metrics(),
       }
     },
   }
 }
 
-/** To be called in the first process of several: it answers the others with the figures of all. */
+/** Makes the primary process answer requests of the others for the metrics of all processes. */
 export function collectFromProcesses(): void {
-  const all = new AggregatorRegistry()
-  cluster.on('message', async (worker, message: { want?: string; id?: number }) => {
-    if (message.want !== 'metrics') return
-    const text = await all.clusterMetrics().catch(() => '')
+  const aggregator = new AggregatorRegistry()
+  cluster.on('message', async (worker, message: { request?: string; id?: number }) => {
+    if (message.request !== 'metrics') return
+    const text = await aggregator.clusterMetrics().catch(() => '')
     if (worker.isConnected()) worker.send({ metrics: text, id: message.id })
   })
 }
 
-let last = 0
+let lastId = 0
 
-function ofAllProcesses(): Promise<string> {
-  const id = ++last
+/** Requests the metrics of all processes from the primary one. */
+function aggregatedMetrics(): Promise<string> {
+  const id = ++lastId
   return new Promise((resolve, reject) => {
-    const late = setTimeout(
-      () => done(() => reject(new Error('The first process does not answer'))),
-      5000,
-    )
-    const listen = (message: { metrics?: string; id?: number }) => {
-      if (message.id === id && message.metrics !== undefined)
-        done(() => resolve(message.metrics as string))
+    const timer = setTimeout(() => {
+      process.off('message', onMessage)
+      reject(new Error('The primary process did not send the metrics within 5 s'))
+    }, 5000)
+    const onMessage = (message: { metrics?: string; id?: number }) => {
+      if (message.id !== id || message.metrics === undefined) return
+      clearTimeout(timer)
+      process.off('message', onMessage)
+      resolve(message.metrics)
     }
-    function done(then: () => void) {
-      clearTimeout(late)
-      process.off('message', listen)
-      then()
-    }
-    process.on('message', listen)
-    process.send?.({ want: 'metrics', id })
+    process.on('message', onMessage)
+    process.send?.({ request: 'metrics', id })
   })
 }

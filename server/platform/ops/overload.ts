@@ -1,29 +1,28 @@
-// Says no before everything becomes slow: an answer of 503 in a millisecond helps more than a good
-// one in a minute.
+// Detects overload, so that the server can answer 503 at once instead of becoming slow for all.
 
 export interface Overload {
-  /** Whether another request would be too much now. */
+  /** Tells whether new requests should be rejected. */
   isOver(): boolean
   stop(): void
 }
 
-const lookEveryMs = 50
-const longestDelayMs = 250
+const sampleMs = 50
+const maxDelayMs = 250
 
-/** `underWay` counts the requests that are being answered. */
-export function watchOverload(underWay: () => number, maxRequests: number): Overload {
+/** Measures the delay of the event loop. `inFlight` returns the number of running requests. */
+export function watchOverload(inFlight: () => number, maxRequests: number): Overload {
   let delayMs = 0
-  let expectedMs = performance.now() + lookEveryMs
+  let expectedMs = performance.now() + sampleMs
   const timer = setInterval(() => {
-    // A timer that comes late shows how long the event loop was held up. The old figure fades, so
-    // that one hiccup is soon over.
+    // A late timer shows how long the event loop was blocked. The value decays, so that a single
+    // delay has a short effect.
     const nowMs = performance.now()
     delayMs = Math.max(nowMs - expectedMs, delayMs / 2)
-    expectedMs = nowMs + lookEveryMs
-  }, lookEveryMs).unref()
-  // A late event loop alone may be a slow start or a busy machine; with many requests under way it
-  // is too much work.
+    expectedMs = nowMs + sampleMs
+  }, sampleMs).unref()
+  // A delay alone may come from startup or a busy machine; with many requests in flight it is
+  // overload.
   const isOver = () =>
-    underWay() > maxRequests || (delayMs > longestDelayMs && underWay() > maxRequests / 10)
+    inFlight() > maxRequests || (delayMs > maxDelayMs && inFlight() > maxRequests / 10)
   return { isOver, stop: () => clearInterval(timer) }
 }

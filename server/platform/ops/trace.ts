@@ -8,28 +8,29 @@ import {
   trace,
 } from '@opentelemetry/api'
 
-// Spans for whoever attaches an OpenTelemetry SDK (node --import). Without one nothing is done.
+// OpenTelemetry spans. They are recorded only if an SDK is loaded (node --import).
 
 const tracer = trace.getTracer('talkshelf')
-// An SDK is there before us, or not at all.
-const isWatched =
+// An SDK is loaded before this module, or not at all.
+const isEnabled =
   (trace.getTracerProvider() as Partial<ProxyTracerProvider>).getDelegateTracer?.('talkshelf') !==
   undefined
 
-/** The span of a request; it goes on from the caller's, if the headers name one. */
+/** Runs the work in the span of a request, which continues a trace named in the headers. */
 export function tracedRequest<T>(
   name: string,
   headers: object,
   work: () => T | Promise<T>,
 ): T | Promise<T> {
-  if (!isWatched) return work()
+  if (!isEnabled) return work()
   return context.with(propagation.extract(context.active(), headers), () =>
     traced(name, SpanKind.SERVER, {}, work),
   )
 }
 
+/** Runs the work in the span of a database query. */
 export async function tracedQuery<T>(text: string, work: () => Promise<T>): Promise<T> {
-  if (!isWatched) return work()
+  if (!isEnabled) return work()
   return traced(
     'postgresql',
     SpanKind.CLIENT,
@@ -45,21 +46,21 @@ function traced<T>(
   work: () => T | Promise<T>,
 ): T | Promise<T> {
   return tracer.startActiveSpan(name, { kind, attributes }, (span) => {
-    const failed = (error: unknown): never => {
+    const fail = (error: unknown): never => {
       span.recordException(error as Error)
       span.setStatus({ code: SpanStatusCode.ERROR })
       throw error
     }
-    let isUnderWay = false
+    let isPending = false
     try {
       const result = work()
       if (!(result instanceof Promise)) return result
-      isUnderWay = true
-      return result.catch(failed).finally(() => span.end())
+      isPending = true
+      return result.catch(fail).finally(() => span.end())
     } catch (error) {
-      return failed(error)
+      return fail(error)
     } finally {
-      if (!isUnderWay) span.end()
+      if (!isPending) span.end()
     }
   })
 }

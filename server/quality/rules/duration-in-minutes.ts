@@ -3,8 +3,7 @@ import type { Rule } from '../rule.ts'
 export const durationInMinutes: Rule = {
   rule: 'duration-in-minutes',
   title: 'A duration that looks like minutes',
-  advice:
-    'Compare with the recording. If the number is minutes, multiply it by 60: a duration is in seconds.',
+  advice: 'Compare it with the recording. Durations are in seconds: multiply minutes by 60.',
   finds: 'records',
   column: 'duration_in_minutes',
   shows: 'duration',

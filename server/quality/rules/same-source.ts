@@ -3,8 +3,7 @@ import type { Rule } from '../rule.ts'
 export const sameSource: Rule = {
   rule: 'same-source',
   title: 'The same source in several records',
-  advice:
-    'If it is one talk, keep one record. If they are several talks, at least one of the addresses is wrong.',
+  advice: 'Keep one record for each talk. If these are different talks, correct their source URLs.',
   finds: 'same',
   column: 'same_source',
   acrossCategories: false,

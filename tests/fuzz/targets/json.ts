@@ -1,6 +1,6 @@
 import { Problem, VideoInput, VideoPatch, validationErrors } from '@talkshelf/contract'
-import { readCursor, writeCursor } from '../../../server/catalogue/cursor.ts'
 import { parseOrdering } from '../../../server/catalogue/ordering.ts'
+import { readCursor, writeCursor } from '../../../server/platform/http/cursor.ts'
 import { canonicalJson, fromJson, toJson } from '../../../server/platform/http/json.ts'
 import { normalizeVideoInput } from '../../../server/videos/wire.ts'
 import { decodeInput, type FuzzTarget, hold, inputWords } from '../target.ts'

@@ -13,59 +13,58 @@ import {
 } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { createToken } from '../../server/auth/auth.ts'
 import { openPool } from '../../server/platform/db/pool.ts'
 import { call, root, runCommand } from '../support/harness.ts'
 import { withDatabase } from '../support/invariants.ts'
+import { until } from '../support/until.ts'
 
-// What a fault is played on: a PostgreSQL that keeps its promises (fsync on) and the real command,
-// as children that can be killed and started again where they were. Everything goes when the fault
-// is over.
+// The environment of a fault: a durable PostgreSQL (fsync on) and the real server, as child
+// processes that can be killed and restarted on the same port. Everything ends with the fault.
 
-/** One way for entities to break. */
+/** One kind of failure. */
 export interface Fault {
   readonly name: string
   readonly limitS: { quick: number; full: number }
-  /** Left out of the short run. */
+  /** Skipped in the quick run. */
   readonly fullOnly?: boolean
-  /** Why it cannot be tried here. */
+  /** Returns why the fault cannot be played on this machine. */
   missing?(): string | undefined
-  /** Returns the figures; throws where the service did not stand it. */
-  run(stage: FaultEnvironment): Promise<string>
+  /** Returns the figures; throws if the service did not withstand the fault. */
+  run(environment: FaultEnvironment): Promise<string>
 }
 
 export interface FaultEnvironment {
   readonly quick: boolean
   readonly dir: string
   readonly token: string
-  /** Where the migrated data lies, to be copied. */
+  /** The folder of the migrated database, to be copied. */
   readonly template: string
-  /** To be done at the end whatever happens, the last one first. */
+  /** Registers a step for the end, which runs whatever happens; the last one runs first. */
   atEnd(undo: () => unknown): void
-  /** What nobody asked for; the fault has failed then. */
-  readonly surprises: string[]
+  /** Unexpected events, such as a service that ended; they fail the fault. */
+  readonly unexpected: string[]
 }
 
-/** A program of ours that ends with the stage. */
+/** A child process that ends with the environment. */
 export interface FaultProgram {
   readonly child: ChildProcess
   readonly exited: Promise<unknown>
 }
 
+/** Starts a program in the background; its output goes to a file in the folder of the fault. */
 export function launch(
-  stage: Pick<FaultEnvironment, 'atEnd' | 'dir'>,
+  environment: Pick<FaultEnvironment, 'atEnd' | 'dir'>,
   command: string[],
-  { log: file, environment, user }: LaunchOptions,
+  { log: file, variables, user }: LaunchOptions,
 ): FaultProgram {
-  const log = openSync(join(stage.dir, file), 'a')
-  // Whatever happens to us, no child stays: the kernel tells it. Needed where we have no namespace
-  // of our own.
+  const log = openSync(join(environment.dir, file), 'a')
+  // setpriv: the kernel kills the child when this process ends. Needed without a namespace.
   const asUser = user ? [`--reuid=${user.uid}`, `--regid=${user.gid}`, '--clear-groups'] : []
-  // For the program itself only: what is preloaded before the change of user keeps files that the
-  // other user cannot open, and hangs.
-  const { LD_PRELOAD: preload, ...env } = environment
+  // Only for the program itself: a library that is preloaded before the change of user keeps files
+  // that the other user cannot open, and hangs.
+  const { LD_PRELOAD: preload, ...env } = variables
   const withPreload = preload === undefined ? [] : ['env', `LD_PRELOAD=${preload}`]
   const [program, ...args] = [
     'setpriv',
@@ -82,7 +81,7 @@ export function launch(
     child.once('exit', resolve)
     child.once('error', resolve)
   })
-  stage.atEnd(async () => {
+  environment.atEnd(async () => {
     if (!isRunning(child)) return
     child.kill('SIGKILL')
     await exited
@@ -92,7 +91,7 @@ export function launch(
 
 interface LaunchOptions {
   log: string
-  environment: NodeJS.ProcessEnv
+  variables: NodeJS.ProcessEnv
   user?: User | undefined
 }
 
@@ -104,9 +103,9 @@ function isRunning(child: ChildProcess): boolean {
 
 export interface Database {
   readonly port: number
-  /** For the superuser. */
+  /** The URL for the superuser. */
   readonly url: string
-  /** For the service: a role that is no superuser. */
+  /** The URL for the service, with a role that is not a superuser. */
   readonly serviceUrl: string
   log(): string
   start(): Promise<void>
@@ -122,10 +121,10 @@ interface User {
 
 export interface DatabaseOptions {
   settings?: Record<string, string>
-  environment?: NodeJS.ProcessEnv
-  /** Where the data goes instead of the stage's folder. */
+  variables?: NodeJS.ProcessEnv
+  /** The folder for the data; by default in the folder of the fault. */
   data?: string
-  /** Where the log of writes goes instead of into the data. */
+  /** The folder for the write-ahead log; by default in the data. */
   wal?: string
 }
 
@@ -141,54 +140,52 @@ const durable = {
   timezone: 'Pacific/Chatham',
 }
 
+/** Starts PostgreSQL on a copy of the template. */
 export async function startDatabase(
-  stage: FaultEnvironment,
+  environment: FaultEnvironment,
   options: DatabaseOptions = {},
 ): Promise<Database> {
   const owner = serverUser()
-  const data = options.data ?? join(stage.dir, 'data')
-  system('cp', '-a', '--reflink=auto', `${stage.template}/.`, data)
+  const data = options.data ?? join(environment.dir, 'data')
+  system('cp', '-a', '--reflink=auto', `${environment.template}/.`, data)
   if (options.wal) {
     system('cp', '-a', `${data}/pg_wal/.`, options.wal)
     rmSync(join(data, 'pg_wal'), { recursive: true })
     symlinkSync(options.wal, join(data, 'pg_wal'))
   }
-  return openDatabase(stage, data, owner, options)
+  return openDatabase(environment, data, owner, options)
 }
 
 async function openDatabase(
-  stage: Pick<FaultEnvironment, 'atEnd' | 'dir'>,
+  environment: Pick<FaultEnvironment, 'atEnd' | 'dir'>,
   data: string,
   owner: User | undefined,
-  { settings = {}, environment = {} }: DatabaseOptions,
+  { settings = {}, variables = {} }: DatabaseOptions,
 ): Promise<Database> {
   const port = await freePort()
-  const log = () => readFileSync(join(stage.dir, 'postgres.log'), 'utf8')
-  const args = ['-D', data, '-p', String(port), '-k', stage.dir]
+  const log = () => readFileSync(join(environment.dir, 'postgres.log'), 'utf8')
+  const args = ['-D', data, '-p', String(port), '-k', environment.dir]
   for (const [name, value] of Object.entries({ ...durable, ...settings }))
     args.push('-c', `${name}=${value}`)
-  const env = { PATH: process.env.PATH, LC_ALL: 'C', ...environment }
+  const env = { PATH: process.env.PATH, LC_ALL: 'C', ...variables }
   let program: FaultProgram | undefined
 
   async function start(): Promise<void> {
-    const deadline = performance.now() + 60_000
-    while (performance.now() < deadline) {
-      program = launch(stage, [join(postgresBin(), 'postgres'), ...args], {
-        log: 'postgres.log',
-        environment: env,
-        user: owner,
-      })
-      // It refuses to start while a process of the killed one is still there.
-      while (isRunning(program.child) && performance.now() < deadline) {
-        if (await answers()) return
-        await sleep(20)
-      }
-      await sleep(50)
-    }
-    throw new Error(`PostgreSQL did not start within 60 s. Its log ends:\n${log().slice(-2000)}`)
+    program = undefined
+    await until('PostgreSQL to start', async () => {
+      // It refuses to start while a process of the killed one is still running.
+      if (!program || !isRunning(program.child))
+        program = launch(environment, [join(postgresBin(), 'postgres'), ...args], {
+          log: 'postgres.log',
+          variables: env,
+          user: owner,
+        })
+      if (!(await acceptsConnections())) throw new Error(`Its log ends:\n${log().slice(-2000)}`)
+      return true
+    })
   }
 
-  async function answers(): Promise<boolean> {
+  async function acceptsConnections(): Promise<boolean> {
     const client = new pg.Client({
       connectionString: url('postgres', 'postgres'),
       connectionTimeoutMillis: 2000,
@@ -230,11 +227,11 @@ async function openDatabase(
   }
 }
 
-/** Makes the data that every fault starts with: migrated, with a token. */
+/** Creates the database that every fault starts with: migrated, with a token. */
 export async function makeTemplate(dir: string): Promise<{ template: string; token: string }> {
   const owner = serverUser()
   const undo: (() => unknown)[] = []
-  const stage = { dir, atEnd: (step: () => unknown) => void undo.push(step) }
+  const environment = { dir, atEnd: (step: () => unknown) => void undo.push(step) }
   const template = join(dir, 'template')
   if (owner) chownSync(dir, owner.uid, owner.gid)
   const init = [
@@ -245,14 +242,14 @@ export async function makeTemplate(dir: string): Promise<{ template: string; tok
     '--no-sync',
     '--no-instructions',
   ]
-  const quietly = {
+  const execution = {
     ...owner,
     cwd: dir,
     env: { PATH: process.env.PATH, LC_ALL: 'C' },
     stdio: 'pipe' as const,
   }
-  execFileSync(join(postgresBin(), 'initdb'), [`--pgdata=${template}`, ...init], quietly)
-  const database = await openDatabase(stage, template, owner, { settings: { fsync: 'off' } })
+  execFileSync(join(postgresBin(), 'initdb'), [`--pgdata=${template}`, ...init], execution)
+  const database = await openDatabase(environment, template, owner, { settings: { fsync: 'off' } })
   await withDatabase(database.url, async (query) => {
     await query('create role talkshelf login')
     await query(`create database ${databaseName} owner talkshelf`)
@@ -276,7 +273,7 @@ function serverUser(): User | undefined {
     if (uid && gid) return { uid: Number(uid), gid: Number(gid) }
   }
   throw new Error(
-    'PostgreSQL does not run as root, and there is neither a user postgres nor a user nobody to run it',
+    'PostgreSQL cannot run as root, and there is neither a user postgres nor a user nobody',
   )
 }
 
@@ -304,7 +301,7 @@ function killQuietly(pid: number): void {
   try {
     process.kill(pid, 'SIGKILL')
   } catch {
-    // It went by itself.
+    // It has ended already.
   }
 }
 
@@ -313,60 +310,61 @@ function killQuietly(pid: number): void {
 export interface FaultService {
   readonly url: string
   start(): Promise<void>
-  /** kill -9. */
+  /** Sends SIGKILL, and waits for the end. */
   kill(): Promise<void>
-  /** SIGTERM; tells how long it took. */
+  /** Sends SIGTERM, and returns how many milliseconds it took to end. */
   stop(): Promise<number>
 }
 
 let services = 0
 
+/** Starts the real server. If it ends without kill() or stop(), the fault fails. */
 export async function startFaultService(
-  stage: FaultEnvironment,
-  environment: Record<string, string>,
+  environment: FaultEnvironment,
+  variables: Record<string, string>,
 ): Promise<FaultService> {
   const port = await freePort()
   const url = `http://127.0.0.1:${port}`
   const log = `service-${++services}.log`
-  const said = () => readFileSync(join(stage.dir, log), 'utf8')
+  const output = () => readFileSync(join(environment.dir, log), 'utf8')
   const env = {
     ...process.env,
     LOG_LEVEL: 'error',
     HOST: '127.0.0.1',
     PORT: String(port),
     PUBLIC_URL: '',
-    ...environment,
+    ...variables,
   }
   let program: FaultProgram | undefined
   let isEnding = false
 
   async function start(): Promise<void> {
     isEnding = false
-    program = launch(stage, [process.execPath, 'server/main.ts', 'serve'], {
+    program = launch(environment, [process.execPath, 'server/main.ts', 'serve'], {
       log,
-      environment: env,
+      variables: env,
     })
     program.exited.then(() => {
-      const story = said()
+      const messages = output()
         .split('\n')
         .filter((line) => !line.startsWith('{"level"'))
         .join('\n')
-      if (!isEnding) stage.surprises.push(`The service ended by itself:\n${story.slice(-2000)}`)
+      if (!isEnding)
+        environment.unexpected.push(`The service ended by itself:\n${messages.slice(-2000)}`)
     })
-    const deadline = performance.now() + 30_000
-    while (!(await isReady(url))) {
-      if (!isRunning(program.child) || performance.now() > deadline)
-        throw new Error(`The service did not start. Its log ends:\n${said().slice(-2000)}`)
-      await sleep(30)
-    }
+    const { child } = program
+    const isStarted = () =>
+      until('the service to be ready or to end', async () => !isRunning(child) || isReady(url))
+    if (!(await isStarted().catch(() => false)) || !isRunning(child))
+      throw new Error(`The service did not start. Its log ends:\n${output().slice(-2000)}`)
   }
 
   async function end(signal: NodeJS.Signals): Promise<number> {
-    const begin = performance.now()
+    const startedMs = performance.now()
     isEnding = true
     program?.child.kill(signal)
     await program?.exited
-    return performance.now() - begin
+    return performance.now() - startedMs
   }
 
   await start()
@@ -386,14 +384,14 @@ async function isReady(url: string): Promise<boolean> {
   }
 }
 
-/** /readyz where there is one. */
+/** Returns the path of the readiness check; versions without /readyz have /api. */
 export async function readiness(url: string): Promise<string> {
   return (await call(url, 'GET', '/readyz')).status === 404 ? '/api' : '/readyz'
 }
 
 /**
- * Below the range from which the system gives ports to connections: nobody takes it while a killed
- * program is away.
+ * Finds a free port below the range of ephemeral ports, so that no connection takes it while a
+ * killed program is restarted.
  */
 export async function freePort(): Promise<number> {
   for (;;) {
@@ -408,13 +406,14 @@ export async function freePort(): Promise<number> {
   }
 }
 
-/** Runs a program of the system to its end. */
+/** Runs a program to its end. */
 export function system(program: string, ...args: string[]): void {
   execFileSync(program, args, { stdio: 'pipe' })
 }
 
-export function makeFolder(stage: FaultEnvironment, name: string): string {
-  const path = join(stage.dir, name)
+/** Creates a folder that PostgreSQL can write to. */
+export function makeFolder(environment: FaultEnvironment, name: string): string {
+  const path = join(environment.dir, name)
   mkdirSync(path)
   const owner = serverUser()
   if (owner) chownSync(path, owner.uid, owner.gid)

@@ -3,34 +3,34 @@ import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import type { BrowserArchive } from './archive.ts'
 import type { Tally } from './chromium.ts'
 
-// What every part of the browser tests is given, and a page that is watched: whatever goes wrong on
-// it fails the test.
+// The environment of the browser tests, and a page on which every error, violation of the content
+// security policy and request to another host fails the test.
 
 export interface BrowserEnvironment {
   readonly archive: BrowserArchive
   readonly browser: Browser
   readonly test: Tally['test']
-  /** One of how many payloads is tried. */
+  /** Only every n-th payload is tried. */
   readonly everyPayload: number
 }
 
-export interface Watched {
+export interface WatchedPage {
   readonly page: Page
-  /** Opens a path of the archive; its status. */
+  /** Opens a path of the archive, and returns its status. */
   open(path: string): Promise<number>
   /**
-   * What went wrong so far: errors on the console, scripts that failed, the policy broken, others
-   * asked for something.
+   * Errors of the console and of scripts, violations of the content security policy, and requests
+   * to other hosts.
    */
-  readonly wrong: string[]
-  /** Pictures that did not come. They have a test of their own. */
+  readonly errors: string[]
+  /** Pictures that failed to load. They have a test of their own. */
   readonly pictures: string[]
 }
 
-/** Opens a fresh browser window, runs, and looks whether anything went wrong on the way. */
+/** Opens a page in a fresh browser context, runs a test on it, and fails if there were errors. */
 export async function onPage(
   { archive, browser }: Pick<BrowserEnvironment, 'archive' | 'browser'>,
-  run: (watched: Watched) => Promise<void>,
+  run: (watched: WatchedPage) => Promise<void>,
   options: BrowserContextOptions = {},
 ): Promise<void> {
   const context = await browser.newContext({
@@ -39,45 +39,46 @@ export async function onPage(
     ...options,
   })
   try {
-    const wrong: string[] = []
+    const errors: string[] = []
     const pictures: string[] = []
     await context.exposeBinding(
-      'broken',
-      (_, what: string) => void wrong.push(`the policy was broken: ${what}`),
+      'reportViolation',
+      (_, violation: string) => void errors.push(`violates the policy: ${violation}`),
     )
     await context.addInitScript(() => {
-      const { broken } = window as unknown as { broken(what: string): void }
-      addEventListener('securitypolicyviolation', (it) =>
-        broken(`${it.violatedDirective} ${it.blockedURI} ${it.sourceFile}:${it.lineNumber}`),
-      )
+      const { reportViolation } = window as unknown as { reportViolation(violation: string): void }
+      addEventListener('securitypolicyviolation', (event) => {
+        const { violatedDirective, blockedURI, sourceFile, lineNumber } = event
+        reportViolation(`${violatedDirective} ${blockedURI} ${sourceFile}:${lineNumber}`)
+      })
     })
     context.on('request', (request) => {
       const url = new URL(request.url())
       if (url.origin !== new URL(archive.url).origin && !['data:', 'blob:'].includes(url.protocol))
-        wrong.push(`asked ${url.href}`)
+        errors.push(`request to ${url.href}`)
     })
     const page = await context.newPage()
-    page.on('pageerror', (error) => wrong.push(error.message))
+    page.on('pageerror', (error) => errors.push(error.message))
     page.on('console', (message) => {
       if (!['error', 'warning'].includes(message.type())) return
       const { url } = message.location()
       if (/\/picture\/\d+\//.test(url)) pictures.push(url)
-      // A page that says 404 is a page that loaded.
-      else if (url !== page.url()) wrong.push(`${message.text()} ${url}`)
+      // The browser logs the status of a page that is a 404 on purpose.
+      else if (url !== page.url()) errors.push(`${message.text()} ${url}`)
     })
     const open = async (path: string) => {
       const response = await page.goto(archive.url + path)
       return response?.status() ?? 0
     }
-    await run({ page, open, wrong, pictures })
-    assert.deepEqual(wrong, [])
+    await run({ page, open, errors, pictures })
+    assert.deepEqual(errors, [])
   } finally {
     await context.close()
   }
 }
 
-/** The path and query that the page is at. */
-export function at(page: Page): string {
+/** Returns the path and query of the URL of a page. */
+export function pathOf(page: Page): string {
   const { pathname, search } = new URL(page.url())
   return pathname + search
 }
@@ -99,12 +100,12 @@ export interface Examples {
   readonly year: string
 }
 
-const kept = new Map<string, Promise<Examples>>()
+const cache = new Map<string, Promise<Examples>>()
 
-/** One of each kind, of this archive. */
+/** Finds one page of each kind in an archive. */
 export function examples({ url }: BrowserArchive): Promise<Examples> {
-  const found = kept.get(url) ?? findExamples(url)
-  kept.set(url, found)
+  const found = cache.get(url) ?? findExamples(url)
+  cache.set(url, found)
   return found
 }
 
@@ -112,12 +113,10 @@ async function findExamples(url: string): Promise<Examples> {
   const { results } = await jsonResponse(`${url}/api/v2/video?q=python&page_size=50`)
   const all =
     results.length > 0 ? results : (await jsonResponse(`${url}/api/v2/video?page_size=50`)).results
-  const rich = (it: Examples['talk'] & { description: string; recorded: string | null }) =>
-    it.speakers.length > 0 &&
-    it.tags.length > 0 &&
-    it.description.length > 200 &&
-    it.recorded !== null
-  const talk = all.find(rich) ?? all[0]
+  type Talk = Examples['talk'] & { description: string; recorded: string | null }
+  const isComplete = ({ speakers, tags, description, recorded }: Talk) =>
+    speakers.length > 0 && tags.length > 0 && description.length > 200 && recorded !== null
+  const talk = all.find(isComplete) ?? all[0]
   const path = `/video/${talk.id}/${talk.slug}`
   const html = await (await fetch(url + path, { headers: { accept: 'text/html' } })).text()
   const link = (kind: string) => new RegExp(`href="(/${kind}/[^"]+)"`).exec(html)?.[1] ?? ''
@@ -133,14 +132,15 @@ async function findExamples(url: string): Promise<Examples> {
   }
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: tests look at what came, and fail where it is something else
-export async function jsonResponse(address: string): Promise<any> {
-  const response = await fetch(address, { headers: { accept: 'application/json' } })
-  if (!response.ok) throw new Error(`${response.status} ${address}`)
+/** Requests JSON; fails unless the status is 2xx. */
+// biome-ignore lint/suspicious/noExplicitAny: a test fails if the value is not what it expects
+export async function jsonResponse(url: string): Promise<any> {
+  const response = await fetch(url, { headers: { accept: 'application/json' } })
+  if (!response.ok) throw new Error(`${response.status} ${url}`)
   return response.json()
 }
 
-/** Every kind of page, by name. */
+/** Returns a path of every kind of page, by name. */
 export async function pageKinds(archive: BrowserArchive): Promise<Record<string, string>> {
   const { path, talk, category, speaker, tag, language, year } = await examples(archive)
   return {

@@ -3,29 +3,29 @@ import { once } from 'node:events'
 import { chmodSync, existsSync, mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { installedPostgres, startPrivatePostgres } from '../server/platform/db/private-postgres.ts'
 import { root } from '../tests/support/harness.ts'
 import { migratedDatabase } from '../tests/support/postgres.ts'
+import { until } from '../tests/support/until.ts'
 import { query, seed } from './seed.ts'
 
-// Everything that a measure needs: a PostgreSQL of our own with records in it, the service as
-// people install it, and bare servers.
+// The environment of a measure: a private PostgreSQL with records, the packed service, and bare
+// servers.
 
 export interface BenchEnvironment {
   readonly dir: string
-  /** The folder of PostgreSQL's programs. */
+  /** The folder of the programs of PostgreSQL. */
   readonly bin: string
   readonly records: number
   readonly postgres: string
   readonly seedSeconds: number
-  /** For the role that owns the database, which is no superuser. */
+  /** The URL for the role that owns the database, which is not a superuser. */
   readonly url: string
-  /** The server processes of PostgreSQL are below this one. */
+  /** The parent of the server processes of PostgreSQL. */
   readonly postgresPid: number
   readonly token: string
   ask(statement: string): Promise<string>
-  serve(environment: Record<string, string>): Promise<BenchServer>
+  serve(variables: Record<string, string>): Promise<BenchServer>
   bare(answer: { status: number; headers: readonly string[]; body: string }): Promise<BenchServer>
   close(): Promise<void>
 }
@@ -38,7 +38,7 @@ export interface BenchServer {
   stop(): Promise<void>
 }
 
-// As a small server would be set up. Safe: every acknowledged write is on the disk.
+// The settings of a small server. Durable: every acknowledged write is on disk.
 const settings = {
   shared_buffers: '1GB',
   max_connections: '200',
@@ -47,6 +47,7 @@ const settings = {
   maintenance_work_mem: '512MB',
 }
 
+/** Starts PostgreSQL, seeds it, and packs the service. */
 export async function openBenchEnvironment(
   records: number,
   say: (line: string) => void,
@@ -73,14 +74,14 @@ export async function openBenchEnvironment(
     const program = pack(dir)
     say(`PostgreSQL ${started.version} runs, the service is compiled`)
 
-    const begin = performance.now()
-    let told = 0
+    const startedMs = performance.now()
+    let lastReported = 0
     await seed(bin, started.url('talkshelf'), records, (done) => {
-      if (done - told < records / 10) return
-      told = done
-      say(`${done.toLocaleString('en')} records are in`)
+      if (done - lastReported < records / 10) return
+      lastReported = done
+      say(`${done.toLocaleString('en')} records are seeded`)
     })
-    const seedSeconds = (performance.now() - begin) / 1000
+    const seedSeconds = (performance.now() - startedMs) / 1000
     say(`Seeded in ${seedSeconds.toFixed(0)} s`)
 
     const token = run(program, url, [
@@ -108,7 +109,7 @@ export async function openBenchEnvironment(
       ),
       token,
       ask: (statement) => query(bin, superuser, statement),
-      serve: async (environment) => keep(await serve(program, url, environment)),
+      serve: async (variables) => keep(await serve(program, url, variables)),
       bare: async (answer) => keep(await bare(answer)),
       close,
     }
@@ -118,7 +119,7 @@ export async function openBenchEnvironment(
   }
 }
 
-/** What people install: the path of its program. */
+/** Packs the service as it is published. Returns the path of its program. */
 export function pack(dir: string): string {
   const { status, stdout, stderr } = spawnSync(
     process.execPath,
@@ -128,7 +129,7 @@ export function pack(dir: string): string {
       encoding: 'utf8',
     },
   )
-  if (status !== 0) throw new Error(`It could not be packed:\n${stdout}${stderr}`)
+  if (status !== 0) throw new Error(`The service could not be packed:\n${stdout}${stderr}`)
   return join(dir, 'talkshelf', 'main.js')
 }
 
@@ -146,18 +147,18 @@ let lastPort = 20_000 + (process.pid % 5000)
 async function serve(
   program: string,
   url: string,
-  environment: Record<string, string>,
+  variables: Record<string, string>,
 ): Promise<BenchServer> {
   const port = lastPort++
-  // A line of log for each request is measured for itself; everything else is as it comes.
+  // The log of requests has a measure of its own; everything else has its defaults.
   const env = {
     ...process.env,
     LOG_LEVEL: 'warn',
-    ...environment,
+    ...variables,
     DATABASE_URL: url,
     PORT: String(port),
   }
-  const begin = performance.now()
+  const startedMs = performance.now()
   const child = spawn(process.execPath, [program, 'serve'], {
     env,
     stdio: ['ignore', 'ignore', 'inherit'],
@@ -165,7 +166,7 @@ async function serve(
   return {
     port,
     pid: child.pid as number,
-    startMs: (await answering(child, port)) - begin,
+    startMs: (await firstResponse(child, port)) - startedMs,
     stop: () => end(child),
   }
 }
@@ -184,23 +185,26 @@ async function bare(answer: object): Promise<BenchServer> {
   }
 }
 
-/** When the first request was answered, on the clock of performance.now(). */
-async function answering(child: ChildProcess, port: number): Promise<number> {
-  for (let tries = 0; tries < 6000 && child.exitCode === null; tries++) {
-    const isThere = await fetch(`http://127.0.0.1:${port}/healthz`).then(
-      (answer) => answer.ok,
+/** Waits for the first response. Returns its time on the clock of performance.now(). */
+async function firstResponse(child: ChildProcess, port: number): Promise<number> {
+  const isHealthy = () =>
+    fetch(`http://127.0.0.1:${port}/healthz`).then(
+      ({ ok }) => ok,
       () => false,
     )
-    if (isThere) return performance.now()
-    await sleep(5)
-  }
-  throw new Error('The service did not start')
+  const startedAt = await until(
+    'the service to start or to end',
+    async () => child.exitCode !== null || ((await isHealthy()) && performance.now()),
+    { pauseMs: 5 },
+  )
+  if (startedAt === true) throw new Error('The service did not start')
+  return startedAt
 }
 
 async function end(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return
   child.kill('SIGINT')
-  const late = setTimeout(() => child.kill('SIGKILL'), 5000)
+  const timeout = setTimeout(() => child.kill('SIGKILL'), 5000)
   await once(child, 'exit')
-  clearTimeout(late)
+  clearTimeout(timeout)
 }
