@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { existsSync, readFileSync } from 'node:fs'
 import { test } from 'node:test'
-import { setTimeout } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import type { QualityFinding, Video } from '@talkshelf/contract'
 import { randomFrom } from '../../bench/records.ts'
@@ -10,6 +9,7 @@ import { readFindings, readRules } from '../../server/quality/quality.ts'
 import { rules } from '../../server/quality/rules.ts'
 import { category, type Reply, startArchive, type TestArchive } from '../support/harness.ts'
 import { checkInvariants, withDatabase } from '../support/invariants.ts'
+import { untilWaiting } from '../support/writer.ts'
 
 // Data-quality rules: the findings of each are those of a full scan of the records.
 
@@ -372,14 +372,10 @@ test('detects two records with the same source that are written concurrently', a
     withDatabase(databaseUrl, async (second) => {
       for (const query of [first, second]) await query('begin')
       await first(set(one))
-      let isDone = false
-      const writes = second(set(two)).then(() => (isDone = true))
-      const waiting = `
-        select from pg_stat_activity
-        where datname = current_database() and wait_event_type = 'Lock'`
-      while (!isDone && (await first(waiting)).length === 0) await setTimeout(5)
+      const write = second(set(two))
+      await untilWaiting(first, 1, [write])
       await first('commit')
-      await writes
+      await write
       await second('commit')
     }),
   )

@@ -4,6 +4,7 @@ import { setTimeout } from 'node:timers/promises'
 import type { Video } from '@talkshelf/contract'
 import { call, category, type Reply, spawnServer, startArchive } from '../support/harness.ts'
 import { checkInvariants, withDatabase } from '../support/invariants.ts'
+import { untilWaiting } from '../support/writer.ts'
 
 // Renames, aliases, merges and splits of speakers, categories and tags, with every record that
 // shows them.
@@ -586,17 +587,7 @@ test('waits for a running rename and writes the new name', async () => {
       patch(`video/${id}`, fields),
       patch(`video/${id}`, { ...fields, summary: 'x' }),
     ]
-    for (
-      let waiting = 0, tries = 0;
-      waiting < writes.length && tries < 500;
-      tries++, await setTimeout(10)
-    )
-      waiting = (
-        await query(
-          `select from pg_stat_activity
-           where wait_event_type = 'Lock' and datname = current_database()`,
-        )
-      ).length
+    await untilWaiting(query, writes.length, writes)
     await query('commit')
     await Promise.all(writes)
   })
