@@ -13,8 +13,8 @@ import {
   maxExactCount,
   type PagePosition,
   pagePosition,
-  rejectParameter,
 } from '../platform/http/pagination.ts'
+import { rejectParameter } from '../platform/http/problem.ts'
 import {
   buildSnippets,
   type FacetCounts,

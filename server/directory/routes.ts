@@ -30,7 +30,7 @@ import {
 } from '../entities/entities.ts'
 import type { Pool } from '../platform/db/pool.ts'
 import { collectionResponse } from '../platform/http/collection-response.ts'
-import { matchesIfNoneMatch, representationEtag } from '../platform/http/conditional.ts'
+import { conditionalStatus } from '../platform/http/conditional.ts'
 import type { Mount, RouteResponse } from '../platform/http/mount.ts'
 import { writeContext } from '../platform/http/request.ts'
 import type { SiteUrls } from '../platform/http/server.ts'
@@ -87,9 +87,8 @@ function mountEntities(mount: Mount, pool: Pool, urls: SiteUrls): void {
         return { status: 301, body: '', headers: { location, 'cache-control': cacheControl } }
       }
       const { body, etag } = entity
-      const isCurrent = matchesIfNoneMatch(headers['if-none-match'], representationEtag(etag, as))
       return {
-        status: isCurrent ? 304 : 200,
+        status: conditionalStatus(headers['if-none-match'], etag, as),
         body,
         etag,
         headers: { 'cache-control': isAnonymous ? 'public, no-cache' : 'private, no-store' },

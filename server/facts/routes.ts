@@ -1,6 +1,6 @@
 import { Facts, readFactsEndpoint, replaceFactsEndpoint, validate } from '@talkshelf/contract'
 import type { Pool } from '../platform/db/pool.ts'
-import { matchesIfNoneMatch, representationEtag } from '../platform/http/conditional.ts'
+import { conditionalStatus } from '../platform/http/conditional.ts'
 import type { Mount } from '../platform/http/mount.ts'
 import { writeContext } from '../platform/http/request.ts'
 import { type RecordCache, readVideo } from '../videos/videos.ts'
@@ -13,9 +13,7 @@ export function factRoutes(mount: Mount, pool: Pool, recordCache: RecordCache): 
     await readVideo(recordCache, actor, params.id)
     const { body, etag } = await facts.readFacts(pool.lookups, params.id, actor.role)
     return {
-      status: matchesIfNoneMatch(headers['if-none-match'], representationEtag(etag, as))
-        ? 304
-        : 200,
+      status: conditionalStatus(headers['if-none-match'], etag, as),
       body,
       etag,
     }

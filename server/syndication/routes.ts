@@ -14,6 +14,7 @@ import {
   type PageResponse,
   parseId,
 } from '../platform/http/pages.ts'
+import { rejectParameter } from '../platform/http/problem.ts'
 import { requestCosts } from '../platform/http/rate-limit.ts'
 import {
   minimumRate,
@@ -228,10 +229,4 @@ function parsePixels(name: string, value: unknown): number | undefined {
   return /^[1-9]\d{0,5}$/.test(String(value))
     ? Number(value)
     : rejectParameter(name, 'must be a number of pixels')
-}
-
-function rejectParameter(name: string, detail: string): never {
-  throw new Problem('invalid-query', `Invalid query parameter: ${name}`, {
-    errors: [{ pointer: `/${name}`, code: 'invalid', detail }],
-  })
 }

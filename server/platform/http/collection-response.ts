@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import type { Endpoint } from '@talkshelf/contract'
-import { matchesIfNoneMatch, representationEtag } from './conditional.ts'
+import { conditionalStatus } from './conditional.ts'
 import { toJson } from './json.ts'
 import type { Call, RouteResponse } from './mount.ts'
 import type { ListPage } from './pagination.ts'
@@ -49,7 +49,7 @@ export function versionedResponse(
 ): RouteResponse {
   const etag = hash('sha256', body, 'base64url').slice(0, 22)
   return {
-    status: matchesIfNoneMatch(headers['if-none-match'], representationEtag(etag, as)) ? 304 : 200,
+    status: conditionalStatus(headers['if-none-match'], etag, as),
     body,
     etag,
     headers: {

@@ -38,6 +38,15 @@ export function matchesIfNoneMatch(ifNoneMatch: string | undefined, current: str
   )
 }
 
+/** Returns the status of a GET whose response has this version: 304 if the client has it already. */
+export function conditionalStatus(
+  ifNoneMatch: string | undefined,
+  etag: string,
+  as: Representation,
+): 200 | 304 {
+  return matchesIfNoneMatch(ifNoneMatch, representationEtag(etag, as)) ? 304 : 200
+}
+
 /**
  * Returns the versions in If-Match, without the suffix of the representation and what follows ~.
  * Weak ETags never match (13.1.1) and are left out. `*` matches any version.

@@ -1,5 +1,6 @@
 import { Problem } from '@talkshelf/contract'
 import { type Cursor, type CursorKey, readCursor, writeCursor } from './cursor.ts'
+import { rejectParameter } from './problem.ts'
 
 // Pages of any list: by page number up to a maximum offset, by cursor without a limit.
 
@@ -84,11 +85,4 @@ export function buildPage<T extends { readonly keys: readonly string[] }, E>(
     next: hasNext ? pageParams('next', visible.at(-1), page + 1) : undefined,
     previous: hasPrevious ? pageParams('previous', visible[0], page - 1) : undefined,
   }
-}
-
-/** Throws the problem of an invalid query parameter. */
-export function rejectParameter(name: string, detail: string): never {
-  throw new Problem('invalid-query', `Invalid query parameter: ${name}`, {
-    errors: [{ pointer: `/${name}`, code: 'invalid', detail }],
-  })
 }

@@ -32,6 +32,13 @@ export function toProblem(error: unknown, isWrite: boolean): Problem {
   return new Problem('internal', 'Unexpected error; include the instance when you report it')
 }
 
+/** Throws the problem of an invalid query parameter. */
+export function rejectParameter(name: string, detail: string): never {
+  throw new Problem('invalid-query', `Invalid query parameter: ${name}`, {
+    errors: [{ pointer: `/${name}`, code: 'invalid', detail }],
+  })
+}
+
 /** Builds the problem document (RFC 9457) of a response. */
 export function problemDocument(
   { problem, message, more }: Problem,
