@@ -295,7 +295,7 @@ async function watch(
   const row = (...cells: (string | number)[]) =>
     console.log(cells.map((cell) => String(cell).padStart(9)).join(' '))
   row('minute', 'rss', 'heap', 'low', 'external', 'req/s')
-  let told = { place: 0, sum: sum(load.answered), at: begin }
+  let reported = { samples: 0, sum: sum(load.answered), at: begin }
   for (let number = 1; number <= 120; number++) {
     await sleep(Math.max(0, begin + number * minutes * 500 - performance.now()))
     const isTidy = number % 60 === 0 || number % 60 > 57
@@ -307,7 +307,7 @@ async function watch(
     samples.push({ minute: (number * minutes) / 120, rss, heap, external, isTidy })
     // A line for each tenth: a minute in the usual run.
     if (number % 12 > 0) continue
-    const part = samples.slice(told.place)
+    const part = samples.slice(reported.samples)
     const [now, all] = [performance.now(), sum(load.answered)]
     const middle = (of: 'rss' | 'heap' | 'external') => megabytes(median(part.map((it) => it[of])))
     const low = megabytes(Math.min(...part.map(({ heap }) => heap)))
@@ -317,9 +317,9 @@ async function watch(
       middle('heap'),
       low,
       middle('external'),
-      ((all - told.sum) / ((now - told.at) / 1000)).toFixed(0),
+      ((all - reported.sum) / ((now - reported.at) / 1000)).toFixed(0),
     )
-    told = { place: samples.length, sum: all, at: now }
+    reported = { samples: samples.length, sum: all, at: now }
   }
   return samples
 }

@@ -321,7 +321,7 @@ async function look(tree: string): Promise<ICruiseResult> {
 }
 
 function rulesBrokenBy(file: string): string[] {
-  // A cycle is told once, for all who are in it.
+  // A cycle is reported once, for all of its files.
   const mine = found.summary.violations.filter(
     ({ from, cycle }) => from === file || cycle?.some(({ name }) => name === file),
   )
@@ -347,7 +347,7 @@ function unseenImports(file: string, seen: string[]): string[] {
       ? []
       : [...text.matchAll(/\bimport\(\s*'([^']+)'/g)]
   const names = [...statements, ...expressions].map(([, name]) => name ?? '')
-  // node:fs is told as fs, but node:test, which has no other name, as it is.
+  // node:fs is reported as fs; node:test, which has no other name, is not shortened.
   return names
     .filter((name) => !seen.includes(name) && !seen.includes(name.replace(/^node:/, '')))
     .map((name) => `${file}: ${name}`)

@@ -97,7 +97,8 @@ function callsOf(code: string, names: string): string[] {
   })
 }
 
-test('a statement that writes is never run as one that only reads: if the connection is lost, its outcome is unknown', () => {
+// If the connection is lost, the outcome of a write is unknown, and that of a read is not.
+test('a statement that writes is never run as one that only reads', () => {
   for (const file of globSync('server/**/queries.ts', { cwd: root }))
     for (const call of callsOf(readFileSync(`${root}/${file}`, 'utf8'), 'one|maybe|many'))
       assert.deepEqual(

@@ -156,8 +156,8 @@ export async function openModelEnvironment(
       } catch (error) {
         await states.restore('base')
         const { smallest, cause } = await shrunk(world, states, commands, error, number)
-        const told = smallest.map(({ name }) => name).join(', ')
-        throw new Error(`Sequence ${number} of --seed ${seed} fails: ${told}`, { cause })
+        const names = smallest.map(({ name }) => name).join(', ')
+        throw new Error(`Sequence ${number} of --seed ${seed} fails: ${names}`, { cause })
       }
     },
     async finishRound() {
@@ -625,10 +625,10 @@ class Sequence {
   }
 
   /** Applies the rows to the model, and compares the outcomes. */
-  private async settle(it: PlannedImport, told: readonly ImportedTalk[]): Promise<void> {
-    assert.equal(told.length, it.rows.length, JSON.stringify(told))
+  private async settle(it: PlannedImport, importedRows: readonly ImportedTalk[]): Promise<void> {
+    assert.equal(importedRows.length, it.rows.length, JSON.stringify(importedRows))
     for (const [at, row] of it.rows.entries()) {
-      const now = told[at] as ImportedTalk
+      const now = importedRows[at] as ImportedTalk
       if (row.outcome !== undefined || now.outcome === null) continue
       row.outcome = this.applyRow(it, row, now)
       assert.equal(
@@ -672,13 +672,13 @@ class Sequence {
     if (how === 'and restart') await this.world.restart()
     await this.client.until(it.id, 'undone')
     it.state = 'undone'
-    const told = await this.rowsOf(it)
+    const importedRows = await this.rowsOf(it)
     for (const [at, row] of it.rows.entries()) {
       const expected = this.undoRow(it, row, revisions)
       assert.equal(
-        told[at]?.undone,
+        importedRows[at]?.undone,
         expected,
-        `row ${row.key} of import ${it.id}: ${JSON.stringify(told[at])}`,
+        `row ${row.key} of import ${it.id}: ${JSON.stringify(importedRows[at])}`,
       )
     }
   }
