@@ -4,6 +4,7 @@ import { type FileHandle, open, rename, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { findPrograms, type PostgresProgram, programEnvironment } from '../platform/db/programs.ts'
 import { type Snapshot, withSnapshot } from '../platform/db/snapshot.ts'
+import { describeWriteError, syncFolder } from '../platform/files.ts'
 import { version } from '../version.ts'
 import { BackupError, type BackupManifest, checksumTables, manifestPath } from './manifest.ts'
 import { type RunningProgram, runProgram } from './program.ts'
@@ -31,19 +32,17 @@ export async function backup(
 ): Promise<BackupManifest> {
   if (existsSync(file))
     throw new BackupError(
-      `${file} is there already, and a backup is never written over another one. ` +
-        'Name another file.',
+      `${file} already exists. Backups never overwrite a file: choose another name.`,
     )
   const startMs = performance.now()
   return withSnapshot(url, 'talkshelf backup', async (db) => {
     const server = await describeServer(db)
     const schema = server.migrated ? await readSchema(db) : 0
-    if (schema === 0)
-      throw new BackupError('There is no archive in this database. Is DATABASE_URL right?')
+    if (schema === 0) throw new BackupError('This database has no archive. Check DATABASE_URL.')
     const program = dumpProgram(server.major, environment)
     const part = await openPart(`${file}.part`)
     try {
-      say(`Writing ${file}, with pg_dump ${program.version} of PostgreSQL ${server.version}`)
+      say(`Backing up PostgreSQL ${server.version} to ${file} with pg_dump ${program.version}`)
       const programEnv = programEnvironment(url, environment)
       const { dump, tables } = await writeDump(db, program, programEnv, part, say)
       await part.sync()
@@ -63,8 +62,8 @@ export async function backup(
       await syncFolder(dirname(file))
       const seconds = ((performance.now() - startMs) / 1000).toFixed(1)
       say(
-        `${file} has ${megabytes(dump.bytes)}; it took ${seconds} s. ` +
-          `Keep ${manifestPath(file)} with it.`,
+        `Wrote ${megabytes(dump.bytes)} to ${file} in ${seconds} s. ` +
+          `Keep ${manifestPath(file)} with it: restore needs both files.`,
       )
       return manifest
     } catch (error) {
@@ -87,16 +86,14 @@ function dumpProgram(
   const programs = findPrograms('pg_dump', environment)
   const program = programs.findLast(({ major }) => major >= serverMajor)
   if (program) return program
-  const where = environment.PG_BIN
-    ? ` in ${environment.PG_BIN}, where PG_BIN points`
-    : ' on this machine'
+  const where = environment.PG_BIN ? ` in ${environment.PG_BIN} (PG_BIN)` : ' on this machine'
   const problem = programs[0]
     ? `The server is PostgreSQL ${serverMajor}, ` +
       `and the newest pg_dump${where} is ${programs[0].version}.`
     : `There is no pg_dump${where}.`
   throw new BackupError(
     `${problem}\n` +
-      `Install postgresql-client-${serverMajor}, or name the folder of its programs in PG_BIN.`,
+      `Install postgresql-client-${serverMajor}, or set PG_BIN to the folder of its programs.`,
   )
 }
 
@@ -150,8 +147,8 @@ async function openPart(part: string): Promise<FileHandle> {
   return open(part, 'wx', 0o600).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'EEXIST')
       throw new BackupError(
-        `${part} is there: another backup is writing it, or one was killed. ` +
-          'If none is running, remove it.',
+        `${part} exists: another backup is running or was interrupted. ` +
+          'Remove the file if no backup is running.',
       )
     throw toBackupError(error, part)
   })
@@ -168,26 +165,10 @@ async function writeManifest(file: string, manifest: BackupManifest): Promise<vo
   await rename(`${file}.part`, file)
 }
 
-async function syncFolder(folder: string): Promise<void> {
-  const handle = await open(folder)
-  await handle.sync().finally(() => handle.close())
-}
-
-const advice: Record<string, string> = {
-  ENOSPC: 'The disk is full: nothing was kept. Name a file on a disk with more room.',
-  EDQUOT: 'The disk is full for this user: nothing was kept. Name a file on a disk with more room.',
-  ENOENT: 'Its folder is not there. Make it first.',
-  EACCES: 'This user may not write there.',
-  EPERM: 'This user may not write there.',
-  EROFS: 'The file system is read-only.',
-}
-
-/** Turns an expected error into one with advice; returns any other unchanged. */
+/** Turns an expected error into one with a hint; returns any other unchanged. */
 function toBackupError(error: unknown, file: string): unknown {
-  const { code = '', message } = error as NodeJS.ErrnoException
-  return advice[code] === undefined
-    ? error
-    : new BackupError(`${file} cannot be written: ${message}.\n${advice[code]}`)
+  const message = describeWriteError(error, file)
+  return message === undefined ? error : new BackupError(message)
 }
 
 const megabytes = (bytes: number) =>

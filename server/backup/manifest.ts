@@ -45,13 +45,13 @@ export async function readManifest(file: string): Promise<BackupManifest> {
   const { size } = await stat(name).catch((error: Error) =>
     reject(`cannot be read: ${error.message}`),
   )
-  if (size > maxManifestBytes) reject('is larger than any that belongs to a backup')
+  if (size > maxManifestBytes) reject('is too large for a manifest')
   const manifest = parseJson(await readFile(name, 'utf8'))
   const errors = validationErrors(BackupManifest, manifest).map(
-    ({ pointer, detail }) => `${pointer.slice(1) || 'all of it'} ${detail}`,
+    ({ pointer, detail }) => `${pointer.slice(1) || 'the document'} ${detail}`,
   )
   if (errors.length > 0)
-    reject(`is not what a backup of this release has beside it (${errors.slice(0, 3).join('; ')})`)
+    reject(`is not a manifest that this release can read (${errors.slice(0, 3).join('; ')})`)
   return manifest as BackupManifest
 
   function reject(reason: string): never {
@@ -93,14 +93,11 @@ export function tableDifferences(
   const names = [...new Set([...Object.keys(expected), ...Object.keys(actual)])].sort()
   return names.flatMap((name) => {
     const [saved, restored] = [expected[name], actual[name]]
-    if (saved === undefined)
-      return restored === undefined ? [] : [`${name}: the backup has no such table`]
-    if (restored === undefined) return [`${name}: the table is missing`]
+    if (saved === undefined) return restored === undefined ? [] : [`${name}: not in the backup`]
+    if (restored === undefined) return [`${name}: missing`]
     if (saved.rows !== restored.rows)
-      return [`${name}: ${formatRows(restored.rows)}, and the backup had ${formatRows(saved.rows)}`]
-    return saved.sum === restored.sum
-      ? []
-      : [`${name}: as many rows as in the backup, but not the same`]
+      return [`${name}: ${formatRows(restored.rows)} instead of ${formatRows(saved.rows)}`]
+    return saved.sum === restored.sum ? [] : [`${name}: rows with different values`]
   })
 }
 

@@ -46,10 +46,10 @@ export function runProgram(
   child.stdin.on('error', () => {})
   signal?.addEventListener('abort', () => child.stdin.end())
   const ended = new Promise<void>((resolve, reject) => {
-    child.on('error', (error) => reject(new BackupError(`${file} cannot be run: ${error.message}`)))
+    child.on('error', (error) => reject(new BackupError(`Cannot run ${file}: ${error.message}`)))
     child.on('close', (code, signalName) => {
       if (code === 0) return resolve()
-      const reason = errorOutput.trim() || 'It said nothing.'
+      const reason = errorOutput.trim() || 'no error output'
       reject(new BackupError(`${file} ended with ${code ?? signalName}:\n${reason}`))
     })
   })
@@ -69,7 +69,7 @@ export async function programOutput(
   for await (const chunk of stdout) {
     text += chunk.toString()
     if (text.length > maxOutputLength)
-      throw new BackupError(`${program.file} says more than any archive has to say`)
+      throw new BackupError(`${program.file}: the output is too long`)
   }
   await ended
   return text

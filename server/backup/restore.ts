@@ -54,7 +54,7 @@ export async function restore(
     if (manifest.schema > supported)
       throw new BackupError(
         `The backup is of schema ${manifest.schema}, made by Talkshelf ${manifest.talkshelf}; ` +
-          `this release knows ${supported}.\nRestore it with that release, or a newer one.`,
+          `this release supports up to ${supported}.\nRestore it with that release or a newer one.`,
       )
     const server = await describeServer(db)
     await assertEmpty(db, server.migrated && current === 0)
@@ -63,19 +63,19 @@ export async function restore(
   })
   const program = findRestoreProgram(manifest, server.major, environment)
   say(
-    `Looking at ${file}, made ${manifest.made} by Talkshelf ${manifest.talkshelf} ` +
-      `of PostgreSQL ${manifest.postgresql}`,
+    `Verifying ${file}, made ${manifest.made} by Talkshelf ${manifest.talkshelf} ` +
+      `from PostgreSQL ${manifest.postgresql}`,
   )
   await assertUnchanged(file, manifest)
 
   const programEnv = programEnvironment(url, environment)
   say(
-    `Restoring into PostgreSQL ${server.version}, with pg_restore ${program.version}: ` +
-      'all tables or none',
+    `Restoring into PostgreSQL ${server.version} with pg_restore ${program.version}, ` +
+      'in one transaction',
   )
   await restoreTables(program, file, programEnv)
   await finishTables(url)
-  say('Reading all of it again')
+  say('Verifying the restored tables')
   const { [versionTable]: versionChecksum, ...checksums } = manifest.tables
   const checksumsOf = (isIncluded: (table: string) => boolean) =>
     withSnapshot(url, applicationName, (db) => checksumTables(db, { say, isIncluded }))
@@ -91,8 +91,8 @@ export async function restore(
   const seconds = ((performance.now() - startMs) / 1000).toFixed(1)
   const tableCount = Object.keys(manifest.tables).length
   say(
-    `All ${tableCount} tables are as they were when the backup was made, row for row. ` +
-      `It took ${seconds} s.`,
+    `Restored ${tableCount} tables in ${seconds} s. ` +
+      'All rows are identical to those of the backup.',
   )
   reportNextSteps(manifest, server, say)
 }
@@ -103,17 +103,18 @@ function reportNextSteps(
   say: RestoreOptions['say'],
 ): void {
   say(
-    `Everything since ${manifest.made} is undone: tokens that were revoked since work again, ` +
-      'and records that were taken down and names that were hidden since are public again. ' +
-      'Repeat this before you start the server: see "After a restore" in docs/operations.md.',
+    `All changes since ${manifest.made} are undone: tokens that were revoked since then work ` +
+      'again, and records that were taken down and names that were hidden are public again. ' +
+      'Repeat these changes before you start the server: ' +
+      'see "After a restore" in docs/operations.md.',
   )
   if (server.major !== Number.parseInt(manifest.postgresql, 10))
     say(
-      'It came from another version of PostgreSQL, which may have other rules for accents: ' +
+      'The backup is from another version of PostgreSQL, which may treat accents differently: ' +
         'see "Start and upgrade" in docs/operations.md.',
     )
   if (manifest.schema < server.supported)
-    say("It is of an earlier release: run 'talkshelf migrate' before 'talkshelf serve'.")
+    say("The backup is from an earlier release: run 'talkshelf migrate' before 'talkshelf serve'.")
 }
 
 /** Resets the transaction ids of the old server, and vacuums all tables. */
@@ -131,36 +132,35 @@ async function assertEmpty(db: Db, isUnfinished: boolean): Promise<void> {
   if (tables.length === 0) return
   const { role, database } = await readPrivileges(db)
   const names = tables.slice(0, 4).join(', ')
-  const origin = isUnfinished ? ', from a restore that did not come to its end' : ''
+  const origin = isUnfinished ? ', from an interrupted restore' : ''
   const more = tables.length > 4 ? ` and ${tables.length - 4} more tables` : ''
   throw new BackupError(
     `The database ${database} is not empty: it has ${names}${more}${origin}.\n` +
-      `Nothing is ever written over. Make an empty one ('createdb --owner=${role} NAME', ` +
-      'as a superuser) and name it in DATABASE_URL.',
+      `A restore never overwrites data. Create an empty database ` +
+      `('createdb --owner=${role} NAME', as a superuser) and set DATABASE_URL to it.`,
   )
 }
 
 async function assertPrivileges(db: Db, extensions: readonly string[]): Promise<void> {
   const { role, database, create } = await readPrivileges(db)
   const alter = `'alter database ${database} owner to ${role}'`
-  const owner = `Let it own the database: ${alter}, as a superuser`
+  const owner = `Make it the owner of the database: ${alter}, as a superuser`
   if (!create)
     throw new BackupError(
-      `The role ${role} may not make tables in the database ${database}.\n${owner}.`,
+      `The role ${role} cannot create tables in the database ${database}.\n${owner}.`,
     )
   const missing = await missingExtensions(db, extensions)
   const unavailable = missing.filter(({ available }) => !available).map(({ name }) => name)
   if (unavailable.length > 0)
     throw new BackupError(
-      `The server has no extension ${unavailable.join(', ')}.\n` +
-        'Install what comes with PostgreSQL beside the server itself: ' +
-        'postgresql-contrib, in most systems.',
+      `The server does not have the extension ${unavailable.join(', ')}.\n` +
+        'Install the additional modules of PostgreSQL, postgresql-contrib on most systems.',
     )
   const forbidden = missing.filter(({ allowed }) => !allowed).map(({ name }) => name)
   if (forbidden.length === 0) return
   const statements = forbidden.map((extension) => `create extension ${extension}`).join('; ')
   throw new BackupError(
-    `The role ${role} may not create the extension ${forbidden.join(', ')}.\n` +
+    `The role ${role} cannot create the extension ${forbidden.join(', ')}.\n` +
       `${owner}; or create it there as a superuser: '${statements}'.`,
   )
 }
@@ -175,35 +175,32 @@ function findRestoreProgram(
   const programs = findPrograms('pg_restore', environment).filter(({ major }) => major >= oldest)
   const program = programs.findLast(({ major }) => major >= serverMajor) ?? programs[0]
   if (program) return program
-  const where = environment.PG_BIN
-    ? `in ${environment.PG_BIN}, where PG_BIN points`
-    : 'on this machine'
+  const where = environment.PG_BIN ? `in ${environment.PG_BIN} (PG_BIN)` : 'on this machine'
   throw new BackupError(
     `There is no pg_restore ${oldest} or newer ${where}, ` +
       `and the dump was written by pg_dump ${manifest.pg_dump}.\n` +
       `Install postgresql-client-${Math.max(oldest, serverMajor)}, ` +
-      'or name the folder of its programs in PG_BIN.',
+      'or set PG_BIN to the folder of its programs.',
   )
 }
 
 /** Checks the size and the checksum of the dump. */
 async function assertUnchanged(file: string, { dump }: BackupManifest): Promise<void> {
-  const advice = 'Take another copy of it, or an earlier backup.'
+  const hint = 'Use another copy, or an earlier backup.'
   const { size } = await stat(file).catch((error: Error) => {
-    throw new BackupError(`${file} cannot be read: ${error.message}.`)
+    throw new BackupError(`Cannot read ${file}: ${error.message}.`)
   })
   if (size !== dump.bytes)
     throw new BackupError(
-      `${file} has ${size} bytes, and ${manifestPath(file)} says ${dump.bytes}: ` +
-        `it is not whole, or another one.\n${advice}`,
+      `${file} has ${size} bytes, but ${manifestPath(file)} expects ${dump.bytes}: ` +
+        `it is incomplete, or from another backup.\n${hint}`,
     )
   const hash = createHash('sha256')
   for await (const chunk of createReadStream(file, { highWaterMark: 1024 * 1024 }))
     hash.update(chunk as Buffer)
   if (hash.digest('hex') !== dump.sha256)
     throw new BackupError(
-      `${file} is not what was written: ` +
-        `its SHA-256 is another than in ${manifestPath(file)}.\n${advice}`,
+      `${file} is corrupt: ` + `its SHA-256 does not match ${manifestPath(file)}.\n${hint}`,
     )
 }
 
@@ -269,10 +266,10 @@ function assertEqual(
   if (differences.length === 0) return
   const list = differences.map((line) => `  ${line}`).join('\n')
   throw new BackupError(
-    `What was restored is not what was saved:\n${list}\n` +
-      "The database is there to be looked at, and 'talkshelf serve' refuses it. " +
+    `The restored data differs from the backup:\n${list}\n` +
+      "The database is left for inspection; 'talkshelf serve' refuses it. " +
       'Restore another backup into another database.\n' +
-      'If you have looked, and want this one all the same: ' +
+      'To use this one despite the differences, run: ' +
       `${program.file} ${versionArgs.join(' ')} --dbname=DATABASE_URL ${file}`,
   )
 }

@@ -4,6 +4,7 @@ import { createGzip } from 'node:zlib'
 import { InvalidArgumentError, Option } from 'commander'
 import { type AddCommands, CommandError } from '../command.ts'
 import { type Snapshot, withSnapshot } from '../platform/db/snapshot.ts'
+import { describeWriteError } from '../platform/files.ts'
 import { inChunks } from '../platform/streams.ts'
 import {
   exportCsv,
@@ -33,28 +34,28 @@ const addExportCommand: AddCommands = (program, { config, say }) => {
   program
     .command('export')
     .description(
-      'write the whole archive to standard output, or to a file: ' +
-        'as ndjson with all that is needed to make it again',
+      'export the archive to standard output or to a file; ' +
+        'an ndjson export can be imported into an empty archive',
     )
     .addOption(
       new Option(
         '--format <format>',
-        'ndjson has everything; csv has no records that were taken down; ' +
-          'pyvideo has live records only',
+        'output format: ndjson includes all records, csv leaves out records that were taken ' +
+          'down, pyvideo includes only live records',
       )
         .choices(['ndjson', 'csv', 'pyvideo'])
         .default('ndjson'),
     )
-    .option('--out <file>', 'a file, or for pyvideo a folder; it has this name when it is whole')
-    .option('--after <id>', 'only records with a higher id', parseRecordId)
-    .option('--up-to <id>', 'only records up to this id', parseRecordId)
-    .option('--gzip', 'packed')
+    .option('--out <file>', 'write to this file (pyvideo: this folder) once the export is complete')
+    .option('--after <id>', 'export only records with an id above this one', parseRecordId)
+    .option('--up-to <id>', 'export only records up to this id', parseRecordId)
+    .option('--gzip', 'compress the output with gzip')
     .action(async (options: ExportCommandOptions) => {
       const { format, out, gzip } = options
       if (format === 'pyvideo' && out !== undefined && gzip)
         throw new CommandError(
-          'A folder is not packed. Leave out --gzip, or leave out --out for one packed file ' +
-            'on standard output.',
+          '--gzip cannot compress a folder. Remove --gzip, or remove --out to write a single ' +
+            'compressed file to standard output.',
         )
       const progress = showProgress()
       try {
@@ -70,7 +71,7 @@ const addExportCommand: AddCommands = (program, { config, say }) => {
       } finally {
         progress.end()
       }
-      if (out !== undefined) say(`${out} has ${progress.total()} records.`)
+      if (out !== undefined) say(`Exported ${progress.total()} records to ${out}.`)
     })
 }
 
@@ -78,10 +79,10 @@ const addSnapshotCommand: AddCommands = (program, { config, say }) => {
   program
     .command('snapshot')
     .description(
-      'write what everybody may read into a folder, ' +
-        'as the server does every night where SNAPSHOT_DIR is set',
+      'write a snapshot of all public records to a folder, ' +
+        'as the server does every night if SNAPSHOT_DIR is set',
     )
-    .argument('<folder>', 'made if it is not there; SNAPSHOT_KEEP of them stay')
+    .argument('<folder>', 'created if missing; only the newest SNAPSHOT_KEEP snapshots are kept')
     .action(async (folder: string) => {
       const { DATABASE_URL: url, SNAPSHOT_KEEP: keep } = config()
       const written = await writeSnapshot({ url, folder, keep }, new Date()).catch(
@@ -90,8 +91,8 @@ const addSnapshotCommand: AddCommands = (program, { config, say }) => {
         },
       )
       if (!written)
-        throw new CommandError('Another process is writing a snapshot. Wait until it is done.')
-      say(`${written.file} has ${written.videos} records in ${written.bytes} bytes.`)
+        throw new CommandError('Another process is already writing a snapshot. Try again later.')
+      say(`Wrote ${written.videos} records (${written.bytes} bytes) to ${written.file}.`)
     })
 }
 
@@ -111,7 +112,7 @@ async function print(lines: AsyncIterable<string>, isGzipped: boolean | undefine
   try {
     if (isGzipped) await pipeline(inChunks(lines), createGzip(), stdout, { end: false })
     else await pipeline(inChunks(lines), stdout, { end: false })
-    // Text that a pipe has not taken yet would be lost at the end of the process.
+    // Output that is still buffered would be lost when the process exits.
     if (stdout.writableNeedDrain) await once(stdout, 'drain')
   } catch (error) {
     // The reader has closed the pipe, as `head` does.
@@ -121,7 +122,7 @@ async function print(lines: AsyncIterable<string>, isGzipped: boolean | undefine
 
 type Format = ExportCommandOptions['format']
 
-/** Passes lines on, and calls `count` for each that is a record. */
+/** Yields all lines, and calls `count` for each that is a record. */
 async function* countRecords(
   lines: AsyncIterable<string>,
   format: Format,
@@ -159,31 +160,16 @@ function showProgress() {
   }
 }
 
-const advice: Record<string, string> = {
-  ENOSPC: 'The disk is full: nothing was kept. Name a place on a disk with more room.',
-  EDQUOT:
-    'The disk is full for this user: nothing was kept. Name a place on a disk with more room.',
-  ENOENT: 'Its folder is not there. Make it first.',
-  EEXIST: 'A file of this name is there. Name a folder.',
-  ENOTDIR: 'A part of the path is a file, and no folder.',
-  EISDIR: 'It is a folder. Name a file in it.',
-  EACCES: 'This user may not write there.',
-  EPERM: 'This user may not write there.',
-  EROFS: 'The file system is read-only.',
-}
-
-/** Turns an expected error into one with advice; returns any other unchanged. */
-function toCommandError(error: unknown, path: string | undefined): unknown {
-  if (error instanceof FolderExistsError) return new CommandError(error.message)
-  const { code = '', message } = error as NodeJS.ErrnoException
-  return advice[code] === undefined
-    ? error
-    : new CommandError(`${path ?? 'It'} cannot be written: ${message}.\n${advice[code]}`)
+/** Turns an expected error into one with a hint; returns any other unchanged. */
+function toCommandError(error: unknown, path = 'to standard output'): unknown {
+  const message =
+    error instanceof FolderExistsError ? error.message : describeWriteError(error, path)
+  return message === undefined ? error : new CommandError(message)
 }
 
 function parseRecordId(text: string): number {
   const id = Number(text)
   if (!/^[1-9]\d*$/.test(text) || !Number.isSafeInteger(id))
-    throw new InvalidArgumentError('It takes the id of a record.')
+    throw new InvalidArgumentError('Expected the id of a record.')
   return id
 }

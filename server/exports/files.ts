@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto'
 import { createWriteStream } from 'node:fs'
-import { chmod, open, rename, rm } from 'node:fs/promises'
+import { chmod, rename, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { createGzip } from 'node:zlib'
+import { syncFolder } from '../platform/files.ts'
 import { inChunks } from '../platform/streams.ts'
 
 // Writes streams of lines to files.
@@ -44,7 +45,7 @@ export async function writeFileAtomically(
     const options = signal ? { signal } : {}
     if (isGzipped) await pipeline(inChunks(lines), createGzip(), measure, target, options)
     else await pipeline(inChunks(lines), measure, target, options)
-    // The umask reduces the mode of a new file, so that it is set here.
+    // The umask reduces the mode of a new file, so it is set here.
     await chmod(part, isPublic ? 0o644 : 0o600)
     await rename(part, file)
     await syncFolder(dirname(file))
@@ -53,10 +54,4 @@ export async function writeFileAtomically(
     throw error
   }
   return { bytes, sha256: checksum.digest('hex') }
-}
-
-/** Makes a rename durable: the folder stores the names of its files. */
-async function syncFolder(folder: string): Promise<void> {
-  const handle = await open(folder)
-  await handle.sync().finally(() => handle.close())
 }

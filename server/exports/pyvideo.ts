@@ -33,13 +33,15 @@ export async function writePyvideoFolder(
   onTalk: () => void,
 ): Promise<void> {
   if ((await readdir(folder).catch(() => [])).length > 0)
-    throw new FolderExistsError(`${folder} is not empty. Name another folder, or remove it first.`)
+    throw new FolderExistsError(
+      `${folder} is not empty. Choose another folder, or remove it first.`,
+    )
   const part = `${folder}.part`
   await mkdir(part).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== 'EEXIST') throw error
     throw new FolderExistsError(
-      `${part} is there: another export is writing it, or one was killed. ` +
-        'If none is running, remove it.',
+      `${part} exists: another export is running or was interrupted. ` +
+        'Remove the folder if no export is running.',
     )
   })
   try {

@@ -86,7 +86,7 @@ test('exports to standard output or atomically to a file', async () => {
   const file = join(folder, 'talks.ndjson.gz')
   writeFileSync(file, 'what was there before')
   const result = await run('export', '--out', file, '--gzip')
-  assert.deepEqual([result.stdout, result.stderr], ['', `${file} has 10 records.\n`])
+  assert.deepEqual([result.stdout, result.stderr], ['', `Exported 10 records to ${file}.\n`])
   assert.equal(withoutTime(gunzipSync(readFileSync(file)).toString()), withoutTime(stdout))
   assert.equal(statSync(file).mode & 0o777, 0o600, 'the file has data that is hidden from readers')
   assert.deepEqual(readdirSync(folder), ['talks.ndjson.gz'])
@@ -122,7 +122,7 @@ test('exports pyvideo as lines or as a folder per event without path traversal',
 
   const out = join(folder, 'pyvideo')
   const { stderr } = await run('export', '--format', 'pyvideo', '--out', out)
-  assert.match(stderr, /has 8 records/)
+  assert.match(stderr, /Exported 8 records to /)
   assert.deepEqual(
     readdirSync(folder).filter((name) => /pyvideo|evil/.test(name)),
     ['pyvideo'],
@@ -170,15 +170,15 @@ test('reports errors with a hint and leaves no partial file', async () => {
   writeFileSync(join(full, 'mine.txt'), 'mine')
   const wrong: [string[], RegExp][] = [
     [['export', '--format', 'xml'], /Allowed choices are ndjson, csv, pyvideo/],
-    [['export', '--after', '0'], /It takes the id of a record/],
+    [['export', '--after', '0'], /Expected the id of a record/],
     [
       ['export', '--out', join(folder, 'nowhere/talks.ndjson')],
-      /Its folder is not there\. Make it first/,
+      /The parent folder does not exist\. Create it first/,
     ],
-    [['export', '--out', full], /It is a folder/],
-    [['export', '--format', 'pyvideo', '--out', full], /is not empty\. Name another folder/],
-    [['export', '--format', 'pyvideo', '--out', full, '--gzip'], /A folder is not packed/],
-    [['snapshot', join(full, 'mine.txt')], /A file of this name is there/],
+    [['export', '--out', full], /This is a folder/],
+    [['export', '--format', 'pyvideo', '--out', full], /is not empty\. Choose another folder/],
+    [['export', '--format', 'pyvideo', '--out', full, '--gzip'], /--gzip cannot compress a folder/],
+    [['snapshot', join(full, 'mine.txt')], /A file with this name already exists/],
   ]
   for (const [args, message] of wrong) {
     const { code, stdout, stderr } = await runCommand(args, { DATABASE_URL })
