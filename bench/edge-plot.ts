@@ -1,5 +1,5 @@
-// Draws the results of bench/edge.ts, on a white background, so that it is readable on a dark page
-// too.
+// Draws the results of bench/edge.ts, on a white background so that the plot is readable on a dark
+// page too.
 
 export interface Point {
   readonly readsPerS: number
@@ -21,7 +21,7 @@ const panel = { top: 70, width: 380, height: 340 }
 const colours = { readers: '#555555', direct: '#c2410c', shielded: '#1d4ed8' }
 
 /** Draws requests and bytes as SVG. */
-export function plot(points: readonly Point[], answerBytes: number): string {
+export function plot(points: readonly Point[], responseBytes: number): string {
   const lines: Line[] = [
     { name: 'readers', colour: colours.readers, dash: '6 4', value: (point) => point.readsPerS },
     { name: 'origin', colour: colours.direct, value: (point) => point.direct },
@@ -29,14 +29,14 @@ export function plot(points: readonly Point[], answerBytes: number): string {
   ]
   const byteLines = lines.map((line) => ({
     ...line,
-    value: (point: Point) => line.value(point) * answerBytes,
+    value: (point: Point) => line.value(point) * responseBytes,
   }))
   const byteNames = ['edge to readers', 'origin to edge', 'origin to shield']
   const namedByteLines = byteLines.map((line, i) => ({ ...line, name: byteNames[i] as string }))
   const { width, height } = size
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" role="img"
   font-family="system-ui, 'Segoe UI', Helvetica, Arial, sans-serif" font-size="14" fill="#222222">
-<title>What arrives at the origin behind an edge cache, from 10 to 1,000,000 requests a second</title>
+<title>Load of the origin behind an edge cache, from 10 to 1,000,000 requests a second</title>
 <rect width="100%" height="100%" fill="#ffffff"/>
 ${drawPanel(80, 'Requests a second', (value) => short(value, ''), points, lines)}
 ${drawPanel(580, 'Bytes a second', (value) => short(value, 'B'), points, namedByteLines)}
@@ -97,12 +97,12 @@ ${legend.join('\n')}
 <text x="${left + panel.width / 2}" y="${bottom + 46}" text-anchor="middle">readers’ requests a second</text>`
 }
 
-/** Logarithmic, from a power of ten to a power of ten. */
+/** Returns a logarithmic scale whose ends are powers of ten. */
 function scale(values: readonly number[], start: number, length: number) {
   // A simulation without misses has zeros; they are drawn at the bottom.
-  const above = values.filter((value) => value > 0)
-  const low = Math.floor(Math.log10(Math.min(...above)))
-  const high = Math.max(Math.ceil(Math.log10(Math.max(...above))), low + 1)
+  const positive = values.filter((value) => value > 0)
+  const low = Math.floor(Math.log10(Math.min(...positive)))
+  const high = Math.max(Math.ceil(Math.log10(Math.max(...positive))), low + 1)
   const ticks = Array.from({ length: high - low + 1 }, (_, i) => 10 ** (low + i))
   const at = (value: number) =>
     Math.round(10 * (start + (length * (Math.max(Math.log10(value), low) - low)) / (high - low))) /

@@ -9,7 +9,7 @@ import { migratedDatabase } from '../tests/support/postgres.ts'
 import { until } from '../tests/support/until.ts'
 import { query, seed } from './seed.ts'
 
-// The environment of a measure: a private PostgreSQL with records, the packed service, and bare
+// The environment of the benchmarks: a private PostgreSQL with records, the packed service, and bare
 // servers.
 
 export interface BenchEnvironment {
@@ -24,16 +24,18 @@ export interface BenchEnvironment {
   /** The parent of the server processes of PostgreSQL. */
   readonly postgresPid: number
   readonly token: string
-  ask(statement: string): Promise<string>
+  /** Runs a statement as a superuser. Returns its output. */
+  query(statement: string): Promise<string>
   serve(variables: Record<string, string>): Promise<BenchServer>
-  bare(answer: { status: number; headers: readonly string[]; body: string }): Promise<BenchServer>
+  /** Starts a minimal server that always sends this response. */
+  bare(response: { status: number; headers: readonly string[]; body: string }): Promise<BenchServer>
   close(): Promise<void>
 }
 
 export interface BenchServer {
   readonly port: number
   readonly pid: number
-  /** From the start of the process to its first answer. */
+  /** The time from the start of the process to its first response. */
   readonly startMs: number
   stop(): Promise<void>
 }
@@ -72,14 +74,14 @@ export async function openBenchEnvironment(
     const started = await postgres.started
     const url = await migratedDatabase(started, 'talkshelf')
     const program = pack(dir)
-    say(`PostgreSQL ${started.version} runs, the service is compiled`)
+    say(`Started PostgreSQL ${started.version} and packed the service`)
 
     const startedMs = performance.now()
     let lastReported = 0
     await seed(bin, started.url('talkshelf'), records, (done) => {
       if (done - lastReported < records / 10) return
       lastReported = done
-      say(`${done.toLocaleString('en')} records are seeded`)
+      say(`Seeded ${done.toLocaleString('en')} records`)
     })
     const seedSeconds = (performance.now() - startedMs) / 1000
     say(`Seeded in ${seedSeconds.toFixed(0)} s`)
@@ -93,7 +95,7 @@ export async function openBenchEnvironment(
       'editor',
     ]).trim()
     const superuser = started.url('talkshelf')
-    const keep = (server: BenchServer) => {
+    const register = (server: BenchServer) => {
       servers.add(server)
       return { ...server, stop: () => server.stop().then(() => void servers.delete(server)) }
     }
@@ -108,9 +110,9 @@ export async function openBenchEnvironment(
         await query(bin, superuser, "select split_part(pg_read_file('postmaster.pid'), E'\\n', 1)"),
       ),
       token,
-      ask: (statement) => query(bin, superuser, statement),
-      serve: async (variables) => keep(await serve(program, url, variables)),
-      bare: async (answer) => keep(await bare(answer)),
+      query: (statement) => query(bin, superuser, statement),
+      serve: async (variables) => register(await serve(program, url, variables)),
+      bare: async (response) => register(await bare(response)),
       close,
     }
   } catch (error) {
@@ -150,7 +152,7 @@ async function serve(
   variables: Record<string, string>,
 ): Promise<BenchServer> {
   const port = lastPort++
-  // The log of requests has a measure of its own; everything else has its defaults.
+  // Logging of requests is measured separately; all other settings have their defaults.
   const env = {
     ...process.env,
     LOG_LEVEL: 'warn',
@@ -171,11 +173,11 @@ async function serve(
   }
 }
 
-async function bare(answer: object): Promise<BenchServer> {
+async function bare(response: object): Promise<BenchServer> {
   const child = spawn(process.execPath, [join(import.meta.dirname, 'bare.ts')], {
     stdio: ['pipe', 'pipe', 'inherit'],
   })
-  child.stdin.end(JSON.stringify(answer))
+  child.stdin.end(JSON.stringify(response))
   const [port] = (await once(child.stdout, 'data')) as [Buffer]
   return {
     port: Number(port),

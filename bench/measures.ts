@@ -3,7 +3,7 @@ import { request } from 'node:http'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { BenchEnvironment, BenchServer } from './environment.ts'
-import { database, http, type Sent, type Window } from './load.ts'
+import { type BenchRequest, type LoadResult, runPgbench, runWrk } from './load.ts'
 import { randomFrom } from './records.ts'
 import { patchScript, readScript } from './statements.ts'
 
@@ -32,7 +32,7 @@ interface Round {
    */
   readonly cpuUs?: number
   readonly referenceCpuUs?: number
-  /** The worse of the two windows. */
+  /** The larger share of the two load tests. */
   readonly othersShare?: number
 }
 
@@ -54,11 +54,13 @@ export async function measureGet({
   say,
 }: MeasureOptions): Promise<Measured[]> {
   const live = (
-    await environment.ask('select id from video_body where live order by hashint8(id) limit 20000')
+    await environment.query(
+      'select id from video_body where live order by hashint8(id) limit 20000',
+    )
   )
     .split('\n')
     .map(Number)
-  const reading = (ids: readonly number[]): Sent[] =>
+  const requestsFor = (ids: readonly number[]): BenchRequest[] =>
     ids.map((id) => ({ path: `/api/v2/video/${id}` }))
   const hot = live.slice(0, 2000)
   const [id = 0] = hot
@@ -67,7 +69,7 @@ export async function measureGet({
   const logging = await environment.serve({ LOG_LEVEL: 'info' })
   const uncached = await environment.serve({ CACHE_MB: '0' })
   for (const server of [cached, logging])
-    for (const { path } of reading(hot)) await get(server, path)
+    for (const { path } of requestsFor(hot)) await get(server, path)
   const sample = await get(cached, `/api/v2/video/${id}`)
   const bare = await environment.bare({ status: 200, ...sample })
   const bare304 = await environment.bare({
@@ -81,8 +83,10 @@ export async function measureGet({
   const script = join(environment.dir, 'read.sql')
   writeFileSync(script, await readScript(environment.records))
 
-  const over = (server: BenchServer, requests: readonly Sent[], pids = [server.pid]) =>
-    quiet(say, () => http(environment.dir, server.port, requests, seconds, connections, pids))
+  const load = (server: BenchServer, requests: readonly BenchRequest[], pids = [server.pid]) =>
+    withRetries(say, () =>
+      runWrk(environment.dir, server.port, requests, seconds, connections, pids),
+    )
   const found: Record<'database' | 'select' | 'memory' | 'many' | 'logged' | 'unchanged', Round[]> =
     {
       database: [],
@@ -93,30 +97,30 @@ export async function measureGet({
       unchanged: [],
     }
   for (let round = 1; round <= rounds; round++) {
-    const engine = await over(bare, reading([id]))
-    const engine304 = await over(bare304, unchanged)
-    // Four connections are what the service reads with; more of them are faster on some machines,
-    // and then that is the limit.
+    const engine = await load(bare, requestsFor([id]))
+    const engine304 = await load(bare304, unchanged)
+    // The service reads with four connections. If more are faster on this machine, they are the
+    // reference.
     const selects = [
       await pgbench(environment, script, seconds, 4, say),
       await pgbench(environment, script, seconds, connections, say),
     ] as const
     const select = selects[0].perSecond > selects[1].perSecond ? selects[0] : selects[1]
-    const both = await over(uncached, reading(live), [uncached.pid, environment.postgresPid])
+    const both = await load(uncached, requestsFor(live), [uncached.pid, environment.postgresPid])
     const composed = 1 / (1 / select.perSecond + 1 / engine.perSecond)
     found.database.push(
-      compared(both, {
+      compareLoads(both, {
         perSecond: composed,
         cpuUs: select.cpuUs + engine.cpuUs,
         p99Ms: Number.NaN,
         othersShare: Math.max(select.othersShare, engine.othersShare),
       }),
     )
-    found.select.push(compared(both, select))
-    found.memory.push(compared(await over(cached, reading([id])), engine))
-    found.many.push(compared(await over(cached, reading(hot)), engine))
-    found.logged.push(compared(await over(logging, reading([id])), engine))
-    found.unchanged.push(compared(await over(cached, unchanged), engine304))
+    found.select.push(compareLoads(both, select))
+    found.memory.push(compareLoads(await load(cached, requestsFor([id])), engine))
+    found.many.push(compareLoads(await load(cached, requestsFor(hot)), engine))
+    found.logged.push(compareLoads(await load(logging, requestsFor([id])), engine))
+    found.unchanged.push(compareLoads(await load(cached, unchanged), engine304))
     say(
       `Reading, round ${round} of ${rounds}: ${Object.entries(found)
         .map(([name, all]) => `${name} ${share(all.at(-1))}`)
@@ -135,7 +139,7 @@ export async function measureGet({
       goal: 0.9,
     }),
     ratio('the same, 2,000 records in turn', 'bare node:http, always one', found.many),
-    ratio('the same, a line of log each', 'bare node:http, no log', found.logged),
+    ratio('the same, one log line each', 'bare node:http, no log', found.logged),
     ratio('304', 'bare node:http, the same 304', found.unchanged, { floor: 0.65, goal: 0.9 }),
   ]
 }
@@ -161,23 +165,23 @@ export async function measurePatch({
       method: 'PATCH',
       path: `/api/v2/video/${1 + Math.floor(random() * environment.records)}`,
       headers,
-      body: JSON.stringify({ summary: `What changed ${round} ${index} ${random()}` }),
+      body: JSON.stringify({ summary: `Changed in round ${round} ${index} ${random()}` }),
     }))
     const engine = await pgbench(environment, script, seconds, connections, say)
-    const before = await changes(environment)
-    const ours = await quiet(say, () =>
-      http(environment.dir, server.port, requests, seconds, connections, [
+    const before = await countChanges(environment)
+    const ours = await withRetries(say, () =>
+      runWrk(environment.dir, server.port, requests, seconds, connections, [
         server.pid,
         environment.postgresPid,
       ]),
     )
-    const made = (await changes(environment)) - before
-    // A PATCH that changes nothing writes nothing, and would be too fast.
-    if (made < ours.perSecond * seconds * 0.9)
+    const written = (await countChanges(environment)) - before
+    // A PATCH without a change writes no rows, and would be too fast.
+    if (written < ours.perSecond * seconds * 0.9)
       throw new Error(
-        `${made} changes were made, and ${ours.perSecond} a second answered for ${seconds} s`,
+        `Only ${written} changes for ${ours.perSecond} responses a second over ${seconds} s`,
       )
-    found.push(compared(ours, engine))
+    found.push(compareLoads(ours, engine))
     say(`Writing, round ${round} of ${rounds}: ${share(found.at(-1))}`)
   }
   await server.stop()
@@ -194,35 +198,35 @@ export async function measureStart({
 }: MeasureOptions): Promise<Measured[]> {
   const found = { first: [] as Round[], starts: [] as Round[], memory: [] as Round[] }
   for (let round = 0; round < rounds + 2; round++) {
-    // The compile cache of Node, which our image and our systemd unit use as well.
+    // The compile cache of Node, which the container image and the systemd unit use too.
     const NODE_COMPILE_CACHE = join(environment.dir, `compiled-${round}`)
-    for (const time of ['first', 'second', 'third']) {
+    for (const start of ['first', 'second', 'third']) {
       const server = await environment.serve({ NODE_COMPILE_CACHE })
       await sleep(1000)
       const [, kilobytes] =
         /^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${server.pid}/status`, 'utf8')) ?? []
-      if (time === 'first') found.first.push({ ours: server.startMs })
-      if (time === 'third') found.starts.push({ ours: server.startMs })
-      if (time === 'third') found.memory.push({ ours: Number(kilobytes) / 1000 })
+      if (start === 'first') found.first.push({ ours: server.startMs })
+      if (start === 'third') found.starts.push({ ours: server.startMs })
+      if (start === 'third') found.memory.push({ ours: Number(kilobytes) / 1000 })
       await server.stop()
     }
   }
-  say('Started and stopped')
+  say('Measured the start and the memory')
   return [
     {
-      ...limit('Start to the first answer, for the first time', 'ms', found.first, {
+      ...limit('Start to the first response, cold cache', 'ms', found.first, {
         floor: 400,
         goal: 250,
       }),
       verdict: 'for information',
     },
-    limit('Start to the first answer', 'ms', found.starts, { floor: 400, goal: 250 }),
+    limit('Start to the first response', 'ms', found.starts, { floor: 400, goal: 250 }),
     limit('Memory after start', 'MB', found.memory, { floor: 110, goal: 80 }),
   ]
 }
 
-const changes = async (environment: BenchEnvironment) =>
-  Number(await environment.ask('select count(*) from change'))
+const countChanges = async (environment: BenchEnvironment) =>
+  Number(await environment.query('select count(*) from change'))
 
 /** Runs a script with pgbench. */
 export const pgbench = (
@@ -233,8 +237,8 @@ export const pgbench = (
   say: MeasureOptions['say'],
   options = '',
 ) =>
-  quiet(say, () =>
-    database(
+  withRetries(say, () =>
+    runPgbench(
       environment.bin,
       environment.url,
       script,
@@ -246,24 +250,24 @@ export const pgbench = (
   )
 
 /**
- * Measures a window again, at most twice, if other processes took much of the machine. Returns the
- * best window.
+ * Repeats a load test, at most twice, if other processes used much of the CPU. Returns the result
+ * with the lowest share of others.
  */
-export async function quiet(
+export async function withRetries(
   say: MeasureOptions['say'],
-  measure: () => Promise<Window>,
-): Promise<Window> {
+  measure: () => Promise<LoadResult>,
+): Promise<LoadResult> {
   let best = await measure()
-  for (let again = 0; again < 2 && best.othersShare > maxOthers; again++) {
-    say(`Other processes took ${Math.round(best.othersShare * 100)} % of the machine: repeating`)
+  for (let retry = 0; retry < 2 && best.othersShare > maxOthers; retry++) {
+    say(`Other processes used ${Math.round(best.othersShare * 100)} % of the CPU: repeating`)
     const next = await measure()
     if (next.othersShare < best.othersShare) best = next
   }
   return best
 }
 
-/** Combines a window of the service with one of the reference. */
-export function compared(ours: Window, reference: Window): Round {
+/** Combines the load test of the service with that of the reference. */
+export function compareLoads(ours: LoadResult, reference: LoadResult): Round {
   return {
     ours: ours.perSecond,
     reference: reference.perSecond,
@@ -332,16 +336,19 @@ export function median(values: readonly number[]): number {
     : ((sorted[middle - 1] as number) + (sorted[middle] as number)) / 2
 }
 
-/** Reads a response, without the headers that every Node server adds. */
+/** Fetches a response, without the headers that every Node server adds. */
 function get(server: BenchServer, path: string): Promise<{ headers: string[]; body: string }> {
   return new Promise((resolve, reject) => {
-    request({ host: '127.0.0.1', port: server.port, path }, (answer) => {
+    request({ host: '127.0.0.1', port: server.port, path }, (response) => {
       let body = ''
-      answer.setEncoding('latin1').on('data', (text: string) => {
+      response.setEncoding('latin1').on('data', (text: string) => {
         body += text
       })
-      answer.on('end', () =>
-        resolve({ headers: without(answer.rawHeaders, 'date', 'connection', 'keep-alive'), body }),
+      response.on('end', () =>
+        resolve({
+          headers: without(response.rawHeaders, 'date', 'connection', 'keep-alive'),
+          body,
+        }),
       )
     })
       .on('error', reject)

@@ -25,7 +25,7 @@ const { values } = parseArgs({
   options: { url: { type: 'string' }, rounds: { type: 'string', default: '5' } },
 })
 if (values.url === undefined) {
-  console.error('Name a server that has talks: npm run pages -- --url http://127.0.0.1:8000')
+  console.error('Usage: npm run pages -- --url http://127.0.0.1:8000 (a server with talks)')
   process.exit(2)
 }
 const { hostname, port, pathname } = new URL(values.url)
@@ -57,8 +57,8 @@ function get(path: string, accept: string): Promise<TimedResponse> {
   return promise
 }
 
-/** Measures a page, and all of its JSON. */
-async function pair(page: string, json: readonly string[]): Promise<[number, number]> {
+/** Returns the milliseconds of a page, and of all JSON responses with its data. */
+async function measurePair(page: string, json: readonly string[]): Promise<[number, number]> {
   const { ms } = await get(page, 'text/html')
   let sum = 0
   for (const path of json) sum += (await get(path, 'application/json')).ms
@@ -72,20 +72,20 @@ async function measure(
   name: string,
   pairs: readonly (readonly [string, readonly string[]])[],
 ): Promise<boolean> {
-  const pages: number[] = []
-  const answers: number[] = []
-  // Warm-up: statements are planned, code is compiled.
-  for (const [page, json] of pairs) await pair(page, json)
+  const pageMs: number[] = []
+  const jsonMs: number[] = []
+  // Warm-up: plans statements and compiles code.
+  for (const [page, json] of pairs) await measurePair(page, json)
   for (let round = 0; round < Number(values.rounds); round++)
     for (const [page, json] of pairs) {
-      const [ofPage, ofJson] = await pair(page, json)
-      pages.push(ofPage)
-      answers.push(ofJson)
+      const [forPage, forJson] = await measurePair(page, json)
+      pageMs.push(forPage)
+      jsonMs.push(forJson)
     }
-  const ratio = median(pages) / median(answers)
+  const ratio = median(pageMs) / median(jsonMs)
   console.log(
-    `${name}: ${median(pages).toFixed(1)} ms, as JSON ${median(answers).toFixed(1)} ms: ` +
-      `${ratio.toFixed(2)} to 1 (${pages.length} each)`,
+    `${name}: ${median(pageMs).toFixed(1)} ms, as JSON ${median(jsonMs).toFixed(1)} ms: ` +
+      `ratio ${ratio.toFixed(2)} (${pageMs.length} of each)`,
   )
   return ratio <= limit
 }

@@ -9,7 +9,7 @@ import { type Measured, median } from './measures.ts'
 /** Formats the results as a Markdown table with aligned columns. */
 export function resultsTable(measured: readonly Measured[]): string {
   const head = [
-    'What',
+    'Measure',
     'Against',
     'Ours',
     'Reference',
@@ -108,10 +108,10 @@ export function saveResults(
     ...run,
   }
   writeFileSync(`${file}.json`, `${JSON.stringify({ about, measured }, null, 2)}\n`)
-  const described = Object.entries(about).map(([name, value]) => `- ${name}: ${value}`)
+  const descriptions = Object.entries(about).map(([name, value]) => `- ${name}: ${value}`)
   writeFileSync(
     `${file}.md`,
-    `# What npm run bench measured\n\n${described.join('\n')}\n\n${resultsTable(measured)}\n`,
+    `# Results of npm run bench\n\n${descriptions.join('\n')}\n\n${resultsTable(measured)}\n`,
   )
   return `${relative(root, file)}.md`
 }

@@ -23,14 +23,14 @@ const { values } = parseArgs({
 })
 const records = Number(values.records ?? (values.quick ? 100_000 : 1_000_000))
 if (!Number.isSafeInteger(records) || records < 1000) {
-  console.error('--records takes a whole number from 1000 on')
+  console.error('--records must be an integer of at least 1000')
   process.exit(2)
 }
 const rounds = values.quick ? 3 : 5
 const seconds = values.quick ? 4 : 10
 
 if (!installMissing([{ package: 'wrk', program: 'wrk' }])) {
-  console.error('The load comes from wrk: install it first (Debian: apt-get install wrk)')
+  console.error('wrk is not installed. Install it first (Debian: apt-get install wrk)')
   process.exit(2)
 }
 const startedMs = performance.now()
@@ -44,7 +44,7 @@ const environment = await openBenchEnvironment(records, say)
 let measured: Measured[]
 try {
   const options = { environment, rounds, seconds, say }
-  // First, because writes change the search index.
+  // Searches are measured first, because writes change the search index.
   const small = await openBenchEnvironment(Math.round(records / 10), say)
   try {
     measured = await measureSearch({ ...options, rounds: 3, seconds: Math.min(seconds, 6), small })
@@ -66,7 +66,7 @@ try {
 console.log(`\n${resultsTable(measured)}`)
 const file = saveResults(environment, measured, { quick: values.quick, rounds, seconds })
 const elapsedS = ((performance.now() - startedMs) / 1000).toFixed(0)
-console.log(`\nWritten to ${file}, after ${elapsedS} s`)
+console.log(`\nWrote ${file} after ${elapsedS} s`)
 const missed = measured.filter(({ verdict }) => verdict === 'under the floor')
 if (missed.length > 0) {
   console.log(`Under the floor: ${missed.map(({ name }) => name).join('; ')}`)

@@ -7,19 +7,19 @@ import type { ReadPool } from '../server/platform/db/read-pool.ts'
 import { writeCursor } from '../server/platform/http/cursor.ts'
 import { search } from '../server/search/search.ts'
 import type { BenchEnvironment, BenchServer } from './environment.ts'
-import { http, type Sent, type Window } from './load.ts'
+import { type BenchRequest, type LoadResult, runWrk } from './load.ts'
 import {
-  compared,
+  compareLoads,
   type Measured,
   type MeasureOptions,
   median,
   pgbench,
-  quiet,
   ratio,
   ratioAtMost,
+  withRetries,
 } from './measures.ts'
 import { randomFrom } from './records.ts'
-import { writtenWith } from './statements.ts'
+import { scriptWithTable } from './statements.ts'
 
 // The cost of a search: by the frequency of the word, by the size of the archive, and relative to
 // the same statements in pgbench.
@@ -32,9 +32,7 @@ const classes = [
 ] as const
 
 const wordsEach = 12
-/**
- * Enough to keep both processors busy, and not so many that waiting is most of what is measured.
- */
+/** Keeps both processors busy. With more, the latency would mostly be time in a queue. */
 const connections = 2
 
 /** Measures searches, facets, suggestions and deep pages. */
@@ -46,14 +44,15 @@ export async function measureSearch(
   for (const [index, { name }] of classes.entries())
     say(`Words ${name}: ${words[index]?.join(', ')}`)
   const [server, smallServer] = [await environment.serve({}), await small.serve({})]
-  const asking = (list: readonly string[], more = ''): Sent[] =>
-    list.map((word) => ({ path: `/api/v2/video?q=${encodeURIComponent(`${word} `)}${more}` }))
-  const over = (it: BenchServer, on: BenchEnvironment, requests: readonly Sent[]) =>
-    quiet(say, () =>
-      http(on.dir, it.port, requests, seconds, connections, [it.pid, on.postgresPid]),
-    )
+  const searchesFor = (list: readonly string[], parameters = ''): BenchRequest[] =>
+    list.map((word) => ({ path: `/api/v2/video?q=${encodeURIComponent(`${word} `)}${parameters}` }))
+  const load = (
+    { port, pid }: BenchServer,
+    { dir, postgresPid }: BenchEnvironment,
+    requests: readonly BenchRequest[],
+  ) => withRetries(say, () => runWrk(dir, port, requests, seconds, connections, [pid, postgresPid]))
 
-  // The statements of each class, as the service sends them for its words.
+  // The statements that the service executes for the words of each class.
   const scripts = await Promise.all(
     words.map((list, index) => script(environment, list, `search-${index}.sql`)),
   )
@@ -61,7 +60,7 @@ export async function measureSearch(
   const deep = await deepPage(environment)
   const first = [{ path: '/api/v2/video?cursor=' }]
   const found = {
-    engine: words.map(() => [] as { ours: Window; reference: Window }[]),
+    engine: words.map(() => [] as { ours: LoadResult; reference: LoadResult }[]),
     spread: [] as number[],
     growth: { search: [] as number[], facets: [] as number[], suggest: [] as number[] },
     depth: [] as number[],
@@ -76,9 +75,9 @@ export async function measureSearch(
         seconds,
         connections,
         say,
-        planned,
+        searchSettings,
       )
-      const ours = await over(server, environment, asking(list))
+      const ours = await load(server, environment, searchesFor(list))
       found.engine[index]?.push({ ours, reference })
       p99s.push(ours.p99Ms)
     }
@@ -87,22 +86,22 @@ export async function measureSearch(
       path: `/api/v2/suggest?q=${encodeURIComponent(word.slice(0, 4))}`,
     }))
     for (const [name, requests] of Object.entries({
-      search: asking(all),
-      facets: asking(all, '&include=facets'),
+      search: searchesFor(all),
+      facets: searchesFor(all, '&include=facets'),
       suggest: suggestions,
     })) {
       const [large, tenth] = [
-        await over(server, environment, requests),
-        await over(smallServer, small, requests),
+        await load(server, environment, requests),
+        await load(smallServer, small, requests),
       ]
       found.growth[name as 'search'].push(large.p99Ms / tenth.p99Ms)
       found.p99[name as 'search'].push(large.p99Ms)
     }
-    const [end, beginning] = [
-      await over(server, environment, deep),
-      await over(server, environment, first),
+    const [deepResult, firstResult] = [
+      await load(server, environment, deep),
+      await load(server, environment, first),
     ]
-    found.depth.push(beginning.perSecond / end.perSecond)
+    found.depth.push(firstResult.perSecond / deepResult.perSecond)
     const growth = Object.values(found.growth).map((ratios) => ratios.at(-1)?.toFixed(2))
     say(
       `Searching, round ${round} of ${rounds}: ` +
@@ -121,7 +120,7 @@ export async function measureSearch(
       ratio(
         `Search for words ${name}`,
         'pgbench, the same statements',
-        (found.engine[index] ?? []).map(({ ours, reference }) => compared(ours, reference)),
+        (found.engine[index] ?? []).map(({ ours, reference }) => compareLoads(ours, reference)),
         { floor: 0.6, goal: 0.8 },
       ),
     ),
@@ -138,50 +137,55 @@ export async function measureSearch(
       found.depth,
       { floor: 1.5, goal: 1.2 },
     ),
-    {
-      name: 'Search, p99',
-      against: '',
-      unit: 'ms',
-      rounds: found.p99.search.map((ours) => ({ ours })),
-      median: median(found.p99.search),
-      verdict: 'for information',
-    },
-    {
-      name: 'Search with facets, p99',
-      against: '',
-      unit: 'ms',
-      rounds: found.p99.facets.map((ours) => ({ ours })),
-      median: median(found.p99.facets),
-      verdict: 'for information',
-    },
-    {
-      name: 'Suggestions, p99',
-      against: '',
-      unit: 'ms',
-      rounds: found.p99.suggest.map((ours) => ({ ours })),
-      median: median(found.p99.suggest),
-      verdict: 'for information',
-    },
+    p99('Search', found.p99.search),
+    p99('Search with facets', found.p99.facets),
+    p99('Suggestions', found.p99.suggest),
   ]
 }
 
+function p99(name: string, valuesMs: readonly number[]): Measured {
+  return {
+    name: `${name}, p99`,
+    against: '',
+    unit: 'ms',
+    rounds: valuesMs.map((ours) => ({ ours })),
+    median: median(valuesMs),
+    verdict: 'for information',
+  }
+}
+
 /** The settings of the connections that the service uses for searches. */
-const planned = '-c plan_cache_mode=force_generic_plan -c enable_seqscan=off -c jit=off'
+const searchSettings = '-c plan_cache_mode=force_generic_plan -c enable_seqscan=off -c jit=off'
 
 /**
- * Words of titles, which are mostly common, and of the vocabulary, which are mostly rare; by how
- * many talks have them.
+ * Samples words from titles, which are mostly common, and from the vocabulary, which are mostly
+ * rare, and groups them by the number of talks that contain them.
  */
 async function wordsByClass(environment: BenchEnvironment): Promise<string[][]> {
-  const sampled = await environment.ask(`
+  const sampled = await environment.query(`
+    with sample as (
+      select word
+      from (select distinct regexp_split_to_table(normalized_words(title), ' ') as word
+            from (select title from video order by hashint8(id) limit 150) as titles) as title_words
+      where length(word) > 3
+      union
+      select word
+      from (select word from search_word order by hashtext(word) limit 150) as vocabulary
+    ), counted as (
+      select word,
+             (select count(*)
+              from (select
+                    from video_search
+                    where (keys || head || text) @@ plainto_tsquery('english', word)
+                    limit ${Math.round(environment.records * 0.06)}) as matches) as talks
+      from sample
+      where to_tsvector('english', word) <> '' and word ~ '^[a-z]{3,}$'
+    )
     select string_agg(word || ' ' || talks, ',')
-    from (select word, (select count(*) from (select from video_search where (keys || head || text) @@ plainto_tsquery('english', word) limit ${Math.round(environment.records * 0.06)}) as counted) as talks
-          from (select word from (select distinct regexp_split_to_table(normalized_words(title), ' ') as word from (select title from video order by hashint8(id) limit 150) as picked) as titles
-                where length(word) > 3
-                union select * from (select word from search_word order by hashtext(word) limit 150) as picked) as words
-          where to_tsvector('english', word) <> '' and word ~ '^[a-z]{3,}$') as counted where talks > 0`)
+    from counted
+    where talks > 0`)
   const random = randomFrom(11)
-  const all = sampled.split(',').map((it) => it.split(' ') as [string, string])
+  const all = sampled.split(',').map((pair) => pair.split(' ') as [string, string])
   return classes.map(({ from, to }) => {
     const fitting = all
       .filter(
@@ -225,24 +229,28 @@ async function script(
   } finally {
     await pool.close()
   }
-  // Most words of a class ask the same; the others would need a script of their own.
+  // Most words of a class lead to the same statements; the others would need another script.
   const shape = (statements: (typeof recorded)[number]) =>
     statements.map(({ text }) => text).join(';')
-  const same = [...Map.groupBy(recorded, shape).values()].sort(
+  const mostFrequent = [...Map.groupBy(recorded, shape).values()].sort(
     (a, b) => b.length - a.length,
   )[0] as typeof recorded
   const path = join(environment.dir, file)
-  writeFileSync(path, await writtenWith(environment, file.replaceAll(/\W/g, '_'), same))
+  writeFileSync(path, await scriptWithTable(environment, file.replaceAll(/\W/g, '_'), mostFrequent))
   return path
 }
 
 const depthOf = (environment: BenchEnvironment) => Math.floor(environment.records * 0.9)
 
-/** A page behind nine tenths of all records. */
-async function deepPage(environment: BenchEnvironment): Promise<Sent[]> {
-  const keys = await environment.ask(`
-    select coalesce(recorded, '-infinity')::text || '|' || fold(title) || '|' || id from video where state = 1 and taken_down is null
-    order by coalesce(recorded, '-infinity'::date) desc, fold(title) collate "C", id offset ${depthOf(environment)} limit 1`)
+/** Returns a request for a page after nine tenths of all records. */
+async function deepPage(environment: BenchEnvironment): Promise<BenchRequest[]> {
+  const keys = await environment.query(`
+    select coalesce(recorded, '-infinity')::text || '|' || fold(title) || '|' || id
+    from video
+    where state = 1 and taken_down is null
+    order by coalesce(recorded, '-infinity'::date) desc, fold(title) collate "C", id
+    offset ${depthOf(environment)}
+    limit 1`)
   const [recorded = '', ...rest] = keys.split('|')
   const id = rest.pop() as string
   const cursor = writeCursor({

@@ -45,14 +45,14 @@ export async function seed(
     }),
   )
   for (let first = 1; first <= records; first += 1000) {
-    const made = Array.from({ length: Math.min(1000, records - first + 1) }, (_, index) =>
+    const generated = Array.from({ length: Math.min(1000, records - first + 1) }, (_, index) =>
       makeRecord(first + index, names),
     )
-    const rows = made.map((record) => rowsOf(record, languages))
+    const rows = generated.map((record) => rowsOf(record, languages))
     await Promise.all(
       tables.map((table, index) => table.write(rows.map((row) => row[index]).join(''))),
     )
-    progress(first - 1 + made.length)
+    progress(first - 1 + generated.length)
   }
   await Promise.all(tables.map((table) => table.end()))
   await finish(bin, url)
@@ -149,12 +149,12 @@ const videoColumns = [
 type Languages = ReadonlyMap<string, { readonly id: number; readonly name: string }>
 
 function rowsOf(
-  { video: made, category, speakers, tags }: GeneratedRecord,
+  { video: generated, category, speakers, tags }: GeneratedRecord,
   languages: Languages,
 ): [string, string, string] {
-  const language = languages.get(made.language)
-  if (!language) throw new Error(`There is no language ${made.language}`)
-  const video = { ...made, language: language.name }
+  const language = languages.get(generated.language)
+  if (!language) throw new Error(`There is no language ${generated.language}`)
+  const video = { ...generated, language: language.name }
   const { body, etag } = renderVideo(video, 1)
   const ids = {
     category: category + 1,
@@ -162,13 +162,13 @@ function rowsOf(
     speakers: speakers.map((index) => index + 1),
     tags: tags.map((index) => index + 1),
   }
-  const moment = `${video.updated}Z`
+  const updated = `${video.updated}Z`
   const columns = videoColumns.map((name) =>
     name === 'added' || name === 'updated' ? `${video[name]}Z` : video[name],
   )
   return [
     line(...columns, `{${ids.speakers}}`, `{${ids.tags}}`, ids.category, ids.language, 1),
-    line(video.id, 1, etag, video.state === states.live, moment, body),
+    line(video.id, 1, etag, video.state === states.live, updated, body),
     line(
       'video',
       video.id,
@@ -177,7 +177,7 @@ function rowsOf(
       '{}',
       body,
       JSON.stringify(ids),
-      moment,
+      updated,
       'bench',
       'command',
       'bench',

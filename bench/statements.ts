@@ -22,7 +22,7 @@ export async function readScript(records: number): Promise<string> {
     },
   }
   await findBody(db, 0)
-  return `\\set id random(1, ${records})\n${recorded.map((it) => written(it, () => ':id')).join('')}`
+  return `\\set id random(1, ${records})\n${recorded.map((statement) => toScript(statement, () => ':id')).join('')}`
 }
 
 /**
@@ -49,7 +49,7 @@ export async function patchScript({ url, token, records }: BenchEnvironment): Pr
     ifMatch: undefined,
     hash: Buffer.alloc(32),
   }
-  // So many that no other number in the statement equals the revision.
+  // Larger than any other number in the statement, so that it identifies the revision.
   const revisions = 61
   try {
     for (let revision = 2; revision <= revisions; revision++) {
@@ -59,14 +59,14 @@ export async function patchScript({ url, token, records }: BenchEnvironment): Pr
       await sleep(2)
       await changeVideo(recording, id, request, (before) => ({
         ...before,
-        summary: `What changed ${revision}`,
+        summary: `Changed in revision ${revision}`,
       }))
     }
   } finally {
     await pool.close()
   }
   if (recorded.length !== 3)
-    throw new Error(`A PATCH was expected to be 3 statements, and is ${recorded.length}`)
+    throw new Error(`Expected a PATCH to execute 3 statements, not ${recorded.length}`)
   const [authentication, read, write] = recorded as [Statement, Statement, Statement]
   const variable = (value: unknown) => {
     if (value === id) return ':id'
@@ -76,16 +76,16 @@ export async function patchScript({ url, token, records }: BenchEnvironment): Pr
   }
   return [
     `\\set id random(1, ${records})\n`,
-    written(authentication),
-    written(read, variable).replace(/;\n$/, ' \\gset is_\n'),
-    written(write, variable),
+    toScript(authentication),
+    toScript(read, variable).replace(/;\n$/, ' \\gset is_\n'),
+    toScript(write, variable),
   ].join('')
 }
 
 /**
  * Returns a script of statements whose values come from a table: a random row for each transaction.
  */
-export async function writtenWith(
+export async function scriptWithTable(
   environment: BenchEnvironment,
   table: string,
   recorded: readonly (readonly Statement[])[],
@@ -95,19 +95,19 @@ export async function writtenWith(
     statement.values.map((_, value) => `s${index}_v${value}`),
   )
   const rows = recorded.map((statements) =>
-    statements.flatMap(({ values }) => values.map((value) => stored(value))),
+    statements.flatMap(({ values }) => values.map((value) => tableLiteral(value))),
   )
   const definitions = columns.map((name) => `${name} text`).join(', ')
   const tuples = rows.map((row, n) => `(${[n + 1, ...row].join(', ')})`).join(', ')
-  await environment.ask(`create table ${table} (n integer primary key, ${definitions})`)
-  await environment.ask(`insert into ${table} values ${tuples}`)
-  await environment.ask(`grant select on ${table} to public`)
-  const types = ({ text }: Statement, place: number) =>
-    /^::(\w+(\[\])?)/.exec(text.split(`$${place}`)[1] ?? '')?.[1]
+  await environment.query(`create table ${table} (n integer primary key, ${definitions})`)
+  await environment.query(`insert into ${table} values ${tuples}`)
+  await environment.query(`grant select on ${table} to public`)
+  const typeOf = ({ text }: Statement, parameter: number) =>
+    /^::(\w+(\[\])?)/.exec(text.split(`$${parameter}`)[1] ?? '')?.[1]
   const filled = first.map((statement, index) =>
     statement.text.replaceAll(/\$(\d+)(::\w+(\[\])?)?/g, (_, value: string) => {
       const type =
-        types(statement, Number(value)) ??
+        typeOf(statement, Number(value)) ??
         (typeof statement.values[Number(value) - 1] === 'number' ? 'integer' : 'text')
       return `((select s${index}_v${Number(value) - 1} from ${table} where n = :n)::${type})`
     }),
@@ -116,21 +116,23 @@ export async function writtenWith(
   return `\\set n random(1, ${recorded.length})\n${statements.join('')}`
 }
 
-function stored(value: unknown): string {
+function tableLiteral(value: unknown): string {
   if (value === null || value === undefined) return 'null'
   const text = Array.isArray(value)
-    ? `{${value.map((it) => JSON.stringify(String(it))).join(',')}}`
+    ? `{${value.map((item) => JSON.stringify(String(item))).join(',')}}`
     : String(value)
   return `'${text.replaceAll("'", "''")}'`
 }
 
-function written(
+/** Returns a statement with its values filled in, as a line of a script for pgbench. */
+function toScript(
   { text, values }: Statement,
   variable: (value: unknown) => string | undefined = () => undefined,
 ): string {
   const filled = text.replaceAll(
     /\$(\d+)/g,
-    (_, place) => variable(values[Number(place) - 1]) ?? literal(values[Number(place) - 1]),
+    (_, parameter) =>
+      variable(values[Number(parameter) - 1]) ?? literal(values[Number(parameter) - 1]),
   )
   return `${filled.replaceAll(/\s+/g, ' ').trim()};\n`
 }
@@ -140,6 +142,6 @@ function literal(value: unknown): string {
   if (typeof value === 'number' || typeof value === 'boolean') return String(value)
   const text = value instanceof Buffer ? `\\x${value.toString('hex')}` : String(value)
   if (/:[A-Za-z_]/.test(text))
-    throw new Error(`pgbench would take a part of this for a variable: ${text}`)
+    throw new Error(`pgbench would replace a part of this as a variable: ${text}`)
   return `'${text.replaceAll("'", "''")}'`
 }
