@@ -34,7 +34,8 @@ export function plot(points: readonly Point[], responseBytes: number): string {
   const byteNames = ['edge to readers', 'origin to edge', 'origin to shield']
   const namedByteLines = byteLines.map((line, i) => ({ ...line, name: byteNames[i] as string }))
   const { width, height } = size
-  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" role="img"
+  const box = `viewBox="0 0 ${width} ${height}" width="${width}" height="${height}"`
+  return `<svg xmlns="http://www.w3.org/2000/svg" ${box} role="img"
   font-family="system-ui, 'Segoe UI', Helvetica, Arial, sans-serif" font-size="14" fill="#222222">
 <title>Load of the origin behind an edge cache, from 10 to 1,000,000 requests a second</title>
 <rect width="100%" height="100%" fill="#ffffff"/>
@@ -63,18 +64,16 @@ function drawPanel(
   const y = scale(all, panel.top + panel.height, -panel.height)
   const right = left + panel.width
   const bottom = panel.top + panel.height
-  const across = y.ticks.map(
-    (
-      value,
-    ) => `<line x1="${left}" x2="${right}" y1="${y.at(value)}" y2="${y.at(value)}" stroke="#dddddd"/>
-<text x="${left - 8}" y="${y.at(value) + 5}" text-anchor="end">${label(value)}</text>`,
-  )
-  const down = x.ticks.map(
-    (
-      value,
-    ) => `<line x1="${x.at(value)}" x2="${x.at(value)}" y1="${panel.top}" y2="${bottom}" stroke="#dddddd"/>
-<text x="${x.at(value)}" y="${bottom + 20}" text-anchor="middle">${short(value, '')}</text>`,
-  )
+  const across = y.ticks.map((value) => {
+    const height = y.at(value)
+    return `<line x1="${left}" x2="${right}" y1="${height}" y2="${height}" stroke="#dddddd"/>
+<text x="${left - 8}" y="${height + 5}" text-anchor="end">${label(value)}</text>`
+  })
+  const down = x.ticks.map((value) => {
+    const middle = x.at(value)
+    return `<line x1="${middle}" x2="${middle}" y1="${panel.top}" y2="${bottom}" stroke="#dddddd"/>
+<text x="${middle}" y="${bottom + 20}" text-anchor="middle">${short(value, '')}</text>`
+  })
   const stroke = ({ colour, dash }: Line) =>
     `stroke="${colour}" stroke-width="2"${dash ? ` stroke-dasharray="${dash}"` : ''}`
   const drawn = lines.map((line) => {
@@ -83,18 +82,23 @@ function drawPanel(
     const dots = dash
       ? ''
       : at.map(([cx, cy]) => `<circle cx="${cx}" cy="${cy}" r="3.5" fill="${colour}"/>`).join('')
-    return `<polyline points="${at.map((pair) => pair.join(',')).join(' ')}" fill="none" ${stroke(line)}/>${dots}`
+    const corners = at.map((pair) => pair.join(',')).join(' ')
+    return `<polyline points="${corners}" fill="none" ${stroke(line)}/>${dots}`
   })
   const legend = lines.map((line, i) => {
-    const middle = bottom - 70 + i * 22
-    return `<line x1="${right - 208}" x2="${right - 178}" y1="${middle}" y2="${middle}" ${stroke(line)}/>
-<text x="${right - 168}" y="${middle + 5}">${line.name}</text>`
+    const height = bottom - 70 + i * 22
+    const ends = `x1="${right - 208}" x2="${right - 178}" y1="${height}" y2="${height}"`
+    return `<line ${ends} ${stroke(line)}/>
+<text x="${right - 168}" y="${height + 5}">${line.name}</text>`
   })
+  const boxHeight = lines.length * 22 + 8
+  const box = `x="${right - 220}" y="${bottom - 86}" width="212" height="${boxHeight}"`
+  const center = left + panel.width / 2
   return `<text x="${left}" y="${panel.top - 24}" font-size="17" font-weight="600">${title}</text>
 ${[...across, ...down, ...drawn].join('\n')}
-<rect x="${right - 220}" y="${bottom - 86}" width="212" height="${lines.length * 22 + 8}" fill="#ffffff" stroke="#dddddd"/>
+<rect ${box} fill="#ffffff" stroke="#dddddd"/>
 ${legend.join('\n')}
-<text x="${left + panel.width / 2}" y="${bottom + 46}" text-anchor="middle">readers’ requests a second</text>`
+<text x="${center}" y="${bottom + 46}" text-anchor="middle">readers’ requests a second</text>`
 }
 
 /** Returns a logarithmic scale whose ends are powers of ten. */

@@ -30,17 +30,17 @@ test('draws records with the frequencies of Zipf’s law', () => {
   for (const exponent of [0.8, 1, 1.2]) {
     const popularity = zipf(50, exponent)
     const draw = sampler(popularity, makeRandom(1))
-    const seen = new Map<number, number>()
+    const counts = new Map<number, number>()
     for (let i = 0; i < draws; i++) {
       const record = draw()
-      seen.set(record, (seen.get(record) ?? 0) + 1)
+      counts.set(record, (counts.get(record) ?? 0) + 1)
     }
     const weights = Array.from({ length: 50 }, (_, k) => (k + 1) ** -exponent)
     const sum = weights.reduce((a, b) => a + b)
     const expected = weights.map((weight) => (draws * weight) / sum)
     // Chi-squared with 49 degrees of freedom: above 94 once in ten thousand.
     const chiSquared = expected.reduce(
-      (total, draws, k) => total + ((seen.get(k) ?? 0) - draws) ** 2 / draws,
+      (total, draws, k) => total + ((counts.get(k) ?? 0) - draws) ** 2 / draws,
       0,
     )
     assert.ok(chiSquared < 94, `exponent ${exponent}: ${chiSquared}`)
@@ -50,19 +50,19 @@ test('draws records with the frequencies of Zipf’s law', () => {
 test('a cache evicts the least recently used record, and reuses purged slots first', () => {
   const random = makeRandom(2)
   const cache = openCache(40, 10)
-  const slow = new Set<number>() // In the order of use.
+  const expected = new Set<number>() // In the order of use.
   for (let i = 0; i < 20_000; i++) {
     const record = random() % 40
     if (random() % 5 === 0) {
       cache.drop(record)
-      slow.delete(record)
+      expected.delete(record)
       continue
     }
     const found = cache.use(record) !== 0
-    assert.equal(found, slow.delete(record))
+    assert.equal(found, expected.delete(record))
     if (!found) cache.add(record)
-    slow.add(record)
-    if (slow.size > 10) slow.delete(slow.values().next().value as number)
+    expected.add(record)
+    if (expected.size > 10) expected.delete(expected.values().next().value as number)
   }
 })
 
@@ -86,7 +86,7 @@ test('one location is its own shield', () => {
 
 test('small caches have the hit rate of Che’s approximation', () => {
   const popularity = zipf(10_000, 1)
-  for (const start of ['empty', 'past'] as const) {
+  for (const start of ['empty', 'steady'] as const) {
     const world: World = {
       ...small,
       popularity,
@@ -109,33 +109,33 @@ test('unlimited caches miss after a purge', () => {
 test('unlimited caches fetch expired copies, and copies of the shield keep their age', () => {
   const maxAgeS = 20
   const { direct, shielded } = simulate({ ...small, maxAgeS, warmUpReads: 10_000 })
-  const asked = (rate: number) =>
+  const fetchRate = (rate: number) =>
     small.popularity.shares.reduce((sum, share) => sum + 1 / (maxAgeS + 1 / (share * rate)), 0)
-  near(direct / 2000, 4 * asked(25), 0.01)
-  near(shielded / 2000, asked(100), 0.01)
+  near(direct / 2000, 4 * fetchRate(25), 0.01)
+  near(shielded / 2000, fetchRate(100), 0.01)
 })
 
 test('caches start in the state that empty ones reach later', () => {
   const popularity = zipf(10_000, 1)
   const worlds = {
-    'pushed out': { ...small, popularity, capacity: 1000 },
+    evicted: { ...small, popularity, capacity: 1000 },
     purged: { ...small, popularity, capacity: 1000, writesPerS: 5 },
     expired: { ...small, popularity, capacity: 10_000, maxAgeS: 1000 },
   }
   for (const [why, world] of Object.entries(worlds)) {
-    // The first generation expires together, and so does the next: that takes a few to fade.
-    const slow = simulate({ ...world, warmUpReads: 400_000, countedReads: 100_000 })
-    // Many short ones, or they would get there by themselves.
-    const drawn = Array.from({ length: 20 }, (_, seed) =>
-      simulate({ ...world, start: 'past', countedReads: 5000, seed }),
+    // The first copies expire at the same time, and so do the next; the warm-up evens this out.
+    const warmedUp = simulate({ ...world, warmUpReads: 400_000, countedReads: 100_000 })
+    // Many short runs: in a long one, the caches would reach the state by themselves.
+    const runs = Array.from({ length: 20 }, (_, seed) =>
+      simulate({ ...world, start: 'steady', countedReads: 5000, seed }),
     )
     const sum = { direct: 0, shielded: 0 }
-    for (const { direct, shielded } of drawn) {
+    for (const { direct, shielded } of runs) {
       sum.direct += direct
       sum.shielded += shielded
     }
-    near(sum.direct, slow.direct, 0.02, why)
-    near(sum.shielded, slow.shielded, 0.04, why)
+    near(sum.direct, warmedUp.direct, 0.02, why)
+    near(sum.shielded, warmedUp.shielded, 0.04, why)
   }
 })
 

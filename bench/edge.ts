@@ -8,14 +8,14 @@
 // The model: each request reads one record by id, chosen by Zipf's law, at one of the locations,
 // all equally busy. A location caches the bodies that were used last (LRU). A change purges its
 // record everywhere, and nothing is cached longer than s-maxage. Changes hit records in proportion
-// to their readers: new talks are both read and corrected most, and it is the worse case, because
-// each purge finds copies; with an even distribution most would find none. With a shield, all other
-// locations fetch through location 0.
+// to their reads: new talks are both read and corrected most. This is the worse case, because each
+// purge removes copies; with a uniform distribution most would remove none. With a shield, all
+// other locations fetch through location 0.
 //
 // Not modelled: uneven locations and time zones, changes of popularity, the sizes of bodies (all
 // have the mean), compression, the browser's own cache and conditional requests (an expired copy is
-// fetched whole), search and lists, robots that read everything. Fetches and purges take no time,
-// which is close to a cache that joins simultaneous misses.
+// fetched completely), search and lists, crawlers. Fetches and purges take no time, which is close
+// to a cache that coalesces simultaneous misses.
 
 import { writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
@@ -26,12 +26,12 @@ import { plot } from './edge-plot.ts'
 const bodyBytes = 1866 // The mean of the 1,000,000 synthetic records of the benchmarks.
 const headerBytes = 650
 const requestRates = [10, 100, 1000, 10_000, 100_000, 1_000_000]
-// The caches start approximately in their steady state. Then s-maxage passes and half of it is
-// counted, if that takes no more requests than this;
+// The caches start approximately in their steady state. The warm-up lasts for s-maxage and the
+// measurement for half of it, if both together need at most this many requests.
 const maxReads = 15_000_000
-// otherwise this many pass, and as many are counted. Compared with a warm-up of 20 million, at
-// 1,000 a second, the load of the origin is off by 0.1 % without a shield and by 1.3 % with it; at
-// higher rates purges and expiry, which make the difference, hardly matter.
+// Otherwise, the warm-up and the measurement have this many requests each. Compared with a warm-up
+// of 20 million, at 1,000 a second, the load of the origin is off by 0.1 % without a shield and by
+// 1.3 % with one; at higher rates the effect of purges and expiry is small.
 const fewReads = 1_000_000
 
 const { values } = parseArgs({
@@ -55,53 +55,55 @@ interface Setting {
 
 const records = number('records')
 const exponent = number('exponent')
-const usual: Setting = {
+const defaults: Setting = {
   popularity: zipf(records, exponent),
   mb: number('mb'),
   writesPerS: number('writes'),
 }
 
-const begin = performance.now()
-const main = requestRates.map((readsPerS) => ({ what: '', ...play(usual, readsPerS) }))
+const startedMs = performance.now()
+const main = requestRates.map((readsPerS) => ({ label: '', ...run(defaults, readsPerS) }))
 const last = main.at(-1) as (typeof main)[0]
-const che = cheHitShare(usual.popularity, bodies(usual.mb))
+const che = cheHitShare(defaults.popularity, bodies(defaults.mb))
 const others = [0.8, 1.2]
   .filter((value) => value !== exponent)
   .flatMap((value) =>
-    compare(`exponent ${value}`, { ...usual, popularity: zipf(records, value) }, 10, 1_000_000),
+    compare(`exponent ${value}`, { ...defaults, popularity: zipf(records, value) }, 10, 1_000_000),
   )
-others.push(...compare('no writes', { ...usual, writesPerS: 0 }, 10))
-others.push(...compare(`${count(usual.mb * 4)} MB`, { ...usual, mb: usual.mb * 4 }, 1_000_000))
+others.push(...compare('no writes', { ...defaults, writesPerS: 0 }, 10))
+others.push(
+  ...compare(`${count(defaults.mb * 4)} MB`, { ...defaults, mb: defaults.mb * 4 }, 1_000_000),
+)
 const drift = Math.max(...[...main, ...others].map((row) => row.drift))
 
 const world =
   `${count(records)} records, Zipf exponent ${exponent}; ` +
-  `${values.locations} locations, each caches ${usual.mb} MB`
+  `${values.locations} locations, each caches ${defaults.mb} MB`
 const sizes =
-  `LRU, ${count(bodies(usual.mb))} bodies of ${count(bodyBytes)} bytes; ` +
+  `LRU, ${count(bodies(defaults.mb))} bodies of ${count(bodyBytes)} bytes; ` +
   `a response also has ${headerBytes} bytes of headers`
 const ends =
   `s-maxage ${count(number('max-age'))} s; ` +
-  `changes a second: ${usual.writesPerS}, in proportion to readers`
+  `changes a second: ${defaults.writesPerS}, in proportion to reads`
 console.log(`Simulated, not measured. ${world}
 (${sizes});
 ${ends}. With a shield, the other locations fetch through one of them.
 
 ${table('', main)}
 
-What if:
+Variations:
 
-${table('Instead', others)}
+${table('Variation', others)}
 
 The caches start approximately in their steady state; then s-maxage passes, or ${count(fewReads)}
 requests if that is too long to simulate, before requests are counted. The load of the origin
 differs between the halves of the counted time by at most ${percent(drift)}.
-Che's approximation, without purges and expiry: the edge answers ${percent(che)}.
+Che's approximation, without purges and expiry: a hit rate of ${percent(che)}.
 Simulated at ${count(last.readsPerS)} requests a second:
 ${percent(1 - last.direct / last.readsPerS)}.
 Not modelled: uneven locations, changes of popularity, compression, browser caches, conditional
-requests, robots, search. Fetches take no time.
-Took ${((performance.now() - begin) / 1000).toFixed(0)} s.`)
+requests, crawlers, search. Fetches take no time.
+Took ${((performance.now() - startedMs) / 1000).toFixed(0)} s.`)
 
 if (values.write)
   writeFileSync(
@@ -109,11 +111,11 @@ if (values.write)
     plot(main, bodyBytes + headerBytes),
   )
 
-function play({ popularity, mb, writesPerS }: Setting, readsPerS: number) {
+function run({ popularity, mb, writesPerS }: Setting, readsPerS: number) {
   const maxAgeS = number('max-age')
-  const wholeReads = Math.ceil(maxAgeS * readsPerS)
-  const isWhole = 1.5 * wholeReads <= maxReads
-  const reads = isWhole ? Math.ceil(wholeReads / 2) : fewReads
+  const fullReads = Math.ceil(maxAgeS * readsPerS)
+  const isFull = 1.5 * fullReads <= maxReads
+  const reads = isFull ? Math.ceil(fullReads / 2) : fewReads
   const { direct, shielded, firstHalf } = simulate({
     popularity,
     locations: number('locations'),
@@ -121,8 +123,8 @@ function play({ popularity, mb, writesPerS }: Setting, readsPerS: number) {
     maxAgeS,
     readsPerS,
     writesPerS,
-    start: 'past',
-    warmUpReads: isWhole ? wholeReads : fewReads,
+    start: 'steady',
+    warmUpReads: isFull ? fullReads : fewReads,
     countedReads: reads,
     seed: number('seed'),
   })
@@ -137,16 +139,16 @@ function play({ popularity, mb, writesPerS }: Setting, readsPerS: number) {
   }
 }
 
-type Row = ReturnType<typeof play> & { readonly what: string }
+type Row = ReturnType<typeof run> & { readonly label: string }
 
-function compare(what: string, setting: Setting, ...rates: number[]): Row[] {
-  return rates.map((readsPerS) => ({ what, ...play(setting, readsPerS) }))
+function compare(label: string, setting: Setting, ...rates: number[]): Row[] {
+  return rates.map((readsPerS) => ({ label, ...run(setting, readsPerS) }))
 }
 
-function table(what: string, rows: readonly Row[]): string {
+function table(label: string, rows: readonly Row[]): string {
   const heads = [
     'Requests/s',
-    'edge answers',
+    'edge hits',
     'with shield',
     'origin, req/s',
     'with shield',
@@ -165,13 +167,13 @@ function table(what: string, rows: readonly Row[]): string {
     row.simulated,
   ])
   const all = [heads, ...cells].map((line, i) =>
-    what === '' ? line : [i === 0 ? what : (rows[i - 1]?.what ?? ''), ...line],
+    label === '' ? line : [i === 0 ? label : (rows[i - 1]?.label ?? ''), ...line],
   )
   const widths = heads
-    .concat(what || [])
+    .concat(label || [])
     .map((_, column) => Math.max(...all.map((line) => line[column]?.length ?? 0)))
-  // Words to the left, numbers to the right.
-  const isWord = (column: number) => column === widths.length - 1 || (what !== '' && column === 0)
+  // Words are aligned to the left, numbers to the right.
+  const isWord = (column: number) => column === widths.length - 1 || (label !== '' && column === 0)
   const pad = (text: string, column: number) =>
     isWord(column) ? text.padEnd(widths[column] ?? 0) : text.padStart(widths[column] ?? 0)
   const line = (texts: string[]) => `| ${texts.map(pad).join(' | ')} |`
@@ -185,11 +187,11 @@ function table(what: string, rows: readonly Row[]): string {
 function number(name: Exclude<keyof typeof values, 'write'>): number {
   const value = Number(values[name])
   if (!(value >= 0 && Number.isFinite(value)) || values[name].trim() === '')
-    throw new Error(`--${name} takes a number`)
+    throw new Error(`--${name} must be a number`)
   if (value === 0 && name !== 'writes' && name !== 'seed' && name !== 'exponent')
     throw new Error(`--${name} must be more than 0`)
   if (!Number.isInteger(value) && (name === 'records' || name === 'locations'))
-    throw new Error(`--${name} takes a whole number`)
+    throw new Error(`--${name} must be an integer`)
   return value
 }
 

@@ -9,8 +9,8 @@ import { migratedDatabase } from '../tests/support/postgres.ts'
 import { until } from '../tests/support/until.ts'
 import { query, seed } from './seed.ts'
 
-// The environment of the benchmarks: a private PostgreSQL with records, the packed service, and bare
-// servers.
+// The environment of the benchmarks: a private PostgreSQL with records, the packed service, and
+// bare servers.
 
 export interface BenchEnvironment {
   readonly dir: string

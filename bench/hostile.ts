@@ -3,8 +3,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { hostileQueries } from '../tests/support/hostile-queries.ts'
 import { type Measured, type MeasureOptions, ratioAtMost } from './measures.ts'
 
-// Measures how much hostile search queries slow down ordinary reads. Reads are sent at a fixed rate,
-// even if earlier ones have no response yet.
+// Measures how much hostile search queries slow down ordinary reads. Reads are sent at a fixed
+// rate, even if earlier ones have no response yet.
 
 const readsPerSecond = 200
 const attackers = 8

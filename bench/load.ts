@@ -4,8 +4,8 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 // Generates load with wrk and pgbench for some seconds, and measures the throughput, the 99th
-// percentile of the latency, the CPU time per request, and the share of the CPU that other processes
-// used in this time.
+// percentile of the latency, the CPU time per request, and the share of the CPU that other
+// processes used in this time.
 
 export interface LoadResult {
   readonly perSecond: number

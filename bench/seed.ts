@@ -30,11 +30,7 @@ export async function seed(
   await copy(bin, url, 'tag (id, slug, name)', lines(names.tags, 'tag'))
 
   const tables = [
-    open(
-      bin,
-      url,
-      `video (${videoColumns.join(', ')}, speaker_ids, tag_ids, category_id, language_id, revision)`,
-    ),
+    open(bin, url, `video (${[...videoColumns, ...idColumns].join(', ')})`),
     open(bin, url, 'video_body (id, revision, etag, live, updated, body)'),
     open(bin, url, changeTarget),
   ]
@@ -145,6 +141,8 @@ const videoColumns = [
   'added',
   'updated',
 ] as const satisfies (keyof Video)[]
+
+const idColumns = ['speaker_ids', 'tag_ids', 'category_id', 'language_id', 'revision']
 
 type Languages = ReadonlyMap<string, { readonly id: number; readonly name: string }>
 

@@ -20,25 +20,25 @@ import { pack } from './environment.ts'
 import { median } from './measures.ts'
 import { seed } from './seed.ts'
 
-// Collects garbage on a signal. V8 does so seldom while there is memory, and garbage would look
-// like growth.
-const tidy = ['--expose-gc', '--import', 'data:text/javascript,process.on("SIGUSR2", () => gc())']
-const restS = 10
+// Collects garbage on SIGUSR2. V8 rarely does so while memory is free, and garbage would look like
+// growth.
+const gcFlags = [
+  '--expose-gc',
+  '--import',
+  'data:text/javascript,process.on("SIGUSR2", () => gc())',
+]
+const idleS = 10
 const warmUpS = 15
+/** The growth that is allowed between the halves: the larger of a number of bytes and a share. */
+const maxGrowth = { bytes: 3e6, share: 0.03 }
 /**
- * More memory in the end than in the middle, in bytes and as a part of what it was then: the larger
- * of the two is allowed.
+ * The limit of concurrent requests. If the server is too slow for the rate, requests are skipped.
  */
-const allowed = { bytes: 3e6, part: 0.03 }
-/**
- * Requests that wait for an answer. A server that is too slow for the rate is asked less, and we
- * say so.
- */
-const maxWaiting = 200
+const maxPending = 200
 
-const kept = new Agent({ keepAlive: true, maxSockets: 50 })
-const fresh = new Agent({ keepAlive: false })
-const figures = {
+const keepAlive = new Agent({ keepAlive: true, maxSockets: 50 })
+const newConnection = new Agent({ keepAlive: false })
+const metricNames = {
   rss: 'process_resident_memory_bytes',
   heap: 'nodejs_heap_size_used_bytes',
   external: 'nodejs_external_memory_bytes',
@@ -60,10 +60,10 @@ async function main(): Promise<number> {
     number,
   ]
   if (!(minutes > 0 && rate >= 1 && records >= 1))
-    throw new Error('--minutes, --rate and --records take a number')
+    throw new Error('--minutes, --rate and --records must be positive numbers')
 
   const postgres = await startPostgres({ version: 15 })
-  const undo: (() => unknown)[] = []
+  const cleanups: (() => unknown)[] = []
   try {
     const databaseUrl = await migratedDatabase(postgres, 'talkshelf')
     await seed(findPostgres(process.env), postgres.url('talkshelf'), records, () => {})
@@ -73,10 +73,10 @@ async function main(): Promise<number> {
 
     const port = await freePort()
     const url = `http://127.0.0.1:${port}`
-    // It dies with us, whatever ends us; the log is as long as an operator's would be.
+    // Ends with this process. Logs as much as in production.
     const server = launch(
-      { dir: postgres.dir, atEnd: (step) => undo.push(step) },
-      [process.execPath, ...tidy, pack(postgres.dir), 'serve'],
+      { dir: postgres.dir, atEnd: (step) => cleanups.push(step) },
+      [process.execPath, ...gcFlags, pack(postgres.dir), 'serve'],
       {
         log: 'server.log',
         variables: {
@@ -95,172 +95,183 @@ async function main(): Promise<number> {
     )
     if (server.child.exitCode !== null)
       throw new Error(`The server ended:\n${readFileSync(`${postgres.dir}/server.log`, 'utf8')}`)
-    await sleep(restS * 1000)
+    await sleep(idleS * 1000)
     const [, idleKb = ''] =
       /^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${server.child.pid}/status`, 'utf8')) ?? []
     console.log(`Node ${process.versions.node}, PostgreSQL ${postgres.version}, ${records} records`)
-    console.log(`Idle, ${restS} s after the start: ${megabytes(Number(idleKb) * 1024)} MB resident`)
+    console.log(`Idle, ${idleS} s after the start: ${megabytes(Number(idleKb) * 1024)} MB resident`)
 
-    // What the server keeps on purpose shall be there before we look: every record once, then a
-    // while of everything.
-    for (let id = 1; id <= records; id++) await call(url, 'GET', `/api/v2/video/${id}`, {}, kept)
-    const load = startLoad(url, token, records, rate)
+    // Fills the caches before the memory is measured: reads every record once, then sends all kinds
+    // of requests for a while.
+    for (let id = 1; id <= records; id++)
+      await call(url, 'GET', `/api/v2/video/${id}`, {}, keepAlive)
+    const load = startLoad(requestKinds(url, token, records), rate)
     await sleep(warmUpS * 1000)
-    const samples = await watch(url, load, minutes, () => server.child.kill('SIGUSR2'))
+    const samples = await sampleMemory(url, load, minutes, () => server.child.kill('SIGUSR2'))
     await load.stop()
-    return verdict(samples, load, minutes)
+    return reportGrowth(samples, load, minutes)
   } finally {
-    for (const step of undo.reverse()) await step()
+    for (const step of cleanups.reverse()) await step()
     await postgres.stop()
   }
 }
 
-// --- the load
-
 interface Load {
-  readonly answered: Map<string, number>
-  readonly surprises: string[]
+  /** The number of responses by kind and status. */
+  readonly responses: Map<string, number>
+  readonly unexpected: string[]
   skipped: number
   stop(): Promise<void>
 }
 
-interface Kind {
+interface RequestKind {
   readonly name: string
-  /** Of all requests. */
+  /** The share of all requests. */
   readonly share: number
   readonly expected: readonly number[]
   send(): Promise<{ status: number }>
 }
 
-function startLoad(url: string, token: string, records: number, rate: number): Load {
-  const tags = new Map<number, string>()
-  // The first is wanted most, the second half as often, the third a third as often.
-  const wanted = () => Math.floor((records + 1) ** Math.random())
+/** Returns the mix of requests. */
+function requestKinds(url: string, token: string, records: number): readonly RequestKind[] {
+  const etags = new Map<number, string>()
+  // Zipf's law: record 2 is read half as often as record 1, record 3 a third as often.
+  const randomId = () => Math.floor((records + 1) ** Math.random())
   const path = (id: number) => `/api/v2/video/${id}`
   async function read(
     agent: Agent,
     options: (id: number) => CallOptions = () => ({}),
   ): Promise<{ status: number }> {
-    const id = wanted()
+    const id = randomId()
     const reply = await call(url, 'GET', path(id), options(id), agent)
-    if (reply.headers.etag) tags.set(id, reply.headers.etag)
+    if (reply.headers.etag) etags.set(id, reply.headers.etag)
     return reply
   }
   const patch = (body: unknown, options: CallOptions = { token }) =>
-    call(url, 'PATCH', path(wanted()), { body, ...options }, kept)
-  const found = [200, 404] // A draft is not there for everybody.
+    call(url, 'PATCH', path(randomId()), { body, ...options }, keepAlive)
+  const found = [200, 404] // Drafts are not public.
 
-  const kinds: Kind[] = [
-    { name: 'GET', share: 0.58, expected: found, send: () => read(kept) },
+  return [
+    { name: 'GET', share: 0.58, expected: found, send: () => read(keepAlive) },
     {
-      name: 'GET, known',
+      name: 'GET, conditional',
       share: 0.22,
       expected: [304, ...found],
-      send: () => read(kept, (id) => ({ headers: { 'if-none-match': tags.get(id) ?? '"none"' } })),
+      send: () =>
+        read(keepAlive, (id) => ({ headers: { 'if-none-match': etags.get(id) ?? '"none"' } })),
     },
-    { name: 'GET, new connection', share: 0.04, expected: found, send: () => read(fresh) },
+    { name: 'GET, new connection', share: 0.04, expected: found, send: () => read(newConnection) },
     {
       name: 'GET, editor',
       share: 0.02,
       expected: [200],
-      send: () => read(kept, () => ({ token })),
+      send: () => read(keepAlive, () => ({ token })),
     },
     {
       name: 'GET, history',
       share: 0.01,
       expected: [200],
-      send: () => call(url, 'GET', `${path(wanted())}/revisions`, { token }, kept),
+      send: () => call(url, 'GET', `${path(randomId())}/revisions`, { token }, keepAlive),
     },
     {
-      name: 'GET, none',
+      name: 'GET, not found',
       share: 0.02,
       expected: [404],
-      send: () => call(url, 'GET', path(records + wanted()), {}, kept),
+      send: () => call(url, 'GET', path(records + randomId()), {}, keepAlive),
     },
     {
-      name: 'GET, other',
+      name: 'GET, OpenAPI',
       share: 0.005,
       expected: [200],
-      send: () => call(url, 'GET', '/api/v2/openapi.json', {}, kept),
+      send: () => call(url, 'GET', '/api/v2/openapi.json', {}, keepAlive),
     },
     {
-      name: 'GET, gone',
+      name: 'GET, aborted',
       share: 0.005,
       expected: [0],
-      send: () => goAway(url, `GET ${path(wanted())} HTTP/1.1\r\nHost: x\r\n\r\n`),
+      send: () => sendAndAbort(url, `GET ${path(randomId())} HTTP/1.1\r\nHost: x\r\n\r\n`),
     },
     {
       name: 'PATCH',
       share: 0.05,
       expected: [200],
-      send: () => patch({ summary: `Seen ${new Date().toISOString()}` }),
+      send: () => patch({ summary: `Updated ${new Date().toISOString()}` }),
     },
     {
-      name: 'PATCH, wrong',
+      name: 'PATCH, invalid',
       share: 0.03,
       expected: [400],
-      send: () => patch({ duration: 'long', nothing: 1 }),
+      send: () => patch({ duration: 'long', unknown: 1 }),
     },
     {
-      name: 'PATCH, no JSON',
+      name: 'PATCH, malformed JSON',
       share: 0.01,
       expected: [400],
       send: () => patch(undefined, { token, raw: '{"title": ' }),
     },
-    { name: 'PATCH, nobody', share: 0.01, expected: [401], send: () => patch({ title: 'No' }, {}) },
+    {
+      name: 'PATCH, no token',
+      share: 0.01,
+      expected: [401],
+      send: () => patch({ title: 'No' }, {}),
+    },
   ]
+}
 
-  const answered = new Map<string, number>()
-  const surprises: string[] = []
-  const waiting = new Set<Promise<void>>()
-  async function ask(kind: Kind): Promise<void> {
+/** Sends requests of all kinds at a constant rate until it is stopped. */
+function startLoad(kinds: readonly RequestKind[], rate: number): Load {
+  const responses = new Map<string, number>()
+  const unexpected: string[] = []
+  const pending = new Set<Promise<void>>()
+  async function send(kind: RequestKind): Promise<void> {
     const status = await kind.send().then(
       (reply) => reply.status,
       (error: Error) => error.message,
     )
-    const what = `${kind.name}: ${status}`
-    answered.set(what, (answered.get(what) ?? 0) + 1)
-    if (!kind.expected.includes(Number(status)) && surprises.length < 1000) surprises.push(what)
+    const outcome = `${kind.name}: ${status}`
+    responses.set(outcome, (responses.get(outcome) ?? 0) + 1)
+    if (!kind.expected.includes(Number(status)) && unexpected.length < 1000)
+      unexpected.push(outcome)
   }
-  function one(): Kind {
-    let place = Math.random()
+  function randomKind(): RequestKind {
+    let rest = Math.random()
     for (const kind of kinds) {
-      if (place < kind.share) return kind
-      place -= kind.share
+      if (rest < kind.share) return kind
+      rest -= kind.share
     }
-    return kinds[0] as Kind
+    return kinds[0] as RequestKind
   }
 
   const load: Load = {
-    answered,
-    surprises,
+    responses,
+    unexpected,
     skipped: 0,
     async stop() {
       clearInterval(timer)
-      await Promise.all(waiting)
-      kept.destroy()
+      await Promise.all(pending)
+      keepAlive.destroy()
     },
   }
-  let [sent, begin] = [0, performance.now()]
+  let [sent, startedMs] = [0, performance.now()]
   const timer = setInterval(() => {
-    let due = Math.floor(((performance.now() - begin) / 1000) * rate)
-    // After a stop of this machine nothing is made up for.
-    if (due - sent > rate) [sent, due, begin] = [0, 0, performance.now()]
+    let due = Math.floor(((performance.now() - startedMs) / 1000) * rate)
+    // Requests that were missed while the machine was suspended are not sent later.
+    if (due - sent > rate) [sent, due, startedMs] = [0, 0, performance.now()]
     for (; sent < due; sent++) {
-      if (waiting.size >= maxWaiting) {
+      if (pending.size >= maxPending) {
         load.skipped++
         continue
       }
-      const asked = ask(one())
-      waiting.add(asked)
-      asked.finally(() => waiting.delete(asked))
+      const request = send(randomKind())
+      pending.add(request)
+      request.finally(() => pending.delete(request))
     }
   }, 10)
   return load
 }
 
-/** A caller who asks, and is not there any more when the answer comes. */
-async function goAway(url: string, request: string): Promise<{ status: number }> {
+/** Sends a request and resets the connection before the response. */
+async function sendAndAbort(url: string, request: string): Promise<{ status: number }> {
   const socket = connect(Number(new URL(url).port), '127.0.0.1')
   socket.on('error', () => {})
   await once(socket, 'connect')
@@ -269,106 +280,120 @@ async function goAway(url: string, request: string): Promise<{ status: number }>
   return { status: 0 }
 }
 
-// --- the memory
+type Metric = keyof typeof metricNames
 
 interface Sample {
   readonly minute: number
   readonly rss: number
   readonly heap: number
   readonly external: number
-  /** Taken right after the server had thrown away what nobody uses any more. */
-  readonly isTidy: boolean
+  /** Taken right after a garbage collection. */
+  readonly isAfterGc: boolean
 }
 
 /**
- * Every 5 s in ten minutes, and 120 times in any other time. In the middle and at the end, three
- * times each, after tidying up.
+ * Takes 120 samples, every 5 s in a run of ten minutes. The last three of each half are taken after
+ * a garbage collection.
  */
-async function watch(
+async function sampleMemory(
   url: string,
   load: Load,
   minutes: number,
-  tidyUp: () => void,
+  collectGarbage: () => void,
 ): Promise<Sample[]> {
   const samples: Sample[] = []
-  const begin = performance.now()
+  const startedMs = performance.now()
   const row = (...cells: (string | number)[]) =>
     console.log(cells.map((cell) => String(cell).padStart(9)).join(' '))
   row('minute', 'rss', 'heap', 'low', 'external', 'req/s')
-  let reported = { samples: 0, sum: sum(load.answered), at: begin }
+  let reported = { samples: 0, sum: sum(load.responses), atMs: startedMs }
   for (let number = 1; number <= 120; number++) {
-    await sleep(Math.max(0, begin + number * minutes * 500 - performance.now()))
-    const isTidy = number % 60 === 0 || number % 60 > 57
-    if (isTidy) tidyUp()
-    if (isTidy) await sleep(200)
-    const { text } = await call(url, 'GET', '/metrics', {}, kept)
+    await sleep(Math.max(0, startedMs + number * minutes * 500 - performance.now()))
+    const isAfterGc = number % 60 === 0 || number % 60 > 57
+    if (isAfterGc) collectGarbage()
+    if (isAfterGc) await sleep(200)
+    const { text } = await call(url, 'GET', '/metrics', {}, keepAlive)
     const read = (name: string) => Number(new RegExp(`^${name} (\\S+)`, 'm').exec(text)?.[1])
-    const [rss, heap, external] = [read(figures.rss), read(figures.heap), read(figures.external)]
-    samples.push({ minute: (number * minutes) / 120, rss, heap, external, isTidy })
-    // A line for each tenth: a minute in the usual run.
+    const [rss, heap, external] = [
+      read(metricNames.rss),
+      read(metricNames.heap),
+      read(metricNames.external),
+    ]
+    samples.push({ minute: (number * minutes) / 120, rss, heap, external, isAfterGc })
+    // Prints a line for each tenth of the run.
     if (number % 12 > 0) continue
     const part = samples.slice(reported.samples)
-    const [now, all] = [performance.now(), sum(load.answered)]
-    const middle = (of: 'rss' | 'heap' | 'external') => megabytes(median(part.map((it) => it[of])))
+    const [nowMs, responses] = [performance.now(), sum(load.responses)]
+    const medianOf = (metric: Metric) => megabytes(median(part.map((sample) => sample[metric])))
     const low = megabytes(Math.min(...part.map(({ heap }) => heap)))
     row(
       ((number * minutes) / 120).toFixed(1),
-      middle('rss'),
-      middle('heap'),
+      medianOf('rss'),
+      medianOf('heap'),
       low,
-      middle('external'),
-      ((all - reported.sum) / ((now - reported.at) / 1000)).toFixed(0),
+      medianOf('external'),
+      ((responses - reported.sum) / ((nowMs - reported.atMs) / 1000)).toFixed(0),
     )
-    reported = { samples: samples.length, sum: all, at: now }
+    reported = { samples: samples.length, sum: responses, atMs: nowMs }
   }
   return samples
 }
 
-function verdict(samples: readonly Sample[], load: Load, minutes: number): number {
-  const [middle, end] = [samples.slice(0, 60), samples.slice(60)]
-  let isGrowing = false
+/** Prints a report. Returns the exit code: 1 if memory grew or a response was unexpected. */
+function reportGrowth(samples: readonly Sample[], load: Load, minutes: number): number {
+  const halves = [samples.slice(0, 60), samples.slice(60)] as const
   console.log(
     `\nThe second half of ${minutes} minutes against the first: ` +
       'memory after garbage collection, and the peak of the resident memory',
   )
-  for (const what of ['rss', 'heap', 'external'] as const) {
-    // The system gets memory back when V8 likes: the resident memory goes up and down by a hundred
-    // megabytes, so its height is compared.
-    const tidied = (part: readonly Sample[]) =>
-      Math.min(...part.filter(({ isTidy }) => isTidy).map((it) => it[what]))
-    const height = (part: readonly Sample[]) => Math.max(...part.map((it) => it[what]))
-    const [before, after] =
-      what === 'rss' ? [height(middle), height(end)] : [tidied(middle), tidied(end)]
-    const max = Math.max(allowed.bytes, before * allowed.part)
-    // Not a number is no memory that stays what it is.
-    // A short run is over before the resident memory has been up once.
-    const isTooMuch = !(after - before <= max) && (what !== 'rss' || minutes >= 8)
-    isGrowing ||= isTooMuch
-    const line = slope(end.filter(({ isTidy }) => !isTidy).map((it) => [it.minute, it[what]]))
-    console.log(
-      `${isTooMuch ? 'GROWS' : 'ok   '} ${what}: ${megabytes(before)} -> ${megabytes(after)} MB, ` +
-        `allowed ${megabytes(max)} more; ` +
-        `without garbage collection, ${megabytes(line)} MB a minute`,
-    )
-  }
+  // The resident memory of a short run has not reached its peak.
+  const grown = (['rss', 'heap', 'external'] as const).filter(
+    (metric) => isGrowing(metric, halves) && (metric !== 'rss' || minutes >= 8),
+  )
+  if (grown.length > 0) console.log(`GROWS ${grown.join(', ')}`)
   console.log(
-    [...load.answered]
+    [...load.responses]
       .sort(([a], [b]) => (a < b ? -1 : 1))
-      .map(([what, count]) => `${what} x ${count}`)
+      .map(([outcome, count]) => `${outcome} x ${count}`)
       .join(', '),
   )
   if (load.skipped > 0)
     console.log(`The server was too slow for the rate: ${load.skipped} requests were not sent`)
-  if (load.surprises.length > 0)
+  if (load.unexpected.length > 0)
     console.log(
-      `WRONG ${load.surprises.length} unexpected answers, for example ${load.surprises[0]}`,
+      `WRONG ${load.unexpected.length} unexpected responses, for example ${load.unexpected[0]}`,
     )
-  return isGrowing || load.surprises.length > 0 ? 1 : 0
+  return grown.length > 0 || load.unexpected.length > 0 ? 1 : 0
 }
 
-/** Of the straight line with the least squares. */
+/** Compares a metric between the halves of the run, and prints it. */
+function isGrowing(
+  metric: Metric,
+  [first, second]: readonly [readonly Sample[], readonly Sample[]],
+): boolean {
+  // V8 returns memory to the system at any time, so that the resident memory varies by a hundred
+  // megabytes: its peaks are compared.
+  const peak = (half: readonly Sample[]) => Math.max(...half.map((sample) => sample[metric]))
+  const lowestAfterGc = (half: readonly Sample[]) =>
+    Math.min(...half.filter(({ isAfterGc }) => isAfterGc).map((sample) => sample[metric]))
+  const measure = metric === 'rss' ? peak : lowestAfterGc
+  const [before, after] = [measure(first), measure(second)]
+  const limit = Math.max(maxGrowth.bytes, before * maxGrowth.share)
+  const trend = slope(
+    second.filter(({ isAfterGc }) => !isAfterGc).map((sample) => [sample.minute, sample[metric]]),
+  )
+  console.log(
+    `${metric}: ${megabytes(before)} -> ${megabytes(after)} MB, ` +
+      `allowed ${megabytes(limit)} more; ` +
+      `without garbage collection, ${megabytes(trend)} MB a minute`,
+  )
+  // NaN, from a missing metric, counts as growth.
+  return !(after - before <= limit)
+}
+
+/** Returns the slope of the linear regression. */
 function slope(points: readonly (readonly [number, number])[]): number {
-  const mean = (values: number[]) => values.reduce((all, it) => all + it, 0) / values.length
+  const mean = (values: number[]) => values.reduce((sum, value) => sum + value, 0) / values.length
   const [x, y] = [mean(points.map(([x]) => x)), mean(points.map(([, y]) => y))]
   return (
     mean(points.map((point) => (point[0] - x) * (point[1] - y))) /
@@ -377,7 +402,7 @@ function slope(points: readonly (readonly [number, number])[]): number {
 }
 
 function sum(counts: ReadonlyMap<string, number>): number {
-  return [...counts.values()].reduce((all, it) => all + it, 0)
+  return [...counts.values()].reduce((sum, value) => sum + value, 0)
 }
 
 function megabytes(bytes: number): string {

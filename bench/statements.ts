@@ -22,7 +22,8 @@ export async function readScript(records: number): Promise<string> {
     },
   }
   await findBody(db, 0)
-  return `\\set id random(1, ${records})\n${recorded.map((statement) => toScript(statement, () => ':id')).join('')}`
+  const statements = recorded.map((statement) => toScript(statement, () => ':id'))
+  return `\\set id random(1, ${records})\n${statements.join('')}`
 }
 
 /**
