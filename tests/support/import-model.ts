@@ -19,10 +19,11 @@ type Kind = 'speaker' | 'tag' | 'category'
 interface Entity {
   name: string
   slug: string
-  into?: Entity
+  mergedInto?: Entity
 }
 type Fields = Record<string, unknown>
-interface Said {
+/** The values that a source had for a record. */
+interface SourceState {
   readonly fields: Fields
   readonly facts: readonly string[]
 }
@@ -42,20 +43,20 @@ interface Video {
 interface Row {
   readonly key: string
   readonly url: string
-  /** As the file says it. */
+  /** The values in the file. */
   readonly fields: Fields
   readonly facts: readonly string[]
-  /** Set when the plan was made: nothing more happens at this row. */
+  /** Set by the plan, if applying the row does nothing. */
   settled?: 'refused' | 'unchanged'
   /** The record that the plan found unchanged. */
   unchanged?: Video
   take: string[]
   outcome?: string
   video?: Video
-  /** What an undo puts back. */
+  /** The state that an undo restores. */
   before?: {
-    said: Said | undefined
-    says: Said
+    sourceBefore: SourceState | undefined
+    sourceAfter: SourceState
     fields: Snapshot | undefined
     facts: string[] | undefined
   }
@@ -72,7 +73,7 @@ interface PlannedImport {
 
 type Snapshot = Pick<Video, 'plain' | 'speakers' | 'tags' | 'category'>
 
-/** One step; the numbers choose among the possibilities at that moment. */
+/** One step; the numbers choose among the options that the step has. */
 interface Command {
   readonly name: string
   readonly dice: readonly number[]
@@ -96,19 +97,19 @@ const weights: readonly [string, number][] = [
   ['keep an export', 1],
 ]
 
-function commandsOf(chance: SeededRandom): Command[] {
+function randomCommands(random: SeededRandom): Command[] {
   const names = weights.flatMap(([name, weight]) => Array<string>(weight).fill(name))
-  // Both sources have said something before anything else happens.
+  // Both sources have been imported before anything else happens.
   const chosen = ['import csv', 'apply', 'import v2', 'apply']
   while (chosen.length < 14) {
-    const name = chance.pick(names)
+    const name = random.pick(names)
     chosen.push(name)
-    // A plan that stays one says little; some are decided or lie there while others work.
-    if (name.startsWith('import') && chance.next() < 0.3) chosen.push('decide')
-    if (name.startsWith('import') && chance.next() < 0.7)
-      chosen.push(chance.next() < 0.8 ? 'apply' : 'apply and stop')
+    // Most plans are applied; some get decisions, or stay open while other commands run.
+    if (name.startsWith('import') && random.next() < 0.3) chosen.push('decide')
+    if (name.startsWith('import') && random.next() < 0.7)
+      chosen.push(random.next() < 0.8 ? 'apply' : 'apply and stop')
   }
-  return chosen.map((name) => ({ name, dice: Array.from({ length: 24 }, chance.next) }))
+  return chosen.map((name) => ({ name, dice: Array.from({ length: 24 }, random.next) }))
 }
 
 export interface ModelEnvironment {
@@ -142,7 +143,7 @@ export async function openModelEnvironment(
     archive: () => archive,
     query: async (text, values) => (await database.query(text, values)).rows,
     async restart() {
-      // The new process has tokens of its own; those of before stay valid.
+      // The new server creates its own tokens; the old ones stay valid.
       await archive.close()
       archive = await openArchive(databaseUrl, environment)
     },
@@ -150,12 +151,12 @@ export async function openModelEnvironment(
   }
   return {
     async run(seed, number) {
-      const commands = commandsOf(seededRandom('model', String(seed), String(number)))
+      const commands = randomCommands(seededRandom('model', String(seed), String(number)))
       try {
         await runSequence(world, `s${number}`, commands)
       } catch (error) {
         await states.restore('base')
-        const { smallest, cause } = await shrunk(world, states, commands, error, number)
+        const { smallest, cause } = await shrink(world, states, commands, error, number)
         const names = smallest.map(({ name }) => name).join(', ')
         throw new Error(`Sequence ${number} of --seed ${seed} fails: ${names}`, { cause })
       }
@@ -180,7 +181,7 @@ interface World {
 }
 
 /** Removes commands one by one as long as the sequence still fails. */
-async function shrunk(
+async function shrink(
   world: World,
   states: SavedStates,
   all: readonly Command[],
@@ -188,11 +189,11 @@ async function shrunk(
   number: number,
 ) {
   let [smallest, cause] = [all, first]
-  for (let at = all.length - 1; at >= 0; at--) {
-    const fewer = smallest.toSpliced(at, 1)
+  for (let index = all.length - 1; index >= 0; index--) {
+    const fewer = smallest.toSpliced(index, 1)
     try {
       await states.restore('base')
-      await runSequence(world, `s${number}x${at}`, fewer)
+      await runSequence(world, `s${number}x${index}`, fewer)
     } catch (error) {
       ;[smallest, cause] = [fewer, error]
     }
@@ -207,7 +208,7 @@ async function runSequence(
   commands: readonly Command[],
 ): Promise<void> {
   const sequence = new Sequence(world, name)
-  await sequence.begin()
+  await sequence.createCategories()
   const done: string[] = []
   for (const command of commands) {
     done.push(command.name)
@@ -236,8 +237,8 @@ class Sequence {
   }
   private readonly videos: Video[] = []
   private readonly imports: PlannedImport[] = []
-  /** What each source said last, by source and key. */
-  private readonly said = new Map<string, { said: Said; video: Video }>()
+  /** The last state of each source record, by source and key. */
+  private readonly sources = new Map<string, { state: SourceState; video: Video }>()
   private exported: string | undefined
   private counter = 0
   private dice: number[] = []
@@ -260,7 +261,7 @@ class Sequence {
     return from[Math.floor(this.roll() * from.length)]
   }
 
-  async begin(): Promise<void> {
+  async createCategories(): Promise<void> {
     for (const word of ['Days', 'Nights']) {
       const title = `${this.name} ${word}`
       const { json } = await this.client.send('POST', 'category', { title })
@@ -284,26 +285,26 @@ class Sequence {
     this.exported = await exportAll(this.world.archive().databaseUrl)
   }
 
-  // --- What is said
+  // --- Random values
 
-  private someNames(kind: Kind, limit: number): string[] {
+  private randomNames(kind: Kind, limit: number): string[] {
     const words = ['Ann', 'Bob', 'Cy'].map((word) => `${word} ${kind} ${this.name}`)
-    // Also names that were given later, and names of before.
+    // Includes current and former names of renamed entities.
     const all = unique([...words, ...this.names[kind].keys()])
     return unique(
       Array.from({ length: 1 + Math.floor(this.roll() * limit) }, () => this.pick(all) as string),
     )
   }
 
-  /** New values for some fields. The title has the key in it: no two records are alike. */
-  private someFields(key: string): Fields {
+  /** Returns random values. The title contains the key, so that no two records are duplicates. */
+  private randomFields(key: string): Fields {
     return {
       title: `${this.name} ${key} ${this.pick(['One', 'Two', 'Three'])}`,
       summary: this.pick(['Red', 'Green', 'Blue']),
       duration: this.pick([10, 20, 30]),
       quality_notes: this.pick(['loud', 'quiet']),
-      speakers: this.someNames('speaker', 2),
-      tags: this.someNames('tag', 2),
+      speakers: this.randomNames('speaker', 2),
+      tags: this.randomNames('tag', 2),
       category: this.pick([...this.names.category.keys()]),
     }
   }
@@ -314,16 +315,16 @@ class Sequence {
     const keys = ['a', 'b', 'c'].filter(() => this.roll() < 0.7)
     if (keys.length === 0) keys.push('a')
     const rows = keys.map((key): Row => {
-      // One of the talks is that of the other source as well.
+      // Both sources have the talk with the key a.
       const talk = key === 'a' ? key : `${format}/${key}`
       const url = `https://media.example.org/${this.name}/${talk}`
       const facts = this.roll() < 0.3 ? [`https://slides.example.org/${this.pick([1, 2, 3])}`] : []
       const dice = this.dice
       this.dice = dice.slice(Math.floor(dice.length / 2)).concat(dice)
       return {
-        key: format === 'csv' ? key : this.numberOf(key),
+        key: format === 'csv' ? key : this.uniqueId(key),
         url,
-        fields: this.someFields(talk),
+        fields: this.randomFields(talk),
         facts,
         take: [],
       }
@@ -352,21 +353,21 @@ class Sequence {
       source,
       language: 'en',
     })
-    this.planned({ id, source, rows, state: 'planned' })
+    this.addPlan({ id, source, rows, state: 'planned' })
     this.log.push(`import ${id} of ${source}: ${text}`)
   }
 
-  /** Numbers that no other sequence has. */
-  private numberOf(key: string): string {
+  /** Returns an id that no other sequence uses. */
+  private uniqueId(key: string): string {
     const own = Number.parseInt(this.name.replaceAll(/\D/g, ''), 10) % 1_000_000
     return String(100_000 + own * 10 + key.charCodeAt(0) - 96)
   }
 
-  /** The records of this sequence out of an export, of now or of a moment before. */
+  /** Imports the records of this sequence from an export, either a new one or the saved one. */
   private async planExport(): Promise<void> {
-    const whole = this.exported ?? (await exportAll(this.world.archive().databaseUrl))
+    const exported = this.exported ?? (await exportAll(this.world.archive().databaseUrl))
     const ids = this.videos.map(({ id }) => id)
-    const lines = exportLines(whole).filter(
+    const lines = exportLines(exported).filter(
       ({ kind, record }) => kind !== 'video' || ids.includes((record as Video).id),
     )
     const records = lines.filter(({ kind }) => kind === 'video')
@@ -395,58 +396,61 @@ class Sequence {
         take: [],
       }
     })
-    this.planned({ id, source, rows, state: 'planned' })
+    this.addPlan({ id, source, rows, state: 'planned' })
     this.log.push(`import ${id} of ${source}: ${records.length} records`)
   }
 
-  private planned(it: PlannedImport): void {
-    for (const row of it.rows) {
-      const found = this.match(it.source, row)
+  private addPlan(plan: PlannedImport): void {
+    for (const row of plan.rows) {
+      const found = this.match(plan.source, row)
       if (found === 'refused' || found?.isGone) row.settled = 'refused'
       else if (found) {
-        const { says, said } = this.merged(it.source, row, found)
-        if (said && isDeepStrictEqual(says, said))
+        const { sourceBefore, sourceAfter } = this.merged(plan.source, row, found)
+        if (sourceBefore && isDeepStrictEqual(sourceAfter, sourceBefore))
           [row.settled, row.unchanged] = ['unchanged', found]
       }
     }
-    this.imports.push(it)
+    this.imports.push(plan)
   }
 
-  // --- The rules
+  // --- Rules of the import
 
-  /** The record that a row is about; none where it is a new one. */
+  /** Finds the record that a row updates; undefined if the row creates one. */
   private match(source: string, { key, url }: Row): Video | 'refused' | undefined {
-    const before = this.said.get(`${source}\n${key}`)
+    const before = this.sources.get(`${source}\n${key}`)
     if (before) return before.video
     const isExport = source.endsWith(' export')
     if (isExport) {
       const own = this.videos.find(({ id }) => id === Number(key.split(' ')[0]))
       if (own) return own
     }
-    const alike = this.videos.filter((video) => video.url === url)
-    if (alike.some(({ isGone }) => isGone)) return 'refused'
-    const isHeld = (video: Video) =>
-      [...this.said].some(
-        ([held, it]) =>
-          it.video === video && held.startsWith(`${source}\n`) && held !== `${source}\n${key}`,
+    const sameUrl = this.videos.filter((video) => video.url === url)
+    if (sameUrl.some(({ isGone }) => isGone)) return 'refused'
+    const isTaken = (candidate: Video) =>
+      [...this.sources].some(
+        ([sourceKey, { video }]) =>
+          video === candidate &&
+          sourceKey.startsWith(`${source}\n`) &&
+          sourceKey !== `${source}\n${key}`,
       )
-    return alike.find((video) => !isHeld(video))
+    return sameUrl.find((video) => !isTaken(video))
   }
 
-  private today(field: string, value: unknown): unknown {
+  /** Replaces former names by current ones. */
+  private withCurrentNames(field: string, value: unknown): unknown {
     if (!isNameField(field)) return value
-    const name = (given: unknown) => this.entity(nameFields[field], String(given))?.name ?? given
-    return Array.isArray(value) ? unique(value.map(name)) : name(value)
+    const currentName = (name: unknown) =>
+      this.entity(nameFields[field], String(name))?.name ?? name
+    return Array.isArray(value) ? unique(value.map(currentName)) : currentName(value)
   }
 
   private entity(kind: Kind, name: string): Entity | undefined {
-    let it = this.names[kind].get(name)
-    while (it?.into) it = it.into
-    return it
+    const entity = this.names[kind].get(name)
+    return entity && current(entity)
   }
 
-  private shown(video: Video): Fields {
-    const names = (all: readonly Entity[]) => unique(all.map(current)).map((it) => it.name)
+  private fieldsOf(video: Video): Fields {
+    const names = (all: readonly Entity[]) => unique(all.map(current)).map(({ name }) => name)
     return {
       ...video.plain,
       speakers: names(video.speakers),
@@ -456,24 +460,25 @@ class Sequence {
     }
   }
 
-  /** Three sides: what the source says, what it said before, and what the record shows. */
+  /** Merges three sides: the source now, the source at its last import, and the record. */
   private merged(source: string, row: Row, video: Video) {
-    const said = this.said.get(`${source}\n${row.key}`)?.said
+    const sourceBefore = this.sources.get(`${source}\n${row.key}`)?.state
     const given = {
       source_url: row.url,
       ...(source.endsWith(' export') ? {} : { language: 'English' }),
       ...row.fields,
     }
-    const state = said?.fields.state === undefined ? {} : { state: 1 }
+    const state = sourceBefore?.fields.state === undefined ? {} : { state: 1 }
     const theirs: Fields = { ...state }
-    for (const [field, value] of Object.entries(given)) theirs[field] = this.today(field, value)
-    const mine: Fields = { language: 'English', ...this.shown(video) }
+    for (const [field, value] of Object.entries(given))
+      theirs[field] = this.withCurrentNames(field, value)
+    const mine: Fields = { language: 'English', ...this.fieldsOf(video) }
     const patch: Fields = {}
     let hasConflicts = false
     for (const [field, value] of Object.entries(theirs)) {
       if (!(field in mine) || same(mine[field], value)) continue
-      const before = said?.fields[field]
-      const then = before === undefined ? undefined : this.today(field, before)
+      const before = sourceBefore?.fields[field]
+      const then = before === undefined ? undefined : this.withCurrentNames(field, before)
       const isEmpty =
         mine[field] === null ||
         mine[field] === '' ||
@@ -484,15 +489,15 @@ class Sequence {
       if (verdict === 'conflict') hasConflicts = true
       if (verdict === 'theirs' || row.take.includes(field)) patch[field] = value
     }
-    const then = said?.facts ?? []
+    const then = sourceBefore?.facts ?? []
     const kept = video.facts.filter((fact) => !then.includes(fact) || row.facts.includes(fact))
     const facts = unique([...kept, ...row.facts.filter((fact) => !then.includes(fact))])
     return {
       patch,
       hasConflicts,
       facts,
-      said,
-      says: { fields: theirs, facts: row.facts } satisfies Said,
+      sourceBefore,
+      sourceAfter: { fields: theirs, facts: row.facts } satisfies SourceState,
     }
   }
 
@@ -500,12 +505,13 @@ class Sequence {
     return names.map((name) => {
       const found = this.entity(kind, name)
       if (found) return found
-      const made = { name, slug: '' }
-      this.names[kind].set(name, made)
-      return made
+      const created = { name, slug: '' }
+      this.names[kind].set(name, created)
+      return created
     })
   }
 
+  /** Writes fields of a record of the model. */
   private write(video: Video, patch: Fields): void {
     for (const [field, value] of Object.entries(patch))
       if (field === 'speakers' || field === 'tags')
@@ -515,10 +521,9 @@ class Sequence {
       else if (field !== 'source_url') video.plain = { ...video.plain, [field]: value }
   }
 
-  /** What applying a row does; the outcome is what the row must say. */
+  /** Applies a row to the model. Returns the outcome that the service must report. */
   private applyRow({ source }: PlannedImport, row: Row, { video: id }: ImportedTalk): string {
-    // A row of a record that was taken down since the plan is refused, also if nothing was left to
-    // be done.
+    // A row of a record that was taken down since the plan is refused, even if it has no changes.
     if (row.settled) return row.unchanged?.isGone ? 'refused' : row.settled
     const found = this.match(source, row)
     if (found === 'refused' || found?.isGone) return 'refused'
@@ -526,7 +531,8 @@ class Sequence {
     if (!found) {
       const fields = { language: 'English', ...row.fields, source_url: row.url }
       const theirs: Fields = { state: 1 }
-      for (const [field, value] of Object.entries(fields)) theirs[field] = this.today(field, value)
+      for (const [field, value] of Object.entries(fields))
+        theirs[field] = this.withCurrentNames(field, value)
       const [category] = this.entities('category', [String(theirs.category)])
       const {
         speakers,
@@ -548,67 +554,74 @@ class Sequence {
       }
       this.videos.push(video)
       row.video = video
-      const says = { fields: theirs, facts: row.facts }
-      row.before = { said: undefined, says, fields: undefined, facts: undefined }
-      this.said.set(key, { said: says, video })
+      const state = { fields: theirs, facts: row.facts }
+      row.before = {
+        sourceBefore: undefined,
+        sourceAfter: state,
+        fields: undefined,
+        facts: undefined,
+      }
+      this.sources.set(key, { state, video })
       return 'created'
     }
     row.video = found
-    const { patch, hasConflicts, facts, said, says } = this.merged(source, row, found)
+    const { patch, hasConflicts, facts, sourceBefore, sourceAfter } = this.merged(
+      source,
+      row,
+      found,
+    )
     const isChanged = Object.keys(patch).length > 0 || !same(facts, found.facts)
     const { plain, speakers, tags, category } = found
     const fields = Object.keys(patch).length > 0 ? { plain, speakers, tags, category } : undefined
-    if (isChanged || !isDeepStrictEqual(says, said))
+    if (isChanged || !isDeepStrictEqual(sourceAfter, sourceBefore))
       row.before = {
-        said,
-        says,
+        sourceBefore,
+        sourceAfter,
         fields: isChanged ? fields : undefined,
         facts: same(facts, found.facts) ? undefined : found.facts,
       }
     this.write(found, patch)
     found.facts = facts
-    this.said.set(key, { said: says, video: found })
+    this.sources.set(key, { state: sourceAfter, video: found })
     if (isChanged) return 'changed'
     return hasConflicts ? 'kept' : 'unchanged'
   }
 
   // --- Imports
 
-  private one(...states: PlannedImport['state'][]): PlannedImport | undefined {
+  private pickImport(...states: PlannedImport['state'][]): PlannedImport | undefined {
     return this.pick(this.imports.filter(({ state }) => states.includes(state)))
   }
 
   private async apply(how: string): Promise<void> {
-    const it = this.one('planned', 'stopped')
-    if (!it) return
-    this.log.push(`apply ${it.id} ${how}`)
-    await this.begun(`import/${it.id}/apply`)
+    const plan = this.pickImport('planned', 'stopped')
+    if (!plan) return
+    this.log.push(`apply ${plan.id} ${how}`)
+    await this.start(`import/${plan.id}/apply`)
     if (how === 'and restart') await this.world.restart()
     if (how === 'and stop') {
       const archive = this.world.archive()
-      const { status, text } = await archive.call('POST', `/api/v2/import/${it.id}/stop`, {
+      const { status, text } = await archive.call('POST', `/api/v2/import/${plan.id}/stop`, {
         token: archive.admin,
       })
       assert.ok(status === 200 || status === 409, text)
     }
     const { state } = await this.client.until(
-      it.id,
+      plan.id,
       'applied',
       ...(how === 'and stop' ? (['stopped'] as const) : []),
     )
-    it.state = state as 'applied' | 'stopped'
-    await this.settle(it, await this.rowsOf(it))
+    plan.state = state as 'applied' | 'stopped'
+    await this.applyRows(plan, await this.rowsOf(plan))
   }
 
-  /**
-   * The rows of its talks. Entities come before them, and have rows only where they are refused.
-   */
+  /** Returns the rows of talks. Entities are before them, and have rows only if refused. */
   private async rowsOf({ id, rows }: PlannedImport): Promise<ImportedTalk[]> {
     return (await this.client.rows(id)).slice(-rows.length)
   }
 
-  /** Sends it, sometimes to another process that is killed at once. */
-  private async begun(path: string): Promise<void> {
+  /** Starts an import or an undo, sometimes in another process that is killed at once. */
+  private async start(path: string): Promise<void> {
     const { kills = 0 } = this.world.options
     if (this.roll() >= kills) {
       await this.client.send('POST', path)
@@ -625,22 +638,25 @@ class Sequence {
   }
 
   /** Applies the rows to the model, and compares the outcomes. */
-  private async settle(it: PlannedImport, importedRows: readonly ImportedTalk[]): Promise<void> {
-    assert.equal(importedRows.length, it.rows.length, JSON.stringify(importedRows))
-    for (const [at, row] of it.rows.entries()) {
-      const now = importedRows[at] as ImportedTalk
-      if (row.outcome !== undefined || now.outcome === null) continue
-      row.outcome = this.applyRow(it, row, now)
+  private async applyRows(
+    plan: PlannedImport,
+    importedRows: readonly ImportedTalk[],
+  ): Promise<void> {
+    assert.equal(importedRows.length, plan.rows.length, JSON.stringify(importedRows))
+    for (const [index, row] of plan.rows.entries()) {
+      const imported = importedRows[index] as ImportedTalk
+      if (row.outcome !== undefined || imported.outcome === null) continue
+      row.outcome = this.applyRow(plan, row, imported)
       assert.equal(
-        now.outcome,
+        imported.outcome,
         row.outcome,
-        `row ${JSON.stringify(row.key)} of import ${it.id}: ${JSON.stringify(now)}`,
+        `row ${JSON.stringify(row.key)} of import ${plan.id}: ${JSON.stringify(imported)}`,
       )
-      if (row.video && now.outcome !== 'refused')
-        assert.equal(now.video, row.video.id, `row ${row.key} is another record`)
+      if (row.video && imported.outcome !== 'refused')
+        assert.equal(imported.video, row.video.id, `row ${row.key} is another record`)
     }
     const revisions = await this.revisions()
-    for (const row of it.rows) {
+    for (const row of plan.rows) {
       const now = row.video && revisions.get(row.video.id)
       if (now && row.revision === undefined)
         [row.revision, row.factsRevision] = [now.revision, now.facts]
@@ -664,21 +680,21 @@ class Sequence {
   }
 
   private async undo(how: string): Promise<void> {
-    const it = this.one('applied', 'stopped')
-    if (!it) return
-    this.log.push(`undo ${it.id} ${how}`)
+    const plan = this.pickImport('applied', 'stopped')
+    if (!plan) return
+    this.log.push(`undo ${plan.id} ${how}`)
     const revisions = await this.revisions()
-    await this.begun(`import/${it.id}/undo`)
+    await this.start(`import/${plan.id}/undo`)
     if (how === 'and restart') await this.world.restart()
-    await this.client.until(it.id, 'undone')
-    it.state = 'undone'
-    const importedRows = await this.rowsOf(it)
-    for (const [at, row] of it.rows.entries()) {
-      const expected = this.undoRow(it, row, revisions)
+    await this.client.until(plan.id, 'undone')
+    plan.state = 'undone'
+    const importedRows = await this.rowsOf(plan)
+    for (const [index, row] of plan.rows.entries()) {
+      const expected = this.undoRow(plan, row, revisions)
       assert.equal(
-        importedRows[at]?.undone,
+        importedRows[index]?.undone,
         expected,
-        `row ${row.key} of import ${it.id}: ${JSON.stringify(importedRows[at])}`,
+        `row ${row.key} of import ${plan.id}: ${JSON.stringify(importedRows[index])}`,
       )
     }
   }
@@ -691,13 +707,13 @@ class Sequence {
     const { video, before, outcome } = row
     if (!video || !before) return null
     const key = `${source}\n${row.key}`
-    const now = this.said.get(key)
+    const now = this.sources.get(key)
     const restore = () => {
-      if (before.said) this.said.set(key, { said: before.said, video })
-      else this.said.delete(key)
+      if (before.sourceBefore) this.sources.set(key, { state: before.sourceBefore, video })
+      else this.sources.delete(key)
     }
     if (outcome !== 'created' && outcome !== 'changed') {
-      if (now && isDeepStrictEqual(now.said, before.says)) restore()
+      if (now && isDeepStrictEqual(now.state, before.sourceAfter)) restore()
       return null
     }
     const then = revisions.get(video.id)
@@ -711,9 +727,9 @@ class Sequence {
     if (outcome === 'created') {
       video.plain = { ...video.plain, state: 2 }
       if (now)
-        this.said.set(key, {
+        this.sources.set(key, {
           ...now,
-          said: { ...now.said, fields: { ...now.said.fields, state: 2 } },
+          state: { ...now.state, fields: { ...now.state.fields, state: 2 } },
         })
       return 'undone'
     }
@@ -724,32 +740,34 @@ class Sequence {
   }
 
   private async decide(): Promise<void> {
-    const it = this.one('planned')
-    if (!it) return
-    const rows = await this.rowsOf(it)
-    const conflicts = rows.flatMap((row, at) => (row.verdict === 'conflict' ? [{ row, at }] : []))
+    const plan = this.pickImport('planned')
+    if (!plan) return
+    const rows = await this.rowsOf(plan)
+    const conflicts = rows.flatMap((row, index) =>
+      row.verdict === 'conflict' ? [{ row, index }] : [],
+    )
     const chosen = this.pick(conflicts)
     if (!chosen) return
     const take = Object.keys(chosen.row.changes).filter(
       (field) => field !== 'facts' && this.roll() < 0.6,
     )
-    await this.client.send('PUT', `import/${it.id}/talk/${chosen.row.position}`, { take })
-    const row = it.rows[chosen.at] as Row
+    await this.client.send('PUT', `import/${plan.id}/talk/${chosen.row.position}`, { take })
+    const row = plan.rows[chosen.index] as Row
     row.take = take
-    this.log.push(`decide ${it.id} ${row.key}: ${take}`)
+    this.log.push(`decide ${plan.id} ${row.key}: ${take}`)
   }
 
-  // --- Work by hand
+  // --- Manual edits
 
-  private live(): Video | undefined {
+  private pickVideo(): Video | undefined {
     return this.pick(this.videos.filter(({ isGone }) => !isGone))
   }
 
   private async edit(): Promise<void> {
-    const video = this.live()
+    const video = this.pickVideo()
     if (!video) return
     const all: Fields = {
-      ...this.someFields(`by hand ${video.id}`),
+      ...this.randomFields(`by hand ${video.id}`),
       state: 1 + Math.floor(this.roll() * 2),
     }
     if (this.roll() < 0.2) all.summary = ''
@@ -760,7 +778,7 @@ class Sequence {
   }
 
   private async attach(): Promise<void> {
-    const video = this.live()
+    const video = this.pickVideo()
     if (!video) return
     video.facts = unique([
       ...video.facts.filter(() => this.roll() < 0.7),
@@ -771,57 +789,57 @@ class Sequence {
     this.log.push(`attach ${video.id}: ${video.facts}`)
   }
 
-  /** An entity that is in the archive, with its slug of today. */
-  private async known(kind: Kind, not?: Entity): Promise<Entity | undefined> {
+  /** Picks an entity that is in the archive, with its current slug. */
+  private async pickEntity(kind: Kind, not?: Entity): Promise<Entity | undefined> {
     const used = this.videos.flatMap(
       ({ speakers, tags, category }) =>
         ({ speaker: speakers, tag: tags, category: [category] })[kind],
     )
-    const it = this.pick(unique(used.map(current)).filter((one) => one !== not))
-    if (!it) return undefined
+    const entity = this.pick(unique(used.map(current)).filter((entity) => entity !== not))
+    if (!entity) return undefined
     const [row] = await this.world.query(
       `select slug
        from ${kind}
        where ${kind === 'category' ? 'title' : 'name'} = $1 and merged_into is null`,
-      [it.name],
+      [entity.name],
     )
-    assert.ok(row, `there is no ${kind} of the name ${it.name}`)
-    it.slug = String(row.slug)
-    return it
+    assert.ok(row, `there is no ${kind} ${entity.name}`)
+    entity.slug = String(row.slug)
+    return entity
   }
 
   private async rename(): Promise<void> {
     const kind = this.pick(['speaker', 'tag', 'category'] as const) as Kind
-    const it = await this.known(kind)
-    if (!it) return
+    const entity = await this.pickEntity(kind)
+    if (!entity) return
     const name = `${kind} ${++this.counter} ${this.name}`
-    await this.client.send('PATCH', `${kind}/${it.slug}`, {
+    await this.client.send('PATCH', `${kind}/${entity.slug}`, {
       [kind === 'category' ? 'title' : 'name']: name,
     })
-    this.log.push(`rename ${kind} ${it.name} to ${name}`)
-    it.name = name
-    this.names[kind].set(name, it)
+    this.log.push(`rename ${kind} ${entity.name} to ${name}`)
+    entity.name = name
+    this.names[kind].set(name, entity)
   }
 
   private async merge(): Promise<void> {
     const kind = this.pick(['speaker', 'tag', 'category'] as const) as Kind
-    const it = await this.known(kind)
-    const into = it && (await this.known(kind, it))
-    if (!it || !into) return
-    await this.client.send('POST', `${kind}/${it.slug}/merge`, { into: into.slug })
-    this.log.push(`merge ${kind} ${it.name} into ${into.name}`)
-    it.into = into
+    const entity = await this.pickEntity(kind)
+    const into = entity && (await this.pickEntity(kind, entity))
+    if (!entity || !into) return
+    await this.client.send('POST', `${kind}/${entity.slug}/merge`, { into: into.slug })
+    this.log.push(`merge ${kind} ${entity.name} into ${into.name}`)
+    entity.mergedInto = into
   }
 
   private async takeDown(): Promise<void> {
-    const video = this.live()
+    const video = this.pickVideo()
     if (!video) return
-    await this.client.send('POST', `video/${video.id}/takedown`, { reason: 'Asked for' })
+    await this.client.send('POST', `video/${video.id}/takedown`, { reason: 'Requested' })
     video.isGone = true
     this.log.push(`take down ${video.id}`)
   }
 
-  /** The records are what the model says, and there are no others. */
+  /** Asserts that the archive has exactly the records of the model. */
   async check(): Promise<void> {
     const gone = this.videos.filter(({ isGone }) => isGone).map(({ id }) => id)
     const texts = await this.world.query(
@@ -829,7 +847,7 @@ class Sequence {
        where video_id = any ($1) and (draft is not null or changes <> '{}')`,
       [gone],
     )
-    assert.deepEqual(texts, [], 'rows that tell the words of a record that was taken down')
+    assert.deepEqual(texts, [], 'rows with data of a record that was taken down')
     const rows = await this.world.query(
       `select v.id, b.body, v.taken_down is not null as gone, f.facts
        from video v join video_body b using (id) left join video_facts f using (id)
@@ -839,13 +857,13 @@ class Sequence {
     assert.deepEqual(
       rows.map(({ id }) => Number(id)),
       this.videos.map(({ id }) => id).sort((a, b) => a - b),
-      'other records than those of the model',
+      'records that differ from the model',
     )
     for (const { id, body, gone, facts } of rows) {
-      const video = this.videos.find((it) => it.id === Number(id)) as Video
+      const video = this.videos.find((candidate) => candidate.id === Number(id)) as Video
       assert.equal(gone, video.isGone)
       if (gone) continue
-      const expected = this.shown(video)
+      const expected = this.fieldsOf(video)
       const record = JSON.parse(String(body))
       assert.deepEqual(
         Object.fromEntries(Object.keys(expected).map((field) => [field, record[field]])),
@@ -858,6 +876,7 @@ class Sequence {
   }
 }
 
-function current(it: Entity): Entity {
-  return it.into ? current(it.into) : it
+/** Follows merges to the current entity. */
+function current(entity: Entity): Entity {
+  return entity.mergedInto ? current(entity.mergedInto) : entity
 }
