@@ -90,7 +90,7 @@ for (const [index, [problem, answer]] of Object.entries(hostile).entries())
         'public, max-age=300',
       ])
     assert.equal(images.countOf(path), requests)
-    assert.equal(internal.asked.length, 0)
+    assert.equal(internal.requests.length, 0)
   })
 
 test('never fetches URLs of internal hosts, with a password or of another protocol', async () => {
@@ -113,7 +113,7 @@ test('never fetches URLs of internal hosts, with a password or of another protoc
       'public, max-age=300',
     ])
   }
-  assert.equal(internal.asked.length, 0)
+  assert.equal(internal.requests.length, 0)
   assert.equal(images.countOf('/secret.png'), 0)
 })
 

@@ -230,7 +230,7 @@ test('a download contains no data of the reader', async () => {
     dnt: '1',
   }
   assert.equal(type(await pictures.get(`/picture/${id}/320`, headers)), 'image/webp')
-  const request = images.asked.find(({ url }) => url === '/private.png')
+  const request = images.requests.find(({ url }) => url === '/private.png')
   const expected = {
     host: `127.0.0.1:${images.port}`,
     connection: 'close',
@@ -296,7 +296,7 @@ test('limits concurrent downloads to four and sends the cover if the queue is fu
     ),
   )
   const replies = talks.slice(0, 6).map(({ id }) => own.get(`/picture/${id}/320`))
-  await until(() => server.asked.length === 4)
+  await until(() => server.requests.length === 4)
   await until(async () => {
     const start = performance.now()
     const types = await Promise.all(
@@ -329,7 +329,7 @@ test('without sharp every talk has a cover, and one warning is logged', async (t
       [200, cover, 'public, max-age=300'],
     )
   }
-  assert.deepEqual([server.asked.length, own.warnings.length], [0, 1])
+  assert.deepEqual([server.requests.length, own.warnings.length], [0, 1])
 })
 
 test('the archive serves pictures below its path, but none of internal hosts', async () => {

@@ -50,7 +50,7 @@ test(`plans or refuses ${badFiles.length} malformed files`, async (t) => {
       } else assert.equal(job.state, 'planned')
       if (expect === 'refused')
         assert.ok(refusal !== undefined, `it was planned: ${JSON.stringify(job.planned)}`)
-      if (expect === 'nothing new')
+      if (expect === 'no new records')
         assert.ok(refusal !== undefined || job.planned.new === 0, JSON.stringify(job.planned))
       assert.ok(
         performance.now() - began < maxMs,

@@ -8,8 +8,8 @@ import { root } from './harness.ts'
 export interface BadFile {
   readonly name: string
   readonly bytes: () => AsyncIterable<Uint8Array> | Iterable<Uint8Array>
-  /** The expected plan: the whole file is refused, no row can be written, or unspecified. */
-  readonly expect: 'refused' | 'nothing new' | 'anything'
+  /** The expected plan: the whole file is refused, it creates no records, or unspecified. */
+  readonly expect: 'refused' | 'no new records' | 'anything'
 }
 
 const samples = join(root, 'server/imports/formats/samples')
@@ -55,12 +55,12 @@ function* repeated(text: string, megabytes: number): Iterable<Uint8Array> {
   for (let bytes = 0; bytes < megabytes * 2 ** 20; bytes += chunk.length) yield chunk
 }
 
-function* withStart(begin: string, rest: Iterable<Uint8Array>): Iterable<Uint8Array> {
-  yield Buffer.from(begin)
+function* withStart(start: string, rest: Iterable<Uint8Array>): Iterable<Uint8Array> {
+  yield Buffer.from(start)
   yield* rest
 }
 
-/** 60 lines of 4 MB, in a gzip of a quarter of a megabyte. */
+/** Returns a gzip file of 250 kB that contains 60 lines of 4 MB. */
 function longRecords(name: string, field: string, expect: BadFile['expect']): BadFile {
   const text = 'x'.repeat((4 << 20) - 1000)
   const line = (id: number) => {
@@ -71,7 +71,8 @@ function longRecords(name: string, field: string, expect: BadFile['expect']): Ba
   return { name, bytes: () => Array.from({ length: 60 }, (_, id) => gzipSync(line(id))), expect }
 }
 
-function laughs(levels: number): string {
+/** Returns an XML entity expansion attack ("billion laughs"). */
+function billionLaughs(levels: number): string {
   const entities = Array.from(
     { length: levels },
     (_, level) => `<!ENTITY a${level + 1} "${`&a${level};`.repeat(10)}">`,
@@ -83,10 +84,10 @@ function laughs(levels: number): string {
 }
 
 /** Valid files that are truncated. */
-const cut = Object.entries(good).flatMap(([name, bytes]) =>
+const truncated = Object.entries(good).flatMap(([name, bytes]) =>
   [0.1, 0.3, 0.5, 0.7, 0.9, 0.99].map((share) =>
     file(
-      `${name} cut at ${share}`,
+      `${name} truncated at ${share}`,
       bytes.subarray(0, Math.floor(bytes.length * share)),
       'anything',
     ),
@@ -101,36 +102,36 @@ const encoded = Object.entries(good).flatMap(([name, bytes]) => {
       Buffer.concat([Buffer.from([0xff, 0xfe]), Buffer.from(text, 'utf16le')]),
     ),
     file(
-      `${name} in UTF-16, the other way`,
+      `${name} in big-endian UTF-16`,
       Buffer.concat([Buffer.from([0xfe, 0xff]), Buffer.from(text, 'utf16le').swap16()]),
     ),
     file(`${name} in Latin-1`, Buffer.from(`${text.slice(0, -2)}é ü ñ${text.slice(-2)}`, 'latin1')),
     file(`${name} with a NUL`, `${text.slice(0, 40)}\0${text.slice(40)}`),
-    file(`${name} packed, and cut off`, gzipSync(bytes).subarray(0, -12)),
+    file(`${name} compressed and truncated`, gzipSync(bytes).subarray(0, -12)),
   ]
 })
 
 const json = [
   file('null', 'null'),
   file('a number', '42'),
-  file('a text', '"talks"'),
+  file('a string', '"talks"'),
   file('an empty list', '[]', 'anything'),
   file('an empty object', '{}'),
   file('a list of numbers', '[1,2,3]'),
-  file('a list of lists', `${'['.repeat(100_000)}${']'.repeat(100_000)}`),
-  file('objects in objects', `${'{"title":'.repeat(50_000)}1${'}'.repeat(50_000)}`),
+  file('nested lists', `${'['.repeat(100_000)}${']'.repeat(100_000)}`),
+  file('nested objects', `${'{"title":'.repeat(50_000)}1${'}'.repeat(50_000)}`),
   file(
-    'a record in a record',
+    'fields of the wrong type',
     JSON.stringify({ title: { title: 'x' }, category: ['a'], speakers: 'x', state: 'y' }),
-    'nothing new',
+    'no new records',
   ),
   file(
-    'a record with a prototype',
+    'a __proto__ key',
     '{"title":"x","category":"c","language":"en","state":1,"__proto__":{"id":7}}',
     'anything',
   ),
   file(
-    'a key twice',
+    'a duplicate key',
     '{"title":"x","title":"y","category":"c","language":"en","state":1}',
     'anything',
   ),
@@ -138,45 +139,45 @@ const json = [
     'numbers too large',
     '{"title":"x","category":"c","language":"en","state":1,"duration":1e400,' +
       '"id":99999999999999999999}',
-    'nothing new',
+    'no new records',
   ),
   file(
-    'a negative length',
+    'a negative duration',
     '{"title":"x","category":"c","language":"en","state":1,"duration":-5}',
-    'nothing new',
+    'no new records',
   ),
   file(
-    'a day that is none',
+    'an invalid date',
     '{"title":"x","category":"c","language":"en","state":1,"recorded":"2024-02-30"}',
-    'nothing new',
+    'no new records',
   ),
   file(
-    'a language that is none',
+    'an unknown language',
     '{"title":"x","category":"c","language":"klingonish","state":1}',
-    'nothing new',
+    'no new records',
   ),
   file(
     'a lone surrogate',
     '{"title":"\\ud800","category":"c","language":"en","state":1}',
-    'nothing new',
+    'no new records',
   ),
   file(
     'an escaped NUL',
     '{"title":"a\\u0000b","category":"c","language":"en","state":1}',
-    'nothing new',
+    'no new records',
   ),
   file(
-    'an address that runs',
+    'a javascript URL',
     '{"title":"x","category":"c","language":"en","state":1,"source_url":"javascript:alert(1)"}',
-    'nothing new',
+    'no new records',
   ),
   file(
     'a title of a megabyte',
     JSON.stringify({ title: 'x'.repeat(900_000), category: 'c', language: 'en', state: 1 }),
-    'nothing new',
+    'no new records',
   ),
   file(
-    'a hundred thousand speakers',
+    '90,000 speakers',
     JSON.stringify({
       title: 'x',
       category: 'c',
@@ -184,10 +185,10 @@ const json = [
       state: 1,
       speakers: Array.from({ length: 90_000 }, (_, index) => `s${index}`),
     }),
-    'nothing new',
+    'no new records',
   ),
   file(
-    'a hundred thousand fields',
+    '60,000 fields',
     JSON.stringify({
       title: 'x',
       category: 'c',
@@ -198,56 +199,56 @@ const json = [
     'anything',
   ),
   file(
-    'lines of which each is broken',
+    'only malformed lines',
     '{"title":"x","category":"c","language":"en","state":1,\n'.repeat(50),
-    'nothing new',
+    'no new records',
   ),
   file(
-    'a playlist of nothing',
+    'a playlist without entries',
     '{"_type":"playlist","entries":null,"extractor":"x","webpage_url":"https://x.example"}',
     'anything',
   ),
   file(
-    'a playlist in a playlist',
+    'nested playlists',
     `${'{"_type":"playlist","extractor":"youtube","entries":['.repeat(5000)}${']}'.repeat(5000)}`,
     'anything',
   ),
   file('a conference without talks', '{"acronym":"x","title":"x","events":[]}', 'anything'),
   file(
-    'a conference of wrong entities',
+    'a conference with invalid events',
     '{"acronym":"x","title":"x","events":[null,1,"a",[],{"guid":{}}]}',
-    'nothing new',
+    'no new records',
   ),
 ]
 
 const xml = [
-  file('a billion laughs', laughs(10)),
+  file('a billion laughs', billionLaughs(10)),
   file(
-    'a quadratic blow-up',
+    'quadratic entity expansion',
     `<!DOCTYPE s [<!ENTITY a "${'x'.repeat(50_000)}">]><schedule>${'&a;'.repeat(5000)}</schedule>`,
   ),
   file(
-    'a file of the server',
+    'an external entity with a local file',
     '<!DOCTYPE s [<!ENTITY x SYSTEM "file:///etc/passwd">]>' +
       '<schedule><conference><title>&x;</title></conference></schedule>',
   ),
   file(
-    'an address of the inside',
+    'an external entity with a private URL',
     '<!DOCTYPE s [<!ENTITY % x SYSTEM "http://127.0.0.1/x"> %x;]><schedule/>',
   ),
   file(
-    'tags without end',
+    'unclosed tags',
     `<schedule><conference><title>x</title></conference>${'<day><room><event>'.repeat(30_000)}`,
   ),
-  file('tags that do not match', '<schedule><conference></schedule></conference>'),
+  file('mismatched tags', '<schedule><conference></schedule></conference>'),
   file(
-    'an attribute of a megabyte',
+    'an attribute of two megabytes',
     `<schedule version="${'x'.repeat(2_000_000)}"><conference/></schedule>`,
     'anything',
   ),
-  file('a page', '<!doctype html><html><body><h1>Schedule</h1></body></html>'),
+  file('an HTML page', '<!doctype html><html><body><h1>Schedule</h1></body></html>'),
   file(
-    'a feed',
+    'an RSS feed',
     '<?xml version="1.0"?><rss version="2.0"><channel><title>x</title></channel></rss>',
   ),
 ]
@@ -258,43 +259,47 @@ const tables = [
     `${Array.from({ length: 1_000_000 }, (_, index) => `c${index}`).join(',')}\n`,
   ),
   file(
-    'a million columns, some known',
+    'a thousand unknown columns',
     `title,${Array.from({ length: 1000 }, (_, index) => `c${index}`).join(',')}\nx\n`,
   ),
-  file('no column that is known', 'a,b,c\n1,2,3\n'),
-  file('a column twice', 'title,title\nx,y\n'),
-  file('a quote without end', 'title,category,language\n"x,c,en\n', 'anything'),
-  file('more cells than columns', 'title,category,language\nx,c,en,extra,extra\n', 'nothing new'),
+  file('only unknown columns', 'a,b,c\n1,2,3\n'),
+  file('a duplicate column', 'title,title\nx,y\n'),
+  file('an unclosed quote', 'title,category,language\n"x,c,en\n', 'anything'),
+  file(
+    'more cells than columns',
+    'title,category,language\nx,c,en,extra,extra\n',
+    'no new records',
+  ),
   file(
     'formulas',
     'title,category,language,summary\n"=cmd|\' /C calc\'!A0",c,en,"@SUM(1+1)"\n',
     'anything',
   ),
-  file('no title', 'title,category,language\n,c,en\n', 'nothing new'),
-  file('a head and nothing else', 'title,category,language\n', 'anything'),
+  file('no title', 'title,category,language\n,c,en\n', 'no new records'),
+  file('only a header', 'title,category,language\n', 'anything'),
 ]
 
 const bytes = [
-  file('nothing', ''),
+  file('an empty file', ''),
   file('white space', ' \n\t\r\n '),
   file('a letter', 'Dear archive,\n\nplease find my talks below.\n'),
-  file('noise', Buffer.from(Array.from({ length: 5000 }, (_, index) => (index * 7919 + 13) % 256))),
+  file(
+    'random bytes',
+    Buffer.from(Array.from({ length: 5000 }, (_, index) => (index * 7919 + 13) % 256)),
+  ),
   file('a zip', Buffer.concat([Buffer.from('PK\x03\x04'), deflateRawSync(Buffer.alloc(1000))])),
-  file('a picture', Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 0, 0, 0, 0])),
+  file('a PNG image', Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 0, 0, 0, 0])),
   file('bzip2', Buffer.from('BZh91AY&SY')),
   file('xz', Buffer.from([0xfd, 0x37, 0x7a, 0x58, 0x5a, 0x00])),
   file('zstd', Buffer.from([0x28, 0xb5, 0x2f, 0xfd, 0, 0])),
   file(
-    'gzip and then noise',
-    Buffer.concat([
-      Buffer.from([0x1f, 0x8b, 8, 0]),
-      Buffer.from('noise that is no deflate stream at all'),
-    ]),
+    'an invalid gzip stream',
+    Buffer.concat([Buffer.from([0x1f, 0x8b, 8, 0]), Buffer.from('not a deflate stream')]),
   ),
   file('gzip in gzip', gzipSync(gzipSync(Buffer.from('title\nx\n')))),
-  file('a bomb of one line', gzipSync(Buffer.alloc(200 << 20, 0x61), { level: 9 })),
+  file('a gzip bomb of one line', gzipSync(Buffer.alloc(200 << 20, 0x61), { level: 9 })),
   file(
-    'a bomb of spaces in a list',
+    'a gzip bomb of spaces in a list',
     gzipSync(
       Buffer.concat([
         Buffer.from('{"_type":"playlist","entries":['),
@@ -303,8 +308,12 @@ const bytes = [
       { level: 9 },
     ),
   ),
-  longRecords('a bomb of 60 records with a text of 4 MB', 'description', 'nothing new'),
-  longRecords('a bomb of 60 records with 4 MB that has no field', 'unknown_field', 'nothing new'),
+  longRecords('a gzip bomb of 60 records with a text of 4 MB', 'description', 'no new records'),
+  longRecords(
+    'a gzip bomb of 60 records with an unknown field of 4 MB',
+    'unknown_field',
+    'no new records',
+  ),
   { name: 'a gigabyte in one line', bytes: () => repeated('x', 1024), expect: 'refused' },
   {
     name: 'a gigabyte in one record',
@@ -325,7 +334,7 @@ const bytes = [
 ] satisfies BadFile[]
 
 export const badFiles: readonly BadFile[] = [
-  ...cut,
+  ...truncated,
   ...encoded,
   ...json,
   ...xml,

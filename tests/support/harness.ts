@@ -154,7 +154,7 @@ export function call(
       },
     )
     outgoing.on('timeout', () =>
-      outgoing.destroy(new Error(`No answer in 60 s: ${method} ${path}`)),
+      outgoing.destroy(new Error(`No response in 60 s: ${method} ${path}`)),
     )
     outgoing.on('error', reject)
     outgoing.end(payload)

@@ -37,14 +37,14 @@ export const signs = [
   '~',
 ]
 
-/** Queries that are answered like any other. */
+/** Unusual queries that must be accepted. */
 export const hostileQueries: Record<string, string> = {
-  'as long as it may be': 'python '.repeat(42).slice(0, 300),
+  'maximum length': 'python '.repeat(42).slice(0, 300),
   'one long word': 'x'.repeat(300),
   'one letter': 'a',
   'letters alone': 'a b c d e f g h i j k l m n o p q r s t u v w x y z',
-  'nothing but signs': signs.join(''),
-  'nothing but spaces': '   \t\n  ',
+  'only punctuation': signs.join(''),
+  'only spaces': '   \t\n  ',
   'a tsquery': "'python' & ('async' | !'data') <-> test:*A",
   'a broken tsquery': "python & | ! ( <-> :* '",
   SQL: "'; drop table video; --",

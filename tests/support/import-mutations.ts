@@ -40,7 +40,7 @@ const days: unknown[] = [
     '2020-00-10',
     '2020-1-1',
     '9999-99-99',
-    'yesterday or so',
+    'about yesterday',
     'infinity',
   ],
   ...[
@@ -55,7 +55,7 @@ const days: unknown[] = [
     20200101,
   ],
 ]
-const moments: unknown[] = [
+const timestamps: unknown[] = [
   ...[
     '9999-12-31T23:59:59.999',
     '0000-00-00T00:00:00.000',
@@ -122,7 +122,7 @@ const slugs: unknown[] = [
     'x'.repeat(10_000),
   ],
 ]
-const addresses: unknown[] = [
+const urls: unknown[] = [
   ...[
     'javascript:alert(1)',
     'JaVaScRiPt:alert(1)',
@@ -185,8 +185,8 @@ const texts: unknown[] = [
   ],
   ...["'; drop table video; --", '%s%n', '{{7*7}}', '\\', '"', 'null', '__proto__', 'constructor'],
 ]
-/** Text that is put into the line as it is: what JSON.stringify never writes. */
-const raws = [
+/** JSON that JSON.stringify never writes, which is inserted into the line unescaped. */
+const rawValues = [
   '1e400',
   '-1e400',
   '-0',
@@ -215,16 +215,16 @@ const wrongTypes: unknown[] = [
   nested,
 ]
 
-const pools = { integers, days, moments, slugs, addresses, texts, wrongTypes }
+const pools = { integers, days, timestamps, slugs, urls, texts, wrongTypes }
 
 /** Returns the most hostile values for a field of this name. */
 function poolOf(name: string): unknown[] {
   if (/^(id|revision|size|duration|state|after|up_to|version|videos)$|_length$/.test(name))
     return pools.integers
   if (/date$|^day$|^recorded$/.test(name)) return pools.days
-  if (/^(added|updated|at)$/.test(name)) return pools.moments
+  if (/^(added|updated|at)$/.test(name)) return pools.timestamps
   if (/slug/.test(name)) return pools.slugs
-  if (/url$/.test(name)) return pools.addresses
+  if (/url$/.test(name)) return pools.urls
   return pools.texts
 }
 
@@ -233,103 +233,112 @@ interface Mutation {
   readonly kind: string
   readonly text: string
   readonly value: ExportedJson | undefined
-  readonly about: string
+  readonly description: string
 }
 
 const marker = '@@raw@@'
 
-/** The paths of everything in a line, down to four levels. */
+/** Returns the paths of all values in a line, up to four levels deep. */
 function pathsIn(value: unknown, path: Path = []): Path[] {
   if (typeof value !== 'object' || value === null || path.length > 3) return [path]
-  const inside = Object.entries(value).flatMap(([key, it]) =>
-    pathsIn(it, [...path, Array.isArray(value) ? Number(key) : key]),
+  const inside = Object.entries(value).flatMap(([key, child]) =>
+    pathsIn(child, [...path, Array.isArray(value) ? Number(key) : key]),
   )
   return path.length === 0 ? inside : [path, ...inside]
 }
 
+/** Returns a copy with the value at a path changed; removes it if the change is undefined. */
 function withValue(
   value: unknown,
   [head, ...rest]: Path,
-  change: (it: unknown) => unknown,
+  change: (value: unknown) => unknown,
 ): unknown {
   if (head === undefined) return change(value)
   if (Array.isArray(value))
-    return value.map((it, at) => (at === head ? withValue(it, rest, change) : it))
+    return value.map((item, index) => (index === head ? withValue(item, rest, change) : item))
   const object = value as ExportedJson
   const changed = withValue(object[head], rest, change)
   const { [head]: _old, ...others } = object
   return changed === undefined ? others : { ...object, [head]: changed }
 }
 
-/** The same line as another record or entity, that collides with no other line. */
-function freshened(line: ExportedJson, number: number): ExportedJson {
-  const mark = `m${number}`
+/** Returns a copy of a line with ids, names and slugs that no other line has. */
+function copyAsNew(line: ExportedJson, number: number): ExportedJson {
+  const prefix = `m${number}`
   const copy = structuredClone(line)
-  const it = recordOf(copy)
-  it.id = Number(it.id) + number * 1000
-  it.slug = `${mark}-${it.slug}`.slice(0, 40).replace(/-+$/, '')
+  const record = recordOf(copy)
+  record.id = Number(record.id) + number * 1000
+  record.slug = `${prefix}-${record.slug}`.slice(0, 40).replace(/-+$/, '')
   if (line.kind === 'video') {
-    it.title = `${mark} ${it.title}`
-    if (it.source_url) it.source_url = `${it.source_url}?${mark}`
+    record.title = `${prefix} ${record.title}`
+    if (record.source_url) record.source_url = `${record.source_url}?${prefix}`
     return copy
   }
-  it.name = `${mark} ${it.name}`
-  it.old_slugs = (it.old_slugs as string[]).map((slug) =>
-    `${mark}-${slug}`.slice(0, 40).replace(/-+$/, ''),
+  record.name = `${prefix} ${record.name}`
+  record.old_slugs = (record.old_slugs as string[]).map((slug) =>
+    `${prefix}-${slug}`.slice(0, 40).replace(/-+$/, ''),
   )
-  it.aliases = (it.aliases as ExportedJson[]).map((alias) => ({
+  record.aliases = (record.aliases as ExportedJson[]).map((alias) => ({
     ...alias,
-    name: `${mark} ${alias.name}`,
+    name: `${prefix} ${alias.name}`,
   }))
   return copy
 }
 
-function mutated(chance: SeededRandom, lines: readonly ExportedJson[], number: number): Mutation {
-  // Fewer of the lines are entities than records, and there is more to break.
-  const kind = chance.pick(['speaker', 'tag', 'category', 'video', 'video', 'video'])
-  const alike = lines.filter((line) => line.kind === kind)
-  const line = freshened(chance.pick(alike.length > 0 ? alike : lines), number)
-  const other = chance.pick(lines)
-  const it = recordOf(line)
-  const as = (value: ExportedJson, about: string): Mutation => ({
+/** Returns a random line with a random mutation. */
+function randomMutation(
+  random: SeededRandom,
+  lines: readonly ExportedJson[],
+  number: number,
+): Mutation {
+  // Videos are mutated more often: they have more fields.
+  const kind = random.pick(['speaker', 'tag', 'category', 'video', 'video', 'video'])
+  const sameKind = lines.filter((line) => line.kind === kind)
+  const line = copyAsNew(random.pick(sameKind.length > 0 ? sameKind : lines), number)
+  const other = random.pick(lines)
+  const record = recordOf(line)
+  const as = (value: ExportedJson, description: string): Mutation => ({
     kind: String(line.kind),
     text: JSON.stringify(value),
     value,
-    about,
+    description,
   })
   const set = (path: Path, value: unknown): Mutation =>
     as(
       withValue(line, path, () => value) as ExportedJson,
       `${path.join('.')} = ${JSON.stringify(value)?.slice(0, 60)}`,
     )
-  const own: Path = line.kind === 'video' ? ['record'] : []
-  const path = chance.pick(pathsIn(line).filter(([head]) => head !== 'kind'))
+  const base: Path = line.kind === 'video' ? ['record'] : []
+  const path = random.pick(pathsIn(line).filter(([head]) => head !== 'kind'))
   const name = String(path.findLast((step) => typeof step === 'string'))
   const structural: (() => Mutation)[] = [
     () => as(withValue(line, path, () => undefined) as ExportedJson, `without ${path.join('.')}`),
-    () => as({ ...line, extra: chance.pick(wrongTypes) }, 'extra field'),
+    () => as({ ...line, extra: random.pick(wrongTypes) }, 'extra field'),
     () =>
       set(
-        [...own, chance.pick(['related_urls', 'merged_into', 'taken_down', 'embed2'])],
-        chance.pick(wrongTypes),
+        [...base, random.pick(['related_urls', 'merged_into', 'taken_down', 'embed2'])],
+        random.pick(wrongTypes),
       ),
-    () => set([...own, 'id'], recordOf(other).id),
-    () => set([...own, 'slug'], recordOf(other).slug),
-    () => set([...own, chance.pick(['title', 'name'])], recordOf(other).title ?? other.name),
-    () => as(other, 'the same line twice'),
+    () => set([...base, 'id'], recordOf(other).id),
+    () => set([...base, 'slug'], recordOf(other).slug),
+    () => set([...base, random.pick(['title', 'name'])], recordOf(other).title ?? other.name),
+    () => as(other, 'duplicate line'),
     () =>
-      set(['kind'], chance.pick(['speaker', 'tag', 'category', 'video', 'entity', '', null, 7])),
+      set(['kind'], random.pick(['speaker', 'tag', 'category', 'video', 'entity', '', null, 7])),
     () =>
       as(
-        { ...line, taken_down: { day: chance.pick(days), reason: chance.pick(texts) } },
+        { ...line, taken_down: { day: random.pick(days), reason: random.pick(texts) } },
         'taken_down',
       ),
-    () => as({ ...line, taken_down: { day: '2020-01-01', reason: 'Asked for' } }, 'taken down'),
+    () => as({ ...line, taken_down: { day: '2020-01-01', reason: 'Requested' } }, 'taken down'),
     () =>
       as(
         {
           ...line,
-          facts: Array.from({ length: 1001 }, (_, at) => ({ kind: 'address', path: `p${at}` })),
+          facts: Array.from({ length: 1001 }, (_, index) => ({
+            kind: 'address',
+            path: `p${index}`,
+          })),
         },
         '1001 facts',
       ),
@@ -337,37 +346,37 @@ function mutated(chance: SeededRandom, lines: readonly ExportedJson[], number: n
       as(
         {
           ...line,
-          facts: [{ kind: 'related', url: chance.pick(addresses), label: chance.pick(texts) }],
+          facts: [{ kind: 'related', url: random.pick(urls), label: random.pick(texts) }],
         },
         'facts',
       ),
     () =>
       as(
         { ...line, aliases: [{ name: String(other.name ?? 'x'), shown: true }] },
-        'alias of another',
+        'alias of another entity',
       ),
-    () => as({ ...line, aliases: [{ name: it.name, shown: true }] }, 'alias of its own'),
+    () => as({ ...line, aliases: [{ name: record.name, shown: true }] }, 'alias equal to its name'),
     () =>
       as(
-        { ...line, old_slugs: [it.slug, it.slug, String(recordOf(other).slug)] },
-        'old slugs of others',
+        { ...line, old_slugs: [record.slug, record.slug, String(recordOf(other).slug)] },
+        'old slugs of another entity',
       ),
     () => ({
-      ...as(line, 'cut off'),
-      text: JSON.stringify(line).slice(0, 1 + Math.floor(chance.next() * 200)),
+      ...as(line, 'truncated'),
+      text: JSON.stringify(line).slice(0, 1 + Math.floor(random.next() * 200)),
       value: undefined,
     }),
     () => ({
-      ...as(line, 'a key twice'),
+      ...as(line, 'duplicate key'),
       text: JSON.stringify(line).replace('{', '{"revision":2147483647,"id":9007199254740991,'),
     }),
     () => ({
-      ...as(line, 'no object'),
-      text: chance.pick(['[]', '7', 'null', '"x"', '{', '}', 'x', '[[[[']),
+      ...as(line, 'not an object'),
+      text: random.pick(['[]', '7', 'null', '"x"', '{', '}', 'x', '[[[[']),
       value: undefined,
     }),
     () => {
-      const raw = chance.pick(raws)
+      const raw = random.pick(rawValues)
       const { text } = set(path, marker)
       return {
         ...as(line, `${path.join('.')} = raw ${raw}`),
@@ -375,13 +384,13 @@ function mutated(chance: SeededRandom, lines: readonly ExportedJson[], number: n
       }
     },
   ]
-  const dice = chance.next()
-  if (dice < 0.6) return set(path, chance.pick(poolOf(name)))
-  if (dice < 0.72) return set(path, chance.pick(chance.pick(Object.values(pools))))
-  return chance.pick(structural)()
+  const dice = random.next()
+  if (dice < 0.6) return set(path, random.pick(poolOf(name)))
+  if (dice < 0.72) return set(path, random.pick(random.pick(Object.values(pools))))
+  return random.pick(structural)()
 }
 
-/** An archive to import into, and what to import. */
+/** An archive to import into, and the exports to import. */
 export interface ImportEnvironment {
   readonly archive: OpenArchive
   readonly states: SavedStates
@@ -417,30 +426,32 @@ export async function openImportEnvironment(
   }
 }
 
-interface Case {
+interface TestCase {
   readonly target: 'empty' | 'base'
   readonly role: 'editor' | 'admin'
   readonly lines: readonly ExportedJson[]
   readonly mutations: readonly Mutation[]
-  /** What was done to the file as a whole. */
+  /** The mutation of the file itself. */
   readonly order: 'as exported' | 'shuffled' | 'wrong count' | 'no end' | 'end twice'
 }
 
-/** Makes one file with this many mutations, imports it, and looks at everything. */
+/** Imports a file with this many mutations, and checks the archive. Minimizes a failing file. */
 export async function runFile(
   environment: ImportEnvironment,
   seed: number,
   number: number,
   count: number,
 ): Promise<void> {
-  const chance = seededRandom('mutations', String(seed), String(number))
-  const lines = exportLines(chance.pick(environment.exports))
-  const it: Case = {
+  const random = seededRandom('mutations', String(seed), String(number))
+  const lines = exportLines(random.pick(environment.exports))
+  const testCase: TestCase = {
     target: number % 3 === 0 ? 'empty' : 'base',
     role: number % 2 === 0 ? 'editor' : 'admin',
     lines,
-    mutations: Array.from({ length: count }, (_, at) => mutated(chance, lines, at + 1)),
-    order: chance.pick([
+    mutations: Array.from({ length: count }, (_, index) =>
+      randomMutation(random, lines, index + 1),
+    ),
+    order: random.pick([
       'as exported',
       'as exported',
       'shuffled',
@@ -449,12 +460,15 @@ export async function runFile(
       'end twice',
     ]),
   }
-  const error = await failureOf(environment, it, number)
+  const error = await failureOf(environment, testCase, number)
   if (error === undefined) return
-  const smallest = await shrunk(environment, it, number)
-  const mutations = smallest.mutations.map(({ about, text }) => `${about}: ${text.slice(0, 1500)}`)
+  const smallest = await shrink(environment, testCase, number)
+  const mutations = smallest.mutations.map(
+    ({ description, text }) => `${description}: ${text.slice(0, 1500)}`,
+  )
   throw new Error(
-    `File ${number} of --seed ${seed}, into ${it.target} as ${it.role}, ${it.order}: ` +
+    `File ${number} of --seed ${seed} ` +
+      `(${testCase.target}, ${testCase.role}, ${testCase.order}): ` +
       `${mutations.length} mutations fail\n${mutations.join('\n')}`,
     { cause: (await failureOf(environment, smallest, number)) ?? error },
   )
@@ -462,12 +476,12 @@ export async function runFile(
 
 async function failureOf(
   environment: ImportEnvironment,
-  it: Case,
+  testCase: TestCase,
   number: number,
 ): Promise<unknown> {
   try {
-    await environment.states.restore(it.target)
-    await importAndLook(environment.archive, it, seededRandom('order', String(number)))
+    await environment.states.restore(testCase.target)
+    await importAndCheck(environment.archive, testCase, seededRandom('order', String(number)))
     return undefined
   } catch (error) {
     return error
@@ -475,14 +489,18 @@ async function failureOf(
 }
 
 /** Removes half of the mutations as long as the other half still fails. */
-async function shrunk(environment: ImportEnvironment, it: Case, number: number): Promise<Case> {
-  for (let smallest = it; ; ) {
+async function shrink(
+  environment: ImportEnvironment,
+  testCase: TestCase,
+  number: number,
+): Promise<TestCase> {
+  for (let smallest = testCase; ; ) {
     const middle = Math.ceil(smallest.mutations.length / 2)
     if (smallest.mutations.length < 2) return smallest
     const halves = [smallest.mutations.slice(0, middle), smallest.mutations.slice(middle)].map(
-      (mutations) => ({ ...it, mutations }),
+      (mutations) => ({ ...testCase, mutations }),
     )
-    let failing: Case | undefined
+    let failing: TestCase | undefined
     for (const half of halves)
       if (!failing && (await failureOf(environment, half, number))) failing = half
     if (!failing) return smallest
@@ -492,27 +510,32 @@ async function shrunk(environment: ImportEnvironment, it: Case, number: number):
 
 const kinds = ['category', 'speaker', 'tag', 'video']
 
-async function importAndLook(archive: OpenArchive, it: Case, chance: SeededRandom): Promise<void> {
-  const good = it.lines.map((line) => ({
+async function importAndCheck(
+  archive: OpenArchive,
+  testCase: TestCase,
+  random: SeededRandom,
+): Promise<void> {
+  const good = testCase.lines.map((line) => ({
     kind: String(line.kind),
     text: JSON.stringify(line),
     good: line,
   }))
-  const mixed = chance.shuffled([
+  const mixed = random.shuffled([
     ...good,
-    ...it.mutations.map((mutation) => ({ ...mutation, good: undefined })),
+    ...testCase.mutations.map((mutation) => ({ ...mutation, good: undefined })),
   ])
-  if (it.order !== 'shuffled') mixed.sort((a, b) => kinds.indexOf(a.kind) - kinds.indexOf(b.kind))
+  if (testCase.order !== 'shuffled')
+    mixed.sort((a, b) => kinds.indexOf(a.kind) - kinds.indexOf(b.kind))
   const videos = mixed.filter(({ text }) => isVideo(text)).length
   const end = JSON.stringify({
     kind: 'end',
-    videos: it.order === 'wrong count' ? videos + 1 : videos,
+    videos: testCase.order === 'wrong count' ? videos + 1 : videos,
   })
-  const ends = { 'no end': [], 'end twice': [end, end] }[it.order as string] ?? [end]
+  const ends = { 'no end': [], 'end twice': [end, end] }[testCase.order as string] ?? [end]
   const head = '{"kind":"talkshelf","version":1,"at":"2026-01-01T00:00:00.000"}'
   const text = [head, ...mixed.map((line) => line.text), ...ends].join('\n')
 
-  const client = importClient(archive, archive[it.role])
+  const client = importClient(archive, archive[testCase.role])
   const before = await withDatabase(archive.databaseUrl, bodiesOf)
   const { id } = await client.plan({ text, format: 'v2', name: 'mutated.ndjson' })
   await client.apply(id)
@@ -521,15 +544,15 @@ async function importAndLook(archive: OpenArchive, it: Case, chance: SeededRando
 
   await withDatabase(archive.databaseUrl, async (query) => {
     const known = await namesOfExport(query)
-    // Records of the same number and title are the same, wherever they come from.
-    const isMine = (row: ImportedTalk | undefined) => before.has(row?.video ?? 0)
-    for (const [at, { good: line }] of mixed.entries()) {
-      const row = rows.get(at + 1)
-      if (line && !isMine(row) && isAlone(it, line))
+    // Records with the same id and title are the same, also if the archive had them before.
+    const existed = (row: ImportedTalk | undefined) => before.has(row?.video ?? 0)
+    for (const [index, { good: line }] of mixed.entries()) {
+      const row = rows.get(index + 1)
+      if (line && !existed(row) && isUnclaimed(testCase, line))
         await assertImported(archive, line, row, {
           known,
-          as: it.role,
-          isEmpty: it.target === 'empty',
+          as: testCase.role,
+          isEmpty: testCase.target === 'empty',
         })
     }
     const touched = new Set([...rows.values()].map(({ video }) => video))
@@ -537,11 +560,12 @@ async function importAndLook(archive: OpenArchive, it: Case, chance: SeededRando
     for (const [video, body] of before)
       assert.ok(
         touched.has(video) || after.get(video) === body,
-        `record ${video} was there, and changed`,
+        `record ${video} existed before, and changed`,
       )
     await assertClean(query)
   })
-  if (it.target === 'empty' && it.order === 'as exported') await assertVerbatim(archive, it)
+  if (testCase.target === 'empty' && testCase.order === 'as exported')
+    await assertVerbatim(archive, testCase)
   await checkInvariants(archive.databaseUrl)
   await assertUsable(archive)
   await checkInvariants(archive.databaseUrl)
@@ -555,14 +579,14 @@ function isVideo(text: string): boolean {
   }
 }
 
-/** Whether no mutation claims to be the same record. */
-function isAlone({ mutations }: Case, line: ExportedJson): boolean {
-  const { id, slug, source_url: address } = recordOf(line)
+/** Tells whether no mutation has the identity of the line. */
+function isUnclaimed({ mutations }: TestCase, line: ExportedJson): boolean {
+  const { id, slug, source_url: url } = recordOf(line)
   if (line.kind !== 'video') return true
   return !mutations.some(({ value, text }) => {
-    const its = value && (recordOf(value) as ExportedJson | null | undefined)
+    const record = value && (recordOf(value) as ExportedJson | null | undefined)
     return (
-      (address && text.includes(JSON.stringify(address))) || (its?.id === id && its?.slug === slug)
+      (url && text.includes(JSON.stringify(url))) || (record?.id === id && record?.slug === slug)
     )
   })
 }
@@ -601,19 +625,22 @@ async function assertClean(query: Query): Promise<void> {
     from category
     where url <> '' and url !~* '^https?://'
     ${invalidUrls.join('')}`)
-  assert.deepEqual(wrong, [], 'a slug or an address that is none')
+  assert.deepEqual(wrong, [], 'invalid slugs or URLs')
 }
 
-/** In an empty archive a good line comes out as it went in, unless a mutation claims the same. */
-async function assertVerbatim(archive: OpenArchive, it: Case): Promise<void> {
-  const out = new Set(
+/**
+ * Asserts that an export has the lines of entities as they were imported, except for those whose
+ * identity a mutation has.
+ */
+async function assertVerbatim(archive: OpenArchive, testCase: TestCase): Promise<void> {
+  const exported = new Set(
     (await exportAll(archive.databaseUrl))
       .split('\n')
       .map((line) => line && canonical(JSON.parse(line))),
   )
-  const claimed = it.mutations.map(({ text }) => text).join('\n')
-  const said = (name: unknown) => claimed.includes(JSON.stringify(name).slice(1, -1))
-  for (const line of it.lines) {
+  const mutatedText = testCase.mutations.map(({ text }) => text).join('\n')
+  const isMutated = (name: unknown) => mutatedText.includes(JSON.stringify(name).slice(1, -1))
+  for (const line of testCase.lines) {
     const {
       id,
       slug,
@@ -624,25 +651,28 @@ async function assertVerbatim(archive: OpenArchive, it: Case): Promise<void> {
     const words = [name, ...slugs, ...aliases.map((alias) => alias.name)].filter(
       (word) => word !== undefined,
     )
-    const isClaimed = it.mutations.some(({ value, text }) => {
-      const its =
+    const isClaimed = testCase.mutations.some(({ value, text }) => {
+      const record =
         value &&
         (typeof value.record === 'object' && value.record ? (value.record as ExportedJson) : value)
-      return its?.id === id || its?.slug === slug || text.includes('"id":9007199254740991')
+      return record?.id === id || record?.slug === slug || text.includes('"id":9007199254740991')
     })
-    if (line.kind === 'video' || isClaimed || words.some(said) || said(slug)) continue
-    assert.ok(out.has(canonical(line)), `not as it was: ${JSON.stringify(line)}`)
+    if (line.kind === 'video' || isClaimed || words.some(isMutated) || isMutated(slug)) continue
+    assert.ok(exported.has(canonical(line)), `not exported verbatim: ${JSON.stringify(line)}`)
   }
 }
 
+/** Serializes with sorted keys. */
 function canonical(value: unknown): string {
-  return JSON.stringify(value, (_, it) => {
-    if (typeof it !== 'object' || it === null || Array.isArray(it)) return it
-    return Object.fromEntries(Object.entries(it).sort(([a], [b]) => (a < b ? -1 : 1)))
+  return JSON.stringify(value, (_, item) => {
+    if (typeof item !== 'object' || item === null || Array.isArray(item)) return item
+    return Object.fromEntries(Object.entries(item).sort(([a], [b]) => (a < b ? -1 : 1)))
   })
 }
 
-/** Everything can be read, changed and taken down, and new records can be made. */
+/**
+ * Asserts that all records can be read, changed and taken down, and that new ones can be created.
+ */
 async function assertUsable(archive: OpenArchive): Promise<void> {
   const { call, editor, admin, databaseUrl } = archive
   async function expect(
@@ -685,20 +715,20 @@ async function assertUsable(archive: OpenArchive): Promise<void> {
   const category = 'After the import'
   await expect(201, 'POST', '/api/v2/category', { title: category })
   const names = { speakers: ['Brand New Speaker'], tags: ['brand new tag'] }
-  const made = await call('POST', '/api/v2/video', {
+  const created = await call('POST', '/api/v2/video', {
     token: editor,
     body: { title: 'New', category, language: 'en', ...names },
   })
-  assert.equal(made.status, 201, made.text)
-  await inParallel([...videos, { id: made.json.id }], ({ id }) =>
-    expect(200, 'POST', `/api/v2/video/${id}/takedown`, { reason: 'Asked for' }),
+  assert.equal(created.status, 201, created.text)
+  await inParallel([...videos, { id: created.json.id }], ({ id }) =>
+    expect(200, 'POST', `/api/v2/video/${id}/takedown`, { reason: 'Requested' }),
   )
 }
 
 async function inParallel<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
-  const left = [...items]
-  const lane = async () => {
-    for (let item = left.pop(); item !== undefined; item = left.pop()) await work(item)
+  const queue = [...items]
+  const worker = async () => {
+    for (let item = queue.pop(); item !== undefined; item = queue.pop()) await work(item)
   }
-  await Promise.all([lane(), lane(), lane(), lane()])
+  await Promise.all([worker(), worker(), worker(), worker()])
 }

@@ -19,16 +19,16 @@ export interface ImageServer {
   url: string
   port: number
   /** The requests that were received. */
-  asked: IncomingMessage[]
+  requests: IncomingMessage[]
   countOf(path: string): number
-  /** Sets the answer of a path. Returns its URL. */
-  at(path: string, answer: PictureReply | Buffer): string
+  /** Sets the response for a path. Returns its URL. */
+  at(path: string, reply: PictureReply | Buffer): string
   maxAtOnce(): number
 }
 
 /** Starts an image server that ends with the test file. */
 export async function startImageServer(): Promise<ImageServer> {
-  const answers = new Map<string, PictureReply | Buffer>()
+  const replies = new Map<string, PictureReply | Buffer>()
   const requests: IncomingMessage[] = []
   let [atOnce, maxAtOnce] = [0, 0]
   const server = createServer((request, response) => {
@@ -36,10 +36,10 @@ export async function startImageServer(): Promise<ImageServer> {
     maxAtOnce = Math.max(maxAtOnce, ++atOnce)
     response.on('close', () => atOnce--)
     response.on('error', () => {})
-    const answer = answers.get(request.url ?? '')
-    if (answer === undefined) response.writeHead(404).end()
-    else if (Buffer.isBuffer(answer)) response.end(answer)
-    else answer(response, request)
+    const reply = replies.get(request.url ?? '')
+    if (reply === undefined) response.writeHead(404).end()
+    else if (Buffer.isBuffer(reply)) response.end(reply)
+    else reply(response, request)
   })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -52,10 +52,10 @@ export async function startImageServer(): Promise<ImageServer> {
   return {
     url,
     port,
-    asked: requests,
+    requests,
     countOf: (path) => requests.filter(({ url }) => url === path).length,
-    at(path, answer) {
-      answers.set(path, answer)
+    at(path, reply) {
+      replies.set(path, reply)
       return url + path
     },
     maxAtOnce: () => maxAtOnce,

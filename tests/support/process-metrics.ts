@@ -26,8 +26,8 @@ export function residentMegabytes(pid: number): number {
 }
 
 /**
- * Starts measuring a process. The returned function tells by which factor other processes have made
- * it slower since then.
+ * Starts measuring a process. The returned function returns the factor by which other processes
+ * have slowed it down since then.
  */
 export function slowdownOf(pid: number): () => number {
   // Nanoseconds on a processor, and nanoseconds of waiting for one.

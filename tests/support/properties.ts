@@ -93,7 +93,7 @@ const disjointPatchesCommute: Property = (archive, runs, seed) =>
   )
 
 /**
- * c. For any body, the answer is one that the contract documents, and a refused write changes
+ * c. For any body, the response is one that the contract documents, and a refused write changes
  * nothing.
  */
 const refusesCleanly: Property = (archive, runs, seed) =>
@@ -200,7 +200,7 @@ const namesTheWrongField: Property = (archive, runs, seed) =>
     ),
   )
 
-/** d. No answer is interpreted as a page, for any record and any refused body. */
+/** d. No response is interpreted as a page, for any record and any refused body. */
 const neverBecomesAPage: Property = (archive, runs, seed) =>
   inLanes(archive, runs, seed, (lane) => {
     const part = fc.oneof(
@@ -527,7 +527,7 @@ function etagOf(lane: Lane, kind: EtagKind): string {
 type Step = { put: ArbitraryJson } | { patch: ArbitraryJson } | { restore: number }
 
 /**
- * f. The history has one entry for each actual change, and each is the answer of the write, byte
+ * f. The history has one entry for each actual change, and each is the response of the write, byte
  * for byte.
  */
 const remembersEverything: Property = (archive, runs, seed) =>
@@ -748,7 +748,7 @@ export const properties: { name: string; property: Property; share: number }[] =
     share: 0.01,
   },
   {
-    name: 'any body gets an answer that the contract documents',
+    name: 'any body gets a response that the contract documents',
     property: refusesCleanly,
     share: 0.25,
   },
@@ -757,7 +757,7 @@ export const properties: { name: string; property: Property; share: number }[] =
     property: namesTheWrongField,
     share: 0.12,
   },
-  { name: 'no answer is interpreted as a page', property: neverBecomesAPage, share: 0.08 },
+  { name: 'no response is interpreted as a page', property: neverBecomesAPage, share: 0.08 },
   {
     name: 'junk in headers, ids and parameters breaks nothing',
     property: withstandsJunk,
@@ -781,9 +781,9 @@ export const properties: { name: string; property: Property; share: number }[] =
 interface Lane {
   path: string
   categoryPath: string
-  /** The last answer that contained the whole record. */
+  /** The last response that contained the whole record. */
   known: Reply
-  /** Sends a request, as an editor unless the headers have credentials, and checks the answer. */
+  /** Sends a request, as an editor unless the headers have credentials, and checks the response. */
   send(method: string, path: string, options?: CallOptions): Promise<Reply>
   read(): Promise<Reply>
   assertUnchanged(): Promise<void>
@@ -865,11 +865,11 @@ async function openLane(archive: PropertyTarget, number: number): Promise<Lane> 
   return lane
 }
 
-/** Asserts what holds for every answer to every request. */
+/** Asserts what holds for every response. */
 function assertAnswer(reply: Reply, request: string): void {
-  assert.ok(reply.status < 500, `${request} was answered ${reply.status}: ${reply.text}`)
-  assert.match(reply.text, /^[\x20-\x7e]*$/, `${request} was answered with more than ASCII`)
-  assert.doesNotMatch(reply.text, /[<>&]/, `${request} was answered with markup`)
+  assert.ok(reply.status < 500, `${request}: status ${reply.status}: ${reply.text}`)
+  assert.match(reply.text, /^[\x20-\x7e]*$/, `${request}: the response is not ASCII`)
+  assert.doesNotMatch(reply.text, /[<>&]/, `${request}: the response has markup`)
   assert.equal(reply.headers['x-content-type-options'], 'nosniff')
   if (reply.status < 400 || reply.text === '') return
   assert.equal(reply.headers['content-type'], 'application/problem+json')
@@ -897,7 +897,7 @@ function assertDocumented(endpoint: Endpoint, reply: Reply): void {
 }
 
 /**
- * Asserts that the answer has exactly these fields. If they differ from before, it must be a new
+ * Asserts that the response has exactly these fields. If they differ from before, it must be a new
  * revision; otherwise nothing may have changed.
  */
 function assertMoved(before: Reply, reply: Reply, expected: ArbitraryJson): void {
@@ -958,7 +958,7 @@ function assertNoEcho(input: unknown, { json }: Reply): void {
   }
 }
 
-/** Asserts that a browser that parses the answer as HTML finds text only. */
+/** Asserts that a browser that parses the response as HTML finds text only. */
 function assertNoPage(reply: Reply): void {
   const visit = (node: DefaultTreeAdapterTypes.Node): void => {
     assert.ok(

@@ -5,16 +5,16 @@ import { maintain } from '../../server/maintenance/maintenance.ts'
 import { category, type Reply, type TestArchive } from './harness.ts'
 import { until } from './until.ts'
 
-// An archive with public content and with secrets. Built twice with the same writes and other
-// secrets, the two must look the same to readers.
+// An archive with public content and secrets. Two archives with the same public content and
+// different secrets must look the same to readers.
 
-/** Everything that readers must not notice. No value of one archive is in the other. */
+/** Values that readers must not see. The archives have no value in common. */
 export interface Secrets {
   readonly word: string
-  /** Of drafts, and of records that were taken down. */
+  /** The language of drafts and of records that were taken down. */
   readonly language: string
   readonly recorded: string
-  /** With what the names of three hundred speakers of drafts begin. */
+  /** The prefix of the names of three hundred speakers of drafts. */
   readonly crowd: string
   /** A word of a draft and of a record that was taken down, with the stem of a public word. */
   readonly inflected: string
@@ -37,24 +37,22 @@ export const secrets: readonly [Secrets, Secrets] = [
   },
 ]
 
-/** The names that records had, and that were retired as slugs. */
+/** Returns the retired slugs of former names. */
 export const retired = ({ word }: Secrets) => ({
   speaker: [`${word.toLowerCase()}-former`, `${word.toLowerCase()}-merged`],
   tag: [`${word.toLowerCase()}-label`],
   category: [`${word.toLowerCase()}-days`],
 })
 
-/**
- * Slugs that drafts and records that were taken down have, or had; readers get 404 for all of them.
- */
+/** Returns the slugs of entities that are not public; readers get 404 for all of them. */
 export const unlisted = ({ word }: Secrets) =>
   ['draft', 'down', 'alias'].map((name) => `${word.toLowerCase()}-${name}`)
 
 export const pyvideoTitle = 'Imported from elsewhere'
 
 /**
- * Makes an archive. All moments that readers see are those of the clock of this process, which is
- * set for each write: the same writes of two archives have the same moments.
+ * Fills an archive. The clock of this process, which all public timestamps come from, is set before
+ * each write, so that both archives have the same timestamps.
  */
 export async function fill(archive: TestArchive, secret: Secrets): Promise<void> {
   const { word, language, recorded, crowd, inflected } = secret
@@ -83,7 +81,7 @@ export async function fill(archive: TestArchive, secret: Secrets): Promise<void>
     whiteboard: word,
   }
 
-  // So many names of drafts that they could leave no room for others where only some are looked at.
+  // So many names of drafts that they could fill a limited list of candidates.
   for (const part of [1, 2, 3])
     await make({
       title: `${word} crowd ${part}`,
@@ -95,7 +93,7 @@ export async function fill(archive: TestArchive, secret: Secrets): Promise<void>
       tags: Array.from({ length: 100 }, (_, number) => `${crowd} tag ${word} ${part} ${number}`),
     })
 
-  // What readers see.
+  // Public records.
   await send('PATCH', 'category/example-days-2026', {
     description: 'Days of examples',
     start_date: '2024-05-01',
@@ -106,7 +104,7 @@ export async function fill(archive: TestArchive, secret: Secrets): Promise<void>
     tags: ['gardens', 'moon'],
     recorded: '2024-05-01',
   })
-  const open = await make({
+  const published = await make({
     title: 'Gardening for two',
     speakers: ['Ada Example'],
     tags: ['gardens'],
@@ -117,9 +115,9 @@ export async function fill(archive: TestArchive, secret: Secrets): Promise<void>
     { kind: 'related', url: 'https://example.org/slides', label: 'Slides' },
     { kind: 'said', source: 'pyvideo', field: 'speakers', value: [word] },
   ]
-  await send('PUT', `video/${open.id}/facts`, { facts })
+  await send('PUT', `video/${published.id}/facts`, { facts })
 
-  // Drafts, one of which was public before.
+  // Drafts; one of them was public before.
   const draft = await make({ ...secretFields, state: 2 })
   await send('PUT', `video/${draft.id}/facts`, {
     facts: [{ kind: 'address', path: `old/${word}` }],
@@ -138,7 +136,7 @@ export async function fill(archive: TestArchive, secret: Secrets): Promise<void>
     await send('POST', `video/${down.id}/takedown`, { reason: 'The speaker asked for it' })
   }
 
-  // Names that are no longer shown: renamed, merged, beside the name, and in what a source said.
+  // Names that are no longer public: renamed, merged, hidden aliases, and values of a source.
   await send('POST', 'category', { title: `${word} Days` })
   await make({
     title: 'Renamed people',
@@ -175,15 +173,15 @@ export async function fill(archive: TestArchive, secret: Secrets): Promise<void>
     [`about_${word}`]: word,
     videos: [{ type: 'youtube', url: 'https://www.youtube.com/watch?v=aaaaaaaaaaa' }],
   }
-  await load(archive, send, `${JSON.stringify(line)}\n`, true)
-  await load(
+  await importText(archive, send, `${JSON.stringify(line)}\n`, true)
+  await importText(
     archive,
     send,
     `${JSON.stringify({ ...line, title: `${word} planned`, file: 'elsewhere/videos/b.json' })}\n`,
     false,
   )
 
-  // Texts that were changed since.
+  // Texts that have been replaced.
   const changed = await make({
     title: 'Changed since',
     description: `Description ${word}`,
@@ -200,7 +198,7 @@ export async function fill(archive: TestArchive, secret: Secrets): Promise<void>
     tags: [],
   })
 
-  // After the time that operations.md states for the words of names and titles.
+  // Removes words of former names and titles, after the time that operations.md states.
   await maintain(archive.pool, {
     importDays: 90,
     everyHours: 0,
@@ -209,7 +207,8 @@ export async function fill(archive: TestArchive, secret: Secrets): Promise<void>
   })
 }
 
-async function load(
+/** Imports a file, and applies it unless only a plan is wanted. */
+async function importText(
   archive: TestArchive,
   send: (method: string, path: string, body?: object) => Promise<Reply>,
   text: string,

@@ -14,7 +14,7 @@ export interface UntilOptions {
 /**
  * Polls `check` until it returns something other than false, null or undefined, and returns that.
  * A check that throws is retried too, so it may be written with assertions; it must then return
- * true at its end. After `limitMs` throws an error that says what was waited for (`fact`, which
+ * true at its end. After `limitMs` throws an error that names what was waited for (`fact`, which
  * completes "Waited for ...") and shows the last value or, as its cause, the last error.
  */
 export async function until<T>(
