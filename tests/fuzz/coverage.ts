@@ -3,19 +3,20 @@ import { registerHooks } from 'node:module'
 import { fileURLToPath } from 'node:url'
 import { parseAst } from 'rolldown/parseAst'
 
-// Counts which branches an input takes. Loaded with `node --import`, before any code under test:
+// Counts the branches that an input takes. Loaded with `node --import`, before any code under test:
 // a hook of the module loader puts a counter into every function, branch and loop of our own code
-// and of the parsers that it relies on. V8's own block coverage takes milliseconds per reading;
-// these counters take microseconds, so every input can be judged by itself.
+// and of the parsers that it relies on. V8's own block coverage takes milliseconds to read;
+// these counters take microseconds, so the coverage of every single input is known.
 
 const maxCounters = 1 << 18
 const counters = new Uint8Array(maxCounters)
 let used = 0
 Object.assign(globalThis, { __branches: counters })
 
-const ours = /\/(server|contract|web)\/(?!.*(\.test\.ts$|node_modules\/))|\/targets\/planted\.ts$/
+const ownCode =
+  /\/(server|contract|web)\/(?!.*(\.test\.ts$|node_modules\/))|\/targets\/planted\.ts$/
 const parsers = /\/node_modules\/(markdown-it|csv-parse|sax|ipaddr\.js|linkify-it|mdurl)\//
-const isInstrumented = (url: string) => ours.test(url) || parsers.test(url)
+const isInstrumented = (url: string) => ownCode.test(url) || parsers.test(url)
 
 registerHooks({
   load(url, context, nextLoad) {
@@ -37,26 +38,26 @@ interface Node {
 
 /** Returns the source with a counter for each branch. Lines keep their numbers. */
 export function withCounters(source: string, url: string): string {
-  const starts: { at: number; text: string }[] = []
-  const ends: { at: number; text: string }[] = []
+  const starts: { offset: number; text: string }[] = []
+  const ends: { offset: number; text: string }[] = []
   const counter = () => `__branches[${used++ % maxCounters}]++`
 
   const asExpression = (node: Node) => {
-    starts.push({ at: node.start, text: `(${counter()},` })
-    ends.unshift({ at: node.end, text: ')' })
+    starts.push({ offset: node.start, text: `(${counter()},` })
+    ends.unshift({ offset: node.end, text: ')' })
   }
   const asStatement = (node: Node | null | undefined) => {
     if (!node) return
     if (node.type === 'BlockStatement') {
       const body = node.body as Node[]
       const directive = body.findLast(
-        (it) => it.type === 'ExpressionStatement' && 'directive' in it,
+        (statement) => statement.type === 'ExpressionStatement' && 'directive' in statement,
       )
-      starts.push({ at: directive?.end ?? node.start + 1, text: `;${counter()};` })
+      starts.push({ offset: directive?.end ?? node.start + 1, text: `;${counter()};` })
       return
     }
-    starts.push({ at: node.start, text: `{${counter()};` })
-    ends.unshift({ at: node.end, text: '}' })
+    starts.push({ offset: node.start, text: `{${counter()};` })
+    ends.unshift({ offset: node.end, text: '}' })
   }
   const branches: Record<string, (node: Node) => void> = {
     IfStatement: (node) => {
@@ -74,7 +75,7 @@ export function withCounters(source: string, url: string): string {
     },
     SwitchCase: (node) => {
       const [first] = node.consequent as Node[]
-      if (first) starts.push({ at: first.start, text: `${counter()};` })
+      if (first) starts.push({ offset: first.start, text: `${counter()};` })
     },
   }
   const bodies =
@@ -93,19 +94,23 @@ export function withCounters(source: string, url: string): string {
   const lang = /\.[cm]?ts$/.test(url) ? 'ts' : 'js'
   visit(parseAst(source, { lang, sourceType: 'module' }, fileURLToPath(url)) as unknown as Node)
 
-  // At one place ends come before starts, inner ends before outer ones, outer starts before inner.
-  const all = [...ends, ...starts].map((it, order) => ({ ...it, order }))
-  all.sort((a, b) => a.at - b.at || a.order - b.order)
+  // At the same offset, ends are before starts, inner ends before outer ones, and outer starts
+  // before inner ones.
+  const insertions = [...ends, ...starts].map((insertion, order) => ({ ...insertion, order }))
+  insertions.sort((a, b) => a.offset - b.offset || a.order - b.order)
   let text = ''
   let from = 0
-  for (const it of all) {
-    text += source.slice(from, it.at) + it.text
-    from = it.at
+  for (const insertion of insertions) {
+    text += source.slice(from, insertion.offset) + insertion.text
+    from = insertion.offset
   }
   return text + source.slice(from)
 }
 
-/** Which branches were ever taken, and how often within one input: a bit for each power of two. */
+/**
+ * The branches that all inputs have taken, and how often one input took them: a bit for each power
+ * of two.
+ */
 export class Coverage {
   readonly #seen = new Uint8Array(maxCounters)
   branches = 0
@@ -114,17 +119,17 @@ export class Coverage {
     counters.fill(0, 0, used)
   }
 
-  /** Adds what was counted since `reset`. Returns whether any of it is new. */
+  /** Adds the counts since `reset`. Returns whether there is new coverage. */
   add(): boolean {
     let isNew = false
-    for (let at = 0; at < used; at++) {
-      const count = counters[at] as number
+    for (let index = 0; index < used; index++) {
+      const count = counters[index] as number
       if (count === 0) continue
       const bit = 1 << (31 - Math.clz32(count))
-      const seen = this.#seen[at] as number
+      const seen = this.#seen[index] as number
       if (seen & bit) continue
       if (seen === 0) this.branches++
-      this.#seen[at] = seen | bit
+      this.#seen[index] = seen | bit
       isNew = true
     }
     return isNew

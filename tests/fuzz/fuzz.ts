@@ -15,8 +15,9 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { allTargets } from './targets.ts'
 
-// Runs the inputs in a process of its own (worker.ts) and watches it: an input that takes too much
-// CPU time, never answers or ends the process is a finding too, and the rest goes on without it.
+// Runs the inputs in a worker process (worker.ts) and monitors it: an input that takes too much CPU
+// time, hangs or ends the process is a finding too, and a new worker continues with the other
+// inputs.
 
 export interface FuzzFinding {
   readonly target: string
@@ -37,20 +38,20 @@ export interface TargetResult {
 }
 
 export interface FuzzOptions {
-  /** How many in all. Each target gets its share. */
+  /** The number of inputs of all targets together. */
   readonly inputs: number
   readonly seed: number
-  /** Words of names of targets; all without. */
+  /** Runs only targets whose names contain one of these texts. */
   readonly only?: readonly string[]
   /** A migrated database, for the targets that need the service. */
   readonly databaseUrl: string
-  /** Where inputs of findings are saved. */
+  /** The folder for inputs of findings. */
   readonly save?: string | undefined
-  /** One input for the chosen targets instead of many. Base64. */
+  /** Runs this input only. Base64. */
   readonly input?: string | undefined
-  /** How much CPU time an input may take, on a machine of usual speed. */
+  /** The limit of CPU time per input, on a machine of usual speed. */
   readonly maxCpuMs?: number
-  /** How much CPU time an input may take before the process is ended. */
+  /** The CPU time after which an input counts as a hang, and the process is killed. */
   readonly hangCpuSeconds?: number
   readonly onProgress?: (text: string) => void
 }
@@ -68,14 +69,14 @@ export interface Job {
   readonly currentFile: string
 }
 
-/** What the worker sends. */
+/** The messages of the worker. */
 export type Report =
   | { readonly finding: FuzzFinding }
   | { readonly progress: { readonly target: number; readonly done: number } }
   | { readonly done: Omit<TargetResult, 'name'> & { readonly target: number } }
   | { readonly end: true }
 
-/** Longer than any stall of a machine. */
+/** Longer than a busy machine stalls. */
 const maxSilenceMs = 120_000
 const maxRestarts = 5
 
@@ -89,10 +90,10 @@ export async function fuzz(
       ? !isPlanted
       : only.some((word) => (isPlanted ? name === word : name.includes(word)))
   const chosen = allTargets.filter(isChosen)
-  if (chosen.length === 0) throw new Error(`No target is called ${only.join(' or ')}`)
-  const whole = chosen.reduce((sum, { share = 1 }) => sum + share, 0)
+  if (chosen.length === 0) throw new Error(`No target matches ${only.join(' or ')}`)
+  const totalShare = chosen.reduce((sum, { share = 1 }) => sum + share, 0)
   const plan = chosen.map(({ share = 1 }) => ({
-    inputs: Math.ceil((options.inputs * share) / whole),
+    inputs: Math.ceil((options.inputs * share) / totalShare),
     skip: 0,
     ...(options.input !== undefined && { input: options.input }),
   }))
@@ -138,12 +139,14 @@ export async function fuzz(
         detail: ended.detail,
         input: stopped.input.toString('base64'),
       })
-      // The others continue, and so does this one, with other inputs.
-      const times = (restarts.get(stopped.target) ?? 0) + 1
-      restarts.set(stopped.target, times)
-      const its = plan[stopped.target] as { skip: number; inputs: number }
-      its.skip =
-        times > maxRestarts ? Number.MAX_SAFE_INTEGER : Math.min(its.inputs, its.skip + 1000)
+      // The next worker continues with the other targets, and with other inputs for this one.
+      const count = (restarts.get(stopped.target) ?? 0) + 1
+      restarts.set(stopped.target, count)
+      const targetPlan = plan[stopped.target] as { skip: number; inputs: number }
+      targetPlan.skip =
+        count > maxRestarts
+          ? Number.MAX_SAFE_INTEGER
+          : Math.min(targetPlan.inputs, targetPlan.skip + 1000)
     }
   } finally {
     rmSync(folder, { recursive: true, force: true })
@@ -172,7 +175,7 @@ async function runWorker(job: Job, hangCpuSeconds: number, onReport: (report: Re
   const exit = once(child, 'exit')
   const hang = await Promise.race([
     exit.then(() => undefined),
-    watch(child, job.currentFile, hangCpuSeconds),
+    detectHang(child, job.currentFile, hangCpuSeconds),
   ])
   kill()
   const [code, signal] = await exit
@@ -182,8 +185,8 @@ async function runWorker(job: Job, hangCpuSeconds: number, onReport: (report: Re
   return { kind: 'crash' as const, detail: `The process ended with ${signal ?? code}:\n${output}` }
 }
 
-/** Resolves when one input takes too long. CPU time counts, because machines stall. */
-async function watch(
+/** Waits until an input takes too long. Measures CPU time, because machines stall. */
+async function detectHang(
   child: ChildProcess,
   currentFile: string,
   hangCpuSeconds: number,
@@ -196,9 +199,9 @@ async function watch(
     if (cpuSeconds === undefined) return undefined
     if (sequence !== last.sequence) last = { sequence, cpuSeconds, atMs: performance.now() }
     if (cpuSeconds - last.cpuSeconds > hangCpuSeconds)
-      return `not done after ${hangCpuSeconds} s of CPU time`
+      return `not finished after ${hangCpuSeconds} s of CPU time`
     if (performance.now() - last.atMs > maxSilenceMs)
-      return `no end within ${maxSilenceMs / 1000} s`
+      return `no result within ${maxSilenceMs / 1000} s`
   }
   return undefined
 }
@@ -213,6 +216,7 @@ function cpuSecondsOf(pid: number | undefined): number | undefined {
   }
 }
 
+/** Reads the input that the worker is running. */
 function readCurrent(
   file: string,
 ): { sequence: number; target: number; input: Buffer } | undefined {
@@ -232,8 +236,8 @@ function readCurrent(
 export function explain({ target, kind, detail, input }: FuzzFinding, seed: number): string {
   const shown =
     input.length > 4000
-      ? `${input.slice(0, 4000)}… (${input.length} characters; --save DIR keeps all)`
+      ? `${input.slice(0, 4000)}… (${input.length} characters; --save DIR saves all)`
       : input
-  const again = `npm run fuzz -- --only '${target}' --input ${shown}`
-  return `${kind.toUpperCase()} in ${target} (seed ${seed})\n${detail}\nAgain: ${again}\n`
+  const command = `npm run fuzz -- --only '${target}' --input ${shown}`
+  return `${kind.toUpperCase()} in ${target} (seed ${seed})\n${detail}\nReproduce: ${command}\n`
 }

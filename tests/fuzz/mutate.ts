@@ -1,10 +1,10 @@
 import { inputWords, loneHigh, loneLow } from './target.ts'
 
-// Makes new inputs out of known ones. Works on bytes, but in units that parsers care about: tokens,
-// values between delimiters, numbers, brackets, lines.
+// Creates new inputs from known ones by mutating bytes, and units with a meaning for parsers:
+// tokens, values between delimiters, numbers, brackets, lines.
 
 export interface Random {
-  /** A whole number from 0 to below this. */
+  /** Returns an integer from 0 to below the limit. */
   below(limit: number): number
   pick<T>(from: readonly T[]): T
 }
@@ -14,9 +14,9 @@ export function fuzzRandom(seed: number): Random {
   let state = seed >>> 0
   const next = () => {
     state = (state + 0x6d2b79f5) >>> 0
-    let it = Math.imul(state ^ (state >>> 15), state | 1)
-    it ^= it + Math.imul(it ^ (it >>> 7), it | 61)
-    return (it ^ (it >>> 14)) >>> 0
+    let bits = Math.imul(state ^ (state >>> 15), state | 1)
+    bits ^= bits + Math.imul(bits ^ (bits >>> 7), bits | 61)
+    return (bits ^ (bits >>> 14)) >>> 0
   }
   const below = (limit: number) => (limit > 0 ? next() % limit : 0)
   return { below, pick: (from) => from[below(from.length)] as (typeof from)[number] }
@@ -24,7 +24,7 @@ export function fuzzRandom(seed: number): Random {
 
 export const maxBytes = 64 * 1024
 
-/** What upsets parsers of any kind. */
+/** Tokens that are difficult for parsers of any kind. */
 const common: readonly Buffer[] = [
   ...[
     '\0',
@@ -56,7 +56,10 @@ const numbers = [
 ]
 
 const brackets: readonly (readonly [string, string])[] = [
-  ...(['[]', '{}', '()', '""', "''", '**', '``'].map((it) => [it[0], it[1]]) as [string, string][]),
+  ...(['[]', '{}', '()', '""', "''", '**', '``'].map((pair) => [pair[0], pair[1]]) as [
+    string,
+    string,
+  ][]),
   ...([
     ['<a>', '</a>'],
     ['<p>', '</p>'],
@@ -78,10 +81,10 @@ type Mutation = (
   tokens: readonly Buffer[],
 ) => Buffer
 
-const replaced = (input: Buffer, from: number, to: number, by: Buffer) =>
+const replaceRange = (input: Buffer, from: number, to: number, by: Buffer) =>
   Buffer.concat([input.subarray(0, from), by, input.subarray(to)])
 
-/** Any part, mostly a short one. */
+/** Returns the range of a random part, mostly a short one. */
 function partIn({ length }: Buffer, random: Random): [number, number] {
   const from = random.below(length + 1)
   const size = random.below(Math.min(length - from, random.pick([1, 2, 4, 16, 64, maxBytes])) + 1)
@@ -90,7 +93,7 @@ function partIn({ length }: Buffer, random: Random): [number, number] {
 
 const delimiters = new Set(Buffer.from('"<>,;\n:{}[]()&=/ |\''))
 
-/** What stands between two delimiters: a value, a name, a cell, a word. */
+/** Returns the range between two delimiters: a value, a name, a cell or a word. */
 function valueIn(input: Buffer, random: Random): [number, number] {
   let from = random.below(input.length + 1)
   let to = from
@@ -99,6 +102,7 @@ function valueIn(input: Buffer, random: Random): [number, number] {
   return [from, to]
 }
 
+/** Returns the range of a random line. */
 function lineIn(input: Buffer, random: Random): [number, number] {
   const at = random.below(input.length + 1)
   const end = input.indexOf(10, at)
@@ -108,14 +112,15 @@ function lineIn(input: Buffer, random: Random): [number, number] {
 const anyToken = (random: Random, tokens: readonly Buffer[]) =>
   tokens.length > 0 && random.below(3) > 0 ? random.pick(tokens) : random.pick(common)
 
-/** Repeats to a length that is often small and sometimes the whole budget. */
+/** Repeats a token up to a number of bytes. */
 export function repeated(token: Buffer, bytes: number): Buffer {
   return Buffer.alloc(Math.max(token.length, bytes), token).subarray(
     0,
     Math.max(1, Math.floor(bytes / token.length)) * token.length,
   )
 }
-const someLength = (random: Random) => 2 ** (2 + random.below(random.below(40) === 0 ? 15 : 7))
+/** Returns a length that is mostly small, and rarely the maximum. */
+const randomLength = (random: Random) => 2 ** (2 + random.below(random.below(40) === 0 ? 15 : 7))
 
 const mutations: readonly Mutation[] = [
   function flipBit(input, random) {
@@ -131,46 +136,46 @@ const mutations: readonly Mutation[] = [
   },
   function insertToken(input, random, _, tokens) {
     const at = random.below(input.length + 1)
-    return replaced(input, at, at, anyToken(random, tokens))
+    return replaceRange(input, at, at, anyToken(random, tokens))
   },
-  function putTokenInPlaceOfValue(input, random, _, tokens) {
-    return replaced(input, ...valueIn(input, random), anyToken(random, tokens))
+  function replaceValueWithToken(input, random, _, tokens) {
+    return replaceRange(input, ...valueIn(input, random), anyToken(random, tokens))
   },
-  function putTokenInPlaceOfPart(input, random, _, tokens) {
-    return replaced(input, ...partIn(input, random), anyToken(random, tokens))
+  function replacePartWithToken(input, random, _, tokens) {
+    return replaceRange(input, ...partIn(input, random), anyToken(random, tokens))
   },
   function insertTokenAtValue(input, random, _, tokens) {
     const [from, to] = valueIn(input, random)
     const at = random.pick([from, to])
-    return replaced(input, at, at, anyToken(random, tokens))
+    return replaceRange(input, at, at, anyToken(random, tokens))
   },
   function removePart(input, random) {
-    return replaced(input, ...partIn(input, random), Buffer.alloc(0))
+    return replaceRange(input, ...partIn(input, random), Buffer.alloc(0))
   },
   function removeValue(input, random) {
-    return replaced(input, ...valueIn(input, random), Buffer.alloc(0))
+    return replaceRange(input, ...valueIn(input, random), Buffer.alloc(0))
   },
   function removeLine(input, random) {
-    return replaced(input, ...lineIn(input, random), Buffer.alloc(0))
+    return replaceRange(input, ...lineIn(input, random), Buffer.alloc(0))
   },
   function repeatPart(input, random) {
     const [from, to] = random.pick([partIn, valueIn, lineIn])(input, random)
     if (from === to) return input
-    return replaced(input, to, to, repeated(input.subarray(from, to), someLength(random)))
+    return replaceRange(input, to, to, repeated(input.subarray(from, to), randomLength(random)))
   },
   function repeatTokens(input, random, _, tokens) {
     const run = Buffer.concat(
       Array.from({ length: 1 + random.below(3) }, () => anyToken(random, tokens)),
     )
     const at = random.below(input.length + 1)
-    return replaced(input, at, at, repeated(run, someLength(random)))
+    return replaceRange(input, at, at, repeated(run, randomLength(random)))
   },
   function nest(input, random) {
     const [open, close] = random.pick(brackets)
     const depth = 2 ** random.below(random.below(40) === 0 ? 14 : 7)
     const [from, to] = random.pick([partIn, valueIn, lineIn])(input, random)
     const inner = input.subarray(from, to)
-    return replaced(
+    return replaceRange(
       input,
       from,
       to,
@@ -181,9 +186,9 @@ const mutations: readonly Mutation[] = [
     const text = input.toString('latin1')
     const found = [...text.slice(0, 20_000).matchAll(/-?\d[\d.]*/g)]
     const number = Buffer.from(random.pick(numbers))
-    if (found.length === 0) return replaced(input, ...valueIn(input, random), number)
+    if (found.length === 0) return replaceRange(input, ...valueIn(input, random), number)
     const { index, 0: old } = random.pick(found)
-    return replaced(input, index, index + old.length, number)
+    return replaceRange(input, index, index + old.length, number)
   },
   function splice(input, random, others) {
     const other = random.pick(others)
@@ -192,27 +197,27 @@ const mutations: readonly Mutation[] = [
       other.subarray(random.below(other.length + 1)),
     ])
   },
-  function putPartOfAnother(input, random, others) {
+  function insertPartOfAnother(input, random, others) {
     const other = random.pick(others)
     const part = other.subarray(...random.pick([partIn, valueIn, lineIn])(other, random))
-    return replaced(input, ...random.pick([partIn, valueIn, lineIn])(input, random), part)
+    return replaceRange(input, ...random.pick([partIn, valueIn, lineIn])(input, random), part)
   },
-  function cutOff(input, random) {
+  function truncate(input, random) {
     return input.subarray(0, random.below(input.length + 1))
   },
-  function otherLineEnds(input, random) {
+  function replaceLineEnds(input, random) {
     const end = random.pick(['\r\n', '\r', '\n\n', ' ', '\u2028'])
     return Buffer.from(input.toString('latin1').replaceAll('\n', end), 'latin1')
   },
 ]
 
-/** Returns a new input: a known one after one to some mutations. */
+/** Returns a known input with one or more mutations. */
 export function mutate(
   random: Random,
   known: readonly Buffer[],
   tokens: readonly Buffer[],
 ): Buffer {
-  // The newest ones reached what no other reached: they get more than their share.
+  // The newest inputs have the newest coverage, so they are chosen more often.
   const recent = random.below(3) === 0 ? known.slice(-8) : known
   let input = random.pick(recent)
   for (let steps = 1 + random.below(random.pick([1, 2, 4, 8])); steps > 0; steps--) {

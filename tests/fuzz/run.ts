@@ -1,4 +1,4 @@
-// npm run fuzz -- [--inputs 1000000] [--seed N] [--only word]... [--save DIR] [--postgres 15|18]
+// npm run fuzz -- [--inputs 1000000] [--seed N] [--only TEXT]... [--save DIR] [--postgres 15|18]
 //   [--input BASE64 or FILE]
 //
 // Feeds mutated inputs to every parser, guided by coverage, on a PostgreSQL of its own.
@@ -21,7 +21,7 @@ const { values } = parseArgs({
 })
 const [inputs, seed] = [Number(values.inputs), Number(values.seed)]
 if (!Number.isSafeInteger(inputs) || !Number.isSafeInteger(seed))
-  throw new Error('--inputs and --seed take whole numbers')
+  throw new Error('--inputs and --seed must be integers')
 const input =
   values.input !== undefined && existsSync(values.input)
     ? readFileSync(values.input).toString('base64')
@@ -50,7 +50,7 @@ try {
     kept,
     'CPU s': Number(cpuSeconds.toFixed(1)),
     'slowest (CPU ms)': Math.round(slowest.cpuMs),
-    'its bytes': slowest.bytes,
+    'bytes of slowest': slowest.bytes,
     findings: findings.filter(({ target }) => target === name).length,
   }))
   if (rows.length > 0) console.table(rows)

@@ -8,7 +8,7 @@ import { timeoutsFor } from '../../server/platform/timeouts.ts'
 import { call } from '../support/harness.ts'
 import type { TargetService } from './target.ts'
 
-// The real service in this process, so that its branches are counted, on a real PostgreSQL.
+// Runs the service in this process, so that its branches are counted, with a real PostgreSQL.
 
 const talks: readonly Record<string, unknown>[] = [
   {
@@ -48,10 +48,11 @@ const talks: readonly Record<string, unknown>[] = [
   { title: 'A draft', language: 'French', state: 2 },
 ]
 
+/** Starts the service with a few talks and two tokens. */
 export async function startFuzzService(
   databaseUrl: string,
 ): Promise<TargetService & { close(): Promise<void> }> {
-  // A stalling machine must not look like a fault.
+  // A busy machine must not cause timeouts.
   const config = readConfig({ DATABASE_URL: databaseUrl, PORT: '0', ANSWER_SECONDS: '60' })
   const connections = config.DATABASE_CONNECTIONS
   const pool = openPool({
@@ -68,7 +69,7 @@ export async function startFuzzService(
   const url = `http://127.0.0.1:${port}`
   const make = async (path: string, body: unknown) => {
     const { status, text } = await call(url, 'POST', path, { body, token: editor })
-    // A worker that takes over finds the category there.
+    // After a restart of the worker, the category exists already.
     if (status !== 201 && status !== 409) throw new Error(`${path}: ${status} ${text}`)
   }
   await make('/api/v2/category', { title: 'Example Days 2026' })
@@ -84,46 +85,49 @@ export async function startFuzzService(
 }
 
 export interface FuzzReply {
-  /** 0 where the connection was closed without one. */
+  /** 0 if the connection was closed without a response. */
   readonly status: number
   readonly headers: ReadonlyMap<string, string>
   readonly body: Buffer
 }
 
-/** Sends bytes as they are. Unless they are a whole request, closes the connection soon. */
-export function sendBytes(port: number, bytes: Buffer, isWhole = true): Promise<FuzzReply> {
+/**
+ * Sends raw bytes. Closes the connection soon if they may be an incomplete request, which gets no
+ * response.
+ */
+export function sendBytes(port: number, bytes: Buffer, isComplete = true): Promise<FuzzReply> {
   return new Promise((resolve, reject) => {
     const socket = connect(port, '127.0.0.1')
     const chunks: Buffer[] = []
-    // Not a judgement: it only says when to stop waiting for what never comes.
-    let closing = setTimeout(() => socket.end(), isWhole ? 90_000 : 30)
-    const giveUp = setTimeout(() => socket.destroy(new Error('No answer in 100 s')), 100_000)
+    // Not part of the test: only ends the wait for more data.
+    let closing = setTimeout(() => socket.end(), isComplete ? 90_000 : 30)
+    const giveUp = setTimeout(() => socket.destroy(new Error('No response in 100 s')), 100_000)
     socket.on('data', (chunk) => {
       chunks.push(chunk)
-      if (isWhole) return
+      if (isComplete) return
       clearTimeout(closing)
       closing = setTimeout(() => socket.end(), 10)
     })
     socket.on('error', (error: NodeJS.ErrnoException) => {
-      // A server that refuses while we still write resets the connection.
+      // A server that refuses a request before it was sent completely resets the connection.
       if (error.code !== 'ECONNRESET' && error.code !== 'EPIPE') reject(error)
     })
     socket.on('close', () => {
       clearTimeout(closing)
       clearTimeout(giveUp)
-      resolve(answerIn(Buffer.concat(chunks)))
+      resolve(parseReply(Buffer.concat(chunks)))
     })
     socket.write(bytes)
   })
 }
 
-function answerIn(bytes: Buffer): FuzzReply {
+function parseReply(bytes: Buffer): FuzzReply {
   const end = bytes.indexOf('\r\n\r\n')
   const [first = '', ...lines] = bytes.toString('latin1', 0, Math.max(0, end)).split('\r\n')
   const headers = new Map(
     lines.map((line) => {
-      const at = line.indexOf(':')
-      return [line.slice(0, at).toLowerCase(), line.slice(at + 1).trim()] as const
+      const colon = line.indexOf(':')
+      return [line.slice(0, colon).toLowerCase(), line.slice(colon + 1).trim()] as const
     }),
   )
   const length = Number(headers.get('content-length') ?? bytes.length)

@@ -11,11 +11,11 @@ export interface FuzzTarget {
   readonly refusals?: readonly (abstract new (
     ...args: never[]
   ) => Error)[]
-  /** Throws where the input breaks a property. */
+  /** Throws if the input breaks a property. */
   run(input: Buffer): unknown
 }
 
-/** What HTTP targets need. */
+/** The service that HTTP targets send requests to. */
 export interface TargetService {
   readonly port: number
   readonly editor: string
@@ -32,17 +32,21 @@ export const textLines = (text: string) =>
 /** Splits a list that is written in words. */
 export const inputWords = (text: string) => text.trim().split(/\s+/)
 
-/** Stand for halves of a surrogate pair, which no UTF-8 holds; `textOf` puts them in. */
+/** Placeholders for lone surrogates, which UTF-8 cannot encode; `decodeInput` replaces them. */
 export const loneHigh = '\uf8f0'
 export const loneLow = '\uf8f1'
 
-/** Returns the input as text, with any halves of surrogate pairs in their places. */
+/** Decodes the input, and replaces the placeholders by lone surrogates. */
 export function decodeInput(input: Buffer): string {
   return input.toString().replaceAll(loneHigh, '\ud83d').replaceAll(loneLow, '\udc00')
 }
 
 /** Throws unless the property holds. The message identifies a finding: it contains no values. */
-export function hold(condition: boolean, message: string, detail?: unknown): asserts condition {
+export function assertProperty(
+  condition: boolean,
+  message: string,
+  detail?: unknown,
+): asserts condition {
   if (!condition) throw new PropertyBroken(message, detail)
 }
 

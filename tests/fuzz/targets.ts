@@ -9,10 +9,10 @@ import { pictureTargets } from './targets/pictures.ts'
 import { plantedTargets } from './targets/planted.ts'
 import { textTargets } from './targets/texts.ts'
 
-// Every parser of what comes from outside. A new one is a line in its file.
+// All parsers of untrusted input. Add a new parser to one of the files in targets/.
 
 let service: TargetService | undefined
-const serviceNow = () => {
+const runningService = () => {
   if (!service) throw new Error('The service was not started')
   return service
 }
@@ -27,17 +27,17 @@ export const allTargets: readonly (FuzzTarget & {
   ...textTargets,
   ...importTargets,
   ...pictureTargets,
-  ...httpTargets(serviceNow).map((it) => ({ ...it, needsService: true as const })),
-  ...plantedTargets.map((it) => ({ ...it, isPlanted: true as const })),
+  ...httpTargets(runningService).map((target) => ({ ...target, needsService: true as const })),
+  ...plantedTargets.map((target) => ({ ...target, isPlanted: true as const })),
 ]
 
-/** Returns the targets of these names, with all that they need. */
+/** Returns the targets with these names, and starts the service if they need it. */
 export async function openTargets(
   names: readonly string[],
   databaseUrl: string,
 ): Promise<{ targets: readonly FuzzTarget[]; close(): Promise<void> }> {
   const targets = names.map(
-    (name) => allTargets.find((it) => it.name === name) as (typeof allTargets)[number],
+    (name) => allTargets.find((target) => target.name === name) as (typeof allTargets)[number],
   )
   if (!targets.some(({ needsService }) => needsService)) return { targets, close: async () => {} }
   const started = await startFuzzService(databaseUrl)

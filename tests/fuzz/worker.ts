@@ -1,5 +1,5 @@
 // node --import ./coverage.ts worker.ts, with a Job in FUZZ_JOB: runs inputs against targets and
-// reports to the parent (fuzz.ts), which ends this process if an input never does.
+// reports to the parent (fuzz.ts), which kills this process if an input hangs.
 
 import { openSync, writeSync } from 'node:fs'
 import { Coverage } from './coverage.ts'
@@ -9,14 +9,15 @@ import { type FuzzTarget, PropertyBroken } from './target.ts'
 import { openTargets } from './targets.ts'
 
 const job = JSON.parse(process.env.FUZZ_JOB ?? '') as Job
-const report = (it: Report) => new Promise((sent) => process.send?.(it, undefined, {}, sent))
+const report = (message: Report) =>
+  new Promise((sent) => process.send?.(message, undefined, {}, sent))
 
-/** Inputs that reached something new are mutated further, but for large ones. */
+/** Inputs with new coverage are kept and mutated further, except for large ones. */
 const maxKept = 400
 const maxKeptBytes = 8 * 1024
 const maxFindingsPerTarget = 20
 
-// What goes wrong outside of the call: in a callback, or in a promise that was left alone.
+// Errors outside of the call: in a callback, or in a promise that was not awaited.
 const stray: unknown[] = []
 process.on('uncaughtException', (error) => stray.push(error))
 process.on('unhandledRejection', (error) => stray.push(error))
@@ -25,7 +26,7 @@ const current = openSync(job.currentFile, 'w')
 const record = Buffer.alloc(12 + maxBytes)
 let sequence = 0
 
-/** Writes down what is tried next: the parent reads it if this process ends or never answers. */
+/** Writes the next input to a file, which the parent reads if this process hangs or crashes. */
 function writeCurrent(target: number, input: Buffer): void {
   record.writeUInt32LE(++sequence, 0)
   record.writeUInt32LE(target, 4)
@@ -41,12 +42,12 @@ const cpuMs = (since?: NodeJS.CpuUsage) => {
 
 /** Times a fixed piece of work, so that a slow machine is not taken for a slow parser. */
 function calibrate(): number {
-  const began = process.cpuUsage()
+  const startUsage = process.cpuUsage()
   const text = JSON.stringify(
-    Array.from({ length: 2000 }, (_, at) => ({ at, text: `value ${at}` })),
+    Array.from({ length: 2000 }, (_, index) => ({ index, text: `value ${index}` })),
   )
   for (let times = 0; times < 30; times++) JSON.parse(text.replaceAll(/value (\d+)/g, 'item $1'))
-  return cpuMs(began)
+  return cpuMs(startUsage)
 }
 const slowness = Math.max(1, Math.min(calibrate(), calibrate(), calibrate()) / 50)
 const maxCpuMs = job.maxCpuMs * slowness
@@ -57,33 +58,33 @@ interface Outcome {
 }
 
 async function attempt(target: FuzzTarget, input: Buffer): Promise<Outcome> {
-  const began = process.cpuUsage()
+  const startUsage = process.cpuUsage()
   let failure: unknown
   try {
-    // Most targets are synchronous: waiting for nothing would only cost time.
+    // Most targets are synchronous, and an await would take time.
     const running = target.run(input)
     if (running instanceof Promise) await running
   } catch (error) {
     if (!target.refusals?.some((refusal) => error instanceof refusal))
-      failure = error ?? new Error('nothing was thrown')
+      failure = error ?? new Error('undefined was thrown')
   }
-  const spent = cpuMs(began)
+  const spent = cpuMs(startUsage)
   if (stray.length > 0) failure ??= stray[0]
   stray.length = 0
   return { cpuMs: spent, failure }
 }
 
-/** The same fault has the same signature, whatever the values in its message. */
+/** Returns the same signature for the same fault, without the values in its message. */
 function signatureOf(failure: unknown): string {
   if (!(failure instanceof Error)) return `thrown: ${typeof failure}`
   const message =
     failure instanceof PropertyBroken ? failure.message.split(':', 1)[0] : failure.message
-  const place = /\/((?:server|web|contract)\/[^):]+:\d+)/.exec(failure.stack ?? '')?.[1] ?? ''
-  return `${failure.name}: ${message?.replaceAll(/"[^"]*"|\d+/g, '…').slice(0, 120)} ${place}`
+  const location = /\/((?:server|web|contract)\/[^):]+:\d+)/.exec(failure.stack ?? '')?.[1] ?? ''
+  return `${failure.name}: ${message?.replaceAll(/"[^"]*"|\d+/g, '…').slice(0, 120)} ${location}`
 }
 
-/** Returns the smallest part found that fails in the same way, in a bounded number of attempts. */
-async function minimised(target: FuzzTarget, input: Buffer, signature: string): Promise<Buffer> {
+/** Removes parts of an input as long as it still fails in the same way, with up to 400 attempts. */
+async function minimize(target: FuzzTarget, input: Buffer, signature: string): Promise<Buffer> {
   let best = input
   let left = 400
   for (
@@ -109,21 +110,23 @@ async function fuzzTarget(
 ): Promise<void> {
   const random = fuzzRandom(job.seed * 1000 + index + skip)
   const coverage = new Coverage()
-  const tokens = target.dictionary.map((it) => Buffer.from(it))
-  const known: Buffer[] = target.seeds.map((it) => Buffer.from(it as string).subarray(0, maxBytes))
-  // First what is known to be right, then long runs of each token, and each with a long run behind
-  // it, which nothing ends: quadratic time shows there.
+  const tokens = target.dictionary.map((token) => Buffer.from(token))
+  const known: Buffer[] = target.seeds.map((seed) =>
+    Buffer.from(seed as string).subarray(0, maxBytes),
+  )
+  // First the seeds, then long repetitions of each token, and each token followed by a long text
+  // without an end, which reveals quadratic time.
   const all = [
     ...known,
     ...tokens.map((token) => repeated(token, maxBytes)),
     ...tokens.map((token) => Buffer.concat([token, Buffer.alloc(maxBytes, 'a')], maxBytes)),
   ]
-  // In a short run they must not take the place of what is new.
+  // In a short run, at most a quarter of the inputs are fixed.
   const runs = Math.min(all.length, Math.ceil(inputs / 4))
   const planned = runs === all.length ? all : Array.from({ length: runs }, () => random.pick(all))
-  const seeds = known.length
+  const seedCount = known.length
   const signatures = new Set<string>()
-  const found = async (
+  const addFinding = async (
     kind: 'failure' | 'slow' | 'memory',
     signature: string,
     input: Buffer,
@@ -131,18 +134,18 @@ async function fuzzTarget(
   ) => {
     if (signatures.has(signature) || signatures.size >= maxFindingsPerTarget) return
     signatures.add(signature)
-    const small = kind === 'failure' ? await minimised(target, input, signature) : input
+    const smallest = kind === 'failure' ? await minimize(target, input, signature) : input
     await report({
-      finding: { target: target.name, kind, signature, detail, input: small.toString('base64') },
+      finding: { target: target.name, kind, signature, detail, input: smallest.toString('base64') },
     })
   }
 
-  // A first round compiles what is needed.
+  // Warm-up: compiles the code.
   for (const input of known.slice(0, 3)) await attempt(target, input)
   globalThis.gc?.()
   const memoryBefore = process.memoryUsage()
   let slowest = { cpuMs: 0, bytes: 0 }
-  const began = process.cpuUsage()
+  const startUsage = process.cpuUsage()
   for (let done = skip; done < inputs; done++) {
     const input = done < runs ? (planned[done] as Buffer) : mutate(random, known, tokens)
     writeCurrent(index, input)
@@ -150,44 +153,44 @@ async function fuzzTarget(
     const outcome = await attempt(target, input)
     if (coverage.add() && done >= runs && input.length <= maxKeptBytes) {
       if (known.length < maxKept) known.push(input)
-      else known[seeds + random.below(known.length - seeds)] = input
+      else known[seedCount + random.below(known.length - seedCount)] = input
     }
     const { failure } = outcome
     if (failure !== undefined) {
       const detail = failure instanceof Error ? (failure.stack ?? failure.message) : String(failure)
-      await found('failure', signatureOf(failure), input, detail.slice(0, 2000))
+      await addFinding('failure', signatureOf(failure), input, detail.slice(0, 2000))
     }
     let spent = outcome.cpuMs
-    // A collection of garbage may have fallen into it: the best of three counts.
-    for (let again = 0; again < 2 && spent > maxCpuMs; again++) {
+    // A garbage collection may have been included: the best of three counts.
+    for (let retry = 0; retry < 2 && spent > maxCpuMs; retry++) {
       writeCurrent(index, input)
       spent = Math.min(spent, (await attempt(target, input)).cpuMs)
     }
     if (spent > maxCpuMs) {
       const limits = `of CPU time; the limit is ${maxCpuMs.toFixed(0)} ms`
       const detail = `${input.length} bytes took ${spent.toFixed(0)} ms ${limits}`
-      await found('slow', 'slow', input, detail)
+      await addFinding('slow', 'slow', input, detail)
     }
     if (spent > slowest.cpuMs) slowest = { cpuMs: spent, bytes: input.length }
     if (process.memoryUsage.rss() - memoryBefore.rss > 400 * 2 ** 20) {
       globalThis.gc?.()
       const grown = process.memoryUsage.rss() - memoryBefore.rss
       if (grown > 400 * 2 ** 20)
-        await found('memory', 'memory', input, `resident memory grew by ${grown >> 20} MB`)
+        await addFinding('memory', 'memory', input, `resident memory grew by ${grown >> 20} MB`)
     }
     if (done % 500 === 0) await report({ progress: { target: index, done: done + 1 } })
   }
   globalThis.gc?.()
   const leaked = (process.memoryUsage().heapUsed - memoryBefore.heapUsed) / 2 ** 20
   if (leaked > 100)
-    await found(
+    await addFinding(
       'memory',
       'leak',
       Buffer.alloc(0),
       `the heap grew by ${leaked.toFixed(0)} MB over all inputs`,
     )
   const { branches } = coverage
-  const cpuSeconds = cpuMs(began) / 1000
+  const cpuSeconds = cpuMs(startUsage) / 1000
   await report({
     done: { target: index, inputs, branches, kept: known.length, cpuSeconds, slowest },
   })

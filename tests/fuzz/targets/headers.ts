@@ -10,9 +10,9 @@ import {
 } from '../../../server/platform/http/conditional.ts'
 import { chooseRepresentation } from '../../../server/platform/http/negotiate.ts'
 import { chooseLocale, locales } from '../../../web/messages/messages.ts'
-import { type FuzzTarget, hold } from '../target.ts'
+import { assertProperty, type FuzzTarget } from '../target.ts'
 
-/** Headers come as bytes, one character each. */
+/** Decodes bytes as Node does for headers: one character each. */
 const headerIn = (input: Buffer) => input.toString('latin1')
 const site = {
   name: 'Fuzz',
@@ -34,19 +34,22 @@ export const headerTargets: readonly FuzzTarget[] = [
     dictionary: ['"', 'W/', '*', '17.', '.json', '~', ',', '"17.3.a"', '9999999999999999.', ' '],
     run(input) {
       const header = headerIn(input)
-      const wanted = ifMatchEtags(header)
-      hold(
-        wanted === '*' || wanted.every((tag) => !tag.includes('"')),
-        'a tag has a quotation mark',
+      const etags = ifMatchEtags(header)
+      assertProperty(
+        etags === '*' || etags.every((etag) => !etag.includes('"')),
+        'an ETag with a quotation mark',
       )
-      for (const tag of wanted === '*' ? [] : wanted) {
-        const revision = revisionInEtag(tag, 17)
-        hold(revision === undefined || Number.isSafeInteger(revision), 'a revision is no number')
+      for (const etag of etags === '*' ? [] : etags) {
+        const revision = revisionInEtag(etag, 17)
+        assertProperty(
+          revision === undefined || Number.isSafeInteger(revision),
+          'a revision is not an integer',
+        )
       }
       const isList = /^(W\/)?"[^"]*"( *, *(W\/)?"[^"]*")*$/.test(header)
       const hasOwn = isList && header.includes('"17.3.f3e_voTX.json"')
-      const isKnown = matchesIfNoneMatch(header, representationEtag('17.3.f3e_voTX', 'json'))
-      hold(isKnown || !hasOwn, 'the own tag is not known')
+      const isMatch = matchesIfNoneMatch(header, representationEtag('17.3.f3e_voTX', 'json'))
+      assertProperty(isMatch || !hasOwn, 'the current ETag does not match')
     },
   },
   {
@@ -73,13 +76,13 @@ export const headerTargets: readonly FuzzTarget[] = [
     ],
     refusals: [Problem],
     run(input) {
-      hold(
+      assertProperty(
         ['html', 'json'].includes(chooseRepresentation(headerIn(input), undefined)),
         'neither HTML nor JSON',
       )
-      hold(
+      assertProperty(
         chooseRepresentation(headerIn(input), 'json') === 'json',
-        'the parameter does not decide',
+        'the parameter has no precedence',
       )
     },
   },
@@ -102,12 +105,12 @@ export const headerTargets: readonly FuzzTarget[] = [
     ],
     run(input) {
       const header = headerIn(input)
-      hold(locales.includes(chooseLocale(header)), 'no language of the interface')
+      assertProperty(locales.includes(chooseLocale(header)), 'an unknown locale')
       const headers = { cookie: header, 'accept-language': header }
       const view = buildView(site, { headers, address: '/' })
-      hold(
+      assertProperty(
         locales.includes(view.locale) && ['auto', 'light', 'dark'].includes(view.theme),
-        'no view',
+        'an invalid view',
       )
     },
   },
@@ -118,8 +121,11 @@ export const headerTargets: readonly FuzzTarget[] = [
     run(input) {
       const header = headerIn(input)
       for (const coding of ['gzip', 'br'])
-        hold(typeof acceptsEncoding(coding, header) === 'boolean', 'neither yes nor no')
-      hold(!isWellFormedToken(header) || header.length === 59, 'a token of another length')
+        assertProperty(typeof acceptsEncoding(coding, header) === 'boolean', 'not a boolean')
+      assertProperty(
+        !isWellFormedToken(header) || header.length === 59,
+        'a token of the wrong length',
+      )
     },
   },
 ]

@@ -2,16 +2,16 @@ import { ProblemDocument, validatorFor } from '@talkshelf/contract'
 import { signs } from '../../support/hostile-queries.ts'
 import { type FuzzReply, sendBytes } from '../service.ts'
 import {
+  assertProperty,
   decodeInput,
   type FuzzTarget,
-  hold,
   inputWords,
   type TargetService,
   textLines,
 } from '../target.ts'
 import { jsonTokens, talkJson } from './json.ts'
 
-// Over real connections, byte by byte, with the app and PostgreSQL behind them.
+// Requests over real connections to the app and PostgreSQL.
 
 const problem = validatorFor(ProblemDocument)
 
@@ -62,7 +62,7 @@ const calls = textLines(`
   /api/v2/openapi.json
   /api/v2/export.ndjson?after=2
 `)
-const addressTokens = inputWords(`
+const urlTokens = inputWords(`
   / ? & = % %2f %00 %ff .. ; + # // page= page_size= cursor= ordering=-title q= format=json year=
   letter= tag= [] __proto__= 0 -1 2147483648 9007199254740993 1e3 rss .json
   /api/v2/ /video/ /picture/
@@ -92,7 +92,7 @@ const headerTokens = [
   ...headers.map((line) => `${line.split(':', 1)[0]}: `),
   ...['\n', '"', 'W/', ';q=', ',', '*', 'bytes=-', '\xff', '-1', 'utf-16'],
 ]
-/** They say where a request ends: what has others is another request, as in `HTTP bytes`. */
+/** Headers that delimit a request. They are not mutated here, but by `HTTP bytes`. */
 const framing =
   /^\s*(host|connection|content-length|transfer-encoding|expect|upgrade|te|trailer|keep-alive)\b/i
 
@@ -125,7 +125,7 @@ const writes: readonly (readonly [string, string])[] = [
   ['POST /api/v2/video/2/revisions/1/restore', '{}'],
 ]
 
-const questions = textLines(`
+const queries = textLines(`
   queues
   ada "tiny queues" -python
   gardens or 機械
@@ -137,7 +137,7 @@ const questions = textLines(`
   c++ .net
 `)
 
-/** With ¶ for the ends of lines. */
+/** Raw requests; ¶ is a line break. */
 const rawRequests = textLines(`
   GET /api/v2/video/1 HTTP/1.1¶Host: a¶Connection: close¶¶
   HEAD / HTTP/1.0¶¶
@@ -165,17 +165,17 @@ export function httpTargets(service: () => TargetService): readonly FuzzTarget[]
     const head = Buffer.from(`${all.join('\r\n')}\r\nConnection: close\r\n\r\n`, 'latin1')
     return sendBytes(service().port, body ? Buffer.concat([head, body]) : head)
   }
-  const get = async (address: string) => holdAnswer(await send('GET', address), address)
+  const get = async (address: string) => checkReply(await send('GET', address), address)
   const json = ['Content-Type: application/json', 'Accept: application/json']
 
   return [
     {
-      name: 'HTTP address',
+      name: 'HTTP URL',
       seeds: [...pages, ...calls],
-      dictionary: addressTokens,
+      dictionary: urlTokens,
       share: 0.8,
-      // What ends a line would make another request of it.
-      run: (input) => get(encoded(input)),
+      // Encoded, because a line break would end the request line.
+      run: (input) => get(encodePath(input)),
     },
     {
       name: 'HTTP headers',
@@ -202,7 +202,7 @@ export function httpTargets(service: () => TargetService): readonly FuzzTarget[]
             ? ['Content-Type: application/json']
             : []
         const body = isWrite ? Buffer.from('{"summary":"x"}') : undefined
-        holdAnswer(await send(method, address, [...others, ...token, ...type], body), address)
+        checkReply(await send(method, address, [...others, ...token, ...type], body), address)
       },
     },
     {
@@ -218,12 +218,12 @@ export function httpTargets(service: () => TargetService): readonly FuzzTarget[]
       async run(input) {
         const end = input.indexOf(10)
         const first = input.toString('latin1', 0, Math.max(0, end))
-        const [request] = writes.find(([it]) => it === first) ??
+        const [request] = writes.find(([line]) => line === first) ??
           writes[input.length % writes.length] ?? ['']
         const [method = '', address = ''] = request.split(' ')
         const { admin, editor } = service()
         const token = `Authorization: Token ${address.endsWith('/takedown') ? admin : editor}`
-        holdAnswer(await send(method, address, [...json, token], input.subarray(end + 1)), address)
+        checkReply(await send(method, address, [...json, token], input.subarray(end + 1)), address)
       },
     },
     {
@@ -233,12 +233,12 @@ export function httpTargets(service: () => TargetService): readonly FuzzTarget[]
       share: 0.2,
       async run(input) {
         const { status } = await sendBytes(service().port, input, false)
-        hold(status < 500, 'a 5xx', status)
+        assertProperty(status < 500, 'status 5xx', status)
       },
     },
     {
       name: 'search over HTTP',
-      seeds: questions,
+      seeds: queries,
       dictionary: [...signs, ...inputWords('<-> :A 機械 ه language:1 queues'), ' or ', ' ', '\t'],
       share: 0.4,
       async run(input) {
@@ -249,10 +249,10 @@ export function httpTargets(service: () => TargetService): readonly FuzzTarget[]
           '/search?',
           '/api/v2/video?ordering=title&',
         ][input.length % 4]
-        const answer = await send('GET', `${path}q=${q}`)
-        holdAnswer(answer, path ?? '')
-        // The archive is tiny: no question may be too much for it.
-        hold(!answer.body.includes('too-expensive'), 'a question takes too long')
+        const reply = await send('GET', `${path}q=${q}`)
+        checkReply(reply, path ?? '')
+        // The archive is tiny: no query may be too expensive.
+        assertProperty(!reply.body.includes('too-expensive'), 'a query is too expensive')
       },
     },
     {
@@ -280,36 +280,39 @@ export function httpTargets(service: () => TargetService): readonly FuzzTarget[]
   ]
 }
 
-/** A path and a query, each byte that cannot be sent as it is written as %XX. */
-function encoded(input: Buffer): string {
+/** Percent-encodes the bytes that cannot be in a request line. */
+function encodePath(input: Buffer): string {
   const path = input
     .toString('latin1')
-    .replaceAll(/[^!-~]/g, (it) => `%${it.charCodeAt(0).toString(16).padStart(2, '0')}`)
+    .replaceAll(
+      /[^!-~]/g,
+      (character) => `%${character.charCodeAt(0).toString(16).padStart(2, '0')}`,
+    )
   return path.startsWith('/') ? path : `/${path}`
 }
 
-function holdAnswer({ status, headers, body }: FuzzReply, address: string): void {
-  hold(status > 0, 'no answer')
-  // The standard of oEmbed asks for 501 where a format is not known.
-  hold(status < 500 || (status === 501 && address.startsWith('/oembed')), 'a 5xx', {
+function checkReply({ status, headers, body }: FuzzReply, address: string): void {
+  assertProperty(status > 0, 'no response')
+  // oEmbed requires 501 for an unknown format.
+  assertProperty(status < 500 || (status === 501 && address.startsWith('/oembed')), 'status 5xx', {
     status,
     body: body.toString('latin1', 0, 300),
   })
   if (status < 400 || !address.startsWith('/api/v2/')) return
   const type = headers.get('content-type')
-  hold(type === 'application/problem+json', 'a refusal that is no problem document', {
+  assertProperty(type === 'application/problem+json', 'an error that is not a problem document', {
     status,
     type,
   })
-  const document = parsed(body)
-  hold(
+  const document = parseJson(body)
+  assertProperty(
     problem.Check(document) && (document as { status: number }).status === status,
     'a malformed problem document',
     document,
   )
 }
 
-function parsed(body: Buffer): unknown {
+function parseJson(body: Buffer): unknown {
   try {
     return JSON.parse(body.toString())
   } catch {

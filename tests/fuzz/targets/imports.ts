@@ -10,13 +10,13 @@ import { detectFormat } from '../../../server/imports/formats.ts'
 import { openInput } from '../../../server/imports/input/input.ts'
 import { type ImportFormat, InputRefused, type ParsedItem } from '../../../server/imports/item.ts'
 import { readings, sample } from '../../support/formats.ts'
-import { type FuzzTarget, hold, inputWords, textLines } from '../target.ts'
+import { assertProperty, type FuzzTarget, inputWords, textLines } from '../target.ts'
 import { jsonTokens, talkJson } from './json.ts'
 
 const options = { category: 'Example Days 2026', language: 'en' }
 
-/** As a file would come: in pieces that end anywhere. */
-async function* inPieces(input: Buffer): AsyncGenerator<Uint8Array> {
+/** Yields the input in chunks that end at arbitrary offsets, as a stream does. */
+async function* inChunks(input: Buffer): AsyncGenerator<Uint8Array> {
   const first = input.length % 7
   const second = first + ((input.length * 31) % 4099)
   for (const part of [
@@ -27,31 +27,34 @@ async function* inPieces(input: Buffer): AsyncGenerator<Uint8Array> {
     if (part.length > 0) yield part
 }
 
-/** By the format, or by whichever recognises it. */
+/** Reads an input with a format, or with the one that recognizes it. */
 async function readAll(input: Buffer, path: string, format?: ImportFormat): Promise<void> {
-  const opened = await openInput({ stream: inPieces(input), name: path })
+  const opened = await openInput({ stream: inChunks(input), name: path })
   const chosen = format ?? detectFormat(undefined, opened.begin, opened.firstPath)
   chosen.recognises(opened.begin, opened.firstPath)
-  const sizes = { read: 0, most: 300 * opened.begin.length + 300 * input.length + 100_000 }
-  for await (const reading of chosen.read(opened.files, options)) holdReading(reading, sizes)
+  const sizes = { read: 0, max: 300 * opened.begin.length + 300 * input.length + 100_000 }
+  for await (const reading of chosen.read(opened.files, options)) checkItem(reading, sizes)
 }
 
-/** Holds what is true of everything that is read: it can be stored, and did not blow up. */
-function holdReading(reading: ParsedItem, sizes: { read: number; most: number }): void {
+/** Asserts that an item is complete, and that the output is not much larger than the input. */
+function checkItem(reading: ParsedItem, sizes: { read: number; max: number }): void {
   sizes.read += JSON.stringify(reading).length
-  hold(sizes.read <= sizes.most, 'what was read blew up', sizes)
+  assertProperty(sizes.read <= sizes.max, 'the output is too large', sizes)
   if ('unreadable' in reading)
-    hold(reading.unreadable !== '' && reading.place !== '', 'a refusal without a reason')
+    assertProperty(reading.unreadable !== '' && reading.place !== '', 'an error without a reason')
   else if ('fields' in reading) {
     const { place, fields, notes, facts, id } = reading
-    hold(place !== '' && Array.isArray(notes) && Array.isArray(facts), 'a talk without its parts')
-    hold(id === undefined || Number.isSafeInteger(id), 'an id that is no number', id)
-    hold(
+    assertProperty(
+      place !== '' && Array.isArray(notes) && Array.isArray(facts),
+      'an incomplete talk',
+    )
+    assertProperty(id === undefined || Number.isSafeInteger(id), 'an id that is not an integer', id)
+    assertProperty(
       Object.values(fields).every((value) => value !== undefined),
       'a field that is undefined',
       Object.keys(fields),
     )
-  } else hold('category' in reading || 'entity' in reading, 'neither talk nor category nor name')
+  } else assertProperty('category' in reading || 'entity' in reading, 'an unknown kind of item')
 }
 
 const format = (
@@ -104,11 +107,12 @@ const exported = [
     kind: 'video',
     revision: 1,
     record: { ...record, id: 8 },
-    taken_down: { day: '2026-05-19', reason: 'asked' },
+    taken_down: { day: '2026-05-19', reason: 'requested' },
   },
   { kind: 'end', videos: 2 },
 ]
-const lines = (values: readonly unknown[]) => values.map((it) => JSON.stringify(it)).join('\n')
+const lines = (values: readonly unknown[]) =>
+  values.map((value) => JSON.stringify(value)).join('\n')
 const table = [
   'key;title;speakers;category;language;duration;recorded;state',
   '1;"One; ""two""";A B, C D;Days;en;1:02:30;2031-05-17;live',
@@ -151,7 +155,7 @@ export const importTargets: readonly FuzzTarget[] = [
     'schedule in XML',
     schedule,
     'schedule.xml',
-    ['pretalx', 'laughs'].map((it) => sample(`schedule-${it}.xml`)),
+    ['pretalx', 'laughs'].map((name) => sample(`schedule-${name}.xml`)),
     scheduleTokens,
   ),
   format(
@@ -165,8 +169,8 @@ export const importTargets: readonly FuzzTarget[] = [
     'yt-dlp',
     ytdlp,
     'playlist.json',
-    ['channel.json', 'entries.ndjson', 'playlist.json', 'video.info.json'].map((it) =>
-      sample(`ytdlp-${it}`),
+    ['channel.json', 'entries.ndjson', 'playlist.json', 'video.info.json'].map((name) =>
+      sample(`ytdlp-${name}`),
     ),
     [
       ...jsonTokens,
@@ -179,7 +183,7 @@ export const importTargets: readonly FuzzTarget[] = [
     'voctoweb',
     voctoweb,
     'conference.json',
-    ['conference', 'conferences', 'event'].map((it) => sample(`voctoweb-${it}.json`)),
+    ['conference', 'conferences', 'event'].map((name) => sample(`voctoweb-${name}.json`)),
     [
       ...jsonTokens,
       ...inputWords('"acronym": "events": "recordings": "guid": "persons": "length": "date":'),
@@ -225,13 +229,13 @@ export const importTargets: readonly FuzzTarget[] = [
     async run(input) {
       const [category = '', ...videos] = input.toString().split(separator)
       const files = Object.fromEntries(videos.map((text, at) => [`event/videos/${at}.json`, text]))
-      const sizes = { read: 0, most: 300 * input.length + 100_000 }
+      const sizes = { read: 0, max: 300 * input.length + 100_000 }
       const all = await readings(pyvideo, {
         'NO_PUBLISH.json': category,
         'event/category.json': category,
         ...files,
       })
-      for (const reading of all) holdReading(reading, sizes)
+      for (const reading of all) checkItem(reading, sizes)
     },
   },
   {

@@ -3,7 +3,7 @@ import { parseOrdering } from '../../../server/catalogue/ordering.ts'
 import { readCursor, writeCursor } from '../../../server/platform/http/cursor.ts'
 import { canonicalJson, fromJson, toJson } from '../../../server/platform/http/json.ts'
 import { normalizeVideoInput } from '../../../server/videos/wire.ts'
-import { decodeInput, type FuzzTarget, hold, inputWords } from '../target.ts'
+import { assertProperty, decodeInput, type FuzzTarget, inputWords } from '../target.ts'
 
 export const talkJson = JSON.stringify({
   title: 'Ten years of tiny queues',
@@ -38,17 +38,21 @@ export const jsonTargets: readonly FuzzTarget[] = [
     refusals: [Problem],
     run(input) {
       const value = fromJson(input)
-      hold(
+      assertProperty(
         canonicalJson(JSON.parse(toJson(value))) === canonicalJson(value),
-        'what was read is not what is written',
+        'parsing and serializing is not lossless',
       )
       const body = normalizeVideoInput(value)
       for (const schema of [VideoInput, VideoPatch]) {
         for (const { pointer, code, detail } of validationErrors(schema, body)) {
-          hold(pointer.isWellFormed() && code !== '' && detail !== '', 'an error says nothing', {
-            pointer,
-            code,
-          })
+          assertProperty(
+            pointer.isWellFormed() && code !== '' && detail !== '',
+            'an error without details',
+            {
+              pointer,
+              code,
+            },
+          )
         }
       }
     },
@@ -74,7 +78,10 @@ export const jsonTargets: readonly FuzzTarget[] = [
         const cursor = readCursor(text, ordering, order)
         if (cursor === undefined) continue
         const again = readCursor(writeCursor(cursor), ordering, order)
-        hold(canonicalJson(again) === canonicalJson(cursor), 'a cursor does not survive')
+        assertProperty(
+          canonicalJson(again) === canonicalJson(cursor),
+          'reading and writing a cursor is not lossless',
+        )
       }
     },
   },

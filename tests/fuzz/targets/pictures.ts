@@ -1,6 +1,6 @@
 import sharp from 'sharp'
 import { InvalidImage, openImages } from '../../../server/pictures/images.ts'
-import { type FuzzTarget, hold } from '../target.ts'
+import { assertProperty, type FuzzTarget } from '../target.ts'
 
 const pixels = sharp({ create: { width: 24, height: 16, channels: 3, background: '#7a3' } })
 const seeds = await Promise.all([
@@ -43,9 +43,9 @@ export const pictureTargets: readonly FuzzTarget[] = [
     share: 0.3,
     refusals: [InvalidImage],
     async run(input) {
-      const made = await images.resize(input, input.length % 8 === 0 ? 'preview' : 320)
-      const head = made.toString('latin1', 0, 12)
-      hold(/^(RIFF....WEBP|\xff\xd8\xff)/s.test(head), 'neither WebP nor JPEG', head)
+      const resized = await images.resize(input, input.length % 8 === 0 ? 'preview' : 320)
+      const head = resized.toString('latin1', 0, 12)
+      assertProperty(/^(RIFF....WEBP|\xff\xd8\xff)/s.test(head), 'neither WebP nor JPEG', head)
     },
   },
 ]

@@ -1,13 +1,13 @@
 import type { FuzzTarget } from '../target.ts'
 
-// Faults on purpose: tests/api/fuzz.test.ts sees that each is found. They run only when named.
+// Deliberate faults: tests/api/fuzz.test.ts checks that each is found. They run only if named.
 
 export const plantedTargets: readonly FuzzTarget[] = [
   {
     name: 'planted failure',
     seeds: ['a'],
     dictionary: ['f1', 'g2', 'h3', 'i4', 'j5'],
-    // Without learning from each step it would take billions of inputs.
+    // Without the guidance of coverage this would take billions of inputs.
     run: (input) => {
       if (input.indexOf('f1') === 0) {
         if (input.indexOf('g2') === 2) {
@@ -46,10 +46,10 @@ export const plantedTargets: readonly FuzzTarget[] = [
     dictionary: ['slow'],
     run: (input) => {
       if (input.length < 1 << 15) return
-      const began = process.cpuUsage()
+      const startUsage = process.cpuUsage()
       for (let spent = 0; spent < 600_000; ) {
-        for (let at = 0; at < 1_000_000; at++) spent += at % 2 === 0 ? 1 : -1
-        const { user, system } = process.cpuUsage(began)
+        for (let step = 0; step < 1_000_000; step++) spent += step % 2 === 0 ? 1 : -1
+        const { user, system } = process.cpuUsage(startUsage)
         spent = user + system
       }
     },
@@ -69,7 +69,7 @@ export const plantedTargets: readonly FuzzTarget[] = [
     seeds: ['a', 'stray'],
     dictionary: [],
     run: async (input) => {
-      if (input.includes('stray')) void Promise.reject(new RangeError('left alone'))
+      if (input.includes('stray')) void Promise.reject(new RangeError('not awaited'))
       await new Promise((resolve) => setImmediate(resolve))
     },
   },

@@ -6,7 +6,7 @@ import { rstToMarkdown } from '../../../server/markup/rst.ts'
 import { parseQuery } from '../../../server/search/parse-query.ts'
 import { recogniseLicence } from '../../../web/licence.ts'
 import { markdownParts, plainHtml, plainText, renderMarkdownPart } from '../../../web/markdown.ts'
-import { decodeInput, type FuzzTarget, hold, inputWords } from '../target.ts'
+import { assertProperty, decodeInput, type FuzzTarget, inputWords } from '../target.ts'
 
 const rst = [
   `Title\n=====\n\nText with *emphasis*, **strong**, \`\`code\`\` and \`a <https://example.org/>\`_.
@@ -53,9 +53,9 @@ const htmlTokens = [
   ...['<a href="', '\n', ' '],
 ]
 
-/** No text of a reasonable converter is so much longer than what it was made from. */
-const holdSize = (text: string, input: Buffer) =>
-  hold(text.length <= 50 * input.length + 1000, 'the text blew up', {
+/** Asserts that the output is not much longer than the input. */
+const checkSize = (text: string, input: Buffer) =>
+  assertProperty(text.length <= 50 * input.length + 1000, 'the output is too long', {
     from: input.length,
     to: text.length,
   })
@@ -66,14 +66,14 @@ export const textTargets: readonly FuzzTarget[] = [
     seeds: rst,
     dictionary: rstTokens,
     share: 2,
-    run: (input) => holdSize(rstToMarkdown(decodeInput(input)), input),
+    run: (input) => checkSize(rstToMarkdown(decodeInput(input)), input),
   },
   {
-    name: 'HTML of a form',
+    name: 'HTML',
     seeds: html,
     dictionary: htmlTokens,
     share: 2,
-    run: (input) => holdSize(htmlToMarkdown(decodeInput(input)), input),
+    run: (input) => checkSize(htmlToMarkdown(decodeInput(input)), input),
   },
   {
     name: 'Markdown',
@@ -84,10 +84,10 @@ export const textTargets: readonly FuzzTarget[] = [
       const text = decodeInput(input)
       const { formatted, rest } = markdownParts(text)
       const page = formatted.map(renderMarkdownPart).join('') + plainHtml(rest)
-      // Where it is long the tree says nothing new, and takes long.
-      if (page.length < 20_000) holdHarmless(parseFragment(page) as unknown as Element)
-      const short = plainText(text, 200)
-      hold([...short].length <= 200, 'more characters than were wanted')
+      // Parsing long pages takes long, and finds no more.
+      if (page.length < 20_000) checkHarmless(parseFragment(page) as unknown as HtmlElement)
+      const excerpt = plainText(text, 200)
+      assertProperty([...excerpt].length <= 200, 'an excerpt that is too long')
     },
   },
   {
@@ -121,9 +121,9 @@ export const textTargets: readonly FuzzTarget[] = [
     run(input) {
       const licence = recogniseLicence(decodeInput(input))
       if (licence)
-        hold(
+        assertProperty(
           licence.name !== '' && /^https:\/\//.test(licence.url ?? 'https://'),
-          'a licence without name or address',
+          'a licence without a name or URL',
         )
     },
   },
@@ -132,11 +132,11 @@ export const textTargets: readonly FuzzTarget[] = [
     seeds: ['en', 'English', 'pt-BR', 'zh-Hans', 'deu', 'Deutsch', 'und', 'x-klingon'],
     dictionary: ['en', '-', '_', 'BR', 'Hans', 'Latn', 'x-', 'u-ca-', 'und', ' '],
     run(input) {
-      hold(typeof languageCodeByName(decodeInput(input)) === 'string', 'no text')
+      assertProperty(typeof languageCodeByName(decodeInput(input)) === 'string', 'not a string')
     },
   },
   {
-    name: 'search question',
+    name: 'search query',
     seeds: [
       'guido "type hints" -mypy',
       'a or b OR c',
@@ -147,8 +147,8 @@ export const textTargets: readonly FuzzTarget[] = [
     dictionary: ['"', '-', ' or ', '|', '“', '«', ' ', '-"', "'", '&', '!', '<->', ':*', '('],
     run(input) {
       const terms = parseQuery(decodeInput(input)).flat()
-      hold(terms.length <= 16, 'more terms than are looked for')
-      hold(
+      assertProperty(terms.length <= 16, 'too many terms')
+      assertProperty(
         terms.every(({ text }) => text.trim() !== ''),
         'a term without text',
       )
@@ -159,7 +159,7 @@ export const textTargets: readonly FuzzTarget[] = [
     seeds: ['plain', '\u001b[31mred\u001b[0m', '\u202eright to left', 'a\tb\nc\r'],
     dictionary: ['\u001b[', '\u009b', '\u0007', '\u202e', '\u2066', '\u200b', '\r', '\b', '\u0000'],
     run(input) {
-      hold(!unsafe.test(escapeLine(decodeInput(input))), 'a control character is left')
+      assertProperty(!unsafe.test(escapeLine(decodeInput(input))), 'an unescaped control character')
     },
   },
 ]
@@ -167,22 +167,26 @@ export const textTargets: readonly FuzzTarget[] = [
 // biome-ignore lint/suspicious/noControlCharactersInRegex: none of them may be left
 const unsafe = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/
 
-interface Element {
+interface HtmlElement {
   readonly tagName?: string
   readonly attrs?: readonly { readonly name: string; readonly value: string }[]
-  readonly childNodes?: readonly Element[]
+  readonly childNodes?: readonly HtmlElement[]
 }
 
-function holdHarmless({ tagName = '', attrs = [], childNodes = [] }: Element): void {
-  hold(
+function checkHarmless({ tagName = '', attrs = [], childNodes = [] }: HtmlElement): void {
+  assertProperty(
     !/^(script|style|iframe|object|embed|form|svg|math|img|base|meta|link)$/.test(tagName),
-    'a tag that is not text',
+    'an unsafe tag',
     tagName,
   )
   for (const { name, value } of attrs) {
-    hold(!/^on|^style$/i.test(name), 'an attribute that acts', name)
+    assertProperty(!/^on|^style$/i.test(name), 'an unsafe attribute', name)
     if (name === 'href' || name === 'src')
-      hold(/^(https?:|mailto:|[/#?]|[^:]*$)/i.test(value), 'a link that acts', value.slice(0, 50))
+      assertProperty(
+        /^(https?:|mailto:|[/#?]|[^:]*$)/i.test(value),
+        'an unsafe link',
+        value.slice(0, 50),
+      )
   }
-  childNodes.forEach(holdHarmless)
+  childNodes.forEach(checkHarmless)
 }
