@@ -12,7 +12,7 @@ import {
 
 // Days of use, with the clocks of the service and of PostgreSQL advanced from day to day: imports,
 // edits, renames, merges, takedowns, POSTs with keys, searches, pictures, snapshots and the daily
-// maintenance. At the end every table and folder is as small as docs/operations.md says; a table
+// maintenance. At the end every table and folder is as small as docs/operations.md states; a table
 // that is not listed here fails the test.
 
 const library = globSync('/usr/lib/*/faketime/libfaketime.so.1')[0]
@@ -170,7 +170,7 @@ async function createToken(
   return stdout.trim()
 }
 
-/** Returns how many rows each table may have after so many days. */
+/** Returns how many rows each table may have after this many days. */
 async function rowBounds(
   { number }: SimulatedArchive,
   days: number,
@@ -277,7 +277,7 @@ async function useFor(day: number, send: Send): Promise<void> {
     await requestPicture(send, `/picture/${id}/${index % 2 ? 'preview' : '640'}`)
   }
   for (const id of ids.slice(0, 2))
-    await send('POST', `/api/v2/video/${id}/takedown`, { reason: 'asked' })
+    await send('POST', `/api/v2/video/${id}/takedown`, { reason: 'requested' })
   for (let index = 0; index < keysPerDay; index++) {
     const body = {
       title: `Posted ${day} ${index}`,

@@ -1,6 +1,6 @@
-// The requests and answers of a workload during a fault, and whether the database agrees with them
-// afterwards. Every answer contains a revision, so no search is needed as in Knossos or Porcupine:
-// sorting is enough.
+// Checks the requests and responses of a workload during a fault against the database. Every
+// response contains a revision, so no search is needed as in Knossos or Porcupine: sorting is
+// enough.
 
 export interface Operation {
   /** `read` is sent with a token and must be fresh; `anonymous` may come from a cache. */
@@ -13,17 +13,17 @@ export interface Operation {
   /** The revision that If-Match named. */
   readonly from?: number
   readonly start: number
-  /** When the last answer arrived: after an unknown outcome the same request is sent again. */
+  /** When the last response arrived: after an unknown outcome the same request is sent again. */
   end: number
   /** `fail` is certain: nothing was written. `unknown` may have been written, once. */
   outcome: 'ok' | 'fail' | 'unknown'
-  /** The revision of the record in the answer. */
+  /** The revision of the record in the response. */
   revision?: number
   /** Whether it was sent more than once. */
   repeated: boolean
   /** A repeated compare-and-set was refused: this was the newest revision then. */
   refusedAt?: number
-  /** After an unknown outcome: whether a definite answer arrived in the end. */
+  /** After an unknown outcome: whether a definite response arrived in the end. */
   settled: boolean
 }
 
@@ -72,38 +72,38 @@ function groupByValue(changes: readonly RecordedChange[]): RowsByValue {
   return rows
 }
 
-/** The revisions of a record have no gaps, and each is later than the one before. */
+/** Checks that the revisions of a record have no gaps, and increasing times. */
 function sequenceProblems(rows: readonly RecordedChange[]): string[] {
   const problems: string[] = []
   for (const [index, row] of rows.entries()) {
     const before = rows[index - 1]
     if (row.revision !== index + 1)
-      problems.push(`${name(row)} stands where revision ${index + 1} belongs`)
+      problems.push(`expected revision ${index + 1}, found ${name(row)}`)
     if (before && !(row.at > before.at))
-      problems.push(`${name(row)} is of ${row.at}, not later than ${before.at}`)
+      problems.push(`${name(row)} has the time ${row.at}, not later than ${before.at}`)
   }
   return problems
 }
 
-/** A read returns the value that its revision has in the database. */
+/** Checks that a read returned the value that its revision has in the database. */
 function readProblems(operation: Operation, records: Records): string[] {
   const { id, value, outcome, revision, field } = operation
   if (outcome !== 'ok' || id === undefined || revision === undefined) return []
   const written = valueAt(records.get(id) ?? [], field, revision)
   if (written === undefined)
-    return [`a read showed revision ${revision} of ${id}, which is not there`]
+    return [`a read showed revision ${revision} of ${id}, which does not exist`]
   if (written === value) return []
   return [`a read showed ${value} as revision ${revision} of ${id}, which is ${written}`]
 }
 
-/** A write is in the database exactly once if it was acknowledged, and not if it was refused. */
+/** Checks that a write is in the database once if it was acknowledged, and not if refused. */
 function writeProblems(
   writes: readonly Operation[],
   records: Records,
   rowsByValue: RowsByValue,
 ): string[] {
   const writers = new Map(writes.map((operation) => [operation.value, operation]))
-  /** Whether the next revision may have been written before the answer arrived. */
+  /** Whether the next revision may have been written before the response arrived. */
   function wasOvertaken(operation: Operation, { id, revision }: RecordedChange): boolean {
     const next = Object.values(records.get(id)?.[revision]?.after ?? {})
     return next.some(
@@ -120,26 +120,26 @@ function writeProblems(
         `${kind} ${value} was written ${rows.length} times: ${rows.map(name).join(', ')}`,
       )
     if (outcome === 'fail' && row)
-      problems.push(`${kind} ${value} was refused, but is there: ${name(row)}`)
+      problems.push(`${kind} ${value} was refused, but was written: ${name(row)}`)
     if (outcome === 'unknown' && !operation.settled)
-      problems.push(`${kind} ${value} never had a definite answer`)
+      problems.push(`${kind} ${value} never had a definite response`)
     if (refusedAt !== undefined && row?.revision === refusedAt && !wasOvertaken(operation, row))
       problems.push(
         `${kind} ${value} was refused when repeated, ` +
-          `though it had made the newest revision: ${name(row)}`,
+          `though it had written the newest revision: ${name(row)}`,
       )
     if (outcome === 'ok') problems.push(...acknowledgementProblems(operation, row))
   }
   return problems
 }
 
-/** An acknowledged write is in the database, with the revision of the answer. */
+/** Checks that an acknowledged write is in the database, with the revision of the response. */
 function acknowledgementProblems(operation: Operation, row: RecordedChange | undefined): string[] {
   const { kind, id, value, from, revision } = operation
   const acknowledged = `${kind} ${value} was acknowledged as revision ${revision} of ${id}`
   const problems: string[] = []
   if (from !== undefined && revision !== from + 1)
-    problems.push(`${kind} ${value} asked for revision ${from} and was acknowledged as ${revision}`)
+    problems.push(`${kind} ${value} required revision ${from} and was acknowledged as ${revision}`)
   if (!row) return [...problems, `${acknowledged}, and is lost`]
   const hasRevision = isExact(operation)
     ? row.revision === revision
@@ -149,7 +149,8 @@ function acknowledgementProblems(operation: Operation, row: RecordedChange | und
 }
 
 /**
- * Whether the answer has the revision that the write made: a repeated blind write gets a later one.
+ * Tells whether the response has the revision of the write; a repeated blind write gets a later
+ * one.
  */
 const isExact = ({ kind, repeated }: Operation) => kind !== 'blind' || !repeated
 
@@ -171,7 +172,7 @@ function doubleAcknowledgements(writes: readonly Operation[]): string[] {
 }
 
 /**
- * Checks real time: an operation that begins after another one has ended sees at least the same
+ * Checks real time: an operation that starts after another one has ended sees at least the same
  * revision, and writes a later one.
  */
 function outOfOrder(
@@ -180,10 +181,10 @@ function outOfOrder(
   staleMs: number,
 ): string[] {
   const problems: string[] = []
-  const answered = history.filter(
+  const successful = history.filter(
     ({ outcome, id, revision }) => outcome === 'ok' && id !== undefined && revision !== undefined,
   )
-  for (const [id, operations] of Map.groupBy(answered, (operation) => operation.id)) {
+  for (const [id, operations] of Map.groupBy(successful, (operation) => operation.id)) {
     const byEnd = operations.toSorted((a, b) => a.end - b.end)
     const since = (operation: Operation) =>
       operation.start - (operation.kind === 'anonymous' ? staleMs : 0)
@@ -201,12 +202,12 @@ function outOfOrder(
       if (isRead(operation) && own < min)
         problems.push(
           `stale ${operation.kind}: revision ${own} of ${id}, ` +
-            `${ms} ms after revision ${min} was answered`,
+            `${ms} ms after revision ${min} was returned`,
         )
       if (!isRead(operation) && own <= min)
         problems.push(
           `out of order: ${operation.value} became revision ${own} of ${id}, ` +
-            `after revision ${min} was answered`,
+            `after revision ${min} was returned`,
         )
     }
   }
@@ -217,7 +218,7 @@ export interface Figures {
   readonly acknowledged: number
   readonly failed: number
   readonly unknown: number
-  /** Of the unknown writes: how many are in the database, and of how many the outcome is known. */
+  /** The unknown writes that are in the database, and those whose outcome became known. */
   readonly applied: number
   readonly resolved: number
   readonly reads: number
@@ -229,15 +230,15 @@ export interface Figures {
 export function figures(
   history: readonly Operation[],
   changes: readonly RecordedChange[],
-  begin: number,
-  end: number,
+  startMs: number,
+  endMs: number,
 ): Figures {
   const writes = history.filter((operation) => !isRead(operation))
   const written = new Set(changes.flatMap(({ after }) => Object.values(after)))
   const acknowledgedAt = writes
     .filter(({ outcome }) => outcome === 'ok')
     .map((operation) => operation.end)
-  const moments = [begin, ...acknowledgedAt, end].sort((a, b) => a - b)
+  const times = [startMs, ...acknowledgedAt, endMs].sort((a, b) => a - b)
   const wasUnknown = writes.filter(({ repeated }) => repeated)
   return {
     acknowledged: acknowledgedAt.length,
@@ -246,7 +247,7 @@ export function figures(
     applied: wasUnknown.filter(({ value }) => written.has(value)).length,
     resolved: wasUnknown.filter(({ outcome, settled }) => outcome === 'ok' || settled).length,
     reads: history.filter((operation) => isRead(operation) && operation.outcome === 'ok').length,
-    gapMs: Math.max(...moments.slice(1).map((moment, index) => moment - (moments[index] ?? 0))),
+    gapMs: Math.max(...times.slice(1).map((time, index) => time - (times[index] ?? 0))),
   }
 }
 

@@ -44,7 +44,7 @@ function exampleFile(
     { length: count },
     (_, number) => `${number},${word} talk ${number},Speaker ${number % 97};Speaker ${number % 13}`,
   )
-  return { stream: bytesOf(`key,title,speakers\n${lines.join('\n')}\n`), name: 'made.csv' }
+  return { stream: bytesOf(`key,title,speakers\n${lines.join('\n')}\n`), name: 'generated.csv' }
 }
 
 async function* bytesOf(text: string): AsyncIterable<Uint8Array> {

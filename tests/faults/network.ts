@@ -8,15 +8,15 @@ import {
 } from './environment.ts'
 import { summarize } from './kills.ts'
 import { type BadNetwork, startBadNetwork } from './proxy.ts'
-import { answersDuring, startWorkload, type Workload } from './workload.ts'
+import { responsesDuring, startWorkload, type Workload } from './workload.ts'
 
 // Faults of the network between the service and PostgreSQL: slow, cut, silent.
 
 /**
- * Every request is answered within 3 s (`ANSWER_SECONDS`), with 503 if PostgreSQL is slow or
+ * Every request gets a response within 3 s (`ANSWER_SECONDS`), with 503 if PostgreSQL is slow or
  * silent. Two more seconds are for machines that stall.
  */
-export const answerLimitMs = 3000 + 2000
+export const responseLimitMs = 3000 + 2000
 
 export const slowNetwork: Fault = {
   name: 'network slow (300 ms each way)',
@@ -30,11 +30,11 @@ export const slowNetwork: Fault = {
     const to = performance.now()
     const recovery = await untilRecovered(workload, to)
     await workload.stop()
-    const answers = answersDuring(workload, from, to)
+    const responses = responsesDuring(workload, from, to)
     const figures = await workload.verify(database.serviceUrl)
-    if (answers.slowestMs > answerLimitMs)
-      throw new Error(`an answer took too long: ${answers.summary}`)
-    return `${answers.summary}, ${recovery}, ${summarize(figures)}`
+    if (responses.slowestMs > responseLimitMs)
+      throw new Error(`a response took too long: ${responses.summary}`)
+    return `${responses.summary}, ${recovery}, ${summarize(figures)}`
   },
 }
 
@@ -70,14 +70,14 @@ export const silentNetwork: Fault = {
       network.silence(false)
       const to = performance.now()
       const recovery = await untilRecovered(workload, to)
-      const answers = answersDuring(workload, from, to)
-      slowestMs = Math.max(slowestMs, answers.slowestMs)
-      summaries.push(`${answers.summary}, ${recovery}`)
+      const responses = responsesDuring(workload, from, to)
+      slowestMs = Math.max(slowestMs, responses.slowestMs)
+      summaries.push(`${responses.summary}, ${recovery}`)
     }
     await workload.stop()
     const figures = await workload.verify(database.serviceUrl)
-    if (slowestMs > answerLimitMs)
-      throw new Error(`an answer took too long: ${summaries.join('; ')}`)
+    if (slowestMs > responseLimitMs)
+      throw new Error(`a response took too long: ${summaries.join('; ')}`)
     return `${summaries.join('; ')}; ${summarize(figures)}`
   },
 }
@@ -97,7 +97,7 @@ async function setUp(
   return { database, network, workload }
 }
 
-/** Waits until the service writes again, and says after how long. */
+/** Waits until the service writes again, and returns after how long. */
 export async function untilRecovered(workload: Workload, since: number): Promise<string> {
   await workload.progress(1, 10_000)
   const seconds = (performance.now() - since) / 1000

@@ -105,7 +105,7 @@ pg1-user=postgres
 
 /** Runs a command as the user who owns the database. Returns how many seconds it took. */
 async function timedAsOwner(environment: FaultEnvironment, command: string[]): Promise<number> {
-  const begin = performance.now()
+  const startedMs = performance.now()
   const { uid, gid } = statSync(environment.template)
   const user = process.getuid?.() === 0 ? { uid, gid } : undefined
   const { child, exited } = launch(environment, command, {
@@ -116,7 +116,7 @@ async function timedAsOwner(environment: FaultEnvironment, command: string[]): P
   await exited
   if (child.exitCode !== 0)
     throw new Error(`${command.join(' ')} ended with ${child.exitCode ?? child.signalCode}`)
-  return (performance.now() - begin) / 1000
+  return (performance.now() - startedMs) / 1000
 }
 
 async function isRecovering({ url }: Database): Promise<boolean> {

@@ -13,8 +13,8 @@ import {
   system,
 } from './environment.ts'
 import { summarize } from './kills.ts'
-import { answerLimitMs, untilRecovered } from './network.ts'
-import { answersDuring, startWorkload, type Workload } from './workload.ts'
+import { responseLimitMs, untilRecovered } from './network.ts'
+import { responsesDuring, startWorkload, type Workload } from './workload.ts'
 
 // PostgreSQL runs out of connections or disk space.
 
@@ -62,11 +62,11 @@ export const noConnections: Fault = {
     await release(taken)
     const recovery = await untilRecovered(workload, to)
     await workload.stop()
-    const answers = answersDuring(workload, from, to)
+    const responses = responsesDuring(workload, from, to)
     const figures = await workload.verify(database.serviceUrl)
-    if (answers.slowestMs > answerLimitMs || !answers.statuses[503])
-      throw new Error(`unexpected answers: ${answers.summary}`)
-    return `${taken.length} taken by others, ${answers.summary}, ${recovery}, ${summarize(figures)}`
+    if (responses.slowestMs > responseLimitMs || !responses.statuses[503])
+      throw new Error(`unexpected responses: ${responses.summary}`)
+    return `${taken.length} taken by others, ${responses.summary}, ${recovery}, ${summarize(figures)}`
   },
 }
 
@@ -109,14 +109,14 @@ export const diskFull: Fault = {
     rmSync(ballast)
     const recovery = await untilRecovered(workload, to)
     await workload.stop()
-    const answers = answersDuring(workload, from, to)
-    const reads = answersDuring(workload, from, to, 'GET')
+    const responses = responsesDuring(workload, from, to)
+    const reads = responsesDuring(workload, from, to, 'GET')
     const figures = await workload.verify(database.serviceUrl)
     if (Object.keys(reads.statuses).join() !== '200')
       throw new Error(`reads failed: ${reads.summary}`)
-    if (answers.slowestMs > answerLimitMs)
-      throw new Error(`an answer took too long: ${answers.summary}`)
-    return `${answers.summary}, all reads succeeded, ${recovery}, ${summarize(figures)}`
+    if (responses.slowestMs > responseLimitMs)
+      throw new Error(`a response took too long: ${responses.summary}`)
+    return `${responses.summary}, all reads succeeded, ${recovery}, ${summarize(figures)}`
   },
 }
 
@@ -156,14 +156,14 @@ export const logDiskFull: Fault = {
     await database.start()
     const recovery = await untilRecovered(workload, to)
     await workload.stop()
-    const answers = answersDuring(workload, from, to)
+    const responses = responsesDuring(workload, from, to)
     const figures = await workload.verify(database.serviceUrl)
     if (!/PANIC: {2}could not write to file "pg_wal/.test(database.log()))
       throw new Error('the disk of the write-ahead log did not fill')
-    if (answers.slowestMs > answerLimitMs)
-      throw new Error(`an answer took too long: ${answers.summary}`)
+    if (responses.slowestMs > responseLimitMs)
+      throw new Error(`a response took too long: ${responses.summary}`)
     return (
-      `PANIC as expected, ${answers.summary}, ${recovery} (after a restart of PostgreSQL), ` +
+      `PANIC as expected, ${responses.summary}, ${recovery} (after a restart of PostgreSQL), ` +
       summarize(figures)
     )
   },

@@ -1,8 +1,8 @@
 // npm run faults -- [--quick] [parts of the names of faults...]
 //
-// Plays each fault against the real service. Where the system allows it, all of it runs in
+// Runs each fault against the real service. Where the system allows it, all of it runs in
 // namespaces of its own (network, processes, mounts, shared memory), which the kernel removes
-// whatever happens.
+// in any case.
 
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
@@ -156,7 +156,7 @@ async function inside(dir: string): Promise<number> {
   process.exit(count.failed > 0 ? 1 : 0)
 }
 
-/** Plays a fault in a folder of its own, and prints its result. Returns whether it passed. */
+/** Runs a fault in a folder of its own, and prints its result. Returns whether it passed. */
 async function play(
   fault: Fault,
   folders: Pick<FaultEnvironment, 'dir' | 'template' | 'token'>,

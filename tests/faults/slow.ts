@@ -19,7 +19,7 @@ import {
 const slowhttptest = '/usr/bin/slowhttptest'
 // More than REQUESTS_AT_ONCE: slow connections must not count against that limit.
 const slowClients = 1100
-/** With fewer slow connections at the same time, the attack proves nothing. */
+/** The minimum of concurrent slow connections for a valid test. */
 const minSlow = 900
 /** The share of ordinary requests that must succeed within `maxGoodMs`. */
 const minGoodShare = 0.99
@@ -167,7 +167,9 @@ async function withstand(
     `(${(Math.floor(share * 10_000) / 100).toFixed(2)} %), ` +
     `slowest ${Math.max(...readers.attempts.map(({ ms }) => ms)).toFixed(0)} ms`
   if (maxOf('peak') < minSlow)
-    throw new Error(`${figures}; fewer than ${minSlow} slow connections prove nothing`)
+    throw new Error(
+      `${figures}; fewer than ${minSlow} slow connections are not enough for the test`,
+    )
   const statuses = Map.groupBy(readers.attempts, ({ status }) => status)
   if (!(share >= minGoodShare))
     throw new Error(
@@ -178,7 +180,7 @@ async function withstand(
     body: { summary: attack.name },
   })
   if (written.status !== 200)
-    throw new Error(`${figures}, but a write is answered with ${written.status}: ${written.text}`)
+    throw new Error(`${figures}, but a write got status ${written.status}: ${written.text}`)
   return figures
 }
 
@@ -234,7 +236,7 @@ interface Readers {
 }
 
 /**
- * Starts ordinary readers: forty requests a second, whether or not earlier ones were answered, half
+ * Starts ordinary readers: forty requests a second, even if earlier ones have no response yet, half
  * of them on new connections.
  */
 function startReaders(url: string, ids: readonly number[]): Readers {

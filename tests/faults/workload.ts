@@ -12,8 +12,8 @@ import {
   type RecordedChange,
 } from './history.ts'
 
-// Readers and writers over HTTP, all the time while a fault is played. All requests and answers are
-// recorded for history.ts.
+// Readers and writers over HTTP, all the time while a fault is active. All requests and responses
+// are recorded for history.ts.
 
 export interface WorkloadOptions {
   url: string
@@ -26,7 +26,7 @@ export interface WorkloadOptions {
   staleMs?: number
 }
 
-/** One request and its answer. */
+/** One request and its response. */
 export interface Attempt {
   readonly request: string
   readonly start: number
@@ -45,7 +45,7 @@ export interface Workload {
   /** Ends the workers, once every unknown outcome has been settled. */
   stop(): Promise<void>
   /**
-   * Compares the history with the database and with the answers of the service; throws if they
+   * Compares the history with the database and with the responses of the service; throws if they
    * contradict each other. Must be called after stop().
    */
   verify(databaseUrl: string): Promise<Figures>
@@ -181,7 +181,8 @@ class RunningWorkload implements Workload {
         return
       }
       if (outcome === 'unknown') operation.outcome = 'unknown'
-      // Once it may have been written, a later refusal says nothing about the first attempt.
+      // Once it may have been written, a later refusal does not tell the outcome of the first
+      // attempt.
       if (operation.outcome === 'fail') {
         await sleep(20 + Math.random() * 30)
         return
@@ -288,7 +289,7 @@ class RunningWorkload implements Workload {
       ({ status }) => ![-1, 0, 200, 201, 412, 503].includes(status),
     )
     if (unexpected.length > 0)
-      problems.push(`unexpected answers: ${JSON.stringify(countByStatus(unexpected))}`)
+      problems.push(`unexpected responses: ${JSON.stringify(countByStatus(unexpected))}`)
     if (problems.length > 0)
       throw new Error(`${problems.length} contradictions:\n${problems.slice(0, 20).join('\n')}`)
     await checkInvariants(databaseUrl)
@@ -304,7 +305,7 @@ function statusOf(outcome: Outcome): Pick<Attempt, 'status' | 'detail'> {
   return { status, detail: String(json?.detail ?? text).slice(0, 200) }
 }
 
-/** Counts attempts by the status of their answer. */
+/** Counts attempts by the status of their response. */
 export function countByStatus(attempts: readonly Attempt[]): Record<string, number> {
   return Object.fromEntries(
     [...Map.groupBy(attempts, ({ status }) => status)].map(([status, all]) => [status, all.length]),
@@ -317,8 +318,8 @@ export interface AnswerStatistics {
   readonly summary: string
 }
 
-/** Summarizes the answers to requests that were in flight between two moments. */
-export function answersDuring(
+/** Summarizes the responses to requests that were in flight between two times. */
+export function responsesDuring(
   { attempts }: Workload,
   from: number,
   to: number,

@@ -86,7 +86,7 @@ export function mutationTable(mutants: readonly Planned[], results: readonly Res
     '',
     '## Survivors',
     '',
-    '| Mutant | Where | Change | Why no test notices |',
+    '| Mutant | Location | Change | Explanation |',
     '|---|---|---|---|',
     ...survivors.map(({ id, file, operator, was, becomes }) => {
       const change = `${operator}: ${code(was)} to ${code(becomes)}`

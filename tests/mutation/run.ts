@@ -1,4 +1,4 @@
-// npm run mutants -- [--only word] [--shard 1/4] [--list] [--resume] [--write] [--workers 2]
+// npm run mutants -- [--only TEXT] [--shard 1/4] [--list] [--resume] [--write] [--workers 2]
 //   [--results file] [--first 1]
 //
 // Mutation testing: removes or flips one condition at a time, in the code and the SQL of the write
@@ -277,7 +277,7 @@ async function failure(
   try {
     process.kill(-(child.pid as number), 'SIGKILL')
   } catch {
-    // It has ended already.
+    // The process has already ended.
   }
   if (failed !== undefined) await dropDatabases(postgres, `test_${child.pid}_%`)
   return failed

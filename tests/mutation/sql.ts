@@ -1,5 +1,5 @@
 // Lists changes to SQL, of a migration or of a template: a condition removed or flipped, a lock, a
-// trigger, a constraint or a default removed. It knows as much of the grammar as that takes:
+// trigger, a constraint or a default removed. It parses only the necessary part of the grammar:
 // brackets, and the words that end a condition.
 
 /** Replaces the text between two offsets. */
@@ -10,7 +10,7 @@ export interface Edit {
 }
 
 export interface SourceEdit {
-  /** What is done, as the report shows it. */
+  /** The description in the report. */
   readonly operator: string
   readonly edits: readonly Edit[]
 }
@@ -94,7 +94,7 @@ function nested(flat: readonly Token[]): Token[] {
 /** Visits the expressions between two brackets; `before` is the word in front of the bracket. */
 function level(tokens: readonly Token[], before: string, change: Report): void {
   const firstEnd = tokens.findIndex(({ text }) => text === ',' || ends.has(text.toLowerCase()))
-  // A template may begin with the assignments of `set`.
+  // A template may start with the assignments of `set`.
   let clause = before === '' && tokens[firstEnd]?.text === ',' ? 'set' : before
   let from = 0
   for (let index = 0; index <= tokens.length; index++) {
@@ -134,13 +134,13 @@ function expression(tokens: readonly Token[], clause: string, change: Report): v
   const isCondition = ['where', 'having', 'on', 'when', 'if', 'elsif', 'check', ':='].includes(
     clause,
   )
-  const whole = { start: first.start, end: last.end }
+  const range = { start: first.start, end: last.end }
   const isGroup = tokens.length === 1 && first.inner !== undefined
   // `create extension if not exists` is not a condition.
   if (clause === 'if' && /^(not )?exists \w/.test(tokens.map(({ text }) => text).join(' '))) return
   if (joints.length === 0 && isCondition && clause !== ':=' && !isGroup) {
-    change(`${clause} true`, { ...whole, text: 'true' })
-    if (clause === 'when' || clause === 'if') change(`${clause} false`, { ...whole, text: 'false' })
+    change(`${clause} true`, { ...range, text: 'true' })
+    if (clause === 'when' || clause === 'if') change(`${clause} false`, { ...range, text: 'false' })
   }
   for (const [number, joint] of joints.entries()) {
     remove(operands[number + 1], joint)
@@ -188,7 +188,7 @@ function flip(operand: readonly Token[], isRemoved: boolean, change: Report): vo
     if (other !== undefined && index > 0 && !(isRemoved && isOpposite))
       change(`${word} to ${other}`, { start: token.start, end: token.end, text: other })
     if (word === 'is' && isRemoved) {
-      // It would be negated.
+      // The mutation would negate it.
     } else if (word === 'is' && next === 'not') {
       const not = operand[index + 1] as Token
       change(`is not ${third} to is ${third}`, { start: not.start, end: not.end, text: '' })

@@ -1,6 +1,6 @@
 // Run by `npm run relevance`: node tests/relevance/run.ts [--write]
-// Imports the real talks into a new archive, sends the queries of questions.ts over HTTP, and fails
-// if the results are worse than in docs/relevance.md. --write regenerates that report.
+// Imports the real talks into a new archive, sends the queries of search-queries.ts over HTTP, and
+// fails if the results are worse than in docs/relevance.md. --write regenerates that report.
 
 import { readFileSync, writeFileSync } from 'node:fs'
 import type { AddressInfo } from 'node:net'
@@ -14,7 +14,7 @@ import { call } from '../support/harness.ts'
 import { checkInvariants, withDatabase } from '../support/invariants.ts'
 import { realTalks } from '../support/pyvideo.ts'
 import { loadTalks } from '../support/talks.ts'
-import { type RelevanceQuestion, relevanceQuestions } from './questions.ts'
+import { type RelevanceQuery, relevanceQueries } from './search-queries.ts'
 
 const document = fileURLToPath(new URL('../../docs/relevance.md', import.meta.url))
 
@@ -41,13 +41,13 @@ async function main(): Promise<number> {
     )
     try {
       await checkInvariants(talks.url)
-      const files = await filesOf(talks.url)
+      const files = await readSourceFiles(talks.url)
       await app.listen({ host: '127.0.0.1', port: 0 })
       const { port } = app.server.address() as AddressInfo
-      const answers: Answer[] = []
-      for (const question of relevanceQuestions)
-        answers.push(await search(`http://127.0.0.1:${port}`, question, files))
-      return report(answers, values.write)
+      const queryResults: QueryResult[] = []
+      for (const relevanceQuery of relevanceQueries)
+        queryResults.push(await search(`http://127.0.0.1:${port}`, relevanceQuery, files))
+      return report(queryResults, values.write)
     } finally {
       await app.close()
       await pool.close()
@@ -58,14 +58,14 @@ async function main(): Promise<number> {
 }
 
 /** Maps the id of each record to the file it was imported from. */
-async function filesOf(url: string): Promise<Map<number, string>> {
+async function readSourceFiles(url: string): Promise<Map<number, string>> {
   const rows = await withDatabase(url, (query) => query('select video_id, key from source_record'))
   return new Map(rows.map((row) => [Number(row.video_id), String(row.key)]))
 }
 
-interface Answer {
-  readonly question: RelevanceQuestion
-  /** Rank of the first expected talk, from 1; undefined if it is not among the first twenty. */
+interface QueryResult {
+  readonly relevanceQuery: RelevanceQuery
+  /** The rank of the first expected talk, from 1; undefined if it is not among the first twenty. */
   readonly rank: number | undefined
   readonly corrected: string
   readonly ms: number
@@ -73,20 +73,25 @@ interface Answer {
 
 async function search(
   url: string,
-  question: RelevanceQuestion,
+  relevanceQuery: RelevanceQuery,
   files: ReadonlyMap<number, string>,
-): Promise<Answer> {
+): Promise<QueryResult> {
   const startedMs = performance.now()
-  const reply = await call(url, 'GET', `/api/v2/video?q=${encodeURIComponent(question.query)}`)
+  const reply = await call(
+    url,
+    'GET',
+    `/api/v2/video?q=${encodeURIComponent(relevanceQuery.query)}`,
+  )
   const ms = performance.now() - startedMs
-  if (reply.status !== 200) throw new Error(`${question.query}: ${reply.status} ${reply.text}`)
+  if (reply.status !== 200)
+    throw new Error(`${relevanceQuery.query}: ${reply.status} ${reply.text}`)
   const { results, search } = reply.json as {
     results: { id: number }[]
     search: { corrected: { from: string; to: string }[] }
   }
-  const index = results.findIndex(({ id }) => question.expected.includes(files.get(id) ?? ''))
+  const index = results.findIndex(({ id }) => relevanceQuery.expected.includes(files.get(id) ?? ''))
   return {
-    question,
+    relevanceQuery,
     rank: index < 0 ? undefined : index + 1,
     corrected: search.corrected.map(({ from, to }) => `${from} → ${to}`).join(', '),
     ms,
@@ -94,36 +99,39 @@ async function search(
 }
 
 /** Prints the ranks. Returns 1 if they are worse than in docs/relevance.md. */
-function report(answers: readonly Answer[], write: boolean): number {
-  const passed = answers.filter(({ rank = 99 }) => rank <= 3).length
-  const mrr = answers.reduce((sum, { rank }) => sum + (rank ? 1 / rank : 0), 0) / answers.length
-  for (const { question, rank = 99, corrected, ms } of answers) {
+function report(queryResults: readonly QueryResult[], write: boolean): number {
+  const passed = queryResults.filter(({ rank = 99 }) => rank <= 3).length
+  const mrr =
+    queryResults.reduce((sum, { rank }) => sum + (rank ? 1 / rank : 0), 0) / queryResults.length
+  for (const { relevanceQuery, rank = 99, corrected, ms } of queryResults) {
     const mark = rank <= 3 ? ' ' : '✖'
     const position = (rank === 99 ? '-' : String(rank)).padStart(2)
     const note = corrected && `  (${corrected})`
-    console.log(`${mark} ${position}  ${question.query}${note}  ${ms.toFixed(0)} ms`)
+    console.log(`${mark} ${position}  ${relevanceQuery.query}${note}  ${ms.toFixed(0)} ms`)
   }
-  const line = `${passed} of ${answers.length} in the first 3, MRR ${mrr.toFixed(3)}`
-  if (write) writeFileSync(document, markdown(answers, line))
+  const line = `${passed} of ${queryResults.length} in the first 3, MRR ${mrr.toFixed(3)}`
+  if (write) writeFileSync(document, markdown(queryResults, line))
   const [, before = '0', mrrBefore = '0'] =
     /^(\d+) of \d+ in the first 3, MRR ([\d.]+)$/m.exec(readFileSync(document, 'utf8')) ?? []
   const isWorse = passed < Number(before) || mrr < Number(mrrBefore) - 0.0005
-  if (isWorse) console.log(`Worse than docs/relevance.md, which says ${before} and ${mrrBefore}`)
+  if (isWorse) console.log(`Worse than docs/relevance.md, which has ${before} and MRR ${mrrBefore}`)
   console.log(line)
   return isWorse ? 1 : 0
 }
 
-function markdown(answers: readonly Answer[], line: string): string {
-  const rows = answers.map(({ question: { query, kind, expected }, rank, corrected }) => {
-    const result = rank && rank <= 3 ? rank : `**${rank ?? 'not found'}**`
-    const talks = expected.map((file) => file.replace('/videos/', ': ').replace('.json', ''))
-    const cells = [query.replaceAll('|', '\\|'), kind, result, corrected, talks.join('<br>')]
-    return `| ${cells.join(' | ')} |`
-  })
+function markdown(queryResults: readonly QueryResult[], line: string): string {
+  const rows = queryResults.map(
+    ({ relevanceQuery: { query, kind, expected }, rank, corrected }) => {
+      const result = rank && rank <= 3 ? rank : `**${rank ?? 'not found'}**`
+      const talks = expected.map((file) => file.replace('/videos/', ': ').replace('.json', ''))
+      const cells = [query.replaceAll('|', '\\|'), kind, result, corrected, talks.join('<br>')]
+      return `| ${cells.join(' | ')} |`
+    },
+  )
   return `# Search relevance
 
 Sixty search queries over 21,713 real talks, written before the search was implemented
-(\`tests/relevance/questions.ts\`). A query passes if an expected talk is among the first three
+(\`tests/relevance/search-queries.ts\`). A query passes if an expected talk is among the first three
 results. \`npm run relevance -- --write\` regenerates this report; \`npm run relevance\` fails if the
 number of passing queries or the mean reciprocal rank (MRR) is lower than here.
 

@@ -20,13 +20,13 @@ const normalize = (name: string) => name.normalize('NFC').trim()
 export const comparedKinds: readonly Kind[] = [
   {
     name: 'white space around a title',
-    why: 'The interface does not keep it',
+    why: 'The API trims titles',
     is: ({ field, before, after }) =>
       field === 'title' && before !== after && text(before).trim() === after,
   },
   {
-    name: 'a name in composed characters, without white space around, or said twice',
-    why: 'Two ways to write the same name are one person or one tag',
+    name: 'names that are normalized (NFC), trimmed or deduplicated',
+    why: 'Spellings of the same name are one speaker or one tag',
     is: ({ field, before, after }) =>
       (field === 'speakers' || field === 'tags') &&
       JSON.stringify([...new Set(list(before).map(normalize))].filter((name) => name !== '')) ===

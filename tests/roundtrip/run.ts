@@ -1,6 +1,7 @@
-// What `npm run roundtrip` runs: node tests/roundtrip/run.ts FILE Imports a file of talks as people
-// do (unless TALKS_DATABASE_URL has them), exports it again in the same format, and compares every
-// field of every talk.
+// npm run roundtrip -- FILE
+//
+// Imports a file of talks with the command (unless TALKS_DATABASE_URL has them), exports them again
+// in the same format, and compares every field of every talk.
 
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'

@@ -2,8 +2,8 @@
 // and a topic. They were written from the talks alone, before the search was implemented, and are
 // not changed to suit it. If several talks match a query equally well, all of them are listed.
 
-/** A query and the talks that it means: one of them must be among the first three results. */
-export interface RelevanceQuestion {
+/** A query and its expected talks: one of them must be among the first three results. */
+export interface RelevanceQuery {
   readonly query: string
   /** The `file` of each talk in the data. */
   readonly expected: readonly string[]
@@ -20,7 +20,7 @@ export interface RelevanceQuestion {
     | 'event'
 }
 
-export const relevanceQuestions: readonly RelevanceQuestion[] = [
+export const relevanceQueries: readonly RelevanceQuery[] = [
   {
     query: 'make it fast',
     expected: ['odessapy-2018/videos/alexander-solovyov-make-it-fast.json'],
