@@ -77,7 +77,7 @@ test('finds an acknowledged write with another value', () => {
 test('finds a refused write that was written', () => {
   assert.match(
     problemsOf([created, first, { ...second, outcome: 'fail' }]),
-    /second was refused, but is there: revision 3 of 7/,
+    /second was refused, but was written: revision 3 of 7/,
   )
 })
 
@@ -142,7 +142,7 @@ test('allows an anonymous read to be as old as documented, and no older', () => 
 test('finds a read of a value that was never written', () => {
   assert.match(
     problemsOf([created, operation('read', [60, 70], 'x', { revision: 4 })]),
-    /showed revision 4 of 7, which is not there/,
+    /showed revision 4 of 7, which does not exist/,
   )
   assert.match(
     problemsOf([created, operation('read', [60, 70], 'x', { revision: 2 })]),
