@@ -8,9 +8,9 @@ import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { VideoInput, validate } from '@talkshelf/contract'
+import { type Video, VideoInput, validate } from '@talkshelf/contract'
 import { createCategory, lookUpAndLockNames } from '../server/entities/entities.ts'
-import { openPool } from '../server/platform/db/pool.ts'
+import { openPool, type Pool } from '../server/platform/db/pool.ts'
 import { installedPostgres, startPrivatePostgres } from '../server/platform/db/private-postgres.ts'
 import { createVideos, normalizeVideoInput } from '../server/videos/videos.ts'
 import { checkInvariants } from '../tests/support/invariants.ts'
@@ -22,11 +22,19 @@ const records = Number(values.records)
 const batchSize = 200
 const pieceSize = Math.min(10_000, records / 2)
 
-/**
- * The tables that are copied, without the names and slugs of entities.
- */
+/** The tables that are copied, without the names and slugs of entities. */
 const copiedTables = ['category', 'speaker', 'tag', 'video', 'video_body', 'change'] as const
 const columnCache = new Map<string, string[]>()
+
+const context = {
+  origin: {
+    actor: { role: 'editor' as const, name: 'bulk', token: null },
+    via: 'import' as const,
+    request: 'bulk',
+  },
+  ifMatch: undefined,
+  hash: createHash('sha256').update('bulk').digest(),
+}
 
 const [installed] = installedPostgres()
 if (!installed)
@@ -46,46 +54,22 @@ async function main(): Promise<number> {
   const ours = await migratedDatabase(started, 'ours')
   await psql(started.url('postgres'), 'create database bare template ours')
   const pool = openPool({ url: ours, connections: 2, applicationName: 'bulk' })
-  const context = {
-    origin: {
-      actor: { role: 'editor' as const, name: 'bulk', token: null },
-      via: 'import' as const,
-      request: 'bulk',
-    },
-    ifMatch: undefined,
-    hash: createHash('sha256').update('bulk').digest(),
-  }
   const names = makeNames(records)
   for (const title of names.categories) await createCategory(pool, { title }, context)
   console.log(`${records.toLocaleString('en')} records of ${madeOf}, PostgreSQL ${started.version}`)
 
   const total = { ours: 0, bare: 0 }
-  const marks = new Map<string, number>(copiedTables.map((table) => [table, 0]))
+  const copiedUpTo = new Map<string, number>(copiedTables.map((table) => [table, 0]))
   let peak = 0
-  const watching = setInterval(() => (peak = Math.max(peak, process.memoryUsage().rss)), 100)
+  const memoryTimer = setInterval(() => (peak = Math.max(peak, process.memoryUsage().rss)), 100)
   const ratios: number[] = []
   for (let first = 1; first <= records; first += pieceSize) {
     const videos = Array.from(
       { length: Math.min(pieceSize, records - first + 1) },
       (_, index) => makeRecord(first + index, names).video,
     )
-    const startedMs = performance.now()
-    for (let index = 0; index < videos.length; index += batchSize) {
-      const batch = videos
-        .slice(index, index + batchSize)
-        .map((video) => ({ record: validate(VideoInput, normalizeVideoInput(video)) }))
-      const requested = {
-        category: [...new Set(batch.map(({ record }) => record.category))],
-        language: [...new Set(batch.map(({ record }) => record.language))],
-        speaker: [...new Set(batch.flatMap(({ record }) => record.speakers ?? []))],
-        tag: [...new Set(batch.flatMap(({ record }) => record.tags ?? []))],
-      }
-      await pool.transaction(async (tx) =>
-        createVideos(tx, batch, await lookUpAndLockNames(tx, requested), context),
-      )
-    }
-    const oursMs = performance.now() - startedMs
-    const bareMs = await copyPiece(started.url('ours'), started.url('bare'), marks)
+    const oursMs = await writeVideos(pool, videos)
+    const bareMs = await copyPiece(started.url('ours'), started.url('bare'), copiedUpTo)
     total.ours += oursMs
     total.bare += bareMs
     ratios.push(bareMs / oursMs)
@@ -97,7 +81,7 @@ async function main(): Promise<number> {
         `memory ${Math.round(process.memoryUsage().rss / 2 ** 20)} MB`,
     )
   }
-  clearInterval(watching)
+  clearInterval(memoryTimer)
   await pool.close()
   if (records <= 100_000) await checkInvariants(ours)
   const ratio = total.bare / total.ours
@@ -109,14 +93,38 @@ async function main(): Promise<number> {
   return ratio >= 0.35 ? 0 : 1
 }
 
+/** Writes videos through the bulk API, in batches. Returns how many milliseconds it took. */
+async function writeVideos(pool: Pool, videos: readonly Video[]): Promise<number> {
+  const startedMs = performance.now()
+  for (let index = 0; index < videos.length; index += batchSize) {
+    const batch = videos
+      .slice(index, index + batchSize)
+      .map((video) => ({ record: validate(VideoInput, normalizeVideoInput(video)) }))
+    const requested = {
+      category: [...new Set(batch.map(({ record }) => record.category))],
+      language: [...new Set(batch.map(({ record }) => record.language))],
+      speaker: [...new Set(batch.flatMap(({ record }) => record.speakers ?? []))],
+      tag: [...new Set(batch.flatMap(({ record }) => record.tags ?? []))],
+    }
+    await pool.transaction(async (tx) =>
+      createVideos(tx, batch, await lookUpAndLockNames(tx, requested), context),
+    )
+  }
+  return performance.now() - startedMs
+}
+
 /**
  * Copies the rows that are new since the last call, table by table. Triggers run in both databases.
  * Returns how many milliseconds the writes took.
  */
-async function copyPiece(from: string, to: string, marks: Map<string, number>): Promise<number> {
+async function copyPiece(
+  from: string,
+  to: string,
+  copiedUpTo: Map<string, number>,
+): Promise<number> {
   const pieces: { table: string; columns: string; rows: string }[] = []
   for (const table of copiedTables) {
-    const mark = marks.get(table) as number
+    const lastKey = copiedUpTo.get(table) as number
     const key = table === 'change' ? 'position' : 'id'
     const columns = (await columnsOf(from, table)).join(', ')
     pieces.push({
@@ -124,10 +132,10 @@ async function copyPiece(from: string, to: string, marks: Map<string, number>): 
       columns,
       rows: await psql(
         from,
-        `copy (select ${columns} from ${table} where ${key} > ${mark}) to stdout`,
+        `copy (select ${columns} from ${table} where ${key} > ${lastKey}) to stdout`,
       ),
     })
-    marks.set(table, Number(await psql(from, `select coalesce(max(${key}), 0) from ${table}`)))
+    copiedUpTo.set(table, Number(await psql(from, `select coalesce(max(${key}), 0) from ${table}`)))
   }
   const startedMs = performance.now()
   for (const { table, columns, rows } of pieces)

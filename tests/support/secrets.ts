@@ -55,7 +55,32 @@ export const pyvideoTitle = 'Imported from elsewhere'
  * each write, so that both archives have the same timestamps.
  */
 export async function fill(archive: TestArchive, secret: Secrets): Promise<void> {
-  const { word, language, recorded, crowd, inflected } = secret
+  const writer = startWriting(archive)
+  await addManyDraftNames(writer, secret)
+  await addPublicRecords(writer, secret)
+  await addDrafts(writer, secret)
+  await addTakedowns(writer, secret)
+  await addFormerNames(writer, secret)
+  await addImports(archive, writer, secret)
+  await addReplacedTexts(writer, secret)
+
+  // Removes words of former names and titles, after the time that operations.md states.
+  await maintain(archive.pool, {
+    importDays: 90,
+    everyHours: 0,
+    isStopped: () => false,
+    onDone: () => {},
+  })
+}
+
+interface SecretsWriter {
+  /** Sends a write as an admin; fails unless the status is 2xx. */
+  send(method: string, path: string, body?: object): Promise<Reply>
+  /** Creates a live record, and returns it. */
+  make(fields: object): Promise<{ id: number }>
+}
+
+function startWriting(archive: TestArchive): SecretsWriter {
   let nowMs = Date.parse('2026-01-01T00:00:00Z')
   const send = async (method: string, path: string, body: object = {}): Promise<Reply> => {
     nowMs += 1000
@@ -66,22 +91,27 @@ export async function fill(archive: TestArchive, secret: Secrets): Promise<void>
   }
   const make = async (fields: object) =>
     (await send('POST', 'video', { category, language: 'English', state: 1, ...fields })).json
-  const secretFields = {
-    title: `${word} ${inflected} draft`,
-    summary: `Summary ${word}`,
-    description: `Description ${word}`,
-    speakers: [`${word} Draft`],
-    tags: [`${word} draft`],
-    language,
-    recorded,
-    duration: word.length * 100,
-    source_url: `https://example.org/${word}`,
-    thumbnail_url: `https://example.org/${word}.png`,
-    copyright_text: word,
-    whiteboard: word,
-  }
+  return { send, make }
+}
 
-  // So many names of drafts that they could fill a limited list of candidates.
+/** Returns the fields of drafts and of records that were taken down. */
+const secretFields = ({ word, language, recorded, inflected }: Secrets) => ({
+  title: `${word} ${inflected} draft`,
+  summary: `Summary ${word}`,
+  description: `Description ${word}`,
+  speakers: [`${word} Draft`],
+  tags: [`${word} draft`],
+  language,
+  recorded,
+  duration: word.length * 100,
+  source_url: `https://example.org/${word}`,
+  thumbnail_url: `https://example.org/${word}.png`,
+  copyright_text: word,
+  whiteboard: word,
+})
+
+/** Adds so many names of drafts that they could fill a limited list of candidates. */
+async function addManyDraftNames({ make }: SecretsWriter, { word, crowd }: Secrets): Promise<void> {
   for (const part of [1, 2, 3])
     await make({
       title: `${word} crowd ${part}`,
@@ -92,8 +122,9 @@ export async function fill(archive: TestArchive, secret: Secrets): Promise<void>
       ),
       tags: Array.from({ length: 100 }, (_, number) => `${crowd} tag ${word} ${part} ${number}`),
     })
+}
 
-  // Public records.
+async function addPublicRecords({ send, make }: SecretsWriter, { word }: Secrets): Promise<void> {
   await send('PATCH', 'category/example-days-2026', {
     description: 'Days of examples',
     start_date: '2024-05-01',
@@ -116,27 +147,34 @@ export async function fill(archive: TestArchive, secret: Secrets): Promise<void>
     { kind: 'said', source: 'pyvideo', field: 'speakers', value: [word] },
   ]
   await send('PUT', `video/${published.id}/facts`, { facts })
+}
 
-  // Drafts; one of them was public before.
-  const draft = await make({ ...secretFields, state: 2 })
+/** Adds drafts; one of them was public before. */
+async function addDrafts({ send, make }: SecretsWriter, secret: Secrets): Promise<void> {
+  const { word } = secret
+  const draft = await make({ ...secretFields(secret), state: 2 })
   await send('PUT', `video/${draft.id}/facts`, {
     facts: [{ kind: 'address', path: `old/${word}` }],
   })
-  const unpublished = await make({ ...secretFields, title: `${word} unpublished` })
+  const unpublished = await make({ ...secretFields(secret), title: `${word} unpublished` })
   await send('PATCH', `video/${unpublished.id}`, { state: 2 })
+}
 
-  // Records that were taken down.
+async function addTakedowns({ send, make }: SecretsWriter, secret: Secrets): Promise<void> {
+  const { word, inflected } = secret
   for (const title of [`${word} ${inflected} down`, `${word} down again`]) {
     const down = await make({
-      ...secretFields,
+      ...secretFields(secret),
       title,
       speakers: [`${word} Down`],
       tags: [`${word} down`],
     })
     await send('POST', `video/${down.id}/takedown`, { reason: 'The speaker asked for it' })
   }
+}
 
-  // Names that are no longer public: renamed, merged, hidden aliases, and values of a source.
+/** Adds names that are no longer public: of renamed and merged entities, and hidden aliases. */
+async function addFormerNames({ send, make }: SecretsWriter, { word }: Secrets): Promise<void> {
   await send('POST', 'category', { title: `${word} Days` })
   await make({
     title: 'Renamed people',
@@ -161,6 +199,14 @@ export async function fill(archive: TestArchive, secret: Secrets): Promise<void>
   await send('PATCH', 'speaker/mara-stays', { retired_slugs: [`${word.toLowerCase()}-merged`] })
   const aliases = [{ name: `${word} Alias` }, { name: 'Ada E.', shown: true }]
   await send('PATCH', 'speaker/ada-example', { aliases })
+}
+
+/** Adds an applied import with a former name, and one that is only planned. */
+async function addImports(
+  archive: TestArchive,
+  { send }: SecretsWriter,
+  { word }: Secrets,
+): Promise<void> {
   const line = {
     event: 'elsewhere',
     category_title: category,
@@ -180,8 +226,10 @@ export async function fill(archive: TestArchive, secret: Secrets): Promise<void>
     `${JSON.stringify({ ...line, title: `${word} planned`, file: 'elsewhere/videos/b.json' })}\n`,
     false,
   )
+}
 
-  // Texts that have been replaced.
+/** Adds a record whose secret texts have been replaced. */
+async function addReplacedTexts({ send, make }: SecretsWriter, { word }: Secrets): Promise<void> {
   const changed = await make({
     title: 'Changed since',
     description: `Description ${word}`,
@@ -197,20 +245,12 @@ export async function fill(archive: TestArchive, secret: Secrets): Promise<void>
     summary: '',
     tags: [],
   })
-
-  // Removes words of former names and titles, after the time that operations.md states.
-  await maintain(archive.pool, {
-    importDays: 90,
-    everyHours: 0,
-    isStopped: () => false,
-    onDone: () => {},
-  })
 }
 
 /** Imports a file, and applies it unless only a plan is wanted. */
 async function importText(
   archive: TestArchive,
-  send: (method: string, path: string, body?: object) => Promise<Reply>,
+  send: SecretsWriter['send'],
   text: string,
   isApplied: boolean,
 ) {
