@@ -102,31 +102,21 @@ async function minimize(target: FuzzTarget, input: Buffer, signature: string): P
   return best
 }
 
-async function fuzzTarget(
-  target: FuzzTarget,
-  index: number,
-  inputs: number,
-  skip: number,
-): Promise<void> {
-  const random = fuzzRandom(job.seed * 1000 + index + skip)
-  const coverage = new Coverage()
-  const tokens = target.dictionary.map((token) => Buffer.from(token))
-  const known: Buffer[] = target.seeds.map((seed) =>
-    Buffer.from(seed as string).subarray(0, maxBytes),
-  )
-  // First the seeds, then long repetitions of each token, and each token followed by a long text
-  // without an end, which reveals quadratic time.
-  const all = [
-    ...known,
+/**
+ * Returns long repetitions of each token, and each token followed by a long text without an end,
+ * which reveals quadratic time.
+ */
+function longInputs(tokens: readonly Buffer[]): Buffer[] {
+  return [
     ...tokens.map((token) => repeated(token, maxBytes)),
     ...tokens.map((token) => Buffer.concat([token, Buffer.alloc(maxBytes, 'a')], maxBytes)),
   ]
-  // In a short run, at most a quarter of the inputs are fixed.
-  const runs = Math.min(all.length, Math.ceil(inputs / 4))
-  const planned = runs === all.length ? all : Array.from({ length: runs }, () => random.pick(all))
-  const seedCount = known.length
+}
+
+/** Returns a function that reports a finding once per signature, with a minimized input. */
+function findingReporter(target: FuzzTarget) {
   const signatures = new Set<string>()
-  const addFinding = async (
+  return async (
     kind: 'failure' | 'slow' | 'memory',
     signature: string,
     input: Buffer,
@@ -139,6 +129,27 @@ async function fuzzTarget(
       finding: { target: target.name, kind, signature, detail, input: smallest.toString('base64') },
     })
   }
+}
+
+/** Runs inputs against a target, and reports findings and figures. */
+async function fuzzTarget(
+  target: FuzzTarget,
+  index: number,
+  inputs: number,
+  skip: number,
+): Promise<void> {
+  const random = fuzzRandom(job.seed * 1000 + index + skip)
+  const coverage = new Coverage()
+  const tokens = target.dictionary.map((token) => Buffer.from(token))
+  const known: Buffer[] = target.seeds.map((seed) =>
+    Buffer.from(seed as string).subarray(0, maxBytes),
+  )
+  const all = [...known, ...longInputs(tokens)]
+  // In a short run, at most a quarter of the inputs are fixed.
+  const runs = Math.min(all.length, Math.ceil(inputs / 4))
+  const planned = runs === all.length ? all : Array.from({ length: runs }, () => random.pick(all))
+  const seedCount = known.length
+  const addFinding = findingReporter(target)
 
   // Warm-up: compiles the code.
   for (const input of known.slice(0, 3)) await attempt(target, input)
