@@ -2,6 +2,7 @@ import { Alias, type Fact } from '@talkshelf/contract'
 import sql, { empty, raw, type Sql } from 'sql-template-tag'
 import Type, { type Static } from 'typebox'
 import { type Db, many, one } from '../platform/db/db.ts'
+import { fieldColumnNames } from '../videos/videos.ts'
 
 // Reads batches of rows, each after the last id of the one before: the first rows come at once, and
 // the database never sorts.
@@ -75,14 +76,8 @@ export function listExportedVideos(
                ${namesOf('speaker')} as speakers,
                ${namesOf('tag')} as tags,
                (select facts from video_facts where video_facts.id = video.id) as facts
-        from (select id, revision, slug, state, category_id, language_id, speaker_ids, tag_ids,
-                     title, summary, description, quality_notes, copyright_text, embed,
-                     thumbnail_url, duration,
-                     video_ogv_length, video_ogv_url, video_ogv_download_only,
-                     video_mp4_length, video_mp4_url, video_mp4_download_only,
-                     video_webm_length, video_webm_url, video_webm_download_only,
-                     video_flv_length, video_flv_url, video_flv_download_only,
-                     source_url, whiteboard, recorded,
+        from (select id, revision, slug, category_id, language_id, speaker_ids, tag_ids,
+                     ${fieldColumnNames},
                      ${utcText(sql`added`)} as added, ${utcText(sql`updated`)} as updated,
                      taken_down, takedown_reason
               from video

@@ -1,6 +1,6 @@
 import { states, type Video, type VideoInput, videoDefaults } from '@talkshelf/contract'
 import type { WriteContext } from '../changes/changes.ts'
-import { type NamedEntity, type NameLookup, uniqueById } from '../entities/entities.ts'
+import type { NameLookup } from '../entities/entities.ts'
 import type { Db } from '../platform/db/db.ts'
 import { versionEtag } from '../platform/http/conditional.ts'
 import { numberedSlug, slugify } from '../platform/slug.ts'
@@ -8,7 +8,6 @@ import { embedHtml } from './embed.ts'
 import {
   advanceVideoIds,
   type BodyRow,
-  type ChangedEntityIds,
   findBodies,
   findTakenSlugs,
   freeVideoSlug,
@@ -17,7 +16,8 @@ import {
   type NewVideoRow,
   nextVideoIds,
 } from './queries.ts'
-import { noAdditions, writeVersion } from './update.ts'
+import { resolveFromLookup } from './record-names.ts'
+import { writeVersion } from './update.ts'
 import { changedFields, renderVideo, timestampAfter, writableFields } from './wire.ts'
 
 // The bulk API of the write path: many records in one transaction. The caller has to look up and
@@ -97,10 +97,9 @@ function newRow(
     ...writableFields(record),
     embed,
   } as Video
-  const { names, ids } = resolveFromLookup(lookup, requested)
+  const named = resolveFromLookup(lookup, undefined, requested)
   const video: Video = {
-    ...requested,
-    ...names,
+    ...named.video,
     id,
     slug,
     added: original?.added ?? now,
@@ -111,54 +110,7 @@ function newRow(
   const rendered = takenDown
     ? { body: '', etag: versionEtag(id, revision, takenDown.reason) }
     : renderVideo(video, revision)
-  return { id, revision, video, ids, takenDown, at: `${now}Z`, ...rendered }
-}
-
-const nameFields = ['category', 'language', 'speakers', 'tags'] as const
-type NameField = (typeof nameFields)[number]
-const kindOfField = {
-  category: 'category',
-  language: 'language',
-  speakers: 'speaker',
-  tags: 'tag',
-} as const
-
-/** Returns the current names of the entities in these fields, and their ids. */
-function resolveFromLookup(
-  lookup: NameLookup,
-  video: Pick<Video, NameField>,
-  fields: readonly NameField[] = nameFields,
-) {
-  const names: Partial<Record<NameField, string | string[]>> = {}
-  const ids: Partial<Record<NameField, number | number[]>> = {}
-  for (const field of fields) {
-    const entities = uniqueById(
-      [video[field]].flat().map((name) => entityNamed(lookup, kindOfField[field], name)),
-    )
-    if (field === 'speakers' || field === 'tags') {
-      names[field] = entities.map(({ name }) => name)
-      ids[field] = entities.map(({ id }) => id)
-    } else {
-      names[field] = entities[0]?.name as string
-      ids[field] = entities[0]?.id as number
-    }
-  }
-  return {
-    names: names as Partial<Video>,
-    ids: {
-      category: undefined,
-      language: undefined,
-      speakers: undefined,
-      tags: undefined,
-      ...ids,
-    } as ChangedEntityIds,
-  }
-}
-
-function entityNamed(lookup: NameLookup, kind: keyof NameLookup, name: string): NamedEntity {
-  const entity = lookup[kind].get(name)
-  if (!entity) throw new Error(`A ${kind} was not looked up`)
-  return entity
+  return { id, revision, video, ids: named.ids, takenDown, at: `${now}Z`, ...rendered }
 }
 
 /** Returns the requested id of each record, or a new one. */
@@ -221,17 +173,9 @@ export async function writeLockedVersion(
   context: WriteContext,
 ): Promise<WrittenRecord> {
   const before = JSON.parse(row.body) as Video
-  const requested = { ...before, ...patch }
-  const { names, ids } = resolveFromLookup(
-    lookup,
-    requested,
-    nameFields.filter(
-      (field) => JSON.stringify(before[field]) !== JSON.stringify(requested[field]),
-    ),
-  )
-  const after = { ...requested, ...names }
-  if (changedFields(before, after).length === 0) return { id: row.id, revision: row.revision }
-  if (!(await writeVersion(tx, row, before, { after, ids, added: noAdditions }, kind, context)))
+  const named = resolveFromLookup(lookup, before, { ...before, ...patch })
+  if (changedFields(before, named.video).length === 0) return { id: row.id, revision: row.revision }
+  if (!(await writeVersion(tx, row, before, named, kind, context)))
     throw new Error('A locked record has changed')
   return { id: row.id, revision: row.revision + 1 }
 }

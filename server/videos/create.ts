@@ -1,18 +1,5 @@
-import {
-  invalidFields,
-  Problem,
-  states,
-  type Video,
-  type VideoInput,
-  videoDefaults,
-} from '@talkshelf/contract'
+import { Problem, states, type Video, type VideoInput, videoDefaults } from '@talkshelf/contract'
 import { assertBeforeDeadline, retryOnConflict, type WriteContext } from '../changes/changes.ts'
-import {
-  type NamedEntity,
-  type ResolvedNames,
-  resolveNames,
-  uniqueById,
-} from '../entities/entities.ts'
 import { type Db, UniqueViolation } from '../platform/db/db.ts'
 import type { Pool } from '../platform/db/pool.ts'
 import { slugify } from '../platform/slug.ts'
@@ -26,15 +13,14 @@ import {
   nextVideoId,
 } from './queries.ts'
 import { readCurrent } from './read.ts'
-import { findRevision } from './revisions.ts'
 import {
-  addedEntities,
   type CompleteNames,
   createMissingNames,
   failOnMissingNames,
-  newVersion,
-  type RenderedVideo,
-} from './update.ts'
+  resolveRecordNames,
+} from './record-names.ts'
+import { findRevision } from './revisions.ts'
+import { newVersion, type RenderedVideo } from './update.ts'
 import { renderVideo, timestampAfter, writableFields } from './wire.ts'
 
 // Creates single records, optionally with an idempotency key.
@@ -107,13 +93,13 @@ async function insertNew(
   const created = await retryOnConflict<CreatedVideo | 'names are missing'>(
     context,
     async (attempt) => {
-      const named = await resolveAllNames(db, requested, complete)
+      const named = await resolveRecordNames(db, undefined, requested, complete)
       if (!named) return 'names are missing'
       id ??= (await nextVideoId(db)).id
       // The plain slug is nearly always free, so the first attempt saves the lookup.
       const slug = attempt === 1 && base !== '' ? base : await freeVideoSlug(db, base, attempt - 1)
-      const video: Video = { ...requested, ...named.names, id, slug, added: now, updated: now }
-      const version = newVersion(video, 1, named.ids, named.added, {
+      const video: Video = { ...named.video, id, slug, added: now, updated: now }
+      const version = newVersion(video, 1, named, {
         subject: 'video',
         kind: 'created',
         before: {},
@@ -130,36 +116,6 @@ async function insertNew(
     },
   )
   return created === 'names are missing' ? undefined : created
-}
-
-/** Resolves all names of a new record to entities, with their current names. */
-async function resolveAllNames(db: Db, requested: Video, complete: CompleteNames) {
-  const resolved = await resolveNames(db, requested)
-  if ('errors' in resolved) throw invalidFields(resolved.errors)
-  const lists = await complete(requested, resolved.found)
-  if (!lists) return undefined
-  const { category, language } = resolved.found as ResolvedNames & {
-    category: NamedEntity
-    language: NamedEntity
-  }
-  const [speakers, tags] = [uniqueById(lists.speakers), uniqueById(lists.tags)]
-  const nameOf = ({ name }: NamedEntity) => name
-  const idOf = ({ id }: NamedEntity) => id
-  return {
-    names: {
-      category: category.name,
-      language: language.name,
-      speakers: speakers.map(nameOf),
-      tags: tags.map(nameOf),
-    },
-    ids: {
-      category: category.id,
-      language: language.id,
-      speakers: speakers.map(idOf),
-      tags: tags.map(idOf),
-    },
-    added: addedEntities(category, speakers, tags),
-  }
 }
 
 /**

@@ -9,6 +9,48 @@ import { freeSlug } from '../platform/db/slugs.ts'
 
 // SQL of records: the rows of `video`, their rendered bodies in `video_body`, and idempotency keys.
 
+/**
+ * The columns of `video` that have the value of the field of the same name, with their types. A
+ * field that is missing here does not compile.
+ */
+const fieldColumns = {
+  state: 'smallint',
+  title: 'text',
+  summary: 'text',
+  description: 'text',
+  quality_notes: 'text',
+  copyright_text: 'text',
+  embed: 'text',
+  thumbnail_url: 'text',
+  duration: 'integer',
+  video_ogv_length: 'bigint',
+  video_ogv_url: 'text',
+  video_ogv_download_only: 'boolean',
+  video_mp4_length: 'bigint',
+  video_mp4_url: 'text',
+  video_mp4_download_only: 'boolean',
+  video_webm_length: 'bigint',
+  video_webm_url: 'text',
+  video_webm_download_only: 'boolean',
+  video_flv_length: 'bigint',
+  video_flv_url: 'text',
+  video_flv_download_only: 'boolean',
+  source_url: 'text',
+  whiteboard: 'text',
+  recorded: 'date',
+} as const satisfies Record<Exclude<keyof Video, keyof ComputedColumns>, string>
+
+/** The fields that are stored in other columns, or not as they are. */
+type ComputedColumns = Pick<
+  Video,
+  'id' | 'slug' | 'category' | 'language' | 'speakers' | 'tags' | 'added' | 'updated'
+>
+
+const fieldNames = Object.keys(fieldColumns) as (keyof typeof fieldColumns)[]
+
+/** The names of the columns that have the value of a field. */
+export const fieldColumnNames = raw(fieldNames.join(', '))
+
 const TakenDown = Type.Object({ taken_down: Type.String(), reason: Type.String() })
 
 const BodyRow = Type.Object({
@@ -250,25 +292,13 @@ export async function insertVideo(
     db,
     sql`with saved as (
           insert into video (
-            id, revision, slug, state, category_id, language_id, speaker_ids, tag_ids,
-            title, summary, description, quality_notes, copyright_text, embed,
-            thumbnail_url, duration,
-            video_ogv_length, video_ogv_url, video_ogv_download_only,
-            video_mp4_length, video_mp4_url, video_mp4_download_only,
-            video_webm_length, video_webm_url, video_webm_download_only,
-            video_flv_length, video_flv_url, video_flv_download_only,
-            source_url, whiteboard, recorded, added, updated)
+            id, revision, slug, category_id, language_id, speaker_ids, tag_ids, added, updated,
+            ${fieldColumnNames})
           select
-            ${video.id}, ${revision}, ${video.slug}, ${video.state},
+            ${video.id}, ${revision}, ${video.slug},
             ${ids.category}, ${ids.language}, ${ids.speakers}, ${ids.tags},
-            ${video.title}, ${video.summary}, ${video.description}, ${video.quality_notes},
-            ${video.copyright_text}, ${video.embed}, ${video.thumbnail_url}, ${video.duration},
-            ${video.video_ogv_length}, ${video.video_ogv_url}, ${video.video_ogv_download_only},
-            ${video.video_mp4_length}, ${video.video_mp4_url}, ${video.video_mp4_download_only},
-            ${video.video_webm_length}, ${video.video_webm_url}, ${video.video_webm_download_only},
-            ${video.video_flv_length}, ${video.video_flv_url}, ${video.video_flv_download_only},
-            ${video.source_url}, ${video.whiteboard}, ${video.recorded},
-            ${utc(video.added)}, ${utc(video.updated)}
+            ${utc(video.added)}, ${utc(video.updated)},
+            ${join(fieldNames.map((field) => video[field]))}
           where ${lockUnrenamed(added)}
           on conflict (slug) do nothing
           returning id, revision
@@ -322,30 +352,18 @@ export async function insertVideos(
     ids,
   }))
   const columns = sql`
-    id, revision, slug, state, category_id, language_id, speaker_ids, tag_ids,
-    title, summary, description, quality_notes, copyright_text, embed,
-    thumbnail_url, duration,
-    video_ogv_length, video_ogv_url, video_ogv_download_only,
-    video_mp4_length, video_mp4_url, video_mp4_download_only,
-    video_webm_length, video_webm_url, video_webm_download_only,
-    video_flv_length, video_flv_url, video_flv_download_only,
-    source_url, whiteboard, recorded, added, updated, taken_down, takedown_reason`
+    id, revision, slug, category_id, language_id, speaker_ids, tag_ids, added, updated,
+    taken_down, takedown_reason, ${fieldColumnNames}`
   const inserted = await writeReturning(
     tx,
     Created,
     sql`with input as materialized (
           select *
           from json_to_recordset(${JSON.stringify(input)}::json) as record (
-            id bigint, revision integer, slug text, state smallint,
+            id bigint, revision integer, slug text,
             category_id bigint, language_id integer, speaker_ids bigint[], tag_ids bigint[],
-            title text, summary text, description text, quality_notes text, copyright_text text,
-            embed text, thumbnail_url text, duration integer,
-            video_ogv_length bigint, video_ogv_url text, video_ogv_download_only boolean,
-            video_mp4_length bigint, video_mp4_url text, video_mp4_download_only boolean,
-            video_webm_length bigint, video_webm_url text, video_webm_download_only boolean,
-            video_flv_length bigint, video_flv_url text, video_flv_download_only boolean,
-            source_url text, whiteboard text, recorded date, added timestamptz, updated timestamptz,
-            taken_down date, takedown_reason text,
+            added timestamptz, updated timestamptz, taken_down date, takedown_reason text,
+            ${raw(fieldNames.map((field) => `${field} ${fieldColumns[field]}`).join(', '))},
             body text, etag text, after jsonb, ids jsonb, at timestamptz)
         ), saved as (
           insert into video (${columns})
@@ -428,34 +446,11 @@ export async function updateVideo(
     sql`with saved as (
           update video set
             revision = ${revision},
-            state = ${video.state},
             category_id = coalesce(${ids.category}::bigint, category_id),
             language_id = coalesce(${ids.language}::integer, language_id),
             speaker_ids = coalesce(${ids.speakers}::bigint[], speaker_ids),
             tag_ids = coalesce(${ids.tags}::bigint[], tag_ids),
-            title = ${video.title},
-            summary = ${video.summary},
-            description = ${video.description},
-            quality_notes = ${video.quality_notes},
-            copyright_text = ${video.copyright_text},
-            embed = ${video.embed},
-            thumbnail_url = ${video.thumbnail_url},
-            duration = ${video.duration},
-            video_ogv_length = ${video.video_ogv_length},
-            video_ogv_url = ${video.video_ogv_url},
-            video_ogv_download_only = ${video.video_ogv_download_only},
-            video_mp4_length = ${video.video_mp4_length},
-            video_mp4_url = ${video.video_mp4_url},
-            video_mp4_download_only = ${video.video_mp4_download_only},
-            video_webm_length = ${video.video_webm_length},
-            video_webm_url = ${video.video_webm_url},
-            video_webm_download_only = ${video.video_webm_download_only},
-            video_flv_length = ${video.video_flv_length},
-            video_flv_url = ${video.video_flv_url},
-            video_flv_download_only = ${video.video_flv_download_only},
-            source_url = ${video.source_url},
-            whiteboard = ${video.whiteboard},
-            recorded = ${video.recorded},
+            ${join(fieldNames.map((field) => sql`${raw(field)} = ${video[field]}`))},
             updated = ${utc(video.updated)}
           where id = ${video.id} and revision = ${revision - 1} and ${lockUnrenamed(added)}
           returning id, revision

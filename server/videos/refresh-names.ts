@@ -9,7 +9,8 @@ import {
   refreshSearchRows,
   updateIds,
 } from './queries.ts'
-import { noAdditions, writeVersion } from './update.ts'
+import { noAdditions } from './record-names.ts'
+import { writeVersion } from './update.ts'
 import { changedFields } from './wire.ts'
 
 // Updates the names in records after an entity was renamed, merged or split. Each update is a
@@ -105,7 +106,7 @@ async function writeNames(
   const before = JSON.parse(row.body) as Video
   const after = { ...before, ...names }
   if (changedFields(before, after).length === 0) return false
-  const version = { after, ids: { ...ids, language: undefined }, added: noAdditions }
+  const version = { video: after, ids: { ...ids, language: undefined }, added: noAdditions }
   if (!(await writeVersion(tx, row, before, version, 'updated', context)))
     throw new Error('A locked record has changed')
   return true

@@ -1,7 +1,7 @@
 // Entry point of records. A read is one lookup of a rendered body (read.ts, record-cache.ts).
 // createVideo writes the first version (create.ts), changeVideo every later one (update.ts),
-// takeDownVideo the last (takedown.ts). refresh-names.ts updates records after a rename, bulk.ts
-// writes hundreds of records at a time.
+// takeDownVideo the last (takedown.ts). record-names.ts resolves the names in a record.
+// refresh-names.ts updates records after a rename, bulk.ts writes hundreds of records at a time.
 
 export {
   createVideos,
@@ -15,10 +15,12 @@ export {
   advanceVideoIds,
   type BodyRow,
   countVideosOfEntity,
+  fieldColumnNames,
   findVideoIdsOfEntity,
 } from './queries.ts'
 export { lockCurrent, readVideo } from './read.ts'
 export { type CachedBody, openRecordCache, type RecordCache } from './record-cache.ts'
+export { videoFieldErrors } from './record-names.ts'
 export { refreshNames, replaceSpeaker } from './refresh-names.ts'
 export {
   findRevision,
@@ -28,5 +30,5 @@ export {
   revisionsPerPage,
 } from './revisions.ts'
 export { takeDownVideo } from './takedown.ts'
-export { changeVideo, videoFieldErrors } from './update.ts'
+export { changeVideo } from './update.ts'
 export { normalizeVideoInput } from './wire.ts'
