@@ -299,7 +299,7 @@ CREATE TABLE public.import_row (
     "position" integer NOT NULL,
     place text NOT NULL,
     key text,
-    draft jsonb,
+    item jsonb,
     bytes integer NOT NULL,
     verdict text NOT NULL,
     video_id bigint,
@@ -320,20 +320,20 @@ CREATE TABLE public.source_record (
     source text NOT NULL,
     key text NOT NULL,
     video_id bigint NOT NULL,
-    said jsonb NOT NULL
+    state jsonb NOT NULL
 );
 
 CREATE FUNCTION public.redact_import_rows(id bigint) RETURNS void
     LANGUAGE sql
     SET search_path TO '$user', 'public'
     BEGIN ATOMIC
- UPDATE public.import_row SET place = ('row '::text || import_row."position"), draft = NULL::jsonb, changes = '{}'::jsonb, notes = '[{"kind": "refused", "field": "", "detail": "The record was taken down"}]'::jsonb, before =
+ UPDATE public.import_row SET place = ('row '::text || import_row."position"), item = NULL::jsonb, changes = '{}'::jsonb, notes = '[{"kind": "refused", "field": "", "detail": "The record was taken down"}]'::jsonb, before =
          CASE
-             WHEN (import_row.before IS NOT NULL) THEN '{"said": null, "facts": null, "revision": null}'::jsonb
+             WHEN (import_row.before IS NOT NULL) THEN '{"facts": null, "revision": null, "previousState": null}'::jsonb
              ELSE NULL::jsonb
          END
    WHERE (import_row.video_id = redact_import_rows.id);
- UPDATE public.source_record SET said = '{"facts": [], "fields": {}}'::jsonb
+ UPDATE public.source_record SET state = '{"facts": [], "fields": {}}'::jsonb
    WHERE (source_record.video_id = redact_import_rows.id);
 END;
 

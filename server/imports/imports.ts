@@ -242,12 +242,12 @@ async function toImportedTalks(db: Db, rows: readonly ImportRow[]): Promise<Impo
   const sides = rows.flatMap(({ changes }) => [sideOf(changes, 'old'), sideOf(changes, 'new')])
   const lookup = await lookUpNames(db, namesOfItems(sides))
   return rows.map((row) => {
-    const { position, place, verdict, draft, video_id, notes, outcome, undone } = row
+    const { position, place, verdict, item, video_id, notes, outcome, undone } = row
     return {
       position,
       place,
       verdict,
-      title: typeof draft?.fields.title === 'string' ? draft.fields.title : null,
+      title: typeof item?.fields.title === 'string' ? item.fields.title : null,
       video: video_id,
       changes: changesWithCurrentNames(row.changes, lookup),
       notes: [...notes],

@@ -1,5 +1,5 @@
 -- Removes the content of a record that is taken down from the rows of all imports, and from what
--- sources said about it. The keys of the record in its sources stay, so that no later import brings
+-- sources had about it. The keys of the record in its sources stay, so that no later import brings
 -- it back.
 
 create or replace function redact_import_rows(id bigint) returns void
@@ -7,15 +7,15 @@ create or replace function redact_import_rows(id bigint) returns void
 begin atomic
   update import_row
   set place = 'row ' || position,
-      draft = null,
+      item = null,
       changes = '{}',
       notes = '[{"kind": "refused", "field": "", "detail": "The record was taken down"}]',
       before = case
-        when before is not null then '{"said": null, "revision": null, "facts": null}'::jsonb
+        when before is not null then '{"previousState": null, "revision": null, "facts": null}'::jsonb
       end
   where video_id = $1;
   update source_record
-  set said = '{"fields": {}, "facts": []}'
+  set state = '{"fields": {}, "facts": []}'
   where video_id = $1;
 end;
 

@@ -44,7 +44,7 @@ create table import_row (
   position       integer not null,
   place          text    not null,  -- location in the file, for people
   key            text,              -- null if no talk could be read
-  draft          jsonb,             -- the parsed item; null if nothing is left to do
+  item           jsonb,             -- the parsed talk; null if nothing is left to do
   bytes          integer not null,  -- size of the JSON of the item; batches are limited by size
   verdict        text    not null
                          check (verdict in ('new', 'changed', 'unchanged', 'conflict', 'refused')),
@@ -72,7 +72,7 @@ create table source_record (
   source   text   not null,
   key      text   not null,
   video_id bigint not null references video,
-  said     jsonb  not null,  -- {"fields": {...}, "facts": [...]}
+  state    jsonb  not null,  -- {"fields": {...}, "facts": [...]}
   primary key (source, key)
 );
 create index source_record_by_video on source_record (video_id);

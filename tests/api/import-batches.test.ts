@@ -7,14 +7,14 @@ import { skipNext } from '../../server/imports/engine/undo.ts'
 import { applyImport, nextImportBatch, undoImport } from '../../server/imports/imports.ts'
 import type { ImportItem, ParsedItem } from '../../server/imports/item.ts'
 import { category } from '../support/harness.ts'
-import { draft, kept, related, startImports } from '../support/imports-in-process.ts'
+import { importItem, kept, related, startImports } from '../support/imports-in-process.ts'
 import { checkInvariants } from '../support/invariants.ts'
 
 // Applies and undoes imports batch by batch: what is written, and the outcome of each row.
 
 const imports = await startImports()
 const { pool, sql, url, planned, apply, undo, run, imported, rows, state } = imports
-const { record, facts, said: sourceState, make, edit, takeDown, attach } = imports
+const { record, facts, sourceState, make, edit, takeDown, attach } = imports
 
 let wordCount = 0
 /** Returns a word that no other test uses. */
@@ -30,7 +30,7 @@ const titleOf = (key: string) => `Talk ${key} of ${scope}`
 
 /** Returns a talk with a key. */
 const talk = (key: string, fields: object, more: Partial<ImportItem> = {}): ImportItem =>
-  draft({ title: titleOf(key), ...fields }, { key, ...more })
+  importItem({ title: titleOf(key), ...fields }, { key, ...more })
 
 /** Imports talks and returns the ids of their records. */
 async function importNew(source: string, ...talks: ImportItem[]): Promise<number[]> {
@@ -244,11 +244,11 @@ test('keeps no text of a talk that the file marks as taken down', async () => {
   const note = { kind: 'refused', field: '', detail: 'The record was taken down' }
   const [first, second] = all
   assert.deepEqual(
-    [first?.outcome, first?.place, first?.draft, first?.notes],
+    [first?.outcome, first?.place, first?.item, first?.notes],
     ['created', 'row 1', null, [note]],
   )
   assert.deepEqual(
-    [second?.outcome, second?.place, second?.draft?.fields.title, second?.notes],
+    [second?.outcome, second?.place, second?.item?.fields.title, second?.notes],
     ['created', 'line 2', titleOf('stays'), []],
   )
   assert.deepEqual(await sourceState(source, 'gone'), { fields: {}, facts: [] })

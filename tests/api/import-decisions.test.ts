@@ -15,7 +15,7 @@ import { sourceStateOf } from '../../server/imports/engine/merge.ts'
 import { type Decision, saveSourceStates } from '../../server/imports/engine/queries.ts'
 import type { ImportItem } from '../../server/imports/item.ts'
 import { category } from '../support/harness.ts'
-import { draft, kept, related, startImports } from '../support/imports-in-process.ts'
+import { importItem, kept, related, startImports } from '../support/imports-in-process.ts'
 import { context } from '../support/writer.ts'
 
 // Matches talks to records and plans the change of each, without writing anything.
@@ -30,7 +30,7 @@ const videoOf = (word: string) => `https://media.example.org/${word}`
 const day = new Date().toISOString().slice(0, 10)
 
 interface ItemInput {
-  readonly draft: ImportItem
+  readonly item: ImportItem
   readonly key?: string
   readonly decision?: Decision | null
 }
@@ -45,11 +45,7 @@ function decideAll(
   }: { source?: string; state?: 1 | 2 } & Pick<DecisionContext, 'bodies'> = {},
 ): Promise<PlannedItem[]> {
   const incoming = items.map((input, index): IncomingItem => {
-    const {
-      draft: item,
-      key,
-      decision = null,
-    }: ItemInput = 'draft' in input ? input : { draft: input }
+    const { item, key, decision = null }: ItemInput = 'item' in input ? input : { item: input }
     const ownKey = key ?? item.key ?? `key ${index}`
     return { position: index + 1, place: item.place, key: ownKey, item, decision }
   })
@@ -68,7 +64,7 @@ const saveSourceState = (
   id: number,
   fields: Partial<Video> = {},
   facts: Fact[] = [],
-) => saveSourceStates(pool, source, [{ key, video_id: id, said: sourceStateOf(fields, facts) }])
+) => saveSourceStates(pool, source, [{ key, video_id: id, state: sourceStateOf(fields, facts) }])
 
 const reasons = ({ notes }: PlannedItem) =>
   notes.flatMap(({ kind, detail }) => (kind === 'refused' ? [detail] : []))
@@ -79,7 +75,9 @@ const takenDownReasons = [`The record was taken down on ${day} and cannot be imp
 test('plans a talk without a match as new with the fields of the file', async () => {
   const title = newWord()
   const note = { kind: 'guessed' as const, field: 'duration', detail: 'is guessed' }
-  const decided = await decideOne(draft({ title, speakers: ['New Person'] }, { notes: [note] }))
+  const decided = await decideOne(
+    importItem({ title, speakers: ['New Person'] }, { notes: [note] }),
+  )
   const fields = { title, category, language: 'English', speakers: ['New Person'] }
   const { incoming: _incoming, ...rest } = decided
   assert.deepEqual(rest, {
@@ -91,17 +89,17 @@ test('plans a talk without a match as new with the fields of the file', async ()
     create: { record: { state: 1, ...fields }, id: undefined, kept: undefined },
     sourceState: { fields: { state: 1, ...fields }, facts: [] },
   })
-  const asDraft = await decideOne(draft({ title }), { state: 2 })
+  const asDraft = await decideOne(importItem({ title }), { state: 2 })
   assert.equal(asDraft.create?.record.state, 2)
-  const withState = await decideOne(draft({ title, state: 1 }), { state: 2 })
+  const withState = await decideOne(importItem({ title, state: 1 }), { state: 2 })
   assert.equal(withState.create?.record.state, 1)
 })
 
 test('plans two talks of a file as two records even if they share a video', async () => {
   const id = await make({ source_url: videoOf('shared') })
   const [first, second] = await decideAll([
-    draft({ title: 'First half', source_url: videoOf('shared') }),
-    draft({ title: 'Second half', source_url: videoOf('shared') }),
+    importItem({ title: 'First half', source_url: videoOf('shared') }),
+    importItem({ title: 'Second half', source_url: videoOf('shared') }),
   ])
   assert.deepEqual([first?.videoId, second?.verdict], [id, 'new'])
 })
@@ -110,14 +108,14 @@ test('does not match a record that the source has under another key', async () =
   const [source, title] = [newWord(), newWord()]
   const id = await make({ title, source_url: videoOf(title) })
   await saveSourceState(source, 'own', id)
-  const talk = draft({ title, source_url: videoOf(title) })
-  const [other] = await decideAll([{ draft: talk, key: 'other' }], { source })
+  const talk = importItem({ title, source_url: videoOf(title) })
+  const [other] = await decideAll([{ item: talk, key: 'other' }], { source })
   assert.deepEqual([other?.verdict, other?.videoId], ['new', null])
   // The same title is no match either, and no question.
-  const [words] = await decideAll([{ draft: draft({ title }), key: 'other' }], { source })
+  const [words] = await decideAll([{ item: importItem({ title }), key: 'other' }], { source })
   assert.equal(words?.verdict, 'new')
   // It matches under its own key, and for another source, which has no key for it.
-  const [own] = await decideAll([{ draft: talk, key: 'own' }], { source })
+  const [own] = await decideAll([{ item: talk, key: 'own' }], { source })
   assert.equal(own?.videoId, id)
   assert.equal((await decideOne(talk)).videoId, id)
 })
@@ -126,8 +124,8 @@ test('finds a record by its key whatever its title is now', async () => {
   const source = newWord()
   const id = await make({ title: 'Called so', summary: 'By hand' })
   await saveSourceState(source, 'k', id, { title: 'Called so', summary: 'Said' })
-  const talk = draft({ title: 'Called otherwise', summary: 'Said' })
-  const decided = await decideOne({ draft: talk, key: 'k' }, { source })
+  const talk = importItem({ title: 'Called otherwise', summary: 'Said' })
+  const decided = await decideOne({ item: talk, key: 'k' }, { source })
   assert.deepEqual([decided.verdict, decided.videoId], ['changed', id])
   assert.deepEqual(decided.changes, { title: { old: 'Called so', new: 'Called otherwise' } })
   assert.deepEqual(decided.change?.patch, { title: 'Called otherwise' })
@@ -148,8 +146,8 @@ test('recognizes a speaker who was renamed since the last import', async () => {
   await pool.transaction((tx) => restoreEntities(tx, [person], context))
   const id = await make({ title: word, speakers: [name] })
   await saveSourceState(source, 'k', id, { title: word, speakers: [old] })
-  const talk = draft({ title: word, speakers: [`Third ${word}`] })
-  const decided = await decideOne({ draft: talk, key: 'k' }, { source })
+  const talk = importItem({ title: word, speakers: [`Third ${word}`] })
+  const decided = await decideOne({ item: talk, key: 'k' }, { source })
   assert.equal(decided.verdict, 'changed')
   assert.deepEqual(decided.change?.patch, { speakers: [`Third ${word}`] })
 })
@@ -159,18 +157,18 @@ test('does not create a record again that is gone', async () => {
   const id = await make()
   await saveSourceState(source, 'k', id)
   const bodies = async () => new Map()
-  const decided = await decideOne({ draft: draft({}), key: 'k' }, { source, bodies })
+  const decided = await decideOne({ item: importItem({}), key: 'k' }, { source, bodies })
   assert.deepEqual(reasons(decided), [`Record ${id} no longer exists`])
 })
 
 test('matches an id only if the title or the slug is the same', async () => {
   const title = newWord()
   const id = await make({ title: `${title} Ä` })
-  const byTitle = draft({ title: ` ${title.toUpperCase()} ä` }, { id })
+  const byTitle = importItem({ title: ` ${title.toUpperCase()} ä` }, { id })
   assert.equal((await decideOne(byTitle)).videoId, id)
-  const bySlug = draft({ title: 'Another title' }, { id, kept: kept(`${title}-a`) })
+  const bySlug = importItem({ title: 'Another title' }, { id, kept: kept(`${title}-a`) })
   assert.equal((await decideOne(bySlug)).videoId, id)
-  const other = await decideOne(draft({ title: 'Not that one' }, { id }))
+  const other = await decideOne(importItem({ title: 'Not that one' }, { id }))
   assert.deepEqual(
     [other.verdict, other.create?.id, other.notes],
     [
@@ -190,21 +188,24 @@ test('matches an id only if the title or the slug is the same', async () => {
 test('prefers the id if two records share a video', async () => {
   const video = videoOf(newWord())
   const [first, second] = [await make({ source_url: video }), await make({ source_url: video })]
-  const numbered = (id: number) => draft({ title: 'Renamed', source_url: video }, { id })
+  const numbered = (id: number) => importItem({ title: 'Renamed', source_url: video }, { id })
   assert.equal((await decideOne(numbered(second))).videoId, second)
   assert.equal((await decideOne(numbered(first))).videoId, first)
   // The id of an unrelated record is ignored in favour of the video.
   const elsewhere = await make({ title: newWord() })
   assert.equal((await decideOne(numbered(elsewhere))).videoId, first)
   // Without an id the first record matches.
-  assert.equal((await decideOne(draft({ title: 'Renamed', source_url: video }))).videoId, first)
+  assert.equal(
+    (await decideOne(importItem({ title: 'Renamed', source_url: video }))).videoId,
+    first,
+  )
 })
 
 test('keeps a free id up to the maximum', async () => {
-  const free = await decideOne(draft({ title: newWord() }, { id: maxImportedId }))
+  const free = await decideOne(importItem({ title: newWord() }, { id: maxImportedId }))
   assert.deepEqual([free.create?.id, free.notes], [maxImportedId, []])
   const tooHigh = await decideOne(
-    draft({ title: newWord() }, { id: maxImportedId + 1, kept: kept('far') }),
+    importItem({ title: newWord() }, { id: maxImportedId + 1, kept: kept('far') }),
   )
   const detail = `${maxImportedId + 1} is too large for the id of a record`
   assert.deepEqual(
@@ -216,19 +217,19 @@ test('keeps a free id up to the maximum', async () => {
 
 test('keeps archive metadata only with its id, and a takedown with any id', async () => {
   const original = kept('own-slug')
-  const free = await decideOne(draft({ title: newWord() }, { id: 900_001, kept: original }))
+  const free = await decideOne(importItem({ title: newWord() }, { id: 900_001, kept: original }))
   assert.deepEqual([free.create?.id, free.create?.kept], [900_001, original])
   const taken = await make({ title: newWord() })
-  const other = await decideOne(draft({ title: newWord() }, { id: taken, kept: original }))
+  const other = await decideOne(importItem({ title: newWord() }, { id: taken, kept: original }))
   assert.deepEqual([other.create?.id, other.create?.kept], [undefined, undefined])
   const gone = kept('gone-slug', { takenDown: { day: '2026-01-02', reason: 'asked for' } })
-  const takenDown = await decideOne(draft({ title: newWord() }, { id: taken, kept: gone }))
+  const takenDown = await decideOne(importItem({ title: newWord() }, { id: taken, kept: gone }))
   assert.deepEqual([takenDown.create?.id, takenDown.create?.kept], [undefined, gone])
 })
 
 test('asks the editor about the same title, speakers and category', async () => {
   const title = newWord()
-  const talk = draft({ title: title.toUpperCase(), speakers: ['Ann Like', 'Bob Like'] })
+  const talk = importItem({ title: title.toUpperCase(), speakers: ['Ann Like', 'Bob Like'] })
   const id = await make({ title, speakers: ['Bob Like', 'Ann Like'] })
   const undecided = await decideOne(talk)
   assert.deepEqual(
@@ -242,13 +243,16 @@ test('asks the editor about the same title, speakers and category', async () => 
       detail: `Record ${id} has the same title, speakers and category. Is it the same talk?`,
     },
   ])
-  const same = await decideOne({ draft: talk, decision: { same: true } })
+  const same = await decideOne({ item: talk, decision: { same: true } })
   assert.deepEqual([same.videoId, same.previousState], [id, undefined])
-  const other = await decideOne({ draft: talk, decision: { same: false } })
+  const other = await decideOne({ item: talk, decision: { same: false } })
   assert.equal(other.verdict, 'new')
   assert.deepEqual(other.notes, [])
   // A talk without a match is new, whatever the decision was.
-  const alone = await decideOne({ draft: draft({ title: newWord() }), decision: { same: true } })
+  const alone = await decideOne({
+    item: importItem({ title: newWord() }),
+    decision: { same: true },
+  })
   assert.equal(alone.verdict, 'new')
 })
 
@@ -256,11 +260,11 @@ test('does not ask about other speakers, another category or a matched record', 
   const title = newWord()
   await make({ title, speakers: ['Ann Like', 'Bob Like'] })
   const decided = await decideAll([
-    draft({ title, speakers: ['Ann Like', 'Cid Like'] }),
-    draft({ title, speakers: ['Ann Like'] }),
-    draft({ title, speakers: [] }),
-    draft({ title, speakers: ['Ann Like', 'Bob Like'], category: 'Other Days' }),
-    draft({ title, speakers: ['Ann Like', 'Bob Like'], category: 'Days to come' }),
+    importItem({ title, speakers: ['Ann Like', 'Cid Like'] }),
+    importItem({ title, speakers: ['Ann Like'] }),
+    importItem({ title, speakers: [] }),
+    importItem({ title, speakers: ['Ann Like', 'Bob Like'], category: 'Other Days' }),
+    importItem({ title, speakers: ['Ann Like', 'Bob Like'], category: 'Days to come' }),
   ])
   assert.deepEqual(
     decided.map(({ verdict }) => verdict),
@@ -270,19 +274,19 @@ test('does not ask about other speakers, another category or a matched record', 
   const [alone, words] = [newWord(), newWord()]
   const id = await make({ title: alone, source_url: videoOf(words) })
   const [first, second] = await decideAll([
-    draft({ title: 'Its video', source_url: videoOf(words) }),
-    draft({ title: alone }),
+    importItem({ title: 'Its video', source_url: videoOf(words) }),
+    importItem({ title: alone }),
   ])
   assert.deepEqual([first?.videoId, second?.verdict], [id, 'new'])
   // Alone it raises a question: neither has speakers.
-  assert.equal(countQuestions(await decideOne(draft({ title: alone }))), 1)
+  assert.equal(countQuestions(await decideOne(importItem({ title: alone }))), 1)
 })
 
 test('matches the longest title and refuses a longer one', async () => {
   const title = newWord().padEnd(255, 'x')
   await make({ title })
-  assert.equal(countQuestions(await decideOne(draft({ title }))), 1)
-  const long = await decideOne(draft({ title: `${title}x` }))
+  assert.equal(countQuestions(await decideOne(importItem({ title }))), 1)
+  const long = await decideOne(importItem({ title: `${title}x` }))
   assert.deepEqual([long.verdict, reasons(long).length], ['refused', 1])
 })
 
@@ -291,13 +295,13 @@ test('refuses values of the wrong type without affecting other talks of the file
   const id = await make({ title, speakers: ['Abe', 'Bea', 'Cid'] })
   const good = newWord()
   const decided = await decideAll([
-    draft({ title: 5 }, { id }),
-    draft({ title, speakers: null }),
-    draft({ title, speakers: 'Abe' }),
-    draft({ title, speakers: [1, null, {}] }),
-    draft({ title, category: 7, language: ['English'] }),
-    draft({ title, source_url: 7 }),
-    draft({ title: good }),
+    importItem({ title: 5 }, { id }),
+    importItem({ title, speakers: null }),
+    importItem({ title, speakers: 'Abe' }),
+    importItem({ title, speakers: [1, null, {}] }),
+    importItem({ title, category: 7, language: ['English'] }),
+    importItem({ title, source_url: 7 }),
+    importItem({ title: good }),
   ])
   assert.deepEqual(
     decided.map(({ verdict }) => verdict),
@@ -310,13 +314,13 @@ test('never imports a taken-down record again by its id, key or video', async ()
   const id = await make({ title: word, source_url: videoOf(word) })
   await saveSourceState(source, 'k', id)
   await takeDown(id)
-  const talk = draft({ title: newWord(), source_url: videoOf(word) })
+  const talk = importItem({ title: newWord(), source_url: videoOf(word) })
   for (const [item, itemSource] of [
-    [{ draft: draft({ title: word }, { id, kept: kept(word) }), key: 'x' }, newWord()],
-    [{ draft: draft({ title: newWord() }), key: 'k' }, source],
+    [{ item: importItem({ title: word }, { id, kept: kept(word) }), key: 'x' }, newWord()],
+    [{ item: importItem({ title: newWord() }), key: 'k' }, source],
     // Another key of the same source does not bring it back.
-    [{ draft: talk, key: 'another key' }, source],
-    [{ draft: talk, key: 'x' }, newWord()],
+    [{ item: talk, key: 'another key' }, source],
+    [{ item: talk, key: 'x' }, newWord()],
   ] as const) {
     const decided = await decideOne(item, { source: itemSource })
     assert.deepEqual(
@@ -332,15 +336,18 @@ test('matches a record that shares its video with a taken-down record', async ()
   const id = await make({ title: `${word} stays`, source_url: videoOf(word) })
   await saveSourceState(source, 'gone', gone)
   await takeDown(gone)
-  const talk = draft({ title: `${word} stays`, source_url: videoOf(word) }, { id })
+  const talk = importItem({ title: `${word} stays`, source_url: videoOf(word) }, { id })
   assert.equal((await decideOne(talk)).videoId, id)
   await saveSourceState(source, 'stays', id)
   const { id: _id, ...unnumbered } = talk
-  const known = await decideOne({ draft: unnumbered, key: 'stays' }, { source })
+  const known = await decideOne({ item: unnumbered, key: 'stays' }, { source })
   assert.equal(known.videoId, id)
   // An export has both, each under its own key.
-  const exported = draft({ title: newWord(), source_url: videoOf(word) }, { kept: kept(newWord()) })
-  const both = await decideOne({ draft: exported, key: 'third' }, { source })
+  const exported = importItem(
+    { title: newWord(), source_url: videoOf(word) },
+    { kept: kept(newWord()) },
+  )
+  const both = await decideOne({ item: exported, key: 'third' }, { source })
   assert.equal(both.verdict, 'new')
 })
 
@@ -348,7 +355,7 @@ test('refuses a talk that is taken down in the file but live in the archive', as
   const title = newWord()
   const id = await make({ title })
   const gone = kept(title, { takenDown: { day: '2026-01-02', reason: 'asked for' } })
-  const decided = await decideOne(draft({ title }, { id, kept: gone }))
+  const decided = await decideOne(importItem({ title }, { id, kept: gone }))
   assert.deepEqual(reasons(decided), [
     `Taken down in the file, but not here. Take down record ${id}`,
   ])
@@ -358,11 +365,11 @@ test('refuses a talk that is taken down in the file but live in the archive', as
 test('applies the default state only to records of the same source', async () => {
   const [source, word] = [newWord(), newWord()]
   const id = await make({ title: word, state: 2, source_url: videoOf(word) })
-  const talk = draft({ title: word, source_url: videoOf(word) })
+  const talk = importItem({ title: word, source_url: videoOf(word) })
   const unowned = await decideOne(talk)
   assert.deepEqual([unowned.verdict, unowned.videoId, unowned.changes], ['unchanged', id, {}])
   await saveSourceState(source, 'k', id, { title: word, state: 2 })
-  const owned = await decideOne({ draft: talk, key: 'k' }, { source })
+  const owned = await decideOne({ item: talk, key: 'k' }, { source })
   assert.deepEqual(owned.changes, { state: { old: 2, new: 1 } })
 })
 
@@ -371,7 +378,7 @@ test('plans no change for a talk that equals its record', async () => {
   const id = await make({ title: word, source_url: videoOf(word) })
   await attach(id, related(word))
   const note = { kind: 'dropped' as const, field: 'x', detail: 'is no field' }
-  const talk = draft(
+  const talk = importItem(
     { title: word, source_url: videoOf(word) },
     { facts: [related(word)], notes: [note] },
   )
@@ -391,15 +398,15 @@ test('reports fields changed on both sides as conflicts and writes the others', 
   const id = await make({ title: word, summary: 'Said' })
   await saveSourceState(source, 'k', id, { title: word, summary: 'Said' })
   await edit(id, { summary: 'By hand' })
-  const talk = draft({ title: word, summary: 'Said anew', duration: 60 })
-  const decided = await decideOne({ draft: talk, key: 'k' }, { source })
+  const talk = importItem({ title: word, summary: 'Said anew', duration: 60 })
+  const decided = await decideOne({ item: talk, key: 'k' }, { source })
   assert.equal(decided.verdict, 'conflict')
   assert.deepEqual(decided.change?.patch, { duration: 60 })
-  const only = draft({ title: word, summary: 'Said anew' })
-  const undecided = await decideOne({ draft: only, key: 'k' }, { source })
+  const only = importItem({ title: word, summary: 'Said anew' })
+  const undecided = await decideOne({ item: only, key: 'k' }, { source })
   assert.deepEqual([undecided.verdict, 'change' in undecided], ['conflict', false])
   const taken = await decideOne(
-    { draft: only, key: 'k', decision: { take: ['summary'] } },
+    { item: only, key: 'k', decision: { take: ['summary'] } },
     { source },
   )
   assert.deepEqual(taken.change?.patch, { summary: 'Said anew' })
@@ -410,7 +417,7 @@ test('refuses an invalid change and accepts one without a language', async () =>
   const id = await make()
   await saveSourceState(source, 'k', id)
   const decideOf = (fields: object) =>
-    decideOne({ draft: { place: 'row 1', fields, facts: [], notes: [] }, key: 'k' }, { source })
+    decideOne({ item: { place: 'row 1', fields, facts: [], notes: [] }, key: 'k' }, { source })
   const wrong = await decideOf({ duration: -1, language: 'Klingonese' })
   assert.equal(wrong.verdict, 'refused')
   assert.equal(reasons(wrong).length, 2)
@@ -420,10 +427,10 @@ test('refuses an invalid change and accepts one without a language', async () =>
 test('resolves a language by name or code and refuses an unknown one', async () => {
   const [german, english, unknown, none] = await decideAll(
     [
-      draft({ title: newWord(), language: 'de' }),
-      draft({ title: newWord(), language: 'English' }),
-      draft({ title: newWord(), language: 'Klingonese' }),
-      draft({ title: newWord(), language: undefined }),
+      importItem({ title: newWord(), language: 'de' }),
+      importItem({ title: newWord(), language: 'English' }),
+      importItem({ title: newWord(), language: 'Klingonese' }),
+      importItem({ title: newWord(), language: undefined }),
     ].map((item) => JSON.parse(JSON.stringify(item)) as ImportItem),
   )
   assert.equal(german?.create?.record.language, 'German')
@@ -438,9 +445,9 @@ test('resolves a language by name or code and refuses an unknown one', async () 
 
 test('removes duplicate facts of a talk, but not of an export', async () => {
   const [a, b] = [related('a'), related('b')]
-  const twice = await decideOne(draft({ title: newWord() }, { facts: [a, b, a] }))
+  const twice = await decideOne(importItem({ title: newWord() }, { facts: [a, b, a] }))
   assert.deepEqual(twice.facts, [a, b])
-  const exported = draft({ title: newWord() }, { facts: [a, b, a], kept: kept(newWord()) })
+  const exported = importItem({ title: newWord() }, { facts: [a, b, a], kept: kept(newWord()) })
   assert.deepEqual((await decideOne(exported)).facts, [a, b, a])
 })
 
@@ -450,8 +457,8 @@ test('updates the facts of a record from its source', async () => {
   const id = await make({ title: word })
   await attach(id, a, mine)
   await saveSourceState(source, 'k', id, { title: word }, [a])
-  const talk = draft({ title: word }, { facts: [b] })
-  const decided = await decideOne({ draft: talk, key: 'k' }, { source })
+  const talk = importItem({ title: word }, { facts: [b] })
+  const decided = await decideOne({ item: talk, key: 'k' }, { source })
   assert.equal(decided.verdict, 'changed')
   assert.deepEqual(
     [decided.facts, decided.factsBefore],
@@ -474,17 +481,20 @@ test('limits a record to 1,000 facts and 1 MB', async () => {
     return [{ ...facts[0], value } as Fact]
   }
   for (const facts of [manyFacts(1000), largeFacts(1 << 20)])
-    assert.equal((await decideOne(draft({ title: newWord() }, { facts }))).verdict, 'new')
+    assert.equal((await decideOne(importItem({ title: newWord() }, { facts }))).verdict, 'new')
   const [source, id] = [newWord(), await make()]
   await saveSourceState(source, 'k', id)
   for (const facts of [manyFacts(1001), largeFacts((1 << 20) + 1)]) {
-    assert.deepEqual(reasons(await decideOne(draft({ title: newWord() }, { facts }))), tooLarge)
-    const changed = await decideOne({ draft: draft({}, { facts }), key: 'k' }, { source })
+    assert.deepEqual(
+      reasons(await decideOne(importItem({ title: newWord() }, { facts }))),
+      tooLarge,
+    )
+    const changed = await decideOne({ item: importItem({}, { facts }), key: 'k' }, { source })
     assert.deepEqual(reasons(changed), tooLarge)
   }
   // Facts above the limit stay if the talk adds nothing.
   await pool.transaction((tx) => writeFacts(tx, [{ id, facts: manyFacts(1001) }], context))
-  const same = await decideOne({ draft: draft({}), key: 'k' }, { source })
+  const same = await decideOne({ item: importItem({}), key: 'k' }, { source })
   assert.equal(same.verdict, 'unchanged')
 })
 
@@ -504,14 +514,14 @@ test('looks up each valid name once', () => {
 })
 
 test('derives the key of a talk from its key, video or text and hashes a long one', () => {
-  const talk = draft({ title: 'Keys' })
+  const talk = importItem({ title: 'Keys' })
   const [longest, longer] = ['k'.repeat(500), 'k'.repeat(501)]
   assert.equal(itemKey({ ...talk, key: longest }, 'video'), longest)
   assert.match(itemKey({ ...talk, key: longer }, 'video'), /^sha256:[\w-]{22}$/)
   assert.equal(itemKey(talk, longest), `source:${longest}`)
   assert.match(itemKey(talk, longer), /^source:[\w-]{22}$/)
   assert.match(itemKey(talk, undefined), /^talk:[\w-]{22}$/)
-  assert.notEqual(itemKey(talk, undefined), itemKey(draft({ title: 'Other keys' }), undefined))
+  assert.notEqual(itemKey(talk, undefined), itemKey(importItem({ title: 'Other keys' }), undefined))
 })
 
 test('looks up a URL only if a record can have it', () => {

@@ -505,7 +505,7 @@ test('blanks the import rows of a taken-down record and no others', async () => 
   const importId = rows[0].id
   const add = (position: number, video: number, before: object | null) =>
     db.query(
-      `insert into import_row (import_id, position, place, bytes, verdict, draft, changes, notes,
+      `insert into import_row (import_id, position, place, bytes, verdict, item, changes, notes,
                                before, video_id)
        values ($1, $2, 'line', 1, 'new', '{"title": "Secret"}', '{"title": 1}', '[]', $4, $3)`,
       [importId, position, video, before && JSON.stringify(before)],
@@ -520,7 +520,7 @@ test('blanks the import rows of a taken-down record and no others', async () => 
   const importRows = async () =>
     (
       await db.query(
-        `select place, draft is not null as draft, before
+        `select place, item is not null as has_item, before
          from import_row
          where import_id = $1
          order by position`,
@@ -530,8 +530,8 @@ test('blanks the import rows of a taken-down record and no others', async () => 
   const all = await importRows()
   const sourceStates = async () =>
     (
-      await db.query(`select said from source_record where source = 'taken' order by video_id`)
-    ).rows.map((row) => row.said)
+      await db.query(`select state from source_record where source = 'taken' order by video_id`)
+    ).rows.map((row) => row.state)
   const touch = (id: number) => db.query(`update video set whiteboard = 'x' where id = $1`, [id])
   await touch(gone)
   assert.deepEqual(await importRows(), all)
@@ -540,15 +540,19 @@ test('blanks the import rows of a taken-down record and no others', async () => 
     [gone],
   )
   assert.deepEqual(await importRows(), [
-    { place: 'row 1', draft: false, before: null },
-    { place: 'row 2', draft: false, before: { said: null, revision: null, facts: null } },
+    { place: 'row 1', has_item: false, before: null },
+    {
+      place: 'row 2',
+      has_item: false,
+      before: { previousState: null, revision: null, facts: null },
+    },
     all[2],
   ])
   assert.deepEqual(await sourceStates(), [{ fields: {}, facts: [] }, { fields: { a: 1 } }])
   // Only the takedown does this, not every write after it.
   await add(4, gone, null)
   await touch(gone)
-  assert.deepEqual((await importRows())[3], { place: 'line', draft: true, before: null })
+  assert.deepEqual((await importRows())[3], { place: 'line', has_item: true, before: null })
 })
 
 test('records every word of a title, name or event for spelling correction', async () => {

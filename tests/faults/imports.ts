@@ -122,7 +122,7 @@ async function verify(
       select count(distinct video_id)::int as records,
              count(*) filter (where outcome is null)::int as left_over,
              count(*) filter (
-               where verdict <> 'refused' and draft->'fields'->>'title' is distinct from title
+               where verdict <> 'refused' and item->'fields'->>'title' is distinct from title
              )::int as wrong,
              count(*) filter (
                where outcome in ('created', 'changed') and video.revision <> ${revision}

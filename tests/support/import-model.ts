@@ -844,7 +844,7 @@ class Sequence {
     const gone = this.videos.filter(({ isGone }) => isGone).map(({ id }) => id)
     const texts = await this.world.query(
       `select import_id, position from import_row
-       where video_id = any ($1) and (draft is not null or changes <> '{}')`,
+       where video_id = any ($1) and (item is not null or changes <> '{}')`,
       [gone],
     )
     assert.deepEqual(texts, [], 'rows with data of a record that was taken down')

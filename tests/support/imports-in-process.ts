@@ -25,7 +25,7 @@ import { context } from './writer.ts'
 // one.
 
 /** Creates an item as a format parses it. */
-export function draft(fields: object, more: Partial<ImportItem> = {}): ImportItem {
+export function importItem(fields: object, more: Partial<ImportItem> = {}): ImportItem {
   const defaults = { title: 'A talk', category, language: 'English', speakers: [] }
   return { place: 'row 1', fields: { ...defaults, ...fields }, facts: [], notes: [], ...more }
 }
@@ -119,7 +119,7 @@ export async function startImports() {
 
   const rows = async (id: number): Promise<ImportedRow[]> =>
     (await sql(
-      `select position, place, key, draft, verdict, video_id::int, changes, notes, decision,
+      `select position, place, key, item, verdict, video_id::int, changes, notes, decision,
               outcome, revision, facts_revision, before, undone
        from import_row where import_id = $1 order by position`,
       [id],
@@ -152,12 +152,12 @@ export async function startImports() {
       const [row] = await sql('select facts from video_facts where id = $1', [id])
       return (row?.facts ?? []) as unknown as Fact[]
     },
-    async said(source: string, key: string) {
-      const [row] = await sql('select said from source_record where source = $1 and key = $2', [
+    async sourceState(source: string, key: string) {
+      const [row] = await sql('select state from source_record where source = $1 and key = $2', [
         source,
         key,
       ])
-      return row?.said as unknown as { fields: Record<string, unknown> } | undefined
+      return row?.state as unknown as { fields: Record<string, unknown> } | undefined
     },
     /** Creates a live record without an import. */
     async make(fields: Partial<Video> = {}): Promise<number> {

@@ -119,9 +119,9 @@ async function writeRows(
   rows: readonly ImportRow[],
   context: WriteContext,
 ): Promise<number[]> {
-  // A refused row has no key, and a row with nothing left to do has no draft.
-  const items = rows.flatMap(({ position, place, key, draft, decision }): IncomingItem[] =>
-    key === null || draft === null ? [] : [{ position, place, key, item: draft, decision }],
+  // A refused row has no key, and a row with nothing left to do has no item.
+  const items = rows.flatMap(({ position, place, key, item, decision }): IncomingItem[] =>
+    key === null || item === null ? [] : [{ position, place, key, item, decision }],
   )
   // Planned twice: first to learn which names to lock, then with names and records locked.
   const fields = (await planItems(tx, items, job)).flatMap(writtenFields)
@@ -144,7 +144,7 @@ async function writeRows(
     planned.flatMap((item) => {
       const { incoming, sourceState } = item
       if (!sourceState) return []
-      return [{ key: incoming.key, video_id: idOf(item, written) as number, said: sourceState }]
+      return [{ key: incoming.key, video_id: idOf(item, written) as number, state: sourceState }]
     }),
   )
   const outcomes = new Map(
@@ -234,9 +234,8 @@ function slugNotes({ create }: PlannedItem, slug: string | undefined): ImportNot
  */
 function stateBefore(item: PlannedItem): StateBefore | null {
   const { create, change, sourceState, previousState, factsBefore } = item
-  if (create || change)
-    return { said: previousState, revision: change?.row.revision, facts: factsBefore }
-  return sourceState ? { said: previousState, says: sourceState } : null
+  if (create || change) return { previousState, revision: change?.row.revision, facts: factsBefore }
+  return sourceState ? { previousState, sourceState } : null
 }
 
 function outcomeKind({ create, change, verdict }: PlannedItem): RowOutcome['outcome'] {

@@ -115,7 +115,7 @@ function matchItem(
     !claimed.has(id) && keys.every((other) => other === key)
   const matched = (id: number): ItemMatch => ({
     id,
-    previousState: withKey?.video_id === id ? withKey.said : undefined,
+    previousState: withKey?.video_id === id ? withKey.state : undefined,
     canKeepId: false,
     notes: [],
   })

@@ -93,8 +93,8 @@ export async function planImport(
   return counts
 }
 
-function isTakedown({ draft }: PlannedRow): boolean {
-  return draft !== null && 'kept' in draft && draft.kept?.takenDown !== undefined
+function isTakedown({ item }: PlannedRow): boolean {
+  return item !== null && 'kept' in item && item.kept?.takenDown !== undefined
 }
 
 /**
@@ -187,7 +187,7 @@ export function refusedRow(position: number, place: string, reason: string): Pla
     position,
     place,
     key: null,
-    draft: null,
+    item: null,
     bytes: 0,
     verdict: 'refused',
     video_id: null,
@@ -204,7 +204,7 @@ function plannedRow(planned: PlannedItem, bytes: number): PlannedRow {
     position,
     place,
     key,
-    draft: item,
+    item,
     bytes,
     verdict,
     video_id: videoId,
@@ -213,10 +213,10 @@ function plannedRow(planned: PlannedItem, bytes: number): PlannedRow {
   }
   // A refused row has no key, so that a later row of the file may have it.
   if (verdict === 'refused')
-    return { ...row, key: null, draft: isTakenDown ? null : titleOf(item), bytes: 0 }
+    return { ...row, key: null, item: isTakenDown ? null : titleOf(item), bytes: 0 }
   // If the source repeats what it said before, nothing is left to do, whatever is edited meanwhile.
   return verdict === 'unchanged' && isDeepStrictEqual(sourceState, previousState)
-    ? { ...row, draft: null, bytes: 0 }
+    ? { ...row, item: null, bytes: 0 }
     : row
 }
 

@@ -5,8 +5,8 @@ import { type Db, execute, many, maybe, one, writeReturning } from '../../platfo
 import type { ImportItem, ImportNote } from '../item.ts'
 import type { FieldChange, SourceState } from './merge.ts'
 
-// The SQL of imports: the job itself, its rows and entities, and what each source said before.
-// The JSON of `draft`, `before` and `said` is stored, so its field names must not change.
+// The SQL of imports: the job itself, its rows and entities, and what each source had before.
+// The JSON of `item`, `before` and `state` is stored, so its field names must not change.
 
 export type Verdict = (typeof importVerdicts)[number]
 
@@ -332,7 +332,7 @@ export interface PlannedRow {
   readonly position: number
   readonly place: string
   readonly key: string | null
-  readonly draft: ImportItem | RefusedItem | null
+  readonly item: ImportItem | RefusedItem | null
   readonly bytes: number
   readonly verdict: Verdict
   readonly video_id: number | null
@@ -353,12 +353,12 @@ export function insertRows(db: Db, importId: number, rows: readonly PlannedRow[]
   return execute(
     db,
     sql`insert into import_row (
-          import_id, position, place, key, draft, bytes, verdict, video_id, changes, notes
+          import_id, position, place, key, item, bytes, verdict, video_id, changes, notes
         )
-        select ${importId}::bigint, position, place, key, draft, bytes, verdict, video_id,
+        select ${importId}::bigint, position, place, key, item, bytes, verdict, video_id,
                changes, notes
         from json_to_recordset(${JSON.stringify(rows)}::json) as planned (
-               position integer, place text, key text, draft jsonb, bytes integer, verdict text,
+               position integer, place text, key text, item jsonb, bytes integer, verdict text,
                video_id bigint, changes jsonb, notes jsonb
              )`,
   )
@@ -373,7 +373,7 @@ export function findHighestId(db: Db, importId: number, limit: number) {
     HighestId,
     sql`select max(id) filter (where id <= ${limit}) as highest
         from (
-          select case when draft->>'id' ~ '^[0-9]{1,16}$' then (draft->>'id')::bigint end as id
+          select case when item->>'id' ~ '^[0-9]{1,16}$' then (item->>'id')::bigint end as id
           from import_row
           where import_id = ${importId} and verdict = 'new'
         ) as new_talk`,
@@ -391,7 +391,7 @@ const ImportRow = Type.Object({
   position: Type.Integer(),
   place: Type.String(),
   key: MaybeText,
-  draft: Type.Unsafe<ImportItem | null>({}),
+  item: Type.Unsafe<ImportItem | null>({}),
   verdict: Type.Unsafe<Verdict>({}),
   video_id: MaybeInteger,
   changes: Type.Unsafe<PlannedRow['changes']>({}),
@@ -408,15 +408,15 @@ export type ImportRow = Static<typeof ImportRow>
 /** What is needed to undo a row: the state before the import wrote it. */
 export interface StateBefore {
   /** The source state before. */
-  readonly said?: SourceState | null | undefined
+  readonly previousState?: SourceState | null | undefined
   /** The source state of this import, if the record itself was not written. */
-  readonly says?: SourceState | undefined
+  readonly sourceState?: SourceState | undefined
   readonly revision?: number | null | undefined
   readonly facts?: readonly unknown[] | null | undefined
 }
 
 const rowColumns = sql`
-  position, place, key, draft, verdict, video_id, changes, notes, decision, outcome, revision,
+  position, place, key, item, verdict, video_id, changes, notes, decision, outcome, revision,
   facts_revision, before, undone`
 
 /**
@@ -560,7 +560,7 @@ export function redactRows(tx: Db, videoId: number) {
 const SourceRecord = Type.Object({
   key: Type.String(),
   video_id: Type.Integer(),
-  said: Type.Unsafe<SourceState>({}),
+  state: Type.Unsafe<SourceState>({}),
 })
 export type SourceRecord = Static<typeof SourceRecord>
 
@@ -569,7 +569,7 @@ export function findSourceStates(db: Db, source: string, keys: readonly string[]
   return many(
     db,
     SourceRecord,
-    sql`select key, video_id, said
+    sql`select key, video_id, state
         from source_record
         where source = ${source} and key = any (${keys}::text[])`,
   )
@@ -579,16 +579,16 @@ export function findSourceStates(db: Db, source: string, keys: readonly string[]
 export function saveSourceStates(
   tx: Db,
   source: string,
-  rows: readonly { key: string; video_id: number; said: SourceState }[],
+  rows: readonly { key: string; video_id: number; state: SourceState }[],
 ) {
   return execute(
     tx,
-    sql`insert into source_record (source, key, video_id, said)
-        select ${source}, key, video_id, said
+    sql`insert into source_record (source, key, video_id, state)
+        select ${source}, key, video_id, state
         from json_to_recordset(${JSON.stringify(rows)}::json)
-             as state (key text, video_id bigint, said jsonb)
+             as incoming (key text, video_id bigint, state jsonb)
         on conflict (source, key)
-          do update set video_id = excluded.video_id, said = excluded.said`,
+          do update set video_id = excluded.video_id, state = excluded.state`,
   )
 }
 

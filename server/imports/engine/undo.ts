@@ -129,15 +129,15 @@ async function undoRow(
   if (row.outcome === 'created') return markAsDraft(tx, job, key)
   if (row.before?.facts)
     await writeFacts(tx, [{ id: body.id, facts: row.before.facts as Fact[] }], context)
-  await restoreSourceState(tx, job, key, body.id, row.before?.said)
+  await restoreSourceState(tx, job, key, body.id, row.before?.previousState)
 }
 
 /** Changes only the state at the source, so that the same talk imported again becomes live. */
 async function markAsDraft(tx: Db, { source }: ImportJob, key: string): Promise<void> {
   const [current] = await findSourceStates(tx, source, [key])
   if (!current) return
-  const fields = { ...current.said.fields, state: states.draft }
-  await saveSourceStates(tx, source, [{ ...current, said: { ...current.said, fields } }])
+  const fields = { ...current.state.fields, state: states.draft }
+  await saveSourceStates(tx, source, [{ ...current, state: { ...current.state, fields } }])
 }
 
 /**
@@ -146,8 +146,8 @@ async function markAsDraft(tx: Db, { source }: ImportJob, key: string): Promise<
  */
 async function revertUnchanged(tx: Db, job: ImportJob, { key, before }: ImportRow): Promise<void> {
   const [current] = await findSourceStates(tx, job.source, [key as string])
-  if (current && isDeepStrictEqual(current.said, before?.says))
-    await restoreSourceState(tx, job, current.key, current.video_id, before?.said)
+  if (current && isDeepStrictEqual(current.state, before?.sourceState))
+    await restoreSourceState(tx, job, current.key, current.video_id, before?.previousState)
 }
 
 async function restoreSourceState(
@@ -158,6 +158,6 @@ async function restoreSourceState(
   sourceState: SourceState | null | undefined,
 ): Promise<void> {
   if (sourceState)
-    await saveSourceStates(tx, source, [{ key, video_id: videoId, said: sourceState }])
+    await saveSourceStates(tx, source, [{ key, video_id: videoId, state: sourceState }])
   else await deleteSourceStates(tx, source, [key])
 }
