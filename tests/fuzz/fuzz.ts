@@ -78,6 +78,8 @@ export type Report =
 
 /** Longer than a busy machine stalls. */
 const maxSilenceMs = 120_000
+/** CPU time that a worker may need before its first input. A slow machine has needed 3 s. */
+const maxStartCpuSeconds = 60
 const maxRestarts = 5
 
 /** Runs inputs against the chosen targets. Returns figures and findings. */
@@ -198,8 +200,9 @@ async function detectHang(
     const sequence = readCurrent(currentFile)?.sequence ?? 0
     if (cpuSeconds === undefined) return undefined
     if (sequence !== last.sequence) last = { sequence, cpuSeconds, atMs: performance.now() }
-    if (cpuSeconds - last.cpuSeconds > hangCpuSeconds)
-      return `not finished after ${hangCpuSeconds} s of CPU time`
+    const maxCpuSeconds = sequence === 0 ? maxStartCpuSeconds : hangCpuSeconds
+    if (cpuSeconds - last.cpuSeconds > maxCpuSeconds)
+      return `not finished after ${maxCpuSeconds} s of CPU time`
     if (performance.now() - last.atMs > maxSilenceMs)
       return `no result within ${maxSilenceMs / 1000} s`
   }
