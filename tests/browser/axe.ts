@@ -8,78 +8,71 @@ import { type BrowserEnvironment, examples, onPage, pageKinds } from './environm
 // Accessibility: all rules of axe-core, on every kind of page.
 
 const source = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
-const options: RunOptions = {
+const allRules: RunOptions = {
   runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'],
   resultTypes: ['violations'],
 }
-
-const appearances: Record<string, BrowserContextOptions> = {
-  'light, wide': { colorScheme: 'light', viewport: { width: 1440, height: 900 } },
-  'dark, wide': { colorScheme: 'dark', viewport: { width: 1440, height: 900 } },
-  'light, phone': {
-    colorScheme: 'light',
-    viewport: { width: 390, height: 844 },
-    isMobile: true,
-    hasTouch: true,
-  },
-  'dark, phone': {
-    colorScheme: 'dark',
-    viewport: { width: 390, height: 844 },
-    isMobile: true,
-    hasTouch: true,
-  },
+// Dark mode changes colours only.
+const colourRules: RunOptions = {
+  runOnly: { type: 'rule', values: ['color-contrast', 'link-in-text-block'] },
+  resultTypes: ['violations'],
 }
 
-/** Tests every kind of page in light and dark, on a wide screen and on a phone. */
+const screens: Record<string, BrowserContextOptions> = {
+  wide: { viewport: { width: 1440, height: 900 } },
+  phone: { viewport: { width: 390, height: 844 }, isMobile: true, hasTouch: true },
+}
+
+/** Tests every kind of page on a wide screen and on a phone, in light and dark mode. */
 export async function axeTests(environment: BrowserEnvironment): Promise<void> {
   const { archive, test } = environment
   const example = await examples(archive)
   const pages = Object.entries(await pageKinds(archive))
 
-  for (const [appearance, context] of Object.entries(appearances)) {
+  for (const [screen, viewport] of Object.entries(screens)) {
+    // Colours change at once, without a transition.
+    const context: BrowserContextOptions = { ...viewport, reducedMotion: 'reduce' }
     for (const [name, path] of pages)
-      await test(`axe: ${name}, ${appearance}`, async () => {
-        await onPage(
+      await test(`axe: ${name}, ${screen}`, () =>
+        onPage(
           environment,
           async ({ page, open }) => {
             await open(path)
-            assert.deepEqual(await violations(page), [])
+            await assertAccessible(page, name)
           },
           context,
-        )
-      })
+        ))
 
-    await test(`axe: launcher, help, filters and citations when open, ${appearance}`, async () => {
-      await onPage(
+    await test(`axe: launcher, help, filters and citations when open, ${screen}`, () =>
+      onPage(
         environment,
         async ({ page, open }) => {
           await open('/about')
           await page.keyboard.press('/')
           await page.locator('dialog.launcher[open] input').waitFor()
-          assert.deepEqual(await violations(page), [], 'the empty launcher')
+          await assertAccessible(page, 'the empty launcher')
           await page.keyboard.type('py')
           await page.locator('dialog.launcher [role=option]').first().waitFor()
           await page.keyboard.press('ArrowDown')
-          assert.deepEqual(await violations(page), [], 'the launcher')
+          await assertAccessible(page, 'the launcher')
           await page.keyboard.press('Escape')
           // Until the launcher is gone, it receives the keys.
           await page.locator('dialog.launcher').waitFor({ state: 'detached' })
           await page.keyboard.press('?')
           await page.locator('dialog.keys[open]').waitFor()
-          assert.deepEqual(await violations(page), [], 'the keys')
+          await assertAccessible(page, 'the keys')
           await open('/search?q=data')
           await openAll(page, 'details')
-          assert.deepEqual(await violations(page), [], 'all filters')
+          await assertAccessible(page, 'all filters')
           await open(example.path)
           await openAll(page, '.cite details:last-of-type')
-          assert.deepEqual(await violations(page), [], 'the citation')
+          await assertAccessible(page, 'the citation')
           await open('/about')
           await openAll(page, 'details')
-          assert.deepEqual(await violations(page), [], 'the tables')
+          await assertAccessible(page, 'the tables')
         },
         context,
-      )
-    })
+      ))
   }
 }
 
@@ -90,8 +83,16 @@ function openAll(page: Page, selector: string): Promise<void> {
   }, selector)
 }
 
-async function violations(page: Page): Promise<string[]> {
+/** Fails on every violation of a rule in light mode, and of a rule on colours in dark mode. */
+async function assertAccessible(page: Page, name: string): Promise<void> {
   await page.evaluate(source)
+  await page.emulateMedia({ colorScheme: 'light' })
+  assert.deepEqual(await violations(page, allRules), [], `${name}, light`)
+  await page.emulateMedia({ colorScheme: 'dark' })
+  assert.deepEqual(await violations(page, colourRules), [], `${name}, dark`)
+}
+
+async function violations(page: Page, options: RunOptions): Promise<string[]> {
   const results = await page.evaluate(
     (options) =>
       (
