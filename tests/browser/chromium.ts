@@ -19,6 +19,9 @@ export function startChromium(...extraArgs: string[]): Promise<Browser> {
   })
 }
 
+/** An argument for `startChromium`: loads no pictures. */
+export const withoutPictures = '--blink-settings=imagesEnabled=false'
+
 export interface Tally {
   /** Runs a test; it passes if nothing is thrown. */
   test(title: string, run: () => Promise<void>): Promise<void>

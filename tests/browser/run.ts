@@ -10,7 +10,7 @@ import { parseArgs } from 'node:util'
 import { addressTests } from './addresses.ts'
 import { openBrowserArchive } from './archive.ts'
 import { axeTests } from './axe.ts'
-import { startChromium, startTally, type Tally } from './chromium.ts'
+import { startChromium, startTally, type Tally, withoutPictures } from './chromium.ts'
 import type { BrowserEnvironment } from './environment.ts'
 import { keyTests } from './keys.ts'
 import { noScriptTests } from './no-script.ts'
@@ -20,8 +20,10 @@ import { searchTests } from './search.ts'
 import { sizeTests } from './sizes.ts'
 import { xssTests } from './xss.ts'
 
-const parts: Record<string, (environment: BrowserEnvironment) => Promise<void>> = {
-  pages: pageTests,
+/** These open pages with pictures, whose loading takes most of the time. */
+const partsWithPictures: Parts = { pages: pageTests, xss: xssTests }
+
+const partsWithoutPictures: Parts = {
   search: searchTests,
   keys: keyTests,
   preferences: preferenceTests,
@@ -32,8 +34,9 @@ const parts: Record<string, (environment: BrowserEnvironment) => Promise<void>> 
   budget: budgetTests,
   time: timeTests,
   player: playerTests,
-  xss: xssTests,
 }
+
+type Parts = Readonly<Record<string, (environment: BrowserEnvironment) => Promise<void>>>
 
 const { values } = parseArgs({
   options: {
@@ -50,19 +53,24 @@ async function main(): Promise<number> {
   const { test, end } = startTally(1_200_000)
   try {
     await archive.ready
-    const browser = await startChromium()
-    try {
-      const { only } = values
-      const named = Object.keys(parts).filter((name) => name === only)
-      const chosen: Tally['test'] = async (title, run) => {
-        if (only === undefined || named.length > 0 || title.includes(only)) await test(title, run)
-      }
-      for (const [name, part] of Object.entries(parts))
-        if (named.length === 0 || named.includes(name))
-          await part({ archive, browser, test: chosen, everyPayload: Number(values.every) })
-    } finally {
-      await browser.close()
+    const { only } = values
+    const names = [...Object.keys(partsWithPictures), ...Object.keys(partsWithoutPictures)]
+    const isPart = only !== undefined && names.includes(only)
+    const chosen: Tally['test'] = async (title, run) => {
+      if (only === undefined || isPart || title.includes(only)) await test(title, run)
     }
+    const runParts = async (parts: Parts, ...chromiumArgs: string[]) => {
+      const browser = await startChromium(...chromiumArgs)
+      try {
+        for (const [name, part] of Object.entries(parts))
+          if (!isPart || name === only)
+            await part({ archive, browser, test: chosen, everyPayload: Number(values.every) })
+      } finally {
+        await browser.close()
+      }
+    }
+    await runParts(partsWithPictures)
+    await runParts(partsWithoutPictures, withoutPictures)
   } finally {
     await archive.stop()
   }

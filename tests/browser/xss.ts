@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import type { Browser, BrowserContext, Page } from 'playwright-core'
-import { startChromium } from './chromium.ts'
+import { startChromium, withoutPictures } from './chromium.ts'
 import type { BrowserEnvironment } from './environment.ts'
 import { type PlantedPayloads, plant, type XssTarget } from './xss-archive.ts'
 import { findForeignContent } from './xss-dom.ts'
@@ -20,17 +20,17 @@ export async function xssTests({
 }: BrowserEnvironment): Promise<void> {
   // Loading pictures takes most of the time, and payloads show in the document anyway. Every tenth
   // talk is opened with pictures.
-  const withoutImages = await startChromium('--blink-settings=imagesEnabled=false')
+  const browserWithoutPictures = await startChromium(withoutPictures)
   try {
-    await runTests({ archive, browser, test, everyPayload }, withoutImages)
+    await runTests({ archive, browser, test, everyPayload }, browserWithoutPictures)
   } finally {
-    await withoutImages.close()
+    await browserWithoutPictures.close()
   }
 }
 
 async function runTests(
   { archive, browser, test, everyPayload }: BrowserEnvironment,
-  withoutImages: Browser,
+  browserWithoutPictures: Browser,
 ): Promise<void> {
   const chosen = xssPayloads.filter((_, index) => index % everyPayload === 0)
   let started: Promise<PlantedPayloads & { url: string }> | undefined
@@ -57,7 +57,9 @@ async function runTests(
       const { url, targets, count } = await planted()
       // Feeds and files are opened once, without the protection of a policy.
       const opened = targets.filter(({ isPage }) => isPage || bypassCSP)
-      const { problems, missing } = await openAll(withoutImages, url, opened, { bypassCSP })
+      const { problems, missing } = await openAll(browserWithoutPictures, url, opened, {
+        bypassCSP,
+      })
       console.log(
         `  ${count} payloads, ${opened.length} URLs opened, of which ${missing.length} are missing`,
       )
@@ -102,7 +104,10 @@ async function runTests(
         .flatMap((payload) => pathsWith(talk, payload))
         .map((path) => ({ path, isPage: true }))
       const cookies = some.map((payload) => payload.replaceAll(/[^\x21-\x3a\x3c-\x7e]/g, ''))
-      const { problems } = await openAll(withoutImages, url, targets, { bypassCSP, cookies })
+      const { problems } = await openAll(browserWithoutPictures, url, targets, {
+        bypassCSP,
+        cookies,
+      })
       console.log(`  ${some.length} payloads, ${targets.length} URLs opened`)
       assert.deepEqual(problems.slice(0, 5), [], `${problems.length} in all`)
     })
