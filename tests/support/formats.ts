@@ -22,6 +22,10 @@ export const sampleNames = () =>
     entry.isFile() ? entry.name : [],
   )
 
+/** Lists the sample files of a format: their names begin with its name, without punctuation. */
+export const samplesOf = ({ name }: ImportFormat) =>
+  sampleNames().filter((file) => file.startsWith(`${name.replaceAll(/\W/g, '')}-`))
+
 async function* files(texts: Readonly<Record<string, string>>): AsyncGenerator<SourceFile> {
   for (const [path, text] of Object.entries(texts))
     yield { path, text: async () => text, async *lines() {} }
