@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
+import { indexedPaths } from '../../web/paths.ts'
 import { type CallOptions, type Reply, startArchive } from '../support/harness.ts'
 
 // Pages over HTTP: status codes, headers, redirects, and what readers see.
@@ -29,15 +30,11 @@ const linkOf = async (kind: string) =>
 test('serves every page as private HTML', async () => {
   const entities = await Promise.all(['category', 'speaker', 'tag', 'language'].map(linkOf))
   const all = [
-    '/',
+    ...indexedPaths,
     '/search',
     '/search?q=queues',
     path,
     `/embed/${talk.id}`,
-    '/category',
-    '/speaker',
-    '/tag',
-    '/about',
     '/year/2024',
   ]
   for (const url of [...all, ...entities]) {
