@@ -28,7 +28,13 @@ export const samplesOf = ({ name }: ImportFormat) =>
 
 async function* files(texts: Readonly<Record<string, string>>): AsyncGenerator<SourceFile> {
   for (const [path, text] of Object.entries(texts))
-    yield { path, text: async () => text, async *lines() {} }
+    yield {
+      path,
+      text: async () => text,
+      async *lines() {
+        yield* text.split(/\r?\n/)
+      },
+    }
 }
 
 /** Reads texts, given by file name, with a format. */
