@@ -5,7 +5,8 @@ import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Endpoint, endpoints, requestHeaders, type Video } from '@talkshelf/contract'
-import { category, startArchive } from '../tests/support/harness.ts'
+import { prepareCall } from '../tests/support/endpoint-calls.ts'
+import { category, type Reply, startArchive } from '../tests/support/harness.ts'
 import {
   ApiProblem,
   type Client,
@@ -187,11 +188,15 @@ test('the client has a function for every endpoint', async () => {
 
   const { data: description } = await client.readOpenapi()
   assert.ok('paths' in description)
-  assert.deepEqual(
-    [...called].sort(),
-    Object.keys(endpoints).sort(),
-    'This test must call each endpoint of the contract',
-  )
+
+  // Endpoints that have no call above.
+  const functions = client as unknown as Record<string, (input: object) => Promise<Reply>>
+  for (const endpoint of Object.values<Endpoint>(endpoints)) {
+    if (called.has(endpoint.name)) continue
+    const { params, body } = await prepareCall(archive, endpoint)
+    const reply = await functions[endpoint.name]?.({ ...params, ...(body && { body }) })
+    assert.equal(reply?.status, endpoint.response.status, endpoint.name)
+  }
 })
 
 test('a problem becomes an error with its name, status, detail and invalid fields', async () => {

@@ -390,3 +390,21 @@ export const listLanguagesEndpoint = endpoint({
   response: { status: 200, schema: PageOf(Language, 'A page of languages'), etag: true },
   problems: [],
 })
+
+export const entityEndpoints = {
+  createCategory: createCategoryEndpoint,
+  readCategory: readCategoryEndpoint,
+  patchCategory: patchCategoryEndpoint,
+  mergeCategory: mergeCategoryEndpoint,
+  listCategories: listCategoriesEndpoint,
+  listSpeakers: listSpeakersEndpoint,
+  readSpeaker: readSpeakerEndpoint,
+  patchSpeaker: patchSpeakerEndpoint,
+  splitSpeaker: splitSpeakerEndpoint,
+  mergeSpeaker: mergeSpeakerEndpoint,
+  listTags: listTagsEndpoint,
+  readTag: readTagEndpoint,
+  patchTag: patchTagEndpoint,
+  mergeTag: mergeTagEndpoint,
+  listLanguages: listLanguagesEndpoint,
+} as const

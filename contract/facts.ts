@@ -105,3 +105,8 @@ export const replaceFactsEndpoint = endpoint({
   response: { status: 200, schema: Facts, etag: true },
   problems: ['taken-down'],
 })
+
+export const factsEndpoints = {
+  readFacts: readFactsEndpoint,
+  replaceFacts: replaceFactsEndpoint,
+} as const

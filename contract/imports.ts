@@ -261,3 +261,14 @@ export const undoImportEndpoint = action(
   'Restores every record that has not been edited since; records that the import created become ' +
     'drafts. To list those that were left alone, use `undone=touched`.',
 )
+
+export const importEndpoints = {
+  createImport: createImportEndpoint,
+  listImports: listImportsEndpoint,
+  readImport: readImportEndpoint,
+  listImportedTalks: listImportedTalksEndpoint,
+  decideTalk: decideTalkEndpoint,
+  applyImport: applyImportEndpoint,
+  stopImport: stopImportEndpoint,
+  undoImport: undoImportEndpoint,
+} as const

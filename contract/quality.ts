@@ -89,3 +89,8 @@ export const listFindingsEndpoint = endpoint({
   response: { status: 200, schema: PageOf(QualityFinding, 'A page of findings'), etag: true },
   problems: [],
 })
+
+export const qualityEndpoints = {
+  listRules: listRulesEndpoint,
+  listFindings: listFindingsEndpoint,
+} as const

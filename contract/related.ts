@@ -30,3 +30,5 @@ export const readRelatedEndpoint = endpoint({
   response: { status: 200, schema: RelatedTalks, etag: true },
   problems: ['taken-down'],
 })
+
+export const relatedEndpoints = { readRelated: readRelatedEndpoint } as const

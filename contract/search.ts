@@ -138,3 +138,5 @@ export const suggestEndpoint = endpoint({
   },
   problems: [],
 })
+
+export const searchEndpoints = { suggest: suggestEndpoint } as const

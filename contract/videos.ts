@@ -390,3 +390,15 @@ export const restoreRevisionEndpoint = endpoint({
   response: { status: 200, schema: Video, etag: true },
   problems: ['taken-down', 'invalid-fields'],
 })
+
+export const videoEndpoints = {
+  listVideos: listVideosEndpoint,
+  readVideo: readVideoEndpoint,
+  replaceVideo: replaceVideoEndpoint,
+  patchVideo: patchVideoEndpoint,
+  createVideo: createVideoEndpoint,
+  takeDownVideo: takeDownVideoEndpoint,
+  listRevisions: listRevisionsEndpoint,
+  readRevision: readRevisionEndpoint,
+  restoreRevision: restoreRevisionEndpoint,
+} as const

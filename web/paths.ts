@@ -57,6 +57,18 @@ export const paths = {
   oEmbed: '/oembed',
 } as const
 
+/**
+ * Pages that every archive has and search engines should index. The sitemap lists them, and tests
+ * visit each in every language.
+ */
+export const indexedPaths: readonly string[] = [
+  paths.home,
+  paths.about,
+  paths.list('category'),
+  paths.list('speaker'),
+  paths.list('tag'),
+]
+
 /** Builds the query in a fixed order and without empty values: each search has one URL. */
 function query(state: SearchState): string {
   const params = searchKeys.flatMap((key) => (state[key] ? [[key, state[key]]] : []))

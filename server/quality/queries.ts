@@ -2,7 +2,13 @@ import { FoundRecord, ListedSpeaker } from '@talkshelf/contract'
 import sql, { empty, raw, type Sql } from 'sql-template-tag'
 import Type, { type Static } from 'typebox'
 import { type Db, execute, many, one } from '../platform/db/db.ts'
-import type { DuplicateRule, RecordRule, Rule, SpellingRule } from './rule.ts'
+import {
+  type DuplicateRule,
+  type RecordRule,
+  type Rule,
+  ruleColumn,
+  type SpellingRule,
+} from './rule.ts'
 
 // SQL of the data-quality rules. Every rule scans an index of 0008.do.quality.sql, starting after
 // the last key of the previous page. Conditions on `video` repeat the predicates of these indexes.
@@ -44,7 +50,7 @@ export function findRecords(db: Db, rule: RecordRule, slice: FindingSlice): Prom
         from (
           select id
           from video
-          where taken_down is null and ${raw(rule.column)} ${range}
+          where taken_down is null and ${raw(ruleColumn(rule))} ${range}
           order by id ${direction}
           ${limit}
         ) as found
@@ -57,7 +63,7 @@ export function findRecords(db: Db, rule: RecordRule, slice: FindingSlice): Prom
 /** Finds groups of duplicate records, ordered by fingerprint. */
 export function findDuplicates(
   db: Db,
-  rule: DuplicateRule & { rule: string },
+  rule: DuplicateRule,
   slice: FindingSlice,
 ): Promise<FindingRow[]> {
   const { range, direction, limit } = sliceClauses(sql`key`, sql`bigint`, slice)
@@ -76,7 +82,7 @@ export function findDuplicates(
           from (
             select *
             from video
-            where taken_down is null and ${raw(rule.column)} = found.key
+            where taken_down is null and ${raw(ruleColumn(rule))} = found.key
             order by id
             limit ${maxMembers}
           ) as video
@@ -123,7 +129,7 @@ export async function countFindings(db: Db, rule: Rule, limit: number): Promise<
 function selectFindings(rule: Rule): Sql {
   if (rule.finds === 'spellings') return selectSpellings(rule, empty, empty, empty)
   if (rule.finds === 'same') return selectDuplicates(rule, empty, empty, empty)
-  return sql`select from video where taken_down is null and ${raw(rule.column)}`
+  return sql`select from video where taken_down is null and ${raw(ruleColumn(rule))}`
 }
 
 const Plan = Type.Object({
@@ -136,18 +142,13 @@ export async function estimateRecords(db: Db, rule: RecordRule): Promise<number>
     db,
     Plan,
     sql`explain (format json)
-        select from video where taken_down is null and ${raw(rule.column)}`,
+        select from video where taken_down is null and ${raw(ruleColumn(rule))}`,
   )
   return row['QUERY PLAN'][0]?.Plan['Plan Rows'] ?? 0
 }
 
 /** Selects the candidates that several records still share, as `key` and `count`. */
-function selectDuplicates(
-  rule: DuplicateRule & { rule: string },
-  columns: Sql,
-  range: Sql,
-  direction: Sql,
-): Sql {
+function selectDuplicates(rule: DuplicateRule, columns: Sql, range: Sql, direction: Sql): Sql {
   return sql`
     select ${columns}
     from (
@@ -159,7 +160,7 @@ function selectDuplicates(
     cross join lateral (
       select count(*), count(distinct category_id) as categories
       from video
-      where taken_down is null and ${raw(rule.column)} = found.key
+      where taken_down is null and ${raw(ruleColumn(rule))} = found.key
     ) as now
     where ${raw(rule.acrossCategories ? 'categories' : 'count')} > 1`
 }

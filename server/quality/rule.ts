@@ -1,38 +1,49 @@
 // Types of data-quality rules.
 
-/** A rule refers to columns of 0005.do.videos.sql, which the database generates on every write. */
-export type Rule = {
+export type Rule = RecordRule | DuplicateRule | SpellingRule
+
+interface RuleBase {
   /** The name in URLs. */
   readonly rule: string
   readonly title: string
   readonly advice: string
-} & (RecordRule | DuplicateRule | SpellingRule)
-
-/** Finds single records by a boolean column. */
-export interface RecordRule {
-  readonly finds: 'records'
-  readonly column:
-    | 'no_speaker'
-    | 'no_licence'
-    | 'no_duration'
-    | 'duration_in_minutes'
-    | 'no_description'
-    | 'no_thumbnail'
-  /** The field whose value a finding contains. */
-  readonly shows?: 'duration'
 }
 
-/** Finds groups of records that have the same fingerprint in a column. */
-export interface DuplicateRule {
+/** Finds single records by a boolean column, see `ruleColumn`. */
+export interface RecordRule extends RuleBase {
+  readonly finds: 'records'
+  /** The field whose value a finding contains. */
+  readonly shows?: ShownField
+}
+
+/** Finds groups of records that have the same fingerprint in a column, see `ruleColumn`. */
+export interface DuplicateRule extends RuleBase {
   readonly finds: 'same'
-  readonly column: 'same_source' | 'same_talk'
   /** Whether a group must span several categories. */
   readonly acrossCategories: boolean
-  readonly shows: 'source_url' | 'title'
+  readonly shows: ShownField
 }
 
 /** Finds names that differ in spelling only. */
-export interface SpellingRule {
+export interface SpellingRule extends RuleBase {
   readonly finds: 'spellings'
   readonly of: 'speaker' | 'tag'
+}
+
+/** Columns of a record with a text or a number that a finding can contain. */
+type ShownField =
+  | 'title'
+  | 'summary'
+  | 'copyright_text'
+  | 'duration'
+  | 'recorded'
+  | 'source_url'
+  | 'thumbnail_url'
+
+/**
+ * Returns the column of `video` that has the result of a rule. It has the name of the rule, and the
+ * database generates it on every write.
+ */
+export function ruleColumn({ rule }: RecordRule | DuplicateRule): string {
+  return rule.replaceAll('-', '_')
 }

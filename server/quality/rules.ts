@@ -1,25 +1,75 @@
 import type { Rule } from './rule.ts'
-import { durationInMinutes } from './rules/duration-in-minutes.ts'
-import { noDescription } from './rules/no-description.ts'
-import { noDuration } from './rules/no-duration.ts'
-import { noLicence } from './rules/no-licence.ts'
-import { noSpeaker } from './rules/no-speaker.ts'
-import { noThumbnail } from './rules/no-thumbnail.ts'
-import { sameSource } from './rules/same-source.ts'
-import { sameTalk } from './rules/same-talk.ts'
-import { speakerSpellings } from './rules/speaker-spellings.ts'
-import { tagSpellings } from './rules/tag-spellings.ts'
 
 /** All rules, in the order of the list that editors see. */
 export const rules: readonly Rule[] = [
-  noSpeaker,
-  noLicence,
-  noDuration,
-  durationInMinutes,
-  noDescription,
-  noThumbnail,
-  speakerSpellings,
-  tagSpellings,
-  sameSource,
-  sameTalk,
+  {
+    rule: 'no-speaker',
+    title: 'No speaker',
+    advice: 'Add the speakers. Look in the title, the description or the programme of the event.',
+    finds: 'records',
+  },
+  {
+    rule: 'no-licence',
+    title: 'No licence',
+    advice: 'Add the licence of the recording. The video host often shows it.',
+    finds: 'records',
+  },
+  {
+    rule: 'no-duration',
+    title: 'No duration',
+    advice: 'Add the length of the recording in seconds.',
+    finds: 'records',
+    shows: 'duration',
+  },
+  {
+    rule: 'duration-in-minutes',
+    title: 'A duration that looks like minutes',
+    advice: 'Compare it with the recording. Durations are in seconds: multiply minutes by 60.',
+    finds: 'records',
+    shows: 'duration',
+  },
+  {
+    rule: 'no-description',
+    title: 'No description',
+    advice: 'Add a summary or a description, so that the talk can be found by what it is about.',
+    finds: 'records',
+  },
+  {
+    rule: 'no-thumbnail',
+    title: 'No thumbnail',
+    advice: 'Add the address of a small picture of the recording.',
+    finds: 'records',
+  },
+  {
+    rule: 'speaker-spellings',
+    title: 'Speakers in several spellings',
+    advice: 'If they are the same person, write the name in the same way in all records.',
+    finds: 'spellings',
+    of: 'speaker',
+  },
+  {
+    rule: 'tag-spellings',
+    title: 'Tags in several spellings',
+    advice: 'If they mean the same, write the tag in the same way in all records.',
+    finds: 'spellings',
+    of: 'tag',
+  },
+  {
+    rule: 'same-source',
+    title: 'The same source in several records',
+    advice:
+      'Keep one record for each talk. If these are different talks, correct their source URLs.',
+    finds: 'same',
+    acrossCategories: false,
+    shows: 'source_url',
+  },
+  {
+    rule: 'same-talk',
+    title: 'The same title and speakers at several events',
+    advice:
+      'Look whether the talk was given several times, or one record is in the wrong category.',
+    finds: 'same',
+    acrossCategories: true,
+    shows: 'title',
+  },
 ]

@@ -1,4 +1,4 @@
-import { paths } from '@talkshelf/web'
+import { indexedPaths, paths } from '@talkshelf/web'
 import type { Db } from '../platform/db/db.ts'
 import { mediaFiles } from './entries.ts'
 import {
@@ -60,13 +60,7 @@ export const pagesFile = 'page.xml'
 /** Builds the sitemap of the pages that are not about a talk or an entity. */
 export async function pagesSitemap(db: Db, site: SiteInfo): Promise<string> {
   const { languages, years } = await pagesWithTalks(db)
-  const pages = [
-    paths.home,
-    paths.about,
-    ...(['category', 'speaker', 'tag'] as const).map(paths.list),
-    ...languages.map(paths.language),
-    ...years.map(paths.year),
-  ]
+  const pages = [...indexedPaths, ...languages.map(paths.language), ...years.map(paths.year)]
   const urls = pages.map((path) => pageUrl(path, site))
   return `${xmlDeclaration}<urlset ${namespace}>\n${urls.join('')}</urlset>\n`
 }

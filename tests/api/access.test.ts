@@ -9,12 +9,12 @@ import {
   streamEndpoints,
 } from '@talkshelf/contract'
 import { createToken, revokeToken } from '../../server/auth/auth.ts'
-import { category, type Reply, startArchive } from '../support/harness.ts'
+import { callPath, prepareCall } from '../support/endpoint-calls.ts'
+import { type Reply, startArchive } from '../support/harness.ts'
 import { withDatabase } from '../support/invariants.ts'
 
 // Calls every endpoint of the contract with every role. A new endpoint is covered as soon as the
-// contract has it; if its path or body needs a value that is missing here, the test fails with a
-// hint.
+// contract has it.
 
 const archive = await startArchive()
 const allEndpoints: readonly Endpoint[] = [
@@ -22,76 +22,12 @@ const allEndpoints: readonly Endpoint[] = [
   ...Object.values(streamEndpoints),
 ]
 
-const bodies: Record<string, object> = {
-  replaceVideo: { title: 'Replaced', category, language: 'English' },
-  patchVideo: { summary: 'Patched' },
-  createVideo: { title: 'Created', category, language: 'English' },
-  takeDownVideo: { reason: 'The speaker asked for it' },
-  patchCategory: { description: 'Patched' },
-  mergeCategory: { into: 'example-days-2026' },
-  patchSpeaker: { aliases: [{ name: 'A. L.' }] },
-  mergeSpeaker: { into: 'ada' },
-  patchTag: { aliases: [{ name: 'lines' }] },
-  mergeTag: { into: 'queues' },
-  replaceFacts: { facts: [{ kind: 'address', path: 'old/1' }] },
-  decideTalk: { take: ['title'] },
-}
-
 async function attempt(endpoint: Endpoint, authorization: string | undefined): Promise<Reply> {
-  const { id } = await archive.make({ speakers: ['Ada'], tags: ['queues'] })
-  const [, , , kind = ''] = endpoint.path.split('/')
-  const slugs: Record<string, string> = {
-    category: 'example-days-2026',
-    speaker: 'ada',
-    tag: 'queues',
-  }
-  // A merge removes the entity, so each call merges a new one.
-  if (/^merge/.test(endpoint.name)) {
-    const name = `${kind} ${id}`
-    if (kind === 'category')
-      await archive.call('POST', '/api/v2/category', {
-        token: archive.editor,
-        body: { title: name },
-      })
-    else await archive.make({ [`${kind}s`]: [name] })
-    slugs[kind] = `${kind}-${id}`
-  }
-  const values: Record<string, string> = {
-    id: String(kind === 'import' ? await stoppedImport(id) : id),
-    revision: '1',
-    slug: slugs[kind] ?? '',
-    rule: 'no-licence',
-    position: '1',
-  }
-  const path = endpoint.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => {
-    assert.ok(
-      values[name],
-      `${endpoint.name} has {${name}} in its path: add a value for it to tests/api/access.test.ts`,
-    )
-    return values[name] as string
-  })
-  const generatedBodies: Record<string, object> = {
-    createCategory: { title: `Created ${id}` },
-    createImport: { text: `title\nImported ${id}\n`, format: 'csv', category, language: 'en' },
-    splitSpeaker: { name: `Another ${id}`, videos: [id] },
-  }
-  const body = generatedBodies[endpoint.name] ?? bodies[endpoint.name]
-  if (endpoint.body)
-    assert.ok(body, `${endpoint.name} takes a body: add one to tests/api/access.test.ts`)
-  return archive.call(endpoint.method, path, {
-    ...(endpoint.body && { body }),
+  const { params, body } = await prepareCall(archive, endpoint)
+  return archive.call(endpoint.method, callPath(endpoint, params), {
+    ...(body && { body }),
     headers: { ...(authorization && { authorization }) },
   })
-}
-
-/** Creates a stopped import, which can be applied, stopped or undone. */
-async function stoppedImport(number: number): Promise<number> {
-  const body = { text: `title\nStopped ${number}\n`, format: 'csv', category, language: 'en' }
-  const { json } = await archive.call('POST', '/api/v2/import', { token: archive.editor, body })
-  await withDatabase(archive.databaseUrl, (query) =>
-    query(`update import set state = 'stopped' where id = ${json.id}`),
-  )
-  return json.id
 }
 
 const tokens: Record<Role, string | undefined> = {

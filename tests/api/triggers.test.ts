@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import pg from 'pg'
+import { ruleColumn } from '../../server/quality/rule.ts'
+import { rules } from '../../server/quality/rules.ts'
 import { freshDatabase } from '../support/database.ts'
 
 // Triggers and constraints of the database, tested in plain SQL without the server: counts, search
@@ -689,21 +691,18 @@ test('marks records with the same source or the same title and speakers', async 
 
 test('computes the quality flags of a record on write', async () => {
   const id = await insert({ source_url: 'https://example.org/flags' })
-  const flags = 'no_speaker no_licence no_duration duration_in_minutes no_description no_thumbnail'
+  const flags = rules.flatMap((rule) => (rule.finds === 'records' ? ruleColumn(rule) : []))
   const flagsOf = async (fields: Record<string, unknown>): Promise<string> => {
     const set = Object.keys(fields).map((column, index) => `${column} = $${index + 2}`)
     await db.query('begin')
     const good = `copyright_text = 'CC0', thumbnail_url = 'https://example.org/a.jpg'`
     await db.query(`update video set ${good} where id = $1`, [id])
     const { rows } = await db.query(
-      `update video set ${set.join(', ')} where id = $1 returning ${flags.replaceAll(' ', ', ')}`,
+      `update video set ${set.join(', ')} where id = $1 returning ${flags.join(', ')}`,
       [id, ...Object.values(fields)],
     )
     await db.query('rollback')
-    return flags
-      .split(' ')
-      .flatMap((flag) => (rows[0][flag] ? flag : []))
-      .join(' ')
+    return flags.filter((flag) => rows[0][flag]).join(' ')
   }
   const cases: [Record<string, unknown>, string][] = [
     [{ whiteboard: 'fine' }, ''],

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
+import { indexedPaths } from '../../web/paths.ts'
 import type { BrowserArchive } from './archive.ts'
 import type { Tally } from './chromium.ts'
 
@@ -143,7 +144,7 @@ export async function jsonResponse(url: string): Promise<any> {
 /** Returns a path of every kind of page, by name. */
 export async function pageKinds(archive: BrowserArchive): Promise<Record<string, string>> {
   const { path, talk, category, speaker, tag, language, year } = await examples(archive)
-  return {
+  const kinds = {
     home: '/',
     search: '/search?q=python',
     'all talks': '/search',
@@ -163,4 +164,6 @@ export async function pageKinds(archive: BrowserArchive): Promise<Record<string,
     'not found': '/nowhere',
     'wrong question': '/search?year=next',
   }
+  const others = indexedPaths.filter((path) => !Object.values(kinds).includes(path))
+  return { ...kinds, ...Object.fromEntries(others.map((path) => [path.slice(1), path])) }
 }

@@ -2,7 +2,15 @@ import assert from 'node:assert/strict'
 import type { Page } from 'playwright-core'
 import { en } from '../../web/messages/en.ts'
 import { es } from '../../web/messages/es.ts'
-import { type BrowserEnvironment, examples, jsonResponse, onPage, pathOf } from './environment.ts'
+import { type Locale, localeNames, locales, messages } from '../../web/messages/messages.ts'
+import {
+  type BrowserEnvironment,
+  examples,
+  jsonResponse,
+  onPage,
+  pageKinds,
+  pathOf,
+} from './environment.ts'
 
 // The language and the colours that a reader prefers.
 
@@ -17,6 +25,14 @@ async function isLight(page: Page): Promise<boolean> {
     return (red + green + blue) / 3
   })
   return brightness > 128
+}
+
+/** Returns the English texts that are different in a language, apart from very short ones. */
+function englishTexts(locale: Locale): string[] {
+  const translated: Readonly<Record<string, unknown>> = { ...messages[locale] }
+  return Object.entries(en).flatMap(([key, message]) =>
+    typeof message === 'string' && message.length > 4 && translated[key] !== message ? message : [],
+  )
 }
 
 /** Tests the switches of language and colours, and the preferences of the browser. */
@@ -53,56 +69,48 @@ export async function preferenceTests(environment: BrowserEnvironment): Promise<
     )
   })
 
-  await test('Spanish pages have no English text of the interface', async () => {
-    await onPage(
-      environment,
-      async ({ page, open }) => {
-        for (const path of [
-          '/',
-          '/search?q=python',
-          example.path,
-          '/category',
-          '/speaker',
-          '/about',
-          '/nowhere',
-          '/search?year=next',
-        ]) {
-          await open(path)
-          // biome-ignore lint/performance/useDomNodeTextContent: only visible text, line by line
-          const text = await page.locator('body').innerText()
-          const lines = new Set(text.split('\n').map((line) => line.trim()))
-          for (const [name, message] of Object.entries(en)) {
-            const isSame = (es as unknown as Record<string, unknown>)[name] === message
-            if (typeof message === 'string' && message.length > 4 && !isSame)
+  for (const locale of locales.filter((it) => it !== 'en')) {
+    const { name } = localeNames[locale]
+
+    await test(`pages in ${name} have no English text of the interface`, async () => {
+      await onPage(
+        environment,
+        async ({ page, open }) => {
+          for (const path of Object.values(await pageKinds(archive))) {
+            await open(path)
+            assert.equal(await page.locator('html').getAttribute('lang'), locale, path)
+            // biome-ignore lint/performance/useDomNodeTextContent: only visible text, line by line
+            const text = await page.locator('body').innerText()
+            const lines = new Set(text.split('\n').map((line) => line.trim()))
+            for (const message of englishTexts(locale))
               assert.ok(!lines.has(message), `${path}: ${message}`)
           }
-        }
-      },
-      inSpanish,
-    )
-  })
-
-  await test('the language switch keeps the page and applies to all pages', async () => {
-    await onPage(environment, async ({ page, open }) => {
-      await open('/search?q=python&language=english')
-      await page.getByRole('button', { name: 'Español' }).click()
-      await page.waitForFunction(() => document.documentElement.lang === 'es')
-      assert.equal(pathOf(page), '/search?q=python&language=english')
-      assert.equal(
-        await page.getByRole('button', { name: 'Español' }).getAttribute('aria-pressed'),
-        'true',
+        },
+        { locale },
       )
-      await open(example.path)
-      assert.equal(await page.locator('html').getAttribute('lang'), 'es')
-      const cookies = await page.context().cookies()
-      assert.deepEqual(
-        cookies.map(({ name, value, httpOnly, sameSite }) => ({ name, value, httpOnly, sameSite })),
-        [{ name: 'locale', value: 'es', httpOnly: true, sameSite: 'Lax' }],
-      )
-      await page.getByRole('button', { name: 'English' }).click()
-      await page.waitForFunction(() => document.documentElement.lang === 'en')
     })
-  })
+
+    await test(`the switch to ${name} keeps the page and applies to all pages`, async () => {
+      await onPage(environment, async ({ page, open }) => {
+        await open('/search?q=python&language=english')
+        await page.getByRole('button', { name }).click()
+        await page.waitForFunction((lang) => document.documentElement.lang === lang, locale)
+        assert.equal(pathOf(page), '/search?q=python&language=english')
+        assert.equal(await page.getByRole('button', { name }).getAttribute('aria-pressed'), 'true')
+        await open(example.path)
+        assert.equal(await page.locator('html').getAttribute('lang'), locale)
+        const cookies = await page.context().cookies()
+        assert.deepEqual(
+          cookies.map(({ name, value, httpOnly, sameSite }) => {
+            return { name, value, httpOnly, sameSite }
+          }),
+          [{ name: 'locale', value: locale, httpOnly: true, sameSite: 'Lax' }],
+        )
+        await page.getByRole('button', { name: 'English' }).click()
+        await page.waitForFunction(() => document.documentElement.lang === 'en')
+      })
+    })
+  }
 
   await test('dialogs are in the language of the page', async () => {
     await onPage(

@@ -5,7 +5,13 @@ import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { promisify } from 'node:util'
 import { Validator } from '@seriousme/openapi-schema-validator'
-import { type Endpoint, endpoints, problems, requestHeaders } from '@talkshelf/contract'
+import {
+  type Endpoint,
+  endpoints,
+  problems,
+  requestHeaders,
+  streamEndpoints,
+} from '@talkshelf/contract'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { type DefaultTreeAdapterTypes, parse } from 'parse5'
 import pg from 'pg'
@@ -18,8 +24,8 @@ import {
   schemaSql,
 } from '../../scripts/write-docs.ts'
 import { problemReferencePage, referencePage } from '../../server/reference/page.ts'
+import { callPath, markImportStopped, prepareCall } from '../support/endpoint-calls.ts'
 import { type CallOptions, type Reply, startArchive, type TestArchive } from '../support/harness.ts'
-import { withDatabase } from '../support/invariants.ts'
 import { until } from '../support/until.ts'
 
 // What we say about the service is what the service does.
@@ -62,53 +68,30 @@ test('the description is valid OpenAPI, with the URL of the server', async () =>
   assert.deepEqual({ ...description, servers: [{ url: '/' }] }, JSON.parse(openapiJson()))
 })
 
-/** One that is stopped may go on, be stopped once more, or be undone. */
-const stopped = ({ databaseUrl }: TestArchive, id: number) =>
-  withDatabase(databaseUrl, (query) =>
-    query(`update import set state = 'stopped' where id = ${id}`),
-  )
+const allEndpoints: readonly Endpoint[] = [
+  ...Object.values(endpoints),
+  ...Object.values(streamEndpoints),
+]
 
 test('every path and method of the description is answered', async () => {
-  // A speaker and a tag with the slug of the category.
-  const { id } = await archive.make({
-    speakers: ['Example Days 2026'],
-    tags: ['Example Days 2026'],
-  })
-  const { json: planned } = await archive.call('POST', '/api/v2/import', {
-    token: archive.editor,
-    body: {
-      text: 'title\nAnswered\n',
-      format: 'csv',
-      category: 'Example Days 2026',
-      language: 'en',
-    },
-  })
-  const params: Record<string, string | number> = {
-    id,
-    revision: 1,
-    slug: 'example-days-2026',
-    rule: 'no-licence',
-    position: 1,
-  }
   for (const [path, methods] of Object.entries<object>(description.paths)) {
-    const isImport = path.startsWith('/api/v2/import/')
-    const address = path.replaceAll(/\{(\w+)\}/g, (_, name) =>
-      String(isImport && name === 'id' ? planned.id : params[name]),
-    )
+    const ofPath = allEndpoints.filter((endpoint) => endpoint.path === path)
+    const [anyOfPath] = ofPath
+    assert.ok(anyOfPath, path)
     for (const method of Object.keys(methods).map((name) => name.toUpperCase())) {
-      const takesBody = Object.values<Endpoint>(endpoints).some(
-        (it) => it.path === path && it.method === method && it.body,
-      )
+      const endpoint = ofPath.find((endpoint) => endpoint.method === method)
+      const { params } = await prepareCall(archive, endpoint ?? anyOfPath)
+      const address = callPath(anyOfPath, params)
       // An empty body is refused, but only after the path, the method and the token were accepted.
-      const empty = takesBody && { raw: '', headers: { 'content-type': 'application/json' } }
-      if (isImport) await stopped(archive, planned.id)
+      const empty = endpoint?.body && { raw: '', headers: { 'content-type': 'application/json' } }
       const { status } = await archive.call(method, address, { token: archive.admin, ...empty })
-      const expected = takesBody ? 400 : 200
+      const expected = empty ? 400 : 200
       assert.equal(status, method === 'OPTIONS' ? 204 : expected, `${method} ${address}`)
     }
     const missing = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'].find(
       (method) => !(method.toLowerCase() in methods),
     ) as string
+    const address = callPath(anyOfPath, (await prepareCall(archive, anyOfPath)).params)
     assert.equal((await archive.call(missing, address)).status, 405, `${missing} ${address}`)
   }
 })
@@ -150,8 +133,7 @@ test('answers match the description in all fields', async () => {
     status: number,
     options: CallOptions & { query?: string } = {},
   ) {
-    const address =
-      it.path.replaceAll(/\{(\w+)\}/g, (_, name) => String(params[name])) + (options.query ?? '')
+    const address = callPath(it, params) + (options.query ?? '')
     const reply = await archive.call(it.method, address, { token: archive.admin, ...options })
     assert.equal(reply.status, status, reply.text)
     assertDescribed(it, reply)
@@ -259,15 +241,14 @@ test('answers match the description in all fields', async () => {
 
   for (const list of [listCategories, listSpeakers, listTags, listLanguages])
     await tryOut(list, {}, 200)
-  await tryOut(readSpeaker, { slug: 'example-days-2026' }, 200)
-  await tryOut(readSpeaker, { slug: 'nobody' }, 404)
-  await tryOut(readTag, { slug: 'example-days-2026' }, 200)
-
   await archive.make({
     speakers: ['Dora', 'Else'],
     tags: ['one', 'two'],
     category: 'Document Days',
   })
+  await tryOut(readSpeaker, { slug: 'dora' }, 200)
+  await tryOut(readSpeaker, { slug: 'nobody' }, 404)
+  await tryOut(readTag, { slug: 'one' }, 200)
   const { json: listed } = await archive.call('GET', '/api/v2/video?speaker=dora')
   await tryOut(patchSpeaker, { slug: 'dora' }, 200, {
     body: { name: 'Nora', aliases: [{ name: 'N.', shown: true }] },
@@ -381,11 +362,11 @@ test('answers match the description in all fields', async () => {
   await tryOut(takeDownVideo, { id }, 410, { body: { reason: 'Again' } })
 
   await tryOut(readOpenapi, {}, 200)
-  assert.deepEqual(
-    [...tried].sort(),
-    Object.keys(endpoints).sort(),
-    'each endpoint of the contract is called here',
-  )
+  // Endpoints that have no case above.
+  for (const it of Object.values<Endpoint>(endpoints).filter(({ name }) => !tried.has(name))) {
+    const { params, body } = await prepareCall(archive, it)
+    await tryOut(it, params, it.response.status, { ...(body && { body }) })
+  }
 })
 
 type Element = DefaultTreeAdapterTypes.Element
@@ -536,7 +517,7 @@ test('the commands of the reference work in a shell', async (t) => {
   const prelude = 'curl() { command curl --silent --show-error --fail-with-body "$@"; }\n'
   for (const name of [...first, ...between, ...last]) {
     const command = commandOf(name)
-    if (/Import$/.test(name)) await stopped(untouched, 1)
+    if (/Import$/.test(name)) await markImportStopped(untouched, 1)
     const { stdout } = await promisify(execFile)('sh', ['-c', prelude + command], {
       env: { ...process.env, TOKEN: untouched.admin },
     })

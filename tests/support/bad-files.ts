@@ -1,7 +1,5 @@
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { deflateRawSync, gzipSync } from 'node:zlib'
-import { root } from './harness.ts'
+import { sample, sampleNames } from './formats.ts'
 
 // Import files that are broken, mistaken or hostile.
 
@@ -12,12 +10,8 @@ export interface BadFile {
   readonly expect: 'refused' | 'no new records' | 'anything'
 }
 
-const samples = join(root, 'server/imports/formats/samples')
 const good = {
-  'playlist.json': readFileSync(join(samples, 'ytdlp-playlist.json')),
-  'schedule.xml': readFileSync(join(samples, 'schedule-pretalx.xml')),
-  'schedule.json': readFileSync(join(samples, 'schedule-frab.json')),
-  'conference.json': readFileSync(join(samples, 'voctoweb-conference.json')),
+  ...Object.fromEntries(sampleNames().map((name) => [name, Buffer.from(sample(name))])),
   'records.ndjson': Buffer.from(
     [1, 2, 3]
       .map((id) =>

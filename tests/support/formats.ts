@@ -22,9 +22,19 @@ export const sampleNames = () =>
     entry.isFile() ? entry.name : [],
   )
 
+/** Lists the sample files of a format: their names begin with its name, without punctuation. */
+export const samplesOf = ({ name }: ImportFormat) =>
+  sampleNames().filter((file) => file.startsWith(`${name.replaceAll(/\W/g, '')}-`))
+
 async function* files(texts: Readonly<Record<string, string>>): AsyncGenerator<SourceFile> {
   for (const [path, text] of Object.entries(texts))
-    yield { path, text: async () => text, async *lines() {} }
+    yield {
+      path,
+      text: async () => text,
+      async *lines() {
+        yield* text.split(/\r?\n/)
+      },
+    }
 }
 
 /** Reads texts, given by file name, with a format. */

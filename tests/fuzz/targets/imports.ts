@@ -6,10 +6,10 @@ import { schedule } from '../../../server/imports/formats/schedule.ts'
 import { v2 } from '../../../server/imports/formats/v2.ts'
 import { voctoweb } from '../../../server/imports/formats/voctoweb.ts'
 import { ytdlp } from '../../../server/imports/formats/ytdlp.ts'
-import { detectFormat } from '../../../server/imports/formats.ts'
+import { detectFormat, formats } from '../../../server/imports/formats.ts'
 import { openInput } from '../../../server/imports/input/input.ts'
 import { type ImportFormat, InputRefused, type ParsedItem } from '../../../server/imports/item.ts'
-import { readings, sample } from '../../support/formats.ts'
+import { readings, sample, samplesOf } from '../../support/formats.ts'
 import { assertProperty, type FuzzTarget, inputWords, textLines } from '../target.ts'
 import { jsonTokens, talkJson } from './json.ts'
 
@@ -149,6 +149,15 @@ const scheduleTokens = textLines(`
 `)
 const separator = '\n-----\n'
 
+/** Formats that have no target of their own: their samples, and the tokens of all syntaxes. */
+const otherFormats = formats
+  .filter((it) => ![csv, schedule, ytdlp, voctoweb, pyvideo, v2].includes(it))
+  .map((it) => {
+    const names = samplesOf(it)
+    const tokens = [...jsonTokens, ...csvTokens, ...scheduleTokens]
+    return format(it.name, it, names[0] ?? it.name, names.map(sample), tokens)
+  })
+
 export const importTargets: readonly FuzzTarget[] = [
   format('CSV', csv, 'talks.csv', [csvTemplate(), table, 'title\ta\nx\ty\n'], csvTokens),
   format(
@@ -218,6 +227,7 @@ export const importTargets: readonly FuzzTarget[] = [
       '\n',
     ],
   ),
+  ...otherFormats,
   {
     name: 'folder of pyvideo',
     seeds: [

@@ -1,0 +1,97 @@
+import assert from 'node:assert/strict'
+import type { Endpoint } from '@talkshelf/contract'
+import { category, type TestArchive } from './harness.ts'
+import { withDatabase } from './invariants.ts'
+
+// A valid call of every endpoint. Tests that visit all endpoints of the contract use it, so that a
+// new endpoint needs at most an entry here: a body, or the value of a new path parameter.
+
+export interface EndpointCall {
+  readonly params: Readonly<Record<string, string>>
+  readonly body?: object
+}
+
+const bodies: Readonly<Record<string, (id: number) => object>> = {
+  replaceVideo: () => ({ title: 'Replaced', category, language: 'English' }),
+  patchVideo: () => ({ summary: 'Patched' }),
+  createVideo: () => ({ title: 'Created', category, language: 'English' }),
+  takeDownVideo: () => ({ reason: 'The speaker asked for it' }),
+  createCategory: (id) => ({ title: `Created ${id}` }),
+  patchCategory: () => ({ description: 'Patched' }),
+  mergeCategory: () => ({ into: 'example-days-2026' }),
+  patchSpeaker: () => ({ aliases: [{ name: 'A. L.' }] }),
+  splitSpeaker: (id) => ({ name: `Another ${id}`, videos: [id] }),
+  mergeSpeaker: () => ({ into: 'ada' }),
+  patchTag: () => ({ aliases: [{ name: 'lines' }] }),
+  mergeTag: () => ({ into: 'queues' }),
+  replaceFacts: () => ({ facts: [{ kind: 'address', path: 'old/1' }] }),
+  createImport: (id) => importOf(`Imported ${id}`),
+  decideTalk: () => ({ take: ['title'] }),
+}
+
+const importOf = (title: string) => ({
+  text: `title\n${title}\n`,
+  format: 'csv',
+  category,
+  language: 'en',
+})
+
+/**
+ * Creates what the endpoint needs, a record and for some an entity or an import, and returns the
+ * input of a call that succeeds once. Fails with a hint if a value is missing.
+ */
+export async function prepareCall(archive: TestArchive, endpoint: Endpoint): Promise<EndpointCall> {
+  const { id } = await archive.make({ speakers: ['Ada'], tags: ['queues'] })
+  const [, , , kind = ''] = endpoint.path.split('/')
+  const slugs: Record<string, string> = {
+    category: 'example-days-2026',
+    speaker: 'ada',
+    tag: 'queues',
+  }
+  // A merge removes the entity, so each call merges a new one.
+  if (/^merge/.test(endpoint.name)) slugs[kind] = await createEntity(archive, kind, id)
+  const values: Record<string, string> = {
+    id: String(kind === 'import' ? await createStoppedImport(archive, id) : id),
+    revision: '1',
+    slug: slugs[kind] ?? '',
+    rule: 'no-licence',
+    position: '1',
+  }
+  const hint = 'to tests/support/endpoint-calls.ts'
+  const params = Object.keys(endpoint.params ?? {}).map((name) => {
+    const value = values[name]
+    assert.ok(value, `${endpoint.name} has {${name}} in its path: add a value for it ${hint}`)
+    return [name, value] as const
+  })
+  const body = bodies[endpoint.name]?.(id)
+  if (endpoint.body) assert.ok(body, `${endpoint.name} takes a body: add one ${hint}`)
+  return { params: Object.fromEntries(params), ...(endpoint.body && body && { body }) }
+}
+
+/** Returns the path of a call, with the values of its parameters. */
+export function callPath({ path }: Endpoint, params: Readonly<Record<string, unknown>>): string {
+  return path.replaceAll(/\{(\w+)\}/g, (_, name: string) => String(params[name]))
+}
+
+async function createEntity(archive: TestArchive, kind: string, id: number): Promise<string> {
+  const name = `${kind} ${id}`
+  if (kind === 'category')
+    await archive.call('POST', '/api/v2/category', { token: archive.editor, body: { title: name } })
+  else await archive.make({ [`${kind}s`]: [name] })
+  return `${kind}-${id}`
+}
+
+/** Creates a stopped import, which can be applied, stopped or undone. */
+async function createStoppedImport(archive: TestArchive, number: number): Promise<number> {
+  const body = importOf(`Stopped ${number}`)
+  const { json } = await archive.call('POST', '/api/v2/import', { token: archive.editor, body })
+  await markImportStopped(archive, json.id)
+  return json.id
+}
+
+/** Sets the state of an import to stopped, whatever it is. */
+export async function markImportStopped({ databaseUrl }: TestArchive, id: number): Promise<void> {
+  await withDatabase(databaseUrl, (query) =>
+    query(`update import set state = 'stopped' where id = ${id}`),
+  )
+}
