@@ -33,10 +33,12 @@ async function main(): Promise<number> {
   })
   if (values.postgres !== '15' && values.postgres !== '18')
     throw new Error('--postgres takes 15 or 18')
-  const files = testFiles(values.only, values.without, positionals)
-  if (files.length === 0) {
-    const words = [values.only, ...positionals].filter((word) => word !== undefined)
-    console.error(`No test file matches ${words.join(' ') || 'at all'}`)
+  const filesFor = (words: string[]) => testFiles(values.only, values.without, words)
+  const unmatched = positionals.filter((word) => filesFor([word]).length === 0)
+  const files = filesFor(positionals)
+  if (unmatched.length > 0 || files.length === 0) {
+    const words = unmatched.length > 0 ? unmatched.join(' or ') : (values.only ?? '')
+    console.error(`No test file matches ${words}`)
     return 1
   }
 
@@ -89,7 +91,8 @@ function startTests(
 ): ChildProcess {
   const options = [
     '--test',
-    '--test-concurrency=2',
+    // One more than CI has processors: many tests wait for clients and timers.
+    '--test-concurrency=3',
     // A file that hangs must fail and not block the others. The slowest takes a small part of this.
     '--test-timeout=600000',
     '--test-reporter=spec',

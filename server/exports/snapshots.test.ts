@@ -140,7 +140,7 @@ test('leaves only a partial file when killed, which the next snapshot removes', 
   )
   const { code, stderr } = await runCommand(['snapshot', folder], { DATABASE_URL })
   assert.equal(code, 0, stderr)
-  assert.match(stderr, /talkshelf-[\d-]{10}\.ndjson\.gz has 5000 records/)
+  assert.match(stderr, /^Wrote 5000 records \(\d+ bytes\) to talkshelf-[\d-]{10}\.ndjson\.gz\.$/m)
   assert.deepEqual(
     readdirSync(folder).map((name) => name.replace(/\d{4}-\d\d-\d\d/, 'DAY')),
     ['talkshelf-DAY.json', 'talkshelf-DAY.ndjson.gz'],

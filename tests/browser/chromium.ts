@@ -1,11 +1,15 @@
+import { existsSync } from 'node:fs'
 import { type Browser, chromium, errors } from 'playwright-core'
 
 // Starts Chromium, and counts and prints the results of browser tests.
 
+/** The headless shell opens a page with a third of the CPU time of the whole browser. */
+const installed = ['/usr/bin/chromium-headless-shell', '/usr/bin/chromium']
+
 /** Starts a headless Chromium. It makes no requests of its own, which would disturb the tests. */
 export function startChromium(...extraArgs: string[]): Promise<Browser> {
   return chromium.launch({
-    executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
+    executablePath: process.env.CHROMIUM ?? installed.find(existsSync) ?? 'chromium',
     args: [
       '--headless',
       '--no-sandbox',

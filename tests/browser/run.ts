@@ -31,9 +31,8 @@ const partsWithoutPictures: Parts = {
   sizes: sizeTests,
   axe: axeTests,
   'no-script': noScriptTests,
-  budget: budgetTests,
   time: timeTests,
-  player: playerTests,
+  scripts: scriptTests,
 }
 
 type Parts = Readonly<Record<string, (environment: BrowserEnvironment) => Promise<void>>>
@@ -77,15 +76,14 @@ async function main(): Promise<number> {
   return end() ? 0 : 1
 }
 
-/** player.ts starts a site and a browser of its own. */
-function playerTests({ test }: BrowserEnvironment): Promise<void> {
-  return test('the player: player.ts passes', () => run('player.ts'))
-}
-
-function budgetTests({ archive, test, everyPayload }: BrowserEnvironment): Promise<void> {
+/** Two scripts with browsers of their own, which wait most of the time and so run side by side. */
+async function scriptTests({ archive, test, everyPayload }: BrowserEnvironment): Promise<void> {
   const sample = everyPayload > 1 ? ['--sample', '12'] : []
-  return test('pages are within the limits of budget.ts', () =>
-    run('budget.ts', '--url', archive.url, ...sample))
+  await Promise.all([
+    test('the player: player.ts passes', () => run('player.ts')),
+    test('pages are within the limits of budget.ts', () =>
+      run('budget.ts', '--url', archive.url, ...sample)),
+  ])
 }
 
 function timeTests({ archive, test }: BrowserEnvironment): Promise<void> {
