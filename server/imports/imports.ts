@@ -99,7 +99,7 @@ async function readAndPlan(
     return await schedule(async () => {
       const deadlineMs = input.maxMs && performance.now() + input.maxMs
       const opened = await input.open()
-      const format = detectFormat(input.format, opened.begin, opened.firstPath)
+      const format = detectFormat(input.format, opened.head, opened.firstPath)
       const source = input.source ?? defaultSource(format.name, opened.name)
       await setFormat(pool, job.id, format.name, source)
       const { category, language } = input

@@ -109,7 +109,7 @@ test('reads any record back from CSV as it was written', async () => {
           yield bytes
         })()
         const input = await openInput({ stream, name: 'standard input' })
-        assert.ok(csv.recognises(input.begin, input.firstPath))
+        assert.ok(csv.recognises(input.head, input.firstPath))
         const readings: ParsedItem[] = []
         for await (const reading of csv.read(input.files, {
           category: undefined,

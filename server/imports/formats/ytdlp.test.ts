@@ -156,8 +156,8 @@ test('refuses invalid JSON, and limits nested playlists', async () => {
 
 test('recognises files of yt-dlp, and no others', () => {
   for (const name of sampleNames()) {
-    const begin = sample(name).slice(0, 65_536)
-    assert.equal(ytdlp.recognises(begin, 'x'), name.startsWith('ytdlp-'), name)
+    const head = sample(name).slice(0, 65_536)
+    assert.equal(ytdlp.recognises(head, 'x'), name.startsWith('ytdlp-'), name)
   }
   const formats = Array.from({ length: 2000 }, (_, number) => ({
     format_id: `${number}`,

@@ -30,9 +30,9 @@ async function* inChunks(input: Buffer): AsyncGenerator<Uint8Array> {
 /** Reads an input with a format, or with the one that recognizes it. */
 async function readAll(input: Buffer, path: string, format?: ImportFormat): Promise<void> {
   const opened = await openInput({ stream: inChunks(input), name: path })
-  const chosen = format ?? detectFormat(undefined, opened.begin, opened.firstPath)
-  chosen.recognises(opened.begin, opened.firstPath)
-  const sizes = { read: 0, max: 300 * opened.begin.length + 300 * input.length + 100_000 }
+  const chosen = format ?? detectFormat(undefined, opened.head, opened.firstPath)
+  chosen.recognises(opened.head, opened.firstPath)
+  const sizes = { read: 0, max: 300 * opened.head.length + 300 * input.length + 100_000 }
   for await (const reading of chosen.read(opened.files, options)) checkItem(reading, sizes)
 }
 
