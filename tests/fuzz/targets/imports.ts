@@ -9,7 +9,7 @@ import { ytdlp } from '../../../server/imports/formats/ytdlp.ts'
 import { detectFormat, formats } from '../../../server/imports/formats.ts'
 import { openInput } from '../../../server/imports/input/input.ts'
 import { type ImportFormat, InputRefused, type ParsedItem } from '../../../server/imports/item.ts'
-import { readings, sample, samplesOf } from '../../support/formats.ts'
+import { readItems, sample, samplesOf } from '../../support/formats.ts'
 import { assertProperty, type FuzzTarget, inputWords, textLines } from '../target.ts'
 import { jsonTokens, talkJson } from './json.ts'
 
@@ -240,7 +240,7 @@ export const importTargets: readonly FuzzTarget[] = [
       const [category = '', ...videos] = input.toString().split(separator)
       const files = Object.fromEntries(videos.map((text, at) => [`event/videos/${at}.json`, text]))
       const sizes = { read: 0, max: 300 * input.length + 100_000 }
-      const all = await readings(pyvideo, {
+      const all = await readItems(pyvideo, {
         'NO_PUBLISH.json': category,
         'event/category.json': category,
         ...files,
