@@ -141,7 +141,7 @@ export async function listImportTalks(
   return toImportedTalks(db, await listRows(db, id, options))
 }
 
-/** Saves the decision of an editor about a talk that was not applied yet. */
+/** Saves the decision of an editor about a talk. Throws if the talk was applied already. */
 export async function decideTalk(
   db: Db,
   id: number,
@@ -194,6 +194,7 @@ async function transition(
   from: readonly ImportJob['state'][],
   to: keyof typeof requirements,
 ): Promise<Import> {
+  // The counts are stored when the rows are removed.
   const { state, counts } = await requireImport(db, id)
   if (counts)
     throw new Problem(
