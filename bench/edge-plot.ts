@@ -2,9 +2,11 @@
 // page too.
 
 export interface Point {
+  /** Requests a second of all readers. */
   readonly readsPerS: number
-  /** Requests a second that reach the origin. */
+  /** Requests a second that reach the origin from the edge caches. */
   readonly direct: number
+  /** The same if one more cache, the shield, is between the edge caches and the origin. */
   readonly shielded: number
 }
 
@@ -20,7 +22,7 @@ const panel = { top: 70, width: 380, height: 340 }
 // Distinct for people with colour blindness, and in grey.
 const colours = { readers: '#555555', direct: '#c2410c', shielded: '#1d4ed8' }
 
-/** Draws requests and bytes as SVG. */
+/** Draws two panels as SVG: requests a second, and the bytes of their responses. */
 export function plot(points: readonly Point[], responseBytes: number): string {
   const lines: Line[] = [
     { name: 'readers', colour: colours.readers, dash: '6 4', value: (point) => point.readsPerS },
@@ -39,8 +41,8 @@ export function plot(points: readonly Point[], responseBytes: number): string {
   font-family="system-ui, 'Segoe UI', Helvetica, Arial, sans-serif" font-size="14" fill="#222222">
 <title>Load of the origin behind an edge cache, from 10 to 1,000,000 requests a second</title>
 <rect width="100%" height="100%" fill="#ffffff"/>
-${drawPanel(80, 'Requests a second', (value) => short(value, ''), points, lines)}
-${drawPanel(580, 'Bytes a second', (value) => short(value, 'B'), points, namedByteLines)}
+${drawPanel(80, 'Requests a second', (value) => formatShort(value, ''), points, lines)}
+${drawPanel(580, 'Bytes a second', (value) => formatShort(value, 'B'), points, namedByteLines)}
 <text x="${width / 2}" y="${height - 14}" text-anchor="middle" font-size="12" fill="#555555">
 Simulated by bench/edge.ts: Zipf readers, LRU caches, purges by changes. Both axes are logarithmic.
 </text>
@@ -64,15 +66,15 @@ function drawPanel(
   const y = scale(all, panel.top + panel.height, -panel.height)
   const right = left + panel.width
   const bottom = panel.top + panel.height
-  const across = y.ticks.map((value) => {
+  const horizontalGrid = y.ticks.map((value) => {
     const height = y.at(value)
     return `<line x1="${left}" x2="${right}" y1="${height}" y2="${height}" stroke="#dddddd"/>
 <text x="${left - 8}" y="${height + 5}" text-anchor="end">${label(value)}</text>`
   })
-  const down = x.ticks.map((value) => {
+  const verticalGrid = x.ticks.map((value) => {
     const middle = x.at(value)
     return `<line x1="${middle}" x2="${middle}" y1="${panel.top}" y2="${bottom}" stroke="#dddddd"/>
-<text x="${middle}" y="${bottom + 20}" text-anchor="middle">${short(value, '')}</text>`
+<text x="${middle}" y="${bottom + 20}" text-anchor="middle">${formatShort(value, '')}</text>`
   })
   const stroke = ({ colour, dash }: Line) =>
     `stroke="${colour}" stroke-width="2"${dash ? ` stroke-dasharray="${dash}"` : ''}`
@@ -95,7 +97,7 @@ function drawPanel(
   const box = `x="${right - 220}" y="${bottom - 86}" width="212" height="${boxHeight}"`
   const center = left + panel.width / 2
   return `<text x="${left}" y="${panel.top - 24}" font-size="17" font-weight="600">${title}</text>
-${[...across, ...down, ...drawn].join('\n')}
+${[...horizontalGrid, ...verticalGrid, ...drawn].join('\n')}
 <rect ${box} fill="#ffffff" stroke="#dddddd"/>
 ${legend.join('\n')}
 <text x="${center}" y="${bottom + 46}" text-anchor="middle">readers’ requests a second</text>`
@@ -120,7 +122,7 @@ const prefixes = [
   ['k', 1e3],
 ] as const
 
-function short(value: number, unit: string): string {
+function formatShort(value: number, unit: string): string {
   const [letter, size] = prefixes.find(([, size]) => value >= size) ?? ['', 1]
   return `${value / size} ${letter}${unit}`.trim()
 }

@@ -13,19 +13,23 @@ import { query, seed } from './seed.ts'
 // bare servers.
 
 export interface BenchEnvironment {
+  /** A temporary folder for the packed service and the files of load tests. */
   readonly dir: string
   /** The folder of the programs of PostgreSQL. */
   readonly bin: string
+  /** The number of seeded records. Their ids start at 1. */
   readonly records: number
-  readonly postgres: string
+  readonly postgresVersion: string
   readonly seedSeconds: number
   /** The URL for the role that owns the database, which is not a superuser. */
   readonly url: string
   /** The parent of the server processes of PostgreSQL. */
   readonly postgresPid: number
+  /** A token with the role editor. */
   readonly token: string
   /** Runs a statement as a superuser. Returns its output. */
   query(statement: string): Promise<string>
+  /** Starts the service with these environment variables. */
   serve(variables: Record<string, string>): Promise<BenchServer>
   /** Starts a minimal server that always sends this response. */
   bare(response: { status: number; headers: readonly string[]; body: string }): Promise<BenchServer>
@@ -49,7 +53,7 @@ const settings = {
   maintenance_work_mem: '512MB',
 }
 
-/** Starts PostgreSQL, seeds it, and packs the service. */
+/** Starts PostgreSQL, packs the service, and seeds the database with this number of records. */
 export async function openBenchEnvironment(
   records: number,
   say: (line: string) => void,
@@ -103,7 +107,7 @@ export async function openBenchEnvironment(
       dir,
       bin,
       records,
-      postgres: started.version,
+      postgresVersion: started.version,
       seedSeconds,
       url,
       postgresPid: Number(
@@ -144,14 +148,14 @@ function run(program: string, url: string, args: readonly string[]): string {
   return stdout
 }
 
-let lastPort = 20_000 + (process.pid % 5000)
+let nextPort = 20_000 + (process.pid % 5000)
 
 async function serve(
   program: string,
   url: string,
   variables: Record<string, string>,
 ): Promise<BenchServer> {
-  const port = lastPort++
+  const port = nextPort++
   // Logging of requests is measured separately; all other settings have their defaults.
   const env = {
     ...process.env,

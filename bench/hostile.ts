@@ -73,6 +73,7 @@ export async function measureHostile({
   }
   agent.destroy()
   await server.stop()
+  // The median ratio must not exceed `floor`, and should not exceed `goal`.
   return ratioAtMost('GET during hostile queries', 'p99, against GET alone', ratios, {
     floor: 2,
     goal: 1.5,

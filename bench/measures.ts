@@ -17,7 +17,9 @@ export interface Measured {
   readonly rounds: readonly Round[]
   /** The median of the ratios, or of the figures if there is no reference. */
   readonly median: number
+  /** The worst median that passes: the highest one for times, memory and `ratioAtMost`. */
   readonly floor?: number
+  /** The intended median. */
   readonly goal?: number
   readonly verdict: 'goal reached' | 'above the floor' | 'under the floor' | 'for information'
 }

@@ -1,13 +1,13 @@
 // npm run pages -- --url http://... [--rounds 5]
 //
 // Compares the time of a page with that of the JSON responses with the same data: alternating, over
-// one connection, uncompressed. Fails if the median ratio is above two. `npm run browser` runs it
-// on the real talks.
+// one connection, uncompressed. Fails if the ratio of the medians is above two. `npm run browser`
+// runs it on the real talks.
 
 import { Agent, request } from 'node:http'
 import { parseArgs } from 'node:util'
 
-const limit = 2
+const maxRatio = 2
 const queries = [
   'python',
   'django',
@@ -68,6 +68,7 @@ async function measurePair(page: string, json: readonly string[]): Promise<[numb
 const median = (numbers: readonly number[]) =>
   numbers.toSorted((a, b) => a - b)[Math.floor(numbers.length / 2)] ?? Number.NaN
 
+/** Measures all pairs in each round and prints the medians. Returns whether the pages are fast. */
 async function measure(
   name: string,
   pairs: readonly (readonly [string, readonly string[]])[],
@@ -87,7 +88,7 @@ async function measure(
     `${name}: ${median(pageMs).toFixed(1)} ms, as JSON ${median(jsonMs).toFixed(1)} ms: ` +
       `ratio ${ratio.toFixed(2)} (${pageMs.length} of each)`,
   )
-  return ratio <= limit
+  return ratio <= maxRatio
 }
 
 const { results } = JSON.parse(

@@ -10,7 +10,8 @@ import { type Remix, type RemixNames, remix, type Texts } from './remix.ts'
 
 const talks = readTalks()
 const real: Remix | undefined = talks && remix(talks)
-export const madeOf = real ? 'words and sentences of real talks' : 'invented words'
+/** Describes where the texts of the records come from. */
+export const textOrigin = real ? 'words and sentences of real talks' : 'invented words'
 
 /** A record with the indexes of its names in the lists of names. */
 export interface GeneratedRecord {

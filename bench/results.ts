@@ -89,7 +89,7 @@ export function saveResults(
     memoryGiB: Math.round(totalmem() / 2 ** 30),
     kernel: release(),
     node: process.versions.node,
-    postgres: environment.postgres,
+    postgres: environment.postgresVersion,
     wrk: /\[epoll\]|wrk (\S+)/.exec(outputOf('wrk', '-v'))?.[1] ?? 'unknown',
     commit:
       outputOf('git', 'rev-parse', '--short', 'HEAD').trim() +

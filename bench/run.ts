@@ -11,7 +11,7 @@ import { installMissing } from '../tests/support/install.ts'
 import { openBenchEnvironment } from './environment.ts'
 import { measureHostile } from './hostile.ts'
 import { type Measured, measureGet, measurePatch, measureStart } from './measures.ts'
-import { madeOf } from './records.ts'
+import { textOrigin } from './records.ts'
 import { resultsTable, saveResults } from './results.ts'
 import { measureSearch } from './search.ts'
 
@@ -37,7 +37,7 @@ const startedMs = performance.now()
 const say = (line: string) =>
   console.log(`${((performance.now() - startedMs) / 1000).toFixed(0).padStart(4)} s  ${line}`)
 say(
-  `${records.toLocaleString('en')} records of ${madeOf}, ` +
+  `${records.toLocaleString('en')} records of ${textOrigin}, ` +
     `${rounds} rounds of ${seconds} s for each measure, ${availableParallelism()} processors`,
 )
 const environment = await openBenchEnvironment(records, say)

@@ -45,7 +45,7 @@ export async function patchScript({ url, token, records }: BenchEnvironment): Pr
     lookups: { ...pool.lookups, run: recorder(pool.lookups) },
   }
   const id = Math.floor(records / 2) + 1
-  const request = {
+  const context = {
     origin: { actor: anyone, via: 'api' as const, request: 'bench' },
     ifMatch: undefined,
     hash: Buffer.alloc(32),
@@ -58,7 +58,7 @@ export async function patchScript({ url, token, records }: BenchEnvironment): Pr
       await authenticate(recording, `Token ${token}`)
       // The last use of a token is written in the background, by the first request of a minute.
       await sleep(2)
-      await changeVideo(recording, id, request, (before) => ({
+      await changeVideo(recording, id, context, (before) => ({
         ...before,
         summary: `Changed in revision ${revision}`,
       }))
@@ -78,6 +78,7 @@ export async function patchScript({ url, token, records }: BenchEnvironment): Pr
   return [
     `\\set id random(1, ${records})\n`,
     toScript(authentication),
+    // \gset stores the columns of the row as variables: revision as :is_revision, body as :is_body.
     toScript(read, variable).replace(/;\n$/, ' \\gset is_\n'),
     toScript(write, variable),
   ].join('')
@@ -85,6 +86,7 @@ export async function patchScript({ url, token, records }: BenchEnvironment): Pr
 
 /**
  * Returns a script of statements whose values come from a table: a random row for each transaction.
+ * Creates the table. `recorded` has the statements of each request: the same ones, other values.
  */
 export async function scriptWithTable(
   environment: BenchEnvironment,

@@ -1,10 +1,11 @@
 import Type, { type Static } from 'typebox'
 import { endpoint, Id, jsonType } from './endpoint.ts'
 import { PageSize } from './page.ts'
+// Registers the string formats `text` and `address`.
 import './formats.ts'
 
-// An import is read, planned, applied, and optionally undone. The plan has a verdict for every talk
-// before anything is written.
+// The endpoints of imports and their schemas. An import is read, planned, applied, and optionally
+// undone. The plan has a verdict for every talk before anything is written.
 
 export const importStates = [
   'reading',
@@ -46,6 +47,7 @@ export const Import = Type.Object(
         'Namespace of the talk keys: a later import with the same source finds the same records',
     }),
     created: Type.String({ description: 'UTC' }),
+    // The name of the token, or of the user of the command line.
     by: Type.String(),
     rows: Type.Integer({
       minimum: 0,
@@ -54,6 +56,7 @@ export const Import = Type.Object(
     done: Type.Integer({ minimum: 0, description: 'Number of entries applied so far' }),
     problem: Type.Union([Type.String(), Type.Null()], { description: 'Reason for the failure' }),
     planned: counts(importVerdicts, 'Talks by planned verdict'),
+    // `kept`: a conflict without a decision, and no other change, so the record stays as it is.
     outcome: counts(['created', 'changed', 'unchanged', 'kept', 'refused'], 'Talks by outcome'),
     undone: counts(
       ['undone', 'touched'],
@@ -64,6 +67,8 @@ export const Import = Type.Object(
 )
 export type Import = Static<typeof Import>
 
+// A `question` asks whether the talk is the same as a similar record. `TalkDecision.same` is the
+// answer.
 const Note = Type.Object(
   {
     kind: oneOf(['dropped', 'guessed', 'repaired', 'refused', 'question'] as const, 'Kind of note'),

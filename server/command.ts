@@ -13,6 +13,7 @@ export interface CommandContext {
   readonly say: (line: string) => void
 }
 
+/** Adds the commands of a feature to the program. */
 export type AddCommands = (program: Command, context: CommandContext) => void
 
 /** Ends the command with a message for the user and an exit code. */

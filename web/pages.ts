@@ -8,6 +8,7 @@ import { ProblemPage } from './pages/problem.tsx'
 import { Search } from './pages/search.tsx'
 import { TalkPage } from './pages/talk.tsx'
 
+/** The component of each page, for `renderPage`. */
 export const pages = {
   home: Home,
   search: Search,
@@ -15,7 +16,7 @@ export const pages = {
   embed: Embed,
   collection: Collection,
   events: Events,
-  names: Directory,
+  directory: Directory,
   about: About,
   problem: ProblemPage,
 }

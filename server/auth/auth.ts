@@ -35,6 +35,6 @@ export async function authenticate(pool: Pool, authorization: string): Promise<A
   if (!row) return undefined
   // The time of the last use is informational: the request neither waits for this write nor fails
   // with it.
-  if (row.untouched) touchToken(pool, row.id).catch(() => {})
+  if (row.needs_touch) touchToken(pool, row.id).catch(() => {})
   return { role: row.role, name: row.name, token: row.id }
 }

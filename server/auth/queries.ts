@@ -3,22 +3,22 @@ import Type, { type Static } from 'typebox'
 import { type Db, execute, many, maybe, writeReturning } from '../platform/db/db.ts'
 
 const Role = Type.Union([Type.Literal('editor'), Type.Literal('admin')])
-const Timestamp = Type.Union([Type.String(), Type.Null()])
+const MaybeTimestamp = Type.Union([Type.String(), Type.Null()])
 const NewToken = Type.Object({ id: Type.Integer(), expires: Type.String() })
 const FoundToken = Type.Object({
   id: Type.Integer(),
   name: Type.String(),
   role: Role,
-  untouched: Type.Boolean(),
+  needs_touch: Type.Boolean(),
 })
 const ListedToken = Type.Object({
   id: Type.Integer(),
   name: Type.String(),
   role: Role,
-  created: Timestamp,
-  expires: Timestamp,
-  last_used: Timestamp,
-  revoked: Timestamp,
+  created: MaybeTimestamp,
+  expires: MaybeTimestamp,
+  last_used: MaybeTimestamp,
+  revoked: MaybeTimestamp,
 })
 
 /** Inserts a token. Returns its id and the day on which it expires. */
@@ -33,12 +33,13 @@ export async function insertToken(db: Db, name: string, role: string, hash: Buff
   return row as Static<typeof NewToken>
 }
 
-/** Finds a valid token. `untouched` means that its last use was recorded over a minute ago. */
+/** Finds a valid token. `needs_touch`: its last use was recorded over a minute ago, or never. */
 export function findToken(db: Db, hash: Buffer) {
   return maybe(
     db,
     FoundToken,
-    sql`select id, name, role, coalesce(last_used < now() - interval '1 minute', true) as untouched
+    sql`select id, name, role,
+               coalesce(last_used < now() - interval '1 minute', true) as needs_touch
         from token
         where hash = ${hash} and revoked is null and expires > now()`,
   )
@@ -68,12 +69,15 @@ export function listTokens(db: Db) {
   )
 }
 
-/** Revokes a token. A second call keeps the time of the first one. Returns 0 if there is none. */
+/** Revokes a token. A second call keeps the time of the first one. Returns 0 if it is unknown. */
 export function revokeToken(db: Db, id: number) {
   return execute(db, sql`update token set revoked = coalesce(revoked, now()) where id = ${id}`)
 }
 
-/** Deletes tokens that expired or were revoked 90 days ago. The history keeps their names. */
+/**
+ * Deletes tokens that expired or were revoked 90 days ago, unless an idempotency key still refers
+ * to them. The history keeps their names.
+ */
 export function deleteOldTokens(db: Db) {
   return execute(
     db,

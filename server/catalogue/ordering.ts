@@ -12,7 +12,10 @@ export interface OrderPart {
 
 export const defaultOrdering = '-recorded,title'
 
-/** Parses the `ordering` parameter. A repeated field is ignored: only its first use sorts. */
+/**
+ * Parses the `ordering` parameter, whose field names were validated before. A repeated field is
+ * ignored: only its first use sorts.
+ */
 export function parseOrdering(text: string): OrderPart[] {
   const parts = `${text},id`.split(',').map((part) => ({
     field: part.replace('-', '') as OrderField,
@@ -23,7 +26,7 @@ export function parseOrdering(text: string): OrderPart[] {
   )
 }
 
-/** Returns the opposite order. */
+/** Returns the opposite order, in which the previous page is read. */
 export function reverseOrdering(order: readonly OrderPart[]): OrderPart[] {
   return order.map(({ field, descending }) => ({ field, descending: !descending }))
 }

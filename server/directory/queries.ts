@@ -4,10 +4,13 @@ import Type, { type Static } from 'typebox'
 import type { Origin } from '../platform/actor.ts'
 import { type Db, execute, many, maybe, one } from '../platform/db/db.ts'
 
+// Jobs that update records after a rename, and the lists of entities.
+
 const RenameJob = Type.Object({
   id: Type.Integer(),
   kind: Type.Union([Type.Literal('category'), Type.Literal('speaker'), Type.Literal('tag')]),
   entity_id: Type.Integer(),
+  /** The highest id of the records that were updated. */
   done_up_to: Type.Integer(),
   actor: Type.String(),
   token_id: Type.Union([Type.Integer(), Type.Null()]),
@@ -62,31 +65,34 @@ export function deleteRenameJob(tx: Db, id: number) {
 
 export type ListedKind = 'category' | 'speaker' | 'tag' | 'language'
 
-const Keyed = { keys: Type.Array(Type.String()) }
+/** The sort keys of a row, for cursors: its folded name and its id. */
+const SortKeys = { keys: Type.Array(Type.String()) }
 
-const entities = {
+/** How the kinds differ: the row that is returned, the column with the name, and all columns. */
+const listedKinds = {
   category: {
-    row: Type.Object({ ...ListedCategory.properties, ...Keyed }),
+    row: Type.Object({ ...ListedCategory.properties, ...SortKeys }),
     name: raw('title'),
     columns: sql`id, title, slug, description, url, start_date, end_date`,
   },
   speaker: {
-    row: Type.Object({ ...ListedSpeaker.properties, ...Keyed }),
+    row: Type.Object({ ...ListedSpeaker.properties, ...SortKeys }),
     name: raw('name'),
     columns: sql`id, name, slug`,
   },
   tag: {
-    row: Type.Object({ ...ListedTag.properties, ...Keyed }),
+    row: Type.Object({ ...ListedTag.properties, ...SortKeys }),
     name: raw('name'),
     columns: sql`id, name, slug`,
   },
   language: {
-    row: Type.Object({ ...Language.properties, ...Keyed }),
+    row: Type.Object({ ...Language.properties, ...SortKeys }),
     name: raw('name'),
     columns: sql`code, name, slug`,
   },
 }
 
+/** Returns the number of live talks of an entity. */
 function talksOf(kind: ListedKind): Sql {
   return sql`coalesce((select sum(talks)
                        from talk_count
@@ -103,13 +109,17 @@ function isPublic(kind: ListedKind): Sql {
   return sql`merged_into is null and ${talksOf(kind)} > 0`
 }
 
+/** Returns the condition for names that sort at or after `from`. */
 function startsAt(kind: ListedKind, from: string | undefined): Sql {
   return from === undefined
     ? empty
-    : sql`and fold(${entities[kind].name}) collate "C" >= fold(${from}::text)`
+    : sql`and fold(${listedKinds[kind].name}) collate "C" >= fold(${from}::text)`
 }
 
-/** Lists a page of the public entities of a kind by name, with their number of live talks. */
+/**
+ * Lists a page of the public entities of a kind by name, with their number of live talks. `after`
+ * has the sort keys of the last entity of the page before.
+ */
 export function selectEntities<K extends ListedKind>(
   db: Db,
   kind: K,
@@ -117,7 +127,7 @@ export function selectEntities<K extends ListedKind>(
   page: { after: readonly string[] | undefined; offset: number; limit: number },
   from?: string,
 ): Promise<ListedEntity<K>[]> {
-  const { row, name, columns } = entities[kind]
+  const { row, name, columns } = listedKinds[kind]
   const key = sql`fold(${name}) collate "C"`
   const [comparison, direction] = way === 'next' ? [raw('>'), empty] : [raw('<'), raw('desc')]
   const after = page.after
@@ -136,7 +146,7 @@ export function selectEntities<K extends ListedKind>(
   return rows as Promise<ListedEntity<K>[]>
 }
 
-export type ListedEntity<K extends ListedKind> = Static<(typeof entities)[K]['row']>
+export type ListedEntity<K extends ListedKind> = Static<(typeof listedKinds)[K]['row']>
 
 const Count = Type.Object({ count: Type.Integer() })
 

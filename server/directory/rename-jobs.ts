@@ -30,6 +30,7 @@ export async function nextRenameBatch(pool: Pool): Promise<number[] | undefined>
     const job = await claimRenameJob(tx)
     if (!job) return undefined
     const { id, kind, entity_id, done_up_to } = job
+    // Outside of the transaction, on a connection where PostgreSQL plans for this entity.
     const ids = await findVideoIdsOfEntity(pool.lists, kind, entity_id, done_up_to, renameBatchSize)
     const changed = await refreshNames(tx, ids, contextOf(job))
     // A batch that is not full is the last one.

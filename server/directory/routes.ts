@@ -37,17 +37,20 @@ import type { SiteUrls } from '../platform/http/server.ts'
 import type { JobRunner } from '../platform/ops/job-runner.ts'
 import * as directory from './directory.ts'
 
-/** Mounts all endpoints of categories, speakers, tags and languages. */
+/**
+ * Mounts all endpoints of categories, speakers, tags and languages. `forgetRecords` removes changed
+ * records from the cache; `jobRunner` updates the records that a write has left for later.
+ */
 export function directoryRoutes(
   mount: Mount,
   pool: Pool,
   urls: SiteUrls,
   jobRunner: JobRunner,
-  forget: (ids: readonly number[]) => void,
+  forgetRecords: (ids: readonly number[]) => void,
 ): void {
   mountLists(mount, pool, urls)
   mountEntities(mount, pool, urls)
-  mountWrites(mount, pool, jobRunner, forget)
+  mountWrites(mount, pool, jobRunner, forgetRecords)
 }
 
 function mountLists(mount: Mount, pool: Pool, urls: SiteUrls): void {
@@ -100,11 +103,11 @@ function mountWrites(
   mount: Mount,
   pool: Pool,
   jobRunner: JobRunner,
-  forget: (ids: readonly number[]) => void,
+  forgetRecords: (ids: readonly number[]) => void,
 ): void {
   async function respond(write: Promise<directory.EntityWriteResult>): Promise<RouteResponse> {
     const { entity, changed, left } = await write
-    forget(changed)
+    forgetRecords(changed)
     if (left > 0) jobRunner.wake()
     return { body: entity.body, etag: entity.etag }
   }

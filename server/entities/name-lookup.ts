@@ -31,6 +31,7 @@ export async function lookUpNames(db: Db, names: NamesToLookUp): Promise<NameLoo
  * renames and merges until the end of the transaction.
  */
 export function lookUpAndLockNames(tx: Db, names: NamesToLookUp): Promise<NameLookup> {
+  // Bulk writes have no deadline.
   return retryOnConflict({}, async () => {
     const found = await lookUpNames(tx, names)
     const lookup = {

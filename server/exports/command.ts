@@ -16,6 +16,9 @@ import {
 import { writeFileAtomically } from './files.ts'
 import { FolderExistsError } from './pyvideo.ts'
 
+// `withSnapshot` opens a database transaction with a consistent view; the command `snapshot`
+// writes a compressed export of the public records.
+
 interface ExportCommandOptions {
   readonly format: 'ndjson' | 'csv' | 'pyvideo'
   readonly out?: string

@@ -99,7 +99,7 @@ async function readAndPlan(
     return await schedule(async () => {
       const deadlineMs = input.maxMs && performance.now() + input.maxMs
       const opened = await input.open()
-      const format = detectFormat(input.format, opened.begin, opened.firstPath)
+      const format = detectFormat(input.format, opened.head, opened.firstPath)
       const source = input.source ?? defaultSource(format.name, opened.name)
       await setFormat(pool, job.id, format.name, source)
       const { category, language } = input
@@ -141,7 +141,7 @@ export async function listImportTalks(
   return toImportedTalks(db, await listRows(db, id, options))
 }
 
-/** Saves the decision of an editor about a talk that was not applied yet. */
+/** Saves the decision of an editor about a talk. Throws if the talk was applied already. */
 export async function decideTalk(
   db: Db,
   id: number,
@@ -194,6 +194,7 @@ async function transition(
   from: readonly ImportJob['state'][],
   to: keyof typeof requirements,
 ): Promise<Import> {
+  // The counts are stored when the rows are removed.
   const { state, counts } = await requireImport(db, id)
   if (counts)
     throw new Problem(

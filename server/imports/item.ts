@@ -65,10 +65,10 @@ export interface ImportFormat {
   /** A short description for lists of formats. */
   readonly about: string
   /**
-   * Returns whether a file has this format, by its path and by its first kilobytes, which may be
-   * cut off anywhere.
+   * Returns whether a file has this format, by its path and by its head: the first kilobytes, which
+   * may be cut off anywhere.
    */
-  recognises(begin: string, path: string): boolean
+  recognises(head: string, path: string): boolean
   /** Reads items in the order of the file. Throws `InputRefused` if nothing can be read. */
   read(files: AsyncIterable<SourceFile>, options: ParseOptions): AsyncIterable<ParsedItem>
 }

@@ -4,18 +4,23 @@ import type { Pool } from '../platform/db/pool.ts'
 import { buildCards, parseRecords } from './cards.ts'
 
 const eventCount = 4
+/** Events with fewer talks are left out. */
+const minTalks = 3
 const talksPerEvent = 6
 const newestCount = 8
 const yearCount = 20
 const chipCount = 24
 
-/** Loads the home page: the latest events with some talks, and ways to browse. */
+/**
+ * Loads the data of the home page: totals, the talks that were added last, the latest events with
+ * some of their talks, and the years, languages and tags to browse by.
+ */
 export async function homePage(pool: Pool, statisticsCache: StatisticsCache): Promise<HomeData> {
   const { statistics, events, tags } = await statisticsCache.read()
-  // Future events have no recordings yet.
+  // The newest come first. Future events have no recordings yet.
   const today = new Date().toISOString().slice(0, 10)
   const latest = events
-    .filter(({ last, talks }) => last !== null && last <= today && talks > 2)
+    .filter(({ last, talks }) => last !== null && last <= today && talks >= minTalks)
     .slice(0, eventCount)
   const lists = await Promise.all([
     listRecords(pool, { ordering: '-added', page_size: newestCount }),

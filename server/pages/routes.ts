@@ -103,7 +103,7 @@ function directoryRoutes({ mountPage, pool, statisticsCache, site }: PageContext
   for (const kind of ['speaker', 'tag'] as const)
     mountPage(paths.list(kind), async (request) => {
       const data = await directoryPage(pool, statisticsCache, kind, request.query)
-      return render(site, pages.names, data, request)
+      return render(site, pages.directory, data, request)
     })
 }
 

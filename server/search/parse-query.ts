@@ -40,7 +40,10 @@ export function parseQuery(input: string): SearchQuery {
   return alternatives.filter((terms) => terms.length > 0)
 }
 
-/** Tells whether the last word may be unfinished: no space and no quote follows it. */
+/**
+ * Tells whether the last word may be unfinished and should match as a prefix: no space and no quote
+ * follows it.
+ */
 export function endsInPartialWord(input: string): boolean {
   return /[^\s"”»]$/.test(input)
 }

@@ -1,5 +1,6 @@
 import sql, { raw, type Sql } from 'sql-template-tag'
 import Type, { type Static } from 'typebox'
+import type { EntityKind } from '../entities/entities.ts'
 import { type Db, many, maybe, one } from '../platform/db/db.ts'
 
 // Read only: other features write these tables.
@@ -10,9 +11,7 @@ const MaybeInteger = Type.Union([Type.Integer(), Type.Null()])
 const utcText = (value: Sql) =>
   sql`to_char(${value} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS')`
 
-export type SitemapKind = 'category' | 'speaker' | 'tag'
-
-const talksOf = (kind: SitemapKind) =>
+const talksOf = (kind: EntityKind) =>
   sql`coalesce((select sum(talks)
                 from talk_count
                 where talk_count.kind = ${kind} and talk_count.entity_id = entity.id), 0)::integer`
@@ -80,7 +79,7 @@ export const maxSitemapEntries = 10_000
 
 const Part = Type.Object({ part: Type.Integer(), changed: MaybeText })
 
-export type SitemapSection = 'video' | SitemapKind
+export type SitemapSection = 'video' | EntityKind
 
 /** Lists the numbers of the ranges that have entries, from 1. */
 export function listSitemapParts(db: Db, section: SitemapSection) {
@@ -196,7 +195,7 @@ const SitemapEntity = Type.Object({ id: Type.Integer(), slug: Type.String() })
 /** Lists the entities of a range of ids that have live talks. */
 export function listSitemapEntities(
   db: Db,
-  kind: SitemapKind,
+  kind: EntityKind,
   after: number,
   upTo: number,
   limit: number,

@@ -8,14 +8,14 @@ import {
 } from '@talkshelf/contract'
 import { paths, type SearchState, searchKeys } from '@talkshelf/web'
 import { listRecords, parseSearchParams } from '../catalogue/catalogue.ts'
-import { findPublicEntity } from '../entities/entities.ts'
+import { type EntityKind, findPublicEntity } from '../entities/entities.ts'
 import type { Markdown } from '../markdown/markdown.ts'
 import type { Pool } from '../platform/db/pool.ts'
 import { categoryEntry, type Entry, type Feed, talkEntry } from './entries.ts'
-import { findLanguage, newestCategories, type SitemapKind } from './queries.ts'
+import { findLanguage, newestCategories } from './queries.ts'
 import type { SiteInfo } from './site.ts'
 
-// Selects the entries of each feed.
+// Builds the feeds: each selects its entries. The newest come first: those that were added last.
 
 const maxEntries = 30
 
@@ -34,7 +34,7 @@ export function catalogueFeed(pool: Pool, markdown: Markdown, site: SiteInfo): P
   )
 }
 
-/** Builds the feed of the newest events. */
+/** Builds the feed of the newest events, which are the categories. */
 export async function eventsFeed(pool: Pool, markdown: Markdown, site: SiteInfo): Promise<Feed> {
   const categories = await newestCategories(pool.lists, maxEntries)
   return {
@@ -50,13 +50,13 @@ export async function eventsFeed(pool: Pool, markdown: Markdown, site: SiteInfo)
 
 /**
  * Builds the feed of an entity, or returns the path of its current page if the id or slug is
- * outdated. Speakers and tags without live talks do not exist for readers.
+ * outdated. Throws 404 for speakers and tags without live talks, as they are not public.
  */
 export async function entityFeed(
   pool: Pool,
   markdown: Markdown,
   site: SiteInfo,
-  kind: SitemapKind,
+  kind: EntityKind,
   id: number,
   slug: string,
 ): Promise<Feed | { moved: string }> {

@@ -1,4 +1,5 @@
 import { indexedPaths, paths } from '@talkshelf/web'
+import type { EntityKind } from '../entities/entities.ts'
 import type { Db } from '../platform/db/db.ts'
 import { mediaFiles } from './entries.ts'
 import {
@@ -7,7 +8,6 @@ import {
   listSitemapTalks,
   maxSitemapEntries,
   pagesWithTalks,
-  type SitemapKind,
   type SitemapSection,
   type SitemapTalk,
 } from './queries.ts'
@@ -116,7 +116,7 @@ async function* talkPages(
 async function* entityPages(
   db: Db,
   site: SiteInfo,
-  kind: SitemapKind,
+  kind: EntityKind,
   after: number,
   upTo: number,
 ): AsyncGenerator<string> {

@@ -20,18 +20,19 @@ export function readVideo(
   return recent instanceof Promise ? recent.then(assertPublished) : assertPublished(recent)
 }
 
+/** Returns the row of a live record. Throws 404 for drafts as well. */
 function assertPublished(row: CachedBody | undefined): CachedBody {
   const present = assertPresent(row)
   if (!present.live) notFound()
   return present
 }
 
-/** Reads the current version of a record in any state. Throws if it does not exist. */
+/** Reads the current version of a record, also of a draft. Throws 404 or 410 as `assertPresent`. */
 export async function readCurrent(db: Db, id: number): Promise<BodyRow> {
   return assertPresent(await findBody(db, id))
 }
 
-/** Locks a record until the end of the transaction and reads its current version. */
+/** Locks a record until the end of the transaction and reads its current version, or throws. */
 export async function lockCurrent(tx: Db, id: number): Promise<BodyRow> {
   await lockVideo(tx, id)
   return readCurrent(tx, id)

@@ -33,10 +33,14 @@ type ListField = 'speakers' | 'tags'
 export interface NamedVersion {
   readonly video: Video
   readonly ids: ChangedEntityIds
+  /** The entities that the write has to lock. Empty if they are locked already. */
   readonly added: AddedEntities
 }
 
-/** Returns entities for all names, or undefined if some are missing and must not be created. */
+/**
+ * Completes the entities found for names. Returns an entity for every name, or undefined if some
+ * are missing and must not be created.
+ */
 export type CompleteNames = (
   names: ListNames,
   found: ResolvedNames,
@@ -250,7 +254,7 @@ export const noAdditions: AddedEntities = { category: [], speakers: [], tags: []
 
 /**
  * Validates the fields of a request. If the schema reports errors, it also looks up category and
- * language, so that one response lists all errors.
+ * language, so that one response lists all errors. Otherwise the write looks them up.
  */
 export async function videoFieldErrors(
   db: Db,

@@ -1,6 +1,7 @@
 // Entry point of records. A read is one lookup of a rendered body (read.ts, record-cache.ts).
 // createVideo writes the first version (create.ts), changeVideo every later one (update.ts),
-// takeDownVideo the last (takedown.ts). record-names.ts resolves the names in a record.
+// takeDownVideo the last (takedown.ts). revisions.ts reads and restores earlier versions.
+// record-names.ts resolves the names in a record, wire.ts converts records from and to JSON.
 // refresh-names.ts updates records after a rename, bulk.ts writes hundreds of records at a time.
 
 export {

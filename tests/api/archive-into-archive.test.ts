@@ -21,6 +21,7 @@ const pairs = Number(process.env.ARCHIVE_PAIRS ?? 3)
 const seed = process.env.IMPORT_SEED ?? '20261115'
 
 const { url: databaseUrl } = await freshDatabase()
+// Contents of the database that can be restored by name.
 const states = await openSavedStates(databaseUrl)
 await states.save('empty')
 const archive = await openArchive(databaseUrl, { CACHE_MB: '0' })
@@ -49,6 +50,7 @@ function isSameRecord(mine: ExportedJson, theirs: ExportedJson): boolean {
   )
 }
 
+/** Imports an export into a saved state, and checks every line of both. */
 async function importInto(state: string, text: string): Promise<void> {
   await states.restore(state)
   const before = exportLines(await exportAll(databaseUrl))
@@ -88,7 +90,9 @@ for (let pair = 1; pair <= pairs; pair++)
     await states.restore('empty')
     await fillArchive(archive, random, { word: `a${pair}`, videos: 16 })
     const whole = await exportAll(databaseUrl)
-    const anonymous = (await archive.call('GET', '/api/v2/export.ndjson')).text
+    // The test client decodes responses as Latin-1, which keeps all bytes.
+    const { text } = await archive.call('GET', '/api/v2/export.ndjson')
+    const publicExport = Buffer.from(text, 'latin1').toString()
 
     // An import of its own export changes nothing.
     const { outcome } = await importText(whole)
@@ -96,6 +100,6 @@ for (let pair = 1; pair <= pairs; pair++)
     assert.equal(withoutTime(await exportAll(databaseUrl)), withoutTime(whole))
 
     await importInto(`b${pair}`, whole)
-    await importInto(`b${pair}`, Buffer.from(anonymous, 'latin1').toString())
+    await importInto(`b${pair}`, publicExport)
     await importInto('empty', whole)
   })

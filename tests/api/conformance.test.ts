@@ -8,10 +8,12 @@ import { freshDatabase } from '../support/database.ts'
 import { runCommand, spawnServer } from '../support/harness.ts'
 import { checkInvariants } from '../support/invariants.ts'
 
-// Runs the black-box conformance check of the API against the real command.
+// Runs the conformance check of the v2 API against a server started with the real command. The
+// check is a separate script that knows nothing of this code. It is kept outside of the repository,
+// and the tests are skipped without it.
 
 const script = fileURLToPath(new URL('../../../shared/conformance/v2.mjs', import.meta.url))
-const skip = existsSync(script) ? false : 'the conformance check is not at hand'
+const skip = existsSync(script) ? false : 'the conformance check is not available'
 
 for (const path of ['', '/archive'])
   test(`passes the conformance check${path && ` when mounted under ${path}`}`, {

@@ -109,16 +109,16 @@ test('reads any record back from CSV as it was written', async () => {
           yield bytes
         })()
         const input = await openInput({ stream, name: 'standard input' })
-        assert.ok(csv.recognises(input.begin, input.firstPath))
-        const readings: ParsedItem[] = []
-        for await (const reading of csv.read(input.files, {
+        assert.ok(csv.recognises(input.head, input.firstPath))
+        const items: ParsedItem[] = []
+        for await (const item of csv.read(input.files, {
           category: undefined,
           language: undefined,
         }))
-          readings.push(reading)
-        assert.equal(readings.length, records.length)
+          items.push(item)
+        assert.equal(items.length, records.length)
         for (const [index, [record, facts]] of records.entries()) {
-          const item = readings[index]
+          const item = items[index]
           assert.ok(item && 'fields' in item, JSON.stringify(item))
           assert.deepEqual(
             { place: item.place, id: item.id, notes: item.notes },

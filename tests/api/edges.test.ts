@@ -18,8 +18,8 @@ const { port } = new URL(archive.url)
 
 // Started first and awaited last, because they take as long as the timeouts.
 const slow = {
-  head: trickle('GET / HTTP/1.1\r\nHost: x\r\nX-Slow: '),
-  body: trickle(`PATCH ${path} HTTP/1.1\r\n${head({ 'content-length': '1000' })}\r\n{`),
+  headers: trickle('GET / HTTP/1.1\r\nHost: x\r\nX-Slow: '),
+  body: trickle(`PATCH ${path} HTTP/1.1\r\n${headersOf({ 'content-length': '1000' })}\r\n{`),
 }
 
 const otherIds = {
@@ -50,13 +50,13 @@ const otherIds = {
 }
 for (const [label, id] of Object.entries(otherIds))
   test(`returns 404 for an id with ${label}`, async () => {
-    const reply = await exchange(`GET /api/v2/video/${id} HTTP/1.1\r\n${head()}\r\n`)
+    const reply = await exchange(`GET /api/v2/video/${id} HTTP/1.1\r\n${headersOf()}\r\n`)
     assert.equal(reply.status, 404)
     assertProblem(reply)
   })
 
 test('rejects an id with a fragment', async () => {
-  const reply = await exchange(`GET ${path}#x HTTP/1.1\r\n${head()}\r\n`)
+  const reply = await exchange(`GET ${path}#x HTTP/1.1\r\n${headersOf()}\r\n`)
   assert.ok(reply.status === 404 || reply.status === 400)
 })
 
@@ -119,18 +119,11 @@ const badBodies: Record<string, string | Buffer> = {
   'a line break in a string': '{"title":"a\nb"}',
   NaN: '{"duration":NaN}',
   'a title of white space': '{"title":" \\n\\u00a0"}',
-}
-for (const [label, raw] of Object.entries(badBodies))
-  test(`rejects a body with ${label} and changes nothing`, async () => {
-    await assertRefused(400, raw)
-  })
-
-const unstorable: Record<string, string> = {
   'a lone surrogate in an ignored field': '{"slug":"a\\ud800"}',
   'a NUL in an ignored field': '{"id":"a\\u0000"}',
   '12,000 unknown fields': unknownFields,
 }
-for (const [label, raw] of Object.entries(unstorable))
+for (const [label, raw] of Object.entries(badBodies))
   test(`rejects a body with ${label} and changes nothing`, async () => {
     await assertRefused(400, raw)
   })
@@ -143,9 +136,8 @@ test('accepts a body of 1 MiB and rejects one byte more', async () => {
 
 test('cuts off a chunked body at 1 MiB', async () => {
   const chunk = `10000\r\n${' '.repeat(0x10000)}\r\n`
-  const reply = await exchange(
-    `PATCH ${path} HTTP/1.1\r\n${head({ 'transfer-encoding': 'chunked' })}\r\n${chunk.repeat(17)}`,
-  )
+  const headers = headersOf({ 'transfer-encoding': 'chunked' })
+  const reply = await exchange(`PATCH ${path} HTTP/1.1\r\n${headers}\r\n${chunk.repeat(17)}`)
   assert.equal(reply.status, 413)
   assertProblem(reply)
 })
@@ -414,7 +406,10 @@ test('rejects an unknown expectation with a problem document', async () => {
 })
 
 test('accepts an absolute URL in the request line', async () => {
-  assert.equal((await exchange(`GET ${archive.url}${path} HTTP/1.1\r\n${head()}\r\n`)).status, 200)
+  assert.equal(
+    (await exchange(`GET ${archive.url}${path} HTTP/1.1\r\n${headersOf()}\r\n`)).status,
+    200,
+  )
 })
 
 test('ignores an invalid If-Modified-Since date', async () => {
@@ -433,7 +428,7 @@ test('does not treat garbage after a valid request as a second request', async (
 
 test('does not treat the rest of a rejected body as a request', async () => {
   const request = (length: number, body: string) =>
-    `PATCH ${path} HTTP/1.1\r\n${head({ 'content-length': String(length) })}\r\n${body}`
+    `PATCH ${path} HTTP/1.1\r\n${headersOf({ 'content-length': String(length) })}\r\n${body}`
   const inner = request(20, '{"title":"Smuggled"}')
   const filling = ' '.repeat(mebibyte + 1 - inner.length)
   const reply = await exchange(request(mebibyte + 1, filling + inner))
@@ -571,10 +566,10 @@ test('cuts off slow headers and slow bodies without delaying other clients', asy
   assert.ok(performance.now() - start < 4000, 'other clients wait for the slow ones')
   // The timeouts are 5 s for the headers and 10 s for the whole request, checked once a second. The
   // rest allows for a busy machine.
-  const [slowHead, slowBody] = await Promise.all([slow.head, slow.body])
-  assert.ok(slowHead.seconds < 9, `the headers timed out after ${slowHead.seconds} s`)
+  const [slowHeaders, slowBody] = await Promise.all([slow.headers, slow.body])
+  assert.ok(slowHeaders.seconds < 9, `the headers timed out after ${slowHeaders.seconds} s`)
   assert.ok(slowBody.seconds < 14, `the body timed out after ${slowBody.seconds} s`)
-  for (const { reply } of [slowHead, slowBody])
+  for (const { reply } of [slowHeaders, slowBody])
     if (reply.text !== '') assert.equal(reply.status, 408)
   await assertUnchanged()
 })
@@ -606,8 +601,8 @@ function assertProblem(reply: Reply): void {
   )
 }
 
-/** Returns the headers of a valid request. */
-function head(more: Record<string, string> = {}): string {
+/** Returns the headers of a valid request as text, with these added or replaced. */
+function headersOf(more: Record<string, string> = {}): string {
   const headers = {
     host: 'x',
     connection: 'close',
@@ -631,13 +626,13 @@ async function exchange(request: string): Promise<Reply> {
 /** Sends a start, and then a byte every 250 ms until the server closes the connection. */
 async function trickle(start: string): Promise<{ reply: Reply; seconds: number }> {
   const socket = await open()
-  const begin = performance.now()
+  const startMs = performance.now()
   const answer = readReply(socket)
   socket.write(start)
   const drops = setInterval(() => socket.writable && socket.write(' '), 250)
   const reply = await answer
   clearInterval(drops)
-  return { reply, seconds: (performance.now() - begin) / 1000 }
+  return { reply, seconds: (performance.now() - startMs) / 1000 }
 }
 
 async function open(): Promise<Socket> {

@@ -139,7 +139,7 @@ test('creates the speakers, tags and categories of a file before its talks', asy
     old_slugs: [],
     aliases: [{ name: `Annie ${word}`, shown: false }],
   }
-  const readings: ParsedItem[] = [
+  const items: ParsedItem[] = [
     { category: { title: word, ...about } },
     { category: { title: other } },
     { category: { title: category, description: 'Another one of the same name' } },
@@ -147,7 +147,7 @@ test('creates the speakers, tags and categories of a file before its talks', asy
     talk('k', { category: word, speakers: [`Annie ${word}`] }),
     talk('l', { category: `${word} unheard of` }),
   ]
-  const { id, rows: all } = await imported(readings, { source: newWord(), batchSize: 4 })
+  const { id, rows: all } = await imported(items, { source: newWord(), batchSize: 4 })
   assert.deepEqual(
     [await state(id), all.map(({ outcome }) => outcome)],
     ['applied', ['created', 'created']],
@@ -269,13 +269,13 @@ test('refuses only the row that cannot be written and notes the reason', async (
     old_slugs: [],
     aliases: [],
   }
-  const readings: ParsedItem[] = [
+  const items: ParsedItem[] = [
     { place: 'line 1', entity: entity },
     talk('a', {}, { notes: [note] }),
     talk('b', {}),
     talk('c', {}),
   ]
-  const id = await planned(readings, { source: newWord() })
+  const id = await planned(items, { source: newWord() })
   await applyImport(pool, id, 'admin')
   const refuse = (reason: string) => step(id, (tx, job) => refuseNext(tx, job, reason))
   await refuse('The tag fails')

@@ -3,6 +3,8 @@ import { test } from 'node:test'
 import { startArchive } from '../support/harness.ts'
 import { properties } from '../support/properties.ts'
 
+// Runs the property-based tests (tests/support/properties.ts), each with its share of the cases.
+
 // Cases in npm test; `npm run properties -- --cases 1000000` runs more.
 const caseCount = Number(process.env.PROPERTY_CASES ?? 5_000)
 // A fixed seed makes runs repeatable; the long run takes a new one each time.

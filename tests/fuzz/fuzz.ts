@@ -32,7 +32,8 @@ export interface TargetResult {
   readonly name: string
   readonly inputs: number
   readonly branches: number
-  readonly kept: number
+  /** The seeds, and the inputs that were kept because they reached new branches. */
+  readonly corpusSize: number
   readonly cpuSeconds: number
   readonly slowest: { readonly cpuMs: number; readonly bytes: number }
 }
@@ -60,7 +61,9 @@ export interface Job {
   readonly names: readonly string[]
   readonly plan: readonly {
     readonly inputs: number
+    /** The number of inputs that an earlier worker has run. */
     readonly skip: number
+    /** Runs this input only. Base64. */
     readonly input?: string
   }[]
   readonly seed: number

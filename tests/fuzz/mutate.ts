@@ -1,7 +1,7 @@
 import { inputWords, loneHigh, loneLow } from './target.ts'
 
-// Creates new inputs from known ones by mutating bytes, and units with a meaning for parsers:
-// tokens, values between delimiters, numbers, brackets, lines.
+// Creates new inputs from those of a corpus by mutating bytes, and units with a meaning for
+// parsers: tokens, values between delimiters, numbers, brackets, lines.
 
 export interface Random {
   /** Returns an integer from 0 to below the limit. */
@@ -211,17 +211,17 @@ const mutations: readonly Mutation[] = [
   },
 ]
 
-/** Returns a known input with one or more mutations. */
+/** Returns an input of the corpus with one or more mutations. */
 export function mutate(
   random: Random,
-  known: readonly Buffer[],
+  corpus: readonly Buffer[],
   tokens: readonly Buffer[],
 ): Buffer {
   // The newest inputs have the newest coverage, so they are chosen more often.
-  const recent = random.below(3) === 0 ? known.slice(-8) : known
+  const recent = random.below(3) === 0 ? corpus.slice(-8) : corpus
   let input = random.pick(recent)
   for (let steps = 1 + random.below(random.pick([1, 2, 4, 8])); steps > 0; steps--) {
-    input = random.pick(mutations)(input, random, known, tokens).subarray(0, maxBytes)
+    input = random.pick(mutations)(input, random, corpus, tokens).subarray(0, maxBytes)
   }
   return input
 }

@@ -43,11 +43,11 @@ try {
     input,
     onProgress: console.log,
   })
-  const rows = results.map(({ name, inputs, branches, kept, cpuSeconds, slowest }) => ({
+  const rows = results.map(({ name, inputs, branches, corpusSize, cpuSeconds, slowest }) => ({
     target: name,
     inputs,
     branches,
-    kept,
+    corpus: corpusSize,
     'CPU s': Number(cpuSeconds.toFixed(1)),
     'slowest (CPU ms)': Math.round(slowest.cpuMs),
     'bytes of slowest': slowest.bytes,

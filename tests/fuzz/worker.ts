@@ -12,17 +12,17 @@ const job = JSON.parse(process.env.FUZZ_JOB ?? '') as Job
 const report = (message: Report) =>
   new Promise((sent) => process.send?.(message, undefined, {}, sent))
 
-/** Inputs with new coverage are kept and mutated further, except for large ones. */
-const maxKept = 400
-const maxKeptBytes = 8 * 1024
+/** Inputs with new coverage join the corpus and are mutated further, except for large ones. */
+const maxCorpusSize = 400
+const maxCorpusInputBytes = 8 * 1024
 const maxFindingsPerTarget = 20
 
 // Errors outside of the call: in a callback, or in a promise that was not awaited.
-const stray: unknown[] = []
-process.on('uncaughtException', (error) => stray.push(error))
-process.on('unhandledRejection', (error) => stray.push(error))
+const uncaught: unknown[] = []
+process.on('uncaughtException', (error) => uncaught.push(error))
+process.on('unhandledRejection', (error) => uncaught.push(error))
 
-const current = openSync(job.currentFile, 'w')
+const currentFd = openSync(job.currentFile, 'w')
 const record = Buffer.alloc(12 + maxBytes)
 let sequence = 0
 
@@ -32,7 +32,7 @@ function writeCurrent(target: number, input: Buffer): void {
   record.writeUInt32LE(target, 4)
   record.writeUInt32LE(input.length, 8)
   input.copy(record, 12)
-  writeSync(current, record, 0, 12 + input.length, 0)
+  writeSync(currentFd, record, 0, 12 + input.length, 0)
 }
 
 const cpuMs = (since?: NodeJS.CpuUsage) => {
@@ -57,6 +57,7 @@ interface Outcome {
   readonly failure: unknown
 }
 
+/** Runs one input. An error that the target lists as a refusal is not a failure. */
 async function attempt(target: FuzzTarget, input: Buffer): Promise<Outcome> {
   const startUsage = process.cpuUsage()
   let failure: unknown
@@ -69,8 +70,8 @@ async function attempt(target: FuzzTarget, input: Buffer): Promise<Outcome> {
       failure = error ?? new Error('undefined was thrown')
   }
   const spent = cpuMs(startUsage)
-  if (stray.length > 0) failure ??= stray[0]
-  stray.length = 0
+  if (uncaught.length > 0) failure ??= uncaught[0]
+  uncaught.length = 0
   return { cpuMs: spent, failure }
 }
 
@@ -86,13 +87,13 @@ function signatureOf(failure: unknown): string {
 /** Removes parts of an input as long as it still fails in the same way, with up to 400 attempts. */
 async function minimize(target: FuzzTarget, input: Buffer, signature: string): Promise<Buffer> {
   let best = input
-  let left = 400
+  let attemptsLeft = 400
   for (
     let size = Math.ceil(best.length / 2);
-    size >= 1 && left > 0;
+    size >= 1 && attemptsLeft > 0;
     size = size === 1 ? 0 : Math.ceil(size / 2)
   ) {
-    for (let at = 0; at < best.length && left > 0; left--) {
+    for (let at = 0; at < best.length && attemptsLeft > 0; attemptsLeft--) {
       const shorter = Buffer.concat([best.subarray(0, at), best.subarray(at + size)])
       const { failure } = await attempt(target, shorter)
       if (failure !== undefined && signatureOf(failure) === signature) best = shorter
@@ -131,7 +132,10 @@ function findingReporter(target: FuzzTarget) {
   }
 }
 
-/** Runs inputs against a target, and reports findings and figures. */
+/**
+ * Runs inputs against a target, and reports findings and figures. The first `skip` inputs are left
+ * out: an earlier worker ran them before it hung or crashed.
+ */
 async function fuzzTarget(
   target: FuzzTarget,
   index: number,
@@ -141,30 +145,33 @@ async function fuzzTarget(
   const random = fuzzRandom(job.seed * 1000 + index + skip)
   const coverage = new Coverage()
   const tokens = target.dictionary.map((token) => Buffer.from(token))
-  const known: Buffer[] = target.seeds.map((seed) =>
+  const corpus: Buffer[] = target.seeds.map((seed) =>
     Buffer.from(seed as string).subarray(0, maxBytes),
   )
-  const all = [...known, ...longInputs(tokens)]
+  const allFixed = [...corpus, ...longInputs(tokens)]
   // In a short run, at most a quarter of the inputs are fixed.
-  const runs = Math.min(all.length, Math.ceil(inputs / 4))
-  const planned = runs === all.length ? all : Array.from({ length: runs }, () => random.pick(all))
-  const seedCount = known.length
+  const fixedCount = Math.min(allFixed.length, Math.ceil(inputs / 4))
+  const fixedInputs =
+    fixedCount === allFixed.length
+      ? allFixed
+      : Array.from({ length: fixedCount }, () => random.pick(allFixed))
+  const seedCount = corpus.length
   const addFinding = findingReporter(target)
 
   // Warm-up: compiles the code.
-  for (const input of known.slice(0, 3)) await attempt(target, input)
+  for (const input of corpus.slice(0, 3)) await attempt(target, input)
   globalThis.gc?.()
   const memoryBefore = process.memoryUsage()
   let slowest = { cpuMs: 0, bytes: 0 }
   const startUsage = process.cpuUsage()
   for (let done = skip; done < inputs; done++) {
-    const input = done < runs ? (planned[done] as Buffer) : mutate(random, known, tokens)
+    const input = done < fixedCount ? (fixedInputs[done] as Buffer) : mutate(random, corpus, tokens)
     writeCurrent(index, input)
     coverage.reset()
     const outcome = await attempt(target, input)
-    if (coverage.add() && done >= runs && input.length <= maxKeptBytes) {
-      if (known.length < maxKept) known.push(input)
-      else known[seedCount + random.below(known.length - seedCount)] = input
+    if (coverage.add() && done >= fixedCount && input.length <= maxCorpusInputBytes) {
+      if (corpus.length < maxCorpusSize) corpus.push(input)
+      else corpus[seedCount + random.below(corpus.length - seedCount)] = input
     }
     const { failure } = outcome
     if (failure !== undefined) {
@@ -203,13 +210,14 @@ async function fuzzTarget(
   const { branches } = coverage
   const cpuSeconds = cpuMs(startUsage) / 1000
   await report({
-    done: { target: index, inputs, branches, kept: known.length, cpuSeconds, slowest },
+    done: { target: index, inputs, branches, corpusSize: corpus.length, cpuSeconds, slowest },
   })
 }
 
 const { targets, close } = await openTargets(job.names, job.databaseUrl)
 for (const [index, target] of targets.entries()) {
   const plan = job.plan[index] ?? { inputs: 0, skip: 0 }
+  // A single input, to reproduce a finding.
   if (plan.input !== undefined) {
     const { cpuMs: spent, failure } = await attempt(target, Buffer.from(plan.input, 'base64'))
     const result = failure === undefined ? 'no failure' : 'failed'

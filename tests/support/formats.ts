@@ -38,7 +38,7 @@ async function* files(texts: Readonly<Record<string, string>>): AsyncGenerator<S
 }
 
 /** Reads texts, given by file name, with a format. */
-export async function readings(
+export async function readItems(
   format: ImportFormat,
   texts: Readonly<Record<string, string>>,
   options = noOptions,
@@ -48,8 +48,8 @@ export async function readings(
   return items
 }
 
-/** Returns the items that could be read. */
-export const drafts = (items: readonly ParsedItem[]) =>
+/** Returns the talks, without categories, entities and unreadable items. */
+export const talksOf = (items: readonly ParsedItem[]) =>
   items.filter((item): item is ImportItem => 'fields' in item)
 
 /** Describes the items that could not be read. */

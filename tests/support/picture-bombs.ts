@@ -14,6 +14,7 @@ interface PngOptions {
  */
 export async function pngOf(side: number, { bits, isInterlaced }: PngOptions): Promise<Buffer> {
   const rowBytes = (width: number) => 1 + (width * 4 * bits) / 8
+  // The passes of the Adam7 interlacing: the first column and row, and the steps between them.
   const passes = [
     [0, 0, 8, 8],
     [4, 0, 8, 8],

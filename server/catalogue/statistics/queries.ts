@@ -8,9 +8,11 @@ import { type Db, many } from '../../platform/db/db.ts'
 const Batch = Type.Object({
   authority: Type.String(),
   last_id: Type.Integer(),
+  /** Records in any state; all counts below are of live talks. */
   scanned: Type.Integer(),
   talks: Type.Integer(),
   seconds: Type.Integer(),
+  // The number of talks that have each of these.
   speakers: Type.Integer(),
   description: Type.Integer(),
   duration: Type.Integer(),
@@ -57,8 +59,8 @@ export function countBatch(db: Db, after: number, size: number) {
 const Year = Type.Object({ year: Type.Integer(), talks: Type.Integer() })
 
 /**
- * Counts live talks by year, from the rows of the search, which are shorter. Leaves out talks
- * without a date: their key is the highest.
+ * Counts live talks by year, from the rows of the search, which are shorter. The key is 3000 minus
+ * the year. Leaves out talks without a date: their key is the highest.
  */
 export function countByYear(db: Db) {
   return many(
@@ -117,7 +119,7 @@ const UsedEntity = Type.Object({
   slug: Type.String(),
   name: Type.String(),
   talks: Type.Integer(),
-  /** The number of all entities of the kind. */
+  /** The number of all speakers or tags with live talks, also beyond the limit. */
   total: Type.Integer(),
 })
 

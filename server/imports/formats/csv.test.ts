@@ -242,10 +242,10 @@ test('uses the category and language options for rows that have none', async () 
 })
 
 test('recognises a table by its header or its file name', () => {
-  for (const begin of ['title,category\n', '"Title";"Tags"\r\nx;y', 'key\ttitle\troom'])
-    assert.ok(csv.recognises(begin, 'talks'), begin)
+  for (const head of ['title,category\n', '"Title";"Tags"\r\nx;y', 'key\ttitle\troom'])
+    assert.ok(csv.recognises(head, 'talks'), head)
   assert.ok(csv.recognises('name,room\n', 'talks.CSV'))
-  for (const begin of [
+  for (const head of [
     '',
     'title',
     'A talk about title, category',
@@ -254,5 +254,5 @@ test('recognises a table by its header or its file name', () => {
     '<title>,<category>',
     '"title,category',
   ])
-    assert.ok(!csv.recognises(begin, 'talks.txt'), begin)
+    assert.ok(!csv.recognises(head, 'talks.txt'), head)
 })

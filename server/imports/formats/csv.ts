@@ -20,10 +20,10 @@ import {
 export const csv: ImportFormat = {
   name: 'csv',
   about: 'a table (CSV) with column names in the first row',
-  recognises(begin, path) {
-    if (/^\s*[{[<]/.test(begin)) return false
+  recognises(head, path) {
+    if (/^\s*[{[<]/.test(head)) return false
     if (/\.(csv|tsv)$/i.test(path)) return true
-    const header = begin.trimStart().split(/\r?\n/, 1)[0] ?? ''
+    const header = head.trimStart().split(/\r?\n/, 1)[0] ?? ''
     const names = parseRow(header, delimiterOf(header))?.map(columnName) ?? []
     return names.filter((name) => columns.includes(name)).length >= 2
   },

@@ -11,6 +11,9 @@ import type { ImportItem, ParsedItem, ParseOptions } from '../item.ts'
 import { pyvideo } from './pyvideo.ts'
 import { type PyvideoVideo, readPyvideo, writePyvideo } from './pyvideo-record.ts'
 
+// The format of the pyvideo project: folders of events with a JSON file per talk, or one record per
+// line. What is read can be written again without a difference.
+
 const samples = fileURLToPath(new URL('samples/pyvideo/', import.meta.url))
 const noOptions: ParseOptions = { category: undefined, language: undefined }
 
@@ -320,6 +323,7 @@ const anyRecord = fc
       fc.constantFrom(
         ...knownKeys,
         'slug',
+        // Names of facts, which must not collide with keys of the file.
         '(others)',
         '(left out)',
         '__proto__',
@@ -361,8 +365,8 @@ test('stores any record, and writes it as it was', async () => {
         JSON.parse(JSON.stringify(item.facts)),
       )
       assert.equal(
-        JSON.stringify(sorted({ ...where, ...back })),
-        JSON.stringify(sorted(JSON.parse(line))),
+        JSON.stringify(comparable({ ...where, ...back })),
+        JSON.stringify(comparable(JSON.parse(line))),
       )
     }),
     { numRuns: 300, examples: [[{ language: 'AA', title: 'T', videos: [] }]] },
@@ -405,7 +409,7 @@ const talk = {
 }
 
 const languageNames = new Map<string, string>()
-const names = new Intl.DisplayNames(['en'], { type: 'language', fallback: 'none' })
+const displayNames = new Intl.DisplayNames(['en'], { type: 'language', fallback: 'none' })
 
 /** Returns the record that the archive stores for an item. */
 function storedOf({ fields }: { readonly fields: ImportItem['fields'] }): PyvideoVideo {
@@ -428,7 +432,7 @@ function storedOf({ fields }: { readonly fields: ImportItem['fields'] }): Pyvide
 
 function languageName(code: string): string {
   if (code === 'und') return 'Undetermined'
-  return isCode(code) ? (names.of(code) ?? code) : code
+  return isCode(code) ? (displayNames.of(code) ?? code) : code
 }
 
 function isCode(text: string): boolean {
@@ -439,13 +443,15 @@ function isCode(text: string): boolean {
   }
 }
 
-/** Returns the value as it can be stored, with sorted keys. */
-function sorted(value: unknown): unknown {
+/** Returns the value as it can be stored, with sorted keys, for comparisons. */
+function comparable(value: unknown): unknown {
   const clean = (text: string) => text.toWellFormed().replaceAll('\0', '')
   if (typeof value === 'string') return clean(value)
-  if (Array.isArray(value)) return value.map(sorted)
+  if (Array.isArray(value)) return value.map(comparable)
   if (typeof value !== 'object' || value === null) return value
-  const entries = Object.entries(value).map(([key, item]) => [clean(key), sorted(item)] as const)
+  const entries = Object.entries(value).map(
+    ([key, item]) => [clean(key), comparable(item)] as const,
+  )
   return Object.fromEntries(entries.sort(([a], [b]) => (a < b ? -1 : 1)))
 }
 

@@ -28,13 +28,13 @@ export const pyvideo: ImportFormat = {
   name: pyvideoSource,
   about: 'the data of pyvideo.org: a folder of events, an event, a video, or one record per line',
 
-  recognises(begin, path) {
-    const keys = firstKeys(begin)
+  recognises(head, path) {
+    const keys = firstKeys(head)
     const has = (...names: string[]) => names.some((name) => keys.has(name))
     if (/(^|\/)category\.json$/.test(path))
       return has('title') && !has('speakers', 'videos', 'results')
     return isWithheldList(path)
-      ? /^\s*\[[\s\d,\]]*$/.test(begin)
+      ? /^\s*\[[\s\d,\]]*$/.test(head)
       : has('videos') && has('speakers') && has('recorded', 'event', 'file')
   },
 

@@ -2,18 +2,18 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import {
   assertRefused,
-  drafts,
-  readings as readingsOf,
+  readItems,
   sample,
   sampleNames,
   skipped,
+  talksOf,
 } from '../../../tests/support/formats.ts'
 import type { ParseOptions } from '../item.ts'
 import { schedule } from './schedule.ts'
 
-const readings = (texts: Record<string, string>, options?: ParseOptions) =>
-  readingsOf(schedule, texts, options)
-const read = (name: string, options?: ParseOptions) => readings({ [name]: sample(name) }, options)
+const readTexts = (texts: Record<string, string>, options?: ParseOptions) =>
+  readItems(schedule, texts, options)
+const read = (name: string, options?: ParseOptions) => readTexts({ [name]: sample(name) }, options)
 
 test('reads the conference and the talks of pretalx XML', async () => {
   const all = await read('schedule-pretalx.xml')
@@ -71,7 +71,7 @@ test('reads the conference and the talks of pretalx XML', async () => {
 })
 
 test('falls back to the id, day and room for a talk without guid and date', async () => {
-  const last = drafts(await read('schedule-pretalx.xml')).at(-1)
+  const last = talksOf(await read('schedule-pretalx.xml')).at(-1)
   assert.equal(last?.key, 'heron31:104')
   assert.equal(last?.fields.recorded, '2031-05-02')
   assert.equal(last?.fields.duration, 3900)
@@ -83,7 +83,7 @@ test('falls back to the id, day and room for a talk without guid and date', asyn
 
 test('reads frab JSON the same way', async () => {
   const all = await read('schedule-frab.json', { category: undefined, language: 'en' })
-  const [first, second] = drafts(all)
+  const [first, second] = talksOf(all)
   assert.deepEqual(all[0], {
     category: {
       title: 'OtterCon 2030',
@@ -136,7 +136,7 @@ test('replaces the title of the conference, and keeps it as a fact', async () =>
     'category' in (all[0] ?? {}) && JSON.stringify(all[0]).includes('"title":"OtterCon"'),
     true,
   )
-  const [first] = drafts(all)
+  const [first] = talksOf(all)
   assert.equal(first?.fields.category, 'OtterCon')
   assert.deepEqual(first?.facts.at(-1), {
     kind: 'said',
@@ -148,7 +148,7 @@ test('replaces the title of the conference, and keeps it as a fact', async () =>
 
 test('keeps a subtitle that does not fit as a fact', async () => {
   const long = sample('schedule-frab.json').replace('A practical guide', 'g'.repeat(250))
-  const [first] = drafts(await readings({ a: long }))
+  const [first] = talksOf(await readTexts({ a: long }))
   assert.equal(first?.fields.title, 'Swimming at night?')
   assert.deepEqual(first?.facts.at(-1), {
     kind: 'said',
@@ -169,18 +169,18 @@ test('refuses declared entities before they are expanded', async () => {
   )
   const outside = '<!DOCTYPE schedule [<!ENTITY x SYSTEM "file:///etc/passwd">]>'
   await assert.rejects(
-    readings({ a: xml('<event><title>&x;</title></event>', outside) }),
+    readTexts({ a: xml('<event><title>&x;</title></event>', outside) }),
     assertRefused(/declares entities/),
   )
   // The URL of a DTD is harmless: it is not fetched, and its entities are unknown.
   const named = '<!DOCTYPE schedule SYSTEM "https://example.org/schedule.dtd">'
   assert.equal(
-    drafts(await readings({ a: xml('<event><title>x</title></event>', named) })).length,
+    talksOf(await readTexts({ a: xml('<event><title>x</title></event>', named) })).length,
     1,
   )
   for (const entity of ['&x;', '&nbsp;', '&constructor;', '&#0;']) {
     await assert.rejects(
-      readings({ a: xml(`<event><title>${entity}</title></event>`, named) }),
+      readTexts({ a: xml(`<event><title>${entity}</title></event>`, named) }),
       assertRefused(/^a, line 1: is not valid XML/),
     )
   }
@@ -189,31 +189,31 @@ test('refuses declared entities before they are expanded', async () => {
 test('refuses XML that is invalid, too deep or too large, with the line', async () => {
   const cut = sample('schedule-pretalx.xml').slice(0, 3000)
   await assert.rejects(
-    readings({ 'cut.xml': cut }),
+    readTexts({ 'cut.xml': cut }),
     assertRefused(/^cut\.xml, line \d+: is not valid XML \(.+\)\. Export it again/),
   )
   await assert.rejects(
-    readings({ a: xml('<event><title>a</b></event>') }),
+    readTexts({ a: xml('<event><title>a</b></event>') }),
     assertRefused(/is not valid XML \(Unexpected close tag/),
   )
   await assert.rejects(
-    readings({ a: '<rss><channel></channel></rss>' }),
+    readTexts({ a: '<rss><channel></channel></rss>' }),
     assertRefused(/begins with <rss>/),
   )
   await assert.rejects(
-    readings({ a: xml('<b>'.repeat(100_000)) }),
+    readTexts({ a: xml('<b>'.repeat(100_000)) }),
     assertRefused(/is nested inside 64 others/),
   )
   await assert.rejects(
-    readings({ a: xml(`<event><title>${'x'.repeat(2_000_000)}</title></event>`) }),
+    readTexts({ a: xml(`<event><title>${'x'.repeat(2_000_000)}</title></event>`) }),
     assertRefused(/more than 1000000 characters/),
   )
   await assert.rejects(
-    readings({ a: xml(`<event>${'<a/>'.repeat(11_000)}</event>`) }),
+    readTexts({ a: xml(`<event>${'<a/>'.repeat(11_000)}</event>`) }),
     assertRefused(/more than 1000000 characters/),
   )
   await assert.rejects(
-    readings({ a: xml(`<event x="${'x'.repeat(200_000)}"></event>`) }),
+    readTexts({ a: xml(`<event x="${'x'.repeat(200_000)}"></event>`) }),
     assertRefused(/is not valid XML/),
   )
 })
@@ -226,12 +226,14 @@ test('refuses declarations early, because sax takes quadratic time for them', as
     `<schedule><!${'"'.repeat(60_001)}`,
   ]) {
     await assert.rejects(
-      readings({ a: declaration }),
+      readTexts({ a: declaration }),
       assertRefused(/^a, line 1: has a declaration/),
     )
   }
-  const [talk] = drafts(
-    await readings({ a: xml('<event id="1"><!-- <!x --><title><![CDATA[<!x>]]></title></event>') }),
+  const [talk] = talksOf(
+    await readTexts({
+      a: xml('<event id="1"><!-- <!x --><title><![CDATA[<!x>]]></title></event>'),
+    }),
   )
   assert.equal(talk?.fields.title, '<!x>')
 })
@@ -240,7 +242,7 @@ test('reads many events and long texts', async () => {
   const description = 'é🦦'.repeat(50_000)
   const title = 'Ünd 🦦'
   const event = `<event><title>${title}</title><description>${description}</description></event>`
-  const all = drafts(await readings({ a: xml(event.repeat(20)) }))
+  const all = talksOf(await readTexts({ a: xml(event.repeat(20)) }))
   assert.equal(all.length, 20)
   for (const { fields } of all) assert.equal(fields.description, description)
 })
@@ -253,12 +255,12 @@ test('refuses a file without a conference', async () => {
     '<schedule><day><room><event/></room></day></schedule>',
   ]) {
     await assert.rejects(
-      readings({ a: text }),
+      readTexts({ a: text }),
       assertRefused(/^a does not begin with a conference/),
     )
   }
   await assert.rejects(
-    readings({ 'a.json': '{"schedule": {' }),
+    readTexts({ 'a.json': '{"schedule": {' }),
     assertRefused(/^a\.json is not valid JSON/),
   )
 })

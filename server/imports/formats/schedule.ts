@@ -42,10 +42,10 @@ export const schedule: ImportFormat = {
   name: source,
   about: 'the schedule.xml or schedule.json of a conference, as exported by frab and pretalx',
 
-  recognises(begin) {
-    return isMarkup(begin)
-      ? isSchedule(begin)
-      : firstKeys(begin).has('schedule') && /"conference"\s*:\s*\{/.test(begin)
+  recognises(head) {
+    return isMarkup(head)
+      ? isSchedule(head)
+      : firstKeys(head).has('schedule') && /"conference"\s*:\s*\{/.test(head)
   },
 
   async *read(files, options) {
@@ -61,8 +61,8 @@ export const schedule: ImportFormat = {
 
 const isMarkup = (text: string) => /^\uFEFF?\s*</.test(text)
 
-function isSchedule(begin: string): boolean {
-  const root = skipProlog(begin.replace(/^\uFEFF/, ''))
+function isSchedule(head: string): boolean {
+  const root = skipProlog(head.replace(/^\uFEFF/, ''))
   return (
     /^<!DOCTYPE\s+schedule[\s>[]/.test(root) ||
     (/^<schedule[\s>]/.test(root) && /<(conference|day)[\s>]/.test(root))

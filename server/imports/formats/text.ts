@@ -146,14 +146,14 @@ export function readJson(path: string, text: string): unknown {
  * Finds the keys of the first object in a JSON text that may be cut off: the only object, the first
  * of a list, or the one on the first line. None if the text is not JSON.
  */
-export function firstKeys(begin: string): ReadonlySet<string> {
+export function firstKeys(head: string): ReadonlySet<string> {
   const keys = new Set<string>()
-  if (!/^\uFEFF?\s*[{[]/.test(begin)) return keys
+  if (!/^\uFEFF?\s*[{[]/.test(head)) return keys
   let depth = 0
   let objectDepth = 0
   let lastString = ''
   // Sticky: nothing matches after a string that is cut off, so that the time stays linear.
-  for (const [token] of begin
+  for (const [token] of head
     .replace(/^\uFEFF/, '')
     .matchAll(/"[^"\\]*(?:\\.[^"\\]*)*"|[{}[\]:]|[^"{}[\]:]+/gsy)) {
     if (token[0] === '"') lastString = token.slice(1, -1)

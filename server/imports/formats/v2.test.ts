@@ -482,7 +482,7 @@ test('reads all records of the former API', {
   skip: !existsSync(archiveFile) && 'the records are not available',
 }, async () => {
   const input = await openInput({ path: archiveFile })
-  assert.ok(v2.recognises(input.begin, input.firstPath))
+  assert.ok(v2.recognises(input.head, input.firstPath))
   const items = talksOf(await collect(v2.read(input.files, none)))
   assert.equal(items.length, 2644)
   assert.equal(items.flatMap(({ facts }) => facts).length, 117)

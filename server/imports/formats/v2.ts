@@ -31,10 +31,10 @@ import {
 export const v2: ImportFormat = {
   name: 'v2',
   about: 'records of the v2 API: one, a list, a page or one per line; or a Talkshelf export',
-  recognises(begin) {
-    if (!/^\s*[{[]/.test(begin)) return false
-    if (/^\s*\{\s*"kind"\s*:\s*"talkshelf"/.test(begin)) return true
-    const keys = objectKeysIn(begin)
+  recognises(head) {
+    if (!/^\s*[{[]/.test(head)) return false
+    if (/^\s*\{\s*"kind"\s*:\s*"talkshelf"/.test(head)) return true
+    const keys = objectKeysIn(head)
     const known = keys.filter((key) => recordKeys.has(key))
     return (
       keys.includes('title') &&

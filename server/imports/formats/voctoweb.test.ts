@@ -2,18 +2,18 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import {
   assertRefused,
-  drafts,
-  readings as readingsOf,
+  readItems,
   sample,
   sampleNames,
+  talksOf,
 } from '../../../tests/support/formats.ts'
 import type { ParseOptions } from '../item.ts'
 import { voctoweb } from './voctoweb.ts'
 
-const readings = (texts: Record<string, string>, options?: ParseOptions) =>
-  readingsOf(voctoweb, texts, options)
+const readTexts = (texts: Record<string, string>, options?: ParseOptions) =>
+  readItems(voctoweb, texts, options)
 const read = (...names: string[]) =>
-  readings(Object.fromEntries(names.map((name) => [name, sample(name)])))
+  readTexts(Object.fromEntries(names.map((name) => [name, sample(name)])))
 
 test('reads a conference and its events', async () => {
   const all = await read('voctoweb-conference.json')
@@ -138,8 +138,8 @@ test('reads the media types of old sites', async () => {
     { mime_type: 'video/ogg', recording_url: 'https://cdn.example.org/a.ogv' },
     { mime_type: 'application/pdf', recording_url: 'https://cdn.example.org/a.pdf' },
   ]
-  const [first] = drafts(
-    await readings(
+  const [first] = talksOf(
+    await readTexts(
       { a: JSON.stringify({ guid: '1', title: 'x', recordings }) },
       { category: 'C', language: 'en' },
     ),
@@ -161,14 +161,14 @@ test('reads the media types of old sites', async () => {
 test('yields the conference of several files once', async () => {
   const all = await read('voctoweb-conference.json', 'voctoweb-event.json')
   assert.equal(all.filter((it) => 'category' in it).length, 1)
-  assert.equal(drafts(all).length, 3)
+  assert.equal(talksOf(all).length, 3)
 })
 
 test('reads a list of events without a conference', async () => {
   const { events } = JSON.parse(sample('voctoweb-conference.json'))
-  const all = await readings({ 'events.json': JSON.stringify({ events }) })
+  const all = await readTexts({ 'events.json': JSON.stringify({ events }) })
   assert.deepEqual(
-    drafts(all).map(({ place, fields }) => [place, fields.category]),
+    talksOf(all).map(({ place, fields }) => [place, fields.category]),
     [
       ['events.json, event 1', 'Fen Congress 2031'],
       ['events.json, event 2', 'Fen Congress 2031'],
@@ -182,13 +182,13 @@ test('refuses a file without talks, and says what to download', async () => {
     assertRefused(/^voctoweb-conferences\.json .*\/public\/conferences\/<acronym>$/),
   )
   await assert.rejects(
-    readings({ a: '{"acronym": "x", "title": "X"}' }),
+    readTexts({ a: '{"acronym": "x", "title": "X"}' }),
     assertRefused(/without talks/),
   )
-  await assert.rejects(readings({ a: '{}' }), assertRefused(/has no events/))
-  await assert.rejects(readings({ a: '[]' }), assertRefused(/is a list/))
-  await assert.rejects(readings({ a: '{"acronym"' }), assertRefused(/^a is not valid JSON/))
-  assert.deepEqual(await readings({ a: '{"acronym": "x", "events": [null]}' }), [
+  await assert.rejects(readTexts({ a: '{}' }), assertRefused(/has no events/))
+  await assert.rejects(readTexts({ a: '[]' }), assertRefused(/is a list/))
+  await assert.rejects(readTexts({ a: '{"acronym"' }), assertRefused(/^a is not valid JSON/))
+  assert.deepEqual(await readTexts({ a: '{"acronym": "x", "events": [null]}' }), [
     { place: 'a, event 1', unreadable: 'Is not an event' },
   ])
 })

@@ -34,14 +34,14 @@ export const voctoweb: ImportFormat = {
   name: source,
   about: 'the public JSON of a voctoweb site such as media.ccc.de: a conference or an event',
 
-  recognises(begin) {
-    const keys = firstKeys(begin)
+  recognises(head) {
+    const keys = firstKeys(head)
     const has = (...names: string[]) => names.some((name) => keys.has(name))
     if (keys.has('acronym'))
       return has('events', 'webgen_location', 'recordings_url', 'schedule_url')
     if (keys.has('guid')) return has('frontend_link', 'conference_url', 'conference_title')
-    if (keys.has('conferences')) return begin.includes('"acronym"')
-    return keys.has('events') && /"(frontend_link|conference_url|conference_title)"/.test(begin)
+    if (keys.has('conferences')) return head.includes('"acronym"')
+    return keys.has('events') && /"(frontend_link|conference_url|conference_title)"/.test(head)
   },
 
   async *read(files, options) {

@@ -1,22 +1,16 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import {
-  drafts,
-  readings as readingsOf,
-  sample,
-  sampleNames,
-  skipped,
-} from '../../../tests/support/formats.ts'
+import { readItems, sample, sampleNames, skipped, talksOf } from '../../../tests/support/formats.ts'
 import { InputRefused, type ParseOptions } from '../item.ts'
 import { ytdlp } from './ytdlp.ts'
 
-const readings = (texts: Record<string, string>, options?: ParseOptions) =>
-  readingsOf(ytdlp, texts, options)
-const read = (name: string, options?: ParseOptions) => readings({ [name]: sample(name) }, options)
+const readTexts = (texts: Record<string, string>, options?: ParseOptions) =>
+  readItems(ytdlp, texts, options)
+const read = (name: string, options?: ParseOptions) => readTexts({ [name]: sample(name) }, options)
 
 test('reads the videos of a playlist in order, and says why some are skipped', async () => {
   const all = await read('ytdlp-playlist.json')
-  const [first, second] = drafts(all)
+  const [first, second] = talksOf(all)
   assert.deepEqual(first, {
     place: 'ytdlp-playlist.json, entry 1',
     key: 'youtube:exampleAAA1',
@@ -39,7 +33,7 @@ test('reads the videos of a playlist in order, and says why some are skipped', a
     field: 'duration',
     detail: 'was rounded from 1799.6 to 1800 seconds',
   })
-  assert.equal(drafts(all).length, 2)
+  assert.equal(talksOf(all).length, 2)
   assert.deepEqual(skipped(all), [
     'ytdlp-playlist.json, entry 3: Is a private video (exampleAAA3)',
     'ytdlp-playlist.json, entry 4: Is a deleted video (exampleAAA4)',
@@ -51,7 +45,7 @@ test('reads the videos of a playlist in order, and says why some are skipped', a
 test('takes the category of a video from its playlist in a channel', async () => {
   const all = await read('ytdlp-channel.json')
   assert.deepEqual(
-    drafts(all).map(({ place, key, fields }) => [place, key, fields.category]),
+    talksOf(all).map(({ place, key, fields }) => [place, key, fields.category]),
     [
       ['ytdlp-channel.json, entry 1, entry 1', 'youtube:exampleBBB1', 'Heronbridge Python'],
       [
@@ -93,7 +87,7 @@ test('reads all fields of a single video', async () => {
 test('continues after a broken line', async () => {
   const all = await read('ytdlp-entries.ndjson', { category: undefined, language: 'en' })
   assert.deepEqual(
-    drafts(all).map(({ place, key, fields }) => [
+    talksOf(all).map(({ place, key, fields }) => [
       place,
       key,
       fields.category,
@@ -113,13 +107,13 @@ test('continues after a broken line', async () => {
 
 test('reads a folder file by file', async () => {
   const one = '{"_type":"video","id":"exampleDDD1","title":"One","extractor_key":"Youtube"}'
-  const all = await readings({
+  const all = await readTexts({
     'a/one.info.json': one,
     'a/two.info.json': one.replace('DDD1', 'DDD2'),
     'list.info.json': '{"_type":"playlist","id":"PL1"}',
   })
   assert.deepEqual(
-    drafts(all).map(({ place, key }) => [place, key]),
+    talksOf(all).map(({ place, key }) => [place, key]),
     [
       ['a/one.info.json', 'youtube:exampleDDD1'],
       ['a/two.info.json', 'youtube:exampleDDD2'],
@@ -136,28 +130,28 @@ test('never uses a temporary stream as the source', async () => {
     extractor_key: 'Generic',
     url: 'https://stream.example.org/1.mp4',
   }
-  const [first] = drafts(await readings({ a: JSON.stringify(video) }))
+  const [first] = talksOf(await readTexts({ a: JSON.stringify(video) }))
   assert.equal(first?.fields.source_url, undefined)
-  const [second] = drafts(await readings({ a: JSON.stringify([{ ...video, _type: 'url' }]) }))
+  const [second] = talksOf(await readTexts({ a: JSON.stringify([{ ...video, _type: 'url' }]) }))
   assert.equal(second?.fields.source_url, 'https://stream.example.org/1.mp4')
 })
 
 test('refuses invalid JSON, and limits nested playlists', async () => {
   await assert.rejects(
-    readings({ 'a.json': '{"_type": "playlist", ' }),
+    readTexts({ 'a.json': '{"_type": "playlist", ' }),
     (error: Error) => error instanceof InputRefused && /^a\.json is not/.test(error.message),
   )
   const deep = `${'{"_type":"playlist","entries":['.repeat(5000)}${']}'.repeat(5000)}`
   assert.match(
-    skipped(await readings({ 'a.json': deep }))[0] ?? '',
+    skipped(await readTexts({ 'a.json': deep }))[0] ?? '',
     /Is a playlist inside 8 others$/,
   )
 })
 
 test('recognises files of yt-dlp, and no others', () => {
   for (const name of sampleNames()) {
-    const begin = sample(name).slice(0, 65_536)
-    assert.equal(ytdlp.recognises(begin, 'x'), name.startsWith('ytdlp-'), name)
+    const head = sample(name).slice(0, 65_536)
+    assert.equal(ytdlp.recognises(head, 'x'), name.startsWith('ytdlp-'), name)
   }
   const formats = Array.from({ length: 2000 }, (_, number) => ({
     format_id: `${number}`,

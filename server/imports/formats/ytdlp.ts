@@ -30,15 +30,15 @@ export const ytdlp: ImportFormat = {
   name: 'yt-dlp',
   about: 'the JSON of yt-dlp for a video, playlist or channel (-J, -j or --write-info-json)',
 
-  recognises(begin) {
-    const keys = firstKeys(begin)
+  recognises(head) {
+    const keys = firstKeys(head)
     if (keys.has('_type'))
-      return /"_type"\s*:\s*"(playlist|multi_video|url|url_transparent|video)"/.test(begin)
+      return /"_type"\s*:\s*"(playlist|multi_video|url|url_transparent|video)"/.test(head)
     // The list of formats comes first, and can be longer than the beginning.
     return (
       keys.has('ie_key') ||
       keys.has('extractor_key') ||
-      (keys.has('id') && keys.has('formats') && begin.includes('"format_id"'))
+      (keys.has('id') && keys.has('formats') && head.includes('"format_id"'))
     )
   },
 

@@ -70,7 +70,7 @@ test('opens a file, packed or not, whatever its name', async () => {
     ['packed in two parts', Buffer.concat([gzipSync('one\nt'), gzipSync('wo\n')])],
   ] as const) {
     const input = await openInput({ path: writeInput(name, content) })
-    assert.deepEqual([input.name, input.firstPath, input.begin], [name, name, 'one\ntwo\n'])
+    assert.deepEqual([input.name, input.firstPath, input.head], [name, name, 'one\ntwo\n'])
     const file = await onlyFile(input.files)
     assert.equal(file.path, name)
     assert.deepEqual(await collect(file.lines()), ['one', 'two'])
@@ -80,7 +80,7 @@ test('opens a file, packed or not, whatever its name', async () => {
 test('reads a stream again from its beginning', async () => {
   const text = 'a line of a talk\n'.repeat(10_000)
   const input = await openStream(text.slice(0, 70_000), text.slice(70_000))
-  assert.equal(input.begin, text.slice(0, 65_536))
+  assert.equal(input.head, text.slice(0, 65_536))
   assert.equal(await (await onlyFile(input.files)).text(), text)
   assert.equal(await textOf(gzipSync(text)), text)
   assert.equal((await linesOf(text)).length, 10_000)
@@ -248,7 +248,7 @@ test('lists the .json files of a folder in order, without hidden files and links
   const files = await collect(input.files)
   const paths = ['a/category.json', 'a/videos/one.json', 'a/videos/two.json', 'b.json']
   assert.deepEqual(
-    [input.name, input.firstPath, input.begin],
+    [input.name, input.firstPath, input.head],
     ['talks', 'a/category.json', '{"path":"a/category.json"}'],
   )
   assert.deepEqual(

@@ -32,8 +32,8 @@ export type InputSource =
 
 export interface OpenedInput {
   readonly name: string
-  /** The beginning of the first file, for the detection of its format. */
-  readonly begin: string
+  /** The first kilobytes of the first file, for the detection of its format. */
+  readonly head: string
   readonly firstPath: string
   readonly files: AsyncIterable<SourceFile>
 }
@@ -58,9 +58,9 @@ export async function openInput(
       `${path} is not a file or folder. To import from a pipe, use standard input: -`,
     )
   const read = () => decodeText(readBytes(path, name, 0), name, limits.bytes)
-  const begin = await readBegin(read())
-  refuseEmpty(begin, name)
-  return { name, begin, firstPath: name, files: toAsync([sourceFile(name, read, limits)]) }
+  const head = await readHead(read())
+  refuseEmpty(head, name)
+  return { name, head, firstPath: name, files: toAsync([sourceFile(name, read, limits)]) }
 }
 
 /**
@@ -106,7 +106,7 @@ interface InputFile extends SourceFile {
 }
 
 /** Characters that are enough to detect a format. */
-const beginLength = 1 << 16
+const headLength = 1 << 16
 
 async function openStream(
   stream: AsyncIterable<Uint8Array>,
@@ -116,13 +116,13 @@ async function openStream(
   const chunks = decodeText(stream, name, limits.bytes)
   // A stream can be read only once, so its beginning is buffered.
   const buffered: string[] = []
-  for (let length = 0; length < beginLength; length += buffered.at(-1)?.length ?? 0) {
+  for (let length = 0; length < headLength; length += buffered.at(-1)?.length ?? 0) {
     const { done, value } = await chunks.next()
     if (done) break
     buffered.push(value)
   }
-  const begin = buffered.join('').slice(0, beginLength)
-  refuseEmpty(begin, name)
+  const head = buffered.join('').slice(0, headLength)
+  refuseEmpty(head, name)
   async function* read() {
     try {
       for (let chunk = buffered.shift(); chunk !== undefined; chunk = buffered.shift()) yield chunk
@@ -131,7 +131,7 @@ async function openStream(
       await chunks.return(undefined)
     }
   }
-  return { name, begin, firstPath: name, files: toAsync([sourceFile(name, read, limits)]) }
+  return { name, head, firstPath: name, files: toAsync([sourceFile(name, read, limits)]) }
 }
 
 async function openFolder(folder: string, name: string, limits: InputLimits): Promise<OpenedInput> {
@@ -146,7 +146,7 @@ async function openFolder(folder: string, name: string, limits: InputLimits): Pr
   const files = (function* () {
     for (const path of paths) yield sourceFile(path, () => read(path), limits)
   })()
-  return { name, begin: await readBegin(read(firstPath)), firstPath, files: toAsync(files) }
+  return { name, head: await readHead(read(firstPath)), firstPath, files: toAsync(files) }
 }
 
 const maxFolderDepth = 32
@@ -214,17 +214,17 @@ function sourceFile(
   }
 }
 
-async function readBegin(chunks: AsyncIterable<string>): Promise<string> {
-  let begin = ''
+async function readHead(chunks: AsyncIterable<string>): Promise<string> {
+  let head = ''
   for await (const chunk of chunks) {
-    begin += chunk
-    if (begin.length >= beginLength) break
+    head += chunk
+    if (head.length >= headLength) break
   }
-  return begin.slice(0, beginLength)
+  return head.slice(0, headLength)
 }
 
-function refuseEmpty(begin: string, path: string): void {
-  if (begin.length < beginLength && begin.trim() === '') throw new InputRefused(`${path} is empty`)
+function refuseEmpty(head: string, path: string): void {
+  if (head.length < headLength && head.trim() === '') throw new InputRefused(`${path} is empty`)
 }
 
 async function* readBytes(file: string, path: string, flags: number): AsyncGenerator<Uint8Array> {

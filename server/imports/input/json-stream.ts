@@ -80,12 +80,12 @@ export async function* jsonValues(
  * Finds the keys of the first object in a text that may be cut off. In a list that is the first
  * element, and in a page the first result.
  */
-export function objectKeysIn(begin: string): string[] {
+export function objectKeysIn(head: string): string[] {
   const levels: { isObject: boolean; keys: string[] }[] = []
   const objects: { depth: number; keys: string[] }[] = []
   let lastString = ''
   // A string that is cut off matches up to the end, so that the time stays linear.
-  for (const [token] of begin.matchAll(/"(?:[^"\\]|\\.?)*(?:"|$)|[[\]{}:]/gs)) {
+  for (const [token] of head.matchAll(/"(?:[^"\\]|\\.?)*(?:"|$)|[[\]{}:]/gs)) {
     if (token === '{' || token === '[') {
       const level = { isObject: token === '{', keys: [] }
       levels.push(level)

@@ -9,7 +9,7 @@ import { ytdlp } from '../../../server/imports/formats/ytdlp.ts'
 import { detectFormat, formats } from '../../../server/imports/formats.ts'
 import { openInput } from '../../../server/imports/input/input.ts'
 import { type ImportFormat, InputRefused, type ParsedItem } from '../../../server/imports/item.ts'
-import { readings, sample, samplesOf } from '../../support/formats.ts'
+import { readItems, sample, samplesOf } from '../../support/formats.ts'
 import { assertProperty, type FuzzTarget, inputWords, textLines } from '../target.ts'
 import { jsonTokens, talkJson } from './json.ts'
 
@@ -30,9 +30,9 @@ async function* inChunks(input: Buffer): AsyncGenerator<Uint8Array> {
 /** Reads an input with a format, or with the one that recognizes it. */
 async function readAll(input: Buffer, path: string, format?: ImportFormat): Promise<void> {
   const opened = await openInput({ stream: inChunks(input), name: path })
-  const chosen = format ?? detectFormat(undefined, opened.begin, opened.firstPath)
-  chosen.recognises(opened.begin, opened.firstPath)
-  const sizes = { read: 0, max: 300 * opened.begin.length + 300 * input.length + 100_000 }
+  const chosen = format ?? detectFormat(undefined, opened.head, opened.firstPath)
+  chosen.recognises(opened.head, opened.firstPath)
+  const sizes = { read: 0, max: 300 * opened.head.length + 300 * input.length + 100_000 }
   for await (const reading of chosen.read(opened.files, options)) checkItem(reading, sizes)
 }
 
@@ -240,7 +240,7 @@ export const importTargets: readonly FuzzTarget[] = [
       const [category = '', ...videos] = input.toString().split(separator)
       const files = Object.fromEntries(videos.map((text, at) => [`event/videos/${at}.json`, text]))
       const sizes = { read: 0, max: 300 * input.length + 100_000 }
-      const all = await readings(pyvideo, {
+      const all = await readItems(pyvideo, {
         'NO_PUBLISH.json': category,
         'event/category.json': category,
         ...files,
