@@ -135,7 +135,12 @@ export const ImportInput = Type.Object(
     format: Type.Optional(
       oneOf(importFormats, 'Format of the file. Default: detected from its content'),
     ),
-    source: Type.Optional(text(100, 'Namespace of the talk keys. Default: the format')),
+    source: Type.Optional(
+      text(
+        100,
+        'Namespace of the talk keys. Default: the format; for CSV, `csv` and the file name',
+      ),
+    ),
     category: Type.Optional(text(255, 'Category of talks that have none in the file')),
     language: Type.Optional(text(100, 'Language of talks that have none in the file')),
     draft: Type.Optional(
