@@ -320,7 +320,7 @@ function readEvent(
     return { place, unreadable: `Must not be recorded (optout): ${eventTitle}` }
 
   const subtitle = readTrimmedText(event.subtitle)
-  const { title, isWhole } = joinTitle(subtitle, eventTitle, notes)
+  const { title, isWhole } = joinTitle(eventTitle, subtitle, notes)
   const track = readTrimmedText(event.track)
   const fields = presentFields({
     title,

@@ -75,19 +75,19 @@ test('drops empty names, with a note', () => {
 
 test('appends the subtitle to the title if both fit', () => {
   const notes: ImportNote[] = []
-  assert.equal(joinTitle('a guide', 'Boats', notes).title, 'Boats: a guide')
-  assert.equal(joinTitle('A guide', 'Boats?', notes).title, 'Boats? A guide')
+  assert.equal(joinTitle('Boats', 'a guide', notes).title, 'Boats: a guide')
+  assert.equal(joinTitle('Boats?', 'A guide', notes).title, 'Boats? A guide')
   assert.deepEqual(
     notes.map(({ kind }) => kind),
     ['repaired', 'repaired'],
   )
-  assert.deepEqual(joinTitle('', 'Boats', []), { title: 'Boats', isWhole: true })
-  assert.deepEqual(joinTitle('a guide', 'Boats: a guide', []), {
+  assert.deepEqual(joinTitle('Boats', '', []), { title: 'Boats', isWhole: true })
+  assert.deepEqual(joinTitle('Boats: a guide', 'a guide', []), {
     title: 'Boats: a guide',
     isWhole: true,
   })
-  assert.deepEqual(joinTitle('s'.repeat(248), 'Boats', []).isWhole, true)
-  assert.deepEqual(joinTitle('s'.repeat(249), 'Boats', notes), { title: 'Boats', isWhole: false })
+  assert.deepEqual(joinTitle('Boats', 's'.repeat(248), []).isWhole, true)
+  assert.deepEqual(joinTitle('Boats', 's'.repeat(249), notes), { title: 'Boats', isWhole: false })
   assert.equal(notes.at(-1)?.kind, 'dropped')
 })
 

@@ -94,8 +94,8 @@ export function readDate(value: unknown, zone?: string): string | undefined {
 
 /** Appends the subtitle to the title. `isWhole` is false if it does not fit and must be a fact. */
 export function joinTitle(
-  subtitle: string,
   title: string,
+  subtitle: string,
   notes: ImportNote[],
 ): { title: string; isWhole: boolean } {
   if (subtitle === '' || title.includes(subtitle)) return { title, isWhole: true }

@@ -121,7 +121,7 @@ function readEvent(
   const notes: ImportNote[] = []
   const facts: Fact[] = []
   const subtitle = readTrimmedText(event.subtitle)
-  const { title, isWhole } = joinTitle(subtitle, eventTitle, notes)
+  const { title, isWhole } = joinTitle(eventTitle, subtitle, notes)
   if (!isWhole) facts.push({ kind: 'said', source, field: 'subtitle', value: subtitle })
 
   const link = readUrl(event.link)
