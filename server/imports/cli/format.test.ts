@@ -20,7 +20,7 @@ const style = {
   width: 100,
   importId: 7,
   isOpen: true,
-  hasNotes: false,
+  hasAllNotes: false,
 }
 
 const planned: Import = {
@@ -159,7 +159,7 @@ test('escapes titles, places, fields and reasons', () => {
     fc.property(
       fc.constantFrom('new', 'changed', 'unchanged', 'conflict', 'refused'),
       fc.boolean(),
-      (verdict, hasNotes) => {
+      (verdict, hasAllNotes) => {
         const formatted = formatTalk(
           {
             ...talk,
@@ -173,8 +173,8 @@ test('escapes titles, places, fields and reasons', () => {
               detail: evil,
             })),
           },
-          hasNotes ? null : { take: [evil] },
-          { ...style, hasNotes },
+          hasAllNotes ? null : { take: [evil] },
+          { ...style, hasAllNotes },
         )
         assert.doesNotMatch(formatted.replaceAll('\n', ''), /[\p{Cc}\u202e]/u)
         for (const line of formatted.split('\n')) assert.match(line, /^ {2}/)

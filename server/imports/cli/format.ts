@@ -122,7 +122,8 @@ export interface TalkOutputStyle extends OutputStyle {
   readonly importId: number
   /** Whether the talk can still be decided. */
   readonly isOpen: boolean
-  readonly hasNotes: boolean
+  /** Whether to print all notes, or only refusals and questions. */
+  readonly hasAllNotes: boolean
 }
 
 /** Formats a talk with its changes and notes, and the commands to decide a conflict. */
@@ -146,7 +147,7 @@ export function formatTalk(
     `  ${paint(color, mark)} ${title}  ${paint('dim', details)}`,
     ...formatChanges(talk.changes, style),
     ...talk.notes
-      .filter(({ kind }) => style.hasNotes || kind === 'refused' || kind === 'question')
+      .filter(({ kind }) => style.hasAllNotes || kind === 'refused' || kind === 'question')
       .map((note) => formatNote(note, paint)),
     ...(style.isOpen && talk.verdict === 'conflict' ? formatChoice(talk, decision, style) : []),
   ].join('\n')

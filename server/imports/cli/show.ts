@@ -31,9 +31,9 @@ import { escapeJson, escapeLine } from './terminal-escape.ts'
 
 // Shows imports, and decides about their talks.
 
-/** The most talks that are printed without --all. */
+/** The maximum number of talks that a command prints unless all are requested. */
 export const maxTalksShown = 30
-/** The most talks whose notes are counted. */
+/** The maximum number of talks whose notes are counted. */
 const maxTalksWithNotes = 10_000
 
 /** Prints the newest imports. */
@@ -51,7 +51,9 @@ export async function listCommand(limit: number, { withPool }: CommandContext): 
 export interface ShowCommandOptions {
   readonly all?: boolean
   readonly verdict?: (typeof importVerdicts)[number]
+  /** Only talks that an undo left as they are, because they were edited after the import. */
   readonly touched?: boolean
+  /** Prints all matching talks as one JSON document. */
   readonly json?: boolean
 }
 
@@ -119,12 +121,15 @@ export async function printPlan(pool: Pool, job: Import): Promise<void> {
     )
 }
 
-/** Prints talks, until standard output is closed. Returns how many. */
+/**
+ * Prints talks, until standard output is closed. Returns how many. Without `hasAllNotes`, of the
+ * notes only refusals and questions are printed.
+ */
 export async function printTalks(
   pool: Pool,
   job: Import,
   filter: TalkFilter,
-  hasNotes: boolean,
+  hasAllNotes: boolean,
 ): Promise<number> {
   let count = 0
   for await (const { talk, decision } of listTalkPages(pool, job.id, filter)) {
@@ -133,7 +138,7 @@ export async function printTalks(
       ...outputStyle(),
       importId: job.id,
       isOpen: isDecidable(job) && talk.outcome === null,
-      hasNotes,
+      hasAllNotes,
     }
     if (!(await print(formatTalk(talk, decision, style)))) break
   }
@@ -159,8 +164,11 @@ export async function stopCommand(id: number, { withPool }: CommandContext): Pro
 }
 
 export interface DecideCommandOptions {
+  /** The fields whose values are taken from the file. */
   readonly take?: readonly string[]
+  /** Keeps the record as it is. Replaces an earlier decision. */
   readonly keep?: boolean
+  /** Whether the talk is the record that it resembles. */
   readonly same?: boolean
   readonly notSame?: boolean
 }
