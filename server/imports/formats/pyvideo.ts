@@ -52,7 +52,7 @@ interface ReadState {
   category: { readonly folder: string; readonly title: string } | undefined
   /** Titles of the categories that were yielded. */
   readonly yielded: Set<string>
-  /** Ids of the talks whose speakers asked not to publish them. */
+  /** Ids in the NO_PUBLISH.json files read so far: their speakers asked not to publish them. */
   readonly withheld: Set<unknown>
 }
 
@@ -226,7 +226,7 @@ const withoutBom = (text: string) => text.replace(/^\uFEFF/, '')
 const isRecord = (parsed: { value: unknown } | { wrong: string }) =>
   'value' in parsed && isObject(parsed.value)
 
-/** Removes what PostgreSQL cannot store: NUL and unpaired surrogates. */
+/** Removes NUL and replaces unpaired surrogates, which PostgreSQL cannot store. */
 function toStorable(record: UnknownObject): UnknownObject {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: NUL is removed
   const clean = (text: string) => text.toWellFormed().replaceAll(/\u0000/g, '')
