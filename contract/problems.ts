@@ -219,9 +219,13 @@ export const ProblemDocument = Type.Object({
 })
 export type ProblemDocument = Static<typeof ProblemDocument>
 
+/** An expected failure of a request. `detail` and `more` are sent to the client. */
 export class Problem extends Error {
   readonly problem: ProblemName
-  /** Extension members of the problem document. */
+  /**
+   * Extension members of the problem document. `retry_after`, in seconds, is also sent in the
+   * Retry-After header: `too-many-requests` requires it, and `unavailable` has a default.
+   */
   readonly more: Readonly<Record<string, unknown>>
 
   constructor(problem: ProblemName, detail: string, more: Readonly<Record<string, unknown>> = {}) {
