@@ -31,7 +31,9 @@ export interface CreatedVideo extends RenderedVideo {
 
 /**
  * Creates a record. With a key, the same request within 24 hours gets the first response again.
- * Without one, a record whose names all exist is written without a transaction.
+ * Without one, a record whose names all exist is written without a transaction. Missing speakers
+ * and tags are created; an unknown category or language is an invalid field. Throws 409 if the key
+ * was used with another body, and 410 if the record that it created was taken down.
  */
 export async function createVideo(
   pool: Pool,
@@ -110,6 +112,7 @@ async function insertNew(
         requestHash: context.hash,
       })
       assertBeforeDeadline(context)
+      // Retries if the slug was taken or a name has changed.
       return (await insertVideo(db, version))
         ? { id, body: version.body, etag: version.etag }
         : undefined

@@ -12,7 +12,9 @@ import { formatTimestamp, timestampAfter } from './wire.ts'
 
 /**
  * Takes a record down permanently. Its content stays in the history for operators and is never
- * served again. A repeated request with the same If-Match gets the first response again.
+ * served again. If-Match is optional; a repeated request with the same If-Match gets the first
+ * response again. Throws 404 if there is no such record, 410 if it was taken down by another
+ * request or by one without If-Match, and 412 if If-Match is stale.
  */
 export function takeDownVideo(
   pool: Pool,
