@@ -164,7 +164,10 @@ const bodyWithoutTexts = sql`
     else body
   end`
 
-/** Finds the bodies of live records, in the order of the ids. Omits those that are not live. */
+/**
+ * Finds the bodies of live records, in the order of the ids. Omits those that are not live. Without
+ * `hasTexts`, the text fields of large records are empty.
+ */
 export async function findListedBodies(
   db: Db,
   ids: readonly number[],

@@ -10,14 +10,15 @@ import { findListedBodies, findRelatedRecords, findRelationKeys } from './querie
 const lists = ['also', 'speakers', 'event', 'similar'] as const
 type List = (typeof lists)[number]
 
-/** The records as JSON texts. */
+/** The records as JSON texts, at most six in each list. */
 export type RelatedBodies = Readonly<Record<List, readonly string[]>>
 
 const maxPerList = 6
 
 /**
- * Finds the records related to one. `hasTexts` can be false where the long texts are not shown: 24
- * records can have 3 MB of them.
+ * Finds the live records related to one, which need not be live. All lists are empty if it does not
+ * exist. `hasTexts` can be false where the long texts are not shown: 24 records can have 3 MB of
+ * them. Then the text fields of large records are empty.
  */
 export async function findRelated(
   pool: Pool,
