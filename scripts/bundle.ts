@@ -14,8 +14,9 @@ export const externalPackages = ['sharp']
 const server = join(import.meta.dirname, '../server')
 
 /**
- * Writes main.js, the modules that it loads on demand and the files that it reads to a folder. The
- * pages must be built before. Returns the source files of the bundle.
+ * Writes main.js, the modules that it loads on demand and the files that it reads to an existing
+ * folder. The pages must be built before. Throws on any message of the bundler, also on warnings.
+ * Returns the paths of the source files in the bundle.
  */
 export async function bundleServer(folder: string): Promise<string[]> {
   const bundle = await rolldown({

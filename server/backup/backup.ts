@@ -23,7 +23,8 @@ export interface BackupContext {
 
 /**
  * Writes a dump and its manifest, both from one consistent snapshot. The dump is called FILE.part
- * until it is complete: a killed process leaves only that behind.
+ * until it is complete and its manifest is written. A killed process can leave FILE.part and a
+ * manifest behind, but no incomplete FILE. Throws `BackupError` with a message for the user.
  */
 export async function backup(
   url: string,

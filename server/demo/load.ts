@@ -11,13 +11,16 @@ import { exampleCategories, exampleTalks } from './talks.ts'
 // recognizes by this prefix which talks it has already loaded.
 const prefix = 'demo:'
 
-/** Tells whether the database contains records that no demo has created. */
+/** Tells whether the database contains records, and no demo has ever created any in it. */
 export async function isOccupied(pool: Pool): Promise<boolean> {
   const { used, demo } = await occupancy(pool, prefix)
   return used && !demo
 }
 
-/** Loads the missing example talks. Returns their number and the id of one to show. */
+/**
+ * Creates the example talks that no earlier demo has created, one by one. Returns how many it
+ * created and the id of a talk to show, live if there is one.
+ */
 export async function loadExamples(pool: Pool): Promise<{ loaded: number; id: number }> {
   const existing = new Set((await loadedTalks(pool, prefix)).map(({ request }) => request))
   for (const category of exampleCategories) await ensureCategory(pool, category)

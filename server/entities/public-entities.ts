@@ -62,8 +62,9 @@ export interface PublicEntities
 }
 
 /**
- * Finds the entities of the names in records. A former name resolves too, because a record may
- * still contain it while a rename is being applied.
+ * Finds the entities of the names in records that the caller shows. Does not check that an entity
+ * has live talks. A former name resolves too, because a record may still contain it while a rename
+ * is being applied; the maps have the names as given.
  */
 export async function findPublicEntities(
   db: Db,

@@ -8,10 +8,16 @@ import { removeUnusedWords } from '../search/search.ts'
 import { claimTask, finishTask } from './queries.ts'
 
 export interface MaintenanceOptions {
+  /**
+   * Rows of an import are deleted after this many days without a change to the import, which can
+   * then no longer be applied or undone. 0 keeps them forever.
+   */
   readonly importDays: number
   /** The interval of each task. */
   readonly everyHours: number
+  /** Checked between batches. A task that was stopped is continued after an hour. */
   isStopped(): boolean
+  /** Called for each completed task; `removed` is for the log. */
   onDone(task: string, removed: number): void
 }
 
@@ -33,8 +39,9 @@ const tasks: Readonly<Record<string, Task>> = {
 }
 
 /**
- * Runs the tasks that are due and not claimed by another process. A task that fails does not stop
- * the others; it is retried after an hour.
+ * Runs the tasks that are due and not claimed by another process. Must be called repeatedly. A task
+ * that fails does not stop the others and is retried after an hour; all errors are thrown at the
+ * end as one `AggregateError`.
  */
 export async function maintain(pool: Pool, options: MaintenanceOptions): Promise<void> {
   const failures: unknown[] = []

@@ -3,8 +3,8 @@ import { Unavailable } from '../platform/db/db.ts'
 import type { ReadPool } from '../platform/db/read-pool.ts'
 
 /**
- * Limits the time of a search. A timeout is reported as an error of the query, not of the service:
- * phrases of common words are expensive.
+ * Limits the time to wait for a search; its statements end by their own timeout. Either timeout is
+ * reported as an error of the query, not of the service: phrases of common words are expensive.
  */
 export async function withSearchDeadline<T>(
   { longestMs }: ReadPool,
