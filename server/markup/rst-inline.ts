@@ -1,20 +1,27 @@
-// Converts the markup within a paragraph: links, code, emphasis, and characters that have a meaning
-// in only one of the two languages. The text is read once from left to right, with an index of the
-// backticks, so that the time is linear.
+// Converts the markup within a paragraph from reStructuredText to Markdown: links, code, emphasis,
+// and characters that have a meaning in only one of the two. The text is read once from left to
+// right, with an index of the backticks, so that the time is linear.
 
 /** Link targets and pictures that are defined elsewhere in the text. */
 export interface LinkTargets {
-  /** Names with a URL, as returned by `normalizeReference`. */
+  /**
+   * Names with a URL, as returned by `normalizeReference`. They are converted to `[name]`, whose
+   * definition the caller writes.
+   */
   readonly named: ReadonlySet<string>
   /** Length of the longest name, at most 100. */
   readonly longest: number
-  /** Names of pictures. */
+  /** Names of pictures, likewise. They are converted to `![name]`. */
   readonly pictures: ReadonlySet<string>
-  /** URLs of anonymous references (`text`__), in the order of their use. */
+  /** URLs of anonymous references (`text`__), in the order of their use. Each use removes one. */
   readonly anonymous: string[]
 }
 
-/** Converts a paragraph. In Markdown nothing is escaped, because its author meant the markup. */
+/**
+ * Converts a paragraph. If it is already Markdown, asterisks and underscores are not escaped,
+ * because its author meant the markup; names such as `__init__` are. Removes the URLs that it uses
+ * from `links.anonymous`.
+ */
 export function inlineToMarkdown(text: string, links: LinkTargets, isMarkdown = false): string {
   return new InlineConverter(text, links, isMarkdown, false).convert()
 }
