@@ -19,6 +19,11 @@ interface Status {
   readonly playbackState?: 'unstarted' | 'playing' | 'paused' | 'ended'
 }
 
+/**
+ * <peertube-video src="..."> with the part of the interface of HTMLMediaElement that the player
+ * uses. `src` is the URL of the embedded page, read when the element is connected; then the video
+ * starts to play. There is no error event: a frame that does not load stays at HAVE_NOTHING.
+ */
 class PeerTubeVideo extends HTMLElement {
   #frame: HTMLIFrameElement | undefined
   #origin = ''
