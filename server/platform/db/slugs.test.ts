@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
-import sql from 'sql-template-tag'
+import sql, { type Sql } from 'sql-template-tag'
 import { freshDatabase } from '../../../tests/support/database.ts'
 import type { Db } from './db.ts'
 import { openPool } from './pool.ts'
@@ -10,6 +10,8 @@ const { url } = await freshDatabase()
 const pool = openPool({ url, connections: 2, applicationName: 'slugs' })
 after(() => pool.close())
 
+/** Calls freeSlug as the first attempt of a writer. 'video' would replace an empty base. */
+const findSlug = (db: Db, table: Sql, base: string) => freeSlug(db, table, base, 'video', 1)
 /** The numbers that are probed first: 0 is the slug itself. */
 const powers = [0, ...Array.from({ length: 30 }, (_, power) => 2 ** power)]
 const takenSlugs = (slugs: readonly string[]) => sql`unnest(${slugs}::text[]) as taken (slug)`
@@ -36,13 +38,13 @@ test('finds a free slug in at most ten statements, whichever numbers are taken',
       },
     }
     const slugs = slugsOf(numbers)
-    const slug = await freeSlug(db, takenSlugs(slugs), 'foo', 'video', 1)
+    const slug = await findSlug(db, takenSlugs(slugs), 'foo')
     assert.ok(!slugs.includes(slug), `${name}: ${slug} is taken`)
     assert.match(slug, /^foo(-[1-9]\d*)?$/, name)
     if (expected) assert.equal(slug, expected, name)
     assert.ok(statements <= 10, `${name}: ${statements} statements`)
   }
-  const long = await freeSlug(pool, takenSlugs(powers.map(String)), 'x'.repeat(50), 'video', 1)
+  const long = await findSlug(pool, takenSlugs(powers.map(String)), 'x'.repeat(50))
   assert.ok(long.length <= 50)
 })
 
@@ -55,12 +57,13 @@ test('terminates although a concurrent writer takes every slug that it finds', {
     async run(statement, ifLost) {
       statements++
       const result = await pool.run(statement, ifLost)
+      // The first parameter is the list of slugs that freeSlug probes.
       await pool.run(sql`insert into taken select unnest(${statement.values[0]}::text[])`)
       return result
     },
   }
   await pool.run(sql`insert into taken values ('foo'), ('foo-1'), ('foo-2')`)
-  assert.match(await freeSlug(contended, sql`taken`, 'foo', 'video', 1), /^foo-\d+$/)
+  assert.match(await findSlug(contended, sql`taken`, 'foo'), /^foo-\d+$/)
   assert.ok(statements <= 10, `${statements} statements`)
   await pool.run(sql`drop table taken`)
 })

@@ -33,7 +33,7 @@ test('fromJson parses ordinary JSON', () => {
   assert.deepEqual(parse(`{"a":${'['.repeat(7)}${']'.repeat(7)}}`), { a: [[[[[[[]]]]]]] })
 })
 
-test('fromJson rejects what JSON.parse would silently change', () => {
+test('fromJson rejects what is not an object, too deep or changed by JSON.parse', () => {
   for (const text of [
     '',
     ' ',

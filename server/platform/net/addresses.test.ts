@@ -3,7 +3,8 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { isExternal, isInternalName, isPublic, localAddresses } from './addresses.ts'
 
-// The IANA registries of special-purpose addresses, implemented independently with numbers.
+// The IANA registries of special-purpose addresses, and 168.63.129.16, at which virtual machines in
+// Azure reach their host. Implemented independently of addresses.ts, with numbers.
 const special4 = `0.0.0.0/8 10.0.0.0/8 100.64.0.0/10 127.0.0.0/8 168.63.129.16/32 169.254.0.0/16
   172.16.0.0/12 192.0.0.0/24 192.0.2.0/24 192.31.196.0/24 192.52.193.0/24 192.88.99.0/24
   192.168.0.0/16 192.175.48.0/24 198.18.0.0/15 198.51.100.0/24 203.0.113.0/24 224.0.0.0/4
