@@ -113,6 +113,7 @@ test('answers within 3 s without the database and recovers when it is back', asy
   const path = `/api/v2/video/${id}`
   assert.equal((await call(server.url, 'GET', path)).status, 200)
   proxy.hold(true)
+  // Longer than a cached record may be served, see `maxStaleMs`.
   await sleep(1100)
   assert.equal((await call(server.url, 'GET', '/healthz')).status, 200)
   const began = performance.now()

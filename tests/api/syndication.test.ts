@@ -58,6 +58,7 @@ const types = {
   atom: 'application/atom+xml',
   json: 'application/feed+json',
 }
+/** Decodes a body as UTF-8: `Reply.text` has one character for each byte. */
 const text = (reply: Reply) => Buffer.from(reply.text, 'latin1').toString('utf8')
 
 interface ParsedEntry {
@@ -65,20 +66,20 @@ interface ParsedEntry {
   readonly title: string
 }
 
-/** Reads and validates a feed. Returns its entries as a third-party parser sees them. */
-async function read(path: string, form: FeedFormat, from = archive): Promise<ParsedEntry[]> {
-  const address = path.replace(/(\?|$)/, `/${form}$1`)
-  const reply = await from.call('GET', address)
-  assert.equal(reply.status, 200, `${address}: ${reply.text}`)
-  assert.equal(reply.headers['content-type'], `${types[form]}; charset=utf-8`)
+/** Reads and validates the feed of a page. Returns its entries as another parser sees them. */
+async function read(page: string, format: FeedFormat, from = archive): Promise<ParsedEntry[]> {
+  const path = page.replace(/(\?|$)/, `/${format}$1`)
+  const reply = await from.call('GET', path)
+  assert.equal(reply.status, 200, `${path}: ${reply.text}`)
+  assert.equal(reply.headers['content-type'], `${types[format]}; charset=utf-8`)
   assert.equal(reply.headers['cache-control'], 'public, max-age=300')
   const body = text(reply)
-  if (form === 'json') {
-    assertJson('jsonfeed', body, address)
+  if (format === 'json') {
+    assertJson('jsonfeed', body, path)
     return (parseJsonFeed(body).items ?? []).map(({ id = '', title = '' }) => ({ id, title }))
   }
-  assertXml(form, body, address)
-  if (form === 'rss')
+  assertXml(format, body, path)
+  if (format === 'rss')
     return (parseRssFeed(body).items ?? []).map(({ guid, title = '' }) => ({
       id: guid?.value ?? '',
       title,
@@ -89,8 +90,8 @@ async function read(path: string, form: FeedFormat, from = archive): Promise<Par
   }))
 }
 
-const titles = async (path: string, form: FeedFormat = 'atom') =>
-  (await read(path, form)).map(({ title }) => title)
+const titles = async (path: string, format: FeedFormat = 'atom') =>
+  (await read(path, format)).map(({ title }) => title)
 
 /** Looks up the id of an entity, which is only in the URLs of pages. */
 async function idOf(kind: 'category' | 'speaker' | 'tag', slug: string): Promise<number> {
@@ -119,8 +120,8 @@ test('serves feeds of talks, events, speakers, tags, languages, years and search
     ['/search?q=lovelace+second+nowhere', []],
   ]
   for (const [path, expectedTitles] of expected)
-    for (const form of feedFormats)
-      assert.deepEqual(await titles(path, form), expectedTitles, `${path} ${form}`)
+    for (const format of feedFormats)
+      assert.deepEqual(await titles(path, format), expectedTitles, `${path} ${format}`)
   for (const path of [
     '/speaker/999/x',
     '/speaker/x/x',
@@ -205,7 +206,7 @@ test('lists the files of a talk in a JSON feed and writes no placeholders', asyn
     { url: 'http://files.example.org/a.webm', mime_type: 'video/webm', duration_in_seconds: 61 },
   ])
   assert.doesNotMatch(
-    (await Promise.all(feedFormats.map((form) => archive.call('GET', `/video/${form}`))))
+    (await Promise.all(feedFormats.map((format) => archive.call('GET', `/video/${format}`))))
       .map(text)
       .join(),
     /None|undefined|null|NaN/,
@@ -225,7 +226,9 @@ test('limits a feed to 30 entries', async () => {
 test('keeps the id of an entry when its talk or speaker is renamed', async () => {
   const talk = await archive.make({ title: 'Before', speakers: ['Dora'] })
   const ids = async () =>
-    (await Promise.all(feedFormats.map((form) => read('/video', form)))).map(([newest]) => newest)
+    (await Promise.all(feedFormats.map((format) => read('/video', format)))).map(
+      ([newest]) => newest,
+    )
   const expected = { id: `${archive.url}/video/${talk.id}`, title: 'Before' }
   assert.deepEqual(await ids(), [expected, expected, expected])
   await archive.call('PATCH', `/api/v2/video/${talk.id}`, {
@@ -266,8 +269,8 @@ test('redirects a feed with an old or wrong slug, also after a merge', async () 
 })
 
 test('returns 304 only for the current version of a feed', async () => {
-  for (const form of feedFormats) {
-    const path = `/language/spanish/${form}`
+  for (const format of feedFormats) {
+    const path = `/language/spanish/${format}`
     // Last-Modified is sent only after the second of the last change is over.
     let first = await archive.call('GET', path)
     while (first.headers['last-modified'] === undefined) first = await archive.call('GET', path)
@@ -311,9 +314,9 @@ test('rejects an invalid search with the parameter, like the API', async () => {
 test('prefixes all URLs in a feed with the base path', async () => {
   const { id } = await mounted.make({ title: 'Here' })
   const base = 'https://talks.example.org/archive'
-  for (const form of feedFormats) {
-    const address = `/archive/video/${form}`
-    const reply = await mounted.call('GET', address)
+  for (const format of feedFormats) {
+    const path = `/archive/video/${format}`
+    const reply = await mounted.call('GET', path)
     const urls = text(reply).match(/https?:\/\/[^\s"<]+/g) ?? []
     const ownUrls = urls.filter(
       (url) => !/^https?:\/\/(www\.w3\.org|purl\.org|search\.yahoo\.com|jsonfeed\.org)\//.test(url),
@@ -322,7 +325,7 @@ test('prefixes all URLs in a feed with the base path', async () => {
       ownUrls.length >= 4 && ownUrls.every((url) => url.startsWith(`${base}/`)),
       ownUrls.join('\n'),
     )
-    assert.ok(ownUrls.includes(`${base}/video/${id}`), form)
-    assert.equal((await mounted.call('GET', `/video/${form}`)).status, 404)
+    assert.ok(ownUrls.includes(`${base}/video/${id}`), format)
+    assert.equal((await mounted.call('GET', `/video/${format}`)).status, 404)
   }
 })

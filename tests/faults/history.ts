@@ -217,8 +217,9 @@ function outOfOrder(
 export interface Figures {
   readonly acknowledged: number
   readonly failed: number
+  /** Writes that were repeated because the outcome of an attempt was unknown. */
   readonly unknown: number
-  /** The unknown writes that are in the database, and those whose outcome became known. */
+  /** Those of them that are in the database, and those that got a definite response. */
   readonly applied: number
   readonly resolved: number
   readonly reads: number

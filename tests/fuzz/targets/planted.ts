@@ -1,6 +1,7 @@
 import type { FuzzTarget } from '../target.ts'
 
-// Deliberate faults: tests/api/fuzz.test.ts checks that each is found. They run only if named.
+// Deliberate faults: tests/api/fuzz.test.ts checks that the fuzzer finds each of them, and that it
+// does not report the refusal, which is allowed. They run only if named.
 
 export const plantedTargets: readonly FuzzTarget[] = [
   {
