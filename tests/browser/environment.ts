@@ -162,7 +162,7 @@ export async function pageKinds(archive: BrowserArchive): Promise<Record<string,
     year,
     about: '/about',
     'not found': '/nowhere',
-    'wrong question': '/search?year=next',
+    'invalid search': '/search?year=next',
   }
   const others = indexedPaths.filter((path) => !Object.values(kinds).includes(path))
   return { ...kinds, ...Object.fromEntries(others.map((path) => [path.slice(1), path])) }

@@ -12,7 +12,8 @@ import {
 
 // The content of each page.
 
-const statuses: Record<string, number> = { 'not found': 404, 'wrong question': 400 }
+/** The kinds of pages with another status than 200. */
+const statuses: Record<string, number> = { 'not found': 404, 'invalid search': 400 }
 
 /** Tests what each kind of page shows. */
 export async function pageTests(environment: BrowserEnvironment): Promise<void> {
@@ -111,14 +112,15 @@ export async function pageTests(environment: BrowserEnvironment): Promise<void> 
         await open(example.path)
         assert.equal(await page.locator('.cite details').count(), 3)
         for (const index of [0, 1, 2]) {
-          const form = page.locator('.cite details').nth(index)
-          if ((await form.getAttribute('open')) === null) await form.locator('summary').click()
-          const text = (await form.locator('pre').textContent()) ?? ''
+          const citation = page.locator('.cite details').nth(index)
+          if ((await citation.getAttribute('open')) === null)
+            await citation.locator('summary').click()
+          const text = (await citation.locator('pre').textContent()) ?? ''
           assert.ok(text.includes(example.talk.title.slice(0, 8)), `format ${index}: ${text}`)
-          await form.locator('button').click()
+          await citation.locator('button').click()
           await until(
             'the text to be copied',
-            async () => (await form.locator('button').textContent()) === en.copied,
+            async () => (await citation.locator('button').textContent()) === en.copied,
           )
           assert.equal(await page.evaluate(() => navigator.clipboard.readText()), text.trim())
         }

@@ -1,7 +1,8 @@
 // npm run screenshots -- FOLDER [--url http://...] [--talks file]
 //
-// Screenshots of the main pages on a phone and on a desktop, in light and dark, small enough for
-// the documentation.
+// Writes screenshots of the main pages on a phone and on a desktop, in light and dark, small enough
+// for the documentation. They show the archive at --url, or one that is started for them with the
+// talks of --talks: by default the real ones if they are available, else the examples of the demo.
 
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
