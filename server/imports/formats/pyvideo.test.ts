@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { isDeepStrictEqual } from 'node:util'
@@ -252,6 +254,22 @@ test('reads a single folder, and respects NO_PUBLISH.json', async () => {
       'videos/b.json: rowing-day/videos/b.j',
       'videos/c.json: Is not valid JSON: Ex',
     ],
+  )
+})
+
+test('reads NO_PUBLISH.json of the top folder before the videos of its subfolders', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'talkshelf-pyvideo-'))
+  t.after(() => rmSync(folder, { recursive: true }))
+  // Its name sorts before NO_PUBLISH.json.
+  mkdirSync(join(folder, '2019-rowing/videos'), { recursive: true })
+  writeFileSync(join(folder, 'NO_PUBLISH.json'), '[77]')
+  writeFileSync(join(folder, '2019-rowing/category.json'), '{"title": "Rowing Day"}')
+  writeFileSync(join(folder, '2019-rowing/videos/a.json'), JSON.stringify({ ...talk, id: 77 }))
+  const { files } = await openInput({ path: folder })
+  const items = await collect(pyvideo.read(files, noOptions))
+  assert.deepEqual(
+    items.map((item) => summaryOf(item).slice(0, 48)),
+    ['category: Rowing Day', '2019-rowing/videos/a.json: Is in NO_PUBLISH.json'],
   )
 })
 

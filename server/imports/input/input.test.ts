@@ -246,10 +246,10 @@ test('lists the .json files of a folder in order, without hidden files and links
   symlinkSync(folder, join(folder, 'talks/circle'))
   const input = await openInput({ path: join(folder, 'talks') })
   const files = await collect(input.files)
-  const paths = ['a/category.json', 'a/videos/one.json', 'a/videos/two.json', 'b.json']
+  const paths = ['b.json', 'a/category.json', 'a/videos/one.json', 'a/videos/two.json']
   assert.deepEqual(
     [input.name, input.firstPath, input.head],
-    ['talks', 'a/category.json', '{"path":"a/category.json"}'],
+    ['talks', 'b.json', '{"path":"b.json"}'],
   )
   assert.deepEqual(
     files.map(({ path }) => path),

@@ -152,8 +152,9 @@ async function openFolder(folder: string, name: string, limits: InputLimits): Pr
 const maxFolderDepth = 32
 
 /**
- * Lists the .json files in a folder and its subfolders, sorted. Skips hidden files, and symbolic
- * links, which could lead out of the folder or in a circle.
+ * Lists the .json files in a folder and its subfolders, sorted. The files of a folder come before
+ * those of its subfolders, which they may be about. Skips hidden files, and symbolic links, which
+ * could lead out of the folder or in a circle.
  */
 async function listJsonFiles(folder: string, maxEntries: number): Promise<string[]> {
   const paths: string[] = []
@@ -174,12 +175,13 @@ async function listJsonFiles(folder: string, maxEntries: number): Promise<string
       throw new InputRefused(
         `The folder ${folder} has more than ${maxEntries} files. Import its subfolders one by one`,
       )
-    for (const entry of entries.sort((a, b) => (a.name < b.name ? -1 : 1))) {
-      if (entry.name.startsWith('.')) continue
-      const path = subfolder === '' ? entry.name : `${subfolder}/${entry.name}`
-      if (entry.isDirectory()) await walk(path, depth + 1)
-      else if (entry.isFile() && entry.name.endsWith('.json')) paths.push(path)
-    }
+    const shown = entries
+      .filter(({ name }) => !name.startsWith('.'))
+      .sort((a, b) => (a.name < b.name ? -1 : 1))
+    const pathOf = ({ name }: Dirent) => (subfolder === '' ? name : `${subfolder}/${name}`)
+    for (const entry of shown)
+      if (entry.isFile() && entry.name.endsWith('.json')) paths.push(pathOf(entry))
+    for (const entry of shown) if (entry.isDirectory()) await walk(pathOf(entry), depth + 1)
   }
   await walk('', 0)
   return paths
