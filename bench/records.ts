@@ -69,7 +69,8 @@ export function makeRecord(id: number, names: RemixNames): GeneratedRecord {
     id,
     state: random() < 0.98 ? states.live : states.draft,
     title,
-    slug: `${slugify(title).slice(0, 40).replace(/-$/, '')}-${id}`,
+    // A title without letters or digits has no slug.
+    slug: `${slugify(title).slice(0, 40).replace(/-$/, '') || 'video'}-${id}`,
     category: names.categories[category] as string,
     language,
     speakers: speakers.map((index) => names.speakers[index] as string),
