@@ -11,7 +11,8 @@ begin atomic
       changes = '{}',
       notes = '[{"kind": "refused", "field": "", "detail": "The record was taken down"}]',
       before = case
-        when before is not null then '{"previousState": null, "revision": null, "facts": null}'::jsonb
+        when before is not null
+        then '{"previousState": null, "revision": null, "facts": null}'::jsonb
       end
   where video_id = $1;
   update source_record

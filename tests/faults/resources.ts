@@ -66,7 +66,8 @@ export const noConnections: Fault = {
     const figures = await workload.verify(database.serviceUrl)
     if (responses.slowestMs > responseLimitMs || !responses.statuses[503])
       throw new Error(`unexpected responses: ${responses.summary}`)
-    return `${taken.length} taken by others, ${responses.summary}, ${recovery}, ${summarize(figures)}`
+    const load = `${taken.length} taken by others, ${responses.summary}`
+    return `${load}, ${recovery}, ${summarize(figures)}`
   },
 }
 

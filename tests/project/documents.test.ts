@@ -247,7 +247,7 @@ test('answers match the description in all fields', async () => {
     category: 'Document Days',
   })
   await tryOut(readSpeaker, { slug: 'dora' }, 200)
-  await tryOut(readSpeaker, { slug: 'nobody' }, 404)
+  await tryOut(readSpeaker, { slug: 'missing' }, 404)
   await tryOut(readTag, { slug: 'one' }, 200)
   const { json: listed } = await archive.call('GET', '/api/v2/video?speaker=dora')
   await tryOut(patchSpeaker, { slug: 'dora' }, 200, {

@@ -38,7 +38,7 @@ export function matchesIfNoneMatch(ifNoneMatch: string | undefined, current: str
   )
 }
 
-/** Returns the status of a GET whose response has this version: 304 if the client has it already. */
+/** Returns the status of a GET for this ETag: 304 if the client has the same version. */
 export function conditionalStatus(
   ifNoneMatch: string | undefined,
   etag: string,
