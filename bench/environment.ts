@@ -39,7 +39,7 @@ export interface BenchEnvironment {
 export interface BenchServer {
   readonly port: number
   readonly pid: number
-  /** The time from the start of the process to its first response. */
+  /** The time from the start of the process to its first response; NaN for a bare server. */
   readonly startMs: number
   stop(): Promise<void>
 }
@@ -125,7 +125,7 @@ export async function openBenchEnvironment(
   }
 }
 
-/** Packs the service as it is published. Returns the path of its program. */
+/** Packs the service as it is published, without installing it. Returns its program's path. */
 export function pack(dir: string): string {
   const { status, stdout, stderr } = spawnSync(
     process.execPath,

@@ -14,8 +14,8 @@ const changeTarget =
   'request_id, request_hash)'
 
 /**
- * Seeds a database. `url` must be that of a superuser: tables are written in parallel, so the
- * foreign keys are disabled.
+ * Seeds a database. `url` must be that of a superuser: tables are written in parallel, so
+ * foreign keys and triggers are disabled.
  */
 export async function seed(
   bin: string,
@@ -54,7 +54,7 @@ export async function seed(
   await finish(bin, url)
 }
 
-/** Advances sequences, and writes everything that triggers would have written. */
+/** Advances sequences, and writes names, slugs and what triggers would have written. */
 async function finish(bin: string, url: string): Promise<void> {
   for (const table of ['video', 'category', 'speaker', 'tag'])
     await query(

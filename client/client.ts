@@ -95,6 +95,7 @@ export type CallInput<E extends Endpoint> = ParamsOf<E> &
   BodyInput<E> &
   HeaderInput<E> & { signal?: AbortSignal | undefined }
 
+/** A successful response with a body; `notModified` distinguishes it from a 304. */
 export interface ClientResponse<E extends Endpoint> {
   data: ResultOf<E>
   status: E['response']['status']

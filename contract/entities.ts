@@ -3,8 +3,8 @@ import { endpoint, Id, jsonType, mergePatchType, Slug } from './endpoint.ts'
 import { CursorText, PageNumber, PageOf, PageSize } from './page.ts'
 import './formats.ts'
 
-// Categories (the events that talks belong to), speakers and tags. Records contain their names;
-// behind each name is an entity that can be renamed, merged and have aliases.
+// Categories (the events that talks belong to), speakers, tags and languages. Records contain their
+// names; behind each name is an entity. All but languages can be renamed, merged and have aliases.
 
 /** Fields of a category other than its names. */
 export const categoryDetails = {
@@ -21,6 +21,7 @@ const title = nameOf('Unique. Surrounding whitespace is removed')
 const name = nameOf('Name shown in records')
 const talks = Type.Integer({ minimum: 0, description: 'Number of live talks' })
 
+/** Another name of an entity. Only editors see a hidden one. */
 export const Alias = Type.Object(
   {
     name: nameOf('Alternative name'),
@@ -150,7 +151,7 @@ export const NamePatch = Type.Partial(
 )
 export type NamePatch = Static<typeof NamePatch>
 
-/** 1,000 aliases have two keys each. */
+/** The maximum number of keys in a body: 1,000 aliases have two each. */
 const maxKeys = 2500
 
 export const Merge = Type.Object(

@@ -231,7 +231,7 @@ export const decideTalkEndpoint = endpoint({
   method: 'PUT',
   path: '/api/v2/import/{id}/talk/{position}',
   role: 'editor',
-  summary: 'Resolve a conflict',
+  summary: 'Resolve a conflict or answer a question',
   description: 'Possible until the talk is applied.',
   params: { ...params, position: Type.Integer({ minimum: 1, maximum: 2_147_483_647 }) },
   body: { schema: TalkDecision, types: [jsonType] },

@@ -124,7 +124,7 @@ export const readOnlyFields = ['id', 'slug', 'added', 'updated'] as const satisf
 
 /**
  * Values of fields that a PUT or POST omits. An omitted `state` stays unchanged on PUT and is draft
- * on POST.
+ * on POST. An omitted `embed` is derived from `source_url` on POST.
  */
 export const videoDefaults = {
   speakers: [],
@@ -342,9 +342,9 @@ const revision = {
   revision: RevisionNumber,
   kind: Type.String({ description: 'created, updated or restored' }),
   at: Type.String({ description: 'Time in UTC; the same as `updated` of that version' }),
-  by: Type.String({ description: 'Name of the token' }),
+  by: Type.String({ description: 'Name of the token, or of the user of the command line' }),
   via: Type.String({ description: 'Origin: api, import, page or command' }),
-  request: Type.String({ description: 'Id of the request' }),
+  request: Type.String({ description: 'Id of the request, or of the import' }),
   fields: Type.Array(Type.String(), { description: 'Names of the changed fields' }),
 }
 

@@ -79,7 +79,7 @@ function compressAssets(): void {
   }
 }
 
-/** Tells whether the last build is newer than all source files. */
+/** Tells whether the last build is newer than all source files of the pages. */
 function isFresh(): boolean {
   const builtMs =
     statSync(join(root, 'dist', 'server', 'web.js'), { throwIfNoEntry: false })?.mtimeMs ?? 0

@@ -1,4 +1,4 @@
-// Timecodes in URLs: 90, 90s, 1m30s, 1h2m3s.
+// Parses timecodes of URLs (90, 90s, 1m30s, 1h2m3s), and formats timecodes for readers.
 
 /** Parses a timecode to seconds. Returns 0 if it is invalid. */
 export function parseTimecode(text: string | null | undefined): number {
@@ -7,7 +7,7 @@ export function parseTimecode(text: string | null | undefined): number {
   return Number(hours) * 3600 + Number(minutes) * 60 + Number(seconds)
 }
 
-/** Formats seconds as 1:02:03. */
+/** Formats seconds as 2:03 or 1:02:03. */
 export function formatTimecode(seconds: number): string {
   const whole = Math.max(0, Math.floor(seconds))
   const two = (value: number) => String(value % 60).padStart(2, '0')

@@ -8,7 +8,7 @@ import { describeWriteError, syncFolder } from '../platform/files.ts'
 import { version } from '../version.ts'
 import { BackupError, type BackupManifest, checksumTables, manifestPath } from './manifest.ts'
 import { type RunningProgram, runProgram } from './program.ts'
-import { describeServer, readSchema } from './queries.ts'
+import { describeServer, readSchemaVersion } from './queries.ts'
 
 // `talkshelf backup` and `talkshelf restore`: a dump of the whole database, with a manifest of the
 // number of rows and the checksum of each table. A restore verifies both.
@@ -38,7 +38,7 @@ export async function backup(
   const startMs = performance.now()
   return withSnapshot(url, 'talkshelf backup', async (db) => {
     const server = await describeServer(db)
-    const schema = server.migrated ? await readSchema(db) : 0
+    const schema = server.migrated ? await readSchemaVersion(db) : 0
     if (schema === 0) throw new BackupError('This database has no archive. Check DATABASE_URL.')
     const program = dumpProgram(server.major, environment)
     const part = await openPart(`${file}.part`)

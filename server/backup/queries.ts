@@ -31,7 +31,7 @@ const Privileges = Type.Object({
   create: Type.Boolean(),
 })
 
-/** Returns the version, time and extensions of the server, and whether an archive was created. */
+/** Returns the version, time and extensions of the server, and whether the database was migrated. */
 export function describeServer(db: Db) {
   return one(
     db,
@@ -48,8 +48,8 @@ export function describeServer(db: Db) {
   )
 }
 
-/** Returns the version of the schema; 0 if no migration has been applied. */
-export async function readSchema(db: Db): Promise<number> {
+/** Returns the version of the schema of a migrated database. */
+export async function readSchemaVersion(db: Db): Promise<number> {
   const { version } = await one(
     db,
     Schema,
@@ -109,7 +109,7 @@ export function checksumTable(db: Db, { relation, columns }: Table) {
   )
 }
 
-/** Lists the extensions that are missing, and whether the current role can create them. */
+/** Lists missing extensions: whether the server has them, and the current role can create them. */
 export function missingExtensions(db: Db, names: readonly string[]) {
   return many(
     db,

@@ -34,10 +34,11 @@ export interface SearchResult extends Interpretation {
   /** The best first. */
   readonly hits: readonly Hit[]
   readonly count: number
+  /** Whether `count` is exact; otherwise it is an estimate. */
   readonly isExact: boolean
 }
 
-/** The maximum number of hits in the order of relevance. */
+/** The maximum number of hits in the order of relevance, half of them for matches in the text. */
 export const maxResults = 2 * maxRanked
 
 /** With fewer results than this the last word is searched as a prefix as well. */
@@ -122,7 +123,7 @@ async function searchLoosely(
 
 /**
  * Returns the steps of a loose search, each as the sets of words to leave out. There are no steps
- * between "all but two" and "any": they would have hundreds of sets, each searched in turn.
+ * between "all but two" (up to six words) and "any": the tsquery would have too many sets.
  */
 function omissionSteps(words: readonly string[]): string[][][] {
   const steps: string[][][] = []

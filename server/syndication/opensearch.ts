@@ -17,7 +17,7 @@ export function openSearch(site: SiteInfo): string {
   const url = (type: string, path: string, rel?: string) =>
     emptyElement('Url', { type, ...(rel && { rel }), template: base + path })
   const query = '?q={searchTerms}'
-  // The specification limits the length of both names.
+  // The specification limits the lengths of ShortName and Description.
   const name = [...xmlText(site.name)].slice(0, 16).join('')
   return `${xmlDeclaration}<OpenSearchDescription xmlns="http://a9.com/-/spec/opensearch/1.1/">
 ${textElement('ShortName', name)}

@@ -4,8 +4,8 @@ import { startArchive } from '../support/harness.ts'
 import { hostileQueries, pickWord, refusedQueries, signs } from '../support/hostile-queries.ts'
 import { withDatabase } from '../support/invariants.ts'
 
-// Hostile search queries get a result or a refusal, never a server error, and do not slow down
-// other reads.
+// Hostile search queries get a result or a refusal (503 only under load), never an internal error,
+// and do not slow down other reads.
 
 const archive = await startArchive()
 for (let number = 0; number < 200; number++)

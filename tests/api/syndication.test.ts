@@ -93,7 +93,7 @@ async function read(page: string, format: FeedFormat, from = archive): Promise<P
 const titles = async (path: string, format: FeedFormat = 'atom') =>
   (await read(path, format)).map(({ title }) => title)
 
-/** Looks up the id of an entity, which is only in the URLs of pages. */
+/** Looks up the id of an entity: URLs of pages contain it, URLs of the API do not. */
 async function idOf(kind: 'category' | 'speaker' | 'tag', slug: string): Promise<number> {
   return (await archive.call('GET', `/api/v2/${kind}/${slug}`)).json.id
 }

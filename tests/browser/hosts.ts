@@ -7,7 +7,7 @@ import type { BrowserContext, Route } from 'playwright-core'
 
 /**
  * Answers requests to the hosts of videos. Requests to other hosts, and to those in `without`,
- * fail; tests see that they were made.
+ * fail. Tests can observe them as requests of the page.
  */
 export async function standIn(
   context: BrowserContext,

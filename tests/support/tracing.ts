@@ -1,7 +1,7 @@
 import { type Context, type Span, type SpanOptions, trace } from '@opentelemetry/api'
 
-// A stand-in for the tracing SDK of an operator, loaded with --import: prints each span when it
-// ends.
+// A stand-in for the tracing SDK of an operator, loaded with --import: writes the kind and name
+// of each span to standard error when it ends.
 
 function startSpan(name: string, options: SpanOptions = {}): Span {
   const span: Partial<Span> = {

@@ -1,6 +1,6 @@
 import { useView } from '../view.ts'
 
-/** A range of dates, or the one that is known. */
+/** A range of dates, the only known date, or a note that the date is unknown. */
 export function DateRange({ first, last }: { first: string | null; last: string | null }) {
   const { words, day, days } = useView()
   const known = first ?? last

@@ -2,7 +2,7 @@ import type { SearchState } from '../paths.ts'
 import { useView } from '../view.ts'
 import { SearchIcon } from './icons.tsx'
 
-/** The main search box. A new search keeps the active filters. */
+/** The large search box of the home, search and error pages. A new search keeps the active filters. */
 export function SearchForm({ state, focus = false }: { state: SearchState; focus?: boolean }) {
   const { words, href } = useView()
   const { q = '', page: _, ...filters } = state
