@@ -1,8 +1,8 @@
 import { inputOf, type PyvideoTalk } from '../tests/support/pyvideo.ts'
 
-// Generates a million talks from twenty thousand real ones by recombining their words, sentences,
-// names and dates. No two are the same, and words have the frequencies and lengths of the real
-// ones.
+// Generates a million talks from twenty thousand real ones by recombining the words of titles, the
+// sentences of descriptions, names and dates. Names are unique, texts nearly always. Words have the
+// frequencies and lengths of the real ones.
 
 export interface RemixNames {
   readonly categories: readonly string[]

@@ -4,8 +4,9 @@ import { Alias, categoryDetails } from './entities.ts'
 import { Facts } from './facts.ts'
 import { Takedown, Video } from './videos.ts'
 
-// An export is NDJSON in this order: a header, the entities that records refer to, the records, and
-// the number of records. Importing it into an empty archive reproduces the archive.
+// An export is NDJSON in this order: a header, the categories, speakers and tags, the records, and
+// the number of records. Importing the file of `talkshelf export` into an empty archive reproduces
+// the archive without its history; the public export has only what readers can see.
 
 const exact = { additionalProperties: false }
 
@@ -20,7 +21,7 @@ const entity = {
   id: Type.Integer({ minimum: 1, maximum: maxImportedId }),
   name: Type.String({ minLength: 1, maxLength: 255, format: 'text' }),
   slug: Slug,
-  /** All former slugs. */
+  /** Former slugs that redirect. */
   old_slugs: Type.Array(Slug, { maxItems: maxNames }),
   /** Former slugs that return 410. */
   retired_slugs: Type.Optional(Type.Array(Slug, { maxItems: maxNames })),

@@ -1,6 +1,7 @@
 import Format from 'typebox/format'
 
-// String formats that JSON Schema does not have, each with the rule for its error message.
+// String formats of our own, each with the rule for its error message. `date` replaces the one of
+// TypeBox, which accepts the year 0.
 
 export const formatRules: Record<string, string> = {
   text: 'must not contain control characters other than newline, carriage return and tab',

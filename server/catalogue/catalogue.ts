@@ -1,5 +1,5 @@
-// Public interface of the catalogue: lists of records, related records and statistics. It only
-// reads; other features and triggers.sql write these tables.
+// Public interface of the catalogue: lists of records, related records, statistics, and the search
+// parameters of page URLs. It only reads; other features and triggers.sql write these tables.
 
 export { listRecords } from './list.ts'
 export { findRelated } from './related.ts'

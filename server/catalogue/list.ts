@@ -97,7 +97,7 @@ async function listInOrder(
 
 const relevanceOrder = [{ field: 'relevance' }, { field: 'id' }] as const
 
-/** Lists the best matches first; or, in a requested order, the newest that match. */
+/** Lists the best matches first; or, in a requested order, up to 10,000 of the newest. */
 async function listMatches(
   { searches, lists }: Pool,
   query: ListQuery,

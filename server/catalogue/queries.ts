@@ -74,7 +74,8 @@ export interface Filter extends SearchFilter {
   readonly ids?: readonly number[] | undefined
 }
 
-// Sort keys: exactly the expressions of the indexes in 0006.do.catalogue.sql.
+// Sort keys: exactly the expressions of the indexes in 0006.do.catalogue.sql; that of `updated` is
+// in 0005.do.videos.sql.
 const keys: Record<OrderField, { value: Sql; type: Sql; text: Sql }> = {
   recorded: {
     value: sql`coalesce(video.recorded, '-infinity'::date)`,
@@ -165,7 +166,7 @@ const bodyWithoutTexts = sql`
   end`
 
 /**
- * Finds the bodies of live records, in the order of the ids. Omits those that are not live. Without
+ * Finds the bodies of live records, in the order of `ids`. Omits those that are not live. Without
  * `hasTexts`, the text fields of large records are empty.
  */
 export async function findListedBodies(

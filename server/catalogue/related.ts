@@ -78,7 +78,7 @@ function neighbours(before: readonly number[], after: readonly number[]): number
   return [...preceding.reverse(), ...after.slice(0, maxPerList - preceding.length)]
 }
 
-/** Very common words cost the list of similar talks, but not the other lists. */
+/** Returns no talks if the search is too slow (very common words). The other lists remain. */
 async function unlessTooSlow(search: Promise<number[]>): Promise<number[]> {
   try {
     return await search

@@ -1,5 +1,6 @@
-// Entry point of the history: one `change` row for each accepted write. Other features append
-// `insertChange` to the statement that writes their row, so that both are written or neither.
+// Entry point of the history: one `change` row for each accepted write, the preconditions of writes
+// (precondition.ts), and polling for changes (tail.ts). Other features append `insertChange` to the
+// statement that writes their row, so that both are written or neither.
 export {
   assertBeforeDeadline,
   checkPrecondition,

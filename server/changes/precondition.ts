@@ -22,7 +22,7 @@ export interface Deadline {
 export interface WriteContext extends Deadline {
   readonly origin: Origin
   readonly ifMatch: string | undefined
-  /** Hash of method, URL and body. */
+  /** Recognizes a repeated request: the hash of its endpoint, path parameters and body. */
   readonly hash: Buffer
 }
 

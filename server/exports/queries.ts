@@ -128,8 +128,8 @@ export const exportedKinds = ['category', 'speaker', 'tag'] as const
 export type ExportedKind = (typeof exportedKinds)[number]
 
 /**
- * Lists the entities of a kind. Without drafts it leaves out what is not public: entities without
- * live talks, hidden aliases, and old slugs, which may contain a hidden name.
+ * Lists the entities of a kind. Without drafts it leaves out what is not public: speakers and
+ * tags without live talks, hidden aliases, and old slugs, which may contain a hidden name.
  */
 export function listExportedEntities(
   db: Db,

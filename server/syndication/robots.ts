@@ -3,8 +3,8 @@ import { suggestionsPath } from './opensearch.ts'
 import type { SiteInfo } from './site.ts'
 
 /**
- * Builds robots.txt. Excludes the search, whose filters have endless combinations: every page can
- * be reached without it.
+ * Builds robots.txt. Excludes searches, their feeds and suggestions, because filters have endless
+ * combinations, and the preferences. Every page can be reached without them.
  */
 export function robotsTxt(site: SiteInfo): string {
   const disallowed = [

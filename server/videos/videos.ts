@@ -1,8 +1,9 @@
 // Entry point of records. A read is one lookup of a rendered body (read.ts, record-cache.ts).
 // createVideo writes the first version (create.ts), changeVideo every later one (update.ts),
 // takeDownVideo the last (takedown.ts). revisions.ts reads and restores earlier versions.
-// record-names.ts resolves the names in a record, wire.ts converts records from and to JSON.
-// refresh-names.ts updates records after a rename, bulk.ts writes hundreds of records at a time.
+// record-names.ts validates requests (videoFieldErrors) and resolves the names in a record. wire.ts
+// normalizes requests (normalizeVideoInput) and converts records from and to JSON. refresh-names.ts
+// updates records after a rename or split (replaceSpeaker), bulk.ts writes hundreds at a time.
 
 export {
   createVideos,

@@ -114,7 +114,7 @@ function longInputs(tokens: readonly Buffer[]): Buffer[] {
   ]
 }
 
-/** Returns a function that reports a finding once per signature, with a minimized input. */
+/** Returns a function that reports a finding once per signature. Minimizes failing inputs. */
 function findingReporter(target: FuzzTarget) {
   const signatures = new Set<string>()
   return async (

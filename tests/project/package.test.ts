@@ -168,7 +168,7 @@ test('the packed demo serves a record within a minute, and ends completely', asy
   )
   assert.ok(isThere(postmaster))
   process.kill(group, 'SIGINT')
-  // All who had the terminal are gone.
+  // The output ends when no process has it open any more.
   await ended
   assert.match(output, /The demo has stopped/)
   assert.ok(!existsSync(dir))

@@ -1,7 +1,7 @@
 import { en, type Messages } from './en.ts'
 import { es } from './es.ts'
 
-// The texts of the interface. To add a language, add a file like es.ts and an entry here.
+// The texts of the interface. To add a language, add a file like es.ts and its entries here.
 
 export type { Messages } from './en.ts'
 

@@ -2,8 +2,8 @@ import sql, { raw, type Sql } from 'sql-template-tag'
 import Type, { type Static } from 'typebox'
 import { type Db, many } from '../../platform/db/db.ts'
 
-// Statistics of the whole archive. These statements cost more than a page may, so that their
-// results are cached.
+// Statistics of the whole archive. These statements cost more than a page may, so their results
+// are cached.
 
 const Batch = Type.Object({
   authority: Type.String(),
@@ -25,7 +25,7 @@ const Batch = Type.Object({
 /**
  * Counts the next `size` records after an id, grouped by the authority of their source URL. All
  * records at once would exceed the statement timeout. The missing parts of a talk are computed when
- * it is written, by the rules of the quality lists (0008.do.quality.sql).
+ * it is written, by the rules of the quality lists (generated columns in 0005.do.videos.sql).
  */
 export function countBatch(db: Db, after: number, size: number) {
   return many(

@@ -10,7 +10,7 @@ import {
 } from './queries.ts'
 
 // Statistics of the archive, its events, and its most frequent tags and speakers. They take a walk
-// over all records, so that they are cached.
+// over all records, so they are cached.
 
 interface Count {
   readonly talks: number
@@ -64,7 +64,7 @@ export interface StatisticsCache {
 
 export interface StatisticsCacheOptions {
   readonly maxAgeMs?: number
-  /** Called when the cache could not be refreshed. */
+  /** Called when a refresh fails and the stale value is kept. Without a value, `read` throws. */
   readonly onError?: (error: unknown) => void
 }
 
@@ -167,7 +167,7 @@ function hostOf(authority: string): string {
 
 /**
  * Opens a cache that is refreshed on reading, by one refresh at a time (stale-while-revalidate):
- * only the first read waits, and a failed refresh keeps the stale value.
+ * reads wait only until there is a first value, and a failed refresh keeps the stale value.
  */
 export function openStatisticsCache(
   db: Db,
