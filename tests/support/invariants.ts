@@ -46,6 +46,14 @@ interface Invariant {
 
 const always: readonly Invariant[] = [
   {
+    message: 'a record that was taken down still has its text',
+    sql: `
+      select id
+      from video
+      join video_body using (id)
+      where video.taken_down is not null and body <> ''`,
+  },
+  {
     message: 'a record, its body and its changes do not agree',
     sql: `
       select v.id, v.revision, b.revision as body_revision, c.revisions
