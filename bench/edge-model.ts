@@ -190,7 +190,7 @@ export interface Cache {
   use(record: number): number
   /** Adds a record in place of the oldest. Returns its slot. */
   add(record: number): number
-  /** Removes a record if it is cached. Its slot is used first. */
+  /** Removes a record if it is cached. The next `add` takes its slot. */
   drop(record: number): void
   /** Expiry times: at `slot + direct` without a shield, at `slot + shielded` with one. */
   readonly untilS: Float64Array

@@ -36,7 +36,7 @@ export async function bundleServer(folder: string): Promise<string[]> {
   await bundle.close()
   const chunks = output.filter((item) => item.type === 'chunk')
   for (const { fileName, code, isEntry } of chunks) {
-    // V8 stores a source with a character above U+00FF with two bytes per character.
+    // One character above U+00FF makes V8 store the whole source with two bytes per character.
     const ascii = code.replaceAll(
       /[^\0-\x7f]/g,
       (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,

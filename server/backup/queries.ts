@@ -31,7 +31,7 @@ const Privileges = Type.Object({
   create: Type.Boolean(),
 })
 
-/** Returns the version, time and extensions of the server, and whether the database was migrated. */
+/** Returns version, time and extensions of the server, and whether the database was migrated. */
 export function describeServer(db: Db) {
   return one(
     db,

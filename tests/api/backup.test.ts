@@ -371,7 +371,10 @@ const damages: [(dump: string) => void, RegExp][] = [
   [changeManifest((json) => Object.assign(json, { format: 2 })), /format/],
   [
     changeManifest((json) => Object.assign(json, { schema: 9999, talkshelf: '77.1.0' })),
-    /schema 9999, made by Talkshelf 77\.1\.0; this release supports up to \d+\.\nRestore it with that release/,
+    new RegExp(
+      'schema 9999, made by Talkshelf 77\\.1\\.0; this release supports up to \\d+\\.\\n' +
+        'Restore it with that release',
+    ),
   ],
   [changeManifest((json) => Object.assign(json.dump ?? {}, { sha256: '0'.repeat(64) })), /SHA-256/],
   [

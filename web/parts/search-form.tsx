@@ -2,8 +2,8 @@ import type { SearchState } from '../paths.ts'
 import { useView } from '../view.ts'
 import { SearchIcon } from './icons.tsx'
 
-/** The large search box of the home, search and error pages. A new search keeps the active filters. */
-export function SearchForm({ state, focus = false }: { state: SearchState; focus?: boolean }) {
+/** The large search box of home, search and error pages. A new search keeps the active filters. */
+export function SearchForm({ state }: { state: SearchState }) {
   const { words, href } = useView()
   const { q = '', page: _, ...filters } = state
   return (
@@ -20,7 +20,6 @@ export function SearchForm({ state, focus = false }: { state: SearchState; focus
           placeholder={words.searchHint}
           maxLength={300}
           autocomplete="off"
-          autofocus={focus}
         />
         {Object.entries(filters).map(
           ([name, value]) => value && <input key={name} type="hidden" name={name} value={value} />,
