@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import { assertTimeRatio } from '../../tests/support/processor-time.ts'
 import { rstToMarkdown } from './rst.ts'
 
 const texts = (cases: readonly (readonly [rst: string, markdown: string])[]) => {
@@ -340,20 +341,15 @@ test('texts of markup characters are converted in linear time', () => {
     stairs.split('\n').reverse().join('\n'),
     `.. x::\n\n${many('\n')}\n   x`,
   ]
-  rstToMarkdown(many('warm `up` *now* '))
+  const ordinary = many('ordinary `text` *here* ')
+  rstToMarkdown(ordinary)
   for (const text of texts) {
-    // CPU time, because other tests run at the same time.
-    const cpuAtStart = process.cpuUsage()
-    const { length: resultLength } = rstToMarkdown(text)
-    const { user, system } = process.cpuUsage(cpuAtStart)
-    const tookMs = (user + system) / 1000
-    assert.ok(tookMs < maxMs, `${JSON.stringify(text.slice(0, 20))} took ${Math.round(tookMs)} ms`)
-    assert.ok(resultLength <= 3 * text.length + 100, JSON.stringify(text.slice(0, 20)))
+    const label = JSON.stringify(text.slice(0, 20))
+    assertTimeRatio(
+      () => assert.ok(rstToMarkdown(text).length <= 3 * text.length + 100, label),
+      () => rstToMarkdown(ordinary),
+      30,
+      label,
+    )
   }
 })
-
-/**
- * Limit of CPU time. On a busy machine the slowest text takes 165 ms when warm and 378 ms at first.
- * Quadratic time would take far longer.
- */
-const maxMs = 1000

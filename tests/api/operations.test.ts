@@ -137,7 +137,7 @@ test('answers within 3 s without the database and recovers when it is back', asy
   proxy.hold(false)
   const restoredMs = performance.now()
   while ((await call(server.url, 'GET', '/readyz')).status !== 200)
-    assert.ok(performance.now() - restoredMs < 8000, 'not ready 8 s later')
+    assert.ok(performance.now() - restoredMs < 60_000, 'not ready a minute later')
   assert.equal(
     (await call(server.url, 'PATCH', path, { token: archive.editor, body: { summary: 'y' } }))
       .status,
@@ -177,7 +177,7 @@ test('frees the slot of a client that disconnects before the response', async ()
     // A busy machine notices a disconnect late, but a leaked slot never comes back.
     const began = performance.now()
     while ((await call(small.url, 'GET', `/api/v2/video/${id}?format=json`)).status !== 200)
-      assert.ok(performance.now() - began < 10_000, `no free slot after 10 s: ${request}`)
+      assert.ok(performance.now() - began < 60_000, `no free slot after a minute: ${request}`)
   }
   await small.stop()
 })
