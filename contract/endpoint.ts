@@ -1,5 +1,6 @@
 import type { Static, TProperties, TSchema } from 'typebox'
 import Type from 'typebox'
+import { matching } from './formats.ts'
 import { type ProblemName, problems } from './problems.ts'
 
 // An endpoint is one object. The router, the validation, the access check and its test, the OpenAPI
@@ -39,11 +40,11 @@ export const RevisionNumber = Type.Integer({
   maximum: 2_147_483_647,
   description: 'Revision number, counted from 1',
 })
-export const Slug = Type.String({
-  pattern: '^[a-z0-9]+(-[a-z0-9]+)*$',
-  maxLength: 50,
-  description: 'Lowercase words joined by hyphens',
-})
+export const Slug = matching(
+  '^[a-z0-9]+(-[a-z0-9]+)*$',
+  'must be a slug: lowercase words joined by hyphens',
+  { maxLength: 50, description: 'Lowercase words joined by hyphens' },
+)
 
 /**
  * Default limit of keys in a body. A record has 32; reporting errors for thousands of keys would

@@ -1,13 +1,27 @@
+import Type from 'typebox'
 import Format from 'typebox/format'
 
-// String formats of our own, each with the rule for its error message. `date` replaces the one of
-// TypeBox, which accepts the year 0.
+// String formats of our own and patterns, each with the rule for its error message. `date` replaces
+// the one of TypeBox, which accepts the year 0.
 
 export const formatRules: Record<string, string> = {
   text: 'must not contain control characters other than newline, carriage return and tab',
   address: 'must be an absolute http or https URL, or an empty string',
   date: 'must be a valid date, written YYYY-MM-DD',
   moment: 'must be a valid date and time, written YYYY-MM-DDTHH:MM:SS.mmm',
+}
+
+/** Rules of patterns, by pattern. They are not part of the schemas, which OpenAPI publishes. */
+export const patternRules = new Map<string, string>()
+
+/** Returns the schema of a string with a pattern, whose error message is the rule. */
+export function matching(
+  pattern: string,
+  rule: string,
+  options: { description: string; maxLength?: number },
+) {
+  patternRules.set(pattern, rule)
+  return Type.String({ pattern, ...options })
 }
 
 Format.Set('text', isText)
@@ -40,4 +54,22 @@ function isDate(value: string): boolean {
 function isMoment(value: string): boolean {
   const [, day = '', time = ''] = /^(.{10})T(.{12})$/.exec(value) ?? []
   return isDate(day) && /^([01]\d|2[0-3]):[0-5]\d:[0-5]\d\.\d{3}$/.test(time)
+}
+
+/**
+ * Returns the schema of a comma-separated list of choices. With `isReversible`, a minus sign may
+ * precede each of them.
+ */
+export function commaSeparated(
+  choices: readonly string[],
+  { maxItems, isReversible = false }: { maxItems: number; isReversible?: boolean },
+  description: string,
+) {
+  const item = `${isReversible ? '-?' : ''}(${choices.join('|')})`
+  return matching(
+    `^${item}(,${item}){0,${maxItems - 1}}$`,
+    `must be one or more of ${choices.join(', ')}, separated by commas` +
+      (isReversible ? '; a minus sign reverses the order' : ''),
+    { description },
+  )
 }

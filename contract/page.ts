@@ -1,4 +1,5 @@
 import Type, { type TSchema } from 'typebox'
+import { matching } from './formats.ts'
 
 /** Returns the schema of a page of a collection. */
 export function PageOf<T extends TSchema>(items: T, description: string) {
@@ -36,9 +37,12 @@ export const PageSize = Type.Integer({
   description: 'Results per page',
 })
 
-export const CursorText = Type.String({
-  pattern: '^[A-Za-z0-9_-]{0,8000}$',
-  description:
-    'Position in the collection, taken from the URL in next or previous; it stays valid while ' +
-    'records are added or removed. Empty: the beginning',
-})
+export const CursorText = matching(
+  '^[A-Za-z0-9_-]{0,8000}$',
+  'must be the cursor in the URL of next or previous, or empty',
+  {
+    description:
+      'Position in the collection, taken from the URL in next or previous; it stays valid while ' +
+      'records are added or removed. Empty: the beginning',
+  },
+)

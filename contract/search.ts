@@ -1,6 +1,6 @@
 import Type from 'typebox'
 import { endpoint, Id, Slug } from './endpoint.ts'
-import './formats.ts'
+import { commaSeparated } from './formats.ts'
 
 // Search parameters, and what a search returns besides the records.
 
@@ -28,10 +28,11 @@ export const DurationRange = Type.Union(
   { description: 'Length of the talk in minutes' },
 )
 
-export const Include = Type.String({
-  pattern: '^(facets|snippets)(,(facets|snippets))?$',
-  description: 'What to include besides the records, comma-separated: facets, snippets',
-})
+export const Include = commaSeparated(
+  ['facets', 'snippets'],
+  { maxItems: 2 },
+  'What to include besides the records, comma-separated: facets, snippets',
+)
 
 export const SearchInterpretation = Type.Object(
   {

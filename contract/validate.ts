@@ -1,7 +1,7 @@
 import type { Static, TSchema } from 'typebox'
 import { Compile, type Validator } from 'typebox/compile'
 import { Settings } from 'typebox/system'
-import { formatRules } from './formats.ts'
+import { formatRules, patternRules } from './formats.ts'
 import { type FieldError, invalidFields } from './problems.ts'
 
 // A response lists all invalid fields, and a record can have some hundred errors.
@@ -44,10 +44,11 @@ export function validationErrors(schema: TSchema, value: unknown): FieldError[] 
       if (keyword === 'type' && 'type' in params && params.type === 'null' && shape.anyOf) continue
       const formatRule =
         keyword === 'format' && 'format' in params ? formatRules[String(params.format)] : undefined
+      const patternRule = keyword === 'pattern' ? patternRules.get(shape.pattern ?? '') : undefined
       errors.set(instancePath, {
         pointer: instancePath,
         code: codes[keyword] ?? keyword,
-        detail: formatRule ?? rule(shape),
+        detail: formatRule ?? patternRule ?? rule(shape),
       })
     }
   }
@@ -110,6 +111,7 @@ function pointerPart(name: string): string {
 // The JSON Schema keywords used below. The types of TypeBox are separate for each kind of schema.
 interface Shape {
   type?: string
+  pattern?: string
   const?: unknown
   anyOf?: Shape[]
   items?: Shape

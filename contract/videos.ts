@@ -1,6 +1,6 @@
 import Type, { type Static, type TSchema } from 'typebox'
 import { endpoint, Id, jsonType, mergePatchType, RevisionNumber, Slug } from './endpoint.ts'
-import './formats.ts'
+import { commaSeparated, matching } from './formats.ts'
 import { CursorText, PageNumber, PageOf, PageSize } from './page.ts'
 import {
   DurationRange,
@@ -179,7 +179,6 @@ const params = { id: Id }
 
 /** Sort keys of a collection of records. A minus sign in front reverses the order. */
 export const orderings = ['added', 'recorded', 'title', 'updated', 'duration'] as const
-const oneOrdering = `-?(${orderings.join('|')})`
 
 const day = (description: string) => Type.String({ format: 'date', description })
 
@@ -228,22 +227,23 @@ export const listVideosEndpoint = endpoint({
     duration: DurationRange,
     recorded_after: day('Recorded on or after this day'),
     recorded_before: day('Recorded on or before this day'),
-    updated_since: Type.String({
-      pattern: '^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d(\\.\\d{1,3})?Z?$',
-      description: 'Changed at or after this time, in UTC, in the format of `updated`',
-    }),
+    updated_since: matching(
+      '^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d(\\.\\d{1,3})?Z?$',
+      'must be a date and time in UTC, written YYYY-MM-DDTHH:MM:SS.mmm',
+      { description: 'Changed at or after this time, in UTC, in the format of `updated`' },
+    ),
     source_url: Type.String({
       minLength: 1,
       maxLength: 2048,
       format: 'text',
       description: 'URL of the original video, exactly as in the record',
     }),
-    ordering: Type.String({
-      pattern: `^${oneOrdering}(,${oneOrdering}){0,4}$`,
-      description:
-        `Comma-separated: ${orderings.join(', ')}; a minus sign reverses one. ` +
+    ordering: commaSeparated(
+      orderings,
+      { maxItems: 5, isReversible: true },
+      `Comma-separated: ${orderings.join(', ')}; a minus sign reverses one. ` +
         'Default: -recorded,title; with q by relevance',
-    }),
+    ),
     include: Include,
   },
   requestHeaders: ['If-None-Match'],
