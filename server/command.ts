@@ -16,6 +16,9 @@ export interface CommandContext {
 /** Adds the commands of a feature to the program. */
 export type AddCommands = (program: Command, context: CommandContext) => void
 
+/** Exit code of a command whose arguments are invalid. */
+export const invalidArguments = 2
+
 /** Ends the command with a message for the user and an exit code. */
 export class CommandError extends Error {
   readonly exitCode: number

@@ -5,13 +5,19 @@ import { Command, InvalidArgumentError, Option } from 'commander'
 import { createApp } from './app.ts'
 import { createToken, listTokens, revokeToken } from './auth/auth.ts'
 import { BackupError, backup, restore } from './backup/backup.ts'
-import { CommandError, integerArgument } from './command.ts'
+import { CommandError, integerArgument, invalidArguments } from './command.ts'
 import { type Config, ConfigError, readConfig, redactedConfig } from './config.ts'
 import { DemoError, demo } from './demo/demo.ts'
 import { exportCommands } from './exports/command.ts'
 import { importCommands } from './imports/cli/command.ts'
 import { Unavailable } from './platform/db/db.ts'
-import { MigrationBlocked, migrate, schemaStatus } from './platform/db/migrate.ts'
+import {
+  isCaseMapped,
+  MigrationBlocked,
+  MigrationDenied,
+  migrate,
+  schemaStatus,
+} from './platform/db/migrate.ts'
 import { openPool, type Pool } from './platform/db/pool.ts'
 import { timeoutsFor } from './platform/timeouts.ts'
 import { runProcesses } from './processes.ts'
@@ -20,16 +26,35 @@ import { version } from './version.ts'
 // The `talkshelf` command. Results are printed to standard output, status messages and errors to
 // standard error.
 
+const localeWarning = `
+Warning: the locale of this database does not map upper and lower case outside of English letters.
+Searches and lists will be case-sensitive for titles and names such as Ж. Use a database with a
+UTF-8 locale:
+  createdb --owner=ROLE --template=template0 --encoding=UTF8 --locale=C.UTF-8 NAME
+To move an archive there: 'talkshelf backup', then 'talkshelf restore' into the new database.`
+
 /** The folder with migrations/ and the triggers.sql of each feature. */
 const schemaFolder = fileURLToPath(new URL('.', import.meta.url))
 const say = (line: string) => process.stderr.write(`${line}\n`)
 const checkDatabase = 'Check that PostgreSQL is running and that DATABASE_URL is correct.'
+/** Errors of the network, and of PostgreSQL: no such role or database, wrong password, starting. */
+const connectionErrors = ['ECONNREFUSED', 'ENOTFOUND', '28000', '28P01', '3D000', '57P03']
+const exitCodes = `
+Exit codes:
+  0    success
+  1    error; the message says what to do
+  2    invalid arguments
+  130  interrupted with Ctrl-C
+The commands import and imports have more: see their --help.`
 
 const program = new Command('talkshelf')
   .description(
     'An archive for recorded talks. Settings are environment variables; DATABASE_URL is required.',
   )
   .version(version)
+  .addHelpText('after', exitCodes)
+  // Commander exits with 1. The subcommands inherit this.
+  .exitOverride(({ exitCode }) => process.exit(exitCode === 0 ? 0 : invalidArguments))
 
 program
   .command('migrate')
@@ -38,7 +63,15 @@ program
     const { DATABASE_URL } = readConfig(process.env)
     const applied = await migrate(DATABASE_URL, schemaFolder, { onBlocked: say })
     for (const name of applied) say(`applied ${name}`)
-    say(applied.length === 0 ? 'The schema is already up to date.' : 'The schema is up to date.')
+    const { current, expected } = await schemaStatus(DATABASE_URL, schemaFolder)
+    if (current > expected)
+      say(
+        `Nothing was applied: the database is at schema ${current}, and this release knows only ` +
+          `${expected}. A newer release has migrated it; install that release.`,
+      )
+    else
+      say(applied.length === 0 ? 'The schema is already up to date.' : 'The schema is up to date.')
+    if (!(await isCaseMapped(DATABASE_URL))) say(localeWarning)
   })
 
 program
@@ -201,7 +234,15 @@ async function serve(config: Config): Promise<void> {
     if (process.connected) process.disconnect()
   }
   for (const signal of ['SIGTERM', 'SIGINT']) process.on(signal, () => stop(signal))
-  await app.listen({ host: config.HOST, port: config.PORT })
+  try {
+    await app.listen({ host: config.HOST, port: config.PORT })
+  } catch (error) {
+    // Open connections and timers would keep the process alive without a port.
+    await app.close()
+    await pool.close()
+    if (process.connected) process.disconnect()
+    throw error
+  }
 }
 
 function connect(config: Config, applicationName: string): Pool {
@@ -235,12 +276,13 @@ function errorMessage(error: unknown): string {
     error instanceof CommandError ||
     error instanceof DemoError ||
     error instanceof BackupError ||
-    error instanceof MigrationBlocked
+    error instanceof MigrationBlocked ||
+    error instanceof MigrationDenied
   )
     return error.message
   if (error instanceof Unavailable) return `${error.message}\n${checkDatabase}`
   const { code, message } = error as { code?: string; message: string }
-  if (code === 'ECONNREFUSED' || code === 'ENOTFOUND' || code === '3D000' || code === '28P01')
+  if (code !== undefined && connectionErrors.includes(code))
     return `Cannot connect to the database: ${message || code}\n${checkDatabase}`
   if (code === '42P07')
     return (
@@ -253,7 +295,18 @@ function errorMessage(error: unknown): string {
       `${message}: this migration differs from the one that was applied to the database.\n` +
       'Use the release that the database belongs to, or an empty database.'
     )
-  if (code === 'EADDRINUSE') return `${message}\nThe port is in use. Choose another PORT.`
+  if (code === '42501')
+    return (
+      `${message}: the role in DATABASE_URL has no access to the tables.\n` +
+      "Use the role that ran 'talkshelf migrate'."
+    )
+  if (code === 'EADDRINUSE')
+    return (
+      `${message}\nAnother program uses this port, or Talkshelf is already running. ` +
+      'Stop it, or choose another PORT.'
+    )
+  if (code === 'EACCES' || code === 'EADDRNOTAVAIL')
+    return `${message}\nThe server cannot listen there. Check HOST and PORT.`
   return error instanceof Error ? (error.stack ?? error.message) : String(error)
 }
 

@@ -136,7 +136,8 @@ test('errors name the remedy and print no stack', async (t) => {
       { DATABASE_URL: 'postgres://nobody@127.0.0.1:1/nothing' },
       /Cannot connect[\s\S]*unset DATABASE_URL/,
     ],
-    [{ DATABASE_URL: url, PORT: String(port) }, /Choose another PORT/],
+    [{ DATABASE_URL: url, PORT: String(port) }, /choose another PORT/],
+    [{ PORT: String(port) }, /demo\n.*EADDRINUSE.*\n.*choose another PORT/],
   ]
   for (const [environment, pattern] of cases) {
     const demo = startDemo(t, environment)

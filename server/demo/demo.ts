@@ -1,3 +1,5 @@
+import { once } from 'node:events'
+import { createServer } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createApp } from '../app.ts'
 import { createToken } from '../auth/auth.ts'
@@ -71,8 +73,12 @@ async function start(
   const configuredUrl = environment.DATABASE_URL || undefined
   const settings = { ...environment, LOG_LEVEL: environment.LOG_LEVEL || 'warn' }
   // Reports all invalid settings before anything is started.
-  readConfig({ ...settings, DATABASE_URL: configuredUrl ?? 'postgresql://private' })
+  const { HOST, PORT } = readConfig({
+    ...settings,
+    DATABASE_URL: configuredUrl ?? 'postgresql://private',
+  })
   say(`Talkshelf ${version} demo`)
+  const port = await choosePort(HOST, PORT, Boolean(environment.PORT))
   const DATABASE_URL = configuredUrl ?? (await startDatabase(environment, closers))
   const config = readConfig({ ...settings, DATABASE_URL })
 
@@ -105,7 +111,7 @@ async function start(
   )
   // Running requests may finish, but the user is waiting for the prompt.
   closers.push(() => Promise.race([app.close(), sleep(3000)]))
-  await listen(app, config, Boolean(environment.PORT))
+  await app.listen({ host: HOST, port })
   return greeting({
     baseUrl: localUrl(app, config),
     token,
@@ -166,18 +172,21 @@ function throwNotMigrated(error: { message: string }): never {
   )
 }
 
-async function listen(
-  app: App,
-  { HOST: host, PORT: port }: Config,
-  isPortConfigured: boolean,
-): Promise<void> {
+/**
+ * Returns the port to listen on. Listens on it for a moment, so that a port in use is found before
+ * PostgreSQL is started. Chooses another port unless this one was configured.
+ */
+async function choosePort(host: string, port: number, isConfigured: boolean): Promise<number> {
+  const server = createServer().listen(port, host)
   try {
-    await app.listen({ host, port })
+    await once(server, 'listening')
+    server.close()
+    return port
   } catch (error) {
     const isInUse = (error as NodeJS.ErrnoException).code === 'EADDRINUSE'
-    if (isPortConfigured || !isInUse) throw error
+    if (isConfigured || !isInUse) throw error
     say(`- port ${port} is in use, choosing another one`)
-    await app.listen({ host, port: 0 })
+    return 0
   }
 }
 

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { pipeline } from 'node:stream/promises'
 import { createGzip } from 'node:zlib'
 import { InvalidArgumentError, Option } from 'commander'
-import { type AddCommands, CommandError } from '../command.ts'
+import { type AddCommands, CommandError, invalidArguments } from '../command.ts'
 import { type Snapshot, withSnapshot } from '../platform/db/snapshot.ts'
 import { describeWriteError } from '../platform/files.ts'
 import { inChunks } from '../platform/streams.ts'
@@ -59,6 +59,7 @@ const addExportCommand: AddCommands = (program, { config, say }) => {
         throw new CommandError(
           '--gzip cannot compress a folder. Remove --gzip, or remove --out to write a single ' +
             'compressed file to standard output.',
+          invalidArguments,
         )
       const progress = showProgress()
       try {

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { type AddressInfo, createServer } from 'node:net'
 import { test } from 'node:test'
 import pg from 'pg'
-import { freshDatabase } from '../support/database.ts'
+import { asSuperuser, emptyDatabase, freshDatabase } from '../support/database.ts'
 import { call, runCommand, spawnServer } from '../support/harness.ts'
 import { withDatabase } from '../support/invariants.ts'
 
@@ -34,10 +36,10 @@ test('creates, lists and revokes a token, and prints its secret only once', asyn
   await server.stop()
 })
 
-test('reports all errors at once with a hint and exit status 1', async (t) => {
+test('reports all errors at once with a hint and an exit status', async (t) => {
   const { url: DATABASE_URL } = await freshDatabase(t)
   const nowhere = 'postgres://nobody@127.0.0.1:1/nothing'
-  const wrong: [string[], Record<string, string>, RegExp][] = [
+  const wrong: [string[], Record<string, string>, RegExp, number?][] = [
     [
       ['serve'],
       { DATABASE_URL: '', PORT: 'many', LOG_LEVEL: 'loud' },
@@ -58,19 +60,35 @@ test('reports all errors at once with a hint and exit status 1', async (t) => {
       ['token', 'create', '--name', 'x', '--role', 'owner'],
       { DATABASE_URL },
       /Allowed choices are editor, admin/,
+      2,
     ],
-    [['token', 'create', '--role', 'editor'], { DATABASE_URL }, /--name <name>' not specified/],
+    [['token', 'create', '--role', 'editor'], { DATABASE_URL }, /--name <name>' not specified/, 2],
     [
       ['token', 'create', '--name', 'x', '--role', 'editor', '--days', '0'],
       { DATABASE_URL },
       /whole number from 1 to 3650/,
+      2,
     ],
     [['token', 'revoke', '77'], { DATABASE_URL }, /There is no token 77/],
-    [['publish'], { DATABASE_URL }, /unknown command 'publish'/],
+    [['publish'], { DATABASE_URL }, /unknown command 'publish'/, 2],
+    [['serve', '--processes', '0'], { DATABASE_URL }, /whole number from 1 to 256/, 2],
+    [['backup'], { DATABASE_URL }, /missing required argument 'file'/, 2],
+    [['token'], { DATABASE_URL }, /Usage: talkshelf token/, 2],
+    [
+      ['export', '--format', 'pyvideo', '--out', 'folder', '--gzip'],
+      { DATABASE_URL },
+      /--gzip cannot compress a folder/,
+      2,
+    ],
+    [
+      ['migrate'],
+      { DATABASE_URL: DATABASE_URL.replace('//talkshelf@', '//missing_role@') },
+      /role "missing_role" does not exist\nCheck/,
+    ],
   ]
-  for (const [args, environment, message] of wrong) {
+  for (const [args, environment, message, expectedCode = 1] of wrong) {
     const { code, stdout, stderr } = await runCommand(args, environment)
-    assert.equal(code, 1, args.join(' '))
+    assert.equal(code, expectedCode, args.join(' '))
     assert.match(stderr, message)
     assert.equal(stdout, '')
     assert.doesNotMatch(stderr, /\n\s+at /, 'a stack')
@@ -99,6 +117,77 @@ test('refuses an unmigrated database and serializes concurrent migrations', asyn
   const server = await spawnServer({ DATABASE_URL })
   assert.equal((await call(server.url, 'GET', '/api/v2/video/1')).status, 404)
   await server.stop()
+})
+
+test('a port in use ends the server with exit status 1 and a hint', async (t) => {
+  const { url: DATABASE_URL } = await freshDatabase(t)
+  const other = createServer().listen(0, '127.0.0.1')
+  await once(other, 'listening')
+  t.after(() => other.close())
+  const PORT = String((other.address() as AddressInfo).port)
+  for (const processes of ['1', '2']) {
+    const { code, stderr } = await runCommand(['serve', '--processes', processes], {
+      DATABASE_URL,
+      PORT,
+    })
+    assert.equal(code, 1, stderr)
+    assert.match(stderr, /EADDRINUSE[\s\S]*Another program uses this port/)
+    assert.doesNotMatch(stderr, /\n\s+at /, 'a stack')
+    assert.doesNotMatch(stderr, /starting another one/)
+  }
+})
+
+test('migrate tells a role that is not the owner what to do', async (t) => {
+  const empty = await emptyDatabase(t)
+  const denied = await runCommand(['migrate'], { DATABASE_URL: empty.url })
+  assert.equal(denied.code, 1)
+  assert.match(
+    denied.stderr,
+    new RegExp(`must own the database\\. As a superuser:\n  alter database ${empty.name} owner to`),
+  )
+
+  const { url, name } = await freshDatabase(t)
+  const stranger = `stranger_${name}`
+  await asSuperuser((client) => client.query(`create role ${stranger} login`))
+  t.after(() => asSuperuser((client) => client.query(`drop role ${stranger}`)))
+  const DATABASE_URL = url.replace('//talkshelf@', `//${stranger}@`)
+  const foreign = await runCommand(['migrate'], { DATABASE_URL })
+  assert.equal(foreign.code, 1)
+  assert.match(
+    foreign.stderr,
+    new RegExp(`belong to the role talkshelf\\.[^]*reassign owned by talkshelf to ${stranger};\n$`),
+  )
+  const list = await runCommand(['token', 'list'], { DATABASE_URL })
+  assert.equal(list.code, 1)
+  assert.match(list.stderr, /Use the role that ran 'talkshelf migrate'/)
+  for (const { stderr } of [denied, foreign, list]) assert.doesNotMatch(stderr, /\n\s+at /)
+})
+
+test('migrate leaves a newer schema as it is and says so', async (t) => {
+  const { url: DATABASE_URL } = await freshDatabase(t)
+  await withDatabase(DATABASE_URL, async (query) => {
+    await query(
+      "insert into schema_version (version, name, md5, run_at) values (9000, 'a', 'b', now())",
+    )
+    await query("update trigger_file set checksum = 'newer'")
+  })
+  const { code, stderr } = await runCommand(['migrate'], { DATABASE_URL })
+  assert.equal(code, 0)
+  assert.match(stderr, /^Nothing was applied: the database is at schema 9000, .* knows only \d+\./)
+  assert.doesNotMatch(stderr, /up to date/)
+  await withDatabase(DATABASE_URL, async (query) => {
+    const checksums = await query('select distinct checksum from trigger_file')
+    assert.deepEqual(checksums, [{ checksum: 'newer' }])
+  })
+})
+
+test('migrate warns about a locale without upper and lower case of all scripts', async (t) => {
+  const { url: DATABASE_URL } = await emptyDatabase(t, "owner talkshelf locale 'C' encoding 'UTF8'")
+  const { code, stderr } = await runCommand(['migrate'], { DATABASE_URL })
+  assert.equal(code, 0, stderr)
+  assert.match(stderr, /The schema is up to date\.\n\nWarning: the locale[\s\S]*--locale=C\.UTF-8/)
+  const { url } = await freshDatabase(t)
+  assert.doesNotMatch((await runCommand(['migrate'], { DATABASE_URL: url })).stderr, /Warning/)
 })
 
 test('finishes running requests on SIGTERM and closes all connections', async (t) => {

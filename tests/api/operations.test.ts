@@ -10,6 +10,7 @@ import { openPool } from '../../server/platform/db/pool.ts'
 import { startCuttingProxy } from '../support/cutting-proxy.ts'
 import { freshDatabase } from '../support/database.ts'
 import { call, program, root, runCommand, spawnServer, startArchive } from '../support/harness.ts'
+import { until } from '../support/until.ts'
 
 // Health checks, metrics, logs, limits and process management.
 
@@ -55,6 +56,13 @@ test('sends and logs the request id and logs no secrets', async () => {
       ['GET', '/api/v2/video/999', 404],
     )
     assert.ok(!lines.join('').includes(archive.editor), 'the token is in the log')
+    for (const path of ['/healthz', '/readyz', '/metrics']) {
+      await call(url, 'GET', path)
+      const probe = await until(`${path} in the log`, () =>
+        lines.map((line) => JSON.parse(line)).find((line) => line.url === path),
+      )
+      assert.equal(probe.level, 20, 'a probe is logged at debug')
+    }
   } finally {
     await app.close()
     await pool.close()

@@ -24,15 +24,35 @@ export async function freshDatabase(t?: {
 }): Promise<FreshDatabase> {
   const name = `test_${process.pid}_${randomBytes(6).toString('hex')}`
   await clone(name)
-  const url = new URL(required('TEST_DATABASE_URL'))
-  url.username = 'talkshelf'
-  url.pathname = `/${name}`
-  const database = { url: url.href, name, drop: () => drop(name) }
+  const database = { url: urlOf(name), name, drop: () => drop(name) }
   // Node runs `after` hooks in the order of registration. This one is the first, but must run after
   // those of the users of the database, so it only registers another one at the end.
   if (t) t.after(() => t.after(database.drop))
   else dropAtTheEnd(name)
   return database
+}
+
+/**
+ * Creates a database without tables that belongs to the superuser, with these options of CREATE
+ * DATABASE. Returns its URL for the role talkshelf. It is dropped after the test.
+ */
+export async function emptyDatabase(
+  t: { after(done: () => unknown): void },
+  options = '',
+): Promise<FreshDatabase> {
+  const name = `test_${process.pid}_${randomBytes(6).toString('hex')}`
+  await asSuperuser((client) =>
+    client.query(`create database ${name} template template0 ${options}`),
+  )
+  t.after(() => t.after(() => drop(name)))
+  return { url: urlOf(name), name, drop: () => drop(name) }
+}
+
+function urlOf(name: string): string {
+  const url = new URL(required('TEST_DATABASE_URL'))
+  url.username = 'talkshelf'
+  url.pathname = `/${name}`
+  return url.href
 }
 
 async function clone(name: string): Promise<void> {
@@ -65,7 +85,8 @@ function dropAtTheEnd(name: string): void {
   remaining.add(name)
 }
 
-async function asSuperuser<T>(use: (client: pg.Client) => Promise<T>): Promise<T> {
+/** Runs queries as the superuser, in the database `postgres`. */
+export async function asSuperuser<T>(use: (client: pg.Client) => Promise<T>): Promise<T> {
   const client = new pg.Client({ connectionString: required('TEST_DATABASE_URL') })
   // Without a listener, a lost connection would end the process; the query fails anyway.
   client.on('error', () => {})

@@ -45,7 +45,8 @@ Every import can be undone: talkshelf imports undo N`
 /** Adds the commands of imports to the program. */
 export const importCommands: AddCommands = (program, context) => {
   addImportCommand(program, context)
-  const imports = withExitCodes(program.command('imports'))
+  const imports = program
+    .command('imports')
     .description('list, show, apply and undo imports')
     .addHelpText('after', exitCodes)
   addReadingCommands(imports, context)
@@ -53,7 +54,8 @@ export const importCommands: AddCommands = (program, context) => {
 }
 
 function addImportCommand(program: Command, context: CommandContext): void {
-  withExitCodes(program.command('import'))
+  program
+    .command('import')
     .description('import talks: show what would change, then apply it')
     .argument('[input]', 'a file, a folder, a URL (https://...), or - for standard input')
     .addOption(
@@ -195,11 +197,6 @@ function addNumbered(imports: Command, name: string, description: string): Comma
     .command(name)
     .description(description)
     .argument('<number>', 'number of the import', integerArgument(1, Number.MAX_SAFE_INTEGER))
-}
-
-/** Makes invalid arguments exit with 2, where commander would exit with 1. */
-function withExitCodes(command: Command): Command {
-  return command.exitOverride(({ exitCode }) => process.exit(exitCode === 0 ? 0 : 2))
 }
 
 function textArgument(maxLength: number) {

@@ -33,13 +33,16 @@ export interface MigrateOptions {
   giveUpMs?: number | undefined
 }
 
+/** The role may not create or change the tables. The message says what to do. */
+export class MigrationDenied extends Error {}
+
 /** Other transactions locked the tables until the migration gave up. Nothing was applied. */
 export class MigrationBlocked extends Error {}
 
 /**
  * Migrates the database to the schema in this folder and returns what was applied, such as
- * `3 entities` or `search/triggers.sql`. Retries while other transactions lock the tables, and
- * throws MigrationBlocked after `giveUpMs`.
+ * `3 entities` or `search/triggers.sql`. Does nothing if a newer release has migrated the database.
+ * Retries while other transactions lock the tables, and throws MigrationBlocked after `giveUpMs`.
  */
 export async function migrate(
   url: string,
@@ -58,14 +61,19 @@ export async function migrate(
       for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(2 * pauseMs, maxPauseMs)) {
         await client.query('savepoint attempt')
         try {
+          // Its triggers must not be replaced by older ones.
+          if (await isNewer(client, postgrator)) return []
           const migrations = await postgrator.migrate()
           const triggers = await applyTriggers(client, folder)
           await client.query('commit')
           return [...migrations.map(({ version, name }) => `${version} ${name}`), ...triggers]
         } catch (error) {
-          if ((error as { code?: string }).code !== lockNotAvailable) throw error
+          const { code } = error as { code?: string }
+          if (code !== lockNotAvailable && code !== insufficientPrivilege) throw error
           // Releases all locks except the advisory one, which blocks other migrations and exports.
           await client.query('rollback to savepoint attempt')
+          if (code === insufficientPrivilege)
+            throw new MigrationDenied(await describeOwner(client, (error as Error).message))
         }
         const message = await describeBlockers(client)
         if (performance.now() + pauseMs > deadline)
@@ -79,6 +87,7 @@ export async function migrate(
 }
 
 const lockNotAvailable = '55P03'
+const insufficientPrivilege = '42501'
 const advice =
   'Nothing was applied. Wait until these transactions end, or end one with:\n' +
   '  select pg_terminate_backend(pid);\n' +
@@ -116,6 +125,35 @@ async function describeBlockers(client: pg.Client): Promise<string> {
     return `  "${name ?? 'unnamed'}" (${details}) locks ${tables.slice(0, 3).join(', ')}${more}`
   })
   return `The migration is waiting for tables locked by other transactions:\n${lines.join('\n')}`
+}
+
+/** Says which role owns the database and its tables, and how to change that. */
+async function describeOwner(client: pg.Client, error: string): Promise<string> {
+  const { rows } = await client.query(
+    `select
+       format('%I', current_user) as role,
+       format('%I', current_database()) as database,
+       (select format('%I', pg_get_userbyid(relowner))
+          from pg_class
+         where oid = to_regclass('schema_version')) as owner,
+       -- The objects of the first superuser cannot be reassigned.
+       (select relowner <> 10 from pg_class where oid = to_regclass('schema_version'))
+         as is_reassignable`,
+  )
+  const { role, database, owner, is_reassignable: isReassignable } = rows[0]
+  if (owner === null || owner === role)
+    return (
+      `${error}\nNothing was applied. The role ${role} must own the database. As a superuser:\n` +
+      `  alter database ${database} owner to ${role};`
+    )
+  const advice = isReassignable
+    ? `, or make ${role} the owner. As a superuser in this database:\n` +
+      `  reassign owned by ${owner} to ${role};`
+    : '.'
+  return (
+    `${error}\nNothing was applied. The tables belong to the role ${owner}. ` +
+    `Use that role in DATABASE_URL${advice}`
+  )
 }
 
 interface TriggerFile {
@@ -190,6 +228,27 @@ export async function schemaStatus(url: string, folder: string): Promise<SchemaS
   )
 }
 
+/** Tells whether the database has a later version than this release. */
+async function isNewer(client: pg.Client, postgrator: Postgrator): Promise<boolean> {
+  const { rows } = await client.query("select to_regclass('schema_version') as name")
+  if (rows[0].name === null) return false
+  return (await postgrator.getDatabaseVersion()) > (await postgrator.getMaxVersion())
+}
+
+/**
+ * Tells whether the locale of the database maps upper and lower case for all scripts, which search,
+ * lists and spelling rules need. The locale C does not.
+ */
+export async function isCaseMapped(url: string): Promise<boolean> {
+  const client = await connect(url)
+  try {
+    const { rows } = await client.query("select lower('Ж') = 'ж' as is_mapped")
+    return rows[0].is_mapped
+  } finally {
+    await client.end()
+  }
+}
+
 /** Returns undefined if the table that was read does not exist. */
 async function ifTableExists<T>(result: Promise<T>): Promise<T | undefined> {
   try {
@@ -205,13 +264,7 @@ async function withClient<T>(
   work: (client: pg.Client, postgrator: Postgrator) => Promise<T>,
   folder: string,
 ): Promise<T> {
-  const client = new pg.Client({
-    connectionString: url,
-    connectionTimeoutMillis: 5000,
-    application_name: 'talkshelf migrate',
-  })
-  client.on('error', () => {})
-  await client.connect()
+  const client = await connect(url)
   try {
     const postgrator = new Postgrator({
       driver: 'pg',
@@ -223,4 +276,15 @@ async function withClient<T>(
   } finally {
     await client.end()
   }
+}
+
+async function connect(url: string): Promise<pg.Client> {
+  const client = new pg.Client({
+    connectionString: url,
+    connectionTimeoutMillis: 5000,
+    application_name: 'talkshelf migrate',
+  })
+  client.on('error', () => {})
+  await client.connect()
+  return client
 }

@@ -370,7 +370,9 @@ function recordResponses(http: FastifyInstance, metrics: Metrics): void {
     const ms = fastLaneResult ? performance.now() - fastLaneResult.beganMs : reply.elapsedTime
     const endpoint = request.routeOptions.config.endpoint ?? 'other'
     metrics.answered(endpoint, reply.statusCode, ms / 1000)
-    request.log.info(
+    // Probes come every few seconds.
+    const level = isOperatorRoute(request) ? 'debug' : 'info'
+    request.log[level](
       {
         method: request.method,
         url: request.url,
