@@ -60,6 +60,8 @@ export interface Endpoint {
   readonly role: Role
   readonly summary: string
   readonly description?: string
+  /** What cannot be undone. The reference and OpenAPI show it before the description. */
+  readonly warning?: string
   readonly params?: Readonly<Record<string, TSchema>>
   readonly query?: Readonly<Record<string, TSchema>>
   readonly requestHeaders?: readonly RequestHeader[]

@@ -264,13 +264,18 @@ export const stopImportEndpoint = action(
   'Stop an import',
   'Stops after the current batch.',
 )
-export const undoImportEndpoint = action(
-  'undoImport',
-  'undo',
-  'Undo an import',
-  'Restores every record that has not been edited since; records that the import created become ' +
-    'drafts. To list those that were left alone, use `undone=touched`.',
-)
+export const undoImportEndpoint = {
+  ...action(
+    'undoImport',
+    'undo',
+    'Undo an import',
+    'Restores every record that has not been edited since; records that the import created ' +
+      'become drafts. To list those that were left alone, use `undone=touched`.',
+  ),
+  warning:
+    'Readers no longer see the records that the import created. An undo can be neither stopped ' +
+    'nor undone, except by importing the file again.',
+}
 
 export const importEndpoints = {
   createImport: createImportEndpoint,

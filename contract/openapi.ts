@@ -97,12 +97,18 @@ export function openapi(endpoints: readonly Endpoint[], version: string, server 
   }
 }
 
+/** Returns the description of an operation, with its warning as a paragraph of its own. */
+function describe({ warning, description }: Endpoint): Json {
+  const paragraphs = [warning && `**Warning:** ${warning}`, description].filter(Boolean)
+  return paragraphs.length > 0 ? { description: paragraphs.join('\n\n') } : {}
+}
+
 function operation(endpoint: Endpoint): Json {
   const failures = Map.groupBy(problemsOf(endpoint), (name) => problems[name].status)
   return {
     operationId: endpoint.name,
     summary: endpoint.summary,
-    ...(endpoint.description && { description: endpoint.description }),
+    ...describe(endpoint),
     // The empty requirement makes the token optional.
     security: endpoint.role === 'anyone' ? [{}, { token: [] }] : [{ token: [] }],
     'x-role': endpoint.role,

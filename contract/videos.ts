@@ -322,6 +322,7 @@ export const takeDownVideoEndpoint = endpoint({
   path: '/api/v2/video/{id}/takedown',
   role: 'admin',
   summary: 'Take a record down permanently',
+  warning: 'A takedown cannot be undone.',
   description:
     'From now on the record returns 410 with the date and the reason. Repeating the request with ' +
     'the same `If-Match` returns the first response again; without it, it returns 410.',

@@ -14,7 +14,8 @@ import { toJson } from '../platform/http/json.ts'
 import { problemDocument } from '../platform/http/problem.ts'
 
 // The examples of the reference. The commands build on each other: a category, a talk in it, and
-// changes of the talk. A test runs them.
+// changes of the talk. A test runs them. Readers paste them into shells with a real token, so a
+// command that writes takes the id of the record or import from a variable.
 
 const talk = {
   title: 'What the shelf remembers',
@@ -73,13 +74,28 @@ const slugs: { readonly [Name in keyof Endpoints]?: string } = {
   mergeTag: 'memory',
 }
 
+/** Returns the shell variable for the id in the path of an endpoint that writes. */
+export function idVariable({ method, path }: Endpoint): string | undefined {
+  if (method === 'GET' || !path.includes('{id}')) return undefined
+  return path.startsWith('/api/v2/import/') ? 'IMPORT_ID' : 'VIDEO_ID'
+}
+
+/** Returns the URL of a command as a word of the shell. */
+function urlWord(endpoint: Endpoint, base: string, query: string): string {
+  const slug = slugs[endpoint.name as keyof Endpoints] ?? params.slug ?? ''
+  const values: typeof params = { ...params, slug }
+  const variable = idVariable(endpoint)
+  const fill = (name: string) =>
+    // The shell refuses the command if the variable is not set.
+    name === 'id' && variable ? `\${${variable}:?}` : String(values[name])
+  const path = endpoint.path.replaceAll(/\{(\w+)\}/g, (_, name) => fill(name))
+  return variable
+    ? `"${base.replaceAll(/[\\"$`]/g, '\\$&')}${path}${query}"`
+    : quoted(base + path + query)
+}
+
 /** Returns a curl command for an endpoint, to paste into a shell. */
 export function curlExample(endpoint: Endpoint, base: string, query = ''): string {
-  const values: typeof params = {
-    ...params,
-    slug: slugs[endpoint.name as keyof Endpoints] ?? params.slug ?? '',
-  }
-  const path = endpoint.path.replaceAll(/\{(\w+)\}/g, (_, name) => String(values[name]))
   const body =
     endpoint.body &&
     lines(Object.entries(bodies[endpoint.name as EndpointWithBody]), JSON.stringify).replaceAll(
@@ -88,7 +104,7 @@ export function curlExample(endpoint: Endpoint, base: string, query = ''): strin
     )
   return [
     endpoint.method === 'GET' ? 'curl' : `curl -X ${endpoint.method}`,
-    quoted(base + path + query),
+    urlWord(endpoint, base, query),
     // Double quotes: the shell expands the variable.
     ...(endpoint.role === 'anyone' ? [] : ['-H "Authorization: Token $TOKEN"']),
     ...(query === '' ? [`-H ${quoted('Accept: application/json')}`] : []),

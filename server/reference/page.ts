@@ -22,6 +22,7 @@ import {
   conversationExample,
   curlExample,
   escapingExample,
+  idVariable,
   problemExample,
   videoExample,
 } from './examples.ts'
@@ -177,6 +178,8 @@ const chapters: Record<string, Chapter> = {
       'A token has a role. An **editor** can change records and see drafts and history; an ' +
         '**admin** can also take records down. The required role is next to the path of each ' +
         'endpoint.',
+      'Commands on this page that change a record or an import take its id from the variable ' +
+        '`VIDEO_ID` or `IMPORT_ID`, and do nothing until you set it.',
       'The operators of the archive create tokens with `talkshelf token create`. An invalid ' +
         'token is always rejected, even if the endpoint does not require one.',
     ],
@@ -262,7 +265,9 @@ function chapterSection(id: string, { title, text, example }: Chapter, base: str
 }
 
 function endpointSection(endpoint: Endpoint, base: string): Html {
-  const { name, summary, role, description, params, query, body } = endpoint
+  const { name, summary, role, description, warning, params, query, body } = endpoint
+  const variable = idVariable(endpoint)
+  const caption = variable ? `Example request; set ${variable} first` : 'Example request'
   const path = endpoint.path
     .split(/(\{\w+\})/)
     .map((part) => (part.startsWith('{') ? html`<i>${part}</i>` : part))
@@ -276,6 +281,7 @@ function endpointSection(endpoint: Endpoint, base: string): Html {
   return html`<section class="two" id="${name}"><div class="say">
   <h3>${anchor(name, summary)}</h3>
   <p class="route">${method(endpoint)} <code>${path}</code> <span class="role">${role}</span></p>
+  ${warning && html`<p class="warning"><strong>Warning:</strong> ${prose(warning)}</p>`}
   ${description && html`<p>${prose(description)}</p>`}
   ${params && html`<h4>Path parameters</h4>${fields(params)}`}
   ${hasQuery && html`<h4>Query parameters, all optional</h4>${fields(query)}`}
@@ -285,7 +291,7 @@ function endpointSection(endpoint: Endpoint, base: string): Html {
   <h4>Problems</h4>
   <ul class="chips">${problemItems}</ul>
 </div><div class="show">
-${figure('Example request', curlExample(endpoint, base), 'command')}
+${figure(caption, curlExample(endpoint, base), 'command')}
 </div></section>
 `
 }

@@ -135,6 +135,9 @@ summary { cursor: pointer; color: var(--link); padding: .35rem 0; }
 .chips b, .pairs b, .status { font: 600 .8125rem/1.5 var(--mono); color: var(--bad); }
 .status.good { color: var(--get); }
 
+.warning {
+  padding: .5rem .8rem; border-left: 4px solid var(--bad); background: var(--shade);
+}
 figure {
   margin: 1.5rem 0 0; border: 1px solid var(--line); border-radius: 6px; overflow: hidden;
   background: var(--shade);

@@ -501,25 +501,53 @@ test('values in a page are escaped', () => {
   }
 })
 
+/** Returns the text of an element with this class in the section of an endpoint. */
+function textInSection(page: Parameters<typeof elementsIn>[0], name: string, className: string) {
+  const section = elementsIn(page).find((element) => attribute(element, 'id') === name)
+  const element =
+    section && elementsIn(section).find((element) => attribute(element, 'class') === className)
+  return element && textOf(element)
+}
+
+test('no command of the reference changes a record that the reader did not choose', async () => {
+  const page = parse(htmlOf(await untouched.call('GET', '/api')))
+  const warned = []
+  for (const { name, method } of Object.values(endpoints)) {
+    if (textInSection(page, name, 'warning')) warned.push(name)
+    if (method === 'GET') continue
+    const command = textInSection(page, name, 'command') ?? assert.fail(`${name} has no command`)
+    assert.doesNotMatch(command, /\/(video|import)\/\d/, name)
+    if (!command.includes('_ID')) continue
+    // It ends before curl is run.
+    const { status, stderr } = spawnSync('sh', ['-c', `curl() { echo called >&2; }\n${command}`], {
+      encoding: 'utf8',
+      env: { PATH: process.env.PATH, TOKEN: 'x' },
+    })
+    assert.notEqual(status, 0, name)
+    assert.match(stderr, /(VIDEO|IMPORT)_ID/)
+    assert.doesNotMatch(stderr, /called/)
+  }
+  const destructive = ['takeDownVideo', 'mergeCategory', 'mergeSpeaker', 'mergeTag', 'undoImport']
+  assert.deepEqual(warned.sort(), destructive.sort())
+  for (const { name, path, method } of Object.values(endpoints))
+    if (destructive.includes(name))
+      assert.match(description.paths[path][method.toLowerCase()].description, /^\*\*Warning:\*\* /)
+  assert.doesNotMatch(JSON.stringify(description), /"examples?":/)
+})
+
 test('the commands of the reference work in a shell', async (t) => {
   if (spawnSync('curl', ['--version']).status !== 0) return t.skip('curl is not installed')
   const page = parse(htmlOf(await untouched.call('GET', '/api')))
-  const commandOf = (name: string) => {
-    const section = elementsIn(page).find((element) => attribute(element, 'id') === name)
-    const command =
-      section && elementsIn(section).find((element) => attribute(element, 'class') === 'command')
-    return command ? textOf(command) : assert.fail(`${name} has no command`)
-  }
   const first = ['createCategory', 'createVideo']
   const last = ['takeDownVideo']
   const between = Object.keys(endpoints).filter((name) => ![...first, ...last].includes(name))
   // Quietly, and with an exit code that tells of a refusal.
   const prelude = 'curl() { command curl --silent --show-error --fail-with-body "$@"; }\n'
   for (const name of [...first, ...between, ...last]) {
-    const command = commandOf(name)
+    const command = textInSection(page, name, 'command') ?? assert.fail(`${name} has no command`)
     if (/Import$/.test(name)) await markImportStopped(untouched, 1)
     const { stdout } = await promisify(execFile)('sh', ['-c', prelude + command], {
-      env: { ...process.env, TOKEN: untouched.admin },
+      env: { ...process.env, TOKEN: untouched.admin, VIDEO_ID: '1', IMPORT_ID: '1' },
     })
     const answer = JSON.parse(stdout)
     if (name === 'createVideo') assert.deepEqual([answer.id, answer.speakers], [1, ['Zoë Example']])
