@@ -97,6 +97,9 @@ create table video (
       duration between 1 and 30 or duration <= 200 and duration > 0 and duration % 5 = 0,
       false)
   ) stored,
+  -- `longestTalkSeconds` in contract/durations.ts. Such durations are left out of sums.
+  duration_too_long   boolean generated always as (coalesce(duration > 21600, false)) stored,
+  no_date             boolean generated always as (recorded is null) stored,
   no_description      boolean generated always as (summary !~ '\S' and description !~ '\S') stored,
   no_thumbnail        boolean generated always as (coalesce(thumbnail_url, '') = '') stored,
   -- Fingerprints of 53 bits for duplicate detection: equal if the sources, or the title and the

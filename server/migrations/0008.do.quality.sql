@@ -6,6 +6,8 @@ create index video_no_licence on video (id) where no_licence and taken_down is n
 create index video_no_duration on video (id) where no_duration and taken_down is null;
 create index video_duration_in_minutes on video (id)
   where duration_in_minutes and taken_down is null;
+create index video_duration_too_long on video (id) where duration_too_long and taken_down is null;
+create index video_no_date on video (id) where no_date and taken_down is null;
 create index video_no_description on video (id) where no_description and taken_down is null;
 create index video_no_thumbnail on video (id) where no_thumbnail and taken_down is null;
 create index video_same_source on video (same_source)

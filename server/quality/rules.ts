@@ -29,6 +29,21 @@ export const rules: readonly Rule[] = [
     shows: 'duration',
   },
   {
+    rule: 'duration-too-long',
+    title: 'A duration of more than six hours',
+    advice:
+      'Compare it with the recording. Durations are in seconds: divide milliseconds by 1,000. ' +
+      'Sums leave these durations out.',
+    finds: 'records',
+    shows: 'duration',
+  },
+  {
+    rule: 'no-date',
+    title: 'No date',
+    advice: 'Add the day of the recording. Look in the programme of the event.',
+    finds: 'records',
+  },
+  {
     rule: 'no-description',
     title: 'No description',
     advice: 'Add a summary or a description, so that the talk can be found by what it is about.',
@@ -43,14 +58,18 @@ export const rules: readonly Rule[] = [
   {
     rule: 'speaker-spellings',
     title: 'Speakers in several spellings',
-    advice: 'If they are the same person, write the name in the same way in all records.',
+    advice:
+      'If they are the same person, merge them: POST to /api/v2/speaker/{slug}/merge changes all ' +
+      'records at once.',
     finds: 'spellings',
     of: 'speaker',
   },
   {
     rule: 'tag-spellings',
     title: 'Tags in several spellings',
-    advice: 'If they mean the same, write the tag in the same way in all records.',
+    advice:
+      'If they mean the same, merge them: POST to /api/v2/tag/{slug}/merge changes all records at ' +
+      'once.',
     finds: 'spellings',
     of: 'tag',
   },

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { existsSync, readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import type { QualityFinding, Video } from '@talkshelf/contract'
+import { isPlausibleDuration, type QualityFinding, type Video } from '@talkshelf/contract'
 import { randomFrom } from '../../bench/records.ts'
 import type { Db } from '../../server/platform/db/db.ts'
 import { readFindings, readRules } from '../../server/quality/quality.ts'
@@ -32,6 +32,7 @@ function make(fields: Partial<Video> = {}): Promise<Video> {
     copyright_text: 'CC BY 4.0',
     thumbnail_url: 'https://example.org/a.jpg',
     duration: 1815,
+    recorded: '2026-05-01',
   }
   const unique = {
     title: `Talk ${number}`,
@@ -90,6 +91,9 @@ const scans: Record<string, (videos: readonly Video[]) => (number | string)[][]>
   'no-licence': (all) => oneEach(all.filter(({ copyright_text }) => isBlank(copyright_text))),
   'no-duration': (all) => oneEach(all.filter(({ duration }) => !duration)),
   'duration-in-minutes': (all) => oneEach(all.filter(({ duration }) => inMinutes(duration ?? 0))),
+  'duration-too-long': (all) =>
+    oneEach(all.filter(({ duration }) => !isPlausibleDuration(duration ?? 0))),
+  'no-date': (all) => oneEach(all.filter(({ recorded }) => recorded === null)),
   'no-description': (all) =>
     oneEach(all.filter(({ summary, description }) => isBlank(summary) && isBlank(description))),
   'no-thumbnail': (all) => oneEach(all.filter(({ thumbnail_url }) => isBlank(thumbnail_url))),
@@ -152,6 +156,13 @@ const cases: Record<string, Case> = {
     fine: [{ duration: 31 }, { duration: 199 }, { duration: 205 }],
     value: 45,
   },
+  'duration-too-long': {
+    broken: [{ duration: 3_060_760 }],
+    fixed: { duration: 3061 },
+    fine: [{ duration: 21_600 }],
+    value: 3_060_760,
+  },
+  'no-date': { broken: [{ recorded: null }], fixed: { recorded: '2026-05-01' } },
   'no-description': {
     broken: [{ summary: ' ', description: '\r\n' }],
     fixed: { description: 'Words' },
@@ -411,7 +422,8 @@ test('reports the same as a full scan after random writes', async () => {
     description: pick(['', ' ', 'Words']),
     copyright_text: pick(['', 'CC0']),
     thumbnail_url: pick([null, '', 'https://example.org/d.jpg']),
-    duration: pick([null, 0, 1, 29, 30, 31, 90, 91, 200, 201, 1800]),
+    duration: pick([null, 0, 1, 29, 30, 31, 90, 91, 200, 201, 1800, 21_600, 21_601]),
+    recorded: pick([null, '2026-05-01']),
     source_url: pick([
       null,
       '',

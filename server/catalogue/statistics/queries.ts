@@ -35,7 +35,7 @@ export function countBatch(db: Db, after: number, size: number) {
                max(id) as last_id,
                count(*)::integer as scanned,
                count(*) filter (where live)::integer as talks,
-               coalesce(sum(duration) filter (where live), 0)::bigint as seconds,
+               coalesce(sum(duration) filter (where live and not duration_too_long), 0)::bigint as seconds,
                count(*) filter (where live and not no_speaker)::integer as speakers,
                count(*) filter (where live and not no_description)::integer as description,
                count(*) filter (where live and not no_duration)::integer as duration,

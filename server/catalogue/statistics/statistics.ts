@@ -17,6 +17,7 @@ interface Count {
 }
 
 export interface Statistics extends Count {
+  /** Without implausible durations (contract/durations.ts). */
   readonly seconds: number
   readonly events: number
   readonly speakers: number
