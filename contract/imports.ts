@@ -18,6 +18,17 @@ export const importStates = [
   'undone',
 ] as const
 export const importVerdicts = ['new', 'changed', 'unchanged', 'conflict', 'refused'] as const
+/** What a warning about a talk is about. */
+export const warningCodes = [
+  'missing-date',
+  'future-date',
+  'old-date',
+  'long-duration',
+  'short-duration',
+  'several-names',
+  'similar-name',
+] as const
+export type WarningCode = (typeof warningCodes)[number]
 export const importFormats = ['v2', 'pyvideo', 'yt-dlp', 'schedule', 'voctoweb', 'csv'] as const
 
 const exact = { additionalProperties: false }
@@ -34,6 +45,24 @@ const counts = (names: readonly string[], description: string) =>
     Object.fromEntries(names.map((name) => [name, count])) as Record<string, typeof count>,
     { ...exact, description },
   )
+
+const addedNames = Type.Object(
+  {
+    count: Type.Integer({ minimum: 0, description: 'Counting stops at 100,000' }),
+    names: Type.Array(Type.String(), { description: 'The first 200' }),
+  },
+  exact,
+)
+
+/** Names that do not exist yet. */
+const ImportAdditions = Type.Object(
+  { categories: addedNames, speakers: addedNames, tags: addedNames },
+  {
+    ...exact,
+    description: 'Events, people and tags that did not exist when the import was planned',
+  },
+)
+export type ImportAdditions = Static<typeof ImportAdditions>
 
 /** The rows of old imports are removed (IMPORT_DAYS); the import keeps these counts. */
 export const Import = Type.Object(
@@ -56,6 +85,8 @@ export const Import = Type.Object(
     done: Type.Integer({ minimum: 0, description: 'Number of entries applied so far' }),
     problem: Type.Union([Type.String(), Type.Null()], { description: 'Reason for the failure' }),
     planned: counts(importVerdicts, 'Talks by planned verdict'),
+    creates: ImportAdditions,
+    warnings: counts(warningCodes, 'Warnings about implausible values, by code'),
     // `kept`: a conflict without a decision, and no other change, so the record stays as it is.
     outcome: counts(['created', 'changed', 'unchanged', 'kept', 'refused'], 'Talks by outcome'),
     undone: counts(
@@ -67,11 +98,14 @@ export const Import = Type.Object(
 )
 export type Import = Static<typeof Import>
 
+const noteKinds = ['dropped', 'guessed', 'repaired', 'refused', 'question', 'warning'] as const
+
 // A `question` asks whether the talk is the same as a similar record. `TalkDecision.same` is the
 // answer.
 const Note = Type.Object(
   {
-    kind: oneOf(['dropped', 'guessed', 'repaired', 'refused', 'question'] as const, 'Kind of note'),
+    kind: oneOf(noteKinds, 'Kind of note'),
+    code: Type.Optional(oneOf(warningCodes, 'What a warning is about')),
     field: Type.String(),
     detail: Type.String(),
   },
@@ -84,6 +118,10 @@ export const ImportedTalk = Type.Object(
     place: Type.String({ description: 'Location in the file' }),
     verdict: oneOf(importVerdicts, 'Planned verdict'),
     title: Type.Union([Type.String(), Type.Null()]),
+    category: Type.Union([Type.String(), Type.Null()]),
+    speakers: Type.Array(Type.String()),
+    recorded: Type.Union([Type.String(), Type.Null()]),
+    duration: Type.Union([Type.Integer(), Type.Null()], { description: 'Seconds' }),
     video: Type.Union([Id, Type.Null()], { description: 'Id of the matching record' }),
     changes: Type.Record(
       Type.String(),
@@ -199,6 +237,7 @@ export const listImportedTalksEndpoint = endpoint({
   query: {
     verdict: oneOf(importVerdicts, 'Only talks with this verdict'),
     undone: oneOf(['undone', 'touched'] as const, 'Only talks with this result of an undo'),
+    note: oneOf(noteKinds, 'Only talks with a note of this kind'),
     after: Type.Integer({
       minimum: 0,
       maximum: 2_147_483_647,

@@ -374,6 +374,10 @@ CREATE FUNCTION public.source_identity(address text) RETURNS text
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     RETURN COALESCE(CASE WHEN (address ~ '^https?://(www[.])?youtube[.]com/watch[?]v=[A-Za-z0-9_-]{11}$'::text) THEN ('youtube:'::text || "right"(address, 11)) WHEN (address ~* '^https?://([a-z]+[.])?(youtube(-nocookie)?[.]com|youtu[.]be)/'::text) THEN COALESCE(('youtube:'::text || "substring"(address, '(?i)^https?://[a-z.-]+/(?:watch/?[?](?:[^#]*&)?v=|embed/|e/|v/|shorts/|live/|(?<=youtu[.]be/))([A-Za-z0-9_-]{11})(?![A-Za-z0-9_-])'::text)), address) WHEN (address ~* '^https?://([a-z]+[.])?vimeo[.]com/'::text) THEN COALESCE(('vimeo:'::text || "substring"(address, '(?i)^https?://[a-z.]+/(?:[a-z]+/)*(?:[^/]+/(?:videos?/))?([0-9]+)(?![0-9A-Za-z])'::text)), address) WHEN (address ~* '^https?://(www[.])?archive[.]org/(details|embed|download)/'::text) THEN ('archive.org:'::text || "substring"(address, '(?i)^https?://[a-z.]+/[a-z]+/([^/?#]+)'::text)) ELSE (lower("substring"(address, '(?i)^https?://(?:www[.])?([^/?#]*)'::text)) || regexp_replace(regexp_replace(regexp_replace(regexp_replace(address, '^https?://[^/?#]*'::text, ''::text, 'i'::text), '#.*'::text, ''::text), '([?&])(utm_[a-z]+=[^&]*&?)+'::text, '\1'::text, 'g'::text), '[/?&]+$'::text, ''::text)) END, address);
 
+CREATE FUNCTION public.speaker_spelling(name text) RETURNS text
+    LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+    RETURN NULLIF(regexp_replace(regexp_replace(public.fold(name), '^((dr|prof|professor)([.] *| +))+'::text, ''::text), '[[:punct:][:space:]]'::text, ''::text, 'g'::text), ''::text);
+
 CREATE TABLE public.category (
     id bigint NOT NULL,
     slug text NOT NULL COLLATE pg_catalog."C",
@@ -426,6 +430,8 @@ CREATE TABLE public.video (
     no_licence boolean GENERATED ALWAYS AS ((copyright_text !~ '\S'::text)) STORED,
     no_duration boolean GENERATED ALWAYS AS ((COALESCE(duration, 0) = 0)) STORED,
     duration_in_minutes boolean GENERATED ALWAYS AS (COALESCE((((duration >= 1) AND (duration <= 30)) OR ((duration <= 200) AND (duration > 0) AND ((duration % 5) = 0))), false)) STORED,
+    duration_too_long boolean GENERATED ALWAYS AS (COALESCE((duration > 21600), false)) STORED,
+    no_date boolean GENERATED ALWAYS AS ((recorded IS NULL)) STORED,
     no_description boolean GENERATED ALWAYS AS (((summary !~ '\S'::text) AND (description !~ '\S'::text))) STORED,
     no_thumbnail boolean GENERATED ALWAYS AS ((COALESCE(thumbnail_url, ''::text) = ''::text)) STORED,
     same_source bigint GENERATED ALWAYS AS (
@@ -488,6 +494,8 @@ CREATE VIEW public.live_video AS
     video.no_licence,
     video.no_duration,
     video.duration_in_minutes,
+    video.duration_too_long,
+    video.no_date,
     video.no_description,
     video.no_thumbnail,
     video.same_source,
@@ -501,7 +509,7 @@ CREATE TABLE public.speaker (
     name text NOT NULL,
     revision integer DEFAULT 0 NOT NULL,
     merged_into bigint,
-    spelling text GENERATED ALWAYS AS (NULLIF(regexp_replace(regexp_replace(public.fold(name), '^((dr|prof|professor)([.] *| +))+'::text, ''::text), '[[:punct:][:space:]]'::text, ''::text, 'g'::text), ''::text)) STORED COLLATE pg_catalog."C"
+    spelling text GENERATED ALWAYS AS (public.speaker_spelling(name)) STORED COLLATE pg_catalog."C"
 );
 
 CREATE TABLE public.tag (
@@ -620,6 +628,7 @@ CREATE TABLE public.import (
     batch_size integer DEFAULT 100 NOT NULL,
     failures integer DEFAULT 0 NOT NULL,
     retry_at timestamp with time zone DEFAULT now() NOT NULL,
+    summary jsonb,
     counts jsonb,
     actor text NOT NULL,
     token_id bigint,
@@ -1913,7 +1922,11 @@ CREATE INDEX video_draft_by_tag ON public.video USING gin (tag_ids) WITH (fastup
 
 CREATE INDEX video_duration_in_minutes ON public.video USING btree (id) WHERE (duration_in_minutes AND (taken_down IS NULL));
 
+CREATE INDEX video_duration_too_long ON public.video USING btree (id) WHERE (duration_too_long AND (taken_down IS NULL));
+
 CREATE INDEX video_gone_same_source ON public.video USING btree (same_source) WHERE ((same_source IS NOT NULL) AND (taken_down IS NOT NULL));
+
+CREATE INDEX video_no_date ON public.video USING btree (id) WHERE (no_date AND (taken_down IS NULL));
 
 CREATE INDEX video_no_description ON public.video USING btree (id) WHERE (no_description AND (taken_down IS NULL));
 

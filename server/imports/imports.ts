@@ -12,7 +12,7 @@ import type { Db } from '../platform/db/db.ts'
 import type { Pool } from '../platform/db/pool.ts'
 import type { ConcurrencyLimit } from '../platform/ops/concurrency-limit.ts'
 import { namesOfItems } from './engine/decide.ts'
-import { withCurrentNames } from './engine/merge.ts'
+import { type RecordFields, withCurrentNames } from './engine/merge.ts'
 import { type OnPlanProgress, planImport, type VerdictCounts } from './engine/plan.ts'
 import {
   changeImportState,
@@ -212,6 +212,8 @@ async function requireImport(db: Db, id: number): Promise<ImportJob> {
   return job
 }
 
+const none = { count: 0, names: [] }
+
 async function toImport(db: Db, job: ImportJob): Promise<Import> {
   const { id, state, name, format, source, created, actor, rows, done, problem } = job
   const counts = job.counts ?? (await countRows(db, id))
@@ -235,12 +237,18 @@ async function toImport(db: Db, job: ImportJob): Promise<Import> {
     planned: sumEach('verdict', ['new', 'changed', 'unchanged', 'conflict', 'refused']),
     outcome: sumEach('outcome', ['created', 'changed', 'unchanged', 'kept', 'refused']),
     undone: sumEach('undone', ['undone', 'touched']),
+    creates: job.summary?.creates ?? { categories: none, speakers: none, tags: none },
+    warnings: job.summary?.warnings ?? {},
   }
 }
 
 /** Converts rows for the API. Entities renamed since the plan have their current names. */
 async function toImportedTalks(db: Db, rows: readonly ImportRow[]): Promise<ImportedTalk[]> {
-  const sides = rows.flatMap(({ changes }) => [sideOf(changes, 'old'), sideOf(changes, 'new')])
+  const sides = rows.flatMap((row) => [
+    sideOf(row.changes, 'old'),
+    sideOf(row.changes, 'new'),
+    row.item?.fields ?? {},
+  ])
   const lookup = await lookUpNames(db, namesOfItems(sides))
   return rows.map((row) => {
     const { position, place, verdict, item, video_id, notes, outcome, undone } = row
@@ -248,7 +256,7 @@ async function toImportedTalks(db: Db, rows: readonly ImportRow[]): Promise<Impo
       position,
       place,
       verdict,
-      title: typeof item?.fields.title === 'string' ? item.fields.title : null,
+      ...describeTalk(withCurrentNames(item?.fields ?? {}, lookup)),
       video: video_id,
       changes: changesWithCurrentNames(row.changes, lookup),
       notes: [...notes],
@@ -256,6 +264,20 @@ async function toImportedTalks(db: Db, rows: readonly ImportRow[]): Promise<Impo
       undone,
     }
   })
+}
+
+/** Picks what identifies a talk in a plan. The fields of a refused talk may have any type. */
+function describeTalk(fields: RecordFields) {
+  const { title, category, speakers, recorded, duration } = fields
+  const textOrNull = (value: unknown) => (typeof value === 'string' ? value : null)
+  const isText = (value: unknown) => typeof value === 'string'
+  return {
+    title: textOrNull(title),
+    category: textOrNull(category),
+    speakers: Array.isArray(speakers) ? speakers.filter(isText) : [],
+    recorded: textOrNull(recorded),
+    duration: Number.isSafeInteger(duration) ? (duration as number) : null,
+  }
 }
 
 function changesWithCurrentNames(

@@ -1,4 +1,10 @@
-import type { CategoryInput, ExportedEntity, Fact, VideoInput } from '@talkshelf/contract'
+import type {
+  CategoryInput,
+  ExportedEntity,
+  Fact,
+  VideoInput,
+  WarningCode,
+} from '@talkshelf/contract'
 
 // The common output of all formats. Nothing in it has been validated yet. Items are stored as JSON
 // until they are applied, so their field names must not change.
@@ -38,6 +44,12 @@ export interface ImportNote {
   readonly field: string
   /** A sentence whose subject is the field: `was 12:00 in the file, converted to 720 seconds`. */
   readonly detail: string
+}
+
+/** An implausible value, which is imported all the same. */
+export interface ImportWarning extends Omit<ImportNote, 'kind'> {
+  readonly kind: 'warning'
+  readonly code: WarningCode
 }
 
 /** A category described by the file. Talks refer to it by its title. */

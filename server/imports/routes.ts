@@ -108,8 +108,8 @@ function mountReads(mount: Mount, pool: Pool, urls: SiteUrls): void {
   }))
 
   mount(listImportedTalksEndpoint, async ({ params, query }) => {
-    const { after = 0, page_size: size = 20, verdict, undone } = query
-    const filter = { verdict, undone, after, limit: size + 1 }
+    const { after = 0, page_size: size = 20, verdict, undone, note } = query
+    const filter = { verdict, undone, note, after, limit: size + 1 }
     const talks = await imports.listImportTalks(pool, params.id, filter)
     const results = talks.slice(0, size)
     const url = urls.to(listImportedTalksEndpoint, params)

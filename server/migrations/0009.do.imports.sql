@@ -19,6 +19,7 @@ create table import (
   batch_size   integer     not null default 100 check (batch_size >= 1),
   failures     integer     not null default 0,      -- consecutive failures of the next batch
   retry_at     timestamptz not null default now(),  -- no attempt before this moment
+  summary      jsonb,                 -- names that it creates, and its warnings by code
   counts       jsonb,                 -- rows by verdict and outcome, after the rows were deleted
   actor        text        not null,  -- of the import, and of the changes of all its records
   token_id     bigint,

@@ -129,6 +129,7 @@ function addReadingCommands(imports: Command, context: CommandContext): void {
       ),
     )
     .option('--touched', 'show only talks that were not undone because they changed since')
+    .option('--warnings', 'show only talks with warnings')
     .option('--json', 'print every talk as JSON: {"import": ..., "talks": [...]}')
     .action(
       withReadableErrors((id: number, options: ShowCommandOptions) =>

@@ -3,7 +3,13 @@ import { type ImportedTalk, Problem } from '@talkshelf/contract'
 import { Unavailable } from '../../platform/db/db.ts'
 import type { Pool } from '../../platform/db/pool.ts'
 import { nextImportBatch } from '../engine/batches.ts'
-import { type Decision, findImport, type ImportJob, listRows } from '../engine/queries.ts'
+import {
+  type Decision,
+  findImport,
+  type ImportJob,
+  listRows,
+  type RowFilter,
+} from '../engine/queries.ts'
 import { listImportTalks, stopImport } from '../imports.ts'
 
 // Drives an import to its end: runs its batches, or waits while another process does.
@@ -74,9 +80,7 @@ interface DecidedTalk {
 
 const pageSize = 200
 
-export interface TalkFilter {
-  readonly verdict?: string | undefined
-  readonly undone?: string | undefined
+export interface TalkFilter extends RowFilter {
   readonly limit?: number | undefined
 }
 
@@ -84,15 +88,15 @@ export interface TalkFilter {
 export async function* listTalkPages(
   pool: Pool,
   id: number,
-  { verdict, undone, limit = Number.MAX_SAFE_INTEGER }: TalkFilter,
+  { limit = Number.MAX_SAFE_INTEGER, ...filter }: TalkFilter,
 ): AsyncGenerator<DecidedTalk> {
   let remaining = limit
   let after = 0
   while (remaining > 0) {
     const page = { after, limit: Math.min(pageSize, remaining) }
-    const talks = await listImportTalks(pool, id, { verdict, undone, ...page })
+    const talks = await listImportTalks(pool, id, { ...filter, ...page })
     const conflicts = talks.some((talk) => talk.verdict === 'conflict')
-      ? await listRows(pool, id, { verdict: 'conflict', undone, ...page })
+      ? await listRows(pool, id, { ...filter, verdict: 'conflict', ...page })
       : []
     const decisions = new Map(conflicts.map(({ position, decision }) => [position, decision]))
     for (const talk of talks) yield { talk, decision: decisions.get(talk.position) ?? null }

@@ -14,6 +14,7 @@ import {
   type NoteGroup,
   shareByVerdict,
 } from './format.ts'
+import { formatAdditions, formatWarnings } from './format-summary.ts'
 
 const style = {
   paint: (_: string, text: string) => text,
@@ -37,6 +38,12 @@ const planned: Import = {
   planned: { new: 1000, changed: 150, unchanged: 50, conflict: 3, refused: 1 },
   outcome: { created: 0, changed: 0, unchanged: 0, kept: 0, refused: 0 },
   undone: { undone: 0, touched: 0 },
+  creates: {
+    categories: { count: 0, names: [] },
+    speakers: { count: 0, names: [] },
+    tags: { count: 0, names: [] },
+  },
+  warnings: {},
 }
 
 const talk: ImportedTalk = {
@@ -44,6 +51,10 @@ const talk: ImportedTalk = {
   place: 'row 13',
   verdict: 'changed',
   title: 'Weirs',
+  category: 'Example Days',
+  speakers: ['Ann Example'],
+  recorded: '2031-05-17',
+  duration: 3723,
   video: 99,
   changes: {},
   notes: [],
@@ -87,6 +98,39 @@ test('formats the counts of an import and the next steps', () => {
   assert.match(
     formatImportList([planned]),
     /^ID +STATE.*\n7 +planned +2031-05-17 08:09 UTC +edith +csv +1,204 +talks\.csv$/,
+  )
+})
+
+test('formats what a new talk will have', () => {
+  const added: ImportedTalk = { ...talk, verdict: 'new', video: null }
+  assert.equal(
+    formatTalk(added, null, style),
+    '  + Weirs  #12, row 13\n      Ann Example · 2031-05-17 · 1:02:03 · Example Days',
+  )
+  const bare = { ...added, speakers: [], recorded: null, duration: null, category: null }
+  assert.match(formatTalk(bare, null, style), /no speakers · no date · no length$/)
+  const note = { kind: 'warning', code: 'missing-date', field: 'recorded', detail: 'x' } as const
+  assert.match(formatTalk({ ...bare, notes: [note] }, null, style), /\n {6}warning: recorded x$/)
+})
+
+test('formats the names that an import creates, and its warnings', () => {
+  assert.equal(formatAdditions(planned, style), '')
+  assert.equal(formatWarnings(planned, style), '')
+  const names = Array.from({ length: 200 }, (_, index) => `Person ${index}`)
+  const creates = {
+    categories: { count: 1, names: ['Example\x1b[2J Days'] },
+    speakers: { count: 1234, names },
+    tags: { count: 0, names: [] },
+  }
+  const text = formatAdditions({ ...planned, creates }, style)
+  assert.match(text, /New events: 1\n {4}Example\\u001b\[2J Days\n {2}New people: 1,234\n/)
+  assert.match(text, /\n {4}and 1,\d\d\d more\n$/)
+  assert.doesNotMatch(text, /tags/)
+  for (const line of text.split('\n')) assert.ok(line.length <= 100, line)
+  const warnings = { 'missing-date': 1, 'long-duration': 1204 }
+  assert.match(
+    formatWarnings({ ...planned, warnings }, style),
+    /1 talk without a date\n {2}1,204 talks longer than six hours\n.*imports show 7 --warnings/,
   )
 })
 

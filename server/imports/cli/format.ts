@@ -102,8 +102,7 @@ export function shareByVerdict(
 ): { verdict: Verdict; share: number }[] {
   const verdicts = (['conflict', 'refused', 'changed', 'new'] as const).map((verdict) => {
     const count = planned[verdict] ?? 0
-    // New talks show little more than their titles.
-    return { verdict, count: verdict === 'new' ? Math.min(count, Math.floor(limit / 3)) : count }
+    return { verdict, count }
   })
   const shares = new Map<Verdict, number>()
   let remaining = limit
@@ -145,15 +144,39 @@ export function formatTalk(
   )
   return [
     `  ${paint(color, mark)} ${title}  ${paint('dim', details)}`,
+    ...(talk.verdict === 'new' ? formatNewTalk(talk, style) : []),
     ...formatChanges(talk.changes, style),
     ...talk.notes
-      .filter(({ kind }) => style.hasAllNotes || kind === 'refused' || kind === 'question')
+      .filter(({ kind }) => style.hasAllNotes || importantNotes.has(kind))
       .map((note) => formatNote(note, paint)),
     ...(style.isOpen && talk.verdict === 'conflict' ? formatChoice(talk, decision, style) : []),
   ].join('\n')
 }
 
 const indent = '      '
+/** Notes that are printed with a talk in any case. */
+const importantNotes: ReadonlySet<Note['kind']> = new Set(['refused', 'question', 'warning'])
+
+/** Formats what a new record will have: its speakers, day, length and event. */
+function formatNewTalk(talk: ImportedTalk, { paint, width }: OutputStyle): string[] {
+  const { speakers, recorded, duration, category } = talk
+  const parts = [
+    speakers.length === 0 ? 'no speakers' : speakers.map(escapeLine).join('; '),
+    recorded === null ? 'no date' : escapeLine(recorded),
+    duration === null ? 'no length' : formatDuration(duration),
+    ...(category === null ? [] : [escapeLine(category)]),
+  ]
+  return [`${indent}${paint('dim', truncate(parts.join(' · '), Math.max(40, width - 7)))}`]
+}
+
+/** Formats seconds as in 1:02:30. */
+function formatDuration(seconds: number): string {
+  const [hours, minutes] = [Math.floor(seconds / 3600), Math.floor(seconds / 60) % 60]
+  const pad = (number: number) => String(number).padStart(2, '0')
+  return hours === 0
+    ? `${minutes}:${pad(seconds % 60)}`
+    : `${hours}:${pad(minutes)}:${pad(seconds % 60)}`
+}
 
 function formatChanges(changes: ImportedTalk['changes'], { paint, width }: OutputStyle): string[] {
   const fields = Object.keys(changes)
@@ -190,6 +213,7 @@ function formatFactCounts(before: number, after: number): string {
 const noteStyles: Record<Note['kind'], Style> = {
   refused: 'red',
   question: 'magenta',
+  warning: 'yellow',
   dropped: 'dim',
   guessed: 'dim',
   repaired: 'dim',
@@ -255,7 +279,7 @@ const maxExamples = 3
 /** Adds the notes of a talk to the groups. */
 export function collectNotes(groups: Map<string, NoteGroup>, { place, notes }: ImportedTalk): void {
   for (const { kind, field, detail } of notes) {
-    if (kind === 'refused' || kind === 'question') continue
+    if (importantNotes.has(kind)) continue
     const key = `${kind} ${field}`
     const group = groups.get(key) ?? { kind, field, count: 0, examples: [] }
     if (groups.size < maxGroups) groups.set(key, group)

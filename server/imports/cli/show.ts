@@ -26,6 +26,7 @@ import {
   type NoteGroup,
   shareByVerdict,
 } from './format.ts'
+import { formatAdditions, formatWarnings } from './format-summary.ts'
 import { outputStyle, print } from './terminal.ts'
 import { escapeJson, escapeLine } from './terminal-escape.ts'
 
@@ -53,6 +54,8 @@ export interface ShowCommandOptions {
   readonly verdict?: (typeof importVerdicts)[number]
   /** Only talks that an undo left as they are, because they were edited after the import. */
   readonly touched?: boolean
+  /** Only talks with warnings. */
+  readonly warnings?: boolean
   /** Prints all matching talks as one JSON document. */
   readonly json?: boolean
 }
@@ -66,14 +69,19 @@ export async function showCommand(
   await withPool(async (pool) => {
     const job = await readImport(pool, id)
     if (options.json) return printJson(pool, job, talkFilter(options))
-    if (options.all || options.verdict || options.touched) await printFiltered(pool, job, options)
+    if (options.all || options.verdict || options.touched || options.warnings)
+      await printFiltered(pool, job, options)
     else await printPlan(pool, job)
     await print(formatNextSteps(job))
   })
 }
 
-function talkFilter({ verdict, touched }: ShowCommandOptions): TalkFilter {
-  return { verdict, undone: touched ? 'touched' : undefined }
+function talkFilter({ verdict, touched, warnings }: ShowCommandOptions): TalkFilter {
+  return {
+    verdict,
+    undone: touched ? 'touched' : undefined,
+    note: warnings ? 'warning' : undefined,
+  }
 }
 
 async function printFiltered(pool: Pool, job: Import, options: ShowCommandOptions): Promise<void> {
@@ -85,6 +93,7 @@ async function printFiltered(pool: Pool, job: Import, options: ShowCommandOption
     const flags = [
       ...(options.verdict ? [`--verdict ${options.verdict}`] : []),
       ...(options.touched ? ['--touched'] : []),
+      ...(options.warnings ? ['--warnings'] : []),
       '--all',
     ].join(' ')
     await print(
@@ -104,6 +113,8 @@ export async function printPlan(pool: Pool, job: Import): Promise<void> {
     printed += await printTalks(pool, job, { verdict, limit: share }, false)
     await print('')
   }
+  for (const text of [formatAdditions(job, style), formatWarnings(job, style)])
+    if (text !== '') await print(text)
   const total = countTalks(job)
   const groups = new Map<string, NoteGroup>()
   for await (const { talk } of listTalkPages(pool, job.id, { limit: maxTalksWithNotes }))

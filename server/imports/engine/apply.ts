@@ -20,8 +20,8 @@ import {
   lockAndReadBodies,
   writeLockedVersion,
 } from '../../videos/videos.ts'
-import type { ImportNote, ItemFields } from '../item.ts'
-import { namesOfItems, type PlannedItem, planItems } from './decide.ts'
+import type { ImportNote } from '../item.ts'
+import { namesOfItems, type PlannedItem, planItems, writtenFields } from './decide.ts'
 import type { IncomingItem } from './identity.ts'
 import { refusedRow } from './plan.ts'
 import {
@@ -153,7 +153,10 @@ async function writeRows(
   await saveOutcomes(
     tx,
     job.id,
-    rows.map((row) => outcomes.get(row.position) ?? unplannedOutcome(row)),
+    rows.map((row) => {
+      const outcome = outcomes.get(row.position)
+      return outcome ? withWarnings(outcome, row) : unplannedOutcome(row)
+    }),
   )
   for (const item of planned)
     if (item.create?.kept?.takenDown) await redactRows(tx, idOf(item, written) as number)
@@ -214,6 +217,12 @@ function outcomeOf(
   }
 }
 
+/** Keeps the warnings of the plan, which applying does not repeat. */
+function withWarnings(outcome: RowOutcome, row: ImportRow): RowOutcome {
+  const warnings = row.notes.filter(({ kind }) => kind === 'warning')
+  return { ...outcome, notes: [...outcome.notes, ...warnings] }
+}
+
 /** Returns the outcome of a row that was refused by the plan, redacted since, or has no change. */
 function unplannedOutcome(row: ImportRow): RowOutcome {
   const isRefused = row.notes.some(({ kind }) => kind === 'refused')
@@ -243,9 +252,4 @@ function outcomeKind({ create, change, verdict }: PlannedItem): RowOutcome['outc
   if (change) return 'changed'
   if (verdict === 'refused') return 'refused'
   return verdict === 'conflict' ? 'kept' : 'unchanged'
-}
-
-function writtenFields({ create, change }: PlannedItem): ItemFields[] {
-  if (create) return [create.record as ItemFields]
-  return change ? [change.patch as ItemFields] : []
 }

@@ -231,6 +231,12 @@ function languageErrors(fields: RecordFields, lookup: NameLookup): FieldError[] 
   ]
 }
 
+/** Returns the fields that applying a talk writes: all of a new record, or those that change. */
+export function writtenFields({ create, change }: PlannedItem): ItemFields[] {
+  if (create) return [create.record as ItemFields]
+  return change ? [change.patch as ItemFields] : []
+}
+
 /** A longer name is refused later, so it is not looked up. */
 const maxNameLength = 255
 

@@ -18,6 +18,7 @@ import {
   touchImport,
   type Verdict,
 } from './queries.ts'
+import { openPlanReview, type PlanReview } from './review.ts'
 
 // Reads a file to its end and stores what is to become of each talk. No record changes.
 
@@ -56,13 +57,14 @@ export async function planImport(
   items: AsyncIterable<ParsedItem>,
   { role, deadlineMs = Number.POSITIVE_INFINITY, progress }: PlanOptions,
 ): Promise<VerdictCounts> {
+  const review = openPlanReview(new Date())
   const counts: VerdictCounts = { new: 0, changed: 0, unchanged: 0, conflict: 0, refused: 0 }
   let position = 0
   let batch: PositionedItem[] = []
   let batchBytes = 0
   let hasTakedowns = false
   const flush = async () => {
-    const rows = await planBatch(pool, job, batch, role)
+    const rows = await planBatch(pool, job, batch, { role, review })
     for (const { verdict } of rows) counts[verdict]++
     hasTakedowns ||= rows.some(isTakedown)
     batch = []
@@ -88,6 +90,7 @@ export async function planImport(
   const isPlanned = await changeImportState(pool, job.id, ['reading'], 'planned', {
     rows: position,
     applyRole: hasTakedowns ? 'admin' : 'editor',
+    summary: review.summary(),
   })
   if (!isPlanned) throw new Error('The import was marked as abandoned while it was read')
   return counts
@@ -117,7 +120,7 @@ async function planBatch(
   db: Db,
   job: ImportJob,
   batch: readonly PositionedItem[],
-  role: Role,
+  { role, review }: { role: Role; review: PlanReview },
 ): Promise<PlannedRow[]> {
   const entities = batch.flatMap(entityOf)
   const valid = entities.filter(({ reason }) => reason === undefined).map(({ entity }) => entity)
@@ -130,9 +133,8 @@ async function planBatch(
     'unreadable' in parsed ? [refusedRow(position, parsed.place, parsed.unreadable)] : [],
   )
   const bytes = new Map(batch.map((item) => [item.position, item.bytes]))
-  const planned = (await planTalks(db, job, batch, role)).map((item) =>
-    plannedRow(item, bytes.get(item.incoming.position) ?? 0),
-  )
+  const talks = await review.addWarnings(db, await planTalks(db, job, batch, role))
+  const planned = talks.map((item) => plannedRow(item, bytes.get(item.incoming.position) ?? 0))
   const rows = [...invalidEntities, ...unreadable, ...planned].sort(
     (a, b) => a.position - b.position,
   )
@@ -224,11 +226,12 @@ function titleOf({ fields: { title } }: ImportItem): RefusedItem {
   return { fields: typeof title === 'string' ? { title: title.slice(0, 255).toWellFormed() } : {} }
 }
 
-/** Returns the first notes of a row and the number of the others, and the reasons of a refusal. */
+/** Returns the first notes of a row, the number of the others, the reasons and the warnings. */
 function limitNotes(notes: PlannedRow['notes']): PlannedRow['notes'] {
   if (notes.length <= maxNotes) return notes
-  const reasons = notes.filter(({ kind }) => kind === 'refused').slice(0, maxNotes)
-  const others = notes.filter(({ kind }) => kind !== 'refused').slice(0, maxNotes)
+  const isReason = ({ kind }: { kind: string }) => kind === 'refused' || kind === 'warning'
+  const reasons = notes.filter(isReason).slice(0, maxNotes)
+  const others = notes.filter((note) => !isReason(note)).slice(0, maxNotes)
   const omitted = notes.length - reasons.length - others.length
   return [...others, { kind: 'dropped', field: '', detail: `and ${omitted} more` }, ...reasons]
 }

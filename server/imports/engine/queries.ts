@@ -1,8 +1,13 @@
-import type { importStates, importVerdicts } from '@talkshelf/contract'
+import type {
+  ImportAdditions,
+  importStates,
+  importVerdicts,
+  WarningCode,
+} from '@talkshelf/contract'
 import sql, { empty } from 'sql-template-tag'
 import Type, { type Static } from 'typebox'
 import { type Db, execute, many, maybe, one, writeReturning } from '../../platform/db/db.ts'
-import type { ImportItem, ImportNote } from '../item.ts'
+import type { ImportItem, ImportNote, ImportWarning } from '../item.ts'
 import type { FieldChange, SourceState } from './merge.ts'
 
 // The SQL of imports: the job itself, its rows and entities, and what each source had before.
@@ -12,6 +17,12 @@ export type Verdict = (typeof importVerdicts)[number]
 
 const MaybeText = Type.Union([Type.String(), Type.Null()])
 const MaybeInteger = Type.Union([Type.Integer(), Type.Null()])
+
+/** What applying an import creates, and how many warnings it has. */
+export interface PlanSummary {
+  readonly creates: ImportAdditions
+  readonly warnings: Readonly<Record<WarningCode, number>>
+}
 
 /** Defaults for the talks of an import. */
 export interface ImportOptions {
@@ -39,6 +50,7 @@ const ImportJob = Type.Object({
   done: Type.Integer(),
   problem: MaybeText,
   counts: Type.Union([Type.Array(RowCount), Type.Null()]),
+  summary: Type.Unsafe<PlanSummary | null>({}),
   apply_role: Type.Unsafe<'editor' | 'admin'>({}),
   batch_size: Type.Integer(),
   failures: Type.Integer(),
@@ -51,8 +63,8 @@ const ImportJob = Type.Object({
 export type ImportJob = Static<typeof ImportJob>
 
 const columns = sql`
-  id, state, name, format, source, options, rows, done, problem, counts, apply_role, batch_size,
-  failures, actor, token_id, via, request_id,
+  id, state, name, format, source, options, rows, done, problem, counts, summary, apply_role,
+  batch_size, failures, actor, token_id, via, request_id,
   to_char(created at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS') as created`
 
 /** Inserts an import in the state `reading` and returns it. */
@@ -119,8 +131,10 @@ export async function changeImportState(
     done?: number
     problem?: string
     applyRole?: ImportJob['apply_role']
+    summary?: PlanSummary
   } = {},
 ): Promise<boolean> {
+  const summary = changes.summary ? JSON.stringify(changes.summary) : null
   const count = await execute(
     db,
     sql`update import
@@ -129,6 +143,7 @@ export async function changeImportState(
             done = coalesce(${changes.done ?? null}::integer, done),
             problem = ${changes.problem ?? null},
             apply_role = coalesce(${changes.applyRole ?? null}::text, apply_role),
+            summary = coalesce(${summary}::jsonb, summary),
             failures = 0,
             retry_at = now(),
             touched = now()
@@ -339,6 +354,7 @@ export interface PlannedRow {
   readonly changes: Readonly<Record<string, FieldChange>>
   readonly notes: readonly (
     | ImportNote
+    | ImportWarning
     | { kind: 'refused' | 'question'; field: string; detail: string }
   )[]
 }
@@ -437,25 +453,29 @@ export function lockRows(tx: Db, importId: number, after: number, upTo: number) 
   )
 }
 
-/** Lists rows by position, optionally only those with this verdict or this undo result. */
+export interface RowFilter {
+  readonly verdict?: string | undefined
+  readonly undone?: string | undefined
+  /** Only rows with a note of this kind. */
+  readonly note?: string | undefined
+}
+
+/** Lists rows by position. */
 export function listRows(
   db: Db,
   importId: number,
-  {
-    verdict,
-    undone,
-    after,
-    limit,
-  }: { verdict?: string | undefined; undone?: string | undefined; after: number; limit: number },
+  { verdict, undone, note, after, limit }: RowFilter & { after: number; limit: number },
 ) {
   const verdictFilter = verdict === undefined ? empty : sql`and verdict = ${verdict}`
   const undoneFilter = undone === undefined ? empty : sql`and undone = ${undone}`
+  const noteFilter =
+    note === undefined ? empty : sql`and notes @> ${JSON.stringify([{ kind: note }])}::jsonb`
   return many(
     db,
     ImportRow,
     sql`select ${rowColumns}
         from import_row
-        where import_id = ${importId} ${verdictFilter} ${undoneFilter}
+        where import_id = ${importId} ${verdictFilter} ${undoneFilter} ${noteFilter}
           and position > ${after}::integer
         order by position
         limit ${limit}::integer`,
@@ -744,6 +764,36 @@ export function findByTitle(db: Db, source: string, titles: readonly string[]) {
         join live_video as video
           on fold(video.title) collate "C" = fold(incoming.title) collate "C"
         order by index, video.id`,
+  )
+}
+
+const SimilarSpeaker = Type.Object({
+  name: Type.String(),
+  spelling: Type.String(),
+  existing: MaybeText,
+})
+
+/**
+ * Normalises the spelling of new names as the quality rules do, and finds an existing speaker with
+ * the same spelling. In the order of the names; leaves out names without letters.
+ */
+export function findSimilarSpeakers(db: Db, names: readonly string[]) {
+  return many(
+    db,
+    SimilarSpeaker,
+    sql`select incoming.name,
+               incoming.spelling,
+               (select speaker.name
+                from speaker
+                where speaker.spelling = incoming.spelling and merged_into is null
+                order by id
+                limit 1) as existing
+        from (
+          select name, ordinal, speaker_spelling(name) as spelling
+          from unnest(${names}::text[]) with ordinality as given (name, ordinal)
+        ) as incoming
+        where incoming.spelling is not null
+        order by ordinal`,
   )
 }
 
