@@ -34,10 +34,7 @@ test('a plan shows what new talks have, which names it creates, and implausible 
   writeFileSync(path, table)
   const { code, stdout, stderr } = await run('import', path, '--dry-run')
   assert.equal(code, 0, stderr)
-  assert.match(
-    stdout,
-    /\+ Weirs .*\n {6}raymond hettinger · 2062-05-01 · 0:30 · River Days 2026\n/,
-  )
+  assert.match(stdout, /\+ Weirs .*\n {6}raymond hettinger · 2062-05-01 · 0:30 · River Days 2026\n/)
   assert.match(stdout, /warning: duration is 30 seconds\. Are these minutes\?/)
   assert.match(stdout, /New events: 1\n {4}River Days 2026\n {2}New people: 4\n {4}raymond hett/)
   assert.match(stdout, /New tags: 2\n {4}rivers; boats\n/)
