@@ -45,6 +45,18 @@ export const Fact = Type.Union(
     ),
     Type.Object(
       {
+        kind: Type.Literal('programme'),
+        position: Type.Integer({ minimum: 1, maximum: 2_147_483_647 }),
+      },
+      {
+        ...exact,
+        description:
+          'Position of the talk in the programme of its event. The page of the event sorts the ' +
+          'talks of a day by it',
+      },
+    ),
+    Type.Object(
+      {
         kind: Type.Literal('said'),
         source: Type.String({
           minLength: 1,

@@ -21,6 +21,7 @@ export const importVerdicts = ['new', 'changed', 'unchanged', 'conflict', 'refus
 /** What a warning about a talk is about. */
 export const warningCodes = [
   'missing-date',
+  'guessed-date',
   'future-date',
   'old-date',
   'long-duration',
@@ -181,6 +182,18 @@ export const ImportInput = Type.Object(
     ),
     category: Type.Optional(text(255, 'Category of talks that have none in the file')),
     language: Type.Optional(text(100, 'Language of talks that have none in the file')),
+    recorded: Type.Optional(
+      Type.String({
+        format: 'date',
+        description:
+          'Day of the recording of talks that have none in the file. Replaces the day of upload',
+      }),
+    ),
+    keep_titles: Type.Optional(
+      Type.Boolean({
+        description: 'Whether not to look for speakers in the titles of a playlist. Default: false',
+      }),
+    ),
     draft: Type.Optional(
       Type.Boolean({ description: 'Whether new records are drafts. Default: false' }),
     ),

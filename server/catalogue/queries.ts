@@ -74,6 +74,15 @@ export interface Filter extends SearchFilter {
   readonly ids?: readonly number[] | undefined
 }
 
+/** The fact `programme` of a record. */
+const programmePosition = sql`
+  coalesce(
+    (select min((fact->>'position')::integer)
+     from video_facts
+     cross join jsonb_array_elements(facts) as fact
+     where video_facts.id = video.id and fact->>'kind' = 'programme'),
+    2147483647)`
+
 // Sort keys: exactly the expressions of the indexes in 0006.do.catalogue.sql; that of `updated` is
 // in 0005.do.videos.sql.
 const keys: Record<OrderField, { value: Sql; type: Sql; text: Sql }> = {
@@ -92,6 +101,12 @@ const keys: Record<OrderField, { value: Sql; type: Sql; text: Sql }> = {
     value: sql`video_body.updated`,
     type: sql`timestamptz`,
     text: utcText(sql`video_body.updated`),
+  },
+  // Not indexed: only for the talks of one event. A talk without a position comes last.
+  programme: {
+    value: programmePosition,
+    type: sql`integer`,
+    text: sql`${programmePosition}::text`,
   },
   id: { value: sql`video.id`, type: sql`bigint`, text: sql`video.id::text` },
   duration: {

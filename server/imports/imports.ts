@@ -29,7 +29,7 @@ import {
 } from './engine/queries.ts'
 import { detectFormat } from './formats.ts'
 import type { OpenedInput } from './input/input.ts'
-import type { ItemFields } from './item.ts'
+import type { ItemFields, ParsedItem } from './item.ts'
 
 // The entry point of imports. An import is stored with a state: a file is read and planned
 // (plan.ts), the plan is applied (apply.ts) and can be undone (undo.ts), both batch by batch
@@ -52,6 +52,10 @@ export interface ImportSource {
   readonly source?: string | undefined
   readonly category?: string | undefined
   readonly language?: string | undefined
+  /** The day of talks that have none, YYYY-MM-DD. */
+  readonly recorded?: string | undefined
+  /** Whether not to look for speakers in the titles of a playlist. */
+  readonly keepTitles?: boolean | undefined
   readonly draft?: boolean | undefined
   /** The time limit for reading the file. */
   readonly maxMs?: number | undefined
@@ -102,15 +106,27 @@ async function readAndPlan(
       const format = detectFormat(input.format, opened.head, opened.firstPath)
       const source = input.source ?? defaultSource(format.name, opened.name)
       await setFormat(pool, job.id, format.name, source)
-      const { category, language } = input
-      const items = format.read(opened.files, { category, language })
-      return planImport(pool, { ...job, source }, items, { role, deadlineMs, progress })
+      const { category, language, recorded, keepTitles } = input
+      const items = format.read(opened.files, { category, language, recorded, keepTitles })
+      const dated = recorded === undefined ? items : withDay(items, recorded)
+      return planImport(pool, { ...job, source }, dated, { role, deadlineMs, progress })
     })
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error)
     const problem = message.slice(0, 2000)
     await changeImportState(pool, job.id, ['reading'], 'failed', { problem })
     throw error
+  }
+}
+
+/** Sets the day of talks that have none. Leaves the records of an export as they are. */
+async function* withDay(
+  items: AsyncIterable<ParsedItem>,
+  recorded: string,
+): AsyncGenerator<ParsedItem> {
+  for await (const item of items) {
+    const isUndated = 'fields' in item && !item.kept && !item.fields.recorded
+    yield isUndated ? { ...item, fields: { ...item.fields, recorded } } : item
   }
 }
 

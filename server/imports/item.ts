@@ -21,7 +21,7 @@ export interface ImportItem {
   readonly fields: ItemFields
   /** Data that has no field in a record. */
   readonly facts: readonly Fact[]
-  readonly notes: readonly ImportNote[]
+  readonly notes: readonly (ImportNote | ImportWarning)[]
   /** Only in a Talkshelf export: the read-only fields of the record. */
   readonly kept?: OriginalRecord
 }
@@ -93,6 +93,10 @@ export interface ParseOptions {
   readonly category: string | undefined
   /** The language of talks that have none. */
   readonly language: string | undefined
+  /** The day of talks that have none. Replaces a day that is only guessed. */
+  readonly recorded?: string | undefined
+  /** Whether not to look for speakers in the titles of a playlist. */
+  readonly keepTitles?: boolean | undefined
 }
 
 /** A file of the input, which can be a folder. It can be read once, as text or by lines. */

@@ -59,7 +59,7 @@ function mountCreate(
   const inputLimits = { ...imports.inputLimits, bytes: maxUnpackedBytes }
 
   mount(createImportEndpoint, async ({ body, origin }) => {
-    const { url, text, ...options } = validate(ImportInput, body)
+    const { url, text, keep_titles: keepTitles, ...options } = validate(ImportInput, body)
     if ((url === undefined) === (text === undefined))
       throw invalidFields([
         { pointer: '', code: 'required', detail: 'either url or text is required, and not both' },
@@ -74,7 +74,7 @@ function mountCreate(
       const stream = url === undefined ? bytesOf(text as string) : await fetchOutside(url)
       return imports.openInput({ stream, name }, inputLimits)
     }
-    const input = { ...options, name, open, maxMs: maxPlanMs }
+    const input = { ...options, keepTitles, name, open, maxMs: maxPlanMs }
     const { id, planned } = await imports.beginImport(pool, input, origin, { schedule: plans.run })
     // After the wait, the problem of a refused file is read from the import.
     const refusal = planned.then(

@@ -16,6 +16,8 @@ import { addLanguageCodes } from './facets.ts'
 import { buildPager } from './pager.ts'
 
 const pageSize = 24
+/** Talks of an event, as they took place. `programme` is the position that an import found. */
+const programmeOrdering = 'recorded,programme,title'
 
 type Head = Pick<CollectionData, 'kind' | 'name' | 'path' | 'state' | 'aliases'> &
   Pick<Partial<CollectionData>, 'about' | 'code' | 'entity'>
@@ -122,6 +124,7 @@ async function collection(
     ...searchParams,
     page: searchParams.page ?? 1,
     page_size: pageSize,
+    ...(head.kind === 'category' && { ordering: programmeOrdering }),
     include: 'facets',
   })
   if (list.count === 0 && head.kind === 'year')

@@ -53,6 +53,7 @@ const facts: Fact[] = [
   { kind: 'said', source: 'somewhere', field: 'odd', value: { b: [1.5, null, '\u2028'], a: {} } },
   // A duplicate.
   { kind: 'address', path: 'video/7/old-one' },
+  { kind: 'programme', position: 3 },
 ]
 
 await send('POST', 'category', {

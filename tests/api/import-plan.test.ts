@@ -47,6 +47,7 @@ test('a plan shows what new talks have, which names it creates, and implausible 
   })
   assert.deepEqual(job.warnings, {
     'missing-date': 1,
+    'guessed-date': 0,
     'future-date': 1,
     'old-date': 0,
     'long-duration': 1,

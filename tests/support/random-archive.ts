@@ -72,6 +72,7 @@ export async function fillArchive(
     { kind: 'media', url: 'https://media.example.org/1.mkv', type: 'mkv', size: 2 ** 40 },
     { kind: 'related', url: 'https://slides.example.org/1', label: 'Slides' },
     { kind: 'address', path: `video/7/${word}` },
+    { kind: 'programme', position: 1 + word.length },
     { kind: 'said', source: 'somewhere', field: 'odd', value: { a: [1.5, null] } },
   ]
   for (const id of some(ids, 5)) await send('PUT', `video/${id}/facts`, { facts: some(facts, 4) })

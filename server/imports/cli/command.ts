@@ -6,6 +6,7 @@ import {
   CommandError,
   integerArgument,
 } from '../../command.ts'
+import { readDate } from '../formats/text.ts'
 import { csvTemplate, InputRefused } from '../imports.ts'
 import { applyCommand, undoCommand } from './apply.ts'
 import { type ImportCommandOptions, importCommand } from './import.ts'
@@ -72,6 +73,12 @@ function addImportCommand(program: Command, context: CommandContext): void {
       'source of the keys; a later import from the same source updates the same records',
       textArgument(100),
     )
+    .option(
+      '--recorded <day>',
+      'day of talks that have none in the file, such as 2031-05-17; replaces the day of upload',
+      dayArgument,
+    )
+    .option('--keep-titles', 'do not look for speakers in the titles of a playlist')
     .option('--draft', 'create new records as drafts, which only editors see')
     .addOption(
       new Option('--dry-run', 'show the plan and do not ask; it can be applied later').conflicts([
@@ -206,6 +213,13 @@ function textArgument(maxLength: number) {
       throw new InvalidArgumentError(`It takes 1 to ${maxLength} characters.`)
     return text.trim()
   }
+}
+
+function dayArgument(text: string): string {
+  const day = readDate(text.trim())
+  if (day === undefined || day !== text.trim())
+    throw new InvalidArgumentError('It takes a day such as 2031-05-17.')
+  return day
 }
 
 function fieldsArgument(text: string): string[] {

@@ -43,6 +43,7 @@ function wrapNames(names: readonly string[], count: number, width: number): stri
 
 const warningLabels: Record<WarningCode, string> = {
   'missing-date': 'without a date',
+  'guessed-date': 'dated by the year in a title only',
   'future-date': 'dated in the future',
   'old-date': 'dated before 1900',
   'long-duration': 'longer than six hours',

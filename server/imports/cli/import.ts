@@ -27,6 +27,8 @@ export interface ImportCommandOptions {
   readonly category?: string
   readonly language?: string
   readonly source?: string
+  readonly recorded?: string
+  readonly keepTitles?: boolean
   readonly draft?: boolean
   readonly dryRun?: boolean
   readonly apply?: boolean

@@ -220,7 +220,8 @@ function outcomeOf(
 /** Keeps the warnings of the plan, which applying does not repeat. */
 function withWarnings(outcome: RowOutcome, row: ImportRow): RowOutcome {
   const warnings = row.notes.filter(({ kind }) => kind === 'warning')
-  return { ...outcome, notes: [...outcome.notes, ...warnings] }
+  const others = outcome.notes.filter(({ kind }) => kind !== 'warning')
+  return { ...outcome, notes: [...others, ...warnings] }
 }
 
 /** Returns the outcome of a row that was refused by the plan, redacted since, or has no change. */

@@ -42,9 +42,10 @@ export function openPlanReview(now: Date): PlanReview {
           if (added[kind].size < maxNamesCounted) added[kind].add(name)
       await similarNames.compare(db, missing('speaker'))
       return planned.map((item) => {
-        const warnings = warningsOf(item, similarNames.find, now)
-        for (const { code } of warnings) counts.set(code, (counts.get(code) ?? 0) + 1)
-        return warnings.length === 0 ? item : { ...item, notes: [...item.notes, ...warnings] }
+        const notes = [...item.notes, ...warningsOf(item, similarNames.find, now)]
+        for (const note of notes)
+          if (note.kind === 'warning') counts.set(note.code, (counts.get(note.code) ?? 0) + 1)
+        return { ...item, notes }
       })
     },
     summary: () => ({

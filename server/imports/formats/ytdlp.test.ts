@@ -21,9 +21,18 @@ test('reads the videos of a playlist in order, and says why some are skipped', a
       duration: 1805,
       thumbnail_url: 'https://img.example.org/exampleAAA1/large.jpg',
       source_url: 'https://www.youtube.com/watch?v=exampleAAA1',
+      recorded: '2031-01-01',
     },
-    facts: [],
-    notes: [{ kind: 'guessed', field: 'category', detail: 'is the title of the playlist' }],
+    facts: [{ kind: 'programme', position: 1 }],
+    notes: [
+      { kind: 'guessed', field: 'category', detail: 'is the title of the playlist' },
+      {
+        kind: 'warning',
+        code: 'guessed-date',
+        field: 'recorded',
+        detail: 'is not in the file: set to 1 January 2031, by the title of the event',
+      },
+    ],
   })
   assert.equal(second?.fields.source_url, 'https://www.youtube.com/watch?v=exampleAAA2')
   assert.equal(second?.fields.thumbnail_url, 'https://img.example.org/exampleAAA2/1.jpg')
@@ -82,6 +91,56 @@ test('reads all fields of a single video', async () => {
       ],
     },
   ])
+})
+
+const playlist = (titles: readonly string[], fields: object = {}) =>
+  JSON.stringify({
+    _type: 'playlist',
+    title: 'River Days 2026',
+    entries: titles.map((title, index) => ({
+      _type: 'url',
+      ie_key: 'Youtube',
+      id: `river-days-${index}`,
+      title,
+      ...fields,
+    })),
+  })
+const speakerFirst = ['Ann Other - Rivers', 'Bob Second - Maps', 'Opening', 'Cy Third - Tides']
+
+test('finds speakers in titles and keeps the original title', async () => {
+  const [rivers, , opening] = talksOf(await readTexts({ 'a.json': playlist(speakerFirst) }))
+  assert.deepEqual([rivers?.fields.title, rivers?.fields.speakers], ['Rivers', ['Ann Other']])
+  assert.deepEqual(rivers?.facts, [
+    { kind: 'programme', position: 1 },
+    { kind: 'said', source: 'yt-dlp', field: 'title', value: 'Ann Other - Rivers' },
+  ])
+  assert.deepEqual(rivers?.notes.at(-1), {
+    kind: 'guessed',
+    field: 'speakers',
+    detail: 'are from the title “Ann Other - Rivers”',
+  })
+  assert.deepEqual([opening?.fields.title, opening?.fields.speakers], ['Opening', undefined])
+  const options = { category: undefined, language: undefined, keepTitles: true }
+  const [kept] = talksOf(await readTexts({ 'a.json': playlist(speakerFirst) }, options))
+  assert.equal(kept?.fields.title, 'Ann Other - Rivers')
+})
+
+test('dates talks by the option, then by the upload, then by the year of the playlist', async () => {
+  const dayOf = async (fields: object, recorded?: string) => {
+    const options = { category: undefined, language: undefined, recorded }
+    const text = playlist(['One', 'Two'], fields)
+    return talksOf(await readTexts({ 'a.json': text }, options))[1]?.fields.recorded
+  }
+  const live = { was_live: true, release_date: '20260502', upload_date: '20260503' }
+  assert.equal(await dayOf({}), '2026-01-01')
+  assert.equal(await dayOf({ upload_date: '20260801' }), '2026-08-01')
+  assert.equal(await dayOf({ upload_date: '20260801' }, '2026-05-01'), '2026-05-01')
+  assert.equal(await dayOf(live, '2026-05-01'), '2026-05-02')
+})
+
+test('a channel has no programme', async () => {
+  const text = playlist(['One']).replace('River Days 2026', 'Rivers - Videos')
+  assert.deepEqual(talksOf(await readTexts({ 'a.json': text }))[0]?.facts, [])
 })
 
 test('continues after a broken line', async () => {

@@ -1,3 +1,4 @@
+import type { Fact } from '@talkshelf/contract'
 import type {
   ImportFormat,
   ImportItem,
@@ -19,9 +20,11 @@ import {
   readUrl,
   type UnknownObject,
 } from './text.ts'
+import { type SplitTitle, splitTitles } from './title-pattern.ts'
 
 // Reads the metadata that yt-dlp writes about videos. Most of its hundreds of fields are about
-// files and streams, and are ignored. It has no speakers: editors find them in titles.
+// files and streams, and are ignored. It has no speakers: they are found in titles if most titles of
+// a playlist have the same pattern.
 
 /** A channel has playlists, and a playlist has videos. Deeper nesting is malicious. */
 const maxDepth = 8
@@ -43,18 +46,91 @@ export const ytdlp: ImportFormat = {
   },
 
   async *read(files, options) {
+    const items: ParsedItem[] = []
     for await (const file of files)
-      yield* limitItems(file.path, readText(file.path, await file.text(), options))
+      for (const item of limitItems(file.path, readText(file.path, await file.text(), options)))
+        items.push(item)
+    const dated = options.recorded === undefined ? datePlaylists(items) : items
+    yield* options.keepTitles ? dated : splitPlaylistTitles(dated)
   },
+}
+
+/** Groups the talks of each playlist by its title, which is their category. */
+function playlistsOf(items: readonly ParsedItem[]): Map<string | undefined, ImportItem[]> {
+  const talks = items.filter((item) => 'fields' in item)
+  return Map.groupBy(talks, ({ fields }) => fields.category)
+}
+
+/** Replaces talks by changed ones, in the same order. */
+function replaceItems(
+  items: readonly ParsedItem[],
+  changed: ReadonlyMap<ParsedItem, ImportItem>,
+): ParsedItem[] {
+  return items.map((item) => changed.get(item) ?? item)
+}
+
+/** Takes speakers from the titles of a playlist if most of them have the same pattern. */
+function splitPlaylistTitles(items: readonly ParsedItem[]): ParsedItem[] {
+  const changed = new Map<ParsedItem, ImportItem>()
+  for (const [event, talks] of playlistsOf(items)) {
+    const split = splitTitles(
+      talks.map(({ fields }) => fields.title ?? ''),
+      event ?? '',
+    )
+    for (const [index, talk] of talks.entries()) {
+      const result = split?.[index]
+      if (result && result.title !== talk.fields.title) changed.set(talk, withTitle(talk, result))
+    }
+  }
+  return replaceItems(items, changed)
+}
+
+function withTitle(talk: ImportItem, { title, speakers }: SplitTitle): ImportItem {
+  const original = talk.fields.title ?? ''
+  const field = speakers.length > 0 ? 'speakers' : 'title'
+  const detail = `${speakers.length > 0 ? 'are from the title' : 'was'} “${original}”`
+  return {
+    ...talk,
+    fields: { ...talk.fields, title, ...(speakers.length > 0 && { speakers: [...speakers] }) },
+    facts: [...talk.facts, { kind: 'said', source: 'yt-dlp', field: 'title', value: original }],
+    notes: [...talk.notes, { kind: 'guessed', field, detail }],
+  }
+}
+
+/** Dates the talks of a playlist without any date by the year in its title. */
+function datePlaylists(items: readonly ParsedItem[]): ParsedItem[] {
+  const changed = new Map<ParsedItem, ImportItem>()
+  for (const [event, talks] of playlistsOf(items)) {
+    const year = yearIn(event ?? '')
+    if (year === undefined || talks.some(({ fields }) => fields.recorded !== undefined)) continue
+    for (const talk of talks) {
+      const detail = `is not in the file: set to 1 January ${year}, by the title of the event`
+      changed.set(talk, {
+        ...talk,
+        fields: { ...talk.fields, recorded: `${year}-01-01` },
+        notes: [
+          ...talk.notes,
+          { kind: 'warning', code: 'guessed-date', field: 'recorded', detail },
+        ],
+      })
+    }
+  }
+  return replaceItems(items, changed)
+}
+
+/** Returns the only year in a title, from 1950 on. */
+function yearIn(title: string): string | undefined {
+  const years = new Set(title.match(/(?<!\d)(?:19[5-9]\d|20\d\d)(?!\d)/g))
+  return years.size === 1 ? [...years][0] : undefined
 }
 
 function* readText(path: string, text: string, options: ParseOptions): Generator<ParsedItem> {
   const lines = text.split('\n')
   if (!isLineByLine(lines)) {
     const value = readJson(path, text)
-    if (!Array.isArray(value)) return yield* readEntry(value, path, '', 0, options)
+    if (!Array.isArray(value)) return yield* readEntry(value, path, undefined, 0, options)
     for (const [index, entry] of value.entries())
-      yield* readEntry(entry, `${path}, entry ${index + 1}`, '', 0, options)
+      yield* readEntry(entry, `${path}, entry ${index + 1}`, undefined, 0, options)
     return
   }
   for (const [index, line] of lines.entries()) {
@@ -62,7 +138,7 @@ function* readText(path: string, text: string, options: ParseOptions): Generator
     const place = `${path}, line ${index + 1}`
     const value = parseOrUndefined(line)
     if (value === undefined) yield { place, unreadable: 'Is not valid JSON. Run yt-dlp again' }
-    else yield* readEntry(value, place, '', 0, options)
+    else yield* readEntry(value, place, undefined, 0, options)
   }
 }
 
@@ -80,10 +156,16 @@ function parseOrUndefined(text: string): unknown {
   }
 }
 
+/** The playlist that an entry was found in. */
+interface PlaylistEntry {
+  readonly title: string
+  readonly position: number
+}
+
 function* readEntry(
   value: unknown,
   place: string,
-  playlist: string,
+  playlist: PlaylistEntry | undefined,
   depth: number,
   options: ParseOptions,
 ): Generator<ParsedItem> {
@@ -94,21 +176,32 @@ function* readEntry(
     yield { place, unreadable: 'Is a playlist without entries' }
   else if (depth >= maxDepth) yield { place, unreadable: `Is a playlist inside ${maxDepth} others` }
   else {
-    const title = playlistTitle(value.title)
-    for (const [index, entry] of value.entries.entries())
-      yield* readEntry(entry, `${place}, entry ${index + 1}`, title, depth + 1, options)
+    const title = readTrimmedText(value.title)
+    for (const [index, entry] of value.entries.entries()) {
+      const playlist = { title, position: index + 1 }
+      yield* readEntry(entry, `${place}, entry ${index + 1}`, playlist, depth + 1, options)
+    }
   }
 }
 
-/** Removes what YouTube appends to the name of a channel: `PyConf - Videos`. */
-function playlistTitle(title: unknown): string {
-  return readTrimmedText(title).replace(/ - (Videos|Live|Shorts|Podcasts)$/, '')
+/** What YouTube appends to the name of a channel: `PyConf - Videos`. */
+const channelTab = / - (Videos|Live|Shorts|Podcasts)$/
+
+/**
+ * Returns the position of a video in its playlist as a fact. A channel has none: it lists the
+ * newest first.
+ */
+function positionFacts(video: UnknownObject, playlist: PlaylistEntry | undefined): Fact[] {
+  const title = readTrimmedText(video.playlist_title) || (playlist?.title ?? '')
+  const position = Number(video.playlist_index ?? playlist?.position)
+  const isPosition = Number.isInteger(position) && position >= 1 && position < 2 ** 31
+  return isPosition && !channelTab.test(title) ? [{ kind: 'programme', position }] : []
 }
 
 function readVideo(
   video: UnknownObject,
   place: string,
-  playlist: string,
+  playlist: PlaylistEntry | undefined,
   options: ParseOptions,
 ): ImportItem | UnreadableItem {
   const id = readTrimmedText(video.id)
@@ -135,12 +228,13 @@ function readVideo(
     language: readTrimmedText(video.language) || options.language,
     tags: readNames(video.tags, 'tags', notes),
     duration: durationOf(video, notes),
-    recorded: recordedOf(video, notes),
+    recorded: recordedOf(video, options, notes),
     copyright_text: readTrimmedText(video.license),
     thumbnail_url: readUrl(video.thumbnail) ?? widest(video.thumbnails),
     source_url: sourceOf(video, host, id),
   })
-  return { place, ...(host === '' ? {} : { key: `${host}:${id}` }), fields, facts: [], notes }
+  const facts = positionFacts(video, playlist)
+  return { place, ...(host === '' ? {} : { key: `${host}:${id}` }), fields, facts, notes }
 }
 
 /** Returns the host of a video. An entry of a list has `ie_key`, a full video `extractor_key`. */
@@ -166,12 +260,13 @@ function sourceOf(video: UnknownObject, host: string, id: string): string | unde
 
 function categoryOf(
   video: UnknownObject,
-  playlist: string,
+  playlist: PlaylistEntry | undefined,
   options: ParseOptions,
   notes: ImportNote[],
 ): string | undefined {
   if (options.category !== undefined) return options.category
-  const title = playlistTitle(video.playlist_title) || playlist
+  const fullTitle = readTrimmedText(video.playlist_title) || (playlist?.title ?? '')
+  const title = fullTitle.replace(channelTab, '')
   if (title !== '')
     notes.push({ kind: 'guessed', field: 'category', detail: 'is the title of the playlist' })
   return title
@@ -189,7 +284,11 @@ function durationOf({ duration }: UnknownObject, notes: ImportNote[]): number | 
   return seconds
 }
 
-function recordedOf(video: UnknownObject, notes: ImportNote[]): string | undefined {
+function recordedOf(
+  video: UnknownObject,
+  options: ParseOptions,
+  notes: ImportNote[],
+): string | undefined {
   const uploaded = readDate(video.upload_date)
   const released = readDate(video.release_date)
   const wasLive = video.was_live === true || video.live_status === 'was_live'
@@ -198,6 +297,7 @@ function recordedOf(video: UnknownObject, notes: ImportNote[]): string | undefin
     return day
   }
   if (wasLive && released !== undefined) return guess(released, 'the live stream')
+  if (options.recorded !== undefined) return options.recorded
   if (uploaded !== undefined) return guess(uploaded, 'the upload')
   return released === undefined ? undefined : guess(released, 'the release')
 }

@@ -16,7 +16,7 @@ const Cursor = Type.Object(
 export type Cursor = Static<typeof Cursor>
 
 /** A sort key of a list. Entities have no other keys than `title` and `id`. */
-export type CursorKey = (typeof orderings)[number] | 'id' | 'relevance'
+export type CursorKey = (typeof orderings)[number] | 'programme' | 'id' | 'relevance'
 
 /** Encodes a cursor for the query string. */
 export function writeCursor(cursor: Cursor): string {
@@ -62,6 +62,7 @@ const isValidKey: Record<CursorKey, (text: string) => boolean> = {
   added: isTimestamp,
   updated: isTimestamp,
   duration: isIntegerUpTo(2_147_483_647),
+  programme: isIntegerUpTo(2_147_483_647),
   id: isIntegerUpTo(Number.MAX_SAFE_INTEGER),
   relevance: (text) => /^\d{1,3}(\.\d{1,20})?(e-\d{1,2})?$/.test(text),
 }

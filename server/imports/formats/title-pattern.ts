@@ -1,0 +1,107 @@
+// Finds the speakers in the titles of a playlist: "Speaker - Title | Event", "Title - Speaker",
+// "Title | Speaker | Event". A pattern counts only if it fits most of the playlist. No I/O.
+
+export interface SplitTitle {
+  readonly title: string
+  /** Empty if the title does not fit the pattern. */
+  readonly speakers: readonly string[]
+}
+
+/** A title in parts, with the separators between them. */
+interface Parts {
+  readonly texts: readonly string[]
+  readonly separators: readonly string[]
+}
+
+const separator = /\s+(?:[-–—|·•]|\/\/|::)\s+|\s*[|｜]\s*/u
+/** Fewer titles say nothing about a pattern. */
+const minTitles = 3
+/** The part of the titles that must fit. */
+const minShare = 0.6
+/** How much more often one end must look like names than the other. */
+const minMargin = 0.2
+
+/** Splits the titles of a playlist. Undefined if no pattern fits most of them. */
+export function splitTitles(titles: readonly string[], event: string): SplitTitle[] | undefined {
+  if (titles.length < minTitles) return undefined
+  const whole = titles.map(partsOf)
+  const isEvent = eventTest(whole, event)
+  const parts = whole.map((title) => withoutEvent(title, isEvent))
+  const shareOf = (end: 'first' | 'last') =>
+    parts.filter((title) => namesAt(title, end).length > 0).length / titles.length
+  const [first, last] = [shareOf('first'), shareOf('last')]
+  const end = first > last ? 'first' : 'last'
+  const hasSpeakers = Math.max(first, last) >= minShare && Math.abs(first - last) >= minMargin
+  const hasEvent = parts.filter((title, index) => title !== whole[index]).length / titles.length
+  if (!hasSpeakers && hasEvent < minShare) return undefined
+  return parts.map((title) => {
+    const speakers = hasSpeakers ? namesAt(title, end) : []
+    return { title: joinParts(speakers.length > 0 ? dropEnd(title, end) : title), speakers }
+  })
+}
+
+/** A longer title is refused later. The expressions take quadratic time. */
+const maxTitleLength = 255
+
+function partsOf(title: string): Parts {
+  if (title.length > maxTitleLength) return { texts: [title], separators: [] }
+  const separators = title.match(new RegExp(separator, 'gu')) ?? []
+  return { texts: title.split(separator).map((text) => text.trim()), separators }
+}
+
+/** Recognises the event in a part: it is the event itself, or the same in most titles. */
+function eventTest(titles: readonly Parts[], event: string): (text: string) => boolean {
+  const counts = new Map<string, number>()
+  for (const { texts } of titles)
+    for (const text of new Set(texts.slice(1).map(fold)))
+      counts.set(text, (counts.get(text) ?? 0) + 1)
+  const eventKey = fold(event)
+  return (text) => {
+    const key = fold(text)
+    return (key !== '' && key === eventKey) || (counts.get(key) ?? 0) / titles.length >= minShare
+  }
+}
+
+/** Removes the event from the end of a title, or from its beginning. Keeps at least one part. */
+function withoutEvent(title: Parts, isEvent: (text: string) => boolean): Parts {
+  if (title.texts.length < 2) return title
+  if (isEvent(title.texts.at(-1) ?? '')) return dropEnd(title, 'last')
+  return isEvent(title.texts[0] ?? '') ? dropEnd(title, 'first') : title
+}
+
+function dropEnd({ texts, separators }: Parts, end: 'first' | 'last'): Parts {
+  return end === 'first'
+    ? { texts: texts.slice(1), separators: separators.slice(1) }
+    : { texts: texts.slice(0, -1), separators: separators.slice(0, -1) }
+}
+
+function joinParts({ texts, separators }: Parts): string {
+  return texts.map((text, index) => `${index > 0 ? separators[index - 1] : ''}${text}`).join('')
+}
+
+/** Reads the names at one end of a title. Empty if it is not a list of names. */
+function namesAt({ texts }: Parts, end: 'first' | 'last'): string[] {
+  if (texts.length < 2) return []
+  const text = (end === 'first' ? texts[0] : texts.at(-1)) ?? ''
+  const names = text.split(/\s*[,;]\s*|\s+(?:and|&|\+|und|et|y)\s+/iu)
+  return names.every(isPersonName) ? names : []
+}
+
+const particle = /^(?:van|von|der|den|de|di|da|do|dos|das|del|della|la|le|du|bin|ibn|al|el|zu|ten)$/
+const word = /^(?:\p{Lu}|\p{Lo})[\p{L}\p{M}.'’-]*$/u
+
+/** Returns whether a text looks like the name of a person: two to five capitalised words. */
+function isPersonName(text: string): boolean {
+  const words = text.split(/\s+/)
+  return (
+    words.length >= 2 &&
+    words.length <= 5 &&
+    text.length <= 60 &&
+    words.filter((part) => word.test(part)).length >= 2 &&
+    words.every((part) => word.test(part) || particle.test(part))
+  )
+}
+
+function fold(text: string): string {
+  return text.normalize('NFKD').replaceAll(/\p{M}/gu, '').toLowerCase().trim()
+}
