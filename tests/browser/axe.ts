@@ -62,6 +62,16 @@ export async function axeTests(environment: BrowserEnvironment): Promise<void> {
           await page.keyboard.press('?')
           await page.locator('dialog.keys[open]').waitFor()
           await assertAccessible(page, 'the keys')
+          await open('/')
+          await page.locator('#q').pressSequentially('py')
+          await page.locator('.suggestions [role=option]').first().waitFor()
+          await page.keyboard.press('ArrowDown')
+          await assertAccessible(page, 'the suggestions')
+          if (screen === 'phone') {
+            await open('/about')
+            await page.locator('.menu-button').click()
+            await assertAccessible(page, 'the menu')
+          }
           await open('/search?q=data')
           await openAll(page, 'details')
           await assertAccessible(page, 'all filters')

@@ -41,13 +41,9 @@ async function choose(page: Page, text: string, groupName: RegExp): Promise<void
   await suggest(page, text)
   for (let step = 0; step < 40; step++) {
     await page.keyboard.press('ArrowDown')
-    const group = await page.evaluate(() => {
-      const chosen = document.querySelector('[role=option][aria-selected=true]')
-      let row = chosen?.parentElement ?? null
-      while (row && !row.querySelector('.group'))
-        row = row.previousElementSibling as HTMLElement | null
-      return row?.querySelector('.group')?.textContent ?? ''
-    })
+    const group = await page.evaluate(
+      () => document.querySelector('[aria-selected=true]')?.parentElement?.ariaLabel ?? '',
+    )
     if (!groupName.test(group)) continue
     const name = await page.locator('[role=option][aria-selected=true] span').first().textContent()
     await page.keyboard.press('Enter')
@@ -107,10 +103,20 @@ export async function keyTests(environment: BrowserEnvironment): Promise<void> {
     })
   })
 
+  await test('a button closes the launcher', async () => {
+    await onPage(environment, async ({ page, open }) => {
+      await open('/about')
+      await page.keyboard.press('/')
+      await page.locator(`${launcher}[open] input`).waitFor()
+      await page.getByRole('button', { name: en.close, exact: true }).click()
+      await page.locator(launcher).waitFor({ state: 'detached' })
+    })
+  })
+
   await test('the arrow keys wrap around in the list of the launcher', async () => {
     await onPage(environment, async ({ page, open }) => {
       await open('/about')
-      await page.locator('[data-launch]').click()
+      await page.keyboard.press('/')
       await page.locator(`${launcher}[open] input`).waitFor()
       await suggest(page, 'p')
       const count = await page.locator(`${launcher} [role=option]`).count()
@@ -184,6 +190,43 @@ export async function keyTests(environment: BrowserEnvironment): Promise<void> {
         )
       }
     })
+  })
+
+  await test('a link skips the filters', async () => {
+    await onPage(environment, async ({ page, open }) => {
+      await open('/search?q=data')
+      await page.keyboard.press('Tab')
+      await page.keyboard.press('Tab')
+      assert.equal(await page.locator(':focus').textContent(), en.skipToResults)
+      await page.keyboard.press('Enter')
+      assert.equal(await page.evaluate(() => document.activeElement?.id), 'count')
+      for (let step = 0; step < 4; step++) await page.keyboard.press('Tab')
+      assert.match(await focused(page), /class="card-link"/)
+    })
+  })
+
+  await test('the heading of the filters takes the focus on small screens only', async () => {
+    for (const [width, isFocusable] of [
+      [390, true],
+      [1280, false],
+    ] as const)
+      await onPage(
+        environment,
+        async ({ page, open }) => {
+          await open('/search?q=data')
+          const heading = page.getByRole('heading', { name: en.filters, exact: true })
+          assert.equal(await heading.count(), 1, `at ${width}`)
+          const summary = page.locator('.facets > details > summary')
+          await summary.evaluate((element) => element.focus())
+          assert.equal(
+            await summary.evaluate((element) => element === document.activeElement),
+            isFocusable,
+            `at ${width}`,
+          )
+          assert.equal(await page.locator('.facet a').first().isVisible(), !isFocusable)
+        },
+        { viewport: { width, height: 800 } },
+      )
   })
 
   for (const [name, path] of Object.entries(await pageKinds(archive)))

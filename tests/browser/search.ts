@@ -28,6 +28,64 @@ export async function searchTests(environment: BrowserEnvironment): Promise<void
     })
   })
 
+  for (const [name, path, box] of [
+    ['home', '/', '#q'],
+    ['header', '/about', '.site-header [name=q]'],
+    ['search page', '/search', '#q'],
+  ] as const) {
+    await test(`suggestions: the box of the ${name} suggests while typing`, async () => {
+      await onPage(environment, async ({ page, open }) => {
+        await open(path)
+        const input = page.locator(box)
+        const list = page.locator('.suggestions')
+        await input.pressSequentially(word.slice(0, 4), { delay: 20 })
+        await list.locator('[role=option]').first().waitFor()
+        assert.equal(await input.getAttribute('aria-expanded'), 'true')
+        await page.keyboard.press('Escape')
+        await list.waitFor({ state: 'hidden' })
+        assert.equal(await input.inputValue(), word.slice(0, 4), 'Escape only closes the list')
+        await input.pressSequentially(word.slice(4))
+        await list.locator('[role=option]').first().waitFor()
+        await page.keyboard.press('ArrowDown')
+        const chosen = list.locator('[aria-selected=true]')
+        assert.equal(
+          await input.getAttribute('aria-activedescendant'),
+          await chosen.getAttribute('id'),
+        )
+        const title = await chosen.locator('span').first().textContent()
+        await page.keyboard.press('Enter')
+        await page.waitForURL(/\/(video|speaker|category|tag)\/\d+\//)
+        assert.equal(await page.locator('h1').textContent(), title)
+      })
+    })
+  }
+
+  await test('suggestions: a click opens one, Enter without a choice searches', async () => {
+    await onPage(environment, async ({ page, open }) => {
+      await open('/')
+      await page.locator('#q').pressSequentially(word)
+      const option = page.locator('.suggestions [role=option]').last()
+      await option.waitFor()
+      await option.click()
+      await page.waitForURL(/\/(video|speaker|category|tag)\/\d+\//)
+      const input = page.locator('.site-header [name=q]')
+      await input.pressSequentially(word)
+      await page.locator('.suggestions [role=option]').first().waitFor()
+      await page.keyboard.press('Enter')
+      await page.waitForURL((url) => url.search === `?q=${word}`)
+    })
+  })
+
+  await test('suggestions: leaving the box closes the list', async () => {
+    await onPage(environment, async ({ page, open }) => {
+      await open('/search')
+      await page.locator('#q').pressSequentially(word)
+      await page.locator('.suggestions [role=option]').first().waitFor()
+      await page.keyboard.press('Tab')
+      await page.locator('.suggestions').waitFor({ state: 'hidden' })
+    })
+  })
+
   await test('search: results and URL follow the typed text', async () => {
     await onPage(environment, async ({ page, open }) => {
       await open('/search')
@@ -64,7 +122,7 @@ export async function searchTests(environment: BrowserEnvironment): Promise<void
       const start = `/search?q=${archive.isReal ? 'data' : ''}`
       await open(start)
       const all = await countOf(page)
-      const groups = await page.locator('.facet h2').allTextContents()
+      const groups = await page.locator('.facet h3').allTextContents()
       assert.ok(groups.length >= (archive.isReal ? 6 : 3), groups.join())
       for (const [index, name] of groups.entries()) {
         await open(start)
@@ -94,6 +152,35 @@ export async function searchTests(environment: BrowserEnvironment): Promise<void
     })
   })
 
+  await test('search: several years can be chosen, and the others stay visible', async () => {
+    await onPage(environment, async ({ page, open }) => {
+      await open('/search')
+      const all = await countOf(page)
+      const links = page.locator('.facet').first().locator('a')
+      const years = async () =>
+        (await links.locator('span:first-child').allTextContents()).map(Number)
+      const before = await years()
+      assert.deepEqual(
+        before,
+        before.toSorted((a, b) => b - a),
+        'from the newest on',
+      )
+      const [first = 0, second = 0] = before
+      await links.first().click()
+      await page.waitForURL((url) => url.searchParams.get('year') === String(first))
+      const ofOne = await countOf(page)
+      assert.deepEqual(await years(), before)
+      await links.nth(1).click()
+      await page.waitForURL((url) => url.searchParams.get('year') === `${second},${first}`)
+      const ofTwo = await countOf(page)
+      assert.ok(ofOne < ofTwo && ofTwo <= all, `${ofOne}, ${ofTwo}, ${all}`)
+      assert.equal(await page.locator('.facet [aria-current=true]').count(), 2)
+      await links.first().click()
+      await page.waitForURL((url) => url.searchParams.get('year') === String(second))
+      assert.equal(await countOf(page), ofTwo - ofOne)
+    })
+  })
+
   await test('search: filters stay when the text changes, until they are cleared', async () => {
     await onPage(environment, async ({ page, open }) => {
       await open('/search?q=web&language=english&duration=10-to-30')
@@ -101,6 +188,8 @@ export async function searchTests(environment: BrowserEnvironment): Promise<void
       await page.waitForURL(/q=test/)
       assert.match(pathOf(page), /language=english/)
       assert.match(pathOf(page), /duration=10-to-30/)
+      // Closes the suggestions.
+      await page.locator('#q').blur()
       await page.getByRole('link', { name: en.clearFilters }).click()
       await page.waitForURL((url) => url.search === '?q=test')
     })

@@ -1,3 +1,4 @@
+import { createElement } from './dom.ts'
 import { message } from './messages.ts'
 
 const keys: [string[], string][] = [
@@ -17,30 +18,25 @@ const playerKeys: [string[], string][] = [
 /** Opens the dialog with the keyboard shortcuts. */
 export function openHelp(): void {
   if (document.querySelector('dialog.keys')) return
-  const dialog = document.createElement('dialog')
-  dialog.className = 'keys'
-  const title = document.createElement('h2')
-  title.textContent = message('keysTitle')
-  title.id = 'keys-title'
-  dialog.setAttribute('aria-labelledby', title.id)
-  const list = document.createElement('dl')
+  const title = createElement('h2', { id: 'keys-title' }, message('keysTitle'))
   const available = document.querySelector('[data-player]') ? [...keys, ...playerKeys] : keys
-  for (const [names, text] of available) {
-    const term = document.createElement('dt')
-    names.forEach((name, index) => {
-      const key = document.createElement('kbd')
-      key.textContent = name
-      term.append(...(index > 0 ? [' '] : []), key)
-    })
-    const definition = document.createElement('dd')
-    definition.textContent = message(text)
-    list.append(term, definition)
-  }
-  const close = document.createElement('button')
-  close.className = 'button'
-  close.textContent = message('close')
+  const list = createElement(
+    'dl',
+    {},
+    ...available.flatMap(([names, text]) => [
+      createElement('dt', {}, ...names.flatMap((name) => [createElement('kbd', {}, name), ' '])),
+      createElement('dd', {}, message(text)),
+    ]),
+  )
+  const close = createElement('button', { type: 'button', class: 'button' }, message('close'))
+  const dialog = createElement(
+    'dialog',
+    { class: 'keys', 'aria-labelledby': title.id },
+    title,
+    list,
+    close,
+  )
   close.addEventListener('click', () => dialog.close())
-  dialog.append(title, list, close)
   dialog.addEventListener('close', () => dialog.remove())
   document.body.append(dialog)
   dialog.showModal()

@@ -1,9 +1,9 @@
 // Keyboard shortcuts of all pages: Ctrl-K, Cmd-K or / opens the quick search, ? the list of
 // shortcuts. Both dialogs are loaded when they are opened.
 
-/** Installs the keyboard shortcuts and the buttons that open the same dialogs. */
+/** Installs the keyboard shortcuts, and the button for the list of them. */
 export function startKeys(): void {
-  const openQuickSearch = () => import('./launcher.tsx').then(({ openLauncher }) => openLauncher())
+  const openQuickSearch = () => import('./launcher.ts').then(({ openLauncher }) => openLauncher())
   const showShortcuts = () => import('./help.ts').then(({ openHelp }) => openHelp())
 
   document.addEventListener('keydown', (event) => {
@@ -20,7 +20,6 @@ export function startKeys(): void {
   })
   document.addEventListener('click', ({ target }) => {
     if (!(target instanceof Element)) return
-    if (target.closest('[data-launch]')) openQuickSearch()
     if (target.closest('[data-keys]')) showShortcuts()
   })
 }

@@ -9,3 +9,16 @@ startCopying()
 // The embedded player has no navigation.
 if (!document.body.classList.contains('page-embed')) startKeys()
 startSearch()
+startSuggestions()
+
+/** Loads the suggestions of a search box when it gets the focus. */
+function startSuggestions(): void {
+  const start = async (target: EventTarget | null) => {
+    if (!(target instanceof HTMLInputElement) || !target.matches('[data-suggest]')) return
+    const { addSuggestions } = await import('./suggestions.ts')
+    addSuggestions(target)
+  }
+  document.addEventListener('focusin', ({ target }) => start(target))
+  // The reader may have been faster than this script.
+  start(document.activeElement)
+}

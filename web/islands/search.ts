@@ -22,6 +22,7 @@ export function startSearch(): void {
   let request: AbortController | undefined
   /** Whether the current URL is of a query that was not submitted. */
   let isTyping = false
+  let shownUrl = currentUrl()
   input?.addEventListener('input', () => {
     clearTimeout(timer)
     timer = setTimeout(() => show(searchUrl(form), false), debounceMs)
@@ -31,7 +32,10 @@ export function startSearch(): void {
     clearTimeout(timer)
     show(searchUrl(form), true)
   })
-  window.addEventListener('popstate', () => location.reload())
+  window.addEventListener('popstate', () => {
+    // A link within the page changes only the fragment.
+    if (currentUrl() !== shownUrl) location.reload()
+  })
 
   async function show(url: string, isSubmitted: boolean): Promise<void> {
     const results = document.querySelector('[data-results]')
@@ -51,6 +55,7 @@ export function startSearch(): void {
       // Each search is an entry of the history, but not each letter.
       if (isTyping || url === location.href) history.replaceState(null, '', url)
       else history.pushState(null, '', url)
+      shownUrl = currentUrl()
       isTyping = !isSubmitted
       results.removeAttribute('aria-busy')
     } catch (error) {
@@ -61,6 +66,9 @@ export function startSearch(): void {
     }
   }
 }
+
+/** Returns the URL of the page without the fragment. */
+const currentUrl = () => location.href.replace(/#.*/, '')
 
 function searchUrl(form: HTMLFormElement): string {
   const fields = [...new FormData(form)].filter(

@@ -4,6 +4,7 @@ const count = (singular: string, plural: string) => (number: number, formatted: 
 export const en = {
   // All pages
   skip: 'Skip to content',
+  skipToResults: 'Skip to results',
   searchTalks: 'Search talks',
   searchHint: 'Title, speaker, event, topic…',
   search: 'Search',
@@ -14,6 +15,7 @@ export const en = {
   about: 'About',
   aboutArchive: 'About this archive',
   mainMenu: 'Main menu',
+  menu: 'Menu',
   language: 'Language',
   theme: 'Theme',
   themes: { auto: 'Automatic', light: 'Light', dark: 'Dark' },
@@ -196,6 +198,7 @@ export const en = {
   dataNote: 'Get the data:',
 
   // Keyboard shortcuts and quick search
+  suggestions: 'Suggestions',
   launcher: 'Go to a talk, speaker or event',
   launcherEmpty: 'No matches. Press Enter to search all talks.',
   launcherHint: 'Type to search, use the arrow keys to choose, press Enter to open',

@@ -5,6 +5,7 @@ const count = (singular: string, plural: string) => (number: number, formatted: 
 
 export const es: Messages = {
   skip: 'Saltar al contenido',
+  skipToResults: 'Saltar a los resultados',
   searchTalks: 'Buscar charlas',
   searchHint: 'Título, ponente, evento, tema…',
   search: 'Buscar',
@@ -15,6 +16,7 @@ export const es: Messages = {
   about: 'Acerca de',
   aboutArchive: 'Acerca de este archivo',
   mainMenu: 'Menú principal',
+  menu: 'Menú',
   language: 'Idioma',
   theme: 'Tema',
   themes: { auto: 'Automático', light: 'Claro', dark: 'Oscuro' },
@@ -198,6 +200,7 @@ export const es: Messages = {
     'otros sitios.',
   dataNote: 'Obtén los datos:',
 
+  suggestions: 'Sugerencias',
   launcher: 'Ir a una charla, un ponente o un evento',
   launcherEmpty: 'Sin resultados. Pulsa Intro para buscar en todas las charlas.',
   launcherHint: 'Escribe para buscar, elige con las flechas y pulsa Intro para abrir',

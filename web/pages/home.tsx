@@ -24,7 +24,7 @@ export function Home({ totals, newest, events, years, languages, tags }: HomeDat
     >
       <section class="hero">
         <h1>{words.tagline}</h1>
-        <SearchForm state={{}} />
+        <SearchForm state={{}} suggest="all" />
         {totals.talks > 0 && <TotalNumbers {...totals} />}
       </section>
       {totals.talks === 0 && (

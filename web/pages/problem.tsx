@@ -20,7 +20,7 @@ export function ProblemPage({ status, detail, requestId }: ProblemData) {
         {known === 500 && <p class="facts">{requestId}</p>}
         {/* The detail is available in English only. */}
         {known === 400 && locale === 'en' && <p class="facts">{detail}</p>}
-        <SearchForm state={{}} />
+        <SearchForm state={{}} suggest="all" />
         <p>
           <a href={href(paths.home)}>{words.backHome}</a>
         </p>

@@ -1,6 +1,6 @@
 import type { FacetKind, SearchData } from '../data.ts'
 import { Cards } from '../parts/card.tsx'
-import { FacetLists, facetName } from '../parts/facets.tsx'
+import { chosenValues, FacetLists, facetName, toggleFacet } from '../parts/facets.tsx'
 import { CloseIcon, FeedIcon } from '../parts/icons.tsx'
 import { PageLayout } from '../parts/page.tsx'
 import { PagerNav } from '../parts/pager.tsx'
@@ -21,11 +21,12 @@ export function Search(data: SearchData) {
       title={title}
       description={`${title}: ${words.results(number(data.count))}`}
       feed={feedOf(state)}
+      skipTo={{ id: 'count', text: words.skipToResults }}
       // Search results are not indexed, except for the page of all talks.
       {...(Object.keys(state).length === 0 && { canonical: paths.search() })}
     >
       <h1 class="unseen">{title}</h1>
-      <SearchForm state={state} />
+      <SearchForm state={state} suggest="names" />
       <p class="unseen" role="status" data-found />
       {/* A script replaces the results while the reader types. */}
       <div id="results" data-results>
@@ -50,7 +51,6 @@ export function Search(data: SearchData) {
   )
 }
 
-const withoutPage = ({ page: _, ...state }: SearchState): SearchState => state
 /** Feeds are always sorted by date. */
 const feedOf = ({ page: _, ordering: __, ...state }: SearchState) => paths.search(state)
 
@@ -60,7 +60,9 @@ function ResultCount({ count, isExact }: SearchData) {
   const text = count === 1 ? words.oneResult : words.results(formatted)
   return (
     <div>
-      <h2 id="count">{count === 0 ? words.noResults : text}</h2>
+      <h2 id="count" tabindex={-1}>
+        {count === 0 ? words.noResults : text}
+      </h2>
       {count === 0 && <p>{words.noResultsHelp}</p>}
     </div>
   )
@@ -73,7 +75,8 @@ function Interpretation({ corrected, isLoose }: SearchData) {
     <div class="note">
       {corrected.map(({ from, to }) => (
         <p key={from}>
-          {words.corrected} <strong>{to}</strong> {words.insteadOf} <s>{from}</s>.
+          {words.corrected} <strong dir="auto">{to}</strong> {words.insteadOf}{' '}
+          <s dir="auto">{from}</s>.
         </p>
       ))}
       {isLoose && <p>{words.loose}</p>}
@@ -85,25 +88,22 @@ function Interpretation({ corrected, isLoose }: SearchData) {
 function ActiveFilters({ state, facets }: SearchData) {
   const view = useView()
   const { words, href } = view
-  const active = facetKinds.filter((kind) => state[kind])
+  const active = facetKinds.flatMap((kind) =>
+    chosenValues(state, kind).map((value) => {
+      const facet = facets?.[kind].find((facet) => facet.value === value)
+      return { kind, value, name: facetName(view, kind, facet ?? { value, name: value }) }
+    }),
+  )
   if (active.length === 0) return null
-  const nameOf = (kind: FacetKind) => {
-    const value = state[kind] ?? ''
-    return facetName(
-      view,
-      kind,
-      facets?.[kind].find((facet) => facet.value === value) ?? { value, name: value },
-    )
-  }
   return (
     <ul class="plain active" aria-label={words.filters}>
-      {active.map((kind) => (
-        <li key={kind}>
+      {active.map(({ kind, value, name }) => (
+        <li key={kind + value}>
           <a
-            href={href(paths.search({ ...withoutPage(state), [kind]: '' }))}
-            aria-label={words.removeFilter(`${words.facets[kind]}: ${nameOf(kind)}`)}
+            href={href(paths.search(toggleFacet(state, kind, value)))}
+            aria-label={words.removeFilter(`${words.facets[kind]}: ${name}`)}
           >
-            <span>{words.facets[kind]}:</span> {nameOf(kind)}
+            <span>{words.facets[kind]}:</span> <bdi>{name}</bdi>
             <CloseIcon />
           </a>
         </li>

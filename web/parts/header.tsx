@@ -1,6 +1,6 @@
 import { paths } from '../paths.ts'
 import { useView } from '../view.ts'
-import { SearchIcon, ShelfIcon } from './icons.tsx'
+import { MenuIcon, SearchIcon, ShelfIcon } from './icons.tsx'
 
 /** The header of every page. It has no search box if the page itself has one (`isSearch`). */
 export function Header({ isSearch }: { isSearch: boolean }) {
@@ -12,7 +12,7 @@ export function Header({ isSearch }: { isSearch: boolean }) {
     [paths.about, words.about],
   ] as const
   return (
-    <header class="site-header">
+    <header class={isSearch ? 'site-header' : 'site-header with-search'}>
       <div class="frame">
         <a class="brand" href={href(paths.home)}>
           <ShelfIcon />
@@ -23,7 +23,15 @@ export function Header({ isSearch }: { isSearch: boolean }) {
             <form action={href('/search')}>
               <label>
                 <span class="unseen">{words.searchTalks}</span>
-                <input type="search" name="q" placeholder={words.searchTalks} autocomplete="off" />
+                <input
+                  type="search"
+                  name="q"
+                  dir="auto"
+                  placeholder={words.searchTalks}
+                  maxLength={300}
+                  autocomplete="off"
+                  data-suggest="all"
+                />
               </label>
               <button type="submit" aria-label={words.search}>
                 <SearchIcon />
@@ -31,7 +39,17 @@ export function Header({ isSearch }: { isSearch: boolean }) {
             </form>
           </search>
         )}
-        <nav aria-label={words.mainMenu}>
+        <button
+          type="button"
+          class="menu-button"
+          popovertarget="menu"
+          aria-label={words.menu}
+          title={words.menu}
+        >
+          <MenuIcon />
+        </button>
+        {/* A popover on small screens, and a row of links on others. */}
+        <nav id="menu" popover="auto" aria-label={words.mainMenu}>
           {menu.map(([path, name]) => (
             <a
               key={path}
@@ -41,16 +59,6 @@ export function Header({ isSearch }: { isSearch: boolean }) {
               {name}
             </a>
           ))}
-          <button
-            type="button"
-            class="launch with-scripts"
-            data-launch
-            aria-label={words.launcher}
-            title={words.launcher}
-          >
-            <SearchIcon />
-            <kbd>/</kbd>
-          </button>
         </nav>
       </div>
     </header>

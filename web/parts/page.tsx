@@ -21,6 +21,8 @@ interface Props {
   readonly jsonLd?: readonly string[]
   /** Path of the oEmbed document. */
   readonly oEmbed?: string
+  /** A link before the content that skips to a part of it. */
+  readonly skipTo?: { readonly id: string; readonly text: string }
   readonly name: string
   readonly children: ComponentChildren
 }
@@ -44,6 +46,11 @@ export function PageLayout(props: Props) {
         <a class="skip" href="#content">
           {words.skip}
         </a>
+        {props.skipTo && (
+          <a class="skip" href={`#${props.skipTo.id}`}>
+            {props.skipTo.text}
+          </a>
+        )}
         <Header isSearch={props.name === 'home' || props.name === 'search'} />
         <main id="content" tabindex={-1}>
           {props.children}
@@ -107,6 +114,7 @@ type Words = ReturnType<typeof useView>['words']
 /** Picks the messages that scripts need, in the language of the page. */
 function forIslands(words: Words) {
   return {
+    suggestions: words.suggestions,
     launcher: words.launcher,
     launcherEmpty: words.launcherEmpty,
     launcherHint: words.launcherHint,

@@ -2,8 +2,14 @@ import type { SearchState } from '../paths.ts'
 import { useView } from '../view.ts'
 import { SearchIcon } from './icons.tsx'
 
-/** The large search box of home, search and error pages. A new search keeps the active filters. */
-export function SearchForm({ state }: { state: SearchState }) {
+interface Props {
+  readonly state: SearchState
+  /** What to suggest while the reader types: talks and names, or names only. */
+  readonly suggest: 'all' | 'names'
+}
+
+/** The large search box of the home, search and error pages. A new search keeps the active filters. */
+export function SearchForm({ state, suggest }: Props) {
   const { words, href } = useView()
   const { q = '', page: _, ...filters } = state
   return (
@@ -16,10 +22,12 @@ export function SearchForm({ state }: { state: SearchState }) {
           id="q"
           type="search"
           name="q"
+          dir="auto"
           value={q}
           placeholder={words.searchHint}
           maxLength={300}
           autocomplete="off"
+          data-suggest={suggest}
         />
         {Object.entries(filters).map(
           ([name, value]) => value && <input key={name} type="hidden" name={name} value={value} />,
