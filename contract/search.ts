@@ -97,7 +97,9 @@ export const Facets = Type.Object(
   },
   {
     additionalProperties: false,
-    description: 'Number of matching records by value: the 20 most frequent values each',
+    description:
+      'Number of matching records by value: the 20 most frequent values each. Years are counted ' +
+      'without the filter `year`, so that others can be chosen',
   },
 )
 

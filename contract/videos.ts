@@ -179,6 +179,7 @@ const params = { id: Id }
 
 /** Sort keys of a collection of records. A minus sign in front reverses the order. */
 export const orderings = ['added', 'recorded', 'title', 'updated', 'duration'] as const
+const oneYear = '[1-9]\\d{0,3}'
 
 const day = (description: string) => Type.String({ format: 'date', description })
 
@@ -223,7 +224,11 @@ export const listVideosEndpoint = endpoint({
       format: 'text',
       description: 'English name or code of a language',
     }),
-    year: Type.Integer({ minimum: 1, maximum: 9999, description: 'Recorded in this year' }),
+    year: matching(
+      `^${oneYear}(,${oneYear}){0,19}$`,
+      'must be a year, or up to 20 years separated by commas',
+      { description: 'Recorded in this year, or in one of several: 2017,2018' },
+    ),
     duration: DurationRange,
     recorded_after: day('Recorded on or after this day'),
     recorded_before: day('Recorded on or before this day'),

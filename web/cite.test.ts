@@ -7,8 +7,13 @@ import { bibtex, cslJson, plainCitation } from './cite.ts'
 const origin = 'https://talks.example.org'
 const named = (...names: string[]) => names.map((name, id) => ({ id, slug: 'x', name }))
 
+const textOf = (talk: Parameters<typeof plainCitation>[0]) =>
+  plainCitation(talk, origin)
+    .map(({ text }) => text)
+    .join('')
+
 test('formats a plain citation', () => {
-  const cite = (more: object) => plainCitation({ ...aTalk, ...more }, origin)
+  const cite = (more: object) => textOf({ ...aTalk, ...more })
   assert.equal(
     cite({}),
     'Ada (2026, March 1). Queues [Video]. Days. https://talks.example.org/video/17/queues',
@@ -18,6 +23,16 @@ test('formats a plain citation', () => {
     /^A, B & C \(n\.d\.\)\. Queues/,
   )
   assert.match(cite({ speakers: [] }), /^Queues \[Video\]\. \(2026, March 1\)\. Days\. https/)
+})
+
+test('isolates what can be written from right to left', () => {
+  const talk = { ...aTalk, title: 'عنوان', speakers: named('محمد', 'Ada') }
+  assert.deepEqual(
+    plainCitation(talk, origin)
+      .filter(({ isIsolated }) => isIsolated)
+      .map(({ text }) => text),
+    ['محمد', 'Ada', 'عنوان', 'Days'],
+  )
 })
 
 test('formats BibTeX with all special characters escaped', () => {

@@ -6,17 +6,33 @@ import { paths } from './paths.ts'
 
 type Cited = Pick<Talk, 'id' | 'slug' | 'title' | 'speakers' | 'category' | 'language' | 'recorded'>
 
-/** Returns a citation in APA style: "Ada Lovelace (2026, March 1). Title [Video]. Event. URL". */
-export function plainCitation(talk: Cited, origin: string): string {
+/** A part of a text. An isolated part has a writing direction of its own. */
+export interface CitationPart {
+  readonly text: string
+  readonly isIsolated: boolean
+}
+
+/**
+ * Returns a citation in APA style, in parts: "Ada Lovelace (2026, March 1). Title [Video]. Event.
+ * URL". Names, the title and the event are isolated, so that scripts that are written from right to
+ * left do not rearrange the rest of the line.
+ */
+export function plainCitation(talk: Cited, origin: string): CitationPart[] {
+  const own = (text: string) => ({ text, isIsolated: true })
+  const common = (text: string) => ({ text, isIsolated: false })
   const names = namesOf(talk)
-  const authors = names.length > 1 ? `${names.slice(0, -1).join(', ')} & ${names.at(-1)}` : names[0]
-  const title = `${singleLine(talk.title)} [Video]`
-  const date = `(${formatDay(talk.recorded) ?? 'n.d.'})`
-  const parts = authors ? [`${authors} ${date}`, title] : [title, date]
-  const sentences = [...parts, singleLine(talk.category.name)].map((part) =>
-    part.replace(/\.?$/, '.'),
-  )
-  return `${sentences.join(' ')} ${origin + paths.talk(talk)}`
+  const authors = names.flatMap((name, index) => {
+    const separator = index === names.length - 1 ? ' & ' : ', '
+    return index === 0 ? [own(name)] : [common(separator), own(name)]
+  })
+  const title = [own(singleLine(talk.title)), common(' [Video]. ')]
+  const date = `(${formatDay(talk.recorded) ?? 'n.d.'}). `
+  const event = singleLine(talk.category.name)
+  return [
+    ...(names.length > 0 ? [...authors, common(` ${date}`), ...title] : [...title, common(date)]),
+    own(event),
+    common(`${event.endsWith('.') ? '' : '.'} ${origin + paths.talk(talk)}`),
+  ]
 }
 
 /** Returns a BibTeX entry. */

@@ -175,14 +175,22 @@ export interface EventsData {
   readonly count: number
 }
 
+/** An entry of the jump list of a directory. */
+export interface Initial {
+  readonly label: string
+  /** What the list starts at. */
+  readonly character: string
+}
+
 /** All speakers or tags, by name. */
 export interface DirectoryData {
   readonly kind: 'speaker' | 'tag'
   readonly names: readonly (NamedLink & { readonly talks: number })[]
   readonly common: readonly (NamedLink & { readonly talks: number })[]
   readonly count: number
-  /** The letter that the list starts at. */
+  /** What the list starts at; empty for the beginning. */
   readonly character: string
+  readonly initials: readonly Initial[]
   readonly pager: PagerData
 }
 

@@ -23,6 +23,7 @@ import {
   maxResults,
   type RecordSnippet,
   readFacets,
+  readYearFacet,
   type SearchResult,
   search,
   withSearchDeadline,
@@ -176,9 +177,28 @@ async function requestedFacets(
 ): Promise<{ facets?: Extra['facets']; scanned?: number }> {
   // A query without any searchable word has no results to count.
   if (!includes(query, 'facets') || (tsquery && tsquery.match === undefined)) return {}
-  const { facets, scanned } = await readFacets(db, tsquery?.match, filter, maxExactCount)
-  return { facets: { exact: scanned < maxExactCount, ...facets }, scanned }
+  const match = tsquery?.match
+  const { facets, scanned } = await readFacets(db, match, filter, maxExactCount)
+  const exact = scanned < maxExactCount
+  if (query.year === undefined) return { facets: { exact, ...facets }, scanned }
+  const ofAllYears = await readYearFacet(db, match, withoutYears(query, filter), maxExactCount)
+  return {
+    facets: {
+      ...facets,
+      exact: exact && ofAllYears.scanned < maxExactCount,
+      year: ofAllYears.years,
+    },
+    scanned,
+  }
 }
+
+/** Returns the filter of a query without its years. */
+const withoutYears = (query: ListQuery, filter: Filter): Filter => ({
+  ...filter,
+  years: undefined,
+  recordedAfter: query.recorded_after,
+  recordedBefore: query.recorded_before,
+})
 
 const includes = ({ include = '' }: ListQuery, part: string) => include.split(',').includes(part)
 
@@ -216,14 +236,20 @@ async function resolveFilter(
   const currentSlugs = Object.fromEntries(
     slugs.filter((entry): entry is [string, string] => typeof entry[1] === 'string'),
   )
-  const year = query.year && String(query.year).padStart(4, '0')
+  const years = query.year
+    ?.split(',')
+    .map(Number)
+    .sort((a, b) => a - b)
+  const firstDay = years && `${String(years[0]).padStart(4, '0')}-01-01`
+  const lastDay = years && `${String(years.at(-1)).padStart(4, '0')}-12-31`
   const filter = {
     category: ids?.category ?? undefined,
     speaker: ids?.speaker ?? undefined,
     tag: ids?.tag ?? undefined,
     language: ids?.language ?? undefined,
-    recordedAfter: latest(query.recorded_after, year && `${year}-01-01`),
-    recordedBefore: earliest(query.recorded_before, year && `${year}-12-31`),
+    years: years && years.length > 1 ? years : undefined,
+    recordedAfter: latest(query.recorded_after, firstDay),
+    recordedBefore: earliest(query.recorded_before, lastDay),
     duration: query.duration && Object.keys(durationRanges).indexOf(query.duration),
     updatedSince: query.updated_since === undefined ? undefined : timestamp(query.updated_since),
     sourceUrl: query.source_url,
@@ -231,12 +257,12 @@ async function resolveFilter(
   return { filter, currentSlugs }
 }
 
-const latest = (...days: (string | 0 | undefined)[]) =>
+const latest = (...days: (string | undefined)[]) =>
   days
     .filter((day) => typeof day === 'string')
     .sort()
     .at(-1)
-const earliest = (...days: (string | 0 | undefined)[]) =>
+const earliest = (...days: (string | undefined)[]) =>
   days.filter((day) => typeof day === 'string').sort()[0]
 
 function timestamp(text: string): string {

@@ -258,6 +258,8 @@ function liveRecords(filter: Filter, byUpdated = false): Sql {
   if (filter.speaker !== undefined)
     conditions.push(sql`video.speaker_ids @> array[${filter.speaker}::bigint]`)
   if (filter.tag !== undefined) conditions.push(sql`video.tag_ids @> array[${filter.tag}::bigint]`)
+  if (filter.years !== undefined)
+    conditions.push(sql`extract(year from video.recorded) = any (${filter.years}::integer[])`)
   if (filter.recordedAfter !== undefined)
     conditions.push(sql`${keys.recorded.value} >= ${filter.recordedAfter}::date`)
   if (filter.recordedBefore !== undefined)

@@ -3,6 +3,7 @@ import type { AboutData, DirectoryData, EventsData } from '@talkshelf/web'
 import type { StatisticsCache } from '../catalogue/catalogue.ts'
 import { listEntities } from '../directory/directory.ts'
 import type { Pool } from '../platform/db/pool.ts'
+import { isPlaceholderName, jumpList } from './initials.ts'
 import { buildPager } from './pager.ts'
 
 const pageSize = 100
@@ -29,18 +30,19 @@ export async function directoryPage(
     validationErrors(SearchText, character).length > 0
   )
     throw new Problem('not-found', 'This page does not exist')
-  const [list, { tags, speakers, statistics }] = await Promise.all([
+  const [list, { tags, speakers, statistics, initials }] = await Promise.all([
     listEntities(pool.lists, kind, { page, page_size: pageSize }, { from: character }),
     statisticsCache.read(),
   ])
   const isFirstPage = page === 1 && character === ''
-  const mostUsed = kind === 'tag' ? tags : speakers
+  const mostUsed = kind === 'tag' ? tags : speakers.filter(({ name }) => !isPlaceholderName(name))
   return {
     kind,
     names: list.entries,
     common: isFirstPage ? mostUsed : [],
     count: kind === 'tag' ? statistics.tags : statistics.speakers,
     character,
+    initials: jumpList(initials[kind]),
     pager: buildPager(page, list, pageSize),
   }
 }

@@ -1,6 +1,6 @@
 import { durationRanges } from '@talkshelf/contract'
 import type { Db } from '../platform/db/db.ts'
-import { countFacets, type SearchFilter } from './queries.ts'
+import { countFacets, countYears, type SearchFilter } from './queries.ts'
 
 // Facets of search results: the number of talks by category, language, year, speaker, tag and
 // duration.
@@ -40,6 +40,18 @@ export async function readFacets(
     duration: valuesOf('duration'),
   }
   return { facets, scanned: rows[0]?.scanned ?? 0 }
+}
+
+/** Counts the years of the newest matches, up to a limit; `scanned` is their number. */
+export async function readYearFacet(
+  db: Db,
+  match: string | undefined,
+  filter: SearchFilter,
+  limit: number,
+): Promise<{ years: readonly FacetValue[]; scanned: number }> {
+  const rows = await countYears(db, match, filter, limit, maxValuesPerFacet)
+  const years = rows.map(({ year, talks }) => ({ value: year, name: year, talks }))
+  return { years, scanned: rows[0]?.scanned ?? 0 }
 }
 
 function durationRange(index: string): { value: string; name: string } {

@@ -9,6 +9,8 @@ export interface SearchFilter {
   readonly speaker?: number | undefined
   readonly tag?: number | undefined
   readonly language?: number | undefined
+  /** Only these years, within the range below. */
+  readonly years?: readonly number[] | undefined
   readonly recordedAfter?: string | undefined
   readonly recordedBefore?: string | undefined
   /** The index of a duration range. */
@@ -299,6 +301,40 @@ export function countFacets(
   )
 }
 
+const YearCount = Type.Object({
+  year: Type.String(),
+  talks: Type.Integer(),
+  scanned: Type.Integer(),
+})
+
+/** Counts the years of the newest matches, up to a limit of matches. The most frequent come first. */
+export function countYears(
+  db: Db,
+  match: string | undefined,
+  filter: SearchFilter,
+  limit: number,
+  maxValues: number,
+) {
+  return many(
+    db,
+    YearCount,
+    sql`with hit as materialized (
+          select year_key
+          from video_search
+          where ${matches(match, filter)}
+            ${andInRange(filter)}
+          limit ${limit}::integer
+        )
+        select (3000 - year_key)::text as year, count(*)::integer as talks,
+               (select count(*) from hit)::integer as scanned
+        from hit
+        where year_key < 32767
+        group by year_key
+        order by talks desc, year_key
+        limit ${maxValues}::integer`,
+  )
+}
+
 const Suggested = Type.Object({
   kind: Type.String(),
   name: Type.String(),
@@ -456,9 +492,14 @@ function withFilterKeys(
 }
 
 function andInRange(filter: SearchFilter): Sql {
-  const { recordedAfter, recordedBefore, updatedSince, sourceUrl } = filter
+  const { years, recordedAfter, recordedBefore, updatedSince, sourceUrl } = filter
   const firstYearKey = recordedBefore === undefined ? -32_768 : yearKeyOf(recordedBefore)
   const lastYearKey = recordedAfter === undefined ? 32_767 : yearKeyOf(recordedAfter)
+  const isInYears =
+    years === undefined
+      ? empty
+      : sql`
+    and year_key = any (${years.map((year) => 3000 - year)}::smallint[])`
   const isUpdatedSince =
     updatedSince === undefined
       ? empty
@@ -477,7 +518,7 @@ function andInRange(filter: SearchFilter): Sql {
     and year_key between ${firstYearKey}::smallint and ${lastYearKey}::smallint
     and coalesce(recorded >= ${recordedAfter}::date, ${recordedAfter}::date is null)
     and coalesce(recorded <= ${recordedBefore}::date, ${recordedBefore}::date is null)
-    ${isUpdatedSince} ${isFromSource}`
+    ${isInYears} ${isUpdatedSince} ${isFromSource}`
 }
 
 /** Computes year_key_of() of the database: partitions are ordered from the newest year on. */

@@ -3,7 +3,7 @@
 // (unused-words.ts).
 
 export { withSearchDeadline } from './deadline.ts'
-export { type FacetCounts, readFacets } from './facets.ts'
+export { type FacetCounts, readFacets, readYearFacet } from './facets.ts'
 export type { Hit, SearchFilter } from './queries.ts'
 export { findNewestMatches, maxResults, type SearchResult, search } from './ranked-search.ts'
 export { findSimilar } from './similar.ts'

@@ -103,7 +103,7 @@ export function yearFeed(
     markdown,
     site,
     { key: page, title: `${site.name}: ${year}`, about: `Talks recorded in ${year}`, page },
-    { year: Number(year) },
+    { year },
   )
 }
 

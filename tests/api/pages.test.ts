@@ -13,6 +13,7 @@ const get = (path: string, headers: Record<string, string> = {}) =>
   archive.call('GET', path, { headers: { ...browserHeaders, ...headers } })
 const post = (path: string, options: CallOptions) =>
   archive.call('POST', path, { token, ...options })
+const utf8 = ({ text }: Reply) => Buffer.from(text, 'latin1').toString()
 const pathOf = (location: string | undefined) => location?.replace(archive.url, '')
 
 const talk = await archive.make({
@@ -23,6 +24,9 @@ const talk = await archive.make({
   recorded: '2024-05-06',
   source_url: 'https://www.youtube.com/watch?v=dQw4w9WgXcQ',
 })
+// Created before the first page is read: pages use cached statistics.
+for (const name of ['Дора Пример', '강민', 'Various speakers', 'Zoe Example'])
+  await archive.make({ title: `By ${name}`, speakers: [name] })
 const path = `/video/${talk.id}/${talk.slug}`
 const linkOf = async (kind: string) =>
   new RegExp(`href="(/${kind}/[^"]+)"`).exec((await get(path)).text)?.[1] ?? ''
@@ -125,6 +129,31 @@ test('redirects old URLs to current ones and keeps the query', async () => {
     const { status, headers } = await get(from)
     assert.deepEqual([status, pathOf(headers.location)], [301, to], from)
   }
+})
+
+test('lists speakers of all scripts, and people before placeholders', async () => {
+  const initialsOf = (text: string) =>
+    [...text.matchAll(/<a href="\/speaker\?character=([^"]+)"/g)].map(([, initial]) =>
+      decodeURIComponent(initial ?? ''),
+    )
+  const text = utf8(await get('/speaker'))
+  assert.deepEqual(initialsOf(text), ['a', 'b', 'v', 'z', 'д', '강'])
+  const [, mostTalks = ''] = /id="common".*?<ul[^>]*>(.*?)<\/ul>/s.exec(text) ?? []
+  assert.ok(mostTalks.includes('Zoe Example') && !mostTalks.includes('Various speakers'))
+  assert.ok(utf8(await get('/speaker?character=%EA%B0%95')).includes('강민'))
+})
+
+test('gives a card one direction, and isolates names in it', async () => {
+  const arabic = await archive.make({ title: 'مقدمة إلى Python', speakers: ['محمد', 'Ada'] })
+  const card = /<article class="card" dir="auto">(?:(?!<\/article>).)*مقدمة.*?<\/article>/s
+  const [html = ''] = card.exec(utf8(await get('/search?ordering=-added'))) ?? []
+  assert.match(html, /<h3 class="card-title">مقدمة/)
+  assert.match(html, /<a href="\/speaker\/[^"]+" dir="auto">محمد<\/a>/)
+  const page = utf8(await get(`/video/${arabic.id}/${arabic.slug}`))
+  assert.match(page, /<header dir="auto"><h1[^>]*>مقدمة/)
+  const [, citation = ''] = /<pre[^>]*id="cite-0" dir="ltr">(.*?)<\/pre>/s.exec(page) ?? []
+  assert.match(citation, /^<bdi>محمد<\/bdi> &amp; <bdi>Ada<\/bdi> \(n\.d\.\)\. <bdi>مقدمة/)
+  assert.match(utf8(await get('/search')), /<input id="q"[^>]* dir="auto"/)
 })
 
 test('returns 404 or 400 as HTML for browsers and as a problem for programs', async () => {

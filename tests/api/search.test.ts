@@ -203,11 +203,30 @@ test('counts facets of the results and combines them with every filter', async (
     ['recorded_after=2020-06-01&recorded_before=2022-04-30', 1],
     ['year=2021', 1],
     ['year=2021&recorded_after=2021-05-02', 0],
+    ['year=2020,2022', 2],
+    ['year=2022,2020,2020&recorded_after=2020-06-01', 1],
+    ['year=2020,2022&language=french', 1],
     ['updated_since=2020-01-01T00:00:00Z', 3],
     ['updated_since=2999-01-01T00:00:00Z', 0],
     ['source_url=https%3A%2F%2Fnowhere.example%2F', 0],
   ] as const)
     assert.equal((await search('axolotl', `&${filter}`)).json.count, count, filter)
+})
+
+test('counts years without the filter by year, so that others can be chosen', async () => {
+  const years = (json: { facets: { year: { value: string; talks: number }[] } }) =>
+    Object.fromEntries(json.facets.year.map(({ value, talks }) => [value, talks]))
+  for (const filter of ['year=2021', 'year=2020,2022']) {
+    const { json } = await search('axolotl', `&include=facets&${filter}`)
+    assert.deepEqual(years(json), { 2020: 1, 2021: 1, 2022: 1 }, filter)
+  }
+  const inWater = '/api/v2/video?tag=water&include=facets&year=2020,2022'
+  const { json } = await get(inWater)
+  assert.deepEqual([json.count, years(json)], [2, { 2020: 1, 2021: 1, 2022: 1 }])
+  const narrowed = await search('axolotl', '&include=facets&year=2021&language=english')
+  assert.deepEqual(years(narrowed.json), { 2020: 1, 2021: 1 }, 'other filters still apply')
+  for (const invalid of ['2020,', ',2020', '2020,x', '0', '20201', Array(21).fill(2020).join()])
+    assert.equal((await get(`/api/v2/video?year=${invalid}`)).status, 400, invalid)
 })
 
 test('orders matches by the requested ordering', async () => {

@@ -4,7 +4,7 @@ import { plainText } from '../markdown.ts'
 import { Cards } from '../parts/card.tsx'
 import { Chips } from '../parts/chips.tsx'
 import { DateRange } from '../parts/date-range.tsx'
-import { facetName } from '../parts/facets.tsx'
+import { facetName, inOrder } from '../parts/facets.tsx'
 import { FeedIcon, SearchIcon } from '../parts/icons.tsx'
 import { PageLayout } from '../parts/page.tsx'
 import { PagerNav } from '../parts/pager.tsx'
@@ -77,7 +77,13 @@ function CollectionHeader({
       </p>
       {aliases.length > 0 && (
         <p>
-          {words.alsoKnownAs}: {aliases.join(', ')}
+          {words.alsoKnownAs}:{' '}
+          {aliases.map((alias, index) => (
+            <>
+              {index > 0 && ', '}
+              <bdi>{alias}</bdi>
+            </>
+          ))}
         </p>
       )}
       {about?.html && (
@@ -116,7 +122,7 @@ function jsonLdOf(
 function CommonFacets({ facets, state }: CollectionData) {
   const view = useView()
   const kinds = (['year', 'category', 'speaker', 'tag', 'language'] as FacetKind[]).filter(
-    (kind) => (facets[kind]?.length ?? 0) > 1,
+    (kind) => (facets[kind]?.length ?? 0) > 1 && !state[kind],
   )
   if (kinds.length === 0) return null
   return (
@@ -125,7 +131,7 @@ function CommonFacets({ facets, state }: CollectionData) {
         <section key={kind}>
           <h2>{view.words.facets[kind]}</h2>
           <Chips
-            items={(facets[kind] ?? []).slice(0, 12).map((facet) => ({
+            items={inOrder(kind, (facets[kind] ?? []).slice(0, 12)).map((facet) => ({
               href: paths.search({ ...state, [kind]: facet.value }),
               name: facetName(view, kind, facet),
               talks: facet.talks,

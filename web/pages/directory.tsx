@@ -5,10 +5,9 @@ import { PagerNav } from '../parts/pager.tsx'
 import { paths } from '../paths.ts'
 import { useView } from '../view.ts'
 
-const letters = [...'abcdefghijklmnopqrstuvwxyz']
-
 /** All speakers or all tags, by name. */
-export function Directory({ kind, names, common, count, character, pager }: DirectoryData) {
+export function Directory(data: DirectoryData) {
+  const { kind, names, common, count, character, initials, pager } = data
   const { words, number, href } = useView()
   const path = paths.list(kind)
   const title = kind === 'speaker' ? words.speakers : words.tags
@@ -51,13 +50,13 @@ export function Directory({ kind, names, common, count, character, pager }: Dire
         <h2 id="by-letter">{words.byLetter}</h2>
         <nav aria-label={words.byLetter}>
           <ul class="plain row jump">
-            {letters.map((letter) => (
-              <li key={letter}>
+            {initials.map((initial) => (
+              <li key={initial.character}>
                 <a
-                  href={href(pathOf(letter))}
-                  aria-current={letter === character ? 'true' : undefined}
+                  href={href(pathOf(initial.character))}
+                  aria-current={initial.character === character ? 'true' : undefined}
                 >
-                  {letter.toUpperCase()}
+                  {initial.label}
                 </a>
               </li>
             ))}

@@ -38,10 +38,8 @@ export function TalkPage({ talk, texts, also, bySpeakers, atEvent, similar, at }
       <article class="talk">
         <div class="talk-main">
           <Player talk={talk} at={at} />
-          <header>
-            <h1 lang={lang} dir="auto">
-              {talk.title}
-            </h1>
+          <header dir="auto">
+            <h1 lang={lang}>{talk.title}</h1>
             {talk.speakers.length > 0 && (
               <p class="talk-who">
                 <EntityLinks kind="speaker" names={talk.speakers} />
@@ -206,7 +204,12 @@ function Cite({ talk }: { talk: Talk }) {
   const view = useView()
   const { words } = view
   const formats = [
-    [words.citePlain, plainCitation(talk, view.origin)],
+    [
+      words.citePlain,
+      plainCitation(talk, view.origin).map(({ text, isIsolated }, index) =>
+        isIsolated ? <bdi key={index}>{text}</bdi> : text,
+      ),
+    ],
     ['BibTeX', bibtex(talk, view.origin)],
     ['CSL-JSON', JSON.stringify([cslJson(talk, view.origin)], null, 2)],
   ] as const
@@ -216,7 +219,7 @@ function Cite({ talk }: { talk: Talk }) {
       {formats.map(([name, text], index) => (
         <details key={name} name="cite" open={index === 0}>
           <summary>{name}</summary>
-          <pre tabindex={0} id={`cite-${index}`} dir="auto">
+          <pre tabindex={0} id={`cite-${index}`} dir="ltr">
             {text}
           </pre>
           <button type="button" class="with-scripts" data-copy-text={`cite-${index}`}>

@@ -3,6 +3,15 @@ import { type EntityPageKind, type PictureWidth, paths } from '../paths.ts'
 import { formatTimecode } from '../timecode.ts'
 import { useView } from '../view.ts'
 
+type Shape = 'grid' | 'shelf' | 'list'
+
+/** Widths of pictures, as in cards.css. */
+const pictureSizes: Record<Shape, string> = {
+  grid: '(min-width: 40rem) 20rem, 7.5rem',
+  list: '(min-width: 40rem) 15rem, 7.5rem',
+  shelf: '(min-width: 40rem) 20rem, 72vw',
+}
+
 interface Props {
   readonly card: FoundCard
   /** Level of the heading. */
@@ -11,23 +20,25 @@ interface Props {
   readonly without?: 'category' | 'speaker' | undefined
   /** Whether the picture is loaded eagerly, with high priority. */
   readonly isFirst?: boolean
+  readonly shape: Shape
 }
 
 /** A talk in a list. */
-function TalkCard({ card, level = 3, without, isFirst = false }: Props) {
+function TalkCard({ card, level = 3, without, isFirst = false, shape }: Props) {
   const { words, href, locale } = useView()
   const Heading = `h${level}` as 'h2' | 'h3'
   const lang = card.language.code === locale ? undefined : card.language.code
   return (
-    <article class="card">
+    // Its direction is that of the title: names and excerpts have directions of their own.
+    <article class="card" dir="auto">
       <a class="card-link" href={href(paths.talk(card))}>
         <span class="card-picture">
-          <Picture card={card} isFirst={isFirst} />
+          <Picture card={card} isFirst={isFirst} shape={shape} />
           {card.seconds !== null && card.seconds > 0 && (
             <span class="card-length">{formatTimecode(card.seconds)}</span>
           )}
         </span>
-        <Heading class="card-title" lang={lang} dir="auto">
+        <Heading class="card-title" lang={lang}>
           {card.titlePieces ? <Pieces pieces={card.titlePieces} /> : card.title}
         </Heading>
       </a>
@@ -63,23 +74,19 @@ export function RecordedDate({ day, unknown }: { day: string | null; unknown?: s
 
 interface PictureProps {
   readonly card: Pick<Card, 'id' | 'pictureVersion'>
-  readonly isFirst?: boolean
-  readonly sizes?: string
+  readonly isFirst: boolean
+  readonly shape: Shape
 }
 
 /** The picture of a talk. It has no alternative text, because the title is next to it. */
-function Picture({
-  card,
-  isFirst = false,
-  sizes = '(min-width: 48rem) 20rem, 92vw',
-}: PictureProps) {
+function Picture({ card, isFirst, shape }: PictureProps) {
   const { href } = useView()
   const url = (width: PictureWidth) => href(paths.picture(card.id, width, card.pictureVersion))
   return (
     <img
       src={url(640)}
       srcset={`${url(320)} 320w, ${url(640)} 640w, ${url(1280)} 1280w`}
-      sizes={sizes}
+      sizes={pictureSizes[shape]}
       width={640}
       height={360}
       alt=""
@@ -134,7 +141,7 @@ interface CardsProps {
   readonly without?: Props['without']
   /** Number of cards that are visible without scrolling. */
   readonly first?: number
-  readonly shape?: 'grid' | 'shelf' | 'list'
+  readonly shape?: Shape
 }
 
 /** A list of talks. */
@@ -143,7 +150,13 @@ export function Cards({ cards, level, without, first = 0, shape = 'grid' }: Card
     <ul class={`cards cards-${shape}`}>
       {cards.map((card, index) => (
         <li key={card.id}>
-          <TalkCard card={card} level={level ?? 3} without={without} isFirst={index < first} />
+          <TalkCard
+            card={card}
+            level={level ?? 3}
+            without={without}
+            isFirst={index < first}
+            shape={shape}
+          />
         </li>
       ))}
     </ul>

@@ -8,7 +8,7 @@ interface Props {
   readonly suggest: 'all' | 'names'
 }
 
-/** The large search box of the home, search and error pages. A new search keeps the active filters. */
+/** The large search box of home, search and error pages. A new search keeps the filters. */
 export function SearchForm({ state, suggest }: Props) {
   const { words, href } = useView()
   const { q = '', page: _, ...filters } = state

@@ -137,6 +137,23 @@ export function findMostUsedEntities(db: Db, kind: 'speaker' | 'tag', limit: num
   )
 }
 
+const Initial = Type.Object({ initial: Type.String() })
+
+/** Lists the first characters of the names with live talks, folded, in the order of names. */
+export async function listInitials(db: Db, kind: 'speaker' | 'tag', limit: number) {
+  const rows = await many(
+    db,
+    Initial,
+    sql`select distinct left(fold(name), 1) collate "C" as initial
+        from ${raw(kind)}
+        join ${talkCounts(kind)} on entity_id = id
+        where merged_into is null
+        order by initial
+        limit ${limit}::integer`,
+  )
+  return rows.map(({ initial }) => initial)
+}
+
 const MaybeDay = Type.Union([Type.String(), Type.Null()])
 const EventRow = Type.Object({
   id: Type.Integer(),

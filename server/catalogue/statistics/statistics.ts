@@ -7,6 +7,7 @@ import {
   type EventRow,
   findMostUsedEntities,
   listEvents,
+  listInitials,
 } from './queries.ts'
 
 // Statistics of the archive, its events, and its most frequent tags and speakers. They take a walk
@@ -57,6 +58,8 @@ export interface ArchiveSummary {
   /** The most frequent first. */
   readonly tags: readonly CommonEntity[]
   readonly speakers: readonly CommonEntity[]
+  /** The first characters of all names, without accents and case, in the order of names. */
+  readonly initials: Readonly<Record<'speaker' | 'tag', readonly string[]>>
 }
 
 export interface StatisticsCache {
@@ -75,6 +78,9 @@ const maxHosts = 12
 const defaultBatchSize = 50_000
 
 const maxCommonEntities = 60
+
+/** A bound for scripts with thousands of characters. */
+const maxInitials = 2000
 
 /** After an error no refresh is tried for this time. */
 const retryDelayMs = 5000
@@ -113,8 +119,17 @@ async function readSummary(db: Db, batchSize = defaultBatchSize): Promise<Archiv
     tags: tags[0]?.total ?? 0,
     languages: byLanguage.length,
   }
-  const statistics = { ...records, ...totals, byYear, byLanguage, added }
-  return { statistics, events, tags: tags.map(withoutTotal), speakers: speakers.map(withoutTotal) }
+  const initials = {
+    speaker: await listInitials(db, 'speaker', maxInitials),
+    tag: await listInitials(db, 'tag', maxInitials),
+  }
+  return {
+    statistics: { ...records, ...totals, byYear, byLanguage, added },
+    events,
+    tags: tags.map(withoutTotal),
+    speakers: speakers.map(withoutTotal),
+    initials,
+  }
 }
 
 async function countRecords(
