@@ -23,6 +23,8 @@ export interface Card extends Linked {
   /** YYYY-MM-DD */
   readonly recorded: string | null
   readonly seconds: number | null
+  /** Whether the length is probably a mistake. */
+  readonly isLengthDoubtful: boolean
   /** Changes with the content of the picture. */
   readonly pictureVersion: string
 }
@@ -69,9 +71,19 @@ export interface Totals {
   readonly seconds: number
 }
 
+/** Talks that were added together: by one import, or one by one on the same day. */
+export interface AdditionData {
+  /** YYYY-MM-DD */
+  readonly day: string
+  readonly talks: number
+  readonly events: number
+  /** Some of the talks. */
+  readonly cards: readonly Card[]
+}
+
 export interface HomeData {
   readonly totals: Totals
-  readonly newest: readonly Card[]
+  readonly additions: readonly AdditionData[]
   /** The newest events, each with some of its talks. */
   readonly events: readonly (EventSummary & { readonly cards: readonly Card[] })[]
   readonly years: readonly CountedValue[]

@@ -37,7 +37,7 @@ export function videoJsonLd(talk: Talk, origin: string): JsonLd {
     uploadDate: talk.added,
     dateModified: talk.updated,
     ...(talk.recorded && { dateCreated: talk.recorded }),
-    ...(talk.seconds && { duration: isoDuration(talk.seconds) }),
+    ...(talk.seconds && !talk.isLengthDoubtful && { duration: isoDuration(talk.seconds) }),
     thumbnailUrl: [origin + paths.picture(talk.id, 1280, talk.pictureVersion)],
     ...(talk.sources.length > 0 && { embedUrl: origin + paths.embed(talk.id) }),
     ...(file && { contentUrl: file.src }),

@@ -2,6 +2,8 @@
 // parameters of page URLs. It only reads; other features and triggers.sql write these tables.
 
 export { listRecords } from './list.ts'
+export { programmeOrdering } from './ordering.ts'
+export { findListedBodies } from './queries.ts'
 export { findRelated } from './related.ts'
 export { parseSearchParams } from './search-parameters.ts'
 export {

@@ -205,7 +205,8 @@ const includes = ({ include = '' }: ListQuery, part: string) => include.split(',
 async function countRecords(db: Db, filter: Filter): Promise<ResultCount> {
   const stored = await findStoredCount(db, filter)
   if (stored !== undefined) return { count: stored, isExact: true }
-  const estimate = await estimateCount(db, filter)
+  // The planner may expect more records than there are.
+  const estimate = Math.min(await estimateCount(db, filter), (await findStoredCount(db, {})) ?? 0)
   // Counting would only find that there are more than the limit.
   if (estimate > 3 * maxExactCount) return { count: estimate, isExact: false }
   const count = await countUpTo(db, filter, maxExactCount + 1)

@@ -84,12 +84,19 @@ const programmePosition = sql`
     2147483647)`
 
 // Sort keys: exactly the expressions of the indexes in 0006.do.catalogue.sql; that of `updated` is
-// in 0005.do.videos.sql.
+// in 0005.do.videos.sql. `day` and `programme` have no index: they sort the talks of one category,
+// which are found by video_by_category.
 const keys: Record<OrderField, { value: Sql; type: Sql; text: Sql }> = {
   recorded: {
     value: sql`coalesce(video.recorded, '-infinity'::date)`,
     type: sql`date`,
     text: sql`coalesce(video.recorded, '-infinity'::date)::text`,
+  },
+  // Like `recorded`, but a talk with an unknown day comes last.
+  day: {
+    value: sql`coalesce(video.recorded, 'infinity'::date)`,
+    type: sql`date`,
+    text: sql`coalesce(video.recorded, 'infinity'::date)::text`,
   },
   title: {
     value: sql`fold(video.title) collate "C"`,
@@ -102,7 +109,7 @@ const keys: Record<OrderField, { value: Sql; type: Sql; text: Sql }> = {
     type: sql`timestamptz`,
     text: utcText(sql`video_body.updated`),
   },
-  // Not indexed: only for the talks of one event. A talk without a position comes last.
+  // A talk without a position comes last.
   programme: {
     value: programmePosition,
     type: sql`integer`,

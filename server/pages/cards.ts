@@ -1,4 +1,4 @@
-import type { Video } from '@talkshelf/contract'
+import { durationDoubt, type Video } from '@talkshelf/contract'
 import type { Card, LanguageOf, NamedLink } from '@talkshelf/web'
 import { findPublicEntities } from '../entities/entities.ts'
 import { pictureVersion } from '../pictures/pictures.ts'
@@ -48,6 +48,7 @@ export function buildCard(record: Video, names: CardNames): Card {
     language: names.language(record.language),
     recorded: record.recorded,
     seconds: record.duration,
+    isLengthDoubtful: record.duration !== null && durationDoubt(record.duration) !== undefined,
     pictureVersion: pictureVersion(record),
   }
 }

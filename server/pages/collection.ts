@@ -6,7 +6,12 @@ import {
   type SearchState,
   searchKeys,
 } from '@talkshelf/web'
-import { listRecords, parseSearchParams, type StatisticsCache } from '../catalogue/catalogue.ts'
+import {
+  listRecords,
+  parseSearchParams,
+  programmeOrdering,
+  type StatisticsCache,
+} from '../catalogue/catalogue.ts'
 import { findPublicEntity, readEntity } from '../entities/entities.ts'
 import type { Markdown } from '../markdown/markdown.ts'
 import type { Pool } from '../platform/db/pool.ts'
@@ -16,8 +21,6 @@ import { addLanguageCodes } from './facets.ts'
 import { buildPager } from './pager.ts'
 
 const pageSize = 24
-/** Talks of an event, as they took place. `programme` is the position that an import found. */
-const programmeOrdering = 'recorded,programme,title'
 
 type Head = Pick<CollectionData, 'kind' | 'name' | 'path' | 'state' | 'aliases'> &
   Pick<Partial<CollectionData>, 'about' | 'code' | 'entity'>
@@ -124,8 +127,8 @@ async function collection(
     ...searchParams,
     page: searchParams.page ?? 1,
     page_size: pageSize,
-    ...(head.kind === 'category' && { ordering: programmeOrdering }),
     include: 'facets',
+    ...(head.kind === 'category' && { ordering: programmeOrdering }),
   })
   if (list.count === 0 && head.kind === 'year')
     throw new Problem('not-found', 'There are no talks from this year')

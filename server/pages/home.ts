@@ -1,5 +1,5 @@
 import type { HomeData } from '@talkshelf/web'
-import { listRecords, type StatisticsCache } from '../catalogue/catalogue.ts'
+import { findListedBodies, listRecords, type StatisticsCache } from '../catalogue/catalogue.ts'
 import type { Pool } from '../platform/db/pool.ts'
 import { buildCards, parseRecords } from './cards.ts'
 
@@ -7,7 +7,6 @@ const eventCount = 4
 /** Events with fewer talks are left out. */
 const minTalks = 3
 const talksPerEvent = 6
-const newestCount = 8
 const yearCount = 20
 const chipCount = 24
 
@@ -16,26 +15,31 @@ const chipCount = 24
  * some of their talks, and the years, languages and tags to browse by.
  */
 export async function homePage(pool: Pool, statisticsCache: StatisticsCache): Promise<HomeData> {
-  const { statistics, events, tags } = await statisticsCache.read()
+  const { statistics, events, tags, additions } = await statisticsCache.read()
   // The newest come first. Future events have no recordings yet.
   const today = new Date().toISOString().slice(0, 10)
   const latest = events
     .filter(({ last, talks }) => last !== null && last <= today && talks >= minTalks)
     .slice(0, eventCount)
-  const lists = await Promise.all([
-    listRecords(pool, { ordering: '-added', page_size: newestCount }),
+  const addedIds = additions.flatMap(({ ids }) => ids)
+  const [addedBodies, ...lists] = await Promise.all([
+    findListedBodies(pool.lists, addedIds, false),
     ...latest.map(({ slug }) => listRecords(pool, { category: slug, page_size: talksPerEvent })),
   ])
   const records = lists.map(({ entries }) => parseRecords(entries))
-  const cards = await buildCards(pool.lookups, records.flat())
-  const [newest = [], ...talksByEvent] = records.map((list) =>
-    list.flatMap(({ id }) => cards.get(id) ?? []),
-  )
+  const addedRecords = parseRecords(addedBodies.map(({ body }) => body))
+  const cards = await buildCards(pool.lookups, [...addedRecords, ...records.flat()])
+  const cardsOf = (ids: readonly number[]) => ids.flatMap((id) => cards.get(id) ?? [])
   const { talks, seconds, speakers, languages } = statistics
   return {
     totals: { talks, seconds, speakers, languages, events: statistics.events },
-    newest,
-    events: latest.map((event, index) => ({ ...event, cards: talksByEvent[index] ?? [] })),
+    additions: additions
+      .map(({ ids, ...addition }) => ({ ...addition, cards: cardsOf(ids) }))
+      .filter(({ cards }) => cards.length > 0),
+    events: latest.map((event, index) => ({
+      ...event,
+      cards: cardsOf((records[index] ?? []).map(({ id }) => id)),
+    })),
     years: statistics.byYear
       .toSorted((a, b) => b.year - a.year)
       .slice(0, yearCount)

@@ -10,6 +10,7 @@ export const aTalk: Talk = {
   language: { name: 'Spanish', slug: 'spanish', code: 'es' },
   recorded: '2026-03-01',
   seconds: 3665,
+  isLengthDoubtful: false,
   pictureVersion: 'v1',
   summary: 'About  queues',
   description: 'More about queues',

@@ -1,6 +1,7 @@
 import { startCopying } from './copy.ts'
 import { startKeys } from './keys.ts'
 import { startSearch } from './search.ts'
+import { startShelves } from './shelves.ts'
 import './watch.ts'
 
 // Loaded by every page. It only enhances pages: everything works without scripts.
@@ -9,6 +10,7 @@ startCopying()
 // The embedded player has no navigation.
 if (!document.body.classList.contains('page-embed')) startKeys()
 startSearch()
+startShelves()
 startSuggestions()
 
 /** Loads the suggestions of a search box when it gets the focus. */

@@ -42,6 +42,7 @@ export const en = {
   languageUnknown: 'Unknown language',
   length: (hours: number, minutes: number) =>
     hours > 0 ? `${hours} h ${minutes} min` : `${minutes} min`,
+  lengthDoubtful: 'length not plausible',
   noTalks: 'No talks yet.',
 
   // Home
@@ -52,6 +53,8 @@ export const en = {
   byYear: 'By year',
   byLanguage: 'By language',
   byTag: 'By tag',
+  addedOn: (talks: string, events: string, day: string) => `${talks} from ${events}, added ${day}`,
+  addedOnDay: (day: string) => `Added ${day}`,
   emptyArchive: 'This archive is empty.',
   emptyHelp: 'Add talks with the command “talkshelf import”.',
 
@@ -121,7 +124,8 @@ export const en = {
   citePlain: 'Text',
   asJson: 'View as JSON',
   alsoGiven: 'Also given at',
-  moreBySpeakers: 'More by these speakers',
+  moreBySpeakers: (count: number, name: string) =>
+    count === 1 ? `More by ${name}` : 'More by these speakers',
   moreAtEvent: (event: string) => `More from ${event}`,
   similar: 'Related talks',
   video: 'Video',
@@ -199,6 +203,8 @@ export const en = {
 
   // Keyboard shortcuts and quick search
   suggestions: 'Suggestions',
+  scrollBack: 'Scroll back',
+  scrollForward: 'Scroll forward',
   launcher: 'Go to a talk, speaker or event',
   launcherEmpty: 'No matches. Press Enter to search all talks.',
   launcherHint: 'Type to search, use the arrow keys to choose, press Enter to open',

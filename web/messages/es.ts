@@ -43,6 +43,7 @@ export const es: Messages = {
   dateUnknown: 'Fecha desconocida',
   languageUnknown: 'Idioma desconocido',
   length: (hours, minutes) => (hours > 0 ? `${hours} h ${minutes} min` : `${minutes} min`),
+  lengthDoubtful: 'duración no verosímil',
   noTalks: 'Todavía no hay charlas.',
 
   tagline: 'Cada charla, fácil de encontrar y de citar, y aquí para quedarse.',
@@ -52,6 +53,8 @@ export const es: Messages = {
   byYear: 'Por año',
   byLanguage: 'Por idioma',
   byTag: 'Por etiqueta',
+  addedOn: (talks, events, day) => `${talks} de ${events}, añadidas el ${day}`,
+  addedOnDay: (day) => `Añadidas el ${day}`,
   emptyArchive: 'Este archivo está vacío.',
   emptyHelp: 'Añade charlas con el comando «talkshelf import».',
 
@@ -119,7 +122,7 @@ export const es: Messages = {
   citePlain: 'Texto',
   asJson: 'Ver en JSON',
   alsoGiven: 'También se dio en',
-  moreBySpeakers: 'Más de estos ponentes',
+  moreBySpeakers: (count, name) => (count === 1 ? `Más de ${name}` : 'Más de estos ponentes'),
   moreAtEvent: (event) => `Más de ${event}`,
   similar: 'Charlas relacionadas',
   video: 'Vídeo',
@@ -201,6 +204,8 @@ export const es: Messages = {
   dataNote: 'Obtén los datos:',
 
   suggestions: 'Sugerencias',
+  scrollBack: 'Desplazar hacia atrás',
+  scrollForward: 'Desplazar hacia adelante',
   launcher: 'Ir a una charla, un ponente o un evento',
   launcherEmpty: 'Sin resultados. Pulsa Intro para buscar en todas las charlas.',
   launcherHint: 'Escribe para buscar, elige con las flechas y pulsa Intro para abrir',

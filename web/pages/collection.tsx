@@ -1,4 +1,4 @@
-import type { CollectionData, FacetKind } from '../data.ts'
+import type { Card, CollectionData, FacetKind } from '../data.ts'
 import { breadcrumbsJsonLd, eventJsonLd, jsonLdText, personJsonLd } from '../json-ld.ts'
 import { plainText } from '../markdown.ts'
 import { Cards } from '../parts/card.tsx'
@@ -33,12 +33,11 @@ export function Collection(data: CollectionData) {
     >
       <CollectionHeader {...data} name={name} talkCount={talkCount} />
       {count === 0 && <p>{words.noTalks}</p>}
-      <Cards
-        cards={data.cards}
-        level={2 as const}
-        first={3}
-        without={kind === 'category' ? 'category' : undefined}
-      />
+      {kind === 'category' ? (
+        <Programme cards={data.cards} isOneDay={about?.first === about?.last} />
+      ) : (
+        <Cards cards={data.cards} level={2} first={3} />
+      )}
       <PagerNav pager={pager} to={pageOf} />
       <CommonFacets {...data} />
     </PageLayout>
@@ -98,6 +97,27 @@ function CollectionHeader({
         </a>
       </p>
     </header>
+  )
+}
+
+/**
+ * The talks of an event, by day. There are no headings if the talks have about as many days as
+ * there are talks, as in the series of a user group.
+ */
+function Programme({ cards, isOneDay }: { cards: readonly Card[]; isOneDay: boolean }) {
+  const { words, day } = useView()
+  const days = [...Map.groupBy(cards, ({ recorded }) => recorded)]
+  if ((isOneDay && days.length < 2) || days.length > cards.length / 2)
+    return <Cards cards={cards} level={2} first={3} without={['category']} />
+  return (
+    <>
+      {days.map(([recorded, ofDay], index) => (
+        <section key={recorded} class="programme-day">
+          <h2>{recorded ? day(recorded) : words.dateUnknown}</h2>
+          <Cards cards={ofDay} first={index === 0 ? 3 : 0} without={['category', 'day']} />
+        </section>
+      ))}
+    </>
   )
 }
 

@@ -1,4 +1,4 @@
-import type { CountedValue, HomeData, Totals } from '../data.ts'
+import type { AdditionData, CountedValue, HomeData, Totals } from '../data.ts'
 import { jsonLdText, siteJsonLd } from '../json-ld.ts'
 import { Cards } from '../parts/card.tsx'
 import { Chips } from '../parts/chips.tsx'
@@ -9,7 +9,7 @@ import { paths } from '../paths.ts'
 import { useView } from '../view.ts'
 
 /** The home page: search, the latest events and ways to browse. */
-export function Home({ totals, newest, events, years, languages, tags }: HomeData) {
+export function Home({ totals, additions, events, years, languages, tags }: HomeData) {
   const view = useView()
   const { words, href, number } = view
   return (
@@ -44,7 +44,7 @@ export function Home({ totals, newest, events, years, languages, tags }: HomeDat
               {words.talks(event.talks, number(event.talks))}
             </p>
           </div>
-          <Cards cards={cards} without="category" shape="shelf" first={index === 0 ? 2 : 0} />
+          <Cards cards={cards} without={['category']} shape="shelf" first={index === 0 ? 2 : 0} />
         </section>
       ))}
       {events.length > 0 && (
@@ -54,14 +54,36 @@ export function Home({ totals, newest, events, years, languages, tags }: HomeDat
           </a>
         </p>
       )}
-      {newest.length > 0 && (
+      {additions.length > 0 && (
         <section aria-labelledby="newest">
           <h2 id="newest">{words.orders['-added']}</h2>
-          <Cards cards={newest} />
+          {additions.map((addition) => (
+            <Addition key={addition.day} {...addition} />
+          ))}
         </section>
       )}
       {years.length > 0 && <Browse years={years} languages={languages} tags={tags} />}
     </PageLayout>
+  )
+}
+
+/** Talks that were added together. A large import has more than are shown. */
+function Addition({ day, talks, events, cards }: AdditionData) {
+  const view = useView()
+  const { words, number } = view
+  return (
+    <div class="addition">
+      <p class="facts">
+        {talks > cards.length
+          ? words.addedOn(
+              words.talks(talks, number(talks)),
+              words.eventsCount(events, number(events)),
+              view.day(day),
+            )
+          : words.addedOnDay(view.day(day))}
+      </p>
+      <Cards cards={cards} />
+    </div>
   )
 }
 

@@ -63,9 +63,16 @@ export function TalkPage({ talk, texts, also, bySpeakers, atEvent, similar, at }
           {also.length > 0 && <AlsoGiven talks={also} />}
         </aside>
       </article>
-      <Related title={words.moreBySpeakers} cards={bySpeakers} />
+      <Related
+        title={words.moreBySpeakers(talk.speakers.length, talk.speakers[0]?.name ?? '')}
+        cards={bySpeakers}
+      />
       <Related title={words.similar} cards={similar} />
-      <Related title={words.moreAtEvent(talk.category.name)} cards={atEvent} without="category" />
+      <Related
+        title={words.moreAtEvent(talk.category.name)}
+        cards={atEvent}
+        without={['category']}
+      />
     </PageLayout>
   )
 }
@@ -95,13 +102,13 @@ function Related({
 }: {
   title: string
   cards: readonly Card[]
-  without?: 'category'
+  without?: readonly 'category'[]
 }) {
   if (cards.length === 0) return null
   return (
     <section class="shelf">
       <h2>{title}</h2>
-      <Cards cards={cards} shape="shelf" without={without} />
+      <Cards cards={cards} shape="shelf" {...(without && { without })} />
     </section>
   )
 }
@@ -122,7 +129,7 @@ function Text({ texts, lang }: { texts: TalkData['texts']; lang: string | undefi
 function Details({ talk }: { talk: Talk }) {
   const view = useView()
   const { words, href } = view
-  const minutes = talk.seconds === null ? 0 : Math.round(talk.seconds / 60)
+  const minutes = talk.seconds ? Math.max(1, Math.round(talk.seconds / 60)) : 0
   return (
     <section class="details">
       <h2>{words.details}</h2>
@@ -138,7 +145,10 @@ function Details({ talk }: { talk: Talk }) {
         {minutes > 0 && (
           <>
             <dt>{words.lengthLabel}</dt>
-            <dd>{words.length(Math.floor(minutes / 60), minutes % 60)}</dd>
+            <dd>
+              {words.length(Math.floor(minutes / 60), minutes % 60)}
+              {talk.isLengthDoubtful && ` (${words.lengthDoubtful})`}
+            </dd>
           </>
         )}
         <dt>{words.language}</dt>

@@ -16,15 +16,15 @@ interface Props {
   readonly card: FoundCard
   /** Level of the heading. */
   readonly level?: 2 | 3
-  /** What to omit because the page is about it. */
-  readonly without?: 'category' | 'speaker' | undefined
+  /** What to omit, because the page or a heading has it. */
+  readonly without?: readonly ('category' | 'day')[]
   /** Whether the picture is loaded eagerly, with high priority. */
   readonly isFirst?: boolean
   readonly shape: Shape
 }
 
 /** A talk in a list. */
-function TalkCard({ card, level = 3, without, isFirst = false, shape }: Props) {
+function TalkCard({ card, level = 3, without = [], isFirst = false, shape }: Props) {
   const { words, href, locale } = useView()
   const Heading = `h${level}` as 'h2' | 'h3'
   const lang = card.language.code === locale ? undefined : card.language.code
@@ -35,21 +35,25 @@ function TalkCard({ card, level = 3, without, isFirst = false, shape }: Props) {
         <span class="card-picture">
           <Picture card={card} isFirst={isFirst} shape={shape} />
           {card.seconds !== null && card.seconds > 0 && (
-            <span class="card-length">{formatTimecode(card.seconds)}</span>
+            <span class="card-length">
+              {card.isLengthDoubtful ? words.lengthDoubtful : formatTimecode(card.seconds)}
+            </span>
           )}
         </span>
         <Heading class="card-title" lang={lang}>
           {card.titlePieces ? <Pieces pieces={card.titlePieces} /> : card.title}
         </Heading>
       </a>
-      {card.speakers.length > 0 && without !== 'speaker' && (
+      {card.speakers.length > 0 && (
         <p class="card-who">
           <EntityLinks kind="speaker" names={card.speakers} limit={4} />
         </p>
       )}
       <p class="card-where">
-        {without !== 'category' && <EntityLink kind="category" entity={card.category} />}
-        <RecordedDate day={card.recorded} unknown={words.dateUnknown} />
+        {!without.includes('category') && <EntityLink kind="category" entity={card.category} />}
+        {!without.includes('day') && (
+          <RecordedDate day={card.recorded} unknown={words.dateUnknown} />
+        )}
         {lang && <LanguageNote card={card} />}
       </p>
       {card.excerpt && card.excerpt.length > 0 && (
@@ -138,14 +142,14 @@ export function EntityLinks({
 interface CardsProps {
   readonly cards: readonly FoundCard[]
   readonly level?: 2 | 3
-  readonly without?: Props['without']
+  readonly without?: NonNullable<Props['without']>
   /** Number of cards that are visible without scrolling. */
   readonly first?: number
   readonly shape?: Shape
 }
 
 /** A list of talks. */
-export function Cards({ cards, level, without, first = 0, shape = 'grid' }: CardsProps) {
+export function Cards({ cards, level, without = [], first = 0, shape = 'grid' }: CardsProps) {
   return (
     <ul class={`cards cards-${shape}`}>
       {cards.map((card, index) => (

@@ -115,6 +115,8 @@ type Words = ReturnType<typeof useView>['words']
 function forIslands(words: Words) {
   return {
     suggestions: words.suggestions,
+    scrollBack: words.scrollBack,
+    scrollForward: words.scrollForward,
     launcher: words.launcher,
     launcherEmpty: words.launcherEmpty,
     launcherHint: words.launcherHint,

@@ -1,6 +1,6 @@
 import sql, { raw, type Sql } from 'sql-template-tag'
 import Type, { type Static } from 'typebox'
-import { type Db, many } from '../../platform/db/db.ts'
+import { type Db, many, maybe } from '../../platform/db/db.ts'
 
 // Statistics of the whole archive. These statements cost more than a page may, so their results
 // are cached.
@@ -134,6 +134,78 @@ export function findMostUsedEntities(db: Db, kind: 'speaker' | 'tag', limit: num
         where merged_into is null
         order by talks desc, fold(name) collate "C", id
         limit ${limit}::integer`,
+  )
+}
+
+const Addition = Type.Object({
+  /** YYYY-MM-DD, in UTC. */
+  day: Type.String(),
+  talks: Type.Integer(),
+  events: Type.Integer(),
+  ids: Type.Array(Type.Integer()),
+  /** The talks before this time belong to earlier additions. */
+  since: Type.String(),
+})
+export type AdditionRow = Static<typeof Addition>
+
+/** Counting stops at this number of talks. */
+const maxAddedTalks = 100_000
+
+/**
+ * Finds the talks that were added last before a time. If the newest one was imported, these are all
+ * since its import was created; otherwise all of its day, but only those after an import. `ids` are
+ * those of the newest recordings, one of each event. A day in the future is a mistake, and comes
+ * last.
+ */
+export function findAddition(db: Db, before: string, maxIds: number) {
+  const lastImported = sql`
+    select video.added
+    from live_video as video
+    join change
+      on subject = 'video' and subject_id = video.id and change.revision = 1 and via = 'import'
+    where video.added between date_trunc('day', newest.added, 'UTC') and newest.added
+    order by video.added desc
+    limit 1`
+  return maybe(
+    db,
+    Addition,
+    sql`with newest as (
+          select id, added
+          from live_video
+          where added < ${before}::timestamptz
+          order by added desc, id desc
+          limit 1
+        ), bounds as (
+          select added,
+                 least(added,
+                       coalesce(import.created,
+                                greatest(date_trunc('day', added, 'UTC'),
+                                         (${lastImported}) + interval '1 ms'))) as since
+          from newest
+          left join change
+            on subject = 'video' and subject_id = newest.id and revision = 1
+            and change.via = 'import'
+          left join import on change.request_id = 'import ' || import.id
+        ), talk as (
+          select video.id, category_id, recorded
+          from bounds, live_video as video
+          where video.added between bounds.since and bounds.added
+          order by video.added desc
+          limit ${maxAddedTalks}
+        ), latest as (
+          select distinct on (category_id) id, recorded
+          from talk
+          order by category_id, recorded > now() nulls last, recorded desc, id desc
+        )
+        select to_char(added at time zone 'UTC', 'YYYY-MM-DD') as day,
+               (select count(*) from talk)::integer as talks,
+               (select count(*) from latest)::integer as events,
+               array(select id
+                     from latest
+                     order by recorded > now() nulls last, recorded desc, id desc
+                     limit ${maxIds}::integer) as ids,
+               since::text
+        from bounds`,
   )
 }
 

@@ -1,10 +1,12 @@
 import type { Db } from '../../platform/db/db.ts'
 import {
+  type AdditionRow,
   countBatch,
   countByLanguage,
   countByMonthAdded,
   countByYear,
   type EventRow,
+  findAddition,
   findMostUsedEntities,
   listEvents,
   listInitials,
@@ -58,6 +60,8 @@ export interface ArchiveSummary {
   /** The most frequent first. */
   readonly tags: readonly CommonEntity[]
   readonly speakers: readonly CommonEntity[]
+  /** What was added last, the newest first. */
+  readonly additions: readonly Omit<AdditionRow, 'since'>[]
   /** The first characters of all names, without accents and case, in the order of names. */
   readonly initials: Readonly<Record<'speaker' | 'tag', readonly string[]>>
 }
@@ -78,6 +82,9 @@ const maxHosts = 12
 const defaultBatchSize = 50_000
 
 const maxCommonEntities = 60
+
+const maxAdditions = 3
+const talksPerAddition = 4
 
 /** A bound for scripts with thousands of characters. */
 const maxInitials = 2000
@@ -129,7 +136,24 @@ async function readSummary(db: Db, batchSize = defaultBatchSize): Promise<Archiv
     tags: tags.map(withoutTotal),
     speakers: speakers.map(withoutTotal),
     initials,
+    additions: await readAdditions(db),
   }
+}
+
+/**
+ * Finds what was added last. An import is one addition, whatever its size: a first import of
+ * thousands of talks would otherwise be everything that is new.
+ */
+async function readAdditions(db: Db): Promise<ArchiveSummary['additions']> {
+  const additions: AdditionRow[] = []
+  let before = 'infinity'
+  while (additions.length < maxAdditions) {
+    const addition = await findAddition(db, before, talksPerAddition)
+    if (!addition) break
+    additions.push(addition)
+    before = addition.since
+  }
+  return additions.map(({ since: _, ...addition }) => addition)
 }
 
 async function countRecords(

@@ -16,7 +16,7 @@ const Cursor = Type.Object(
 export type Cursor = Static<typeof Cursor>
 
 /** A sort key of a list. Entities have no other keys than `title` and `id`. */
-export type CursorKey = (typeof orderings)[number] | 'programme' | 'id' | 'relevance'
+export type CursorKey = (typeof orderings)[number] | 'day' | 'programme' | 'id' | 'relevance'
 
 /** Encodes a cursor for the query string. */
 export function writeCursor(cursor: Cursor): string {
@@ -58,6 +58,7 @@ const isIntegerUpTo = (max: number) => (text: string) =>
 /** Accepts exactly the texts that PostgreSQL can cast to the type of each key. */
 const isValidKey: Record<CursorKey, (text: string) => boolean> = {
   recorded: (text) => text === '-infinity' || isDate(text),
+  day: (text) => text === 'infinity' || isDate(text),
   title: () => true,
   added: isTimestamp,
   updated: isTimestamp,

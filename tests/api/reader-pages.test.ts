@@ -1,0 +1,122 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Video } from '@talkshelf/contract'
+import { type Reply, startArchive } from '../support/harness.ts'
+import { csvOf, importClient } from '../support/import-client.ts'
+
+// What readers see on the home page, on the page of an event and of a talk.
+
+const archive = await startArchive()
+const { editor: token } = archive
+const get = async (path: string): Promise<Reply> => {
+  const reply = await archive.call('GET', path, { headers: { accept: 'text/html' } })
+  return { ...reply, text: Buffer.from(reply.text, 'latin1').toString() }
+}
+const text = async (path: string) => (await get(path)).text
+const pageOf = (talk: Video) => text(`/video/${talk.id}/${talk.slug}`)
+const titlesIn = (html: string) =>
+  [...html.matchAll(/class="card-title"[^>]*>([^<]*)</g)].map(([, title]) => title)
+
+// Two talks of before, then an import of many. All are created before the first page is read,
+// because pages use cached statistics.
+const old = await archive.make({ title: 'An old talk', speakers: ['Ada'], recorded: '2011-01-01' })
+await archive.make({ title: 'Another old talk', speakers: ['Ada', 'Bo'], recorded: '2011-01-02' })
+const client = importClient(archive, token)
+const talks = Array.from({ length: 30 }, (_, number) => ({
+  key: `talk-${number}`,
+  title: `Imported ${String(number).padStart(2, '0')}`,
+  category: `Event ${number % 6}`,
+  recorded: `20${10 + (number % 6)}-05-${String(1 + number).padStart(2, '0')}`,
+}))
+const planned = await client.plan({
+  text: csvOf(talks),
+  format: 'csv',
+  name: 'talks.csv',
+  source: 'many',
+  language: 'en',
+})
+await client.apply(planned.id)
+const long = await archive.make({ title: 'Far too long', duration: 3_060_760 })
+
+test('shows an import as one addition, with the newest recording of each event', async () => {
+  const html = await text('/')
+  const additions = [...html.matchAll(/<div class="addition">.*?<\/ul><\/div>/gs)].map(([it]) => it)
+  const [after = '', imported = '', before = ''] = additions
+  assert.equal(additions.length, 3)
+  assert.deepEqual(titlesIn(after), ['Far too long'])
+  assert.match(imported, />30 talks from 6 events, added [^<]+<\/p>/)
+  assert.deepEqual(titlesIn(imported), ['Imported 29', 'Imported 28', 'Imported 27', 'Imported 26'])
+  assert.match(before, />2 talks from 1 event, added [^<]+<\/p>/)
+  assert.deepEqual(titlesIn(before), ['Another old talk'])
+})
+
+test('shows the talks of an event by day, with headings, and the last day last', async () => {
+  const category = 'Three Days'
+  await archive.call('POST', '/api/v2/category', { token, body: { title: category } })
+  const days: [string, string | null][] = [
+    ['Opening', '2024-03-01'],
+    ['Closing', '2024-03-03'],
+    ['Between', '2024-03-02'],
+    ['Also between', '2024-03-02'],
+    ['Again on the first day', '2024-03-01'],
+    ['Farewell', '2024-03-03'],
+    ['Somewhen', null],
+    ['Some other time', null],
+  ]
+  for (const [title, recorded] of days) await archive.make({ title, recorded, category })
+  const html = await categoryPage('three-days')
+  assert.deepEqual(
+    [...html.matchAll(/<section class="programme-day"><h2>([^<]*)</g)].map(([, day]) => day),
+    ['March 1, 2024', 'March 2, 2024', 'March 3, 2024', 'Unknown date'],
+  )
+  assert.deepEqual(titlesIn(html), [
+    'Again on the first day',
+    'Opening',
+    'Also between',
+    'Between',
+    'Closing',
+    'Farewell',
+    'Some other time',
+    'Somewhen',
+  ])
+})
+
+test('shows no headings for a series with a day for each talk', async () => {
+  const html = await categoryPage('event-3')
+  assert.ok(!html.includes('programme-day'))
+  assert.deepEqual(titlesIn(html), [
+    'Imported 03',
+    'Imported 09',
+    'Imported 15',
+    'Imported 21',
+    'Imported 27',
+  ])
+})
+
+test('flags a length that is not plausible', async () => {
+  const html = await pageOf(long)
+  assert.match(html, /850 h 13 min \(length not plausible\)/)
+  assert.ok(!html.includes('"duration":"PT'))
+  assert.match(await text('/search?ordering=-added'), /card-length">length not plausible</)
+  const short = await archive.make({ title: 'Minutes as seconds', duration: 30 })
+  assert.match(await pageOf(short), /1 min \(length not plausible\)/)
+  const usual = await archive.make({ title: 'An hour', duration: 3600 })
+  assert.match(await pageOf(usual), /<dd>1 h 0 min<\/dd>/)
+})
+
+test('names the speaker of other talks if there is one', async () => {
+  assert.match(await pageOf(old), /<h2>More by Ada<\/h2>/)
+  const { json } = await archive.call('GET', '/api/v2/video?q=another+old+talk&format=json')
+  assert.match(await pageOf(json.results[0]), /<h2>More by these speakers<\/h2>/)
+})
+
+test('estimates never exceed the number of talks', async () => {
+  const total = (await archive.call('GET', '/api/v2/video?page_size=1')).json.count
+  const since = '/api/v2/video?page_size=1&updated_since=2000-01-01T00:00:00Z'
+  assert.equal((await archive.call('GET', since)).json.count, total)
+})
+
+async function categoryPage(slug: string): Promise<string> {
+  const { headers } = await get(`/category/-/${slug}`)
+  return text(String(headers.location).replace(archive.url, ''))
+}
