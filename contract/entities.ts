@@ -1,6 +1,7 @@
 import Type, { type Static } from 'typebox'
 import { endpoint, Id, jsonType, mergePatchType, Slug } from './endpoint.ts'
 import { CursorText, PageNumber, PageOf, PageSize } from './page.ts'
+import { categoryProfile, speakerProfile } from './profiles.ts'
 import './formats.ts'
 
 // Categories (the events that talks belong to), speakers, tags and languages. Records contain their
@@ -48,7 +49,7 @@ const slugs = {
 }
 
 const exact = { additionalProperties: false }
-const category = { id: Id, title, slug: Slug, ...categoryDetails, talks }
+const category = { id: Id, title, slug: Slug, ...categoryDetails, ...categoryProfile, talks }
 const named = { id: Id, name, slug: Slug, talks }
 
 export const ListedCategory = Type.Object(category, {
@@ -62,7 +63,7 @@ export const Category = Type.Object(
   { ...exact, description: 'A category' },
 )
 export const Speaker = Type.Object(
-  { ...named, aliases, ...slugs },
+  { ...named, ...speakerProfile, aliases, ...slugs },
   { ...exact, description: 'A speaker' },
 )
 export const Tag = Type.Object({ ...named, aliases, ...slugs }, { ...exact, description: 'A tag' })
@@ -122,7 +123,10 @@ const retiredSlugs = Type.Array(Slug, {
 })
 
 export const CategoryInput = Type.Object(
-  { title, ...Type.Partial(Type.Object({ ...ignored, ...categoryDetails })).properties },
+  {
+    title,
+    ...Type.Partial(Type.Object({ ...ignored, ...categoryDetails, ...categoryProfile })).properties,
+  },
   exact,
 )
 export type CategoryInput = Static<typeof CategoryInput>
@@ -132,6 +136,7 @@ export const CategoryPatch = Type.Partial(
     ...ignored,
     title,
     ...categoryDetails,
+    ...categoryProfile,
     aliases: newAliases,
     retired_slugs: retiredSlugs,
   }),
@@ -150,6 +155,15 @@ export const NamePatch = Type.Partial(
   },
 )
 export type NamePatch = Static<typeof NamePatch>
+
+export const SpeakerPatch = Type.Partial(
+  Type.Object({ ...NamePatch.properties, ...speakerProfile }),
+  {
+    ...exact,
+    description: 'Omitted fields stay unchanged',
+  },
+)
+export type SpeakerPatch = Static<typeof SpeakerPatch>
 
 /** The maximum number of keys in a body: 1,000 aliases have two each. */
 const maxKeys = 2500
@@ -179,7 +193,7 @@ const renameNote =
   'the old slug redirects until you retire it (`retired_slugs`).'
 const mergeNote =
   'All records, names and slugs move to the entity in `into`; a record that has both shows its ' +
-  'name once. `If-Match` takes the ETag of the one that is merged. Repeating the request has no ' +
+  'name once. The entity in `into` keeps its own details and gets those that it lacks. `If-Match` takes the ETag of the one that is merged. Repeating the request has no ' +
   'further effect.'
 
 export const createCategoryEndpoint = endpoint({
@@ -284,11 +298,11 @@ export const patchSpeakerEndpoint = endpoint({
   method: 'PATCH',
   path: '/api/v2/speaker/{slug}',
   role: 'editor',
-  summary: 'Rename a speaker or change the aliases',
+  summary: 'Change or rename a speaker',
   description: renameNote,
   params: { slug: Slug },
   requestHeaders: ['If-Match'],
-  body: { schema: NamePatch, types: [jsonType, mergePatchType], maxKeys },
+  body: { schema: SpeakerPatch, types: [jsonType, mergePatchType], maxKeys },
   response: { status: 200, schema: ChangedSpeaker, etag: true },
   problems: ['name-taken', 'slug-retired'],
 })

@@ -1,7 +1,8 @@
-import Type, { type Static } from 'typebox'
+import Type, { type Static, type TProperties } from 'typebox'
 import { endpoint, Id, Slug } from './endpoint.ts'
 import { Alias, categoryDetails } from './entities.ts'
 import { Facts } from './facts.ts'
+import { categoryProfile, speakerProfile } from './profiles.ts'
 import { Takedown, Video } from './videos.ts'
 
 // An export is NDJSON in this order: a header, the categories, speakers and tags, the records, and
@@ -30,6 +31,9 @@ const entity = {
   revision: Type.Integer({ minimum: 0, maximum: maxImportedRevision }),
 }
 
+/** Fields of a profile: only those that are set are exported. */
+const optional = <T extends TProperties>(fields: T) => Type.Partial(Type.Object(fields)).properties
+
 export const ExportHead = Type.Object(
   {
     kind: Type.Literal('talkshelf'),
@@ -41,9 +45,17 @@ export const ExportHead = Type.Object(
   exact,
 )
 export const ExportedEntity = Type.Union([
-  Type.Object({ kind: Type.Literal('speaker'), ...entity }, exact),
+  Type.Object({ kind: Type.Literal('speaker'), ...entity, ...optional(speakerProfile) }, exact),
   Type.Object({ kind: Type.Literal('tag'), ...entity }, exact),
-  Type.Object({ kind: Type.Literal('category'), ...entity, ...categoryDetails }, exact),
+  Type.Object(
+    {
+      kind: Type.Literal('category'),
+      ...entity,
+      ...categoryDetails,
+      ...optional(categoryProfile),
+    },
+    exact,
+  ),
 ])
 export type ExportedEntity = Static<typeof ExportedEntity>
 

@@ -1,5 +1,6 @@
 import Type from 'typebox'
 import Format from 'typebox/format'
+import { countryCodes } from './countries.ts'
 
 // String formats of our own and patterns, each with the rule for its error message. `date` replaces
 // the one of TypeBox, which accepts the year 0.
@@ -7,6 +8,10 @@ import Format from 'typebox/format'
 export const formatRules: Record<string, string> = {
   text: 'must not contain control characters other than newline, carriage return and tab',
   address: 'must be an absolute http or https URL, or an empty string',
+  'web-url': 'must be an absolute http or https URL without a user name',
+  'https-url': 'must be an absolute https URL without a user name',
+  country: 'must be a country code of ISO 3166-1 alpha-2 in capitals, such as DE',
+  colour: 'must be a colour written #rrggbb',
   date: 'must be a valid date, written YYYY-MM-DD',
   moment: 'must be a valid date and time, written YYYY-MM-DDTHH:MM:SS.mmm',
 }
@@ -30,6 +35,10 @@ Format.Set(
   (value) =>
     value === '' || (isText(value) && /^https?:\/\/\S+$/i.test(value) && URL.canParse(value)),
 )
+Format.Set('web-url', (value) => isPlainUrl(value, ['http:', 'https:']))
+Format.Set('https-url', (value) => isPlainUrl(value, ['https:']))
+Format.Set('country', (value) => countryCodes.has(value))
+Format.Set('colour', (value) => /^#[0-9a-f]{6}$/i.test(value))
 Format.Set('date', isDate)
 Format.Set('moment', isMoment)
 
@@ -40,6 +49,16 @@ const controlCharacters = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f]/
 
 function isText(value: string): boolean {
   return value.isWellFormed() && !controlCharacters.test(value)
+}
+
+/**
+ * Returns whether a text is a URL as people know it. A user name is refused, because it can pass
+ * for the host: https://example.org@example.com/ leads to example.com.
+ */
+function isPlainUrl(value: string, protocols: readonly string[]): boolean {
+  if (!isText(value) || !/^https?:\/\/[^\s\\]+$/i.test(value)) return false
+  const url = URL.parse(value)
+  return url !== null && protocols.includes(url.protocol) && url.username + url.password === ''
 }
 
 // PostgreSQL has no year 0. Date rolls 30 February over to March, which the comparison detects.

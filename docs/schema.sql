@@ -386,6 +386,7 @@ CREATE TABLE public.category (
     url text,
     start_date date,
     end_date date,
+    profile jsonb DEFAULT '{}'::jsonb NOT NULL,
     revision integer DEFAULT 1 NOT NULL,
     merged_into bigint
 );
@@ -507,6 +508,7 @@ CREATE TABLE public.speaker (
     id bigint NOT NULL,
     slug text NOT NULL COLLATE pg_catalog."C",
     name text NOT NULL,
+    profile jsonb DEFAULT '{}'::jsonb NOT NULL,
     revision integer DEFAULT 0 NOT NULL,
     merged_into bigint,
     spelling text GENERATED ALWAYS AS (public.speaker_spelling(name)) STORED COLLATE pg_catalog."C"
@@ -1856,13 +1858,15 @@ ALTER TABLE ONLY public.video
 
 CREATE INDEX body_by_updated ON public.video_body USING btree (updated, id) WHERE live;
 
+CREATE INDEX category_by_series ON public.category USING btree (public.fold((profile ->> 'series'::text)) COLLATE "C", id) WHERE (profile ? 'series'::text);
+
 CREATE INDEX category_by_title ON public.category USING btree (public.fold(title) COLLATE "C", id);
 
 CREATE INDEX category_title_trigrams ON public.category USING gin (public.fold(title) public.gin_trgm_ops) WITH (fastupdate=off);
 
 CREATE INDEX change_feed ON public.change USING btree (xid, "position");
 
-CREATE INDEX change_withdrawn ON public.change USING btree (at) WHERE ((kind = ANY (ARRAY['taken-down'::text, 'merged'::text])) OR ((subject = 'video'::text) AND (before @> '{"state": 1}'::jsonb) AND (after @> '{"state": 2}'::jsonb)) OR ((subject = ANY (ARRAY['category'::text, 'speaker'::text, 'tag'::text])) AND ((before ?| '{name,title}'::text[]) OR jsonb_path_exists(before, '$."aliases"[*]?(@."shown" == true)'::jsonpath))));
+CREATE INDEX change_withdrawn ON public.change USING btree (at) WHERE ((kind = ANY (ARRAY['taken-down'::text, 'merged'::text])) OR ((subject = 'video'::text) AND (before @> '{"state": 1}'::jsonb) AND (after @> '{"state": 2}'::jsonb)) OR ((subject = ANY (ARRAY['category'::text, 'speaker'::text, 'tag'::text])) AND ((before ?| '{name,title}'::text[]) OR jsonb_path_exists(before, '$."aliases"[*]?(@."shown" == true)'::jsonpath))) OR ((subject = 'speaker'::text) AND (((before ->> 'description'::text) <> ''::text) OR ((before ->> 'pronouns'::text) <> ''::text) OR ((before ->> 'picture_url'::text) <> ''::text) OR jsonb_path_exists(before, '$."links"[*]'::jsonpath))));
 
 CREATE INDEX entity_name_by_entity ON public.entity_name USING btree (kind, entity_id);
 

@@ -1,6 +1,7 @@
-import { Language, ListedCategory, ListedSpeaker, ListedTag } from '@talkshelf/contract'
+import { categoryDetails, Language, ListedSpeaker, ListedTag } from '@talkshelf/contract'
 import sql, { empty, raw, type Sql } from 'sql-template-tag'
 import Type, { type Static } from 'typebox'
+import type { Profile } from '../entities/entities.ts'
 import type { Origin } from '../platform/actor.ts'
 import { type Db, execute, many, maybe, one } from '../platform/db/db.ts'
 
@@ -71,9 +72,17 @@ const SortKeys = { keys: Type.Array(Type.String()) }
 /** How the kinds differ: the row that is returned, the column with the name, and all columns. */
 const listedKinds = {
   category: {
-    row: Type.Object({ ...ListedCategory.properties, ...SortKeys }),
+    row: Type.Object({
+      id: Type.Integer(),
+      title: Type.String(),
+      slug: Type.String(),
+      ...categoryDetails,
+      profile: Type.Unsafe<Profile>(Type.Object({})),
+      talks: Type.Integer(),
+      ...SortKeys,
+    }),
     name: raw('title'),
-    columns: sql`id, title, slug, description, url, start_date, end_date`,
+    columns: sql`id, title, slug, description, url, start_date, end_date, profile`,
   },
   speaker: {
     row: Type.Object({ ...ListedSpeaker.properties, ...SortKeys }),

@@ -18,6 +18,7 @@ import {
   readCategoryEndpoint,
   readSpeakerEndpoint,
   readTagEndpoint,
+  SpeakerPatch,
   Split,
   splitSpeakerEndpoint,
   validate,
@@ -26,6 +27,7 @@ import {
   createCategory,
   type EntityPatch,
   normalizeEntityInput,
+  pickProfile,
   readEntity,
 } from '../entities/entities.ts'
 import type { Pool } from '../platform/db/pool.ts'
@@ -118,17 +120,14 @@ function mountWrites(
     return respond(directory.patchEntity(pool, 'category', call.params.slug, patch, context))
   })
 
-  for (const [endpoint, kind] of [
-    [patchSpeakerEndpoint, 'speaker'],
-    [patchTagEndpoint, 'tag'],
+  for (const [endpoint, kind, schema] of [
+    [patchSpeakerEndpoint, 'speaker', SpeakerPatch],
+    [patchTagEndpoint, 'tag', NamePatch],
   ] as const)
     mount(endpoint, (call) => {
-      const {
-        name,
-        aliases,
-        retired_slugs: retiredSlugs,
-      } = validate(NamePatch, normalizeEntityInput(call.body))
-      const patch = { name, aliases, retiredSlugs }
+      const input = validate(schema, normalizeEntityInput(call.body))
+      const { name, aliases, retired_slugs: retiredSlugs } = input
+      const patch = { name, aliases, retiredSlugs, profile: pickProfile(kind, input) }
       const context = writeContext<Endpoint>(endpoint, call)
       return respond(directory.patchEntity(pool, kind, call.params.slug, patch, context))
     })
@@ -152,14 +151,13 @@ function mountWrites(
 }
 
 function categoryPatch(body: unknown): EntityPatch {
-  const { title, aliases, retired_slugs, description, url, start_date, end_date } = validate(
-    CategoryPatch,
-    normalizeEntityInput(body),
-  )
+  const input = validate(CategoryPatch, normalizeEntityInput(body))
+  const { title, aliases, retired_slugs, description, url, start_date, end_date } = input
   const about = Object.fromEntries(
     Object.entries({ description, url, start_date, end_date }).filter(
       ([, value]) => value !== undefined,
     ),
   )
-  return { name: title, aliases, about, retiredSlugs: retired_slugs }
+  const profile = pickProfile('category', input)
+  return { name: title, aliases, about, profile, retiredSlugs: retired_slugs }
 }

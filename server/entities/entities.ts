@@ -1,6 +1,6 @@
 // Entry point of categories, speakers, tags and languages: resolution of names (resolve-names.ts,
-// in bulk name-lookup.ts), the entities themselves (entity.ts), what is public of them
-// (public-entities.ts) and their import from exports (restore-entities.ts).
+// in bulk name-lookup.ts), the entities themselves (entity.ts), their profiles (profile.ts), what is
+// public of them (public-entities.ts) and their import from exports (restore-entities.ts).
 
 export {
   changeEntity,
@@ -17,6 +17,7 @@ export {
   type NameLookup,
   type NamesToLookUp,
 } from './name-lookup.ts'
+export { fullProfile, type Profile, pickProfile, storedProfile } from './profile.ts'
 export { findPublicEntities, findPublicEntity } from './public-entities.ts'
 export type { EntityKind } from './queries.ts'
 export {

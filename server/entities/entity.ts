@@ -20,6 +20,7 @@ import type { Db, UniqueViolation } from '../platform/db/db.ts'
 import { versionEtag } from '../platform/http/conditional.ts'
 import { toJson } from '../platform/http/json.ts'
 import { slugify } from '../platform/slug.ts'
+import { fillEmpty, fullProfile, type Profile, pickProfile, storedProfile } from './profile.ts'
 import {
   claimName,
   claimSlug,
@@ -58,11 +59,17 @@ interface ResponseExtras {
 }
 
 /** Renders an entity for a role. Only editors get hidden aliases and old slugs. */
-function renderEntity(entity: EntityRow, role: Role, extras: ResponseExtras = {}): RenderedEntity {
+function renderEntity(
+  kind: EntityKind,
+  entity: EntityRow,
+  role: Role,
+  extras: ResponseExtras = {},
+): RenderedEntity {
   const isEditor = mayAct(role, 'editor')
   const publicAliases = entity.aliases.filter(({ shown }) => shown)
+  const fields = fieldsOf(kind, entity)
   const visible = {
-    ...fieldsOf(entity),
+    ...fields,
     talks: entity.talks,
     aliases: isEditor ? entity.aliases : publicAliases,
     ...(isEditor && oldSlugsOf(entity)),
@@ -72,7 +79,7 @@ function renderEntity(entity: EntityRow, role: Role, extras: ResponseExtras = {}
   const version = versionEtag(
     entity.id,
     entity.revision,
-    toJson({ ...fieldsOf(entity), aliases: publicAliases }),
+    toJson({ ...fields, aliases: publicAliases }),
   )
   return {
     slug: entity.slug,
@@ -82,8 +89,11 @@ function renderEntity(entity: EntityRow, role: Role, extras: ResponseExtras = {}
 }
 
 /** Returns the version of an entity that preconditions compare. */
-function versionOf(entity: EntityRow): { id: number; revision: number; etag: string } {
-  const { etag } = renderEntity(entity, 'editor')
+function versionOf(
+  kind: EntityKind,
+  entity: EntityRow,
+): { id: number; revision: number; etag: string } {
+  const { etag } = renderEntity(kind, entity, 'editor')
   return { id: entity.id, revision: entity.revision, etag: etag.replace(/~.*/, '') }
 }
 
@@ -98,18 +108,19 @@ function oldSlugsOf({ old_slugs, retired_slugs }: EntityRow): Fields {
 }
 
 /** Returns the fields that the history records. */
-function historyFieldsOf(entity: EntityRow): Fields {
+function historyFieldsOf(kind: EntityKind, entity: EntityRow): Fields {
   return {
-    ...fieldsOf(entity),
+    ...fieldsOf(kind, entity),
     aliases: entity.aliases,
     retired_slugs: entity.retired_slugs,
   }
 }
 
-function fieldsOf({ id, name, slug, about }: EntityRow): Fields {
-  if (!about) return { id, name, slug }
+function fieldsOf(kind: EntityKind, { id, name, slug, about, profile }: EntityRow): Fields {
+  const details = fullProfile(kind, profile)
+  if (!about) return { id, name, slug, ...details }
   const { description, url, start_date, end_date } = about
-  return { id, title: name, slug, description, url, start_date, end_date }
+  return { id, title: name, slug, description, url, start_date, end_date, ...details }
 }
 
 /**
@@ -126,7 +137,7 @@ export async function readEntity(
   const entity = await findEntity(db, kind, slug)
   if (!entity) return throwMissing(db, kind, slug)
   if (kind !== 'category' && entity.talks === 0 && !mayAct(role, 'editor')) notFound(kind)
-  return entity.slug === slug ? renderEntity(entity, role, extras) : { moved: entity.slug }
+  return entity.slug === slug ? renderEntity(kind, entity, role, extras) : { moved: entity.slug }
 }
 
 /** Creates a category. Throws `category-exists` if the title is or was the name of another one. */
@@ -147,6 +158,7 @@ export async function createCategory(
       slug,
       revision: 1,
       about,
+      profile: storedProfile(pickProfile('category', input)),
       talks: 0,
       aliases: [],
       old_slugs: [],
@@ -154,9 +166,9 @@ export async function createCategory(
     }
     try {
       assertBeforeDeadline(context)
-      const after = fieldsOf(category)
+      const after = fieldsOf('category', category)
       await insertCategory(db, category, newChange('category', 'created', {}, after, context))
-      return renderEntity(category, context.origin.actor.role)
+      return renderEntity('category', category, context.origin.actor.role)
     } catch (error) {
       // Undefined unless it is a UniqueViolation.
       const { index } = error as Partial<UniqueViolation>
@@ -172,6 +184,7 @@ export interface EntityPatch {
   readonly name?: string | undefined
   readonly aliases?: readonly { readonly name: string; readonly shown?: boolean }[] | undefined
   readonly about?: Partial<NonNullable<EntityRow['about']>>
+  readonly profile?: Profile
   readonly retiredSlugs?: readonly string[] | undefined
 }
 
@@ -192,18 +205,20 @@ export async function changeEntity(
 ): Promise<ChangedEntity> {
   const before = await lockForRename(tx, kind, slug, patch.name, context)
   // A locked entity cannot be 'moved', so this is a repeated request.
-  if ((await checkPrecondition(tx, kind, versionOf(before), context)) !== 'proceed')
+  if ((await checkPrecondition(tx, kind, versionOf(kind, before), context)) !== 'proceed')
     return { id: before.id, slug: before.slug, isRenamed: false }
 
   const name = patch.name ?? before.name
   const isRenamed = name !== before.name
   const about = before.about && { ...before.about, ...patch.about }
+  const profile = storedProfile({ ...before.profile, ...patch.profile })
   const aliases = newAliases(before, name, patch.aliases)
   const newSlug = isRenamed ? await claimSlugFor(tx, kind, before, name, context) : before.slug
   const entity = {
     ...before,
     name,
     about,
+    profile,
     aliases,
     slug: newSlug,
     retired_slugs: newRetiredSlugs(kind, before, newSlug, patch.retiredSlugs),
@@ -275,19 +290,25 @@ async function saveChanges(
   after: EntityRow,
   context: WriteContext,
 ): Promise<void> {
-  const [oldFields, newFields] = [historyFieldsOf(before), historyFieldsOf(after)]
-  const changed = Object.keys(newFields).filter(
-    (field) => JSON.stringify(oldFields[field]) !== JSON.stringify(newFields[field]),
-  )
+  const [oldFields, newFields] = [historyFieldsOf(kind, before), historyFieldsOf(kind, after)]
+  const changed = changedFields(oldFields, newFields)
   if (changed.length === 0) return
-  const pickChanged = (fields: Fields) =>
-    Object.fromEntries(changed.map((field) => [field, fields[field]]))
   if (changed.includes('aliases')) await claimNames(tx, kind, after)
   if (changed.includes('retired_slugs'))
     await replaceRetiredSlugs(tx, kind, after.id, after.retired_slugs)
   assertBeforeDeadline(context)
-  const change = newChange(kind, 'updated', pickChanged(oldFields), pickChanged(newFields), context)
-  await updateEntity(tx, kind, after, change)
+  const [old, current] = [pick(oldFields, changed), pick(newFields, changed)]
+  await updateEntity(tx, kind, after, newChange(kind, 'updated', old, current, context))
+}
+
+function changedFields(before: Fields, after: Fields): string[] {
+  return Object.keys(after).filter(
+    (field) => JSON.stringify(before[field]) !== JSON.stringify(after[field]),
+  )
+}
+
+function pick(fields: Fields, names: readonly string[]): Fields {
+  return Object.fromEntries(names.map((name) => [name, fields[name]]))
 }
 
 /** Replaces the names of an entity. Throws `name-taken` if another entity has one of them. */
@@ -308,9 +329,9 @@ async function claimNames(tx: Db, kind: EntityKind, entity: EntityRow): Promise<
 }
 
 /**
- * Merges the first entity into the second, which gets all its names and slugs. Returns the slug of
- * the second and the id of the first; the id is undefined if it was merged before. If-Match refers
- * to the first entity.
+ * Merges the first entity into the second, which gets all its names and slugs, and the details that
+ * it lacks. Returns the slug of the second and the id of the first; the id is undefined if it was
+ * merged before. If-Match refers to the first entity.
  */
 export async function mergeEntities(
   tx: Db,
@@ -329,19 +350,27 @@ export async function mergeEntities(
     const merged = await findMergedEntity(tx, kind, slug)
     const current = merged
       ? { ...merged, etag: versionEtag(merged.id, merged.revision, 'merged') }
-      : versionOf(into)
+      : versionOf(kind, into)
     await checkPrecondition(tx, kind, current, context)
     return { into: into.slug, merged: undefined }
   }
-  await checkPrecondition(tx, kind, versionOf(from), context)
+  await checkPrecondition(tx, kind, versionOf(kind, from), context)
   assertBeforeDeadline(context)
   const merge = newChange(kind, 'merged', {}, { merged_into: into.id }, context)
   await mergeEntityRows(tx, kind, from, into, merge)
-  const after = (await findEntity(tx, kind, into.slug)) as EntityRow
-  const namesOf = ({ aliases, retired_slugs }: EntityRow) => ({ aliases, retired_slugs })
-  const change = newChange(kind, 'updated', namesOf(into), namesOf(after), context)
-  await updateEntity(tx, kind, after, change)
+  const after = completed(kind, (await findEntity(tx, kind, into.slug)) as EntityRow, from)
+  const [oldFields, newFields] = [historyFieldsOf(kind, into), historyFieldsOf(kind, after)]
+  const changed = [...new Set(['aliases', 'retired_slugs', ...changedFields(oldFields, newFields)])]
+  const [old, current] = [pick(oldFields, changed), pick(newFields, changed)]
+  await updateEntity(tx, kind, after, newChange(kind, 'updated', old, current, context))
   return { into: into.slug, merged: from.id }
+}
+
+/** Returns an entity with the details of another one where it has none itself. */
+function completed(kind: EntityKind, entity: EntityRow, other: EntityRow): EntityRow {
+  const about = entity.about && other.about ? fillEmpty(entity.about, other.about) : entity.about
+  const profile = fillEmpty(fullProfile(kind, entity.profile), fullProfile(kind, other.profile))
+  return { ...entity, about, profile: storedProfile(profile) }
 }
 
 /**
@@ -357,7 +386,7 @@ export async function splitOffSpeaker(
   const [from] = await lockBySlug(tx, 'speaker', [slug], context)
   if (!from) return throwMissing(tx, 'speaker', slug)
   const isRepeated =
-    (await checkPrecondition(tx, 'speaker', versionOf(from), context)) === 'repeated'
+    (await checkPrecondition(tx, 'speaker', versionOf('speaker', from), context)) === 'repeated'
   if (name === from.name)
     throw invalidField(
       '/name',

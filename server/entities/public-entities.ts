@@ -1,4 +1,5 @@
 import type { Db } from '../platform/db/db.ts'
+import { fullProfile, type Profile } from './profile.ts'
 import {
   type EntityKind,
   type EntityRow,
@@ -16,6 +17,7 @@ export interface PublicEntity {
   readonly name: string
   /** Null unless it is a category. */
   readonly about: EntityRow['about']
+  readonly profile: Profile
   readonly aliases: readonly string[]
   readonly talks: number
 }
@@ -31,12 +33,13 @@ export async function findPublicEntity(
 ): Promise<PublicEntity | undefined> {
   const entity = Number.isSafeInteger(id) ? await findCurrentEntity(db, kind, id) : undefined
   if (!entity || (kind !== 'category' && entity.talks === 0)) return undefined
-  const { slug, name, about, talks } = entity
+  const { slug, name, about, profile, talks } = entity
   return {
     id: entity.id,
     slug,
     name,
     about,
+    profile: fullProfile(kind, profile),
     aliases: entity.aliases.flatMap((alias) => (alias.shown ? alias.name : [])),
     talks,
   }

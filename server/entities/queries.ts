@@ -5,6 +5,7 @@ import { insertChange, insertChanges, type NewChange } from '../changes/changes.
 import type { Origin } from '../platform/actor.ts'
 import { type Db, execute, many, maybe, one } from '../platform/db/db.ts'
 import { freeSlug } from '../platform/db/slugs.ts'
+import type { Profile } from './profile.ts'
 
 // SQL of categories, speakers, tags and languages, their names and their slugs.
 
@@ -99,10 +100,17 @@ export function findSimilarLanguages(db: Db, name: string) {
 
 export type EntityKind = 'category' | 'speaker' | 'tag'
 
+const noProfile = sql`'{}'::jsonb`
+
 /** How the tables differ: a category has more columns, and its name is the column `title`. */
 const kinds = {
-  speaker: { table: raw('speaker'), name: raw('name'), about: sql`null::jsonb` },
-  tag: { table: raw('tag'), name: raw('name'), about: sql`null::jsonb` },
+  speaker: {
+    table: raw('speaker'),
+    name: raw('name'),
+    about: sql`null::jsonb`,
+    profile: sql`entity.profile`,
+  },
+  tag: { table: raw('tag'), name: raw('name'), about: sql`null::jsonb`, profile: noProfile },
   category: {
     table: raw('category'),
     name: raw('title'),
@@ -110,6 +118,7 @@ const kinds = {
       jsonb_build_object(
         'description', entity.description, 'url', entity.url,
         'start_date', entity.start_date, 'end_date', entity.end_date)`,
+    profile: sql`entity.profile`,
   },
 }
 
@@ -293,14 +302,18 @@ export async function insertRestored(
   hash: Buffer,
 ): Promise<void> {
   const { table, name } = kinds[kind]
-  const aboutColumns = kind === 'category' ? sql`, description, url, start_date, end_date` : empty
+  const aboutColumns = {
+    category: sql`, profile, description, url, start_date, end_date`,
+    speaker: sql`, profile`,
+    tag: empty,
+  }[kind]
   await execute(
     tx,
     sql`with input as materialized (
           select *
           from json_to_recordset(${JSON.stringify(rows)}::json) as entity (
             id bigint, name text, slug text, revision integer,
-            description text, url text, start_date date, end_date date,
+            profile jsonb, description text, url text, start_date date, end_date date,
             names json, slugs text[], retired text[], after jsonb)
         ), inserted_name as (
           insert into entity_name (kind, name, entity_id, shown)
@@ -397,6 +410,8 @@ const EntityRow = Type.Object({
   slug: Type.String(),
   revision: Type.Integer(),
   about: Type.Union([About, Type.Null()]),
+  /** What is set of it. */
+  profile: Type.Unsafe<Profile>(Type.Object({})),
   talks: Type.Integer(),
   /** Sorted by name. */
   aliases: Type.Array(Alias),
@@ -481,7 +496,7 @@ export function findMergedEntity(db: Db, kind: EntityKind, slug: string) {
 
 /** Returns the columns of an `EntityRow`, for a table with the alias `entity`. */
 function entityColumns(kind: EntityKind): Sql {
-  const { name, about } = kinds[kind]
+  const { name, about, profile } = kinds[kind]
   const slugsWhere = (condition: Sql) =>
     sql`array(
           select former.slug
@@ -494,6 +509,7 @@ function entityColumns(kind: EntityKind): Sql {
     entity.slug,
     entity.revision,
     ${about} as about,
+    ${profile} as profile,
     coalesce((
       select sum(talks)
       from talk_count
@@ -589,7 +605,7 @@ export function insertCategory(
   category: Omit<EntityRow, 'about'> & { about: Static<typeof About> },
   change: NewChange,
 ) {
-  const { id, name, slug } = category
+  const { id, name, slug, profile } = category
   const { description, url, start_date, end_date } = category.about
   return execute(
     db,
@@ -600,10 +616,11 @@ export function insertCategory(
           insert into entity_slug (kind, slug, entity_id)
           values ('category', ${slug}, ${id})
         ), saved as (
-          insert into category (id, title, slug, description, url, start_date, end_date)
+          insert into category (
+            id, title, slug, description, url, start_date, end_date, profile)
           values (
             ${id}, ${name}, ${slug}, ${description}, ${url},
-            ${start_date}::date, ${end_date}::date)
+            ${start_date}::date, ${end_date}::date, ${JSON.stringify(profile)}::jsonb)
           returning id, revision
         )
         ${insertChange(change)}`,
@@ -613,7 +630,12 @@ export function insertCategory(
 /** Writes a new version of an entity. Names and old slugs are written separately. */
 export function updateEntity(tx: Db, kind: EntityKind, entity: EntityRow, change: NewChange) {
   const { table, name: nameColumn } = kinds[kind]
-  const { id, name, slug, about } = entity
+  const { id, name, slug, about, profile } = entity
+  const setProfile =
+    kind === 'tag'
+      ? empty
+      : sql`,
+            profile = ${JSON.stringify(profile)}::jsonb`
   const setAbout = about
     ? sql`,
             description = ${about.description},
@@ -627,7 +649,7 @@ export function updateEntity(tx: Db, kind: EntityKind, entity: EntityRow, change
           update ${table} set
             ${nameColumn} = ${name},
             slug = ${slug},
-            revision = revision + 1${setAbout}
+            revision = revision + 1${setAbout}${setProfile}
           where id = ${id}
           returning id, revision
         )

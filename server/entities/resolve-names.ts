@@ -44,10 +44,13 @@ export function normalizeName(name: string): string {
   return name.normalize('NFC').trim()
 }
 
+/** Fields that are normalised like names. */
+const nameFields = ['title', 'name', 'city', 'series', 'pronouns']
+
 /** Normalises the names in the body of a request. Leaves wrong types for the validation. */
 export function normalizeEntityInput(body: unknown): Record<string, unknown> {
   const input = { ...(body as Record<string, unknown>) }
-  for (const field of ['title', 'name'])
+  for (const field of nameFields)
     if (typeof input[field] === 'string') input[field] = normalizeName(input[field])
   const normalizeAlias = (alias: unknown) =>
     hasName(alias) ? { ...alias, name: normalizeName(alias.name) } : alias

@@ -1,6 +1,7 @@
 import type { Alias, ExportedEntity } from '@talkshelf/contract'
 import { retryOnConflict, type WriteContext } from '../changes/changes.ts'
 import type { Db } from '../platform/db/db.ts'
+import { pickProfile, storedProfile } from './profile.ts'
 import {
   type EntityKind,
   findTaken,
@@ -113,16 +114,25 @@ function rowOf(entity: ExportedEntity) {
         }
       : undefined
   const { id, name, slug, revision, retired_slugs: retired = [] } = entity
+  const profile = storedProfile(pickProfile(entity.kind, entity))
   return {
     id,
     name,
     slug,
     revision,
     ...about,
+    profile,
     names: [{ name, shown: true }, ...entity.aliases],
     slugs: slugsOf(entity),
     retired,
-    after: { id, [nameFields[entity.kind]]: name, slug, ...about, aliases: entity.aliases },
+    after: {
+      id,
+      [nameFields[entity.kind]]: name,
+      slug,
+      ...about,
+      ...profile,
+      aliases: entity.aliases,
+    },
   }
 }
 

@@ -5,6 +5,7 @@ import {
   type Video,
   videoFields,
 } from '@talkshelf/contract'
+import { fullProfile, storedProfile } from '../entities/entities.ts'
 import { publicFacts } from '../facts/facts.ts'
 import type { Snapshot } from '../platform/db/snapshot.ts'
 import { toJson } from '../platform/http/json.ts'
@@ -87,12 +88,13 @@ export async function* exportedEntities(
 ): AsyncGenerator<ExportedEntity> {
   for (let after = 0; ; ) {
     const rows = await listExportedEntities(db, kind, after, scope, batchSize)
-    for (const { about, retired_slugs, ...entity } of rows)
+    for (const { about, profile, retired_slugs, ...entity } of rows)
       yield {
         kind,
         ...entity,
         ...(retired_slugs.length > 0 && { retired_slugs }),
         ...about,
+        ...storedProfile(fullProfile(kind, profile)),
       } as ExportedEntity
     const last = rows.at(-1)
     if (last === undefined || rows.length < batchSize) return

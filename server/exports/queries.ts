@@ -1,6 +1,7 @@
 import { Alias, type Fact } from '@talkshelf/contract'
 import sql, { empty, raw, type Sql } from 'sql-template-tag'
 import Type, { type Static } from 'typebox'
+import type { Profile } from '../entities/entities.ts'
 import { type Db, many, one } from '../platform/db/db.ts'
 import { fieldColumnNames } from '../videos/videos.ts'
 
@@ -122,6 +123,7 @@ const EntityRow = Type.Object({
   aliases: Type.Array(Alias),
   revision: Type.Integer(),
   about: Type.Union([About, Type.Null()]),
+  profile: Type.Unsafe<Profile>(Type.Object({})),
 })
 
 export const exportedKinds = ['category', 'speaker', 'tag'] as const
@@ -164,6 +166,7 @@ export function listExportedEntities(
     EntityRow,
     sql`select id, ${name} as name, slug, revision,
                ${about} as about,
+               ${kind === 'tag' ? sql`'{}'::jsonb` : sql`profile`} as profile,
                ${slugs(sql`entity_slug.slug <> entity.slug and not retired`)} as old_slugs,
                ${slugs(sql`retired`)} as retired_slugs,
                (select coalesce(jsonb_agg(jsonb_build_object('name', other.name,
@@ -193,8 +196,8 @@ export async function readSnapshotTime(db: Db): Promise<string> {
 const Withdrawal = Type.Object({ at: MaybeText })
 
 /**
- * Returns when public data was last withdrawn: by a takedown, a merge, a talk that became a draft,
- * or a name that was changed or hidden. The conditions are those of the index change_withdrawn.
+ * Returns when public data was last withdrawn: by a takedown, a merge, a talk that became a draft, a
+ * name that was changed or hidden, or a profile of a speaker that was changed. The conditions are those of the index change_withdrawn.
  */
 export async function findLastWithdrawal(db: Db): Promise<Date | undefined> {
   const { at } = await one(
@@ -206,7 +209,12 @@ export async function findLastWithdrawal(db: Db): Promise<Date | undefined> {
           or subject = 'video' and before @> '{"state": 1}' and after @> '{"state": 2}'
           or subject in ('category', 'speaker', 'tag')
              and (before ?| '{name,title}'
-                  or jsonb_path_exists(before, '$.aliases[*] ? (@.shown == true)'))`,
+                  or jsonb_path_exists(before, '$.aliases[*] ? (@.shown == true)'))
+          or subject = 'speaker'
+             and (before ->> 'description' <> ''
+                  or before ->> 'pronouns' <> ''
+                  or before ->> 'picture_url' <> ''
+                  or jsonb_path_exists(before, '$.links[*]'))`,
   )
   return at === null ? undefined : new Date(`${at}Z`)
 }

@@ -199,7 +199,10 @@ test('replaces all snapshots within an hour after data was withdrawn', async (t)
     tags: ['doras'],
   })
   const aliases = [{ name: 'Hidden Ida', shown: true }]
-  await call('PATCH', '/api/v2/speaker/ida-hidden', { token, body: { aliases } })
+  await call('PATCH', '/api/v2/speaker/ida-hidden', {
+    token,
+    body: { aliases, pronouns: 'ida/idas', description: 'A private matter' },
+  })
   const { writeAfter, writeTwoNights, countWith } = snapshotSeries(folder)
   await ageChanges('1 day')
   await writeTwoNights()
@@ -211,6 +214,9 @@ test('replaces all snapshots within an hour after data was withdrawn', async (t)
 
   const withdrawals: [string, string, object, string][] = [
     ['PATCH', 'speaker/ida-hidden', { aliases: [] }, 'Hidden Ida'],
+    ['PATCH', 'speaker/ida-hidden', { pronouns: null }, 'ida/idas'],
+    ['PATCH', 'speaker/ida-hidden', { description: '' }, 'A private matter'],
+    ['PATCH', 'speaker/ida-hidden', { description: 'Nothing was there' }, ''],
     ['PATCH', 'speaker/dora-withdrawn', { name: 'Nora Withdrawn' }, 'Dora Withdrawn'],
     ['POST', 'tag/doras/merge', { into: 'others' }, 'doras'],
     ['PATCH', `video/${talk.id}`, { state: 2 }, 'Wanda to withdraw'],

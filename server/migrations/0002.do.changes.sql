@@ -27,11 +27,17 @@ create table change (
 );
 create index change_feed on change (xid, position);
 
--- Changes that withdraw something from readers: a record is taken down or becomes a draft, or a
--- name is no longer public. Snapshots older than the latest of these are deleted.
+-- Changes that withdraw something from readers: a record is taken down or becomes a draft, a name is
+-- no longer public, or something about a speaker changes. Snapshots older than the latest of these
+-- are deleted.
 create index change_withdrawn on change (at) where
   kind in ('taken-down', 'merged')
   or subject = 'video' and before @> '{"state": 1}' and after @> '{"state": 2}'
   or subject in ('category', 'speaker', 'tag')
      and (before ?| '{name,title}'
-          or jsonb_path_exists(before, '$.aliases[*] ? (@.shown == true)'));
+          or jsonb_path_exists(before, '$.aliases[*] ? (@.shown == true)'))
+  or subject = 'speaker'
+     and (before ->> 'description' <> ''
+          or before ->> 'pronouns' <> ''
+          or before ->> 'picture_url' <> ''
+          or jsonb_path_exists(before, '$.links[*]'));

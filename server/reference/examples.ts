@@ -34,7 +34,15 @@ type EndpointWithBody = {
 
 const bodies: { readonly [Name in EndpointWithBody]: BodyOf<Endpoints[Name]> } = {
   createCategory: { title: talk.category },
-  patchCategory: { start_date: '2026-03-01', end_date: '2026-03-03' },
+  patchCategory: {
+    start_date: '2026-03-01',
+    end_date: '2026-03-03',
+    city: 'Lisbon',
+    country: 'PT',
+    series: 'Example Conference',
+    colour: '#14532d',
+    links: [{ kind: 'schedule', url: 'https://example.org/2026/schedule' }],
+  },
   createVideo: { ...talk, ...lists } satisfies VideoInput,
   replaceVideo: { ...talk, ...lists, summary: 'Forty years of talks, one shelf.' },
   patchVideo: { duration: 1815, tags: ['archives', 'memory', 'shelves'] },
@@ -49,7 +57,12 @@ const bodies: { readonly [Name in EndpointWithBody]: BodyOf<Endpoints[Name]> } =
   decideTalk: { take: ['title'] },
   takeDownVideo: { reason: 'The speaker asked for it' },
   mergeCategory: { into: 'example-conference-2026' },
-  patchSpeaker: { aliases: [{ name: 'Z. Example', shown: true }] },
+  patchSpeaker: {
+    description: 'Zoë writes about *archives*.',
+    pronouns: 'she/her',
+    links: [{ kind: 'website', url: 'https://zoe.example.org/' }],
+    aliases: [{ name: 'Z. Example', shown: true }],
+  },
   splitSpeaker: { name: 'Zoë Example (Lisbon)', videos: [1] },
   mergeSpeaker: { into: 'zoe-example' },
   patchTag: { name: 'Archives', aliases: [{ name: 'archiving' }] },

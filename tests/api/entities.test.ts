@@ -6,6 +6,7 @@ import { listEntities } from '../../server/directory/directory.ts'
 import { findPublicEntities, findPublicEntity } from '../../server/entities/entities.ts'
 import { type Reply, startArchive } from '../support/harness.ts'
 import { checkInvariants, withDatabase } from '../support/invariants.ts'
+import { emptyEventProfile, emptyPersonProfile } from '../support/profiles.ts'
 
 // Lists of categories, speakers, tags and languages with exact counts of live talks.
 
@@ -57,6 +58,7 @@ test('lists entities of live talks by name with counts that follow every write',
     id: 1,
     name: 'ada',
     slug: 'ada',
+    ...emptyPersonProfile,
     talks: 1,
     aliases: [],
   })
@@ -195,12 +197,27 @@ test('finds an entity by id with its current name and its public aliases', async
   const aliases = [{ name: 'Mister Owl', shown: true }, { name: 'O.' }]
   await archive.call('PATCH', '/api/v2/speaker/old-owl', { token, body: { name: 'Owl', aliases } })
   await archive.call('POST', '/api/v2/tag/scene/merge', { token, body: { into: 'seen' } })
-  const expectedOwl = { slug: 'owl', name: 'Owl', about: null, aliases: ['Mister Owl'], talks: 1 }
+  const expectedOwl = {
+    slug: 'owl',
+    name: 'Owl',
+    about: null,
+    profile: emptyPersonProfile,
+    aliases: ['Mister Owl'],
+    talks: 1,
+  }
   assert.deepEqual(await findPublicEntity(lookups, 'speaker', owl as number), {
     id: owl,
     ...expectedOwl,
   })
-  const tag = { id: seen, slug: 'seen', name: 'seen', about: null, aliases: [], talks: 1 }
+  const tag = {
+    id: seen,
+    slug: 'seen',
+    name: 'seen',
+    about: null,
+    profile: {},
+    aliases: [],
+    talks: 1,
+  }
   assert.deepEqual(await findPublicEntity(lookups, 'tag', seen as number), tag)
   assert.deepEqual(await findPublicEntity(lookups, 'tag', scene as number), tag)
   const { description, url, start_date, end_date } = about
@@ -209,6 +226,7 @@ test('finds an entity by id with its current name and its public aliases', async
     slug: 'shown-days',
     name: 'Shown Days',
     about: { description, url, start_date, end_date },
+    profile: emptyEventProfile,
     aliases: [],
   }
   assert.deepEqual(await findPublicEntity(lookups, 'category', about.id), { ...category, talks: 1 })

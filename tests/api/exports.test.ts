@@ -25,6 +25,7 @@ import { openPool, type Pool } from '../../server/platform/db/pool.ts'
 import { freshDatabase } from '../support/database.ts'
 import { call, category, type Reply, runCommand, startArchive } from '../support/harness.ts'
 import { checkInvariants, withDatabase } from '../support/invariants.ts'
+import { eventProfile, personProfile } from '../support/profiles.ts'
 
 // An export loses no data, and contains nothing that its reader may not see.
 
@@ -62,6 +63,7 @@ await send('POST', 'category', {
   url: 'https://example.org/',
   start_date: '2019-05-01',
   end_date: '2019-05-03',
+  ...eventProfile,
 })
 await send('POST', 'category', { title: 'Brückentage' })
 await send('POST', 'category', { title: 'Nobody Came' })
@@ -115,8 +117,11 @@ const again = await archive.make({ title: 'The same video with leave', source_ur
 await send('POST', `video/${gone.id}/takedown`, { reason: 'Asked by <Wanda>' })
 await send('PATCH', 'speaker/deadname-doe', { name: 'Alive Doe' })
 await send('PATCH', 'speaker/zoe-agren', {
+  ...personProfile,
   aliases: [{ name: 'Z. Ågren', shown: true }, { name: 'Hidden Ågren' }],
 })
+await send('PATCH', 'speaker/only-drafts', { description: 'A hermit', pronouns: 'he/mit' })
+await send('PATCH', 'speaker/wanda-withdrawn', { pronouns: 'wan/da' })
 await send('POST', 'speaker/a-double/merge', { into: 'speaker-3' })
 await send('PATCH', 'tag/ruby-on-rails', { name: 'Rails framework' })
 await send('POST', 'tag/rails/merge', { into: 'rails-framework' })
@@ -133,6 +138,9 @@ const secrets = [
   'deadname',
   'Hidden',
   'Only Drafts',
+  'hermit',
+  'he/mit',
+  'wan/da',
   'only drafts',
   'secret plan',
   'A draft',

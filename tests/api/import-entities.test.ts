@@ -4,6 +4,7 @@ import type { Alias, ExportedEntity } from '@talkshelf/contract'
 import { restoreEntities } from '../../server/entities/entities.ts'
 import { startImports } from '../support/imports-in-process.ts'
 import { checkInvariants } from '../support/invariants.ts'
+import { eventProfile, personProfile } from '../support/profiles.ts'
 import { context } from '../support/writer.ts'
 
 // Restores speakers, tags and categories from an export, except for what is taken.
@@ -66,6 +67,7 @@ test('restores an entity of each kind with its id', async () => {
     start_date: '2026-02-01',
     end_date: '2026-02-03',
   }
+  const { online: _, ...event } = eventProfile
   const more = {
     id: 500,
     revision: 4,
@@ -74,9 +76,15 @@ test('restores an entity of each kind with its id', async () => {
     retired_slugs: ['was-long-ago'],
   }
   const entities = [
-    speaker('Whole', more),
+    speaker('Whole', { ...more, ...personProfile }),
     speaker('Whole', { kind: 'tag', ...more }),
-    speaker('Whole', { kind: 'category', ...more, ...about } as Partial<ExportedEntity>),
+    speaker('Whole', {
+      kind: 'category',
+      ...more,
+      ...about,
+      ...event,
+      online: false,
+    } as Partial<ExportedEntity>),
     speaker('Bare'),
   ]
   assert.equal(await restore(...entities), 4)
@@ -90,16 +98,17 @@ test('restores an entity of each kind with its id', async () => {
       retired: ['was-long-ago'],
     })
   const [row] = await sql(
-    `select description, url, start_date::text, end_date::text from category where id = 500`,
+    `select description, url, start_date::text, end_date::text, profile
+     from category where id = 500`,
   )
-  assert.deepEqual(row, about)
+  assert.deepEqual(row, { ...about, profile: event })
   const changes = await sql(
     `select subject, after from change where subject_id = 500 and revision = 4 order by subject`,
   )
   const expected = { id: 500, slug: 'whole', aliases: more.aliases }
   assert.deepEqual(changes, [
-    { subject: 'category', after: { ...expected, title: 'Whole', ...about } },
-    { subject: 'speaker', after: { ...expected, name: 'Whole' } },
+    { subject: 'category', after: { ...expected, title: 'Whole', ...about, ...event } },
+    { subject: 'speaker', after: { ...expected, name: 'Whole', ...personProfile } },
     { subject: 'tag', after: { ...expected, name: 'Whole' } },
   ])
   assert.deepEqual((await readEntity('speaker', 'Bare')).retired, [])

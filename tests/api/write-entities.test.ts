@@ -22,6 +22,7 @@ import {
   writeLockedVersion,
 } from '../../server/videos/videos.ts'
 import { category } from '../support/harness.ts'
+import { emptyEventProfile } from '../support/profiles.ts'
 import {
   assertOk,
   assertWriteRefused,
@@ -171,7 +172,15 @@ test('creates a category once, patches it and reserves its old titles', async ()
   const created = await assertOk(post('category', { title: 'Full Days', ...about }))
   assert.deepEqual(
     { ...created.json, id: 0 },
-    { id: 0, title: 'Full Days', slug: 'full-days', ...about, talks: 0, aliases: [] },
+    {
+      id: 0,
+      title: 'Full Days',
+      slug: 'full-days',
+      ...about,
+      ...emptyEventProfile,
+      talks: 0,
+      aliases: [],
+    },
   )
   assert.equal((await assertOk(post('category', { title: 'Full-Days' }))).json.slug, 'full-days-1')
   await assertWriteRefused(post('category', { title: 'Full Days' }), 409, /category-exists/)

@@ -26,6 +26,7 @@ import {
 import { problemReferencePage, referencePage } from '../../server/reference/page.ts'
 import { callPath, markImportStopped, prepareCall } from '../support/endpoint-calls.ts'
 import { type CallOptions, type Reply, startArchive, type TestArchive } from '../support/harness.ts'
+import { eventProfile } from '../support/profiles.ts'
 import { until } from '../support/until.ts'
 
 // What we say about the service is what the service does.
@@ -98,7 +99,8 @@ test('every path and method of the description is answered', async () => {
 
 const ajv = new Ajv2020({ allErrors: true })
 ajv.addVocabulary(['components'])
-for (const format of ['text', 'address']) ajv.addFormat(format, true)
+for (const format of ['text', 'address', 'web-url', 'https-url', 'country', 'colour'])
+  ajv.addFormat(format, true)
 ajv.addFormat('date', /^\d{4}-\d\d-\d\d$/)
 
 /**
@@ -182,11 +184,16 @@ test('answers match the description in all fields', async () => {
     endpoints
 
   await tryOut(createCategory, {}, 201, {
-    body: { title: 'Document Days', url: 'https://example.org/', start_date: '2026-01-31' },
+    body: {
+      title: 'Document Days',
+      url: 'https://example.org/',
+      start_date: '2026-01-31',
+      ...eventProfile,
+    },
   })
   await tryOut(createCategory, {}, 409, { body: { title: 'Document Days' } })
   await tryOut(createCategory, {}, 400, {
-    body: { title: '', start_date: '2026-02-30', colour: 'red' },
+    body: { title: '', start_date: '2026-02-30', colour: 'red', odd: 1 },
   })
   const slug = 'document-days'
   await tryOut(patchCategory, { slug }, 200, { body: { end_date: '2026-02-01' } })

@@ -2,6 +2,7 @@ import type { Fact } from '@talkshelf/contract'
 import type { SeededRandom } from '../../server/pictures/seeded-random.ts'
 import type { TestArchive } from './harness.ts'
 import { importClient } from './import-client.ts'
+import { eventProfile, personProfile } from './profiles.ts'
 
 // Fills an archive through its API with everything that real ones contain: drafts, facts, renames,
 // merges, aliases, old slugs, takedowns. Two archives share names and titles, but no URL of a
@@ -45,6 +46,7 @@ export async function fillArchive(
         start_date: '2019-05-01',
         end_date: '2019-05-03',
       }),
+      ...(isChosen(0.5) && { ...eventProfile, series: word }),
     })
   const names = [...speakers, `${word} Only`, `${word} Other`]
   const ids: number[] = []
@@ -81,6 +83,8 @@ export async function fillArchive(
     (await send('GET', `${kind}?page_size=100`)).json.results.map(
       ({ slug }: { slug: string }) => slug,
     )
+  for (const slug of (await slugsOf('speaker')).slice(0, 3))
+    await send('PATCH', `speaker/${slug}`, { ...personProfile, description: `About ${word}` })
   for (const kind of ['speaker', 'tag', 'category']) {
     const [renamed, aliased, merged, into] = random.shuffled(await slugsOf(kind))
     const field = kind === 'category' ? 'title' : 'name'

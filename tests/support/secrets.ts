@@ -153,6 +153,11 @@ async function addPublicRecords({ send, make }: SecretsWriter, { word }: Secrets
 async function addDrafts({ send, make }: SecretsWriter, secret: Secrets): Promise<void> {
   const { word } = secret
   const draft = await make({ ...secretFields(secret), state: 2 })
+  await send('PATCH', `speaker/${word.toLowerCase()}-draft`, {
+    description: word,
+    pronouns: word,
+    picture_url: `https://example.org/${word}.png`,
+  })
   await send('PUT', `video/${draft.id}/facts`, {
     facts: [{ kind: 'address', path: `old/${word}` }],
   })
@@ -183,6 +188,16 @@ async function addFormerNames({ send, make }: SecretsWriter, { word }: Secrets):
     tags: [`${word} label`],
   })
   await send('PATCH', `speaker/${word.toLowerCase()}-former`, {
+    pronouns: word,
+    description: `Known as ${word}`,
+    picture_url: `https://example.org/${word}.png`,
+    links: [{ kind: 'website', url: `https://example.org/${word}` }],
+  })
+  await send('PATCH', `speaker/${word.toLowerCase()}-former`, {
+    pronouns: null,
+    description: '',
+    picture_url: null,
+    links: [],
     name: 'Nell Now',
     retired_slugs: [`${word.toLowerCase()}-former`],
   })
@@ -190,7 +205,12 @@ async function addFormerNames({ send, make }: SecretsWriter, { word }: Secrets):
     name: 'label',
     retired_slugs: [`${word.toLowerCase()}-label`],
   })
+  const about = { city: word, series: word, logo_url: `https://example.org/${word}.png` }
+  await send('PATCH', `category/${word.toLowerCase()}-days`, about)
   await send('PATCH', `category/${word.toLowerCase()}-days`, {
+    city: null,
+    series: null,
+    logo_url: null,
     title: 'New Days',
     retired_slugs: [`${word.toLowerCase()}-days`],
   })
