@@ -10,7 +10,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { freshDatabase } from '../../tests/support/database.ts'
 import { call, program, root } from '../../tests/support/harness.ts'
 import { withDatabase } from '../../tests/support/invariants.ts'
-import { exampleCategories, exampleTalks } from './talks.ts'
+import { exampleCategories, exampleSpeakers, exampleTalks } from './talks.ts'
 
 // Runs `talkshelf demo` from the source. tests/project/package.test.ts runs the installed package.
 
@@ -81,7 +81,7 @@ test('a second demo on the same database adds nothing, even when a talk was rena
   const expected = {
     videos: exampleTalks.length,
     categories: exampleCategories.length,
-    changes: exampleTalks.length + exampleCategories.length,
+    changes: exampleTalks.length + exampleCategories.length + exampleSpeakers.length,
   }
 
   const first = startDemo(t, { DATABASE_URL, PORT: '0' })

@@ -1,11 +1,12 @@
 import { createHash } from 'node:crypto'
 import { type CategoryInput, Problem, VideoInput, validate } from '@talkshelf/contract'
 import type { WriteContext } from '../changes/changes.ts'
-import { createCategory } from '../entities/entities.ts'
+import { changeEntity, createCategory, pickProfile } from '../entities/entities.ts'
 import type { Pool } from '../platform/db/pool.ts'
+import { slugify } from '../platform/slug.ts'
 import { createVideo } from '../videos/videos.ts'
 import { loadedTalks, occupancy } from './queries.ts'
-import { exampleCategories, exampleTalks } from './talks.ts'
+import { type ExampleSpeaker, exampleCategories, exampleSpeakers, exampleTalks } from './talks.ts'
 
 // Loads the example talks. The request id of a created record stays in its history, so a later demo
 // recognizes by this prefix which talks it has already loaded.
@@ -31,6 +32,8 @@ export async function loadExamples(pool: Pool): Promise<{ loaded: number; id: nu
     await createVideo(pool, validate(VideoInput, { state: 1, ...talk }), request, undefined)
     loaded++
   }
+  // Only in the first demo: later ones keep what was changed since.
+  if (existing.size === 0) for (const speaker of exampleSpeakers) await describe(pool, speaker)
   const talks = await loadedTalks(pool, prefix)
   const talk = talks.find(({ live }) => live) ?? talks[0]
   if (!talk) throw new Error('No talk was loaded')
@@ -43,6 +46,14 @@ async function ensureCategory(pool: Pool, category: CategoryInput): Promise<void
   } catch (error) {
     if (!(error instanceof Problem && error.problem === 'category-exists')) throw error
   }
+}
+
+/** Adds the profile of a speaker, whom a talk has created. */
+function describe(pool: Pool, { name, ...profile }: ExampleSpeaker): Promise<unknown> {
+  const patch = { profile: pickProfile('speaker', profile) }
+  return pool.transaction((tx) =>
+    changeEntity(tx, 'speaker', slugify(name), patch, requestFor(name, profile)),
+  )
 }
 
 function requestFor(key: string, input: object): WriteContext {

@@ -1,4 +1,4 @@
-import type { CategoryInput, VideoInput } from '@talkshelf/contract'
+import type { CategoryInput, SpeakerProfile, VideoInput } from '@talkshelf/contract'
 
 // The example talks of `talkshelf demo`, written for this project. Every event, person and talk is
 // invented; the URLs are on example.org or contain a made-up id. The talks cover several languages
@@ -10,6 +10,8 @@ export interface ExampleTalk extends VideoInput {
 }
 
 const lantern = 'Lantern Conf 2025'
+const lantern2024 = 'Lantern Conf 2024'
+const lantern2023 = 'Lantern Conf 2023'
 const quiet = 'Quiet Systems Meetup'
 const valmorin = 'Rencontres du libre de Valmorin 2024'
 const osterquell = 'Osterqueller Softwaretage 2025'
@@ -25,11 +27,45 @@ export const exampleCategories: readonly CategoryInput[] = [
     url: 'https://lantern.example.org/2025',
     start_date: '2025-05-14',
     end_date: '2025-05-16',
+    city: 'Aberystwyth',
+    country: 'GB',
+    online: true,
+    series: 'Lantern Conf',
+    colour: '#7c2d12',
+    links: [
+      { kind: 'schedule', url: 'https://lantern.example.org/2025/schedule' },
+      { kind: 'mastodon', url: 'https://social.example.org/@lantern' },
+      { kind: 'code', url: 'https://code.example.org/lantern' },
+    ],
+  },
+  {
+    title: lantern2024,
+    description: 'The second year: fewer slides, more questions.',
+    url: 'https://lantern.example.org/2024',
+    start_date: '2024-05-15',
+    end_date: '2024-05-17',
+    city: 'Aberystwyth',
+    country: 'GB',
+    series: 'Lantern Conf',
+    colour: '#1e3a5f',
+  },
+  {
+    title: lantern2023,
+    description: 'The first year, at home: everyone took part from their kitchen.',
+    url: 'https://lantern.example.org/2023',
+    start_date: '2023-05-17',
+    end_date: '2023-05-17',
+    online: true,
+    series: 'Lantern Conf',
+    colour: '#fde68a',
   },
   {
     title: quiet,
     description: 'Every second Tuesday: one talk, no slides after nine.',
     url: 'https://quiet.example.org',
+    city: 'Bergen',
+    country: 'NO',
+    links: [{ kind: 'newsletter', url: 'https://quiet.example.org/letter' }],
   },
   {
     title: valmorin,
@@ -37,18 +73,27 @@ export const exampleCategories: readonly CategoryInput[] = [
     url: 'https://valmorin.example.org',
     start_date: '2024-10-05',
     end_date: '2024-10-06',
+    city: 'Valmorin',
+    country: 'FR',
+    colour: '#14532d',
   },
   {
     title: osterquell,
     description: 'Ein langes Wochenende über Werkzeuge.',
     start_date: '2025-03-28',
     end_date: '2025-03-30',
+    city: 'Osterquell',
+    country: 'DE',
+    colour: '#fbbf24',
   },
   {
     title: kotonoha,
     description: '言葉とソフトウェアの集まり。',
     start_date: '2025-11-08',
     end_date: '2025-11-08',
+    city: '京都市',
+    country: 'JP',
+    online: true,
   },
   { title: reed, description: '一个关于开放数据的小型聚会。', url: 'https://reed.example.org' },
   {
@@ -62,6 +107,44 @@ export const exampleCategories: readonly CategoryInput[] = [
     description: 'Datos, mar y memoria.',
     start_date: '2025-06-02',
     end_date: '2025-06-04',
+    city: 'Cádiz',
+    country: 'ES',
+    colour: '#0e7490',
+  },
+]
+
+export interface ExampleSpeaker extends Partial<SpeakerProfile> {
+  readonly name: string
+}
+
+export const exampleSpeakers: readonly ExampleSpeaker[] = [
+  {
+    name: 'Odalys Fenwright',
+    description:
+      'Odalys looks after queues that nobody wants to look after. She writes about *boring* ' +
+      'systems, and about the people who keep them that way.',
+    pronouns: 'she/her',
+    links: [
+      { kind: 'website', url: 'https://odalys.example.org/' },
+      { kind: 'mastodon', url: 'https://social.example.org/@odalys' },
+      { kind: 'code', url: 'https://code.example.org/odalys' },
+    ],
+  },
+  {
+    name: 'Bram Quillhaven',
+    description: 'Renames things for a living.',
+    pronouns: 'he/they',
+    links: [{ kind: 'blog', url: 'https://quillhaven.example.org/' }],
+  },
+  {
+    name: 'Maëlle Vauquenoir',
+    description: 'Organise les Rencontres de Valmorin depuis dix ans.',
+    pronouns: 'elle',
+  },
+  {
+    name: 'Candela Riosoto',
+    description: 'Mide el mar y publica lo que mide.',
+    links: [{ kind: 'website', url: 'https://riosoto.example.org/' }],
   },
 ]
 
@@ -408,5 +491,31 @@ export const exampleTalks: readonly ExampleTalk[] = [
     duration: 1560,
     recorded: '2025-06-04',
     source_url: 'https://media.example.org/mareas-2025/library',
+  },
+  {
+    key: 'lantern-2023-kitchen',
+    title: 'A conference in forty kitchens',
+    category: lantern2023,
+    language: 'English',
+    speakers: ['Tamsin Orrel'],
+    tags: ['community', 'operations'],
+    summary: 'How a conference without a room found its people, and what the cats did meanwhile.',
+    copyright_text: byLicence,
+    duration: 1204,
+    recorded: '2023-05-17',
+    source_url: 'https://media.example.org/lantern-2023/kitchens',
+  },
+  {
+    key: 'lantern-2024-logs',
+    title: 'Reading logs aloud',
+    category: lantern2024,
+    language: 'English',
+    speakers: ['Odalys Fenwright'],
+    tags: ['logging', 'operations'],
+    summary: 'A week of logs, read aloud by three people, found more than a year of dashboards.',
+    copyright_text: byLicence,
+    duration: 1650,
+    recorded: '2024-05-16',
+    source_url: 'https://media.example.org/lantern-2024/logs',
   },
 ]

@@ -2,8 +2,9 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { buildPages } from '../../scripts/build.ts'
 import { createToken } from '../../server/auth/auth.ts'
-import { exampleCategories, exampleTalks } from '../../server/demo/talks.ts'
+import { exampleCategories, exampleSpeakers, exampleTalks } from '../../server/demo/talks.ts'
 import { openPool } from '../../server/platform/db/pool.ts'
+import { slugify } from '../../server/platform/slug.ts'
 import { call, root } from '../support/harness.ts'
 import { migratedDatabase, type Postgres, startPostgres } from '../support/postgres.ts'
 import { realTalks } from '../support/pyvideo.ts'
@@ -124,10 +125,13 @@ async function createEditor(database: string): Promise<string> {
 }
 
 async function writeExamples(url: string, token: string): Promise<void> {
-  const post = async (path: string, body: object) => {
-    const { status, text } = await call(url, 'POST', path, { body, token })
-    if (status !== 201) throw new Error(text)
+  const write = async (method: string, path: string, body: object) => {
+    const { status, text } = await call(url, method, path, { body, token })
+    if (status >= 300) throw new Error(text)
   }
+  const post = (path: string, body: object) => write('POST', path, body)
   for (const category of exampleCategories) await post('/api/v2/category', category)
   for (const { key: _, ...talk } of exampleTalks) await post('/api/v2/video', { state: 1, ...talk })
+  for (const { name, ...profile } of exampleSpeakers)
+    await write('PATCH', `/api/v2/speaker/${slugify(name)}`, profile)
 }
