@@ -101,7 +101,7 @@ export function createApp(
     folderBytes: config.PICTURE_DIR_MB * 2 ** 20,
     log: http.log,
   })
-  pictureRoutes(http, mountPage, recordCache, pictures)
+  pictureRoutes(http, mountPage, pool, recordCache, pictures)
   referenceRoutes(http, basePath, base)
   const markdown = openMarkdown()
   pageRoutes(mountPage, pool, recordCache, statisticsCache, markdown, site)

@@ -1,4 +1,5 @@
-import type { EntityPageKind, Linked, SearchState } from './paths.ts'
+import type { LinkKind } from '@talkshelf/contract'
+import type { EntityPageKind, Linked, ProfilePicture, SearchState } from './paths.ts'
 
 // The data of the pages, provided by the server. Pages load nothing themselves.
 
@@ -151,6 +152,26 @@ export interface TalkData {
   readonly at: number
 }
 
+/** What the page of an event or speaker shows besides its names and talks. */
+export interface EntityProfile {
+  readonly picture: ProfilePicture | null
+  /** Colour of the banner, #rrggbb. */
+  readonly colour: string | null
+  readonly pronouns: string | null
+  readonly place: {
+    readonly city: string | null
+    /** ISO 3166-1 alpha-2. */
+    readonly country: string | null
+    readonly online: boolean
+  } | null
+  readonly series: {
+    readonly name: string
+    /** All events of the series, newest first. */
+    readonly events: readonly (NamedLink & { readonly isCurrent: boolean })[]
+  } | null
+  readonly links: readonly { readonly kind: LinkKind; readonly url: string }[]
+}
+
 /** A page of talks that have something in common. */
 export interface CollectionData {
   readonly kind: EntityPageKind | 'language' | 'year'
@@ -162,6 +183,7 @@ export interface CollectionData {
   readonly entity?: Linked
   /** Search parameters that select these talks. */
   readonly state: SearchState
+  /** Only for events and speakers. Only events have a URL and dates. */
   readonly about?: {
     readonly description: string
     /** The description as HTML, rendered from Markdown. */
@@ -170,6 +192,8 @@ export interface CollectionData {
     readonly first: string | null
     readonly last: string | null
   }
+  /** Only for events and speakers. */
+  readonly profile?: EntityProfile
   readonly aliases: readonly string[]
   readonly count: number
   readonly isExact: boolean

@@ -4,6 +4,7 @@ import fc from 'fast-check'
 import { parse } from 'parse5'
 import { hostilePayloads } from '../tests/support/payloads.ts'
 import { aTalk } from '../tests/support/sample-talk.ts'
+import type { EntityProfile } from './data.ts'
 import {
   breadcrumbsJsonLd,
   eventJsonLd,
@@ -143,6 +144,55 @@ test('describes events, speakers, breadcrumbs and the site', () => {
   )
   const site = siteJsonLd('Talks', origin).potentialAction as { target: { urlTemplate: string } }
   assert.equal(site.target.urlTemplate, `${origin}/search?q={search_term_string}`)
+})
+
+test('describes the profiles of events and speakers', () => {
+  const profile: EntityProfile = {
+    picture: { kind: 'category', id: 2, version: 'abc' },
+    colour: '#123456',
+    pronouns: null,
+    place: { city: 'Łódź', country: 'PL', online: true },
+    series: { name: 'Days', events: [] },
+    links: [{ kind: 'code', url: 'https://code.example.org/' }],
+  }
+  const days = { id: 2, slug: 'days', name: 'Days', first: null, last: null }
+  const event = eventJsonLd({ ...days, url: 'https://days.example.org', profile }, origin)
+  assert.deepEqual(
+    [event.location, event.eventAttendanceMode, event.superEvent, event.image, event.sameAs],
+    [
+      [
+        {
+          '@type': 'Place',
+          name: 'Łódź',
+          address: { '@type': 'PostalAddress', addressLocality: 'Łódź', addressCountry: 'PL' },
+        },
+        { '@type': 'VirtualLocation', url: 'https://days.example.org' },
+      ],
+      'https://schema.org/MixedEventAttendanceMode',
+      { '@type': 'EventSeries', name: 'Days' },
+      `${origin}/picture/category/2?v=abc`,
+      ['https://days.example.org', 'https://code.example.org/'],
+    ],
+  )
+  const mode = (place: EntityProfile['place']) =>
+    eventJsonLd({ ...days, profile: { ...profile, place } }, origin)
+  const online = mode({ city: null, country: null, online: true })
+  assert.deepEqual(online.location, {
+    '@type': 'VirtualLocation',
+    url: `${origin}/category/2/days`,
+  })
+  assert.match(String(online.eventAttendanceMode), /OnlineEventAttendanceMode/)
+  const offline = mode({ city: null, country: 'PL', online: false })
+  assert.match(String(offline.eventAttendanceMode), /OfflineEventAttendanceMode/)
+  assert.equal('location' in mode(null), false)
+
+  const picture = { kind: 'speaker', id: 3, version: 'x' } as const
+  const ada = { id: 3, slug: 'ada', name: 'Ada', description: '*Counts*', aliases: [] }
+  const person = personJsonLd({ ...ada, profile: { ...profile, picture } }, origin)
+  assert.deepEqual(
+    [person.description, person.sameAs, person.image, 'alternateName' in person],
+    ['Counts', 'https://code.example.org/', `${origin}/picture/speaker/3?v=x`, false],
+  )
 })
 
 test('escapes texts so that they never end the script element', () => {

@@ -1,4 +1,4 @@
-import type { NamedLink, Talk } from './data.ts'
+import type { EntityProfile, NamedLink, Talk } from './data.ts'
 import { recogniseLicence } from './licence.ts'
 import { plainText } from './markdown.ts'
 import { paths } from './paths.ts'
@@ -66,6 +66,7 @@ export interface EventFacts extends NamedLink {
   readonly description?: string
   /** Website of the event. */
   readonly url?: string | null
+  readonly profile?: EntityProfile | undefined
 }
 
 /** Describes an event. */
@@ -80,19 +81,69 @@ export function eventJsonLd(event: EventFacts, origin: string): JsonLd {
     ...(event.first && { startDate: event.first }),
     ...(event.last && { endDate: event.last }),
     ...(event.description?.trim() && { description: plainText(event.description, maxDescription) }),
-    ...(event.url && { sameAs: event.url }),
+    ...sameAs([event.url, ...(event.profile?.links ?? []).map((link) => link.url)]),
+    ...image(event.profile, origin),
+    ...location(event, url),
+    ...(event.profile?.series && {
+      superEvent: { '@type': 'EventSeries', name: event.profile.series.name },
+    }),
   }
+}
+
+/** Describes where an event took place: somewhere, online, or both. */
+function location({ url: website, profile }: EventFacts, page: string): JsonLd {
+  const place = profile?.place
+  if (!place) return {}
+  const { city, country, online } = place
+  const address = {
+    '@type': 'PostalAddress',
+    ...(city && { addressLocality: city }),
+    ...(country && { addressCountry: country }),
+  }
+  const isSomewhere = Boolean(city || country)
+  const locations = [
+    ...(isSomewhere ? [{ '@type': 'Place', ...(city && { name: city }), address }] : []),
+    ...(online ? [{ '@type': 'VirtualLocation', url: website || page }] : []),
+  ]
+  const mode = attendanceMode(isSomewhere, online)
+  return {
+    eventAttendanceMode: `https://schema.org/${mode}EventAttendanceMode`,
+    location: locations.length === 1 ? locations[0] : locations,
+  }
+}
+
+function attendanceMode(isSomewhere: boolean, online: boolean): string {
+  if (isSomewhere && online) return 'Mixed'
+  return online ? 'Online' : 'Offline'
+}
+
+function sameAs(urls: readonly (string | null | undefined)[]): JsonLd {
+  const known = [...new Set(urls.filter(Boolean))]
+  if (known.length === 0) return {}
+  return { sameAs: known.length === 1 ? known[0] : known }
+}
+
+function image(profile: EntityProfile | undefined, origin: string): JsonLd {
+  return profile?.picture ? { image: origin + paths.profilePicture(profile.picture) } : {}
 }
 
 /** Describes a speaker. */
 export function personJsonLd(
-  speaker: NamedLink & { readonly aliases?: readonly string[] },
+  speaker: NamedLink & {
+    readonly aliases?: readonly string[]
+    readonly description?: string
+    readonly profile?: EntityProfile | undefined
+  },
   origin: string,
 ): JsonLd {
+  const { aliases, description, profile } = speaker
   return {
     ...context,
     ...person(speaker, origin),
-    ...(speaker.aliases?.length && { alternateName: [...speaker.aliases] }),
+    ...(aliases?.length && { alternateName: [...aliases] }),
+    ...(description?.trim() && { description: plainText(description, maxDescription) }),
+    ...sameAs((profile?.links ?? []).map((link) => link.url)),
+    ...image(profile, origin),
   }
 }
 

@@ -30,6 +30,14 @@ export type FeedFormat = (typeof feedFormats)[number]
 export const pictureWidths = [320, 640, 1280] as const
 export type PictureWidth = (typeof pictureWidths)[number]
 
+/** The logo of an event or the picture of a speaker. */
+export interface ProfilePicture {
+  readonly kind: 'category' | 'speaker'
+  readonly id: number
+  /** Changes with the content of the picture. */
+  readonly version: string
+}
+
 export const paths = {
   home: '/',
   about: '/about',
@@ -52,6 +60,7 @@ export const paths = {
     `/picture/${id}/${width}${version ? `?v=${version}` : ''}`,
   /** Preview image for other sites, always a JPEG. */
   preview: (id: number, version: string) => `/picture/${id}/preview?v=${version}`,
+  profilePicture: ({ kind, id, version }: ProfilePicture) => `/picture/${kind}/${id}?v=${version}`,
   /** Stores preferences in cookies and redirects back. */
   prefer: '/prefer',
   oEmbed: '/oembed',

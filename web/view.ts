@@ -32,6 +32,8 @@ interface PageView extends View {
   day(day: string): string
   /** Formats a range of dates. */
   days(first: string, last: string): string
+  /** Returns the name of a country in the locale of the page, by its code of ISO 3166-1. */
+  country(code: string): string
   /** Returns the name of a language in the locale of the page. */
   language(code: string, english: string): string
 }
@@ -47,7 +49,7 @@ export function useView(): PageView {
 
 /** Adds messages and formatting functions to a view. */
 export function prepareView(view: View): PageView {
-  const { numbers, days, languages } = formats(view.locale)
+  const { numbers, days, countries, languages } = formats(view.locale)
   return {
     ...view,
     words: messages[view.locale],
@@ -55,6 +57,7 @@ export function prepareView(view: View): PageView {
     number: (value) => numbers.format(value),
     day: (day) => days.format(dateOf(day)),
     days: (first, last) => days.formatRange(dateOf(first), dateOf(last)),
+    country: (code) => nameOf(countries, code) ?? code,
     language: (code, english) =>
       code === 'und' ? messages[view.locale].languageUnknown : (nameOf(languages, code) ?? english),
   }
@@ -62,9 +65,9 @@ export function prepareView(view: View): PageView {
 
 const dateOf = (day: string) => new Date(`${day}T00:00:00Z`)
 
-function nameOf(languages: Intl.DisplayNames, code: string): string | undefined {
+function nameOf(names: Intl.DisplayNames, code: string): string | undefined {
   try {
-    const name = languages.of(code)
+    const name = names.of(code)
     return name === code ? undefined : name
   } catch {
     return undefined
@@ -74,6 +77,7 @@ function nameOf(languages: Intl.DisplayNames, code: string): string | undefined 
 interface Formats {
   readonly numbers: Intl.NumberFormat
   readonly days: Intl.DateTimeFormat
+  readonly countries: Intl.DisplayNames
   readonly languages: Intl.DisplayNames
 }
 
@@ -86,6 +90,7 @@ function formats(locale: Locale): Formats {
   const created = {
     numbers: new Intl.NumberFormat(locale),
     days: new Intl.DateTimeFormat(locale, { dateStyle: 'long', timeZone: 'UTC' }),
+    countries: new Intl.DisplayNames(locale, { type: 'region', fallback: 'code' }),
     languages: new Intl.DisplayNames(locale, { type: 'language', fallback: 'code' }),
   }
   formatCache.set(locale, created)

@@ -17,8 +17,19 @@ export {
   type NameLookup,
   type NamesToLookUp,
 } from './name-lookup.ts'
-export { fullProfile, type Profile, pickProfile, storedProfile } from './profile.ts'
-export { findPublicEntities, findPublicEntity } from './public-entities.ts'
+export {
+  fullProfile,
+  type Profile,
+  pickProfile,
+  profilePictureUrl,
+  storedProfile,
+} from './profile.ts'
+export {
+  findPublicEntities,
+  findPublicEntity,
+  findSeriesEvents,
+  type PublicEntity,
+} from './public-entities.ts'
 export type { EntityKind } from './queries.ts'
 export {
   createMissingEntities,

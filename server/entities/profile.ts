@@ -39,6 +39,11 @@ export function fullProfile<T extends Profile = Profile>(kind: EntityKind, store
   ) as T
 }
 
+/** Returns the address of the logo of an event or the picture of a speaker. */
+export function profilePictureUrl({ logo_url, picture_url }: Profile): string | null {
+  return logo_url ?? picture_url ?? null
+}
+
 /** Picks the fields of a profile out of other fields, as far as they have any. */
 export function pickProfile(kind: EntityKind, fields: Fields): Profile {
   return Object.fromEntries(

@@ -4,6 +4,7 @@ import {
   type EntityKind,
   type EntityRow,
   findCurrentEntity,
+  listSeriesEvents,
   selectPublicEntities,
 } from './queries.ts'
 
@@ -43,6 +44,14 @@ export async function findPublicEntity(
     aliases: entity.aliases.flatMap((alias) => (alias.shown ? alias.name : [])),
     talks,
   }
+}
+
+/** Highest number of events that the page of an event lists. */
+const maxSeriesEvents = 60
+
+/** Finds the events of a series, newest first. */
+export function findSeriesEvents(db: Db, series: string): Promise<EntityReference[]> {
+  return listSeriesEvents(db, series, maxSeriesEvents)
 }
 
 export interface EntityReference {

@@ -475,6 +475,23 @@ export function findCurrentEntity(db: Db, kind: EntityKind, id: number) {
   )
 }
 
+const SeriesEvent = Type.Object({ id: Type.Integer(), slug: Type.String(), name: Type.String() })
+
+/** Lists the categories of a series, newest first. */
+export function listSeriesEvents(db: Db, series: string, limit: number) {
+  return many(
+    db,
+    SeriesEvent,
+    sql`select id, slug, title as name
+        from category
+        where profile ? 'series'
+          and fold(profile ->> 'series') collate "C" = fold(${series}::text)
+          and merged_into is null
+        order by coalesce(start_date, end_date) desc nulls last, title desc, id
+        limit ${limit}::integer`,
+  )
+}
+
 const MergedEntity = Type.Object({ id: Type.Integer(), revision: Type.Integer() })
 
 /**

@@ -19,11 +19,12 @@ import { parseId } from '../platform/http/pages.ts'
 import { buildCards, parseRecords } from './cards.ts'
 import { addLanguageCodes } from './facets.ts'
 import { buildPager } from './pager.ts'
+import { entityProfile } from './profile.ts'
 
 const pageSize = 24
 
 type Head = Pick<CollectionData, 'kind' | 'name' | 'path' | 'state' | 'aliases'> &
-  Pick<Partial<CollectionData>, 'about' | 'code' | 'entity'>
+  Pick<Partial<CollectionData>, 'about' | 'code' | 'entity' | 'profile'>
 
 /** Loads the page of an entity, or returns the path to redirect to if id or slug are outdated. */
 export async function entityPage(
@@ -42,13 +43,15 @@ export async function entityPage(
   if (String(entity.id) !== params.id || entity.slug !== params.slug) return { moved: path }
   const { events } = await statisticsCache.read()
   const event = kind === 'category' ? events.find(({ id }) => id === entity.id) : undefined
-  const about = entity.about && {
-    description: entity.about.description,
-    html: await markdown.render(entity.about.description),
-    url: entity.about.url,
-    first: entity.about.start_date ?? event?.first ?? null,
-    last: entity.about.end_date ?? event?.last ?? null,
+  const description = entity.about?.description ?? entity.profile.description ?? ''
+  const about = kind !== 'tag' && {
+    description,
+    html: await markdown.render(description),
+    url: entity.about?.url ?? null,
+    first: entity.about?.start_date ?? event?.first ?? null,
+    last: entity.about?.end_date ?? event?.last ?? null,
   }
+  const profile = await entityProfile(pool.lookups, kind, entity)
   const head = {
     kind,
     name: entity.name,
@@ -57,6 +60,7 @@ export async function entityPage(
     state: { [kind]: entity.slug },
     aliases: entity.aliases,
     ...(about && { about }),
+    ...(profile && { profile }),
   }
   return collection(pool, statisticsCache, head, page)
 }

@@ -6,8 +6,11 @@ import type { Sharp, SharpOptions } from 'sharp'
 // Decodes images in a process of its own, which decoder-process.ts starts. An image that needs too
 // much memory or time, or crashes libvips, ends this process and nothing else.
 
-/** A width in pixels, or a link preview: a JPEG of 1200 by 630, which every site can show. */
-export type PictureSize = (typeof pictureWidths)[number] | 'preview'
+/**
+ * A width in pixels; a link preview: a JPEG of 1200 by 630, which every site can show; a portrait,
+ * cropped to a square; or a logo, whole and with its transparency.
+ */
+export type PictureSize = (typeof pictureWidths)[number] | 'preview' | 'portrait' | 'logo'
 
 /** Maps each format to the only libvips loader that may read it. */
 const loaders = {
@@ -40,6 +43,8 @@ const maxResidentBytes = 208 * 2 ** 20
 const maxCpuMs = 5000
 const checkMs = 20
 const preview = { width: 1200, height: 630 }
+const portrait = { width: 256, height: 256 }
+const logo = { width: 512, height: 256 }
 
 const die = () => process.kill(process.pid, 'SIGKILL')
 const send = (message: DecoderMessage) => process.send?.(message)
@@ -90,6 +95,16 @@ async function convert(image: Sharp, { format, size }: DecodeJob): Promise<Buffe
       .resize({ ...preview, fit: 'cover' })
       .flatten({ background: '#fff' })
       .jpeg({ quality: 80, mozjpeg: true })
+      .toBuffer()
+  if (size === 'portrait')
+    return image
+      .resize({ ...portrait, fit: 'cover' })
+      .webp({ quality: 78 })
+      .toBuffer()
+  if (size === 'logo')
+    return image
+      .resize({ ...logo, fit: 'inside', withoutEnlargement: true })
+      .webp({ quality: 90 })
       .toBuffer()
   // A small picture is not enlarged; the browser does that.
   const width = Math.max(

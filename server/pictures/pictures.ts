@@ -12,6 +12,7 @@ import {
   openImages,
   type PictureSize,
 } from './images.ts'
+import { drawMonogram } from './monogram.ts'
 
 // Serves the picture of a talk: its thumbnail, fetched and resized by this server and cached, or a
 // generated cover. If the thumbnail takes too long the cover is sent, and a later request gets the
@@ -37,6 +38,8 @@ export interface FoundPicture extends Picture {
 export interface Pictures {
   /** Returns the picture of a talk. Never fails: the cover is the fallback. */
   read(record: PictureSource, size: PictureSize): Promise<FoundPicture>
+  /** Returns a logo or portrait. Never fails: the initials of the name are the fallback. */
+  readProfile(url: string, name: string, size: 'logo' | 'portrait'): Promise<FoundPicture>
   stop(): Promise<void>
 }
 
@@ -86,6 +89,11 @@ export function pictureVersion({
   ).slice(0, 8)
 }
 
+/** Returns a hash of 8 characters for the URL of a logo or portrait. */
+export function profilePictureVersion(pictureUrl: string): string {
+  return hash('sha256', JSON.stringify([design, pictureUrl]), 'base64url').slice(0, 8)
+}
+
 /** Opens the pictures: their caches, the downloads and the decoder. */
 export function openPictures(options: PictureOptions): Pictures {
   const limits = { ...defaultLimits, ...options.limits }
@@ -130,6 +138,11 @@ export function openPictures(options: PictureOptions): Pictures {
       if (size !== 'preview') return { ...cover, isStandIn: Boolean(url) }
       const preview = await find(cover.etag, size, () => makePreview(cover))
       return preview ? { ...preview, isStandIn: Boolean(url) } : { ...cover, isStandIn: true }
+    },
+    async readProfile(url, name, size) {
+      const found = await find(url, size, () => makeThumbnail(url, size))
+      if (found) return { ...found, isStandIn: false }
+      return { ...pictureOf('image/svg+xml', Buffer.from(drawMonogram(name))), isStandIn: true }
     },
     async stop() {
       stopping.abort(new Error('The server stops'))

@@ -8,7 +8,7 @@ import sharp from 'sharp'
 import { type Reply, startArchive } from '../../tests/support/harness.ts'
 import { photo, startImageServer, startPictures } from '../../tests/support/picture-archive.ts'
 import { drawCover } from './cover.ts'
-import { pictureVersion } from './pictures.ts'
+import { pictureVersion, profilePictureVersion } from './pictures.ts'
 
 const archive = await startArchive()
 const mounted = await startArchive({
@@ -345,4 +345,52 @@ test('the archive serves pictures below its path, but none of internal hosts', a
   const head = await mounted.call('HEAD', `/archive/picture/${id}/320`)
   assert.deepEqual([head.status, head.text, head.headers.etag], [200, '', reply.headers.etag])
   assert.equal((await mounted.call('GET', `/picture/${id}/320`)).status, 404)
+})
+
+test('serves the logo of an event and the picture of a speaker', async () => {
+  const { editor: token } = archive
+  await archive.call('POST', '/api/v2/category', { token, body: { title: 'Logo Days' } })
+  const talk = await archive.make({ speakers: ['Portrait Person'], category: 'Logo Days' })
+  const url = images.at('/wide.png', await photo(1200, 300).png().toBuffer())
+  const patch = (path: string, body: object) =>
+    archive.call('PATCH', `/api/v2/${path}`, { token, body })
+  const { id: event } = (await patch('category/logo-days', { logo_url: url })).json
+  const { id: person } = (await patch('speaker/portrait-person', { picture_url: url })).json
+  const logo = await pictures.get(`/picture/category/${event}?v=${profilePictureVersion(url)}`)
+  assert.deepEqual(
+    [logo.status, type(logo), await formatOf(logo), cacheControl(logo)],
+    [200, 'image/webp', ['webp', 512, 128], 'public, max-age=86400'],
+  )
+  const portrait = await pictures.get(`/picture/speaker/${person}?v=older`)
+  assert.deepEqual(
+    [portrait.status, type(portrait), await formatOf(portrait), cacheControl(portrait)],
+    [200, 'image/webp', ['webp', 256, 256], 'public, max-age=3600'],
+  )
+  const etag = String(portrait.headers.etag)
+  const again = await pictures.get(`/picture/speaker/${person}`, { 'if-none-match': etag })
+  assert.equal(again.status, 304)
+  assert.equal(images.countOf('/wide.png'), 1)
+
+  // Initials stand in for a picture that is missing, no picture, or an SVG that is not our own.
+  const svg = images.at('/own.svg', Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"/>'))
+  for (const picture_url of [`${images.url}/missing.png`, svg]) {
+    await patch('speaker/portrait-person', { picture_url })
+    const reply = await pictures.get(`/picture/speaker/${person}`)
+    assert.deepEqual(
+      [reply.status, type(reply), cacheControl(reply), />PP</.test(reply.text)],
+      [200, cover, 'public, max-age=300', true],
+    )
+  }
+
+  // Nothing is shown of a profile without a picture or of a speaker who is not public.
+  const statuses = async () => [
+    (await pictures.get(`/picture/speaker/${person}`)).status,
+    (await pictures.get(`/picture/category/${event}`)).status,
+  ]
+  await patch('category/logo-days', { logo_url: null })
+  assert.deepEqual(await statuses(), [200, 404])
+  await patch(`video/${talk.id}`, { state: 2 })
+  assert.deepEqual(await statuses(), [404, 404])
+  for (const path of ['tag/1', 'speaker/0', 'speaker/x', 'speaker/%31', 'category/99999'])
+    assert.equal((await pictures.get(`/picture/${path}`)).status, 404, path)
 })

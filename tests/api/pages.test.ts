@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import { indexedPaths } from '../../web/paths.ts'
 import { type CallOptions, type Reply, startArchive } from '../support/harness.ts'
+import { emptyEventProfile, eventProfile, personProfile } from '../support/profiles.ts'
 
 // Pages over HTTP: status codes, headers, redirects, and what readers see.
 
@@ -14,6 +15,8 @@ const get = (path: string, headers: Record<string, string> = {}) =>
 const post = (path: string, options: CallOptions) =>
   archive.call('POST', path, { token, ...options })
 const utf8 = ({ text }: Reply) => Buffer.from(text, 'latin1').toString()
+const readHtml = async (path: string, headers: Record<string, string> = {}) =>
+  utf8(await get(path, headers))
 const pathOf = (location: string | undefined) => location?.replace(archive.url, '')
 
 const talk = await archive.make({
@@ -502,4 +505,55 @@ test('prevents path traversal out of the assets folder', async () => {
     assert.ok(status === 404 || status === 400, `${url}: ${status}`)
     assert.ok(!text.includes('islands/main.ts') && !text.includes('root:'), url)
   }
+})
+
+test('shows the profile of an event in the language of the reader', async () => {
+  const patch = (slug: string, body: object) =>
+    archive.call('PATCH', `/api/v2/category/${slug}`, { token, body })
+  for (const year of [2024, 2025])
+    await post('/api/v2/category', {
+      body: { title: `Bridge Days ${year}`, series: 'Bridge Days', start_date: `${year}-05-01` },
+    })
+  const { id } = (await patch('bridge-days-2025', { ...eventProfile, series: 'BRIDGE DÁYS' })).json
+  const address = `/category/${id}/bridge-days-2025`
+  const text = await readHtml(address)
+  assert.match(text, /Łódź, Poland · Online · 0 talks/)
+  assert.match(text, /<img src="\/picture\/category\/\d+\?v=[\w-]{8}" alt\/>/)
+  assert.doesNotMatch(text, /media\.example\.org/)
+  assert.match(text, /<style nonce="[^"]+">\.banner\{--banner:#1A2b3c;--banner-ink:#fff\}<\/style>/)
+  assert.match(text, /href="https:\/\/social\.example\.org\/@bridges"[^>]*>Mastodon</)
+  // A link of another kind is labelled with its host.
+  assert.match(text, /href="https:\/\/example\.org\/%F0%9F%A6%8A"[^>]*>example\.org</)
+  // Other years, newest first; the series is compared without case and accents.
+  assert.match(text, /aria-current="page">Bridge Days 2025<.*>Bridge Days 2024</s)
+  assert.match(text, /"addressLocality":"Łódź","addressCountry":"PL"/)
+  const spanish = await readHtml(address, { 'accept-language': 'es' })
+  assert.match(spanish, /Łódź, Polonia · En línea · 0 charlas/)
+  // Nothing of it is left when the fields are empty again.
+  await patch('bridge-days-2025', emptyEventProfile)
+  const empty = await readHtml(address)
+  assert.doesNotMatch(
+    empty,
+    /Poland|\/picture\/category|banner|social\.example|aria-current="page">B/,
+  )
+})
+
+test('shows the profile of a speaker, and none of it without live talks', async () => {
+  const given = await archive.make({ speakers: ['Ze Builder'] })
+  const aliases = [{ name: 'Z. B.', shown: true }]
+  const body = { ...personProfile, aliases }
+  const { json } = await archive.call('PATCH', '/api/v2/speaker/ze-builder', { token, body })
+  const address = `/speaker/${json.id}/ze-builder`
+  const text = await readHtml(address)
+  assert.match(text, />ze\/hir<\/span> · 1 talk</)
+  assert.match(text, /Builds <em>bridges<\/em>/)
+  assert.match(text, /Also known as: Z\. B\./)
+  assert.match(text, /&lt;b&gt;tunnels&lt;\/b&gt;/)
+  assert.match(text, /<img src="\/picture\/speaker\/\d+\?v=[\w-]{8}" alt\/>/)
+  assert.match(text, /href="https:\/\/ze\.example\.org\/"[^>]*>Website</)
+  assert.match(text, /"@type":"Person"[^<]*"description":"Builds bridges\./)
+  await archive.call('PATCH', `/api/v2/video/${given.id}`, { token, body: { state: 2 } })
+  const hidden = await get(address)
+  assert.equal(hidden.status, 404)
+  assert.doesNotMatch(hidden.text, /ze\/hir|bridges/)
 })

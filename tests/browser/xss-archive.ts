@@ -58,6 +58,7 @@ async function plantOne(
     title: payload,
     description: payload,
     url: urlWith('https://example.org/', payload),
+    ...eventProfileOf(payload),
   })
   // 409: there is a category that differs in case only.
   if (category.status !== 201 && category.status !== 409) return category.text
@@ -77,6 +78,7 @@ async function plantOne(
   for (const [index, kind] of kinds.entries())
     await send('PATCH', `/api/v2/${kind}/${entities[index]?.split('/').at(-1)}`, {
       aliases: [{ name: `${payload} too`.slice(0, 255), shown: true }],
+      ...(kind === 'speaker' && speakerProfileOf(payload)),
     })
   return { talk: path, targets: targetsOf({ url, id, path, entities, payload, word, index }) }
 }
@@ -105,6 +107,33 @@ function videoOf(payload: string, word: string): object {
     duration: 600,
     state: 1,
   }
+}
+
+function eventProfileOf(payload: string): object {
+  return {
+    city: shortened(payload, 100),
+    series: shortened(payload, 255),
+    colour: '#123456',
+    logo_url: urlWith('https://example.org/', payload),
+    links: linksOf(payload),
+  }
+}
+
+function speakerProfileOf(payload: string): object {
+  return {
+    description: payload,
+    pronouns: shortened(payload, 50),
+    picture_url: urlWith('https://example.org/', payload),
+    links: linksOf(payload),
+  }
+}
+
+const shortened = (payload: string, length: number) =>
+  payload.trim().slice(0, length).toWellFormed().trim() || null
+
+function linksOf(payload: string): object[] {
+  const urls = [urlWith('https://example.org/', payload), urlWith('https://example.org/#', payload)]
+  return urls.flatMap((url) => (url ? [{ kind: 'other', url }] : []))
 }
 
 function factsOf(payload: string): object[] {

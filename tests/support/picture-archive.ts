@@ -93,7 +93,7 @@ export async function startPictures(
   })
   const bodies = openRecordCache(pool.lookups, 0, () => {})
   const { url, close } = await serveOnly([], ({ http, mountPage }) =>
-    pictureRoutes(http, mountPage, bodies, pictures),
+    pictureRoutes(http, mountPage, pool, bodies, pictures),
   )
   return {
     url,

@@ -1,6 +1,21 @@
 const count = (singular: string, plural: string) => (number: number, formatted: string) =>
   `${formatted} ${number === 1 ? singular : plural}`
 
+/** Names of sites, the same in all languages. */
+export const siteNames = {
+  mastodon: 'Mastodon',
+  bluesky: 'Bluesky',
+  github: 'GitHub',
+  gitlab: 'GitLab',
+  codeberg: 'Codeberg',
+  linkedin: 'LinkedIn',
+  youtube: 'YouTube',
+  peertube: 'PeerTube',
+  orcid: 'ORCID',
+  wikidata: 'Wikidata',
+  wikipedia: 'Wikipedia',
+}
+
 export const en = {
   // All pages
   skip: 'Skip to content',
@@ -162,6 +177,20 @@ export const en = {
   // Collections
   website: 'Website',
   alsoKnownAs: 'Also known as',
+  online: 'Online',
+  inSeries: (series: string) => `All ${series} events`,
+  linkKinds: {
+    website: 'Website',
+    blog: 'Blog',
+    schedule: 'Schedule',
+    code: 'Source code',
+    videos: 'Videos',
+    photos: 'Photos',
+    chat: 'Chat',
+    forum: 'Forum',
+    newsletter: 'Newsletter',
+    ...siteNames,
+  },
   searchThese: 'Search these talks',
   kinds: { category: 'Event', speaker: 'Speaker', tag: 'Tag', language: 'Language', year: 'Year' },
   titles: {

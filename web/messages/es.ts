@@ -1,4 +1,4 @@
-import type { Messages } from './en.ts'
+import { type Messages, siteNames } from './en.ts'
 
 const count = (singular: string, plural: string) => (number: number, formatted: string) =>
   `${formatted} ${number === 1 ? singular : plural}`
@@ -158,6 +158,20 @@ export const es: Messages = {
 
   website: 'Sitio web',
   alsoKnownAs: 'Otros nombres',
+  online: 'En línea',
+  inSeries: (series) => `Todas las ediciones de ${series}`,
+  linkKinds: {
+    website: 'Sitio web',
+    blog: 'Blog',
+    schedule: 'Programa',
+    code: 'Código fuente',
+    videos: 'Vídeos',
+    photos: 'Fotos',
+    chat: 'Chat',
+    forum: 'Foro',
+    newsletter: 'Boletín',
+    ...siteNames,
+  },
   searchThese: 'Buscar en estas charlas',
   kinds: {
     category: 'Evento',

@@ -8,6 +8,7 @@ import { facetName, inOrder } from '../parts/facets.tsx'
 import { FeedIcon, SearchIcon } from '../parts/icons.tsx'
 import { PageLayout } from '../parts/page.tsx'
 import { PagerNav } from '../parts/pager.tsx'
+import { Banner, bannerStyle, ProfileDetails, placeText } from '../parts/profile.tsx'
 import { paths } from '../paths.ts'
 import { useView } from '../view.ts'
 
@@ -29,6 +30,7 @@ export function Collection(data: CollectionData) {
       canonical={pageOf(pager.page)}
       feed={path}
       preview={{ type: kind === 'speaker' ? 'profile' : 'website' }}
+      style={bannerStyle(data.profile)}
       jsonLd={jsonLdOf(data, title, view).map(jsonLdText)}
     >
       <CollectionHeader {...data} name={name} talkCount={talkCount} />
@@ -48,32 +50,40 @@ function CollectionHeader({
   kind,
   name,
   about,
+  profile,
   aliases,
   state,
   path,
   talkCount,
 }: CollectionData & { talkCount: string }) {
-  const { words, href } = useView()
+  const view = useView()
+  const { words, href } = view
+  const place = profile ? placeText(profile, view) : ''
   return (
     <header class="collection-head">
-      <p class="kind">{words.kinds[kind]}</p>
-      <h1 dir="auto">{name}</h1>
-      <p class="facts">
-        {about && (about.first || about.last) && (
-          <>
-            <DateRange first={about.first} last={about.last} /> ·{' '}
-          </>
-        )}
-        {talkCount}
-        {about?.url && (
-          <>
-            {' · '}
-            <a href={about.url} rel="nofollow noopener ugc">
-              {words.website}
-            </a>
-          </>
-        )}
-      </p>
+      <Banner profile={profile}>
+        <p class="kind">{words.kinds[kind]}</p>
+        <h1 dir="auto">{name}</h1>
+        <p class="facts">
+          {profile?.pronouns && <span dir="auto">{profile.pronouns}</span>}
+          {profile?.pronouns && ' · '}
+          {about && (about.first || about.last) && (
+            <>
+              <DateRange first={about.first} last={about.last} /> ·{' '}
+            </>
+          )}
+          {place && `${place} · `}
+          {talkCount}
+          {about?.url && (
+            <>
+              {' · '}
+              <a href={about.url} rel="nofollow noopener ugc">
+                {words.website}
+              </a>
+            </>
+          )}
+        </p>
+      </Banner>
       {aliases.length > 0 && (
         <p>
           {words.alsoKnownAs}:{' '}
@@ -88,6 +98,7 @@ function CollectionHeader({
       {about?.html && (
         <div class="prose" dir="auto" dangerouslySetInnerHTML={{ __html: about.html }} />
       )}
+      <ProfileDetails profile={profile} />
       <p class="row actions">
         <a class="button" href={href(paths.search(state))} rel="nofollow">
           <SearchIcon /> {words.searchThese}
@@ -122,7 +133,7 @@ function Programme({ cards, isOneDay }: { cards: readonly Card[]; isOneDay: bool
 }
 
 function jsonLdOf(
-  { kind, entity, name, aliases, about, path }: CollectionData,
+  { kind, entity, name, aliases, about, profile, path }: CollectionData,
   title: string,
   { site, origin }: ReturnType<typeof useView>,
 ) {
@@ -132,9 +143,9 @@ function jsonLdOf(
   ]
   const crumbs = breadcrumbsJsonLd(steps, origin)
   if (entity && kind === 'speaker')
-    return [personJsonLd({ ...entity, name, aliases }, origin), crumbs]
+    return [personJsonLd({ ...entity, name, aliases, ...about, profile }, origin), crumbs]
   if (entity && kind === 'category' && about)
-    return [eventJsonLd({ ...entity, name, ...about }, origin), crumbs]
+    return [eventJsonLd({ ...entity, name, ...about, profile }, origin), crumbs]
   return [crumbs]
 }
 

@@ -17,6 +17,8 @@ interface Props {
     readonly type: 'website' | 'video.other' | 'profile'
     readonly picture?: string
   }
+  /** CSS of this page only. */
+  readonly style?: string | undefined
   /** Serialized JSON-LD blocks. */
   readonly jsonLd?: readonly string[]
   /** Path of the oEmbed document. */
@@ -73,6 +75,7 @@ function Head(props: Props) {
       <meta name="viewport" content="width=device-width, initial-scale=1" />
       <meta name="color-scheme" content={view.theme === 'auto' ? 'light dark' : view.theme} />
       <link rel="stylesheet" href={href(view.assets.style)} />
+      {props.style && <style nonce={view.nonce}>{props.style}</style>}
       <script type="module" src={href(view.assets.script)} nonce={view.nonce} />
       <link rel="icon" href={href('/favicon.svg')} type="image/svg+xml" />
       <link
