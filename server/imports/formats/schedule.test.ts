@@ -23,10 +23,13 @@ test('reads the conference and the talks of pretalx XML', async () => {
       url: 'https://heron.example.org/2031',
       start_date: '2031-05-01',
       end_date: '2031-05-02',
+      city: 'Heronbridge',
+      logo_url: 'https://talks.example.org/media/heron31/heron.png',
+      colour: '#0f766e',
     },
   })
   assert.deepEqual(all[1], {
-    place: 'schedule-pretalx.xml, line 19',
+    place: 'schedule-pretalx.xml, line 23',
     key: 'aaaaaaaa-0000-4000-8000-000000000001',
     fields: {
       title: 'Tests that talk: names as sentences',
@@ -64,9 +67,9 @@ test('reads the conference and the talks of pretalx XML', async () => {
     ],
   })
   assert.deepEqual(skipped(all), [
-    'schedule-pretalx.xml, line 47: Must not be recorded (optout): Among us only',
-    'schedule-pretalx.xml, line 55: Is a break (Lunch break)',
-    'schedule-pretalx.xml, line 72: Has no title',
+    'schedule-pretalx.xml, line 51: Must not be recorded (optout): Among us only',
+    'schedule-pretalx.xml, line 59: Is a break (Lunch break)',
+    'schedule-pretalx.xml, line 76: Has no title',
   ])
 })
 
@@ -90,6 +93,9 @@ test('reads frab JSON the same way', async () => {
       url: 'https://otter.example.org/schedule',
       start_date: '2030-09-07',
       end_date: '2030-09-07',
+      // The country is not a code and the logo not a URL: both are left out.
+      city: 'Otter Creek',
+      colour: '#ABCDEF',
     },
   })
   assert.deepEqual(first, {

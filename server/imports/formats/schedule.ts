@@ -9,6 +9,7 @@ import {
   type ParseOptions,
   type UnreadableItem,
 } from '../item.ts'
+import { readProfile } from './profile.ts'
 import {
   firstKeys,
   isObject,
@@ -218,7 +219,8 @@ class XmlReader {
     const element = this.#ancestors.pop()
     if (!element?.isKept || this.#ancestors.at(-1)?.isKept) return
     if (element.name === 'conference') {
-      this.#parts.push({ conference: fieldsOf(element) })
+      const colors = childrenOf(element).find(({ name }) => name === 'color')?.attributes
+      this.#parts.push({ conference: { ...fieldsOf(element), colors } })
       return
     }
     const attributesOf = (name: string) =>
@@ -295,6 +297,12 @@ function* readConference(conference: UnknownObject, options: ParseOptions): Gene
       ...(url && { url }),
       ...(start_date && { start_date }),
       ...(end_date && { end_date }),
+      ...readProfile({
+        city: readTrimmedText(conference.city),
+        country: readTrimmedText(conference.country),
+        logo_url: readUrl(conference.logo, readTrimmedText(conference.base_url)),
+        colour: readTrimmedText(readObject(conference.colors).primary),
+      }),
     },
   }
 }

@@ -22,6 +22,7 @@ test('reads a conference and its events', async () => {
       title: 'Fen Congress 2031',
       url: 'https://fen.example.org/',
       description: 'Three days in the fen.',
+      logo_url: 'https://static.example.org/fen/logo.png',
     },
   })
   assert.deepEqual(all[1], {

@@ -9,6 +9,7 @@ import {
   type ParseOptions,
   type UnreadableItem,
 } from '../item.ts'
+import { readProfile } from './profile.ts'
 import {
   firstKeys,
   isObject,
@@ -105,6 +106,7 @@ function* readConference(
       title,
       ...(url === undefined ? {} : { url }),
       ...(description === '' ? {} : { description }),
+      ...readProfile({ logo_url: readUrl(conference.logo_url) }),
     },
   }
 }

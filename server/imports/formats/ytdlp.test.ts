@@ -11,6 +11,14 @@ const read = (name: string, options?: ParseOptions) => readTexts({ [name]: sampl
 test('reads the videos of a playlist in order, and says why some are skipped', async () => {
   const all = await read('ytdlp-playlist.json')
   const [first, second] = talksOf(all)
+  const url = 'https://www.youtube.com/playlist?list=PLexample0000000000000000000000001'
+  const event = { description: 'All talks', links: [{ kind: 'videos', url }] }
+  assert.deepEqual(
+    all.filter((item) => 'category' in item),
+    [{ category: { title: 'Heronbridge Python Days 2031', ...event } }],
+  )
+  const [named] = await read('ytdlp-playlist.json', { category: 'Days', language: undefined })
+  assert.deepEqual(named, { category: { title: 'Days', ...event } })
   assert.deepEqual(first, {
     place: 'ytdlp-playlist.json, entry 1',
     key: 'youtube:exampleAAA1',

@@ -1,4 +1,4 @@
-import type { Fact } from '@talkshelf/contract'
+import { CategoryInput, type Fact, validationErrors } from '@talkshelf/contract'
 import type {
   ImportFormat,
   ImportItem,
@@ -7,6 +7,7 @@ import type {
   ParseOptions,
   UnreadableItem,
 } from '../item.ts'
+import { readProfile } from './profile.ts'
 import {
   firstKeys,
   isObject,
@@ -177,11 +178,31 @@ function* readEntry(
   else if (depth >= maxDepth) yield { place, unreadable: `Is a playlist inside ${maxDepth} others` }
   else {
     const title = readTrimmedText(value.title)
+    const category = options.category ?? title.replace(channelTab, '')
+    // A playlist inside of another one does not describe the event that the import was given.
+    let isDescribed = depth > 0 && options.category !== undefined
     for (const [index, entry] of value.entries.entries()) {
+      const entryPlace = `${place}, entry ${index + 1}`
       const playlist = { title, position: index + 1 }
-      yield* readEntry(entry, `${place}, entry ${index + 1}`, playlist, depth + 1, options)
+      for (const item of readEntry(entry, entryPlace, playlist, depth + 1, options)) {
+        if (!isDescribed && 'fields' in item && item.fields.category === category) {
+          isDescribed = true
+          yield* describeEvent(category, value)
+        }
+        yield item
+      }
     }
   }
+}
+
+/** Describes the event of a playlist, if the playlist has a text or an address. */
+function* describeEvent(title: string, playlist: UnknownObject): Generator<ParsedItem> {
+  const description = readTrimmedText(playlist.description)
+  const url = readUrl(playlist.webpage_url)
+  const { links } = readProfile({ links: [{ kind: 'videos', url }] })
+  const category = { title, ...(description !== '' && { description }), ...(links && { links }) }
+  const isValid = validationErrors(CategoryInput, category).length === 0
+  if (isValid && (description !== '' || links)) yield { category }
 }
 
 /** What YouTube appends to the name of a channel: `PyConf - Videos`. */
