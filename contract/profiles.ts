@@ -97,3 +97,6 @@ export const speakerProfile = {
 }
 const SpeakerProfile = Type.Object(speakerProfile)
 export type SpeakerProfile = Static<typeof SpeakerProfile>
+
+/** The fields of all profiles. Each kind of entity has some of them, a tag none. */
+export type Profile = Partial<CategoryProfile & SpeakerProfile>

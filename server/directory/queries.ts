@@ -1,7 +1,12 @@
-import { categoryDetails, Language, ListedSpeaker, ListedTag } from '@talkshelf/contract'
+import {
+  categoryDetails,
+  Language,
+  ListedSpeaker,
+  ListedTag,
+  type Profile,
+} from '@talkshelf/contract'
 import sql, { empty, raw, type Sql } from 'sql-template-tag'
 import Type, { type Static } from 'typebox'
-import type { Profile } from '../entities/entities.ts'
 import type { Origin } from '../platform/actor.ts'
 import { type Db, execute, many, maybe, one } from '../platform/db/db.ts'
 

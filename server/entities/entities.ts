@@ -19,7 +19,6 @@ export {
 } from './name-lookup.ts'
 export {
   fullProfile,
-  type Profile,
   pickProfile,
   profilePictureUrl,
   storedProfile,

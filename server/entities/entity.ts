@@ -6,6 +6,7 @@ import {
   invalidFields,
   mayAct,
   Problem,
+  type Profile,
   type Role,
 } from '@talkshelf/contract'
 import {
@@ -20,7 +21,7 @@ import type { Db, UniqueViolation } from '../platform/db/db.ts'
 import { versionEtag } from '../platform/http/conditional.ts'
 import { toJson } from '../platform/http/json.ts'
 import { slugify } from '../platform/slug.ts'
-import { fillEmpty, fullProfile, type Profile, pickProfile, storedProfile } from './profile.ts'
+import { fillEmpty, fullProfile, pickProfile, storedProfile } from './profile.ts'
 import {
   claimName,
   claimSlug,

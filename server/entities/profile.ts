@@ -1,11 +1,8 @@
-import type { CategoryProfile, SpeakerProfile } from '@talkshelf/contract'
+import type { CategoryProfile, Profile, SpeakerProfile } from '@talkshelf/contract'
 import type { EntityKind } from './queries.ts'
 
 // The profiles of categories and speakers. A profile is stored as JSON that has only the fields that
 // are set.
-
-/** The fields of all profiles. Each kind has some of them, a tag none. */
-export type Profile = Partial<CategoryProfile & SpeakerProfile>
 
 /** The profiles without any information, in the order of the contract. */
 const emptyProfiles: Readonly<Record<EntityKind, Profile>> = {

@@ -1,5 +1,6 @@
+import type { Profile } from '@talkshelf/contract'
 import type { Db } from '../platform/db/db.ts'
-import { fullProfile, type Profile } from './profile.ts'
+import { fullProfile } from './profile.ts'
 import {
   type EntityKind,
   type EntityRow,

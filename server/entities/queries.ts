@@ -1,11 +1,10 @@
-import { Alias } from '@talkshelf/contract'
+import { Alias, type Profile } from '@talkshelf/contract'
 import sql, { empty, raw, type Sql } from 'sql-template-tag'
 import Type, { type Static } from 'typebox'
 import { insertChange, insertChanges, type NewChange } from '../changes/changes.ts'
 import type { Origin } from '../platform/actor.ts'
 import { type Db, execute, many, maybe, one } from '../platform/db/db.ts'
 import { freeSlug } from '../platform/db/slugs.ts'
-import type { Profile } from './profile.ts'
 
 // SQL of categories, speakers, tags and languages, their names and their slugs.
 

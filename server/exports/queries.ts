@@ -1,7 +1,6 @@
-import { Alias, type Fact } from '@talkshelf/contract'
+import { Alias, type Fact, type Profile } from '@talkshelf/contract'
 import sql, { empty, raw, type Sql } from 'sql-template-tag'
 import Type, { type Static } from 'typebox'
-import type { Profile } from '../entities/entities.ts'
 import { type Db, many, one } from '../platform/db/db.ts'
 import { fieldColumnNames } from '../videos/videos.ts'
 
