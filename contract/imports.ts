@@ -50,7 +50,9 @@ const counts = (names: readonly string[], description: string) =>
 const addedNames = Type.Object(
   {
     count: Type.Integer({ minimum: 0, description: 'Counting stops at 100,000' }),
-    names: Type.Array(Type.String(), { description: 'The first 200' }),
+    names: Type.Array(Type.String(), {
+      description: 'The first 200. Empty once IMPORT_DAYS have passed',
+    }),
   },
   exact,
 )

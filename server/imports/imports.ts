@@ -233,6 +233,7 @@ const none = { count: 0, names: [] }
 async function toImport(db: Db, job: ImportJob): Promise<Import> {
   const { id, state, name, format, source, created, actor, rows, done, problem } = job
   const counts = job.counts ?? (await countRows(db, id))
+  const creates = job.summary?.creates
   const sum = (column: 'verdict' | 'outcome' | 'undone', value: string) =>
     counts.reduce((total, row) => (row[column] === value ? total + row.count : total), 0)
   const sumEach = <T extends string>(
@@ -253,7 +254,11 @@ async function toImport(db: Db, job: ImportJob): Promise<Import> {
     planned: sumEach('verdict', ['new', 'changed', 'unchanged', 'conflict', 'refused']),
     outcome: sumEach('outcome', ['created', 'changed', 'unchanged', 'kept', 'refused']),
     undone: sumEach('undone', ['undone', 'touched']),
-    creates: job.summary?.creates ?? { categories: none, speakers: none, tags: none },
+    creates: {
+      categories: { ...none, ...creates?.categories },
+      speakers: { ...none, ...creates?.speakers },
+      tags: { ...none, ...creates?.tags },
+    },
     warnings: job.summary?.warnings ?? {},
   }
 }

@@ -800,8 +800,9 @@ export function findSimilarSpeakers(db: Db, names: readonly string[]) {
 const ClosedImport = Type.Object({ id: Type.Integer() })
 
 /**
- * Closes imports that did not change for this many days: stores the counts of their rows for the
- * summary. A closed import can no longer be applied or undone. Returns how many were closed.
+ * Closes imports that did not change for this many days: stores the counts of their rows, and
+ * removes the names that they created, which may have been hidden since. A closed import can no
+ * longer be applied or undone. Returns how many were closed.
  */
 export function closeOldImports(db: Db, days: number, limit: number) {
   return execute(
@@ -814,7 +815,9 @@ export function closeOldImports(db: Db, days: number, limit: number) {
                  where import_id = import.id
                  group by verdict, outcome, undone) as counted),
           '[]'
-        )
+        ),
+        summary = summary
+          #- '{creates,categories,names}' #- '{creates,speakers,names}' #- '{creates,tags,names}'
         where id in (
           select id
           from import
