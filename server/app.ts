@@ -96,6 +96,7 @@ export function createApp(
   const pictures = openPictures({
     fetchImage: (address, signal) =>
       fetchImage(address, { userAgent: userAgent(), signal, ...imageHosts }),
+    siteName: config.SITE_NAME,
     cacheBytes: config.PICTURE_CACHE_MB * 2 ** 20,
     folder: config.PICTURE_DIR,
     folderBytes: config.PICTURE_DIR_MB * 2 ** 20,

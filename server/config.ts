@@ -35,7 +35,7 @@ const settings = {
     minLength: 1,
     maxLength: 60,
     default: 'Talkshelf',
-    description: 'Name of the archive on its pages and feeds.',
+    description: 'Name of the archive on its pages, feeds and link previews.',
   }),
   DATABASE_CONNECTIONS: Type.Integer({
     minimum: 1,

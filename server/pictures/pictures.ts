@@ -3,7 +3,7 @@ import type { Video } from '@talkshelf/contract'
 import { LRUCache } from 'lru-cache'
 import { OutboundError } from '../platform/net/outbound.ts'
 import { LimitReached, openConcurrencyLimit } from '../platform/ops/concurrency-limit.ts'
-import { drawCover } from './cover.ts'
+import { drawCover, drawPreview } from './cover.ts'
 import { openDiskCache } from './disk-cache.ts'
 import {
   DecoderUnavailable,
@@ -46,6 +46,8 @@ export interface Pictures {
 export interface PictureOptions {
   /** Downloads a file. */
   fetchImage(url: string, signal: AbortSignal): Promise<Buffer>
+  /** The name of the archive, shown in link previews. */
+  readonly siteName: string
   readonly cacheBytes: number
   /** Directory of the disk cache; empty for none. */
   readonly folder: string
@@ -73,7 +75,7 @@ const maxFailures = 10_000
 /** Downloads up to this size are cached for other sizes. Most thumbnails have 20 kB. */
 const maxCachedSource = 256 << 10
 /** Increase it when the design of covers changes: URLs of pictures contain the version. */
-const design = 1
+const design = 2
 
 /** Returns a hash of 8 characters for the URL of a picture, which changes with the picture. */
 export function pictureVersion({
@@ -103,12 +105,12 @@ export function openPictures(options: PictureOptions): Pictures {
   const cache = openCache(options, stopping.signal)
   const makeThumbnail = openThumbnails(options, limits, images, failures, stopping.signal)
 
-  /** Renders a cover as a link preview. A failure is remembered, as with thumbnails. */
-  async function makePreview(cover: Picture): Promise<Buffer> {
-    const key = cacheKey(cover.etag, 'failed')
-    if (failures.has(key)) throw new InvalidImage('Rendering the cover has failed recently')
+  /** Renders a link preview. A failure is remembered, as with thumbnails. */
+  async function makePreview(svg: string): Promise<Buffer> {
+    const key = cacheKey(svg, 'failed')
+    if (failures.has(key)) throw new InvalidImage('Rendering the preview has failed recently')
     try {
-      return await images.render(cover.data.toString())
+      return await images.render(svg)
     } catch (error) {
       if (error instanceof InvalidImage) failures.set(key, true)
       throw error
@@ -136,7 +138,8 @@ export function openPictures(options: PictureOptions): Pictures {
       }
       const cover = coverOf(record)
       if (size !== 'preview') return { ...cover, isStandIn: Boolean(url) }
-      const preview = await find(cover.etag, size, () => makePreview(cover))
+      const svg = drawPreview(record, options.siteName)
+      const preview = await find(svg, size, () => makePreview(svg))
       return preview ? { ...preview, isStandIn: Boolean(url) } : { ...cover, isStandIn: true }
     },
     async readProfile(url, name, size) {

@@ -1,5 +1,8 @@
+import { glyphWidth } from './glyph-widths.ts'
+
 // Breaks a title into lines. The font of the reader is unknown, so the widths of characters are
-// estimated from Arial Bold, with space for wider fonts.
+// those of Arial Bold for Latin letters and of Noto Sans Bold for other scripts, with space for
+// wider fonts.
 
 export interface TextLayout {
   readonly lines: readonly string[]
@@ -14,6 +17,7 @@ const fontSizes = [
   { size: 46, maxLines: 3 },
   { size: 38, maxLines: 4 },
   { size: 33, maxLines: 4 },
+  { size: 29, maxLines: 4 },
 ]
 
 /**
@@ -81,8 +85,20 @@ const breaksAnywhere = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}]/u
 const neverFirst = /^[\p{Pe}\p{Pf}\p{Po}\p{Mn}ーぁぃぅぇぉっゃゅょァィゥェォッャュョ々〜～]/u
 const neverLast = /[\p{Ps}\p{Pi}]$/u
 
+/** Scripts without spaces whose words only a dictionary can tell apart. */
+const hasUnspacedWords = /[\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/u
+const words = new Intl.Segmenter('th', { granularity: 'word' })
+
+/** Estimates the width of a grapheme, which may consist of several letters and marks. */
 function characterWidth(character: string): number {
   if (wide.test(character)) return 1
+  let width = 0
+  for (const part of character) width += glyphWidth(part.codePointAt(0) ?? 0) ?? latinWidth(part)
+  return width
+}
+
+function latinWidth(character: string): number {
+  if (/[\p{M}\p{Cf}]/u.test(character)) return 0
   const first = character[0] as string
   if ("ijlI|!.,:;' ".includes(first)) return 0.28
   if ('ftr()[]{}-/\\"“”‘’'.includes(first)) return 0.38
@@ -102,8 +118,10 @@ function piecesOf(text: string): Piece[] {
       piece = ''
     }
     let before = ''
-    for (const { segment } of graphemes.segment(word)) {
-      const mayBreak = breaksAnywhere.test(segment) || breaksAnywhere.test(before) || before === '/'
+    const isUnspaced = hasUnspacedWords.test(word)
+    for (const { segment } of (isUnspaced ? words : graphemes).segment(word)) {
+      const mayBreak =
+        isUnspaced || breaksAnywhere.test(segment) || breaksAnywhere.test(before) || before === '/'
       if (mayBreak && !neverFirst.test(segment) && !neverLast.test(piece)) add()
       piece += segment
       before = segment

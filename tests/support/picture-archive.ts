@@ -83,6 +83,7 @@ export async function startPictures(
   const pictures = openPictures({
     fetchImage: (address, signal) =>
       fetchImage(address, { ...allowed, userAgent: 'Talkshelf/test', signal }),
+    siteName: 'Talkshelf',
     cacheBytes: 2 ** 25,
     folder: '',
     folderBytes: 2 ** 30,
