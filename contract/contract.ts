@@ -10,6 +10,7 @@ import { relatedEndpoints } from './related.ts'
 import { searchEndpoints } from './search.ts'
 import { videoEndpoints } from './videos.ts'
 
+export { countryCodes } from './countries.ts'
 export * from './durations.ts'
 export * from './endpoint.ts'
 export * from './entities.ts'

@@ -118,7 +118,7 @@ export const suggestEndpoint = endpoint({
   summary: 'Autocomplete',
   description:
     'Up to five talks, speakers, categories and tags each that start with the text, or are ' +
-    'similar.',
+    'similar. Categories are also found by their city, country and series.',
   query: { q: SearchText },
   requestHeaders: ['If-None-Match'],
   response: {

@@ -217,6 +217,10 @@ begin
   return plain;
 end $_$;
 
+CREATE FUNCTION public.place_and_series(profile jsonb) RETURNS text
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN public.fold((((' '::text || COALESCE((profile ->> 'city'::text), ''::text)) || ' '::text) || COALESCE((profile ->> 'series'::text), ''::text)));
+
 CREATE FUNCTION public.rebuild_fingerprints() RETURNS void
     LANGUAGE plpgsql
     SET search_path TO '$user', 'public'
@@ -1861,6 +1865,8 @@ CREATE INDEX body_by_updated ON public.video_body USING btree (updated, id) WHER
 CREATE INDEX category_by_series ON public.category USING btree (public.fold((profile ->> 'series'::text)) COLLATE "C", id) WHERE (profile ? 'series'::text);
 
 CREATE INDEX category_by_title ON public.category USING btree (public.fold(title) COLLATE "C", id);
+
+CREATE INDEX category_place_trigrams ON public.category USING gin (public.place_and_series(profile) public.gin_trgm_ops) WITH (fastupdate=off);
 
 CREATE INDEX category_title_trigrams ON public.category USING gin (public.fold(title) public.gin_trgm_ops) WITH (fastupdate=off);
 

@@ -46,6 +46,12 @@ create table category (
 create index category_by_title on category ((fold(title) collate "C"), id);
 create index category_by_series on category ((fold(profile ->> 'series') collate "C"), id)
   where profile ? 'series';
+-- Place and series of an event for autocomplete, each word after a space.
+create function place_and_series(profile jsonb) returns text
+  language sql immutable parallel safe
+  return fold(' ' || coalesce(profile ->> 'city', '') || ' ' || coalesce(profile ->> 'series', ''));
+create index category_place_trigrams on category using gin (place_and_series(profile) gin_trgm_ops)
+  with (fastupdate = off);
 create index category_title_trigrams on category using gin (fold(title) gin_trgm_ops)
   with (fastupdate = off);
 

@@ -375,6 +375,40 @@ export function findNamesByPrefix(db: Db, prefix: string, maxPerKind: number) {
   )
 }
 
+const SuggestedEvent = Type.Object({
+  name: Type.String(),
+  slug: Type.String(),
+  talks: Type.Integer(),
+})
+
+/**
+ * Finds categories with live talks by a word of their city or series, or by their country, unless
+ * their title matches as well.
+ */
+export function findEventsByProfile(
+  db: Db,
+  prefix: string,
+  countries: readonly string[],
+  limit: number,
+) {
+  return many(
+    db,
+    SuggestedEvent,
+    sql`select title as name, slug, counted.talks
+        from category as entity,
+             lateral (select sum(talks)::integer as talks
+                      from talk_count
+                      where kind = 'category' and entity_id = entity.id) as counted
+        where (place_and_series(profile) like '% ' || fold(${prefix}) || '%'
+               or profile ->> 'country' = any (${countries}::text[]))
+          and ' ' || fold(title) not like '% ' || fold(${prefix}) || '%'
+          and merged_into is null
+          and counted.talks > 0
+        order by counted.talks desc, title
+        limit ${limit}::integer`,
+  )
+}
+
 const Titled = Type.Object({ id: Type.Integer(), title: Type.String(), slug: Type.String() })
 
 /** Finds live talks whose title starts with `prefix`, without accents and case. */

@@ -1,5 +1,11 @@
 import type { ReadPool } from '../platform/db/read-pool.ts'
-import { findNamesByPrefix, findTitles, findTitlesByPrefix } from './queries.ts'
+import { findCountriesByPrefix } from './countries.ts'
+import {
+  findEventsByProfile,
+  findNamesByPrefix,
+  findTitles,
+  findTitlesByPrefix,
+} from './queries.ts'
 import { search } from './ranked-search.ts'
 
 // Autocomplete.
@@ -14,8 +20,9 @@ export async function suggest(db: ReadPool, input: string) {
     .replaceAll(/[%_\\]/g, ' ')
     .trim()
   if (prefix === '') return { talks: [], speakers: [], categories: [], tags: [] }
-  const [names, titles] = await Promise.all([
+  const [names, events, titles] = await Promise.all([
     findNamesByPrefix(db, prefix, maxPerKind),
+    findEventsByProfile(db, prefix, findCountriesByPrefix(prefix), maxPerKind),
     findTitlesByPrefix(db, prefix, maxPerKind),
   ])
   // The search, which costs more, only fills up what titles with this prefix leave free.
@@ -29,7 +36,8 @@ export async function suggest(db: ReadPool, input: string) {
   return {
     talks: [...titles, ...otherTalks].slice(0, maxPerKind),
     speakers: namesOf('speaker'),
-    categories: namesOf('category'),
+    // Those with a matching title come first.
+    categories: [...namesOf('category'), ...events].slice(0, maxPerKind),
     tags: namesOf('tag'),
   }
 }

@@ -89,6 +89,9 @@ export async function talkEntry(video: Video, markdown: Markdown, site: SiteInfo
   }
 }
 
+/** Feeds are in English. */
+const countries = new Intl.DisplayNames('en', { type: 'region' })
+
 /** Builds the feed entry of a category. */
 export async function categoryEntry(
   category: NewCategory,
@@ -97,10 +100,13 @@ export async function categoryEntry(
 ): Promise<Entry> {
   const base = site.origin()
   const link = base + paths.entity('category', category)
-  const { url } = category
+  const { url, profile } = category
   const days = [...new Set([category.start_date, category.end_date])]
     .filter((day) => day !== null)
     .join(' – ')
+  const { city, country, online, series } = profile
+  const place = [city, country && countries.of(country)].filter(Boolean).join(', ')
+  const facts = [days, place, online && 'Online', series].filter(Boolean).join(' · ')
   return {
     id: `${base}/category/${category.id}`,
     title: category.name,
@@ -110,7 +116,7 @@ export async function categoryEntry(
     updated: parseTimestamp(category.changed),
     html:
       [
-        days && paragraph(days),
+        facts && paragraph(facts),
         await renderStart(category.description, link, markdown),
         url && `<p><a href="${escapeXml(url)}">${escapeXml(url)}</a></p>`,
       ]

@@ -1,3 +1,4 @@
+import type { Profile } from '@talkshelf/contract'
 import sql, { raw, type Sql } from 'sql-template-tag'
 import Type, { type Static } from 'typebox'
 import type { EntityKind } from '../entities/entities.ts'
@@ -34,6 +35,7 @@ const NewCategory = Type.Object({
   slug: Type.String(),
   name: Type.String(),
   ...About.properties,
+  profile: Type.Unsafe<Profile>(Type.Object({})),
   created: Type.String(),
   changed: Type.String(),
 })
@@ -50,10 +52,10 @@ export function newestCategories(db: Db, limit: number): Promise<NewCategory[]> 
   return many(
     db,
     NewCategory,
-    sql`select id, slug, name, description, url, start_date, end_date,
+    sql`select id, slug, name, description, url, start_date, end_date, profile,
                ${utcText(sql`created`)} as created,
                ${utcText(sql`greatest(created, ${lastChange})`)} as changed
-        from (select id, slug, title as name, description, url, start_date, end_date,
+        from (select id, slug, title as name, description, url, start_date, end_date, profile,
                      coalesce((select min(at)
                                from change
                                where subject = 'category'

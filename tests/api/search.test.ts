@@ -315,6 +315,17 @@ test('autocompletes talks, speakers, events and tags', async () => {
   assert.deepEqual((await get('/api/v2/suggest?q=quok')).json.categories, [
     { name: 'Quokka Days', slug: 'quokka-days', talks: 2 },
   ])
+  // An event is also found by its place and its series, after those with a matching title.
+  const profile = { city: 'São Tomé', country: 'PL', series: 'Jumping Days' }
+  await archive.call('PATCH', '/api/v2/category/quokka-days', { token, body: profile })
+  for (const q of ['sao', 'tome', 'JUMP', 'jumping d', 'poland', 'Polonia', 'pol', 'quokka'])
+    assert.deepEqual(
+      (await get(`/api/v2/suggest?q=${encodeURIComponent(q)}`)).json.categories,
+      [{ name: 'Quokka Days', slug: 'quokka-days', talks: 2 }],
+      q,
+    )
+  for (const q of ['ao', 'PL', 'land', 'umping'])
+    assert.deepEqual((await get(`/api/v2/suggest?q=${q}`)).json.categories, [], q)
   assert.deepEqual((await get('/api/v2/suggest?q=%25')).json, {
     talks: [],
     speakers: [],

@@ -329,3 +329,16 @@ test('prefixes all URLs in a feed with the base path', async () => {
     assert.equal((await mounted.call('GET', `/video/${format}`)).status, 404)
   }
 })
+
+test('the feed of events shows where each was and its series', async () => {
+  const body = { city: 'Łódź <&>', country: 'PL', online: true, series: 'Example Days' }
+  const path = '/api/v2/category/example-days-2026'
+  const { status } = await archive.call('PATCH', path, { token: archive.editor, body })
+  assert.equal(status, 200)
+  const { text } = await archive.call('GET', '/category/json')
+  const feed = JSON.parse(Buffer.from(text, 'latin1').toString())
+  assert.match(
+    feed.items[0].content_html,
+    /<p>([\d –-]+ · )?Łódź &lt;&amp;&gt;, Poland · Online · Example Days<\/p>/,
+  )
+})
