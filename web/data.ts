@@ -230,6 +230,17 @@ export interface DirectoryData {
   readonly pager: PagerData
 }
 
+/** The feeds of a page. */
+export interface FollowData {
+  readonly kind: CollectionData['kind'] | 'home' | 'events' | 'search'
+  /** Name of the entity, language or year, or what is searched for; otherwise empty. */
+  readonly name: string
+  /** BCP 47 code, only for languages. */
+  readonly code?: string
+  /** Path of the page. */
+  readonly page: string
+}
+
 export interface AboutData {
   readonly totals: Totals
   readonly byYear: readonly { readonly year: number; readonly talks: number }[]

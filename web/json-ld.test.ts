@@ -46,8 +46,11 @@ test('describes a talk with all its details', () => {
   const it = blocks[0] as Record<string, unknown>
   assert.deepEqual(
     [it['@type'], it['@id'], it.uploadDate, it.duration, it.inLanguage],
-    ['VideoObject', `${origin}/video/17`, aTalk.added, 'PT1H1M5S', 'es'],
+    ['VideoObject', `${origin}/video/17`, '2026-03-01', 'PT1H1M5S', 'es'],
   )
+  const undated = videoJsonLd({ ...aTalk, recorded: null }, origin)
+  assert.equal(undated.uploadDate, aTalk.added)
+  assert.equal(videoJsonLd({ ...aTalk, isLengthDoubtful: true }, origin).duration, undefined)
   assert.deepEqual(
     [it.embedUrl, it.contentUrl, it.license],
     [

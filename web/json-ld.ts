@@ -34,7 +34,8 @@ export function videoJsonLd(talk: Talk, origin: string): JsonLd {
     url,
     name: talk.title,
     description: plainText(talk.summary || talk.description, maxDescription) || talk.title,
-    uploadDate: talk.added,
+    // When the video was first published. When it was added to this archive says little.
+    uploadDate: talk.recorded ?? talk.added,
     dateModified: talk.updated,
     ...(talk.recorded && { dateCreated: talk.recorded }),
     ...(talk.seconds && !talk.isLengthDoubtful && { duration: isoDuration(talk.seconds) }),

@@ -160,7 +160,9 @@ test('renders a table, unless it has too many cells', () => {
 })
 
 test('cuts plain text at a character, without markup', () => {
-  assert.equal(plainText('# A *b* [c](https://example.org)\n\nd', 100), 'A b cd')
+  assert.equal(plainText('# A *b* [c](https://example.org)\n\nd', 100), 'A b c d')
+  assert.equal(plainText('What to do.\n\nWho are you?', 100), 'What to do. Who are you?')
+  assert.equal(plainText('- one\n- two\n\n| a | b |\n|---|---|\n| c | d |', 100), 'one two a b c d')
   assert.equal(plainText('x'.repeat(300), 10), `${'x'.repeat(9)}…`)
   assert.equal(plainText('😀'.repeat(30), 10), `${'😀'.repeat(9)}…`)
   assert.equal(plainText('<script>x</script>', 100), '<script>x</script>')

@@ -69,11 +69,12 @@ export function plainText(text: string, limit: number): string {
   // Markup takes some of the characters, but rarely most of them.
   const source = text.slice(0, Math.min(limit * 4, maxPartLength))
   const words = (hasHugeTable(source) ? [] : markdown.parse(source, {}))
-    .flatMap((token) => token.children ?? [])
-    .map((token) =>
-      token.type === 'softbreak' || token.type === 'hardbreak' ? ' ' : token.content,
+    .map(({ children }) =>
+      (children ?? [])
+        .map(({ type, content }) => (type === 'softbreak' || type === 'hardbreak' ? ' ' : content))
+        .join(''),
     )
-    .join('')
+    .join(' ')
     .replaceAll(/\s+/g, ' ')
     .trim()
   // A character has at most two code units: this slice tells whether there are too many.

@@ -3,6 +3,7 @@ import { Collection } from './pages/collection.tsx'
 import { Directory } from './pages/directory.tsx'
 import { Embed } from './pages/embed.tsx'
 import { Events } from './pages/events.tsx'
+import { Follow } from './pages/follow.tsx'
 import { Home } from './pages/home.tsx'
 import { ProblemPage } from './pages/problem.tsx'
 import { Search } from './pages/search.tsx'
@@ -17,6 +18,7 @@ export const pages = {
   collection: Collection,
   events: Events,
   directory: Directory,
+  follow: Follow,
   about: About,
   problem: ProblemPage,
 }

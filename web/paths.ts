@@ -40,6 +40,8 @@ export interface ProfilePicture {
 
 export const paths = {
   home: '/',
+  /** Years, tags and languages on the home page. */
+  browse: '/#browse',
   about: '/about',
   openSearch: '/search/xml',
   talk: ({ id, slug }: Linked) => `/video/${id}/${slug}`,
@@ -51,10 +53,9 @@ export const paths = {
   year: (year: number | string) => `/year/${year}`,
   search: (state: SearchState = {}) => `/search${query(state)}`,
   /** The feed of a page with talks. The feed of the home page is below `/video`. */
-  feed: (page: string, form: FeedFormat) => {
-    const [path = '', search = ''] = page.split('?')
-    return `${path === '/' ? '/video' : path}/${form}${search && `?${search}`}`
-  },
+  feed: (page: string, form: FeedFormat) => below(page, form),
+  /** The page that offers the feeds of another page. */
+  follow: (page: string) => below(page, 'follow'),
   /** With a version it can be cached for ever. */
   picture: (id: number, width: PictureWidth, version?: string) =>
     `/picture/${id}/${width}${version ? `?v=${version}` : ''}`,
@@ -77,6 +78,12 @@ export const indexedPaths: readonly string[] = [
   paths.list('speaker'),
   paths.list('tag'),
 ]
+
+/** Returns the path of a resource that belongs to a page. */
+function below(page: string, name: string): string {
+  const [path = '', search = ''] = page.split('?')
+  return `${path === '/' ? '/video' : path}/${name}${search && `?${search}`}`
+}
 
 /** Builds the query in a fixed order and without empty values: each search has one URL. */
 function query(state: SearchState): string {

@@ -1,6 +1,7 @@
 import { Problem, problems } from '@talkshelf/contract'
 import {
   type EntityPageKind,
+  type FollowData,
   pages,
   parseTimecode,
   paths,
@@ -21,7 +22,8 @@ import { requestCosts } from '../platform/http/rate-limit.ts'
 import type { RecordCache } from '../videos/videos.ts'
 import { entityPage, languagePage, yearPage } from './collection.ts'
 import { aboutPage, directoryPage, eventsPage } from './directory.ts'
-import { favicon } from './favicon.ts'
+import { favicon, faviconIco } from './favicon.ts'
+import { followEntity, followLanguage, followSearch, followYear } from './follow.ts'
 import { homePage } from './home.ts'
 import { searchPage, searchState } from './search.ts'
 import { embedPage, readTalk, talkPage } from './talk.ts'
@@ -62,12 +64,68 @@ export function pageRoutes(
   mountPage(paths.about, async (request) =>
     render(site, pages.about, await aboutPage(statisticsCache), request),
   )
-  mountPage('/stats', (request) => redirect(site, paths.about, request))
+  for (const [from, to] of Object.entries(guessedPaths))
+    mountPage(from, (request) => redirect(site, to, request), { cost: requestCosts.read })
+  followRoutes(context)
   talkRoutes(context)
   directoryRoutes(context)
   collectionRoutes(context)
   preferenceRoute(context)
   assetRoutes(context)
+}
+
+/** Addresses that people and programs guess, and what they mean. */
+const guessedPaths: Readonly<Record<string, string>> = {
+  '/index.html': paths.home,
+  '/stats': paths.about,
+  '/talk': paths.search(),
+  '/talks': paths.search(),
+  '/videos': paths.search(),
+  '/event': paths.list('category'),
+  '/events': paths.list('category'),
+  '/categories': paths.list('category'),
+  '/speakers': paths.list('speaker'),
+  '/tags': paths.list('tag'),
+  '/language': paths.browse,
+  '/languages': paths.browse,
+  '/year': paths.browse,
+  '/years': paths.browse,
+  // The page links to its feeds, so that feed readers find them too.
+  '/feed': paths.follow(paths.home),
+  '/feeds': paths.follow(paths.home),
+  '/rss': paths.feed(paths.home, 'rss'),
+  '/rss.xml': paths.feed(paths.home, 'rss'),
+  '/feed.xml': paths.feed(paths.home, 'rss'),
+  '/atom': paths.feed(paths.home, 'atom'),
+  '/atom.xml': paths.feed(paths.home, 'atom'),
+  '/feed.json': paths.feed(paths.home, 'json'),
+}
+
+/** Mounts the pages that offer feeds. */
+function followRoutes({ mountPage, pool, statisticsCache, site }: PageContext): void {
+  const mountFollow = (
+    page: string,
+    load: (request: PageRequest) => FollowData | Promise<FollowData>,
+  ) =>
+    mountPage(paths.follow(page), async (request) =>
+      render(site, pages.follow, await load(request), request),
+    )
+  mountFollow(paths.home, () => ({ kind: 'home', name: '', page: paths.home }))
+  mountFollow(paths.list('category'), () => ({
+    kind: 'events',
+    name: '',
+    page: paths.list('category'),
+  }))
+  mountFollow('/language/:slug', ({ params }) => followLanguage(statisticsCache, params.slug ?? ''))
+  mountFollow('/year/:year', ({ params }) => followYear(params.year ?? ''))
+  mountFollow(paths.search(), ({ query }) => followSearch(searchState(query)))
+  for (const kind of ['category', 'speaker', 'tag'] as const)
+    mountPage(paths.follow(`/${kind}/:id/:slug`), async (request) => {
+      const data = await followEntity(pool, kind, request.params)
+      return 'moved' in data
+        ? redirect(site, paths.follow(data.moved), request)
+        : render(site, pages.follow, data, request)
+    })
 }
 
 function talkRoutes({ mountPage, pool, recordCache, markdown, site }: PageContext): void {
@@ -160,14 +218,19 @@ function assetRoutes({ mountPage, site }: PageContext): void {
     },
     { cost: requestCosts.read },
   )
-  mountPage(
-    '/favicon.svg',
-    () => ({
-      body: favicon,
-      headers: { 'content-type': 'image/svg+xml', 'cache-control': 'public, max-age=86400' },
-    }),
-    { cost: requestCosts.read },
-  )
+  const icons = [
+    ['/favicon.svg', favicon, 'image/svg+xml'],
+    ['/favicon.ico', faviconIco, 'image/x-icon'],
+  ] as const
+  for (const [path, body, type] of icons)
+    mountPage(
+      path,
+      () => ({
+        body,
+        headers: { 'content-type': type, 'cache-control': 'public, max-age=86400' },
+      }),
+      { cost: requestCosts.read },
+    )
 }
 
 async function render<Data extends object>(
@@ -189,10 +252,11 @@ async function render<Data extends object>(
  */
 function redirect({ basePath }: PageSite, path: string, { query }: PageRequest): PageResponse {
   const search = new URLSearchParams(query).toString()
+  const [page, fragment] = path.split('#')
   return {
     status: 301,
     headers: {
-      location: `${basePath}${path}${search && `?${search}`}`,
+      location: `${basePath}${page}${search && `?${search}`}${fragment ? `#${fragment}` : ''}`,
       'cache-control': 'public, no-cache',
     },
   }

@@ -76,7 +76,7 @@ export async function talkEntry(video: Video, markdown: Markdown, site: SiteInfo
     title: video.title,
     link,
     authors: xmlNames(video.speakers),
-    published: parseTimestamp(video.added),
+    published: publishedAt(video),
     updated: parseTimestamp(video.updated),
     ...(summary && description && { summary }),
     html: `${summary}${description}` || paragraph(video.title),
@@ -140,5 +140,14 @@ const paragraph = (text: string) => `<p>${escapeXml(text)}</p>`
 /** Drops names that have only characters that XML does not allow. */
 export const xmlNames = (names: readonly string[]) =>
   names.filter((name) => xmlText(name).trim() !== '')
+
+/**
+ * Returns the day of the recording: a talk was published when it was given, not when it was added to
+ * this archive. Falls back to the time at which it was added, also for a day after that.
+ */
+function publishedAt({ recorded, added }: Video): Date {
+  const isKnown = recorded !== null && recorded <= added.slice(0, 10)
+  return isKnown ? new Date(`${recorded}T00:00:00Z`) : parseTimestamp(added)
+}
 
 const parseTimestamp = (wire: string) => new Date(`${wire}Z`)

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Video } from '@talkshelf/contract'
+import sharp from 'sharp'
 import { type Reply, startArchive } from '../support/harness.ts'
 import { csvOf, importClient } from '../support/import-client.ts'
 
@@ -116,7 +117,87 @@ test('estimates never exceed the number of talks', async () => {
   assert.equal((await archive.call('GET', since)).json.count, total)
 })
 
-async function categoryPage(slug: string): Promise<string> {
+test('offers the feeds of a page on a page of its own', async () => {
+  const category = await categoryPath('event-3')
+  const follow: [string, string][] = [
+    ['/', '/video/follow'],
+    ['/category', '/category/follow'],
+    [category, `${category}/follow`],
+    ['/language/english', '/language/english/follow'],
+    ['/year/2011', '/year/2011/follow'],
+    ['/search?q=imported', '/search/follow?q=imported'],
+    ['/search?q=imported&ordering=title&page=2', '/search/follow?q=imported'],
+  ]
+  for (const [page, path] of follow) {
+    assert.ok((await text(page)).includes(`href="${path}"`), `${page} links to ${path}`)
+    const html = await text(path)
+    assert.match(html, /<h1 dir="auto">Follow: /)
+    assert.match(html, /<meta name="robots" content="noindex, follow"/)
+    const feeds = [...html.matchAll(/<a id="feed-(\w+)" href="([^"]+)"/g)]
+    assert.deepEqual(
+      feeds.map(([, format]) => format),
+      ['atom', 'rss', 'json'],
+    )
+    for (const [, , feed = ''] of feeds)
+      assert.equal((await get(feed.replaceAll('&amp;', '&'))).status, 200, feed)
+  }
+  const { status, headers } = await get(`${category.slice(0, -1)}x/follow`)
+  assert.deepEqual([status, pathOf(headers.location)], [301, `${category}/follow`])
+  for (const path of ['/category/999/x/follow', '/language/none/follow', '/year/x/follow'])
+    assert.equal((await get(path)).status, 404, path)
+  assert.equal((await get('/search/follow?year=x')).status, 400)
+})
+
+test('redirects addresses that people guess', async () => {
+  const guessed: [string, string][] = [
+    ['/events', '/category'],
+    ['/speakers', '/speaker'],
+    ['/tags', '/tag'],
+    ['/talks?q=a', '/search?q=a'],
+    ['/language', '/#browse'],
+    ['/year?utm_source=x', '/?utm_source=x#browse'],
+    ['/feed', '/video/follow'],
+    ['/rss', '/video/rss'],
+    ['/atom.xml', '/video/atom'],
+  ]
+  for (const [from, to] of guessed) {
+    const { status, headers } = await get(from)
+    assert.deepEqual([status, pathOf(headers.location)], [301, to], from)
+    assert.equal((await get(to.replace(/#.*/, ''))).status, 200, to)
+  }
+})
+
+test('has an icon at the address that browsers guess', async () => {
+  const { status, headers, text } = await archive.call('GET', '/favicon.ico')
+  assert.deepEqual([status, headers['content-type']], [200, 'image/x-icon'])
+  const bytes = Buffer.from(text, 'latin1')
+  assert.deepEqual([...bytes.subarray(0, 6)], [0, 0, 1, 0, 1, 0])
+  const [length, offset] = [bytes.readUInt32LE(14), bytes.readUInt32LE(18)]
+  assert.equal(offset + length, bytes.length)
+  const picture = await sharp(bytes.subarray(offset)).metadata()
+  assert.deepEqual([picture.format, picture.width, picture.height], ['png', 32, 32])
+})
+
+test('links the totals to their lists', async () => {
+  for (const page of ['/', '/about']) {
+    const html = await text(page)
+    for (const [path, name] of [
+      ['/search', 'talks'],
+      ['/category', 'events'],
+      ['/speaker', 'speakers'],
+      ['/#browse', 'language'],
+    ])
+      assert.match(html, new RegExp(`<li><a href="${path}">(<strong>)?\\d+(</strong>)? ${name}`))
+  }
+})
+
+const pathOf = (location: string | undefined) => location?.replace(archive.url, '')
+
+async function categoryPath(slug: string): Promise<string> {
   const { headers } = await get(`/category/-/${slug}`)
-  return text(String(headers.location).replace(archive.url, ''))
+  return String(pathOf(headers.location))
+}
+
+async function categoryPage(slug: string): Promise<string> {
+  return text(await categoryPath(slug))
 }

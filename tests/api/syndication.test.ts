@@ -171,6 +171,8 @@ test('includes all known data of a talk in its Atom entry', async () => {
   const atom = parseAtomFeed(text(await archive.call('GET', '/video/atom')))
   const entry = atom.entries?.[2]
   assert.deepEqual([entry?.published, entry?.updated], [`${second?.added}Z`, `${second?.updated}Z`])
+  const first = atom.entries?.[3]
+  assert.equal(first?.published, `${talks[0]?.recorded}T00:00:00.000Z`, 'the day of the recording')
   assert.deepEqual(
     [entry?.summary?.value, entry?.content?.value],
     ['<p>Short</p>', '<p>Short</p>\n<p>Long</p>'],

@@ -37,7 +37,6 @@ export const en = {
   apply: 'Apply',
   keys: 'Keyboard shortcuts',
   feeds: 'Feeds',
-  feed: 'Feed',
   api: 'API',
   openData:
     'Everything here is open data: every page has a feed, and every talk is available as JSON.',
@@ -204,6 +203,21 @@ export const en = {
   mostTalks: 'Most talks',
   byLetter: 'By first letter',
   follow: 'Follow',
+
+  // Feeds
+  followTitle: (subject: string) => `Follow: ${subject}`,
+  followTalks: 'Get new talks as they are added, without an account and without e-mail.',
+  followEvents: 'Get new events as they are added, without an account and without e-mail.',
+  followHow: 'Copy one of these addresses into a feed reader, such as Feedly or Thunderbird.',
+  feedUses: {
+    atom: 'For feed readers. The best choice if you are not sure.',
+    rss:
+      'For feed readers, and for podcast apps: they play the talks that have a video file. ' +
+      'Talks on YouTube or Vimeo are links.',
+    json: 'For programs and for feed readers that prefer it.',
+  },
+  copyAddress: 'Copy address',
+  back: 'Back to the page',
 
   // About
   talksByYear: 'Talks by year of recording',

@@ -23,7 +23,6 @@ export const es: Messages = {
   apply: 'Aplicar',
   keys: 'Atajos de teclado',
   feeds: 'Feeds',
-  feed: 'Feed',
   api: 'API',
   openData:
     'Todo lo que hay aquí son datos abiertos: cada página tiene un feed y cada charla está ' +
@@ -191,6 +190,20 @@ export const es: Messages = {
   mostTalks: 'Con más charlas',
   byLetter: 'Por inicial',
   follow: 'Seguir',
+
+  followTitle: (subject) => `Seguir: ${subject}`,
+  followTalks: 'Recibe las charlas nuevas en cuanto se añaden, sin cuenta y sin correo.',
+  followEvents: 'Recibe los eventos nuevos en cuanto se añaden, sin cuenta y sin correo.',
+  followHow: 'Copia una de estas direcciones en un lector de feeds, como Feedly o Thunderbird.',
+  feedUses: {
+    atom: 'Para lectores de feeds. La mejor opción si tienes dudas.',
+    rss:
+      'Para lectores de feeds y aplicaciones de pódcast: reproducen las charlas que tienen un ' +
+      'archivo de vídeo. Las de YouTube o Vimeo son enlaces.',
+    json: 'Para programas y para los lectores de feeds que lo prefieren.',
+  },
+  copyAddress: 'Copiar dirección',
+  back: 'Volver a la página',
 
   talksByYear: 'Charlas por año de grabación',
   talksByLanguage: 'Charlas por idioma',

@@ -10,14 +10,14 @@ export function About(data: AboutData) {
   const { totals } = data
   const hours = Math.round(totals.seconds / 3600)
   const numbers = [
-    words.talks(totals.talks, number(totals.talks)),
-    words.eventsCount(totals.events, number(totals.events)),
-    words.speakersCount(totals.speakers, number(totals.speakers)),
-    words.languagesCount(totals.languages, number(totals.languages)),
-    words.hoursCount(hours, number(hours)),
-  ]
+    [words.talks(totals.talks, number(totals.talks)), paths.search()],
+    [words.eventsCount(totals.events, number(totals.events)), paths.list('category')],
+    [words.speakersCount(totals.speakers, number(totals.speakers)), paths.list('speaker')],
+    [words.languagesCount(totals.languages, number(totals.languages)), paths.browse],
+    [words.hoursCount(hours, number(hours)), ''],
+  ] as const
   const dataLinks = [
-    [paths.feed('/', 'atom'), words.feeds],
+    [paths.follow(paths.home), words.feeds],
     ['/api', words.api],
     ['/api/v2/export.ndjson', 'NDJSON'],
     ['/sitemap.xml', 'Sitemap'],
@@ -26,20 +26,21 @@ export function About(data: AboutData) {
     <PageLayout
       name="about"
       title={words.aboutArchive}
-      description={`${site.name}: ${numbers.join(', ')}`}
+      description={`${site.name}: ${numbers.map(([text]) => text).join(', ')}`}
       canonical={paths.about}
       preview={{ type: 'website' }}
     >
       <header class="collection-head">
         <h1>{words.aboutArchive}</h1>
         <ul class="plain numbers">
-          {numbers.map((text) => {
+          {numbers.map(([text, path]) => {
             const [figure, ...rest] = text.split(' ')
-            return (
-              <li key={text}>
+            const content = (
+              <>
                 <strong>{figure}</strong> {rest.join(' ')}
-              </li>
+              </>
             )
+            return <li key={text}>{path ? <a href={href(path)}>{content}</a> : content}</li>
           })}
         </ul>
       </header>

@@ -103,7 +103,7 @@ function CollectionHeader({
         <a class="button" href={href(paths.search(state))} rel="nofollow">
           <SearchIcon /> {words.searchThese}
         </a>
-        <a class="button" href={href(paths.feed(path, 'atom'))}>
+        <a class="button" href={href(paths.follow(path))}>
           <FeedIcon /> {words.follow}
         </a>
       </p>

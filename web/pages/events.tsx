@@ -22,7 +22,7 @@ export function Events({ years, count }: EventsData) {
         <h1>{words.events}</h1>
         <p class="facts">{words.eventsCount(count, number(count))}</p>
         <p class="row actions">
-          <a class="button" href={href(paths.feed(path, 'atom'))}>
+          <a class="button" href={href(paths.follow(path))}>
             <FeedIcon /> {words.follow}
           </a>
         </p>

@@ -88,14 +88,21 @@ function Addition({ day, talks, events, cards }: AdditionData) {
 }
 
 function TotalNumbers({ talks, events, speakers, languages, seconds }: Totals) {
-  const { words, number } = useView()
+  const { words, number, href } = useView()
   const hours = Math.round(seconds / 3600)
+  const links = [
+    [paths.search(), words.talks(talks, number(talks))],
+    [paths.list('category'), words.eventsCount(events, number(events))],
+    [paths.list('speaker'), words.speakersCount(speakers, number(speakers))],
+    [paths.browse, words.languagesCount(languages, number(languages))],
+  ] as const
   return (
     <ul class="plain totals">
-      <li>{words.talks(talks, number(talks))}</li>
-      <li>{words.eventsCount(events, number(events))}</li>
-      <li>{words.speakersCount(speakers, number(speakers))}</li>
-      <li>{words.languagesCount(languages, number(languages))}</li>
+      {links.map(([path, text]) => (
+        <li key={path}>
+          <a href={href(path)}>{text}</a>
+        </li>
+      ))}
       {hours > 0 && <li>{words.hoursCount(hours, number(hours))}</li>}
     </ul>
   )

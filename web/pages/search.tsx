@@ -142,7 +142,7 @@ function SortForm({ state }: { state: SearchState }) {
         </select>
       </label>
       <button type="submit">{words.apply}</button>
-      <a class="follow" href={href(paths.feed(feedOf(state), 'atom'))}>
+      <a class="follow" href={href(paths.follow(feedOf(state)))} rel="nofollow">
         <FeedIcon /> {words.searchFeed}
       </a>
     </form>

@@ -14,7 +14,7 @@ export function Footer() {
             <a href={href(paths.about)}>{words.aboutArchive}</a>
           </li>
           <li>
-            <a href={href(paths.feed('/', 'atom'))}>{words.feed}</a>
+            <a href={href(paths.follow(paths.home))}>{words.feeds}</a>
           </li>
           <li>
             <a href={href('/api')}>{words.api}</a>
