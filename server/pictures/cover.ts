@@ -20,12 +20,25 @@ const maxSpeakers = 10
 const bottom = 30
 /** A preview has the ratio of 1200 to 630: this much of the cover is cut at the top and bottom. */
 const previewCut = 12
+/** Where the ground of a cover without text begins. */
+const untitledHorizon = coverHeight - 60
 // All have about the widths that text-layout.ts assumes.
 const fonts = 'Helvetica Neue,Helvetica,Arial,Liberation Sans,Roboto,Noto Sans,sans-serif'
 
 export interface Cover {
   readonly svg: string
   readonly composition: Composition
+}
+
+/**
+ * Draws the cover of a talk without its title and event, in the same colours and style. The player
+ * shows it: there, the title is next to the picture.
+ */
+export function drawUntitledCover(talk: CoverText): string {
+  const { palette, random } = designOf(talk)
+  const composition = random.pick(Object.keys(compositions) as Composition[])
+  const drawing = compositions[composition]({ random, palette, horizon: untitledHorizon })
+  return `${svgStart}${drawing}</svg>`
 }
 
 /** Draws the cover of a talk. */
@@ -35,8 +48,7 @@ export function drawCover(talk: CoverText): Cover {
   const { drawing, titleLines, palette, composition } = drawTitle(talk, baseline - smallSize - 18)
   const eventText = fitText(event, (textColumn * 0.86) / smallSize)
   const svg =
-    '<svg xmlns="http://www.w3.org/2000/svg" width="1280" height="720"' +
-    ` viewBox="0 0 ${coverWidth} ${coverHeight}">${drawing}` +
+    `${svgStart}${drawing}` +
     `${titleLines}${smallLine(eventText, baseline, palette.small)}</g></svg>`
   return { svg, composition }
 }
@@ -72,11 +84,7 @@ export function drawPreview(talk: CoverText, siteName: string): string {
  * that the caller closes after its own lines.
  */
 function drawTitle(talk: CoverText, lastLine: number) {
-  const title = clean(talk.title)
-  const event = clean(talk.category)
-  // All talks of an event have the same palette.
-  const palette = seededRandom('palette', event).pick(palettes)
-  const random = seededRandom('talk', title, event, ...talk.speakers.map(clean))
+  const { title, palette, random } = designOf(talk)
   const { lines, size, isRightToLeft } = layoutTitle(title, textColumn)
   const lineHeight = Math.round(size * 1.16)
   const top = lastLine - (lines.length - 1) * lineHeight - size * 0.74
@@ -102,6 +110,22 @@ function smallLine(text: string, y: number, colour: string, side?: Side): string
 }
 
 type Side = 'left' | 'right'
+
+const svgStart =
+  '<svg xmlns="http://www.w3.org/2000/svg" width="1280" height="720"' +
+  ` viewBox="0 0 ${coverWidth} ${coverHeight}">`
+
+function designOf(talk: CoverText) {
+  const title = clean(talk.title)
+  const event = clean(talk.category)
+  return {
+    title,
+    event,
+    // All talks of an event have the same palette.
+    palette: seededRandom('palette', event).pick(palettes),
+    random: seededRandom('talk', title, event, ...talk.speakers.map(clean)),
+  }
+}
 
 /** Returns the attributes that place a line at the left or the right margin. */
 function startOf(isRightToLeft: boolean, side?: Side): string {

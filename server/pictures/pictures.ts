@@ -3,7 +3,7 @@ import type { Video } from '@talkshelf/contract'
 import { LRUCache } from 'lru-cache'
 import { OutboundError } from '../platform/net/outbound.ts'
 import { LimitReached, openConcurrencyLimit } from '../platform/ops/concurrency-limit.ts'
-import { drawCover, drawPreview } from './cover.ts'
+import { drawCover, drawPreview, drawUntitledCover } from './cover.ts'
 import { openDiskCache } from './disk-cache.ts'
 import {
   DecoderUnavailable,
@@ -36,8 +36,15 @@ export interface FoundPicture extends Picture {
 }
 
 export interface Pictures {
-  /** Returns the picture of a talk. Never fails: the cover is the fallback. */
-  read(record: PictureSource, size: PictureSize): Promise<FoundPicture>
+  /**
+   * Returns the picture of a talk. Never fails: the cover is the fallback. With `isUntitled`, a
+   * cover has no text.
+   */
+  read(
+    record: PictureSource,
+    size: PictureSize,
+    options?: { readonly isUntitled: boolean },
+  ): Promise<FoundPicture>
   /** Returns a logo or portrait. Never fails: the initials of the name are the fallback. */
   readProfile(url: string, name: string, size: 'logo' | 'portrait'): Promise<FoundPicture>
   stop(): Promise<void>
@@ -117,11 +124,15 @@ export function openPictures(options: PictureOptions): Pictures {
     }
   }
 
-  function coverOf(record: PictureSource): Picture {
-    const key = cacheKey(JSON.stringify([record.title, record.category, record.speakers]), 'cover')
+  function coverOf(record: PictureSource, isUntitled: boolean): Picture {
+    const key = cacheKey(
+      JSON.stringify([record.title, record.category, record.speakers]),
+      isUntitled ? 'untitled' : 'cover',
+    )
     const cached = cache.memory?.get(key)
     if (cached) return cached
-    const picture = pictureOf('image/svg+xml', Buffer.from(drawCover(record).svg))
+    const svg = isUntitled ? drawUntitledCover(record) : drawCover(record).svg
+    const picture = pictureOf('image/svg+xml', Buffer.from(svg))
     cache.memory?.set(key, picture)
     return picture
   }
@@ -130,13 +141,13 @@ export function openPictures(options: PictureOptions): Pictures {
     withTimeout(cache.find(cacheKey(text, size), size, make), limits.patienceMs)
 
   return {
-    async read(record, size) {
+    async read(record, size, { isUntitled } = { isUntitled: false }) {
       const { thumbnail_url: url } = record
       if (url) {
         const thumbnail = await find(url, size, () => makeThumbnail(url, size))
         if (thumbnail) return { ...thumbnail, isStandIn: false }
       }
-      const cover = coverOf(record)
+      const cover = coverOf(record, isUntitled)
       if (size !== 'preview') return { ...cover, isStandIn: Boolean(url) }
       const svg = drawPreview(record, options.siteName)
       const preview = await find(svg, size, () => makePreview(svg))
@@ -308,7 +319,7 @@ function pictureOf(type: Picture['type'], data: Buffer): Picture {
 const bytesOf = (data: Buffer) => data.length + 500
 const sizeOf = ({ data }: Picture) => bytesOf(data)
 
-function cacheKey(text: string, kind: PictureSize | 'cover' | 'failed'): string {
+function cacheKey(text: string, kind: PictureSize | 'cover' | 'untitled' | 'failed'): string {
   return createHash('sha256').update(`${kind} ${text}`).digest('hex')
 }
 

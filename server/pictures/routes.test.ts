@@ -109,6 +109,23 @@ test('a talk without a thumbnail has an SVG cover', async () => {
   assert.equal(Buffer.from(reply.text, 'latin1').toString(), drawCover(talk).svg)
 })
 
+test('an untitled picture is the thumbnail, or a cover without text', async () => {
+  const talk = await archive.make({ title: 'R&D with <b>bold</b> words' })
+  const plain = await pictures.get(`/picture/${talk.id}/1280-untitled`)
+  assert.deepEqual([plain.status, type(plain)], [200, cover])
+  assert.doesNotMatch(plain.text, /<text|bold|<g font/)
+  assert.match((await pictures.get(`/picture/${talk.id}/1280`)).text, /<text/)
+  assert.equal((await pictures.get(`/picture/${talk.id}/preview-untitled`)).status, 404)
+  const { id } = await archive.make({
+    thumbnail_url: images.at('/untitled.png', await photo(640, 360).png().toBuffer()),
+  })
+  const [titled, untitled] = [
+    await pictures.get(`/picture/${id}/640`),
+    await pictures.get(`/picture/${id}/640-untitled`),
+  ]
+  assert.deepEqual([type(untitled), untitled.text], ['image/webp', titled.text])
+})
+
 test('a picture is cached for a day with its version, else for an hour', async () => {
   for (const thumbnail_url of [
     images.at('/kept.png', await photo(640, 360).png().toBuffer()),

@@ -21,9 +21,18 @@ import {
   profilePictureVersion,
 } from './pictures.ts'
 
-const sizes = new Map<string, PictureSize>(
-  [...pictureWidths, 'preview' as const].map((size) => [String(size), size]),
-)
+interface PictureForm {
+  readonly size: PictureSize
+  readonly isUntitled: boolean
+}
+
+const forms = new Map<string, PictureForm>([
+  ['preview', { size: 'preview', isUntitled: false }],
+  ...pictureWidths.flatMap((size): [string, PictureForm][] => [
+    [`${size}`, { size, isUntitled: false }],
+    [`${size}-untitled`, { size, isUntitled: true }],
+  ]),
+])
 
 // Pictures have their own timeout, after which the cover is sent.
 const routeOptions = { cost: requestCosts.read, limitMs: 20_000 }
@@ -41,10 +50,10 @@ export function pictureRoutes(
   mountPage(
     '/picture/:id/:form',
     async (request) => {
-      const size = sizes.get(request.params.form ?? '') ?? notFound()
+      const form = forms.get(request.params.form ?? '') ?? notFound()
       const { body } = await readVideo(recordCache, anyone, idOf(request))
       const record: Video = JSON.parse(body)
-      return respond(request, await pictures.read(record, size), pictureVersion(record))
+      return respond(request, await pictures.read(record, form.size, form), pictureVersion(record))
     },
     routeOptions,
   )
