@@ -120,7 +120,11 @@ function countValues(values: readonly string[]): [string, number][] {
 }
 const byName = (a: [string, number], b: [string, number]) => (a[0] < b[0] ? -1 : 1)
 const byCount = (a: [string, number], b: [string, number]) => b[1] - a[1] || byName(a, b)
-const hostOf = (url: string) => new URL(url).hostname.replace(/^www\./, '').replace(/\.$/, '')
+const hostOf = (url: string) =>
+  new URL(url).hostname
+    .replace(/^www\./, '')
+    .replace(/\.$/, '')
+    .replace(/^(youtu\.be|m\.youtube\.com)$/, 'youtube.com')
 
 /** Computes the statistics of these records, except for the languages. */
 function expectedStatistics(all: readonly Video[]) {
@@ -206,6 +210,9 @@ test('matches a full scan after random writes', async () => {
     'https://example.org#top',
     'https://somebody@example.org/',
     'https://example.org./',
+    'https://youtu.be/dQw4w9WgXcQ',
+    'https://www.youtube.com/watch?v=dQw4w9WgXcQ',
+    'https://m.youtube.com/watch?v=dQw4w9WgXcQ',
   )
   const fields = () => ({
     speakers: randomNames('speaker'),

@@ -194,15 +194,25 @@ function mostFrequentHosts(talksByHost: ReadonlyMap<string, number>): Statistics
     .slice(0, maxHosts)
 }
 
-/** Returns the host of the authority of a URL, without `www.`. */
+/** Other names of a host, which are counted with it. */
+const hostAliases = new Map([
+  ['youtu.be', 'youtube.com'],
+  ['m.youtube.com', 'youtube.com'],
+  ['music.youtube.com', 'youtube.com'],
+  ['youtube-nocookie.com', 'youtube.com'],
+  ['player.vimeo.com', 'vimeo.com'],
+])
+
+/** Returns the host of the authority of a URL, without `www.`, by its main name. */
 function hostOf(authority: string): string {
-  return authority
+  const host = authority
     .toLowerCase()
     .replace(/[?#].*/, '')
     .replace(/.*@/, '')
     .replace(/:\d*$/, '')
     .replace(/^www\./, '')
     .replace(/\.$/, '')
+  return hostAliases.get(host) ?? host
 }
 
 /**
