@@ -22,7 +22,7 @@ export function Embed({ talk, at }: { talk: Talk; at: number }) {
       </head>
       <body class="page-embed" data-base={view.base}>
         <main>
-          <h1>
+          <h1 class="embed-title">
             <a href={view.origin + paths.talk(talk)} target="_blank" rel="noopener" dir="auto">
               {talk.title}
             </a>

@@ -49,6 +49,7 @@ export function TalkPage({ talk, texts, also, bySpeakers, atEvent, similar, at }
               <EntityLink kind="category" entity={talk.category} />{' '}
               <RecordedDate day={talk.recorded} />
             </p>
+            <p class="print-only">{view.origin + path}</p>
           </header>
           <Text texts={texts} lang={lang} />
           {talk.tags.length > 0 && (
