@@ -7,7 +7,7 @@ import type { Plugin } from 'vite'
 // <style> elements to write rules into them.
 
 const packages =
-  /\/node_modules\/(media-chrome|youtube-video-element|vimeo-video-element|hls-video-element|custom-media-element)\/.+\.js$/
+  /\/node_modules\/(media-chrome|vimeo-video-element|hls-video-element|custom-media-element)\/.+\.js$/
 const nonceFile = join(import.meta.dirname, '../web/islands/nonce.ts')
 
 /** Adds the nonce of the page to the styles of the player elements. */

@@ -109,7 +109,7 @@ export interface SearchData {
 /** A recording that can be played. */
 export interface Source {
   readonly host: 'youtube' | 'vimeo' | 'peertube' | 'hls' | 'file'
-  /** Validated URL for the player. */
+  /** Validated URL for the player; a path for a file of the archive itself. */
   readonly src: string
   /** URL of the recording on its host. */
   readonly address: string

@@ -41,7 +41,7 @@ export function videoJsonLd(talk: Talk, origin: string): JsonLd {
     ...(talk.seconds && !talk.isLengthDoubtful && { duration: isoDuration(talk.seconds) }),
     thumbnailUrl: [origin + paths.picture(talk.id, 1280, talk.pictureVersion)],
     ...(talk.sources.length > 0 && { embedUrl: origin + paths.embed(talk.id) }),
-    ...(file && { contentUrl: file.src }),
+    ...(file && { contentUrl: new URL(file.src, origin).href }),
     ...(talk.speakers.length > 0 && {
       creator: talk.speakers.map((speaker) => person(speaker, origin)),
     }),

@@ -5,6 +5,7 @@ import { Embed } from './pages/embed.tsx'
 import { Events } from './pages/events.tsx'
 import { Follow } from './pages/follow.tsx'
 import { Home } from './pages/home.tsx'
+import { MyTalks } from './pages/my-talks.tsx'
 import { ProblemPage } from './pages/problem.tsx'
 import { Search } from './pages/search.tsx'
 import { TalkPage } from './pages/talk.tsx'
@@ -20,5 +21,6 @@ export const pages = {
   directory: Directory,
   follow: Follow,
   about: About,
+  myTalks: MyTalks,
   problem: ProblemPage,
 }

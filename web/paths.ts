@@ -43,6 +43,8 @@ export const paths = {
   /** Years, tags and languages on the home page. */
   browse: '/#browse',
   about: '/about',
+  /** The talks that the browser remembers. */
+  myTalks: '/my-talks',
   openSearch: '/search/xml',
   talk: ({ id, slug }: Linked) => `/video/${id}/${slug}`,
   embed: (id: number) => `/embed/${id}`,
@@ -59,6 +61,9 @@ export const paths = {
   /** With a version it can be cached for ever. */
   picture: (id: number, width: PictureWidth, version?: string) =>
     `/picture/${id}/${width}${version ? `?v=${version}` : ''}`,
+  /** The same, but a generated cover has no title. */
+  untitledPicture: (id: number, width: PictureWidth, version: string) =>
+    `/picture/${id}/${width}-untitled?v=${version}`,
   /** Preview image for other sites, always a JPEG. */
   preview: (id: number, version: string) => `/picture/${id}/preview?v=${version}`,
   profilePicture: ({ kind, id, version }: ProfilePicture) => `/picture/${kind}/${id}?v=${version}`,

@@ -295,6 +295,18 @@ test('labels related links by their label or host', () => {
   ])
 })
 
+test('plays files of the archive itself by their path, also without https', () => {
+  const origin = 'http://127.0.0.1:8000'
+  const clip = `${origin}/demo/clip.webm?a=1`
+  const play = (address: string, from: string) =>
+    findSources(record({ source_url: address }), [], from).sources.map(({ src }) => src)
+  assert.deepEqual(play(clip, origin), ['/demo/clip.webm?a=1'])
+  assert.deepEqual(play(clip, `${origin}/archive`), ['/demo/clip.webm?a=1'])
+  assert.deepEqual(play(clip, 'http://127.0.0.1:8001'), [])
+  assert.deepEqual(play(`${origin}//evil.example/clip.webm`, origin), [])
+  assert.deepEqual(play(`${origin}/demo/clip.html`, origin), [])
+})
+
 test('allows only the hosts of the talk in the policy', () => {
   const { sources } = from('https://youtu.be/A-u8XHAUac4', [
     media('https://vimeo.com/1'),
@@ -307,15 +319,13 @@ test('allows only the hosts of the talk in the policy', () => {
       'https://player.vimeo.com',
       'https://tube.example',
     ],
-    isDynamic: true,
     hasMedia: false,
   })
   assert.deepEqual(sourcePolicy(from('https://a.example/a.mp4').sources), {
     frames: [],
-    isDynamic: false,
     hasMedia: true,
   })
-  assert.deepEqual(sourcePolicy([]), { frames: [], isDynamic: false, hasMedia: false })
+  assert.deepEqual(sourcePolicy([]), { frames: [], hasMedia: false })
 })
 
 test('parses timecodes in common formats', () => {

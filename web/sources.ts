@@ -15,9 +15,16 @@ export interface TalkSources {
 
 const formats = ['mp4', 'webm', 'ogv', 'flv'] as const
 
-/** Finds the sources, downloads and links of a talk in its record and facts. */
-export function findSources(record: Video, facts: readonly Fact[]): TalkSources {
-  const original = recognise({ address: record.source_url })
+/**
+ * Finds the sources, downloads and links of a talk in its record and facts. `origin` is the base
+ * URL of the archive: its own files are played even without https.
+ */
+export function findSources(
+  record: Video,
+  facts: readonly Fact[],
+  origin: string | undefined = undefined,
+): TalkSources {
+  const original = recognise({ address: record.source_url }, origin)
   const copies: Copy[] = [
     ...formats.map((format) => ({
       address: record[`video_${format}_url`],
@@ -29,7 +36,7 @@ export function findSources(record: Video, facts: readonly Fact[]): TalkSources 
       fact.kind === 'media' ? [{ address: fact.url, size: fact.size }] : [],
     ),
   ]
-  const found = [original ?? [], ...copies.map((copy) => recognise(copy) ?? [])].flat()
+  const found = [original ?? [], ...copies.map((copy) => recognise(copy, origin) ?? [])].flat()
   const rankOf = (media: Found) => (media === original ? -1 : rank(media))
   const sources = uniqueByKey(found.filter(({ host }) => host !== undefined)).sort(
     (a, b) => rankOf(a) - rankOf(b),
@@ -59,8 +66,6 @@ export function findSources(record: Video, facts: readonly Fact[]): TalkSources 
 export interface SourcePolicy {
   /** For frame-src. */
   readonly frames: string[]
-  /** Whether a host needs a script of its own, and thus 'strict-dynamic'. */
-  readonly isDynamic: boolean
   /** Whether media files are loaded, for media-src and connect-src. */
   readonly hasMedia: boolean
 }
@@ -72,7 +77,6 @@ export function sourcePolicy(sources: readonly Source[]): SourcePolicy {
   )
   return {
     frames: [...new Set(framed.map(({ src }) => new URL(src).origin))],
-    isDynamic: sources.some(({ host }) => host === 'youtube'),
     hasMedia: framed.length < sources.length,
   }
 }
@@ -98,7 +102,10 @@ interface Found {
   readonly key?: string
 }
 
-function recognise({ address, size, format, isFile = false }: Copy): Found | undefined {
+function recognise(
+  { address, size, format, isFile = false }: Copy,
+  origin: string | undefined,
+): Found | undefined {
   const url = parse(address)
   if (!url) return undefined
   const label = labelOf(url)
@@ -122,7 +129,7 @@ function recognise({ address, size, format, isFile = false }: Copy): Found | und
   if (!file || (!isPlayable && !downloadable.has(extension ?? ''))) return link
   const fileLabel = (extension ?? '').toUpperCase()
   const download = { address: file.href, label: fileLabel, size, isFile: true }
-  const src = isPlayable ? httpsUrl(file) : undefined
+  const src = isPlayable ? (ownPath(file, origin) ?? httpsUrl(file)) : undefined
   return src === undefined ? download : { ...download, host: 'file', src, key: src }
 }
 
@@ -161,6 +168,13 @@ function httpsUrl(url: URL): string | undefined {
   secure.protocol = 'https:'
   secure.hash = ''
   return secure.href
+}
+
+/** Returns the path of a file of the archive itself. Readers may use another name of the server. */
+function ownPath(url: URL, origin: string | undefined): string | undefined {
+  const isOwn = origin !== undefined && url.origin === new URL(origin).origin
+  // Two slashes would be the start of another host.
+  return isOwn && !url.pathname.startsWith('//') ? url.pathname + url.search : undefined
 }
 
 type Host = (url: URL) => Pick<Found, 'host' | 'src' | 'key' | 'label'> | undefined
@@ -263,7 +277,7 @@ function sourceOf(media: Found, all: readonly Found[]): Source {
     host,
     src,
     address,
-    label: isAmbiguous ? `${label} (${new URL(src).hostname})` : label,
+    label: isAmbiguous ? `${label} (${new URL(address).hostname})` : label,
   }
 }
 

@@ -1,5 +1,6 @@
 // Entry point of the package: renders pages from data.
 export * from './data.ts'
+export { embedCode, embedSize } from './embed-code.ts'
 export { markdownParts, plainHtml, renderMarkdownPart } from './markdown.ts'
 export { chooseLocale, type Locale, locales } from './messages/messages.ts'
 export { pages } from './pages.ts'

@@ -64,6 +64,7 @@ export function pageRoutes(
   mountPage(paths.about, async (request) =>
     render(site, pages.about, await aboutPage(statisticsCache), request),
   )
+  mountPage(paths.myTalks, (request) => render(site, pages.myTalks, {}, request))
   for (const [from, to] of Object.entries(guessedPaths))
     mountPage(from, (request) => redirect(site, to, request), { cost: requestCosts.read })
   followRoutes(context)
@@ -132,7 +133,7 @@ function talkRoutes({ mountPage, pool, recordCache, markdown, site }: PageContex
   mountPage('/video', (request) => redirect(site, paths.search(), request))
   mountPage('/embed/:id', async (request) => {
     const record = await readTalk(recordCache, idOf(request))
-    const data = await embedPage(pool, record, parseTimecode(request.query.t))
+    const data = await embedPage(pool, record, parseTimecode(request.query.t), site.origin())
     const view = buildView(site, request)
     const body = await runInOwnTask(() => renderPage(pages.embed, data, view))
     return {
@@ -145,7 +146,8 @@ function talkRoutes({ mountPage, pool, recordCache, markdown, site }: PageContex
     // A talk imported from an old archive may have an empty slug.
     if (record.slug !== (request.params.slug ?? ''))
       return redirect(site, paths.talk(record), request)
-    const data = await talkPage(pool, markdown, record, parseTimecode(request.query.t))
+    const at = parseTimecode(request.query.t)
+    const data = await talkPage(pool, markdown, record, at, site.origin())
     const view = buildView(site, request)
     const body = await runInOwnTask(() => renderPage(pages.talk, data, view))
     return { body, headers: pageHeaders(view, { playing: sourcePolicy(data.talk.sources) }) }

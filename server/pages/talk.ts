@@ -23,6 +23,7 @@ export async function talkPage(
   markdown: Markdown,
   record: Video,
   at: number,
+  origin: string,
 ): Promise<TalkData> {
   const [facts, related, texts] = await Promise.all([
     findFactsById(pool.lookups, [record.id]),
@@ -45,7 +46,7 @@ export async function talkPage(
   const cards = (records: readonly Video[]): Card[] =>
     records.map((video) => buildCard(video, names))
   return {
-    talk: talkOf(record, facts.get(record.id)?.facts ?? [], names),
+    talk: talkOf(record, facts.get(record.id)?.facts ?? [], names, origin),
     texts,
     also: cards(also),
     bySpeakers: cards(speakers),
@@ -76,18 +77,24 @@ export async function embedPage(
   pool: Pool,
   record: Video,
   at: number,
+  origin: string,
 ): Promise<{ talk: Talk; at: number }> {
   const [facts, names] = await Promise.all([
     findFactsById(pool.lookups, [record.id]),
     lookUpCardNames(pool.lookups, [record]),
   ])
-  return { talk: talkOf(record, facts.get(record.id)?.facts ?? [], names), at }
+  return { talk: talkOf(record, facts.get(record.id)?.facts ?? [], names, origin), at }
 }
 
-function talkOf(record: Video, facts: Parameters<typeof findSources>[1], names: CardNames): Talk {
+function talkOf(
+  record: Video,
+  facts: Parameters<typeof findSources>[1],
+  names: CardNames,
+  origin: string,
+): Talk {
   return {
     ...buildCard(record, names),
-    ...findSources(record, facts),
+    ...findSources(record, facts, origin),
     summary: record.summary,
     description: record.description,
     tags: record.tags.map(names.tag),

@@ -70,9 +70,7 @@ export type PlayerPolicy = ReturnType<typeof sourcePolicy>
 
 /**
  * Returns the headers of a page. The content security policy allows only what is listed. Pages are
- * not cached, because they contain the nonce of their scripts. The only third-party script is the
- * YouTube player: if a talk has such a source, `strict-dynamic` allows our script to load it, which
- * it does when the reader presses play.
+ * not cached, because they contain the nonce of their scripts. No script of another site is allowed.
  */
 export function pageHeaders(
   view: View,
@@ -80,7 +78,7 @@ export function pageHeaders(
 ): Record<string, string> {
   const policy = {
     'default-src': "'none'",
-    'script-src': `'nonce-${view.nonce}'${playing?.isDynamic ? " 'strict-dynamic'" : ''}`,
+    'script-src': `'nonce-${view.nonce}'`,
     'style-src': `'self' 'nonce-${view.nonce}'`,
     'img-src': "'self' data:",
     'font-src': "'self'",
@@ -88,7 +86,7 @@ export function pageHeaders(
     'form-action': "'self'",
     'base-uri': "'none'",
     'frame-ancestors': framed ? '*' : "'none'",
-    ...(playing?.hasMedia && { 'media-src': 'https: blob:', 'worker-src': "'self' blob:" }),
+    ...(playing?.hasMedia && { 'media-src': "'self' https: blob:", 'worker-src': "'self' blob:" }),
     ...(playing && playing.frames.length > 0 && { 'frame-src': playing.frames.join(' ') }),
   }
   return {

@@ -1,16 +1,15 @@
 import type { Video } from '@talkshelf/contract'
-import { paths } from '@talkshelf/web'
+import { embedCode, embedSize, paths } from '@talkshelf/web'
 import { pictureVersion } from '../pictures/pictures.ts'
 import { xmlNames } from './entries.ts'
 import type { SiteInfo } from './site.ts'
-import { escapeXml, textElement, xmlDeclaration, xmlText, xmlTexts } from './xml.ts'
+import { textElement, xmlDeclaration, xmlText, xmlTexts } from './xml.ts'
 
 // oEmbed (oembed.com): what other sites show for the URL of a talk.
 
 /** The size of the picture at `paths.preview`. */
 const previewSize = { width: 1200, height: 630 } as const
 
-const defaultWidth = 640
 const maxWidth = 1920
 
 export interface MaxSize {
@@ -41,15 +40,6 @@ export function oEmbed(video: Video, site: SiteInfo, { maxwidth, maxheight }: Ma
   // A title must not be empty, also if it has no characters that XML allows.
   const title = xmlText(video.title).trim() || `${video.id}`
   const authors = xmlNames(video.speakers).join(', ')
-  const attributes = [
-    `src="${escapeXml(base + paths.embed(video.id))}"`,
-    `width="${width}" height="${height}"`,
-    `title="${escapeXml(title)}"`,
-    'sandbox="allow-scripts allow-same-origin allow-presentation allow-popups',
-    'allow-popups-to-escape-sandbox"',
-    'allow="autoplay; encrypted-media; fullscreen; picture-in-picture; clipboard-write"',
-    'allowfullscreen frameborder="0" loading="lazy"',
-  ]
   return xmlTexts({
     type: 'video',
     version: '1.0',
@@ -66,7 +56,7 @@ export function oEmbed(video: Video, site: SiteInfo, { maxwidth, maxheight }: Ma
     }),
     width,
     height,
-    html: `<iframe ${attributes.join(' ')}></iframe>`,
+    html: embedCode({ src: base + paths.embed(video.id), width, height, title }),
   })
 }
 
@@ -78,7 +68,7 @@ export function oEmbedXml(response: ReturnType<typeof oEmbed>): string {
 
 /** Returns the largest allowed size with an aspect ratio of 16:9. */
 function playerSize(
-  maxwidth: number = defaultWidth,
+  maxwidth: number = embedSize.width,
   maxheight: number = Infinity,
 ): { width: number; height: number } {
   const width = Math.max(1, Math.min(maxwidth, maxWidth, Math.floor((maxheight * 16) / 9)))

@@ -42,6 +42,7 @@ test('serves every page as private HTML', async () => {
     '/search?q=queues',
     path,
     `/embed/${talk.id}`,
+    '/my-talks',
     '/year/2024',
   ]
   for (const url of [...all, ...entities]) {

@@ -161,6 +161,7 @@ export async function pageKinds(archive: BrowserArchive): Promise<Record<string,
     language,
     year,
     about: '/about',
+    'my talks': '/my-talks',
     'not found': '/nowhere',
     'invalid search': '/search?year=next',
   }

@@ -31,11 +31,7 @@ const html = (script: string) => ({
 })
 
 const handlers: Record<string, Handler> = {
-  'www.youtube.com': (route, { pathname }) =>
-    pathname === '/iframe_api'
-      ? route.fulfill({ contentType: 'text/javascript', body: youtubeLoader })
-      : route.fulfill({ contentType: 'text/javascript', body: clock + youtubePlayer }),
-  'www.youtube-nocookie.com': (route) => route.fulfill(html('')),
+  'www.youtube-nocookie.com': (route) => route.fulfill(html(youtube)),
   'player.vimeo.com': (route) => route.fulfill(html(vimeo)),
   'tube.example': (route) => route.fulfill(html(peertube)),
   'silent.example': (route) => route.fulfill(html('')),
@@ -88,54 +84,45 @@ const clock = `
   }
 `
 
-// The script of YouTube loads another one, so the policy must allow that too.
-const youtubeLoader = `
-  const script = document.createElement('script')
-  script.src = 'https://www.youtube.com/s/player/1/www-widgetapi.js'
-  document.head.append(script)
-`
-
-const youtubePlayer = `
-  window.YT = {
-    PlayerState: { UNSTARTED: -1, ENDED: 0, PLAYING: 1, PAUSED: 2, BUFFERING: 3, CUED: 5 },
-    Player: class {
-      clock = new Clock(); heard = {}; volume = 100; silent = false; state = -1
-      constructor(frame, { events }) {
-        const { pathname, searchParams } = new URL(frame.src)
-        this.clock.set(Number(searchParams.get('start') ?? 0))
-        setTimeout(() => {
-          events.onReady()
-          if (pathname.endsWith('/GONE_GONE_X')) events.onError({ data: 100 })
-        }, 50)
-        setInterval(() => this.tell('onVideoProgress'), 100)
-      }
-      addEventListener(name, hear) { (this.heard[name] ??= []).push(hear) }
-      tell(name, data) { for (const hear of this.heard[name] ?? []) hear({ data }) }
-      turn(state) {
-        this.state = state
-        this.clock.play(state === 1)
-        this.tell('onStateChange', state)
-      }
-      playVideo() { this.turn(1) }
-      pauseVideo() { this.turn(2) }
-      seekTo(at) { this.clock.set(at) }
-      getPlayerState() { return this.state }
-      getCurrentTime() { return this.clock.now() }
-      getDuration() { return this.clock.duration }
-      getVideoLoadedFraction() { return 0.5 }
-      getOption() { return [] }
-      setOption() {}
-      mute() { this.silent = true; this.tell('onVolumeChange') }
-      unMute() { this.silent = false; this.tell('onVolumeChange') }
-      isMuted() { return this.silent }
-      getVolume() { return this.volume }
-      setVolume(volume) { this.volume = volume; this.tell('onVolumeChange') }
-      getPlaybackRate() { return this.clock.rate }
-      setPlaybackRate(rate) { this.clock.speed(rate); this.tell('onPlaybackRateChange') }
-      destroy() {}
+const youtube = `
+  const clock = new Clock()
+  const start = new URLSearchParams(location.search)
+  clock.set(Number(start.get('start') ?? 0))
+  let isHeard = false
+  let [state, volume, muted] = [-1, 100, false]
+  const tell = (event, info) =>
+    parent.postMessage(JSON.stringify({ event, info, id: 1, channel: 'widget' }), '*')
+  const info = () => ({
+    currentTime: clock.now(),
+    duration: clock.duration,
+    playerState: state,
+    playbackRate: clock.rate,
+    volume,
+    muted,
+  })
+  const turn = (to) => { state = to; clock.play(to === 1); tell('infoDelivery', info()) }
+  const functions = {
+    addEventListener(name) {
+      if (name === 'onError' && location.pathname.endsWith('/GONE_GONE_X')) tell('onError', 100)
     },
+    playVideo() { turn(1) },
+    pauseVideo() { turn(2) },
+    seekTo(at) { clock.set(at); tell('infoDelivery', { currentTime: at }) },
+    mute() { muted = true; tell('infoDelivery', { muted, volume }) },
+    unMute() { muted = false; tell('infoDelivery', { muted, volume }) },
+    setVolume(to) { volume = to; tell('infoDelivery', { muted, volume }) },
+    setPlaybackRate(to) { clock.speed(to); tell('infoDelivery', { playbackRate: to }) },
   }
-  window.onYouTubeIframeAPIReady()
+  addEventListener('message', ({ data, source }) => {
+    const { event, func, args } = JSON.parse(data)
+    if (source !== parent || start.get('enablejsapi') !== '1') return
+    if (event === 'listening' && !isHeard) {
+      isHeard = true
+      tell('initialDelivery', info())
+      tell('onReady', null)
+    } else if (event === 'command' && isHeard) functions[func](...args)
+  })
+  setInterval(() => isHeard && state === 1 && tell('infoDelivery', info()), 100)
 `
 
 const vimeo = `

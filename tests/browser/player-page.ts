@@ -132,7 +132,9 @@ export async function takeShots(
           await page.keyboard.press('k')
           await page.waitForTimeout(500)
           await shot('playing')
-          await page.click('media-playback-rate-menu-button')
+          const menu = page.locator('media-playback-rate-menu-button')
+          if (!(await menu.isVisible())) return
+          await menu.click()
           await page.waitForTimeout(500)
           await shot('menu')
         },

@@ -104,13 +104,13 @@ export async function startSite(): Promise<PlayerSite> {
 
 /** Returns the content security policy that the server sends. */
 function policy(sources: readonly Source[], nonce: string): string {
-  const { frames, isDynamic } = sourcePolicy(sources)
+  const { frames } = sourcePolicy(sources)
   return [
     "default-src 'none'",
-    `script-src 'nonce-${nonce}'${isDynamic ? " 'strict-dynamic'" : ''}`,
+    `script-src 'nonce-${nonce}'`,
     `style-src 'self' 'nonce-${nonce}'`,
     "img-src 'self' data:",
-    'media-src https: blob:',
+    "media-src 'self' https: blob:",
     "connect-src 'self' https:",
     `frame-src ${frames.join(' ') || "'none'"}`,
     "worker-src blob: 'self'",

@@ -12,6 +12,7 @@ import 'media-chrome/media-captions-button'
 import 'media-chrome/media-pip-button'
 import 'media-chrome/media-fullscreen-button'
 import 'media-chrome/media-loading-indicator'
+import 'media-chrome/media-playback-rate-button'
 import 'media-chrome/menu/media-chrome-menu-item'
 import 'media-chrome/menu/media-playback-rate-menu'
 import 'media-chrome/menu/media-playback-rate-menu-button'
@@ -43,10 +44,20 @@ export function makeControls(words: PlayerMessages['controls'], locale: string):
       element('span', { class: 'player-space' }),
       element('media-captions-button'),
       element('media-playback-rate-menu-button'),
+      // Below a frame, where the menu would cover the frame.
+      element('media-playback-rate-button', { rates: rates.join(' ') }),
       element('media-pip-button'),
       element('media-fullscreen-button'),
     ]),
   ])
+}
+
+/** Puts the controls below the frame of a host, or over the video. */
+export function placeControls(controls: HTMLElement, isBelow: boolean): void {
+  controls.toggleAttribute('data-below', isBelow)
+  controls.toggleAttribute('gesturesdisabled', isBelow)
+  for (const bar of controls.querySelectorAll('media-control-bar'))
+    bar.toggleAttribute('noautohide', isBelow)
 }
 
 function loadingText(text: string): HTMLElement {

@@ -1,5 +1,7 @@
 import { startCopying } from './copy.ts'
 import { startKeys } from './keys.ts'
+import { startPlayAll } from './queue.ts'
+import { markCards } from './remembered.ts'
 import { startSearch } from './search.ts'
 import { startShelves } from './shelves.ts'
 import './watch.ts'
@@ -10,6 +12,10 @@ startCopying()
 // The embedded player has no navigation.
 if (!document.body.classList.contains('page-embed')) startKeys()
 startSearch()
+startPlayAll()
+markCards()
+const myTalks = document.querySelector<HTMLElement>('[data-my-talks]')
+if (myTalks) void import('./my-talks.ts').then(({ startMyTalks }) => startMyTalks(myTalks))
 startShelves()
 startSuggestions()
 

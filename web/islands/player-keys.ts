@@ -18,7 +18,12 @@ export function listenToKeys(player: HTMLElement, { media, press, copy }: Player
   function onKeyDown(event: KeyboardEvent): void {
     const { key, target } = event
     const current = media()
-    if (!current || event.ctrlKey || event.metaKey || event.altKey || isUsedBy(target, key)) return
+    if (!current || event.ctrlKey || event.metaKey || event.altKey) return
+    if (isUsedBy(target, key)) {
+      // The buttons act when the key is released, and leave the page to scroll by it.
+      if (key === ' ') event.preventDefault()
+      return
+    }
     const action = actions(current, { press, copy })[key.length === 1 ? key.toLowerCase() : key]
     if (!action) return
     event.preventDefault()

@@ -1,5 +1,5 @@
-import type { PlayerData } from '../parts/player-data.ts'
-import { makeControls } from './controls.ts'
+import type { PlayerData, PlayerMessages } from '../parts/player-data.ts'
+import { makeControls, placeControls } from './controls.ts'
 import { type MediaElement, mediaFor } from './hosts.ts'
 import { listenToKeys } from './player-keys.ts'
 import { withTimeout } from './timeout.ts'
@@ -13,14 +13,20 @@ export interface OpenedPlayer {
   seconds(): number
 }
 
-/** Opens the player in its section of the page. `copy` copies a link at the current time. */
+interface PlayerOptions {
+  /** Copies a link at the current time. */
+  copy(): void
+  /** Is called while the talk plays, and at its end. */
+  onTime(seconds: number, duration: number, isEnded: boolean): void
+}
+
+/** Opens the player in its section of the page. */
 export function openPlayer(
   root: HTMLElement,
   { at, locale, sources, words }: PlayerData,
-  copy: () => void,
+  { copy, onTime }: PlayerOptions,
 ): OpenedPlayer {
   const frame = part(root, '.player-frame')
-  const picture = part(root, '.player-facade')
   const status = part(root, '.player-status')
   const controls = makeControls(words.controls, locale)
   const tried = new Set<number>()
@@ -46,9 +52,10 @@ export function openPlayer(
     tried.add(index)
     markSource(index)
     try {
-      const { media: opened, hasStartTime } = await mediaFor(source, time, locale)
+      const { media: opened, hasStartTime, hasControls } = await mediaFor(source, time)
       if (!isCurrent()) return
       removeMedia()
+      placeControls(controls, hasControls)
       media = opened
       // Before it is loaded: YouTube reports a missing video right after it reports it as loaded.
       opened.addEventListener('error', () => isCurrent() && tryNext(index))
@@ -78,7 +85,9 @@ export function openPlayer(
     on('timeupdate', () => {
       // Some are at 0 for a while before they seek to the start time.
       if (isRunning || current.currentTime > 0) time = current.currentTime
+      if (isRunning) onTime(time, current.duration, false)
     })
+    on('ended', () => onTime(time, current.duration, true))
     on('ratechange', () => {
       rate = current.playbackRate
     })
@@ -107,13 +116,16 @@ export function openPlayer(
 
   function giveUp(): void {
     attempt++
-    const hadFocus = controls.contains(document.activeElement)
+    const hadFocus = frame.contains(document.activeElement)
     removeMedia()
     tried.clear()
     markSource(-1)
-    frame.replaceChildren(picture)
-    if (hadFocus) picture.focus({ preventScroll: true })
-    status.textContent = words.unplayable
+    status.textContent = ''
+    const links = [...root.querySelectorAll('.player-sources .player-link')]
+    const { panel, retry } = failurePanel(words, links)
+    retry.addEventListener('click', () => show(0))
+    frame.replaceChildren(panel)
+    if (hadFocus) retry.focus({ preventScroll: true })
   }
 
   function removeMedia(): void {
@@ -130,12 +142,14 @@ export function openPlayer(
       button.setAttribute('aria-pressed', String(button.dataset.play === String(current)))
   }
 
+  function show(index: number): void {
+    tried.clear()
+    status.textContent = ''
+    void load(index)
+  }
+
   return {
-    show(index) {
-      tried.clear()
-      status.textContent = ''
-      void load(index)
-    },
+    show,
     seconds: () => (isRunning && media ? media.currentTime : time),
   }
 }
@@ -147,12 +161,32 @@ function loaded(media: MediaElement): Promise<void> {
   })
 }
 
-/** Names the frame and removes it from the tab order: the page has its own controls. */
 function labelFrame(media: MediaElement, name: string): void {
   const frame = media.shadowRoot?.querySelector('iframe')
-  if (!frame) return
-  frame.title = name
-  frame.tabIndex = -1
+  if (frame) frame.title = name
+}
+
+/** Returns what takes the place of the video if no source plays. */
+function failurePanel({ unplayable, retry }: PlayerMessages, links: readonly Element[]) {
+  const panel = document.createElement('div')
+  panel.className = 'player-failure'
+  const text = document.createElement('p')
+  text.setAttribute('role', 'alert')
+  text.textContent = unplayable
+  const button = document.createElement('button')
+  button.type = 'button'
+  button.className = 'player-choice'
+  button.textContent = retry
+  // The list has room for more, such as a link to report the recording.
+  const list = document.createElement('ul')
+  list.className = 'player-sources'
+  for (const action of [button, ...links.map((link) => link.cloneNode(true))]) {
+    const item = document.createElement('li')
+    item.append(action)
+    list.append(item)
+  }
+  panel.append(text, list)
+  return { panel, retry: button }
 }
 
 function part(root: HTMLElement, selector: string): HTMLElement {

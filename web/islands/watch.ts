@@ -1,21 +1,37 @@
 import type { PlayerData } from '../parts/player-data.ts'
 import { formatTimecode, parseTimecode } from '../timecode.ts'
 import type { OpenedPlayer } from './player.ts'
+import { playNext, showQueue, startsByItself } from './queue.ts'
+import { remember, rememberedTalk } from './remembered.ts'
 
 // Waits for the reader to press play, and loads the player then. No host is contacted before that.
 // Small, because every page loads it.
 
+/** A talk that was left before this time, or this near to its end, is not resumed. */
+const minResume = 10
+const endShare = 0.95
+const saveEverySeconds = 5
+
 for (const root of document.querySelectorAll<HTMLElement>('[data-player]')) {
-  const pageData = JSON.parse(root.dataset.player ?? '') as PlayerData
+  const data = JSON.parse(root.dataset.player ?? '') as PlayerData
+  const part = (selector: string) => root.querySelector<HTMLElement>(selector)
+  const { talk } = data
   // The page may come from a cache that ignores the query.
   const timecode = new URLSearchParams(location.search).get('t')
-  const at = timecode === null ? pageData.at : parseTimecode(timecode)
-  const data: PlayerData = { ...pageData, at }
-  const status = root.querySelector<HTMLElement>('.player-status')
-  const copyButton = root.querySelector<HTMLElement>('[data-copy]')
+  const isTimed = timecode !== null || data.at > 0
+  const position = (talk && !isTimed && rememberedTalk(talk.id)?.position) || 0
+  let at = timecode === null ? data.at || position : parseTimecode(timecode)
   let opened: OpenedPlayer | undefined
+  let savedAt = at
 
-  copyButton?.addEventListener('click', copy)
+  part('[data-copy]')?.addEventListener('click', copy)
+  if (talk) {
+    offerResume()
+    offerLater(talk)
+    part('[data-share]')?.addEventListener('toggle', updateShare)
+    void showQueue()
+    if (startsByItself()) void show(0)
+  }
 
   root.addEventListener('click', (event) => {
     const play = (event.target as Element).closest<HTMLElement>('[data-play]')
@@ -33,10 +49,17 @@ for (const root of document.querySelectorAll<HTMLElement>('[data-player]')) {
     void show(Number(play.dataset.play))
   })
 
+  // Space would scroll the page: the picture is a link, but looks like a button.
+  root.addEventListener('keydown', (event) => {
+    if (event.key !== ' ' || !(event.target as Element).matches('.player-facade')) return
+    event.preventDefault()
+    void show(0)
+  })
+
   async function show(index: number): Promise<void> {
     root.setAttribute('aria-busy', 'true')
     try {
-      opened ??= (await import('./player.ts')).openPlayer(root, data, copy)
+      opened ??= (await import('./player.ts')).openPlayer(root, { ...data, at }, { copy, onTime })
       opened.show(index)
     } catch {
       // The player could not be loaded: go to the host.
@@ -45,9 +68,13 @@ for (const root of document.querySelectorAll<HTMLElement>('[data-player]')) {
     root.removeAttribute('aria-busy')
   }
 
+  function linkAtTime(): { link: string; seconds: number } {
+    const seconds = Math.floor(opened?.seconds() ?? at)
+    return { seconds, link: seconds > 0 ? `${data.link}?t=${seconds}` : data.link }
+  }
+
   async function copy(): Promise<void> {
-    const seconds = Math.floor(opened?.seconds() ?? data.at)
-    const link = seconds > 0 ? `${data.link}?t=${seconds}` : data.link
+    const { link, seconds } = linkAtTime()
     let text = link
     try {
       await navigator.clipboard.writeText(link)
@@ -55,6 +82,60 @@ for (const root of document.querySelectorAll<HTMLElement>('[data-player]')) {
     } catch {
       // The clipboard is denied, or missing without https: show the link to copy it by hand.
     }
+    const status = part('.player-status')
     if (status) status.textContent = text
   }
+
+  function updateShare(): void {
+    const text = part('#share-time')
+    if (text && part('[data-share][open]')) text.textContent = linkAtTime().link
+  }
+
+  /** Remembers where the reader is, and continues with the next talk at the end. */
+  function onTime(seconds: number, duration: number, isEnded: boolean): void {
+    updateShare()
+    if (!talk || (!isEnded && Math.abs(seconds - savedAt) < saveEverySeconds)) return
+    savedAt = seconds
+    const isWatched = isEnded || (duration > 0 && seconds > duration * endShare)
+    const known = rememberedTalk(talk.id)
+    remember({
+      ...known,
+      ...talk,
+      position: isWatched || seconds < minResume ? 0 : Math.floor(seconds),
+      duration: Number.isFinite(duration) ? Math.round(duration) : 0,
+      isWatched: isWatched || (known?.isWatched ?? false),
+    })
+    if (isEnded) void playNext()
+  }
+
+  function offerResume(): void {
+    const note = part('[data-resume]')
+    const time = note?.querySelector('b')
+    if (!note || !time || position === 0) return
+    time.textContent = formatTimecode(position)
+    note.hidden = false
+    note.querySelector('button')?.addEventListener('click', () => {
+      at = 0
+      note.hidden = true
+      void show(0)
+    })
+  }
+
+  function offerLater(note: NonNullable<PlayerData['talk']>): void {
+    const button = part('[data-later]')
+    const mark = () =>
+      button?.setAttribute('aria-pressed', String(rememberedTalk(note.id)?.isLater ?? false))
+    button?.addEventListener('click', () => {
+      const known = rememberedTalk(note.id)
+      remember({ ...known, ...note, isLater: !known?.isLater })
+      mark()
+    })
+    mark()
+  }
+}
+
+// A talk without a recording cannot be played: all talks of an event continue with the next one.
+if (!document.querySelector('[data-player]') && document.querySelector('[data-queue]')) {
+  if (startsByItself()) void playNext()
+  else void showQueue()
 }

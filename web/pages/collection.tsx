@@ -5,7 +5,7 @@ import { Cards } from '../parts/card.tsx'
 import { Chips } from '../parts/chips.tsx'
 import { DateRange } from '../parts/date-range.tsx'
 import { facetName, inOrder } from '../parts/facets.tsx'
-import { FeedIcon, SearchIcon } from '../parts/icons.tsx'
+import { FeedIcon, PlayIcon, SearchIcon } from '../parts/icons.tsx'
 import { PageLayout } from '../parts/page.tsx'
 import { PagerNav } from '../parts/pager.tsx'
 import { Banner, bannerStyle, ProfileDetails, placeText } from '../parts/profile.tsx'
@@ -54,6 +54,7 @@ function CollectionHeader({
   aliases,
   state,
   path,
+  cards,
   talkCount,
 }: CollectionData & { talkCount: string }) {
   const view = useView()
@@ -100,6 +101,11 @@ function CollectionHeader({
       )}
       <ProfileDetails profile={profile} />
       <p class="row actions">
+        {kind === 'category' && cards[0] && (
+          <a class="button with-scripts" href={href(paths.talk(cards[0]))} data-play-all={name}>
+            <PlayIcon /> {words.playAll}
+          </a>
+        )}
         <a class="button" href={href(paths.search(state))} rel="nofollow">
           <SearchIcon /> {words.searchThese}
         </a>

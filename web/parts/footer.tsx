@@ -14,6 +14,9 @@ export function Footer() {
             <a href={href(paths.about)}>{words.aboutArchive}</a>
           </li>
           <li>
+            <a href={href(paths.myTalks)}>{words.myTalks}</a>
+          </li>
+          <li>
             <a href={href(paths.follow(paths.home))}>{words.feeds}</a>
           </li>
           <li>

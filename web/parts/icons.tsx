@@ -39,6 +39,14 @@ export function FeedIcon() {
   )
 }
 
+export function PlayIcon() {
+  return (
+    <svg class="icon" viewBox="0 0 24 24" aria-hidden="true">
+      <path d="M7 4.5v15L19.5 12z" fill="currentColor" />
+    </svg>
+  )
+}
+
 export function CloseIcon() {
   return (
     <svg class="icon" viewBox="0 0 24 24" aria-hidden="true">

@@ -1,4 +1,5 @@
 import type { Source } from '../data.ts'
+import type { TalkNote } from '../islands/remembered.ts'
 
 /** Data for the player script, passed in an attribute. */
 export interface PlayerData {
@@ -8,12 +9,15 @@ export interface PlayerData {
   /** Start time in seconds. */
   readonly at: number
   readonly sources: readonly Source[]
+  /** The talk that the browser remembers. A player in another site remembers nothing. */
+  readonly talk?: TalkNote | undefined
   readonly words: PlayerMessages
 }
 
 export interface PlayerMessages {
   readonly copied: string
   readonly unplayable: string
+  readonly retry: string
   /** Contains the placeholders {host} and {next}. */
   readonly nextSource: string
   readonly controls: Readonly<Record<ControlMessage, string>>

@@ -1,4 +1,5 @@
 import type { Source, Talk } from '../data.ts'
+import { embedCode, embedSize } from '../embed-code.ts'
 import { paths } from '../paths.ts'
 import { formatTimecode } from '../timecode.ts'
 import { useView } from '../view.ts'
@@ -17,21 +18,30 @@ interface Props {
 /** The player of a talk, or a note if there is nothing to play. */
 export function Player({ talk, at, isFramed = false }: Props) {
   const linkAttributes = isFramed ? { target: '_blank', rel: 'noopener' } : {}
-  const { words, origin, locale } = useView()
+  const { words, origin, locale, href } = useView()
   const [first] = talk.sources
   const data: PlayerData = {
     link: origin + paths.talk(talk),
     locale,
     at,
     sources: talk.sources,
+    talk: isFramed
+      ? undefined
+      : {
+          id: talk.id,
+          title: talk.title,
+          path: href(paths.talk(talk)),
+          event: talk.category.name,
+        },
     words: {
       copied: words.copied,
       unplayable: words.unplayable,
+      retry: words.retry,
       nextSource: words.nextSource('{host}', '{next}'),
       controls: words.controls,
     },
   }
-  if (!first) return <Unplayable talk={talk} />
+  if (!first) return <Unplayable talk={talk} isFramed={isFramed} />
   return (
     <section class="player" aria-label={words.video} data-player={JSON.stringify(data)}>
       <div class="player-frame">
@@ -45,7 +55,14 @@ export function Player({ talk, at, isFramed = false }: Props) {
         </a>
       </div>
       <p class="player-note">
-        {words.playNote(hostName(first))} {at > 0 && words.startsAt(formatTimecode(at))}
+        {!isOwn(first) && words.playNote(hostName(first))}{' '}
+        {at > 0 && words.startsAt(formatTimecode(at))}
+      </p>
+      <p class="player-resume with-scripts" data-resume hidden>
+        {words.resumesAt} <b />.{' '}
+        <button type="button" class="as-link">
+          {words.fromStart}
+        </button>
       </p>
       <div class="player-bar">
         <ul class="player-sources" aria-label={words.sources}>
@@ -61,7 +78,7 @@ export function Player({ talk, at, isFramed = false }: Props) {
                 {source.label}
               </button>
               <a class="player-link" href={source.address} {...linkAttributes}>
-                {words.watchOn(hostName(source))}
+                {words.watchOn(linkName(source))}
               </a>
             </li>
           ))}
@@ -69,29 +86,94 @@ export function Player({ talk, at, isFramed = false }: Props) {
         <button type="button" class="player-copy with-scripts" data-copy>
           {words.copyAtTime}
         </button>
+        {!isFramed && (
+          <>
+            <button type="button" class="player-later with-scripts" data-later aria-pressed="false">
+              {words.watchLater}
+            </button>
+            <Share talk={talk} at={at} />
+          </>
+        )}
       </div>
       <p class="player-status" role="status" />
+      {!isFramed && <UpNext />}
     </section>
   )
 }
 
-function Unplayable({ talk }: { readonly talk: Talk }) {
+/** Links and code to share the talk, which also work as plain text. */
+function Share({ talk, at }: { readonly talk: Talk; readonly at: number }) {
+  const { words, origin } = useView()
+  const link = origin + paths.talk(talk)
+  const rows = [
+    { id: 'share-link', name: words.link, text: link },
+    { id: 'share-time', name: words.linkAtTime, text: at > 0 ? `${link}?t=${at}` : link },
+    {
+      id: 'share-embed',
+      name: words.embedCode,
+      text: embedCode({ src: origin + paths.embed(talk.id), title: talk.title, ...embedSize }),
+    },
+  ]
+  return (
+    <details class="player-share" data-share>
+      <summary>{words.share}</summary>
+      {rows.map(({ id, name, text }) => (
+        <div key={id} class={id === 'share-time' ? 'with-scripts' : undefined}>
+          <b>{name}</b>
+          <pre id={id}>{text}</pre>
+          <button type="button" class="player-copy with-scripts" data-copy-text={id}>
+            {words.copy} <span class="player-name">{name}</span>
+          </button>
+        </div>
+      ))}
+    </details>
+  )
+}
+
+/** The next talk while all talks of an event are played; islands/queue.ts fills it. */
+function UpNext() {
   const { words } = useView()
+  return (
+    <p class="player-next with-scripts" data-queue hidden>
+      {words.playingAll} <b dir="auto" />. {words.upNext} <span data-next />{' '}
+      <button type="button" class="as-link">
+        {words.stopPlayingAll}
+      </button>
+    </p>
+  )
+}
+
+/** The picture with a message. All links of the talk are in its details; here are the first. */
+function Unplayable({ talk, isFramed }: Pick<Props, 'talk' | 'isFramed'>) {
+  const { words } = useView()
+  const links = [...talk.downloads, ...talk.links].slice(0, 3)
   return (
     <section class="player" aria-label={words.video}>
       <div class="player-frame">
         <Picture talk={talk} />
+        <div class="player-failure">
+          <p>{links.length > 0 ? words.unplayable : words.noVideo}</p>
+          {links.length > 0 && (
+            <ul class="player-sources">
+              {links.map(({ address, label }) => (
+                <li key={address}>
+                  <a class="player-link" href={address} target="_blank" rel="noopener ugc nofollow">
+                    {label}
+                  </a>
+                </li>
+              ))}
+            </ul>
+          )}
+        </div>
       </div>
-      <p class="player-note">
-        {talk.downloads.length + talk.links.length > 0 ? words.unplayable : words.noVideo}
-      </p>
+      {!isFramed && <UpNext />}
     </section>
   )
 }
 
 function Picture({ talk: { id, pictureVersion } }: { readonly talk: Talk }) {
   const { href } = useView()
-  const url = (width: 640 | 1280) => href(paths.picture(id, width, pictureVersion))
+  const url = (width: 640 | 1280) => href(paths.untitledPicture(id, width, pictureVersion))
   return (
     <img
       class="player-picture"
@@ -113,6 +195,15 @@ const PlayMark = () => (
   </svg>
 )
 
+/** Tells whether the archive serves the file itself, as only the demo does. */
+const isOwn = ({ src }: Source) => src.startsWith('/')
+
+const isFile = ({ host }: Source) => host === 'file' || host === 'hls'
+
 /** Returns the name of the host. The label of a file is its format, which is not a host. */
-const hostName = ({ host, src, label }: Source) =>
-  host === 'file' || host === 'hls' ? new URL(src).hostname : label
+const hostName = (source: Source) =>
+  isFile(source) ? new URL(source.address).hostname : source.label
+
+/** Returns the name of the host and the format of a file: a host may have several. */
+const linkName = (source: Source) =>
+  isFile(source) ? `${hostName(source)} (${source.label.split(' ', 1)[0]})` : source.label
