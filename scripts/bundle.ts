@@ -47,6 +47,7 @@ export async function bundleServer(folder: string): Promise<string[]> {
   cpSync(join(server, 'migrations'), join(folder, 'migrations'), { recursive: true })
   for (const file of globSync('*/triggers.sql', { cwd: server }))
     cpSync(join(server, file), join(folder, file))
+  cpSync(join(server, 'demo', 'clip.webm'), join(folder, 'clip.webm'))
   cpSync(join(import.meta.dirname, '../web/dist/client'), join(folder, 'web'), {
     recursive: true,
   })

@@ -14,6 +14,7 @@ import {
 import { timeoutsFor } from '../platform/timeouts.ts'
 import { version } from '../version.ts'
 import { isOccupied, loadExamples } from './load.ts'
+import { clipPath, clipRoute } from './routes.ts'
 import { exampleTalks } from './talks.ts'
 
 // `talkshelf demo`: starts an archive with example talks and serves it until Ctrl-C.
@@ -99,11 +100,6 @@ async function start(
     )
   say('- creating the tables')
   await migrate(DATABASE_URL, schemaFolder).catch(throwNotMigrated)
-  say('- loading the example talks')
-  const { loaded, id } = await loadExamples(pool)
-  say(loaded > 0 ? `- ${loaded} talks loaded` : '- all talks were loaded by an earlier demo')
-  const { token } = await createToken(pool, { name: 'Demo editor', role: 'editor', days: 1 })
-
   const app = createApp(
     config,
     pool,
@@ -111,9 +107,18 @@ async function start(
   )
   // Running requests may finish, but the user is waiting for the prompt.
   closers.push(() => Promise.race([app.close(), sleep(3000)]))
+  clipRoute(app, basePathOf(config))
   await app.listen({ host: HOST, port })
+  const baseUrl = localUrl(app, config)
+  say('- loading the example talks')
+  const { loaded, id } = await loadExamples(
+    pool,
+    (config.PUBLIC_URL.replace(/\/+$/, '') || baseUrl) + clipPath,
+  )
+  say(loaded > 0 ? `- ${loaded} talks loaded` : '- all talks were loaded by an earlier demo')
+  const { token } = await createToken(pool, { name: 'Demo editor', role: 'editor', days: 1 })
   return greeting({
-    baseUrl: localUrl(app, config),
+    baseUrl,
     token,
     id,
     privateDatabase: configuredUrl === undefined ? DATABASE_URL : undefined,
@@ -194,10 +199,11 @@ async function choosePort(host: string, port: number, isConfigured: boolean): Pr
 function localUrl(app: App, config: Config): string {
   const address = app.server.address()
   if (address === null || typeof address === 'string') throw new Error('The server has no address')
-  const path =
-    config.PUBLIC_URL === '' ? '' : new URL(config.PUBLIC_URL).pathname.replace(/\/+$/, '')
-  return `http://${localHost(address)}:${address.port}${path}`
+  return `http://${localHost(address)}:${address.port}${basePathOf(config)}`
 }
+
+const basePathOf = ({ PUBLIC_URL }: Config) =>
+  PUBLIC_URL === '' ? '' : new URL(PUBLIC_URL).pathname.replace(/\/+$/, '')
 
 function localHost({ address, family }: { address: string; family: string }): string {
   if (address === '0.0.0.0') return '127.0.0.1'

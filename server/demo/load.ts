@@ -19,17 +19,26 @@ export async function isOccupied(pool: Pool): Promise<boolean> {
 }
 
 /**
- * Creates the example talks that no earlier demo has created, one by one. Returns how many it
- * created and the id of a talk to show, live if there is one.
+ * Creates the example talks that no earlier demo has created, one by one, with the clip at this URL
+ * as their recording. Returns how many it created and the id of a talk to show, live if there is
+ * one.
  */
-export async function loadExamples(pool: Pool): Promise<{ loaded: number; id: number }> {
+export async function loadExamples(
+  pool: Pool,
+  clipUrl: string,
+): Promise<{ loaded: number; id: number }> {
   const existing = new Set((await loadedTalks(pool, prefix)).map(({ request }) => request))
   for (const category of exampleCategories) await ensureCategory(pool, category)
   let loaded = 0
   for (const { key, ...talk } of exampleTalks) {
     const request = requestFor(key, talk)
     if (existing.has(request.origin.request)) continue
-    await createVideo(pool, validate(VideoInput, { state: 1, ...talk }), request, undefined)
+    await createVideo(
+      pool,
+      validate(VideoInput, { state: 1, video_webm_url: clipUrl, ...talk }),
+      request,
+      undefined,
+    )
     loaded++
   }
   // Only in the first demo: later ones keep what was changed since.

@@ -1,8 +1,8 @@
 import type { CategoryInput, SpeakerProfile, VideoInput } from '@talkshelf/contract'
 
 // The example talks of `talkshelf demo`, written for this project. Every event, person and talk is
-// invented; the URLs are on example.org or contain a made-up id. The talks cover several languages
-// and scripts.
+// invented, and the URLs are on example.org. The talks cover several languages and scripts. Their
+// recording is the clip of the demo.
 
 export interface ExampleTalk extends VideoInput {
   /** Identifies the talk in later demos, even if its title has changed. */
@@ -173,10 +173,8 @@ export const exampleTalks: readonly ExampleTalk[] = [
     copyright_text: byLicence,
     duration: 1832,
     recorded: '2025-05-14',
-    source_url: 'https://www.youtube.com/watch?v=EXAMPLE0001',
+    source_url: 'https://media.example.org/lantern-2025/tiny-queues',
     thumbnail_url: 'https://media.example.org/lantern-2025/tiny-queues.jpg',
-    video_mp4_url: 'https://media.example.org/lantern-2025/tiny-queues.mp4',
-    video_mp4_length: 412_776_301,
   },
   {
     key: 'rename',
@@ -192,9 +190,7 @@ export const exampleTalks: readonly ExampleTalk[] = [
     copyright_text: byLicence,
     duration: 2476,
     recorded: '2025-05-14',
-    source_url: 'https://www.youtube.com/watch?v=EXAMPLE0002',
-    video_webm_url: 'https://media.example.org/lantern-2025/rename.webm',
-    video_webm_length: 298_110_402,
+    source_url: 'https://media.example.org/lantern-2025/rename',
   },
   {
     key: 'clocks',
@@ -331,9 +327,6 @@ export const exampleTalks: readonly ExampleTalk[] = [
     duration: 5412,
     recorded: '2025-03-29',
     source_url: 'https://media.example.org/osterquell-2025/uebersetzer',
-    video_ogv_url: 'https://media.example.org/osterquell-2025/uebersetzer.ogv',
-    video_ogv_length: 911_204_118,
-    video_ogv_download_only: true,
   },
   {
     key: 'german-names',

@@ -76,11 +76,12 @@ async function main(): Promise<number> {
   return end() ? 0 : 1
 }
 
-/** Two scripts with browsers of their own, which wait most of the time and so run side by side. */
+/** Scripts with browsers of their own, which wait most of the time and so run side by side. */
 async function scriptTests({ archive, test, everyPayload }: BrowserEnvironment): Promise<void> {
   const sample = everyPayload > 1 ? ['--sample', '12'] : []
   await Promise.all([
     test('the player: player.ts passes', () => run('player.ts')),
+    test('watching the demo: demo.ts passes', () => run('demo.ts')),
     test('pages are within the limits of budget.ts', () =>
       run('budget.ts', '--url', archive.url, ...sample)),
   ])

@@ -1,0 +1,180 @@
+// node tests/browser/demo.ts
+//
+// Watching the talks of `talkshelf demo`, which serves a clip of its own: playing, all talks of an
+// event, the talks that the browser remembers, the embedded player, and pages on paper.
+
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import type { Page } from 'playwright-core'
+import { buildPages } from '../../scripts/build.ts'
+import { root } from '../support/harness.ts'
+import { until } from '../support/until.ts'
+import { startChromium, startTally } from './chromium.ts'
+import { onPage as onArchivePage, type WatchedPage } from './environment.ts'
+import { plays, state, when } from './player-page.ts'
+
+await buildPages()
+const demo = await startDemo()
+const browser = await startChromium()
+const { test, end } = startTally()
+const archive = { url: demo.url, isReal: false, empty: () => assert.fail(), stop: demo.stop }
+const onPage = (run: (watched: WatchedPage) => Promise<void>, options = {}) =>
+  onArchivePage({ archive, browser }, run, options)
+
+async function startDemo(): Promise<{ url: string; stop(): Promise<void> }> {
+  const { DATABASE_URL: _, ...environment } = process.env
+  const child = spawn(process.execPath, ['server/main.ts', 'demo'], {
+    cwd: root,
+    env: { ...environment, PORT: '0' },
+  })
+  let output = ''
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (data) => (output += data))
+  const url = await until('the demo to start', () => {
+    if (child.exitCode !== null) throw new Error(output)
+    return /Pages +(\S+)\n/.exec(output)?.[1]
+  })
+  return {
+    url,
+    async stop() {
+      child.kill('SIGTERM')
+      await once(child, 'close')
+    },
+  }
+}
+
+const remembered = () => localStorage.getItem('talkshelf:talks')
+
+const seekToEnd = (page: Page) =>
+  page.evaluate(() => {
+    const video = document.querySelector('video')
+    if (video) video.currentTime = video.duration - 0.5
+  })
+
+await test('every talk of the demo plays, without a request to another host', () =>
+  onPage(async ({ page, open }) => {
+    for (const id of [1, 2, 7, 24]) {
+      await open(`/video/${id}`)
+      assert.doesNotMatch((await page.locator('.player').textContent()) ?? '', /We do not contact/)
+      await page.click('.player-facade')
+      assert.equal((await plays(page)).tag, 'video')
+      await page.keyboard.press('5')
+      await when(page, ({ time, duration }) => time > duration / 2 - 1)
+    }
+  }))
+
+await test('plays all talks of an event in the order of its page, until the reader stops it', () =>
+  onPage(async ({ page, open }) => {
+    await open('/category')
+    await page.getByRole('link', { name: 'Lantern Conf 2025' }).first().click()
+    await page.locator('[data-play-all]').waitFor()
+    const paths = await page
+      .locator('.card-link')
+      .evaluateAll((links) =>
+        links.map((link) => new URL((link as HTMLAnchorElement).href).pathname),
+      )
+    assert.ok(paths.length > 3)
+    await page.click('[data-play-all]')
+    for (const [index, path] of paths.slice(0, 3).entries()) {
+      await page.waitForURL((url) => url.pathname === path)
+      await plays(page)
+      const next = page.locator('.player-next a')
+      await until(
+        'the next talk',
+        async () => (await next.getAttribute('href')) === paths[index + 1],
+      )
+      if (index < 2) await seekToEnd(page)
+    }
+    await page.click('.player-next button')
+    await seekToEnd(page)
+    await when(page, ({ paused }) => paused)
+    assert.equal(new URL(page.url()).pathname, paths[2])
+    // A link with the same address starts nothing.
+    await open(paths[1] ?? '')
+    assert.equal((await state(page)).tag, '')
+  }))
+
+await test('lists what the browser remembers, and forgets it', () =>
+  onPage(async ({ page, open }) => {
+    await open('/my-talks')
+    assert.ok(await page.locator('[data-empty]').isVisible())
+    await open('/video/1')
+    await page.click('[data-later]')
+    await page.click('.player-facade')
+    await plays(page)
+    await page.keyboard.press('7')
+    await until('the position to be stored', () =>
+      page.evaluate(() => localStorage.getItem('talkshelf:talks')?.includes('"position":1')),
+    )
+    await open('/')
+    assert.ok((await page.locator('.card-progress').count()) > 0, 'a bar on the picture')
+    await page.locator('.site-footer').getByRole('link', { name: 'My talks' }).click()
+    const listed = (list: string) => page.locator(`[data-list=${list}] li a`).allTextContents()
+    await until('the list', async () => (await listed('continue')).length === 1)
+    assert.deepEqual(await listed('later'), ['Ten years of tiny queues'])
+    assert.deepEqual(await listed('watched'), [])
+    await page.click('[data-list=later] li button')
+    assert.deepEqual(await listed('later'), [])
+    assert.equal((await listed('continue')).length, 1)
+    await page.click('[data-forget]')
+    assert.ok(await page.locator('[data-empty]').isVisible())
+    assert.equal(await page.evaluate(remembered), null)
+  }))
+
+const sizes = [
+  [200, 113],
+  [640, 360],
+  [400, 400],
+  [1920, 1080],
+] as const
+for (const [width, height] of sizes)
+  await test(`the embedded player fills a frame of ${width} by ${height}`, () =>
+    onPage(
+      async ({ page, open }) => {
+        const fills = async (selector: string) =>
+          assert.deepEqual(await page.locator(selector).boundingBox(), {
+            x: 0,
+            y: 0,
+            width,
+            height,
+          })
+        const overflow = () =>
+          page.evaluate(() => {
+            const { scrollWidth, scrollHeight } = document.documentElement
+            return [scrollWidth - innerWidth, scrollHeight - innerHeight]
+          })
+        await open('/embed/1')
+        await fills('.player-picture')
+        const fit = await page
+          .locator('.player-picture')
+          .evaluate((picture) => getComputedStyle(picture).objectFit)
+        assert.equal(fit, 'contain')
+        assert.deepEqual(await overflow(), [0, 0])
+        const title = await page.locator('h1 a').boundingBox()
+        assert.ok(title && title.y >= 0 && title.y + title.height < height / 2)
+        await page.click('.player-facade', { position: { x: width / 2, y: height / 2 } })
+        await plays(page)
+        await fills('media-controller')
+        assert.deepEqual(await overflow(), [0, 0])
+        assert.equal(await page.evaluate(remembered), null)
+      },
+      { viewport: { width, height } },
+    ))
+
+await test('a talk on paper has its address and text, without menu, player and shelves', () =>
+  onPage(async ({ page, open }) => {
+    await open('/video/1')
+    assert.equal(await page.locator('.print-only').isVisible(), false)
+    await page.emulateMedia({ media: 'print' })
+    assert.equal(await page.locator('.print-only').textContent(), page.url())
+    assert.ok(await page.locator('.print-only').isVisible())
+    assert.ok(await page.locator('.prose').isVisible())
+    for (const part of ['.site-header', '.site-footer', '.player', '.shelf', 'button'])
+      assert.equal(await page.locator(part).filter({ visible: true }).count(), 0, part)
+    const pages = (await page.pdf({ format: 'A4' })).toString('latin1').match(/\/Type *\/Page\b/g)
+    assert.equal(pages?.length, 1)
+  }))
+
+await browser.close()
+await demo.stop()
+process.exitCode = end() ? 0 : 1
