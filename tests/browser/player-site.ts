@@ -181,6 +181,7 @@ function talkOf(sources: readonly Source[]): Talk {
     language,
     recorded: null,
     seconds: 600,
+    isLengthDoubtful: false,
     pictureVersion: '1',
     summary: '',
     description: '',
