@@ -128,6 +128,10 @@ async function addPublicRecords({ send, make }: SecretsWriter, { word }: Secrets
   await send('PATCH', 'category/example-days-2026', {
     description: 'Days of examples',
     start_date: '2024-05-01',
+    city: 'Example Town',
+    country: 'NO',
+    series: 'Example Days',
+    colour: '#123456',
   })
   await make({
     title: 'Gardens of the moon',

@@ -112,9 +112,15 @@ const writes: readonly (readonly [string, string])[] = [
   ['POST /api/v2/video', talkJson],
   [
     'PATCH /api/v2/category/example-days-2026',
-    '{"url":"https://example.org/","start_date":"2026-05-17","description":"a"}',
+    '{"url":"https://example.org/","start_date":"2026-05-17","description":"a","city":"Łódź",' +
+      '"country":"PL","online":true,"series":"Days","colour":"#123456",' +
+      '"logo_url":"https://example.org/a.png","links":[{"kind":"code","url":"https://a.org/"}]}',
   ],
-  ['PATCH /api/v2/speaker/maria-jose', '{"name":"María José","aliases":[{"name":"M. J."}]}'],
+  [
+    'PATCH /api/v2/speaker/maria-jose',
+    '{"name":"María José","aliases":[{"name":"M. J."}],"pronouns":"ella","description":"*a*",' +
+      '"picture_url":"https://example.org/a.png","links":[]}',
+  ],
   ['POST /api/v2/speaker/bjorn-gross/split', '{"name":"Another","videos":[2]}'],
   ['POST /api/v2/tag/gardens/merge', '{"into":"data"}'],
   [
