@@ -37,10 +37,7 @@ export type LinkKind = (typeof linkKinds)[number]
 
 const ProfileLink = Type.Object(
   {
-    kind: Type.Union(
-      linkKinds.map((kind) => Type.Literal(kind)),
-      { description: 'What the link leads to' },
-    ),
+    kind: Type.Enum([...linkKinds], { description: 'What the link leads to' }),
     url: Type.String({ maxLength: 2048, format: 'https-url' }),
   },
   { additionalProperties: false },

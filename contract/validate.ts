@@ -82,6 +82,7 @@ function unstorable(value: unknown, pointer: string): FieldError[] {
 const codes: Record<string, string> = {
   type: 'type',
   const: 'not-a-choice',
+  enum: 'not-a-choice',
   minLength: 'too-short',
   maxLength: 'too-long',
   minItems: 'too-few',
@@ -113,6 +114,7 @@ interface Shape {
   type?: string
   pattern?: string
   const?: unknown
+  enum?: unknown[]
   anyOf?: Shape[]
   items?: Shape
   properties?: Record<string, Shape>
@@ -145,6 +147,7 @@ function expected(shape: Shape): string {
     const isChoice = shape.anyOf.every((branch) => branch.const !== undefined)
     return shape.anyOf.map(expected).join(isChoice ? ' or ' : ', or ')
   }
+  if (shape.enum) return shape.enum.join(' or ')
   if (shape.const !== undefined) return String(shape.const)
   switch (shape.type) {
     case 'integer':

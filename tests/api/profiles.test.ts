@@ -113,7 +113,7 @@ test('refuses values outside of their range and hostile addresses', async () => 
   await refuse('category/range-days', { links: [plain] }, /https URL/)
   const link = { kind: 'website', url: 'https://example.org/' }
   await refuse('category/range-days', { links: Array(21).fill(link) }, /at most 20/)
-  await refuse('category/range-days', { links: [{ ...link, kind: 'odd' }] }, /\/links\/0\/kind/)
+  await refuse('category/range-days', { links: [{ ...link, kind: 'odd' }] }, /website or blog or/)
   await refuse('category/range-days', { links: [{ ...link, label: 'x' }] }, /unknown-field/)
   await refuse('category/range-days', { links: null }, /\/links/)
   for (const country of ['XX', 'de', 'DEU', 'UK', ''])
