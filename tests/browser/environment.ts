@@ -162,6 +162,7 @@ export async function pageKinds(archive: BrowserArchive): Promise<Record<string,
     year,
     about: '/about',
     'my talks': '/my-talks',
+    follow: `${category}/follow`,
     'not found': '/nowhere',
     'invalid search': '/search?year=next',
   }

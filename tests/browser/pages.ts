@@ -196,6 +196,64 @@ export async function pageTests(environment: BrowserEnvironment): Promise<void> 
     })
   })
 
+  await test('home: arrows scroll a shelf to its end and back', async () => {
+    await onPage(environment, async ({ page, open }) => {
+      await page.setViewportSize({ width: 800, height: 800 })
+      await open('/')
+      const shelf = page.locator('.shelf').first()
+      const position = () => shelf.locator('.cards-shelf').evaluate(({ scrollLeft }) => scrollLeft)
+      const forward = shelf.getByRole('button', { name: en.scrollForward })
+      const back = shelf.getByRole('button', { name: en.scrollBack })
+      assert.ok(await back.isDisabled())
+      await until('the end of the shelf', async () => {
+        if (await forward.isDisabled()) return true
+        await forward.click()
+        return false
+      })
+      assert.ok((await position()) > 100)
+      await until('the start of the shelf', async () => {
+        if (await back.isDisabled()) return true
+        await back.click()
+        return false
+      })
+      assert.ok((await position()) < 2)
+    })
+  })
+
+  await test('phone: lists have small pictures next to the text', async () => {
+    await onPage(
+      environment,
+      async ({ page, open }) => {
+        for (const path of ['/search', example.category, example.year]) {
+          await open(path)
+          const card = page.locator('.card').first()
+          const picture = await card.locator('.card-picture').boundingBox()
+          const title = await card.locator('.card-title').boundingBox()
+          assert.ok(picture && title && picture.width < 140, `${path}: ${picture?.width}`)
+          assert.ok(title.x >= picture.x + picture.width && title.y < picture.y + 10, path)
+        }
+      },
+      { viewport: { width: 375, height: 667 }, hasTouch: true, isMobile: true },
+    )
+  })
+
+  await test('follow: copies the address of a feed', async () => {
+    await onPage(
+      environment,
+      async ({ page, open }) => {
+        await open(example.category)
+        await page.getByRole('link', { name: en.follow, exact: true }).click()
+        await page.waitForURL(/\/follow$/)
+        const address = await page.locator('#feed-atom').textContent()
+        assert.equal(address, `${archive.url}${example.category}/atom`)
+        await page.locator('[data-copy-text=feed-atom]').click()
+        await page.getByText(en.copied, { exact: true }).waitFor()
+        assert.equal(await page.evaluate(() => navigator.clipboard.readText()), address)
+      },
+      { permissions: ['clipboard-read', 'clipboard-write'] },
+    )
+  })
+
   await test('about: each plot has a table of its numbers', async () => {
     await onPage(environment, async ({ page, open }) => {
       await open('/about')
