@@ -12,17 +12,17 @@ export interface OrderPart {
 
 export const defaultOrdering = '-recorded,title'
 
-/** The order of an event: by day, position in the programme and title. For one category only. */
-export const programmeOrdering = 'programme'
-const programmeFields: readonly OrderField[] = ['day', 'programme', 'title', 'id']
+/**
+ * The order of an event: by day, by the position that an import found, by title. It has no index,
+ * and is only for the talks of one category.
+ */
+export const programmeOrdering = 'day,programme,title'
 
 /**
  * Parses the `ordering` parameter, whose field names were validated before. A repeated field is
  * ignored: only its first use sorts.
  */
 export function parseOrdering(text: string): OrderPart[] {
-  if (text === programmeOrdering)
-    return programmeFields.map((field) => ({ field, descending: false }))
   const parts = `${text},id`.split(',').map((part) => ({
     field: part.replace('-', '') as OrderField,
     descending: part.startsWith('-'),
