@@ -149,11 +149,12 @@ test('lists speakers of all scripts, and people before placeholders', async () =
 
 test('gives a card one direction, and isolates names in it', async () => {
   const arabic = await archive.make({ title: 'مقدمة إلى Python', speakers: ['محمد', 'Ada'] })
-  const card = /<article class="card" dir="auto">(?:(?!<\/article>).)*مقدمة.*?<\/article>/s
+  const card = /<article class="card" dir="rtl">(?:(?!<\/article>).)*مقدمة.*?<\/article>/s
   const [html = ''] = card.exec(utf8(await get('/search?ordering=-added'))) ?? []
   assert.match(html, /<h3 class="card-title">مقدمة/)
   assert.match(html, /<a href="\/speaker\/[^"]+" dir="auto">محمد<\/a>/)
   const page = utf8(await get(`/video/${arabic.id}/${arabic.slug}`))
+  assert.match(utf8(await get(path)), /<article class="card" dir="ltr">/)
   assert.match(page, /<header dir="auto"><h1[^>]*>مقدمة/)
   const [, citation = ''] = /<pre[^>]*id="cite-0" dir="ltr">(.*?)<\/pre>/s.exec(page) ?? []
   assert.match(citation, /^<bdi>محمد<\/bdi> &amp; <bdi>Ada<\/bdi> \(n\.d\.\)\. <bdi>مقدمة/)

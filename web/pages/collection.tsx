@@ -64,9 +64,11 @@ function CollectionHeader({
     <header class="collection-head">
       <Banner profile={profile}>
         <p class="kind">{words.kinds[kind]}</p>
-        <h1 dir="auto">{name}</h1>
+        <h1>
+          <bdi>{name}</bdi>
+        </h1>
         <p class="facts">
-          {profile?.pronouns && <span dir="auto">{profile.pronouns}</span>}
+          {profile?.pronouns && <bdi>{profile.pronouns}</bdi>}
           {profile?.pronouns && ' · '}
           {about && (about.first || about.last) && (
             <>

@@ -17,7 +17,7 @@ export function Follow({ kind, name, code, page }: FollowData) {
   return (
     <PageLayout name="follow" title={words.followTitle(subject)} feed={page}>
       <header class="collection-head">
-        <h1 dir="auto">{words.followTitle(subject)}</h1>
+        <h1>{words.followTitle(subject)}</h1>
         <p>{kind === 'events' ? words.followEvents : words.followTalks}</p>
         <p>{words.followHow}</p>
       </header>

@@ -1,4 +1,5 @@
 import type { Card, FoundCard, NamedLink, TextPart } from '../data.ts'
+import { directionOf } from '../direction.ts'
 import { type EntityPageKind, type PictureWidth, paths } from '../paths.ts'
 import { formatTimecode } from '../timecode.ts'
 import { useView } from '../view.ts'
@@ -30,7 +31,7 @@ function TalkCard({ card, level = 3, without = [], isFirst = false, shape }: Pro
   const lang = card.language.code === locale ? undefined : card.language.code
   return (
     // Its direction is that of the title: names and excerpts have directions of their own.
-    <article class="card" dir="auto">
+    <article class="card" dir={directionOf(card.title)}>
       <a class="card-link" href={href(paths.talk(card))}>
         <span class="card-picture">
           <Picture card={card} isFirst={isFirst} shape={shape} />
@@ -50,7 +51,11 @@ function TalkCard({ card, level = 3, without = [], isFirst = false, shape }: Pro
         </p>
       )}
       <p class="card-where">
-        {!without.includes('category') && <EntityLink kind="category" entity={card.category} />}
+        {!without.includes('category') && (
+          <span>
+            <EntityLink kind="category" entity={card.category} />
+          </span>
+        )}
         {!without.includes('day') && (
           <RecordedDate day={card.recorded} unknown={words.dateUnknown} />
         )}
