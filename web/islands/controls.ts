@@ -22,8 +22,15 @@ import type { PlayerMessages } from '../parts/player-data.ts'
 
 export const rates = [0.5, 0.75, 1, 1.25, 1.5, 1.75, 2]
 
-/** Creates the controls. The media element is added to them as a child. */
-export function makeControls(words: PlayerMessages['controls'], locale: string): HTMLElement {
+/**
+ * Creates the controls. The media element is added to them as a child. An embedded player has a
+ * link to the page of its talk.
+ */
+export function makeControls(
+  words: PlayerMessages['controls'],
+  locale: string,
+  talkLink?: string,
+): HTMLElement {
   addTranslation(locale, dictionary(words))
   setLanguage(locale)
   const prefersReducedMotion = matchMedia('(prefers-reduced-motion: reduce)').matches
@@ -42,6 +49,7 @@ export function makeControls(words: PlayerMessages['controls'], locale: string):
       element('media-volume-range'),
       element('media-time-display', { showduration: '', notoggle: '' }),
       element('span', { class: 'player-space' }),
+      ...(talkLink === undefined ? [] : [linkTo(talkLink, words.openTalk)]),
       element('media-captions-button'),
       element('media-playback-rate-menu-button'),
       // Below a frame, where the menu would cover the frame.
@@ -64,6 +72,13 @@ function loadingText(text: string): HTMLElement {
   const span = element('span', { slot: 'icon', class: 'player-waiting' })
   span.textContent = text
   return span
+}
+
+function linkTo(href: string, name: string): HTMLElement {
+  const attributes = { href, target: '_blank', rel: 'noopener', 'aria-label': name, title: name }
+  const link = element('a', { ...attributes, class: 'player-home' })
+  link.textContent = '↗'
+  return link
 }
 
 function element(

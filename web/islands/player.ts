@@ -23,12 +23,12 @@ interface PlayerOptions {
 /** Opens the player in its section of the page. */
 export function openPlayer(
   root: HTMLElement,
-  { at, locale, sources, words }: PlayerData,
+  { at, link, locale, sources, talk, words }: PlayerData,
   { copy, onTime }: PlayerOptions,
 ): OpenedPlayer {
   const frame = part(root, '.player-frame')
   const status = part(root, '.player-status')
-  const controls = makeControls(words.controls, locale)
+  const controls = makeControls(words.controls, locale, talk ? undefined : link)
   const tried = new Set<number>()
   let media: MediaElement | undefined
   let time = at

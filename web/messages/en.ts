@@ -178,6 +178,7 @@ export const en = {
     timeOf: '{currentTime} of {totalTime}',
     timeUnknown: 'Video not loaded yet',
     loading: 'Loading',
+    openTalk: 'Open the page of this talk',
     speed: 'Speed',
     captions: 'Captions',
     captionsOn: 'Turn on captions',

@@ -160,6 +160,7 @@ export const es: Messages = {
     timeOf: '{currentTime} de {totalTime}',
     timeUnknown: 'El vídeo todavía no se ha cargado',
     loading: 'Cargando',
+    openTalk: 'Abrir la página de esta charla',
     speed: 'Velocidad',
     captions: 'Subtítulos',
     captionsOn: 'Activar subtítulos',

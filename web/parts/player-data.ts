@@ -35,6 +35,7 @@ export type ControlMessage =
   | 'timeOf'
   | 'timeUnknown'
   | 'loading'
+  | 'openTalk'
   | 'speed'
   | 'captions'
   | 'captionsOn'
