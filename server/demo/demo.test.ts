@@ -88,6 +88,14 @@ test('a second demo on the same database adds nothing, even when a talk was rena
   const [, url = ''] = await first.waitFor(/Pages +(\S+)\n/)
   const [, token = ''] = await first.waitFor(/Token +(\S+)\n/)
   assert.deepEqual(await counts(), expected)
+  const { video_webm_url: clip } = JSON.parse((await call(url, 'GET', '/api/v2/video/1')).text)
+  const part = await fetch(clip, { headers: { range: 'bytes=10-19' } })
+  assert.deepEqual(
+    [part.status, part.headers.get('content-type'), (await part.arrayBuffer()).byteLength],
+    [206, 'video/webm', 10],
+  )
+  assert.match(part.headers.get('content-range') ?? '', /^bytes 10-19\/\d{5,6}$/)
+  assert.equal((await fetch(clip, { headers: { range: 'bytes=9-1' } })).status, 200)
   const patched = await call(url, 'PATCH', '/api/v2/video/1', {
     token,
     body: { title: 'Eleven years of tiny queues' },

@@ -51,6 +51,7 @@ test('a tarball has exactly the expected files', async () => {
           '(main|decoder|undici|rolldown-runtime)[.]js',
           'THIRD-PARTY[.]md',
           'migrations/\\d{4}[.]do[.][a-z-]+[.]sql',
+          'clip[.]webm',
           '[a-z-]+/triggers[.]sql',
           'web/manifest[.]json',
           'web/assets/[\\w-]+[.](js|css)([.](br|gz))?',
@@ -59,6 +60,7 @@ test('a tarball has exactly the expected files', async () => {
       among: [
         'main.js',
         'decoder.js',
+        'clip.webm',
         'undici.js',
         'THIRD-PARTY.md',
         ...globSync(['migrations/*.sql', '*/triggers.sql'], { cwd: join(root, 'server') }),

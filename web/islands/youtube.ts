@@ -39,10 +39,11 @@ class YouTubeVideo extends FramedVideo {
     searchParams.set('playsinline', '1')
     searchParams.set('rel', '0')
     searchParams.set('hl', document.documentElement.lang)
-    this.#knocking = setInterval(() => this.#send({ event: 'listening' }), 250)
-    // The error page of a blocked or missing frame is loaded, too, but never sends a message.
     frame.addEventListener('load', () => {
-      this.#silence ??= setTimeout(() => this.emit('error'), silenceMs)
+      this.#stopWaiting()
+      this.#knocking = setInterval(() => this.#send({ event: 'listening' }), 250)
+      // The error page of a blocked or missing frame is loaded, too, but never sends a message.
+      this.#silence = setTimeout(() => this.emit('error'), silenceMs)
     })
   }
 
