@@ -205,6 +205,11 @@ export const ImportInput = Type.Object(
 export type ImportInput = Static<typeof ImportInput>
 
 const params = { id: Id }
+const position = Type.Integer({
+  minimum: 0,
+  maximum: 2_147_483_647,
+  description: 'Only talks after this position',
+})
 
 export const createImportEndpoint = endpoint({
   name: 'createImport',
@@ -253,14 +258,37 @@ export const listImportedTalksEndpoint = endpoint({
     verdict: oneOf(importVerdicts, 'Only talks with this verdict'),
     undone: oneOf(['undone', 'touched'] as const, 'Only talks with this result of an undo'),
     note: oneOf(noteKinds, 'Only talks with a note of this kind'),
-    after: Type.Integer({
-      minimum: 0,
-      maximum: 2_147_483_647,
-      description: 'Only talks after this position',
-    }),
+    after: position,
     page_size: PageSize,
   },
   response: { status: 200, schema: list(ImportedTalk, 'A page of talks') },
+  problems: [],
+})
+
+const RefusedRows = Type.Object(
+  {
+    csv: Type.String({ description: 'A table of the refused talks, with the reasons' }),
+    rows: count,
+    next_after: Type.Union([Type.Integer({ minimum: 0 }), Type.Null()], {
+      description: 'Value of `after` for the talks that did not fit',
+    }),
+  },
+  { ...exact, description: 'Refused talks as CSV' },
+)
+export type RefusedRows = Static<typeof RefusedRows>
+
+export const readRefusedEndpoint = endpoint({
+  name: 'readRefused',
+  method: 'GET',
+  path: '/api/v2/import/{id}/refused',
+  role: 'editor',
+  summary: 'Read the refused talks as CSV',
+  description:
+    'Correct the table and import it as `text`, with the same `source`. Duplicates, taken-down ' +
+    'talks and rows without readable cells are left out.',
+  params,
+  query: { after: position },
+  response: { status: 200, schema: RefusedRows },
   problems: [],
 })
 
@@ -331,13 +359,79 @@ export const undoImportEndpoint = {
     'nor undone, except by importing the file again.',
 }
 
+export const redoImportEndpoint = action(
+  'redoImport',
+  'redo',
+  'Redo an undone import',
+  'Applies an undone import again: its drafts become live under the same ids. Records that were ' +
+    'edited since are treated as in any import.',
+)
+export const discardImportEndpoint = endpoint({
+  name: 'discardImport',
+  method: 'POST',
+  path: '/api/v2/import/{id}/discard',
+  role: 'editor',
+  summary: 'Delete a plan',
+  description:
+    'Deletes an import that was never applied, with its talks. Applied imports stay in the history.',
+  params,
+  response: {
+    status: 200,
+    schema: Type.Object({ id: Id }, { ...exact, description: 'The deleted import' }),
+  },
+  problems: ['wrong-state'],
+})
+
+export const FieldDecision = Type.Object(
+  {
+    take: oneOf(
+      ['theirs', 'mine'] as const,
+      'Whose value: that of the file, or that of the record',
+    ),
+    fields: Type.Optional(
+      Type.Array(text(50, 'Name of a field'), {
+        minItems: 1,
+        maxItems: 50,
+        description: 'Fields to decide. Default: all fields in conflict',
+      }),
+    ),
+  },
+  { ...exact, description: 'Decision about all conflicts in some fields' },
+)
+export type FieldDecision = Static<typeof FieldDecision>
+
+export const decideFieldsEndpoint = endpoint({
+  name: 'decideFields',
+  method: 'POST',
+  path: '/api/v2/import/{id}/decide',
+  role: 'editor',
+  summary: 'Resolve all conflicts in some fields',
+  description:
+    'Decides all talks in conflict that were not applied yet. Decisions on other fields stay. ' +
+    'Talks that resemble a record need a decision of their own.',
+  params,
+  body: { schema: FieldDecision, types: [jsonType] },
+  response: {
+    status: 200,
+    schema: Type.Object(
+      { decided: Type.Integer({ minimum: 0, description: 'Number of talks' }) },
+      { ...exact, description: 'Result of the decision' },
+    ),
+  },
+  problems: ['wrong-state'],
+})
+
 export const importEndpoints = {
   createImport: createImportEndpoint,
   listImports: listImportsEndpoint,
   readImport: readImportEndpoint,
   listImportedTalks: listImportedTalksEndpoint,
+  readRefused: readRefusedEndpoint,
   decideTalk: decideTalkEndpoint,
   applyImport: applyImportEndpoint,
   stopImport: stopImportEndpoint,
   undoImport: undoImportEndpoint,
+  redoImport: redoImportEndpoint,
+  discardImport: discardImportEndpoint,
+  decideFields: decideFieldsEndpoint,
 } as const

@@ -1,4 +1,5 @@
 import { type Fact, type Video, videoFields } from '@talkshelf/contract'
+import { joinCells, joinNames } from '../imports/imports.ts'
 
 // Records as CSV, for spreadsheets. The importer reads the same columns. Labels, sizes and the
 // values of sources are only in the NDJSON export.
@@ -15,7 +16,7 @@ export function csvLine(video: Video, facts: readonly Fact[]): string {
   const cells = columns.map((column) => {
     if (column === 'related' || column === 'media') return urlsOf(column)
     const value = video[column]
-    return Array.isArray(value) ? value.map(escapeName).join('; ') : String(value ?? '')
+    return Array.isArray(value) ? joinNames(value) : String(value ?? '')
   })
   return joinCells(cells)
 }
@@ -33,23 +34,6 @@ const mainFields = [
   'state',
 ] as const
 const columns = [...new Set([...mainFields, ...videoFields]), 'related', 'media'] as const
-
-function joinCells(cells: readonly string[]): string {
-  return `${cells.map(quoteCell).join(',')}\r\n`
-}
-
-// Spreadsheets run a cell that starts with one of these characters as a formula (CSV injection), so
-// that it gets an apostrophe, which the importer removes. A cell that already starts with one gets
-// another, because the importer would remove its own.
-function quoteCell(cell: string): string {
-  const guarded = /^'*[=+\-@\t\r]/.test(cell) ? `'${cell}` : cell
-  return /[",\r\n]|^\s|\s$/.test(guarded) ? `"${guarded.replaceAll('"', '""')}"` : guarded
-}
-
-/** Escapes semicolons, which separate names. */
-function escapeName(name: string): string {
-  return name.replaceAll(/[\\;]/g, '\\$&')
-}
 
 /** Escapes white space and final semicolons, which separate URLs. */
 function escapeUrl(url: string): string {

@@ -1,8 +1,10 @@
 import {
+  type FieldDecision,
   type Import,
   type ImportedTalk,
   mayAct,
   Problem,
+  type RefusedRows,
   type Role,
   states,
 } from '@talkshelf/contract'
@@ -18,8 +20,12 @@ import {
   changeImportState,
   countRows,
   type Decision,
+  decideConflicts,
   decideRow,
+  deleteImport,
+  deleteRows,
   findImport,
+  findWrittenEvents,
   type ImportJob,
   type ImportRow,
   insertImport,
@@ -30,6 +36,7 @@ import {
 import { detectFormat } from './formats.ts'
 import type { OpenedInput } from './input/input.ts'
 import type { ItemFields, ParsedItem } from './item.ts'
+import { readRefusedRows, type TableLimits } from './refused.ts'
 
 // The entry point of imports. An import is stored with a state: a file is read and planned
 // (plan.ts), the plan is applied (apply.ts) and can be undone (undo.ts), both batch by batch
@@ -38,6 +45,7 @@ import type { ItemFields, ParsedItem } from './item.ts'
 export { nextImportBatch, type OnBatchFailure } from './engine/batches.ts'
 export { removeOldRows } from './engine/retention.ts'
 export { csvTemplate } from './formats/csv.ts'
+export { joinCells, joinNames } from './formats/csv-write.ts'
 export { writePyvideo } from './formats/pyvideo-record.ts'
 export { formats } from './formats.ts'
 export { fetchFile } from './input/fetch.ts'
@@ -157,6 +165,22 @@ export async function listImportTalks(
   return toImportedTalks(db, await listRows(db, id, options))
 }
 
+/** Builds a table of the refused rows of an import after a position. */
+export async function readRefused(
+  db: Db,
+  id: number,
+  after: number,
+  limits: TableLimits,
+): Promise<RefusedRows> {
+  await requireImport(db, id)
+  return readRefusedRows(db, id, after, limits)
+}
+
+/** Lists the events of the records that an import wrote. */
+export function listImportEvents(db: Db, id: number, limit: number) {
+  return findWrittenEvents(db, id, limit)
+}
+
 /** Saves the decision of an editor about a talk. Throws if the talk was applied already. */
 export async function decideTalk(
   db: Db,
@@ -180,10 +204,14 @@ export async function decideTalk(
  * administrator.
  */
 export async function applyImport(db: Db, id: number, role: Role): Promise<Import> {
+  await requireApplyRole(db, id, role)
+  return transition(db, id, ['planned', 'stopped', 'applying'], 'applying')
+}
+
+async function requireApplyRole(db: Db, id: number, role: Role): Promise<void> {
   const { apply_role } = await requireImport(db, id)
   if (!mayAct(role, apply_role))
     throw new Problem('forbidden', 'This import has takedowns, which only administrators can apply')
-  return transition(db, id, ['planned', 'stopped', 'applying'], 'applying')
 }
 
 /** Stops an import after the current batch. */
@@ -198,10 +226,45 @@ export async function undoImport(db: Db, id: number): Promise<Import> {
   return transition(db, id, ['applied', 'stopped'], 'undoing')
 }
 
+/** Applies an undone import again: any process then runs its batches. */
+export async function redoImport(db: Db, id: number, role: Role): Promise<Import> {
+  await requireApplyRole(db, id, role)
+  return transition(db, id, ['undone'], 'redoing')
+}
+
+/** Deletes an import that was never applied, with its rows. */
+export async function discardImport(db: Db, id: number): Promise<void> {
+  const { state } = await requireImport(db, id)
+  // As failed, it can't be applied while its rows are deleted.
+  const problem = 'Deleted by an editor'
+  if (!(await changeImportState(db, id, ['planned', 'failed'], 'failed', { problem })))
+    throw new Problem(
+      'wrong-state',
+      `Import ${id} is ${state}. Only imports that were never applied can be deleted`,
+    )
+  while ((await deleteRows(db, id, rowsPerDelete)) > 0);
+  await deleteImport(db, id)
+}
+
+const rowsPerDelete = 5000
+
+/** Decides all conflicts of an import in some fields, or in all. Returns the number of talks. */
+export async function decideFields(
+  db: Db,
+  id: number,
+  { take, fields }: FieldDecision,
+): Promise<number> {
+  const { state } = await requireImport(db, id)
+  if (state !== 'planned' && state !== 'stopped')
+    throw new Problem('wrong-state', `Import ${id} is ${state}. Only a plan can be decided`)
+  return decideConflicts(db, id, take, fields)
+}
+
 const requirements = {
   applying: 'Only planned or stopped imports can be applied',
   stopped: 'Only an import that is being applied can be stopped',
   undoing: 'Only applied or stopped imports can be undone',
+  redoing: 'Only an undone import can be redone',
 } as const
 
 async function transition(
@@ -217,7 +280,7 @@ async function transition(
       'wrong-state',
       `Import ${id} is too old to be changed: its talks are no longer stored`,
     )
-  if (!(await changeImportState(db, id, from, to)))
+  if (!(await changeImportState(db, id, from, to === 'redoing' ? 'applying' : to)))
     throw new Problem('wrong-state', `Import ${id} is ${state}. ${requirements[to]}`)
   return readImport(db, id)
 }

@@ -19,6 +19,12 @@ export interface ImportItem {
   readonly id?: number
   /** Only the fields in the file: all others keep their values. */
   readonly fields: ItemFields
+  /** Fields that only a new record gets, because the file has no value. */
+  readonly fallback?: ItemFields
+  /** Values that could not be read. The talk is refused for these and all other reasons. */
+  readonly errors?: readonly string[]
+  /** The row of a table. A refused one can be corrected and imported again. */
+  readonly cells?: readonly (readonly [column: string, cell: string])[]
   /** Data that has no field in a record. */
   readonly facts: readonly Fact[]
   readonly notes: readonly (ImportNote | ImportWarning)[]

@@ -2,13 +2,18 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import {
   applyImportEndpoint,
   createImportEndpoint,
+  decideFieldsEndpoint,
   decideTalkEndpoint,
+  discardImportEndpoint,
+  FieldDecision,
   ImportInput,
   invalidFields,
   listImportedTalksEndpoint,
   listImportsEndpoint,
   Problem,
   readImportEndpoint,
+  readRefusedEndpoint,
+  redoImportEndpoint,
   stopImportEndpoint,
   TalkDecision,
   undoImportEndpoint,
@@ -33,6 +38,8 @@ const [maxPlans, maxWaitingPlans] = [2, 8]
 /** Limits for imports through the API. The command has none. */
 const maxUnpackedBytes = 256 << 20
 const maxPlanMs = 15 * 60_000
+/** A table that can be imported again as the text of a request. */
+const refusedLimits = { rows: 500, length: 3_500_000 }
 
 /** Mounts the endpoints of imports. */
 export function importRoutes(
@@ -107,6 +114,10 @@ function mountReads(mount: Mount, pool: Pool, urls: SiteUrls): void {
     body: toJson(await imports.readImport(pool, params.id)),
   }))
 
+  mount(readRefusedEndpoint, async ({ params, query }) => ({
+    body: toJson(await imports.readRefused(pool, params.id, query.after ?? 0, refusedLimits)),
+  }))
+
   mount(listImportedTalksEndpoint, async ({ params, query }) => {
     const { after = 0, page_size: size = 20, verdict, undone, note } = query
     const filter = { verdict, undone, note, after, limit: size + 1 }
@@ -134,6 +145,22 @@ function mountDecisions(mount: Mount, pool: Pool, jobRunner: JobRunner): void {
   mount(stopImportEndpoint, async ({ params }) => ({
     body: toJson(await imports.stopImport(pool, params.id)),
   }))
+
+  mount(redoImportEndpoint, async ({ params, actor }) => {
+    const applying = await imports.redoImport(pool, params.id, actor.role)
+    jobRunner.wake()
+    return { body: toJson(applying) }
+  })
+
+  mount(discardImportEndpoint, async ({ params }) => {
+    await imports.discardImport(pool, params.id)
+    return { body: toJson({ id: params.id }) }
+  })
+
+  mount(decideFieldsEndpoint, async ({ params, body }) => {
+    const decided = await imports.decideFields(pool, params.id, validate(FieldDecision, body))
+    return { body: toJson({ decided }) }
+  })
 
   mount(undoImportEndpoint, async ({ params }) => {
     const undoing = await imports.undoImport(pool, params.id)

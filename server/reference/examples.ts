@@ -55,6 +55,7 @@ const bodies: { readonly [Name in EndpointWithBody]: BodyOf<Endpoints[Name]> } =
     category: talk.category,
   },
   decideTalk: { take: ['title'] },
+  decideFields: { take: 'theirs', fields: ['summary'] },
   takeDownVideo: { reason: 'The speaker asked for it' },
   mergeCategory: { into: 'example-conference-2026' },
   patchSpeaker: {

@@ -3,9 +3,10 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
-import type { Import, ImportedTalk } from '@talkshelf/contract'
+import type { Import, ImportedTalk, Video } from '@talkshelf/contract'
 import { runCommand, startArchive } from '../support/harness.ts'
 import { checkInvariants } from '../support/invariants.ts'
+import { until } from '../support/until.ts'
 
 // What the plan of an import says before anything is written.
 
@@ -84,5 +85,165 @@ test('a plan shows what new talks have, which names it creates, and implausible 
   const again = await run('import', path, '--dry-run')
   assert.match(again.stdout, /unchanged {2}4/)
   assert.doesNotMatch(again.stdout, /[Ww]arning|Will be created/)
+  await checkInvariants(archive.databaseUrl)
+})
+
+test('refused rows of a table can be corrected and imported again', async () => {
+  const path = join(folder, 'wrong.csv')
+  writeFileSync(
+    path,
+    'Talk title,Date,Length,Video,Event\n' +
+      'Good,1 May 2026,45 min,https://example.org/good,Bad Days\n' +
+      '=Bad; title,soon,long,https://example.org/bad,\n' +
+      'Good,1 May 2026,45 min,https://example.org/good,Bad Days\n',
+  )
+  const { code, stdout, stderr } = await run('import', path, '--apply')
+  assert.equal(code, 4, stderr)
+  assert.match(stderr, /talkshelf imports refused \d+ > refused\.csv/)
+  const id = Number(/Import (\d+)/.exec(stdout)?.[1])
+  const bad: ImportedTalk = (await call('GET', `/import/${id}/talk?verdict=refused`)).json
+    .results[0]
+  assert.equal(bad.title, '=Bad; title')
+  assert.deepEqual(
+    bad.notes.map(({ detail }) => detail),
+    [
+      'date is “soon”, but must be a date such as 2031-05-17',
+      'length is “long”, but must be a length such as 45 min, 1:02:30 or 2700 (seconds)',
+      'category is missing from the file. Set it for all talks with --category',
+    ],
+  )
+  const refused = (await call('GET', `/import/${id}/refused`)).json
+  assert.deepEqual([refused.rows, refused.next_after], [1, null])
+  const printed = await run('imports', 'refused', String(id))
+  assert.equal(printed.code, 0, printed.stderr)
+  assert.equal(printed.stdout.trimEnd(), refused.csv.trimEnd().replaceAll('\r\n', '\r\n'))
+  assert.match(
+    refused.csv,
+    /^talk title,date,length,video,event,refused because\r\n'=Bad; title,soon/,
+  )
+
+  const corrected = join(folder, 'corrected.csv')
+  const text = refused.csv
+    .replace(',soon,long,', ',02.05.2026,1h 05m,')
+    .replace('bad,,', 'bad,Bad Days,')
+  writeFileSync(corrected, text)
+  const again = await run('import', corrected, '--source', 'csv wrong.csv', '--apply')
+  assert.equal(again.code, 0, again.stderr)
+  assert.match(again.stdout, /1 created/)
+  const { results } = (await call('GET', '/video?category=bad-days&ordering=title')).json
+  assert.deepEqual(
+    results.map((video: Video) => [video.title, video.recorded, video.duration, video.language]),
+    [
+      ['=Bad; title', '2026-05-02', 3900, 'Undetermined'],
+      ['Good', '2026-05-01', 2700, 'Undetermined'],
+    ],
+  )
+  await checkInvariants(archive.databaseUrl)
+})
+
+/** Plans an import over HTTP. A plan that takes longer than a second is waited for. */
+async function plan(body: object): Promise<Import> {
+  const { json, status, text } = await call('POST', '/import', body)
+  assert.equal(status, 201, text)
+  let job: Import = json
+  await until('the plan', async () => {
+    job = (await call('GET', `/import/${json.id}`)).json
+    return job.state !== 'reading'
+  })
+  return job
+}
+
+test('refused talks of other formats become a table, too', async () => {
+  const entry = { _type: 'url', ie_key: 'Youtube', title: 'Long', tags: ['a;b', 'c'] }
+  const playlist = {
+    _type: 'playlist',
+    title: 'Far Days 2026',
+    entries: [{ ...entry, id: 'farDays-001', language: 'Klingonese' }],
+  }
+  const job = await plan({ text: JSON.stringify(playlist) })
+  assert.equal(job.planned.refused, 1)
+  const { csv } = (await call('GET', `/import/${job.id}/refused`)).json
+  const corrected = await plan({
+    text: csv.replace('Klingonese', 'English'),
+    name: 'corrected.csv',
+    source: 'yt-dlp',
+  })
+  const [talk] = (await call('GET', `/import/${corrected.id}/talk`)).json.results
+  assert.deepEqual([talk.verdict, talk.title, talk.recorded], ['new', 'Long', '2026-01-01'])
+})
+
+const talksOf = async (id: number): Promise<ImportedTalk[]> =>
+  (await call('GET', `/import/${id}/talk?page_size=100`)).json.results
+const importIdIn = (text: string): number => Number(/Import (\d+)/.exec(text)?.[1])
+const conflicting = (summary: string, title: string) =>
+  `key,title,summary,event,date,video\n${[1, 2, 3]
+    .map((n) => `${n},${title} ${n},${summary},Take Days,2026-05-0${n},https://example.org/t${n}\n`)
+    .join('')}`
+
+test('conflicts are decided by field, for all talks at once', async () => {
+  const path = join(folder, 'take.csv')
+  writeFileSync(path, conflicting('First', 'Talk'))
+  const first = await run('import', path, '--apply')
+  assert.equal(first.code, 0, first.stderr)
+  assert.match(first.stdout, /The event is at:\n {2}\S*\/category\/\d+\/take-days\n/)
+  const ids = (await talksOf(importIdIn(first.stdout))).map(({ video }) => video)
+  for (const id of ids)
+    await call('PATCH', `/video/${id}`, { summary: 'By hand', title: `By hand ${id}` })
+  writeFileSync(path, conflicting('Second', 'New talk'))
+  const planned = await run('import', path, '--dry-run')
+  assert.match(planned.stdout, /conflict {3}3/)
+  const id = importIdIn(planned.stdout)
+  const wrong = await run('imports', 'decide', String(id), '--field', 'summary', '--take', 'x')
+  assert.equal(wrong.code, 2)
+  const decided = await run(
+    'imports',
+    'decide',
+    String(id),
+    '--field',
+    'summary',
+    '--take',
+    'theirs',
+  )
+  assert.equal(decided.code, 0, decided.stderr)
+  assert.match(decided.stdout, /Decided 3 talks: summary: take the values of the file/)
+  const decide = (body: object) => call('POST', `/import/${id}/decide`, body)
+  assert.equal((await decide({ take: 'theirs' })).json.decided, 3)
+  assert.equal((await decide({ take: 'mine', fields: ['title'] })).json.decided, 3)
+  assert.equal((await decide({ take: 'mine', fields: ['tags'] })).json.decided, 0)
+  const applied = await run('imports', 'apply', String(id))
+  assert.equal(applied.code, 0, applied.stderr)
+  for (const video of ids) {
+    const { json } = await call('GET', `/video/${video}`)
+    assert.deepEqual([json.summary, json.title], ['Second', `By hand ${video}`])
+  }
+  assert.equal((await decide({ take: 'mine' })).status, 409)
+})
+
+test('an undone import can be redone, and a plan deleted', async () => {
+  const path = join(folder, 'redo.csv')
+  writeFileSync(path, conflicting('First', 'Redo').replaceAll('org/t', 'org/redo'))
+  const first = await run('import', path, '--apply')
+  assert.equal(first.code, 0, first.stderr)
+  const id = importIdIn(first.stdout)
+  const ids = (await talksOf(id)).map(({ video }) => video)
+  const statesNow = () =>
+    Promise.all(ids.map(async (video) => (await call('GET', `/video/${video}`)).json.state))
+  assert.equal((await call('POST', `/import/${id}/redo`)).status, 409)
+  assert.equal((await call('POST', `/import/${id}/discard`)).status, 409)
+  const undone = await run('imports', 'undo', String(id), '--yes')
+  assert.equal(undone.code, 0, undone.stderr)
+  assert.deepEqual(await statesNow(), [2, 2, 2])
+  const redone = await run('imports', 'redo', String(id))
+  assert.equal(redone.code, 0, redone.stderr)
+  assert.deepEqual(await statesNow(), [1, 1, 1])
+  const job: Import = (await call('GET', `/import/${id}`)).json
+  assert.deepEqual([job.state, job.undone], ['applied', { undone: 0, touched: 0 }])
+  assert.equal((await run('imports', 'undo', String(id), '--yes')).code, 0)
+  assert.deepEqual(await statesNow(), [2, 2, 2])
+
+  const planned = importIdIn((await run('import', path, '--dry-run')).stdout)
+  const discarded = await run('imports', 'discard', String(planned))
+  assert.equal(discarded.code, 0, discarded.stderr)
+  assert.equal((await call('GET', `/import/${planned}`)).status, 404)
   await checkInvariants(archive.databaseUrl)
 })

@@ -27,6 +27,7 @@ const bodies: Readonly<Record<string, (id: number) => object>> = {
   replaceFacts: () => ({ facts: [{ kind: 'address', path: 'old/1' }] }),
   createImport: (id) => importOf(`Imported ${id}`),
   decideTalk: () => ({ take: ['title'] }),
+  decideFields: () => ({ take: 'mine' }),
 }
 
 const importOf = (title: string) => ({
@@ -51,7 +52,7 @@ export async function prepareCall(archive: TestArchive, endpoint: Endpoint): Pro
   // A merge removes the entity, so each call merges a new one.
   if (/^merge/.test(endpoint.name)) slugs[kind] = await createEntity(archive, kind, id)
   const values: Record<string, string> = {
-    id: String(kind === 'import' ? await createStoppedImport(archive, id) : id),
+    id: String(kind === 'import' ? await createImport(archive, id, endpoint.name) : id),
     revision: '1',
     slug: slugs[kind] ?? '',
     rule: 'no-licence',
@@ -81,17 +82,27 @@ async function createEntity(archive: TestArchive, kind: string, id: number): Pro
   return `${kind}-${id}`
 }
 
-/** Creates a stopped import, which can be applied, stopped or undone. */
-async function createStoppedImport(archive: TestArchive, number: number): Promise<number> {
+/** Creates an import in a state in which the endpoint can be called. */
+async function createImport(
+  archive: TestArchive,
+  number: number,
+  endpointName: string,
+): Promise<number> {
   const body = importOf(`Stopped ${number}`)
   const { json } = await archive.call('POST', '/api/v2/import', { token: archive.editor, body })
-  await markImportStopped(archive, json.id)
+  // A stopped import can be applied, stopped or undone.
+  const states: Record<string, string> = { redoImport: 'undone', discardImport: 'planned' }
+  await markImport(archive, json.id, states[endpointName] ?? 'stopped')
   return json.id
 }
 
 /** Sets the state of an import to stopped, whatever it is. */
-export async function markImportStopped({ databaseUrl }: TestArchive, id: number): Promise<void> {
+export function markImportStopped(archive: TestArchive, id: number): Promise<void> {
+  return markImport(archive, id, 'stopped')
+}
+
+async function markImport({ databaseUrl }: TestArchive, id: number, state: string): Promise<void> {
   await withDatabase(databaseUrl, (query) =>
-    query(`update import set state = 'stopped' where id = ${id}`),
+    query(`update import set state = '${state}' where id = ${id}`),
   )
 }

@@ -1,8 +1,9 @@
 import type { Import } from '@talkshelf/contract'
+import { paths } from '@talkshelf/web'
 import { type CommandContext, CommandError } from '../../command.ts'
 import { Unavailable } from '../../platform/db/db.ts'
 import type { Pool } from '../../platform/db/pool.ts'
-import { applyImport, readImport, undoImport } from '../imports.ts'
+import { applyImport, listImportEvents, readImport, redoImport, undoImport } from '../imports.ts'
 import { countUndecided, driveImport, retryUnavailable } from './drive.ts'
 import { formatCount, formatNextSteps, formatNumber, formatOutcome, formatState } from './format.ts'
 import { formatTime, formatWork, openProgressDisplay } from './progress.ts'
@@ -56,7 +57,7 @@ export async function confirmApply(
 export async function finishApplying(
   pool: Pool,
   id: number,
-  { say }: CommandContext,
+  { say, config }: CommandContext,
 ): Promise<void> {
   await retryUnavailable(() => applyImport(pool, id, 'admin'))
   const seconds = await runWithProgress(pool, id, 'Applying', say)
@@ -66,6 +67,7 @@ export async function finishApplying(
   if (job.state !== 'applied')
     throw new CommandError(`Import ${id} is ${formatState(job)}.\n${formatNextSteps(job)}`)
   await print(`Import ${id} applied in ${formatTime(seconds)}: ${formatOutcome(job.outcome)}.`)
+  await printEvents(pool, id, config().PUBLIC_URL)
   await print(
     `To review or undo it:\n  talkshelf imports show ${id}\n  talkshelf imports undo ${id}`,
   )
@@ -73,9 +75,34 @@ export async function finishApplying(
   if (refused > 0)
     throw new CommandError(
       `${formatCount(refused, 'talk')} ${refused === 1 ? 'was' : 'were'} refused. To see why:\n` +
-        `  talkshelf imports show ${id} --verdict refused`,
+        `  talkshelf imports show ${id} --verdict refused\n` +
+        'To correct them in a table:\n' +
+        `  talkshelf imports refused ${id} > refused.csv`,
       4,
     )
+}
+
+/** Applies an undone import again. */
+export async function redoCommand(id: number, context: CommandContext): Promise<void> {
+  await context.withPool(async (pool) => {
+    await retryUnavailable(() => redoImport(pool, id, 'admin'))
+    await finishApplying(pool, id, context)
+  })
+}
+
+const maxEventsShown = 5
+
+/** Prints the addresses of the events whose talks were written. */
+async function printEvents(pool: Pool, id: number, publicUrl: string): Promise<void> {
+  const events = await listImportEvents(pool, id, maxEventsShown + 1)
+  const lines = events
+    .slice(0, maxEventsShown)
+    .map((event) => `  ${publicUrl}${paths.entity('category', event)}`)
+  if (lines.length === 0) return
+  const more = events.length > maxEventsShown ? '\n  and more' : ''
+  await print(
+    `${lines.length === 1 ? 'The event is at' : 'The events are at'}:\n${lines.join('\n')}${more}`,
+  )
 }
 
 /** Undoes an import after a confirmation, and lists the talks that could not be undone. */

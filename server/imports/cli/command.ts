@@ -8,12 +8,15 @@ import {
 } from '../../command.ts'
 import { readDate } from '../formats/text.ts'
 import { csvTemplate, InputRefused } from '../imports.ts'
-import { applyCommand, undoCommand } from './apply.ts'
+import { applyCommand, redoCommand, undoCommand } from './apply.ts'
 import { type ImportCommandOptions, importCommand } from './import.ts'
 import {
   type DecideCommandOptions,
   decideCommand,
+  decideFieldsCommand,
+  discardCommand,
   listCommand,
+  refusedCommand,
   type ShowCommandOptions,
   showCommand,
   stopCommand,
@@ -38,7 +41,7 @@ Examples:
   talkshelf import data/ --dry-run               only show the plan
   talkshelf import channel.info.json --apply     apply unless a decision is needed
   yt-dlp -J URL | talkshelf import - --category 'Example Days 2031'
-  talkshelf import --template csv > talks.csv    print a table to fill in
+  talkshelf import --template csv > talks.csv    print a table to fill in (csv-all: all columns)
 
 Edits made here are never overwritten unless you decide so.
 Every import can be undone: talkshelf imports undo N`
@@ -88,24 +91,28 @@ function addImportCommand(program: Command, context: CommandContext): void {
     )
     .option('--apply', 'apply without asking, unless a decision is needed')
     .option('--yes', 'apply without asking; in conflicts, edits made here are kept')
-    .addOption(new Option('--template <format>', 'print an example file').choices(['csv']))
+    .addOption(
+      new Option('--template <format>', 'print an example file').choices(['csv', 'csv-all']),
+    )
     .addHelpText('after', `${examples}\n${exitCodes}`)
     .action(
       withReadableErrors(
-        (input: string | undefined, options: ImportCommandOptions & { template?: string }) =>
-          runImport(input, options, context),
+        (
+          input: string | undefined,
+          options: ImportCommandOptions & { template?: 'csv' | 'csv-all' },
+        ) => runImport(input, options, context),
       ),
     )
 }
 
 async function runImport(
   input: string | undefined,
-  options: ImportCommandOptions & { template?: string },
+  options: ImportCommandOptions & { template?: 'csv' | 'csv-all' },
   context: CommandContext,
 ): Promise<void> {
   if (options.template !== undefined) {
     if (input !== undefined) throw new CommandError('--template cannot be combined with a file.', 2)
-    await print(csvTemplate().trimEnd())
+    await print(csvTemplate(options.template).trimEnd())
     return
   }
   if (input === undefined)
@@ -127,6 +134,12 @@ function addReadingCommands(imports: Command, context: CommandContext): void {
         .argParser(integerArgument(1, 1000)),
     )
     .action(withReadableErrors((options: { limit: number }) => listCommand(options.limit, context)))
+
+  addNumbered(
+    imports,
+    'refused',
+    'print the refused talks as CSV, to correct and import them again',
+  ).action(withReadableErrors((id: number) => refusedCommand(id, context)))
 
   addNumbered(imports, 'show', 'show the talks of an import')
     .option('--all', 'show every talk, with its notes')
@@ -166,21 +179,41 @@ function addWritingCommands(imports: Command, context: CommandContext): void {
       ),
     )
 
-  addNumbered(imports, 'decide', 'resolve a conflict before the import is applied')
+  addNumbered(imports, 'redo', 'apply an undone import again').action(
+    withReadableErrors((id: number) => redoCommand(id, context)),
+  )
+
+  addNumbered(imports, 'discard', 'delete an import that was never applied').action(
+    withReadableErrors((id: number) => discardCommand(id, context)),
+  )
+
+  addNumbered(imports, 'decide', 'resolve conflicts before the import is applied')
     .argument(
-      '<position>',
-      'number of the talk in the import: 12 for #12',
+      '[position]',
+      'number of the talk in the import: 12 for #12; without it, all conflicts are decided',
       integerArgument(1, 2_147_483_647),
     )
-    .option('--take <fields>', 'comma-separated fields to take from the file', fieldsArgument)
+    .option(
+      '--take <fields>',
+      'comma-separated fields to take from the file; for all conflicts: theirs or mine',
+      fieldsArgument,
+    )
+    .option(
+      '--field <fields>',
+      'comma-separated fields to decide for all conflicts',
+      fieldsArgument,
+    )
     .option('--keep', 'keep everything as it is here')
     .addOption(
       new Option('--same', 'the talk is the record that it resembles').conflicts('notSame'),
     )
     .option('--not-same', 'the talk is another one, and becomes a new record')
     .action(
-      withReadableErrors((id: number, position: number, options: DecideCommandOptions) =>
-        decideCommand(id, position, options, context),
+      withReadableErrors(
+        (id: number, position: number | undefined, options: DecideCommandOptions) =>
+          position === undefined
+            ? decideFieldsCommand(id, options, context)
+            : decideCommand(id, position, options, context),
       ),
     )
 }

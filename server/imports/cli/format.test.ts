@@ -144,7 +144,10 @@ test('formats a change field by field, old and new', () => {
     state: { old: 2, new: 1 },
     facts: { old: 1, new: 1 },
   }
-  const lines = formatTalk({ ...talk, changes }, null, style).split('\n')
+  const invisible = { thumbnail_url: { old: null, new: '' } }
+  const lines = formatTalk({ ...talk, changes: { ...changes, ...invisible } }, null, style).split(
+    '\n',
+  )
   assert.equal(lines[0], '  ~ Weirs  #12, row 13, record 99')
   assert.equal(lines[1], '      title        Wiers -> Weirs')
   assert.equal(lines[2], '      summary      (empty) -> Words')

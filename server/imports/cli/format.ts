@@ -179,10 +179,13 @@ function formatDuration(seconds: number): string {
 }
 
 function formatChanges(changes: ImportedTalk['changes'], { paint, width }: OutputStyle): string[] {
-  const fields = Object.keys(changes)
-  const column = Math.max(0, ...fields.map((field) => field.length)) + 2
+  // No URL is null or an empty text, which look the same.
+  const visible = Object.entries(changes).filter(([field, change]) =>
+    [change.old, change.new].some((value) => formatValue(field, value) !== ''),
+  )
+  const column = Math.max(0, ...visible.map(([field]) => field.length)) + 2
   const room = Math.max(40, width - indent.length - column - 6)
-  return Object.entries(changes).flatMap(([field, change]) => {
+  return visible.flatMap(([field, change]) => {
     const label = `${indent}${escapeLine(field).padEnd(column)}`
     const blank = ' '.repeat(label.length)
     if (field === 'facts')
@@ -345,7 +348,7 @@ export function formatNextSteps({ id, state, undone }: Import): string {
     stopped: `It was stopped. To continue, or to undo what was written:\n${apply}\n${undo}`,
     applied: `To undo it:\n${undo}`,
     undoing: `It is being undone. To follow it:\n${undo}`,
-    undone: `It was undone.${touched}`,
+    undone: `It was undone.${touched}\nTo apply it again:\n  talkshelf imports redo ${id}`,
   }
   return steps[state]
 }

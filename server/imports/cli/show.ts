@@ -8,11 +8,21 @@ import {
 import { type CommandContext, CommandError } from '../../command.ts'
 import type { Pool } from '../../platform/db/pool.ts'
 import type { Decision } from '../engine/queries.ts'
-import { decideTalk, listImports, listImportTalks, readImport, stopImport } from '../imports.ts'
+import {
+  decideFields,
+  decideTalk,
+  discardImport,
+  listImports,
+  listImportTalks,
+  readImport,
+  readRefused,
+  stopImport,
+} from '../imports.ts'
 import { listTalkPages, retryUnavailable, type TalkFilter } from './drive.ts'
 import {
   collectNotes,
   countTalks,
+  formatCount,
   formatDecision,
   formatHeading,
   formatImport,
@@ -28,7 +38,7 @@ import {
 } from './format.ts'
 import { formatAdditions, formatWarnings } from './format-summary.ts'
 import { outputStyle, print } from './terminal.ts'
-import { escapeJson, escapeLine } from './terminal-escape.ts'
+import { escapeJson, escapeLine, escapeLines } from './terminal-escape.ts'
 
 // Shows imports, and decides about their talks.
 
@@ -166,6 +176,22 @@ async function printJson(pool: Pool, job: Import, filter: TalkFilter): Promise<v
   await print(']}')
 }
 
+/** The table is in memory. */
+const refusedLimits = { rows: 100_000, length: 100_000_000 }
+
+/** Prints the refused talks as a table. */
+export async function refusedCommand(id: number, { withPool, say }: CommandContext): Promise<void> {
+  await withPool(async (pool) => {
+    const { source } = await readImport(pool, id)
+    const { csv, rows, next_after } = await readRefused(pool, id, 0, refusedLimits)
+    if (rows === 0) return say(`Import ${id} has no refused talks to correct.`)
+    await print((process.stdout.isTTY ? escapeLines(csv) : csv).trimEnd())
+    if (next_after !== null) say(`These are the first ${formatNumber(rows)}.`)
+    const options = `--format csv --source '${escapeLine(source)}'`
+    say(`When they are correct: talkshelf import FILE ${options}`)
+  })
+}
+
 /** Stops an import that is being applied. */
 export async function stopCommand(id: number, { withPool }: CommandContext): Promise<void> {
   await withPool(async (pool) => {
@@ -177,11 +203,45 @@ export async function stopCommand(id: number, { withPool }: CommandContext): Pro
 export interface DecideCommandOptions {
   /** The fields whose values are taken from the file. */
   readonly take?: readonly string[]
+  /** The fields to decide for all conflicts. */
+  readonly field?: readonly string[]
   /** Keeps the record as it is. Replaces an earlier decision. */
   readonly keep?: boolean
   /** Whether the talk is the record that it resembles. */
   readonly same?: boolean
   readonly notSame?: boolean
+}
+
+/** Decides all conflicts of an import in some fields, or in all. */
+export async function decideFieldsCommand(
+  id: number,
+  { take, field, keep, same, notSame }: DecideCommandOptions,
+  { withPool }: CommandContext,
+): Promise<void> {
+  const [side] = keep ? ['mine'] : (take ?? [])
+  if ((side !== 'theirs' && side !== 'mine') || (take?.length ?? 1) > 1 || same || notSame)
+    throw new CommandError(
+      'Without the number of a talk, choose --take theirs or --take mine, for all fields in\n' +
+        'conflict or only some: --field FIELD,...',
+      2,
+    )
+  assertWritable(field ?? [])
+  await withPool(async (pool) => {
+    const decision = { take: side, ...(field && { fields: [...field] }) } as const
+    const count = await retryUnavailable(() => decideFields(pool, id, decision))
+    const what = field ? field.join(', ') : 'all fields in conflict'
+    const whose = side === 'theirs' ? 'take the values of the file' : 'keep the values here'
+    await print(`Decided ${formatCount(count, 'talk')}: ${what}: ${whose}.`)
+    await print(`When everything is decided:\n  talkshelf imports apply ${id}`)
+  })
+}
+
+/** Deletes an import that was never applied. */
+export async function discardCommand(id: number, { withPool }: CommandContext): Promise<void> {
+  await withPool(async (pool) => {
+    await retryUnavailable(() => discardImport(pool, id))
+    await print(`Import ${id} was deleted. It had written nothing.`)
+  })
 }
 
 /** Saves a decision about a talk in conflict. */
@@ -232,8 +292,13 @@ function parseDecision({ take, keep, same, notSame }: DecideCommandOptions): Dec
       'Choose --take FIELD,... or --keep; if the talk resembles a record, --same or --not-same.',
       2,
     )
+  assertWritable(take ?? [])
+  return { ...(take && { take }), ...(same && { same: true }), ...(notSame && { same: false }) }
+}
+
+function assertWritable(fields: readonly string[]): void {
   const writable = videoFields.filter((field) => !readOnlyFields.some((other) => other === field))
-  const unknown = take?.filter((field) => !writable.some((known) => known === field)) ?? []
+  const unknown = fields.filter((field) => !writable.some((known) => known === field))
   if (unknown.length > 0)
     throw new CommandError(
       [
@@ -242,5 +307,4 @@ function parseDecision({ take, keep, same, notSame }: DecideCommandOptions): Dec
       ].join('\n'),
       2,
     )
-  return { ...(take && { take }), ...(same && { same: true }), ...(notSame && { same: false }) }
 }

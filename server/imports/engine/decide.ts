@@ -16,7 +16,7 @@ import {
   type NewRecord,
   normalizeVideoInput,
 } from '../../videos/videos.ts'
-import type { ImportItem, ItemFields } from '../item.ts'
+import type { ImportItem, ImportNote, ItemFields } from '../item.ts'
 import { type IncomingItem, type ItemMatch, matchItems } from './identity.ts'
 import {
   type FieldChange,
@@ -49,6 +49,8 @@ export interface PlannedItem {
   readonly sourceState?: SourceState
   /** What the source said at its last import. */
   readonly previousState: SourceState | undefined
+  /** Refused for a reason that no correction of the talk removes. */
+  readonly isFinal?: boolean
   /** Refused because the record was taken down: nothing of the talk is stored. */
   readonly isTakenDown?: boolean
 }
@@ -105,9 +107,11 @@ function planNew(
 ): PlannedItem {
   if (match.takenDown) return takenDownRefusal(incoming, match.takenDown)
   const { item } = incoming
-  const record = { state: options.state, ...fields } as VideoInput
+  const { fallback } = item
+  const record = { state: options.state, ...fallback, ...fields } as VideoInput
   const errors = [...validationErrors(VideoInputSchema, record), ...languageErrors(fields, lookup)]
-  if (errors.length > 0) return refusal(incoming, ...errors.map(reasonOf))
+  const reasons = [...(item.errors ?? []), ...errors.map(reasonOf)]
+  if (reasons.length > 0) return refusal(incoming, ...reasons)
   // The facts of an export are restored unchanged, duplicates included.
   const facts = item.kept ? [...item.facts] : mergeFacts([], item.facts, undefined)
   if (areTooLarge(facts)) return refusal(incoming, tooManyFacts)
@@ -121,11 +125,19 @@ function planNew(
   return {
     ...base,
     verdict: 'new',
-    notes: [...item.notes, ...match.notes],
+    notes: [...item.notes, ...fallbackNotes(fallback), ...match.notes],
     create: { record, id: match.canKeepId ? item.id : undefined, kept },
     ...(facts.length > 0 && { facts }),
-    sourceState: sourceStateOf({ state: options.state, ...fields }, item.facts),
+    sourceState: sourceStateOf({ state: options.state, ...fallback, ...fields }, item.facts),
   }
+}
+
+function fallbackNotes(fallback: ItemFields = {}): ImportNote[] {
+  return Object.entries(fallback).map(([field, value]) => ({
+    kind: 'guessed',
+    field,
+    detail: `is missing: set to ${value}`,
+  }))
 }
 
 interface CurrentRecord {
@@ -145,7 +157,8 @@ function planChange(
   if (item.kept?.takenDown)
     return refusal(incoming, `Taken down in the file, but not here. Take down record ${row.id}`)
   const errors = [...validationErrors(VideoPatch, fields), ...languageErrors(fields, lookup)]
-  if (errors.length > 0) return refusal(incoming, ...errors.map(reasonOf))
+  const reasons = [...(item.errors ?? []), ...errors.map(reasonOf)]
+  if (reasons.length > 0) return refusal(incoming, ...reasons)
   const { patch, changes, hasConflicts } = mergeFields(
     JSON.parse(row.body) as Video,
     fields,

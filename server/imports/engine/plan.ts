@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { CategoryInput, mayAct, type Role, validationErrors } from '@talkshelf/contract'
 import type { Db } from '../../platform/db/db.ts'
 import type { Pool } from '../../platform/db/pool.ts'
+import { fieldCells } from '../formats/csv-write.ts'
 import { type ImportItem, InputRefused, type ParsedItem } from '../item.ts'
 import { itemKey, type PlannedItem, planItems, refusal } from './decide.ts'
 import { type IncomingItem, sourceUrlOf } from './identity.ts'
@@ -157,7 +158,7 @@ async function planTalks(
   const accepted = incoming.filter(({ position }) => !reasons.has(position))
   const refused = incoming.flatMap((talk) => {
     const reason = reasons.get(talk.position)
-    return reason === undefined ? [] : [refusal(talk, reason)]
+    return reason === undefined ? [] : [{ ...refusal(talk, reason), isFinal: true }]
   })
   return [...(await planItems(db, accepted, job)), ...refused]
 }
@@ -201,12 +202,14 @@ export function refusedRow(position: number, place: string, reason: string): Pla
 function plannedRow(planned: PlannedItem, bytes: number): PlannedRow {
   const { incoming, verdict, videoId, changes, sourceState, previousState, isTakenDown } = planned
   const { position, place, key, item } = incoming
+  // The row of a table is needed only to correct it.
+  const { cells: _, ...stored } = item
   const notes = limitNotes(planned.notes)
   const row = {
     position,
     place,
     key,
-    item,
+    item: stored,
     bytes,
     verdict,
     video_id: videoId,
@@ -215,15 +218,25 @@ function plannedRow(planned: PlannedItem, bytes: number): PlannedRow {
   }
   // A refused row has no key, so that a later row of the file may have it.
   if (verdict === 'refused')
-    return { ...row, key: null, item: isTakenDown ? null : titleOf(item), bytes: 0 }
+    return { ...row, key: null, item: isTakenDown ? null : refusedItem(planned), bytes: 0 }
   // If the source repeats what it said before, nothing is left to do, whatever is edited meanwhile.
   return verdict === 'unchanged' && isDeepStrictEqual(sourceState, previousState)
     ? { ...row, item: null, bytes: 0 }
     : row
 }
 
-function titleOf({ fields: { title } }: ImportItem): RefusedItem {
-  return { fields: typeof title === 'string' ? { title: title.slice(0, 255).toWellFormed() } : {} }
+/** The size of a row that is stored for correction. */
+const maxCellsBytes = 100_000
+
+/** Keeps the title of a refused talk, and the row of a table for correction. */
+function refusedItem({ incoming: { item }, isFinal }: PlannedItem): RefusedItem {
+  const { title } = item.fields
+  const cells = isFinal ? [] : (item.cells ?? fieldCells(item.fields))
+  const isStored = cells.length > 0 && Buffer.byteLength(JSON.stringify(cells)) <= maxCellsBytes
+  return {
+    fields: typeof title === 'string' ? { title: title.slice(0, 255).toWellFormed() } : {},
+    ...(isStored && { cells }),
+  }
 }
 
 /** Returns the first notes of a row, the number of the others, the reasons and the warnings. */

@@ -338,9 +338,10 @@ export function findBatchEnd(
   )
 }
 
-/** What is stored of a refused talk: enough to recognise it. */
+/** What is stored of a refused talk: enough to recognise it and to correct its row. */
 export interface RefusedItem {
   readonly fields: { readonly title?: string }
+  readonly cells?: ImportItem['cells']
 }
 
 export interface PlannedRow {
@@ -482,6 +483,21 @@ export function listRows(
   )
 }
 
+/** Lists the rows that were refused when they were planned or applied, by position. */
+export function listRefusedRows(db: Db, importId: number, after: number, limit: number) {
+  return many(
+    db,
+    ImportRow,
+    sql`select ${rowColumns}
+        from import_row
+        where import_id = ${importId}
+          and (verdict = 'refused' or outcome = 'refused')
+          and position > ${after}::integer
+        order by position
+        limit ${limit}::integer`,
+  )
+}
+
 /** Finds the rows up to this position that wrote something, last first. */
 export function findRowsToUndo(db: Db, importId: number, upTo: number, limit: number) {
   return many(
@@ -519,6 +535,38 @@ export function decideRow(db: Db, importId: number, position: number, decision: 
   )
 }
 
+/**
+ * Decides the conflicts of all rows that were not applied yet, in these fields or in all. Keeps the
+ * decisions about other fields. Returns how many rows were decided.
+ */
+export function decideConflicts(
+  db: Db,
+  importId: number,
+  take: 'theirs' | 'mine',
+  fields: readonly string[] | undefined,
+) {
+  const isDecided = fields === undefined ? sql`true` : sql`field = any (${fields}::text[])`
+  const conflicts = sql`
+    select field
+    from jsonb_each(changes) as change (field, value)
+    where value->>'conflict' = 'true' and ${isDecided}`
+  const others = sql`
+    select field
+    from jsonb_array_elements_text(coalesce(decision->'take', '[]')) as taken (field)
+    where not (${isDecided})`
+  const taken = take === 'theirs' ? sql`${others} union ${conflicts}` : others
+  return execute(
+    db,
+    sql`update import_row
+        set decision = coalesce(decision, '{}') || jsonb_build_object(
+              'take', (select coalesce(jsonb_agg(field), '[]') from (${taken}) as taken))
+        where import_id = ${importId}
+          and verdict = 'conflict'
+          and outcome is null
+          and exists (${conflicts})`,
+  )
+}
+
 export interface RowOutcome {
   readonly position: number
   readonly outcome: 'created' | 'changed' | 'unchanged' | 'kept' | 'refused'
@@ -539,7 +587,8 @@ export function saveOutcomes(tx: Db, importId: number, outcomes: readonly RowOut
             revision = result.revision,
             facts_revision = result.facts_revision,
             before = result.before,
-            notes = result.notes
+            notes = result.notes,
+            undone = null
         from json_to_recordset(${JSON.stringify(outcomes)}::json) as result (
                position integer, outcome text, video_id bigint, revision integer,
                facts_revision integer, before jsonb, notes jsonb
@@ -795,6 +844,35 @@ export function findSimilarSpeakers(db: Db, names: readonly string[]) {
         where incoming.spelling is not null
         order by ordinal`,
   )
+}
+
+const WrittenEvent = Type.Object({
+  id: Type.Integer(),
+  slug: Type.String(),
+  title: Type.String(),
+})
+
+/** Finds the events of the records that an import wrote. */
+export function findWrittenEvents(db: Db, importId: number, limit: number) {
+  return many(
+    db,
+    WrittenEvent,
+    sql`select id, slug, title
+        from category
+        where id in (
+          select category_id
+          from import_row
+          join live_video on live_video.id = import_row.video_id
+          where import_id = ${importId} and outcome in ('created', 'changed')
+        )
+        order by id
+        limit ${limit}::integer`,
+  )
+}
+
+/** Deletes an import whose rows and entities were deleted. */
+export function deleteImport(db: Db, id: number) {
+  return execute(db, sql`delete from import where id = ${id} and state = 'failed'`)
 }
 
 const ClosedImport = Type.Object({ id: Type.Integer() })

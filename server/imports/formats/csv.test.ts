@@ -34,7 +34,9 @@ async function readTalks(...args: Parameters<typeof read>): Promise<ImportItem[]
 /** Returns the place and the reason of each row that can't be read. */
 async function readReasons(text: string): Promise<string[]> {
   return (await read(text)).flatMap((item) =>
-    'unreadable' in item ? [`${item.place}: ${item.unreadable}`] : [],
+    'unreadable' in item
+      ? [`${item.place}: ${item.unreadable}`]
+      : ('fields' in item && item.errors?.map((error) => `${item.place}: ${error}`)) || [],
   )
 }
 
@@ -46,7 +48,18 @@ function assertRefused(text: string, message: RegExp): Promise<void> {
 }
 
 test('reads the template completely and without notes', async () => {
-  const [talk, ...others] = await readTalks(csvTemplate())
+  const [short] = await readTalks(csvTemplate())
+  assert.deepEqual(short?.notes, [])
+  assert.deepEqual(short?.fields, {
+    title: 'Gardens on the Moon',
+    speakers: ['Ada Example', 'Bo Sample'],
+    category: 'ExampleConf 2024',
+    recorded: '2024-05-17',
+    duration: 2700,
+    language: 'English',
+    source_url: 'https://example.org/talks/1',
+  })
+  const [talk, ...others] = await readTalks(csvTemplate('csv-all'))
   assert.ok(talk)
   assert.deepEqual(
     [talk.place, talk.key, talk.id, talk.notes, others],
@@ -155,7 +168,8 @@ test('refuses a row with an invalid cell, and reads the others', async () => {
     ['duration', 'long'],
     ['duration', '1:75:00'],
     ['duration', '1:99'],
-    ['recorded', '17.05.2031'],
+    ['recorded', '17/13/2031'],
+    ['recorded', '05/01/2031'],
     ['id', '0'],
     ['id', 'seven'],
   ]
@@ -171,6 +185,60 @@ test('refuses a row with an invalid cell, and reads the others', async () => {
   }
   const [long] = await readReasons(`title,state\nx,${'y'.repeat(5000)}`)
   assert.ok(long && long.length < 150)
+})
+
+test('reports all invalid cells of a row, with its title and its cells', async () => {
+  const [talk] = await readTalks('Title,Date,Length,state\nOne,soon,long,live\n')
+  assert.deepEqual(talk?.errors, [
+    'date is “soon”, but must be a date such as 2031-05-17',
+    'length is “long”, but must be a length such as 45 min, 1:02:30 or 2700 (seconds)',
+  ])
+  assert.deepEqual(talk?.fields, { title: 'One', state: 1 })
+  assert.deepEqual(talk?.cells, [
+    ['title', 'One'],
+    ['date', 'soon'],
+    ['length', 'long'],
+    ['state', 'live'],
+  ])
+})
+
+test('reads the columns of other tables, and dates by the other dates of the file', async () => {
+  const talks = await readTalks(
+    'Talk Title,Speaker,Conference,Date,Length,Video,URL,Speakres\n' +
+      'One,Ada,Days,05/01/2026,0:45,https://example.org/1,https://example.org/x,x\n' +
+      'Two,Bo,Days,05/13/2026,1:05,https://example.org/2,,\n',
+  )
+  assert.deepEqual(talks[0]?.fields, {
+    title: 'One',
+    speakers: ['Ada'],
+    category: 'Days',
+    recorded: '2026-05-01',
+    duration: 2700,
+    source_url: 'https://example.org/1',
+  })
+  assert.deepEqual([talks[1]?.fields.recorded, talks[1]?.fields.duration], ['2026-05-13', 3900])
+  assert.deepEqual(
+    talks[0]?.notes.slice(0, 2).map(({ field, detail }) => `${field} ${detail}`),
+    [
+      'url means source_url, which another column has',
+      'speakres is not a known column. Did you mean speakers?',
+    ],
+  )
+  const [own] = await readTalks('title,Speaker,speakers\nOne,Ada,Bo\n')
+  assert.deepEqual(own?.fields.speakers, ['Bo'])
+})
+
+test('finds out how dates are written without holding a large file', async () => {
+  const rows = Array.from({ length: 6000 }, (_, index) => `Talk ${index},05/01/2026\n`)
+  const items = await readTalks(`title,date\n${rows.join('')}Last,05/13/2026\n`)
+  assert.equal(items.length, 6001)
+  assert.match(items[0]?.errors?.[0] ?? '', /can be read with the day or the month first/)
+  assert.equal(items.at(-1)?.fields.recorded, '2026-05-13')
+})
+
+test('needs no language for a new talk', async () => {
+  const [talk] = await readTalks('title,video\nOne,https://example.org/1\n')
+  assert.deepEqual(talk?.fallback, { language: 'Undetermined' })
 })
 
 test('skips only the row with too many cells or invalid quotation marks', async () => {
@@ -211,8 +279,8 @@ test('notes an unknown column once, and read-only columns never', async () => {
     ],
   )
   assert.deepEqual([one?.fields, two?.notes], [{ title: 'One' }, []])
-  const [, second] = await read('title,room,state\nOne,5,wrong\nTwo,6,')
-  assert.equal(second && 'notes' in second && second.notes.length, 1)
+  const [first, second] = await readTalks('title,room,state\nOne,5,wrong\nTwo,6,')
+  assert.deepEqual([first?.notes.length, second?.notes.length], [1, 0])
 })
 
 test('refuses an invalid table', async () => {

@@ -1,4 +1,4 @@
-import { type Fact, readOnlyFields, videoFields } from '@talkshelf/contract'
+import type { Fact } from '@talkshelf/contract'
 import { CsvError, parse } from 'csv-parse/sync'
 import { textChunks } from '../input/input.ts'
 import { formatBytes } from '../input/unpack.ts'
@@ -11,8 +11,9 @@ import {
   type ParsedItem,
   type ParseOptions,
   type SourceFile,
-  type UnreadableItem,
 } from '../item.ts'
+import { columns, findColumn, isIgnored, suggestColumn } from './csv-columns.ts'
+import { type CellHints, collectHints, needsHints, readDay, readSeconds } from './csv-values.ts'
 
 // Reads a table with a header: one talk per row, one field per column. An empty cell leaves the
 // field unchanged.
@@ -25,51 +26,43 @@ export const csv: ImportFormat = {
     if (/\.(csv|tsv)$/i.test(path)) return true
     const header = head.trimStart().split(/\r?\n/, 1)[0] ?? ''
     const names = parseRow(header, delimiterOf(header))?.map(columnName) ?? []
-    return names.filter((name) => columns.includes(name)).length >= 2
+    const found = names.flatMap((name) => findColumn(name) ?? [])
+    return (
+      names.filter((name) => columns.includes(name)).length >= 2 ||
+      (found.length >= 2 && found.includes('title'))
+    )
   },
   async *read(files, options) {
     for await (const file of files) yield* readTable(file, options)
   },
 }
 
-/** Returns a table with all columns and one fictional talk. */
-export function csvTemplate(): string {
-  const talk = columns.map((column) => example[column] ?? '')
-  return [columns, talk].map((cells) => `${cells.join(',')}\r\n`).join('')
+/** Returns a table with one fictional talk: with the usual columns, or with all of them. */
+export function csvTemplate(kind: 'csv' | 'csv-all' = 'csv'): string {
+  const isShort = kind === 'csv'
+  const headers = isShort ? Object.keys(shortExample) : columns
+  const talk = isShort ? Object.values(shortExample) : columns.map((name) => example[name] ?? '')
+  return [headers, talk].map((cells) => `${cells.join(',')}\r\n`).join('')
 }
 
-const readOnly: readonly string[] = readOnlyFields
-const mainFields = [
-  'title',
-  'category',
-  'language',
-  'speakers',
-  'tags',
-  'recorded',
-  'duration',
-  'source_url',
-  'state',
-]
-/** All columns that can be imported, the most common first. */
-const columns = [
-  ...new Set([
-    'key',
-    'id',
-    ...mainFields,
-    ...videoFields.filter((field) => !readOnly.includes(field)),
-    'related',
-    'media',
-  ]),
-]
+const shortExample: Record<string, string> = {
+  title: 'Gardens on the Moon',
+  speakers: 'Ada Example; Bo Sample',
+  event: 'ExampleConf 2024',
+  date: '2024-05-17',
+  length: '45 min',
+  language: 'English',
+  video: 'https://example.org/talks/1',
+}
 
 const example: Record<string, string> = {
   key: 'talk-1',
   title: 'Gardens on the Moon',
-  category: 'ExampleConf 2031',
+  category: 'ExampleConf 2024',
   language: 'English',
   speakers: 'Ada Example; Bo Sample',
   tags: 'gardens; moon',
-  recorded: '2031-05-17',
+  recorded: '2024-05-17',
   duration: '2700',
   source_url: 'https://example.org/talks/1',
   state: 'draft',
@@ -85,42 +78,96 @@ const maxColumns = 500
 /** Without a limit, a missing quotation mark would make one row of the whole file. */
 const maxRowLength = 4 << 20
 
+/** Rows that wait for others, which may show how dates are written. */
+const maxHintRows = 5000
+const maxHintLength = 8 << 20
+
+interface Table {
+  /** The names in the header, for people. */
+  readonly headers: readonly string[]
+  /** The column of each header. Undefined if it is not imported. */
+  readonly fields: readonly (string | undefined)[]
+}
+
+/** A row with its cells, or with the reason why it has none. */
+interface Row {
+  readonly place: string
+  readonly cells: readonly string[] | undefined
+  readonly unreadable?: string
+}
+
+/**
+ * Reads a table row by row. From the first row on whose dates or durations can be read in two ways,
+ * rows wait for the others, up to a limit.
+ */
 async function* readTable(file: SourceFile, options: ParseOptions): AsyncGenerator<ParsedItem> {
-  let header: readonly string[] | undefined
-  let delimiter = ','
+  const collector = collectHints()
+  let table: Table | undefined
+  let hints: CellHints | undefined
   // Notes on the columns are added to the first talk.
   let headerNotes: readonly ImportNote[] = []
+  let waiting: Row[] = []
+  let waitingLength = 0
+  const convert = (row: Row, of: Table): ParsedItem => {
+    if (!row.cells) return { place: row.place, unreadable: row.unreadable ?? '' }
+    const item = readCells(of, row.cells, row.place, hints ?? collector.hints(), options)
+    const notes = [...headerNotes, ...item.notes]
+    headerNotes = []
+    return { ...item, notes }
+  }
+  for await (const row of readRows(file)) {
+    if (!table) {
+      table = parseHeader(row.cells, file.path)
+      headerNotes = columnNotes(table)
+      continue
+    }
+    const [date, duration] = [cellOf(row, table, 'recorded'), cellOf(row, table, 'duration')]
+    collector.add(date, duration)
+    const canWait = !hints && (waiting.length > 0 || needsHints(date, duration))
+    if (!canWait) yield convert(row, table)
+    else {
+      waiting.push(row)
+      waitingLength += row.cells?.reduce((sum, cell) => sum + cell.length, 0) ?? 0
+      if (waiting.length < maxHintRows && waitingLength < maxHintLength) continue
+      hints = collector.hints()
+      for (const waited of waiting) yield convert(waited, table)
+      waiting = []
+    }
+  }
+  if (!table)
+    throw new InputRefused(`${file.path} has no header. Put the column names in the first row`)
+  for (const waited of waiting) yield convert(waited, table)
+}
+
+function cellOf({ cells }: Row, { fields }: Table, column: string): string {
+  return cells?.[fields.indexOf(column)] ?? ''
+}
+
+/** Reads the header and the rows that are not empty. */
+async function* readRows(file: SourceFile): AsyncGenerator<Row> {
+  let columnCount: number | undefined
+  let delimiter = ','
   let number = 0
   for await (const row of splitRows(textChunks(file), file.path)) {
     number++
     const place = `row ${number}`
     if (row.trim() === '') continue
-    if (!header) {
-      delimiter = delimiterOf(row)
-      header = parseHeader(parseRow(row, delimiter), file.path)
-      headerNotes = header.flatMap(droppedColumnNotes)
-      continue
-    }
+    if (columnCount === undefined) delimiter = delimiterOf(row)
     const cells = parseRow(row, delimiter)
-    if (!cells) {
+    if (columnCount === undefined) {
+      columnCount = cells?.length ?? 0
+      yield { place, cells }
+    } else if (!cells) {
       // Each line was probably meant as a row.
       const lineCount = row.split('\n').length
       number += lineCount - 1
       const skipped = lineCount > 1 ? `. Skipped ${lineCount} lines` : ''
-      yield { place, unreadable: `${invalidQuotes}${skipped}` }
-    } else if (cells.length > header.length)
-      yield { place, unreadable: tooManyCells(cells.length, header.length, delimiter) }
-    else if (cells.some((cell) => cell.trim() !== '')) {
-      const item = readCells(header, cells, place, options)
-      if ('unreadable' in item) yield item
-      else {
-        yield { ...item, notes: [...headerNotes, ...item.notes] }
-        headerNotes = []
-      }
-    }
+      yield { place, cells, unreadable: `${invalidQuotes}${skipped}` }
+    } else if (cells.length > columnCount) {
+      const unreadable = tooManyCells(cells.length, columnCount, delimiter)
+      yield { place, cells: undefined, unreadable }
+    } else if (cells.some((cell) => cell.trim() !== '')) yield { place, cells }
   }
-  if (!header)
-    throw new InputRefused(`${file.path} has no header. Put the column names in the first row`)
 }
 
 /** Splits text into rows. A line end within quotation marks is part of the row. */
@@ -186,71 +233,104 @@ function columnName(cell: string): string {
   return unescapeFormula(cell).trim().toLowerCase()
 }
 
-function parseHeader(cells: readonly string[] | undefined, path: string): string[] {
+function parseHeader(cells: readonly string[] | undefined, path: string): Table {
   if (!cells) throw new InputRefused(`The header of ${path} has invalid quotation marks`)
   if (cells.length > maxColumns)
     throw new InputRefused(`${path} has ${cells.length} columns, and the limit is ${maxColumns}`)
   if (cells.some((cell) => cell.includes('\r')))
     throw new InputRefused(`The lines of ${path} end with CR only. Save it with LF or CRLF`)
-  const names = cells.map(columnName)
-  if (!names.some((name) => columns.includes(name)))
+  const headers = cells.map(columnName)
+  const found = headers.map(findColumn)
+  if (found.every((column) => column === undefined))
     throw new InputRefused(
       `The first row of ${path} has no known column. Known columns: ${columns.join(', ')}`,
     )
-  const duplicate = names.find((name, index) => name !== '' && names.indexOf(name) !== index)
+  const duplicate = headers.find((name, index) => name !== '' && headers.indexOf(name) !== index)
   if (duplicate !== undefined)
     throw new InputRefused(
       `${path} has two columns called ${quoteShort(duplicate)}. Remove one of them`,
     )
-  return names
+  // Of several names for one column, its own counts, or else the first.
+  const fields = found.map((column, index) => {
+    const isOwn = column !== undefined && headers.includes(column)
+    const isUsed = isOwn ? headers[index] === column : found.indexOf(column) === index
+    return isUsed ? column : undefined
+  })
+  return { headers, fields }
 }
 
-/** Notes an unknown column. The read-only fields of an export are ignored without a note. */
-function droppedColumnNotes(name: string, index: number): ImportNote[] {
-  if (columns.includes(name) || readOnly.includes(name)) return []
-  if (name === '')
-    return [{ kind: 'dropped', field: `column ${index + 1}`, detail: 'has no name in the header' }]
-  return [{ kind: 'dropped', field: name.slice(0, 100), detail: 'is not a known column' }]
+/** Notes unknown columns. The read-only fields of an export are ignored without a note. */
+function columnNotes({ headers, fields }: Table): ImportNote[] {
+  return headers.flatMap((name, index): ImportNote[] => {
+    if (fields[index] !== undefined || isIgnored(name)) return []
+    const field = name === '' ? `column ${index + 1}` : name.slice(0, 100)
+    return [{ kind: 'dropped', field, detail: droppedDetail(name) }]
+  })
+}
+
+function droppedDetail(name: string): string {
+  if (name === '') return 'has no name in the header'
+  const column = findColumn(name)
+  if (column !== undefined) return `means ${column}, which another column has`
+  const suggestion = suggestColumn(name)
+  return `is not a known column${suggestion === undefined ? '' : `. Did you mean ${suggestion}?`}`
 }
 
 function readCells(
-  header: readonly string[],
+  { headers, fields: columnFields }: Table,
   cells: readonly string[],
   place: string,
+  hints: CellHints,
   options: ParseOptions,
-): ImportItem | UnreadableItem {
+): ImportItem {
   const { category, language } = options
   const fields: Record<string, unknown> = {
     ...(category === undefined ? {} : { category }),
     ...(language === undefined ? {} : { language }),
   }
   const notes: ImportNote[] = []
+  const errors: string[] = []
   const facts: Fact[] = []
   const identity: { key?: string; id?: number } = {}
-  for (const [index, column] of header.entries()) {
+  for (const [index, column] of columnFields.entries()) {
     const cell = unescapeFormula(cells[index] ?? '')
-    if (cell.trim() === '' || !columns.includes(column)) continue
+    if (cell.trim() === '' || column === undefined) continue
     const { read, expected } = cellTypeOf(column)
-    const value = read(cell)
-    if (value === undefined)
-      return { place, unreadable: `${column} is ${quoteShort(cell)}, but must be ${expected}` }
-    if (column === 'key') identity.key = value as string
+    const value = read(cell, hints)
+    if (value === undefined || value === 'ambiguous') {
+      const problem = value === undefined ? `must be ${expected}` : ambiguousDate
+      errors.push(`${headers[index]} is ${quoteShort(cell)}, but ${problem}`)
+    } else if (column === 'key') identity.key = value as string
     else if (column === 'id') identity.id = value as number
     else if (column === 'related' || column === 'media') facts.push(...(value as Fact[]))
     else fields[column] = value
-    if (column === 'duration' && cell.includes(':'))
+    if (column === 'duration' && value !== undefined && cell.includes(':'))
       notes.push({
         kind: 'repaired',
         field: column,
         detail: `was ${quoteShort(cell)} in the file, converted to ${value} seconds`,
       })
   }
-  return { place, ...identity, fields: fields as ItemFields, facts, notes }
+  return {
+    place,
+    ...identity,
+    fields: fields as ItemFields,
+    ...(fields.language === undefined && { fallback: { language: 'Undetermined' } }),
+    ...(errors.length > 0 && { errors }),
+    cells: headers.flatMap((name, index) =>
+      name === '' || isIgnored(name) ? [] : [[name, unescapeFormula(cells[index] ?? '')] as const],
+    ),
+    facts,
+    notes,
+  }
 }
+
+const ambiguousDate =
+  'it can be read with the day or the month first. Write it as in 2031-05-17, in all rows'
 
 /** Converts a cell to a value. Undefined if the cell is not what is expected. */
 interface CellType {
-  readonly read: (cell: string) => unknown
+  readonly read: (cell: string, hints: CellHints) => unknown
   readonly expected?: string
 }
 
@@ -260,16 +340,10 @@ const cellTypes = {
   names: { read: (cell) => splitNames(cell) },
   whole: { read: wholeNumber, expected: 'a whole number' },
   id: { read: (cell) => wholeNumber(cell) || undefined, expected: 'a positive whole number' },
-  seconds: {
-    read: (cell) => wholeNumber(cell) ?? clockSeconds(cell),
-    expected: 'a number of seconds or a time such as 1:02:30',
-  },
+  seconds: { read: readSeconds, expected: 'a length such as 45 min, 1:02:30 or 2700 (seconds)' },
   boolean: { read: (cell) => booleans.get(cell.trim().toLowerCase()), expected: 'yes or no' },
   state: { read: (cell) => states.get(cell.trim().toLowerCase()), expected: 'live or draft' },
-  day: {
-    read: (cell) => /^\d{4}-\d\d-\d\d$/.exec(cell.trim())?.[0],
-    expected: 'a date such as 2031-05-17',
-  },
+  day: { read: readDay, expected: 'a date such as 2031-05-17' },
   related: {
     read: (cell) => splitUrls(cell).map((url) => ({ kind: 'related', url, label: null })),
   },
@@ -309,13 +383,6 @@ const states = new Map(Object.entries({ '1': 1, live: 1, '2': 2, draft: 2 }))
 function wholeNumber(cell: string): number | undefined {
   const number = /^\d+$/.test(cell.trim()) ? Number(cell) : undefined
   return Number.isSafeInteger(number) ? number : undefined
-}
-
-function clockSeconds(cell: string): number | undefined {
-  const [, hours, minutes, seconds] =
-    /^(?:(\d{1,3}):(?=\d\d:))?(\d{1,3}):([0-5]\d)$/.exec(cell.trim()) ?? []
-  if (minutes === undefined || (hours !== undefined && Number(minutes) > 59)) return undefined
-  return Number(hours ?? 0) * 3600 + Number(minutes) * 60 + Number(seconds)
 }
 
 /** Splits names at semicolons. A backslash escapes a semicolon or a backslash. */

@@ -1,0 +1,62 @@
+import type { RefusedRows } from '@talkshelf/contract'
+import type { Db } from '../platform/db/db.ts'
+import { type ImportRow, listRefusedRows } from './engine/queries.ts'
+import { refusedColumn } from './formats/csv-columns.ts'
+import { fieldCells, joinCells } from './formats/csv-write.ts'
+
+// The refused rows of an import as a table, to correct and import again.
+
+export interface TableLimits {
+  readonly rows: number
+  /** The length of the text. The first row may exceed it. */
+  readonly length: number
+}
+
+/** Builds a table of the refused rows after a position, as many as fit. */
+export async function readRefusedRows(
+  db: Db,
+  id: number,
+  after: number,
+  limits: TableLimits,
+): Promise<RefusedRows> {
+  const found = await listRefusedRows(db, id, after, limits.rows + 1)
+  const rows = found.slice(0, limits.rows)
+  const tableRows = rows.flatMap((row): TableRow[] => {
+    const cells = cellsOf(row)
+    return cells.size === 0 ? [] : [{ position: row.position, cells, reasons: reasonsOf(row) }]
+  })
+  const headers = [...new Set(tableRows.flatMap(({ cells }) => [...cells.keys()]))]
+  let csv = joinCells([...headers, refusedColumn])
+  let count = 0
+  let last = after
+  for (const { position, cells, reasons } of tableRows) {
+    const line = joinCells([...headers.map((header) => cells.get(header) ?? ''), reasons])
+    if (count > 0 && csv.length + line.length > limits.length)
+      return { csv, rows: count, next_after: last }
+    csv += line
+    count++
+    last = position
+  }
+  return {
+    csv,
+    rows: count,
+    next_after: found.length > rows.length ? (rows.at(-1)?.position ?? after) : null,
+  }
+}
+
+interface TableRow {
+  readonly position: number
+  readonly cells: ReadonlyMap<string, string>
+  readonly reasons: string
+}
+
+function reasonsOf({ notes }: ImportRow): string {
+  const reasons = notes.filter(({ kind }) => kind === 'refused')
+  return reasons.map(({ detail }) => detail).join('; ')
+}
+
+/** Returns the cells of a row. One that was refused when it was applied has those of its talk. */
+function cellsOf({ item, verdict }: ImportRow): Map<string, string> {
+  if (item?.cells) return new Map(item.cells)
+  return new Map(item && verdict !== 'refused' ? fieldCells(item.fields) : [])
+}
