@@ -7,6 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { type Endpoint, endpoints, requestHeaders, type Video } from '@talkshelf/contract'
 import { prepareCall } from '../tests/support/endpoint-calls.ts'
 import { category, type Reply, startArchive } from '../tests/support/harness.ts'
+import { emptyPersonProfile } from '../tests/support/profiles.ts'
 import {
   ApiProblem,
   type Client,
@@ -115,7 +116,11 @@ test('the client has a function for every endpoint', async () => {
   const { data: unlicensed } = await client.listFindings({ rule: 'no-licence', page_size: 100 })
   assert.ok(unlicensed.results.some(({ records }) => records[0]?.title === 'Grüße & <Küsse>'))
   const zoe = await client.readSpeaker({ slug: speaker?.slug ?? '' })
-  assert.deepEqual(zoe.data, { ...speaker, aliases: [] })
+  assert.deepEqual(zoe.data, {
+    ...speaker,
+    ...emptyPersonProfile,
+    aliases: [],
+  })
   const renamed = await client.patchSpeaker({
     slug: 'zoe',
     body: { name: 'Zoë Fox' },

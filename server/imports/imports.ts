@@ -7,6 +7,7 @@ import {
   type RefusedRows,
   type Role,
   states,
+  warningCodes,
 } from '@talkshelf/contract'
 import { lookUpNames, type NameLookup } from '../entities/entities.ts'
 import type { Origin } from '../platform/actor.ts'
@@ -292,6 +293,7 @@ async function requireImport(db: Db, id: number): Promise<ImportJob> {
 }
 
 const none = { count: 0, names: [] }
+const noWarnings = Object.fromEntries(warningCodes.map((code) => [code, 0]))
 
 async function toImport(db: Db, job: ImportJob): Promise<Import> {
   const { id, state, name, format, source, created, actor, rows, done, problem } = job
@@ -322,7 +324,7 @@ async function toImport(db: Db, job: ImportJob): Promise<Import> {
       speakers: { ...none, ...creates?.speakers },
       tags: { ...none, ...creates?.tags },
     },
-    warnings: job.summary?.warnings ?? {},
+    warnings: { ...noWarnings, ...job.summary?.warnings },
   }
 }
 

@@ -439,12 +439,13 @@ test('reserves imported slugs within a batch of new records', async () => {
   const created = await createMany([
     { record: { title: 'Clash' } },
     { record: { title: 'Clash' } },
+    { record: { title: 'Clash 1' } },
     { record: { title: 'Other' }, kept: original },
     { record: { title: 'Clash 1' } },
   ])
   assert.deepEqual(
     created.map(({ slug }) => slug),
-    ['clash-2', 'clash-3', 'clash-1', 'clash-1-2'],
+    ['clash-2', 'clash-3', 'clash-1-2', 'clash-1', 'clash-1-3'],
   )
   await assert.rejects(
     createMany([{ record: { title: 'T', category: 'Unknown Days' } }]),
@@ -469,10 +470,10 @@ test('computes the ETag of a reader from public aliases only', async () => {
     patch('speaker/tagged', { aliases: [...aliases, { name: 'Hidden', shown: false }] }),
   )
   const { json, headers } = await archive.call('GET', '/api/v2/speaker/tagged')
-  const { id, name, slug } = json
+  const { talks: _, ...version } = json
   assert.deepEqual(json.aliases, aliases)
-  const version = versionEtag(id, 1, toJson({ id, name, slug, aliases }))
-  assert.equal(String(headers.etag).split('~')[0], `"${version}`)
+  const etag = versionEtag(json.id, 1, toJson(version))
+  assert.equal(String(headers.etag).split('~')[0], `"${etag}`)
 })
 
 test('creates nothing after the deadline of the request', async () => {

@@ -547,9 +547,9 @@ test('shows the profile of a speaker, and none of it without live talks', async 
   const { json } = await archive.call('PATCH', '/api/v2/speaker/ze-builder', { token, body })
   const address = `/speaker/${json.id}/ze-builder`
   const text = await readHtml(address)
-  assert.match(text, />ze\/hir<\/span> · 1 talk</)
+  assert.match(text, />ze\/hir<\/bdi> · 1 talk</)
   assert.match(text, /Builds <em>bridges<\/em>/)
-  assert.match(text, /Also known as: Z\. B\./)
+  assert.match(text, /Also known as: <bdi>Z\. B\.<\/bdi>/)
   assert.match(text, /&lt;b&gt;tunnels&lt;\/b&gt;/)
   assert.match(text, /<img src="\/picture\/speaker\/\d+\?v=[\w-]{8}" alt\/>/)
   assert.match(text, /href="https:\/\/ze\.example\.org\/"[^>]*>Website</)

@@ -4,6 +4,7 @@ import { setTimeout } from 'node:timers/promises'
 import type { Video } from '@talkshelf/contract'
 import { call, category, type Reply, spawnServer, startArchive } from '../support/harness.ts'
 import { checkInvariants, withDatabase } from '../support/invariants.ts'
+import { emptyPersonProfile } from '../support/profiles.ts'
 import { untilWaiting } from '../support/writer.ts'
 
 // Renames, aliases, merges and splits of speakers, categories and tags, with every record that
@@ -65,6 +66,7 @@ test('renames a speaker in every record with a revision of each', async () => {
     id,
     name: 'Nora Newname',
     slug: 'nora-newname',
+    ...emptyPersonProfile,
     talks: 1,
     aliases,
     old_slugs: ['dora-deadname'],

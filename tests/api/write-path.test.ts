@@ -592,6 +592,21 @@ test('lists, shows and restores revisions with current names', async () => {
   await assertWriteRefused(get(`${path}/revisions/1`), 410, /taken-down/)
 })
 
+test('tells the revisions of a record from those of an entity with the same id', async () => {
+  const [speaker] = await sql((query) =>
+    query(
+      `select speaker.id, speaker.slug
+       from speaker join video using (id)
+       where video.revision < 5
+       limit 1`,
+    ),
+  )
+  assert.ok(speaker)
+  for (const part of ['One', 'Two', 'Three', 'Four', 'Five'])
+    await assertOk(patch(`speaker/${speaker.slug}`, { name: `Same Id ${part}` }))
+  await assertWriteRefused(get(`video/${speaker.id}/revisions/5`), 404, /revision does not exist/)
+})
+
 test('keeps a separate history of facts', async () => {
   const { id } = await archive.make()
   const path = `video/${id}/facts`

@@ -24,7 +24,7 @@ import {
   schemaSql,
 } from '../../scripts/write-docs.ts'
 import { problemReferencePage, referencePage } from '../../server/reference/page.ts'
-import { callPath, markImportStopped, prepareCall } from '../support/endpoint-calls.ts'
+import { callPath, prepareCall, prepareImport } from '../support/endpoint-calls.ts'
 import { type CallOptions, type Reply, startArchive, type TestArchive } from '../support/harness.ts'
 import { eventProfile } from '../support/profiles.ts'
 import { until } from '../support/until.ts'
@@ -546,13 +546,14 @@ test('the commands of the reference work in a shell', async (t) => {
   if (spawnSync('curl', ['--version']).status !== 0) return t.skip('curl is not installed')
   const page = parse(htmlOf(await untouched.call('GET', '/api')))
   const first = ['createCategory', 'createVideo']
-  const last = ['takeDownVideo']
+  const last = ['discardImport', 'takeDownVideo']
   const between = Object.keys(endpoints).filter((name) => ![...first, ...last].includes(name))
   // Quietly, and with an exit code that tells of a refusal.
   const prelude = 'curl() { command curl --silent --show-error --fail-with-body "$@"; }\n'
   for (const name of [...first, ...between, ...last]) {
     const command = textInSection(page, name, 'command') ?? assert.fail(`${name} has no command`)
-    if (/Import$/.test(name)) await markImportStopped(untouched, 1)
+    if (endpoints[name as keyof typeof endpoints].path.includes('/import/{id}'))
+      await prepareImport(untouched, 1, name)
     const { stdout } = await promisify(execFile)('sh', ['-c', prelude + command], {
       env: { ...process.env, TOKEN: untouched.admin, VIDEO_ID: '1', IMPORT_ID: '1' },
     })

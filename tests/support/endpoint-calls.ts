@@ -90,18 +90,19 @@ async function createImport(
 ): Promise<number> {
   const body = importOf(`Stopped ${number}`)
   const { json } = await archive.call('POST', '/api/v2/import', { token: archive.editor, body })
-  // A stopped import can be applied, stopped or undone.
-  const states: Record<string, string> = { redoImport: 'undone', discardImport: 'planned' }
-  await markImport(archive, json.id, states[endpointName] ?? 'stopped')
+  await prepareImport(archive, json.id, endpointName)
   return json.id
 }
 
-/** Sets the state of an import to stopped, whatever it is. */
-export function markImportStopped(archive: TestArchive, id: number): Promise<void> {
-  return markImport(archive, id, 'stopped')
-}
-
-async function markImport({ databaseUrl }: TestArchive, id: number, state: string): Promise<void> {
+/** Sets the state of an import, whatever it is, to one in which the endpoint can be called. */
+export async function prepareImport(
+  { databaseUrl }: TestArchive,
+  id: number,
+  endpointName: string,
+): Promise<void> {
+  // A stopped import can be applied, stopped or undone.
+  const states: Record<string, string> = { redoImport: 'undone', discardImport: 'planned' }
+  const state = states[endpointName] ?? 'stopped'
   await withDatabase(databaseUrl, (query) =>
     query(`update import set state = '${state}' where id = ${id}`),
   )
