@@ -1,9 +1,10 @@
 import { type SearchData, type SearchState, searchKeys } from '@talkshelf/web'
 import { listRecords, parseSearchParams, type StatisticsCache } from '../catalogue/catalogue.ts'
 import type { Pool } from '../platform/db/pool.ts'
+import { maxRanked } from '../search/search.ts'
 import { buildCards, parseRecords } from './cards.ts'
 import { addLanguageCodes } from './facets.ts'
-import { buildPager } from './pager.ts'
+import { buildPager, openEndedPager } from './pager.ts'
 
 const pageSize = 20
 
@@ -21,12 +22,15 @@ export async function searchPage(
   state: SearchState,
 ): Promise<SearchData> {
   const searchParams = parseSearchParams(state, searchKeys)
+  const number = searchParams.page ?? 1
   const page = await listRecords(pool, {
     ...searchParams,
-    page: searchParams.page ?? 1,
+    page: number,
     page_size: pageSize,
     include: 'facets,snippets',
   })
+  // Of more matches only the newest are ranked, and how many is not known on the first pages.
+  const isPartlyRanked = Boolean(state.q?.trim()) && !state.ordering && page.count > maxRanked
   const { search, snippets, facets } = page.extra
   const records = parseRecords(page.entries)
   const cards = await buildCards(pool.lookups, records)
@@ -42,7 +46,7 @@ export async function searchPage(
     cards: foundCards,
     count: page.count,
     isExact: page.isExact,
-    pager: buildPager(searchParams.page ?? 1, page, pageSize),
+    pager: isPartlyRanked ? openEndedPager(number, page) : buildPager(number, page, pageSize),
     corrected: search?.corrected ?? [],
     isLoose: search?.loose ?? false,
     facets: facets && (await addLanguageCodes(facets, statisticsCache)),

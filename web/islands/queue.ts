@@ -39,7 +39,7 @@ export async function showQueue(): Promise<void> {
   const next = panel && (await nextTalk())
   const queue = read()
   if (!panel || !next || !queue) return
-  const event = panel.querySelector('b')
+  const event = panel.querySelector('strong')
   if (event) event.textContent = queue.event
   const link = document.createElement('a')
   link.dir = 'auto'

@@ -110,7 +110,7 @@ for (const root of document.querySelectorAll<HTMLElement>('[data-player]')) {
 
   function offerResume(): void {
     const note = part('[data-resume]')
-    const time = note?.querySelector('b')
+    const time = note?.querySelector('strong')
     if (!note || !time || position === 0) return
     time.textContent = formatTimecode(position)
     note.hidden = false

@@ -59,7 +59,7 @@ export function Player({ talk, at, isFramed = false }: Props) {
         {at > 0 && words.startsAt(formatTimecode(at))}
       </p>
       <p class="player-resume with-scripts" data-resume hidden>
-        {words.resumesAt} <b />.{' '}
+        {words.resumesAt} <strong />.{' '}
         <button type="button" class="as-link">
           {words.fromStart}
         </button>
@@ -119,7 +119,7 @@ function Share({ talk, at }: { readonly talk: Talk; readonly at: number }) {
       <summary>{words.share}</summary>
       {rows.map(({ id, name, text }) => (
         <div key={id} class={id === 'share-time' ? 'with-scripts' : undefined}>
-          <b>{name}</b>
+          <strong>{name}</strong>
           <pre id={id}>{text}</pre>
           <button type="button" class="player-copy with-scripts" data-copy-text={id}>
             {words.copy} <span class="player-name">{name}</span>
@@ -135,7 +135,7 @@ function UpNext() {
   const { words } = useView()
   return (
     <p class="player-next with-scripts" data-queue hidden>
-      {words.playingAll} <b dir="auto" />. {words.upNext} <span data-next />{' '}
+      {words.playingAll} <strong dir="auto" />. {words.upNext} <span data-next />{' '}
       <button type="button" class="as-link">
         {words.stopPlayingAll}
       </button>
