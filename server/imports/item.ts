@@ -63,9 +63,13 @@ export interface CategoryItem {
   readonly category: CategoryInput
 }
 
-/** Only in a Talkshelf export: a speaker, tag or category with all its names. */
+/**
+ * A speaker, tag or category with all its names, from a Talkshelf export or described by the file.
+ * One whose name exists already stays as it is.
+ */
 export interface EntityItem {
   readonly place: string
+  /** The id is 0 if the archive chooses it. */
   readonly entity: ExportedEntity
 }
 

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { importClient } from '../support/import-client.ts'
 import {
   emptyEventProfile,
   emptyPersonProfile,
@@ -165,4 +166,46 @@ test('hides the profile of a speaker without live talks', async () => {
   for (const path of places) assert.doesNotMatch(await read(path), /Shy Speaker/, path)
   assert.equal((await archive.call('GET', '/api/v2/speaker/shy-speaker')).status, 404)
   assert.deepEqual(fieldsOf((await get('speaker/shy-speaker')).json, personProfile), personProfile)
+})
+
+test('an import of a schedule describes new speakers, and nobody who is known already', async () => {
+  await archive.make({ speakers: ['Kim Known'] })
+  const persons = [
+    { public_name: 'Nia New', biography: 'Builds *bridges*.', avatar: '/nia.png' },
+    { public_name: 'Kim Known', biography: 'Somebody else of that name.' },
+    { public_name: 'Ed Empty', biography: '', avatar: 'javascript:alert(1)' },
+  ]
+  const events = [
+    { id: 1, title: 'A closing talk', start: '10:00', persons },
+    { id: 2, title: 'The opening talk', start: '09:15', persons },
+  ]
+  const conference = {
+    acronym: 'sched',
+    title: 'Schedule Days',
+    base_url: 'https://schedule.example.org',
+    days: [{ index: 1, date: '2025-06-01', rooms: { Hall: events } }],
+  }
+  const client = importClient(archive, archive.editor)
+  const text = JSON.stringify({ schedule: { conference } })
+  const { id } = await client.plan({
+    text,
+    format: 'schedule',
+    name: 'schedule.json',
+    language: 'en',
+  })
+  await client.apply(id)
+  const nia = await assertOk(get('speaker/nia-new'))
+  assert.deepEqual(fieldsOf(nia.json, personProfile), {
+    ...emptyPersonProfile,
+    description: 'Builds *bridges*.',
+    picture_url: 'https://schedule.example.org/nia.png',
+  })
+  for (const slug of ['kim-known', 'ed-empty'])
+    assert.deepEqual(
+      fieldsOf((await assertOk(get(`speaker/${slug}`))).json, personProfile),
+      emptyPersonProfile,
+    )
+  const { json: event } = await assertOk(get('category/schedule-days'))
+  const { text: page } = await archive.call('GET', `/category/${event.id}/schedule-days`)
+  assert.match(page, /The opening talk[\s\S]*A closing talk/)
 })

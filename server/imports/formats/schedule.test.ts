@@ -51,6 +51,7 @@ test('reads the conference and the talks of pretalx XML', async () => {
         url: 'https://talks.example.org/media/heron31/slides.pdf',
         label: 'Slides',
       },
+      { kind: 'programme', position: 601 },
       { kind: 'said', source: 'schedule', field: 'type', value: 'Talk (long)' },
       { kind: 'said', source: 'schedule', field: 'room', value: 'Reed Hall' },
     ],
@@ -80,6 +81,7 @@ test('falls back to the id, day and room for a talk without guid and date', asyn
   assert.equal(last?.fields.duration, 3900)
   assert.equal(last?.fields.source_url, 'https://media.example.org/old-boats.mp4')
   assert.deepEqual(last?.facts, [
+    { kind: 'programme', position: 571 },
     { kind: 'said', source: 'schedule', field: 'room', value: 'Boat House' },
   ])
 })
@@ -96,6 +98,20 @@ test('reads frab JSON the same way', async () => {
       // The country is not a code and the logo not a URL: both are left out.
       city: 'Otter Creek',
       colour: '#ABCDEF',
+    },
+  })
+  assert.deepEqual(all[1], {
+    place: 'schedule-frab.json, event 1',
+    entity: {
+      kind: 'speaker',
+      id: 0,
+      name: 'Dee Vole',
+      slug: 'dee-vole',
+      aliases: [],
+      old_slugs: [],
+      description: 'Swims **well**.',
+      picture_url: 'https://otter.example.org/avatars/vole.png',
+      revision: 1,
     },
   })
   assert.deepEqual(first, {
@@ -116,6 +132,7 @@ test('reads frab JSON the same way', async () => {
       { kind: 'related', url: 'https://otter.example.org/event/7', label: 'schedule' },
       { kind: 'related', url: 'https://example.org/lamp', label: null },
       { kind: 'related', url: 'https://example.org/pond', label: null },
+      { kind: 'programme', position: 1291 },
       { kind: 'said', source: 'schedule', field: 'type', value: 'lecture' },
       { kind: 'said', source: 'schedule', field: 'room', value: 'Pond' },
     ],

@@ -1,6 +1,8 @@
 import type { Fact } from '@talkshelf/contract'
 import sax from 'sax'
+import { slugify } from '../../platform/slug.ts'
 import {
+  type EntityItem,
   type ImportFormat,
   type ImportItem,
   type ImportNote,
@@ -9,7 +11,7 @@ import {
   type ParseOptions,
   type UnreadableItem,
 } from '../item.ts'
-import { readProfile } from './profile.ts'
+import { readEventProfile, readSpeakerProfile } from './profile.ts'
 import {
   firstKeys,
   isObject,
@@ -270,10 +272,13 @@ function* readParts(
   options: ParseOptions,
 ): Generator<ParsedItem> {
   let conference: UnknownObject | undefined
+  const described = new Set<string>()
   for (const part of parts) {
     if ('event' in part) {
       if (conference === undefined) break
-      yield readEvent(part, conference, options)
+      const item = readEvent(part, conference, options)
+      if ('fields' in item) yield* describeSpeakers(part, item, conference, described)
+      yield item
     } else {
       conference = part.conference
       yield* readConference(conference, options)
@@ -297,7 +302,7 @@ function* readConference(conference: UnknownObject, options: ParseOptions): Gene
       ...(url && { url }),
       ...(start_date && { start_date }),
       ...(end_date && { end_date }),
-      ...readProfile({
+      ...readEventProfile({
         city: readTrimmedText(conference.city),
         country: readTrimmedText(conference.country),
         logo_url: readUrl(conference.logo, readTrimmedText(conference.base_url)),
@@ -351,6 +356,7 @@ function readEvent(
   }
   const facts: Fact[] = [
     ...relatedOf(event, readTrimmedText(conference.base_url), notes),
+    ...programmeOf(event),
     ...Object.entries(otherFields).flatMap(([field, value]): Fact[] =>
       value === '' ? [] : [{ kind: 'said', source, field, value }],
     ),
@@ -381,6 +387,36 @@ function nameOf(person: unknown): string {
     readTrimmedText(person.name) ||
     readTrimmedText(person.full_public_name)
   )
+}
+
+/** Describes the speakers of a talk whose text or picture is in the schedule, each of them once. */
+function* describeSpeakers(
+  { event, place }: ScheduledEvent,
+  { fields: { speakers = [] } }: ImportItem,
+  conference: UnknownObject,
+  described: Set<string>,
+): Generator<EntityItem> {
+  for (const person of Array.isArray(event.persons) ? event.persons.filter(isObject) : []) {
+    const name = nameOf(person)
+    const profile = readSpeakerProfile({
+      description: readMarkdown(person.biography, 'biography', []),
+      picture_url: readUrl(person.avatar, readTrimmedText(conference.base_url)),
+    })
+    if (Object.keys(profile).length === 0 || described.has(name) || !speakers.includes(name))
+      continue
+    described.add(name)
+    const slug = slugify(name) || 'speaker'
+    const names = { id: 0, name, slug, aliases: [], old_slugs: [] }
+    yield { place, entity: { kind: 'speaker', ...names, ...profile, revision: 1 } }
+  }
+}
+
+/** Returns the position among the talks of a day: those of all rooms by the time they begin. */
+function programmeOf(event: UnknownObject): Fact[] {
+  const [match, hours, minutes] =
+    /^([01]?\d|2[0-3]):([0-5]\d)/.exec(readTrimmedText(event.start)) ?? []
+  const position = Number(hours) * 60 + Number(minutes) + 1
+  return match === undefined ? [] : [{ kind: 'programme', position }]
 }
 
 /** Reads the planned duration in hours and minutes, rarely with seconds. */

@@ -9,7 +9,7 @@ import {
   type ParseOptions,
   type UnreadableItem,
 } from '../item.ts'
-import { readProfile } from './profile.ts'
+import { readEventProfile } from './profile.ts'
 import {
   firstKeys,
   isObject,
@@ -106,7 +106,7 @@ function* readConference(
       title,
       ...(url === undefined ? {} : { url }),
       ...(description === '' ? {} : { description }),
-      ...readProfile({ logo_url: readUrl(conference.logo_url) }),
+      ...readEventProfile({ logo_url: readUrl(conference.logo_url) }),
     },
   }
 }

@@ -7,7 +7,7 @@ import type {
   ParseOptions,
   UnreadableItem,
 } from '../item.ts'
-import { readProfile } from './profile.ts'
+import { readEventProfile } from './profile.ts'
 import {
   firstKeys,
   isObject,
@@ -199,7 +199,7 @@ function* readEntry(
 function* describeEvent(title: string, playlist: UnknownObject): Generator<ParsedItem> {
   const description = readTrimmedText(playlist.description)
   const url = readUrl(playlist.webpage_url)
-  const { links } = readProfile({ links: [{ kind: 'videos', url }] })
+  const { links } = readEventProfile({ links: [{ kind: 'videos', url }] })
   const category = { title, ...(description !== '' && { description }), ...(links && { links }) }
   const isValid = validationErrors(CategoryInput, category).length === 0
   if (isValid && (description !== '' || links)) yield { category }
