@@ -204,6 +204,10 @@ export function readConfig(environment: Record<string, string | undefined>): Con
   const { DATABASE_URL, PUBLIC_URL } = values
   if (DATABASE_URL !== undefined && !/^postgres(ql)?:\/\//.test(String(DATABASE_URL)))
     errors.push('DATABASE_URL must start with postgres:// or postgresql://')
+  else if (DATABASE_URL !== undefined && !URL.canParse(String(DATABASE_URL)))
+    errors.push(
+      'DATABASE_URL must be a URL. In a password, write # as %23, / as %2F, @ as %40 and % as %25',
+    )
   const url = URL.canParse(String(PUBLIC_URL)) ? new URL(String(PUBLIC_URL)) : undefined
   if (url && !/^[\w./~-]*$/.test(url.pathname))
     errors.push('PUBLIC_URL must have only letters, digits and ._~- in its path')

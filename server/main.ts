@@ -14,7 +14,7 @@ import { Unavailable } from './platform/db/db.ts'
 import {
   isCaseMapped,
   MigrationBlocked,
-  MigrationDenied,
+  MigrationRefused,
   migrate,
   schemaStatus,
 } from './platform/db/migrate.ts'
@@ -46,6 +46,11 @@ Exit codes:
   2    invalid arguments
   130  interrupted with Ctrl-C
 The commands import and imports have more: see their --help.`
+
+// The reader may close the pipe, as `head` does.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code !== 'EPIPE') throw error
+})
 
 const program = new Command('talkshelf')
   .description(
@@ -277,7 +282,7 @@ function errorMessage(error: unknown): string {
     error instanceof DemoError ||
     error instanceof BackupError ||
     error instanceof MigrationBlocked ||
-    error instanceof MigrationDenied
+    error instanceof MigrationRefused
   )
     return error.message
   if (error instanceof Unavailable) return `${error.message}\n${checkDatabase}`

@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
 import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
 import { test } from 'node:test'
+import { promisify } from 'node:util'
 import pg from 'pg'
 import { asSuperuser, emptyDatabase, freshDatabase } from '../support/database.ts'
-import { call, runCommand, spawnServer } from '../support/harness.ts'
+import { call, program, root, runCommand, spawnServer } from '../support/harness.ts'
 import { withDatabase } from '../support/invariants.ts'
 
 // Commands for operators: what they print, to which stream, and with which exit status.
@@ -46,6 +48,11 @@ test('reports all errors at once with a hint and an exit status', async (t) => {
       /PORT must be a whole number from 0 to 65535[\s\S]*LOG_LEVEL must be fatal or error/,
     ],
     [['serve'], { DATABASE_URL: '' }, /DATABASE_URL is required/],
+    [
+      ['migrate'],
+      { DATABASE_URL: 'postgres://talkshelf:a#b/c@127.0.0.1/talkshelf' },
+      /DATABASE_URL must be a URL\. In a password, write # as %23/,
+    ],
     [
       ['serve'],
       { DATABASE_URL: nowhere },
@@ -179,6 +186,29 @@ test('migrate leaves a newer schema as it is and says so', async (t) => {
     const checksums = await query('select distinct checksum from trigger_file')
     assert.deepEqual(checksums, [{ checksum: 'newer' }])
   })
+})
+
+test('migrate refuses a database that cannot store all characters', async (t) => {
+  const { url: DATABASE_URL } = await emptyDatabase(
+    t,
+    "owner talkshelf locale 'C' encoding 'LATIN1'",
+  )
+  const { code, stderr } = await runCommand(['migrate'], { DATABASE_URL })
+  assert.equal(code, 1)
+  assert.match(
+    stderr,
+    /^The encoding of the database is LATIN1[^\n]*\n {2}createdb .*UTF8[^\n]*\n$/,
+  )
+})
+
+test('a reader that closes the pipe is no error', async (t) => {
+  const { url: DATABASE_URL } = await freshDatabase(t)
+  const { stdout, stderr } = await promisify(execFile)(
+    'sh',
+    ['-c', `${process.execPath} ${program} config | exec true <&-`],
+    { cwd: root, env: { ...process.env, DATABASE_URL } },
+  )
+  assert.deepEqual([stdout, stderr], ['', ''])
 })
 
 test('migrate warns about a locale without upper and lower case of all scripts', async (t) => {

@@ -33,8 +33,8 @@ export interface MigrateOptions {
   giveUpMs?: number | undefined
 }
 
-/** The role may not create or change the tables. The message says what to do. */
-export class MigrationDenied extends Error {}
+/** This role or this database cannot have the schema. The message says what to do. */
+export class MigrationRefused extends Error {}
 
 /** Other transactions locked the tables until the migration gave up. Nothing was applied. */
 export class MigrationBlocked extends Error {}
@@ -53,6 +53,7 @@ export async function migrate(
   return withClient(
     url,
     async (client, postgrator) => {
+      await requireUtf8(client)
       await client.query('begin')
       await client.query('select pg_advisory_xact_lock($1)', [migrationLock])
       await client.query(`set local lock_timeout = ${lockTimeoutMs}`)
@@ -73,7 +74,7 @@ export async function migrate(
           // Releases all locks except the advisory one, which blocks other migrations and exports.
           await client.query('rollback to savepoint attempt')
           if (code === insufficientPrivilege)
-            throw new MigrationDenied(await describeOwner(client, (error as Error).message))
+            throw new MigrationRefused(await describeOwner(client, (error as Error).message))
         }
         const message = await describeBlockers(client)
         if (performance.now() + pauseMs > deadline)
@@ -84,6 +85,17 @@ export async function migrate(
     },
     folder,
   )
+}
+
+async function requireUtf8(client: pg.Client): Promise<void> {
+  const { rows } = await client.query('show server_encoding')
+  const [{ server_encoding: encoding }] = rows
+  if (encoding !== 'UTF8')
+    throw new MigrationRefused(
+      `The encoding of the database is ${encoding}, which cannot store all titles and names. ` +
+        'Use a database with UTF8:\n' +
+        '  createdb --owner=ROLE --template=template0 --encoding=UTF8 --locale=C.UTF-8 NAME',
+    )
 }
 
 const lockNotAvailable = '55P03'
