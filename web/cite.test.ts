@@ -22,6 +22,7 @@ test('formats a plain citation', () => {
     cite({ speakers: named('A', 'B', 'C'), recorded: null }),
     /^A, B & C \(n\.d\.\)\. Queues/,
   )
+  assert.match(cite({ recorded: '2026-01-01' }), /^Ada \(2026\)\. Queues/, 'only the year is known')
   assert.match(cite({ speakers: [] }), /^Queues \[Video\]\. \(2026, March 1\)\. Days\. https/)
 })
 
@@ -102,6 +103,8 @@ test('formats CSL-JSON', () => {
     language: 'es',
     URL: 'https://talks.example.org/video/17/queues',
   })
+  const { issued } = cslJson({ ...aTalk, recorded: '2026-01-01' }, origin)
+  assert.deepEqual(issued, { 'date-parts': [[2026]] })
   const bare = cslJson({ ...aTalk, speakers: [], recorded: null }, origin)
   assert.deepEqual(
     ['author', 'issued'].filter((name) => name in bare),

@@ -1,5 +1,6 @@
 import type { Talk } from './data.ts'
 import { paths } from './paths.ts'
+import { knownDate } from './recorded.ts'
 
 // Citations of a talk. Names are not reordered, because it is unknown which part is the family
 // name.
@@ -37,14 +38,14 @@ export function plainCitation(talk: Cited, origin: string): CitationPart[] {
 
 /** Returns a BibTeX entry. */
 export function bibtex(talk: Cited, origin: string): string {
-  const [year, month] = talk.recorded?.split('-') ?? []
+  const [year, month] = dateParts(talk.recorded)
   const fields: [string, string | undefined][] = [
     ['author', namesOf(talk).map(bibtexAuthor).join(' and ') || undefined],
     // Double braces keep bibliography styles from changing the case.
     ['title', `{${escaped(talk.title)}}`],
     ['howpublished', `Video, ${escaped(talk.category.name)}`],
-    ['year', year],
-    ['month', month && String(Number(month))],
+    ['year', year?.toString()],
+    ['month', month?.toString()],
     ['language', escaped(talk.language.name)],
     ['url', origin + paths.talk(talk)],
   ]
@@ -65,7 +66,7 @@ export function cslJson(talk: Cited, origin: string) {
       author: talk.speakers.map(({ name }) => ({ literal: name })),
     }),
     'event-title': talk.category.name,
-    ...(talk.recorded && { issued: { 'date-parts': [talk.recorded.split('-').map(Number)] } }),
+    ...(talk.recorded && { issued: { 'date-parts': [dateParts(talk.recorded)] } }),
     medium: 'Video',
     language: talk.language.code,
     URL: origin + paths.talk(talk),
@@ -114,6 +115,12 @@ const months =
   'January February March April May June July August September October November December'.split(' ')
 
 function formatDay(day: string | null): string | undefined {
-  const [year, month = 0, date] = day?.split('-').map(Number) ?? []
-  return year ? `${year}, ${months[month - 1]} ${date}` : undefined
+  const [year, month, date] = dateParts(day)
+  if (!year) return undefined
+  return month ? `${year}, ${months[month - 1]} ${date}` : String(year)
+}
+
+/** Returns year, month and day, or only the year. */
+function dateParts(day: string | null): number[] {
+  return day ? knownDate(day).split('-').map(Number) : []
 }

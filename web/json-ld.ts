@@ -2,6 +2,7 @@ import type { EntityProfile, NamedLink, Talk } from './data.ts'
 import { recogniseLicence } from './licence.ts'
 import { plainText } from './markdown.ts'
 import { paths } from './paths.ts'
+import { knownDate } from './recorded.ts'
 
 // Structured data of pages for search engines (schema.org).
 
@@ -37,7 +38,7 @@ export function videoJsonLd(talk: Talk, origin: string): JsonLd {
     // When the video was first published. When it was added to this archive says little.
     uploadDate: talk.recorded ?? talk.added,
     dateModified: talk.updated,
-    ...(talk.recorded && { dateCreated: talk.recorded }),
+    ...(talk.recorded && { dateCreated: knownDate(talk.recorded) }),
     ...(talk.seconds && !talk.isLengthDoubtful && { duration: isoDuration(talk.seconds) }),
     thumbnailUrl: [origin + paths.picture(talk.id, 1280, talk.pictureVersion)],
     ...(talk.sources.length > 0 && { embedUrl: origin + paths.embed(talk.id) }),

@@ -1,6 +1,7 @@
 import { createContext } from 'preact'
 import { useContext } from 'preact/hooks'
 import { type Locale, type Messages, messages } from './messages/messages.ts'
+import { knownDate } from './recorded.ts'
 
 // The view that every page has access to: locale, theme, paths and formatting.
 
@@ -30,6 +31,8 @@ interface PageView extends View {
   number(value: number): string
   /** Formats a date given as YYYY-MM-DD. */
   day(day: string): string
+  /** Formats the day of a recording, or its year if only that is known. */
+  recorded(day: string): string
   /** Formats a range of dates. */
   days(first: string, last: string): string
   /** Returns the name of a country in the locale of the page, by its code of ISO 3166-1. */
@@ -56,6 +59,7 @@ export function prepareView(view: View): PageView {
     href: (path) => view.base + path,
     number: (value) => numbers.format(value),
     day: (day) => days.format(dateOf(day)),
+    recorded: (day) => (knownDate(day) === day ? days.format(dateOf(day)) : knownDate(day)),
     days: (first, last) => days.formatRange(dateOf(first), dateOf(last)),
     country: (code) => nameOf(countries, code) ?? code,
     language: (code, english) =>

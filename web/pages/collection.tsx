@@ -124,7 +124,7 @@ function CollectionHeader({
  * there are talks, as in the series of a user group.
  */
 function Programme({ cards, isOneDay }: { cards: readonly Card[]; isOneDay: boolean }) {
-  const { words, day } = useView()
+  const view = useView()
   const days = [...Map.groupBy(cards, ({ recorded }) => recorded)]
   if ((isOneDay && days.length < 2) || days.length > cards.length / 2)
     return <Cards cards={cards} level={2} first={3} without={['category']} />
@@ -132,7 +132,7 @@ function Programme({ cards, isOneDay }: { cards: readonly Card[]; isOneDay: bool
     <>
       {days.map(([recorded, ofDay], index) => (
         <section key={recorded} class="programme-day">
-          <h2>{recorded ? day(recorded) : words.dateUnknown}</h2>
+          <h2>{recorded ? view.recorded(recorded) : view.words.dateUnknown}</h2>
           <Cards cards={ofDay} first={index === 0 ? 3 : 0} without={['category', 'day']} />
         </section>
       ))}

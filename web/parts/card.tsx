@@ -1,6 +1,7 @@
 import type { Card, FoundCard, NamedLink, TextPart } from '../data.ts'
 import { directionOf } from '../direction.ts'
 import { type EntityPageKind, type PictureWidth, paths } from '../paths.ts'
+import { knownDate } from '../recorded.ts'
 import { formatTimecode } from '../timecode.ts'
 import { useView } from '../view.ts'
 
@@ -77,8 +78,8 @@ function LanguageNote({ card }: { card: Card }) {
 
 /** The date of the recording. */
 export function RecordedDate({ day, unknown }: { day: string | null; unknown?: string }) {
-  const view = useView()
-  return day ? <time dateTime={day}>{view.day(day)}</time> : <span>{unknown}</span>
+  const { recorded } = useView()
+  return day ? <time dateTime={knownDate(day)}>{recorded(day)}</time> : <span>{unknown}</span>
 }
 
 interface PictureProps {
