@@ -117,8 +117,11 @@ async function readAndPlan(
       await setFormat(pool, job.id, format.name, source)
       const { category, language, recorded, keepTitles } = input
       const items = format.read(opened.files, { category, language, recorded, keepTitles })
-      const dated = recorded === undefined ? items : withDay(items, recorded)
-      return planImport(pool, { ...job, source }, dated, { role, deadlineMs, progress })
+      return planImport(pool, { ...job, source }, withDefaults(items, recorded), {
+        role,
+        deadlineMs,
+        progress,
+      })
     })
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error)
@@ -128,14 +131,27 @@ async function readAndPlan(
   }
 }
 
-/** Sets the day of talks that have none. Leaves the records of an export as they are. */
-async function* withDay(
+/**
+ * Sets the day of talks that have none, and the language of new ones. Leaves the records of an
+ * export as they are.
+ */
+async function* withDefaults(
   items: AsyncIterable<ParsedItem>,
-  recorded: string,
+  recorded: string | undefined,
 ): AsyncGenerator<ParsedItem> {
   for await (const item of items) {
-    const isUndated = 'fields' in item && !item.kept && !item.fields.recorded
-    yield isUndated ? { ...item, fields: { ...item.fields, recorded } } : item
+    if (!('fields' in item) || item.kept) {
+      yield item
+      continue
+    }
+    const { fields } = item
+    yield {
+      ...item,
+      ...(recorded && !fields.recorded && { fields: { ...fields, recorded } }),
+      ...(fields.language === undefined && {
+        fallback: { language: 'Undetermined', ...item.fallback },
+      }),
+    }
   }
 }
 

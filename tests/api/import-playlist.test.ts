@@ -20,14 +20,18 @@ const programme = entries.map((entry) => {
 const run = (...args: string[]) => runCommand(args, { DATABASE_URL: archive.databaseUrl })
 
 test('a playlist of 30 talks becomes an event with speakers, dates and order', async () => {
-  const options = ['--language', 'en', '--recorded', '2026-05-01']
+  const options = ['--recorded', '2026-05-01']
   const { code, stdout, stderr } = await run('import', path, ...options, '--apply')
   assert.equal(code, 0, stderr)
   assert.match(stdout, /\+ Maps that forgive .*\n {6}Mara Ortiz Vega · 2026-05-01 · 20:37 · /)
   assert.match(stdout, /New events: 1\n {4}Tidal Days 2026\n {2}New people: 28\n/)
   assert.doesNotMatch(stdout, /Warnings/)
   assert.match(stdout, /guessed speakers, 27 times\n/)
-  assert.match(stdout, /30 created/)
+  assert.match(stdout, /guessed language, 30 times\n/)
+  assert.match(
+    stdout,
+    /30 created[^\n]*\nThe event is at:\n {2}http:\/\/127\.0\.0\.1:8000\/category\//,
+  )
 
   const { json } = await archive.call('GET', '/api/v2/video?category=tidal-days-2026&page_size=50')
   const byTitle = new Map(json.results.map((video: Video) => [video.title, video]))

@@ -1,11 +1,20 @@
 import type { Import } from '@talkshelf/contract'
 import { paths } from '@talkshelf/web'
 import { type CommandContext, CommandError } from '../../command.ts'
+import type { Config } from '../../config.ts'
 import { Unavailable } from '../../platform/db/db.ts'
 import type { Pool } from '../../platform/db/pool.ts'
 import { applyImport, listImportEvents, readImport, redoImport, undoImport } from '../imports.ts'
 import { countUndecided, driveImport, retryUnavailable } from './drive.ts'
-import { formatCount, formatNextSteps, formatNumber, formatOutcome, formatState } from './format.ts'
+import {
+  countTalks,
+  formatCount,
+  formatNextSteps,
+  formatNumber,
+  formatOutcome,
+  formatState,
+  talksDone,
+} from './format.ts'
 import { formatTime, formatWork, openProgressDisplay } from './progress.ts'
 import { maxTalksShown, printTalks } from './show.ts'
 import { canRedraw, confirm, isInteractive, listenForInterrupt, print } from './terminal.ts'
@@ -67,7 +76,7 @@ export async function finishApplying(
   if (job.state !== 'applied')
     throw new CommandError(`Import ${id} is ${formatState(job)}.\n${formatNextSteps(job)}`)
   await print(`Import ${id} applied in ${formatTime(seconds)}: ${formatOutcome(job.outcome)}.`)
-  await printEvents(pool, id, config().PUBLIC_URL)
+  await printEvents(pool, id, siteUrl(config()))
   await print(
     `To review or undo it:\n  talkshelf imports show ${id}\n  talkshelf imports undo ${id}`,
   )
@@ -88,6 +97,11 @@ export async function redoCommand(id: number, context: CommandContext): Promise<
     await retryUnavailable(() => redoImport(pool, id, 'admin'))
     await finishApplying(pool, id, context)
   })
+}
+
+/** Returns the URL of the archive. Without PUBLIC_URL, that of a server on this machine. */
+function siteUrl({ PUBLIC_URL, HOST, PORT }: Config): string {
+  return PUBLIC_URL || `http://${/^(0\.0\.0\.0|::)$/.test(HOST) ? 'localhost' : HOST}:${PORT}`
 }
 
 const maxEventsShown = 5
@@ -159,6 +173,7 @@ async function runWithProgress(
 ): Promise<number> {
   const startMs = performance.now()
   const seconds = () => (performance.now() - startMs) / 1000
+  const total = countTalks(await retryUnavailable(() => readImport(pool, id)))
   const progress = openProgressDisplay(process.stderr, canRedraw())
   const interrupt = listenForInterrupt(() => {
     progress.end()
@@ -170,11 +185,12 @@ async function runWithProgress(
     const state = await driveImport(pool, id, {
       signal: interrupt.signal,
       onProgress(job) {
+        const doneAll = talksDone(job, total)
         // Undoing counts down.
-        const done = verb === 'Undoing' ? job.rows - job.done : job.done
+        const done = verb === 'Undoing' ? total - doneAll : doneAll
         doneAtStart ??= done
-        position = `${formatNumber(done)} of ${formatNumber(job.rows)}`
-        const work = { verb, done, total: job.rows, before: doneAtStart, seconds: seconds() }
+        position = `${formatNumber(done)} of ${formatCount(total, 'talk')}`
+        const work = { verb, done, total, before: doneAtStart, seconds: seconds() }
         if (!interrupt.signal.aborted) progress.show((width) => formatWork(work, width))
       },
     })

@@ -32,7 +32,7 @@ Exit codes:
   1    error: the file can't be read, the database is unavailable, or there is no such import
   2    invalid arguments
   3    a decision is needed; nothing was applied or undone
-  4    applied, but some talks were refused
+  4    talks were refused; the others, if any, were applied
   130  interrupted with Ctrl-C`
 
 const examples = `

@@ -75,7 +75,7 @@ test('formats the counts of an import and the next steps', () => {
   }
   assert.match(
     formatImport(stopped, style),
-    /stopped, 400 of 1,204 done[\s\S]*applied {3}399 created, 1 kept as edited here/,
+    /stopped, 400 of 1,204 talks done[\s\S]*applied {3}399 created, 1 kept as edited here/,
   )
   assert.match(formatNextSteps(stopped), /imports apply 7\n.*imports undo 7$/)
   assert.deepEqual(

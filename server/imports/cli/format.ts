@@ -331,7 +331,8 @@ function compareGroups(a: NoteGroup, b: NoteGroup): number {
 }
 
 /** Formats the commands that are possible in the state of an import. */
-export function formatNextSteps({ id, state, undone }: Import): string {
+export function formatNextSteps(job: Import): string {
+  const { id, state, undone } = job
   const apply = `  talkshelf imports apply ${id}`
   const undo = `  talkshelf imports undo ${id}`
   const stop = `  talkshelf imports stop ${id}`
@@ -343,7 +344,9 @@ export function formatNextSteps({ id, state, undone }: Import): string {
   const steps: Record<Import['state'], string> = {
     reading: 'It is still being read. It fails if reading stalls for 10 minutes.',
     failed: 'Nothing was written. Fix the problem and import the file again.',
-    planned: `Nothing has been written yet. To apply it:\n${apply}`,
+    planned: isAllRefused(job)
+      ? 'All talks are refused: nothing can be applied. Correct the file and import it again.'
+      : `Nothing has been written yet. To apply it:\n${apply}`,
     applying: `It is being applied. To follow or stop it:\n${apply}\n${stop}`,
     stopped: `It was stopped. To continue, or to undo what was written:\n${apply}\n${undo}`,
     applied: `To undo it:\n${undo}`,
@@ -352,6 +355,10 @@ export function formatNextSteps({ id, state, undone }: Import): string {
   }
   return steps[state]
 }
+
+/** Returns whether a plan has talks, and all of them are refused. */
+export const isAllRefused = ({ planned }: Import) =>
+  planned.refused !== undefined && planned.refused > 0 && planned.refused === sum(planned)
 
 /** Formats imports as a table. */
 export function formatImportList(imports: readonly Import[]): string {
@@ -383,9 +390,18 @@ export function formatOutcome(outcome: Import['outcome']): string {
 }
 
 /** Formats the state, with the progress while it is applied. */
-export function formatState({ state, rows, done }: Import): string {
+export function formatState(job: Import): string {
+  const { state, rows } = job
   const hasProgress = (state === 'applying' || state === 'stopped') && rows > 0
-  return hasProgress ? `${state}, ${formatNumber(done)} of ${formatNumber(rows)} done` : state
+  const total = countTalks(job)
+  return hasProgress
+    ? `${state}, ${formatNumber(talksDone(job, total))} of ${formatCount(total, 'talk')} done`
+    : state
+}
+
+/** Estimates how many talks are done: the rows of an import are talks, events, people and tags. */
+export function talksDone({ rows, done }: Pick<Import, 'rows' | 'done'>, total: number): number {
+  return rows === 0 ? 0 : Math.floor((total * done) / rows)
 }
 
 /** Counts the talks of an import, without its entities. */

@@ -15,7 +15,7 @@ import {
   readImport,
 } from '../imports.ts'
 import { confirmApply, finishApplying } from './apply.ts'
-import { countTalks, formatNextSteps } from './format.ts'
+import { countTalks, formatNextSteps, isAllRefused } from './format.ts'
 import { formatReading, openProgressDisplay } from './progress.ts'
 import { printPlan } from './show.ts'
 import { canRedraw, isInteractive, listenForInterrupt, print } from './terminal.ts'
@@ -65,6 +65,7 @@ async function applyIfRequested(
   const hasNoTalks = created + changed + conflict === 0
   const hasNoEntities = job.rows === countTalks(job)
   const shouldApply = options.apply || options.yes
+  if (isAllRefused(job)) throw new CommandError(formatNextSteps(job), 4)
   if (hasNoTalks && hasNoEntities && !shouldApply) {
     await print('Nothing to apply.')
     return

@@ -236,11 +236,6 @@ test('finds out how dates are written without holding a large file', async () =>
   assert.equal(items.at(-1)?.fields.recorded, '2026-05-13')
 })
 
-test('needs no language for a new talk', async () => {
-  const [talk] = await readTalks('title,video\nOne,https://example.org/1\n')
-  assert.deepEqual(talk?.fallback, { language: 'Undetermined' })
-})
-
 test('skips only the row with too many cells or invalid quotation marks', async () => {
   assert.match(
     (await readReasons('title,tags\nOne,a,b\nTwo,c')).join(),

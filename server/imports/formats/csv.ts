@@ -315,7 +315,6 @@ function readCells(
     place,
     ...identity,
     fields: fields as ItemFields,
-    ...(fields.language === undefined && { fallback: { language: 'Undetermined' } }),
     ...(errors.length > 0 && { errors }),
     cells: headers.flatMap((name, index) =>
       name === '' || isIgnored(name) ? [] : [[name, unescapeFormula(cells[index] ?? '')] as const],

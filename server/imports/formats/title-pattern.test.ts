@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { splitTitles } from './title-pattern.ts'
+import { findEvent, splitTitles } from './title-pattern.ts'
 
 const event = 'River Days 2026'
 
@@ -12,6 +12,8 @@ test('splits "Speaker - Title | Event"', () => {
         'Bob van der Second - Maps - and how to fold them | River Days 2026',
         'Zoë Third & José Ñandú - Which gauges lie? | River Days 2026',
         'Opening | River Days 2026',
+        'Keynote: Cy Fourth - Floods | River Days 2026',
+        'Lightning talk: Dee Fifth - Mud - a love story | River Days 2026',
       ],
       event,
     ),
@@ -20,8 +22,19 @@ test('splits "Speaker - Title | Event"', () => {
       { title: 'Maps - and how to fold them', speakers: ['Bob van der Second'] },
       { title: 'Which gauges lie?', speakers: ['Zoë Third', 'José Ñandú'] },
       { title: 'Opening', speakers: [] },
+      { title: 'Keynote: Floods', speakers: ['Cy Fourth'] },
+      { title: 'Lightning talk: Mud - a love story', speakers: ['Dee Fifth'] },
     ],
   )
+})
+
+test('finds the event in the titles if the title of the playlist has it, too', () => {
+  const titles = ['Ann - One | River Days 2026', 'Bob - Two | river days 2026', 'Hello', 'X | Y']
+  const more = [...titles, 'Cy - Three | River Days 2026', 'Dee - Four | River Days 2026']
+  assert.equal(findEvent(more, 'River Days 2026 - All talks'), 'River Days 2026')
+  assert.equal(findEvent(more, 'All talks'), undefined)
+  assert.equal(findEvent(titles, 'River Days 2026 - All talks'), undefined, 'half of the titles')
+  assert.equal(findEvent(more.slice(0, 2), 'River Days 2026'), undefined, 'two titles')
 })
 
 test('splits "Title - Speaker" and "Title | Speaker | Event"', () => {

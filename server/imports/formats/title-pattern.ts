@@ -36,8 +36,18 @@ export function splitTitles(titles: readonly string[], event: string): SplitTitl
   if (!hasSpeakers && hasEvent < minShare) return undefined
   return parts.map((title) => {
     const speakers = hasSpeakers ? namesAt(title, end) : []
-    return { title: joinParts(speakers.length > 0 ? dropEnd(title, end) : title), speakers }
+    if (speakers.length === 0) return { title: joinParts(title), speakers }
+    const kind = end === 'first' ? kindOf(title) : ''
+    return { title: kind + joinParts(dropEnd(title, end)), speakers }
   })
+}
+
+/** Words in front of a name that say what kind of talk it is: "Keynote: Ann Other - Rivers". */
+const talkKind =
+  /^(?:(?:opening|closing|invited|lightning|sponsored|poster) )?(?:keynote|talk|tutorial|workshop|panel|session|poster|demo|opening|closing)\s*:\s+/iu
+
+function kindOf({ texts }: Parts): string {
+  return talkKind.exec(texts[0] ?? '')?.[0] ?? ''
 }
 
 /** A longer title is refused later. The expressions take quadratic time. */
@@ -49,17 +59,36 @@ function partsOf(title: string): Parts {
   return { texts: title.split(separator).map((text) => text.trim()), separators }
 }
 
+/**
+ * Finds the event that most titles end with, if the title of the playlist has it: `River Days 2026`
+ * for the playlist "River Days 2026 - all talks".
+ */
+export function findEvent(titles: readonly string[], playlistTitle: string): string | undefined {
+  if (titles.length < minTitles) return undefined
+  const lastParts = titles
+    .map(partsOf)
+    .flatMap(({ texts }) => (texts.length > 1 ? texts.slice(-1) : []))
+  const [event = '', count = 0] = [...countParts(lastParts)].sort(([, a], [, b]) => b - a)[0] ?? []
+  const isCommon = count / titles.length >= minShare
+  return isCommon && fold(playlistTitle).includes(event)
+    ? lastParts.find((text) => fold(text) === event)
+    : undefined
+}
+
 /** Recognises the event in a part: it is the event itself, or the same in most titles. */
 function eventTest(titles: readonly Parts[], event: string): (text: string) => boolean {
-  const counts = new Map<string, number>()
-  for (const { texts } of titles)
-    for (const text of new Set(texts.slice(1).map(fold)))
-      counts.set(text, (counts.get(text) ?? 0) + 1)
+  const counts = countParts(titles.flatMap(({ texts }) => [...new Set(texts.slice(1).map(fold))]))
   const eventKey = fold(event)
   return (text) => {
     const key = fold(text)
     return (key !== '' && key === eventKey) || (counts.get(key) ?? 0) / titles.length >= minShare
   }
+}
+
+function countParts(texts: readonly string[]): Map<string, number> {
+  const counts = new Map<string, number>()
+  for (const text of texts.map(fold)) counts.set(text, (counts.get(text) ?? 0) + 1)
+  return counts
 }
 
 /** Removes the event from the end of a title, or from its beginning. Keeps at least one part. */
@@ -82,7 +111,7 @@ function joinParts({ texts, separators }: Parts): string {
 /** Reads the names at one end of a title. Empty if it is not a list of names. */
 function namesAt({ texts }: Parts, end: 'first' | 'last'): string[] {
   if (texts.length < 2) return []
-  const text = (end === 'first' ? texts[0] : texts.at(-1)) ?? ''
+  const text = (end === 'first' ? texts[0]?.replace(talkKind, '') : texts.at(-1)) ?? ''
   const names = text.split(/\s*[,;]\s*|\s+(?:and|&|\+|und|et|y)\s+/iu)
   return names.every(isPersonName) ? names : []
 }

@@ -21,7 +21,7 @@ import {
   readUrl,
   type UnknownObject,
 } from './text.ts'
-import { type SplitTitle, splitTitles } from './title-pattern.ts'
+import { findEvent, type SplitTitle, splitTitles } from './title-pattern.ts'
 
 // Reads the metadata that yt-dlp writes about videos. Most of its hundreds of fields are about
 // files and streams, and are ignored. It has no speakers: they are found in titles if most titles of
@@ -51,7 +51,8 @@ export const ytdlp: ImportFormat = {
     for await (const file of files)
       for (const item of limitItems(file.path, readText(file.path, await file.text(), options)))
         items.push(item)
-    const dated = options.recorded === undefined ? datePlaylists(items) : items
+    const named = options.category === undefined ? nameEvents(items) : items
+    const dated = options.recorded === undefined ? datePlaylists(named) : named
     yield* options.keepTitles ? dated : splitPlaylistTitles(dated)
   },
 }
@@ -69,6 +70,26 @@ function replaceItems(
 ): ParsedItem[] {
   return items.map((item) => changed.get(item) ?? item)
 }
+
+/** Names the event of a playlist as the titles of its talks do, without "all talks" and the like. */
+function nameEvents(items: readonly ParsedItem[]): ParsedItem[] {
+  const names = new Map<string | undefined, string>()
+  for (const [title, talks] of playlistsOf(items)) {
+    const event = findEvent(
+      talks.map(({ fields }) => fields.title ?? ''),
+      title ?? '',
+    )
+    if (event) names.set(title, event)
+  }
+  return items.map((item) => {
+    const name = names.get('fields' in item ? item.fields.category : titleOf(item))
+    if (name === undefined) return item
+    if ('fields' in item) return { ...item, fields: { ...item.fields, category: name } }
+    return 'category' in item ? { category: { ...item.category, title: name } } : item
+  })
+}
+
+const titleOf = (item: ParsedItem) => ('category' in item ? item.category.title : undefined)
 
 /** Takes speakers from the titles of a playlist if most of them have the same pattern. */
 function splitPlaylistTitles(items: readonly ParsedItem[]): ParsedItem[] {
