@@ -219,6 +219,30 @@ test('conflicts are decided by field, for all talks at once', async () => {
   assert.equal((await decide({ take: 'mine' })).status, 409)
 })
 
+test('a redo leaves records alone that changed after the import or after its undo', async () => {
+  const path = join(folder, 'redo-old.csv')
+  const table = (...durations: number[]) =>
+    ['source_id,title,duration,category']
+      .concat(durations.map((length, index) => `${index},Length ${index},${length},Redo Days`))
+      .join('\n')
+  writeFileSync(path, table(1800, 1800, 1800))
+  const id = importIdIn((await run('import', path, '--apply')).stdout)
+  const videos = (await talksOf(id)).map(({ video }) => video)
+  const lengths = () =>
+    Promise.all(videos.map(async (video) => (await call('GET', `/video/${video}`)).json.duration))
+  writeFileSync(path, table(1800, 2400, 1800))
+  assert.equal((await run('import', path, '--apply')).code, 0)
+  const undone = await run('imports', 'undo', String(id), '--yes')
+  assert.match(undone.stdout, /2 reverted, 1 kept|1 .*kept/s)
+  writeFileSync(path, table(1800, 2400, 3600))
+  assert.equal((await run('import', path, '--apply')).code, 0)
+  assert.deepEqual(await lengths(), [1800, 2400, 3600])
+  const redone = await run('imports', 'redo', String(id))
+  assert.equal(redone.code, 0, redone.stderr)
+  assert.deepEqual(await lengths(), [1800, 2400, 3600])
+  await checkInvariants(archive.databaseUrl)
+})
+
 test('an undone import can be redone, and a plan deleted', async () => {
   const path = join(folder, 'redo.csv')
   writeFileSync(path, conflicting('First', 'Redo').replaceAll('org/t', 'org/redo'))

@@ -17,6 +17,7 @@ import type { Db } from '../../platform/db/db.ts'
 import {
   advanceVideoIds,
   createVideos,
+  findBodiesById,
   lockAndReadBodies,
   writeLockedVersion,
 } from '../../videos/videos.ts'
@@ -119,9 +120,12 @@ async function writeRows(
   rows: readonly ImportRow[],
   context: WriteContext,
 ): Promise<number[]> {
+  const left = await leftByRedo(tx, rows)
   // A refused row has no key, and a row with nothing left to do has no item.
   const items = rows.flatMap(({ position, place, key, item, decision }): IncomingItem[] =>
-    key === null || item === null ? [] : [{ position, place, key, item, decision }],
+    key === null || item === null || left.has(position)
+      ? []
+      : [{ position, place, key, item, decision }],
   )
   // Planned twice: first to learn which names to lock, then with names and records locked.
   const fields = (await planItems(tx, items, job)).flatMap(writtenFields)
@@ -155,12 +159,44 @@ async function writeRows(
     job.id,
     rows.map((row) => {
       const outcome = outcomes.get(row.position)
-      return outcome ? withWarnings(outcome, row) : unplannedOutcome(row)
+      return outcome
+        ? withWarnings(outcome, row)
+        : (left.get(row.position) ?? unplannedOutcome(row))
     }),
   )
   for (const item of planned)
     if (item.create?.kept?.takenDown) await redactRows(tx, idOf(item, written) as number)
   return [...written.values()].map(({ id }) => id)
+}
+
+/**
+ * Finds the rows that a redo leaves alone: the undo did, or their records have changed since the
+ * undo. Returns their outcomes by position.
+ */
+async function leftByRedo(
+  tx: Db,
+  rows: readonly ImportRow[],
+): Promise<ReadonlyMap<number, RowOutcome>> {
+  const undone = rows.filter((row) => row.undone !== null)
+  const bodies = await findBodiesById(
+    tx,
+    undone.flatMap(({ video_id }) => video_id ?? []),
+  )
+  return new Map(
+    undone.flatMap((row): [number, RowOutcome][] => {
+      if (row.undone === 'touched') return [[row.position, row as RowOutcome]]
+      const body = bodies.get(row.video_id as number)
+      if (body && !body.taken_down && body.revision === row.revision) return []
+      const notes = [...row.notes, changedSinceUndo]
+      return [[row.position, { ...row, outcome: 'kept', before: null, notes }]]
+    }),
+  )
+}
+
+const changedSinceUndo: ImportNote = {
+  kind: 'dropped',
+  field: 'talk',
+  detail: 'was not applied again: its record has changed since the undo',
 }
 
 /** The records that were written, by the position of their rows. */

@@ -600,6 +600,8 @@ export function saveOutcomes(tx: Db, importId: number, outcomes: readonly RowOut
 export interface UndoneRow {
   readonly position: number
   readonly undone: 'undone' | 'touched'
+  /** The revision of the record after the undo. A redo leaves records alone that changed since. */
+  readonly revision?: number
   /** Why it could not be undone. */
   readonly reason?: string
 }
@@ -610,13 +612,14 @@ export function saveUndone(tx: Db, importId: number, rows: readonly UndoneRow[])
     tx,
     sql`update import_row
         set undone = result.undone,
+            revision = coalesce(result.revision, import_row.revision),
             notes = case
               when result.reason is null then notes
               else notes ||
                 jsonb_build_object('kind', 'refused', 'field', '', 'detail', result.reason)
             end
         from json_to_recordset(${JSON.stringify(rows)}::json)
-             as result (position integer, undone text, reason text)
+             as result (position integer, undone text, revision integer, reason text)
         where import_id = ${importId} and import_row.position = result.position`,
   )
 }

@@ -55,11 +55,13 @@ export async function undoBatch(tx: Db, job: ImportJob, context: WriteContext): 
     const body = bodies.get(id) as BodyRow
     const fields = fieldsBefore.get(row.position)
     const isTouched = wasTouched(row, body, facts.get(id)?.revision) || isUnknown(row, fields)
-    if (!isTouched) {
-      await undoRow(tx, job, row, body, fields, lookup, context)
-      changed.push(id)
+    if (isTouched) {
+      results.push({ position: row.position, undone: 'touched' })
+      continue
     }
-    results.push({ position: row.position, undone: isTouched ? 'touched' : 'undone' })
+    const revision = await undoRow(tx, job, row, body, fields, lookup, context)
+    changed.push(id)
+    results.push({ position: row.position, undone: 'undone', revision })
   }
   await saveUndone(tx, job.id, results)
   await finishBatch(tx, job, rows)
@@ -115,6 +117,7 @@ function hasChangedRecord({ revision, before }: ImportRow): boolean {
   return typeof before?.revision === 'number' && before.revision !== revision
 }
 
+/** Undoes a row. Returns the revision of its record. */
 async function undoRow(
   tx: Db,
   job: ImportJob,
@@ -123,13 +126,18 @@ async function undoRow(
   fields: Partial<Video> | undefined,
   lookup: NameLookup,
   context: WriteContext,
-): Promise<void> {
+): Promise<number> {
   const key = row.key as string
-  if (fields) await writeLockedVersion(tx, body, fields, lookup, 'restored', context)
-  if (row.outcome === 'created') return markAsDraft(tx, job, key)
-  if (row.before?.facts)
-    await writeFacts(tx, [{ id: body.id, facts: row.before.facts as Fact[] }], context)
-  await restoreSourceState(tx, job, key, body.id, row.before?.previousState)
+  const { revision } = fields
+    ? await writeLockedVersion(tx, body, fields, lookup, 'restored', context)
+    : body
+  if (row.outcome === 'created') await markAsDraft(tx, job, key)
+  else {
+    if (row.before?.facts)
+      await writeFacts(tx, [{ id: body.id, facts: row.before.facts as Fact[] }], context)
+    await restoreSourceState(tx, job, key, body.id, row.before?.previousState)
+  }
+  return revision
 }
 
 /** Changes only the state at the source, so that the same talk imported again becomes live. */
