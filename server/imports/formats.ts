@@ -24,6 +24,6 @@ export function detectFormat(name: string | undefined, head: string, path: strin
   if (detected) return detected
   throw new InputRefused(
     `The format of ${path} was not recognised. Supported formats:\n${list}\n` +
-      'If it is one of them, choose it with --format NAME',
+      'If it is one of them, choose it: --format NAME, or the field format of the request',
   )
 }

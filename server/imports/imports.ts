@@ -189,8 +189,7 @@ export async function readRefused(
   after: number,
   limits: TableLimits,
 ): Promise<RefusedRows> {
-  await requireImport(db, id)
-  return readRefusedRows(db, id, after, limits)
+  return readRefusedRows(db, await requireImport(db, id), after, limits)
 }
 
 /** Lists the events of the records that an import wrote. */

@@ -1,7 +1,7 @@
 import type { RefusedRows } from '@talkshelf/contract'
 import type { Db } from '../platform/db/db.ts'
-import { type ImportRow, listRefusedRows } from './engine/queries.ts'
-import { refusedColumn } from './formats/csv-columns.ts'
+import { type ImportJob, type ImportRow, listRefusedRows } from './engine/queries.ts'
+import { findColumn, refusedColumn } from './formats/csv-columns.ts'
 import { fieldCells, joinCells } from './formats/csv-write.ts'
 
 // The refused rows of an import as a table, to correct and import again.
@@ -12,17 +12,21 @@ export interface TableLimits {
   readonly length: number
 }
 
-/** Builds a table of the refused rows after a position, as many as fit. */
+/**
+ * Builds a table of the refused rows after a position, as many as fit. The event and the language
+ * that the import was given are in every row, so that the table can be imported without them.
+ */
 export async function readRefusedRows(
   db: Db,
-  id: number,
+  { id, options: { category, language } }: Pick<ImportJob, 'id' | 'options'>,
   after: number,
   limits: TableLimits,
 ): Promise<RefusedRows> {
+  const given = Object.entries({ category, language }).filter(([, value]) => value !== undefined)
   const found = await listRefusedRows(db, id, after, limits.rows + 1)
   const rows = found.slice(0, limits.rows)
   const tableRows = rows.flatMap((row): TableRow[] => {
-    const cells = cellsOf(row)
+    const cells = withGiven(cellsOf(row), given as [string, string][])
     return cells.size === 0 ? [] : [{ position: row.position, cells, reasons: reasonsOf(row) }]
   })
   const headers = [...new Set(tableRows.flatMap(({ cells }) => [...cells.keys()]))]
@@ -59,4 +63,15 @@ function reasonsOf({ notes }: ImportRow): string {
 function cellsOf({ item, verdict }: ImportRow): Map<string, string> {
   if (item?.cells) return new Map(item.cells)
   return new Map(item && verdict !== 'refused' ? fieldCells(item.fields) : [])
+}
+
+/** Adds the values that the import was given, unless the row has a column for them. */
+function withGiven(
+  cells: Map<string, string>,
+  given: readonly (readonly [column: string, value: string])[],
+): Map<string, string> {
+  if (cells.size === 0) return cells
+  const present = new Set([...cells.keys()].map(findColumn))
+  for (const [column, value] of given) if (!present.has(column)) cells.set(column, value)
+  return cells
 }

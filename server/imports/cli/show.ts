@@ -216,22 +216,43 @@ export interface DecideCommandOptions {
 export async function decideFieldsCommand(
   id: number,
   { take, field, keep, same, notSame }: DecideCommandOptions,
-  { withPool }: CommandContext,
+  context: CommandContext,
 ): Promise<void> {
+  if ((same || notSame) && !take && !field && !keep)
+    return decideQuestions(id, same === true, context)
   const [side] = keep ? ['mine'] : (take ?? [])
   if ((side !== 'theirs' && side !== 'mine') || (take?.length ?? 1) > 1 || same || notSame)
     throw new CommandError(
       'Without the number of a talk, choose --take theirs or --take mine, for all fields in\n' +
-        'conflict or only some: --field FIELD,...',
+        'conflict or only some: --field FIELD,... For all talks that resemble a record, choose\n' +
+        '--same or --not-same.',
       2,
     )
   assertWritable(field ?? [])
-  await withPool(async (pool) => {
+  await context.withPool(async (pool) => {
     const decision = { take: side, ...(field && { fields: [...field] }) } as const
     const count = await retryUnavailable(() => decideFields(pool, id, decision))
     const what = field ? field.join(', ') : 'all fields in conflict'
     const whose = side === 'theirs' ? 'take the values of the file' : 'keep the values here'
     await print(`Decided ${formatCount(count, 'talk')}: ${what}: ${whose}.`)
+    await print(`When everything is decided:\n  talkshelf imports apply ${id}`)
+  })
+}
+
+/** Decides all talks that resemble a record and are undecided. */
+async function decideQuestions(
+  id: number,
+  same: boolean,
+  { withPool }: CommandContext,
+): Promise<void> {
+  await withPool(async (pool) => {
+    let count = 0
+    for await (const { talk, decision } of listTalkPages(pool, id, { verdict: 'conflict' })) {
+      if (decision !== null || !talk.notes.some(({ kind }) => kind === 'question')) continue
+      await retryUnavailable(() => decideTalk(pool, id, talk.position, { same }))
+      count++
+    }
+    await print(`Decided ${formatCount(count, 'talk')}: ${formatDecision({ same })}.`)
     await print(`When everything is decided:\n  talkshelf imports apply ${id}`)
   })
 }
@@ -270,8 +291,11 @@ export async function decideCommand(
 /** Throws if the talk needs no decision, or a decision of another kind. */
 function assertDecidable(talk: ImportedTalk, decision: Decision, isKeep: boolean): void {
   const { position, verdict } = talk
-  if (verdict !== 'conflict' && verdict !== 'changed')
-    throw new CommandError(`Talk ${position} needs no decision: it is ${verdict}.`)
+  if (verdict !== 'conflict')
+    throw new CommandError(
+      `Talk ${position} has no conflict to decide: it is ${verdict}. To leave it out of the import, ` +
+        'remove it from the file.',
+    )
   const isQuestion = talk.notes.some(({ kind }) => kind === 'question')
   if (isQuestion && decision.same === undefined && !isKeep)
     throw new CommandError(

@@ -17,6 +17,7 @@ import {
   normalizeVideoInput,
 } from '../../videos/videos.ts'
 import type { ImportItem, ImportNote, ItemFields } from '../item.ts'
+import { quote } from '../quote.ts'
 import { type IncomingItem, type ItemMatch, matchItems } from './identity.ts'
 import {
   type FieldChange,
@@ -110,7 +111,7 @@ function planNew(
   const { fallback } = item
   const record = { state: options.state, ...fallback, ...fields } as VideoInput
   const errors = [...validationErrors(VideoInputSchema, record), ...languageErrors(fields, lookup)]
-  const reasons = [...(item.errors ?? []), ...errors.map(reasonOf)]
+  const reasons = [...(item.errors ?? []), ...errors.map((error) => reasonOf(error, record))]
   if (reasons.length > 0) return refusal(incoming, ...reasons)
   // The facts of an export are restored unchanged, duplicates included.
   const facts = item.kept ? [...item.facts] : mergeFacts([], item.facts, undefined)
@@ -157,7 +158,7 @@ function planChange(
   if (item.kept?.takenDown)
     return refusal(incoming, `Taken down in the file, but not here. Take down record ${row.id}`)
   const errors = [...validationErrors(VideoPatch, fields), ...languageErrors(fields, lookup)]
-  const reasons = [...(item.errors ?? []), ...errors.map(reasonOf)]
+  const reasons = [...(item.errors ?? []), ...errors.map((error) => reasonOf(error, fields))]
   if (reasons.length > 0) return refusal(incoming, ...reasons)
   const { patch, changes, hasConflicts } = mergeFields(
     JSON.parse(row.body) as Video,
@@ -220,12 +221,13 @@ function takenDownRefusal(incoming: IncomingItem, day: string): PlannedItem {
   }
 }
 
-function reasonOf({ pointer, code, detail }: FieldError): string {
+function reasonOf({ pointer, code, detail }: FieldError, fields: object): string {
   const field = pointer.slice(1)
+  const value = (fields as Record<string, unknown>)[field]
   const hasOption = code === 'required' && (field === 'language' || field === 'category')
   return hasOption
     ? `${field} is missing from the file. Set it for all talks with --${field}`
-    : `${field} ${detail}`
+    : `${field} ${detail}${typeof value === 'string' && value !== '' ? `: ${quote(value)}` : ''}`
 }
 
 // An unknown category is created; an unknown language cannot be.

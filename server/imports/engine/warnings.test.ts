@@ -29,6 +29,8 @@ test('warns about several people in one name, but not about titles and names in 
     'Ann and Bob',
     'A & B',
     'Ann; Bob',
+    'Joe Miller / Kim Park',
+    'Chu, Hua-Rong',
     'Carine-Belle + Yonatan',
     'Federico Martinez y Santiago Avendaño',
     'Kim Jong-min, Park Yu-na, Hwang Han-gyeol',
@@ -37,7 +39,6 @@ test('warns about several people in one name, but not about titles and names in 
   const single = [
     'Richard D. Copeland, Jr.',
     'Aaron Hall, MBA',
-    'Chu, Hua-Rong',
     'Takahiro Ikeuchi / 池内 孝啓',
     'Anthony I Joseph',
     'Antoni Viros i Martin',

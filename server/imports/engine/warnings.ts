@@ -1,5 +1,6 @@
 import { durationDoubt, type WarningCode } from '@talkshelf/contract'
 import type { ImportWarning } from '../item.ts'
+import { quote } from '../quote.ts'
 import type { RecordFields } from './merge.ts'
 
 // Warns about values that are allowed but implausible. The talk is imported all the same. No I/O.
@@ -47,20 +48,28 @@ function durationWarnings(seconds: number): ImportWarning[] {
 }
 
 const joinedByWord = /\p{L}\s+(?:and|und|et|&|\+)\s+\p{L}/iu
+/** Not a name in two scripts: "Takahiro Ikeuchi / 池内 孝啓". */
+const joinedBySlash = /\p{Script=Latin}\s*\/\s*\p{Script=Latin}/u
 
-/** Warns about "Ann and Bob" and "Ann Other, Bob Second", but not "Aaron Hall, MBA". */
+/** A last name before a first name. */
+const reversedName = /^\p{Lu}[\p{L}\p{M}'’-]+,\s*\p{Lu}[\p{L}\p{M}'’.-]+$/u
+
+/**
+ * Warns about "Ann and Bob", "Ann Other, Bob Second" and "Other, Ann", but not "Aaron Hall, MBA".
+ */
 function severalNamesWarnings(name: unknown): ImportWarning[] {
   if (typeof name !== 'string') return []
   const fullNames = name.split(/[,;]|\sy\s/).filter((part) => /\S\s+\S/.test(part.trim()))
-  return joinedByWord.test(name) || name.includes(';') || fullNames.length > 1
+  if (reversedName.test(name))
+    return [warning('several-names', 'speakers', `have ${quote(name)}. Is it “First Last”?`)]
+  return joinedByWord.test(name) ||
+    joinedBySlash.test(name) ||
+    name.includes(';') ||
+    fullNames.length > 1
     ? [warning('several-names', 'speakers', `have ${quote(name)}. Are these several people?`)]
     : []
 }
 
 function warning(code: WarningCode, field: string, detail: string): ImportWarning {
   return { kind: 'warning', code, field, detail }
-}
-
-function quote(name: string): string {
-  return `“${name.length > 100 ? `${name.slice(0, 100).toWellFormed()}…` : name}”`
 }

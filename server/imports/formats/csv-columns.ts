@@ -31,15 +31,25 @@ export const columns: readonly string[] = [
 export const refusedColumn = 'refused because'
 
 const aliases: Readonly<Record<string, readonly string[]>> = {
-  title: ['talk', 'talk title', 'session', 'session title'],
-  speakers: ['speaker', 'speaker name', 'speaker names', 'presenter', 'presenters', 'author'],
-  category: ['event', 'conference', 'meetup'],
-  recorded: ['date', 'day', 'recorded on', 'recording date', 'talk date'],
-  duration: ['length', 'runtime'],
-  source_url: ['url', 'video', 'video url', 'video link', 'link', 'youtube', 'youtube url'],
-  description: ['abstract'],
+  title: [
+    ...['talk', 'talk title', 'session', 'session title'],
+    ...['titel', 'vortrag', 'vortragstitel', 'titre', 'título', 'titulo', 'charla'],
+  ],
+  speakers: [
+    ...['speaker', 'speaker name', 'speaker names', 'presenter', 'presenters', 'presented by'],
+    ...['author', 'authors', 'referent', 'referentin', 'referenten', 'referent in', 'sprecher'],
+    ...['sprecherin', 'vortragende', 'intervenant', 'intervenants', 'ponente', 'ponentes'],
+  ],
+  category: ['event', 'conference', 'meetup', 'veranstaltung', 'konferenz', 'evento', 'conférence'],
+  recorded: ['date', 'day', 'recorded on', 'recording date', 'talk date', 'datum', 'fecha'],
+  duration: ['length', 'runtime', 'dauer', 'länge', 'durée', 'duración', 'duracion'],
+  source_url: [
+    ...['url', 'video', 'video url', 'video link', 'link', 'youtube', 'youtube url'],
+    ...['youtube link', 'recording', 'aufzeichnung', 'vídeo', 'vidéo'],
+  ],
+  description: ['abstract', 'beschreibung', 'zusammenfassung', 'résumé', 'descripción'],
   tags: ['tag', 'topics', 'keywords'],
-  language: ['lang'],
+  language: ['lang', 'sprache', 'langue', 'idioma'],
   copyright_text: ['license', 'licence'],
   thumbnail_url: ['thumbnail', 'image'],
   related: ['slides', 'links'],
@@ -54,7 +64,12 @@ const columnByAlias = new Map(
 /** Finds the column that a header means. */
 export function findColumn(header: string): string | undefined {
   if (columns.includes(header)) return header
-  return columnByAlias.get(header.replaceAll(/[\s_-]+/g, ' '))
+  const plain = header.replaceAll('(s)', 's')
+  // "Duration (min)", "Speaker:" and "Referent*in" have more than the name.
+  return [plain, plain.replace(/\([^)]*\)/, '')]
+    .map((name) => name.replaceAll(/[^\p{L}\p{M}\d]+/gu, ' ').trim())
+    .map((name) => columnByAlias.get(name) ?? columns.find((column) => column === name))
+    .find((column) => column !== undefined)
 }
 
 /** Returns whether a header is ignored without a note: read-only fields of an export. */

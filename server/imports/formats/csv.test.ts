@@ -236,6 +236,27 @@ test('finds out how dates are written without holding a large file', async () =>
   assert.equal(items.at(-1)?.fields.recorded, '2026-05-13')
 })
 
+test('reads headings and languages as people write them', async () => {
+  const [talk] = await readTalks(
+    'Vortrag;Referent*innen;Presenter(s);Dauer (min);Sprache\nFlut;;Ann Other;45 min;Deutsch\n',
+  )
+  assert.deepEqual(talk?.fields, {
+    title: 'Flut',
+    speakers: ['Ann Other'],
+    duration: 2700,
+    language: 'German',
+  })
+  const [other] = await readTalks('title,language\nA,English\n')
+  assert.equal(other?.fields.language, 'English')
+})
+
+test('refuses a table without titles, and names its columns', async () => {
+  await assert.rejects(
+    readTalks('was,wer,event\nFlut,Ann,Days\n'),
+    /has no column for the titles of the talks\. Its columns are: “was”, “wer”, “event”\. Rename/,
+  )
+})
+
 test('skips only the row with too many cells or invalid quotation marks', async () => {
   assert.match(
     (await readReasons('title,tags\nOne,a,b\nTwo,c')).join(),

@@ -14,6 +14,7 @@ import {
 } from '../item.ts'
 import { columns, findColumn, isIgnored, suggestColumn } from './csv-columns.ts'
 import { type CellHints, collectHints, needsHints, readDay, readSeconds } from './csv-values.ts'
+import { englishLanguageName } from './languages.ts'
 
 // Reads a table with a header: one talk per row, one field per column. An empty cell leaves the
 // field unchanged.
@@ -245,6 +246,12 @@ function parseHeader(cells: readonly string[] | undefined, path: string): Table 
     throw new InputRefused(
       `The first row of ${path} has no known column. Known columns: ${columns.join(', ')}`,
     )
+  if (!found.some((column) => ['title', 'key', 'id'].includes(column ?? '')))
+    throw new InputRefused(
+      `${path} has no column for the titles of the talks. Its columns are: ` +
+        `${headers.filter(Boolean).slice(0, 20).map(quoteShort).join(', ')}. ` +
+        'Rename the one with the titles to "title"',
+    )
   const duplicate = headers.find((name, index) => name !== '' && headers.indexOf(name) !== index)
   if (duplicate !== undefined)
     throw new InputRefused(
@@ -337,6 +344,7 @@ const cellTypes = {
   text: { read: (cell) => cell },
   name: { read: (cell) => cell.trim() },
   names: { read: (cell) => splitNames(cell) },
+  language: { read: (cell) => englishLanguageName(cell.trim()) },
   whole: { read: wholeNumber, expected: 'a whole number' },
   id: { read: (cell) => wholeNumber(cell) || undefined, expected: 'a positive whole number' },
   seconds: { read: readSeconds, expected: 'a length such as 45 min, 1:02:30 or 2700 (seconds)' },
@@ -357,7 +365,7 @@ const cellTypeByColumn: Record<string, CellType> = {
   id: cellTypes.id,
   title: cellTypes.name,
   category: cellTypes.name,
-  language: cellTypes.name,
+  language: cellTypes.language,
   speakers: cellTypes.names,
   tags: cellTypes.names,
   state: cellTypes.state,

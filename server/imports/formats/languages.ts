@@ -13,6 +13,26 @@ export function languageCodeByName(name: string): string {
   return codes.get(name) ?? (/^[a-z]{2,3}([-_]|$)/i.test(name) ? toThreeLetters(name) : name)
 }
 
+/** Returns the English name of a language by its own name, such as Deutsch, or the text as it is. */
+export function englishLanguageName(text: string): string {
+  codes ??= codesByName()
+  if (codes.has(text)) return text
+  englishByOwn ??= englishNames()
+  return englishByOwn.get(text.toLowerCase()) ?? text
+}
+
+let englishByOwn: Map<string, string> | undefined
+
+function englishNames(): Map<string, string> {
+  const english = new Intl.DisplayNames(['en'], { type: 'language', fallback: 'none' })
+  const pairs = [...threeByTwo.keys()].flatMap((code): [string, string][] => {
+    const own = new Intl.DisplayNames([code], { type: 'language', fallback: 'none' }).of(code)
+    const name = english.of(code)
+    return own && name ? [[own.toLowerCase(), name]] : []
+  })
+  return new Map(pairs)
+}
+
 let codes: Map<string, string> | undefined
 
 // Computed at the first use, because it takes some milliseconds.

@@ -37,7 +37,9 @@ export function fromJson(bytes: Uint8Array, maxKeys = defaultMaxKeys): Record<st
   // expression is safe because JSON.parse has accepted the text.
   const bare = text.replace(/"(?:[^"\\]|\\.)*"/gs, '""')
   if (count(bare, ':') > maxKeys || count(bare, ',') > maxCommas)
-    throw malformed('The body has too many keys or values for this endpoint')
+    throw malformed(
+      'The body has too many keys or values for this endpoint. The reference at /api has an example',
+    )
   if (depth(bare) > maxDepth)
     throw malformed(`The body is nested more than ${maxDepth} levels deep`)
   for (const [number] of bare.matchAll(/-?\d[\d.eE+-]*/g))
