@@ -222,7 +222,9 @@ interface GreetingOptions {
 
 function greeting({ baseUrl, token, id, privateDatabase, seconds }: GreetingOptions): string {
   const video = `${baseUrl}/api/v2/video/${id}`
-  const exportLine = privateDatabase ? `export DATABASE_URL='${privateDatabase}'\n  ` : ''
+  const exportLine = privateDatabase
+    ? `export DATABASE_URL='${privateDatabase}' PUBLIC_URL='${baseUrl}'\n  `
+    : ''
   const retention = privateDatabase
     ? 'All data is in a temporary directory, which is deleted when the demo stops.\n' +
       'Set DATABASE_URL to keep it.'

@@ -5,6 +5,7 @@
 export {
   changeEntity,
   createCategory,
+  dateErrors,
   type EntityPatch,
   mergeEntities,
   type RenderedEntity,

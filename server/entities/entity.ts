@@ -149,6 +149,7 @@ export async function createCategory(
 ): Promise<RenderedEntity> {
   const { id } = await nextCategoryId(db)
   const { title, description = '', url = null, start_date = null, end_date = null } = input
+  assertDatesInOrder({ start_date, end_date })
   const base = slugify(title)
   return retryOnConflict(context, async (attempt) => {
     const slug = await freeEntitySlug(db, 'category', base, attempt)
@@ -179,6 +180,22 @@ export async function createCategory(
       return undefined
     }
   })
+}
+
+/** Returns an error if an event ends before it starts. */
+export function dateErrors({
+  start_date: start,
+  end_date: end,
+}: Pick<CategoryInput, 'start_date' | 'end_date'>): FieldError[] {
+  const isInOrder = !start || !end || start <= end
+  return isInOrder
+    ? []
+    : [{ pointer: '/end_date', code: 'too-early', detail: 'is before start_date' }]
+}
+
+function assertDatesInOrder(dates: Parameters<typeof dateErrors>[0]): void {
+  const errors = dateErrors(dates)
+  if (errors.length > 0) throw invalidFields(errors)
 }
 
 export interface EntityPatch {
@@ -212,6 +229,7 @@ export async function changeEntity(
   const name = patch.name ?? before.name
   const isRenamed = name !== before.name
   const about = before.about && { ...before.about, ...patch.about }
+  if (about && (patch.about?.start_date || patch.about?.end_date)) assertDatesInOrder(about)
   const profile = storedProfile({ ...before.profile, ...patch.profile })
   const aliases = newAliases(before, name, patch.aliases)
   const newSlug = isRenamed ? await claimSlugFor(tx, kind, before, name, context) : before.slug

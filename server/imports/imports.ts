@@ -36,7 +36,7 @@ import {
 } from './engine/queries.ts'
 import { detectFormat } from './formats.ts'
 import type { OpenedInput } from './input/input.ts'
-import type { ItemFields, ParsedItem } from './item.ts'
+import { fieldsOfNewRecord, type ItemFields, type ParsedItem } from './item.ts'
 import { readRefusedRows, type TableLimits } from './refused.ts'
 
 // The entry point of imports. An import is stored with a state: a file is read and planned
@@ -147,7 +147,7 @@ async function* withDefaults(
     const { fields } = item
     yield {
       ...item,
-      ...(recorded && !fields.recorded && { fields: { ...fields, recorded } }),
+      ...(recorded && !fieldsOfNewRecord(item).recorded && { fields: { ...fields, recorded } }),
       ...(fields.language === undefined && {
         fallback: { language: 'Undetermined', ...item.fallback },
       }),
@@ -251,6 +251,11 @@ export async function redoImport(db: Db, id: number, role: Role): Promise<Import
 /** Deletes an import that was never applied, with its rows. */
 export async function discardImport(db: Db, id: number): Promise<void> {
   const { state } = await requireImport(db, id)
+  if (state === 'reading')
+    throw new Problem(
+      'wrong-state',
+      `Import ${id} is still being read. Try again when it has ended`,
+    )
   // As failed, it can't be applied while its rows are deleted.
   const problem = 'Deleted by an editor'
   if (!(await changeImportState(db, id, ['planned', 'failed'], 'failed', { problem })))
@@ -348,7 +353,7 @@ async function toImportedTalks(db: Db, rows: readonly ImportRow[]): Promise<Impo
   const sides = rows.flatMap((row) => [
     sideOf(row.changes, 'old'),
     sideOf(row.changes, 'new'),
-    row.item?.fields ?? {},
+    row.item ? fieldsOfNewRecord(row.item) : {},
   ])
   const lookup = await lookUpNames(db, namesOfItems(sides))
   return rows.map((row) => {
@@ -357,7 +362,7 @@ async function toImportedTalks(db: Db, rows: readonly ImportRow[]): Promise<Impo
       position,
       place,
       verdict,
-      ...describeTalk(withCurrentNames(item?.fields ?? {}, lookup)),
+      ...describeTalk(withCurrentNames(item ? fieldsOfNewRecord(item) : {}, lookup)),
       video: video_id,
       changes: changesWithCurrentNames(row.changes, lookup),
       notes: [...notes],

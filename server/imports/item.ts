@@ -19,7 +19,7 @@ export interface ImportItem {
   readonly id?: number
   /** Only the fields in the file: all others keep their values. */
   readonly fields: ItemFields
-  /** Fields that only a new record gets, because the file has no value. */
+  /** Guesses that only a new record gets, because the file has no value. */
   readonly fallback?: ItemFields
   /** Values that could not be read. The talk is refused for these and all other reasons. */
   readonly errors?: readonly string[]
@@ -31,6 +31,12 @@ export interface ImportItem {
   /** Only in a Talkshelf export: the read-only fields of the record. */
   readonly kept?: OriginalRecord
 }
+
+/** Returns the fields of the record that a new talk becomes. */
+export const fieldsOfNewRecord = ({ fallback, fields }: ImportItem): ItemFields => ({
+  ...fallback,
+  ...fields,
+})
 
 export type ItemFields = Partial<Omit<VideoInput, 'id' | 'slug' | 'added' | 'updated'>>
 

@@ -3,6 +3,7 @@ import type { Db } from '../platform/db/db.ts'
 import { type ImportJob, type ImportRow, listRefusedRows } from './engine/queries.ts'
 import { findColumn, refusedColumn } from './formats/csv-columns.ts'
 import { fieldCells, joinCells } from './formats/csv-write.ts'
+import { fieldsOfNewRecord } from './item.ts'
 
 // The refused rows of an import as a table, to correct and import again.
 
@@ -62,7 +63,7 @@ function reasonsOf({ notes }: ImportRow): string {
 /** Returns the cells of a row. One that was refused when it was applied has those of its talk. */
 function cellsOf({ item, verdict }: ImportRow): Map<string, string> {
   if (item?.cells) return new Map(item.cells)
-  return new Map(item && verdict !== 'refused' ? fieldCells(item.fields) : [])
+  return new Map(item && verdict !== 'refused' ? fieldCells(fieldsOfNewRecord(item)) : [])
 }
 
 /** Adds the values that the import was given, unless the row has a column for them. */

@@ -436,7 +436,7 @@ test('resolves a language by name or code and refuses an unknown one', async () 
   assert.equal(german?.create?.record.language, 'German')
   assert.equal(english?.create?.record.language, 'English')
   assert.deepEqual(unknown && reasons(unknown), [
-    'language is not the English name or the code of a language',
+    'language is not the English name or the code of a language: “Klingonese”',
   ])
   assert.deepEqual(none && reasons(none), [
     'language is missing from the file. Set it for all talks with --language',

@@ -56,5 +56,10 @@ test('a playlist of 30 talks becomes an event with speakers, dates and order', a
     positions,
     positions.toSorted((a, b) => a - b),
   )
+
+  // What the file does not say is only a guess. It does not replace what was chosen before.
+  const again = await run('import', path, '--apply')
+  assert.equal(again.code, 0, again.stderr)
+  assert.match(again.stdout, /30 {2}already up to date/)
   await checkInvariants(archive.databaseUrl)
 })

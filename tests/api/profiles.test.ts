@@ -130,6 +130,23 @@ test('refuses values outside of their range and hostile addresses', async () => 
   await assertOk(patch('category/range-days', { links: Array(20).fill(link), colour: '#ABCDEF' }))
 })
 
+test('an event cannot end before it starts', async () => {
+  const late = { start_date: '2025-06-12', end_date: '2025-06-11' }
+  await assertWriteRefused(post('category', { title: 'Early Days', ...late }), 400, /end_date/)
+  await assertOk(post('category', { title: 'Early Days', start_date: '2025-06-12' }))
+  await assertWriteRefused(
+    patch('category/early-days', { end_date: '2025-06-01' }),
+    400,
+    /end_date/,
+  )
+  await assertOk(patch('category/early-days', { end_date: '2025-06-12' }))
+  await assertWriteRefused(
+    patch('category/early-days', { start_date: '2025-07-01' }),
+    400,
+    /before/,
+  )
+})
+
 test('a merge keeps the profile of the target and fills its empty fields', async () => {
   await archive.make({ speakers: ['Merge From', 'Merge Into'] })
   await assertOk(patch('speaker/merge-from', personProfile))

@@ -4,7 +4,14 @@ import { type CommandContext, CommandError } from '../../command.ts'
 import type { Config } from '../../config.ts'
 import { Unavailable } from '../../platform/db/db.ts'
 import type { Pool } from '../../platform/db/pool.ts'
-import { applyImport, listImportEvents, readImport, redoImport, undoImport } from '../imports.ts'
+import {
+  applyImport,
+  listImportEvents,
+  readImport,
+  readRefused,
+  redoImport,
+  undoImport,
+} from '../imports.ts'
 import { countUndecided, driveImport, retryUnavailable } from './drive.ts'
 import {
   countTalks,
@@ -13,6 +20,7 @@ import {
   formatNumber,
   formatOutcome,
   formatState,
+  isAllRefused,
   talksDone,
 } from './format.ts'
 import { formatTime, formatWork, openProgressDisplay } from './progress.ts'
@@ -29,6 +37,8 @@ export async function applyCommand(
 ): Promise<void> {
   await context.withPool(async (pool) => {
     const job = await readImport(pool, id)
+    if (job.state === 'planned' && isAllRefused(job))
+      throw new CommandError(formatNextSteps(job), 4)
     // Only a planned import can be undecided. In other states it continues, or applying it fails.
     const isConfirmed =
       job.state !== 'planned' || (await confirmApply(pool, id, { yes, alwaysAsk: false }))
@@ -81,14 +91,16 @@ export async function finishApplying(
     `To review or undo it:\n  talkshelf imports show ${id}\n  talkshelf imports undo ${id}`,
   )
   const refused = job.outcome.refused ?? 0
-  if (refused > 0)
-    throw new CommandError(
-      `${formatCount(refused, 'talk')} ${refused === 1 ? 'was' : 'were'} refused. To see why:\n` +
-        `  talkshelf imports show ${id} --verdict refused\n` +
-        'To correct them in a table:\n' +
-        `  talkshelf imports refused ${id} > refused.csv`,
-      4,
-    )
+  if (refused === 0) return
+  const { rows: correctable } = await readRefused(pool, id, 0, { rows: 1000, length: 1 })
+  throw new CommandError(
+    `${formatCount(refused, 'talk')} ${refused === 1 ? 'was' : 'were'} refused. To see why:\n` +
+      `  talkshelf imports show ${id} --verdict refused` +
+      (correctable === 0
+        ? ''
+        : `\nTo correct them in a table:\n  talkshelf imports refused ${id} > refused.csv`),
+    4,
+  )
 }
 
 /** Applies an undone import again. */

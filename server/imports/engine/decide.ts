@@ -16,7 +16,7 @@ import {
   type NewRecord,
   normalizeVideoInput,
 } from '../../videos/videos.ts'
-import type { ImportItem, ImportNote, ItemFields } from '../item.ts'
+import { fieldsOfNewRecord, type ImportItem, type ImportNote, type ItemFields } from '../item.ts'
 import { quote } from '../quote.ts'
 import { type IncomingItem, type ItemMatch, matchItems } from './identity.ts'
 import {
@@ -70,8 +70,11 @@ export async function planItems(
   { source, options, bodies = (ids) => findBodiesById(db, ids) }: DecisionContext,
 ): Promise<PlannedItem[]> {
   const normalized = items.map(({ item }) => normalizeVideoInput(item.fields) as ItemFields)
-  const lookup = await lookUpNames(db, namesOfItems(normalized))
-  const matches = await matchItems(db, source, items, normalized, lookup)
+  const ofNewRecords = items.map(
+    ({ item }) => normalizeVideoInput(fieldsOfNewRecord(item)) as ItemFields,
+  )
+  const lookup = await lookUpNames(db, namesOfItems(ofNewRecords))
+  const matches = await matchItems(db, source, items, ofNewRecords, lookup)
   const ids = [...new Set(matches.flatMap(({ id }) => id ?? []))]
   const rows = await bodies(ids)
   const facts = await findFactsById(db, ids)
@@ -82,8 +85,11 @@ export async function planItems(
   const previousLookup = await lookUpNames(db, namesOfItems(previousFields))
   return items.map((incoming, index) => {
     const match = matches[index] as ItemMatch
+    if (match.id === undefined) {
+      const ofNewRecord = withCurrentNames(ofNewRecords[index] as ItemFields, lookup)
+      return planNew(incoming, match, ofNewRecord, options, lookup)
+    }
     const fields = withCurrentNames(normalized[index] as ItemFields, lookup)
-    if (match.id === undefined) return planNew(incoming, match, fields, options, lookup)
     const row = rows.get(match.id)
     if (!row) return refusal(incoming, `Record ${match.id} no longer exists`)
     // If the source created the record, a file without states means the requested one.
@@ -108,8 +114,7 @@ function planNew(
 ): PlannedItem {
   if (match.takenDown) return takenDownRefusal(incoming, match.takenDown)
   const { item } = incoming
-  const { fallback } = item
-  const record = { state: options.state, ...fallback, ...fields } as VideoInput
+  const record = { state: options.state, ...fields } as VideoInput
   const errors = [...validationErrors(VideoInputSchema, record), ...languageErrors(fields, lookup)]
   const reasons = [...(item.errors ?? []), ...errors.map((error) => reasonOf(error, record))]
   if (reasons.length > 0) return refusal(incoming, ...reasons)
@@ -126,19 +131,18 @@ function planNew(
   return {
     ...base,
     verdict: 'new',
-    notes: [...item.notes, ...fallbackNotes(fallback), ...match.notes],
+    notes: [...item.notes, ...fallbackNotes(item), ...match.notes],
     create: { record, id: match.canKeepId ? item.id : undefined, kept },
     ...(facts.length > 0 && { facts }),
-    sourceState: sourceStateOf({ state: options.state, ...fallback, ...fields }, item.facts),
+    sourceState: sourceStateOf({ state: options.state, ...fields }, item.facts),
   }
 }
 
-function fallbackNotes(fallback: ItemFields = {}): ImportNote[] {
-  return Object.entries(fallback).map(([field, value]) => ({
-    kind: 'guessed',
-    field,
-    detail: `is missing: set to ${value}`,
-  }))
+/** Notes the values that are not in the file, unless the format has said where they come from. */
+function fallbackNotes({ fallback = {}, notes }: ImportItem): ImportNote[] {
+  return Object.entries(fallback)
+    .filter(([name]) => !notes.some(({ field }) => field === name))
+    .map(([field, value]) => ({ kind: 'guessed', field, detail: `is missing: set to ${value}` }))
 }
 
 interface CurrentRecord {

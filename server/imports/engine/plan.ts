@@ -1,9 +1,10 @@
 import { isDeepStrictEqual } from 'node:util'
 import { CategoryInput, mayAct, type Role, validationErrors } from '@talkshelf/contract'
+import { dateErrors } from '../../entities/entities.ts'
 import type { Db } from '../../platform/db/db.ts'
 import type { Pool } from '../../platform/db/pool.ts'
 import { fieldCells } from '../formats/csv-write.ts'
-import { type ImportItem, InputRefused, type ParsedItem } from '../item.ts'
+import { fieldsOfNewRecord, type ImportItem, InputRefused, type ParsedItem } from '../item.ts'
 import { itemKey, type PlannedItem, planItems, refusal } from './decide.ts'
 import { type IncomingItem, sourceUrlOf } from './identity.ts'
 import {
@@ -173,7 +174,7 @@ function entityOf({
     return [{ entity: { position, place: parsed.place, entity: parsed.entity, bytes } }]
   if (!('category' in parsed)) return []
   const { category } = parsed
-  const [error] = validationErrors(CategoryInput, category)
+  const [error] = [...validationErrors(CategoryInput, category), ...dateErrors(category)]
   const place = `category ${JSON.stringify(String(category.title).slice(0, 100))}`
   return [
     {
@@ -231,7 +232,7 @@ const maxCellsBytes = 100_000
 /** Keeps the title of a refused talk, and the row of a table for correction. */
 function refusedItem({ incoming: { item }, isFinal }: PlannedItem): RefusedItem {
   const { title } = item.fields
-  const cells = isFinal ? [] : (item.cells ?? fieldCells(item.fields))
+  const cells = isFinal ? [] : (item.cells ?? fieldCells(fieldsOfNewRecord(item)))
   const isStored = cells.length > 0 && Buffer.byteLength(JSON.stringify(cells)) <= maxCellsBytes
   return {
     fields: typeof title === 'string' ? { title: title.slice(0, 255).toWellFormed() } : {},

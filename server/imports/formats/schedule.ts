@@ -301,7 +301,7 @@ function* readConference(conference: UnknownObject, options: ParseOptions): Gene
       title,
       ...(url && { url }),
       ...(start_date && { start_date }),
-      ...(end_date && { end_date }),
+      ...(end_date && (!start_date || start_date <= end_date) && { end_date }),
       ...readEventProfile({
         city: readTrimmedText(conference.city),
         country: readTrimmedText(conference.country),

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { readItems, sample, sampleNames, skipped, talksOf } from '../../../tests/support/formats.ts'
-import { InputRefused, type ParseOptions } from '../item.ts'
+import { fieldsOfNewRecord, InputRefused, type ParseOptions } from '../item.ts'
 import { ytdlp } from './ytdlp.ts'
 
 const readTexts = (texts: Record<string, string>, options?: ParseOptions) =>
@@ -25,12 +25,11 @@ test('reads the videos of a playlist in order, and says why some are skipped', a
     fields: {
       title: 'Watching rivers with asyncio',
       description: 'How *one* loop reads 40 gauges.\n\n00:00 Start',
-      category: 'Heronbridge Python Days 2031',
       duration: 1805,
       thumbnail_url: 'https://img.example.org/exampleAAA1/large.jpg',
       source_url: 'https://www.youtube.com/watch?v=exampleAAA1',
-      recorded: '2031-01-01',
     },
+    fallback: { category: 'Heronbridge Python Days 2031', recorded: '2031-01-01' },
     facts: [{ kind: 'programme', position: 1 }],
     notes: [
       { kind: 'guessed', field: 'category', detail: 'is the title of the playlist' },
@@ -62,7 +61,7 @@ test('reads the videos of a playlist in order, and says why some are skipped', a
 test('takes the category of a video from its playlist in a channel', async () => {
   const all = await read('ytdlp-channel.json')
   assert.deepEqual(
-    talksOf(all).map(({ place, key, fields }) => [place, key, fields.category]),
+    talksOf(all).map(({ place, key, fallback }) => [place, key, fallback?.category]),
     [
       ['ytdlp-channel.json, entry 1, entry 1', 'youtube:exampleBBB1', 'Heronbridge Python'],
       [
@@ -87,11 +86,11 @@ test('reads all fields of a single video', async () => {
         language: 'en-GB',
         tags: ['maps', 'python'],
         duration: 2417,
-        recorded: '2031-06-12',
         copyright_text: 'Creative Commons Attribution licence (reuse allowed)',
         thumbnail_url: 'https://img.example.org/480000001_1280.jpg',
         source_url: 'https://vimeo.com/480000001',
       },
+      fallback: { recorded: '2031-06-12' },
       facts: [],
       notes: [
         { kind: 'dropped', field: 'tags', detail: 'had an empty name' },
@@ -137,7 +136,8 @@ test('dates talks by the option, then by the upload, then by the year of the pla
   const dayOf = async (fields: object, recorded?: string) => {
     const options = { category: undefined, language: undefined, recorded }
     const text = playlist(['One', 'Two'], fields)
-    return talksOf(await readTexts({ 'a.json': text }, options))[1]?.fields.recorded
+    const talk = talksOf(await readTexts({ 'a.json': text }, options))[1]
+    return talk && fieldsOfNewRecord(talk).recorded
   }
   const live = { was_live: true, release_date: '20260502', upload_date: '20260503' }
   assert.equal(await dayOf({}), '2026-01-01')
@@ -154,13 +154,10 @@ test('a channel has no programme', async () => {
 test('continues after a broken line', async () => {
   const all = await read('ytdlp-entries.ndjson', { category: undefined, language: 'en' })
   assert.deepEqual(
-    talksOf(all).map(({ place, key, fields }) => [
-      place,
-      key,
-      fields.category,
-      fields.language,
-      fields.recorded,
-    ]),
+    talksOf(all).map((talk) => {
+      const { category, language, recorded } = fieldsOfNewRecord(talk)
+      return [talk.place, talk.key, category, language, recorded]
+    }),
     [
       ['ytdlp-entries.ndjson, line 1', 'youtube:exampleCCC1', 'Small Meetup', 'en', undefined],
       ['ytdlp-entries.ndjson, line 2', 'youtube:exampleCCC2', 'Small Meetup', 'en', '2031-05-02'],

@@ -53,8 +53,20 @@ export const ytdlp: ImportFormat = {
         items.push(item)
     const named = options.category === undefined ? nameEvents(items) : items
     const dated = options.recorded === undefined ? datePlaylists(named) : named
-    yield* options.keepTitles ? dated : splitPlaylistTitles(dated)
+    const split = options.keepTitles ? dated : splitPlaylistTitles(dated)
+    yield* split.map((item) => ('fields' in item ? withFallback(item) : item))
   },
+}
+
+/** Makes a fallback of what was guessed, so that it does not replace what a record has. */
+function withFallback(talk: ImportItem): ImportItem {
+  const isGuess = ([name]: [string, unknown]) =>
+    (name === 'category' || name === 'recorded') && talk.notes.some(({ field }) => field === name)
+  const [guesses = [], others = []] = [true, false].map((wanted) =>
+    Object.entries(talk.fields).filter((entry) => isGuess(entry) === wanted),
+  )
+  if (guesses.length === 0) return talk
+  return { ...talk, fields: Object.fromEntries(others), fallback: Object.fromEntries(guesses) }
 }
 
 /** Groups the talks of each playlist by its title, which is their category. */

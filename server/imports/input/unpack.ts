@@ -5,6 +5,12 @@ import { InputRefused } from '../item.ts'
 // Decodes bytes to text, and unpacks gzip. The encoding is detected from the bytes, because file
 // names are unreliable and a stream has none.
 
+/** Returns the position of the first byte that is not UTF-8. */
+function invalidAt(chunk: Uint8Array): number {
+  const [valid = ''] = new TextDecoder().decode(chunk).split('\uFFFD', 1)
+  return Buffer.byteLength(valid)
+}
+
 /** Decodes UTF-8. Throws `InputRefused` for anything else, and for more bytes than `maxBytes`. */
 export async function* decodeText(
   bytes: AsyncIterable<Uint8Array>,
@@ -19,8 +25,9 @@ export async function* decodeText(
       return chunk ? decoder.decode(chunk, { stream: true }) : decoder.decode()
     } catch {
       throw new InputRefused(
-        `${path} is not in UTF-8 (near byte ${length}). ` +
-          'Convert it, for example with: iconv -f LATIN1 -t UTF-8',
+        `${path} is not in UTF-8 (near byte ${length + (chunk ? invalidAt(chunk) : 0)}). ` +
+          'Save it as UTF-8, or convert it:\n' +
+          `  iconv -f WINDOWS-1252 -t UTF-8 '${path}' > utf-8.csv`,
       )
     }
   }
