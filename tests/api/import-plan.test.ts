@@ -219,6 +219,42 @@ test('conflicts are decided by field, for all talks at once', async () => {
   assert.equal((await decide({ take: 'mine' })).status, 409)
 })
 
+test('all talks that resemble a record are decided at once', async () => {
+  const path = join(folder, 'same.csv')
+  const table = (column: string) =>
+    `title,event,${column}\n${[1, 2].map((n) => `Alike ${n},Same Days,https://example.org/${column}${n}`).join('\n')}`
+  writeFileSync(path, table('video'))
+  assert.equal((await run('import', path, '--apply')).code, 0)
+  writeFileSync(path, table('thumbnail'))
+  const planned = await run('import', path, '--source', 'other', '--dry-run')
+  const id = importIdIn(planned.stdout)
+  assert.match(planned.stdout, /conflict +2 /)
+  const decided = await run('imports', 'decide', String(id), '--same')
+  assert.match(decided.stdout, /Decided 2 talks: same talk as the record/)
+  assert.match((await run('imports', 'apply', String(id))).stdout, /2 changed/)
+})
+
+test('only a conflict can be decided', async () => {
+  const path = join(folder, 'keep.csv')
+  const table = (title: string) => `key,title,event\n1,${title},Keep Days\n`
+  writeFileSync(path, table('Before'))
+  assert.equal((await run('import', path, '--apply')).code, 0)
+  writeFileSync(path, table('After'))
+  const id = importIdIn((await run('import', path, '--dry-run')).stdout)
+  const { code, stderr } = await run('imports', 'decide', String(id), '1', '--keep')
+  assert.equal(code, 1)
+  assert.match(stderr, /Talk 1 has no conflict to decide: it is changed/)
+})
+
+test('a plan whose talks are all refused cannot be applied', async () => {
+  const path = join(folder, 'refused-all.csv')
+  writeFileSync(path, 'title,video\nNo event,https://example.org/none\n')
+  const imported = await run('import', path, '--apply')
+  assert.equal(imported.code, 4)
+  assert.match(imported.stderr, /All talks are refused: nothing can be applied/)
+  assert.equal((await run('imports', 'apply', String(importIdIn(imported.stdout)))).code, 4)
+})
+
 test('a redo leaves records alone that changed after the import or after its undo', async () => {
   const path = join(folder, 'redo-old.csv')
   const table = (...durations: number[]) =>
