@@ -48,6 +48,7 @@ export function BarPlot(props: PlotProps) {
   const slot = (width - left) / Math.max(1, points.length)
   const y = (value: number) => top + (height - top - bottom) * (1 - value / end)
   const labelEvery = Math.ceil(points.length / 12)
+  const fromLast = (index: number) => points.length - 1 - index
   return (
     <Figure {...props}>
       <Grid steps={steps} y={y} />
@@ -63,9 +64,10 @@ export function BarPlot(props: PlotProps) {
           >
             <title>{`${name}: ${number(value)}`}</title>
           </rect>
-          {(points.length - 1 - index) % labelEvery === 0 && (
+          {fromLast(index) % labelEvery === 0 && (
             <text
-              class="label"
+              // Phones have room for every third label.
+              class={fromLast(index) % (labelEvery * 3) === 0 ? 'label below' : 'label below minor'}
               x={round(left + (index + 0.5) * slot)}
               y={height - 8}
               text-anchor="middle"
@@ -96,7 +98,7 @@ export function AreaPlot(props: PlotProps) {
       {[...new Set(labelled)].map((point, index) => (
         <text
           key={point}
-          class="label"
+          class="label below"
           x={round(x(point))}
           y={height - 8}
           text-anchor={anchors[index]}
