@@ -46,8 +46,11 @@ export function TalkPage({ talk, texts, also, bySpeakers, atEvent, similar, at }
               </p>
             )}
             <p class="talk-where">
-              <EntityLink kind="category" entity={talk.category} />{' '}
-              <RecordedDate day={talk.recorded} />
+              {/* The separator belongs to the span, which has the direction of the header. */}
+              <span>
+                <EntityLink kind="category" entity={talk.category} />
+              </span>{' '}
+              {talk.recorded && <RecordedDate day={talk.recorded} />}
             </p>
             <p class="print-only">{view.origin + path}</p>
           </header>
