@@ -164,7 +164,8 @@ footer {
     display: grid; grid-template-columns: auto 1fr; column-gap: .75rem; padding: .6rem 0;
     border-bottom: 1px solid var(--line);
   }
-  .fields td { padding: 0; border: 0; }
+  .fields td { padding: 0; border: 0; min-width: 0; }
+  .fields td, .pairs td { overflow-wrap: anywhere; }
   .fields td:nth-child(3) { grid-column: 1 / -1; }
   .fields small { display: inline; margin-right: .4rem; }
   .pairs, .pairs tbody, .pairs tr, .pairs td { display: block; border: 0; }
