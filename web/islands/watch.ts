@@ -56,6 +56,14 @@ for (const root of document.querySelectorAll<HTMLElement>('[data-player]')) {
     void show(0)
   })
 
+  // Later the player handles its keys itself. Here too, letters typed elsewhere do nothing.
+  document.addEventListener('keydown', (event) => {
+    if (event.key !== 'k' || event.repeat || opened) return
+    if (event.ctrlKey || event.metaKey || event.altKey) return
+    const { target } = event
+    if (target === document.body || (target instanceof Node && root.contains(target))) void show(0)
+  })
+
   async function show(index: number): Promise<void> {
     root.setAttribute('aria-busy', 'true')
     try {
@@ -88,7 +96,10 @@ for (const root of document.querySelectorAll<HTMLElement>('[data-player]')) {
 
   function updateShare(): void {
     const text = part('#share-time')
-    if (text && part('[data-share][open]')) text.textContent = linkAtTime().link
+    if (!text?.parentElement || !part('[data-share][open]')) return
+    const { link, seconds } = linkAtTime()
+    text.textContent = link
+    text.parentElement.hidden = seconds === 0
   }
 
   /** Remembers where the reader is, and continues with the next talk at the end. */

@@ -117,15 +117,18 @@ function Share({ talk, at }: { readonly talk: Talk; readonly at: number }) {
   return (
     <details class="player-share" data-share>
       <summary>{words.share}</summary>
-      {rows.map(({ id, name, text }) => (
-        <div key={id} class={id === 'share-time' ? 'with-scripts' : undefined}>
-          <strong>{name}</strong>
-          <pre id={id}>{text}</pre>
-          <button type="button" class="player-copy with-scripts" data-copy-text={id}>
-            {words.copy} <span class="player-name">{name}</span>
-          </button>
-        </div>
-      ))}
+      <div class="player-share-panel">
+        {rows.map(({ id, name, text }) => (
+          // Until the talk plays, the link at the current time is the first link.
+          <div key={id} hidden={id === 'share-time' && at === 0}>
+            <strong>{name}</strong>
+            <pre id={id}>{text}</pre>
+            <button type="button" class="player-copy with-scripts" data-copy-text={id}>
+              {words.copy} <span class="player-name">{name}</span>
+            </button>
+          </div>
+        ))}
+      </div>
     </details>
   )
 }
@@ -135,7 +138,7 @@ function UpNext() {
   const { words } = useView()
   return (
     <p class="player-next with-scripts" data-queue hidden>
-      {words.playingAll} <strong dir="auto" />. {words.upNext} <span data-next />{' '}
+      {words.playingAll} <strong dir="auto" />. {words.upNext} <span data-next /> ·{' '}
       <button type="button" class="as-link">
         {words.stopPlayingAll}
       </button>
