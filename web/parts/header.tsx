@@ -9,6 +9,7 @@ export function Header({ isSearch }: { isSearch: boolean }) {
     [paths.list('category'), words.events],
     [paths.list('speaker'), words.speakers],
     [paths.list('tag'), words.tags],
+    [paths.myTalks, words.myTalks],
     [paths.about, words.about],
   ] as const
   return (
@@ -54,6 +55,7 @@ export function Header({ isSearch }: { isSearch: boolean }) {
             <a
               key={path}
               href={href(path)}
+              class={path === paths.myTalks ? 'if-room' : undefined}
               aria-current={address.split('?')[0] === path ? 'page' : undefined}
             >
               {name}
