@@ -51,9 +51,9 @@ export function startSearch(): void {
       if (!results) throw new Error('The page has no results')
       replaceResults(results, page)
       for (const input of document.querySelectorAll<HTMLInputElement>('.prefer [name=to]'))
-        input.value = url.slice(location.origin.length + base.length)
+        input.value = `${url.slice(location.origin.length + base.length)}#footer`
       // Each search is an entry of the history, but not each letter.
-      if (isTyping || url === location.href) history.replaceState(null, '', url)
+      if (isTyping || url === currentUrl()) history.replaceState(null, '', url)
       else history.pushState(null, '', url)
       shownUrl = currentUrl()
       isTyping = !isSubmitted
@@ -87,6 +87,8 @@ function replaceResults(results: Element, page: Document): void {
   const facets = document.querySelector<HTMLDetailsElement>('[data-facets]')
   if (facets && isOpen !== undefined) facets.open = isOpen
   document.title = page.title
+  const heading = document.querySelector('h1')
+  if (heading) heading.textContent = page.querySelector('h1')?.textContent ?? ''
   // Screen readers announce changes of an existing status, not an element that was inserted.
   const status = document.querySelector('[data-found]')
   if (status) status.textContent = document.getElementById('count')?.textContent ?? ''

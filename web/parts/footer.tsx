@@ -6,7 +6,7 @@ import { themes, useView } from '../view.ts'
 export function Footer() {
   const { words, href, address, locale, theme } = useView()
   return (
-    <footer class="site-footer">
+    <footer class="site-footer" id="footer">
       <div class="frame">
         <p>{words.openData}</p>
         <ul class="plain row">
@@ -29,7 +29,8 @@ export function Footer() {
           </li>
         </ul>
         <form class="prefer" action={href(paths.prefer)}>
-          <input type="hidden" name="to" value={address} />
+          {/* The reader comes back to this form, not to the top of the page. */}
+          <input type="hidden" name="to" value={`${address}#footer`} />
           <fieldset>
             <legend>{words.language}</legend>
             {locales.map((it) => (
