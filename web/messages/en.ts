@@ -39,7 +39,8 @@ export const en = {
   feeds: 'Feeds',
   api: 'API',
   openData:
-    'Everything here is open data: every page has a feed, and every talk is available as JSON.',
+    'Everything here is open data: talks, events, speakers, tags and searches have feeds, and ' +
+    'every talk is available as JSON.',
   talks: count('talk', 'talks'),
   eventsCount: count('event', 'events'),
   speakersCount: count('speaker', 'speakers'),

@@ -25,8 +25,8 @@ export const es: Messages = {
   feeds: 'Feeds',
   api: 'API',
   openData:
-    'Todo lo que hay aquí son datos abiertos: cada página tiene un feed y cada charla está ' +
-    'disponible en JSON.',
+    'Todo lo que hay aquí son datos abiertos: las charlas, los eventos, los ponentes, las ' +
+    'etiquetas y las búsquedas tienen feeds, y cada charla está disponible en JSON.',
   talks: count('charla', 'charlas'),
   eventsCount: count('evento', 'eventos'),
   speakersCount: count('ponente', 'ponentes'),
