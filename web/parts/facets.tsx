@@ -40,7 +40,7 @@ export function FacetLists({
   const useful = kinds.filter(
     (kind) => facets[kind].length > 1 && (allowsSeveral(kind) || !state[kind]),
   )
-  if (useful.length === 0) return <div class="facets" />
+  if (useful.length === 0) return null
   return (
     <div class="facets">
       {/* The heading of wide screens, on which the filters are always open. */}
