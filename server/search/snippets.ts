@@ -2,10 +2,12 @@ import type { Video } from '@talkshelf/contract'
 import type { Db } from '../platform/db/db.ts'
 import { runInOwnTask } from '../platform/event-loop.ts'
 import { findWords } from './queries.ts'
+import { stripMarkdown } from './strip-markdown.ts'
 import type { Tsquery } from './tsquery.ts'
 
 // Snippets of search results: the title and an excerpt of the text, with the searched words
-// highlighted. Plain text in parts instead of HTML, so that clients need not trust markup.
+// highlighted. Plain text in parts instead of HTML or Markdown, so that clients need not trust or
+// parse markup.
 
 export interface SnippetPart {
   readonly text: string
@@ -33,8 +35,10 @@ export async function buildSnippets(
 ): Promise<RecordSnippet[]> {
   const rangesIn = await createHighlighter(db, records, marks)
   return mapInOwnTasks(records, ({ id, title, summary, description }) => {
-    const text =
-      [summary, description].find((field) => rangesIn(field).length > 0) ?? (summary || description)
+    const texts = [summary, description].map((field) =>
+      stripMarkdown(field.slice(0, maxTextLength)),
+    )
+    const text = texts.find((field) => rangesIn(field).length > 0) ?? (texts[0] || texts[1] || '')
     return {
       id,
       title: splitParts(title, rangesIn(title), 0, title.length),

@@ -151,6 +151,11 @@ test('returns snippets as plain text with marked matches', async () => {
   assert.match(marked(excerpt), /^… .*a <b>\[narwhal\]<\/b> & other whales come\..* …$/)
   assert.ok(marked(excerpt).length < 300)
   assert.equal(json.snippets.length, json.results.length)
+  const summary = 'The **narwhal** of [*all* maps](https://example.org/narwhal), `a_b_c`.'
+  const formatted = await archive.make({ title: 'Formatted', summary })
+  const found = (await search('narwhal', '&include=snippets')).json
+  const snippet = found.snippets.find(({ id }: { id: number }) => id === formatted.id)
+  assert.equal(marked(snippet.excerpt), 'The [narwhal] of all maps, a_b_c.')
   const japanese = await search('機械', '&include=snippets')
   assert.match(marked(japanese.json.snippets[0].title), /\[.*機械.*\]/)
 })
