@@ -162,7 +162,15 @@ test('renders a table, unless it has too many cells', () => {
 test('cuts plain text at a character, without markup', () => {
   assert.equal(plainText('# A *b* [c](https://example.org)\n\nd', 100), 'A b c d')
   assert.equal(plainText('What to do.\n\nWho are you?', 100), 'What to do. Who are you?')
-  assert.equal(plainText('- one\n- two\n\n| a | b |\n|---|---|\n| c | d |', 100), 'one two a b c d')
+  assert.equal(
+    plainText('- one\n- two\n\n| a | b |\n|---|---|\n| c | d |', 100),
+    'one; two; a b c d',
+  )
+  assert.equal(
+    plainText('Within a year.\n\n- what broke\n- how *often*?\n\n  Very.\n- what next', 100),
+    'Within a year. what broke; how often? Very. what next',
+  )
+  assert.equal(plainText('- a\n  1. b\n  2. c\n- d\0', 100), 'a b; c; d\ufffd')
   assert.equal(plainText('x'.repeat(300), 10), `${'x'.repeat(9)}…`)
   assert.equal(plainText('😀'.repeat(30), 10), `${'😀'.repeat(9)}…`)
   assert.equal(plainText('<script>x</script>', 100), '<script>x</script>')

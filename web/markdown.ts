@@ -64,19 +64,30 @@ export function plainHtml(text: string): string {
   return paragraphs.map((paragraph) => `<p>${markdown.utils.escapeHtml(paragraph)}</p>\n`).join('')
 }
 
+/** Marks the end of a list item. Markdown replaces this character in texts. */
+const itemEnd = '\0'
+
 /** Returns the start of a text without markup, cut to a number of characters. */
 export function plainText(text: string, limit: number): string {
   // Markup takes some of the characters, but rarely most of them.
   const source = text.slice(0, Math.min(limit * 4, maxPartLength))
   const words = (hasHugeTable(source) ? [] : markdown.parse(source, {}))
-    .map(({ children }) =>
-      (children ?? [])
-        .map(({ type, content }) => (type === 'softbreak' || type === 'hardbreak' ? ' ' : content))
-        .join(''),
+    .map(({ type, children }) =>
+      type === 'list_item_close'
+        ? itemEnd
+        : (children ?? [])
+            .map(({ type, content }) =>
+              type === 'softbreak' || type === 'hardbreak' ? ' ' : content,
+            )
+            .join(''),
     )
     .join(' ')
     .replaceAll(/\s+/g, ' ')
     .trim()
+    // An item ends with a semicolon, unless it has a punctuation mark or is the last text.
+    .replaceAll(/([.!?:;,…]?)(?: ?\0)+( ?)/g, (_, mark, space) =>
+      space ? `${mark || ';'} ` : mark,
+    )
   // A character has at most two code units: this slice tells whether there are too many.
   const characters = [...words.slice(0, limit * 2 + 2)]
   if (characters.length <= limit) return words

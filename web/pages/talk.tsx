@@ -15,7 +15,7 @@ export function TalkPage({ talk, texts, also, bySpeakers, atEvent, similar, at }
   const view = useView()
   const { words, locale } = view
   const path = paths.talk(talk)
-  const text = plainText(talk.description || talk.summary, 200)
+  const text = plainText(talk.summary || talk.description, 200)
   const speakers = talk.speakers.map(({ name }) => name).join(', ')
   const lang = talk.language.code === locale ? undefined : talk.language.code
   const steps = [
