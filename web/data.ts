@@ -123,6 +123,8 @@ export interface Link {
   readonly label: string
   /** Size in bytes. */
   readonly size?: number | null
+  /** Whether it is about the talk, such as slides, and not a recording. */
+  readonly isRelated?: true
 }
 
 export interface Talk extends Card {
@@ -172,6 +174,9 @@ export interface EntityProfile {
   readonly links: readonly { readonly kind: LinkKind; readonly url: string }[]
 }
 
+/** The number of values of a facet on the page of an entity. */
+export const maxCommonFacets = 12
+
 /** A page of talks that have something in common. */
 export interface CollectionData {
   readonly kind: EntityPageKind | 'language' | 'year'
@@ -199,6 +204,8 @@ export interface CollectionData {
   readonly isExact: boolean
   readonly cards: readonly Card[]
   readonly pager: PagerData
+  /** All speakers of an event, by name, if there are more than `maxCommonFacets`. */
+  readonly speakers?: readonly CountedValue[]
   readonly facets: Partial<Readonly<Record<FacetKind, readonly CountedValue[]>>>
 }
 
@@ -262,4 +269,11 @@ export interface ProblemData {
   readonly problem: string
   readonly detail: string
   readonly requestId: string
+  /** If a list has fewer pages than the URL asks for. */
+  readonly missingPage?: {
+    /** The search, if the list is one. */
+    readonly search?: SearchState
+    /** Path of the first page, with the base path. */
+    readonly firstPage: string
+  }
 }

@@ -1,7 +1,7 @@
 import { About } from './pages/about.tsx'
 import { Collection } from './pages/collection.tsx'
 import { Directory } from './pages/directory.tsx'
-import { Embed } from './pages/embed.tsx'
+import { Embed, EmbedProblem } from './pages/embed.tsx'
 import { Events } from './pages/events.tsx'
 import { Follow } from './pages/follow.tsx'
 import { Home } from './pages/home.tsx'
@@ -16,6 +16,7 @@ export const pages = {
   search: Search,
   talk: TalkPage,
   embed: Embed,
+  embedProblem: EmbedProblem,
   collection: Collection,
   events: Events,
   directory: Directory,

@@ -290,8 +290,8 @@ test('labels related links by their label or host', () => {
     { kind: 'related', url: '/media/slides.pdf', label: 'Nowhere' },
   ]
   assert.deepEqual(findSources(record({}), facts).links, [
-    { address: 'https://www.slides.example/1', label: 'slides.example' },
-    { address: 'https://slides.example/2', label: 'Slides' },
+    { address: 'https://www.slides.example/1', label: 'slides.example', isRelated: true },
+    { address: 'https://slides.example/2', label: 'Slides', isRelated: true },
   ])
 })
 

@@ -42,7 +42,7 @@ export function findSources(
     (a, b) => rankOf(a) - rankOf(b),
   )
   const related = facts.flatMap((fact) =>
-    fact.kind === 'related' ? (linkOf(fact.url, fact.label) ?? []) : [],
+    fact.kind === 'related' ? (relatedLink(fact.url, fact.label) ?? []) : [],
   )
   return {
     sources: sources.map((media) => sourceOf(media, sources)),
@@ -254,9 +254,10 @@ function fileOf(url: URL): URL | undefined {
 
 const labelOf = ({ hostname }: URL) => hostname.replace(/^www\./, '')
 
-function linkOf(address: string, label: string | null): Link | undefined {
+/** Returns a link to a page about the talk. */
+function relatedLink(address: string, label: string | null): Link | undefined {
   const url = parse(address)
-  return url && { address: url.href, label: label?.trim() || labelOf(url) }
+  return url && { address: url.href, label: label?.trim() || labelOf(url), isRelated: true }
 }
 
 const preferredFormats = ['mp4', 'm4v', 'webm', 'ogv']

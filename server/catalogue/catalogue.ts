@@ -3,7 +3,7 @@
 
 export { listRecords } from './list.ts'
 export { programmeOrdering } from './ordering.ts'
-export { findListedBodies } from './queries.ts'
+export { findListedBodies, listEventSpeakers } from './queries.ts'
 export { findRelated } from './related.ts'
 export { parseSearchParams } from './search-parameters.ts'
 export {

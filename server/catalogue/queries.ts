@@ -68,6 +68,29 @@ export function findFilterIds(db: Db, { category, speaker, tag, language }: Filt
   )
 }
 
+const EventSpeaker = Type.Object({
+  value: Type.String(),
+  name: Type.String(),
+  talks: Type.Integer(),
+})
+
+/** Lists the speakers of the live talks of an event, by name. */
+export function listEventSpeakers(db: Db, categoryId: number) {
+  return many(
+    db,
+    EventSpeaker,
+    sql`select speaker.slug as value, speaker.name, count(*)::integer as talks
+        from (select unnest(speaker_ids) as speaker_id
+              from video
+              where category_id = ${categoryId}::bigint and state = 1 and taken_down is null
+              limit 5000) as given
+        join speaker on speaker.id = given.speaker_id
+        group by speaker.id
+        order by fold(speaker.name) collate "C", speaker.id
+        limit 500`,
+  )
+}
+
 /** Filters by id, not by name: PostgreSQL estimates the number of rows from the id. */
 export interface Filter extends SearchFilter {
   /** Only these records. */

@@ -2,11 +2,13 @@ import { Problem, Slug, validationErrors } from '@talkshelf/contract'
 import {
   type CollectionData,
   type EntityPageKind,
+  maxCommonFacets,
   paths,
   type SearchState,
   searchKeys,
 } from '@talkshelf/web'
 import {
+  listEventSpeakers,
   listRecords,
   parseSearchParams,
   programmeOrdering,
@@ -35,8 +37,7 @@ export async function entityPage(
   params: { id: string; slug: string },
   page: string | undefined,
 ): Promise<CollectionData | { moved: string }> {
-  // Links that have only the slug use "-" as the id.
-  const id = params.id === '-' ? await idOfSlug(pool, kind, params.slug) : parseId(params.id)
+  const id = await findId(pool, kind, params)
   const entity = id === undefined ? undefined : await findPublicEntity(pool.lookups, kind, id)
   if (!entity) throw new Problem('not-found', 'This page does not exist')
   const path = paths.entity(kind, entity)
@@ -62,7 +63,20 @@ export async function entityPage(
     ...(about && { about }),
     ...(profile && { profile }),
   }
-  return collection(pool, statisticsCache, head, page)
+  const data = await collection(pool, statisticsCache, head, page)
+  // Facets have only the speakers with the most talks.
+  const hasMore = kind === 'category' && (data.facets.speaker?.length ?? 0) > maxCommonFacets
+  return hasMore ? { ...data, speakers: await listEventSpeakers(pool.lists, entity.id) } : data
+}
+
+/** Finds the id in a URL. A URL with only the slug is /speaker/-/<slug> or /speaker/<slug>. */
+async function findId(
+  pool: Pool,
+  kind: EntityPageKind,
+  { id, slug }: { id: string; slug: string },
+): Promise<number | undefined> {
+  if (id === '-') return idOfSlug(pool, kind, slug)
+  return parseId(id) ?? (slug === '' ? idOfSlug(pool, kind, id) : undefined)
 }
 
 async function idOfSlug(
@@ -77,15 +91,17 @@ async function idOfSlug(
     : (JSON.parse(entity.body) as { id: number }).id
 }
 
-/** Loads the page of a language. */
+/** Loads the page of a language, or returns its path if `slug` is the code of the language. */
 export async function languagePage(
   pool: Pool,
   statisticsCache: StatisticsCache,
   slug: string,
   page: string | undefined,
-): Promise<CollectionData> {
-  const { statistics } = await statisticsCache.read()
-  const language = statistics.byLanguage.find((language) => language.slug === slug)
+): Promise<CollectionData | { moved: string }> {
+  const { byLanguage } = (await statisticsCache.read()).statistics
+  const language = byLanguage.find((language) => language.slug === slug)
+  const withCode = byLanguage.find(({ code }) => code.toLowerCase() === slug.toLowerCase())
+  if (!language && withCode) return { moved: paths.language(withCode.slug) }
   if (!language) throw new Problem('not-found', 'There are no talks in this language')
   const { name, code } = language
   return collection(

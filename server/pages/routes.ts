@@ -2,6 +2,8 @@ import { Problem, problems } from '@talkshelf/contract'
 import {
   type EntityPageKind,
   type FollowData,
+  feedFormats,
+  type ProblemData,
   pages,
   parseTimecode,
   paths,
@@ -18,6 +20,7 @@ import {
   type PageResponse,
   parseId,
 } from '../platform/http/pages.ts'
+import { pageOutOfRange } from '../platform/http/pagination.ts'
 import { requestCosts } from '../platform/http/rate-limit.ts'
 import type { RecordCache } from '../videos/videos.ts'
 import { entityPage, languagePage, yearPage } from './collection.ts'
@@ -102,6 +105,13 @@ const guessedPaths: Readonly<Record<string, string>> = {
   '/feed.json': paths.feed(paths.home, 'json'),
 }
 
+/** Folders that people guess: /events/<slug>. */
+const guessedFolders: Readonly<Record<EntityPageKind, readonly string[]>> = {
+  category: ['categories', 'event', 'events'],
+  speaker: ['speakers'],
+  tag: ['tags'],
+}
+
 /** Mounts the pages that offer feeds. */
 function followRoutes({ mountPage, pool, statisticsCache, site }: PageContext): void {
   const mountFollow = (
@@ -178,23 +188,33 @@ function collectionRoutes({ mountPage, pool, statisticsCache, markdown, site }: 
         { id: request.params.id ?? '', slug },
         request.query.page,
       )
-      return 'moved' in data
-        ? redirect(site, data.moved, request)
-        : render(site, pages.collection, data, request)
+      if (!('moved' in data)) return render(site, pages.collection, data, request)
+      // The address of a feed without the slug, such as /tag/1/rss.
+      const format = feedFormats.find((format) => format === slug)
+      return redirect(site, format ? paths.feed(data.moved, format) : data.moved, request)
     }
-    mountPage(`/${kind}/:id`, (request) => entity(request, ''))
+    for (const folder of [kind, ...guessedFolders[kind]])
+      mountPage(`/${folder}/:id`, (request) => entity(request, ''))
     mountPage(`/${kind}/:id/:slug`, (request) => entity(request, request.params.slug ?? ''))
   }
+  const language = ({ params, query }: PageRequest) =>
+    languagePage(pool, statisticsCache, params.slug ?? '', query.page)
   mountPage('/language/:slug', async (request) => {
-    const { params, query } = request
-    const data = await languagePage(pool, statisticsCache, params.slug ?? '', query.page)
-    return render(site, pages.collection, data, request)
+    const data = await language(request)
+    return 'moved' in data
+      ? redirect(site, data.moved, request)
+      : render(site, pages.collection, data, request)
   })
-  mountPage('/year/:year', async (request) => {
-    const { params, query } = request
-    const data = await yearPage(pool, statisticsCache, params.year ?? '', query.page)
-    return render(site, pages.collection, data, request)
+  mountPage('/languages/:slug', async (request) => {
+    const data = await language(request)
+    return redirect(site, 'moved' in data ? data.moved : data.path, request)
   })
+  const year = ({ params, query }: PageRequest) =>
+    yearPage(pool, statisticsCache, params.year ?? '', query.page)
+  mountPage('/year/:year', async (request) =>
+    render(site, pages.collection, await year(request), request),
+  )
+  mountPage('/years/:year', async (request) => redirect(site, (await year(request)).path, request))
 }
 
 function preferenceRoute({ mountPage, site }: PageContext): void {
@@ -278,15 +298,47 @@ function localPath({ basePath }: PageSite, path = ''): string {
 /** Renders a problem as a page for readers. */
 export function readerProblemPage(
   site: PageSite,
-  { problem, message }: Problem,
+  problem: Problem,
   request: PageRequest,
   requestId: string,
 ): PageResponse {
   const view = buildView(site, request)
-  const data = { status: problems[problem].status, problem, detail: message, requestId }
+  const { status } = problems[problem.problem]
+  // Other sites embed these addresses: the reader would see an empty frame.
+  const framed = request.address.startsWith('/embed/')
+  const data: ProblemData = {
+    status,
+    problem: problem.problem,
+    detail: problem.message,
+    requestId,
+    ...(isPageMissing(problem) && { missingPage: missingPage(site, request) }),
+  }
   return {
-    body: renderPage(pages.problem, data, view),
-    headers: { ...pageHeaders(view), 'cache-control': 'private, no-store' },
+    body: framed
+      ? renderPage(pages.embedProblem, { status }, view)
+      : renderPage(pages.problem, data, view),
+    headers: { ...pageHeaders(view, { framed }), 'cache-control': 'private, no-store' },
+  }
+}
+
+/** Tells whether a list has fewer pages than the request asks for. */
+function isPageMissing({ problem, message, more }: Problem): boolean {
+  if (problem === 'not-found') return message === pageOutOfRange
+  const errors = Array.isArray(more.errors) ? (more.errors as { pointer?: string }[]) : []
+  return problem === 'invalid-query' && errors.length === 1 && errors[0]?.pointer === '/page'
+}
+
+function missingPage(
+  site: PageSite,
+  { address, query }: PageRequest,
+): NonNullable<ProblemData['missingPage']> {
+  const { page: _, ...rest } = query
+  const [path = ''] = address.split('?')
+  const isSearch = path === paths.search()
+  const search = new URLSearchParams(rest).toString()
+  return {
+    ...(isSearch && { search: searchState(rest) }),
+    firstPage: localPath(site, path + (search && `?${search}`)),
   }
 }
 

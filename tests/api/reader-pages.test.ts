@@ -167,6 +167,145 @@ test('redirects addresses that people guess', async () => {
   }
 })
 
+test('redirects guessed addresses of events, speakers, tags, languages and years', async () => {
+  const tagged = await archive.make({ title: 'Tagged', tags: ['Field notes'], speakers: ['Cy'] })
+  const html = await pageOf(tagged)
+  const linkTo = (kind: string) => new RegExp(`href="(/${kind}/[^"]+)"`).exec(html)?.[1] ?? ''
+  const [tag, speaker] = [linkTo('tag'), linkTo('speaker')]
+  const event = await categoryPath('event-3')
+  const guessed: [string, string][] = [
+    ['/tag/field-notes', tag],
+    ['/tags/field-notes?page=1', `${tag}?page=1`],
+    [`/tags/${tag.split('/')[2]}`, tag],
+    ['/speaker/cy', speaker],
+    ['/speakers/cy', speaker],
+    ['/category/event-3', event],
+    ['/events/event-3', event],
+    ['/language/en', '/language/english'],
+    ['/languages/en', '/language/english'],
+    ['/languages/english', '/language/english'],
+    ['/years/2011', '/year/2011'],
+    // Feeds without the slug
+    ...['rss', 'atom', 'json'].flatMap((format): [string, string][] => [
+      [`/tag/${tag.split('/')[2]}/${format}`, `${tag}/${format}`],
+      [`/category/${event.split('/')[2]}/${format}`, `${event}/${format}`],
+    ]),
+  ]
+  for (const [from, to] of guessed) {
+    const { status, headers } = await get(from)
+    assert.deepEqual([status, pathOf(headers.location)], [301, to], from)
+    assert.equal((await get(to)).status, 200, to)
+  }
+  for (const path of ['/tags/none', '/speaker/none', '/events/x%2Fy', '/languages/xx', '/years/1'])
+    assert.equal((await get(path)).status, 404, path)
+})
+
+test('says that a search or list has fewer pages, and keeps the search', async () => {
+  const search = await get('/search?q=imported&language=english&page=9')
+  assert.equal(search.status, 404)
+  assert.match(search.text, /This search has fewer pages\./)
+  assert.match(
+    search.text,
+    /<a href="\/search\?q=imported&amp;language=english">Go to the first page/,
+  )
+  assert.match(search.text, /<input id="q"[^>]* value="imported"/)
+  const list: [string, number][] = [
+    ['/speaker?page=50', 404],
+    ['/speaker?page=101', 400],
+    ['/year/2011?page=7', 404],
+  ]
+  for (const [path, expected] of list) {
+    const { status, text } = await get(path)
+    assert.equal(status, expected, path)
+    assert.match(text, /This list has fewer pages\./, path)
+    assert.ok(text.includes(`<a href="${path.split('?')[0]}">Go to the first page`), path)
+  }
+  assert.doesNotMatch(await text('/search?year=x&page=2'), /fewer pages/)
+})
+
+test('gives advice that fits a search without results', async () => {
+  const advice: [string, RegExp][] = [
+    ['/search?q=xqzvkj', /<p>Check the spelling, or try fewer or different words\.</],
+    ['/search?language=xx', /<p>Remove a filter, or choose another one\.</],
+    ['/search?q=xqzvkj&year=2011', /<p>Remove a filter, or try fewer or different words\.</],
+  ]
+  for (const [path, expected] of advice) assert.match(await text(path), expected, path)
+})
+
+test('shows a page in a frame for a talk that does not exist or was taken down', async () => {
+  const gone = await archive.make({ title: 'Gone' })
+  const body = { reason: 'a request' }
+  await archive.call('POST', `/api/v2/video/${gone.id}/takedown`, { token: archive.admin, body })
+  const expected: [string, number, string][] = [
+    ['/embed/999999', 404, 'There is no such talk'],
+    [`/embed/${gone.id}`, 410, 'This talk is no longer available'],
+  ]
+  for (const [path, code, message] of expected) {
+    const { status, headers, text } = await get(path)
+    assert.equal(status, code)
+    assert.match(String(headers['content-security-policy']), /frame-ancestors \*/)
+    assert.ok(text.includes(`<h1>${message}</h1>`), path)
+    assert.match(text, /<a class="player-link" href="http[^"]+\/" target="_blank" rel="noopener">/)
+  }
+  const { headers } = await get('/video/999999')
+  assert.match(String(headers['content-security-policy']), /frame-ancestors 'none'/)
+})
+
+test('describes a talk by its summary, with separate list items', async () => {
+  const description = 'Within a year.\n\n- what broke\n- what we *measured*'
+  const meta = async (talk: Video) => {
+    const html = await pageOf(talk)
+    const [, content] = /<meta name="description" content="([^"]*)"/.exec(html) ?? []
+    assert.ok(html.includes(`<meta property="og:description" content="${content}"`))
+    return content
+  }
+  const both = await archive.make({ title: 'Both texts', summary: 'In *short*.', description })
+  assert.equal(await meta(both), 'In short.')
+  const one = await archive.make({ title: 'One text', description })
+  assert.equal(await meta(one), 'Within a year. what broke; what we measured')
+})
+
+test('says that no recording is linked, also if there are slides', async () => {
+  const talk = await archive.make({ title: 'Not recorded', source_url: null })
+  assert.match(await pageOf(talk), /<p>No recording is linked yet\.<\/p>/)
+  const facts = [{ kind: 'related', url: 'https://slides.example/1', label: 'Slides' }]
+  const saved = await archive.call('PUT', `/api/v2/video/${talk.id}/facts`, {
+    token,
+    body: { facts },
+  })
+  assert.ok(saved.status < 300, saved.text)
+  const html = await pageOf(talk)
+  assert.match(html, /<p>No recording is linked yet\.<\/p><\/div>/)
+  assert.match(html, /href="https:\/\/slides\.example\/1"/)
+})
+
+test('lists the speakers of an event by name, with all of them below', async () => {
+  const category = 'Many Voices'
+  await archive.call('POST', '/api/v2/category', { token, body: { title: category } })
+  const names = Array.from(
+    { length: 30 },
+    (_, number) => `Voice ${String(number).padStart(2, '0')}`,
+  )
+  for (const [index, name] of names.entries())
+    await archive.make({
+      title: `Said by ${name}`,
+      category,
+      speakers: [name, names[29 - index] ?? ''],
+    })
+  const [, section = ''] =
+    /<h2>Speaker<\/h2>(.*?)<\/section>/s.exec(await categoryPage('many-voices')) ?? []
+  const [first = '', all = ''] = section.split('<summary>All 30 speakers</summary>')
+  const namesIn = (html: string) => [...html.matchAll(/dir="auto">([^<]+)</g)].map(([, it]) => it)
+  assert.equal(namesIn(first).length, 12)
+  assert.deepEqual(namesIn(first), namesIn(first).toSorted())
+  assert.deepEqual(namesIn(all), names)
+})
+
+test('has My talks in the menu', async () => {
+  const [menu = ''] = /<nav id="menu".*?<\/nav>/s.exec(await text('/')) ?? []
+  assert.match(menu, /<a href="\/my-talks"/)
+})
+
 test('has an icon at the address that browsers guess', async () => {
   const { status, headers, text } = await archive.call('GET', '/favicon.ico')
   assert.deepEqual([status, headers['content-type']], [200, 'image/x-icon'])

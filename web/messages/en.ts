@@ -77,7 +77,11 @@ export const en = {
   results: (number: string) => `${number} talks found`,
   oneResult: '1 talk found',
   noResults: 'No talks found',
-  noResultsHelp: 'Remove a filter, or try fewer or different words.',
+  noResultsHelp: {
+    both: 'Remove a filter, or try fewer or different words.',
+    filters: 'Remove a filter, or choose another one.',
+    words: 'Check the spelling, or try fewer or different words.',
+  },
   resultsFor: (query: string) => `“${query}”`,
   allTalks: 'All talks',
   corrected: 'Showing results for',
@@ -118,7 +122,7 @@ export const en = {
   play: (title: string) => `Play: ${title}`,
   playNote: (host: string) =>
     `This video is hosted on ${host}. We do not contact ${host} until you press play.`,
-  noVideo: 'No recording available.',
+  noVideo: 'No recording is linked yet.',
   unplayable: 'This recording cannot be played here. Try one of the links.',
   retry: 'Try again',
   sources: 'Recordings',
@@ -213,6 +217,7 @@ export const en = {
     newsletter: 'Newsletter',
     ...siteNames,
   },
+  allSpeakers: (number: string) => `All ${number} speakers`,
   searchThese: 'Search these talks',
   kinds: { category: 'Event', speaker: 'Speaker', tag: 'Tag', language: 'Language', year: 'Year' },
   titles: {
@@ -302,6 +307,16 @@ export const en = {
     429: 'Wait a minute, then try again.',
     503: 'The server is busy, or its database is not responding. Try again in a moment.',
     500: 'This is not your fault. If you report it, include this ID:',
+  },
+  missingPage: {
+    title: 'No such page',
+    search: 'This search has fewer pages.',
+    list: 'This list has fewer pages.',
+    first: 'Go to the first page',
+  },
+  noTalk: {
+    404: 'There is no such talk',
+    410: 'This talk is no longer available',
   },
   backHome: 'Back to the home page',
 }

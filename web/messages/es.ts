@@ -60,7 +60,11 @@ export const es: Messages = {
   results: (number) => `${number} charlas encontradas`,
   oneResult: '1 charla encontrada',
   noResults: 'No se han encontrado charlas',
-  noResultsHelp: 'Quita algún filtro o prueba con menos palabras o con otras.',
+  noResultsHelp: {
+    both: 'Quita algún filtro o prueba con menos palabras o con otras.',
+    filters: 'Quita algún filtro o elige otro.',
+    words: 'Revisa la ortografía o prueba con menos palabras o con otras.',
+  },
   resultsFor: (query) => `«${query}»`,
   allTalks: 'Todas las charlas',
   corrected: 'Mostrando resultados de',
@@ -100,7 +104,7 @@ export const es: Messages = {
   play: (title) => `Reproducir: ${title}`,
   playNote: (host) =>
     `Este vídeo está alojado en ${host}. No contactamos con ${host} hasta que lo reproduces.`,
-  noVideo: 'No hay ninguna grabación disponible.',
+  noVideo: 'Todavía no hay ninguna grabación enlazada.',
   unplayable: 'Esta grabación no se puede reproducir aquí. Prueba con uno de los enlaces.',
   retry: 'Reintentar',
   sources: 'Grabaciones',
@@ -193,6 +197,7 @@ export const es: Messages = {
     newsletter: 'Boletín',
     ...siteNames,
   },
+  allSpeakers: (number) => `Los ${number} ponentes`,
   searchThese: 'Buscar en estas charlas',
   kinds: {
     category: 'Evento',
@@ -285,6 +290,16 @@ export const es: Messages = {
     429: 'Espera un minuto y vuelve a intentarlo.',
     503: 'El servidor está ocupado o su base de datos no responde. Inténtalo en un momento.',
     500: 'No es culpa tuya. Si informas del error, incluye este identificador:',
+  },
+  missingPage: {
+    title: 'Esta página no existe',
+    search: 'Esta búsqueda tiene menos páginas.',
+    list: 'Esta lista tiene menos páginas.',
+    first: 'Ir a la primera página',
+  },
+  noTalk: {
+    404: 'Esta charla no existe',
+    410: 'Esta charla ya no está disponible',
   },
   backHome: 'Volver a la página de inicio',
 }

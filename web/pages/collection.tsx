@@ -1,4 +1,10 @@
-import type { Card, CollectionData, FacetKind } from '../data.ts'
+import {
+  type Card,
+  type CollectionData,
+  type CountedValue,
+  type FacetKind,
+  maxCommonFacets,
+} from '../data.ts'
 import { breadcrumbsJsonLd, eventJsonLd, jsonLdText, personJsonLd } from '../json-ld.ts'
 import { plainText } from '../markdown.ts'
 import { Cards } from '../parts/card.tsx'
@@ -158,24 +164,38 @@ function jsonLdOf(
 }
 
 /** Links to the most frequent years, events, speakers, tags and languages of the talks. */
-function CommonFacets({ facets, state }: CollectionData) {
+function CommonFacets({ facets, state, speakers }: CollectionData) {
   const view = useView()
+  const { words, number } = view
   const kinds = (['year', 'category', 'speaker', 'tag', 'language'] as FacetKind[]).filter(
     (kind) => (facets[kind]?.length ?? 0) > 1 && !state[kind],
   )
   if (kinds.length === 0) return null
+  const listed = (kind: FacetKind, values: readonly CountedValue[]) =>
+    kind === 'speaker'
+      ? values.toSorted((a, b) => a.name.localeCompare(b.name, view.locale))
+      : inOrder(kind, values)
+  const chips = (kind: FacetKind, values: readonly CountedValue[]) => (
+    <Chips
+      items={values.map((facet) => ({
+        href: paths.search({ ...state, [kind]: facet.value }),
+        name: facetName(view, kind, facet),
+        talks: facet.talks,
+      }))}
+    />
+  )
   return (
     <div class="columns in-common">
       {kinds.map((kind) => (
         <section key={kind}>
-          <h2>{view.words.facets[kind]}</h2>
-          <Chips
-            items={inOrder(kind, (facets[kind] ?? []).slice(0, 12)).map((facet) => ({
-              href: paths.search({ ...state, [kind]: facet.value }),
-              name: facetName(view, kind, facet),
-              talks: facet.talks,
-            }))}
-          />
+          <h2>{words.facets[kind]}</h2>
+          {chips(kind, listed(kind, (facets[kind] ?? []).slice(0, maxCommonFacets)))}
+          {kind === 'speaker' && speakers && (
+            <details>
+              <summary>{words.allSpeakers(number(speakers.length))}</summary>
+              {chips(kind, speakers)}
+            </details>
+          )}
         </section>
       ))}
     </div>

@@ -8,8 +8,9 @@ type Messages = ReturnType<typeof useView>['words']
 type MessageStatus = keyof Messages['problemTitles']
 
 /** The error page. */
-export function ProblemPage({ status, detail, requestId }: ProblemData) {
+export function ProblemPage({ status, detail, requestId, missingPage }: ProblemData) {
   const { words, href, locale } = useView()
+  if (missingPage) return <MissingPage status={status} {...missingPage} />
   const known = messageStatus(status, words)
   return (
     <PageLayout name="problem" title={words.problemTitles[known]}>
@@ -29,8 +30,30 @@ export function ProblemPage({ status, detail, requestId }: ProblemData) {
   )
 }
 
+/** The error page if a search or a list has fewer pages. */
+function MissingPage({
+  status,
+  search,
+  firstPage,
+}: { status: number } & NonNullable<ProblemData['missingPage']>) {
+  const { words } = useView()
+  return (
+    <PageLayout name="problem" title={words.missingPage.title}>
+      <section class="problem">
+        <p class="kind">{status}</p>
+        <h1>{words.missingPage.title}</h1>
+        <p>
+          {search ? words.missingPage.search : words.missingPage.list}{' '}
+          <a href={firstPage}>{words.missingPage.first}</a>
+        </p>
+        <SearchForm state={search ?? {}} suggest="all" />
+      </section>
+    </PageLayout>
+  )
+}
+
 /** Returns the status whose messages are shown: 400 or 500 if it has none of its own. */
-function messageStatus(status: number, { problemTitles }: Messages): MessageStatus {
+export function messageStatus(status: number, { problemTitles }: Messages): MessageStatus {
   if (Object.hasOwn(problemTitles, status)) return status as MessageStatus
   return status < 500 ? 400 : 500
 }

@@ -54,8 +54,9 @@ export function Search(data: SearchData) {
 /** Feeds are always sorted by date. */
 const feedOf = ({ page: _, ordering: __, ...state }: SearchState) => paths.search(state)
 
-function ResultCount({ count, isExact }: SearchData) {
+function ResultCount({ state, count, isExact }: SearchData) {
   const { words, number } = useView()
+  const advice = adviceFor(state)
   const formatted = isExact ? number(count) : words.approximately(number(count))
   const text = count === 1 ? words.oneResult : words.results(formatted)
   return (
@@ -63,9 +64,16 @@ function ResultCount({ count, isExact }: SearchData) {
       <h2 id="count" tabindex={-1}>
         {count === 0 ? words.noResults : text}
       </h2>
-      {count === 0 && <p>{words.noResultsHelp}</p>}
+      {count === 0 && <p>{advice ? words.noResultsHelp[advice] : words.emptyArchive}</p>}
     </div>
   )
+}
+
+/** Tells what the reader can change in a search without results, if anything. */
+function adviceFor(state: SearchState): 'both' | 'filters' | 'words' | undefined {
+  const hasFilter = facetKinds.some((kind) => state[kind])
+  if (state.q) return hasFilter ? 'both' : 'words'
+  return hasFilter ? 'filters' : undefined
 }
 
 function Interpretation({ corrected, isLoose }: SearchData) {

@@ -146,10 +146,11 @@ function UpNext() {
   )
 }
 
-/** The picture with a message. All links of the talk are in its details; here are the first. */
+/** The picture with a message, and the first links to recordings. Details list all links. */
 function Unplayable({ talk, isFramed }: Pick<Props, 'talk' | 'isFramed'>) {
   const { words } = useView()
-  const links = [...talk.downloads, ...talk.links].slice(0, 3)
+  const recordings = [...talk.downloads, ...talk.links].filter(({ isRelated }) => !isRelated)
+  const links = recordings.slice(0, 3)
   return (
     <section class="player" aria-label={words.video}>
       <div class="player-frame">

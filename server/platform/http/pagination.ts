@@ -29,6 +29,9 @@ export interface ListPage<T = string> {
 
 type PageParams = { readonly page: number } | { readonly cursor: string }
 
+/** The detail of the problem if a list has fewer pages. */
+export const pageOutOfRange = 'Page out of range'
+
 /** Counts are exact up to this number. */
 export const maxExactCount = 10_000
 
@@ -69,7 +72,7 @@ export function buildPage<T extends { readonly keys: readonly string[] }, E>(
   const { ordering, byCursor, page, size, offset, way, after } = position
   const visible = rows.slice(0, size)
   // A cursor page may be empty: the records after it can disappear while a client pages through.
-  if (visible.length === 0 && page > 1) throw new Problem('not-found', 'Page out of range')
+  if (visible.length === 0 && page > 1) throw new Problem('not-found', pageOutOfRange)
   const hasMore = rows.length > size
   const isBackward = way === 'previous'
   if (isBackward) visible.reverse()
