@@ -163,6 +163,36 @@ for (const [width, height] of sizes)
       { viewport: { width, height } },
     ))
 
+await test('paper has the light colours, also if the reader chose dark ones', () =>
+  onPage(async ({ page, open }) => {
+    await open('/prefer?theme=dark&to=/video/1')
+    const colour = () => page.evaluate(() => getComputedStyle(document.body).color)
+    assert.equal(await colour(), 'rgb(240, 236, 226)')
+    await page.emulateMedia({ media: 'print' })
+    assert.equal(await colour(), 'rgb(29, 27, 22)')
+  }))
+
+await test('the separator is between event and date in both directions', () =>
+  onPage(async ({ page, open }) => {
+    for (const [query, direction] of [
+      ['?language=arabic', 'rtl'],
+      ['?language=english', 'ltr'],
+    ]) {
+      await open(`/search${query}`)
+      await page.locator('.card-link').first().click()
+      const header = page.locator('.talk-main > header')
+      await header.waitFor()
+      assert.equal(await header.evaluate((it) => getComputedStyle(it).direction), direction)
+      const event = await page.locator('.talk-where > span').boundingBox()
+      const link = await page.locator('.talk-where a').boundingBox()
+      const date = await page.locator('.talk-where time').boundingBox()
+      assert.ok(event && link && date)
+      // The span has the link and the separator, which is at the side of the date.
+      const isAfter = event.x + event.width > link.x + link.width + 4
+      assert.equal(isAfter, date.x > link.x)
+    }
+  }))
+
 await test('a talk on paper has its address and text, without menu, player and shelves', () =>
   onPage(async ({ page, open }) => {
     await open('/video/1')

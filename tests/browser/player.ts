@@ -8,6 +8,7 @@ import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { parseArgs } from 'node:util'
 import type { Source } from '../../web/data.ts'
+import { en } from '../../web/messages/en.ts'
 import { until } from '../support/until.ts'
 import { startChromium, startTally } from './chromium.ts'
 import {
@@ -469,6 +470,7 @@ await test('the browser remembers a talk to watch later; other values in it do n
 await test('shares the link, the link at the current time and the embed code', () =>
   onPage([file], async ({ page }) => {
     await page.getByText('Share', { exact: true }).click()
+    assert.equal(await page.locator('#share-time').isVisible(), false)
     const link = (await page.locator('#share-link').textContent()) ?? ''
     assert.match(link, /^http:\/\/127\.0\.0\.1:\d+\/video\/7\/a-talk$/)
     assert.match(
@@ -481,6 +483,28 @@ await test('shares the link, the link at the current time and the embed code', (
     await until('the link at the current time', async () =>
       /\?t=1\d$/.test((await page.locator('#share-time').textContent()) ?? ''),
     )
+    assert.ok(await page.locator('#share-time').isVisible())
+  }))
+
+await test('the Share button stays in place', () =>
+  onPage([file], async ({ page }) => {
+    const share = page.getByText('Share', { exact: true })
+    const before = await share.boundingBox()
+    await share.click()
+    assert.ok(await page.locator('#share-link').isVisible())
+    assert.deepEqual(await share.boundingBox(), before)
+  }))
+
+await test('k starts the talk, unless the reader types elsewhere', () =>
+  onPage([file], async ({ page }) => {
+    await page.evaluate(() => document.body.append(document.createElement('textarea')))
+    await page.locator('textarea').press('k')
+    assert.equal(await page.locator('.player-facade').count(), 1)
+    await page.locator('textarea').blur()
+    await page.keyboard.press('k')
+    await plays(page)
+    await page.keyboard.press('k')
+    await when(page, ({ paused }) => paused)
   }))
 
 await test('ignores PeerTube messages that do not come from the frame', () =>
@@ -538,7 +562,7 @@ await test('without JavaScript, the picture links to the host and no button is v
 
 await test('a talk without a recording has a note, and no link or button', () =>
   onPage([], async ({ page }) => {
-    assert.equal(await page.locator('.player-frame p').textContent(), 'No recording available.')
+    assert.equal(await page.locator('.player-frame p').textContent(), en.noVideo)
     assert.equal(await page.locator('.player :is(a, button):visible').count(), 0)
   }))
 

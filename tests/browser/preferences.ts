@@ -3,6 +3,7 @@ import type { Page } from 'playwright-core'
 import { en } from '../../web/messages/en.ts'
 import { es } from '../../web/messages/es.ts'
 import { type Locale, localeNames, locales, messages } from '../../web/messages/messages.ts'
+import { until } from '../support/until.ts'
 import {
   type BrowserEnvironment,
   examples,
@@ -156,6 +157,34 @@ export async function preferenceTests(environment: BrowserEnvironment): Promise<
         },
         { colorScheme },
       )
+  })
+
+  await test('readers are back at the form after they choose colours', async () => {
+    await onPage(environment, async ({ page, open }) => {
+      await open('/about')
+      await page.getByRole('button', { name: en.themes.dark, exact: true }).click()
+      await page.waitForFunction(() => document.documentElement.dataset.theme === 'dark')
+      const form = page.locator('.prefer')
+      await until('the form is in view', () =>
+        form.evaluate((it) => it.getBoundingClientRect().bottom <= innerHeight + 1),
+      )
+    })
+  })
+
+  await test('the chosen colours are marked with forced colours', async () => {
+    await onPage(
+      environment,
+      async ({ page, open }) => {
+        await open('/about')
+        const borderOf = (name: string) =>
+          page
+            .getByRole('button', { name, exact: true })
+            .evaluate((button) => getComputedStyle(button).borderWidth)
+        assert.equal(await borderOf(en.themes.auto), '3px')
+        assert.equal(await borderOf(en.themes.dark), '1px')
+      },
+      { forcedColors: 'active' },
+    )
   })
 
   await test('nothing moves if the reader prefers reduced motion', async () => {

@@ -94,6 +94,10 @@ export async function searchTests(environment: BrowserEnvironment): Promise<void
       await page.waitForURL((url) => url.searchParams.get('q') === word)
       await until('other results', async () => (await resultsOf(page)) !== before)
       assert.ok((await page.title()).includes(word))
+      assert.ok((await page.locator('h1').textContent())?.includes(word))
+      const list = await page.locator('.suggestions').boundingBox()
+      const count = await page.locator('#results').boundingBox()
+      if (list && count) assert.ok(list.y + list.height <= count.y, 'covers no results')
       assert.ok((await page.locator('mark').count()) > 0)
       const after = await resultsOf(page)
       await page.reload()
@@ -283,8 +287,11 @@ export async function searchTests(environment: BrowserEnvironment): Promise<void
     await onPage(environment, async ({ page, open }) => {
       assert.equal(await open('/search?q=xqzvkjwpq&year=1999'), 200)
       assert.ok((await resultsOf(page)).includes(en.noResults))
-      assert.ok((await resultsOf(page)).includes(en.noResultsHelp))
+      assert.ok((await resultsOf(page)).includes(en.noResultsHelp.both))
       assert.equal(await page.locator('.card').count(), 0)
+      await open('/search?language=xx')
+      const head = await page.locator('.found-head').boundingBox()
+      assert.ok((head?.width ?? 0) > 1000, 'has the width of the page')
     })
   })
 

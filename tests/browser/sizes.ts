@@ -47,6 +47,29 @@ export async function sizeTests(environment: BrowserEnvironment): Promise<void> 
     })
   })
 
+  await test('labels of plots are readable on phones', async () => {
+    await onPage(environment, async ({ page, open }) => {
+      for (const width of [320, 375, 600, 1280]) {
+        await page.setViewportSize({ width, height: 700 })
+        await open('/about')
+        const heights = await page
+          .locator('.plot .label')
+          .evaluateAll((labels) =>
+            labels.map((label) => label.getBoundingClientRect().height).filter(Boolean),
+          )
+        assert.ok(heights.length > 3 && Math.min(...heights) > 10, `${width}: ${heights}`)
+      }
+    })
+  })
+
+  await test('tables of the reference are not wider than a phone', async () => {
+    await onPage(environment, async ({ page, open }) => {
+      await page.setViewportSize({ width: 320, height: 700 })
+      await open('/api')
+      assert.deepEqual(await overflowing(page), [])
+    })
+  })
+
   await test('touch targets are at least 24 px', async () => {
     await onPage(
       environment,
