@@ -309,7 +309,8 @@ export async function searchTests(environment: BrowserEnvironment): Promise<void
       ]
       for (const query of invalid) {
         assert.equal(await open(`/search?${query}`), 400, query)
-        assert.equal(await page.locator('h1').textContent(), en.problemTitles[400])
+        const title = query.startsWith('page=') ? en.missingPage.title : en.problemTitles[400]
+        assert.equal(await page.locator('h1').textContent(), title, query)
       }
     })
   })
