@@ -179,7 +179,7 @@ await test('the separator is between event and date in both directions', () =>
       ['?language=english', 'ltr'],
     ]) {
       await open(`/search${query}`)
-      await page.locator('.card-link').first().click()
+      await page.locator('.card-title').first().click()
       const header = page.locator('.talk-main > header')
       await header.waitFor()
       assert.equal(await header.evaluate((it) => getComputedStyle(it).direction), direction)
