@@ -11,7 +11,11 @@ import { residentMegabytes, slowdownOf } from '../support/process-metrics.ts'
 // below a memory limit, and other readers stay fast.
 
 const maxMegabytes = 512
-const maxExtraWaitMs = 300
+/**
+ * On an idle machine others wait at most 170 ms longer, on a shared one up to a second. Content that
+ * is rendered at once makes them wait for five.
+ */
+const maxExtraWaitMs = 1000
 
 const archive = await startArchive()
 const innocent = await archive.make({
