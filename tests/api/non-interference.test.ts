@@ -181,16 +181,31 @@ const parameters: Record<string, string[]> = {
   limit: ['5'],
 }
 
-function idsOf(kind: string): readonly string[] {
+function idsOf(kind: string, route: string): readonly string[] {
   if (['video', 'embed', 'picture'].includes(kind)) return videoIds
-  return kind === 'import' ? ['1', '2', '3'] : [...entityIds, '-']
+  if (kind === 'import') return ['1', '2', '3']
+  // /speaker/<slug> and /speakers/<slug> redirect to the page of the speaker.
+  return [...entityIds, '-', ...(route.endsWith('/:id') ? (slugs[kind] ?? []) : [])]
+}
+
+const guessedFolders: Record<string, string> = {
+  categories: 'category',
+  event: 'category',
+  events: 'category',
+  languages: 'language',
+  speakers: 'speaker',
+  tags: 'tag',
+}
+const kindOf = (path: string) => {
+  const folder = path.replace(/^\/api\/v2/, '').split('/')[1] ?? ''
+  return guessedFolders[folder] ?? folder
 }
 
 /** Returns all paths of a route with parameters, such as /speaker/:id/:slug. */
 function pathsFor(route: string): string[] {
-  const kind = route.replace(/^\/api\/v2/, '').split('/')[1] ?? ''
+  const kind = kindOf(route)
   const values: Record<string, readonly string[] | undefined> = {
-    id: idsOf(kind),
+    id: idsOf(kind, route),
     slug: route.includes('/:id/')
       ? slugs[kind]?.filter((slug, index) => index < 4 || /-(former|label|days|draft)$/.test(slug))
       : slugs[kind],
@@ -216,7 +231,7 @@ function pathsFor(route: string): string[] {
   return paths.filter((path) => {
     const parts = path.replace(/^\/api\/v2/, '').split('/')
     const isById = parts.length > 3 && parts[2] !== '-' && !path.startsWith('/api')
-    return isById || !parts.some((part) => isRetired(parts[1] ?? '', part))
+    return isById || !parts.some((part) => isRetired(kindOf(path), part))
   })
 }
 
