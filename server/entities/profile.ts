@@ -55,7 +55,7 @@ export function storedProfile(profile: Profile): Profile {
   return Object.fromEntries(Object.entries(profile).filter(([, value]) => isSet(value)))
 }
 
-/** Fields that describe one thing together: half of it from another entity would be wrong. */
+/** Fields that are only merged together: one from each entity would describe neither of them. */
 const groups: readonly (readonly string[])[] = [
   ['city', 'country', 'online'],
   ['start_date', 'end_date'],

@@ -195,8 +195,9 @@ export async function readSnapshotTime(db: Db): Promise<string> {
 const Withdrawal = Type.Object({ at: MaybeText })
 
 /**
- * Returns when public data was last withdrawn: by a takedown, a merge, a talk that became a draft, a
- * name that was changed or hidden, or a profile of a speaker that was changed. The conditions are those of the index change_withdrawn.
+ * Returns when public data was last withdrawn: by a takedown, a merge, a talk that became a draft,
+ * a name that was changed or hidden, or a profile of a speaker that was changed. The conditions are
+ * those of the index change_withdrawn.
  */
 export async function findLastWithdrawal(db: Db): Promise<Date | undefined> {
   const { at } = await one(

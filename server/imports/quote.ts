@@ -1,4 +1,4 @@
-/** Quotes the beginning of a value from a file, for messages. */
-export function quote(text: string): string {
-  return `“${text.length > 100 ? `${text.slice(0, 100).toWellFormed()}…` : text}”`
+/** Quotes a value from a file for a message, cut to a number of characters. */
+export function quote(text: string, maxLength = 100): string {
+  return `“${text.length > maxLength ? `${text.slice(0, maxLength).toWellFormed()}…` : text}”`
 }

@@ -3,7 +3,7 @@ import { locales } from '@talkshelf/web'
 
 // Finds countries by their names in the languages of the pages. The database has only their codes.
 
-/** Shorter input would match countries that nobody meant. */
+/** Shorter input would match unrelated countries. */
 const minLength = 3
 
 let namesByCode: [string, string[]][] | undefined

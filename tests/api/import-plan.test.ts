@@ -222,7 +222,10 @@ test('conflicts are decided by field, for all talks at once', async () => {
 test('all talks that resemble a record are decided at once', async () => {
   const path = join(folder, 'same.csv')
   const table = (column: string) =>
-    `title,event,${column}\n${[1, 2].map((n) => `Alike ${n},Same Days,https://example.org/${column}${n}`).join('\n')}`
+    [1, 2].reduce(
+      (text, n) => `${text}\nAlike ${n},Same Days,https://example.org/${column}${n}`,
+      `title,event,${column}`,
+    )
   writeFileSync(path, table('video'))
   assert.equal((await run('import', path, '--apply')).code, 0)
   writeFileSync(path, table('thumbnail'))

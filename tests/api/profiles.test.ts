@@ -185,11 +185,11 @@ test('hides the profile of a speaker without live talks', async () => {
   assert.deepEqual(fieldsOf((await get('speaker/shy-speaker')).json, personProfile), personProfile)
 })
 
-test('an import of a schedule describes new speakers, and nobody who is known already', async () => {
+test('an import of a schedule describes new speakers, but no existing ones', async () => {
   await archive.make({ speakers: ['Kim Known'] })
   const persons = [
     { public_name: 'Nia New', biography: 'Builds *bridges*.', avatar: '/nia.png' },
-    { public_name: 'Kim Known', biography: 'Somebody else of that name.' },
+    { public_name: 'Kim Known', biography: 'Another person of that name.' },
     { public_name: 'Ed Empty', biography: '', avatar: 'javascript:alert(1)' },
   ]
   const events = [

@@ -1,4 +1,5 @@
 import { type Import, type ImportedTalk, importVerdicts } from '@talkshelf/contract'
+import { formatTimecode } from '@talkshelf/web'
 import type { Decision } from '../engine/queries.ts'
 import { escapeLine, formatValue, shortenAroundDifference, truncate } from './terminal-escape.ts'
 
@@ -163,19 +164,10 @@ function formatNewTalk(talk: ImportedTalk, { paint, width }: OutputStyle): strin
   const parts = [
     speakers.length === 0 ? 'no speakers' : speakers.map(escapeLine).join('; '),
     recorded === null ? 'no date' : escapeLine(recorded),
-    duration === null ? 'no length' : formatDuration(duration),
+    duration === null ? 'no length' : formatTimecode(duration),
     ...(category === null ? [] : [escapeLine(category)]),
   ]
   return [`${indent}${paint('dim', truncate(parts.join(' · '), Math.max(40, width - 7)))}`]
-}
-
-/** Formats seconds as in 1:02:30. */
-function formatDuration(seconds: number): string {
-  const [hours, minutes] = [Math.floor(seconds / 3600), Math.floor(seconds / 60) % 60]
-  const pad = (number: number) => String(number).padStart(2, '0')
-  return hours === 0
-    ? `${minutes}:${pad(seconds % 60)}`
-    : `${hours}:${pad(minutes)}:${pad(seconds % 60)}`
 }
 
 function formatChanges(changes: ImportedTalk['changes'], { paint, width }: OutputStyle): string[] {

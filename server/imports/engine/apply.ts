@@ -178,6 +178,7 @@ async function leftByRedo(
   rows: readonly ImportRow[],
 ): Promise<ReadonlyMap<number, RowOutcome>> {
   const undone = rows.filter((row) => row.undone !== null)
+  if (undone.length === 0) return new Map()
   const bodies = await findBodiesById(
     tx,
     undone.flatMap(({ video_id }) => video_id ?? []),

@@ -70,8 +70,10 @@ export async function planItems(
   { source, options, bodies = (ids) => findBodiesById(db, ids) }: DecisionContext,
 ): Promise<PlannedItem[]> {
   const normalized = items.map(({ item }) => normalizeVideoInput(item.fields) as ItemFields)
-  const ofNewRecords = items.map(
-    ({ item }) => normalizeVideoInput(fieldsOfNewRecord(item)) as ItemFields,
+  const ofNewRecords = items.map(({ item }, index) =>
+    item.fallback
+      ? (normalizeVideoInput(fieldsOfNewRecord(item)) as ItemFields)
+      : (normalized[index] as ItemFields),
   )
   const lookup = await lookUpNames(db, namesOfItems(ofNewRecords))
   const matches = await matchItems(db, source, items, ofNewRecords, lookup)

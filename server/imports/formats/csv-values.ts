@@ -47,7 +47,7 @@ export function needsHints(date: string, duration: string): boolean {
 
 /**
  * Reads a day: 2026-05-01, 01.05.2026, 1 May 2026, May 1, 2026, or 05/13/2026. Undefined if it is
- * no day, 'ambiguous' if month and day cannot be told apart.
+ * no day, 'ambiguous' if month and day cannot be distinguished.
  */
 export function readDay(cell: string, { isDayFirst }: CellHints): string | 'ambiguous' | undefined {
   const text = cell.trim()

@@ -12,6 +12,7 @@ import {
   type ParseOptions,
   type SourceFile,
 } from '../item.ts'
+import { quote } from '../quote.ts'
 import { columns, findColumn, isIgnored, suggestColumn } from './csv-columns.ts'
 import { type CellHints, collectHints, needsHints, readDay, readSeconds } from './csv-values.ts'
 import { englishLanguageName } from './languages.ts'
@@ -419,7 +420,4 @@ function unescapeFormula(cell: string): string {
   return /^'+[=+\-@\t\r]/.test(cell) ? cell.slice(1) : cell
 }
 
-function quoteShort(cell: string): string {
-  const text = cell.trim()
-  return `“${text.length > 40 ? `${text.slice(0, 40).toWellFormed()}…` : text}”`
-}
+const quoteShort = (cell: string) => quote(cell.trim(), 40)

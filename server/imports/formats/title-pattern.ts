@@ -43,8 +43,11 @@ export function splitTitles(titles: readonly string[], event: string): SplitTitl
 }
 
 /** Words in front of a name that say what kind of talk it is: "Keynote: Ann Other - Rivers". */
-const talkKind =
-  /^(?:(?:opening|closing|invited|lightning|sponsored|poster) )?(?:keynote|talk|tutorial|workshop|panel|session|poster|demo|opening|closing)\s*:\s+/iu
+const talkKind = new RegExp(
+  '^(?:(?:opening|closing|invited|lightning|sponsored|poster) )?' +
+    '(?:keynote|talk|tutorial|workshop|panel|session|poster|demo|opening|closing)\\s*:\\s+',
+  'iu',
+)
 
 function kindOf({ texts }: Parts): string {
   return talkKind.exec(texts[0] ?? '')?.[0] ?? ''
