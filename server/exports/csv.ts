@@ -1,5 +1,5 @@
 import { type Fact, type Video, videoFields } from '@talkshelf/contract'
-import { joinCells, joinNames } from '../imports/imports.ts'
+import { joinCells, joinNames, mainFields } from '../imports/imports.ts'
 
 // Records as CSV, for spreadsheets. The importer reads the same columns. Labels, sizes and the
 // values of sources are only in the NDJSON export.
@@ -21,19 +21,11 @@ export function csvLine(video: Video, facts: readonly Fact[]): string {
   return joinCells(cells)
 }
 
-const mainFields = [
-  'id',
-  'title',
-  'category',
-  'language',
-  'speakers',
-  'tags',
-  'recorded',
-  'duration',
-  'source_url',
-  'state',
+const columns = [
+  ...new Set(['id' as const, ...mainFields, ...videoFields]),
+  'related',
+  'media',
 ] as const
-const columns = [...new Set([...mainFields, ...videoFields]), 'related', 'media'] as const
 
 /** Escapes white space and final semicolons, which separate URLs. */
 function escapeUrl(url: string): string {

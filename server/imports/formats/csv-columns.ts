@@ -3,7 +3,8 @@ import { readOnlyFields, videoFields } from '@talkshelf/contract'
 // The columns of a table, and other names that people give them. No I/O.
 
 const readOnly: readonly string[] = readOnlyFields
-const mainFields = [
+/** The fields of a talk that people fill in most often, the first columns of a table. */
+export const mainFields = [
   'title',
   'category',
   'language',
@@ -13,7 +14,7 @@ const mainFields = [
   'duration',
   'source_url',
   'state',
-]
+] as const
 
 /** All columns that can be imported, the most common first. */
 export const columns: readonly string[] = [
