@@ -223,7 +223,7 @@ interface GreetingOptions {
 function greeting({ baseUrl, token, id, privateDatabase, seconds }: GreetingOptions): string {
   const video = `${baseUrl}/api/v2/video/${id}`
   const exportLine = privateDatabase
-    ? `export DATABASE_URL='${privateDatabase}' PUBLIC_URL='${baseUrl}'\n  `
+    ? `export DATABASE_URL='${privateDatabase}' PUBLIC_URL='${baseUrl}' TOKEN='${token}'\n  `
     : ''
   const retention = privateDatabase
     ? 'All data is in a temporary directory, which is deleted when the demo stops.\n' +

@@ -20,6 +20,8 @@ export function clipRoute(http: FastifyInstance, basePath: string): void {
         'content-type': 'video/webm',
         'accept-ranges': 'bytes',
         'cache-control': 'public, max-age=3600',
+        // Opened on its own, it is a page that loads itself.
+        'content-security-policy': "default-src 'none'; media-src 'self'; frame-ancestors 'none'",
       })
       const range = parseRange(request.headers.range, clip.length)
       if (!range) return reply.send(clip)
