@@ -80,12 +80,12 @@ export async function checkPrecondition(
   if (!latest) {
     // An entity that was created by using its name in a record has revision 0 and no change.
     if (current.revision > 0) throw new Error('A record without a change')
-    throw staleRevision(current, { updated: null, by: null, fields: null })
+    throw staleRevision(current, etags, { updated: null, by: null, fields: null })
   }
   if (latest.revision !== current.revision) return 'moved'
   if (since === current.revision - 1 && wasMadeBy(latest, context)) return 'repeated'
   // `fields` is null if If-Match names no version of this record: the difference is unknown.
-  throw staleRevision(current, {
+  throw staleRevision(current, etags, {
     updated: latest.at,
     by: latest.by,
     fields: since === undefined ? null : latest.changed,
@@ -94,12 +94,16 @@ export async function checkPrecondition(
 
 function staleRevision(
   { revision, etag }: CurrentVersion,
+  sent: readonly string[],
   last: { updated: string | null; by: string | null; fields: string[] | null },
 ): Problem {
   const current = { revision, etag: representationEtag(etag, 'html'), ...last }
   return new Problem(
     'stale-revision',
-    'The record has changed since the version in If-Match. Nothing was written; read it again',
+    sent.length > 0
+      ? 'The record has changed since the version in If-Match. Nothing was written; read it again'
+      : 'If-Match has no strong ETag in quotes, such as "17.3.f3e_voTX". Nothing was written; send ' +
+          'the ETag of the response as it is',
     { current },
   )
 }

@@ -42,10 +42,12 @@ for (const kind of ['speaker', 'tag', 'category'] as const) {
     const fresh = await etagOf(path)
 
     const countBefore = await changes()
-    for (const wrong of [before, other, `W/${fresh}`, '"1.1.aaaaaaaa"']) {
+    for (const wrong of [before, other, `W/${fresh}`, '"1.1.aaaaaaaa"', '1.1.aaaaaaaa']) {
       const { status, json } = await post(`${path}/merge`, { into }, wrong)
       assert.equal(status, 412, `${wrong}: ${JSON.stringify(json)}`)
       assert.equal(json.current.etag, fresh.replace(/~[^".]*/, ''))
+      const isStrong = wrong.startsWith('"')
+      assert.match(json.detail, isStrong ? /has changed since/ : /has no strong ETag in quotes/)
     }
     assert.equal(await changes(), countBefore)
     assert.equal((await archive.call('GET', `/api/v2/${path}`, { token: editor })).status, 200)
