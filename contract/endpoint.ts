@@ -40,11 +40,17 @@ export const RevisionNumber = Type.Integer({
   maximum: 2_147_483_647,
   description: 'Revision number, counted from 1',
 })
-export const Slug = matching(
-  '^[a-z0-9]+(-[a-z0-9]+)*$',
-  'must be a slug: lowercase words joined by hyphens',
-  { maxLength: 50, description: 'Lowercase words joined by hyphens' },
-)
+const slug = (description: string) =>
+  matching('^[a-z0-9]+(-[a-z0-9]+)*$', 'must be a slug: lowercase words joined by hyphens', {
+    maxLength: 50,
+    description,
+  })
+export const Slug = slug('Lowercase words joined by hyphens')
+
+/** Returns the schema of a filter that takes the slug of an entity. */
+export function slugOf(kind: 'category' | 'speaker' | 'tag') {
+  return slug(`Slug of a ${kind}, as /api/v2/${kind} lists it: lowercase words joined by hyphens`)
+}
 
 /**
  * Default limit of keys in a body. A record has 32; reporting errors for thousands of keys would

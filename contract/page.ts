@@ -34,7 +34,7 @@ export const PageNumber = Type.Integer({
 export const PageSize = Type.Integer({
   minimum: 1,
   maximum: 100,
-  description: 'Results per page',
+  description: 'Results per page. Default: 20, or 50 for categories, speakers, tags and languages',
 })
 
 export const CursorText = matching(

@@ -1,5 +1,5 @@
 import Type, { type Static, type TSchema } from 'typebox'
-import { endpoint, Id, jsonType, mergePatchType, RevisionNumber, Slug } from './endpoint.ts'
+import { endpoint, Id, jsonType, mergePatchType, RevisionNumber, slugOf } from './endpoint.ts'
 import { commaSeparated, matching } from './formats.ts'
 import { CursorText, PageNumber, PageOf, PageSize } from './page.ts'
 import {
@@ -92,7 +92,8 @@ const fields = {
   copyright_text: text(20_000, 'Licence text'),
   embed: text(
     20_000,
-    'HTML of an embeddable player. If omitted on create, derived from source_url',
+    'HTML of an embeddable player, as older clients expect it. If omitted on create, derived from ' +
+      'source_url. For a current player use /embed/{id} or oEmbed',
   ),
   thumbnail_url: address('URL of a thumbnail image'),
   duration: nullable(
@@ -215,9 +216,9 @@ export const listVideosEndpoint = endpoint({
     page: PageNumber,
     page_size: PageSize,
     cursor: CursorText,
-    category: Slug,
-    speaker: Slug,
-    tag: Slug,
+    category: slugOf('category'),
+    speaker: slugOf('speaker'),
+    tag: slugOf('tag'),
     language: Type.String({
       minLength: 1,
       maxLength: 100,
