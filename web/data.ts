@@ -1,5 +1,5 @@
 import type { LinkKind } from '@talkshelf/contract'
-import type { EntityPageKind, Linked, ProfilePicture, SearchState } from './paths.ts'
+import type { EntityPageKind, Linked, ProfilePicture, SearchKey, SearchState } from './paths.ts'
 
 // The data of the pages, provided by the server. Pages load nothing themselves.
 
@@ -104,6 +104,8 @@ export interface SearchData {
   /** Whether no talk matches all words. */
   readonly isLoose: boolean
   readonly facets: Readonly<Record<FacetKind, readonly CountedValue[]>> | undefined
+  /** The active filters, also those that no talk matches. */
+  readonly filters: Readonly<Partial<Record<FacetKind, Omit<CountedValue, 'talks'>>>>
 }
 
 /** A recording that can be played. */
@@ -275,5 +277,11 @@ export interface ProblemData {
     readonly search?: SearchState
     /** Path of the first page, with the base path. */
     readonly firstPage: string
+  }
+  /** If filters of a search have invalid values. */
+  readonly invalidSearch?: {
+    readonly filters: readonly SearchKey[]
+    /** The search without them. */
+    readonly rest: SearchState
   }
 }

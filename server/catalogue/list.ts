@@ -52,6 +52,12 @@ interface Extra {
   readonly facets?: FacetCounts & { readonly exact: boolean }
 }
 
+export interface RecordPage extends ListPage {
+  readonly extra: Extra
+  /** Names of the entities in the filters, by kind. */
+  readonly filterNames: Readonly<Record<string, string>>
+}
+
 type ResultCount = { readonly count: number; readonly isExact: boolean }
 
 const noResults: ResultCount = { count: 0, isExact: true }
@@ -60,18 +66,15 @@ const noResults: ResultCount = { count: 0, isExact: true }
  * Lists a page of live records: those that match `q`, by relevance unless an ordering is given, or
  * all that match the filters.
  */
-export async function listRecords(
-  pool: Pool,
-  query: ListQuery,
-): Promise<ListPage & { extra: Extra }> {
-  const { filter, currentSlugs } = await resolveFilter(pool.lists, query)
+export async function listRecords(pool: Pool, query: ListQuery): Promise<RecordPage> {
+  const { filter, ...current } = await resolveFilter(pool.lists, query)
   if (query.q?.trim()) {
     const matches = listMatches(pool, query, query.q, filter)
-    return { ...(await withSearchDeadline(pool.searches, matches)), currentSlugs }
+    return { ...(await withSearchDeadline(pool.searches, matches)), ...current }
   }
   const page = await listInOrder(pool.lists, query, filter)
   const { facets } = filter ? await requestedFacets(pool.searches, query, undefined, filter) : {}
-  return { ...page, currentSlugs, extra: facets ? { facets } : {} }
+  return { ...page, ...current, extra: facets ? { facets } : {} }
 }
 
 async function listInOrder(
@@ -222,21 +225,28 @@ async function countRecords(db: Db, filter: Filter): Promise<ResultCount> {
 async function resolveFilter(
   db: Db,
   query: ListQuery,
-): Promise<{ filter?: Filter; currentSlugs: Record<string, string> }> {
+): Promise<{
+  filter?: Filter
+  currentSlugs: Record<string, string>
+  filterNames: Record<string, string>
+}> {
   const { category, speaker, tag, language } = query
   const names: FilterNames = { category, speaker, tag, language }
   const hasNames = Object.values(names).some((name) => name !== undefined)
   const ids = hasNames ? await findFilterIds(db, names) : undefined
-  for (const [kind, name] of Object.entries(names))
-    if (name !== undefined && ids?.[kind as keyof FilterNames] === null) return { currentSlugs: {} }
-  const slugs = Object.entries({
+  const currentSlugs = withValue({
     category: ids?.category_slug,
     speaker: ids?.speaker_slug,
     tag: ids?.tag_slug,
   })
-  const currentSlugs = Object.fromEntries(
-    slugs.filter((entry): entry is [string, string] => typeof entry[1] === 'string'),
-  )
+  const filterNames = withValue({
+    category: ids?.category_name,
+    speaker: ids?.speaker_name,
+    tag: ids?.tag_name,
+  })
+  for (const [kind, name] of Object.entries(names))
+    if (name !== undefined && ids?.[kind as keyof FilterNames] === null)
+      return { currentSlugs: {}, filterNames }
   const years = query.year
     ?.split(',')
     .map(Number)
@@ -255,7 +265,14 @@ async function resolveFilter(
     updatedSince: query.updated_since === undefined ? undefined : timestamp(query.updated_since),
     sourceUrl: query.source_url,
   }
-  return { filter, currentSlugs }
+  return { filter, currentSlugs, filterNames }
+}
+
+/** Leaves out what has no value. */
+function withValue(values: Record<string, string | null | undefined>): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(values).filter((entry): entry is [string, string] => Boolean(entry[1])),
+  )
 }
 
 const latest = (...days: (string | undefined)[]) =>

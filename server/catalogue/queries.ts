@@ -9,10 +9,13 @@ const MaybeText = Type.Union([Type.String(), Type.Null()])
 const FilterIds = Type.Object({
   category: MaybeId,
   category_slug: MaybeText,
+  category_name: MaybeText,
   speaker: MaybeId,
   speaker_slug: MaybeText,
+  speaker_name: MaybeText,
   tag: MaybeId,
   tag_slug: MaybeText,
+  tag_name: MaybeText,
   language: MaybeId,
 })
 
@@ -24,16 +27,16 @@ export interface FilterNames {
 }
 
 /**
- * Resolves the slugs and names of a filter to ids and current slugs: null for what is not given or
- * does not exist. Speakers and tags without live talks do not exist for readers.
+ * Resolves the slugs and names of a filter to ids, current slugs and names: null for what is not
+ * given or does not exist. Speakers and tags without live talks do not exist for readers.
  */
 export function findFilterIds(db: Db, { category, speaker, tag, language }: FilterNames) {
   return one(
     db,
     FilterIds,
-    sql`select category.id as category, category.slug as category_slug,
-               speaker.id as speaker, speaker.slug as speaker_slug,
-               tag.id as tag, tag.slug as tag_slug,
+    sql`select category.id as category, category.slug as category_slug, category.title as category_name,
+               speaker.id as speaker, speaker.slug as speaker_slug, speaker.name as speaker_name,
+               tag.id as tag, tag.slug as tag_slug, tag.name as tag_name,
                (select id
                 from language
                 where lower(name) = lower(${language}::text)

@@ -8,6 +8,7 @@ import {
   parseTimecode,
   paths,
   renderPage,
+  searchKeys,
   sourcePolicy,
 } from '@talkshelf/web'
 import type { StatisticsCache } from '../catalogue/catalogue.ts'
@@ -311,7 +312,9 @@ export function readerProblemPage(
     problem: problem.problem,
     detail: problem.message,
     requestId,
-    ...(isPageMissing(problem) && { missingPage: missingPage(site, request) }),
+    ...(isPageMissing(problem)
+      ? { missingPage: missingPage(site, request) }
+      : invalidSearch(problem, request)),
   }
   return {
     body: framed
@@ -340,6 +343,21 @@ function missingPage(
     ...(isSearch && { search: searchState(rest) }),
     firstPage: localPath(site, path + (search && `?${search}`)),
   }
+}
+
+/** Returns the filters of a search that have invalid values, and the search without them. */
+function invalidSearch(
+  { problem, more }: Problem,
+  { address, query }: PageRequest,
+): Pick<ProblemData, 'invalidSearch'> {
+  if (problem !== 'invalid-query' || address.split('?')[0] !== paths.search()) return {}
+  const errors = Array.isArray(more.errors) ? (more.errors as { pointer?: string }[]) : []
+  const filters = searchKeys.filter((key) => errors.some(({ pointer }) => pointer === `/${key}`))
+  if (filters.length === 0) return {}
+  const rest = Object.entries(searchState(query)).filter(
+    ([key]) => !filters.some((filter) => filter === key),
+  )
+  return { invalidSearch: { filters, rest: Object.fromEntries(rest) } }
 }
 
 function idOf({ params }: PageRequest): number {

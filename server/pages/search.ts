@@ -50,5 +50,25 @@ export async function searchPage(
     corrected: search?.corrected ?? [],
     isLoose: search?.loose ?? false,
     facets: facets && (await addLanguageCodes(facets, statisticsCache)),
+    filters: {
+      ...(await languageFilter(statisticsCache, state.language)),
+      ...Object.fromEntries(
+        Object.entries(page.filterNames).map(([kind, name]) => [
+          kind,
+          { value: page.currentSlugs?.[kind] ?? '', name },
+        ]),
+      ),
+    },
   }
+}
+
+/** Finds the name and code of a language that is a filter. */
+async function languageFilter(
+  statisticsCache: StatisticsCache,
+  value: string | undefined,
+): Promise<SearchData['filters']> {
+  if (value === undefined) return {}
+  const { statistics } = await statisticsCache.read()
+  const language = statistics.byLanguage.find(({ slug }) => slug === value)
+  return language ? { language: { value, name: language.name, code: language.code } } : {}
 }

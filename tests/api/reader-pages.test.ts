@@ -223,6 +223,21 @@ test('says that a search or list has fewer pages, and keeps the search', async (
   assert.doesNotMatch(await text('/search?year=x&page=2'), /fewer pages/)
 })
 
+test('names the invalid filter of a search, and keeps the rest', async () => {
+  const { status, text } = await get('/search?q=imported&language=english&year=abc')
+  assert.equal(status, 400)
+  assert.match(text, /This search has an invalid value for: Year\./)
+  assert.match(text, /<a href="\/search\?q=imported&amp;language=english">Search without it/)
+  assert.match(text, /<input id="q"[^>]* value="imported"/)
+})
+
+test('shows the names of filters that no talk matches', async () => {
+  const page = await text('/search?q=xqzvkj&category=example-days-2026&language=english')
+  assert.match(page, /<bdi>Example Days 2026<\/bdi>/)
+  assert.match(page, /<bdi>English<\/bdi>/)
+  assert.doesNotMatch(page, /name="ordering"/)
+})
+
 test('gives advice that fits a search without results', async () => {
   const advice: [string, RegExp][] = [
     ['/search?q=xqzvkj', /<p>Check the spelling, or try fewer or different words\.</],

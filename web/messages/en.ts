@@ -150,6 +150,7 @@ export const en = {
   myTalksNoScript: 'Turn on JavaScript to see your talks.',
   remove: 'Remove',
   forgetAll: 'Clear all',
+  forgetAllConfirm: 'Clear all your talks in this browser? This cannot be undone.',
   recorded: 'Recorded',
   lengthLabel: 'Length',
   event: 'Event',
@@ -313,6 +314,11 @@ export const en = {
     search: 'This search has fewer pages.',
     list: 'This list has fewer pages.',
     first: 'Go to the first page',
+  },
+  invalidFilters: {
+    title: 'Invalid filter',
+    explain: (names: string) => `This search has an invalid value for: ${names}.`,
+    remove: 'Search without it',
   },
   noTalk: {
     404: 'There is no such talk',

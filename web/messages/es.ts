@@ -132,6 +132,7 @@ export const es: Messages = {
   myTalksNoScript: 'Activa JavaScript para ver tus charlas.',
   remove: 'Quitar',
   forgetAll: 'Borrar todo',
+  forgetAllConfirm: '¿Borrar todas tus charlas en este navegador? No se puede deshacer.',
   recorded: 'Grabada',
   lengthLabel: 'Duración',
   event: 'Evento',
@@ -296,6 +297,11 @@ export const es: Messages = {
     search: 'Esta búsqueda tiene menos páginas.',
     list: 'Esta lista tiene menos páginas.',
     first: 'Ir a la primera página',
+  },
+  invalidFilters: {
+    title: 'Filtro no válido',
+    explain: (names) => `Esta búsqueda tiene un valor no válido en: ${names}.`,
+    remove: 'Buscar sin él',
   },
   noTalk: {
     404: 'Esta charla no existe',

@@ -1,4 +1,4 @@
-import type { ProblemData } from '../data.ts'
+import type { FacetKind, ProblemData } from '../data.ts'
 import { PageLayout } from '../parts/page.tsx'
 import { SearchForm } from '../parts/search-form.tsx'
 import { paths } from '../paths.ts'
@@ -8,9 +8,11 @@ type Messages = ReturnType<typeof useView>['words']
 type MessageStatus = keyof Messages['problemTitles']
 
 /** The error page. */
-export function ProblemPage({ status, detail, requestId, missingPage }: ProblemData) {
+export function ProblemPage(data: ProblemData) {
+  const { status, detail, requestId, missingPage, invalidSearch } = data
   const { words, href, locale } = useView()
   if (missingPage) return <MissingPage status={status} {...missingPage} />
+  if (invalidSearch) return <InvalidSearch {...data} {...invalidSearch} />
   const known = messageStatus(status, words)
   return (
     <PageLayout name="problem" title={words.problemTitles[known]}>
@@ -47,6 +49,34 @@ function MissingPage({
           <a href={firstPage}>{words.missingPage.first}</a>
         </p>
         <SearchForm state={search ?? {}} suggest="all" />
+      </section>
+    </PageLayout>
+  )
+}
+
+/** The error page if filters of a search have invalid values. */
+function InvalidSearch({
+  status,
+  detail,
+  filters,
+  rest,
+}: ProblemData & NonNullable<ProblemData['invalidSearch']>) {
+  const { words, href, locale } = useView()
+  const names = filters.map((filter) =>
+    Object.hasOwn(words.facets, filter) ? words.facets[filter as FacetKind] : filter,
+  )
+  return (
+    <PageLayout name="problem" title={words.invalidFilters.title}>
+      <section class="problem">
+        <p class="kind">{status}</p>
+        <h1>{words.invalidFilters.title}</h1>
+        <p>
+          {words.invalidFilters.explain(names.join(', '))}{' '}
+          <a href={href(paths.search(rest))}>{words.invalidFilters.remove}</a>
+        </p>
+        {/* The detail is available in English only. */}
+        {locale === 'en' && <p class="facts">{detail}</p>}
+        <SearchForm state={rest} suggest="all" />
       </section>
     </PageLayout>
   )

@@ -37,7 +37,7 @@ export function Search(data: SearchData) {
           <section aria-labelledby="count">
             <div class="found-head">
               <ResultCount {...data} />
-              <SortForm state={state} />
+              <SortForm state={state} isSortable={data.count > 1} />
             </div>
             <Cards cards={data.cards} shape="list" first={2} />
             <PagerNav
@@ -93,12 +93,12 @@ function Interpretation({ corrected, isLoose }: SearchData) {
 }
 
 /** The active filters, each with a link that removes it. */
-function ActiveFilters({ state, facets }: SearchData) {
+function ActiveFilters({ state, facets, filters }: SearchData) {
   const view = useView()
   const { words, href } = view
   const active = facetKinds.flatMap((kind) =>
     chosenValues(state, kind).map((value) => {
-      const facet = facets?.[kind].find((facet) => facet.value === value)
+      const facet = facets?.[kind].find((facet) => facet.value === value) ?? filters[kind]
       return { kind, value, name: facetName(view, kind, facet ?? { value, name: value }) }
     }),
   )
@@ -125,7 +125,7 @@ function ActiveFilters({ state, facets }: SearchData) {
   )
 }
 
-function SortForm({ state }: { state: SearchState }) {
+function SortForm({ state, isSortable }: { state: SearchState; isSortable: boolean }) {
   const { words, href } = useView()
   const { ordering = '', page: _, ...filters } = state
   const orders = Object.entries(words.orders).filter(([name]) => name !== 'best' || state.q)
@@ -135,21 +135,25 @@ function SortForm({ state }: { state: SearchState }) {
       {Object.entries(filters).map(
         ([name, value]) => value && <input key={name} type="hidden" name={name} value={value} />,
       )}
-      <label>
-        {words.order}{' '}
-        <select name="ordering">
-          {orders.map(([name, text]) => (
-            <option
-              key={name}
-              value={name === defaultOrder ? '' : name}
-              selected={name === (ordering || defaultOrder)}
-            >
-              {text}
-            </option>
-          ))}
-        </select>
-      </label>
-      <button type="submit">{words.apply}</button>
+      {isSortable && (
+        <>
+          <label>
+            {words.order}{' '}
+            <select name="ordering">
+              {orders.map(([name, text]) => (
+                <option
+                  key={name}
+                  value={name === defaultOrder ? '' : name}
+                  selected={name === (ordering || defaultOrder)}
+                >
+                  {text}
+                </option>
+              ))}
+            </select>
+          </label>
+          <button type="submit">{words.apply}</button>
+        </>
+      )}
       <a class="follow" href={href(paths.follow(feedOf(state)))} rel="nofollow">
         <FeedIcon /> {words.searchFeed}
       </a>

@@ -20,8 +20,9 @@ export function PagerNav({
     <nav class="pager" aria-label={words.pages}>
       <ul class="plain row">
         {page > 1 && <li>{link(page - 1, words.previous, 'prev')}</li>}
-        {nearbyPages(page, pages).map((nearby) => (
+        {nearbyPages(page, pages).map((nearby, index, all) => (
           <li key={nearby}>
+            {nearby > (all[index - 1] ?? 0) + 1 && <span aria-hidden="true">… </span>}
             {nearby === page ? (
               <span aria-current="page">
                 <span class="unseen">{words.page('')}</span>
