@@ -63,6 +63,33 @@ await test('every talk of the demo plays, without a request to another host', ()
     }
   }))
 
+await test('the file of a recording plays on its own', () =>
+  onPage(async ({ page, open }) => {
+    await open('/demo/clip.webm')
+    await until('the recording to load', () =>
+      page.evaluate(() => (document.querySelector('video')?.duration ?? 0) > 0),
+    )
+  }))
+
+await test('copying keeps the focus, and Escape closes Share', () =>
+  onPage(
+    async ({ page, open }) => {
+      await open('/video/1')
+      const share = page.locator('[data-share]')
+      await share.locator('summary').focus()
+      await page.keyboard.press('Enter')
+      const copy = share.locator('button').first()
+      await copy.focus()
+      await page.keyboard.press('Enter')
+      await until('the text to be copied', async () => (await copy.textContent()) === 'Copied')
+      assert.ok(await copy.evaluate((button) => button === document.activeElement))
+      await page.keyboard.press('Escape')
+      assert.equal(await share.getAttribute('open'), null)
+      assert.ok(await share.locator('summary').evaluate((it) => it === document.activeElement))
+    },
+    { permissions: ['clipboard-read', 'clipboard-write'] },
+  ))
+
 await test('plays all talks of an event in the order of its page, until the reader stops it', () =>
   onPage(async ({ page, open }) => {
     await open('/category')
@@ -115,7 +142,13 @@ await test('lists what the browser remembers, and forgets it', () =>
     assert.deepEqual(await listed('watched'), [])
     await page.click('[data-list=later] li button')
     assert.deepEqual(await listed('later'), [])
+    const focused = page.locator('[data-list=continue] li button')
+    assert.ok(await focused.evaluate((button) => button === document.activeElement))
     assert.equal((await listed('continue')).length, 1)
+    page.once('dialog', (dialog) => dialog.dismiss())
+    await page.click('[data-forget]')
+    assert.equal((await listed('continue')).length, 1)
+    page.once('dialog', (dialog) => dialog.accept())
     await page.click('[data-forget]')
     assert.ok(await page.locator('[data-empty]').isVisible())
     assert.equal(await page.evaluate(remembered), null)

@@ -15,11 +15,13 @@ export function startCopying(): void {
       return
     }
     const before = [...button.childNodes]
-    button.disabled = true
+    if (button.ariaDisabled) return
+    // A button that is really disabled would lose the focus.
+    button.ariaDisabled = 'true'
     button.textContent = message('copied')
     setTimeout(() => {
       button.replaceChildren(...before)
-      button.disabled = false
+      button.ariaDisabled = null
     }, 1500)
   })
 }

@@ -33,11 +33,20 @@ export function startMyTalks(root: HTMLElement): void {
       element.hidden = talks.length === 0
   }
   root.querySelector('[data-forget]')?.addEventListener('click', () => {
+    if (!confirm(root.dataset.confirm)) return
     forget()
     show()
     root.querySelector<HTMLElement>('[data-empty]')?.focus()
   })
   show()
+}
+
+/** Moves the focus to the button that takes the place of the one that was pressed. */
+function focusAfterRemoval(root: HTMLElement, list: string, index: number): void {
+  const buttons = [...root.querySelectorAll<HTMLElement>(`[data-list="${list}"] li button`)]
+  const next = buttons[Math.min(index, buttons.length - 1)]
+  const others = root.querySelector<HTMLElement>('[data-list]:not([hidden]) li button')
+  ;(next ?? others ?? root.querySelector<HTMLElement>('[data-empty]'))?.focus()
 }
 
 function itemOf(
@@ -64,8 +73,10 @@ function itemOf(
   button.textContent = root.dataset.remove ?? ''
   button.setAttribute('aria-label', `${button.textContent}: ${talk.title}`)
   button.addEventListener('click', () => {
+    const index = [...(item.parentElement?.children ?? [])].indexOf(item)
     remember({ ...talk, ...withoutList[list] })
     onChange()
+    focusAfterRemoval(root, list, index)
   })
   item.append(link, note, button)
   if (list === 'continue') {

@@ -29,6 +29,7 @@ for (const root of document.querySelectorAll<HTMLElement>('[data-player]')) {
     offerResume()
     offerLater(talk)
     part('[data-share]')?.addEventListener('toggle', updateShare)
+    part('[data-share]')?.addEventListener('keydown', closeShare)
     void showQueue()
     if (startsByItself()) void show(0)
   }
@@ -92,6 +93,14 @@ for (const root of document.querySelectorAll<HTMLElement>('[data-player]')) {
     }
     const status = part('.player-status')
     if (status) status.textContent = text
+  }
+
+  function closeShare(event: KeyboardEvent): void {
+    const share = event.currentTarget as HTMLDetailsElement
+    if (event.key !== 'Escape' || !share.open) return
+    event.stopPropagation()
+    share.open = false
+    share.querySelector('summary')?.focus()
   }
 
   function updateShare(): void {

@@ -19,7 +19,12 @@ export function MyTalks() {
       <noscript>
         <p>{words.myTalksNoScript}</p>
       </noscript>
-      <div class="with-scripts" data-my-talks data-remove={words.remove}>
+      <div
+        class="with-scripts"
+        data-my-talks
+        data-remove={words.remove}
+        data-confirm={words.forgetAllConfirm}
+      >
         <p data-empty tabindex={-1}>
           {words.myTalksEmpty}
         </p>

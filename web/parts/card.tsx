@@ -73,13 +73,19 @@ function TalkCard({ card, level = 3, without = [], isFirst = false, shape }: Pro
 
 function LanguageNote({ card }: { card: Card }) {
   const { language } = useView()
-  return <span>{language(card.language.code, card.language.name)}</span>
+  return <span dir="auto">{language(card.language.code, card.language.name)}</span>
 }
 
 /** The date of the recording. */
 export function RecordedDate({ day, unknown }: { day: string | null; unknown?: string }) {
   const { recorded } = useView()
-  return day ? <time dateTime={knownDate(day)}>{recorded(day)}</time> : <span>{unknown}</span>
+  if (!day) return <span dir="auto">{unknown}</span>
+  // The text around it may have another direction.
+  return (
+    <time dateTime={knownDate(day)} dir="auto">
+      {recorded(day)}
+    </time>
+  )
 }
 
 interface PictureProps {

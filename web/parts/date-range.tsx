@@ -5,6 +5,11 @@ export function DateRange({ first, last }: { first: string | null; last: string 
   const { words, day, days } = useView()
   const known = first ?? last
   if (!known) return <span>{words.dateUnknown}</span>
-  if (!first || !last || first >= last) return <time dateTime={known}>{day(known)}</time>
-  return <span>{days(first, last)}</span>
+  if (!first || !last || first >= last)
+    return (
+      <time dateTime={known} dir="auto">
+        {day(known)}
+      </time>
+    )
+  return <span dir="auto">{days(first, last)}</span>
 }
