@@ -129,13 +129,19 @@ export const ImportedTalk = Type.Object(
     changes: Type.Record(
       Type.String(),
       Type.Object(
-        { old: Type.Unknown(), new: Type.Unknown(), conflict: Type.Optional(Type.Literal(true)) },
+        {
+          old: Type.Unknown(),
+          new: Type.Unknown(),
+          conflict: Type.Optional(Type.Literal(true)),
+          imported: Type.Optional(Type.Literal(true)),
+        },
         exact,
       ),
       {
         description:
           'Changes by field. With `conflict`, the file and the record both changed: the record ' +
-          'stays as it is unless you decide otherwise',
+          'stays as it is unless you decide otherwise. With `imported`, an earlier import wrote ' +
+          'the value of the record, and not a person',
       },
     ),
     notes: Type.Array(Note),

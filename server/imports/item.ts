@@ -17,6 +17,13 @@ export interface ImportItem {
   readonly key?: string
   /** The id of the record in this archive, or in the one that this archive continues. */
   readonly id?: number
+  /**
+   * When the record was last updated, in a table that was exported from here: the fields that
+   * differ from that version are corrections.
+   */
+  readonly exportedVersion?: string
+  /** Whether its values replace those of earlier imports: a table, which people correct. */
+  readonly replacesImports?: true
   /** Only the fields in the file: all others keep their values. */
   readonly fields: ItemFields
   /** Guesses that only a new record gets, because the file has no value. */

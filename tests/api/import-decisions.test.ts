@@ -5,12 +5,12 @@ import { createCategory, restoreEntities } from '../../server/entities/entities.
 import { writeFacts } from '../../server/facts/facts.ts'
 import {
   type DecisionContext,
-  itemKey,
   namesOfItems,
   type PlannedItem,
   planItems,
 } from '../../server/imports/engine/decide.ts'
 import { type IncomingItem, sourceUrlOf } from '../../server/imports/engine/identity.ts'
+import { itemKey } from '../../server/imports/engine/item-key.ts'
 import { sourceStateOf } from '../../server/imports/engine/merge.ts'
 import { type Decision, saveSourceStates } from '../../server/imports/engine/queries.ts'
 import type { ImportItem } from '../../server/imports/item.ts'
@@ -256,19 +256,53 @@ test('asks the editor about the same title, speakers and category', async () => 
   assert.equal(alone.verdict, 'new')
 })
 
+test('asks about the same title and category if the speakers are similar', async () => {
+  const title = newWord()
+  const id = await make({ title, speakers: ['Ann Krüger', 'Bob Builder'] })
+  const lists = [['Ann Kruger', 'Bob Builder'], ['Ann Krüger, Bob Builder'], ['Ann Krüger'], []]
+  for (const speakers of lists) {
+    const { verdict, notes } = await decideOne(importItem({ title, speakers }))
+    assert.equal(verdict, 'conflict', speakers.join())
+    const detail =
+      `Record ${id} has the same title and category, and the speakers Ann Krüger; Bob Builder. ` +
+      'Is it the same talk?'
+    assert.deepEqual(notes, [{ kind: 'question', field: 'title', detail }])
+  }
+  const item = importItem({ title, speakers: ['Ann Kruger'] })
+  assert.equal((await decideOne({ item, decision: { same: true } })).videoId, id)
+  assert.equal((await decideOne({ item, decision: { same: false } })).verdict, 'new')
+  // A source that has a key of its own for the record means another talk.
+  const source = newWord()
+  await saveSourceState(source, 'own key', id)
+  assert.equal((await decideOne(item, { source })).verdict, 'new')
+  // A key that is made of the speakers changes with them, unless the file has both talks.
+  const derived = newWord()
+  await saveSourceState(derived, 'talk:old', id)
+  assert.equal((await decideOne(item, { source: derived })).verdict, 'conflict')
+  const both = await decideAll(
+    [
+      { item: importItem({ title, speakers: ['Ann Krüger', 'Bob Builder'] }), key: 'talk:old' },
+      item,
+    ],
+    { source: derived },
+  )
+  assert.deepEqual(
+    both.map(({ verdict }) => verdict),
+    ['unchanged', 'new'],
+  )
+})
+
 test('does not ask about other speakers, another category or a matched record', async () => {
   const title = newWord()
   await make({ title, speakers: ['Ann Like', 'Bob Like'] })
   const decided = await decideAll([
-    importItem({ title, speakers: ['Ann Like', 'Cid Like'] }),
-    importItem({ title, speakers: ['Ann Like'] }),
-    importItem({ title, speakers: [] }),
+    importItem({ title, speakers: ['Cid Other', 'Dee Other'] }),
     importItem({ title, speakers: ['Ann Like', 'Bob Like'], category: 'Other Days' }),
     importItem({ title, speakers: ['Ann Like', 'Bob Like'], category: 'Days to come' }),
   ])
   assert.deepEqual(
     decided.map(({ verdict }) => verdict),
-    ['new', 'new', 'new', 'new', 'new'],
+    ['new', 'new', 'new'],
   )
   // The first talk of the file matches the record, so the second one does not.
   const [alone, words] = [newWord(), newWord()]

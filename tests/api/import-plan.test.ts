@@ -310,3 +310,87 @@ test('an undone import can be redone, and a plan deleted', async () => {
   assert.equal((await call('GET', `/import/${planned}`)).status, 404)
   await checkInvariants(archive.databaseUrl)
 })
+
+test('a corrected table replaces what an earlier import wrote, under any file name', async () => {
+  const header = 'title,speakers,video,event,language\n'
+  const video = 'https://media.example.org/corrected-table'
+  const row = (title: string, speakers: string) =>
+    `${header}${title},"${speakers}",${video},River Days 2026,English\n`
+  const [first, second] = [join(folder, 'first.csv'), join(folder, 'second.csv')]
+  writeFileSync(first, row('Fords', 'Bob Builder, Carol Coder'))
+  assert.equal((await run('import', first, '--apply')).code, 0)
+  writeFileSync(second, row('Fords and ferries', 'Bob Builder; Carol Coder'))
+  const corrected = await run('import', second, '--apply')
+  assert.equal(corrected.code, 0, corrected.stderr)
+  const found = async () =>
+    (await call('GET', `/video?source_url=${encodeURIComponent(video)}`)).json.results as Video[]
+  const [talk, ...others] = await found()
+  assert.deepEqual(
+    [talk?.title, talk?.speakers, others.length],
+    ['Fords and ferries', ['Bob Builder', 'Carol Coder'], 0],
+  )
+
+  // An edit of a person stays, and the plan says how to take the values of the file.
+  await call('PATCH', `/video/${talk?.id}`, { title: 'By hand' })
+  writeFileSync(first, row('Fords and bridges', 'Bob Builder; Carol Coder'))
+  const conflict = await run('import', first, '--apply')
+  assert.match(conflict.stdout, /By default the edit made here is kept: title\./)
+  assert.match(conflict.stderr, /imports decide \d+ --take theirs/)
+  assert.equal((await found())[0]?.title, 'By hand')
+})
+
+test('corrections in an exported table are applied, and later edits stay', async () => {
+  const make = async (title: string) =>
+    (
+      await call('POST', '/video', {
+        ...{ title, category: 'River Days 2026', language: 'English', state: 1 },
+        ...{ summary: 'Old', speakers: ['Zoë Third'] },
+      })
+    ).json as Video
+  const made = [await make('Table one'), await make('Table two'), await make('Table three')]
+  const ids = made.map(({ id }) => id)
+  // A person corrected it before the export.
+  await call('PATCH', `/video/${ids[0]}`, { summary: 'By hand' })
+  const { stdout } = await run('export', '--format', 'csv', '--after', String((ids[0] ?? 0) - 1))
+  // And another field after it.
+  await call('PATCH', `/video/${ids[1]}`, { summary: 'Later' })
+  await call('PATCH', `/video/${ids[2]}`, { title: 'Later too' })
+  const path = join(folder, 'exported.csv')
+  writeFileSync(
+    path,
+    stdout
+      .replace('Table one', 'Table one corrected')
+      .replace('By hand', 'By hand and in the table')
+      .replace('Table two', 'Table two corrected')
+      .replace('Table three', 'Table three corrected'),
+  )
+  const { stdout: plan } = await run('import', path, '--dry-run')
+  const id = /Import (\d+)/.exec(plan)?.[1] ?? ''
+  assert.equal((await run('imports', 'apply', id, '--yes')).code, 0)
+  const read = async (index: number) => (await call('GET', `/video/${ids[index]}`)).json as Video
+  const fieldsOf = ({ title, summary }: Video) => [title, summary]
+  assert.deepEqual(fieldsOf(await read(0)), ['Table one corrected', 'By hand and in the table'])
+  assert.deepEqual(fieldsOf(await read(1)), ['Table two corrected', 'Later'])
+  // Both sides changed the title.
+  assert.deepEqual(fieldsOf(await read(2)), ['Later too', 'Old'])
+  await checkInvariants(archive.databaseUrl)
+})
+
+test('asks about a talk without a video whose speakers were corrected', async () => {
+  const path = join(folder, 'no-video.csv')
+  const row = (speakers: string) =>
+    `title,speakers,event,language\nDelta,"${speakers}",River Days 2026,English\n`
+  writeFileSync(path, row('Bob Builder, Carol Coder'))
+  assert.equal((await run('import', path, '--apply')).code, 0)
+  writeFileSync(path, row('Bob Builder; Carol Coder'))
+  const { stdout } = await run('import', path, '--dry-run')
+  assert.match(stdout, /has the same title and category, and the speakers Bob Builder, Carol Coder/)
+  const id = /Import (\d+)/.exec(stdout)?.[1] ?? ''
+  assert.equal((await run('imports', 'decide', id, '--same')).code, 0)
+  assert.equal((await run('imports', 'apply', id, '--yes')).code, 0)
+  const { results } = (await call('GET', '/video?q=delta')).json
+  assert.deepEqual(
+    results.map(({ title, speakers }: Video) => [title, speakers]),
+    [['Delta', ['Bob Builder', 'Carol Coder']]],
+  )
+})

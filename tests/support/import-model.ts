@@ -38,6 +38,8 @@ interface Video {
   category: Entity
   facts: string[]
   isGone: boolean
+  /** The values that people have set, as JSON, by field. */
+  readonly edits: Map<string, Set<string>>
 }
 
 interface Row {
@@ -486,6 +488,8 @@ class Sequence {
       let verdict = isEmpty ? 'theirs' : 'conflict'
       if (then !== undefined && same(then, value)) verdict = 'mine'
       else if (then !== undefined && same(then, mine[field])) verdict = 'theirs'
+      const isEdit = video.edits.get(field)?.has(JSON.stringify(mine[field]))
+      if (verdict === 'conflict' && !isEdit && source.endsWith(' csv')) verdict = 'theirs'
       if (verdict === 'conflict') hasConflicts = true
       if (verdict === 'theirs' || row.take.includes(field)) patch[field] = value
     }
@@ -551,6 +555,7 @@ class Sequence {
         category: category as Entity,
         facts: unique(row.facts),
         isGone: false,
+        edits: new Map(),
       }
       this.videos.push(video)
       row.video = video
@@ -773,7 +778,7 @@ class Sequence {
     if (this.roll() < 0.2) all.summary = ''
     const fields = Object.fromEntries(Object.entries(all).filter(() => this.roll() < 0.35))
     await this.client.send('PATCH', `video/${video.id}`, fields)
-    this.write(video, fields)
+    this.recordEdits(() => this.write(video, fields))
     this.log.push(`edit ${video.id}: ${JSON.stringify(fields)}`)
   }
 
@@ -817,7 +822,9 @@ class Sequence {
       [kind === 'category' ? 'title' : 'name']: name,
     })
     this.log.push(`rename ${kind} ${entity.name} to ${name}`)
-    entity.name = name
+    this.recordEdits(() => {
+      entity.name = name
+    })
     this.names[kind].set(name, entity)
   }
 
@@ -828,7 +835,19 @@ class Sequence {
     if (!entity || !into) return
     await this.client.send('POST', `${kind}/${entity.slug}/merge`, { into: into.slug })
     this.log.push(`merge ${kind} ${entity.name} into ${into.name}`)
-    entity.mergedInto = into
+    this.recordEdits(() => {
+      entity.mergedInto = into
+    })
+  }
+
+  /** Runs what a person does, and records the values of all fields that it changes. */
+  private recordEdits(edit: () => void): void {
+    const before = new Map(this.videos.map((video) => [video, this.fieldsOf(video)]))
+    edit()
+    for (const [video, fields] of before)
+      for (const [field, value] of Object.entries(this.fieldsOf(video)))
+        if (!same(fields[field], value))
+          video.edits.set(field, (video.edits.get(field) ?? new Set()).add(JSON.stringify(value)))
   }
 
   private async takeDown(): Promise<void> {

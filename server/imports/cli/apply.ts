@@ -61,11 +61,13 @@ export async function confirmApply(
   if (count === 0 && !alwaysAsk) return true
   const undecided = `${formatCount(count, 'talk')} ${count === 1 ? 'is' : 'are'} undecided`
   if (isInteractive())
-    return confirm(count === 0 ? 'Apply?' : `${undecided}: edits made here will be kept. Apply?`)
+    return confirm(count === 0 ? 'Apply?' : `${undecided}: the values here will be kept. Apply?`)
   throw new CommandError(
     [
-      `${undecided}, so nothing was written. Decide, or keep the edits made here with --yes:`,
+      `${undecided}, so nothing was written. To see them, to take the values of the file, ` +
+        'or to keep those here:',
       `  talkshelf imports show ${id} --verdict conflict`,
+      `  talkshelf imports decide ${id} --take theirs`,
       `  talkshelf imports apply ${id} --yes`,
     ].join('\n'),
     3,

@@ -75,7 +75,7 @@ test('formats the counts of an import and the next steps', () => {
   }
   assert.match(
     formatImport(stopped, style),
-    /stopped, 400 of 1,204 talks done[\s\S]*applied {3}399 created, 1 kept as edited here/,
+    /stopped, 400 of 1,204 talks done[\s\S]*applied {3}399 created, 1 kept as they are here/,
   )
   assert.match(formatNextSteps(stopped), /imports apply 7\n.*imports undo 7$/)
   assert.deepEqual(
@@ -172,7 +172,7 @@ test('formats a conflict with both sides, the default and the commands to decide
   assert.match(text, /summary {2}here {2}By hand\n +file {2}From the file\n/)
   assert.match(
     text,
-    /By default the edit made here is kept: summary\.[\s\S]*talkshelf imports decide 7 12 --take summary$/,
+    /By default the edit made here is kept: summary\.\s+To take the file's:[\s\S]*talkshelf imports decide 7 12 --take summary$/,
   )
   assert.match(
     formatTalk(conflict, { take: ['summary'] }, style),

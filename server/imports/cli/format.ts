@@ -70,7 +70,7 @@ const verdictStyles: Record<Verdict, [style: Style, about: string, mark: string]
   new: ['green', 'will be created', '+'],
   changed: ['yellow', 'will be updated', '~'],
   unchanged: ['dim', 'already up to date', '='],
-  conflict: ['magenta', 'need a decision; by default, edits made here are kept', '!'],
+  conflict: ['magenta', 'need a decision; by default, the values here are kept', '!'],
   refused: ['red', 'will be skipped, for the reasons below', 'x'],
 }
 
@@ -225,9 +225,12 @@ function formatChoice(
   { importId, paint }: TalkOutputStyle,
 ): string[] {
   const command = `talkshelf imports decide ${importId} ${talk.position}`
-  const conflicts = Object.entries(talk.changes).flatMap(([field, { conflict }]) =>
-    conflict ? [escapeLine(field)] : [],
-  )
+  const conflicts = Object.entries(talk.changes).filter(([, { conflict }]) => conflict)
+  const fieldsOf = (isImported: boolean) =>
+    conflicts.flatMap(([field, { imported = false }]) =>
+      imported === isImported ? [escapeLine(field)] : [],
+    )
+  const [edited, imported] = [fieldsOf(false), fieldsOf(true)]
   const isQuestion = talk.notes.some(({ kind }) => kind === 'question')
   const line = (text: string) => `${indent}${paint('dim', text)}`
   if (decision !== null) return [line(`decided: ${formatDecision(decision)}`)]
@@ -237,8 +240,14 @@ function formatChoice(
       ...['--same', '--not-same'].map((choice) => line(`  ${command} ${choice}`)),
     ]
   return [
-    line(`By default the edit made here is kept: ${conflicts.join(', ')}. To take the file's:`),
-    line(`  ${command} --take ${conflicts.join(',')}`),
+    ...(edited.length > 0
+      ? [line(`By default the edit made here is kept: ${edited.join(', ')}.`)]
+      : []),
+    ...(imported.length > 0
+      ? [line(`By default the value of an earlier import is kept: ${imported.join(', ')}.`)]
+      : []),
+    line("To take the file's:"),
+    line(`  ${command} --take ${[...edited, ...imported].join(',')}`),
   ]
 }
 
@@ -374,7 +383,7 @@ export function formatImportList(imports: readonly Import[]): string {
 
 /** Formats the counts of outcomes in a sentence. */
 export function formatOutcome(outcome: Import['outcome']): string {
-  const labels: Record<string, string> = { kept: 'kept as edited here' }
+  const labels: Record<string, string> = { kept: 'kept as they are here' }
   const parts = Object.entries(outcome).flatMap(([name, count]) =>
     count > 0 ? [`${formatNumber(count)} ${labels[name] ?? name}`] : [],
   )

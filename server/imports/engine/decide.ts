@@ -1,4 +1,3 @@
-import { hash } from 'node:crypto'
 import {
   type FieldError,
   type Video,
@@ -28,7 +27,7 @@ import {
   sourceStateOf,
   withCurrentNames,
 } from './merge.ts'
-import type { ImportOptions, PlannedRow, Verdict } from './queries.ts'
+import { findImportedFields, type ImportOptions, type PlannedRow, type Verdict } from './queries.ts'
 
 // Decides what becomes of a talk. The plan shows the result, and applying decides again, because
 // records change in between.
@@ -57,6 +56,8 @@ export interface PlannedItem {
 }
 
 export interface DecisionContext {
+  /** Id of the import. */
+  readonly id?: number
   readonly source: string
   readonly options: ImportOptions
   /** Reads the matching records; may lock them. */
@@ -67,7 +68,7 @@ export interface DecisionContext {
 export async function planItems(
   db: Db,
   items: readonly IncomingItem[],
-  { source, options, bodies = (ids) => findBodiesById(db, ids) }: DecisionContext,
+  { id, source, options, bodies = (ids) => findBodiesById(db, ids) }: DecisionContext,
 ): Promise<PlannedItem[]> {
   const normalized = items.map(({ item }) => normalizeVideoInput(item.fields) as ItemFields)
   const ofNewRecords = items.map(({ item }, index) =>
@@ -76,10 +77,11 @@ export async function planItems(
       : (normalized[index] as ItemFields),
   )
   const lookup = await lookUpNames(db, namesOfItems(ofNewRecords))
-  const matches = await matchItems(db, source, items, ofNewRecords, lookup)
+  const matches = await matchItems(db, { id, source }, items, ofNewRecords, lookup)
   const ids = [...new Set(matches.flatMap(({ id }) => id ?? []))]
   const rows = await bodies(ids)
   const facts = await findFactsById(db, ids)
+  const imported = new Map((await findImportedFields(db, ids)).map((row) => [row.id, row.fields]))
   // Names that the source used at its last import may have been renamed since.
   const previousFields = matches.flatMap(({ previousState }) =>
     previousState ? [previousState.fields as ItemFields] : [],
@@ -96,7 +98,11 @@ export async function planItems(
     if (!row) return refusal(incoming, `Record ${match.id} no longer exists`)
     // If the source created the record, a file without states means the requested one.
     const hasState = match.previousState?.fields.state !== undefined
-    const record: CurrentRecord = { row, facts: facts.get(row.id)?.facts ?? [] }
+    const record: CurrentRecord = {
+      row,
+      facts: facts.get(row.id)?.facts ?? [],
+      imported: imported.get(row.id) ?? [],
+    }
     return planChange(
       incoming,
       match,
@@ -150,13 +156,15 @@ function fallbackNotes({ fallback = {}, notes }: ImportItem): ImportNote[] {
 interface CurrentRecord {
   readonly row: BodyRow
   readonly facts: ReturnType<typeof mergeFacts>
+  /** Fields whose value only imports have written. */
+  readonly imported: readonly string[]
 }
 
 function planChange(
   incoming: IncomingItem,
   { previousState, notes }: ItemMatch,
   fields: RecordFields,
-  { row, facts: factsBefore }: CurrentRecord,
+  { row, facts: factsBefore, imported }: CurrentRecord,
   { lookup, previousLookup }: { lookup: NameLookup; previousLookup: NameLookup },
 ): PlannedItem {
   const { item, decision } = incoming
@@ -171,7 +179,7 @@ function planChange(
     fields,
     previousState,
     previousLookup,
-    decision?.take,
+    { take: decision?.take, imported, replacesImports: item.replacesImports },
   )
   const facts = mergeFacts(factsBefore, item.facts, previousState)
   const hasNewFacts = JSON.stringify(facts) !== JSON.stringify(factsBefore)
@@ -273,21 +281,3 @@ export function namesOfItems(items: readonly ItemFields[]): NamesToLookUp {
     tag: unique(items.flatMap(({ tags }) => tags)),
   }
 }
-
-/** The longest key that fits into an index entry. */
-const maxKeyLength = 500
-
-/**
- * Returns the key of a talk at its source. Without a key of its own, the video identifies it, and
- * without a video its category, title and speakers. A long key is hashed.
- */
-export function itemKey({ key, fields }: ImportItem, sourceKey: string | undefined): string {
-  if (key !== undefined) return key.length <= maxKeyLength ? key : `sha256:${digestOf(key)}`
-  if (sourceKey !== undefined)
-    return sourceKey.length <= maxKeyLength
-      ? `source:${sourceKey}`
-      : `source:${digestOf(sourceKey)}`
-  return `talk:${digestOf(JSON.stringify([fields.category, fields.title, fields.speakers]))}`
-}
-
-const digestOf = (text: string) => hash('sha256', text, 'base64url').slice(0, 22)

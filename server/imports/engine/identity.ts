@@ -2,7 +2,8 @@ import { maxImportedId } from '@talkshelf/contract'
 import type { NameLookup } from '../../entities/entities.ts'
 import type { Db } from '../../platform/db/db.ts'
 import type { ImportItem, ImportNote, ItemFields } from '../item.ts'
-import type { SourceState } from './merge.ts'
+import { isDerivedKey } from './item-key.ts'
+import { type SourceState, sourceStateOf } from './merge.ts'
 import {
   type ById,
   type BySource,
@@ -12,6 +13,7 @@ import {
   findBySource,
   findByTitle,
   findSourceStates,
+  findVersionsAt,
   type SourceRecord,
 } from './queries.ts'
 
@@ -47,10 +49,17 @@ export interface ItemMatch {
   readonly question?: string | undefined
 }
 
+export interface ImportSource {
+  /** Id of the import. */
+  readonly id: number | undefined
+  /** Name of the source. */
+  readonly source: string
+}
+
 /** Matches items with records, in their order. Never matches two items with the same record. */
 export async function matchItems(
   db: Db,
-  source: string,
+  source: ImportSource,
   items: readonly IncomingItem[],
   fields: readonly ItemFields[],
   lookup: NameLookup,
@@ -58,13 +67,14 @@ export async function matchItems(
   const candidates = await findCandidates(db, source, items, fields)
   // Two talks of a file are two records, even if both are in one video.
   const claimed = new Set<number>()
+  const keys = new Set(items.map(({ key }) => key))
   return items.map((incoming, index) => {
     const match = matchItem(
       incoming,
       fields[index] as ItemFields,
       candidates[index] as Candidates,
       lookup,
-      claimed,
+      { claimed, keys },
     )
     if (match.id !== undefined) claimed.add(match.id)
     return match
@@ -75,6 +85,8 @@ export async function matchItems(
 interface Candidates {
   /** The record with the id that the item brings. */
   readonly withId: ById | undefined
+  /** The fields of that record in the version that the table was exported with. */
+  readonly exported: ItemFields | undefined
   /** The record that the source has under this key. */
   readonly withKey: SourceRecord | undefined
   readonly withVideo: readonly BySource[]
@@ -83,20 +95,26 @@ interface Candidates {
 
 async function findCandidates(
   db: Db,
-  source: string,
+  { id, source }: ImportSource,
   items: readonly IncomingItem[],
   fields: readonly ItemFields[],
 ): Promise<Candidates[]> {
   const ids = items.map(({ item: { id = noId } }) => id)
   const byId = new Map((await findById(db, ids)).map((row) => [row.id, row]))
+  const versions = items.flatMap(({ item: { id, exportedVersion } }) =>
+    id !== undefined && exportedVersion !== undefined ? [{ id, updated: exportedVersion }] : [],
+  )
+  const exported = versions.length > 0 ? await findVersionsAt(db, versions) : []
+  const exportedById = new Map(exported.map(({ id, fields }) => [id, fields as ItemFields]))
   const keys = items.map(({ key }) => key)
   const byKey = new Map((await findSourceStates(db, source, keys)).map((row) => [row.key, row]))
   const urls = fields.map(sourceUrlOf)
   const byVideo = Map.groupBy(await findBySource(db, source, urls), ({ index }) => index)
   const titles = fields.map(titleOf)
-  const byTitle = Map.groupBy(await findByTitle(db, source, titles), ({ index }) => index)
+  const byTitle = Map.groupBy(await findByTitle(db, { id, source }, titles), ({ index }) => index)
   return items.map(({ key, item }, index) => ({
     withId: byId.get(item.id ?? noId),
+    exported: item.exportedVersion === undefined ? undefined : exportedById.get(item.id ?? noId),
     withKey: byKey.get(key),
     withVideo: byVideo.get(index) ?? [],
     withTitle: byTitle.get(index) ?? [],
@@ -106,10 +124,11 @@ async function findCandidates(
 function matchItem(
   { key, item, decision }: IncomingItem,
   fields: ItemFields,
-  { withId, withKey, withVideo, withTitle }: Candidates,
+  { withId, exported, withKey, withVideo, withTitle }: Candidates,
   lookup: NameLookup,
-  claimed: ReadonlySet<number>,
+  batch: { readonly claimed: ReadonlySet<number>; readonly keys: ReadonlySet<string> },
 ): ItemMatch {
+  const { claimed } = batch
   // A record that the source has under another key is another of its talks.
   const isAvailable = ({ id, keys }: { id: number; keys: readonly string[] }) =>
     !claimed.has(id) && keys.every((other) => other === key)
@@ -119,6 +138,8 @@ function matchItem(
     canKeepId: false,
     notes: [],
   })
+  if (withId && exported && !withId.taken_down && !claimed.has(withId.id))
+    return { ...matched(withId.id), previousState: sourceStateOf(exported, []) }
   const available = withVideo.filter(isAvailable)
   const sameId = withId && isSameTalk(withId, item, fields, available) ? withId : undefined
   const takenDown = takenDownDay(sameId, withKey, item.kept ? available : withVideo)
@@ -126,21 +147,55 @@ function matchItem(
   const id = withKey?.video_id ?? sameId?.id ?? available[0]?.id
   if (id !== undefined) return matched(id)
 
-  const similar = withTitle.find(
-    (row) =>
-      isAvailable(row) &&
-      isNamed(lookup, 'category', row.category_id, fields.category) &&
-      haveNames(lookup, row.speaker_ids, fields.speakers),
+  const sameTitle = withTitle.filter((row) =>
+    isNamed(lookup, 'category', row.category_id, fields.category),
   )
+  const similar =
+    sameTitle.find(
+      (row) => isAvailable(row) && haveNames(lookup, row.speaker_ids, fields.speakers),
+    ) ??
+    // A key that is made of the speakers changes with them.
+    sameTitle.find(
+      (row) =>
+        !claimed.has(row.id) &&
+        !row.is_in_file &&
+        row.keys.every((other) => isDerivedKey(other) && !batch.keys.has(other)) &&
+        haveSimilarNames(row.speakers, fields.speakers),
+    )
   if (similar && decision?.same === true) return matched(similar.id)
   const idProblem = idProblemOf(item.id ?? noId, withId)
   return {
     canKeepId: idProblem === undefined,
     notes: idProblem === undefined ? [] : [{ kind: 'dropped', field: 'id', detail: idProblem }],
-    question:
-      similar &&
-      `Record ${similar.id} has the same title, speakers and category. Is it the same talk?`,
+    question: similar && questionAbout(similar, fields, lookup),
   }
+}
+
+function questionAbout(
+  { id, speaker_ids, speakers }: ByTitle,
+  fields: ItemFields,
+  lookup: NameLookup,
+): string {
+  if (haveNames(lookup, speaker_ids, fields.speakers))
+    return `Record ${id} has the same title, speakers and category. Is it the same talk?`
+  const names = speakers.length > 0 ? `the speakers ${speakers.join('; ')}` : 'no speakers'
+  return `Record ${id} has the same title and category, and ${names}. Is it the same talk?`
+}
+
+/** Tells whether two lists of speakers share a word, or one of them is empty. */
+function haveSimilarNames(speakers: readonly string[], names: unknown = []): boolean {
+  if (!Array.isArray(names)) return false
+  const own = wordsOf(speakers)
+  const others = wordsOf(names)
+  return own.size === 0 || others.size === 0 || [...own].some((word) => others.has(word))
+}
+
+function wordsOf(names: readonly unknown[]): Set<string> {
+  const words = names
+    .filter((name) => typeof name === 'string')
+    .map((name) => name.normalize('NFKD').replaceAll(/\p{M}/gu, '').toLowerCase())
+    .flatMap((name) => name.match(/[\p{L}\p{N}]{2,}/gu) ?? [])
+  return new Set(words)
 }
 
 /**

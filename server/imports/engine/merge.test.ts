@@ -56,11 +56,14 @@ test('keeps a field that changed only here, unless an editor takes the other val
     changes: {},
     hasConflicts: false,
   })
-  assert.deepEqual(mergeFields(record(), { title: 'Dams' }, previous, noNames, ['title']), {
-    patch: { title: 'Dams' },
-    changes: { title: { old: 'Weirs', new: 'Dams' } },
-    hasConflicts: false,
-  })
+  assert.deepEqual(
+    mergeFields(record(), { title: 'Dams' }, previous, noNames, { take: ['title'] }),
+    {
+      patch: { title: 'Dams' },
+      changes: { title: { old: 'Weirs', new: 'Dams' } },
+      hasConflicts: false,
+    },
+  )
 })
 
 test('reports a conflict and keeps the edit here if both sides changed a field', () => {
@@ -76,14 +79,38 @@ test('reports a conflict and keeps the edit here if both sides changed a field',
     changes,
     hasConflicts: true,
   })
-  assert.deepEqual(mergeFields(mine, theirs, previous, noNames, ['title']), {
+  assert.deepEqual(mergeFields(mine, theirs, previous, noNames, { take: ['title'] }), {
     patch: theirs,
     changes,
     hasConflicts: true,
   })
   // Taking one field does not take the other.
-  const taken = mergeFields(mine, { ...theirs, summary: 'Old' }, previous, noNames, ['summary'])
+  const taken = mergeFields(mine, { ...theirs, summary: 'Old' }, previous, noNames, {
+    take: ['summary'],
+  })
   assert.deepEqual(taken.patch, {})
+})
+
+test('a table replaces values of earlier imports, but no edits', () => {
+  const mine = record({ summary: 'By hand' })
+  const theirs = { title: 'Locks', summary: 'New' }
+  const summary = { old: 'By hand', new: 'New', conflict: true }
+  const imported = ['title']
+  assert.deepEqual(mergeFields(mine, theirs, undefined, noNames, { imported }), {
+    patch: {},
+    changes: { title: { old: 'Weirs', new: 'Locks', conflict: true, imported: true }, summary },
+    hasConflicts: true,
+  })
+  const options = { imported, replacesImports: true }
+  assert.deepEqual(mergeFields(mine, theirs, undefined, noNames, options), {
+    patch: { title: 'Locks' },
+    changes: { title: { old: 'Weirs', new: 'Locks' }, summary },
+    hasConflicts: true,
+  })
+  // A value that the source repeats is none of its changes.
+  const previous = previously({ title: 'Locks' })
+  const repeated = mergeFields(mine, { title: 'Locks' }, previous, noNames, options)
+  assert.deepEqual(repeated.patch, {})
 })
 
 test('fills empty fields at the first import, and overwrites nothing', () => {

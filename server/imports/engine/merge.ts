@@ -7,7 +7,8 @@ import type { ItemFields } from '../item.ts'
 // A three-way merge of what the source says now (theirs), what it said at its last import (the
 // source state), and what the record has (mine). A field that changed only at the source is taken,
 // one that changed only here stays. If both changed, the edit here stays unless an editor decides
-// otherwise. No I/O.
+// otherwise. A value that an earlier import wrote is no edit: a table, which people correct, replaces
+// it. No I/O.
 
 export type RecordFields = Partial<Record<keyof Video, unknown>>
 
@@ -22,6 +23,8 @@ export interface FieldChange {
   readonly new: unknown
   /** Both sides changed it. */
   readonly conflict?: true
+  /** The value here is from an earlier import, not from a person. */
+  readonly imported?: true
 }
 
 export interface MergeResult {
@@ -32,23 +35,39 @@ export interface MergeResult {
   readonly hasConflicts: boolean
 }
 
-/** Merges the fields of a record. An editor decided to take those in `take` from the source. */
+export interface MergeOptions {
+  /** Fields that an editor decided to take from the source. */
+  readonly take?: readonly string[] | undefined
+  /** Fields whose value here was written by an import. */
+  readonly imported?: readonly string[] | undefined
+  /** Whether the values of the source replace those. */
+  readonly replacesImports?: boolean | undefined
+}
+
+/** Merges the fields of a record. */
 export function mergeFields(
   mine: Video,
   theirs: RecordFields,
   sourceState: SourceState | undefined,
   lookup: NameLookup,
-  take: readonly string[] = [],
+  { take = [], imported = [], replacesImports = false }: MergeOptions = {},
 ): MergeResult {
   const patch: RecordFields = {}
   const changes: Record<string, FieldChange> = {}
   for (const [field, value] of Object.entries(theirs) as [keyof Video, unknown][]) {
     if (isSame(mine[field], value)) continue
     const change = { old: mine[field], new: value }
-    const winner = winnerOf(field, mine[field], value, sourceState, lookup)
+    const isImported = imported.includes(field)
+    const difference = winnerOf(field, mine[field], value, sourceState, lookup)
+    const winner =
+      difference === 'conflict' && isImported && replacesImports ? 'theirs' : difference
     const isTaken = take.includes(field)
     if (winner === 'mine' && !isTaken) continue
-    changes[field] = winner === 'conflict' ? { ...change, conflict: true } : change
+    changes[field] = {
+      ...change,
+      ...(winner === 'conflict' && { conflict: true }),
+      ...(winner === 'conflict' && isImported && { imported: true }),
+    }
     if (winner === 'theirs' || isTaken) patch[field] = value
   }
   return { patch, changes, hasConflicts: Object.values(changes).some(({ conflict }) => conflict) }

@@ -5,8 +5,9 @@ import type { Db } from '../../platform/db/db.ts'
 import type { Pool } from '../../platform/db/pool.ts'
 import { fieldCells } from '../formats/csv-write.ts'
 import { fieldsOfNewRecord, type ImportItem, InputRefused, type ParsedItem } from '../item.ts'
-import { itemKey, type PlannedItem, planItems, refusal } from './decide.ts'
+import { type PlannedItem, planItems, refusal } from './decide.ts'
 import { type IncomingItem, sourceUrlOf } from './identity.ts'
+import { itemKey } from './item-key.ts'
 import {
   changeImportState,
   findEarlierKeys,

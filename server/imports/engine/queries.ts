@@ -737,6 +737,70 @@ export function findById(db: Db, ids: readonly number[]) {
   )
 }
 
+const ExportedVersion = Type.Object({
+  id: Type.Integer(),
+  fields: Type.Record(Type.String(), Type.Unknown()),
+})
+
+/**
+ * Finds the fields that records had when they were updated at the given times. Leaves out records
+ * that were not updated at that time.
+ */
+export function findVersionsAt(
+  db: Db,
+  versions: readonly { readonly id: number; readonly updated: string }[],
+) {
+  return many(
+    db,
+    ExportedVersion,
+    sql`select requested.id,
+               (select jsonb_object_agg(key, value)
+                from (select distinct on (key) key, value
+                      from change, jsonb_each(after)
+                      where subject = 'video' and subject_id = requested.id and at <= requested.at
+                      order by key, revision desc) as newest) as fields
+        from (
+          select distinct id, (updated || 'Z')::timestamptz(3) as at
+          from json_to_recordset(${JSON.stringify(versions)}::json) as given (id bigint, updated text)
+        ) as requested
+        where exists (
+          select
+          from change
+          where subject = 'video' and subject_id = requested.id and at = requested.at
+        )`,
+  )
+}
+
+const ImportedFields = Type.Object({ id: Type.Integer(), fields: Type.Array(Type.String()) })
+
+/**
+ * Finds the fields of records whose current value only imports have written. A value that a person
+ * once set, and that an undo restored, is not one of them.
+ */
+export function findImportedFields(db: Db, ids: readonly number[]) {
+  return many(
+    db,
+    ImportedFields,
+    sql`with written as (
+          select subject_id, field, value, via,
+                 first_value(value) over (
+                   partition by subject_id, field order by revision desc
+                 ) as current_value
+          from change, jsonb_each(after) as written (field, value)
+          where subject = 'video' and subject_id = any (${ids}::bigint[])
+        ), current_values as (
+          select subject_id, field
+          from written
+          where value = current_value
+          group by subject_id, field
+          having bool_and(via = 'import')
+        )
+        select subject_id as id, array_agg(field) as fields
+        from current_values
+        group by subject_id`,
+  )
+}
+
 const BySource = Type.Object({
   index: Type.Integer(),
   id: Type.Integer(),
@@ -794,12 +858,18 @@ const ByTitle = Type.Object({
   id: Type.Integer(),
   category_id: Type.Integer(),
   speaker_ids: Type.Array(Type.Integer()),
+  speakers: Type.Array(Type.String()),
   keys: Type.Array(Type.String()),
+  is_in_file: Type.Boolean(),
 })
 export type ByTitle = Static<typeof ByTitle>
 
 /** Finds the live records with the same title, by the index of the title. */
-export function findByTitle(db: Db, source: string, titles: readonly string[]) {
+export function findByTitle(
+  db: Db,
+  { id, source }: { readonly id: number | undefined; readonly source: string },
+  titles: readonly string[],
+) {
   return many(
     db,
     ByTitle,
@@ -808,10 +878,24 @@ export function findByTitle(db: Db, source: string, titles: readonly string[]) {
                category_id,
                speaker_ids,
                array(
+                 select name
+                 from unnest(speaker_ids) with ordinality as given (id, place)
+                 join speaker using (id)
+                 order by place
+               ) as speakers,
+               array(
                  select key
                  from source_record
                  where source_record.video_id = video.id and source_record.source = ${source}
-               ) as keys
+               ) as keys,
+               exists (
+                 select
+                 from source_record
+                 join import_row using (key)
+                 where source_record.video_id = video.id
+                   and source_record.source = ${source}
+                   and import_row.import_id = ${id}::bigint
+               ) as is_in_file
         from unnest(${titles}::text[]) with ordinality as incoming (title, ordinal)
         join live_video as video
           on fold(video.title) collate "C" = fold(incoming.title) collate "C"

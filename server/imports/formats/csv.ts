@@ -284,6 +284,8 @@ function droppedDetail(name: string): string {
   return `is not a known column${suggestion === undefined ? '' : `. Did you mean ${suggestion}?`}`
 }
 
+const isTimestamp = (text: string) => /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}$/.test(text)
+
 function readCells(
   { headers, fields: columnFields }: Table,
   cells: readonly string[],
@@ -319,13 +321,18 @@ function readCells(
         detail: `was ${quoteShort(cell)} in the file, converted to ${value} seconds`,
       })
   }
+  const updated = unescapeFormula(cells[headers.indexOf('updated')] ?? '').trim()
   return {
     place,
     ...identity,
+    ...(identity.id !== undefined && isTimestamp(updated) && { exportedVersion: updated }),
+    replacesImports: true,
     fields: fields as ItemFields,
     ...(errors.length > 0 && { errors }),
     cells: headers.flatMap((name, index) =>
-      name === '' || isIgnored(name) ? [] : [[name, unescapeFormula(cells[index] ?? '')] as const],
+      name === '' || (isIgnored(name) && name !== 'updated')
+        ? []
+        : [[name, unescapeFormula(cells[index] ?? '')] as const],
     ),
     facts,
     notes,
