@@ -246,8 +246,26 @@ async function serve(config: Config): Promise<void> {
     await app.close()
     await pool.close()
     if (process.connected) process.disconnect()
-    throw error
+    throw listenError(error)
   }
+}
+
+/** Explains why the server cannot listen. Returns an unknown error unchanged. */
+function listenError(error: unknown): unknown {
+  const { code = '', message } = error as NodeJS.ErrnoException
+  if (code === 'EADDRINUSE')
+    return new CommandError(
+      `${message}\nAnother program uses this port, or Talkshelf is already running. ` +
+        'Stop it, or choose another PORT.',
+    )
+  if (['ENOTFOUND', 'EAI_AGAIN', 'EINVAL', 'EADDRNOTAVAIL'].includes(code))
+    return new CommandError(
+      `${message}\nThe server cannot listen there. Check HOST: it must be an address of this ` +
+        'machine, such as 127.0.0.1, or 0.0.0.0 for all of them.',
+    )
+  return code === 'EACCES'
+    ? new CommandError(`${message}\nThe server cannot listen there. Check HOST and PORT.`)
+    : error
 }
 
 function connect(config: Config, applicationName: string): Pool {
@@ -305,13 +323,6 @@ function errorMessage(error: unknown): string {
       `${message}: the role in DATABASE_URL has no access to the tables.\n` +
       "Use the role that ran 'talkshelf migrate'."
     )
-  if (code === 'EADDRINUSE')
-    return (
-      `${message}\nAnother program uses this port, or Talkshelf is already running. ` +
-      'Stop it, or choose another PORT.'
-    )
-  if (code === 'EACCES' || code === 'EADDRNOTAVAIL')
-    return `${message}\nThe server cannot listen there. Check HOST and PORT.`
   return error instanceof Error ? (error.stack ?? error.message) : String(error)
 }
 

@@ -144,6 +144,22 @@ test('a port in use ends the server with exit status 1 and a hint', async (t) =>
   }
 })
 
+test('a HOST that is no address of this machine is not reported as a database error', async (t) => {
+  const { url: DATABASE_URL } = await freshDatabase(t)
+  for (const HOST of ['999.1.1.1', '192.0.2.1', 'host.invalid'])
+    for (const processes of ['1', '2']) {
+      const { code, stderr } = await runCommand(['serve', '--processes', processes], {
+        DATABASE_URL,
+        HOST,
+        PORT: '0',
+        LOG_LEVEL: 'silent',
+      })
+      assert.equal(code, 1, stderr)
+      assert.match(stderr, /The server cannot listen there\. Check HOST/)
+      assert.doesNotMatch(stderr, /database|\n\s+at /)
+    }
+})
+
 test('migrate tells a role that is not the owner what to do', async (t) => {
   const empty = await emptyDatabase(t)
   const denied = await runCommand(['migrate'], { DATABASE_URL: empty.url })
