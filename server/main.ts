@@ -303,6 +303,8 @@ function errorMessage(error: unknown): string {
     error instanceof MigrationRefused
   )
     return error.message
+  const tlsMessage = tlsErrorMessage(error instanceof Unavailable ? error.cause : error)
+  if (tlsMessage !== undefined) return `Cannot connect to the database: ${tlsMessage}`
   if (error instanceof Unavailable) return `${error.message}\n${checkDatabase}`
   const { code, message } = error as { code?: string; message: string }
   if (code !== undefined && connectionErrors.includes(code))
@@ -324,6 +326,22 @@ function errorMessage(error: unknown): string {
       "Use the role that ran 'talkshelf migrate'."
     )
   return error instanceof Error ? (error.stack ?? error.message) : String(error)
+}
+
+/** Explains why a TLS connection to the database failed. Undefined for other errors. */
+function tlsErrorMessage(error: unknown): string | undefined {
+  if (!(error instanceof Error)) return undefined
+  // The driver has no code for it.
+  if (error.message === 'The server does not support SSL connections')
+    return (
+      'the server does not support TLS, and DATABASE_URL requires it.\n' +
+      'Turn on ssl in postgresql.conf, or set sslmode=disable in a network that you trust.'
+    )
+  const { code = '' } = error as NodeJS.ErrnoException
+  return /SELF_SIGNED|UNABLE_TO_|CERT_/.test(code)
+    ? `the certificate of the server is not accepted: ${error.message}\n` +
+        'Check it, or set sslrootcert=FILE in DATABASE_URL to the certificate of its authority.'
+    : undefined
 }
 
 function nameArgument(text: string): string {

@@ -160,6 +160,20 @@ test('a HOST that is no address of this machine is not reported as a database er
     }
 })
 
+test('a server without TLS is reported in one line with advice', async (t) => {
+  const { url } = await freshDatabase(t)
+  for (const mode of ['prefer', 'require', 'verify-ca', 'verify-full', 'no-verify'])
+    for (const args of [['serve'], ['token', 'list']]) {
+      const { code, stderr } = await runCommand(args, { DATABASE_URL: `${url}?sslmode=${mode}` })
+      assert.equal(code, 1, stderr)
+      assert.match(
+        stderr,
+        /^Cannot connect to the database: the server does not support TLS[^\n]*\n[^\n]*\n$/,
+      )
+      assert.match(stderr, /sslmode=disable/)
+    }
+})
+
 test('migrate tells a role that is not the owner what to do', async (t) => {
   const empty = await emptyDatabase(t)
   const denied = await runCommand(['migrate'], { DATABASE_URL: empty.url })

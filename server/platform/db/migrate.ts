@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import Postgrator from 'postgrator'
+import { driverUrl } from './driver-url.ts'
 
 // Applies the schema: plain SQL in two kinds of files. `migrations/*.sql` run once, in order,
 // forward only. `<feature>/triggers.sql` contain `create or replace` statements for functions,
@@ -292,7 +293,7 @@ async function withClient<T>(
 
 async function connect(url: string): Promise<pg.Client> {
   const client = new pg.Client({
-    connectionString: url,
+    connectionString: driverUrl(url),
     connectionTimeoutMillis: 5000,
     application_name: 'talkshelf migrate',
   })

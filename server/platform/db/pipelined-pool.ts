@@ -3,6 +3,7 @@ import pg from 'pg'
 import sql from 'sql-template-tag'
 import type { Timeouts } from '../timeouts.ts'
 import { type Db, getTypeParser, statementName, translateError } from './db.ts'
+import { driverUrl } from './driver-url.ts'
 
 // A few connections with pipelining: a statement is sent before the previous ones have returned.
 // Four of them read faster than a pool of sixteen, at half the cost for PostgreSQL. A slow
@@ -34,7 +35,7 @@ export function openPipelinedPool({
 
   function open(slot: number): Promise<pg.Client> {
     const client = new pg.Client({
-      connectionString: url,
+      connectionString: driverUrl(url),
       application_name: applicationName,
       connectionTimeoutMillis: times.waitMs,
       query_timeout: times.readMs + 500,

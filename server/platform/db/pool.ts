@@ -4,6 +4,7 @@ import { tracedQuery } from '../ops/trace.ts'
 import { defaultTimeouts, type Timeouts } from '../timeouts.ts'
 import { isConnectionLost, openClients } from './clients.ts'
 import { type Db, statementName, translateError, Unavailable } from './db.ts'
+import { driverUrl } from './driver-url.ts'
 import { openPipelinedPool, type PipelinedPool } from './pipelined-pool.ts'
 import { openReadPool, type ReadPool } from './read-pool.ts'
 
@@ -72,7 +73,7 @@ export function openPool(options: PoolOptions): Pool {
   })
   const { pool, with: withClient } = openClients(
     {
-      connectionString: url,
+      connectionString: driverUrl(url),
       max: connections,
       application_name: applicationName,
       // The timeout of the driver is longer: it is for a server that no longer responds at all.

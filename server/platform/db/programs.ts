@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { existsSync, readdirSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import pg from 'pg'
+import { driverUrl } from './driver-url.ts'
 
 // Finds and configures the PostgreSQL client programs, such as pg_dump and pg_restore.
 
@@ -57,7 +58,9 @@ function asProgram(file: string): PostgresProgram[] {
  * not passed either, because libpq and the driver interpret its parameters differently.
  */
 export function programEnvironment(url: string, environment: Environment): NodeJS.ProcessEnv {
-  const { host, port, user, database, password } = new pg.Client({ connectionString: url })
+  const { host, port, user, database, password } = new pg.Client({
+    connectionString: driverUrl(url),
+  })
   const urlParams = URL.canParse(url) ? new URL(url).searchParams : new URLSearchParams()
   const variables: Record<string, string | undefined> = {
     PGHOST: host,

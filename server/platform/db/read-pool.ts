@@ -2,6 +2,7 @@ import { tracedQuery } from '../ops/trace.ts'
 import type { Timeouts } from '../timeouts.ts'
 import { openClients } from './clients.ts'
 import { type Db, statementName, translateError, Unavailable } from './db.ts'
+import { driverUrl } from './driver-url.ts'
 
 // A pool for read-only queries that may take a while. Its connections are separate, so that these
 // queries delay neither writes nor lookups.
@@ -42,7 +43,7 @@ export function openReadPool({
   const settings = ['jit=off', 'default_transaction_read_only=on']
   if (isPrepared) settings.push('plan_cache_mode=force_generic_plan', 'enable_seqscan=off')
   const { pool, with: withClient } = openClients({
-    connectionString: url,
+    connectionString: driverUrl(url),
     max: connections,
     application_name: applicationName,
     connectionTimeoutMillis: times.waitMs,

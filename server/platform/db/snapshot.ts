@@ -3,6 +3,7 @@ import sql, { raw, type Sql } from 'sql-template-tag'
 import Type, { type Static, type TSchema } from 'typebox'
 import { tracedQuery } from '../ops/trace.ts'
 import { type Db, getTypeParser, many, one, translateError, Unavailable } from './db.ts'
+import { driverUrl } from './driver-url.ts'
 import { migrationLock } from './migrate.ts'
 
 // Connections for work that takes minutes, such as a backup or a full export: one connection
@@ -51,7 +52,7 @@ export async function withConnection<T>(
   work: (db: Db) => Promise<T>,
 ): Promise<T> {
   const client = new pg.Client({
-    connectionString: url,
+    connectionString: driverUrl(url),
     application_name: applicationName,
     connectionTimeoutMillis: 5000,
     keepAlive: true,
