@@ -41,5 +41,6 @@ export {
   type ResolvedNames,
   resolveNames,
   uniqueById,
+  unknownLanguageError,
 } from './resolve-names.ts'
 export { restoreEntities } from './restore-entities.ts'

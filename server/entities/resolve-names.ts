@@ -87,15 +87,8 @@ export async function resolveNames(
       detail: `is not an existing category; ${hint}`,
     })
   }
-  if (language !== undefined && row.language_id === null) {
-    const similar = await findSimilarLanguages(db, language)
-    const hint = nearest(similar, 'try its ISO 639 code')
-    errors.push({
-      pointer: '/language',
-      code: 'unknown-language',
-      detail: `is not the English name or the code of a language; ${hint}`,
-    })
-  }
+  if (language !== undefined && row.language_id === null)
+    errors.push(await unknownLanguageError(db, language))
   if (errors.length > 0) return { errors }
   return {
     found: {
@@ -104,6 +97,16 @@ export async function resolveNames(
       speakers: row.speaker_ids.map((id, index) => entityOrNull(id, row.speakers[index])),
       tags: row.tag_ids.map((id, index) => entityOrNull(id, row.tags[index])),
     },
+  }
+}
+
+/** Builds the error of an unknown language, with the names that are most similar. */
+export async function unknownLanguageError(db: Db, language: string): Promise<FieldError> {
+  const hint = nearest(await findSimilarLanguages(db, language), 'try its ISO 639 code')
+  return {
+    pointer: '/language',
+    code: 'unknown-language',
+    detail: `is not the English name or the code of a language; ${hint}`,
   }
 }
 

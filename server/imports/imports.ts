@@ -1,5 +1,6 @@
 import {
   type FieldDecision,
+  type FieldError,
   type Import,
   type ImportedTalk,
   mayAct,
@@ -9,7 +10,7 @@ import {
   states,
   warningCodes,
 } from '@talkshelf/contract'
-import { lookUpNames, type NameLookup } from '../entities/entities.ts'
+import { lookUpNames, type NameLookup, unknownLanguageError } from '../entities/entities.ts'
 import type { Origin } from '../platform/actor.ts'
 import type { Db } from '../platform/db/db.ts'
 import type { Pool } from '../platform/db/pool.ts'
@@ -75,6 +76,17 @@ export interface BeginImportOptions {
   readonly progress?: OnPlanProgress
   /** Runs the planning when a slot is free. */
   readonly schedule?: ConcurrencyLimit['run']
+}
+
+/** Checks the language that an import is given for all talks. Returns undefined if it is known. */
+export async function findLanguageError(
+  db: Db,
+  language: string | undefined,
+): Promise<FieldError | undefined> {
+  if (language === undefined) return undefined
+  const names = { category: [], language: [language], speaker: [], tag: [] }
+  const lookup = await lookUpNames(db, names)
+  return lookup.language.has(language) ? undefined : unknownLanguageError(db, language)
 }
 
 /**

@@ -76,6 +76,8 @@ function mountCreate(
         'too-many-requests',
         'Too many imports are being read at the moment. Try again in a minute',
       )
+    const languageError = await imports.findLanguageError(pool, options.language)
+    if (languageError) throw invalidFields([languageError])
     const name = options.name ?? url ?? 'text'
     const open = async () => {
       const stream = url === undefined ? bytesOf(text as string) : await fetchOutside(url)

@@ -237,6 +237,20 @@ test('all talks that resemble a record are decided at once', async () => {
   assert.match((await run('imports', 'apply', String(id))).stdout, /2 changed/)
 })
 
+test('an unknown language for all talks is rejected before the file is read', async () => {
+  const body = { text: 'title,event\nBeans,Far Days', language: 'englsh' }
+  const { status, json } = await archive.call('POST', '/api/v2/import', {
+    token: archive.editor,
+    body,
+  })
+  assert.equal(status, 400)
+  assert.deepEqual(
+    json.errors.map(({ pointer, code }: Record<string, string>) => [pointer, code]),
+    [['/language', 'unknown-language']],
+  )
+  assert.match(json.errors[0].detail, /English/)
+})
+
 test('only a conflict can be decided', async () => {
   const path = join(folder, 'keep.csv')
   const table = (title: string) => `key,title,event\n1,${title},Keep Days\n`

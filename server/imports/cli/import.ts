@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { userInfo } from 'node:os'
 import type { Import } from '@talkshelf/contract'
-import { type CommandContext, CommandError } from '../../command.ts'
+import { type CommandContext, CommandError, invalidArguments } from '../../command.ts'
 import type { Config } from '../../config.ts'
 import type { Origin } from '../../platform/actor.ts'
 import type { Pool } from '../../platform/db/pool.ts'
@@ -9,16 +9,19 @@ import { version } from '../../version.ts'
 import {
   beginImport,
   fetchFile,
+  findLanguageError,
   InputRefused,
   type OpenedInput,
   openInput,
   readImport,
 } from '../imports.ts'
+import { quote } from '../quote.ts'
 import { confirmApply, finishApplying } from './apply.ts'
 import { countTalks, formatNextSteps, isAllRefused } from './format.ts'
 import { formatReading, openProgressDisplay } from './progress.ts'
 import { printPlan } from './show.ts'
 import { canRedraw, isInteractive, listenForInterrupt, print } from './terminal.ts'
+import { escapeLine } from './terminal-escape.ts'
 
 // `talkshelf import`: reads a file, shows the plan, and applies it.
 
@@ -44,6 +47,7 @@ export async function importCommand(
   // Opened before the import is created, so that a missing file or wrong settings leave no trace.
   const input = await openSource(path, context.config(), context.say)
   await context.withPool(async (pool) => {
+    await assertKnownLanguage(pool, options.language)
     const job = await plan(pool, path, input, options, context.say)
     await printPlan(pool, job)
     if (path === '-' && job.format === 'csv' && options.source === undefined)
@@ -53,6 +57,15 @@ export async function importCommand(
       )
     await applyIfRequested(pool, job, options, context)
   })
+}
+
+async function assertKnownLanguage(pool: Pool, language: string | undefined): Promise<void> {
+  const error = await findLanguageError(pool, language)
+  if (error)
+    throw new CommandError(
+      `--language ${quote(escapeLine(language ?? ''))} ${error.detail}.`,
+      invalidArguments,
+    )
 }
 
 async function applyIfRequested(
