@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { endpoints, openapi, readOpenapiEndpoint, streamEndpoints } from '@talkshelf/contract'
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
 import { authenticate } from './auth/auth.ts'
@@ -18,6 +19,7 @@ import { pageRoutes, readerProblemPage } from './pages/routes.ts'
 import { fetchImage, openPictures } from './pictures/pictures.ts'
 import { pictureRoutes } from './pictures/routes.ts'
 import type { Pool } from './platform/db/pool.ts'
+import { describeWriteError } from './platform/files.ts'
 import { toJson } from './platform/http/json.ts'
 import type { Mount } from './platform/http/mount.ts'
 import { createHttpServer, type HttpServerOptions } from './platform/http/server.ts'
@@ -34,6 +36,9 @@ import { videoRoutes } from './videos/routes.ts'
 import { openRecordCache } from './videos/videos.ts'
 
 // Assembles the service: opens caches, starts background jobs and mounts the routes of features.
+
+/** How long the app waits for background jobs when it is closed. */
+const maxStopMs = 10_000
 
 /** Creates the app. `imageHosts` lets tests fetch thumbnails from a server of their own. */
 export function createApp(
@@ -74,7 +79,10 @@ export function createApp(
   const jobs = startJobs(config, pool, http.log, forget)
   http.addHook('onClose', async () => {
     recordCache.stop()
-    await jobs.stop()
+    // A job that hangs is left behind: its batch is rolled back, and another process continues.
+    const isStopped = jobs.stop().then(() => true)
+    if (!(await Promise.race([isStopped, sleep(maxStopMs, false, { ref: false })])))
+      http.log.warn('a background job did not stop in time')
   })
 
   videoRoutes(mount, mountFast, pool, recordCache, links)
@@ -176,8 +184,12 @@ function startSnapshots(
     everyMs: config.SNAPSHOT_DIR === '' ? 0 : 60_000,
     onChanged: () => {},
     onError: (error) => {
-      if (!signal.aborted)
-        log.error({ err: error }, 'the snapshot was not written and will be retried')
+      if (signal.aborted) return
+      const reason = describeWriteError(error, config.SNAPSHOT_DIR)
+      log.error(
+        reason === undefined ? { err: error } : { reason },
+        'the snapshot was not written and will be retried',
+      )
     },
   })
 }

@@ -1,4 +1,5 @@
 #!/usr/bin/env node
+import cluster from 'node:cluster'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { Command, InvalidArgumentError, Option } from 'commander'
@@ -19,6 +20,7 @@ import {
   schemaStatus,
 } from './platform/db/migrate.ts'
 import { openPool, type Pool } from './platform/db/pool.ts'
+import { findFolderProblem } from './platform/files.ts'
 import { timeoutsFor } from './platform/timeouts.ts'
 import { runProcesses } from './processes.ts'
 import { version } from './version.ts'
@@ -88,7 +90,10 @@ program
       .argParser(integerArgument(1, 256)),
   )
   .action(async ({ processes }: { processes: number }) => {
-    if (await runProcesses(processes)) await serve(readConfig(process.env))
+    const config = readConfig(process.env)
+    // Not awaited: a network drive that does not answer must not delay the start.
+    if (cluster.isPrimary) void reportFolders(config)
+    if (await runProcesses(processes)) await serve(config)
   })
 
 program
@@ -209,6 +214,22 @@ try {
   process.exitCode = error instanceof CommandError ? error.exitCode : 1
 }
 
+/** How long a process may take to exit after all requests and jobs have ended. */
+const maxExitMs = 3000
+
+/** Reports folders in the settings that cannot be written. The server works without them. */
+async function reportFolders(config: Config): Promise<void> {
+  const effects = {
+    SNAPSHOT_DIR: 'No snapshots are written until then.',
+    PICTURE_DIR: 'Pictures are cached in memory only until then.',
+  }
+  for (const [name, effect] of Object.entries(effects)) {
+    const folder = config[name as keyof typeof effects]
+    const problem = folder === '' ? undefined : await findFolderProblem(folder)
+    if (problem !== undefined) say(`${name}: ${problem} ${effect}`)
+  }
+}
+
 async function serve(config: Config): Promise<void> {
   const { current, expected, isPending } = await schemaStatus(config.DATABASE_URL, schemaFolder)
   if (isPending) {
@@ -234,6 +255,8 @@ async function serve(config: Config): Promise<void> {
     // After Ctrl-C there is no load balancer to wait for.
     if (signal === 'SIGTERM') await sleep(config.DRAIN_SECONDS * 1000)
     await app.close()
+    // A job that hangs keeps its connection open and its thread busy, and exiting would wait for it.
+    setTimeout(() => process.kill(process.pid, 'SIGKILL'), maxExitMs).unref()
     await pool.close()
     // An open channel to the primary process would keep a worker process alive.
     if (process.connected) process.disconnect()

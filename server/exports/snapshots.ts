@@ -1,8 +1,9 @@
 import { existsSync } from 'node:fs'
-import { mkdir, readdir, readFile, rm } from 'node:fs/promises'
+import { readdir, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Db } from '../platform/db/db.ts'
 import { withSnapshot } from '../platform/db/snapshot.ts'
+import { makeFolder } from '../platform/files.ts'
 import { version } from '../version.ts'
 import { writeFileAtomically } from './files.ts'
 import { exportNdjson } from './lines.ts'
@@ -100,16 +101,17 @@ export function writeSnapshot(
   return writeUnlessDone(options, dayOf(now), () => false)
 }
 
-function writeUnlessDone(
+async function writeUnlessDone(
   { url, folder, keep, signal }: SnapshotOptions,
   day: string,
   isDone: () => boolean | Promise<boolean>,
 ): Promise<SnapshotManifest | undefined> {
+  // Before the transaction, which must not wait for a slow disk.
+  await makeFolder(folder)
   return withSnapshot(url, 'talkshelf snapshot', async (db) => {
     // The lock lasts until the file has its name. Between the check of the caller and the lock
     // another process may have written the snapshot.
     if (!(await lockSnapshots(db)) || (await isDone())) return undefined
-    await mkdir(folder, { recursive: true })
     await removePartialFiles(folder)
     const file = `${baseName(day)}.ndjson.gz`
     const at = await readSnapshotTime(db)

@@ -1,6 +1,7 @@
-import { open } from 'node:fs/promises'
+import { access, constants, mkdir, open } from 'node:fs/promises'
+import { dirname } from 'node:path'
 
-// Helpers for commands that write files.
+// Helpers for commands and jobs that write files.
 
 const writeHints: Readonly<Record<string, string>> = {
   ENOSPC: 'The disk is full. Free some space, or choose a path on another disk.',
@@ -22,6 +23,40 @@ export function describeWriteError(error: unknown, path: string): string | undef
   const { code = '', message } = error as NodeJS.ErrnoException
   const hint = writeHints[code]
   return hint && `Cannot write ${path}: ${message}.\n${hint}`
+}
+
+/**
+ * Creates a folder with its parents. The recursive `mkdir` of Node never ends where that is
+ * impossible, such as in /proc.
+ */
+export async function makeFolder(path: string): Promise<void> {
+  try {
+    await mkdir(path)
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    if (code === 'EEXIST') return
+    const parent = dirname(path)
+    if (code !== 'ENOENT' || parent === path) throw error
+    await makeFolder(parent)
+    await mkdir(path).catch((reason: NodeJS.ErrnoException) => {
+      if (reason.code !== 'EEXIST') throw reason
+    })
+  }
+}
+
+/**
+ * Creates a folder if it is missing, and returns in one line why no files can be written to it.
+ * Undefined if they can.
+ */
+export async function findFolderProblem(path: string): Promise<string | undefined> {
+  try {
+    await makeFolder(path)
+    // With the dot, a file is an error.
+    await access(`${path}/.`, constants.W_OK)
+    return undefined
+  } catch (error) {
+    return (describeWriteError(error, path) ?? `Cannot write ${path}: ${error}`).replace('\n', ' ')
+  }
 }
 
 /** Makes a rename durable: the folder stores the names of its files. */

@@ -1,13 +1,17 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { once } from 'node:events'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { type AddressInfo, createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { test } from 'node:test'
 import { promisify } from 'node:util'
 import pg from 'pg'
 import { asSuperuser, emptyDatabase, freshDatabase } from '../support/database.ts'
 import { call, program, root, runCommand, spawnServer } from '../support/harness.ts'
 import { withDatabase } from '../support/invariants.ts'
+import { until } from '../support/until.ts'
 
 // Commands for operators: what they print, to which stream, and with which exit status.
 
@@ -280,4 +284,44 @@ test('finishes running requests on SIGTERM and closes all connections', async (t
   )
   assert.equal(remaining.rowCount, 0)
   await locker.end()
+})
+
+test('reports folders that cannot be written in one line, serves and stops', async (t) => {
+  const { url: DATABASE_URL } = await freshDatabase(t)
+  const file = import.meta.filename
+  for (const command of [['serve'], ['serve', '--processes', '2']]) {
+    const server = await spawnServer(
+      { DATABASE_URL, SNAPSHOT_DIR: '/proc/nope', PICTURE_DIR: file },
+      [program, ...command],
+    )
+    const lines = [
+      /^SNAPSHOT_DIR: Cannot write \/proc\/nope: ENOENT.+ No snapshots are written until then\.$/gm,
+      /^PICTURE_DIR: Cannot write .+ENOTDIR.+ cached in memory only until then\.$/gm,
+    ]
+    await until('one line for each', () => {
+      assert.deepEqual(
+        lines.map((line) => server.output().match(line)?.length),
+        [1, 1],
+      )
+      return true
+    })
+    assert.doesNotMatch(server.output(), /\bat \S+ \(/, 'a stack')
+    assert.equal((await call(server.url, 'GET', '/api/v2/video/1')).status, 404)
+    await server.stop()
+    assert.equal(server.process.exitCode, 0)
+  }
+})
+
+test('exits on SIGTERM although a background job hangs', async (t) => {
+  const { url: DATABASE_URL } = await freshDatabase(t)
+  const folder = mkdtempSync(join(tmpdir(), 'talkshelf-hang-'))
+  t.after(() => rmSync(folder, { recursive: true }))
+  // Reading a pipe without a writer blocks a thread: the job looks for an outdated snapshot.
+  const day = (time: number) => new Date(time).toISOString().slice(0, 10)
+  writeFileSync(join(folder, 'talkshelf-2020-01-01.ndjson.gz'), '')
+  for (const name of [day(Date.now()), day(Date.now() + 86_400_000), '2020-01-01'])
+    await promisify(execFile)('mkfifo', [join(folder, `talkshelf-${name}.json`)])
+  const server = await spawnServer({ DATABASE_URL, SNAPSHOT_DIR: folder, SNAPSHOT_HOUR: '0' })
+  await server.stop()
+  assert.equal(server.process.signalCode, 'SIGKILL')
 })

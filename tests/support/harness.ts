@@ -164,6 +164,8 @@ export function call(
 export interface Server {
   url: string
   process: ChildProcess
+  /** Returns the end of what it has printed. */
+  output(): string
   stop(): Promise<void>
 }
 
@@ -209,7 +211,7 @@ export async function startServer(
         if (address) resolve(address)
       })
   })
-  return { url, process: child, stop }
+  return { url, process: child, output: () => output, stop }
 }
 
 /** Runs the real command to its end, with `input` on its standard input. */
