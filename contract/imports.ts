@@ -275,6 +275,17 @@ const RefusedRows = Type.Object(
   {
     csv: Type.String({ description: 'A table of the refused talks, with the reasons' }),
     rows: count,
+    omitted: Type.Array(
+      Type.Object(
+        {
+          position: Type.Integer({ minimum: 1 }),
+          place: Type.String({ description: 'Location in the file' }),
+          reason: Type.String(),
+        },
+        exact,
+      ),
+      { description: 'Refused talks that are not in the table: correct them in the file' },
+    ),
     next_after: Type.Union([Type.Integer({ minimum: 0 }), Type.Null()], {
       description: 'Value of `after` for the talks that did not fit',
     }),
@@ -291,7 +302,7 @@ export const readRefusedEndpoint = endpoint({
   summary: 'Read the refused talks as CSV',
   description:
     'Correct the table and import it as `text`, with the same `source`. Duplicates, taken-down ' +
-    'talks and rows without readable cells are left out.',
+    'talks and rows without readable cells are not in the table, but in `omitted`.',
   params,
   query: { after: position },
   response: { status: 200, schema: RefusedRows },

@@ -14,8 +14,9 @@ export interface TableLimits {
 }
 
 /**
- * Builds a table of the refused rows after a position, as many as fit. The event and the language
- * that the import was given are in every row, so that the table can be imported without them.
+ * Builds a table of the refused rows after a position, as many as fit, and lists those without
+ * cells. The event and the language that the import was given are in every row, so that the table
+ * can be imported without them.
  */
 export async function readRefusedRows(
   db: Db,
@@ -26,10 +27,15 @@ export async function readRefusedRows(
   const given = Object.entries({ category, language }).filter(([, value]) => value !== undefined)
   const found = await listRefusedRows(db, id, after, limits.rows + 1)
   const rows = found.slice(0, limits.rows)
-  const tableRows = rows.flatMap((row): TableRow[] => {
+  const allRows = rows.map((row): TableRow => {
     const cells = withGiven(cellsOf(row), given as [string, string][])
-    return cells.size === 0 ? [] : [{ position: row.position, cells, reasons: reasonsOf(row) }]
+    return { position: row.position, place: row.place, cells, reasons: reasonsOf(row) }
   })
+  const tableRows = allRows.filter(({ cells }) => cells.size > 0)
+  const omittedUpTo = (end: number) =>
+    allRows.flatMap(({ position, place, cells, reasons }) =>
+      cells.size === 0 && position <= end ? [{ position, place, reason: reasons }] : [],
+    )
   const headers = [...new Set(tableRows.flatMap(({ cells }) => [...cells.keys()]))]
   let csv = joinCells([...headers, refusedColumn])
   let count = 0
@@ -37,7 +43,7 @@ export async function readRefusedRows(
   for (const { position, cells, reasons } of tableRows) {
     const line = joinCells([...headers.map((header) => cells.get(header) ?? ''), reasons])
     if (count > 0 && csv.length + line.length > limits.length)
-      return { csv, rows: count, next_after: last }
+      return { csv, rows: count, omitted: omittedUpTo(last), next_after: last }
     csv += line
     count++
     last = position
@@ -45,12 +51,15 @@ export async function readRefusedRows(
   return {
     csv,
     rows: count,
+    omitted: omittedUpTo(Number.POSITIVE_INFINITY),
     next_after: found.length > rows.length ? (rows.at(-1)?.position ?? after) : null,
   }
 }
 
 interface TableRow {
   readonly position: number
+  readonly place: string
+  /** Empty if the row cannot be corrected in a table. */
   readonly cells: ReadonlyMap<string, string>
   readonly reasons: string
 }

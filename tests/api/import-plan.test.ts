@@ -95,7 +95,9 @@ test('refused rows of a table can be corrected and imported again', async () => 
     'Talk title,Date,Length,Video,Event\n' +
       'Good,1 May 2026,45 min,https://example.org/good,Bad Days\n' +
       '=Bad; title,soon,long,https://example.org/bad,\n' +
-      'Good,1 May 2026,45 min,https://example.org/good,Bad Days\n',
+      'Good,1 May 2026,45 min,https://example.org/good,Bad Days\n' +
+      'A 5" and 8" disk,1 May 2026,45 min,https://example.org/disk,Bad Days\n' +
+      'Knots, and ropes,1 May 2026,45 min,https://example.org/knots,Bad Days\n',
   )
   const { code, stdout, stderr } = await run('import', path, '--apply')
   assert.equal(code, 4, stderr)
@@ -116,6 +118,21 @@ test('refused rows of a table can be corrected and imported again', async () => 
   assert.deepEqual([refused.rows, refused.next_after], [1, null])
   const printed = await run('imports', 'refused', String(id))
   assert.equal(printed.code, 0, printed.stderr)
+  assert.deepEqual(
+    refused.omitted.map(({ place, reason }: Record<string, string>) => [
+      place,
+      reason?.slice(0, 30),
+    ]),
+    [
+      ['row 4', 'Duplicate of row 2'],
+      ['row 5', 'Has invalid quotation marks. Q'],
+      ['row 6', 'Has 6 cells, but the header ha'],
+    ],
+  )
+  assert.match(
+    printed.stderr,
+    /^3 refused talks are not in this table\..*\n {2}row 4: Dup.*\n {2}row 5: Has .*\n {2}row 6: Has/,
+  )
   assert.equal(printed.stdout.trimEnd(), refused.csv.trimEnd().replaceAll('\r\n', '\r\n'))
   assert.match(
     refused.csv,

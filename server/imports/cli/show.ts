@@ -2,6 +2,7 @@ import {
   type Import,
   type ImportedTalk,
   type importVerdicts,
+  type RefusedRows,
   readOnlyFields,
   videoFields,
 } from '@talkshelf/contract'
@@ -183,13 +184,35 @@ const refusedLimits = { rows: 100_000, length: 100_000_000 }
 export async function refusedCommand(id: number, { withPool, say }: CommandContext): Promise<void> {
   await withPool(async (pool) => {
     const { source } = await readImport(pool, id)
-    const { csv, rows, next_after } = await readRefused(pool, id, 0, refusedLimits)
-    if (rows === 0) return say(`Import ${id} has no refused talks to correct.`)
+    const { csv, rows, omitted, next_after } = await readRefused(pool, id, 0, refusedLimits)
+    if (rows === 0) {
+      say(
+        `Import ${id} has no refused talks to correct${omitted.length === 0 ? '' : ' in a table'}.`,
+      )
+      return sayOmitted(omitted, say)
+    }
     await print((process.stdout.isTTY ? escapeLines(csv) : csv).trimEnd())
     if (next_after !== null) say(`These are the first ${formatNumber(rows)}.`)
     const options = `--format csv --source '${escapeLine(source)}'`
+    sayOmitted(omitted, say)
     say(`When they are correct: talkshelf import FILE ${options}`)
   })
+}
+
+const maxOmittedShown = 20
+
+/** Says which refused talks are not in the table, and why. */
+function sayOmitted(omitted: RefusedRows['omitted'], say: (line: string) => void): void {
+  if (omitted.length === 0) return
+  const [verb, pronoun] = omitted.length === 1 ? ['is', 'it'] : ['are', 'them']
+  say(
+    `${formatCount(omitted.length, 'refused talk')} ${verb} not in this table. ` +
+      `Correct ${pronoun} in the file, or leave ${pronoun} out:`,
+  )
+  for (const { place, reason } of omitted.slice(0, maxOmittedShown))
+    say(`  ${escapeLine(place)}: ${escapeLine(reason)}`)
+  if (omitted.length > maxOmittedShown)
+    say(`  and ${formatNumber(omitted.length - maxOmittedShown)} more`)
 }
 
 /** Stops an import that is being applied. */
