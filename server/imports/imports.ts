@@ -18,6 +18,7 @@ import type { ConcurrencyLimit } from '../platform/ops/concurrency-limit.ts'
 import { namesOfItems } from './engine/decide.ts'
 import { type RecordFields, withCurrentNames } from './engine/merge.ts'
 import { type OnPlanProgress, planImport, type VerdictCounts } from './engine/plan.ts'
+import { planDecision } from './engine/planned-decision.ts'
 import {
   changeImportState,
   countRows,
@@ -210,19 +211,22 @@ export function listImportEvents(db: Db, id: number, limit: number) {
   return findWrittenEvents(db, id, limit)
 }
 
-/** Saves the decision of an editor about a talk. Throws if the talk was applied already. */
+/**
+ * Saves the decision of an editor about a talk. If it says which record the talk is, the plan then
+ * has the changes of that record. Throws if the talk was applied already.
+ */
 export async function decideTalk(
   db: Db,
   id: number,
   position: number,
   decision: Decision,
 ): Promise<ImportedTalk> {
-  const { state } = await requireImport(db, id)
-  if ((await decideRow(db, id, position, decision)) === 0) {
-    const [row] = await listRows(db, id, { after: position - 1, limit: 1 })
-    if (row?.position !== position) throw new Problem('not-found', 'There is no such talk')
-    throw new Problem('wrong-state', `The import is ${state}: this talk was applied already`)
-  }
+  const job = await requireImport(db, id)
+  const [row] = await listRows(db, id, { after: position - 1, limit: 1 })
+  if (row?.position !== position) throw new Problem('not-found', 'There is no such talk')
+  const effect = row.outcome === null ? await planDecision(db, job, row, decision) : undefined
+  if ((await decideRow(db, id, position, decision, effect)) === 0)
+    throw new Problem('wrong-state', `The import is ${job.state}: this talk was applied already`)
   const rows = await listRows(db, id, { after: position - 1, limit: 1 })
   const [talk] = await toImportedTalks(db, rows)
   return talk as ImportedTalk

@@ -189,9 +189,24 @@ test('asks whether a talk is an existing record with the same title', async () =
     ),
   )
   assert.equal((await run('imports', 'decide', String(id), '1', '--take', 'title')).code, 2)
+  const decided = await run('imports', 'decide', String(id), '1', '--same')
+  assert.equal(decided.code, 0, decided.stderr)
+  const keep = new RegExp(`kept: title\\. .*\n.*decide ${id} 1 --same --take title`)
+  const show = async () => (await run('imports', 'show', String(id), '--all')).stdout
+  for (const text of [decided.stdout, await show()]) {
+    assert.match(text, /duration +\(empty\) -> 77\n/)
+    assert.match(text, keep)
+  }
+  // A decision can be changed as long as the import is not applied.
+  assert.equal((await run('imports', 'decide', String(id), '1', '--not-same')).code, 0)
+  assert.doesNotMatch(await show(), /duration +\(empty\)/)
   assert.equal((await run('imports', 'decide', String(id), '1', '--same')).code, 0)
   assert.equal((await run('imports', 'apply', String(id))).code, 0)
-  assert.equal((await readRecord(existing.id)).json.duration, 77)
+  const { json } = await readRecord(existing.id)
+  assert.deepEqual([json.title, json.duration], ['Piers', 77])
+  const applied = await show()
+  assert.match(applied, /duration +\(empty\) -> 77\n[\s\S]*decided: same talk as the record/)
+  assert.doesNotMatch(applied, /--take/)
 })
 
 test('reports refused rows with position and reason and applies the others', async () => {

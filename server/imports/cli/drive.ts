@@ -5,9 +5,9 @@ import type { Pool } from '../../platform/db/pool.ts'
 import { nextImportBatch } from '../engine/batches.ts'
 import {
   type Decision,
+  findDecisions,
   findImport,
   type ImportJob,
-  listRows,
   type RowFilter,
 } from '../engine/queries.ts'
 import { listImportTalks, stopImport } from '../imports.ts'
@@ -81,6 +81,8 @@ interface DecidedTalk {
 const pageSize = 200
 
 export interface TalkFilter extends RowFilter {
+  /** Only talks after this position. */
+  readonly after?: number | undefined
   readonly limit?: number | undefined
 }
 
@@ -88,17 +90,16 @@ export interface TalkFilter extends RowFilter {
 export async function* listTalkPages(
   pool: Pool,
   id: number,
-  { limit = Number.MAX_SAFE_INTEGER, ...filter }: TalkFilter,
+  { limit = Number.MAX_SAFE_INTEGER, after: start = 0, ...filter }: TalkFilter,
 ): AsyncGenerator<DecidedTalk> {
   let remaining = limit
-  let after = 0
+  let after = start
   while (remaining > 0) {
     const page = { after, limit: Math.min(pageSize, remaining) }
     const talks = await listImportTalks(pool, id, { ...filter, ...page })
-    const conflicts = talks.some((talk) => talk.verdict === 'conflict')
-      ? await listRows(pool, id, { ...filter, verdict: 'conflict', ...page })
-      : []
-    const decisions = new Map(conflicts.map(({ position, decision }) => [position, decision]))
+    const positions = talks.map(({ position }) => position)
+    const decided = await findDecisions(pool, id, positions)
+    const decisions = new Map(decided.map(({ position, decision }) => [position, decision]))
     for (const talk of talks) yield { talk, decision: decisions.get(talk.position) ?? null }
     remaining -= talks.length
     after = talks.at(-1)?.position ?? after

@@ -150,7 +150,7 @@ export function formatTalk(
     ...talk.notes
       .filter(({ kind }) => style.hasAllNotes || importantNotes.has(kind))
       .map((note) => formatNote(note, paint)),
-    ...(style.isOpen && talk.verdict === 'conflict' ? formatChoice(talk, decision, style) : []),
+    ...(talk.verdict === 'conflict' ? formatChoice(talk, decision, style) : []),
   ].join('\n')
 }
 
@@ -222,24 +222,30 @@ function formatNote({ kind, field, detail }: Note, paint: Paint): string {
 function formatChoice(
   talk: ImportedTalk,
   decision: Decision | null,
-  { importId, paint }: TalkOutputStyle,
+  { importId, isOpen, paint }: TalkOutputStyle,
 ): string[] {
+  const line = (text: string) => `${indent}${paint('dim', text)}`
+  const decided = decision === null ? [] : [line(`decided: ${formatDecision(decision)}`)]
+  if (!isOpen) return decided
   const command = `talkshelf imports decide ${importId} ${talk.position}`
-  const conflicts = Object.entries(talk.changes).filter(([, { conflict }]) => conflict)
+  const conflicts = Object.entries(talk.changes).filter(
+    ([field, { conflict }]) => conflict && !decision?.take?.includes(field),
+  )
   const fieldsOf = (isImported: boolean) =>
     conflicts.flatMap(([field, { imported = false }]) =>
       imported === isImported ? [escapeLine(field)] : [],
     )
   const [edited, imported] = [fieldsOf(false), fieldsOf(true)]
   const isQuestion = talk.notes.some(({ kind }) => kind === 'question')
-  const line = (text: string) => `${indent}${paint('dim', text)}`
-  if (decision !== null) return [line(`decided: ${formatDecision(decision)}`)]
-  if (isQuestion)
+  if (decision !== null && (!decision.same || conflicts.length === 0)) return decided
+  if (decision === null && isQuestion)
     return [
       line('Skipped by default. If it is the same talk, or another one:'),
       ...['--same', '--not-same'].map((choice) => line(`  ${command} ${choice}`)),
     ]
+  const same = decision?.same ? '--same ' : ''
   return [
+    ...decided,
     ...(edited.length > 0
       ? [line(`By default the edit made here is kept: ${edited.join(', ')}.`)]
       : []),
@@ -247,7 +253,7 @@ function formatChoice(
       ? [line(`By default the value of an earlier import is kept: ${imported.join(', ')}.`)]
       : []),
     line("To take the file's:"),
-    line(`  ${command} --take ${[...edited, ...imported].join(',')}`),
+    line(`  ${command} ${same}--take ${[...edited, ...imported].join(',')}`),
   ]
 }
 

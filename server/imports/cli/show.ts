@@ -307,6 +307,11 @@ export async function decideCommand(
     await retryUnavailable(() => decideTalk(pool, id, position, decision))
     const title = escapeLine(talk.title ?? 'untitled talk')
     await print(`Decided #${position} (${title}): ${formatDecision(decision)}.`)
+    if (decision.same) {
+      const job = await readImport(pool, id)
+      await print(`It changes these fields:`)
+      await printTalks(pool, job, { after: position - 1, limit: 1 }, false)
+    }
     await print(`When everything is decided:\n  talkshelf imports apply ${id}`)
   })
 }

@@ -523,12 +523,28 @@ export function countRows(db: Db, importId: number) {
   )
 }
 
-/** Saves a decision about a row. Returns 0 if the row does not exist or was applied already. */
-export function decideRow(db: Db, importId: number, position: number, decision: Decision) {
+/** What a decision changes in the plan of a row. */
+export type DecisionEffect = Pick<PlannedRow, 'video_id' | 'changes'>
+
+/**
+ * Saves a decision about a row, and its effect. Returns 0 if the row does not exist or was applied
+ * already.
+ */
+export function decideRow(
+  db: Db,
+  importId: number,
+  position: number,
+  decision: Decision,
+  effect?: DecisionEffect,
+) {
+  const planned = effect
+    ? sql`, video_id = ${effect.video_id}::bigint,
+            changes = ${JSON.stringify(effect.changes)}::jsonb`
+    : empty
   return execute(
     db,
     sql`update import_row
-        set decision = ${JSON.stringify(decision)}::jsonb
+        set decision = ${JSON.stringify(decision)}::jsonb ${planned}
         where import_id = ${importId}
           and position = ${position}::integer
           and outcome is null`,
@@ -564,6 +580,24 @@ export function decideConflicts(
           and verdict = 'conflict'
           and outcome is null
           and exists (${conflicts})`,
+  )
+}
+
+const DecidedRow = Type.Object({
+  position: Type.Integer(),
+  decision: Type.Unsafe<Decision>({}),
+})
+
+/** Finds the decisions about these rows. */
+export function findDecisions(db: Db, importId: number, positions: readonly number[]) {
+  return many(
+    db,
+    DecidedRow,
+    sql`select position, decision
+        from import_row
+        where import_id = ${importId}
+          and position = any (${positions}::integer[])
+          and decision is not null`,
   )
 }
 
