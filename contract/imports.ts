@@ -320,6 +320,14 @@ export const TalkDecision = Type.Object(
     same: Type.Optional(
       Type.Boolean({ description: 'Whether the talk is the same as the suggested record' }),
     ),
+    record: Type.Optional(
+      Type.Unsafe<number>({
+        ...Id,
+        description:
+          'With `same`: the record that the talk is, instead of the suggested one. Also for talks ' +
+          'that are planned as new',
+      }),
+    ),
   },
   { ...exact, description: 'Decision of an editor about a talk' },
 )
@@ -331,7 +339,9 @@ export const decideTalkEndpoint = endpoint({
   path: '/api/v2/import/{id}/talk/{position}',
   role: 'editor',
   summary: 'Resolve a conflict or answer a question',
-  description: 'Possible until the talk is applied.',
+  description:
+    'Possible until the talk is applied. If it says which record the talk is, the talk then has ' +
+    'the changes of that record.',
   params: { ...params, position: Type.Integer({ minimum: 1, maximum: 2_147_483_647 }) },
   body: { schema: TalkDecision, types: [jsonType] },
   response: { status: 200, schema: ImportedTalk },

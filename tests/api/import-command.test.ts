@@ -209,6 +209,83 @@ test('asks whether a talk is an existing record with the same title', async () =
   assert.doesNotMatch(applied, /--take/)
 })
 
+test('lets an editor choose the record of a talk that is planned as new', async () => {
+  const [here, other] = [await archive.make({ title: 'Quays' }), await archive.make()]
+  const path = writeCsv('chosen', [
+    { key: 'q', title: 'The Quays', speakers: 'Quinn Quay', duration: '88' },
+    { key: 'r', title: 'Ramps' },
+  ])
+  const planned = await run('import', path, ...defaults, '--dry-run')
+  const id = String(importIdIn(planned.stdout))
+  const decide = (...args: string[]) => run('imports', 'decide', id, ...args)
+  const wrong: [string[], number, RegExp][] = [
+    [['1', '--same'], 2, /Talk 1 resembles no record\. .* --same RECORD/],
+    [['1', '--same', '999999'], 1, /^The record does not exist\.$/m],
+    [['--same', String(here.id)], 2, new RegExp(`decide ${id} POSITION --same ${here.id}`)],
+    [['1', '--not-same'], 1, /has no conflict to decide: it is new/],
+  ]
+  for (const [args, code, message] of wrong) {
+    const result = await decide(...args)
+    assert.equal(result.code, code, result.stderr)
+    assert.match(result.stderr, message)
+  }
+  const decided = await decide('1', '--same', String(here.id))
+  assert.equal(decided.code, 0, decided.stderr)
+  const [talk] = (await readImport(Number(id))).talks
+  assert.deepEqual([talk?.verdict, talk?.video], ['conflict', here.id])
+  const show = async () => (await run('imports', 'show', id, '--all')).stdout
+  for (const text of [decided.stdout, await show()]) {
+    assert.match(text, /title +here +Quays\n +file +The Quays\n[\s\S]*duration +\(empty\) -> 88\n/)
+    assert.match(text, new RegExp(`decided: same talk as record ${here.id}\n`))
+    assert.match(text, new RegExp(`decide ${id} 1 --take title`))
+  }
+  // Two talks are two records. A decision can be changed, and taken back.
+  assert.match(
+    (await decide('2', '--same', String(here.id))).stderr,
+    /the record of talk 1 already/,
+  )
+  assert.equal((await decide('1', '--not-same')).code, 0)
+  assert.deepEqual((await readImport(Number(id))).import.planned.new, 2)
+  assert.equal((await decide('1', '--same', String(other.id))).code, 0)
+  assert.equal((await decide('1', '--same', String(here.id))).code, 0)
+  assert.equal((await decide('1', '--take', 'title')).code, 0)
+  const applied = await run('imports', 'apply', id)
+  assert.match(applied.stdout, /1 created, 1 changed/)
+  const { json } = await readRecord(here.id)
+  assert.deepEqual([json.title, json.duration, json.speakers], ['The Quays', 88, ['Quinn Quay']])
+  assert.match(await show(), /duration +\(empty\) -> 88\n/)
+  // The source knows the record now.
+  assert.match((await run('import', path, ...defaults, '--dry-run')).stdout, /unchanged +2/)
+  const update = await archive.call('PUT', `/api/v2/import/${id}/talk/1`, {
+    token: archive.editor,
+    body: { same: true, record: other.id },
+  })
+  assert.equal(update.status, 409, 'it was applied')
+})
+
+test('rejects a record over HTTP that a talk cannot be', async () => {
+  const [here, gone] = [await archive.make({ title: 'Slips' }), await archive.make()]
+  await archive.call('POST', `/api/v2/video/${gone.id}/takedown`, {
+    token: archive.admin,
+    body: { reason: 'asked' },
+  })
+  const path = writeCsv('unfit', [{ key: 's', title: 'Slipways' }])
+  const id = importIdIn((await run('import', path, ...defaults, '--dry-run')).stdout)
+  const decide = (body: object) =>
+    archive.call('PUT', `/api/v2/import/${id}/talk/1`, { token: archive.editor, body })
+  for (const body of [
+    { record: here.id },
+    { same: false, record: here.id },
+    { same: true, record: 999_999 },
+    { same: true, record: gone.id },
+  ]) {
+    const { status, json, text } = await decide(body)
+    assert.deepEqual([status, json.errors?.[0]?.pointer], [400, '/record'], text)
+  }
+  const { json } = await decide({ same: true, record: here.id, take: ['title'] })
+  assert.deepEqual([json.video, json.changes.title.new], [here.id, 'Slipways'])
+})
+
 test('reports refused rows with position and reason and applies the others', async () => {
   const path = writeCsv('refused', [
     { key: 'a', title: 'Good' },

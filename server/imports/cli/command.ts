@@ -205,7 +205,12 @@ function addWritingCommands(imports: Command, context: CommandContext): void {
     )
     .option('--keep', 'keep everything as it is here')
     .addOption(
-      new Option('--same', 'the talk is the record that it resembles').conflicts('notSame'),
+      new Option(
+        '--same [record]',
+        'the talk is the record that it resembles, or the one with this id',
+      )
+        .argParser(integerArgument(1, Number.MAX_SAFE_INTEGER))
+        .conflicts('notSame'),
     )
     .option('--not-same', 'the talk is another one, and becomes a new record')
     .action(

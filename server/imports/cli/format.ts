@@ -150,7 +150,9 @@ export function formatTalk(
     ...talk.notes
       .filter(({ kind }) => style.hasAllNotes || importantNotes.has(kind))
       .map((note) => formatNote(note, paint)),
-    ...(talk.verdict === 'conflict' ? formatChoice(talk, decision, style) : []),
+    ...(talk.verdict === 'conflict' || decision?.record !== undefined
+      ? formatChoice(talk, decision, style)
+      : []),
   ].join('\n')
 }
 
@@ -243,7 +245,7 @@ function formatChoice(
       line('Skipped by default. If it is the same talk, or another one:'),
       ...['--same', '--not-same'].map((choice) => line(`  ${command} ${choice}`)),
     ]
-  const same = decision?.same ? '--same ' : ''
+  const same = decision?.same && decision.record === undefined ? '--same ' : ''
   return [
     ...decided,
     ...(edited.length > 0
@@ -258,9 +260,11 @@ function formatChoice(
 }
 
 /** Formats a decision in a few words. */
-export function formatDecision({ take = [], same }: Decision): string {
+export function formatDecision({ take = [], same, record }: Decision): string {
   const parts: string[] = []
-  if (same !== undefined) parts.push(same ? 'same talk as the record' : 'a new record')
+  const sameTalk =
+    record === undefined ? 'same talk as the record' : `same talk as record ${record}`
+  if (same !== undefined) parts.push(same ? sameTalk : 'a new record')
   if (take.length > 0) parts.push(`take ${take.map(escapeLine).join(', ')} from the file`)
   return parts.join('; ') || 'keep as it is here'
 }

@@ -1,14 +1,16 @@
 import {
+  type FieldError,
   type Import,
   type ImportedTalk,
   type importVerdicts,
+  Problem,
   type RefusedRows,
   readOnlyFields,
   videoFields,
 } from '@talkshelf/contract'
 import { type CommandContext, CommandError } from '../../command.ts'
 import type { Pool } from '../../platform/db/pool.ts'
-import type { Decision } from '../engine/queries.ts'
+import { type Decision, findDecisions } from '../engine/queries.ts'
 import {
   decideFields,
   decideTalk,
@@ -230,8 +232,8 @@ export interface DecideCommandOptions {
   readonly field?: readonly string[]
   /** Keeps the record as it is. Replaces an earlier decision. */
   readonly keep?: boolean
-  /** Whether the talk is the record that it resembles. */
-  readonly same?: boolean
+  /** The talk is the record that it resembles, or the one with this id. */
+  readonly same?: true | number
   readonly notSame?: boolean
 }
 
@@ -241,6 +243,12 @@ export async function decideFieldsCommand(
   { take, field, keep, same, notSame }: DecideCommandOptions,
   context: CommandContext,
 ): Promise<void> {
+  if (typeof same === 'number')
+    throw new CommandError(
+      'A record needs the number of its talk:\n' +
+        `  talkshelf imports decide ${id} POSITION --same ${same}`,
+      2,
+    )
   if ((same || notSame) && !take && !field && !keep)
     return decideQuestions(id, same === true, context)
   const [side] = keep ? ['mine'] : (take ?? [])
@@ -295,7 +303,7 @@ export async function decideCommand(
   options: DecideCommandOptions,
   { withPool }: CommandContext,
 ): Promise<void> {
-  const decision = parseDecision(options)
+  const chosen = parseDecision(options)
   await withPool(async (pool) => {
     const [talk] = await listImportTalks(pool, id, { after: position - 1, limit: 1 })
     if (talk?.position !== position)
@@ -303,8 +311,13 @@ export async function decideCommand(
         `Import ${id} has no talk ${position}. To see its talks:\n` +
           `  talkshelf imports show ${id} --all`,
       )
-    assertDecidable(talk, decision, options.keep === true)
-    await retryUnavailable(() => decideTalk(pool, id, position, decision))
+    const [earlier] = await findDecisions(pool, id, [position])
+    const { record } = earlier?.decision ?? {}
+    const decision =
+      record !== undefined && chosen.same === undefined ? { ...chosen, same: true, record } : chosen
+    if (record === undefined && decision.record === undefined)
+      assertDecidable(talk, decision, options.keep === true)
+    await retryUnavailable(() => decideTalk(pool, id, position, decision)).catch(throwReadable)
     const title = escapeLine(talk.title ?? 'untitled talk')
     await print(`Decided #${position} (${title}): ${formatDecision(decision)}.`)
     if (decision.same) {
@@ -316,9 +329,22 @@ export async function decideCommand(
   })
 }
 
+/** Throws the error of an invalid decision as a message for the user. */
+function throwReadable(error: unknown): never {
+  const errors = error instanceof Problem ? (error.more.errors as FieldError[] | undefined) : []
+  const [first] = errors ?? []
+  if (first) throw new CommandError(`The ${first.pointer.slice(1)} ${first.detail}.`)
+  throw error
+}
+
 /** Throws if the talk needs no decision, or a decision of another kind. */
 function assertDecidable(talk: ImportedTalk, decision: Decision, isKeep: boolean): void {
   const { position, verdict } = talk
+  if (verdict === 'new' && decision.same)
+    throw new CommandError(
+      `Talk ${position} resembles no record. Choose the record that it is: --same RECORD`,
+      2,
+    )
   if (verdict !== 'conflict')
     throw new CommandError(
       `Talk ${position} has no conflict to decide: it is ${verdict}. To leave it out of the import, ` +
@@ -345,7 +371,12 @@ function parseDecision({ take, keep, same, notSame }: DecideCommandOptions): Dec
       2,
     )
   assertWritable(take ?? [])
-  return { ...(take && { take }), ...(same && { same: true }), ...(notSame && { same: false }) }
+  return {
+    ...(take && { take }),
+    ...(same && { same: true }),
+    ...(typeof same === 'number' && { record: same }),
+    ...(notSame && { same: false }),
+  }
 }
 
 function assertWritable(fields: readonly string[]): void {

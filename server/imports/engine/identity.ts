@@ -83,6 +83,8 @@ export async function matchItems(
 
 /** The records that may be one item. */
 interface Candidates {
+  /** The record that an editor has chosen. */
+  readonly chosen: ById | undefined
   /** The record with the id that the item brings. */
   readonly withId: ById | undefined
   /** The fields of that record in the version that the table was exported with. */
@@ -99,7 +101,7 @@ async function findCandidates(
   items: readonly IncomingItem[],
   fields: readonly ItemFields[],
 ): Promise<Candidates[]> {
-  const ids = items.map(({ item: { id = noId } }) => id)
+  const ids = items.flatMap(({ item, decision }) => [item.id ?? noId, decision?.record ?? noId])
   const byId = new Map((await findById(db, ids)).map((row) => [row.id, row]))
   const versions = items.flatMap(({ item: { id, exportedVersion } }) =>
     id !== undefined && exportedVersion !== undefined ? [{ id, updated: exportedVersion }] : [],
@@ -112,7 +114,8 @@ async function findCandidates(
   const byVideo = Map.groupBy(await findBySource(db, source, urls), ({ index }) => index)
   const titles = fields.map(titleOf)
   const byTitle = Map.groupBy(await findByTitle(db, { id, source }, titles), ({ index }) => index)
-  return items.map(({ key, item }, index) => ({
+  return items.map(({ key, item, decision }, index) => ({
+    chosen: byId.get(decision?.record ?? noId),
     withId: byId.get(item.id ?? noId),
     exported: item.exportedVersion === undefined ? undefined : exportedById.get(item.id ?? noId),
     withKey: byKey.get(key),
@@ -124,7 +127,7 @@ async function findCandidates(
 function matchItem(
   { key, item, decision }: IncomingItem,
   fields: ItemFields,
-  { withId, exported, withKey, withVideo, withTitle }: Candidates,
+  { chosen, withId, exported, withKey, withVideo, withTitle }: Candidates,
   lookup: NameLookup,
   batch: { readonly claimed: ReadonlySet<number>; readonly keys: ReadonlySet<string> },
 ): ItemMatch {
@@ -138,6 +141,8 @@ function matchItem(
     canKeepId: false,
     notes: [],
   })
+  if (chosen?.taken_down) return { canKeepId: false, notes: [], takenDown: chosen.taken_down }
+  if (chosen && !claimed.has(chosen.id)) return matched(chosen.id)
   if (withId && exported && !withId.taken_down && !claimed.has(withId.id))
     return { ...matched(withId.id), previousState: sourceStateOf(exported, []) }
   const available = withVideo.filter(isAvailable)

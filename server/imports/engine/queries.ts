@@ -400,8 +400,10 @@ export function findHighestId(db: Db, importId: number, limit: number) {
 export interface Decision {
   /** Fields whose value is taken from the source. */
   readonly take?: readonly string[]
-  /** Whether the talk is the record that it resembles. */
+  /** Whether the talk is the record that it resembles, or the one in `record`. */
   readonly same?: boolean
+  /** The id of the record that the talk is, chosen by an editor. */
+  readonly record?: number
 }
 
 const ImportRow = Type.Object({
@@ -524,7 +526,7 @@ export function countRows(db: Db, importId: number) {
 }
 
 /** What a decision changes in the plan of a row. */
-export type DecisionEffect = Pick<PlannedRow, 'video_id' | 'changes'>
+export type DecisionEffect = Pick<PlannedRow, 'verdict' | 'video_id' | 'changes' | 'notes'>
 
 /**
  * Saves a decision about a row, and its effect. Returns 0 if the row does not exist or was applied
@@ -538,8 +540,10 @@ export function decideRow(
   effect?: DecisionEffect,
 ) {
   const planned = effect
-    ? sql`, video_id = ${effect.video_id}::bigint,
-            changes = ${JSON.stringify(effect.changes)}::jsonb`
+    ? sql`, verdict = ${effect.verdict},
+            video_id = ${effect.video_id}::bigint,
+            changes = ${JSON.stringify(effect.changes)}::jsonb,
+            notes = ${JSON.stringify(effect.notes)}::jsonb`
     : empty
   return execute(
     db,
@@ -580,6 +584,23 @@ export function decideConflicts(
           and verdict = 'conflict'
           and outcome is null
           and exists (${conflicts})`,
+  )
+}
+
+const RowPosition = Type.Object({ position: Type.Integer() })
+
+/** Finds the row of an import that was matched with a record, apart from the one at a position. */
+export function findRowOfRecord(db: Db, importId: number, videoId: number, except: number) {
+  return maybe(
+    db,
+    RowPosition,
+    sql`select position
+        from import_row
+        where import_id = ${importId}
+          and video_id = ${videoId}
+          and position <> ${except}::integer
+        order by position
+        limit 1`,
   )
 }
 
