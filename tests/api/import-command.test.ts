@@ -191,7 +191,7 @@ test('asks whether a talk is an existing record with the same title', async () =
   assert.equal((await run('imports', 'decide', String(id), '1', '--take', 'title')).code, 2)
   const decided = await run('imports', 'decide', String(id), '1', '--same')
   assert.equal(decided.code, 0, decided.stderr)
-  const keep = new RegExp(`kept: title\\. .*\n.*decide ${id} 1 --same --take title`)
+  const keep = new RegExp(`kept: title\\.\n.*\n.*decide ${id} 1 --same --take title`)
   const show = async () => (await run('imports', 'show', String(id), '--all')).stdout
   for (const text of [decided.stdout, await show()]) {
     assert.match(text, /duration +\(empty\) -> 77\n/)
