@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
-import { test } from 'node:test'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import type { Video } from '@talkshelf/contract'
 import { runCommand, startArchive } from '../support/harness.ts'
@@ -17,6 +19,8 @@ const programme = entries.map((entry) => {
   const [title = '', speakers] = text.split(' - ').reverse()
   return { title, speakers: speakers?.split(' & ') ?? [] }
 })
+const folder = mkdtempSync(join(tmpdir(), 'talkshelf-playlist-'))
+after(() => rmSync(folder, { recursive: true }))
 const run = (...args: string[]) => runCommand(args, { DATABASE_URL: archive.databaseUrl })
 
 test('a playlist of 30 talks becomes an event with speakers, dates and order', async () => {
@@ -46,8 +50,8 @@ test('a playlist of 30 talks becomes an event with speakers, dates and order', a
   const pages = await Promise.all(
     ['', '?page=2'].map((query) => archive.call('GET', `${event}${query}`)),
   )
-  const text = pages.map((page) => page.text).join('')
-  const positions = programme.map(({ title }) => text.indexOf(`>${title}<`))
+  const html = pages.map((page) => page.text).join('')
+  const positions = programme.map(({ title }) => html.indexOf(`>${title}<`))
   assert.ok(
     positions.every((position) => position > 0),
     'the pages list all talks',
@@ -61,5 +65,18 @@ test('a playlist of 30 talks becomes an event with speakers, dates and order', a
   const again = await run('import', path, '--apply')
   assert.equal(again.code, 0, again.stderr)
   assert.match(again.stdout, /30 {2}already up to date/)
+  assert.doesNotMatch(again.stdout, /Warnings|1 January|is the title of the playlist/)
+
+  // A talk that was added since gets the guess.
+  const playlist = JSON.parse(readFileSync(path, 'utf8'))
+  const added = { ...playlist.entries[0], id: 'tidal-later', title: 'Added later' }
+  const duplicate = { ...added, title: 'Added twice' }
+  const longer = join(folder, 'longer.json')
+  const text = JSON.stringify({ ...playlist, entries: [...playlist.entries, added, duplicate] })
+  writeFileSync(longer, text)
+  const third = await run('import', longer, '--apply')
+  assert.equal(third.code, 4, third.stderr)
+  assert.match(third.stdout, /1 talk dated by the year in a title only/)
+  assert.equal(third.stdout.match(/set to 1 January 2026/g)?.length, 1)
   await checkInvariants(archive.databaseUrl)
 })

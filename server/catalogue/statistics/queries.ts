@@ -1,4 +1,4 @@
-import sql, { raw, type Sql } from 'sql-template-tag'
+import sql, { empty, raw, type Sql } from 'sql-template-tag'
 import Type, { type Static } from 'typebox'
 import { type Db, many, maybe } from '../../platform/db/db.ts'
 
@@ -240,16 +240,21 @@ export type EventRow = Static<typeof EventRow>
 /**
  * Lists the categories with live talks. A missing start or end date is that of the first or last
  * talk, read from the ends of a range of an index, and never makes an event end before it starts.
+ * A talk on 1 January may have only a year (`web/recorded.ts`): it counts if no talk has a day.
  */
 export function listEvents(db: Db) {
   const day = sql`coalesce(video.recorded, '-infinity'::date)`
-  const outermostTalk = (direction: Sql) => sql`
+  const outermost = (direction: Sql, filter: Sql) => sql`
     (select recorded
      from live_video as video
      where category_id = category.id
        and ${day} > '-infinity'
+       ${filter}
      order by ${day} ${direction}
      limit 1)`
+  const hasDay = sql`and extract(doy from ${day}) <> 1`
+  const outermostTalk = (direction: Sql) => sql`
+    coalesce(${outermost(direction, hasDay)}, ${outermost(direction, empty)})`
   return many(
     db,
     EventRow,

@@ -132,7 +132,7 @@ function planNew(
   const base = { incoming, videoId: null, changes: {}, previousState: undefined }
   if (match.question && incoming.decision?.same !== false) {
     const question = { kind: 'question' as const, field: 'title', detail: match.question }
-    return { ...base, verdict: 'conflict', notes: [...item.notes, question] }
+    return { ...base, verdict: 'conflict', notes: [...notesOfRecord(item), question] }
   }
   // A record that gets a new id is a new record, except that it stays taken down.
   const kept = match.canKeepId || item.kept?.takenDown ? item.kept : undefined
@@ -144,6 +144,11 @@ function planNew(
     ...(facts.length > 0 && { facts }),
     sourceState: sourceStateOf({ state: options.state, ...fields }, item.facts),
   }
+}
+
+/** Returns the notes without those about guesses, which an existing record does not get. */
+function notesOfRecord({ fallback = {}, fields, notes }: ImportItem): ImportItem['notes'] {
+  return notes.filter(({ field }) => !(field in fallback) || field in fields)
 }
 
 /** Notes the values that are not in the file, unless the format has said where they come from. */
@@ -191,7 +196,7 @@ function planChange(
     verdict: changeVerdict(hasConflicts, isChanged),
     videoId: row.id,
     changes: hasNewFacts ? { ...changes, facts: factCounts } : changes,
-    notes: [...item.notes, ...notes],
+    notes: [...notesOfRecord(item), ...notes],
     ...(isChanged && { change: { row, patch } }),
     ...(hasNewFacts && { facts, factsBefore }),
     sourceState: sourceStateOf(fields, item.facts),
@@ -215,7 +220,8 @@ function areTooLarge(facts: readonly unknown[]): boolean {
 /** Builds the decision to leave a talk out, with the reasons. */
 export function refusal(incoming: IncomingItem, ...reasons: string[]): PlannedItem {
   const notes = [
-    ...incoming.item.notes,
+    // No value of it is imported, so none needs a warning.
+    ...incoming.item.notes.filter(({ kind }) => kind !== 'warning'),
     ...reasons.map((detail) => ({ kind: 'refused' as const, field: '', detail })),
   ]
   return {
