@@ -39,3 +39,21 @@ export function integerArgument(min: number, max: number) {
     return number
   }
 }
+
+/** Explains why the server cannot listen. Returns an unknown error unchanged. */
+export function listenError(error: unknown): unknown {
+  const { code = '', message } = error as NodeJS.ErrnoException
+  if (code === 'EADDRINUSE')
+    return new CommandError(
+      `${message}\nAnother program uses this port, or Talkshelf is already running. ` +
+        'Stop it, or choose another PORT.',
+    )
+  if (['ENOTFOUND', 'EAI_AGAIN', 'EINVAL', 'EADDRNOTAVAIL'].includes(code))
+    return new CommandError(
+      `${message}\nThe server cannot listen there. Check HOST: it must be an address of this ` +
+        'machine, such as 127.0.0.1, or 0.0.0.0 for all of them.',
+    )
+  return code === 'EACCES'
+    ? new CommandError(`${message}\nThe server cannot listen there. Check HOST and PORT.`)
+    : error
+}

@@ -6,7 +6,7 @@ import { Command, InvalidArgumentError, Option } from 'commander'
 import { createApp } from './app.ts'
 import { createToken, listTokens, revokeToken } from './auth/auth.ts'
 import { BackupError, backup, restore } from './backup/backup.ts'
-import { CommandError, integerArgument, invalidArguments } from './command.ts'
+import { CommandError, integerArgument, invalidArguments, listenError } from './command.ts'
 import { type Config, ConfigError, readConfig, redactedConfig } from './config.ts'
 import { DemoError, demo } from './demo/demo.ts'
 import { exportCommands } from './exports/command.ts'
@@ -271,24 +271,6 @@ async function serve(config: Config): Promise<void> {
     if (process.connected) process.disconnect()
     throw listenError(error)
   }
-}
-
-/** Explains why the server cannot listen. Returns an unknown error unchanged. */
-function listenError(error: unknown): unknown {
-  const { code = '', message } = error as NodeJS.ErrnoException
-  if (code === 'EADDRINUSE')
-    return new CommandError(
-      `${message}\nAnother program uses this port, or Talkshelf is already running. ` +
-        'Stop it, or choose another PORT.',
-    )
-  if (['ENOTFOUND', 'EAI_AGAIN', 'EINVAL', 'EADDRNOTAVAIL'].includes(code))
-    return new CommandError(
-      `${message}\nThe server cannot listen there. Check HOST: it must be an address of this ` +
-        'machine, such as 127.0.0.1, or 0.0.0.0 for all of them.',
-    )
-  return code === 'EACCES'
-    ? new CommandError(`${message}\nThe server cannot listen there. Check HOST and PORT.`)
-    : error
 }
 
 function connect(config: Config, applicationName: string): Pool {

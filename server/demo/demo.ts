@@ -3,6 +3,7 @@ import { createServer } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createApp } from '../app.ts'
 import { createToken } from '../auth/auth.ts'
+import { listenError } from '../command.ts'
 import { type Config, readConfig } from '../config.ts'
 import { migrate, schemaStatus } from '../platform/db/migrate.ts'
 import { openPool } from '../platform/db/pool.ts'
@@ -108,7 +109,9 @@ async function start(
   // Running requests may finish, but the user is waiting for the prompt.
   closers.push(() => Promise.race([app.close(), sleep(3000)]))
   clipRoute(app, basePathOf(config))
-  await app.listen({ host: HOST, port })
+  await app.listen({ host: HOST, port }).catch((error) => {
+    throw listenError(error)
+  })
   const baseUrl = localUrl(app, config)
   say('- loading the example talks')
   const { loaded, id } = await loadExamples(
@@ -189,7 +192,7 @@ async function choosePort(host: string, port: number, isConfigured: boolean): Pr
     return port
   } catch (error) {
     const isInUse = (error as NodeJS.ErrnoException).code === 'EADDRINUSE'
-    if (isConfigured || !isInUse) throw error
+    if (isConfigured || !isInUse) throw listenError(error)
     say(`- port ${port} is in use, choosing another one`)
     return 0
   }
