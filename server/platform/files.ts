@@ -1,4 +1,4 @@
-import { access, constants, mkdir, open } from 'node:fs/promises'
+import { access, constants, mkdir, open, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
 
 // Helpers for commands and jobs that write files.
@@ -34,7 +34,7 @@ export async function makeFolder(path: string): Promise<void> {
     await mkdir(path)
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
-    if (code === 'EEXIST') return
+    if (code === 'EEXIST' && (await stat(path)).isDirectory()) return
     const parent = dirname(path)
     if (code !== 'ENOENT' || parent === path) throw error
     await makeFolder(parent)
