@@ -51,8 +51,7 @@ export async function makeFolder(path: string): Promise<void> {
 export async function findFolderProblem(path: string): Promise<string | undefined> {
   try {
     await makeFolder(path)
-    // With the dot, a file is an error.
-    await access(`${path}/.`, constants.W_OK)
+    await access(path, constants.W_OK)
     return undefined
   } catch (error) {
     return (describeWriteError(error, path) ?? `Cannot write ${path}: ${error}`).replace('\n', ' ')

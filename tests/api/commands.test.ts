@@ -296,7 +296,7 @@ test('reports folders that cannot be written in one line, serves and stops', asy
     )
     const lines = [
       /^SNAPSHOT_DIR: Cannot write \/proc\/nope: ENOENT.+ No snapshots are written until then\.$/gm,
-      /^PICTURE_DIR: Cannot write .+ENOTDIR.+ cached in memory only until then\.$/gm,
+      /^PICTURE_DIR: Cannot write .+EEXIST.+ cached in memory only until then\.$/gm,
     ]
     await until('one line for each', () => {
       assert.deepEqual(
