@@ -353,7 +353,7 @@ function invalidSearch(
   if (problem !== 'invalid-query' || address.split('?')[0] !== paths.search()) return {}
   const errors = Array.isArray(more.errors) ? (more.errors as { pointer?: string }[]) : []
   const filters = searchKeys.filter((key) => errors.some(({ pointer }) => pointer === `/${key}`))
-  if (filters.length === 0) return {}
+  if (filters.length === 0 || filters.includes('q')) return {}
   const rest = Object.entries(searchState(query)).filter(
     ([key]) => !filters.some((filter) => filter === key),
   )

@@ -309,7 +309,12 @@ export async function searchTests(environment: BrowserEnvironment): Promise<void
       ]
       for (const query of invalid) {
         assert.equal(await open(`/search?${query}`), 400, query)
-        const title = query.startsWith('page=') ? en.missingPage.title : en.problemTitles[400]
+        const [name = ''] = query.split('=')
+        const titles: Record<string, string> = {
+          page: en.missingPage.title,
+          q: en.problemTitles[400],
+        }
+        const title = titles[name] ?? en.invalidFilters.title
         assert.equal(await page.locator('h1').textContent(), title, query)
       }
     })

@@ -1,7 +1,7 @@
-import type { FacetKind, ProblemData } from '../data.ts'
+import type { ProblemData } from '../data.ts'
 import { PageLayout } from '../parts/page.tsx'
 import { SearchForm } from '../parts/search-form.tsx'
-import { paths } from '../paths.ts'
+import { paths, type SearchKey } from '../paths.ts'
 import { useView } from '../view.ts'
 
 type Messages = ReturnType<typeof useView>['words']
@@ -62,16 +62,14 @@ function InvalidSearch({
   rest,
 }: ProblemData & NonNullable<ProblemData['invalidSearch']>) {
   const { words, href, locale } = useView()
-  const names = filters.map((filter) =>
-    Object.hasOwn(words.facets, filter) ? words.facets[filter as FacetKind] : filter,
-  )
+  const names: Partial<Record<SearchKey, string>> = { ...words.facets, ordering: words.order }
   return (
     <PageLayout name="problem" title={words.invalidFilters.title}>
       <section class="problem">
         <p class="kind">{status}</p>
         <h1>{words.invalidFilters.title}</h1>
         <p>
-          {words.invalidFilters.explain(names.join(', '))}{' '}
+          {words.invalidFilters.explain(filters.map((key) => names[key] ?? key).join(', '))}{' '}
           <a href={href(paths.search(rest))}>{words.invalidFilters.remove}</a>
         </p>
         {/* The detail is available in English only. */}
