@@ -6,10 +6,15 @@ import { type Browser, chromium, errors } from 'playwright-core'
 /** The headless shell opens a page with a third of the CPU time of the whole browser. */
 const installed = ['/usr/bin/chromium-headless-shell', '/usr/bin/chromium']
 
+/** Returns the path of Chromium: that of the environment variable, or the installed one. */
+export function chromiumPath(): string {
+  return process.env.CHROMIUM ?? installed.find(existsSync) ?? 'chromium'
+}
+
 /** Starts a headless Chromium. It makes no requests of its own, which would disturb the tests. */
 export function startChromium(...extraArgs: string[]): Promise<Browser> {
   return chromium.launch({
-    executablePath: process.env.CHROMIUM ?? installed.find(existsSync) ?? 'chromium',
+    executablePath: chromiumPath(),
     args: [
       '--headless',
       '--no-sandbox',

@@ -11,6 +11,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { openBrowserArchive } from './archive.ts'
+import { chromiumPath } from './chromium.ts'
 import { examples } from './environment.ts'
 
 const version = '13.5.0'
@@ -132,7 +133,7 @@ async function runOnce(
   if (skipped.length > 0) args.push(`--skip-audits=${skipped.join(',')}`)
   const child = spawn(process.execPath, args, {
     // With CI set, it sends no usage statistics.
-    env: { ...process.env, CHROME_PATH: process.env.CHROMIUM ?? '/usr/bin/chromium', CI: '1' },
+    env: { ...process.env, CHROME_PATH: chromiumPath(), CI: '1' },
     stdio: ['ignore', 'ignore', 'pipe'],
     timeout: 180_000,
   })
