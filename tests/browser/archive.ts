@@ -18,8 +18,14 @@ export interface BrowserArchive {
   /** Whether it has the real talks; some tests search for one of them by name. */
   readonly isReal: boolean
   /** Starts another archive, which is empty, and returns a token of an editor. */
-  empty(): Promise<{ readonly url: string; readonly token: string }>
+  empty(name: string): Promise<EmptyArchive>
   stop(): Promise<void>
+}
+
+export interface EmptyArchive {
+  readonly url: string
+  readonly token: string
+  readonly databaseUrl: string
 }
 
 export interface BrowserArchiveOptions {
@@ -70,9 +76,10 @@ export function openBrowserArchive({
       return address.replace(/\/$/, '')
     },
     isReal: url !== undefined || file !== undefined,
-    async empty() {
-      const database = await createDatabase('empty')
-      return { url: await startServer(database), token: await createEditor(database) }
+    async empty(name: string) {
+      const databaseUrl = await createDatabase(name)
+      const url = await startServer(databaseUrl)
+      return { url, token: await createEditor(databaseUrl), databaseUrl }
     },
     async stop() {
       for (const child of children) await stopChild(child)

@@ -36,7 +36,7 @@ async function runTests(
   let started: Promise<PlantedPayloads & { url: string }> | undefined
   const planted = () => {
     started ??= archive
-      .empty()
+      .empty('xss')
       .then(async ({ url, token }) => ({ url, ...(await plant(url, token, chosen)) }))
     return started
   }

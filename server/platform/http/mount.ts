@@ -54,6 +54,8 @@ export interface MountOptions {
   readonly endpoints: readonly Endpoint[]
   /** Path of the base URL, without a trailing slash. */
   readonly basePath: string
+  /** Origin of PUBLIC_URL, if it is set. Forms of other origins are refused. */
+  readonly publicOrigin?: string | undefined
   /** Returns the owner of an Authorization header, or undefined if it is not valid. */
   authenticate(authorization: string): Promise<Actor | undefined>
   readonly limit?: RateLimit | undefined

@@ -1,11 +1,13 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { Problem } from '@talkshelf/contract'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { anyone } from '../actor.ts'
 import { tracedRequest } from '../ops/trace.ts'
 import { sendCompressed } from './compression.ts'
 import { countInFlight, type MountOptions, withDeadline } from './mount.ts'
 import { rateLimitKey, requestCosts } from './rate-limit.ts'
+import { assertSameOrigin } from './same-origin.ts'
 
-// Mounts pages for readers. They are not endpoints of the contract, but the same limits apply.
+// Mounts pages and forms. They are not endpoints of the contract, but the same limits apply.
 
 export interface PageRequest {
   readonly params: Readonly<Record<string, string>>
@@ -13,10 +15,16 @@ export interface PageRequest {
   /** Path and query, relative to the base path of the service. */
   readonly address: string
   readonly headers: FastifyRequest['headers']
+  readonly requestId: string
+}
+
+/** A form that a browser sent. */
+export interface FormRequest extends PageRequest {
+  readonly form: URLSearchParams
 }
 
 export interface PageResponse {
-  readonly status?: 200 | 301 | 303 | 304
+  readonly status?: 200 | 301 | 303 | 304 | 400 | 403 | 409
   readonly body?: string | Uint8Array
   readonly headers: Readonly<Record<string, string | string[]>>
 }
@@ -26,11 +34,21 @@ export interface PageLimits {
   readonly cost?: number
   /** Timeout; by default that of a request. */
   readonly limitMs?: number
+  /** The page is for one person: other sites get no permission to read it. */
+  readonly isPrivate?: boolean
+  /** The path contains a secret, which must not be logged. */
+  readonly hasSecretPath?: boolean
 }
 
 export type MountPage = (
   path: string,
   handle: (request: PageRequest) => PageResponse | Promise<PageResponse>,
+  limits?: PageLimits,
+) => void
+
+export type MountForm = (
+  path: string,
+  handle: (request: FormRequest) => PageResponse | Promise<PageResponse>,
   limits?: PageLimits,
 ) => void
 
@@ -40,27 +58,51 @@ export function addPage(
   options: MountOptions,
   ...[path, handle, limits = {}]: Parameters<MountPage>
 ): void {
-  const { cost = requestCosts.list, limitMs = options.answerMs } = limits
+  addPageRoute(http, options, 'GET', path, { cost: requestCosts.list, ...limits }, (request) =>
+    handle(pageRequest(request, options.basePath)),
+  )
+}
+
+/** Adds the target of a form as a route. */
+export function addForm(
+  http: FastifyInstance,
+  options: MountOptions,
+  ...[path, handle, limits = {}]: Parameters<MountForm>
+): void {
+  addPageRoute(http, options, 'POST', path, { cost: requestCosts.write, ...limits }, (request) => {
+    // Fastify calls no parser for a request without a body.
+    const form = request.body instanceof URLSearchParams ? request.body : new URLSearchParams()
+    return handle({ ...pageRequest(request, options.basePath), form })
+  })
+}
+
+function addPageRoute(
+  http: FastifyInstance,
+  options: MountOptions,
+  method: 'GET' | 'POST',
+  path: string,
+  limits: PageLimits & { readonly cost: number },
+  handle: (request: FastifyRequest) => PageResponse | Promise<PageResponse>,
+): void {
+  const { cost, limitMs = options.answerMs, isPrivate = false, hasSecretPath = false } = limits
   http.route({
-    method: 'GET',
+    method,
     url: options.basePath + path,
-    config: { endpoint: 'page', cost },
-    onRequest: async (request) => {
+    config: { endpoint: 'page', cost, hasSecretPath, takesForm: method === 'POST' },
+    onRequest: async (request, reply) => {
       request.actor = anyone
+      if (isPrivate) markPrivate(reply)
+      if (method === 'POST') assertSameOrigin(request.headers, options.publicOrigin)
     },
     handler: async (request, reply) => {
       const {
         status = 200,
         body = '',
         headers,
-      } = await tracedRequest(`GET ${path}`, request.headers, () =>
+      } = await tracedRequest(`${method} ${path}`, request.headers, () =>
         countInFlight(
           options,
-          withDeadline(
-            performance.now() + limitMs,
-            handle(pageRequest(request, options.basePath)),
-            'unknown',
-          ),
+          withDeadline(performance.now() + limitMs, handle(request), 'unknown'),
         ),
       )
       if (status === 304) options.limit?.giveBack(rateLimitKey(null, request.ip), cost)
@@ -68,6 +110,31 @@ export function addPage(
       return sendCompressed(request, reply, body)
     },
   })
+}
+
+/** Sets headers that also apply to error pages. */
+function markPrivate(reply: FastifyReply): void {
+  reply.removeHeader('access-control-allow-origin')
+  reply.removeHeader('access-control-expose-headers')
+  reply.header('cross-origin-resource-policy', 'same-origin')
+}
+
+const maxFormFields = 2000
+
+/** Parses the bodies of forms, for the routes that `addForm` adds. */
+export function parseForms(http: FastifyInstance): void {
+  http.addContentTypeParser(
+    'application/x-www-form-urlencoded',
+    { parseAs: 'string' },
+    ({ routeOptions }, body, done) => {
+      if (!routeOptions.config.takesForm)
+        return done(new Problem('unsupported-media-type', 'This URL does not take forms'))
+      const form = new URLSearchParams(body as string)
+      if (form.size > maxFormFields)
+        return done(new Problem('too-large', `A form has at most ${maxFormFields} fields`))
+      done(null, form)
+    },
+  )
 }
 
 /** Extracts what a page needs from a request. */
@@ -80,6 +147,7 @@ export function pageRequest(request: FastifyRequest, basePath: string): PageRequ
     query: firstValues((request.query ?? {}) as object),
     address,
     headers: request.headers,
+    requestId: request.id,
   }
 }
 
@@ -97,4 +165,11 @@ function firstValues(query: object): Record<string, string> {
 export function parseId(text: string | undefined): number | undefined {
   const id = /^[1-9]\d{0,15}$/.test(text ?? '') ? Number(text) : Number.NaN
   return Number.isSafeInteger(id) ? id : undefined
+}
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    takesForm?: boolean
+    hasSecretPath?: boolean
+  }
 }

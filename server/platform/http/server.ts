@@ -36,11 +36,14 @@ import {
 } from './mount.ts'
 import { createServer, STATUS_CODES } from './node-http.ts'
 import {
+  addForm,
   addPage,
+  type MountForm,
   type MountPage,
   type PageRequest,
   type PageResponse,
   pageRequest,
+  parseForms,
 } from './pages.ts'
 import { problemDocument, problemHeaders, toProblem } from './problem.ts'
 import { createRateLimit, type RateLimit } from './rate-limit.ts'
@@ -91,9 +94,15 @@ export interface HttpServer {
   readonly mount: Mount
   readonly mountFast: Mount
   readonly mountPage: MountPage
+  readonly mountForm: MountForm
   /** For a response that `mount` does not support, such as a stream. */
   readonly routeOf: RouteFactory
   readonly links: SiteUrls
+}
+
+interface PageUrl {
+  readonly pattern: RegExp
+  readonly method: 'GET' | 'POST'
 }
 
 /** Returns the Allow and Vary headers of a URL, whether or not a route matches the request. */
@@ -108,8 +117,8 @@ type ErrorHandler = (
 /** Creates the server. Features add their routes with the functions that it returns. */
 export function createHttpServer(options: HttpServerOptions): HttpServer {
   const { endpoints, base, basePath } = options
-  // URLs that are not endpoints: pages for readers.
-  const pages: RegExp[] = []
+  // URLs that are not endpoints: pages and forms.
+  const pages: PageUrl[] = []
   const urlHeaders = createUrlHeaders(endpoints, basePath, pages)
   const sendProblem = createErrorHandler(options)
 
@@ -132,10 +141,12 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
 
   const http = createFastify(options, fastLane, urlHeaders, sendProblem)
   http.addHook('onRoute', ({ method, url }) => {
-    if (method === 'GET') pages.push(urlPattern(url, /:\w+/))
+    if (method === 'GET' || method === 'POST')
+      pages.push({ pattern: urlPattern(url, /:\w+/), method: method as PageUrl['method'] })
   })
   rejectExpectations(http, base)
   parseJsonBodies(http)
+  parseForms(http)
   http.addHook('preClose', async () => {
     state.isStopping = true
     overload.stop()
@@ -171,6 +182,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
       addRoute(http, mountOptions, endpoint, handle)
     },
     mountPage: (...page) => addPage(http, mountOptions, ...page),
+    mountForm: (...form) => addForm(http, mountOptions, ...form),
     routeOf: (endpoint) => routeFor(mountOptions, endpoint),
     links: createSiteUrls(base),
   }
@@ -197,7 +209,7 @@ function createSiteUrls(base: () => string): SiteUrls {
 function createUrlHeaders(
   endpoints: readonly Endpoint[],
   basePath: string,
-  pages: readonly RegExp[],
+  pages: readonly PageUrl[],
 ): UrlHeaders {
   const urls = [...new Set(endpoints.map(({ path }) => path))].map((path) => ({
     pattern: urlPattern(basePath + path, /\{\w+\}/),
@@ -206,9 +218,14 @@ function createUrlHeaders(
   return (request) => {
     const allow =
       urls.find(({ pattern }) => pattern.test(requestPath(request)))?.allow ??
-      (pages.some((pattern) => pattern.test(requestPath(request))) ? 'GET, HEAD' : undefined)
+      pageMethods(pages.filter(({ pattern }) => pattern.test(requestPath(request))))
     return allow ? { allow, vary: 'Accept' } : {}
   }
+}
+
+function pageMethods(urls: readonly PageUrl[]): string | undefined {
+  const methods = new Set(urls.map(({ method }) => (method === 'GET' ? 'GET, HEAD' : method)))
+  return methods.size > 0 ? [...methods].sort().join(', ') : undefined
 }
 
 /** Returns a handler that sends an error as a page to browsers, else as a problem document. */
@@ -375,7 +392,7 @@ function recordResponses(http: FastifyInstance, metrics: Metrics): void {
     request.log[level](
       {
         method: request.method,
-        url: request.url,
+        url: request.routeOptions.config.hasSecretPath ? request.routeOptions.url : request.url,
         status: reply.statusCode,
         ms: Math.round(ms * 10) / 10,
       },
@@ -415,7 +432,7 @@ function rejectSchema(): never {
 function isPageRequest(request: FastifyRequest, basePath: string): boolean {
   const path = requestPath(request)
   return (
-    !isWrite(request) &&
+    (!isWrite(request) || request.routeOptions?.config?.takesForm === true) &&
     /\btext\/html\b/.test(request.headers.accept ?? '') &&
     path !== `${basePath}/api` &&
     !path.startsWith(`${basePath}/api/`)
