@@ -7,7 +7,7 @@ import { type ProblemName, problems } from './problems.ts'
 // document and the typed client are all derived from it, so they cannot contradict each other.
 
 /** Roles in ascending order: each one includes the permissions of those before it. */
-export const roles = ['anyone', 'editor', 'admin'] as const
+export const roles = ['anyone', 'suggester', 'editor', 'admin'] as const
 export type Role = (typeof roles)[number]
 
 /** Tells whether a role includes the permissions of the required one. */

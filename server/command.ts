@@ -40,6 +40,29 @@ export function integerArgument(min: number, max: number) {
   }
 }
 
+/** Parses the name of a person or program. */
+export function nameArgument(text: string): string {
+  if (text.trim() === '' || text.length > 100)
+    throw new InvalidArgumentError('Expected 1 to 100 characters.')
+  return text.trim()
+}
+
+/** Prints rows as a table to standard output. `titles` has the titles of the columns. */
+export function printTable<Key extends string>(
+  titles: Readonly<Record<Key, string>>,
+  rows: readonly Readonly<Record<NoInfer<Key>, unknown>>[],
+): void {
+  const keys = Object.keys(titles) as Key[]
+  const lines = [titles, ...rows].map((row) => keys.map((key) => String(row[key] ?? '-')))
+  const widths = keys.map((_, column) =>
+    Math.max(...lines.map((line) => line[column]?.length ?? 0)),
+  )
+  for (const line of lines) {
+    const cells = line.map((cell, column) => cell.padEnd(widths[column] ?? 0))
+    process.stdout.write(`${cells.join('  ').trimEnd()}\n`)
+  }
+}
+
 /** Explains why the server cannot listen. Returns an unknown error unchanged. */
 export function listenError(error: unknown): unknown {
   const { code = '', message } = error as NodeJS.ErrnoException

@@ -2,11 +2,19 @@
 import cluster from 'node:cluster'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { Command, InvalidArgumentError, Option } from 'commander'
+import { Command, Option } from 'commander'
 import { createApp } from './app.ts'
 import { createToken, listTokens, revokeToken } from './auth/auth.ts'
+import { personCommands } from './auth/command.ts'
 import { BackupError, backup, restore } from './backup/backup.ts'
-import { CommandError, integerArgument, invalidArguments, listenError } from './command.ts'
+import {
+  CommandError,
+  integerArgument,
+  invalidArguments,
+  listenError,
+  nameArgument,
+  printTable,
+} from './command.ts'
 import { type Config, ConfigError, readConfig, redactedConfig } from './config.ts'
 import { DemoError, demo } from './demo/demo.ts'
 import { exportCommands } from './exports/command.ts'
@@ -157,16 +165,7 @@ token
         last_used: 'LAST USED',
         revoked: 'REVOKED',
       }
-      const rows = [titles, ...(await listTokens(pool))].map((row) =>
-        Object.keys(titles).map((key) => String(row[key as keyof typeof row] ?? '-')),
-      )
-      const widths = Object.keys(titles).map((_, column) =>
-        Math.max(...rows.map((row) => row[column]?.length ?? 0)),
-      )
-      for (const row of rows) {
-        const cells = row.map((cell, column) => cell.padEnd(widths[column] ?? 0))
-        process.stdout.write(`${cells.join('  ').trimEnd()}\n`)
-      }
+      printTable(titles, await listTokens(pool))
     }),
   )
 
@@ -184,6 +183,7 @@ token
 
 importCommands(program, { config: () => readConfig(process.env), withPool, say })
 exportCommands(program, { config: () => readConfig(process.env), withPool, say })
+personCommands(program, { config: () => readConfig(process.env), withPool, say })
 
 program
   .command('backup')
@@ -347,10 +347,4 @@ function tlsErrorMessage(error: unknown): string | undefined {
     ? `the certificate of the server is not accepted: ${error.message}\n` +
         'Check it, or set sslrootcert=FILE in DATABASE_URL to the certificate of its authority.'
     : undefined
-}
-
-function nameArgument(text: string): string {
-  if (text.trim() === '' || text.length > 100)
-    throw new InvalidArgumentError('Expected 1 to 100 characters.')
-  return text.trim()
 }

@@ -72,6 +72,31 @@ export const paths = {
   oEmbed: '/oembed',
 } as const
 
+/** Pages for people who sign in. */
+export const deskPaths = {
+  home: '/desk',
+  signIn: '/desk/sign-in',
+  /** The page of a link that signs a person in. */
+  link: (secret: string) => `/desk/link/${secret}`,
+  linkCode: (secret: string) => `/desk/link/${secret}/code`,
+  /** Asks for a passkey before a dangerous action. */
+  confirm: '/desk/confirm',
+  signOut: '/desk/sign-out',
+  account: '/desk/account',
+  addPasskey: '/desk/account/add-passkey',
+  removePasskey: '/desk/account/remove-passkey',
+  endSession: '/desk/account/end-session',
+  endOtherSessions: '/desk/account/end-other-sessions',
+  people: '/desk/people',
+  person: (id: number | string) => `/desk/people/${id}`,
+  personLink: (id: number | string) => `/desk/people/${id}/link`,
+  personSessions: (id: number | string) => `/desk/people/${id}/end-sessions`,
+  personDisabled: (id: number | string) => `/desk/people/${id}/disabled`,
+  tokens: '/desk/tokens',
+  revokeToken: '/desk/tokens/revoke',
+  audit: '/desk/audit',
+} as const
+
 /**
  * Pages that every archive has and search engines should index. The sitemap lists them, and tests
  * visit each in every language.

@@ -11,8 +11,48 @@ import {
 } from './queries.ts'
 import { hashToken, isWellFormedToken, makeToken } from './token.ts'
 
-// Entry point of API tokens: create, list, revoke, authenticate.
+// Entry point of authentication: API tokens (here), people (people.ts), how they sign in
+// (sign-in.ts, passkeys.ts), their sessions (sessions.ts) and the audit log (audit.ts).
 
+export { type AuditOrigin, recordEvent } from './audit.ts'
+export { passkeyCreationOptions, passkeyRequestOptions } from './passkeys.ts'
+export {
+  changePerson,
+  createLinkFor,
+  endSessions,
+  invitePerson,
+  listPeople,
+  readPerson,
+  setDisabled,
+} from './people.ts'
+export {
+  deleteExpired,
+  listAuditEvents,
+  listPasskeys as findPasskeys,
+  type PersonRole,
+  personRoles,
+} from './queries.ts'
+export {
+  createFormToken,
+  endSession,
+  isFormToken,
+  readSession,
+  type Session,
+  sessionsOf,
+} from './sessions.ts'
+export {
+  addPasskey,
+  confirmWithPasskey,
+  readLink,
+  removePasskey,
+  type SignInContext,
+  type SignInLink,
+  signInWithCode,
+  signInWithNewPasskey,
+  signInWithPasskey,
+  signOut,
+} from './sign-in.ts'
+export { type RefusalReason, SignInRefused } from './sign-in-refused.ts'
 export { deleteOldTokens, listTokens, revokeToken }
 
 /** Creates a token and returns it. Only its hash is stored, so it cannot be read again. */

@@ -3,6 +3,9 @@ import Type, { type Static } from 'typebox'
 import { type Db, execute, many, maybe, writeReturning } from '../platform/db/db.ts'
 
 const Role = Type.Union([Type.Literal('editor'), Type.Literal('admin')])
+export const personRoles = ['suggester', 'editor', 'admin'] as const
+export type PersonRole = (typeof personRoles)[number]
+const PersonRole = Type.Union(personRoles.map((role) => Type.Literal(role)))
 const MaybeTimestamp = Type.Union([Type.String(), Type.Null()])
 const NewToken = Type.Object({ id: Type.Integer(), expires: Type.String() })
 const FoundToken = Type.Object({
@@ -85,4 +88,389 @@ export function deleteOldTokens(db: Db) {
         where least(expires, revoked) < now() - interval '90 days'
           and not exists (select from idempotency_key where token_id = token.id)`,
   )
+}
+
+const PersonId = Type.Object({ id: Type.Integer() })
+const Person = Type.Object({
+  id: Type.Integer(),
+  name: Type.String(),
+  mail: Type.Union([Type.String(), Type.Null()]),
+  role: PersonRole,
+  created: Type.String(),
+  disabled: MaybeTimestamp,
+  last_seen: MaybeTimestamp,
+  passkeys: Type.Integer(),
+})
+export type Person = Static<typeof Person>
+
+/** Inserts a person. Throws UniqueViolation (`person_mail`) if another one has the mail address. */
+export async function insertPerson(db: Db, name: string, mail: string | null, role: PersonRole) {
+  const [row] = await writeReturning(
+    db,
+    PersonId,
+    sql`insert into person (name, mail, role) values (${name}, ${mail}, ${role}) returning id`,
+  )
+  return (row as Static<typeof PersonId>).id
+}
+
+/** Finds people with the number of their passkeys and their last visit: one of them, or all. */
+export function findPeople(db: Db, id: number | null) {
+  return many(
+    db,
+    Person,
+    sql`select person.id, person.name, person.mail, person.role,
+               to_char(person.created at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') as created,
+               to_char(person.disabled at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')
+                 as disabled,
+               (select to_char(max(last_seen) at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')
+                from session where person_id = person.id) as last_seen,
+               (select count(*)::integer from passkey where person_id = person.id) as passkeys
+        from person
+        where ${id}::bigint is null or person.id = ${id}
+        order by person.disabled is not null, lower(person.name), person.id
+        limit 1000`,
+  )
+}
+
+/** Changes the name and role of a person. Returns 0 if there is no such person. */
+export function updatePerson(db: Db, id: number, name: string, role: PersonRole) {
+  return execute(db, sql`update person set name = ${name}, role = ${role} where id = ${id}`)
+}
+
+/** Disables or enables a person. A disabled person keeps the time of the first call. */
+export function updateDisabled(db: Db, id: number, isDisabled: boolean) {
+  return execute(
+    db,
+    sql`update person
+        set disabled = case when ${isDisabled} then coalesce(disabled, now()) end
+        where id = ${id}`,
+  )
+}
+
+const FoundSession = Type.Object({
+  person_id: Type.Integer(),
+  name: Type.String(),
+  role: PersonRole,
+  is_strong: Type.Boolean(),
+  needs_touch: Type.Boolean(),
+})
+
+/** Starts a session of 90 days. It is strong for 10 minutes. */
+export function insertSession(
+  db: Db,
+  hash: Buffer,
+  person: number,
+  method: 'link' | 'passkey',
+  userAgent: string,
+) {
+  return execute(
+    db,
+    sql`insert into session (hash, person_id, method, expires, strong_until, user_agent)
+        values (${hash}, ${person}, ${method}, now() + interval '90 days',
+                now() + interval '10 minutes', ${userAgent})`,
+  )
+}
+
+/** Finds a session that is neither expired nor idle for 30 days, of a person who is enabled. */
+export function findSession(db: Db, hash: Buffer) {
+  return maybe(
+    db,
+    FoundSession,
+    sql`select person_id, name, role, strong_until > now() as is_strong,
+               last_seen < now() - interval '1 minute' as needs_touch
+        from session join person on person.id = person_id
+        where hash = ${hash} and disabled is null
+          and expires > now() and last_seen > now() - interval '30 days'`,
+  )
+}
+
+/** Records the use of a session. Checks the minute again, so that one of many requests writes. */
+export function touchSession(db: Db, hash: Buffer) {
+  return execute(
+    db,
+    sql`update session set last_seen = now()
+        where hash = ${hash} and last_seen < now() - interval '1 minute'`,
+  )
+}
+
+/** Gives a session a new secret and makes it strong for 10 minutes. */
+export function renewSession(db: Db, hash: Buffer, newHash: Buffer) {
+  return execute(
+    db,
+    sql`update session
+        set hash = ${newHash}, strong_until = now() + interval '10 minutes', last_seen = now()
+        where hash = ${hash}`,
+  )
+}
+
+const ListedSession = Type.Object({
+  id: Type.String(),
+  method: Type.String(),
+  created: Type.String(),
+  last_seen: Type.String(),
+  user_agent: Type.String(),
+  is_current: Type.Boolean(),
+})
+
+/** Lists the sessions of a person, the latest first. Their id is a part of the stored hash. */
+export function listSessions(db: Db, person: number, current: Buffer) {
+  return many(
+    db,
+    ListedSession,
+    sql`select left(encode(hash, 'hex'), 16) as id, method, user_agent, hash = ${current} as is_current,
+               to_char(created at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') as created,
+               to_char(last_seen at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') as last_seen
+        from session
+        where person_id = ${person}
+          and expires > now() and last_seen > now() - interval '30 days'
+        order by session.last_seen desc
+        limit 100`,
+  )
+}
+
+/** Ends one session of a person, by the id that `listSessions` returns. */
+export function deleteSession(db: Db, person: number, id: string) {
+  return execute(
+    db,
+    sql`delete from session
+        where person_id = ${person} and left(encode(hash, 'hex'), 16) = ${id}`,
+  )
+}
+
+/** Ends all sessions of a person, except for one if given. */
+export function deleteSessions(db: Db, person: number, except: Buffer | null) {
+  return execute(
+    db,
+    sql`delete from session
+        where person_id = ${person} and hash is distinct from ${except}::bytea`,
+  )
+}
+
+/** The number of wrong codes after which a link no longer works. */
+const maxAttempts = 5
+
+/** The number of challenges that are kept: strangers can create them without limit. */
+const maxChallenges = 10_000
+
+/** Inserts a link for a person, and deletes earlier ones that were not used. */
+export function insertLink(db: Db, hash: Buffer, codeHash: Buffer, person: number) {
+  return execute(
+    db,
+    sql`with earlier as (
+          delete from one_time_token
+          where purpose = 'link' and person_id = ${person} and used is null
+        )
+        insert into one_time_token (hash, purpose, person_id, code_hash, expires)
+        values (${hash}, 'link', ${person}, ${codeHash}, now() + interval '7 days')`,
+  )
+}
+
+const FoundLink = Type.Object({
+  person_id: Type.Integer(),
+  name: Type.String(),
+  passkeys: Type.Integer(),
+})
+
+/** Finds a link that can still be used. */
+export function findLink(db: Db, hash: Buffer) {
+  return maybe(
+    db,
+    FoundLink,
+    sql`select person_id, name,
+               (select count(*)::integer from passkey where passkey.person_id = person.id)
+                 as passkeys
+        from one_time_token join person on person.id = person_id
+        where hash = ${hash} and purpose = 'link' and used is null and expires > now()
+          and attempts < ${maxAttempts} and disabled is null`,
+  )
+}
+
+/** Counts a wrong code. */
+export function countAttempt(db: Db, hash: Buffer) {
+  return execute(db, sql`update one_time_token set attempts = attempts + 1 where hash = ${hash}`)
+}
+
+const UsedToken = Type.Object({ person_id: Type.Union([Type.Integer(), Type.Null()]) })
+
+/**
+ * Uses a link or challenge up. Returns undefined if it is unknown, expired or used. With a code
+ * hash, the link must have that code.
+ */
+export async function takeOneTimeToken(
+  db: Db,
+  hash: Buffer,
+  purpose: 'link' | 'challenge',
+  codeHash: Buffer | null,
+): Promise<{ person_id: number | null } | undefined> {
+  const rows = await writeReturning(
+    db,
+    UsedToken,
+    sql`update one_time_token set used = now()
+        where hash = ${hash} and purpose = ${purpose} and used is null and expires > now()
+          and attempts < ${maxAttempts}
+          and (${codeHash}::bytea is null or code_hash = ${codeHash})
+        returning person_id`,
+  )
+  return rows[0]
+}
+
+/** Inserts a challenge for a passkey of this person, or of any person. */
+export function insertChallenge(db: Db, hash: Buffer, person: number | null) {
+  return execute(
+    db,
+    sql`with surplus as (
+          delete from one_time_token
+          where hash in (select hash from one_time_token
+                         where purpose = 'challenge'
+                         order by created desc
+                         offset ${maxChallenges} limit 10)
+        )
+        insert into one_time_token (hash, purpose, person_id, expires)
+        values (${hash}, 'challenge', ${person}, now() + interval '10 minutes')`,
+  )
+}
+
+const FoundPasskey = Type.Object({
+  person_id: Type.Integer(),
+  name: Type.String(),
+  public_key: Type.Unsafe<Buffer>(Type.Any()),
+  counter: Type.Integer(),
+  is_disabled: Type.Boolean(),
+})
+
+/** Finds a passkey of this host. */
+export function findPasskey(db: Db, credential: Buffer, host: string) {
+  return maybe(
+    db,
+    FoundPasskey,
+    sql`select person_id, person.name, public_key, counter, disabled is not null as is_disabled
+        from passkey join person on person.id = person_id
+        where credential_id = ${credential} and rp_id = ${host}`,
+  )
+}
+
+const ListedPasskey = Type.Object({
+  id: Type.String(),
+  name: Type.String(),
+  host: Type.String(),
+  created: Type.String(),
+  last_used: MaybeTimestamp,
+})
+
+/** Lists the passkeys of a person, the oldest first. The id is the credential id in base64url. */
+export function listPasskeys(db: Db, person: number) {
+  return many(
+    db,
+    ListedPasskey,
+    sql`select rtrim(translate(encode(credential_id, 'base64'), E'+/\n', '-_'), '=') as id,
+               name, rp_id as host,
+               to_char(created at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') as created,
+               to_char(last_used at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') as last_used
+        from passkey
+        where person_id = ${person}
+        order by passkey.created, credential_id
+        limit 100`,
+  )
+}
+
+export interface NewPasskey {
+  readonly credential: Buffer
+  readonly person: number
+  readonly publicKey: Buffer
+  readonly counter: number
+  readonly host: string
+  readonly name: string
+}
+
+/** Inserts a passkey. Returns 0 if it exists, or if the person has 20 passkeys. */
+export function insertPasskey(db: Db, passkey: NewPasskey) {
+  return execute(
+    db,
+    sql`insert into passkey (credential_id, person_id, public_key, counter, rp_id, name)
+        select ${passkey.credential}, ${passkey.person}::bigint, ${passkey.publicKey},
+               ${passkey.counter}::bigint, ${passkey.host}, ${passkey.name}
+        where (select count(*) from passkey where person_id = ${passkey.person}) < 20
+        on conflict (credential_id) do nothing`,
+  )
+}
+
+/** Records the use of a passkey. Returns 0 if its counter is higher: it may have been copied. */
+export function touchPasskey(db: Db, credential: Buffer, counter: number) {
+  return execute(
+    db,
+    sql`update passkey set counter = ${counter}, last_used = now()
+        where credential_id = ${credential}
+          and (counter < ${counter} or counter = 0 and ${counter} = 0)`,
+  )
+}
+
+/** Deletes a passkey of a person. */
+export function deletePasskey(db: Db, person: number, credential: Buffer) {
+  return execute(
+    db,
+    sql`delete from passkey where person_id = ${person} and credential_id = ${credential}`,
+  )
+}
+
+export interface NewAuditEvent {
+  readonly kind: string
+  readonly actor: string
+  readonly person: number | null
+  /** The person that it is about. */
+  readonly subject: number | null
+  readonly detail?: object
+  readonly request: string
+}
+
+/** Inserts an event of the audit log. */
+export function insertAuditEvent(db: Db, event: NewAuditEvent) {
+  return execute(
+    db,
+    sql`insert into audit_event (actor, person_id, kind, subject_id, detail, request_id)
+        values (${event.actor}, ${event.person}, ${event.kind}, ${event.subject},
+                ${JSON.stringify(event.detail ?? {})}, ${event.request})`,
+  )
+}
+
+const AuditEvent = Type.Object({
+  id: Type.Integer(),
+  at: Type.String(),
+  actor: Type.String(),
+  kind: Type.String(),
+  subject_id: Type.Union([Type.Integer(), Type.Null()]),
+  subject: Type.Union([Type.String(), Type.Null()]),
+  detail: Type.Record(Type.String(), Type.Unknown()),
+})
+export type AuditEvent = Static<typeof AuditEvent>
+
+/** Lists events of the audit log, the latest first: those before an id. */
+export function listAuditEvents(
+  db: Db,
+  { before, size }: { readonly before: number | null; readonly size: number },
+) {
+  return many(
+    db,
+    AuditEvent,
+    sql`select audit_event.id, actor, kind, subject_id, person.name as subject, detail,
+               to_char(at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') as at
+        from audit_event left join person on person.id = subject_id
+        where ${before}::bigint is null or audit_event.id < ${before}
+        order by audit_event.id desc
+        limit ${size}`,
+  )
+}
+
+/**
+ * Deletes expired sessions, links and challenges, and events of the audit log after two years.
+ */
+export async function deleteExpired(db: Db): Promise<number> {
+  const statements = [
+    sql`delete from session
+        where expires < now() or last_seen < now() - interval '30 days'`,
+    sql`delete from one_time_token where expires < now()`,
+    sql`delete from audit_event where at < now() - interval '2 years'`,
+  ]
+  let removed = 0
+  for (const statement of statements) removed += await execute(db, statement)
+  return removed
 }

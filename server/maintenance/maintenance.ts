@@ -1,6 +1,6 @@
 // Entry point of maintenance: removes data that is no longer needed, once a day, in small batches.
 // docs/operations.md lists what bounds each table and folder.
-import { deleteOldTokens } from '../auth/auth.ts'
+import { deleteExpired, deleteOldTokens } from '../auth/auth.ts'
 import { removeOldRows } from '../imports/imports.ts'
 import type { Pool } from '../platform/db/pool.ts'
 import { removeUnusedFingerprints } from '../quality/quality.ts'
@@ -36,6 +36,7 @@ const tasks: Readonly<Record<string, Task>> = {
   words: (pool, { isStopped }) => removeUnusedWords(pool, isStopped),
   keys: (pool, { isStopped }) => removeUnusedFingerprints(pool, isStopped),
   tokens: (pool) => deleteOldTokens(pool),
+  sessions: (pool) => deleteExpired(pool),
 }
 
 /**

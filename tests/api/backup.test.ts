@@ -408,7 +408,7 @@ test(
       await assert.rejects(restore(url, copy(change), backupContext), refusal(message))
     await assert.rejects(
       restore(archive.databaseUrl, file, backupContext),
-      refusal(/is not empty: it has category, change.*\n.*createdb --owner=talkshelf/),
+      refusal(/is not empty: it has audit_event, category.*\n.*createdb --owner=talkshelf/),
     )
     assert.equal(await countTables(url), 0)
 

@@ -197,6 +197,11 @@ async function rowBounds(
     import_entity: (importDays + 1) * talksPerImport,
     idempotency_key: 2 * keysPerDay,
     token: days + 2,
+    person: 0,
+    passkey: 0,
+    session: 0,
+    one_time_token: 0,
+    audit_event: 0,
     rename_job: 0,
     talk_count: names * 100,
     search_word: await number('select count(*) from search_words_of(array(select id from video))'),
@@ -208,7 +213,7 @@ async function rowBounds(
         select same_talk from video where taken_down is null and same_talk is not null
       ) as used`),
     duplicate_candidate: 0,
-    maintenance: 4,
+    maintenance: 5,
     schema_version: 100,
     trigger_file: 10,
   }

@@ -48,12 +48,12 @@ test('a tarball has exactly the expected files', async () => {
       files: new RegExp(
         `^(${[
           always,
-          '(main|decoder|undici|rolldown-runtime)[.]js',
+          '(main|decoder|undici|webauthn|rolldown-runtime)[.]js',
           'THIRD-PARTY[.]md',
           'migrations/\\d{4}[.]do[.][a-z-]+[.]sql',
           'clip[.]webm',
           '[a-z-]+/triggers[.]sql',
-          'web/manifest[.]json',
+          'web/(desk-)?manifest[.]json',
           'web/assets/[\\w-]+[.](js|css)([.](br|gz))?',
         ].join('|')})$`,
       ),
@@ -62,6 +62,8 @@ test('a tarball has exactly the expected files', async () => {
         'decoder.js',
         'clip.webm',
         'undici.js',
+        'webauthn.js',
+        'web/desk-manifest.json',
         'THIRD-PARTY.md',
         ...globSync(['migrations/*.sql', '*/triggers.sql'], { cwd: join(root, 'server') }),
         'LICENSE',

@@ -1,0 +1,37 @@
+import type { Db } from '../platform/db/db.ts'
+import { insertAuditEvent } from './queries.ts'
+
+/** Who does something, for the audit log. */
+export interface AuditOrigin {
+  readonly actor: string
+  /** Null for an operator in a terminal and for an API token. */
+  readonly person: number | null
+  readonly request: string
+}
+
+export const auditKinds = [
+  'person-invited',
+  'person-changed',
+  'person-disabled',
+  'person-enabled',
+  'link-created',
+  'signed-in',
+  'signed-out',
+  'sessions-ended',
+  'passkey-added',
+  'passkey-removed',
+  'token-created',
+  'token-revoked',
+] as const
+export type AuditKind = (typeof auditKinds)[number]
+
+/** Adds an event to the audit log, in the transaction of what it reports. */
+export async function recordEvent(
+  db: Db,
+  kind: AuditKind,
+  origin: AuditOrigin,
+  subject: number | null,
+  detail?: object,
+): Promise<void> {
+  await insertAuditEvent(db, { kind, subject, ...origin, ...(detail && { detail }) })
+}

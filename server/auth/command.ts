@@ -1,0 +1,145 @@
+import { randomUUID } from 'node:crypto'
+import { isIP } from 'node:net'
+import { userInfo } from 'node:os'
+import { Problem } from '@talkshelf/contract'
+import { deskPaths } from '@talkshelf/web'
+import { Option } from 'commander'
+import {
+  type AddCommands,
+  CommandError,
+  integerArgument,
+  nameArgument,
+  printTable,
+} from '../command.ts'
+import type { Config } from '../config.ts'
+import type { AuditOrigin } from './audit.ts'
+import {
+  changePerson,
+  createLinkFor,
+  invitePerson,
+  listPeople,
+  readPerson,
+  setDisabled,
+} from './people.ts'
+import { type PersonRole, personRoles } from './queries.ts'
+import type { SignInLink } from './sign-in.ts'
+
+// `talkshelf person`: invites people and changes their roles without signing in. This is also the
+// way back in if all administrators have lost their passkeys.
+
+/** Adds the commands of people. */
+export const personCommands: AddCommands = (program, { config, withPool, say }) => {
+  const person = program
+    .command('person')
+    .description('invite people who sign in at /desk, and change their roles')
+  const parseId = integerArgument(1, Number.MAX_SAFE_INTEGER)
+
+  const printLink = (name: string, { secret, code }: SignInLink) => {
+    process.stdout.write(`${deskUrl(config())}${deskPaths.link(secret)}\n`)
+    say(
+      `Send this link to ${name}. It signs them in once, within seven days, and is not shown ` +
+        `again.\nCode, needed only to sign in without a passkey: ${code}`,
+    )
+  }
+
+  person
+    .command('invite')
+    .description('add a person and print a link that signs them in once')
+    .argument('<name>', 'name of the person; shown in the history', nameArgument)
+    .addOption(roleOption())
+    .option('--mail <address>', 'mail address, to tell people with the same name apart')
+    .action(async (name: string, { role, mail }: { role: PersonRole; mail?: string }) => {
+      await withPool(async (pool) => {
+        const invitation = { name, role, mail: mail ?? null }
+        const { id, link } = await explained(invitePerson(pool, invitation, operator()))
+        say(`Added person ${id}: ${name} (${role}).`)
+        printLink(name, link)
+      })
+    })
+
+  person
+    .command('list')
+    .description('list all people')
+    .action(() =>
+      withPool(async (pool) => {
+        const titles = {
+          id: 'ID',
+          name: 'NAME',
+          role: 'ROLE',
+          mail: 'MAIL',
+          passkeys: 'PASSKEYS',
+          last_seen: 'LAST SEEN',
+          disabled: 'DISABLED',
+        }
+        const people = await listPeople(pool)
+        if (people.length > 0) printTable(titles, people)
+        else say("There are no people yet. Invite one: talkshelf person invite 'Ada' --role admin")
+      }),
+    )
+
+  person
+    .command('link')
+    .description('print a new sign-in link for a person; earlier links stop working')
+    .argument('<id>', 'id of the person, see `talkshelf person list`', parseId)
+    .action((id: number) =>
+      withPool(async (pool) => {
+        const link = await explained(createLinkFor(pool, id, operator()))
+        printLink((await readPerson(pool, id)).name, link)
+      }),
+    )
+
+  person
+    .command('role')
+    .description('change the role of a person')
+    .argument('<id>', 'id of the person', parseId)
+    .addOption(roleOption())
+    .action((id: number, { role }: { role: PersonRole }) =>
+      withPool(async (pool) => {
+        await explained(changePerson(pool, id, { role }, operator()))
+        say(`${(await readPerson(pool, id)).name} is now ${role}.`)
+      }),
+    )
+
+  for (const [command, isDisabled, effect] of [
+    ['disable', true, 'can no longer sign in'],
+    ['enable', false, 'can sign in again'],
+  ] as const)
+    person
+      .command(command)
+      .description(
+        isDisabled ? 'end the sessions of a person, who can no longer sign in' : 'undo `disable`',
+      )
+      .argument('<id>', 'id of the person', parseId)
+      .action((id: number) =>
+        withPool(async (pool) => {
+          await explained(setDisabled(pool, id, isDisabled, operator()))
+          say(`${(await readPerson(pool, id)).name} ${effect}.`)
+        }),
+      )
+}
+
+function roleOption(): Option {
+  return new Option('--role <role>', 'permissions of the person')
+    .choices(personRoles)
+    .makeOptionMandatory()
+}
+
+/** Returns the base URL of links. Passkeys need a host name, so it has no address of this machine. */
+function deskUrl({ PUBLIC_URL, HOST, PORT }: Config): string {
+  const host = isIP(HOST) ? 'localhost' : HOST
+  return PUBLIC_URL.replace(/\/+$/, '') || `http://${host}:${PORT}`
+}
+
+/** The operator in the terminal, for the audit log. */
+function operator(): AuditOrigin {
+  return { actor: `${userInfo().username} (terminal)`, person: null, request: randomUUID() }
+}
+
+/** Turns a problem into the error message of the command. */
+async function explained<T>(work: Promise<T>): Promise<T> {
+  try {
+    return await work
+  } catch (error) {
+    throw error instanceof Problem ? new CommandError(error.message) : error
+  }
+}

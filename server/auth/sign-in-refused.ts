@@ -1,0 +1,20 @@
+/**
+ * Why a person is not signed in:
+ *
+ * - `link`: the link is unknown, expired or used, or its person is disabled.
+ * - `code`: the code of the link is wrong.
+ * - `passkey`: the response of the browser is not valid, or was sent before.
+ * - `unknown-passkey`: the passkey was removed, or created for another host.
+ */
+export type RefusalReason = 'link' | 'code' | 'passkey' | 'unknown-passkey'
+
+/** A person is not signed in. */
+export class SignInRefused extends Error {
+  readonly reason: RefusalReason
+
+  constructor(reason: RefusalReason, cause?: unknown) {
+    super(`Sign-in refused: ${reason}`, { cause })
+    this.name = 'SignInRefused'
+    this.reason = reason
+  }
+}

@@ -1,0 +1,165 @@
+import { randomInt } from 'node:crypto'
+import type { Db } from '../platform/db/db.ts'
+import type { Pool } from '../platform/db/pool.ts'
+import { type AuditOrigin, recordEvent } from './audit.ts'
+import { type RelyingParty, savePasskey, verifyNewPasskey, verifyPasskey } from './passkeys.ts'
+import { countAttempt, deletePasskey, findLink, insertLink, takeOneTimeToken } from './queries.ts'
+import { hashSecret, isWellFormedSecret, makeSecret } from './secret.ts'
+import { endSession, type Session, startSession, strengthenSession } from './sessions.ts'
+import { SignInRefused } from './sign-in-refused.ts'
+
+// Signing in: with a one-time link, and then with a passkey. Opening a link uses nothing up,
+// because mail and chat programs open links too.
+
+/** The browser of a person who signs in. */
+export interface SignInContext extends RelyingParty {
+  readonly userAgent: string
+  readonly request: string
+}
+
+export interface SignInLink {
+  readonly secret: string
+  /** Six digits. Needed only to use the link without a passkey. */
+  readonly code: string
+}
+
+/** Creates a link that signs a person in. Earlier links of the person no longer work. */
+export async function createLink(db: Db, person: number): Promise<SignInLink> {
+  const secret = makeSecret()
+  const code = String(randomInt(1_000_000)).padStart(6, '0')
+  await insertLink(db, hashSecret(secret), codeHash(secret, code), person)
+  return { secret, code }
+}
+
+const codeHash = (secret: string, code: string) => hashSecret(`${secret} ${code}`)
+
+export interface LinkOwner {
+  readonly id: number
+  readonly name: string
+  readonly hasPasskey: boolean
+}
+
+/** Returns the person of a link without using it up. Throws SignInRefused. */
+export async function readLink(db: Db, secret: string): Promise<LinkOwner> {
+  const link = isWellFormedSecret(secret) ? await findLink(db, hashSecret(secret)) : undefined
+  if (!link) throw new SignInRefused('link')
+  return { id: link.person_id, name: link.name, hasPasskey: link.passkeys > 0 }
+}
+
+/** Uses a link up and adds a passkey. Returns the secret of a new session. */
+export async function signInWithNewPasskey(
+  pool: Pool,
+  context: SignInContext,
+  secret: string,
+  response: string,
+  passkeyName: string,
+): Promise<string> {
+  const owner = await readLink(pool, secret)
+  const passkey = await verifyNewPasskey(pool, context, owner.id, response)
+  return pool.transaction(async (tx) => {
+    if (!(await takeOneTimeToken(tx, hashSecret(secret), 'link', null)))
+      throw new SignInRefused('link')
+    await savePasskey(tx, passkey, passkeyName)
+    const origin = originOf(owner, context)
+    await recordEvent(tx, 'passkey-added', origin, owner.id, { name: passkeyName })
+    return signIn(tx, owner, 'link', context)
+  })
+}
+
+/**
+ * Uses a link up with its code instead of a passkey. Returns the secret of a new session. A wrong
+ * code counts as an attempt; after five the link no longer works.
+ */
+export async function signInWithCode(
+  pool: Pool,
+  context: SignInContext,
+  secret: string,
+  code: string,
+): Promise<string> {
+  const owner = await readLink(pool, secret)
+  const hash = hashSecret(secret)
+  const session = await pool.transaction(async (tx) => {
+    const digits = code.replaceAll(/\D/g, '')
+    if (!(await takeOneTimeToken(tx, hash, 'link', codeHash(secret, digits)))) return undefined
+    return signIn(tx, owner, 'link', context)
+  })
+  if (session !== undefined) return session
+  await countAttempt(pool, hash)
+  throw new SignInRefused('code')
+}
+
+/** Signs in with a passkey. Returns the secret of a new session. */
+export async function signInWithPasskey(
+  pool: Pool,
+  context: SignInContext,
+  response: string,
+): Promise<string> {
+  const person = await verifyPasskey(pool, context, null, response)
+  return pool.transaction((tx) => signIn(tx, person, 'passkey', context))
+}
+
+/** Confirms a session with a passkey. Returns the new secret of the session. */
+export async function confirmWithPasskey(
+  pool: Pool,
+  context: SignInContext,
+  session: Session,
+  response: string,
+): Promise<string> {
+  await verifyPasskey(pool, context, session.person.id, response)
+  return strengthenSession(pool, session)
+}
+
+/** Adds a passkey to the account of a person who is signed in. */
+export async function addPasskey(
+  pool: Pool,
+  context: SignInContext,
+  { person }: Session,
+  response: string,
+  name: string,
+): Promise<void> {
+  const passkey = await verifyNewPasskey(pool, context, person.id, response)
+  await pool.transaction(async (tx) => {
+    await savePasskey(tx, passkey, name)
+    await recordEvent(tx, 'passkey-added', originOf(person, context), person.id, { name })
+  })
+}
+
+/** Removes a passkey of a person who is signed in. */
+export async function removePasskey(
+  pool: Pool,
+  { person }: Session,
+  id: string,
+  request: string,
+): Promise<void> {
+  await pool.transaction(async (tx) => {
+    if ((await deletePasskey(tx, person.id, Buffer.from(id, 'base64url'))) === 0) return
+    await recordEvent(tx, 'passkey-removed', originOf(person, { request }), person.id)
+  })
+}
+
+/** Signs out. */
+export async function signOut(pool: Pool, session: Session, request: string): Promise<void> {
+  const { person } = session
+  await pool.transaction(async (tx) => {
+    await endSession(tx, session, 'this')
+    await recordEvent(tx, 'signed-out', originOf(person, { request }), person.id)
+  })
+}
+
+async function signIn(
+  tx: Db,
+  person: { readonly id: number; readonly name: string },
+  method: 'link' | 'passkey',
+  context: SignInContext,
+): Promise<string> {
+  const secret = await startSession(tx, person.id, method, context.userAgent)
+  await recordEvent(tx, 'signed-in', originOf(person, context), person.id, { method })
+  return secret
+}
+
+function originOf(
+  { id, name }: { readonly id: number; readonly name: string },
+  { request }: { readonly request: string },
+): AuditOrigin {
+  return { actor: name, person: id, request }
+}
