@@ -16,6 +16,7 @@ const root = join(import.meta.dirname, '../web')
 export async function buildPages({ always = false, watch = false } = {}): Promise<void> {
   if (!always && isFresh()) return
   await build(browserConfig(watch))
+  await build(deskConfig(watch))
   await build(serverConfig(watch))
   if (!watch) compressAssets()
 }
@@ -47,6 +48,25 @@ export function browserConfig(watch: boolean): InlineConfig {
         input: ['islands/main.ts', 'styles/main.css'].map((file) => join(root, file)),
       },
       watch: watch ? {} : null,
+    },
+  }
+}
+
+/**
+ * Returns the Vite settings of the files for pages of the desk. A separate build: modules that it
+ * shares with the public pages would become an additional file for readers.
+ */
+function deskConfig(watch: boolean): InlineConfig {
+  const config = browserConfig(watch)
+  return {
+    ...config,
+    build: {
+      ...config.build,
+      emptyOutDir: false,
+      manifest: 'desk-manifest.json',
+      rolldownOptions: {
+        input: ['islands/desk.ts', 'styles/desk.css'].map((file) => join(root, file)),
+      },
     },
   }
 }

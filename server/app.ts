@@ -5,6 +5,7 @@ import { authenticate } from './auth/auth.ts'
 import { openStatisticsCache } from './catalogue/catalogue.ts'
 import { catalogueRoutes } from './catalogue/routes.ts'
 import type { Config } from './config.ts'
+import { deskRoutes } from './desk/routes.ts'
 import { nextRenameBatch } from './directory/directory.ts'
 import { directoryRoutes } from './directory/routes.ts'
 import { writeDueSnapshot } from './exports/exports.ts'
@@ -50,6 +51,7 @@ export function createApp(
   const allEndpoints = [...Object.values(endpoints), ...Object.values(streamEndpoints)]
   const publicUrl = config.PUBLIC_URL.replace(/\/+$/, '')
   const basePath = publicUrl === '' ? '' : new URL(publicUrl).pathname.replace(/\/$/, '')
+  const publicOrigin = publicUrl === '' ? undefined : new URL(publicUrl).origin
   const base = () => publicUrl || listenUrl(http)
   const userAgent = () => `Talkshelf/${version} (+${base()})`
 
@@ -60,9 +62,10 @@ export function createApp(
   })
   const site = { name: config.SITE_NAME, basePath, origin: base, assets: openAssets() }
 
-  const { http, mount, mountFast, mountPage, routeOf, links } = createHttpServer({
+  const { http, mount, mountFast, mountPage, mountForm, routeOf, links } = createHttpServer({
     endpoints: allEndpoints,
     basePath,
+    publicOrigin,
     base,
     authenticate: (authorization) => authenticate(pool, authorization),
     logger,
@@ -114,6 +117,7 @@ export function createApp(
   referenceRoutes(http, basePath, base)
   const markdown = openMarkdown()
   pageRoutes(mountPage, pool, recordCache, statisticsCache, markdown, site)
+  deskRoutes({ mountPage, mountForm, pool, site, publicOrigin })
   syndicationRoutes(http, mountPage, pool, recordCache, markdown, site)
   return http
 }

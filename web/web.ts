@@ -1,5 +1,7 @@
 // Entry point of the package: renders pages from data.
 export * from './data.ts'
+export { deskPages, renderDeskPage } from './desk/pages.ts'
+export type { DeskView } from './desk/view.ts'
 export { embedCode, embedSize } from './embed-code.ts'
 export { markdownParts, plainHtml, renderMarkdownPart } from './markdown.ts'
 export { chooseLocale, type Locale, locales } from './messages/messages.ts'

@@ -11,6 +11,8 @@ export interface Assets {
   /** Paths relative to the base path. */
   readonly style: string
   readonly script: string
+  /** Those of the pages for people who sign in. */
+  readonly desk: { readonly style: string; readonly script: string }
   read(
     name: string,
     acceptEncoding: string | string[] | undefined,
@@ -38,11 +40,14 @@ const extensions = { br: '.br', gzip: '.gz' }
 export function openAssets(): Assets {
   const folder = folders.find((path) => existsSync(join(path, 'manifest.json')))
   if (folder === undefined) throw new Error('The pages are not built: npm run build')
-  const manifest = JSON.parse(readFileSync(join(folder, 'manifest.json'), 'utf8')) as Manifest
+  const readManifest = (name: string): Manifest =>
+    JSON.parse(readFileSync(join(folder, name), 'utf8'))
+  const manifest = { ...readManifest('manifest.json'), ...readManifest('desk-manifest.json') }
   const fileOf = (source: string) => `/${manifest[source]?.file}`
   return {
     style: fileOf('styles/main.css'),
     script: fileOf('islands/main.ts'),
+    desk: { style: fileOf('styles/desk.css'), script: fileOf('islands/desk.ts') },
     async read(name, acceptEncoding) {
       const extension = /^[\w-]+\.([a-z]+)$/.exec(name)?.[1] ?? ''
       const type = types[extension]

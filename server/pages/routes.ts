@@ -31,7 +31,7 @@ import { followEntity, followLanguage, followSearch, followYear } from './follow
 import { homePage } from './home.ts'
 import { searchPage, searchState } from './search.ts'
 import { embedPage, readTalk, talkPage } from './talk.ts'
-import { buildView, type PageSite, pageHeaders, preferenceCookies } from './view.ts'
+import { buildView, localPath, type PageSite, pageHeaders, preferenceCookies } from './view.ts'
 
 // Mounts the public pages: loads the data of a page and renders it.
 
@@ -283,17 +283,6 @@ function redirect({ basePath }: PageSite, path: string, { query }: PageRequest):
       'cache-control': 'public, no-cache',
     },
   }
-}
-
-/**
- * Returns a path below the mount point, whatever the input is: dot segments do not leave it, and
- * two leading slashes are not a host. The result has no host, because a proxy may use another name.
- */
-function localPath({ basePath }: PageSite, path = ''): string {
-  const home = new URL(`http://localhost${basePath}/`)
-  const url = path.startsWith('/') ? URL.parse(home.origin + basePath + path) : null
-  const isLocal = url && url.origin === home.origin && url.pathname.startsWith(home.pathname)
-  return (isLocal ? url : home).href.slice(home.origin.length).replace(/^\/+/, '/')
 }
 
 /** Renders a problem as a page for readers. */

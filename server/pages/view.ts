@@ -27,7 +27,7 @@ export function buildView(
   site: PageSite,
   { headers, address }: Pick<PageRequest, 'headers' | 'address'>,
 ): View {
-  const preferences = cookies(headers.cookie)
+  const preferences = parseCookies(headers.cookie)
   const locale =
     locales.find((it) => it === preferences.get('locale')) ??
     chooseLocale(headers['accept-language'])
@@ -44,7 +44,8 @@ export function buildView(
   }
 }
 
-function cookies(header: string | undefined): Map<string, string> {
+/** Parses a Cookie header. */
+export function parseCookies(header: string | undefined): Map<string, string> {
   const pairs = (header ?? '').split(';', 100).map((pair) => pair.trim().split('=', 2))
   return new Map(pairs.map(([name = '', value = '']) => [name, value]))
 }
@@ -100,4 +101,15 @@ export function pageHeaders(
     'permissions-policy': 'camera=(), microphone=(), geolocation=(), payment=()',
     vary: 'Accept-Language, Cookie',
   }
+}
+
+/**
+ * Returns a path below the mount point, whatever the input is: dot segments do not leave it, and
+ * two leading slashes are not a host. The result has no host, because a proxy may use another name.
+ */
+export function localPath({ basePath }: PageSite, path = ''): string {
+  const home = new URL(`http://localhost${basePath}/`)
+  const url = path.startsWith('/') ? URL.parse(home.origin + basePath + path) : null
+  const isLocal = url && url.origin === home.origin && url.pathname.startsWith(home.pathname)
+  return (isLocal ? url : home).href.slice(home.origin.length).replace(/^\/+/, '/')
 }

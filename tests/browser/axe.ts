@@ -98,7 +98,7 @@ function openAll(page: Page, selector: string): Promise<void> {
  * Fails on every violation of a rule, and on violations of the rules on colours in dark mode. The
  * colours are the same on every screen, so that dark mode is tested on the wide one only.
  */
-async function assertAccessible(page: Page, name: string): Promise<void> {
+export async function assertAccessible(page: Page, name: string): Promise<void> {
   await page.evaluate(source)
   await page.emulateMedia({ colorScheme: 'light' })
   assert.deepEqual(await violations(page, requiredRules), [], `${name}, light`)

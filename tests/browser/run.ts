@@ -11,6 +11,7 @@ import { addressTests } from './addresses.ts'
 import { openBrowserArchive } from './archive.ts'
 import { axeTests } from './axe.ts'
 import { startChromium, startTally, type Tally, withoutPictures } from './chromium.ts'
+import { deskTests } from './desk.ts'
 import type { BrowserEnvironment } from './environment.ts'
 import { keyTests } from './keys.ts'
 import { noScriptTests } from './no-script.ts'
@@ -31,6 +32,7 @@ const partsWithoutPictures: Parts = {
   sizes: sizeTests,
   axe: axeTests,
   'no-script': noScriptTests,
+  desk: deskTests,
   time: timeTests,
   scripts: scriptTests,
 }
@@ -48,7 +50,8 @@ const { values } = parseArgs({
 process.exitCode = await main()
 
 async function main(): Promise<number> {
-  const archive = openBrowserArchive(values)
+  // The tests of the desk start an archive of their own.
+  const archive = openBrowserArchive(values.only === 'desk' ? { url: '' } : values)
   const { test, end } = startTally(1_200_000)
   try {
     await archive.ready

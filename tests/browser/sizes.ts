@@ -4,7 +4,7 @@ import { type BrowserEnvironment, onPage, pageKinds } from './environment.ts'
 
 // Screens from a small phone to 4K, and fonts of twice the size.
 
-const widths = [320, 390, 768, 1440, 2560, 3840]
+export const widths = [320, 390, 768, 1440, 2560, 3840]
 
 /** Tests the layout of every kind of page at many sizes. */
 export async function sizeTests(environment: BrowserEnvironment): Promise<void> {
@@ -97,7 +97,7 @@ export async function sizeTests(environment: BrowserEnvironment): Promise<void> 
 }
 
 /** Returns elements that make a page wider than its window. */
-async function overflowing(page: Page): Promise<string[]> {
+export async function overflowing(page: Page): Promise<string[]> {
   return page.evaluate(() => {
     const { scrollWidth, clientWidth } = document.documentElement
     if (scrollWidth <= clientWidth) return []

@@ -18,7 +18,7 @@ const site = {
   name: 'Fuzz',
   basePath: '',
   origin: () => 'http://localhost',
-  assets: { style: '', script: '', read: async () => undefined },
+  assets: { style: '', script: '', desk: { style: '', script: '' }, read: async () => undefined },
 }
 
 export const headerTargets: readonly FuzzTarget[] = [

@@ -1,0 +1,62 @@
+import { deskPages, deskPaths } from '@talkshelf/web'
+import {
+  addPasskey,
+  endSession,
+  findPasskeys,
+  passkeyCreationOptions,
+  type RefusalReason,
+  removePasskey,
+  sessionsOf,
+} from '../auth/auth.ts'
+import type { Pool } from '../platform/db/pool.ts'
+import type { Desk, DeskRequest } from './mount.ts'
+import { orRefused, signInContext } from './sign-in.ts'
+
+// The account of the person who is signed in.
+
+/** Mounts its page and forms. */
+export function accountPages(desk: Desk, pool: Pool, siteName: string): void {
+  const show = async (request: DeskRequest, refused?: RefusalReason) => {
+    const { session } = request
+    const context = signInContext(desk, request, siteName)
+    const data = {
+      passkeys: await findPasskeys(pool, session.person.id),
+      host: new URL(context.origin).hostname,
+      sessions: await sessionsOf(pool, session),
+      options: await passkeyCreationOptions(pool, context, session.person),
+      refused,
+    }
+    return desk.render(request, [deskPages.account, data], refused ? 403 : 200)
+  }
+  const access = { role: 'suggester', page: deskPaths.account } as const
+  // Adding a passkey would let a stolen session last.
+  const dangerous = { ...access, isDangerous: true } as const
+  const done = (request: DeskRequest, what: string) =>
+    desk.redirect(request, `${deskPaths.account}?done=${what}`)
+
+  desk.page(deskPaths.account, access, (request) => show(request))
+  desk.form(deskPaths.addPasskey, dangerous, (request) =>
+    orRefused(
+      async () => {
+        const name = (request.form.get('name') ?? '').trim().slice(0, 100) || 'Passkey'
+        const context = signInContext(desk, request, siteName)
+        const response = request.form.get('credential') ?? ''
+        await addPasskey(pool, context, request.session, response, name)
+        return done(request, 'passkey-added')
+      },
+      (reason) => show(request, reason),
+    ),
+  )
+  desk.form(deskPaths.removePasskey, dangerous, async (request) => {
+    await removePasskey(pool, request.session, request.form.get('id') ?? '', request.requestId)
+    return done(request, 'passkey-removed')
+  })
+  desk.form(deskPaths.endSession, access, async (request) => {
+    await endSession(pool, request.session, { id: request.form.get('id') ?? '' })
+    return done(request, 'session-ended')
+  })
+  desk.form(deskPaths.endOtherSessions, access, async (request) => {
+    await endSession(pool, request.session, 'others')
+    return done(request, 'sessions-ended')
+  })
+}

@@ -1,0 +1,184 @@
+import { mayAct, Problem } from '@talkshelf/contract'
+import { type DeskView, deskPages, deskPaths, renderDeskPage } from '@talkshelf/web'
+import {
+  type AuditOrigin,
+  createFormToken,
+  isFormToken,
+  readSession,
+  type Session,
+} from '../auth/auth.ts'
+import { buildView, localPath, type PageSite, pageHeaders } from '../pages/pages.ts'
+import type { Pool } from '../platform/db/pool.ts'
+import type {
+  FormRequest,
+  MountForm,
+  MountPage,
+  PageLimits,
+  PageRequest,
+  PageResponse,
+} from '../platform/http/pages.ts'
+import { siteOrigin } from '../platform/http/same-origin.ts'
+import { type CookieSite, readSessionCookie, sessionCookie } from './cookies.ts'
+
+// Mounts pages and forms of the desk: finds the session, checks role and form token, and sets the
+// headers. Pages are never cached and never readable for other sites.
+
+export interface DeskSite {
+  readonly mountPage: MountPage
+  readonly mountForm: MountForm
+  readonly pool: Pool
+  readonly site: PageSite
+  /** Origin of PUBLIC_URL, if it is set. */
+  readonly publicOrigin: string | undefined
+}
+
+/** What a page or form requires of the person. */
+export interface DeskAccess {
+  readonly role: Session['person']['role']
+  /** Asks for the passkey again if that was more than 10 minutes ago. */
+  readonly isDangerous?: true
+}
+
+export type DeskRequest<R extends PageRequest = PageRequest> = R & { readonly session: Session }
+
+/** A page of the desk and its data. */
+type Rendered<Data extends object> = readonly [
+  page: Parameters<typeof renderDeskPage<Data>>[0],
+  data: Data,
+]
+
+const limits: PageLimits = { isPrivate: true }
+
+export type Desk = ReturnType<typeof openDesk>
+
+/** Returns the functions with which pages and forms of the desk are mounted. */
+export function openDesk({ mountPage, mountForm, pool, site, publicOrigin }: DeskSite) {
+  const cookieSite = (request: PageRequest): CookieSite => ({
+    basePath: site.basePath,
+    isSecure: originOf(request).startsWith('https:'),
+  })
+  const originOf = ({ headers }: PageRequest) => siteOrigin(headers, publicOrigin)
+  const sessionOf = (request: PageRequest) =>
+    readSession(pool, readSessionCookie(cookieSite(request), request.headers.cookie))
+
+  function render<Data extends object>(
+    request: PageRequest & { readonly session?: Session | undefined },
+    [page, data]: Rendered<Data>,
+    status: PageResponse['status'] = 200,
+  ): PageResponse {
+    const { session } = request
+    const view: DeskView = {
+      ...buildView(site, request),
+      assets: site.assets.desk,
+      person: session?.person,
+      formToken: (path) => (session ? createFormToken(session, path) : ''),
+      done: request.query.done,
+    }
+    return {
+      status,
+      body: renderDeskPage(page, data, view),
+      headers: {
+        ...pageHeaders(view),
+        'cache-control': 'private, no-store',
+        'referrer-policy': 'same-origin',
+      },
+    }
+  }
+
+  /** Redirects to a page of the desk after a form. `secret` sets the cookie of the session. */
+  function redirect(request: PageRequest, path: string, secret?: string): PageResponse {
+    return {
+      status: 303,
+      headers: {
+        location: localPath(site, path),
+        'cache-control': 'private, no-store',
+        ...(secret !== undefined && { 'set-cookie': sessionCookie(cookieSite(request), secret) }),
+      },
+    }
+  }
+
+  /** Returns a response if the person has to sign in or confirm first, or may not do this. */
+  async function checkAccess(
+    request: PageRequest,
+    { role, isDangerous }: DeskAccess,
+    to: string,
+  ): Promise<{ session: Session } | { response: PageResponse }> {
+    const session = await sessionOf(request)
+    const returnTo = `?to=${encodeURIComponent(to)}`
+    if (!session) return { response: redirect(request, deskPaths.signIn + returnTo) }
+    if (!mayAct(session.person.role, role)) {
+      const page = [deskPages.forbidden, { role: session.person.role }] as const
+      return { response: render({ ...request, session }, page, 403) }
+    }
+    if (isDangerous && !session.isStrong)
+      return { response: redirect(request, deskPaths.confirm + returnTo) }
+    return { session }
+  }
+
+  return {
+    originOf,
+    sessionOf,
+    render,
+    redirect,
+
+    /** Mounts a page that needs a session. */
+    page(
+      path: string,
+      access: DeskAccess,
+      handle: (request: DeskRequest) => Promise<PageResponse>,
+    ): void {
+      mountPage(
+        path,
+        async (request) => {
+          const result = await checkAccess(request, access, request.address)
+          return 'response' in result ? result.response : handle({ ...request, ...result })
+        },
+        limits,
+      )
+    },
+
+    /** Mounts a form that needs a session. `page` is shown again after signing in. */
+    form(
+      path: string,
+      access: DeskAccess & { readonly page: string },
+      handle: (request: DeskRequest<FormRequest>) => Promise<PageResponse>,
+    ): void {
+      mountForm(
+        path,
+        async (request) => {
+          const page = access.page.replace(':id', request.params.id ?? '')
+          const result = await checkAccess(request, access, page)
+          if ('response' in result) return result.response
+          if (!isFormToken(result.session, request.address, request.form.get('form_token') ?? ''))
+            throw new Problem('forbidden', 'This form has expired. Go back, reload and try again.')
+          return handle({ ...request, ...result })
+        },
+        limits,
+      )
+    },
+
+    /** Mounts a page that needs no session. */
+    publicPage(
+      path: string,
+      handle: (request: PageRequest) => Promise<PageResponse>,
+      more: PageLimits = {},
+    ): void {
+      mountPage(path, handle, { ...limits, ...more })
+    },
+
+    /** Mounts a form that needs no session. */
+    publicForm(
+      path: string,
+      handle: (request: FormRequest) => Promise<PageResponse>,
+      more: PageLimits = {},
+    ): void {
+      mountForm(path, handle, { ...limits, ...more })
+    },
+  }
+}
+
+/** Returns who did something, for the audit log. */
+export function auditOrigin({ session, requestId }: DeskRequest): AuditOrigin {
+  const { name, id } = session.person
+  return { actor: name, person: id, request: requestId }
+}

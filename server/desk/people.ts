@@ -1,0 +1,106 @@
+import { Problem } from '@talkshelf/contract'
+import { deskPages, deskPaths } from '@talkshelf/web'
+import {
+  changePerson,
+  createLinkFor,
+  endSessions,
+  invitePerson,
+  listPeople,
+  type PersonRole,
+  personRoles,
+  readPerson,
+  type SignInLink,
+  setDisabled,
+} from '../auth/auth.ts'
+import type { Pool } from '../platform/db/pool.ts'
+import { type PageRequest, parseId } from '../platform/http/pages.ts'
+import { auditOrigin, type Desk, type DeskRequest } from './mount.ts'
+
+// Pages that manage people. Only administrators see them.
+
+/** Mounts them. */
+export function peoplePages(desk: Desk, pool: Pool, basePath: string): void {
+  const access = { role: 'admin', isDangerous: true } as const
+  desk.page(deskPaths.people, access, async (request) =>
+    desk.render(request, [deskPages.people, { people: await listPeople(pool) }]),
+  )
+  const showLink = (request: DeskRequest, id: number, name: string, link: SignInLink) => {
+    const url = desk.originOf(request) + basePath + deskPaths.link(link.secret)
+    return desk.render(request, [deskPages.linkCreated, { id, name, url, code: link.code }])
+  }
+  desk.form(deskPaths.people, { ...access, page: deskPaths.people }, async (request) => {
+    const { form } = request
+    const name = (form.get('name') ?? '').trim()
+    const mail = (form.get('mail') ?? '').trim()
+    const role = roleIn(form)
+    try {
+      checkName(name)
+      const invitation = { name, mail: mail === '' ? null : mail, role }
+      const { id, link } = await invitePerson(pool, invitation, auditOrigin(request))
+      return showLink(request, id, name, link)
+    } catch (error) {
+      if (!(error instanceof Problem)) throw error
+      const field = error.problem === 'name-taken' ? 'mail' : 'name'
+      const data = {
+        people: await listPeople(pool),
+        invitation: { name, mail, role },
+        errors: { [field]: error.message },
+      }
+      return desk.render(request, [deskPages.people, data], 400)
+    }
+  })
+
+  const personPath = deskPaths.person(':id')
+  desk.page(personPath, access, async (request) => {
+    const person = await readPerson(pool, idOf(request))
+    const isSelf = person.id === request.session.person.id
+    return desk.render(request, [deskPages.person, { person, isSelf }])
+  })
+  /** Mounts a form about one person. */
+  const personForm = (
+    path: string,
+    change: (id: number, request: Parameters<Parameters<Desk['form']>[2]>[0]) => Promise<string>,
+  ) =>
+    desk.form(path, { ...access, page: personPath }, async (request) => {
+      const id = idOf(request)
+      const done = await change(id, request)
+      return desk.redirect(request, `${deskPaths.person(id)}?done=${done}`)
+    })
+  personForm(personPath, async (id, request) => {
+    const name = (request.form.get('name') ?? '').trim()
+    checkName(name)
+    const role = request.form.has('role') ? { role: roleIn(request.form) } : {}
+    await changePerson(pool, id, { name, ...role }, auditOrigin(request))
+    return 'saved'
+  })
+  personForm(deskPaths.personSessions(':id'), async (id, request) => {
+    await endSessions(pool, id, auditOrigin(request))
+    return 'sessions-ended'
+  })
+  personForm(deskPaths.personDisabled(':id'), async (id, request) => {
+    const isDisabled = request.form.get('disabled') === '1'
+    await setDisabled(pool, id, isDisabled, auditOrigin(request))
+    return isDisabled ? 'disabled' : 'enabled'
+  })
+  desk.form(deskPaths.personLink(':id'), { ...access, page: personPath }, async (request) => {
+    const id = idOf(request)
+    const link = await createLinkFor(pool, id, auditOrigin(request))
+    const { name } = await readPerson(pool, id)
+    return showLink(request, id, name, link)
+  })
+}
+
+function roleIn(form: URLSearchParams): PersonRole {
+  return personRoles.find((role) => role === form.get('role')) ?? 'suggester'
+}
+
+function checkName(name: string): void {
+  if (name === '' || name.length > 100)
+    throw new Problem('invalid-fields', 'The name must have 1 to 100 characters')
+}
+
+function idOf({ params }: PageRequest): number {
+  const id = parseId(params.id)
+  if (id === undefined) throw new Problem('not-found', 'This page does not exist')
+  return id
+}

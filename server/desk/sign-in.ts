@@ -1,0 +1,155 @@
+import { deskPages, deskPaths } from '@talkshelf/web'
+import {
+  confirmWithPasskey,
+  findPasskeys,
+  passkeyCreationOptions,
+  passkeyRequestOptions,
+  type RefusalReason,
+  readLink,
+  type SignInContext,
+  SignInRefused,
+  signInWithCode,
+  signInWithNewPasskey,
+  signInWithPasskey,
+  signOut,
+} from '../auth/auth.ts'
+import type { Pool } from '../platform/db/pool.ts'
+import type { FormRequest, PageRequest, PageResponse } from '../platform/http/pages.ts'
+import type { Desk } from './mount.ts'
+
+// Pages that sign people in and out.
+
+/** Mounts them. */
+export function signInPages(desk: Desk, pool: Pool, siteName: string): void {
+  const contextOf = (request: PageRequest) => signInContext(desk, request, siteName)
+
+  const signInPage = async (request: PageRequest, to: string, refused?: RefusalReason) => {
+    const options = await passkeyRequestOptions(pool, contextOf(request), null)
+    const data = { options, to, refused }
+    return desk.render(request, [deskPages.signIn, data], refused ? 403 : 200)
+  }
+  desk.publicPage(deskPaths.signIn, async (request) => {
+    const to = request.query.to ?? deskPaths.home
+    return (await desk.sessionOf(request)) ? desk.redirect(request, to) : signInPage(request, to)
+  })
+  desk.publicForm(deskPaths.signIn, async (request) => {
+    const to = request.form.get('to') ?? deskPaths.home
+    return orRefused(
+      async () => {
+        const response = request.form.get('credential') ?? ''
+        const secret = await signInWithPasskey(pool, contextOf(request), response)
+        return desk.redirect(request, to, secret)
+      },
+      (reason) => signInPage(request, to, reason),
+    )
+  })
+  linkPages(desk, pool, contextOf)
+  confirmPage(desk, pool, contextOf)
+  desk.form(deskPaths.signOut, { role: 'suggester', page: deskPaths.home }, async (request) => {
+    await signOut(pool, request.session, request.requestId)
+    return desk.redirect(request, `${deskPaths.signIn}?done=signed-out`, '')
+  })
+}
+
+/** Returns what signing in needs to know about a request. */
+export function signInContext(desk: Desk, request: PageRequest, siteName: string): SignInContext {
+  return {
+    origin: desk.originOf(request),
+    name: siteName,
+    userAgent: request.headers['user-agent'] ?? '',
+    request: request.requestId,
+  }
+}
+
+function linkPages(
+  desk: Desk,
+  pool: Pool,
+  contextOf: (request: PageRequest) => SignInContext,
+): void {
+  const secretOf = ({ params }: PageRequest) => params.secret ?? ''
+  const linkPage = async (request: PageRequest, refused?: RefusalReason) => {
+    const secret = secretOf(request)
+    return orRefused(
+      async () => {
+        const owner = await readLink(pool, secret)
+        const options = await passkeyCreationOptions(pool, contextOf(request), owner)
+        const data = { secret, name: owner.name, options, refused }
+        return desk.render(request, [deskPages.link, data], refused ? 403 : 200)
+      },
+      async () => desk.render(request, [deskPages.linkRefused, {}], 403),
+    )
+  }
+  const linkForm =
+    (signIn: (context: SignInContext, request: FormRequest) => Promise<string>) =>
+    (request: FormRequest) =>
+      orRefused(
+        async () =>
+          desk.redirect(request, deskPaths.home, await signIn(contextOf(request), request)),
+        (reason) => linkPage(request, reason),
+      )
+  const limits = { hasSecretPath: true }
+  const path = deskPaths.link(':secret')
+  desk.publicPage(path, (request) => linkPage(request), limits)
+  desk.publicForm(
+    path,
+    linkForm((context, request) => {
+      const response = request.form.get('credential') ?? ''
+      return signInWithNewPasskey(pool, context, secretOf(request), response, 'Passkey')
+    }),
+    limits,
+  )
+  desk.publicForm(
+    deskPaths.linkCode(':secret'),
+    linkForm((context, request) =>
+      signInWithCode(pool, context, secretOf(request), request.form.get('code') ?? ''),
+    ),
+    limits,
+  )
+}
+
+function confirmPage(
+  desk: Desk,
+  pool: Pool,
+  contextOf: (request: PageRequest) => SignInContext,
+): void {
+  const show = async (
+    request: Parameters<Parameters<Desk['page']>[2]>[0],
+    to: string,
+    refused?: RefusalReason,
+  ): Promise<PageResponse> => {
+    const context = contextOf(request)
+    const { id } = request.session.person
+    const host = new URL(context.origin).hostname
+    const hasPasskey = (await findPasskeys(pool, id)).some((passkey) => passkey.host === host)
+    const options = hasPasskey ? await passkeyRequestOptions(pool, context, id) : undefined
+    const data = { options, to, refused }
+    return desk.render(request, [deskPages.confirm, data], refused ? 403 : 200)
+  }
+  desk.page(deskPaths.confirm, { role: 'suggester' }, (request) =>
+    show(request, request.query.to ?? deskPaths.home),
+  )
+  desk.form(deskPaths.confirm, { role: 'suggester', page: deskPaths.confirm }, async (request) => {
+    const to = request.form.get('to') ?? deskPaths.home
+    return orRefused(
+      async () => {
+        const response = request.form.get('credential') ?? ''
+        const secret = await confirmWithPasskey(pool, contextOf(request), request.session, response)
+        return desk.redirect(request, to, secret)
+      },
+      (reason) => show(request, to, reason),
+    )
+  })
+}
+
+/** Runs the work. If the person is refused, `refuse` returns the response. */
+export async function orRefused<T>(
+  work: () => Promise<T>,
+  refuse: (reason: RefusalReason) => Promise<T>,
+): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    if (error instanceof SignInRefused) return refuse(error.reason)
+    throw error
+  }
+}

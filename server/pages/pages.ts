@@ -1,0 +1,2 @@
+// Entry point of pages, for features with pages of their own.
+export { buildView, localPath, type PageSite, pageHeaders, parseCookies } from './view.ts'

@@ -1,0 +1,230 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { deskPaths } from '@talkshelf/web'
+import { invitePerson } from '../../server/auth/auth.ts'
+import { createDeskClient, type DeskClient, formTo } from '../support/desk-client.ts'
+import { call, openArchive, spawnServer, startArchive } from '../support/harness.ts'
+import { withDatabase } from '../support/invariants.ts'
+import { until } from '../support/until.ts'
+
+// The pages for people who sign in: who sees them, what their forms do, and the audit log.
+
+const archive = await startArchive()
+const operator = { actor: 'root (terminal)', person: null, request: 'test' }
+const personRoles = ['suggester', 'editor', 'admin'] as const
+type PersonRole = (typeof personRoles)[number]
+
+/** Invites a person who signs in with the code of the link. */
+async function signedIn(name: string, role: PersonRole) {
+  const invitation = { name, mail: null, role }
+  const { id, link } = await invitePerson(archive.pool, invitation, operator)
+  const client = createDeskClient(archive)
+  await client.post(`/desk/link/${link.secret}/code`, { code: link.code })
+  return { id, client }
+}
+
+const people = {
+  suggester: await signedIn('Sue', 'suggester'),
+  editor: await signedIn('Edith', 'editor'),
+  admin: await signedIn('Ada', 'admin'),
+}
+const anyone = createDeskClient(archive)
+
+/** Lists the pages and forms of the desk with the role that each needs. */
+const urls: [method: 'GET' | 'POST', path: string, role: PersonRole][] = [
+  ['GET', '/desk', 'suggester'],
+  ['GET', '/desk/account', 'suggester'],
+  ['GET', '/desk/confirm', 'suggester'],
+  ['GET', '/desk/people', 'admin'],
+  ['GET', `/desk/people/${people.editor.id}`, 'admin'],
+  ['GET', '/desk/tokens', 'admin'],
+  ['GET', '/desk/audit', 'admin'],
+  ['POST', '/desk/sign-out', 'suggester'],
+  ['POST', '/desk/confirm', 'suggester'],
+  ['POST', '/desk/account/add-passkey', 'suggester'],
+  ['POST', '/desk/account/remove-passkey', 'suggester'],
+  ['POST', '/desk/account/end-session', 'suggester'],
+  ['POST', '/desk/account/end-other-sessions', 'suggester'],
+  ['POST', '/desk/people', 'admin'],
+  ['POST', `/desk/people/${people.editor.id}`, 'admin'],
+  ['POST', `/desk/people/${people.editor.id}/link`, 'admin'],
+  ['POST', `/desk/people/${people.editor.id}/end-sessions`, 'admin'],
+  ['POST', `/desk/people/${people.editor.id}/disabled`, 'admin'],
+  ['POST', '/desk/tokens', 'admin'],
+  ['POST', '/desk/tokens/revoke', 'admin'],
+]
+
+test('the list above has every page and form of the desk', async () => {
+  const isListed = (method: string, path: string) =>
+    urls.some(([own, listed]) => own === method && listed.replace(/\/\d+/, '/:id') === path)
+  for (const [name, value] of Object.entries(deskPaths)) {
+    if (['signIn', 'link', 'linkCode'].includes(name)) continue
+    const path = typeof value === 'string' ? value : value(':id')
+    for (const method of ['GET', 'POST']) {
+      if (isListed(method, path)) continue
+      const { status } = await archive.call(method, path.replace(':id', '1'))
+      assert.equal(status, 405, `${method} ${path}`)
+    }
+  }
+})
+
+const attempt = (client: DeskClient, method: 'GET' | 'POST', path: string) =>
+  method === 'GET' ? client.get(path) : client.post(path, {})
+
+for (const [method, path, role] of urls) {
+  test(`${method} ${path}: refuses anyone`, async () => {
+    const { status, headers } = await attempt(anyone, method, path)
+    assert.equal(status, 303)
+    assert.match(String(headers.location), /^\/desk\/sign-in\?to=/)
+  })
+  for (const own of personRoles) {
+    const isAllowed = personRoles.indexOf(own) >= personRoles.indexOf(role)
+    test(`${method} ${path}: ${isAllowed ? 'allows' : 'refuses'} ${own}`, async () => {
+      const { status, html } = await attempt(people[own].client, method, path)
+      if (!isAllowed) {
+        assert.equal(status, 403)
+        assert.match(html, /You may not do that/)
+        // A form without its token is refused for that reason.
+      } else if (method === 'POST') {
+        assert.equal(status, 403)
+        assert.doesNotMatch(html, /You may not do that/)
+      } else assert.equal(status, 200)
+    })
+  }
+}
+
+test('an administrator invites, changes, disables and enables a person', async () => {
+  const { client } = people.admin
+  const page = await client.get('/desk/people')
+  const empty = await client.submit(page, '/desk/people', { name: ' ' })
+  assert.equal(empty.status, 400)
+  assert.match(empty.html, /The name must have 1 to 100 characters/)
+  const invited = await client.submit(page, '/desk/people', {
+    name: 'Grace <b>Hopper',
+    mail: 'grace@example.org',
+    role: 'editor',
+  })
+  assert.equal(invited.status, 200)
+  assert.match(invited.html, /Send this link to Grace &lt;b>Hopper/)
+  const [, secret] = /localhost\/desk\/link\/([\w-]{43})/.exec(invited.html) ?? []
+  const [, code] = /value="(\d{6})"/.exec(invited.html) ?? []
+  const [, id] = /\/desk\/people\/(\d+)/.exec(invited.html) ?? []
+  const grace = createDeskClient(archive)
+  await grace.post(`/desk/link/${secret}/code`, { code: String(code) })
+  assert.equal((await grace.get('/desk')).status, 200)
+
+  const taken = await client.submit(page, '/desk/people', {
+    name: 'Another',
+    mail: 'Grace@example.org',
+  })
+  assert.equal(taken.status, 400)
+  assert.match(taken.html, /Another person has the mail address/)
+  assert.equal(formTo(taken, '/desk/people').fields.name, 'Another')
+
+  const person = await client.get(`/desk/people/${id}`)
+  const saved = await client.submit(person, `/desk/people/${id}`, { name: 'Grace', role: 'admin' })
+  assert.match((await client.follow(saved)).html, /Saved/)
+  assert.equal((await grace.get('/desk/people')).status, 200, 'the role counts at once')
+
+  const disabled = await client.submit(person, `/desk/people/${id}/disabled`)
+  const shown = await client.follow(disabled)
+  assert.match(shown.html, /can no longer sign in/)
+  assert.equal((await grace.get('/desk')).status, 303)
+  const enabled = await client.submit(shown, `/desk/people/${id}/disabled`)
+  assert.match((await client.follow(enabled)).html, /can sign in again/)
+  assert.equal((await grace.get('/desk')).status, 303, 'the sessions stay ended')
+})
+
+test('administrators can neither disable themselves nor change their own role', async () => {
+  const { client, id } = people.admin
+  const page = await client.get(`/desk/people/${id}`)
+  assert.ok(!page.forms.some(({ action }) => action.endsWith('/disabled')))
+  const form = formTo(page, `/desk/people/${id}`)
+  const refused = await client.post(form.action, { ...form.fields, role: 'editor' })
+  assert.equal(refused.status, 403)
+  assert.equal((await client.get('/desk/people')).status, 200)
+})
+
+test('creates a token that works, and revokes it', async () => {
+  const { client } = people.admin
+  const page = await client.get('/desk/tokens')
+  assert.equal((await client.submit(page, '/desk/tokens', { name: '', days: '0' })).status, 400)
+  const created = await client.submit(page, '/desk/tokens', { name: 'Loader', days: '30' })
+  const [token = ''] = /talkshelf_\w{49}/.exec(created.html) ?? []
+  assert.equal((await archive.call('GET', '/api/v2/import', { token })).status, 200)
+  assert.doesNotMatch((await client.get('/desk/tokens')).html, /talkshelf_\w{49}/)
+  const row = created.forms.filter(({ action }) => action === '/desk/tokens/revoke').at(-1)
+  const revoked = await client.post('/desk/tokens/revoke', row?.fields ?? {})
+  assert.match((await client.follow(revoked)).html, /The token was revoked/)
+  assert.equal((await archive.call('GET', '/api/v2/import', { token })).status, 401)
+})
+
+test('the audit log lists what happened, in pages', async () => {
+  const { client } = people.admin
+  const { html } = await client.get('/desk/audit')
+  for (const words of ['invited Sue', 'signed in', 'role: editor → admin', 'created a token'])
+    assert.ok(html.includes(words), words)
+  await withDatabase(archive.databaseUrl, (query) =>
+    query(
+      `insert into audit_event (actor, kind, request_id)
+       select 'Old', 'signed-out', 'x' from generate_series(1, 150)`,
+    ),
+  )
+  const first = await client.get('/desk/audit')
+  const [, older] = /href="(\/desk\/audit\?before=\d+)"/.exec(first.html) ?? []
+  assert.match((await client.get(String(older))).html, /invited Sue/)
+})
+
+test('shows the desk in Spanish', async () => {
+  const { client } = people.admin
+  for (const path of ['/desk', '/desk/account', '/desk/people', '/desk/tokens', '/desk/audit']) {
+    const { html } = await client.get(path, { 'accept-language': 'es' })
+    assert.match(html, /<html lang="es"/)
+    assert.match(html, /Cerrar sesión/)
+  }
+})
+
+test('with PUBLIC_URL, the cookie and the links belong to it', async (t) => {
+  for (const [url, cookie] of [
+    [
+      'https://talks.example.org',
+      /^__Host-desk=[\w-]{43}; Path=\/; .*SameSite=Lax; HttpOnly; Secure$/,
+    ],
+    ['https://example.org/talks', /^__Secure-desk=[\w-]{43}; Path=\/talks; .*HttpOnly; Secure$/],
+  ] as const)
+    await t.test(url, async () => {
+      const base = new URL(url).pathname.replace(/\/$/, '')
+      const mounted = await openArchive(archive.databaseUrl, { PUBLIC_URL: url })
+      try {
+        const invitation = { name: 'Mona', mail: null, role: 'admin' } as const
+        const { link } = await invitePerson(mounted.pool, invitation, operator)
+        const client = createDeskClient(mounted)
+        const path = `${base}/desk/link/${link.secret}/code`
+        const reply = await client.post(path, { code: link.code })
+        assert.match(String(reply.headers['set-cookie']), cookie)
+        assert.equal(reply.headers.location, `${base}/desk`)
+        const page = await client.get(`${base}/desk/people`)
+        const invited = await client.submit(page, `${base}/desk/people`, { name: 'Nina' })
+        assert.ok(invited.html.includes(`${url}/desk/link/`))
+        const origin = new URL(url).origin
+        const fields = { code: '1' }
+        assert.equal((await client.post(path, fields, { origin: 'http://localhost' })).status, 403)
+        assert.match((await client.post(path, fields, { origin })).html, /no longer works/)
+      } finally {
+        await mounted.close()
+      }
+    })
+})
+
+test('logs no secret of a link', async () => {
+  const { link } = await invitePerson(
+    archive.pool,
+    { name: 'Olga', mail: null, role: 'editor' },
+    operator,
+  )
+  const server = await spawnServer({ DATABASE_URL: archive.databaseUrl })
+  const reply = await call(server.url, 'GET', `/desk/link/${link.secret}`)
+  assert.equal(reply.status, 200)
+  await until('the log line of the link', () => server.output().includes('/desk/link/:secret'))
+  assert.ok(!server.output().includes(link.secret))
+})

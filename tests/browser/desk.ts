@@ -1,0 +1,188 @@
+import assert from 'node:assert/strict'
+import type { BrowserContextOptions, Page } from 'playwright-core'
+import { runCommand } from '../support/harness.ts'
+import { assertAccessible } from './axe.ts'
+import { type BrowserEnvironment, onPage, pathOf, type WatchedPage } from './environment.ts'
+import { overflowing, widths } from './sizes.ts'
+
+// The desk in a browser: people sign in with a virtual authenticator, by keyboard alone and without
+// scripts, and administrators manage people and tokens.
+
+const pagesOfAdmins = ['/desk', '/desk/account', '/desk/people', '/desk/tokens', '/desk/audit']
+
+/** Tests the pages for people who sign in. */
+export async function deskTests(environment: BrowserEnvironment): Promise<void> {
+  const { test } = environment
+  const { url, databaseUrl } = await environment.archive.empty('desk')
+  // Passkeys need a host name.
+  const archive = { ...environment.archive, url: url.replace('127.0.0.1', 'localhost') }
+  const settings = { DATABASE_URL: databaseUrl, PUBLIC_URL: archive.url }
+
+  /** Invites a person with the command. Returns the path of the link, and the code. */
+  const invite = async (name: string, role: string) => {
+    const { stdout, stderr, code } = await runCommand(
+      ['person', 'invite', name, '--role', role],
+      settings,
+    )
+    assert.equal(code, 0, stderr)
+    return {
+      path: new URL(stdout.trim()).pathname,
+      code: /passkey: (\d{6})/.exec(stderr)?.[1] ?? '',
+    }
+  }
+  const inDesk = (run: (watched: WatchedPage) => Promise<void>, options?: BrowserContextOptions) =>
+    onPage({ ...environment, archive }, run, options)
+  const signIn = async ({ page, open }: WatchedPage, name: string, role: string) => {
+    const { path, code } = await invite(name, role)
+    await open(path)
+    await page.getByText('Sign in without a passkey').click()
+    await page.getByLabel('Code').fill(code)
+    await page.getByRole('button', { name: 'Sign in', exact: true }).click()
+    await page.waitForURL('**/desk')
+  }
+
+  await test('desk: from the invitation to the desk with a passkey, by keyboard', async () => {
+    await inDesk(async ({ page, open }) => {
+      await addAuthenticator(page)
+      const { path } = await invite('Ada Lovelace', 'admin')
+      await open(path)
+      await focusWithTab(page, 'Create a passkey and sign in')
+      await page.keyboard.press('Enter')
+      await page.waitForURL('**/desk')
+      await page.getByRole('heading', { name: 'Welcome, Ada Lovelace' }).waitFor()
+
+      await page.getByRole('button', { name: 'Sign out' }).click()
+      await page.getByText('You are signed out.').waitFor()
+      await focusWithTab(page, 'Sign in with a passkey')
+      await page.keyboard.press('Enter')
+      await page.waitForURL('**/desk')
+
+      await open('/desk/account')
+      await page.getByText('This session').waitFor()
+      await page.getByRole('button', { name: 'Remove: Passkey' }).click()
+      await page.getByText('You have no passkey yet.').waitFor()
+      await page.getByLabel('Name of the passkey').fill('My laptop')
+      await page.getByRole('button', { name: 'Add a passkey' }).click()
+      await page.getByText('My laptop').waitFor()
+      // This device has one already.
+      await page.getByRole('button', { name: 'Add a passkey' }).click()
+      await page.getByText('already has a passkey').waitFor()
+    })
+  })
+
+  await test('desk: a link tells when the browser has no passkey', async () => {
+    await inDesk(async ({ page, open }) => {
+      await addAuthenticator(page, { isUserVerified: false })
+      const { path } = await invite('Alan Turing', 'editor')
+      await open(path)
+      await page.getByRole('button', { name: 'Create a passkey and sign in' }).click()
+      await page.getByText('The passkey was not used. Try again.').waitFor()
+      assert.equal(pathOf(page), path)
+    })
+  })
+
+  for (const javaScriptEnabled of [true, false])
+    await test(`desk: people and tokens, ${javaScriptEnabled ? 'with' : 'without'} scripts`, () =>
+      inDesk(
+        async (watched) => {
+          const { page, open } = watched
+          await signIn(watched, 'Grace Hopper', 'admin')
+          await open('/desk/people')
+          await page.getByLabel('Name', { exact: true }).fill('Edsger')
+          await page.locator('[name=role][value=suggester]').check()
+          await page.getByRole('button', { name: 'Invite' }).click()
+          const link = page.getByLabel('New sign-in link')
+          assert.match(await link.inputValue(), /^http:\/\/localhost:\d+\/desk\/link\/[\w-]{43}$/)
+          await page.getByRole('link', { name: 'Edsger' }).click()
+          await page.locator('[name=role][value=editor]').check()
+          await page.getByRole('button', { name: 'Save' }).click()
+          await page.getByText('Saved.').waitFor()
+          await page.getByRole('button', { name: 'Disable' }).click()
+          await page.getByText('This person can no longer sign in.').waitFor()
+
+          await open('/desk/tokens')
+          await page.getByLabel('Person or program').fill('Loader')
+          await page.getByRole('button', { name: 'Create token' }).click()
+          const token = page.getByLabel('New token')
+          assert.match(await token.inputValue(), /^talkshelf_\w{49}$/)
+          await page.getByRole('button', { name: 'Revoke: Loader' }).last().click()
+          await page.getByText('The token was revoked.').waitFor()
+          await open('/desk/audit')
+          await page.getByText('revoked a token').first().waitFor()
+        },
+        { javaScriptEnabled },
+      ))
+
+  const variants: Record<string, BrowserContextOptions> = {
+    'wide, light': {},
+    'wide, dark, Spanish': { colorScheme: 'dark', locale: 'es-ES' },
+    'phone, light': { viewport: { width: 390, height: 844 }, isMobile: true, hasTouch: true },
+  }
+  for (const [variant, options] of Object.entries(variants))
+    await test(`desk: axe, ${variant}`, () =>
+      inDesk(
+        async ({ page, open }) => {
+          const { path, code } = await invite('Barbara Liskov', 'admin')
+          await open(path)
+          await assertAccessible(page, 'the link')
+          await page.locator('summary').click()
+          await page.locator('[name=code]').fill('1')
+          await page.locator('details button').click()
+          await page.locator('.error:not(:empty)').first().waitFor()
+          await assertAccessible(page, 'a wrong code')
+          await open('/desk/sign-in')
+          await assertAccessible(page, 'sign-in')
+          await open(path)
+          await page.locator('summary').click()
+          await page.locator('[name=code]').fill(code)
+          await page.locator('details button').click()
+          await page.waitForURL('**/desk')
+          for (const path of [...pagesOfAdmins, '/desk/confirm', '/desk/people/1']) {
+            await open(path)
+            await assertAccessible(page, path)
+          }
+        },
+        { reducedMotion: 'reduce', ...options },
+      ))
+
+  await test(`desk: does not overflow, from ${widths[0]} to ${widths.at(-1)} px`, async () => {
+    await inDesk(async (watched) => {
+      const { page, open } = watched
+      const name = 'Wolfeschlegelsteinhausenbergerdorff'
+      await signIn(watched, name, 'admin')
+      for (const width of widths) {
+        await page.setViewportSize({ width, height: Math.round(width * 0.7) })
+        for (const path of pagesOfAdmins) {
+          await open(path)
+          assert.deepEqual(await overflowing(page), [], `${path} at ${width}`)
+        }
+      }
+    })
+  })
+}
+
+/** Adds a virtual authenticator with a resident key to the browser. */
+async function addAuthenticator(page: Page, { isUserVerified = true } = {}): Promise<void> {
+  const session = await page.context().newCDPSession(page)
+  await session.send('WebAuthn.enable')
+  await session.send('WebAuthn.addVirtualAuthenticator', {
+    options: {
+      protocol: 'ctap2',
+      transport: 'internal',
+      hasResidentKey: true,
+      hasUserVerification: true,
+      isUserVerified,
+      automaticPresenceSimulation: true,
+    },
+  })
+}
+
+/** Presses Tab until a button with this text has the focus. */
+async function focusWithTab(page: Page, text: string): Promise<void> {
+  for (let count = 0; count < 20; count++) {
+    await page.keyboard.press('Tab')
+    const focused = await page.evaluate(() => document.activeElement?.textContent ?? '')
+    if (focused.trim() === text) return
+  }
+  assert.fail(`Tab does not reach "${text}"`)
+}

@@ -1,0 +1,110 @@
+import assert from 'node:assert/strict'
+import { parse as parseHtml } from 'parse5'
+import type { Reply, TestArchive } from './harness.ts'
+
+// A browser without scripts for the pages of the desk: keeps the cookie and sends forms with their
+// hidden fields.
+
+export interface PageForm {
+  readonly action: string
+  readonly fields: Record<string, string>
+  readonly attributes: Record<string, string>
+}
+
+export interface DeskReply extends Reply {
+  readonly forms: readonly PageForm[]
+  /** The body as Unicode text. */
+  readonly html: string
+}
+
+export type DeskClient = ReturnType<typeof createDeskClient>
+
+/** Creates a client. `origin` is what its forms send, and the Host header. */
+export function createDeskClient(archive: TestArchive, { host = 'localhost' } = {}) {
+  let cookie = ''
+  const request = async (
+    method: string,
+    path: string,
+    raw?: string,
+    extra: Record<string, string> = {},
+  ): Promise<DeskReply> => {
+    const reply = await archive.call(method, path, {
+      ...(raw !== undefined && { raw }),
+      headers: {
+        host,
+        accept: 'text/html',
+        ...(raw !== undefined && { 'content-type': 'application/x-www-form-urlencoded' }),
+        ...(cookie && { cookie }),
+        ...extra,
+      },
+    })
+    for (const set of reply.headers['set-cookie'] ?? []) cookie = set.split(';', 1)[0] as string
+    const html = Buffer.from(reply.text, 'latin1').toString()
+    return { ...reply, html, forms: formsIn(html) }
+  }
+  return {
+    get cookie() {
+      return cookie
+    },
+    set cookie(value: string) {
+      cookie = value
+    },
+    /** Opens a page. */
+    get: (path: string, headers?: Record<string, string>) =>
+      request('GET', path, undefined, headers),
+    /** Sends fields to a path, as a page of the site would. */
+    post: (
+      path: string,
+      fields: Record<string, string>,
+      headers: Record<string, string> = { 'sec-fetch-site': 'same-origin' },
+    ) => request('POST', path, new URLSearchParams(fields).toString(), headers),
+    /** Fills in the form of a page and sends it. */
+    async submit(page: DeskReply, action: string, fields: Record<string, string> = {}) {
+      const form = formTo(page, action)
+      return this.post(form.action, { ...form.fields, ...fields })
+    },
+    /** Opens the page to which a form redirects. */
+    follow(reply: Reply) {
+      assert.equal(reply.status, 303, reply.text.slice(0, 500))
+      return this.get(String(reply.headers.location))
+    },
+  }
+}
+
+/** Returns the form of a page with this target. */
+export function formTo({ forms, html }: DeskReply, action: string): PageForm {
+  const form = forms.find((form) => form.action === action)
+  assert.ok(form, `no form for ${action} in: ${html.slice(0, 3000)}`)
+  return form
+}
+
+/** Returns the options of WebAuthn in a form. */
+export function passkeyOptions(page: DeskReply, action: string) {
+  return JSON.parse(formTo(page, action).attributes['data-options'] ?? '{}')
+}
+
+interface HtmlNode {
+  readonly tagName?: string
+  readonly attrs?: readonly { readonly name: string; readonly value: string }[]
+  readonly childNodes?: readonly HtmlNode[]
+}
+
+function formsIn(html: string): PageForm[] {
+  const forms: PageForm[] = []
+  const visit = (node: HtmlNode, form: PageForm | undefined) => {
+    const attributes = Object.fromEntries(
+      (node.attrs ?? []).map(({ name, value }) => [name, value]),
+    ) as Record<string, string>
+    let current = form
+    if (node.tagName === 'form') {
+      current = { action: attributes.action ?? '', fields: {}, attributes }
+      forms.push(current)
+    }
+    const isChosen = attributes.type !== 'radio' || 'checked' in attributes
+    if (node.tagName === 'input' && attributes.name && current && isChosen)
+      current.fields[attributes.name] = attributes.value ?? ''
+    for (const child of node.childNodes ?? []) visit(child, current)
+  }
+  visit(parseHtml(html) as HtmlNode, undefined)
+  return forms
+}

@@ -1,0 +1,115 @@
+import type { ComponentChildren } from 'preact'
+import { useDesk } from './view.ts'
+
+interface FormProps {
+  readonly action: string
+  readonly class?: string
+  readonly children: ComponentChildren
+  /** Attributes for scripts. */
+  readonly data?: Readonly<Record<`data-${string}`, string>>
+}
+
+/** A form with the token that its target requires. */
+export function Form({ action, children, data = {}, ...props }: FormProps) {
+  const { href, formToken } = useDesk()
+  return (
+    <form method="post" action={href(action)} {...data} {...props}>
+      <input type="hidden" name="form_token" value={formToken(action)} />
+      {children}
+    </form>
+  )
+}
+
+interface FieldProps {
+  readonly label: string
+  readonly name: string
+  readonly help?: string
+  readonly error?: string | undefined
+  readonly value?: string | undefined
+  readonly type?: 'text' | 'email' | 'number'
+  readonly inputMode?: 'numeric'
+  readonly autocomplete?: 'off' | 'one-time-code'
+  readonly maxLength?: number
+  readonly min?: number
+  readonly max?: number
+  readonly required?: boolean
+}
+
+/** A text field with its label, help and error. */
+export function Field({ label, help, error, name, type = 'text', ...input }: FieldProps) {
+  const helpId = help === undefined ? undefined : `${name}-help`
+  const errorId = error === undefined ? undefined : `${name}-error`
+  // The types of Preact know only inputs with a literal type.
+  const attributes: object = { type, ...input }
+  return (
+    <div class="field">
+      <label for={`field-${name}`}>{label}</label>
+      <input
+        id={`field-${name}`}
+        name={name}
+        aria-describedby={[errorId, helpId].filter(Boolean).join(' ') || undefined}
+        aria-invalid={error === undefined ? undefined : 'true'}
+        {...attributes}
+      />
+      {error !== undefined && (
+        <p class="error" id={errorId}>
+          {error}
+        </p>
+      )}
+      {help !== undefined && (
+        <p class="help" id={helpId}>
+          {help}
+        </p>
+      )}
+    </div>
+  )
+}
+
+/** A radio button for each role, with what it allows. */
+export function RoleField({ value, disabled }: { value: string; disabled?: boolean }) {
+  const { words } = useDesk()
+  return (
+    <fieldset class="field" disabled={disabled}>
+      <legend>{words.role}</legend>
+      {(['suggester', 'editor', 'admin'] as const).map((role) => (
+        <label key={role} class="choice">
+          <input type="radio" name="role" value={role} checked={role === value} />
+          <span>
+            <b>{words.roles[role]}</b> {words.roleHelp[role]}
+          </span>
+        </label>
+      ))}
+    </fieldset>
+  )
+}
+
+/** A secret that is shown once, with a button that copies it. */
+export function SecretField({ label, value }: { label: string; value: string }) {
+  const { words } = useDesk()
+  return (
+    <div class="field secret">
+      <label>
+        {label}
+        <input readOnly value={value} />
+      </label>
+      <button type="button" data-copy={value} hidden>
+        {words.copy}
+      </button>
+    </div>
+  )
+}
+
+/** Form attributes with which the script of the desk creates or uses a passkey. */
+export function passkeyAttributes(
+  action: 'create' | 'get',
+  options: unknown,
+  words: Readonly<{ passkeyCancelled: string; passkeyExists: string; passkeysUnsupported: string }>,
+) {
+  return {
+    'data-passkey': action,
+    'data-options': JSON.stringify(options),
+    'data-cancelled': words.passkeyCancelled,
+    'data-exists': words.passkeyExists,
+    'data-unsupported': words.passkeysUnsupported,
+  } as const
+}

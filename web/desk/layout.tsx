@@ -1,0 +1,96 @@
+import type { ComponentChildren } from 'preact'
+import { localeNames } from '../messages/messages.ts'
+import { ShelfIcon } from '../parts/icons.tsx'
+import { deskPaths, paths } from '../paths.ts'
+import { Form } from './form.tsx'
+import { useDesk } from './view.ts'
+
+interface Props {
+  readonly title: string
+  readonly children: ComponentChildren
+}
+
+/** The layout of every page of the desk. */
+export function DeskLayout({ title, children }: Props) {
+  const view = useDesk()
+  const { words, href, done } = view
+  const notice = done === undefined ? undefined : words.done[done]
+  return (
+    <html
+      lang={view.locale}
+      dir={localeNames[view.locale].dir}
+      data-theme={view.theme === 'auto' ? undefined : view.theme}
+    >
+      <head>
+        <meta charset="utf-8" />
+        <title>{`${title} · ${view.site.name}`}</title>
+        <meta name="viewport" content="width=device-width, initial-scale=1" />
+        <meta name="color-scheme" content={view.theme === 'auto' ? 'light dark' : view.theme} />
+        <meta name="robots" content="noindex, nofollow" />
+        <link rel="stylesheet" href={href(view.assets.style)} />
+        <script type="module" src={href(view.assets.script)} nonce={view.nonce} />
+        <link rel="icon" href={href('/favicon.svg')} type="image/svg+xml" />
+      </head>
+      <body data-copied={words.copied}>
+        <a class="skip" href="#content">
+          {words.skip}
+        </a>
+        <DeskHeader />
+        <main id="content" tabindex={-1}>
+          {notice !== undefined && (
+            <p class="notice" role="status">
+              {notice}
+            </p>
+          )}
+          <h1>{title}</h1>
+          {children}
+        </main>
+      </body>
+    </html>
+  )
+}
+
+function DeskHeader() {
+  const { words, href, site, person, address } = useDesk()
+  const isAdmin = person?.role === 'admin'
+  const menu = [
+    [deskPaths.home, words.desk],
+    ...(isAdmin
+      ? [
+          [deskPaths.people, words.people],
+          [deskPaths.tokens, words.tokens],
+          [deskPaths.audit, words.audit],
+        ]
+      : []),
+    [deskPaths.account, words.account],
+  ] as const
+  return (
+    <header class="desk-header">
+      <a class="brand" href={href(paths.home)} title={words.backToArchive}>
+        <ShelfIcon />
+        <span>{site.name}</span>
+      </a>
+      {person && (
+        <nav aria-label={words.deskMenu}>
+          {menu.map(([path, name]) => (
+            <a
+              key={path}
+              href={href(path as string)}
+              aria-current={address.split('?')[0] === path ? 'page' : undefined}
+            >
+              {name}
+            </a>
+          ))}
+        </nav>
+      )}
+      {person && (
+        <Form action={deskPaths.signOut} class="sign-out">
+          <span>{words.signedInAs(person.name)}</span>
+          <button type="submit" class="quiet">
+            {words.signOut}
+          </button>
+        </Form>
+      )}
+    </header>
+  )
+}

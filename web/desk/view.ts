@@ -1,0 +1,53 @@
+import { createContext } from 'preact'
+import { useContext } from 'preact/hooks'
+import type { DeskMessages } from '../messages/desk-en.ts'
+import { deskMessages } from '../messages/desk-messages.ts'
+import { prepareView, type View } from '../view.ts'
+
+// The view that every page of the desk has access to.
+
+export interface DeskView extends View {
+  /** The person who is signed in. */
+  readonly person: DeskPerson | undefined
+  /** Returns the token of a form, by the path of its target. */
+  formToken(path: string): string
+  /** What was just done, to be confirmed on the page. */
+  readonly done: string | undefined
+}
+
+export interface DeskPerson {
+  readonly name: string
+  readonly role: 'suggester' | 'editor' | 'admin'
+}
+
+interface DeskPageView extends Omit<ReturnType<typeof prepareView>, 'words'>, DeskView {
+  readonly words: DeskMessages
+  /** Formats a timestamp, in UTC. */
+  time(timestamp: string): string
+}
+
+export const DeskContext = createContext<DeskPageView | undefined>(undefined)
+
+/** Returns the view of the current page. */
+export function useDesk(): DeskPageView {
+  const view = useContext(DeskContext)
+  if (!view) throw new Error('useDesk was called outside of a page of the desk')
+  return view
+}
+
+/** Adds messages and formatting functions to a view. */
+export function prepareDeskView(view: DeskView): DeskPageView {
+  const times = new Intl.DateTimeFormat(view.locale, {
+    dateStyle: 'medium',
+    timeStyle: 'short',
+    timeZone: 'UTC',
+  })
+  return {
+    ...prepareView(view),
+    person: view.person,
+    formToken: view.formToken,
+    done: view.done,
+    words: deskMessages[view.locale],
+    time: (timestamp) => `${times.format(new Date(timestamp))} UTC`,
+  }
+}

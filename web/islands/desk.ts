@@ -1,0 +1,17 @@
+import { startPasskeys } from './passkey.ts'
+
+// Loaded by every page of the desk. It only enhances pages, except for passkeys, which need it.
+
+startPasskeys()
+
+for (const button of document.querySelectorAll<HTMLButtonElement>('[data-copy]')) {
+  button.hidden = false
+  const text = button.textContent
+  button.addEventListener('click', async () => {
+    await navigator.clipboard.writeText(button.dataset.copy ?? '')
+    button.textContent = document.body.dataset.copied ?? ''
+    setTimeout(() => {
+      button.textContent = text
+    }, 2000)
+  })
+}
