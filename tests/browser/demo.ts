@@ -226,6 +226,39 @@ await test('the separator is between event and date in both directions', () =>
     }
   }))
 
+await test('cards have their event, date and language in order, with separators between', () =>
+  onPage(async ({ page, open }) => {
+    const sides = (items: Element[]) =>
+      items.map((item) => {
+        const text = document.createRange()
+        text.selectNodeContents(item)
+        const { left, right, top } = text.getBoundingClientRect()
+        return {
+          left,
+          right,
+          top,
+          direction: getComputedStyle(item.parentElement ?? item).direction,
+        }
+      })
+    await open('/search?language=arabic')
+    const event = (await page.locator('.card-where a').getAttribute('href')) ?? ''
+    for (const path of ['/', event, '/search?language=arabic', '/search?language=english']) {
+      await open(path)
+      let neighbours = 0
+      for (const line of await page.locator('.card-where').all()) {
+        const items = await line.locator(':scope > *').evaluateAll(sides)
+        for (const [index, item] of items.entries()) {
+          const next = items[index + 1]
+          if (!next || next.top > item.top + 4) continue
+          const gap = item.direction === 'rtl' ? item.left - next.right : next.left - item.right
+          assert.ok(gap > 4 && gap < 30, `${path}: ${gap} px in ${await line.textContent()}`)
+          neighbours++
+        }
+      }
+      assert.ok(neighbours > 0, path)
+    }
+  }))
+
 await test('a talk on paper has its address and text, without menu, player and shelves', () =>
   onPage(async ({ page, open }) => {
     await open('/video/1')

@@ -1,3 +1,4 @@
+import { Fragment } from 'preact'
 import type { Card, FoundCard, NamedLink, TextPart } from '../data.ts'
 import { directionOf } from '../direction.ts'
 import { type EntityPageKind, type PictureWidth, paths } from '../paths.ts'
@@ -30,6 +31,11 @@ function TalkCard({ card, level = 3, without = [], isFirst = false, shape }: Pro
   const { words, href, locale } = useView()
   const Heading = `h${level}` as 'h2' | 'h3'
   const lang = card.language.code === locale ? undefined : card.language.code
+  const whereItems = [
+    !without.includes('category') && <EntityLink kind="category" entity={card.category} />,
+    !without.includes('day') && <RecordedDate day={card.recorded} unknown={words.dateUnknown} />,
+    lang && <LanguageNote card={card} />,
+  ].filter(Boolean)
   return (
     // Its direction is that of the title: names and excerpts have directions of their own.
     <article class="card" dir={directionOf(card.title)}>
@@ -52,15 +58,13 @@ function TalkCard({ card, level = 3, without = [], isFirst = false, shape }: Pro
         </p>
       )}
       <p class="card-where">
-        {!without.includes('category') && (
-          <span>
-            <EntityLink kind="category" entity={card.category} />
-          </span>
-        )}
-        {!without.includes('day') && (
-          <RecordedDate day={card.recorded} unknown={words.dateUnknown} />
-        )}
-        {lang && <LanguageNote card={card} />}
+        {whereItems.map((item, index) => (
+          <Fragment key={index}>
+            {/* Outside of the items, because they have directions of their own. */}
+            {index > 0 && '\u00a0· '}
+            {item}
+          </Fragment>
+        ))}
       </p>
       {card.excerpt && card.excerpt.length > 0 && (
         <p class="card-excerpt" lang={lang} dir="auto">
