@@ -24,8 +24,11 @@ export interface Entry {
   readonly title: string
   readonly link: string
   readonly authors: readonly string[]
+  /** When the talk or event was added. Feed readers sort by it. */
   readonly published: Date
   readonly updated: Date
+  /** Day of the recording, YYYY-MM-DD. */
+  readonly recorded?: string
   /** HTML of the summary, if there is a description as well. */
   readonly summary?: string
   /** HTML of summary and description; of long ones the beginning. */
@@ -76,8 +79,9 @@ export async function talkEntry(video: Video, markdown: Markdown, site: SiteInfo
     title: video.title,
     link,
     authors: xmlNames(video.speakers),
-    published: publishedAt(video),
+    published: parseTimestamp(video.added),
     updated: parseTimestamp(video.updated),
+    ...(video.recorded && { recorded: video.recorded }),
     ...(summary && description && { summary }),
     html: `${summary}${description}` || paragraph(video.title),
     tags: xmlNames(video.tags),
@@ -140,14 +144,5 @@ const paragraph = (text: string) => `<p>${escapeXml(text)}</p>`
 /** Drops names that have only characters that XML does not allow. */
 export const xmlNames = (names: readonly string[]) =>
   names.filter((name) => xmlText(name).trim() !== '')
-
-/**
- * Returns the day of the recording: a talk was published when it was given, not when it was added to
- * this archive. Falls back to the time at which it was added, also for a day after that.
- */
-function publishedAt({ recorded, added }: Video): Date {
-  const isKnown = recorded !== null && recorded <= added.slice(0, 10)
-  return isKnown ? new Date(`${recorded}T00:00:00Z`) : parseTimestamp(added)
-}
 
 const parseTimestamp = (wire: string) => new Date(`${wire}Z`)

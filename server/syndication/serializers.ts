@@ -1,5 +1,11 @@
 import { type FeedFormat, paths } from '@talkshelf/web'
-import { generateAtomFeed, generateJsonFeed, generateRssFeed, type MediaNs } from 'feedsmith'
+import {
+  type DcTermsNs,
+  generateAtomFeed,
+  generateJsonFeed,
+  generateRssFeed,
+  type MediaNs,
+} from 'feedsmith'
 import { type Entry, type Feed, pictureWidth } from './entries.ts'
 import type { SiteInfo } from './site.ts'
 import { unwrapCdata, xmlText, xmlTexts } from './xml.ts'
@@ -47,6 +53,7 @@ function rss(feed: Feed, site: SiteInfo): string {
         .map(({ url, type, bytes = 0 }) => ({ url, type, length: bytes })),
       // The author of RSS is an e-mail address; names go to Dublin Core.
       dc: { creators: [...entry.authors], ...(entry.rights && { rights: [entry.rights] }) },
+      dcterms: datesOf(entry),
       atom: { updated: entry.updated },
       media: mediaOf(entry),
     })),
@@ -85,6 +92,7 @@ function atom(feed: Feed, site: SiteInfo): string {
       ...(entry.summary && { summary: { value: entry.summary, type: 'html' } }),
       content: { value: entry.html, type: 'html' },
       ...(entry.rights && { rights: { value: entry.rights } }),
+      dcterms: datesOf(entry),
       media: mediaOf(entry),
     })),
   }
@@ -105,6 +113,7 @@ function json(feed: Feed, site: SiteInfo): string {
       content_html: entry.html,
       date_published: entry.published,
       date_modified: entry.updated,
+      ...(entry.recorded && { _talkshelf: { recorded: entry.recorded } }),
       ...(entry.picture && { image: entry.picture }),
       ...(entry.authors.length > 0 && { authors: entry.authors.map((name) => ({ name })) }),
       ...(entry.tags.length > 0 && { tags: [...entry.tags] }),
@@ -121,6 +130,11 @@ function json(feed: Feed, site: SiteInfo): string {
   // The library omits an empty list of items, which is required. Invalid characters are removed as
   // in XML, because many JSON parsers reject a lone surrogate.
   return JSON.stringify({ items: [], ...(generateJsonFeed(xmlTexts(value)) as object) })
+}
+
+/** Returns the day of the recording. Not as `dc:date`, which some readers take for `pubDate`. */
+function datesOf({ recorded }: Entry): DcTermsNs.ItemOrFeed<Date> {
+  return recorded ? { created: [new Date(recorded)] } : {}
 }
 
 /** Puts several files into a group, which marks them as variants of the same talk. */

@@ -66,6 +66,11 @@ interface ParsedEntry {
   readonly title: string
 }
 
+interface JsonItem {
+  readonly date_published: string
+  readonly _talkshelf?: { readonly recorded: string }
+}
+
 /** Reads and validates the feed of a page. Returns its entries as another parser sees them. */
 async function read(page: string, format: FeedFormat, from = archive): Promise<ParsedEntry[]> {
   const path = page.replace(/(\?|$)/, `/${format}$1`)
@@ -171,8 +176,6 @@ test('includes all known data of a talk in its Atom entry', async () => {
   const atom = parseAtomFeed(text(await archive.call('GET', '/video/atom')))
   const entry = atom.entries?.[2]
   assert.deepEqual([entry?.published, entry?.updated], [`${second?.added}Z`, `${second?.updated}Z`])
-  const first = atom.entries?.[3]
-  assert.equal(first?.published, `${talks[0]?.recorded}T00:00:00.000Z`, 'the day of the recording')
   assert.deepEqual(
     [entry?.summary?.value, entry?.content?.value],
     ['<p>Short</p>', '<p>Short</p>\n<p>Long</p>'],
@@ -213,6 +216,46 @@ test('lists the files of a talk in a JSON feed and writes no placeholders', asyn
       .join(),
     /None|undefined|null|NaN/,
   )
+})
+
+test('dates entries by when their talk was added, with the day of the recording besides', async () => {
+  const [rss, atom, json] = await Promise.all(
+    feedFormats.map(async (format) => text(await archive.call('GET', `/year/2024/${format}`))),
+  )
+  // The feed is ordered by the date of its entries, the newest first.
+  const [first, , third] = talks
+  const added = [third?.added, first?.added].map((time) => `${time}Z`)
+  const recorded = ['2024-06-01', '2024-05-01']
+  const midnights = recorded.map((day) => [`${day}T00:00:00.000Z`])
+  const rssItems = parseRssFeed(rss ?? '').items ?? []
+  assert.deepEqual(
+    rssItems.map(({ pubDate }) => pubDate),
+    added.map((time) => new Date(time).toUTCString()),
+  )
+  assert.deepEqual(
+    rssItems.map(({ dcterms }) => dcterms?.created),
+    midnights,
+  )
+  const atomEntries = parseAtomFeed(atom ?? '').entries ?? []
+  assert.deepEqual(
+    atomEntries.map(({ published }) => published),
+    added,
+  )
+  assert.deepEqual(
+    atomEntries.map(({ dcterms }) => dcterms?.created),
+    midnights,
+  )
+  const items: JsonItem[] = JSON.parse(json ?? '').items
+  assert.deepEqual(
+    items.map(({ date_published }) => date_published),
+    added,
+  )
+  assert.deepEqual(
+    items.map(({ _talkshelf }) => _talkshelf),
+    recorded.map((day) => ({ recorded: day })),
+  )
+  const [, , undated] = (await archive.call('GET', '/video/json')).json.items
+  assert.ok(!('_talkshelf' in undated), 'without the day of the recording')
 })
 
 test('limits a feed to 30 entries', async () => {

@@ -21,6 +21,7 @@ const feed: Feed = {
       authors: ['A'],
       published: new Date(0),
       updated: new Date(0),
+      recorded: '2024-05-01',
       summary: 'S',
       html: '<p>x</p>',
       tags: ['t'],
@@ -60,6 +61,7 @@ const everywhere: Breakage[] = [
   [/<title>One</, '<title>\n  One<'],
   [/fileSize="5"/, 'fileSize="None"'],
   [/duration="5"/, 'duration=""'],
+  [/<dcterms:created>2024-05-01T/, '<dcterms:created>2024-05-01 '],
   [/<media:player/, '<media:other/><media:player'],
   [/<media:thumbnail url="[^"]*"/, '<media:thumbnail'],
   [/medium="video"/, 'medium="film"'],
@@ -109,6 +111,7 @@ test('rejects a JSON Feed with one mistake', () => {
     [/"mime_type":"video\/mp4",/, ''],
     [/"authors":\[[^\]]*\]/, '"authors":[]'],
     [/"date_published":"1970-01-01T/, '"date_published":"1970-01-01 '],
+    [/"recorded":"2024-05-01"/, '"recorded":"May 2024"'],
     [/"url":"http:/, '"url":"'],
   ]
   refused(serializeFeed(feed, 'json', site), breakages, (text) => assertJson('jsonfeed', text))
