@@ -103,6 +103,8 @@ export interface SearchData {
   readonly corrected: readonly { readonly from: string; readonly to: string }[]
   /** Whether no talk matches all words. */
   readonly isLoose: boolean
+  /** Whether the query excludes words and has no others. */
+  readonly hasOnlyExclusions: boolean
   readonly facets: Readonly<Record<FacetKind, readonly CountedValue[]>> | undefined
   /** The active filters, also those that no talk matches. */
   readonly filters: Readonly<Partial<Record<FacetKind, Omit<CountedValue, 'talks'>>>>

@@ -1,7 +1,7 @@
 import { type SearchData, type SearchState, searchKeys } from '@talkshelf/web'
 import { listRecords, parseSearchParams, type StatisticsCache } from '../catalogue/catalogue.ts'
 import type { Pool } from '../platform/db/pool.ts'
-import { maxRanked } from '../search/search.ts'
+import { hasOnlyExclusions, maxRanked } from '../search/search.ts'
 import { buildCards, parseRecords } from './cards.ts'
 import { addLanguageCodes } from './facets.ts'
 import { buildPager, openEndedPager } from './pager.ts'
@@ -49,6 +49,7 @@ export async function searchPage(
     pager: isPartlyRanked ? openEndedPager(number, page) : buildPager(number, page, pageSize),
     corrected: search?.corrected ?? [],
     isLoose: search?.loose ?? false,
+    hasOnlyExclusions: hasOnlyExclusions(state.q ?? ''),
     facets: facets && (await addLanguageCodes(facets, statisticsCache)),
     filters: {
       ...(await languageFilter(statisticsCache, state.language)),

@@ -40,6 +40,12 @@ export function parseQuery(input: string): SearchQuery {
   return alternatives.filter((terms) => terms.length > 0)
 }
 
+/** Tells whether a search text has excluded terms and no others. Such a search finds nothing. */
+export function hasOnlyExclusions(input: string): boolean {
+  const terms = parseQuery(input).flat()
+  return terms.length > 0 && terms.every(({ isExcluded }) => isExcluded)
+}
+
 /**
  * Tells whether the last word may be unfinished and should match as a prefix: no space and no quote
  * follows it.

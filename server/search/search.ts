@@ -4,6 +4,7 @@
 
 export { withSearchDeadline } from './deadline.ts'
 export { type FacetCounts, readFacets, readYearFacet } from './facets.ts'
+export { hasOnlyExclusions } from './parse-query.ts'
 export { type Hit, maxRanked, type SearchFilter } from './queries.ts'
 export { findNewestMatches, maxResults, type SearchResult, search } from './ranked-search.ts'
 export { findSimilar } from './similar.ts'

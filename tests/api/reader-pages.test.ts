@@ -243,6 +243,10 @@ test('gives advice that fits a search without results', async () => {
     ['/search?q=xqzvkj', /<p>Check the spelling, or try fewer or different words\.</],
     ['/search?language=xx', /<p>Remove a filter, or choose another one\.</],
     ['/search?q=xqzvkj&year=2011', /<p>Remove a filter, or try fewer or different words\.</],
+    ['/search?q=-imported', /<p>Add a word to search for: this search only excludes words\.</],
+    ['/search?q=-"an+import"+-talk&year=2011', /<p>Add a word to search for/],
+    ['/search?q=xqzvkj+-imported', /<p>Check the spelling/],
+    ['/search?q=-', /<p>Check the spelling/],
   ]
   for (const [path, expected] of advice) assert.match(await text(path), expected, path)
 })

@@ -81,6 +81,7 @@ export const en = {
     both: 'Remove a filter, or try fewer or different words.',
     filters: 'Remove a filter, or choose another one.',
     words: 'Check the spelling, or try fewer or different words.',
+    exclusions: 'Add a word to search for: this search only excludes words.',
   },
   resultsFor: (query: string) => `“${query}”`,
   allTalks: 'All talks',

@@ -64,6 +64,7 @@ export const es: Messages = {
     both: 'Quita algún filtro o prueba con menos palabras o con otras.',
     filters: 'Quita algún filtro o elige otro.',
     words: 'Revisa la ortografía o prueba con menos palabras o con otras.',
+    exclusions: 'Añade una palabra que buscar: esta búsqueda solo excluye palabras.',
   },
   resultsFor: (query) => `«${query}»`,
   allTalks: 'Todas las charlas',

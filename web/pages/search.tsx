@@ -54,9 +54,10 @@ export function Search(data: SearchData) {
 /** Feeds are always sorted by date. */
 const feedOf = ({ page: _, ordering: __, ...state }: SearchState) => paths.search(state)
 
-function ResultCount({ state, count, isExact }: SearchData) {
+function ResultCount(data: SearchData) {
+  const { count, isExact } = data
   const { words, number } = useView()
-  const advice = adviceFor(state)
+  const advice = adviceFor(data)
   const formatted = isExact ? number(count) : words.approximately(number(count))
   const text = count === 1 ? words.oneResult : words.results(formatted)
   return (
@@ -70,7 +71,11 @@ function ResultCount({ state, count, isExact }: SearchData) {
 }
 
 /** Tells what the reader can change in a search without results, if anything. */
-function adviceFor(state: SearchState): 'both' | 'filters' | 'words' | undefined {
+function adviceFor({
+  state,
+  hasOnlyExclusions,
+}: SearchData): 'both' | 'filters' | 'words' | 'exclusions' | undefined {
+  if (hasOnlyExclusions) return 'exclusions'
   const hasFilter = facetKinds.some((kind) => state[kind])
   if (state.q) return hasFilter ? 'both' : 'words'
   return hasFilter ? 'filters' : undefined
