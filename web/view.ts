@@ -24,7 +24,7 @@ export interface View {
   readonly assets: { readonly style: string; readonly script: string }
 }
 
-interface PageView extends View {
+export interface PageView extends View {
   readonly words: Messages
   /** Adds the base path. */
   href(path: string): string

@@ -238,6 +238,27 @@ test('shows the names of filters that no talk matches', async () => {
   assert.doesNotMatch(page, /name="ordering"/)
 })
 
+test('names the query and the filters of a search in its title', async () => {
+  const titles: [string, string][] = [
+    ['/search', 'All talks'],
+    ['/search?page=1&ordering=title', 'All talks'],
+    ['/search?q=imported', '“imported” – Search'],
+    ['/search?language=english', 'Language: English – Search'],
+    [
+      '/search?q=imported&category=example-days-2026&year=2025,2026',
+      '“imported”, Event: Example Days 2026, Year: 2025, 2026 – Search',
+    ],
+  ]
+  for (const [path, title] of titles) {
+    const page = await text(path)
+    assert.ok(
+      page.includes(`<title>${title} · `),
+      `${path}: ${/<title>.*<\/title>/.exec(page)?.[0]}`,
+    )
+    assert.match(page, new RegExp(`<h1[^>]*>${title}</h1>`), path)
+  }
+})
+
 test('gives advice that fits a search without results', async () => {
   const advice: [string, RegExp][] = [
     ['/search?q=xqzvkj', /<p>Check the spelling, or try fewer or different words\.</],

@@ -6,15 +6,16 @@ import { PageLayout } from '../parts/page.tsx'
 import { PagerNav } from '../parts/pager.tsx'
 import { SearchForm } from '../parts/search-form.tsx'
 import { paths, type SearchState } from '../paths.ts'
-import { useView } from '../view.ts'
+import { type PageView, useView } from '../view.ts'
 
 const facetKinds: FacetKind[] = ['category', 'speaker', 'tag', 'language', 'year', 'duration']
 
 /** The search results with filters. */
 export function Search(data: SearchData) {
-  const { words, number } = useView()
+  const view = useView()
+  const { words, number } = view
   const { state } = data
-  const title = state.q ? `${words.resultsFor(state.q)} – ${words.search}` : words.allTalks
+  const title = searchTitle(view, data)
   return (
     <PageLayout
       name="search"
@@ -49,6 +50,18 @@ export function Search(data: SearchData) {
       </div>
     </PageLayout>
   )
+}
+
+/** Returns the title of the page: the query and the filters. */
+function searchTitle(view: PageView, data: SearchData): string {
+  const { words } = view
+  const { q } = data.state
+  const filters = facetKinds.flatMap((kind) => {
+    const names = activeFilters(view, data, kind).map(({ name }) => name)
+    return names.length > 0 ? [`${words.facets[kind]}: ${names.join(', ')}`] : []
+  })
+  const parts = [...(q ? [words.resultsFor(q)] : []), ...filters]
+  return parts.length > 0 ? `${parts.join(', ')} – ${words.search}` : words.allTalks
 }
 
 /** Feeds are always sorted by date. */
@@ -97,16 +110,20 @@ function Interpretation({ corrected, isLoose }: SearchData) {
   )
 }
 
+/** Returns the active filters of a kind with their names. */
+function activeFilters(view: PageView, { state, facets, filters }: SearchData, kind: FacetKind) {
+  return chosenValues(state, kind).map((value) => {
+    const facet = facets?.[kind].find((facet) => facet.value === value) ?? filters[kind]
+    return { kind, value, name: facetName(view, kind, facet ?? { value, name: value }) }
+  })
+}
+
 /** The active filters, each with a link that removes it. */
-function ActiveFilters({ state, facets, filters }: SearchData) {
+function ActiveFilters(data: SearchData) {
   const view = useView()
   const { words, href } = view
-  const active = facetKinds.flatMap((kind) =>
-    chosenValues(state, kind).map((value) => {
-      const facet = facets?.[kind].find((facet) => facet.value === value) ?? filters[kind]
-      return { kind, value, name: facetName(view, kind, facet ?? { value, name: value }) }
-    }),
-  )
+  const { state } = data
+  const active = facetKinds.flatMap((kind) => activeFilters(view, data, kind))
   if (active.length === 0) return null
   return (
     <ul class="plain active" aria-label={words.filters}>
