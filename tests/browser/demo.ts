@@ -273,6 +273,32 @@ await test('a talk on paper has its address and text, without menu, player and s
     assert.equal(pages?.length, 1)
   }))
 
+await test('search results on paper have the query, legible lengths and the whole width', () =>
+  onPage(async ({ page, open }) => {
+    // As wide as a sheet of A4 in landscape.
+    await page.setViewportSize({ width: 1123, height: 794 })
+    await open('/search?q=queues&language=english')
+    await page.emulateMedia({ media: 'print' })
+    const heading = page.locator('h1')
+    assert.equal(await heading.textContent(), '“queues”, Language: English – Search')
+    assert.ok(((await heading.boundingBox())?.height ?? 0) > 10, 'the heading is visible')
+    assert.equal(await page.locator('.active').isVisible(), false, 'repeats the heading')
+    const results = await page.locator('.found > section').boundingBox()
+    assert.ok((results?.width ?? 0) > 900, `${results?.width} px`)
+    const length = await page
+      .locator('.card-length')
+      .first()
+      .evaluate((it) => {
+        const { backgroundColor, color, printColorAdjust } = getComputedStyle(it)
+        return { backgroundColor, color, printColorAdjust }
+      })
+    assert.deepEqual(length, {
+      backgroundColor: 'rgb(255, 255, 255)',
+      color: 'rgb(0, 0, 0)',
+      printColorAdjust: 'exact',
+    })
+  }))
+
 await browser.close()
 await demo.stop()
 process.exitCode = end() ? 0 : 1
