@@ -271,6 +271,19 @@ test('names each invalid parameter', async () => {
   }
 })
 
+test('lists the parameters of an endpoint if a parameter is unknown', async () => {
+  const { json } = await archive.call('GET', '/api/v2/speaker?limit=5&offset=5')
+  assert.equal(
+    json.detail,
+    'Invalid query parameter: limit, offset. Known parameters: page, page_size, cursor',
+  )
+  assert.deepEqual(
+    (await list('?page=0')).json.detail,
+    'Invalid query parameter: page',
+    'known, with an invalid value',
+  )
+})
+
 test('returns 304 for an unchanged page only', async () => {
   const { headers } = await list('?language=fr')
   const again = await list('?language=fr', { 'if-none-match': String(headers.etag) })

@@ -308,12 +308,13 @@ export function queryParams(endpoint: Endpoint, request: FastifyRequest): Record
       ...validationErrors(schema, query[name]).map((error) => ({ ...error, pointer: `/${name}` })),
     )
   }
-  if (errors.length > 0)
-    throw new Problem(
-      'invalid-query',
-      `Invalid query parameter: ${errors.map(({ pointer }) => pointer.slice(1)).join(', ')}`,
-      { errors },
-    )
+  if (errors.length > 0) {
+    const invalid = errors.map(({ pointer }) => pointer.slice(1)).join(', ')
+    const known = Object.keys(endpoint.query ?? {}).join(', ')
+    // Once, and not for each unknown parameter: a URL can have thousands.
+    const help = unknown.length > 0 && known ? `. Known parameters: ${known}` : ''
+    throw new Problem('invalid-query', `Invalid query parameter: ${invalid}${help}`, { errors })
+  }
   return query
 }
 
