@@ -41,10 +41,12 @@ export const RevisionNumber = Type.Integer({
   description: 'Revision number, counted from 1',
 })
 const slug = (description: string) =>
-  matching('^[a-z0-9]+(-[a-z0-9]+)*$', 'must be a slug: lowercase words joined by hyphens', {
-    maxLength: 50,
-    description,
-  })
+  matching(
+    '^[a-z0-9]+(-[a-z0-9]+)*$',
+    'must be a slug: lowercase words joined by hyphens. ' +
+      'GET /api/v2/suggest?q=NAME finds the slug of a name',
+    { maxLength: 50, description },
+  )
 export const Slug = slug('Lowercase words joined by hyphens')
 
 /** Returns the schema of a filter that takes the slug of an entity. */

@@ -284,6 +284,16 @@ test('lists the parameters of an endpoint if a parameter is unknown', async () =
   )
 })
 
+test('says where slugs are found if a name is sent instead', async () => {
+  await archive.make({ speakers: ['Tamsin Orrel'] })
+  const { json } = await list('?speaker=Tamsin+Orrel')
+  const { detail } = json.errors[0]
+  const path = /GET (\S+)NAME/.exec(detail)?.[1]
+  assert.ok(path, detail)
+  const suggested = await archive.call('GET', `${path}Tamsin+Orrel`)
+  assert.equal(suggested.json.speakers[0].slug, 'tamsin-orrel')
+})
+
 test('returns 304 for an unchanged page only', async () => {
   const { headers } = await list('?language=fr')
   const again = await list('?language=fr', { 'if-none-match': String(headers.etag) })
