@@ -207,7 +207,7 @@ function readVideos(value: unknown): FieldReading {
       continue
     }
     const type = typeof entry.type === 'string' ? truncate(clean(entry.type), 100) : ''
-    const size = readSize(entry, type, drop)
+    const size = readSize(entry, type, notes)
     const format = formats.find((known) => known === type)
     if (!isWebUrl(url)) drop('had a URL that is not a web address, which was kept as a fact')
     if (isWebUrl(url) && format && fields[`video_${format}_url`] === null)
@@ -219,18 +219,17 @@ function readVideos(value: unknown): FieldReading {
   return { fields: fields as ItemFields, facts, notes, kind: 'media' }
 }
 
-function readSize(
-  entry: UnknownObject,
-  type: string,
-  drop: (detail: string) => void,
-): number | null {
+function readSize(entry: UnknownObject, type: string, notes: ImportNote[]): number | null {
   const { size, length } = entry
   const isPositive = (value: unknown): value is number =>
     Number.isSafeInteger(value) && (value as number) > 0
   if (isPositive(size)) return size
   if (isPositive(length) && length >= minBytes && isFileType(type)) return length
-  const dropValue = (name: string, value: unknown) =>
-    drop(`had the ${name} ${JSON.stringify(value).slice(0, 20)}, which is not a number of bytes`)
+  const dropValue = (name: string, value: unknown) => {
+    const text = JSON.stringify(value).slice(0, 20)
+    const detail = `was ${text}, which is not a size in bytes; the video is kept`
+    notes.push({ kind: 'dropped', field: `videos.${name}`, detail })
+  }
   if (!isBlankValue(length)) dropValue('length', length)
   else if (!isBlankValue(size)) dropValue('size', size)
   return null

@@ -84,8 +84,8 @@ test('reads all fields of a talk', async () => {
   assert.deepEqual(notes, [
     'repaired: description was converted from reStructuredText to Markdown',
     'dropped: speakers had empty names: 1',
-    'dropped: videos had the length 0, which is not a number of bytes',
-    'dropped: videos had the length 1790, which is not a number of bytes',
+    'dropped: videos.length was 0, which is not a size in bytes; the video is kept',
+    'dropped: videos.length was 1790, which is not a size in bytes; the video is kept',
   ])
 })
 
