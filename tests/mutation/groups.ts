@@ -22,7 +22,7 @@ export const groups: readonly Group[] = [
       // The table of languages is data.
       .filter((file) => !file.endsWith('0004.do.languages.sql'))
       .sort(),
-    tests: inTests('triggers', 'quality', 'search', 'races'),
+    tests: inTests('triggers', 'quality', 'search', 'races', 'profiles'),
   },
   {
     name: 'records',

@@ -4,8 +4,9 @@
 // Mutation testing: removes or flips one condition at a time, in the code and the SQL of the write
 // path, and checks that a test fails. Each mutant is a copy of the tree with one change; its tests
 // run until the first failure. `--only` takes a part of a file name, a group or an id. `--resume`
-// continues an earlier run, and `--first 1` runs only the most likely test of each mutant. Fails if
-// a survivor is not explained in tests/mutation/survivors.json, or if less than 95 % are caught.
+// keeps the results of earlier runs (tests/mutation/results.jsonl) and runs the other mutants;
+// `--first 1` runs only the most likely test of each mutant. Fails if a survivor is not explained
+// in tests/mutation/survivors.json, or if less than 95 % are caught.
 
 import { spawn } from 'node:child_process'
 import {
@@ -42,7 +43,7 @@ const { values: options } = parseArgs({
     write: { type: 'boolean', default: false },
     first: { type: 'string', default: '99' },
     workers: { type: 'string', default: '2' },
-    results: { type: 'string', default: join(root, 'dist', 'mutants.jsonl') },
+    results: { type: 'string', default: join(import.meta.dirname, 'results.jsonl') },
   },
 })
 
