@@ -94,7 +94,7 @@ export const Import = Type.Object(
     outcome: counts(['created', 'changed', 'unchanged', 'kept', 'refused'], 'Talks by outcome'),
     undone: counts(
       ['undone', 'touched'],
-      'Talks that were undone, and talks left alone because they had been edited since',
+      'Talks that were undone, and talks left alone because they had changed since',
     ),
   },
   { ...exact, description: 'An import' },
@@ -378,8 +378,9 @@ export const undoImportEndpoint = {
     'undoImport',
     'undo',
     'Undo an import',
-    'Restores every record that has not been edited since; records that the import created ' +
-      'become drafts. To list those that were left alone, use `undone=touched`.',
+    'Restores the fields that the import wrote; records that it created become drafts. A record ' +
+      'in which one of them changed since is left alone: to list these, use `undone=touched`. If ' +
+      'a later import changed them, undo that one, then this one again.',
   ),
   warning:
     'Readers no longer see the records that the import created. An undo can be neither stopped ' +
@@ -390,8 +391,8 @@ export const redoImportEndpoint = action(
   'redoImport',
   'redo',
   'Redo an undone import',
-  'Applies an undone import again: its drafts become live under the same ids. Records that were ' +
-    'edited since are treated as in any import.',
+  'Applies an undone import again: its drafts become live under the same ids. Records that the ' +
+    'undo left alone, or that changed since, stay as they are, with the outcome `kept`.',
 )
 export const discardImportEndpoint = endpoint({
   name: 'discardImport',

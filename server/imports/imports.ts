@@ -252,10 +252,15 @@ export async function stopImport(db: Db, id: number): Promise<Import> {
   return transition(db, id, ['applying', 'stopped'], 'stopped')
 }
 
-/** Starts to undo an import: any process then runs its batches. */
+/**
+ * Starts to undo an import: any process then runs its batches. An undone import can be undone again
+ * if talks were kept, because what kept them may have been undone since.
+ */
 export async function undoImport(db: Db, id: number): Promise<Import> {
-  const { state } = await requireImport(db, id)
+  const { state, undone, rows } = await readImport(db, id)
   if (state === 'undoing') return readImport(db, id)
+  if (state === 'undone' && (undone.touched ?? 0) > 0)
+    return transition(db, id, ['undone'], 'undoing', { done: rows })
   return transition(db, id, ['applied', 'stopped'], 'undoing')
 }
 
@@ -301,7 +306,7 @@ export async function decideFields(
 const requirements = {
   applying: 'Only planned or stopped imports can be applied',
   stopped: 'Only an import that is being applied can be stopped',
-  undoing: 'Only applied or stopped imports can be undone',
+  undoing: 'Only an import that was applied, stopped, or undone in part can be undone',
   redoing: 'Only an undone import can be redone',
 } as const
 
@@ -310,6 +315,7 @@ async function transition(
   id: number,
   from: readonly ImportJob['state'][],
   to: keyof typeof requirements,
+  changes: { done?: number } = {},
 ): Promise<Import> {
   // The counts are stored when the rows are removed.
   const { state, counts } = await requireImport(db, id)
@@ -318,7 +324,7 @@ async function transition(
       'wrong-state',
       `Import ${id} is too old to be changed: its talks are no longer stored`,
     )
-  if (!(await changeImportState(db, id, from, to === 'redoing' ? 'applying' : to)))
+  if (!(await changeImportState(db, id, from, to === 'redoing' ? 'applying' : to, changes)))
     throw new Problem('wrong-state', `Import ${id} is ${state}. ${requirements[to]}`)
   return readImport(db, id)
 }

@@ -13,7 +13,7 @@ import { checkInvariants } from '../support/invariants.ts'
 // Applies and undoes imports batch by batch: what is written, and the outcome of each row.
 
 const imports = await startImports()
-const { pool, sql, url, planned, apply, undo, run, imported, rows, state } = imports
+const { pool, sql, url, planned, apply, undo, redo, run, imported, rows, state } = imports
 const { record, facts, sourceState, make, edit, takeDown, attach } = imports
 
 let wordCount = 0
@@ -343,6 +343,109 @@ test('turns new records into drafts and restores changed ones on undo', async ()
   assert.equal((await record(created as number)).state, states.live)
 })
 
+test('undoes two imports, the last one first', async () => {
+  const source = newWord()
+  const keys = ['a', 'b']
+  const first = await imported(
+    keys.map((key) => talk(key, { summary: 'First' }, { facts: [related('a')] })),
+    { source },
+  )
+  const ids = first.changed
+  const second = await imported(
+    keys.map((key) =>
+      talk(key, { summary: 'First', recorded: '2026-05-02' }, { facts: [related('b')] }),
+    ),
+    { source },
+  )
+  assert.deepEqual(await outcomes(second.id), ['changed', 'changed'])
+  await undo(second.id)
+  await undo(first.id)
+  assert.deepEqual(await undone(first.id), ['undone', 'undone'])
+  const recordStates = () => Promise.all(ids.map(async (id) => (await record(id)).state))
+  assert.deepEqual(await recordStates(), [states.draft, states.draft])
+
+  // In the order in which they were applied, both can be redone.
+  await redo(first.id)
+  assert.deepEqual(await recordStates(), [states.live, states.live])
+  await redo(second.id)
+  assert.deepEqual(await outcomes(second.id), ['changed', 'changed'])
+  for (const id of ids) assert.equal((await record(id)).recorded, '2026-05-02')
+  await undo(second.id)
+  await undo(first.id)
+  assert.deepEqual(await recordStates(), [states.draft, states.draft])
+})
+
+test('undoes a kept talk when the import that changed it was undone', async () => {
+  const source = newWord()
+  const first = await imported([talk('a', { summary: 'One' }), talk('b', {})], { source })
+  const [id, other] = first.changed as [number, number]
+  const second = await imported([talk('a', { summary: 'Two' })], { source })
+  await undo(first.id)
+  assert.deepEqual(await undone(first.id), ['touched', 'undone'])
+  assert.equal((await record(id)).summary, 'Two')
+
+  // A redo leaves it alone and says so; it can still be undone.
+  await redo(first.id)
+  assert.deepEqual(await outcomes(first.id), ['kept', 'changed'])
+  const [kept] = await rows(first.id)
+  assert.match(kept?.notes.at(-1)?.detail ?? '', /the undo had kept it/)
+  await undo(first.id)
+  assert.deepEqual(await undone(first.id), ['touched', 'undone'])
+
+  await undo(second.id)
+  await undo(first.id)
+  assert.deepEqual(await undone(first.id), ['undone', 'undone'])
+  assert.deepEqual(
+    [(await record(id)).state, (await record(other)).state],
+    [states.draft, states.draft],
+  )
+  await assert.rejects(undo(first.id), /undone/)
+})
+
+test('undoes the fields of an import whose record was edited in others', async () => {
+  const source = newWord()
+  const [id] = (await importNew(source, talk('k', {}))) as [number]
+  const { id: second } = await imported([talk('k', { summary: 'Imported' })], { source })
+  const third = await imported([talk('k', { summary: 'Imported', recorded: '2026-05-02' })], {
+    source,
+  })
+  await edit(id, { duration: 5 })
+  await undo(second)
+  assert.deepEqual(await undone(second), ['undone'])
+  const { summary, duration, recorded } = await record(id)
+  assert.deepEqual([summary, duration, recorded], ['', 5, '2026-05-02'])
+  await undo(third.id)
+  assert.deepEqual(await undone(third.id), ['undone'])
+  assert.deepEqual((await record(id)).recorded, null)
+  // Neither the record nor the source has the value: a new import applies it.
+  await imported([talk('k', { summary: 'Imported' })], { source })
+  assert.equal((await record(id)).summary, 'Imported')
+})
+
+test('keeps a value that a person chose again', async () => {
+  const source = newWord()
+  const [id] = (await importNew(source, talk('k', {}))) as [number]
+  const { id: second } = await imported([talk('k', { summary: 'Imported' })], { source })
+  await edit(id, { summary: 'By hand' })
+  await edit(id, { summary: 'Imported' })
+  await undo(second)
+  assert.deepEqual(await undone(second), ['touched'])
+  assert.equal((await record(id)).summary, 'Imported')
+})
+
+test('keeps a record live that was edited after the import made it live', async () => {
+  const source = newWord()
+  const first = await imported([talk('k', {})], { source })
+  const [id] = first.changed as [number]
+  await undo(first.id)
+  const again = await imported([talk('k', {})], { source })
+  assert.equal((await record(id)).state, states.live)
+  await edit(id, { summary: 'By hand' })
+  await undo(again.id)
+  assert.deepEqual(await undone(again.id), ['touched'])
+  assert.equal((await record(id)).state, states.live)
+})
+
 test('leaves records alone that were edited since, and lists them', async () => {
   const source = newWord()
   const keys = ['edited', 'attached', 'gone', 'unreadable', 'untouched']
@@ -361,13 +464,14 @@ test('leaves records alone that were edited since, and lists them', async () => 
     keys.map((key) => talk(key, { summary: 'Imported' }, { facts: [related('b')] })),
     { source },
   )
-  await edit(edited, { duration: 5 })
+  await edit(edited, { summary: 'Edited' })
   await attach(attached, related('c'))
   await takeDown(gone)
   await withoutHistory(unreadable, async () => assert.deepEqual(await undo(id), [untouched]))
   const touched = 'touched'
   assert.deepEqual(await undone(id), [touched, touched, touched, touched, 'undone'])
-  for (const videoId of [edited, attached, unreadable])
+  assert.equal((await record(edited)).summary, 'Edited')
+  for (const videoId of [attached, unreadable])
     assert.equal((await record(videoId)).summary, 'Imported')
   assert.equal((await record(untouched)).summary, '')
   assert.deepEqual(await facts(attached), [related('c')])

@@ -410,9 +410,32 @@ test('undoes an import except for records that were edited since, and lists thos
     (await run('imports', 'show', String(id), '--touched')).stdout,
     /Dykes(?![\s\S]*Dams)/,
   )
-  assert.match((await run('imports', 'undo', String(id), '--yes')).stdout, /already undone/)
+  const again = (await run('imports', 'undo', String(id), '--yes')).stdout
+  assert.match(again, /1 talk was kept[\s\S]*Dykes[\s\S]*undo that one first[\s\S]*state/)
+  const redone = await run('imports', 'redo', String(id))
+  assert.match(redone.stdout, /: 1 changed, 1 kept as they are here\./)
+  assert.equal((await readRecord(talks[0]?.video)).json.state, 1)
+  await run('imports', 'undo', String(id), '--yes')
   const [, last] = (await run('imports', 'list', '--limit', '1')).stdout.split('\n')
   assert.match(last ?? '', new RegExp(`^${id} +undone +.* +csv +2 +.*undo\\.csv$`))
+})
+
+test('undoes two imports of a table, the last one first', async () => {
+  const path = writeCsv('lifo', [
+    { key: 'one', title: 'Lifo one', source_url: 'https://youtu.be/bbbbbbbbbb1' },
+    { key: 'two', title: 'Lifo two', source_url: 'https://youtu.be/bbbbbbbbbb2' },
+  ])
+  const first = importIdIn((await run('import', path, ...defaults, '--apply')).stdout)
+  const corrected = [...defaults, '--recorded', '2026-05-02', '--apply']
+  const second = importIdIn((await run('import', path, ...corrected)).stdout)
+  const undo = async (id: number) => (await run('imports', 'undo', String(id), '--yes')).stdout
+  assert.match(await undo(second), /2 talks reverted\.\n$/)
+  assert.match(await undo(first), /2 talks reverted\.\n$/)
+  for (const { video } of (await readImport(first)).talks)
+    assert.equal((await readRecord(video)).json.state, 2)
+  assert.match(await undo(first), /already undone/)
+  const redone = await run('imports', 'redo', String(first))
+  assert.match(redone.stdout, /: 2 changed\./)
 })
 
 test('shows some of many talks and the command that shows all', async () => {

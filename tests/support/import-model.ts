@@ -38,8 +38,17 @@ interface Video {
   category: Entity
   facts: string[]
   isGone: boolean
-  /** The values that people have set, as JSON, by field. */
-  readonly edits: Map<string, Set<string>>
+  /** All changes of its fields and its facts, in order. */
+  readonly changes: Change[]
+}
+
+/** A change of a field; the facts count as one. */
+interface Change {
+  readonly field: string
+  readonly before: unknown
+  readonly after: unknown
+  /** Whether a person made it, and not an import or its undo. */
+  readonly isEdit: boolean
 }
 
 interface Row {
@@ -59,11 +68,14 @@ interface Row {
   before?: {
     sourceBefore: SourceState | undefined
     sourceAfter: SourceState
-    fields: Snapshot | undefined
-    facts: string[] | undefined
+    fields: Snapshot
+    facts: string[]
   }
-  revision?: number
-  factsRevision?: number | null
+  /** The fields that it wrote, with `facts` if it wrote those. */
+  written: string[]
+  /** The number of changes of the record when it was written. */
+  changesThen: number
+  undone: 'undone' | 'touched' | null
 }
 
 interface PlannedImport {
@@ -228,6 +240,8 @@ const isNameField = (field: string): field is keyof typeof nameFields => field i
 const same = (a: unknown, b: unknown) => JSON.stringify(a) === JSON.stringify(b)
 const unique = <T>(all: readonly T[]) => [...new Set(all)]
 
+const unapplied = () => ({ take: [], written: [], changesThen: 0, undone: null })
+
 class Sequence {
   readonly log: string[] = []
   private readonly world: World
@@ -328,7 +342,7 @@ class Sequence {
         url,
         fields: this.randomFields(talk),
         facts,
-        take: [],
+        ...unapplied(),
       }
     })
     const records = rows.map(({ key, url, fields, facts }) => ({
@@ -395,7 +409,7 @@ class Sequence {
         url: String(url),
         fields: { ...fields, source_url: url },
         facts,
-        take: [],
+        ...unapplied(),
       }
     })
     this.addPlan({ id, source, rows, state: 'planned' })
@@ -488,7 +502,9 @@ class Sequence {
       let verdict = isEmpty ? 'theirs' : 'conflict'
       if (then !== undefined && same(then, value)) verdict = 'mine'
       else if (then !== undefined && same(then, mine[field])) verdict = 'theirs'
-      const isEdit = video.edits.get(field)?.has(JSON.stringify(mine[field]))
+      const isEdit = video.changes.some(
+        (change) => change.isEdit && change.field === field && same(change.after, mine[field]),
+      )
       if (verdict === 'conflict' && !isEdit && source.endsWith(' csv')) verdict = 'theirs'
       if (verdict === 'conflict') hasConflicts = true
       if (verdict === 'theirs' || row.take.includes(field)) patch[field] = value
@@ -555,7 +571,7 @@ class Sequence {
         category: category as Entity,
         facts: unique(row.facts),
         isGone: false,
-        edits: new Map(),
+        changes: [],
       }
       this.videos.push(video)
       row.video = video
@@ -563,9 +579,13 @@ class Sequence {
       row.before = {
         sourceBefore: undefined,
         sourceAfter: state,
-        fields: undefined,
-        facts: undefined,
+        fields: snapshotOf(video),
+        facts: [],
       }
+      row.written = [
+        ...Object.keys(this.fieldsOf(video)),
+        ...(row.facts.length > 0 ? ['facts'] : []),
+      ]
       this.sources.set(key, { state, video })
       return 'created'
     }
@@ -575,18 +595,15 @@ class Sequence {
       row,
       found,
     )
-    const isChanged = Object.keys(patch).length > 0 || !same(facts, found.facts)
-    const { plain, speakers, tags, category } = found
-    const fields = Object.keys(patch).length > 0 ? { plain, speakers, tags, category } : undefined
+    row.written = [...Object.keys(patch), ...(same(facts, found.facts) ? [] : ['facts'])]
+    const isChanged = row.written.length > 0
     if (isChanged || !isDeepStrictEqual(sourceAfter, sourceBefore))
-      row.before = {
-        sourceBefore,
-        sourceAfter,
-        fields: isChanged ? fields : undefined,
-        facts: same(facts, found.facts) ? undefined : found.facts,
-      }
-    this.write(found, patch)
-    found.facts = facts
+      row.before = { sourceBefore, sourceAfter, fields: snapshotOf(found), facts: found.facts }
+    this.recordChanges('import', () => {
+      this.write(found, patch)
+      found.facts = facts
+    })
+    row.changesThen = found.changes.length
     this.sources.set(key, { state: sourceAfter, video: found })
     if (isChanged) return 'changed'
     return hasConflicts ? 'kept' : 'unchanged'
@@ -660,88 +677,80 @@ class Sequence {
       if (row.video && imported.outcome !== 'refused')
         assert.equal(imported.video, row.video.id, `row ${row.key} is another record`)
     }
-    const revisions = await this.revisions()
-    for (const row of plan.rows) {
-      const now = row.video && revisions.get(row.video.id)
-      if (now && row.revision === undefined)
-        [row.revision, row.factsRevision] = [now.revision, now.facts]
-    }
-  }
-
-  private async revisions(): Promise<Map<number, { revision: number; facts: number | null }>> {
-    const rows = await this.world.query(
-      `select v.id, v.revision, f.revision as facts
-       from video v
-       left join video_facts f using (id)
-       where v.id = any ($1)`,
-      [this.videos.map(({ id }) => id)],
-    )
-    return new Map(
-      rows.map(({ id, revision, facts }) => [
-        Number(id),
-        { revision: Number(revision), facts: facts as number | null },
-      ]),
-    )
   }
 
   private async undo(how: string): Promise<void> {
-    const plan = this.pickImport('applied', 'stopped')
+    const plan = this.pick(
+      this.imports.filter(
+        ({ state, rows }) =>
+          ['applied', 'stopped'].includes(state) ||
+          (state === 'undone' && rows.some(({ undone }) => undone === 'touched')),
+      ),
+    )
     if (!plan) return
     this.log.push(`undo ${plan.id} ${how}`)
-    const revisions = await this.revisions()
     await this.start(`import/${plan.id}/undo`)
     if (how === 'and restart') await this.world.restart()
     await this.client.until(plan.id, 'undone')
     plan.state = 'undone'
     const importedRows = await this.rowsOf(plan)
     for (const [index, row] of plan.rows.entries()) {
-      const expected = this.undoRow(plan, row, revisions)
+      if (row.undone !== 'undone') row.undone = this.undoRow(plan, row)
       assert.equal(
         importedRows[index]?.undone,
-        expected,
+        row.undone,
         `row ${row.key} of import ${plan.id}: ${JSON.stringify(importedRows[index])}`,
       )
     }
   }
 
-  private undoRow(
-    { source }: PlannedImport,
-    row: Row,
-    revisions: Awaited<ReturnType<Sequence['revisions']>>,
-  ): string | null {
-    const { video, before, outcome } = row
+  private undoRow({ source }: PlannedImport, row: Row): Row['undone'] {
+    const { video, before, outcome, written } = row
     if (!video || !before) return null
     const key = `${source}\n${row.key}`
     const now = this.sources.get(key)
-    const restore = () => {
-      if (before.sourceBefore) this.sources.set(key, { state: before.sourceBefore, video })
-      else this.sources.delete(key)
-    }
     if (outcome !== 'created' && outcome !== 'changed') {
-      if (now && isDeepStrictEqual(now.state, before.sourceAfter)) restore()
+      if (now && isDeepStrictEqual(now.state, before.sourceAfter))
+        this.setSource(key, before.sourceBefore, video)
+      delete row.before
       return null
     }
-    const then = revisions.get(video.id)
-    const hasFacts = outcome === 'created' ? row.facts.length > 0 : before.facts !== undefined
-    if (
-      video.isGone ||
-      then?.revision !== row.revision ||
-      (hasFacts && then?.facts !== row.factsRevision)
-    )
-      return 'touched'
+    if (video.isGone || this.hasChangedSince(row, video)) return 'touched'
     if (outcome === 'created') {
-      video.plain = { ...video.plain, state: 2 }
-      if (now)
-        this.sources.set(key, {
-          ...now,
-          state: { ...now.state, fields: { ...now.state.fields, state: 2 } },
-        })
+      this.recordChanges('import', () => this.write(video, { state: 2 }))
+      if (now) now.state = { ...now.state, fields: { ...now.state.fields, state: 2 } }
       return 'undone'
     }
-    if (before.fields) Object.assign(video, before.fields)
-    if (before.facts) video.facts = before.facts
-    restore()
+    const { plain, ...names } = before.fields
+    this.recordChanges('import', () => {
+      for (const field of written)
+        if (field === 'facts') video.facts = before.facts
+        else if (isNameField(field)) Object.assign(video, { [field]: names[field] })
+        else video.plain = { ...video.plain, [field]: plain[field] }
+    })
+    this.setSource(key, revertedSource(now?.state, before), video)
     return 'undone'
+  }
+
+  /** Returns whether a field that the row wrote was edited since, or has another value. */
+  private hasChangedSince({ written, changesThen }: Row, video: Video): boolean {
+    const later = video.changes
+      .slice(changesThen)
+      .filter(({ field }) =>
+        field === 'facts'
+          ? written.includes('facts')
+          : written.includes('state') || written.includes(field),
+      )
+    return later.some(({ field, isEdit }) => {
+      const first = later.find((change) => change.field === field)
+      const last = later.findLast((change) => change.field === field)
+      return isEdit || !same(first?.before, last?.after)
+    })
+  }
+
+  private setSource(key: string, state: SourceState | undefined, video: Video): void {
+    if (state) this.sources.set(key, { state, video })
+    else this.sources.delete(key)
   }
 
   private async decide(): Promise<void> {
@@ -778,17 +787,19 @@ class Sequence {
     if (this.roll() < 0.2) all.summary = ''
     const fields = Object.fromEntries(Object.entries(all).filter(() => this.roll() < 0.35))
     await this.client.send('PATCH', `video/${video.id}`, fields)
-    this.recordEdits(() => this.write(video, fields))
+    this.recordChanges('person', () => this.write(video, fields))
     this.log.push(`edit ${video.id}: ${JSON.stringify(fields)}`)
   }
 
   private async attach(): Promise<void> {
     const video = this.pickVideo()
     if (!video) return
-    video.facts = unique([
-      ...video.facts.filter(() => this.roll() < 0.7),
-      'https://slides.example.org/by-hand',
-    ])
+    this.recordChanges('person', () => {
+      video.facts = unique([
+        ...video.facts.filter(() => this.roll() < 0.7),
+        'https://slides.example.org/by-hand',
+      ])
+    })
     const facts = video.facts.map((url) => ({ kind: 'related', url, label: null }))
     await this.client.send('PUT', `video/${video.id}/facts`, { facts })
     this.log.push(`attach ${video.id}: ${video.facts}`)
@@ -822,7 +833,7 @@ class Sequence {
       [kind === 'category' ? 'title' : 'name']: name,
     })
     this.log.push(`rename ${kind} ${entity.name} to ${name}`)
-    this.recordEdits(() => {
+    this.recordChanges('person', () => {
       entity.name = name
     })
     this.names[kind].set(name, entity)
@@ -835,19 +846,25 @@ class Sequence {
     if (!entity || !into) return
     await this.client.send('POST', `${kind}/${entity.slug}/merge`, { into: into.slug })
     this.log.push(`merge ${kind} ${entity.name} into ${into.name}`)
-    this.recordEdits(() => {
+    this.recordChanges('person', () => {
       entity.mergedInto = into
     })
   }
 
-  /** Runs what a person does, and records the values of all fields that it changes. */
-  private recordEdits(edit: () => void): void {
-    const before = new Map(this.videos.map((video) => [video, this.fieldsOf(video)]))
-    edit()
+  /** Runs what a person or an import does, and records the changes of all records. */
+  private recordChanges(by: 'person' | 'import', change: () => void): void {
+    const valuesOf = (video: Video): Fields => ({ ...this.fieldsOf(video), facts: video.facts })
+    const before = new Map(this.videos.map((video) => [video, valuesOf(video)]))
+    change()
     for (const [video, fields] of before)
-      for (const [field, value] of Object.entries(this.fieldsOf(video)))
+      for (const [field, value] of Object.entries(valuesOf(video)))
         if (!same(fields[field], value))
-          video.edits.set(field, (video.edits.get(field) ?? new Set()).add(JSON.stringify(value)))
+          video.changes.push({
+            field,
+            before: fields[field],
+            after: value,
+            isEdit: by === 'person',
+          })
   }
 
   private async takeDown(): Promise<void> {
@@ -893,6 +910,31 @@ class Sequence {
       assert.deepEqual(urls, video.facts, `facts of record ${id}`)
     }
   }
+}
+
+const snapshotOf = ({ plain, speakers, tags, category }: Video): Snapshot => ({
+  plain,
+  speakers,
+  tags,
+  category,
+})
+
+/** Reverts what a row changed in the state of its source, and keeps what was replaced since. */
+function revertedSource(
+  now: SourceState | undefined,
+  { sourceBefore, sourceAfter }: NonNullable<Row['before']>,
+): SourceState | undefined {
+  if (!now || isDeepStrictEqual(now, sourceAfter)) return sourceBefore
+  const fields: Fields = { ...now.fields }
+  for (const field of unique([...Object.keys(sourceAfter.fields), ...Object.keys(fields)])) {
+    const before = sourceBefore?.fields[field]
+    if (same(before, sourceAfter.fields[field])) continue
+    if (!same(fields[field], sourceAfter.fields[field])) continue
+    if (before === undefined) delete fields[field]
+    else fields[field] = before
+  }
+  const hasSameFacts = same(now.facts, sourceAfter.facts)
+  return { fields, facts: hasSameFacts ? (sourceBefore?.facts ?? []) : now.facts }
 }
 
 /** Follows merges to the current entity. */

@@ -2,11 +2,17 @@ import assert from 'node:assert/strict'
 import { after } from 'node:test'
 import type { Fact, Import, Role, Video, VideoInput } from '@talkshelf/contract'
 import pg from 'pg'
+import type { WriteContext } from '../../server/changes/changes.ts'
 import { createCategory } from '../../server/entities/entities.ts'
 import { replaceFacts } from '../../server/facts/facts.ts'
 import { planImport } from '../../server/imports/engine/plan.ts'
 import { type ImportRow, insertImport } from '../../server/imports/engine/queries.ts'
-import { applyImport, nextImportBatch, undoImport } from '../../server/imports/imports.ts'
+import {
+  applyImport,
+  nextImportBatch,
+  redoImport,
+  undoImport,
+} from '../../server/imports/imports.ts'
 import type { ImportItem, OriginalRecord, ParsedItem } from '../../server/imports/item.ts'
 import { openPool } from '../../server/platform/db/pool.ts'
 import { timeoutsFor } from '../../server/platform/timeouts.ts'
@@ -23,6 +29,9 @@ import { context } from './writer.ts'
 
 // Imports without a server and without a file: tests plan parsed items, and run the batches one by
 // one.
+
+/** The origin of manual edits. */
+const byHand: WriteContext = { ...context, origin: { ...context.origin, via: 'api' } }
 
 /** Creates an item as a format parses it. */
 export function importItem(fields: object, more: Partial<ImportItem> = {}): ImportItem {
@@ -117,6 +126,11 @@ export async function startImports() {
     return run()
   }
 
+  async function redo(id: number): Promise<number[]> {
+    await redoImport(pool, id, 'admin')
+    return run()
+  }
+
   /** Reads the rows without the warnings of the plan, which tests/api/import-plan.test.ts covers. */
   const rows = async (id: number): Promise<ImportedRow[]> => {
     const all = (await sql(
@@ -142,6 +156,7 @@ export async function startImports() {
     run,
     apply,
     undo,
+    redo,
     rows,
     record,
     async state(id: number): Promise<Import['state']> {
@@ -171,8 +186,8 @@ export async function startImports() {
       return (await createVideo(pool, input as VideoInput, context, undefined)).id
     },
     edit: (id: number, fields: Partial<Video>) =>
-      changeVideo(pool, id, context, (before) => ({ ...before, ...fields })),
+      changeVideo(pool, id, byHand, (before) => ({ ...before, ...fields })),
     takeDown: (id: number) => takeDownVideo(pool, id, 'asked for', context),
-    attach: (id: number, ...all: Fact[]) => replaceFacts(pool, id, all, context),
+    attach: (id: number, ...all: Fact[]) => replaceFacts(pool, id, all, byHand),
   }
 }

@@ -16,6 +16,7 @@ import { countUndecided, driveImport, retryUnavailable } from './drive.ts'
 import {
   countTalks,
   formatCount,
+  formatKeptAdvice,
   formatNextSteps,
   formatNumber,
   formatOutcome,
@@ -141,8 +142,10 @@ export async function undoCommand(
 ): Promise<void> {
   await context.withPool(async (pool) => {
     const before = await readImport(pool, id)
-    if (before.state === 'undone') return void (await print(`Import ${id} is already undone.`))
-    const canUndo = before.state === 'applied' || before.state === 'stopped'
+    const { touched = 0 } = before.undone
+    if (before.state === 'undone' && touched === 0)
+      return void (await print(`Import ${id} is already undone.`))
+    const canUndo = ['applied', 'stopped', 'undone'].includes(before.state)
     if (!yes && canUndo && !(await confirmUndo(before)))
       return void (await print('Nothing was undone.'))
     await retryUnavailable(() => undoImport(pool, id))
@@ -165,6 +168,7 @@ async function printUndone(pool: Pool, job: Import, seconds: number): Promise<vo
   await printTalks(pool, job, { undone: 'touched', limit: maxTalksShown }, false)
   if (touched > maxTalksShown)
     await print(`To see all of them:\n  talkshelf imports show ${id} --touched --all`)
+  await print(formatKeptAdvice(job))
 }
 
 async function confirmUndo({ id, outcome }: Import): Promise<boolean> {

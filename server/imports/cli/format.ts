@@ -350,7 +350,7 @@ export function formatNextSteps(job: Import): string {
   const showTouched = `  talkshelf imports show ${id} --touched`
   const touched =
     (undone.touched ?? 0) > 0
-      ? ` Records that changed since the import were kept:\n${showTouched}`
+      ? ` Talks that changed since the import were kept:\n${showTouched}\n${formatKeptAdvice(job)}`
       : ''
   const steps: Record<Import['state'], string> = {
     reading: 'It is still being read. It fails if reading stalls for 10 minutes.',
@@ -366,6 +366,15 @@ export function formatNextSteps(job: Import): string {
   }
   return steps[state]
 }
+
+/** Formats what to do about talks that an undo has kept. */
+export const formatKeptAdvice = ({ id }: Pick<Import, 'id'>) =>
+  [
+    'If a later import changed them, undo that one first, then this one again:',
+    `  talkshelf imports list\n  talkshelf imports undo ${id}`,
+    'To hide a talk that was edited by hand, import a table with the columns id, title and state',
+    '(draft).',
+  ].join('\n')
 
 /** Returns whether a plan has talks, and all of them are refused. */
 export const isAllRefused = ({ planned }: Import) =>

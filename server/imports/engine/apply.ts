@@ -31,6 +31,7 @@ import {
   findBatchEnd,
   findHighestId,
   findImportEntities,
+  findWrittenVersions,
   type ImportJob,
   type ImportRow,
   insertRows,
@@ -170,8 +171,8 @@ async function writeRows(
 }
 
 /**
- * Finds the rows that a redo leaves alone: the undo did, or their records have changed since the
- * undo. Returns their outcomes by position.
+ * Finds the rows that a redo leaves alone: the undo did, or what it restored has changed since.
+ * Returns their outcomes by position.
  */
 async function leftByRedo(
   tx: Db,
@@ -179,26 +180,35 @@ async function leftByRedo(
 ): Promise<ReadonlyMap<number, RowOutcome>> {
   const undone = rows.filter((row) => row.undone !== null)
   if (undone.length === 0) return new Map()
-  const bodies = await findBodiesById(
+  const ids = undone.flatMap(({ video_id }) => video_id ?? [])
+  const bodies = await findBodiesById(tx, ids)
+  const restored = await findWrittenVersions(
     tx,
-    undone.flatMap(({ video_id }) => video_id ?? []),
+    'video',
+    undone.flatMap(({ position, video_id: id, revision }) =>
+      id === null || revision === null ? [] : [{ position, id, revision }],
+    ),
   )
+  const versions = new Map(restored.map((version) => [version.position, version]))
   return new Map(
     undone.flatMap((row): [number, RowOutcome][] => {
-      if (row.undone === 'touched') return [[row.position, row as RowOutcome]]
+      // What it wrote is still there, and can still be undone.
+      if (row.undone === 'touched') return [[row.position, keptOutcome(row, keptByUndo)]]
       const body = bodies.get(row.video_id as number)
-      if (body && !body.taken_down && body.revision === row.revision) return []
-      const notes = [...row.notes, changedSinceUndo]
-      return [[row.position, { ...row, outcome: 'kept', before: null, notes }]]
+      const isOverwritten = versions.get(row.position)?.is_overwritten !== false
+      if (body && !body.taken_down && !isOverwritten) return []
+      return [[row.position, { ...keptOutcome(row, changedSinceUndo), before: null }]]
     }),
   )
 }
 
-const changedSinceUndo: ImportNote = {
-  kind: 'dropped',
-  field: 'talk',
-  detail: 'was not applied again: its record has changed since the undo',
+function keptOutcome(row: ImportRow, detail: string): RowOutcome {
+  const others = row.notes.filter((note) => note.detail !== detail)
+  return { ...row, outcome: 'kept', notes: [...others, { kind: 'dropped', field: 'talk', detail }] }
 }
+
+const keptByUndo = 'was not applied again: the undo had kept it'
+const changedSinceUndo = 'was not applied again: its record has changed since the undo'
 
 /** The records that were written, by the position of their rows. */
 type WrittenRecords = ReadonlyMap<
@@ -281,7 +291,9 @@ function slugNotes({ create }: PlannedItem, slug: string | undefined): ImportNot
  */
 function stateBefore(item: PlannedItem): StateBefore | null {
   const { create, change, sourceState, previousState, factsBefore } = item
-  if (create || change) return { previousState, revision: change?.row.revision, facts: factsBefore }
+  if (create) return { previousState }
+  if (change)
+    return { previousState, sourceState, revision: change.row.revision, facts: factsBefore }
   return sourceState ? { previousState, sourceState } : null
 }
 

@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto'
+import { isDeepStrictEqual } from 'node:util'
 import { type Fact, type Video, videoDefaults } from '@talkshelf/contract'
 import type { NameLookup } from '../../entities/entities.ts'
 import { canonicalJson } from '../../platform/http/json.ts'
@@ -126,6 +127,27 @@ export function sourceStateOf(fields: RecordFields, facts: readonly Fact[]): Sou
     ),
     facts: facts.map(fingerprintOf),
   }
+}
+
+/**
+ * Reverts what an import changed in the state of its source: from `previous` to `applied`. Keeps
+ * what a later import has replaced since. Undefined if nothing is left.
+ */
+export function revertSourceState(
+  current: SourceState | undefined,
+  previous: SourceState | null | undefined,
+  applied: SourceState | undefined,
+): SourceState | undefined {
+  if (!current || !applied || isDeepStrictEqual(current, applied)) return previous ?? undefined
+  const fields = { ...current.fields }
+  for (const field of Object.keys({ ...previous?.fields, ...applied.fields })) {
+    const [before, after] = [previous?.fields[field], applied.fields[field]]
+    if (isDeepStrictEqual(before, after) || !isDeepStrictEqual(fields[field], after)) continue
+    if (before === undefined) delete fields[field]
+    else fields[field] = before
+  }
+  const hasSameFacts = isDeepStrictEqual(current.facts, applied.facts)
+  return { fields, facts: hasSameFacts ? (previous?.facts ?? []) : current.facts }
 }
 
 /** Replaces names by those that their entities have today, each once. */

@@ -428,7 +428,7 @@ export type ImportRow = Static<typeof ImportRow>
 export interface StateBefore {
   /** The source state before. */
   readonly previousState?: SourceState | null | undefined
-  /** The source state of this import, if the record itself was not written. */
+  /** The source state of this import. Missing for new records, and in older rows. */
   readonly sourceState?: SourceState | undefined
   readonly revision?: number | null | undefined
   readonly facts?: readonly unknown[] | null | undefined
@@ -500,14 +500,17 @@ export function listRefusedRows(db: Db, importId: number, after: number, limit: 
   )
 }
 
-/** Finds the rows up to this position that wrote something, last first. */
+/** Finds the rows up to this position that have something to undo, last first. */
 export function findRowsToUndo(db: Db, importId: number, upTo: number, limit: number) {
   return many(
     db,
     ImportRow,
     sql`select ${rowColumns}
         from import_row
-        where import_id = ${importId} and position <= ${upTo}::integer and before is not null
+        where import_id = ${importId}
+          and position <= ${upTo}::integer
+          and before is not null
+          and undone is distinct from 'undone'
         order by position desc
         limit ${limit}::integer`,
   )
@@ -655,7 +658,7 @@ export function saveOutcomes(tx: Db, importId: number, outcomes: readonly RowOut
 export interface UndoneRow {
   readonly position: number
   readonly undone: 'undone' | 'touched'
-  /** The revision of the record after the undo. A redo leaves records alone that changed since. */
+  /** The revision of the record after the undo. A redo leaves fields alone that changed since. */
   readonly revision?: number
   /** Why it could not be undone. */
   readonly reason?: string
@@ -676,6 +679,72 @@ export function saveUndone(tx: Db, importId: number, rows: readonly UndoneRow[])
         from json_to_recordset(${JSON.stringify(rows)}::json)
              as result (position integer, undone text, revision integer, reason text)
         where import_id = ${importId} and import_row.position = result.position`,
+  )
+}
+
+/** Records that nothing is left to undo of a row that did not change its record. */
+export function clearStateBefore(tx: Db, importId: number, position: number) {
+  return execute(
+    tx,
+    sql`update import_row
+        set before = null
+        where import_id = ${importId} and position = ${position}::integer`,
+  )
+}
+
+const WrittenVersion = Type.Object({
+  position: Type.Integer(),
+  /** The fields that the version changed: all of a new record. */
+  written: Type.Array(Type.String()),
+  is_overwritten: Type.Boolean(),
+})
+export type WrittenVersion = Static<typeof WrittenVersion>
+
+/**
+ * Finds which fields versions of records or facts have written, and whether one of them was
+ * overwritten since: by a person, or by imports and it has another value now. A version that made
+ * the record live or a draft stands for the whole record: any field counts. Leaves out versions
+ * that are not in the history.
+ */
+export function findWrittenVersions(
+  db: Db,
+  subject: 'video' | 'facts',
+  versions: readonly {
+    readonly position: number
+    readonly id: number
+    readonly revision: number
+  }[],
+) {
+  return many(
+    db,
+    WrittenVersion,
+    sql`select requested.position,
+               array(select jsonb_object_keys(version.after)) as written,
+               exists (
+                 select
+                 from (
+                   select field,
+                          via,
+                          first_value(later.before->field) over (
+                            partition by field order by later.revision
+                          ) as value_then,
+                          first_value(later.after->field) over (
+                            partition by field order by later.revision desc
+                          ) as value_now
+                   from change as later, jsonb_object_keys(later.after) as field
+                   where later.subject = ${subject}
+                     and later.subject_id = requested.id
+                     and later.revision > requested.revision
+                 ) as later_write
+                 where (version.after ? 'state' or version.after ? field)
+                   and (via <> 'import' or value_then <> value_now)
+               ) as is_overwritten
+        from json_to_recordset(${JSON.stringify(versions)}::json)
+             as requested (position integer, id bigint, revision integer)
+        join change as version
+          on version.subject = ${subject}
+             and version.subject_id = requested.id
+             and version.revision = requested.revision`,
   )
 }
 

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { type Fact, states, type Video } from '@talkshelf/contract'
 import type { WriteContext } from '../../changes/changes.ts'
 import { lookUpAndLockNames, type NameLookup } from '../../entities/entities.ts'
-import { findFactsById, writeFacts } from '../../facts/facts.ts'
+import { writeFacts } from '../../facts/facts.ts'
 import type { Db } from '../../platform/db/db.ts'
 import {
   type BodyRow,
@@ -13,56 +13,56 @@ import {
 import type { ItemFields } from '../item.ts'
 import { maxBatchRows } from './apply.ts'
 import { namesOfItems } from './decide.ts'
-import type { SourceState } from './merge.ts'
+import { revertSourceState, type SourceState } from './merge.ts'
 import {
   advanceImport,
   changeImportState,
+  clearStateBefore,
   deleteSourceStates,
   findRowsToUndo,
   findSourceStates,
+  findWrittenVersions,
   type ImportJob,
   type ImportRow,
   saveSourceStates,
   saveUndone,
   type UndoneRow,
+  type WrittenVersion,
 } from './queries.ts'
 
-// Undoes an import, last talk first. A record that changed since stays as it is and is listed. No
-// record is deleted: one that the import created becomes a draft, which only editors see. Imported
-// again, it becomes live under the same id.
+// Undoes an import, last talk first. Only the fields that the import wrote are restored. A record
+// in which one of them changed since stays as it is and is listed; undoing the import again tries
+// it again. No record is deleted: one that the import created becomes a draft, which only editors
+// see. Imported again, it becomes live under the same id.
 
 /** Undoes the last `batch_size` rows that are left. Returns the ids of the records that changed. */
 export async function undoBatch(tx: Db, job: ImportJob, context: WriteContext): Promise<number[]> {
   const rows = await findRowsToUndo(tx, job.id, job.done, job.batch_size)
-  const ids = rows.map(({ video_id }) => video_id as number)
-  const fieldsBefore = new Map<number, Partial<Video>>()
-  for (const row of rows) {
-    const fields = await findFieldsBefore(tx, row)
-    if (fields) fieldsBefore.set(row.position, fields)
+  const written = rows.filter(hasWritten)
+  const ids = written.map(({ video_id }) => video_id as number)
+  const versionsBefore = new Map<number, Partial<Video>>()
+  for (const row of written) {
+    const version = await findVersionBefore(tx, row)
+    if (version) versionsBefore.set(row.position, version)
   }
-  const names = namesOfItems([...fieldsBefore.values()] as ItemFields[])
+  const names = namesOfItems([...versionsBefore.values()] as ItemFields[])
   const lookup = await lookUpAndLockNames(tx, names)
   const bodies = await lockAndReadBodies(tx, ids)
-  const facts = await findFactsById(tx, ids)
+  const writes = await findWritesOfRows(tx, written)
   const changed: number[] = []
   const results: UndoneRow[] = []
-  for (const row of rows) {
-    if (row.outcome !== 'created' && row.outcome !== 'changed') {
-      await revertUnchanged(tx, job, row)
-      continue
-    }
-    const id = row.video_id as number
-    const body = bodies.get(id) as BodyRow
-    const fields = fieldsBefore.get(row.position)
-    const isTouched = wasTouched(row, body, facts.get(id)?.revision) || isUnknown(row, fields)
-    if (isTouched) {
+  for (const row of written) {
+    const body = bodies.get(row.video_id as number) as BodyRow
+    const fields = fieldsToRestore(row, writes, versionsBefore.get(row.position))
+    if (body.taken_down || fields === undefined || hasChangedSince(row, writes)) {
       results.push({ position: row.position, undone: 'touched' })
       continue
     }
     const revision = await undoRow(tx, job, row, body, fields, lookup, context)
-    changed.push(id)
+    changed.push(body.id)
     results.push({ position: row.position, undone: 'undone', revision })
   }
+  for (const row of rows) if (!hasWritten(row)) await revertUnchanged(tx, job, row)
   await saveUndone(tx, job.id, results)
   await finishBatch(tx, job, rows)
   return changed
@@ -85,36 +85,68 @@ async function finishBatch(tx: Db, job: ImportJob, rows: readonly ImportRow[]): 
   else await advanceImport(tx, job.id, (rows.at(-1) as ImportRow).position - 1, maxBatchRows)
 }
 
-/** Returns whether the record or its facts changed after the import wrote them. */
-function wasTouched(row: ImportRow, body: BodyRow, factsRevision: number | undefined): boolean {
+/** Returns whether the import wrote the record of a row or its facts. */
+const hasWritten = ({ revision }: ImportRow) => revision !== null
+
+/** Returns whether the import created the record of a row that it wrote. */
+const hasCreated = ({ before }: ImportRow) => typeof before?.revision !== 'number'
+
+/** Returns whether the import wrote the record itself, and not only its facts. */
+const hasWrittenRecord = (row: ImportRow) =>
+  hasWritten(row) && (hasCreated(row) || row.before?.revision !== row.revision)
+
+/** What rows have written, by their positions. */
+interface RowWrites {
+  readonly records: ReadonlyMap<number, WrittenVersion>
+  readonly facts: ReadonlyMap<number, WrittenVersion>
+}
+
+async function findWritesOfRows(tx: Db, rows: readonly ImportRow[]): Promise<RowWrites> {
+  const records = rows.filter(hasWrittenRecord).map(({ position, video_id, revision }) => ({
+    position,
+    id: video_id as number,
+    revision: revision as number,
+  }))
+  const facts = rows.flatMap(({ position, video_id, facts_revision: revision }) =>
+    revision === null ? [] : [{ position, id: video_id as number, revision }],
+  )
+  const byPosition = (versions: readonly WrittenVersion[]) =>
+    new Map(versions.map((version) => [version.position, version]))
+  return {
+    records: byPosition(await findWrittenVersions(tx, 'video', records)),
+    facts: byPosition(await findWrittenVersions(tx, 'facts', facts)),
+  }
+}
+
+/** Returns whether what the import wrote has changed since, or can't be read. */
+function hasChangedSince(row: ImportRow, { records, facts }: RowWrites): boolean {
+  const { position } = row
   return (
-    Boolean(body.taken_down) ||
-    body.revision !== row.revision ||
-    (row.facts_revision !== null && factsRevision !== row.facts_revision)
+    (hasWrittenRecord(row) && records.get(position)?.is_overwritten !== false) ||
+    (row.facts_revision !== null && facts.get(position)?.is_overwritten !== false)
   )
 }
 
-/** Returns whether the import changed the record, but its fields before can't be read. */
-function isUnknown(row: ImportRow, fieldsBefore: Partial<Video> | undefined): boolean {
-  return hasChangedRecord(row) && fieldsBefore === undefined
-}
-
-/**
- * Returns the fields to restore. Undefined if the import changed only facts, or if the revision
- * can't be read.
- */
-async function findFieldsBefore(tx: Db, row: ImportRow): Promise<Partial<Video> | undefined> {
-  if (row.outcome === 'created') return { state: states.draft }
-  if (!hasChangedRecord(row)) return undefined
+/** Finds the record as it was before the import wrote it. Undefined if the history lacks it. */
+async function findVersionBefore(tx: Db, row: ImportRow): Promise<Partial<Video> | undefined> {
+  if (hasCreated(row) || !hasWrittenRecord(row)) return undefined
   const version = await findRevision(tx, row.video_id as number, row.before?.revision as number)
-  if (!version) return undefined
-  const { id: _id, slug: _slug, added: _added, updated: _updated, ...fields } = version.record
-  return fields
+  return version?.record
 }
 
-/** Returns whether the import changed the record itself, and not only its facts. */
-function hasChangedRecord({ revision, before }: ImportRow): boolean {
-  return typeof before?.revision === 'number' && before.revision !== revision
+/** Returns the fields to restore, none if only facts were written. Undefined if not known. */
+function fieldsToRestore(
+  row: ImportRow,
+  { records }: RowWrites,
+  versionBefore: Partial<Video> | undefined,
+): Partial<Video> | undefined {
+  if (hasCreated(row)) return { state: states.draft }
+  if (!hasWrittenRecord(row)) return {}
+  const written = records.get(row.position)?.written ?? []
+  return (
+    versionBefore &&
+    Object.fromEntries(Object.entries(versionBefore).filter(([field]) => written.includes(field)))
+  )
 }
 
 /** Undoes a row. Returns the revision of its record. */
@@ -123,19 +155,20 @@ async function undoRow(
   job: ImportJob,
   row: ImportRow,
   body: BodyRow,
-  fields: Partial<Video> | undefined,
+  fields: Partial<Video>,
   lookup: NameLookup,
   context: WriteContext,
 ): Promise<number> {
   const key = row.key as string
-  const { revision } = fields
-    ? await writeLockedVersion(tx, body, fields, lookup, 'restored', context)
-    : body
-  if (row.outcome === 'created') await markAsDraft(tx, job, key)
+  const { revision } = await writeLockedVersion(tx, body, fields, lookup, 'restored', context)
+  if (hasCreated(row)) await markAsDraft(tx, job, key)
   else {
     if (row.before?.facts)
       await writeFacts(tx, [{ id: body.id, facts: row.before.facts as Fact[] }], context)
-    await restoreSourceState(tx, job, key, body.id, row.before?.previousState)
+    const { previousState, sourceState } = row.before ?? {}
+    const [current] = await findSourceStates(tx, job.source, [key])
+    const reverted = revertSourceState(current?.state, previousState, sourceState)
+    await restoreSourceState(tx, job, key, body.id, reverted)
   }
   return revision
 }
@@ -150,12 +183,14 @@ async function markAsDraft(tx: Db, { source }: ImportJob, key: string): Promise<
 
 /**
  * Reverts the source state of a row that did not change its record, unless a later import replaced
- * it.
+ * it. Nothing is left to undo then.
  */
-async function revertUnchanged(tx: Db, job: ImportJob, { key, before }: ImportRow): Promise<void> {
+async function revertUnchanged(tx: Db, job: ImportJob, row: ImportRow): Promise<void> {
+  const { position, key, before } = row
   const [current] = await findSourceStates(tx, job.source, [key as string])
   if (current && isDeepStrictEqual(current.state, before?.sourceState))
     await restoreSourceState(tx, job, current.key, current.video_id, before?.previousState)
+  await clearStateBefore(tx, job.id, position)
 }
 
 async function restoreSourceState(
