@@ -90,6 +90,12 @@ export const Import = Type.Object(
     planned: counts(importVerdicts, 'Talks by planned verdict'),
     creates: ImportAdditions,
     warnings: counts(warningCodes, 'Warnings about implausible values, by code'),
+    ignored_cells: Type.Integer({
+      minimum: 0,
+      description:
+        'Empty cells of a table that are ignored although the record has a value. To clear a ' +
+        'field, empty its cell in a table that was exported from here',
+    }),
     // `kept`: a conflict without a decision, and no other change, so the record stays as it is.
     outcome: counts(['created', 'changed', 'unchanged', 'kept', 'refused'], 'Talks by outcome'),
     undone: counts(

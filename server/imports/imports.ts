@@ -368,6 +368,7 @@ async function toImport(db: Db, job: ImportJob): Promise<Import> {
       tags: { ...none, ...creates?.tags },
     },
     warnings: { ...noWarnings, ...job.summary?.warnings },
+    ignored_cells: job.summary?.ignoredCells ?? 0,
   }
 }
 

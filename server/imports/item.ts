@@ -26,6 +26,8 @@ export interface ImportItem {
   readonly replacesImports?: true
   /** Only the fields in the file: all others keep their values. */
   readonly fields: ItemFields
+  /** The columns of a table whose cells are empty, `related` and `media` among them. */
+  readonly emptyColumns?: readonly string[]
   /** Guesses that only a new record gets, because the file has no value. */
   readonly fallback?: ItemFields
   /** Values that could not be read. The talk is refused for these and all other reasons. */

@@ -4,6 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import type { Import, ImportedTalk, Video } from '@talkshelf/contract'
+import { parse } from 'csv-parse/sync'
+import { joinCells } from '../../server/imports/imports.ts'
 import { runCommand, startArchive } from '../support/harness.ts'
 import { checkInvariants } from '../support/invariants.ts'
 import { until } from '../support/until.ts'
@@ -405,6 +407,105 @@ test('corrections in an exported table are applied, and later edits stay', async
   // Both sides changed the title.
   assert.deepEqual(fieldsOf(await read(2)), ['Later too', 'Old'])
   await checkInvariants(archive.databaseUrl)
+})
+
+/** Changes cells of an exported table, by column. */
+function withCells(table: string, change: (cells: Record<string, string>) => object): string {
+  const [header = [], ...rows] = parse(table) as string[][]
+  const changed = rows.map((cells) => {
+    const byColumn = Object.fromEntries(header.map((column, index) => [column, cells[index] ?? '']))
+    return { ...byColumn, ...change(byColumn) }
+  })
+  return [header, ...changed.map((cells) => Object.values(cells))].map(joinCells).join('')
+}
+
+test('an emptied cell of an exported table clears the field', async () => {
+  const made: Video = (
+    await call('POST', '/video', {
+      ...{ title: 'Emptied', category: 'River Days 2026', language: 'English', state: 2 },
+      ...{ summary: 'Old', description: 'Old', speakers: ['Zoë Third'], tags: ['weirs'] },
+      ...{ duration: 60, recorded: '2026-05-01', quality_notes: ' ', whiteboard: 'Old' },
+    })
+  ).json
+  const other = (
+    await call('POST', '/video', {
+      ...{ title: 'Untouched', category: 'River Days 2026', language: 'English', state: 2 },
+      ...{ quality_notes: ' \t', source_url: '', video_mp4_url: 'https://example.org/u.mp4' },
+    })
+  ).json as Video
+  await call('PUT', `/video/${made.id}/facts`, {
+    facts: [{ kind: 'related', url: 'https://example.org/slides', label: null }],
+  })
+  const { stdout: table } = await run('export', '--format', 'csv', '--after', String(made.id - 1))
+  const path = join(folder, 'emptied.csv')
+  const plan = async (text: string) => {
+    writeFileSync(path, text)
+    const { stdout } = await run('import', path, '--dry-run')
+    const id = importIdIn(stdout)
+    return { id, stdout, job: (await call('GET', `/import/${id}`)).json as Import }
+  }
+
+  // Nothing was edited: nothing changes, also in fields that were filled since.
+  await call('PATCH', `/video/${other.id}`, { summary: 'Later' })
+  const untouched = await plan(table)
+  assert.deepEqual([untouched.job.planned.unchanged, untouched.job.ignored_cells], [2, 0])
+  const withoutState = await plan(withCells(table, () => ({ state: '' })))
+  assert.deepEqual([withoutState.job.planned.unchanged, withoutState.job.ignored_cells], [2, 0])
+
+  // A person has changed one of the emptied fields since.
+  await call('PATCH', `/video/${made.id}`, { whiteboard: 'Later' })
+  const emptied = { summary: '', speakers: ' ', tags: '', duration: '', recorded: '' }
+  const required = { title: '', category: '', language: '', state: '' }
+  const { id, stdout, job } = await plan(
+    withCells(table, ({ title }) =>
+      title === 'Emptied' ? { ...emptied, ...required, whiteboard: '', related: '' } : {},
+    ),
+  )
+  assert.match(stdout, /summary +Old -> \(empty\)/)
+  assert.match(stdout, /tags +weirs -> \(empty\)/)
+  assert.match(stdout, /1 empty cell is ignored/)
+  assert.deepEqual([job.planned.conflict, job.planned.unchanged, job.ignored_cells], [1, 1, 1])
+  const notes = (await talksOf(id)).flatMap((talk) => talk.notes)
+  assert.deepEqual(notes.map(({ kind, field }) => `${kind} ${field}`).sort(), [
+    'dropped category',
+    'dropped language',
+    'dropped state',
+    'dropped title',
+  ])
+  assert.match(notes[0]?.detail ?? '', /every talk needs it/)
+  assert.equal((await run('imports', 'apply', String(id), '--yes')).code, 0)
+  const after: Video = (await call('GET', `/video/${made.id}`)).json
+  assert.deepEqual(
+    { ...after, updated: made.updated },
+    {
+      ...made,
+      ...{ summary: '', speakers: [], tags: [], duration: null, recorded: null },
+      whiteboard: 'Later',
+    },
+  )
+  assert.equal((await run('imports', 'undo', String(id), '--yes')).code, 0)
+  const restored: Video = (await call('GET', `/video/${made.id}`)).json
+  assert.deepEqual([restored.summary, restored.tags], ['Old', ['weirs']])
+  await checkInvariants(archive.databaseUrl)
+})
+
+test('counts the empty cells of other tables and says how to clear a field', async () => {
+  const path = join(folder, 'empty-cells.csv')
+  const header = 'title,speakers,tags,summary,slides,video,event,language\n'
+  const video = 'https://media.example.org/empty-cells'
+  const row = (cells: string) => `${header}Shoals,${cells},${video},River Days 2026,English\n`
+  writeFileSync(path, row('Bob Builder,weirs,Old,https://example.org/s'))
+  const first = await run('import', path, '--apply')
+  assert.equal(first.code, 0, first.stderr)
+  assert.doesNotMatch(first.stdout, /ignored/)
+  writeFileSync(path, row(',,,'))
+  const { stdout } = await run('import', path, '--dry-run')
+  const job: Import = (await call('GET', `/import/${importIdIn(stdout)}`)).json
+  assert.deepEqual([job.planned.changed, job.ignored_cells], [1, 3])
+  assert.match(stdout, /facts +1 fact -> 0/)
+  assert.match(stdout, /3 empty cells are ignored: the values here will stay/)
+  assert.match(stdout, /talkshelf export --format csv/)
+  assert.match((await run('import', '--help')).stdout, /an emptied cell clears the field/)
 })
 
 test('asks about a talk without a video whose speakers were corrected', async () => {

@@ -44,6 +44,8 @@ Examples:
   talkshelf import --template csv > talks.csv    print a table to fill in (csv-all: all columns)
 
 Edits made here are never overwritten unless you decide so.
+An empty cell of a table leaves the field as it is. In a table that was exported from here, with its
+columns id and updated, an emptied cell clears the field.
 Every import can be undone: talkshelf imports undo N`
 
 /** Adds the commands of imports to the program. */

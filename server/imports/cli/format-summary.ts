@@ -41,6 +41,23 @@ function wrapNames(names: readonly string[], count: number, width: number): stri
   return shown < count ? [...lines, `and ${formatNumber(count - shown)} more`] : lines
 }
 
+/** Formats the number of empty cells that are ignored, and how to clear a field. */
+export function formatIgnoredCells(
+  { ignored_cells: count }: Import,
+  { paint }: OutputStyle,
+): string {
+  if (count === 0) return ''
+  const [verb, noun] = count === 1 ? ['is', 'value'] : ['are', 'values']
+  return [
+    paint(
+      'bold',
+      `${formatCount(count, 'empty cell')} ${verb} ignored: the ${noun} here will stay`,
+    ),
+    '  To clear a field, empty its cell in a table that you exported from here, with its columns',
+    '  id and updated: talkshelf export --format csv --out FILE\n',
+  ].join('\n')
+}
+
 const warningLabels: Record<WarningCode, string> = {
   'missing-date': 'without a date',
   'guessed-date': 'dated by the year in a title only',

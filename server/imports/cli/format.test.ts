@@ -44,6 +44,7 @@ const planned: Import = {
     tags: { count: 0, names: [] },
   },
   warnings: {},
+  ignored_cells: 0,
 }
 
 const talk: ImportedTalk = {

@@ -39,7 +39,7 @@ import {
   type NoteGroup,
   shareByVerdict,
 } from './format.ts'
-import { formatAdditions, formatWarnings } from './format-summary.ts'
+import { formatAdditions, formatIgnoredCells, formatWarnings } from './format-summary.ts'
 import { outputStyle, print } from './terminal.ts'
 import { escapeJson, escapeLine, escapeLines } from './terminal-escape.ts'
 
@@ -126,8 +126,12 @@ export async function printPlan(pool: Pool, job: Import): Promise<void> {
     printed += await printTalks(pool, job, { verdict, limit: share }, false)
     await print('')
   }
-  for (const text of [formatAdditions(job, style), formatWarnings(job, style)])
-    if (text !== '') await print(text)
+  const summary = [
+    formatAdditions(job, style),
+    formatWarnings(job, style),
+    formatIgnoredCells(job, style),
+  ]
+  for (const text of summary) if (text !== '') await print(text)
   const total = countTalks(job)
   const groups = new Map<string, NoteGroup>()
   for await (const { talk } of listTalkPages(pool, job.id, { limit: maxTalksWithNotes }))

@@ -17,6 +17,7 @@ import {
 } from '../../videos/videos.ts'
 import { fieldsOfNewRecord, type ImportItem, type ImportNote, type ItemFields } from '../item.ts'
 import { quote } from '../quote.ts'
+import { readEmptyCells } from './empty-cells.ts'
 import { type IncomingItem, type ItemMatch, matchItems } from './identity.ts'
 import {
   type FieldChange,
@@ -49,6 +50,8 @@ export interface PlannedItem {
   readonly sourceState?: SourceState
   /** What the source said at its last import. */
   readonly previousState: SourceState | undefined
+  /** The empty cells that are ignored although the record has a value. */
+  readonly ignoredCells?: number
   /** Refused for a reason that no correction of the talk removes. */
   readonly isFinal?: boolean
   /** Refused because the record was taken down: nothing of the talk is stored. */
@@ -97,7 +100,7 @@ export async function planItems(
     const row = rows.get(match.id)
     if (!row) return refusal(incoming, `Record ${match.id} no longer exists`)
     // If the source created the record, a file without states means the requested one.
-    const hasState = match.previousState?.fields.state !== undefined
+    const hasState = !match.exported && match.previousState?.fields.state !== undefined
     const record: CurrentRecord = {
       row,
       facts: facts.get(row.id)?.facts ?? [],
@@ -167,8 +170,8 @@ interface CurrentRecord {
 
 function planChange(
   incoming: IncomingItem,
-  { previousState, notes }: ItemMatch,
-  fields: RecordFields,
+  { previousState, exported, notes }: ItemMatch,
+  fieldsOfFile: RecordFields,
   { row, facts: factsBefore, imported }: CurrentRecord,
   { lookup, previousLookup }: { lookup: NameLookup; previousLookup: NameLookup },
 ): PlannedItem {
@@ -176,17 +179,20 @@ function planChange(
   if (row.taken_down) return takenDownRefusal(incoming, row.taken_down.taken_down)
   if (item.kept?.takenDown)
     return refusal(incoming, `Taken down in the file, but not here. Take down record ${row.id}`)
+  const record = JSON.parse(row.body) as Video
+  const facts = mergeFacts(factsBefore, item.facts, previousState)
+  const emptyCells = readEmptyCells(item, exported, record, facts)
+  const fields = { ...fieldsOfFile, ...emptyCells.cleared }
   const errors = [...validationErrors(VideoPatch, fields), ...languageErrors(fields, lookup)]
   const reasons = [...(item.errors ?? []), ...errors.map((error) => reasonOf(error, fields))]
   if (reasons.length > 0) return refusal(incoming, ...reasons)
   const { patch, changes, hasConflicts } = mergeFields(
-    JSON.parse(row.body) as Video,
+    record,
     fields,
     previousState,
     previousLookup,
     { take: decision?.take, imported, replacesImports: item.replacesImports },
   )
-  const facts = mergeFacts(factsBefore, item.facts, previousState)
   const hasNewFacts = JSON.stringify(facts) !== JSON.stringify(factsBefore)
   if (hasNewFacts && areTooLarge(facts)) return refusal(incoming, tooManyFacts)
   const isChanged = Object.keys(patch).length > 0 || hasNewFacts
@@ -196,7 +202,8 @@ function planChange(
     verdict: changeVerdict(hasConflicts, isChanged),
     videoId: row.id,
     changes: hasNewFacts ? { ...changes, facts: factCounts } : changes,
-    notes: [...notesOfRecord(item), ...notes],
+    notes: [...notesOfRecord(item), ...emptyCells.notes, ...notes],
+    ...(emptyCells.ignored > 0 && { ignoredCells: emptyCells.ignored }),
     ...(isChanged && { change: { row, patch } }),
     ...(hasNewFacts && { facts, factsBefore }),
     sourceState: sourceStateOf(fields, item.facts),

@@ -40,6 +40,8 @@ export interface ItemMatch {
   readonly id?: number
   /** What the source said about it before. */
   readonly previousState?: SourceState | undefined
+  /** The fields that the record had when the table was exported from here. */
+  readonly exported?: ItemFields
   /** Whether a new record may have the id that the item brings. */
   readonly canKeepId: boolean
   readonly notes: readonly ImportNote[]
@@ -144,7 +146,7 @@ function matchItem(
   if (chosen?.taken_down) return { canKeepId: false, notes: [], takenDown: chosen.taken_down }
   if (chosen && !claimed.has(chosen.id)) return matched(chosen.id)
   if (withId && exported && !withId.taken_down && !claimed.has(withId.id))
-    return { ...matched(withId.id), previousState: sourceStateOf(exported, []) }
+    return { ...matched(withId.id), previousState: sourceStateOf(exported, []), exported }
   const available = withVideo.filter(isAvailable)
   const sameId = withId && isSameTalk(withId, item, fields, available) ? withId : undefined
   const takenDown = takenDownDay(sameId, withKey, item.kept ? available : withVideo)

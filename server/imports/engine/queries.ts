@@ -18,10 +18,12 @@ export type Verdict = (typeof importVerdicts)[number]
 const MaybeText = Type.Union([Type.String(), Type.Null()])
 const MaybeInteger = Type.Union([Type.Integer(), Type.Null()])
 
-/** What applying an import creates, and how many warnings it has. */
+/** What applying an import creates, how many warnings it has, and what it ignores. */
 export interface PlanSummary {
   readonly creates: ImportAdditions
   readonly warnings: Readonly<Record<WarningCode, number>>
+  /** Missing in older plans. */
+  readonly ignoredCells?: number
 }
 
 /** Defaults for the talks of an import. */

@@ -30,6 +30,7 @@ export function openPlanReview(now: Date): PlanReview {
     tag: new Set(),
   }
   const counts = new Map<WarningCode, number>()
+  let ignoredCells = 0
   const similarNames = openSimilarNames()
 
   return {
@@ -42,6 +43,7 @@ export function openPlanReview(now: Date): PlanReview {
           if (added[kind].size < maxNamesCounted) added[kind].add(name)
       await similarNames.compare(db, missing('speaker'))
       return planned.map((item) => {
+        ignoredCells += item.ignoredCells ?? 0
         const notes = [...item.notes, ...warningsOf(item, similarNames.find, now)]
         for (const note of notes)
           if (note.kind === 'warning') counts.set(note.code, (counts.get(note.code) ?? 0) + 1)
@@ -57,6 +59,7 @@ export function openPlanReview(now: Date): PlanReview {
       warnings: Object.fromEntries(
         warningCodes.map((code) => [code, counts.get(code) ?? 0]),
       ) as PlanSummary['warnings'],
+      ignoredCells,
     }),
   }
 }

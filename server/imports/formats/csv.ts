@@ -18,7 +18,7 @@ import { type CellHints, collectHints, needsHints, readDay, readSeconds } from '
 import { englishLanguageName } from './languages.ts'
 
 // Reads a table with a header: one talk per row, one field per column. An empty cell leaves the
-// field unchanged.
+// field unchanged, except in a table that was exported from here (`engine/empty-cells.ts`).
 
 export const csv: ImportFormat = {
   name: 'csv',
@@ -302,9 +302,16 @@ function readCells(
   const errors: string[] = []
   const facts: Fact[] = []
   const identity: { key?: string; id?: number } = {}
+  const emptyColumns: string[] = []
   for (const [index, column] of columnFields.entries()) {
     const cell = unescapeFormula(cells[index] ?? '')
-    if (cell.trim() === '' || column === undefined) continue
+    if (column === undefined) continue
+    if (cell.trim() === '') {
+      // A row that is too short may be cut off: its last cells are missing, not empty.
+      if (cells[index] !== undefined && column !== 'key' && column !== 'id')
+        emptyColumns.push(column)
+      continue
+    }
     const { read, expected } = cellTypeOf(column)
     const value = read(cell, hints)
     if (value === undefined || value === 'ambiguous') {
@@ -328,6 +335,7 @@ function readCells(
     ...(identity.id !== undefined && isTimestamp(updated) && { exportedVersion: updated }),
     replacesImports: true,
     fields: fields as ItemFields,
+    ...(emptyColumns.length > 0 && { emptyColumns }),
     ...(errors.length > 0 && { errors }),
     cells: headers.flatMap((name, index) =>
       name === '' || (isIgnored(name) && name !== 'updated')
