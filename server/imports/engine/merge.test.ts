@@ -178,3 +178,20 @@ test('adds a fact once, even if the file repeats it or the record has it', () =>
   const inAnotherOrder = { label: null, url: 'https://example.org/a', kind: 'related' } as Fact
   assert.deepEqual(mergeFacts([inAnotherOrder], [a, b, b], undefined), [inAnotherOrder, b])
 })
+
+test('does not add the bare URL of a link that the record has with a label or a size', () => {
+  const url = 'https://example.org/a'
+  const links: Fact[] = [
+    { kind: 'related', url, label: 'Slides' },
+    { kind: 'media', url, type: 'mp4', size: 7 },
+  ]
+  const bare: Fact[] = [
+    { kind: 'related', url, label: null },
+    { kind: 'media', url, type: 'example.org', size: null },
+  ]
+  assert.deepEqual(mergeFacts(links, bare, undefined), links)
+  assert.deepEqual(mergeFacts(links.slice(0, 1), bare, undefined), [links[0], bare[1]])
+  // Another label is new.
+  const code: Fact = { kind: 'related', url, label: 'Code' }
+  assert.deepEqual(mergeFacts(links, [code], undefined), [...links, code])
+})

@@ -93,7 +93,8 @@ function winnerOf(
 /**
  * Merges facts, which have no conflicts: those that the source withdrew are removed, those that it
  * added are added, and those from elsewhere stay. A fact that the source had before and an editor
- * removed is not added again.
+ * removed is not added again, nor the bare URL of a link that the record has: tables have no labels
+ * and sizes.
  */
 export function mergeFacts(
   mine: readonly Fact[],
@@ -107,9 +108,11 @@ export function mergeFacts(
     return !previous.has(fingerprint) || current.has(fingerprint)
   })
   const seen = new Set(retained.map(fingerprintOf))
+  const isKnownLink = (fact: Fact) =>
+    isBareLink(fact) && retained.some((own) => own.kind === fact.kind && own.url === fact.url)
   const added = theirs.filter((fact) => {
     const fingerprint = fingerprintOf(fact)
-    if (previous.has(fingerprint) || seen.has(fingerprint)) return false
+    if (previous.has(fingerprint) || seen.has(fingerprint) || isKnownLink(fact)) return false
     seen.add(fingerprint)
     return true
   })
@@ -183,6 +186,13 @@ function comparable(field: keyof Video, value: unknown): unknown {
   return hasNames(field) || json.length <= maxStoredLength
     ? value
     : { sha256: hash('sha256', json, 'base64url') }
+}
+
+function isBareLink(fact: Fact): fact is Extract<Fact, { kind: 'related' | 'media' }> {
+  return (
+    (fact.kind === 'related' && fact.label === null) ||
+    (fact.kind === 'media' && fact.size === null)
+  )
 }
 
 // Canonical, because the database reorders the keys of JSON.
