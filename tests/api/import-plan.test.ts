@@ -508,6 +508,14 @@ test('counts the empty cells of other tables and says how to clear a field', asy
   assert.match((await run('import', '--help')).stdout, /an emptied cell clears the field/)
 })
 
+test('a refusal names the column of the file', async () => {
+  const path = join(folder, 'columns.csv')
+  writeFileSync(path, 'Title,Video,Event\nNo scheme,example.org/a,River Days 2026\n')
+  const { stdout } = await run('import', path, '--dry-run')
+  assert.match(stdout, /\n +video .*example\.org\/a/)
+  assert.doesNotMatch(stdout, /source_url/)
+})
+
 test('asks about a talk without a video whose speakers were corrected', async () => {
   const path = join(folder, 'no-video.csv')
   const row = (speakers: string) =>

@@ -15,6 +15,7 @@ import {
   type NewRecord,
   normalizeVideoInput,
 } from '../../videos/videos.ts'
+import { findColumn } from '../formats/csv-columns.ts'
 import { fieldsOfNewRecord, type ImportItem, type ImportNote, type ItemFields } from '../item.ts'
 import { quote } from '../quote.ts'
 import { readEmptyCells } from './empty-cells.ts'
@@ -127,7 +128,7 @@ function planNew(
   const { item } = incoming
   const record = { state: options.state, ...fields } as VideoInput
   const errors = [...validationErrors(VideoInputSchema, record), ...languageErrors(fields, lookup)]
-  const reasons = [...(item.errors ?? []), ...errors.map((error) => reasonOf(error, record))]
+  const reasons = [...(item.errors ?? []), ...errors.map((error) => reasonOf(error, record, item))]
   if (reasons.length > 0) return refusal(incoming, ...reasons)
   // The facts of an export are restored unchanged, duplicates included.
   const facts = item.kept ? [...item.facts] : mergeFacts([], item.facts, undefined)
@@ -184,7 +185,7 @@ function planChange(
   const emptyCells = readEmptyCells(item, exported, record, facts)
   const fields = { ...fieldsOfFile, ...emptyCells.cleared }
   const errors = [...validationErrors(VideoPatch, fields), ...languageErrors(fields, lookup)]
-  const reasons = [...(item.errors ?? []), ...errors.map((error) => reasonOf(error, fields))]
+  const reasons = [...(item.errors ?? []), ...errors.map((error) => reasonOf(error, fields, item))]
   if (reasons.length > 0) return refusal(incoming, ...reasons)
   const { patch, changes, hasConflicts } = mergeFields(
     record,
@@ -248,13 +249,23 @@ function takenDownRefusal(incoming: IncomingItem, day: string): PlannedItem {
   }
 }
 
-function reasonOf({ pointer, code, detail }: FieldError, fields: object): string {
+function reasonOf(
+  { pointer, code, detail }: FieldError,
+  fields: object,
+  { cells = [] }: ImportItem,
+): string {
   const field = pointer.slice(1)
   const value = (fields as Record<string, unknown>)[field]
   const hasOption = code === 'required' && (field === 'language' || field === 'category')
   return hasOption
     ? `${field} is missing from the file. Set it for all talks with --${field}`
-    : `${field} ${detail}${typeof value === 'string' && value !== '' ? `: ${quote(value)}` : ''}`
+    : `${columnOf(field, cells)} ${detail}${typeof value === 'string' && value !== '' ? `: ${quote(value)}` : ''}`
+}
+
+/** Returns the name that a field has in the header of a table, or else its own. */
+function columnOf(field: string, cells: NonNullable<ImportItem['cells']>): string {
+  const headers = cells.map(([header]) => header)
+  return headers.find((header) => findColumn(header) === field) ?? field
 }
 
 // An unknown category is created; an unknown language cannot be.

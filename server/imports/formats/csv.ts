@@ -359,6 +359,7 @@ interface CellType {
 const cellTypes = {
   text: { read: (cell) => cell },
   name: { read: (cell) => cell.trim() },
+  url: { read: (cell) => withScheme(cell.trim()) },
   names: { read: (cell) => splitNames(cell) },
   language: { read: (cell) => englishLanguageName(cell.trim()) },
   whole: { read: wholeNumber, expected: 'a whole number' },
@@ -392,7 +393,7 @@ const cellTypeByColumn: Record<string, CellType> = {
 }
 
 function cellTypeOf(column: string): CellType {
-  if (column.endsWith('_url')) return cellTypes.name
+  if (column.endsWith('_url')) return cellTypes.url
   if (column.endsWith('_length')) return cellTypes.whole
   if (column.endsWith('_download_only')) return cellTypes.boolean
   return cellTypeByColumn[column] ?? cellTypes.text
@@ -406,6 +407,11 @@ const states = new Map(Object.entries({ '1': 1, live: 1, '2': 2, draft: 2 }))
 function wholeNumber(cell: string): number | undefined {
   const number = /^\d+$/.test(cell.trim()) ? Number(cell) : undefined
   return Number.isSafeInteger(number) ? number : undefined
+}
+
+/** Completes an address of YouTube that was copied without its scheme. */
+function withScheme(url: string): string {
+  return /^(?:youtu\.be|(?:www\.|m\.)?youtube\.com)\//i.test(url) ? `https://${url}` : url
 }
 
 /** Splits names at semicolons. A backslash escapes a semicolon or a backslash. */
