@@ -729,6 +729,7 @@ CREATE TABLE public.person (
     role text NOT NULL,
     created timestamp with time zone DEFAULT now() NOT NULL,
     disabled timestamp with time zone,
+    handle uuid DEFAULT gen_random_uuid() NOT NULL,
     CONSTRAINT person_mail_check CHECK ((mail <> ''::text)),
     CONSTRAINT person_name_check CHECK ((name <> ''::text)),
     CONSTRAINT person_role_check CHECK ((role = ANY (ARRAY['suggester'::text, 'editor'::text, 'admin'::text])))
@@ -1983,7 +1984,7 @@ CREATE INDEX import_row_by_video ON public.import_row USING btree (video_id) WHE
 
 CREATE UNIQUE INDEX language_name ON public.language USING btree (lower(name));
 
-CREATE INDEX one_time_token_created ON public.one_time_token USING btree (purpose, created);
+CREATE INDEX one_time_token_created ON public.one_time_token USING btree (person_id, created) WHERE (purpose = 'challenge'::text);
 
 CREATE INDEX one_time_token_person ON public.one_time_token USING btree (person_id);
 

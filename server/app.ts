@@ -6,6 +6,7 @@ import { openStatisticsCache } from './catalogue/catalogue.ts'
 import { catalogueRoutes } from './catalogue/routes.ts'
 import type { Config } from './config.ts'
 import { deskRoutes } from './desk/routes.ts'
+import { redactLinks } from './desk/sign-in.ts'
 import { nextRenameBatch } from './directory/directory.ts'
 import { directoryRoutes } from './directory/routes.ts'
 import { writeDueSnapshot } from './exports/exports.ts'
@@ -75,6 +76,7 @@ export function createApp(
     proxies: config.PROXIES,
     maxRequests: config.REQUESTS_AT_ONCE,
     answerMs: timeoutsFor(config.ANSWER_SECONDS).answerMs,
+    redactUrl: redactLinks,
     problemPage: (problem, request, id) => readerProblemPage(site, problem, request, id),
   })
 

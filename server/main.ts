@@ -4,8 +4,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { Command, Option } from 'commander'
 import { createApp } from './app.ts'
-import { createToken, listTokens, revokeToken } from './auth/auth.ts'
-import { personCommands } from './auth/command.ts'
+import { createToken, listTokens, recordEvent, revokeToken } from './auth/auth.ts'
+import { operator, personCommands } from './auth/command.ts'
 import { BackupError, backup, restore } from './backup/backup.ts'
 import {
   CommandError,
@@ -142,7 +142,12 @@ token
   )
   .action((options) =>
     withPool(async (pool) => {
-      const { token, id, expires } = await createToken(pool, options)
+      const { token, id, expires } = await pool.transaction(async (tx) => {
+        const created = await createToken(tx, options)
+        const detail = { token: created.id, name: options.name, role: options.role }
+        await recordEvent(tx, 'token-created', operator(), null, detail)
+        return created
+      })
       process.stdout.write(`${token}\n`)
       say(
         `Created token ${id} for ${options.name} (${options.role}), valid until ${expires}. ` +
@@ -175,7 +180,12 @@ token
   .argument('<id>', 'id of the token, see the list', integerArgument(1, Number.MAX_SAFE_INTEGER))
   .action((id: number) =>
     withPool(async (pool) => {
-      if ((await revokeToken(pool, id)) === 0)
+      const revoked = await pool.transaction(async (tx) => {
+        const count = await revokeToken(tx, id)
+        if (count > 0) await recordEvent(tx, 'token-revoked', operator(), null, { token: id })
+        return count
+      })
+      if (revoked === 0)
         throw new CommandError(`There is no token ${id}. Run 'talkshelf token list' to see all.`)
       say(`Token ${id} is revoked.`)
     }),

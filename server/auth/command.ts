@@ -130,8 +130,8 @@ function deskUrl({ PUBLIC_URL, HOST, PORT }: Config): string {
   return PUBLIC_URL.replace(/\/+$/, '') || `http://${host}:${PORT}`
 }
 
-/** The operator in the terminal, for the audit log. */
-function operator(): AuditOrigin {
+/** Returns the operator in the terminal, for the audit log. */
+export function operator(): AuditOrigin {
   return { actor: `${userInfo().username} (terminal)`, person: null, request: randomUUID() }
 }
 

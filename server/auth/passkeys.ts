@@ -6,6 +6,7 @@ import type {
 } from '@simplewebauthn/server'
 import type { Db } from '../platform/db/db.ts'
 import {
+  findHandle,
   findPasskey,
   insertChallenge,
   insertPasskey,
@@ -46,7 +47,7 @@ export async function passkeyCreationOptions(
     rpID: hostOf(site),
     userName: person.name,
     userDisplayName: person.name,
-    userID: new Uint8Array(Buffer.from(`person ${person.id}`)),
+    userID: new Uint8Array(Buffer.from(await findHandle(db, person.id))),
     challenge: await createChallenge(db, person.id),
     attestationType: 'none',
     excludeCredentials: existing.map(({ id }) => ({ id })),
@@ -85,17 +86,25 @@ export async function verifyNewPasskey(
   person: number,
   response: string,
 ) {
-  const { verifyRegistrationResponse } = await loadLibrary()
-  const { registrationInfo } = await refuseErrors(() =>
-    verifyRegistrationResponse({
-      response: parseCredential(response) as unknown as RegistrationResponseJSON,
+  const { verifyRegistrationResponse, decodeAttestationObject } = await loadLibrary()
+  const parsed = parseCredential(response) as unknown as RegistrationResponseJSON
+  const { registrationInfo } = await refuseErrors(async () => {
+    // Certificates were not requested. To verify them, the library would fetch their URLs.
+    const attestation = decodeAttestationObject(
+      new Uint8Array(Buffer.from(parsed.response.attestationObject, 'base64url')),
+    )
+    const format = attestation.get('fmt')
+    if (!['none', 'packed'].includes(format) || attestation.get('attStmt').get('x5c') !== undefined)
+      throw new SignInRefused('passkey')
+    return verifyRegistrationResponse({
+      response: parsed,
       expectedChallenge: (challenge) => takeChallenge(db, challenge, person),
       expectedOrigin: site.origin,
       expectedRPID: hostOf(site),
       requireUserVerification: true,
       supportedAlgorithmIDs,
-    }),
-  )
+    })
+  })
   if (!registrationInfo) throw new SignInRefused('passkey')
   const { id, publicKey, counter } = registrationInfo.credential
   return {

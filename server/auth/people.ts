@@ -3,9 +3,11 @@ import { type Db, UniqueViolation } from '../platform/db/db.ts'
 import type { Pool } from '../platform/db/pool.ts'
 import { type AuditOrigin, recordEvent } from './audit.ts'
 import {
+  deleteLinks,
   deleteSessions,
   findPeople,
   insertPerson,
+  lockPerson,
   type Person,
   type PersonRole,
   updateDisabled,
@@ -33,12 +35,21 @@ export async function readPerson(db: Db, id: number): Promise<Person> {
   return person
 }
 
+/** Throws `invalid-fields` unless a text can be the name of a person: it is shown in terminals. */
+function assertPersonName(name: string): void {
+  if (name === '' || name.length > 100 || /[\p{C}\p{Zl}\p{Zp}]/u.test(name))
+    throw new Problem('invalid-fields', 'The name must have 1 to 100 characters, on one line')
+}
+
 /** Adds a person and creates their first link. Throws 409 if another person has the mail address. */
 export async function invitePerson(
   pool: Pool,
   { name, mail, role }: Invitation,
   origin: AuditOrigin,
 ): Promise<{ id: number; link: SignInLink }> {
+  assertPersonName(name)
+  if (mail !== null && !/^[^\s@\p{C}]{1,64}@[^\s@\p{C}]{1,189}$/u.test(mail))
+    throw new Problem('invalid-fields', 'The mail address is not valid', { field: 'mail' })
   try {
     return await pool.transaction(async (tx) => {
       const id = await insertPerson(tx, name, mail, role)
@@ -73,12 +84,15 @@ export async function changePerson(
   changes: { readonly name?: string; readonly role?: PersonRole },
   origin: AuditOrigin,
 ): Promise<void> {
-  const { name, role } = await readPerson(pool, id)
-  const next = { name: changes.name ?? name, role: changes.role ?? role }
-  if (next.name === name && next.role === role) return
-  if (origin.person === id && next.role !== role)
+  if (changes.name !== undefined) assertPersonName(changes.name)
+  if (origin.person === id && changes.role !== undefined)
     throw new Problem('forbidden', 'You cannot change your own role; ask another administrator')
   await pool.transaction(async (tx) => {
+    const person = await lockPerson(tx, id)
+    if (!person) throw new Problem('not-found', `There is no person ${id}`)
+    const { name, role } = person
+    const next = { name: changes.name ?? name, role: changes.role ?? role }
+    if (next.name === name && next.role === role) return
     await updatePerson(tx, id, next.name, next.role)
     await recordEvent(tx, 'person-changed', origin, id, { before: { name, role }, after: next })
   })
@@ -97,15 +111,20 @@ export async function setDisabled(
     throw new Problem('forbidden', 'You cannot disable yourself; ask another administrator')
   await pool.transaction(async (tx) => {
     await updateDisabled(tx, id, isDisabled)
-    if (isDisabled) await deleteSessions(tx, id, null)
+    if (isDisabled) {
+      await deleteSessions(tx, id, null)
+      await deleteLinks(tx, id)
+    }
     await recordEvent(tx, isDisabled ? 'person-disabled' : 'person-enabled', origin, id)
   })
 }
 
-/** Ends all sessions of a person. */
+/** Ends all sessions of a person, and links that were not used. */
 export async function endSessions(pool: Pool, id: number, origin: AuditOrigin): Promise<void> {
+  await readPerson(pool, id)
   await pool.transaction(async (tx) => {
     const ended = await deleteSessions(tx, id, null)
+    await deleteLinks(tx, id)
     await recordEvent(tx, 'sessions-ended', origin, id, { ended })
   })
 }

@@ -1,6 +1,6 @@
 import sql from 'sql-template-tag'
 import Type, { type Static } from 'typebox'
-import { type Db, execute, many, maybe, writeReturning } from '../platform/db/db.ts'
+import { type Db, execute, many, maybe, one, writeReturning } from '../platform/db/db.ts'
 
 const Role = Type.Union([Type.Literal('editor'), Type.Literal('admin')])
 export const personRoles = ['suggester', 'editor', 'admin'] as const
@@ -91,6 +91,7 @@ export function deleteOldTokens(db: Db) {
 }
 
 const PersonId = Type.Object({ id: Type.Integer() })
+const PersonHandle = Type.Object({ handle: Type.String() })
 const Person = Type.Object({
   id: Type.Integer(),
   name: Type.String(),
@@ -129,6 +130,36 @@ export function findPeople(db: Db, id: number | null) {
         where ${id}::bigint is null or person.id = ${id}
         order by person.disabled is not null, lower(person.name), person.id
         limit 1000`,
+  )
+}
+
+/** Returns the random id under which authenticators know a person. */
+export async function findHandle(db: Db, id: number): Promise<string> {
+  return (await one(db, PersonHandle, sql`select handle from person where id = ${id}`)).handle
+}
+
+const LockedPerson = Type.Object({
+  name: Type.String(),
+  role: PersonRole,
+  is_disabled: Type.Boolean(),
+})
+
+/** Locks a person until the end of the transaction, so that role and state cannot change. */
+export function lockPerson(tx: Db, id: number) {
+  return maybe(
+    tx,
+    LockedPerson,
+    sql`select name, role, disabled is not null as is_disabled
+        from person where id = ${id} for update`,
+  )
+}
+
+/** Deletes the links of a person that were not used. */
+export function deleteLinks(db: Db, person: number) {
+  return execute(
+    db,
+    sql`delete from one_time_token
+        where purpose = 'link' and person_id = ${person} and used is null`,
   )
 }
 
@@ -249,8 +280,11 @@ export function deleteSessions(db: Db, person: number, except: Buffer | null) {
 /** The number of wrong codes after which a link no longer works. */
 const maxAttempts = 5
 
-/** The number of challenges that are kept: strangers can create them without limit. */
-const maxChallenges = 10_000
+/**
+ * The number of challenges that are kept for passkeys of any person, because strangers can create
+ * them, and for each person.
+ */
+const maxChallenges = { anyone: 10_000, person: 20 }
 
 /** Inserts a link for a person, and deletes earlier ones that were not used. */
 export function insertLink(db: Db, hash: Buffer, codeHash: Buffer, person: number) {
@@ -316,14 +350,17 @@ export async function takeOneTimeToken(
 
 /** Inserts a challenge for a passkey of this person, or of any person. */
 export function insertChallenge(db: Db, hash: Buffer, person: number | null) {
+  const owner = person === null ? sql`person_id is null` : sql`person_id = ${person}`
   return execute(
     db,
     sql`with surplus as (
           delete from one_time_token
           where hash in (select hash from one_time_token
                          where purpose = 'challenge'
+                           and ${owner}
                          order by created desc
-                         offset ${maxChallenges} limit 10)
+                         offset ${person === null ? maxChallenges.anyone : maxChallenges.person}
+                         limit 10)
         )
         insert into one_time_token (hash, purpose, person_id, expires)
         values (${hash}, 'challenge', ${person}, now() + interval '10 minutes')`,

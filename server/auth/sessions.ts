@@ -68,6 +68,7 @@ export async function endSession(
   const hash = hashSecret(secret)
   if (which === 'others') return deleteSessions(db, person.id, hash)
   const id = which === 'this' ? hash.toString('hex').slice(0, 16) : which.id
+  if (!/^[0-9a-f]{16}$/.test(id)) return 0
   return deleteSession(db, person.id, id)
 }
 

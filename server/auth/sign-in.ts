@@ -3,7 +3,14 @@ import type { Db } from '../platform/db/db.ts'
 import type { Pool } from '../platform/db/pool.ts'
 import { type AuditOrigin, recordEvent } from './audit.ts'
 import { type RelyingParty, savePasskey, verifyNewPasskey, verifyPasskey } from './passkeys.ts'
-import { countAttempt, deletePasskey, findLink, insertLink, takeOneTimeToken } from './queries.ts'
+import {
+  countAttempt,
+  deletePasskey,
+  findLink,
+  insertLink,
+  lockPerson,
+  takeOneTimeToken,
+} from './queries.ts'
 import { hashSecret, isWellFormedSecret, makeSecret } from './secret.ts'
 import { endSession, type Session, startSession, strengthenSession } from './sessions.ts'
 import { SignInRefused } from './sign-in-refused.ts'
@@ -57,6 +64,7 @@ export async function signInWithNewPasskey(
   const owner = await readLink(pool, secret)
   const passkey = await verifyNewPasskey(pool, context, owner.id, response)
   return pool.transaction(async (tx) => {
+    await lockEnabledPerson(tx, owner.id)
     if (!(await takeOneTimeToken(tx, hashSecret(secret), 'link', null)))
       throw new SignInRefused('link')
     await savePasskey(tx, passkey, passkeyName)
@@ -78,8 +86,11 @@ export async function signInWithCode(
 ): Promise<string> {
   const owner = await readLink(pool, secret)
   const hash = hashSecret(secret)
+  const digits = code.replaceAll(/\D/g, '')
+  // Scanners submit the form as it is.
+  if (digits.length !== 6) throw new SignInRefused('code')
   const session = await pool.transaction(async (tx) => {
-    const digits = code.replaceAll(/\D/g, '')
+    await lockEnabledPerson(tx, owner.id)
     if (!(await takeOneTimeToken(tx, hash, 'link', codeHash(secret, digits)))) return undefined
     return signIn(tx, owner, 'link', context)
   })
@@ -95,7 +106,10 @@ export async function signInWithPasskey(
   response: string,
 ): Promise<string> {
   const person = await verifyPasskey(pool, context, null, response)
-  return pool.transaction((tx) => signIn(tx, person, 'passkey', context))
+  return pool.transaction(async (tx) => {
+    await lockEnabledPerson(tx, person.id)
+    return signIn(tx, person, 'passkey', context)
+  })
 }
 
 /** Confirms a session with a passkey. Returns the new secret of the session. */
@@ -144,6 +158,12 @@ export async function signOut(pool: Pool, session: Session, request: string): Pr
     await endSession(tx, session, 'this')
     await recordEvent(tx, 'signed-out', originOf(person, { request }), person.id)
   })
+}
+
+/** Locks a person until the end of the transaction. Refuses a person who was disabled. */
+async function lockEnabledPerson(tx: Db, id: number): Promise<void> {
+  const person = await lockPerson(tx, id)
+  if (!person || person.is_disabled) throw new SignInRefused('link')
 }
 
 async function signIn(

@@ -6,3 +6,4 @@ export {
   verifyAuthenticationResponse,
   verifyRegistrationResponse,
 } from '@simplewebauthn/server'
+export { decodeAttestationObject } from '@simplewebauthn/server/helpers'

@@ -23,7 +23,10 @@ export function accountPages(desk: Desk, pool: Pool, siteName: string): void {
       passkeys: await findPasskeys(pool, session.person.id),
       host: new URL(context.origin).hostname,
       sessions: await sessionsOf(pool, session),
-      options: await passkeyCreationOptions(pool, context, session.person),
+      // After ten minutes a new passkey would not be accepted, but the device would have it.
+      options: session.isStrong
+        ? await passkeyCreationOptions(pool, context, session.person)
+        : undefined,
       refused,
     }
     return desk.render(request, [deskPages.account, data], refused ? 403 : 200)
@@ -38,7 +41,8 @@ export function accountPages(desk: Desk, pool: Pool, siteName: string): void {
   desk.form(deskPaths.addPasskey, dangerous, (request) =>
     orRefused(
       async () => {
-        const name = (request.form.get('name') ?? '').trim().slice(0, 100) || 'Passkey'
+        const typed = (request.form.get('name') ?? '').replaceAll(/\p{C}/gu, '')
+        const name = typed.trim().slice(0, 100) || 'Passkey'
         const context = signInContext(desk, request, siteName)
         const response = request.form.get('credential') ?? ''
         await addPasskey(pool, context, request.session, response, name)

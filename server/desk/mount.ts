@@ -17,7 +17,7 @@ import type {
   PageRequest,
   PageResponse,
 } from '../platform/http/pages.ts'
-import { siteOrigin } from '../platform/http/same-origin.ts'
+import { isLocalHost, siteOrigin } from '../platform/http/same-origin.ts'
 import { type CookieSite, readSessionCookie, sessionCookie } from './cookies.ts'
 
 // Mounts pages and forms of the desk: finds the session, checks role and form token, and sets the
@@ -57,7 +57,12 @@ export function openDesk({ mountPage, mountForm, pool, site, publicOrigin }: Des
     basePath: site.basePath,
     isSecure: originOf(request).startsWith('https:'),
   })
-  const originOf = ({ headers }: PageRequest) => siteOrigin(headers, publicOrigin)
+  const originOf = ({ headers }: PageRequest) => {
+    // Behind a proxy, the Host header says neither the scheme nor always the host.
+    if (publicOrigin === undefined && !isLocalHost(headers.host))
+      throw new Problem('forbidden', 'Set PUBLIC_URL to sign in under this address')
+    return siteOrigin(headers, publicOrigin)
+  }
   const sessionOf = (request: PageRequest) =>
     readSession(pool, readSessionCookie(cookieSite(request), request.headers.cookie))
 
@@ -158,21 +163,13 @@ export function openDesk({ mountPage, mountForm, pool, site, publicOrigin }: Des
     },
 
     /** Mounts a page that needs no session. */
-    publicPage(
-      path: string,
-      handle: (request: PageRequest) => Promise<PageResponse>,
-      more: PageLimits = {},
-    ): void {
-      mountPage(path, handle, { ...limits, ...more })
+    publicPage(path: string, handle: (request: PageRequest) => Promise<PageResponse>): void {
+      mountPage(path, handle, limits)
     },
 
     /** Mounts a form that needs no session. */
-    publicForm(
-      path: string,
-      handle: (request: FormRequest) => Promise<PageResponse>,
-      more: PageLimits = {},
-    ): void {
-      mountForm(path, handle, { ...limits, ...more })
+    publicForm(path: string, handle: (request: FormRequest) => Promise<PageResponse>): void {
+      mountForm(path, handle, limits)
     },
   }
 }

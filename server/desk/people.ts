@@ -34,13 +34,13 @@ export function peoplePages(desk: Desk, pool: Pool, basePath: string): void {
     const mail = (form.get('mail') ?? '').trim()
     const role = roleIn(form)
     try {
-      checkName(name)
       const invitation = { name, mail: mail === '' ? null : mail, role }
       const { id, link } = await invitePerson(pool, invitation, auditOrigin(request))
       return showLink(request, id, name, link)
     } catch (error) {
       if (!(error instanceof Problem)) throw error
-      const field = error.problem === 'name-taken' ? 'mail' : 'name'
+      const isMail = error.problem === 'name-taken' || error.more.field === 'mail'
+      const field = isMail ? 'mail' : 'name'
       const data = {
         people: await listPeople(pool),
         invitation: { name, mail, role },
@@ -68,8 +68,10 @@ export function peoplePages(desk: Desk, pool: Pool, basePath: string): void {
     })
   personForm(personPath, async (id, request) => {
     const name = (request.form.get('name') ?? '').trim()
-    checkName(name)
-    const role = request.form.has('role') ? { role: roleIn(request.form) } : {}
+    // A role that was not chosen here may have been changed by another administrator.
+    const { form } = request
+    const isChosen = form.has('role') && form.get('role') !== form.get('role_before')
+    const role = isChosen ? { role: roleIn(form) } : {}
     await changePerson(pool, id, { name, ...role }, auditOrigin(request))
     return 'saved'
   })
@@ -92,11 +94,6 @@ export function peoplePages(desk: Desk, pool: Pool, basePath: string): void {
 
 function roleIn(form: URLSearchParams): PersonRole {
   return personRoles.find((role) => role === form.get('role')) ?? 'suggester'
-}
-
-function checkName(name: string): void {
-  if (name === '' || name.length > 100)
-    throw new Problem('invalid-fields', 'The name must have 1 to 100 characters')
 }
 
 function idOf({ params }: PageRequest): number {

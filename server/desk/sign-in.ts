@@ -51,6 +51,11 @@ export function signInPages(desk: Desk, pool: Pool, siteName: string): void {
   })
 }
 
+/** Replaces the secret of a link in a URL, also in the query. */
+export function redactLinks(url: string): string {
+  return url.replaceAll(/(desk(?:\/|%2F)link(?:\/|%2F))[\w-]+/gi, '$1:secret')
+}
+
 /** Returns what signing in needs to know about a request. */
 export function signInContext(desk: Desk, request: PageRequest, siteName: string): SignInContext {
   return {
@@ -87,23 +92,24 @@ function linkPages(
           desk.redirect(request, deskPaths.home, await signIn(contextOf(request), request)),
         (reason) => linkPage(request, reason),
       )
-  const limits = { hasSecretPath: true }
   const path = deskPaths.link(':secret')
-  desk.publicPage(path, (request) => linkPage(request), limits)
+  desk.publicPage(path, (request) => linkPage(request))
   desk.publicForm(
     path,
     linkForm((context, request) => {
       const response = request.form.get('credential') ?? ''
       return signInWithNewPasskey(pool, context, secretOf(request), response, 'Passkey')
     }),
-    limits,
+  )
+  // After a wrong code, the browser shows this address.
+  desk.publicPage(deskPaths.linkCode(':secret'), async (request) =>
+    desk.redirect(request, deskPaths.link(secretOf(request))),
   )
   desk.publicForm(
     deskPaths.linkCode(':secret'),
     linkForm((context, request) =>
       signInWithCode(pool, context, secretOf(request), request.form.get('code') ?? ''),
     ),
-    limits,
   )
 }
 

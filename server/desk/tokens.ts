@@ -14,7 +14,7 @@ export function tokenPages(desk: Desk, pool: Pool): void {
   )
   desk.form(deskPaths.tokens, access, async (request) => {
     const { form } = request
-    const name = (form.get('name') ?? '').trim()
+    const name = (form.get('name') ?? '').replaceAll(/\p{C}/gu, '').trim()
     const days = Number(form.get('days'))
     const role = form.get('role') === 'admin' ? 'admin' : 'editor'
     const errors = {

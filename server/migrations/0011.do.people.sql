@@ -6,7 +6,9 @@ create table person (
   mail     text        check (mail <> ''),
   role     text        not null check (role in ('suggester', 'editor', 'admin')),
   created  timestamptz not null default now(),
-  disabled timestamptz  -- cannot sign in; the history keeps the name
+  disabled timestamptz,  -- cannot sign in; the history keeps the name
+  -- Identifies the person to authenticators. Random: a host can have several archives.
+  handle   uuid        not null default gen_random_uuid()
 );
 create unique index person_mail on person (lower(mail));
 
@@ -46,7 +48,8 @@ create table one_time_token (
   used      timestamptz
 );
 create index one_time_token_person on one_time_token (person_id);
-create index one_time_token_created on one_time_token (purpose, created);
+create index one_time_token_created on one_time_token (person_id, created)
+  where purpose = 'challenge';
 
 -- What people and operators did, except for changes of records: the history has those.
 create table audit_event (

@@ -98,7 +98,7 @@ test('an administrator invites, changes, disables and enables a person', async (
   const page = await client.get('/desk/people')
   const empty = await client.submit(page, '/desk/people', { name: ' ' })
   assert.equal(empty.status, 400)
-  assert.match(empty.html, /The name must have 1 to 100 characters/)
+  assert.match(empty.html, /The name must have 1 to 100 characters, on one line/)
   const invited = await client.submit(page, '/desk/people', {
     name: 'Grace <b>Hopper',
     mail: 'grace@example.org',
@@ -133,6 +133,32 @@ test('an administrator invites, changes, disables and enables a person', async (
   const enabled = await client.submit(shown, `/desk/people/${id}/disabled`)
   assert.match((await client.follow(enabled)).html, /can sign in again/)
   assert.equal((await grace.get('/desk')).status, 303, 'the sessions stay ended')
+})
+
+test('saving a name does not bring an earlier role back', async () => {
+  const { client } = people.admin
+  const { id } = await signedIn('Bob', 'admin')
+  const opened = await client.get(`/desk/people/${id}`)
+  const demoted = await client.submit(opened, `/desk/people/${id}`, { role: 'suggester' })
+  assert.match((await client.follow(demoted)).html, /Saved/)
+  const renamed = await client.submit(opened, `/desk/people/${id}`, { name: 'Robert' })
+  assert.match((await client.follow(renamed)).html, /Robert/)
+  const [person] = await withDatabase(archive.databaseUrl, (query) =>
+    query('select role from person where id = $1', [id]),
+  )
+  assert.equal(person?.role, 'suggester')
+})
+
+test('refuses names and mail addresses that are none', async () => {
+  const { client } = people.admin
+  const page = await client.get('/desk/people')
+  for (const name of ['a\0b', 'a\u001b[31m', 'a\nb', 'a\u202eb', 'x'.repeat(101)])
+    assert.equal((await client.submit(page, '/desk/people', { name })).status, 400)
+  for (const mail of ['x', 'a b@example.org', `${'x'.repeat(300)}@example.org`]) {
+    const refused = await client.submit(page, '/desk/people', { name: 'Eve', mail })
+    assert.equal(refused.status, 400)
+    assert.match(refused.html, /The mail address is not valid/)
+  }
 })
 
 test('administrators can neither disable themselves nor change their own role', async () => {
@@ -223,8 +249,23 @@ test('logs no secret of a link', async () => {
     operator,
   )
   const server = await spawnServer({ DATABASE_URL: archive.databaseUrl })
-  const reply = await call(server.url, 'GET', `/desk/link/${link.secret}`)
-  assert.equal(reply.status, 200)
-  await until('the log line of the link', () => server.output().includes('/desk/link/:secret'))
+  const path = `/desk/link/${link.secret}`
+  const headers = { host: 'localhost', accept: 'text/html' }
+  const to = encodeURIComponent(path)
+  for (const [method, target, status] of [
+    ['GET', path, 200],
+    ['GET', `${path}/code`, 303],
+    ['PUT', path, 405],
+    ['OPTIONS', path, 405],
+    ['GET', `${path}/x`, 404],
+    ['POST', path, 403],
+    ['GET', `/prefer?to=${to}`, 303],
+  ] as const) {
+    const reply = await call(server.url, method, target, { headers })
+    assert.equal(reply.status, status, `${method} ${target}`)
+    if (status !== 200) assert.ok(!reply.text.includes(link.secret), `${method} ${target}`)
+  }
+  await until('the last log line', () => server.output().includes('/prefer?to='))
+  assert.ok(server.output().includes('/desk/link/:secret'))
   assert.ok(!server.output().includes(link.secret))
 })

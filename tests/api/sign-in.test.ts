@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createLinkFor, invitePerson } from '../../server/auth/auth.ts'
+import { createLinkFor, endSessions, invitePerson, setDisabled } from '../../server/auth/auth.ts'
 import { createAuthenticator } from '../support/authenticator.ts'
 import { createDeskClient, formTo, passkeyOptions } from '../support/desk-client.ts'
 import { startArchive } from '../support/harness.ts'
@@ -78,8 +78,9 @@ test('a link survives scanners and works once', async () => {
   assert.equal((await archive.call('HEAD', path)).status, 200)
   const scanned = await scanner.get(path)
   // A scanner that runs scripts sends the forms, without a passkey or the code.
-  for (const { action, fields } of scanned.forms)
-    assert.equal((await scanner.post(action, fields)).status, 403)
+  for (let time = 1; time <= 10; time++)
+    for (const { action, fields } of scanned.forms)
+      assert.equal((await scanner.post(action, fields)).status, 403)
   assert.equal(scanner.cookie, '')
 
   const client = createDeskClient(archive)
@@ -118,6 +119,95 @@ test('five wrong codes end a link', async () => {
   const right = await client.post(`${path}/code`, { code: link.code })
   assert.equal(right.status, 403)
   assert.match(right.html, /no longer works/)
+})
+
+test('disabling a person and ending their sessions end their links too', async () => {
+  const { id, link } = await invite('Adele')
+  const client = createDeskClient(archive)
+  await setDisabled(archive.pool, id, true, operator)
+  await setDisabled(archive.pool, id, false, operator)
+  assert.equal((await client.get(`/desk/link/${link.secret}`)).status, 403)
+  const newer = await createLinkFor(archive.pool, id, operator)
+  await endSessions(archive.pool, id, operator)
+  assert.equal((await client.get(`/desk/link/${newer.secret}`)).status, 403)
+})
+
+test('a sign-in that began before a person was disabled is refused', async () => {
+  const { passkey, id } = await signedIn('Margaret')
+  const client = createDeskClient(archive)
+  const page = await client.get('/desk/sign-in')
+  const credential = passkey.get(passkeyOptions(page, '/desk/sign-in'))
+  await setDisabled(archive.pool, id, true, operator)
+  assert.equal((await client.submit(page, '/desk/sign-in', { credential })).status, 403)
+  assert.deepEqual(await query('select from session where person_id = $1', [id]), [])
+})
+
+test('a session that is no longer strong adds no passkey and offers none', async () => {
+  const { client, id } = await signedIn('Radia')
+  const page = await client.get('/desk/account')
+  const options = passkeyOptions(page, '/desk/account/add-passkey')
+  await query("update session set strong_until = now() - interval '1 s' where person_id = $1", [id])
+  const weak = await client.get('/desk/account')
+  assert.ok(!weak.forms.some(({ action }) => /passkey/.test(action)))
+  assert.match(weak.html, /Confirm that it is you/)
+  const credential = createAuthenticator(origin).create(options)
+  const sent = await client.submit(page, '/desk/account/add-passkey', { credential })
+  assert.equal(sent.headers.location, '/desk/confirm?to=%2Fdesk%2Faccount')
+})
+
+test('a flood of visits to the sign-in page does not end the challenge of a person', async () => {
+  const { link } = await invite('Whitfield')
+  const client = createDeskClient(archive)
+  const path = `/desk/link/${link.secret}`
+  const page = await client.get(path)
+  await query(
+    `insert into one_time_token (hash, purpose, expires)
+     select sha256(('flood ' || n)::bytea), 'challenge', now() + interval '5 minutes'
+     from generate_series(1, 10100) n`,
+  )
+  for (let time = 1; time <= 20; time++) await createDeskClient(archive).get('/desk/sign-in')
+  const credential = createAuthenticator(origin).create(passkeyOptions(page, path))
+  assert.equal((await client.submit(page, path, { credential })).status, 303)
+})
+
+test('refuses large forms before they are parsed', async () => {
+  const headers = {
+    'sec-fetch-site': 'same-origin',
+    'content-type': 'application/x-www-form-urlencoded',
+    host: 'localhost',
+  }
+  for (const raw of ['a&'.repeat(30_000), 'a&'.repeat(500_000), `a=${'x'.repeat(70_000)}`]) {
+    const usedBefore = process.cpuUsage()
+    const { status } = await archive.call('POST', '/desk/sign-in', { raw, headers })
+    assert.equal(status, 413)
+    // Parsing the second one would take seconds. The rest of this process takes much less.
+    assert.ok(process.cpuUsage(usedBefore).user < 2_000_000)
+  }
+})
+
+test('without PUBLIC_URL, the desk is for this machine only', async () => {
+  for (const host of ['talks.example.org', 'localhost.example.org', '10.0.0.1', '%', 'x:99999']) {
+    const client = createDeskClient(archive, { host })
+    for (const path of ['/desk', '/desk/sign-in', '/desk/people'])
+      assert.equal((await client.get(path)).status, 403, `${host} ${path}`)
+  }
+  assert.equal(
+    (await createDeskClient(archive, { host: '[::1]:80' }).get('/desk/sign-in')).status,
+    200,
+  )
+})
+
+test('refuses passkeys with certificates, which were not requested', async () => {
+  const { link } = await invite('Shafi')
+  const client = createDeskClient(archive)
+  const path = `/desk/link/${link.secret}`
+  for (const format of ['packed', 'apple', 'android-safetynet']) {
+    const page = await client.get(path)
+    const options = passkeyOptions(page, path)
+    const credential = createAuthenticator(origin).create(options, { attestation: format })
+    assert.equal((await client.submit(page, path, { credential })).status, 403, format)
+  }
+  assert.equal((await client.get(path)).status, 200)
 })
 
 test('a new link replaces the earlier one; expired links and disabled people are refused', async () => {
@@ -351,6 +441,7 @@ test('the database has no secret that can be used', async () => {
 })
 
 test('challenges of strangers are bounded', async () => {
+  await query("delete from one_time_token where purpose = 'challenge'")
   await query(
     `insert into one_time_token (hash, purpose, created, expires)
      select sha256(n::text::bytea), 'challenge', now() - interval '1 minute',

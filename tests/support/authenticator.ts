@@ -19,6 +19,8 @@ export interface Lies {
   /** User present is bit 0, user verified bit 2. */
   readonly flags?: number
   readonly signature?: Buffer
+  /** Format of an attestation with certificates. */
+  readonly attestation?: string
 }
 
 /** Creates a passkey for an origin. */
@@ -78,8 +80,8 @@ export function createAuthenticator(origin: string) {
       return credential({
         clientDataJSON: clientData('webauthn.create', challenge, lies),
         attestationObject: cborMap([
-          ['fmt', 'none'],
-          ['attStmt', []],
+          ['fmt', lies.attestation ?? 'none'],
+          ['attStmt', lies.attestation ? { x5c: [] } : {}],
           ['authData', authData],
         ]),
       })
@@ -98,9 +100,12 @@ export function createAuthenticator(origin: string) {
   }
 }
 
-type CborValue = number | string | Buffer | []
+type CborValue = number | string | Buffer | CborObject | []
+interface CborObject {
+  readonly [key: string]: CborValue
+}
 
-/** Encodes a map in CBOR. An empty list stands for an empty map. */
+/** Encodes a map in CBOR. */
 function cborMap(entries: readonly (readonly [number | string, CborValue])[]): Buffer {
   return Buffer.concat([
     cborHead(5, entries.length),
@@ -109,7 +114,8 @@ function cborMap(entries: readonly (readonly [number | string, CborValue])[]): B
 }
 
 function cbor(value: CborValue): Buffer {
-  if (Array.isArray(value)) return cborHead(5, 0)
+  if (Array.isArray(value)) return cborHead(4, 0)
+  if (typeof value === 'object' && !Buffer.isBuffer(value)) return cborMap(Object.entries(value))
   if (typeof value === 'number') return value < 0 ? cborHead(1, -1 - value) : cborHead(0, value)
   const bytes = Buffer.from(value as Buffer)
   return Buffer.concat([cborHead(typeof value === 'string' ? 3 : 2, bytes.length), bytes])

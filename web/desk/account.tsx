@@ -22,6 +22,7 @@ export interface AccountData {
     readonly user_agent: string
     readonly is_current: boolean
   }[]
+  /** Undefined if the person has to confirm first. */
   readonly options: unknown
   readonly refused?: 'link' | 'code' | 'passkey' | 'unknown-passkey' | undefined
 }
@@ -38,7 +39,7 @@ export function Account(data: AccountData) {
 }
 
 function Passkeys({ passkeys, host, options, refused }: AccountData) {
-  const { words, time } = useDesk()
+  const { words, time, href } = useDesk()
   return (
     <section>
       <h2>{words.passkeys}</h2>
@@ -53,12 +54,14 @@ function Passkeys({ passkeys, host, options, refused }: AccountData) {
                 {passkey.last_used === null ? words.never : time(passkey.last_used)}
               </p>
             </div>
-            <Form action={deskPaths.removePasskey}>
-              <input type="hidden" name="id" value={passkey.id} />
-              <button type="submit" class="quiet" aria-label={`${words.remove}: ${passkey.name}`}>
-                {words.remove}
-              </button>
-            </Form>
+            {options !== undefined && (
+              <Form action={deskPaths.removePasskey}>
+                <input type="hidden" name="id" value={passkey.id} />
+                <button type="submit" class="quiet" aria-label={`${words.remove}: ${passkey.name}`}>
+                  {words.remove}
+                </button>
+              </Form>
+            )}
           </li>
         ))}
       </ul>
@@ -68,17 +71,23 @@ function Passkeys({ passkeys, host, options, refused }: AccountData) {
         </p>
       )}
       <p class="help">{words.passkeysHelp}</p>
-      <Form action={deskPaths.addPasskey} data={passkeyAttributes('create', options, words)}>
-        <input type="hidden" name="credential" />
-        <Field
-          label={words.passkeyName}
-          name="name"
-          value={words.defaultPasskeyName}
-          maxLength={100}
-          required
-        />
-        <PasskeyButton text={words.addPasskey} />
-      </Form>
+      {options === undefined ? (
+        <p>
+          <a href={href(`${deskPaths.confirm}?to=${deskPaths.account}`)}>{words.confirmFirst}</a>
+        </p>
+      ) : (
+        <Form action={deskPaths.addPasskey} data={passkeyAttributes('create', options, words)}>
+          <input type="hidden" name="credential" />
+          <Field
+            label={words.passkeyName}
+            name="name"
+            value={words.defaultPasskeyName}
+            maxLength={100}
+            required
+          />
+          <PasskeyButton text={words.addPasskey} />
+        </Form>
+      )}
     </section>
   )
 }

@@ -66,11 +66,12 @@ export function Field({ label, help, error, name, type = 'text', ...input }: Fie
 }
 
 /** A radio button for each role, with what it allows. */
-export function RoleField({ value, disabled }: { value: string; disabled?: boolean }) {
+export function RoleField({ value }: { value: string }) {
   const { words } = useDesk()
   return (
-    <fieldset class="field" disabled={disabled}>
+    <fieldset class="field">
       <legend>{words.role}</legend>
+      <input type="hidden" name="role_before" value={value} />
       {(['suggester', 'editor', 'admin'] as const).map((role) => (
         <label key={role} class="choice">
           <input type="radio" name="role" value={role} checked={role === value} />

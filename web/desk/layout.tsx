@@ -14,7 +14,7 @@ interface Props {
 export function DeskLayout({ title, children }: Props) {
   const view = useDesk()
   const { words, href, done } = view
-  const notice = done === undefined ? undefined : words.done[done]
+  const notice = done && Object.hasOwn(words.done, done) ? words.done[done] : undefined
   return (
     <html
       lang={view.locale}
@@ -27,9 +27,20 @@ export function DeskLayout({ title, children }: Props) {
         <meta name="viewport" content="width=device-width, initial-scale=1" />
         <meta name="color-scheme" content={view.theme === 'auto' ? 'light dark' : view.theme} />
         <meta name="robots" content="noindex, nofollow" />
-        <link rel="stylesheet" href={href(view.assets.style)} />
-        <script type="module" src={href(view.assets.script)} nonce={view.nonce} />
-        <link rel="icon" href={href('/favicon.svg')} type="image/svg+xml" />
+        {/* The address of this page may be a sign-in link. */}
+        <link rel="stylesheet" href={href(view.assets.style)} referrerpolicy="no-referrer" />
+        <script
+          type="module"
+          src={href(view.assets.script)}
+          nonce={view.nonce}
+          referrerpolicy="no-referrer"
+        />
+        <link
+          rel="icon"
+          href={href('/favicon.svg')}
+          type="image/svg+xml"
+          referrerpolicy="no-referrer"
+        />
       </head>
       <body data-copied={words.copied}>
         <a class="skip" href="#content">

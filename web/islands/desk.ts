@@ -2,12 +2,14 @@ import { startPasskeys } from './passkey.ts'
 
 // Loaded by every page of the desk. It only enhances pages, except for passkeys, which need it.
 
-startPasskeys()
-
 for (const button of document.querySelectorAll<HTMLButtonElement>('[data-copy]')) {
   button.hidden = false
   const text = button.textContent
   button.addEventListener('click', async () => {
+    const field = button.parentElement?.querySelector('input')
+    field?.select()
+    // Without HTTPS there is no clipboard; the selected text can be copied by hand.
+    if (!navigator.clipboard) return
     await navigator.clipboard.writeText(button.dataset.copy ?? '')
     button.textContent = document.body.dataset.copied ?? ''
     setTimeout(() => {
@@ -15,3 +17,5 @@ for (const button of document.querySelectorAll<HTMLButtonElement>('[data-copy]')
     }, 2000)
   })
 }
+
+startPasskeys()

@@ -17,7 +17,7 @@ const messageOf: Readonly<Record<string, string>> = {
 function startForm(form: HTMLFormElement): void {
   const button = form.querySelector<HTMLButtonElement>('button[type=submit]')
   if (!button) return
-  if (typeof PublicKeyCredential?.parseCreationOptionsFromJSON !== 'function') {
+  if (typeof window.PublicKeyCredential?.parseCreationOptionsFromJSON !== 'function') {
     showError(form, form.dataset.unsupported)
     return
   }

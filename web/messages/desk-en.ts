@@ -67,12 +67,18 @@ export const deskEn = {
   codeHelp: 'Enter the six-digit code that you received together with the link.',
   code: 'Code',
   confirmTitle: 'Confirm that it is you',
-  confirmHelp: 'The next page can do harm. Confirm with your passkey; this lasts for 10 minutes.',
+  confirmHelp:
+    'Confirm with your passkey to manage people, tokens and passkeys. It lasts for 10 minutes. If ' +
+    'you have just sent a form, send it again afterwards.',
+  confirmFirst: 'Confirm that it is you to add or remove passkeys',
   confirm: 'Confirm with a passkey',
   confirmWithoutPasskey:
-    'You have no passkey for this site. Add one to your account, or sign in again with a new link.',
+    'You have no passkey for this site, and signed in more than 10 minutes ago. Sign in again with ' +
+    'a new link, then add a passkey at once.',
   refused: {
-    link: 'This link no longer works: it was used, has expired or was replaced. Ask for a new one.',
+    link:
+      'This link no longer works: it was used, has expired, was replaced or had too many wrong ' +
+      'codes. Ask for a new one.',
     code: 'The code is wrong. After five wrong codes the link no longer works.',
     passkey: 'The passkey was not accepted. Try again.',
     'unknown-passkey':

@@ -67,13 +67,17 @@ export const deskEs: DeskMessages = {
   code: 'Código',
   confirmTitle: 'Confirma que eres tú',
   confirmHelp:
-    'La página siguiente puede causar daño. Confirma con tu llave de acceso; vale 10 minutos.',
+    'Confirma con tu llave de acceso para gestionar personas, tokens y llaves. Vale 10 minutos. Si ' +
+    'acabas de enviar un formulario, envíalo otra vez después.',
+  confirmFirst: 'Confirma que eres tú para añadir o quitar llaves de acceso',
   confirm: 'Confirmar con una llave de acceso',
   confirmWithoutPasskey:
-    'No tienes ninguna llave de acceso para este sitio. Añade una a tu cuenta, o vuelve a entrar ' +
-    'con un enlace nuevo.',
+    'No tienes ninguna llave de acceso para este sitio y entraste hace más de 10 minutos. Vuelve a ' +
+    'entrar con un enlace nuevo y añade una llave enseguida.',
   refused: {
-    link: 'Este enlace ya no funciona: se usó, caducó o fue sustituido. Pide otro.',
+    link:
+      'Este enlace ya no funciona: se usó, caducó, fue sustituido o tuvo demasiados códigos ' +
+      'erróneos. Pide otro.',
     code: 'El código no es correcto. Tras cinco códigos erróneos el enlace deja de funcionar.',
     passkey: 'La llave de acceso no se ha aceptado. Inténtalo de nuevo.',
     'unknown-passkey':

@@ -36,8 +36,6 @@ export interface PageLimits {
   readonly limitMs?: number
   /** The page is for one person: other sites get no permission to read it. */
   readonly isPrivate?: boolean
-  /** The path contains a secret, which must not be logged. */
-  readonly hasSecretPath?: boolean
 }
 
 export type MountPage = (
@@ -84,11 +82,12 @@ function addPageRoute(
   limits: PageLimits & { readonly cost: number },
   handle: (request: FastifyRequest) => PageResponse | Promise<PageResponse>,
 ): void {
-  const { cost, limitMs = options.answerMs, isPrivate = false, hasSecretPath = false } = limits
+  const { cost, limitMs = options.answerMs, isPrivate = false } = limits
   http.route({
     method,
     url: options.basePath + path,
-    config: { endpoint: 'page', cost, hasSecretPath, takesForm: method === 'POST' },
+    ...(method === 'POST' && { bodyLimit: formBytes }),
+    config: { endpoint: 'page', cost, takesForm: method === 'POST' },
     onRequest: async (request, reply) => {
       request.actor = anyone
       if (isPrivate) markPrivate(reply)
@@ -119,7 +118,9 @@ function markPrivate(reply: FastifyReply): void {
   reply.header('cross-origin-resource-policy', 'same-origin')
 }
 
-const maxFormFields = 2000
+/** A credential of a passkey has about 2 kB. */
+const formBytes = 65_536
+const maxFormFields = 200
 
 /** Parses the bodies of forms, for the routes that `addForm` adds. */
 export function parseForms(http: FastifyInstance): void {
@@ -129,10 +130,10 @@ export function parseForms(http: FastifyInstance): void {
     ({ routeOptions }, body, done) => {
       if (!routeOptions.config.takesForm)
         return done(new Problem('unsupported-media-type', 'This URL does not take forms'))
-      const form = new URLSearchParams(body as string)
-      if (form.size > maxFormFields)
+      // Counted before, because parsing many fields takes time that grows with their square.
+      if ((body as string).split('&', maxFormFields + 1).length > maxFormFields)
         return done(new Problem('too-large', `A form has at most ${maxFormFields} fields`))
-      done(null, form)
+      done(null, new URLSearchParams(body as string))
     },
   )
 }
@@ -170,6 +171,5 @@ export function parseId(text: string | undefined): number | undefined {
 declare module 'fastify' {
   interface FastifyContextConfig {
     takesForm?: boolean
-    hasSecretPath?: boolean
   }
 }

@@ -24,3 +24,8 @@ export function assertSameOrigin(headers: Headers, publicOrigin: string | undefi
 export function siteOrigin(headers: Headers, publicOrigin: string | undefined): string {
   return publicOrigin ?? `http://${headers.host ?? ''}`
 }
+
+/** Tells whether a Host header names this machine. */
+export function isLocalHost(host: string | undefined): boolean {
+  return /^(localhost|127\.0\.0\.1|\[::1\])(:\d{1,5})?$/i.test(host ?? '')
+}

@@ -64,6 +64,8 @@ export interface HttpServerOptions extends Omit<MountOptions, 'count' | 'limit'>
   readonly proxies: number
   /** Maximum number of concurrent requests in this process. */
   readonly maxRequests: number
+  /** Removes secrets from a URL, for the log and for error pages. */
+  redactUrl?(url: string): string
   /** Renders a problem for browsers, which get a page instead of a problem document. */
   problemPage?(problem: Problem, request: PageRequest, requestId: string): PageResponse
 }
@@ -164,7 +166,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   )
   const isStopping = () => state.isStopping
   checkRequests(http, { urlHeaders, isStopping, isOverloaded: overload.isOver, limit })
-  recordResponses(http, options.metrics)
+  recordResponses(http, options)
   addOptionsRoutes(http, endpoints, basePath)
   healthRoutes(
     http,
@@ -229,7 +231,12 @@ function pageMethods(urls: readonly PageUrl[]): string | undefined {
 }
 
 /** Returns a handler that sends an error as a page to browsers, else as a problem document. */
-function createErrorHandler({ base, basePath, problemPage }: HttpServerOptions): ErrorHandler {
+function createErrorHandler({
+  base,
+  basePath,
+  problemPage,
+  redactUrl = String,
+}: HttpServerOptions): ErrorHandler {
   return async (error, request, reply) => {
     const problem = toProblem(error, isWrite(request))
     const { status } = problems[problem.problem]
@@ -238,9 +245,10 @@ function createErrorHandler({ base, basePath, problemPage }: HttpServerOptions):
     if (status === 413) reply.header('connection', 'close')
     if (problemPage && isPageRequest(request, basePath))
       try {
+        const { address, ...page } = pageRequest(request, basePath)
         const { body = '', headers } = problemPage(
           problem,
-          pageRequest(request, basePath),
+          { ...page, address: redactUrl(address) },
           request.id,
         )
         const { 'content-type': _, ...others } = problemHeaders(problem)
@@ -380,7 +388,10 @@ function checkRequests(http: FastifyInstance, checks: RequestChecks): void {
   })
 }
 
-function recordResponses(http: FastifyInstance, metrics: Metrics): void {
+function recordResponses(
+  http: FastifyInstance,
+  { metrics, redactUrl = String }: Pick<HttpServerOptions, 'metrics' | 'redactUrl'>,
+): void {
   http.addHook('onResponse', async (request, reply) => {
     // The fast lane may have spent time on the request before Fastify received it.
     const fastLaneResult = fastLaneResults.get(request.raw)
@@ -392,7 +403,7 @@ function recordResponses(http: FastifyInstance, metrics: Metrics): void {
     request.log[level](
       {
         method: request.method,
-        url: request.routeOptions.config.hasSecretPath ? request.routeOptions.url : request.url,
+        url: redactUrl(request.url),
         status: reply.statusCode,
         ms: Math.round(ms * 10) / 10,
       },
