@@ -71,6 +71,8 @@ export const groups: readonly Group[] = [
       'write-entities',
       'coherence',
       'exports',
+      'history',
+      'preconditions',
     ),
   },
   {
