@@ -17,7 +17,8 @@ import { until } from '../support/until.ts'
 // pages from the routes of the server, so new ones are covered automatically.
 //
 // Values that are random or depend on the time of the request are not compared: the request id, the
-// nonce of a page, the Date header, and the time in the first line of an export.
+// nonce of a page, the challenge of the sign-in page, the Date header, and the time in the first
+// line of an export.
 
 mock.timers.enable({ apis: ['Date'], now: Date.parse('2026-01-01T00:00:00Z') })
 
@@ -41,6 +42,7 @@ function comparable({ status, headers, text }: Reply): string {
   const masked = (value: unknown) =>
     String(value)
       .replaceAll(nonce, 'NONCE')
+      .replaceAll(/(challenge&quot;:&quot;)[\w-]{43}/g, '$1CHALLENGE')
       .replaceAll(String(id || 'no id'), 'REQUEST')
   const body = masked(text)
     .replaceAll(/urn:uuid:[0-9a-f-]{36}/g, 'REQUEST')
@@ -215,6 +217,7 @@ function pathsFor(route: string): string[] {
     rule: ['no-licence', 'same-source'],
     position: ['1'],
     name: ['wrong.css'],
+    secret: ['wrong', 'x'.repeat(43)],
     file: ['wrong.xml', 'video-1.xml'],
   }
   let paths = ['']
