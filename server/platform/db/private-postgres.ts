@@ -34,7 +34,7 @@ export interface PrivatePostgres {
   dir: string
   /** Returns a connection URL. The default role is the superuser, postgres. */
   url(database: string, role?: string): string
-  /** Creates an unprivileged role and a database that it owns; returns the URL for them. */
+  /** Creates a database and, if needed, the unprivileged role that owns it; returns the URL. */
   createDatabase(name: string, owner: string): Promise<string>
   log(): string
   stop(): Promise<void>
@@ -180,7 +180,8 @@ async function start(
         createDatabase: async (name, owner) => {
           await asSuperuser(url('postgres'), async (client) => {
             const [database, role] = [name, owner].map((text) => client.escapeIdentifier(text))
-            await client.query(`create role ${role} login`)
+            const roles = await client.query('select from pg_roles where rolname = $1', [owner])
+            if (roles.rowCount === 0) await client.query(`create role ${role} login`)
             await client.query(`create database ${database} owner ${role}`)
           })
           return url(name, owner)
