@@ -150,7 +150,7 @@ async function startArchive(environment: FaultEnvironment): Promise<SimulatedArc
         select count(*)
         from maintenance
         where finished > now() - interval '12 hours'`
-      await until('the maintenance', async () => (await number(finished)) === 4, {
+      await until('the maintenance', async () => (await number(finished)) === 5, {
         limitMs: 120_000,
       })
     },
@@ -201,7 +201,7 @@ async function rowBounds(
     passkey: 0,
     session: 0,
     one_time_token: 0,
-    audit_event: 0,
+    audit_event: 2 * (days + 2),
     rename_job: 0,
     talk_count: names * 100,
     search_word: await number('select count(*) from search_words_of(array(select id from video))'),
