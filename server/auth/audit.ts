@@ -9,21 +9,19 @@ export interface AuditOrigin {
   readonly request: string
 }
 
-export const auditKinds = [
-  'person-invited',
-  'person-changed',
-  'person-disabled',
-  'person-enabled',
-  'link-created',
-  'signed-in',
-  'signed-out',
-  'sessions-ended',
-  'passkey-added',
-  'passkey-removed',
-  'token-created',
-  'token-revoked',
-] as const
-export type AuditKind = (typeof auditKinds)[number]
+export type AuditKind =
+  | 'person-invited'
+  | 'person-changed'
+  | 'person-disabled'
+  | 'person-enabled'
+  | 'link-created'
+  | 'signed-in'
+  | 'signed-out'
+  | 'sessions-ended'
+  | 'passkey-added'
+  | 'passkey-removed'
+  | 'token-created'
+  | 'token-revoked'
 
 /** Adds an event to the audit log, in the transaction of what it reports. */
 export async function recordEvent(

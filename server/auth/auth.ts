@@ -9,7 +9,8 @@ import {
   revokeToken,
   touchToken,
 } from './queries.ts'
-import { hashToken, isWellFormedToken, makeToken } from './token.ts'
+import { hashSecret } from './secret.ts'
+import { isWellFormedToken, makeToken } from './token.ts'
 
 // Entry point of authentication: API tokens (here), people (people.ts), how they sign in
 // (sign-in.ts, passkeys.ts), their sessions (sessions.ts) and the audit log (audit.ts).
@@ -28,7 +29,7 @@ export {
 export {
   deleteExpired,
   listAuditEvents,
-  listPasskeys as findPasskeys,
+  listPasskeys,
   type PersonRole,
   personRoles,
 } from './queries.ts'
@@ -61,7 +62,7 @@ export async function createToken(
   { name, role, days }: { name: string; role: 'editor' | 'admin'; days: number },
 ) {
   const token = makeToken()
-  return { token, ...(await insertToken(db, name, role, hashToken(token), days)) }
+  return { token, ...(await insertToken(db, name, role, hashSecret(token), days)) }
 }
 
 /**
@@ -71,7 +72,7 @@ export async function createToken(
 export async function authenticate(pool: Pool, authorization: string): Promise<Actor | undefined> {
   const [, token] = /^(?:Token|Bearer) +(\S+) *$/i.exec(authorization) ?? []
   if (token === undefined || !isWellFormedToken(token)) return undefined
-  const row = await findToken(pool.lookups, hashToken(token))
+  const row = await findToken(pool.lookups, hashSecret(token))
   if (!row) return undefined
   // The time of the last use is informational: the request neither waits for this write nor fails
   // with it.

@@ -51,7 +51,7 @@ export const personCommands: AddCommands = (program, { config, withPool, say }) 
     .action(async (name: string, { role, mail }: { role: PersonRole; mail?: string }) => {
       await withPool(async (pool) => {
         const invitation = { name, role, mail: mail ?? null }
-        const { id, link } = await explained(invitePerson(pool, invitation, operator()))
+        const { id, link } = await asCommandError(invitePerson(pool, invitation, operator()))
         say(`Added person ${id}: ${name} (${role}).`)
         printLink(name, link)
       })
@@ -83,7 +83,7 @@ export const personCommands: AddCommands = (program, { config, withPool, say }) 
     .argument('<id>', 'id of the person, see `talkshelf person list`', parseId)
     .action((id: number) =>
       withPool(async (pool) => {
-        const link = await explained(createLinkFor(pool, id, operator()))
+        const link = await asCommandError(createLinkFor(pool, id, operator()))
         printLink((await readPerson(pool, id)).name, link)
       }),
     )
@@ -95,7 +95,7 @@ export const personCommands: AddCommands = (program, { config, withPool, say }) 
     .addOption(roleOption())
     .action((id: number, { role }: { role: PersonRole }) =>
       withPool(async (pool) => {
-        await explained(changePerson(pool, id, { role }, operator()))
+        await asCommandError(changePerson(pool, id, { role }, operator()))
         say(`${(await readPerson(pool, id)).name} is now ${role}.`)
       }),
     )
@@ -112,7 +112,7 @@ export const personCommands: AddCommands = (program, { config, withPool, say }) 
       .argument('<id>', 'id of the person', parseId)
       .action((id: number) =>
         withPool(async (pool) => {
-          await explained(setDisabled(pool, id, isDisabled, operator()))
+          await asCommandError(setDisabled(pool, id, isDisabled, operator()))
           say(`${(await readPerson(pool, id)).name} ${effect}.`)
         }),
       )
@@ -124,7 +124,7 @@ function roleOption(): Option {
     .makeOptionMandatory()
 }
 
-/** Returns the base URL of links. Passkeys need a host name, so it has no address of this machine. */
+/** Returns the base URL of links. It has no IP address, because passkeys need a host name. */
 function deskUrl({ PUBLIC_URL, HOST, PORT }: Config): string {
   const host = isIP(HOST) ? 'localhost' : HOST
   return PUBLIC_URL.replace(/\/+$/, '') || `http://${host}:${PORT}`
@@ -135,8 +135,8 @@ export function operator(): AuditOrigin {
   return { actor: `${userInfo().username} (terminal)`, person: null, request: randomUUID() }
 }
 
-/** Turns a problem into the error message of the command. */
-async function explained<T>(work: Promise<T>): Promise<T> {
+/** Converts a problem to a CommandError with its message. */
+async function asCommandError<T>(work: Promise<T>): Promise<T> {
   try {
     return await work
   } catch (error) {

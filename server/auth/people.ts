@@ -41,7 +41,7 @@ function assertPersonName(name: string): void {
     throw new Problem('invalid-fields', 'The name must have 1 to 100 characters, on one line')
 }
 
-/** Adds a person and creates their first link. Throws 409 if another person has the mail address. */
+/** Adds a person and creates their first link. Throws 409 if the mail address is taken. */
 export async function invitePerson(
   pool: Pool,
   { name, mail, role }: Invitation,

@@ -248,7 +248,8 @@ export function listSessions(db: Db, person: number, current: Buffer) {
   return many(
     db,
     ListedSession,
-    sql`select left(encode(hash, 'hex'), 16) as id, method, user_agent, hash = ${current} as is_current,
+    sql`select left(encode(hash, 'hex'), 16) as id, method, user_agent,
+               hash = ${current} as is_current,
                to_char(created at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') as created,
                to_char(last_seen at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') as last_seen
         from session
@@ -286,15 +287,11 @@ const maxAttempts = 5
  */
 const maxChallenges = { anyone: 10_000, person: 20 }
 
-/** Inserts a link for a person, and deletes earlier ones that were not used. */
+/** Inserts a link for a person. */
 export function insertLink(db: Db, hash: Buffer, codeHash: Buffer, person: number) {
   return execute(
     db,
-    sql`with earlier as (
-          delete from one_time_token
-          where purpose = 'link' and person_id = ${person} and used is null
-        )
-        insert into one_time_token (hash, purpose, person_id, code_hash, expires)
+    sql`insert into one_time_token (hash, purpose, person_id, code_hash, expires)
         values (${hash}, 'link', ${person}, ${codeHash}, now() + interval '7 days')`,
   )
 }
@@ -302,7 +299,6 @@ export function insertLink(db: Db, hash: Buffer, codeHash: Buffer, person: numbe
 const FoundLink = Type.Object({
   person_id: Type.Integer(),
   name: Type.String(),
-  passkeys: Type.Integer(),
 })
 
 /** Finds a link that can still be used. */
@@ -310,9 +306,7 @@ export function findLink(db: Db, hash: Buffer) {
   return maybe(
     db,
     FoundLink,
-    sql`select person_id, name,
-               (select count(*)::integer from passkey where passkey.person_id = person.id)
-                 as passkeys
+    sql`select person_id, name
         from one_time_token join person on person.id = person_id
         where hash = ${hash} and purpose = 'link' and used is null and expires > now()
           and attempts < ${maxAttempts} and disabled is null`,

@@ -1,6 +1,6 @@
 import { hash, randomBytes } from 'node:crypto'
 
-// Secrets of sessions, links and challenges: 256 random bits, stored as a hash.
+// Secrets of sessions, links and challenges: 256 random bits, stored as a hash, as API tokens are.
 
 /** Generates a secret that can be part of a URL or cookie. */
 export function makeSecret(): string {

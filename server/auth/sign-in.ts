@@ -5,6 +5,7 @@ import { type AuditOrigin, recordEvent } from './audit.ts'
 import { type RelyingParty, savePasskey, verifyNewPasskey, verifyPasskey } from './passkeys.ts'
 import {
   countAttempt,
+  deleteLinks,
   deletePasskey,
   findLink,
   insertLink,
@@ -30,11 +31,12 @@ export interface SignInLink {
   readonly code: string
 }
 
-/** Creates a link that signs a person in. Earlier links of the person no longer work. */
-export async function createLink(db: Db, person: number): Promise<SignInLink> {
+/** Creates a link that signs a person in, and deletes earlier ones. Needs a transaction. */
+export async function createLink(tx: Db, person: number): Promise<SignInLink> {
   const secret = makeSecret()
   const code = String(randomInt(1_000_000)).padStart(6, '0')
-  await insertLink(db, hashSecret(secret), codeHash(secret, code), person)
+  await deleteLinks(tx, person)
+  await insertLink(tx, hashSecret(secret), codeHash(secret, code), person)
   return { secret, code }
 }
 
@@ -43,14 +45,13 @@ const codeHash = (secret: string, code: string) => hashSecret(`${secret} ${code}
 export interface LinkOwner {
   readonly id: number
   readonly name: string
-  readonly hasPasskey: boolean
 }
 
 /** Returns the person of a link without using it up. Throws SignInRefused. */
 export async function readLink(db: Db, secret: string): Promise<LinkOwner> {
   const link = isWellFormedSecret(secret) ? await findLink(db, hashSecret(secret)) : undefined
   if (!link) throw new SignInRefused('link')
-  return { id: link.person_id, name: link.name, hasPasskey: link.passkeys > 0 }
+  return { id: link.person_id, name: link.name }
 }
 
 /** Uses a link up and adds a passkey. Returns the secret of a new session. */

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { hashToken, isWellFormedToken, makeToken } from './token.ts'
+import { hashSecret } from './secret.ts'
+import { isWellFormedToken, makeToken } from './token.ts'
 
 test('generates unique well-formed tokens and detects a changed character', () => {
   const tokens = Array.from({ length: 500 }, makeToken)
@@ -13,5 +14,5 @@ test('generates unique well-formed tokens and detects a changed character', () =
     assert.ok(!isWellFormedToken(token.slice(0, index) + other + token.slice(index + 1)))
   }
   assert.ok(!isWellFormedToken(''))
-  assert.equal(hashToken('x').length, 32)
+  assert.equal(hashSecret('x').length, 32)
 })

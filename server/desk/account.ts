@@ -2,7 +2,7 @@ import { deskPages, deskPaths } from '@talkshelf/web'
 import {
   addPasskey,
   endSession,
-  findPasskeys,
+  listPasskeys,
   passkeyCreationOptions,
   type RefusalReason,
   removePasskey,
@@ -14,13 +14,13 @@ import { orRefused, signInContext } from './sign-in.ts'
 
 // The account of the person who is signed in.
 
-/** Mounts its page and forms. */
+/** Mounts the page of the account and its forms. */
 export function accountPages(desk: Desk, pool: Pool, siteName: string): void {
   const show = async (request: DeskRequest, refused?: RefusalReason) => {
     const { session } = request
     const context = signInContext(desk, request, siteName)
     const data = {
-      passkeys: await findPasskeys(pool, session.person.id),
+      passkeys: await listPasskeys(pool, session.person.id),
       host: new URL(context.origin).hostname,
       sessions: await sessionsOf(pool, session),
       // After ten minutes a new passkey would not be accepted, but the device would have it.

@@ -18,7 +18,7 @@ import { auditOrigin, type Desk, type DeskRequest } from './mount.ts'
 
 // Pages that manage people. Only administrators see them.
 
-/** Mounts them. */
+/** Mounts the list of people and the page of each person. */
 export function peoplePages(desk: Desk, pool: Pool, basePath: string): void {
   const access = { role: 'admin', isDangerous: true } as const
   desk.page(deskPaths.people, access, async (request) =>

@@ -1,5 +1,5 @@
 import { deskPages, deskPaths } from '@talkshelf/web'
-import { findPasskeys } from '../auth/auth.ts'
+import { listPasskeys } from '../auth/auth.ts'
 import { accountPages } from './account.ts'
 import { auditPage } from './audit.ts'
 import { type DeskSite, openDesk } from './mount.ts'
@@ -17,7 +17,7 @@ export function deskRoutes(deskSite: DeskSite): void {
   tokenPages(desk, pool)
   auditPage(desk, pool)
   desk.page(deskPaths.home, { role: 'suggester' }, async (request) => {
-    const hasPasskey = (await findPasskeys(pool, request.session.person.id)).length > 0
+    const hasPasskey = (await listPasskeys(pool, request.session.person.id)).length > 0
     return desk.render(request, [deskPages.home, { hasPasskey }])
   })
 }

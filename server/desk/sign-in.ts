@@ -1,7 +1,7 @@
 import { deskPages, deskPaths } from '@talkshelf/web'
 import {
   confirmWithPasskey,
-  findPasskeys,
+  listPasskeys,
   passkeyCreationOptions,
   passkeyRequestOptions,
   type RefusalReason,
@@ -19,7 +19,7 @@ import type { Desk } from './mount.ts'
 
 // Pages that sign people in and out.
 
-/** Mounts them. */
+/** Mounts the pages of sign-in, sign-in links and confirmation. */
 export function signInPages(desk: Desk, pool: Pool, siteName: string): void {
   const contextOf = (request: PageRequest) => signInContext(desk, request, siteName)
 
@@ -126,7 +126,7 @@ function confirmPage(
     const context = contextOf(request)
     const { id } = request.session.person
     const host = new URL(context.origin).hostname
-    const hasPasskey = (await findPasskeys(pool, id)).some((passkey) => passkey.host === host)
+    const hasPasskey = (await listPasskeys(pool, id)).some((passkey) => passkey.host === host)
     const options = hasPasskey ? await passkeyRequestOptions(pool, context, id) : undefined
     const data = { options, to, refused }
     return desk.render(request, [deskPages.confirm, data], refused ? 403 : 200)

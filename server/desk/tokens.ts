@@ -6,7 +6,7 @@ import { auditOrigin, type Desk } from './mount.ts'
 
 // The page that manages API tokens. Only administrators see it.
 
-/** Mounts it and its forms. */
+/** Mounts the page of tokens and its forms. */
 export function tokenPages(desk: Desk, pool: Pool): void {
   const access = { role: 'admin', isDangerous: true, page: deskPaths.tokens } as const
   desk.page(deskPaths.tokens, access, async (request) =>

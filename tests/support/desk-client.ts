@@ -19,7 +19,7 @@ export interface DeskReply extends Reply {
 
 export type DeskClient = ReturnType<typeof createDeskClient>
 
-/** Creates a client. `origin` is what its forms send, and the Host header. */
+/** Creates a client. `host` is its Host header. */
 export function createDeskClient(archive: TestArchive, { host = 'localhost' } = {}) {
   let cookie = ''
   const request = async (

@@ -140,7 +140,6 @@ export const deskEn = {
   what: 'What',
   details: 'Details',
   older: 'Older',
-  operator: 'Operator',
   auditKinds: {
     'person-invited': 'invited',
     'person-changed': 'changed',

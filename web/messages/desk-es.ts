@@ -137,7 +137,6 @@ export const deskEs: DeskMessages = {
   what: 'Qué',
   details: 'Detalles',
   older: 'Anteriores',
-  operator: 'Operador',
   auditKinds: {
     'person-invited': 'invitó a',
     'person-changed': 'cambió a',

@@ -257,9 +257,9 @@ function reasonOf(
   const field = pointer.slice(1)
   const value = (fields as Record<string, unknown>)[field]
   const hasOption = code === 'required' && (field === 'language' || field === 'category')
-  return hasOption
-    ? `${field} is missing from the file. Set it for all talks with --${field}`
-    : `${columnOf(field, cells)} ${detail}${typeof value === 'string' && value !== '' ? `: ${quote(value)}` : ''}`
+  if (hasOption) return `${field} is missing from the file. Set it for all talks with --${field}`
+  const quoted = typeof value === 'string' && value !== '' ? `: ${quote(value)}` : ''
+  return `${columnOf(field, cells)} ${detail}${quoted}`
 }
 
 /** Returns the name that a field has in the header of a table, or else its own. */
