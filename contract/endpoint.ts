@@ -66,6 +66,8 @@ export interface Endpoint {
   /** In OpenAPI syntax: /api/v2/video/{id} */
   readonly path: string
   readonly role: Role
+  /** Also for editors of single events: the feature checks the event of each record. */
+  readonly forEventEditors?: true
   readonly summary: string
   readonly description?: string
   /** What cannot be undone. The reference and OpenAPI show it before the description. */

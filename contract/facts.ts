@@ -107,6 +107,7 @@ export const replaceFactsEndpoint = endpoint({
   method: 'PUT',
   path: '/api/v2/video/{id}/facts',
   role: 'editor',
+  forEventEditors: true,
   summary: 'Replace the facts of a record',
   description:
     'Replaces the whole list. Facts have an ETag of their own: that of the record does not change.',

@@ -66,6 +66,7 @@ export const listRulesEndpoint = endpoint({
   method: 'GET',
   path: '/api/v2/quality',
   role: 'editor',
+  forEventEditors: true,
   summary: 'List data-quality rules',
   description: 'All rules on one page. Drafts are included, records that were taken down are not.',
   requestHeaders: ['If-None-Match'],
@@ -78,6 +79,7 @@ export const listFindingsEndpoint = endpoint({
   method: 'GET',
   path: '/api/v2/quality/{rule}',
   role: 'editor',
+  forEventEditors: true,
   summary: 'List the findings of a rule',
   description:
     '20 per page. A finding is a record, or several records or names that may be the same. Fixed ' +

@@ -592,6 +592,7 @@ CREATE TABLE public.change (
     request_hash bytea NOT NULL,
     xid xid8 DEFAULT pg_current_xact_id() NOT NULL,
     "position" bigint NOT NULL,
+    person_id bigint,
     CONSTRAINT change_kind_check CHECK ((kind = ANY (ARRAY['created'::text, 'updated'::text, 'restored'::text, 'taken-down'::text, 'merged'::text]))),
     CONSTRAINT change_subject_check CHECK ((subject = ANY (ARRAY['video'::text, 'category'::text, 'speaker'::text, 'tag'::text, 'facts'::text]))),
     CONSTRAINT change_via_check CHECK ((via = ANY (ARRAY['api'::text, 'import'::text, 'page'::text, 'command'::text])))
@@ -628,6 +629,12 @@ CREATE TABLE public.entity_slug (
     CONSTRAINT entity_slug_kind_check CHECK ((kind = ANY (ARRAY['category'::text, 'speaker'::text, 'tag'::text])))
 );
 
+CREATE TABLE public.event_editor (
+    person_id bigint NOT NULL,
+    category_id bigint NOT NULL,
+    created timestamp with time zone DEFAULT now() NOT NULL
+);
+
 CREATE TABLE public.fingerprint (
     key bigint NOT NULL
 );
@@ -662,6 +669,7 @@ CREATE TABLE public.import (
     request_id text NOT NULL,
     created timestamp with time zone DEFAULT now() NOT NULL,
     touched timestamp with time zone DEFAULT now() NOT NULL,
+    person_id bigint,
     CONSTRAINT import_apply_role_check CHECK ((apply_role = ANY (ARRAY['editor'::text, 'admin'::text]))),
     CONSTRAINT import_batch_size_check CHECK ((batch_size >= 1)),
     CONSTRAINT import_state_check CHECK ((state = ANY (ARRAY['reading'::text, 'failed'::text, 'planned'::text, 'applying'::text, 'stopped'::text, 'applied'::text, 'undoing'::text, 'undone'::text]))),
@@ -754,6 +762,7 @@ CREATE TABLE public.rename_job (
     via text NOT NULL,
     request_id text NOT NULL,
     request_hash bytea NOT NULL,
+    person_id bigint,
     CONSTRAINT rename_job_kind_check CHECK ((kind = ANY (ARRAY['category'::text, 'speaker'::text, 'tag'::text]))),
     CONSTRAINT rename_job_via_check CHECK ((via = ANY (ARRAY['api'::text, 'import'::text, 'page'::text, 'command'::text])))
 );
@@ -846,6 +855,7 @@ CREATE TABLE public.token (
     expires timestamp with time zone NOT NULL,
     last_used timestamp with time zone,
     revoked timestamp with time zone,
+    category_id bigint,
     CONSTRAINT token_role_check CHECK ((role = ANY (ARRAY['editor'::text, 'admin'::text])))
 );
 
@@ -1742,6 +1752,9 @@ ALTER TABLE ONLY public.entity_name
 ALTER TABLE ONLY public.entity_slug
     ADD CONSTRAINT entity_slug_unique PRIMARY KEY (kind, slug);
 
+ALTER TABLE ONLY public.event_editor
+    ADD CONSTRAINT event_editor_pkey PRIMARY KEY (person_id, category_id);
+
 ALTER TABLE ONLY public.fingerprint
     ADD CONSTRAINT fingerprint_pkey PRIMARY KEY (key);
 
@@ -1971,6 +1984,8 @@ CREATE INDEX change_withdrawn ON public.change USING btree (at) WHERE ((kind = A
 CREATE INDEX entity_name_by_entity ON public.entity_name USING btree (kind, entity_id);
 
 CREATE INDEX entity_slug_by_entity ON public.entity_slug USING btree (kind, entity_id);
+
+CREATE INDEX event_editor_category ON public.event_editor USING btree (category_id);
 
 CREATE INDEX idempotency_key_created ON public.idempotency_key USING btree (created);
 
@@ -2515,6 +2530,12 @@ CREATE TRIGGER redact_taken_down AFTER UPDATE ON public.video FOR EACH ROW WHEN 
 ALTER TABLE ONLY public.category
     ADD CONSTRAINT category_merged_into_fkey FOREIGN KEY (merged_into) REFERENCES public.category(id);
 
+ALTER TABLE ONLY public.event_editor
+    ADD CONSTRAINT event_editor_category_id_fkey FOREIGN KEY (category_id) REFERENCES public.category(id);
+
+ALTER TABLE ONLY public.event_editor
+    ADD CONSTRAINT event_editor_person_id_fkey FOREIGN KEY (person_id) REFERENCES public.person(id);
+
 ALTER TABLE ONLY public.idempotency_key
     ADD CONSTRAINT idempotency_key_token_id_fkey FOREIGN KEY (token_id) REFERENCES public.token(id);
 
@@ -2544,6 +2565,9 @@ ALTER TABLE ONLY public.speaker
 
 ALTER TABLE ONLY public.tag
     ADD CONSTRAINT tag_merged_into_fkey FOREIGN KEY (merged_into) REFERENCES public.tag(id);
+
+ALTER TABLE ONLY public.token
+    ADD CONSTRAINT token_category_id_fkey FOREIGN KEY (category_id) REFERENCES public.category(id);
 
 ALTER TABLE ONLY public.video_body
     ADD CONSTRAINT video_body_id_fkey FOREIGN KEY (id) REFERENCES public.video(id);

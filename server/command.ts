@@ -1,3 +1,4 @@
+import { Problem } from '@talkshelf/contract'
 import { type Command, InvalidArgumentError } from 'commander'
 import type { Config } from './config.ts'
 import type { Pool } from './platform/db/pool.ts'
@@ -79,4 +80,13 @@ export function listenError(error: unknown): unknown {
   return code === 'EACCES'
     ? new CommandError(`${message}\nThe server cannot listen there. Check HOST and PORT.`)
     : error
+}
+
+/** Converts a problem to a CommandError with its message. */
+export async function asCommandError<T>(work: Promise<T>): Promise<T> {
+  try {
+    return await work
+  } catch (error) {
+    throw error instanceof Problem ? new CommandError(error.message) : error
+  }
 }

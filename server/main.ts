@@ -4,10 +4,11 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { Command, Option } from 'commander'
 import { createApp } from './app.ts'
-import { createToken, listTokens, recordEvent, revokeToken } from './auth/auth.ts'
+import { createToken, findEvent, listTokens, recordEvent, revokeToken } from './auth/auth.ts'
 import { operator, personCommands } from './auth/command.ts'
 import { BackupError, backup, restore } from './backup/backup.ts'
 import {
+  asCommandError,
   CommandError,
   integerArgument,
   invalidArguments,
@@ -140,11 +141,16 @@ token
       .default(365)
       .argParser(integerArgument(1, 3650)),
   )
+  .option('--event <title>', 'only for the talks of this event')
   .action((options) =>
     withPool(async (pool) => {
+      const { name, role, days, event: title } = options
+      if (title !== undefined && role !== 'editor')
+        throw new CommandError('--event is for the role editor: an administrator has no limits.')
+      const event = title === undefined ? undefined : await asCommandError(findEvent(pool, title))
       const { token, id, expires } = await pool.transaction(async (tx) => {
-        const created = await createToken(tx, options)
-        const detail = { token: created.id, name: options.name, role: options.role }
+        const created = await createToken(tx, { name, role, days, eventId: event?.id })
+        const detail = { token: created.id, name, role, ...(event && { event: event.name }) }
         await recordEvent(tx, 'token-created', operator(), null, detail)
         return created
       })
@@ -165,6 +171,7 @@ token
         id: 'ID',
         name: 'NAME',
         role: 'ROLE',
+        event: 'EVENT',
         created: 'CREATED',
         expires: 'EXPIRES',
         last_used: 'LAST USED',

@@ -90,6 +90,7 @@ export const deskPaths = {
   people: '/desk/people',
   person: (id: number | string) => `/desk/people/${id}`,
   personLink: (id: number | string) => `/desk/people/${id}/link`,
+  personEvents: (id: number | string) => `/desk/people/${id}/events`,
   personSessions: (id: number | string) => `/desk/people/${id}/end-sessions`,
   personDisabled: (id: number | string) => `/desk/people/${id}/disabled`,
   tokens: '/desk/tokens',

@@ -14,6 +14,8 @@ export type AuditKind =
   | 'person-changed'
   | 'person-disabled'
   | 'person-enabled'
+  | 'event-editor-added'
+  | 'event-editor-removed'
   | 'link-created'
   | 'signed-in'
   | 'signed-out'

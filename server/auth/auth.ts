@@ -7,6 +7,7 @@ import {
   insertToken,
   listTokens,
   revokeToken,
+  type TokenRow,
   touchToken,
 } from './queries.ts'
 import { hashSecret } from './secret.ts'
@@ -21,10 +22,12 @@ export {
   changePerson,
   createLinkFor,
   endSessions,
+  findEvent,
   invitePerson,
   listPeople,
   readPerson,
   setDisabled,
+  setEventEditor,
 } from './people.ts'
 export {
   deleteExpired,
@@ -34,6 +37,7 @@ export {
   personRoles,
 } from './queries.ts'
 export {
+  actorOf,
   createFormToken,
   endSession,
   isFormToken,
@@ -57,12 +61,9 @@ export { type RefusalReason, SignInRefused } from './sign-in-refused.ts'
 export { deleteOldTokens, listTokens, revokeToken }
 
 /** Creates a token and returns it. Only its hash is stored, so it cannot be read again. */
-export async function createToken(
-  db: Db,
-  { name, role, days }: { name: string; role: 'editor' | 'admin'; days: number },
-) {
+export async function createToken(db: Db, row: TokenRow) {
   const token = makeToken()
-  return { token, ...(await insertToken(db, name, role, hashSecret(token), days)) }
+  return { token, ...(await insertToken(db, hashSecret(token), row)) }
 }
 
 /**
@@ -77,5 +78,6 @@ export async function authenticate(pool: Pool, authorization: string): Promise<A
   // The time of the last use is informational: the request neither waits for this write nor fails
   // with it.
   if (row.needs_touch) touchToken(pool, row.id).catch(() => {})
-  return { role: row.role, name: row.name, token: row.id }
+  const { id, role, name, event_id: event } = row
+  return { role, name, token: id, events: event === null ? undefined : [event] }
 }

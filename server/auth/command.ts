@@ -1,12 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import { isIP } from 'node:net'
 import { userInfo } from 'node:os'
-import { Problem } from '@talkshelf/contract'
 import { deskPaths } from '@talkshelf/web'
 import { Option } from 'commander'
 import {
   type AddCommands,
-  CommandError,
+  asCommandError,
   integerArgument,
   nameArgument,
   printTable,
@@ -20,6 +19,7 @@ import {
   listPeople,
   readPerson,
   setDisabled,
+  setEventEditor,
 } from './people.ts'
 import { type PersonRole, personRoles } from './queries.ts'
 import type { SignInLink } from './sign-in.ts'
@@ -56,6 +56,20 @@ export const personCommands: AddCommands = (program, { config, withPool, say }) 
         printLink(name, link)
       })
     })
+
+  person
+    .command('event')
+    .description('let a suggester edit the talks of one event')
+    .argument('<id>', 'id of the person', parseId)
+    .argument('<title>', 'title of the event')
+    .option('--remove', 'no longer')
+    .action((id: number, title: string, { remove = false }: { remove?: boolean }) =>
+      withPool(async (pool) => {
+        await asCommandError(setEventEditor(pool, id, title, !remove, operator()))
+        const { name } = await readPerson(pool, id)
+        say(`${name} ${remove ? 'no longer edits' : 'now edits'} the talks of ${title}.`)
+      }),
+    )
 
   person
     .command('list')
@@ -133,13 +147,4 @@ function deskUrl({ PUBLIC_URL, HOST, PORT }: Config): string {
 /** Returns the operator in the terminal, for the audit log. */
 export function operator(): AuditOrigin {
   return { actor: `${userInfo().username} (terminal)`, person: null, request: randomUUID() }
-}
-
-/** Converts a problem to a CommandError with its message. */
-async function asCommandError<T>(work: Promise<T>): Promise<T> {
-  try {
-    return await work
-  } catch (error) {
-    throw error instanceof Problem ? new CommandError(error.message) : error
-  }
 }

@@ -1,11 +1,14 @@
 import { Problem } from '@talkshelf/contract'
+import { resolveNames } from '../entities/entities.ts'
 import { type Db, UniqueViolation } from '../platform/db/db.ts'
 import type { Pool } from '../platform/db/pool.ts'
 import { type AuditOrigin, recordEvent } from './audit.ts'
 import {
+  deleteEventEditor,
   deleteLinks,
   deleteSessions,
   findPeople,
+  insertEventEditor,
   insertPerson,
   lockPerson,
   type Person,
@@ -127,4 +130,33 @@ export async function endSessions(pool: Pool, id: number, origin: AuditOrigin): 
     await deleteLinks(tx, id)
     await recordEvent(tx, 'sessions-ended', origin, id, { ended })
   })
+}
+
+/**
+ * Makes a person an editor of an event, or no longer one. Throws `not-found` if there is no event
+ * with this title.
+ */
+export async function setEventEditor(
+  pool: Pool,
+  id: number,
+  title: string,
+  isEditor: boolean,
+  origin: AuditOrigin,
+): Promise<void> {
+  await readPerson(pool, id)
+  const event = await findEvent(pool, title)
+  await pool.transaction(async (tx) => {
+    const set = isEditor ? insertEventEditor : deleteEventEditor
+    if ((await set(tx, id, event.id)) === 0) return
+    const kind = isEditor ? 'event-editor-added' : 'event-editor-removed'
+    await recordEvent(tx, kind, origin, id, { event: event.name })
+  })
+}
+
+/** Finds an event by its title. Throws `not-found` with similar titles. */
+export async function findEvent(db: Db, title: string): Promise<{ id: number; name: string }> {
+  const names = await resolveNames(db, { category: title, speakers: [], tags: [] })
+  if ('found' in names && names.found.category) return names.found.category
+  const hint = 'errors' in names ? names.errors[0]?.detail : 'is missing'
+  throw new Problem('not-found', `“${title.slice(0, 255)}” ${hint}`)
 }

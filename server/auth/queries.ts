@@ -12,25 +12,37 @@ const FoundToken = Type.Object({
   id: Type.Integer(),
   name: Type.String(),
   role: Role,
+  event_id: Type.Union([Type.Integer(), Type.Null()]),
   needs_touch: Type.Boolean(),
 })
 const ListedToken = Type.Object({
   id: Type.Integer(),
   name: Type.String(),
   role: Role,
+  event: Type.Union([Type.String(), Type.Null()]),
   created: MaybeTimestamp,
   expires: MaybeTimestamp,
   last_used: MaybeTimestamp,
   revoked: MaybeTimestamp,
 })
 
+export interface TokenRow {
+  readonly name: string
+  readonly role: 'editor' | 'admin'
+  readonly days: number
+  /** The only event whose talks its holder may change. */
+  readonly eventId?: number | undefined
+}
+
 /** Inserts a token. Returns its id and the day on which it expires. */
-export async function insertToken(db: Db, name: string, role: string, hash: Buffer, days: number) {
+export async function insertToken(db: Db, hash: Buffer, token: TokenRow) {
+  const { name, role, days, eventId = null } = token
   const [row] = await writeReturning(
     db,
     NewToken,
-    sql`insert into token (name, role, hash, expires)
-        values (${name}, ${role}, ${hash}, now() + make_interval(days => ${days}::integer))
+    sql`insert into token (name, role, hash, expires, category_id)
+        values (${name}, ${role}, ${hash}, now() + make_interval(days => ${days}::integer),
+                ${eventId})
         returning id, to_char(expires at time zone 'UTC', 'YYYY-MM-DD') as expires`,
   )
   return row as Static<typeof NewToken>
@@ -42,6 +54,7 @@ export function findToken(db: Db, hash: Buffer) {
     db,
     FoundToken,
     sql`select id, name, role,
+               (select coalesce(merged_into, id) from category where id = category_id) as event_id,
                coalesce(last_used < now() - interval '1 minute', true) as needs_touch
         from token
         where hash = ${hash} and revoked is null and expires > now()`,
@@ -63,6 +76,10 @@ export function listTokens(db: Db) {
     db,
     ListedToken,
     sql`select id, name, role,
+               (select current.title
+                from category
+                join category as current on current.id = coalesce(category.merged_into, category.id)
+                where category.id = category_id) as event,
                to_char(created   at time zone 'UTC', 'YYYY-MM-DD HH24:MI') as created,
                to_char(expires   at time zone 'UTC', 'YYYY-MM-DD HH24:MI') as expires,
                to_char(last_used at time zone 'UTC', 'YYYY-MM-DD HH24:MI') as last_used,
@@ -101,6 +118,7 @@ const Person = Type.Object({
   disabled: MaybeTimestamp,
   last_seen: MaybeTimestamp,
   passkeys: Type.Integer(),
+  events: Type.Array(Type.Object({ id: Type.Integer(), title: Type.String() })),
 })
 export type Person = Static<typeof Person>
 
@@ -125,7 +143,13 @@ export function findPeople(db: Db, id: number | null) {
                  as disabled,
                (select to_char(max(last_seen) at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')
                 from session where person_id = person.id) as last_seen,
-               (select count(*)::integer from passkey where person_id = person.id) as passkeys
+               (select count(*)::integer from passkey where person_id = person.id) as passkeys,
+               (select coalesce(jsonb_agg(distinct jsonb_build_object(
+                         'id', current.id, 'title', current.title)), '[]')
+                from event_editor
+                join category on category.id = category_id
+                join category as current on current.id = coalesce(category.merged_into, category.id)
+                where person_id = person.id) as events
         from person
         where ${id}::bigint is null or person.id = ${id}
         order by person.disabled is not null, lower(person.name), person.id
@@ -136,6 +160,26 @@ export function findPeople(db: Db, id: number | null) {
 /** Returns the random id under which authenticators know a person. */
 export async function findHandle(db: Db, id: number): Promise<string> {
   return (await one(db, PersonHandle, sql`select handle from person where id = ${id}`)).handle
+}
+
+/** Makes a person an editor of an event. Returns 0 if the person was one already. */
+export function insertEventEditor(db: Db, person: number, event: number) {
+  return execute(
+    db,
+    sql`insert into event_editor (person_id, category_id) values (${person}, ${event})
+        on conflict do nothing`,
+  )
+}
+
+/** Makes a person no longer an editor of an event, also of those that were merged into it. */
+export function deleteEventEditor(db: Db, person: number, event: number) {
+  return execute(
+    db,
+    sql`delete from event_editor
+        using category
+        where category.id = category_id and person_id = ${person}
+          and coalesce(merged_into, category.id) = ${event}`,
+  )
 }
 
 const LockedPerson = Type.Object({
@@ -183,6 +227,7 @@ const FoundSession = Type.Object({
   name: Type.String(),
   role: PersonRole,
   is_strong: Type.Boolean(),
+  events: Type.Array(Type.Integer()),
   needs_touch: Type.Boolean(),
 })
 
@@ -208,6 +253,9 @@ export function findSession(db: Db, hash: Buffer) {
     db,
     FoundSession,
     sql`select person_id, name, role, strong_until > now() as is_strong,
+               array(select coalesce(merged_into, category.id)
+                     from event_editor join category on category.id = category_id
+                     where event_editor.person_id = person.id) as events,
                last_seen < now() - interval '1 minute' as needs_touch
         from session join person on person.id = person_id
         where hash = ${hash} and disabled is null

@@ -1,4 +1,5 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
+import type { Actor } from '../platform/actor.ts'
 import type { Db } from '../platform/db/db.ts'
 import type { Pool } from '../platform/db/pool.ts'
 import {
@@ -18,7 +19,13 @@ import { hashSecret, isWellFormedSecret, makeSecret } from './secret.ts'
 
 export interface Session {
   readonly secret: string
-  readonly person: { readonly id: number; readonly name: string; readonly role: PersonRole }
+  readonly person: {
+    readonly id: number
+    readonly name: string
+    readonly role: PersonRole
+    /** Ids of the events that the person edits, whatever the role. */
+    readonly events: readonly number[]
+  }
   /** Whether the person proved their identity in the last 10 minutes. */
   readonly isStrong: boolean
 }
@@ -43,8 +50,20 @@ export async function readSession(pool: Pool, secret: string): Promise<Session |
   if (!row) return undefined
   // Informational, like the last use of a token.
   if (row.needs_touch) touchSession(pool, hash).catch(() => {})
-  const { person_id: id, name, role } = row
-  return { secret, person: { id, name, role }, isStrong: row.is_strong }
+  const { person_id: id, name, role, events } = row
+  return { secret, person: { id, name, role, events }, isStrong: row.is_strong }
+}
+
+/** Returns the actor of what a person does. An editor of single events is limited to them. */
+export function actorOf({ person: { id, name, role, events } }: Session): Actor {
+  const isEventEditor = role === 'suggester' && events.length > 0
+  return {
+    role: isEventEditor ? 'editor' : role,
+    name,
+    token: null,
+    person: id,
+    events: isEventEditor ? events : undefined,
+  }
 }
 
 /** Makes a session strong again, with a new secret. Returns the secret. */

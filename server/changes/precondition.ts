@@ -140,5 +140,8 @@ function newestRevisionBefore(
 }
 
 function wasMadeBy(change: LatestChange, { origin, hash }: WriteContext): boolean {
-  return change.token_id === origin.actor.token && change.request_hash.equals(hash)
+  const { token, person = null } = origin.actor
+  return (
+    change.token_id === token && change.person_id === person && change.request_hash.equals(hash)
+  )
 }

@@ -35,13 +35,13 @@ export function insertChange({
   return sql`
     insert into change (
       subject, subject_id, revision, kind, before, after, ids, at,
-      actor, token_id, via, request_id, request_hash)
+      actor, token_id, person_id, via, request_id, request_hash)
     select
       ${subject}, saved.id, saved.revision, ${kind},
       ${JSON.stringify(before)}::jsonb, ${JSON.stringify(after)}::jsonb,
       ${JSON.stringify(ids)}::jsonb, ${at}::timestamptz,
-      ${origin.actor.name}, ${origin.actor.token}::bigint, ${origin.via}, ${origin.request},
-      ${requestHash}::bytea
+      ${origin.actor.name}, ${origin.actor.token}::bigint, ${origin.actor.person ?? null}::bigint,
+      ${origin.via}, ${origin.request}, ${requestHash}::bytea
     from saved`
 }
 
@@ -59,11 +59,11 @@ export function insertChanges(
   return sql`
     insert into change (
       subject, subject_id, revision, kind, before, after, ids, at,
-      actor, token_id, via, request_id, request_hash)
+      actor, token_id, person_id, via, request_id, request_hash)
     select
       ${subject}, id, revision, ${kind}, before, after, ids, at,
-      ${origin.actor.name}, ${origin.actor.token}::bigint, ${origin.via}, ${origin.request},
-      ${requestHash}::bytea
+      ${origin.actor.name}, ${origin.actor.token}::bigint, ${origin.actor.person ?? null}::bigint,
+      ${origin.via}, ${origin.request}, ${requestHash}::bytea
     from (${rows}) as saved (id, revision, before, after, ids, at)`
 }
 
@@ -93,6 +93,7 @@ const LatestChange = Type.Object({
   at: Type.String(),
   by: Type.String(),
   token_id: Type.Union([Type.Integer(), Type.Null()]),
+  person_id: Type.Union([Type.Integer(), Type.Null()]),
   request_hash: Type.Unsafe<Buffer>({}),
   changed: Type.Array(Type.String()),
 })
@@ -190,7 +191,7 @@ export function findLatestChange(db: Db, subject: Subject, id: number, since: nu
   return maybe(
     db,
     LatestChange,
-    sql`select revision, ${utcTimestamp}, actor as by, token_id, request_hash,
+    sql`select revision, ${utcTimestamp}, actor as by, token_id, person_id, request_hash,
                array(
                  select distinct key
                  from change as later, jsonb_object_keys(later.after) as key

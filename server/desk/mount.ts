@@ -2,6 +2,7 @@ import { mayAct, Problem } from '@talkshelf/contract'
 import { type DeskView, deskPages, deskPaths, renderDeskPage } from '@talkshelf/web'
 import {
   type AuditOrigin,
+  actorOf,
   createFormToken,
   isFormToken,
   readSession,
@@ -35,6 +36,8 @@ export interface DeskSite {
 /** What a page or form requires of the person. */
 export interface DeskAccess {
   readonly role: Session['person']['role']
+  /** Also for editors of single events: the handler checks the event of each record. */
+  readonly forEventEditors?: true
   /** Asks for the passkey again if that was more than 10 minutes ago. */
   readonly isDangerous?: true
 }
@@ -105,13 +108,15 @@ export function openDesk({ mountPage, mountForm, pool, site, publicOrigin }: Des
   /** Returns a response if the person has to sign in or confirm first, or may not do this. */
   async function checkAccess(
     request: PageRequest,
-    { role, isDangerous }: DeskAccess,
+    { role, forEventEditors, isDangerous }: DeskAccess,
     to: string,
   ): Promise<{ session: Session } | { response: PageResponse }> {
     const session = await sessionOf(request)
     const returnTo = `?to=${encodeURIComponent(to)}`
     if (!session) return { response: redirect(request, deskPaths.signIn + returnTo) }
-    if (!mayAct(session.person.role, role)) {
+    const actor = actorOf(session)
+    const isTooNarrow = actor.events && !forEventEditors && mayAct(role, 'editor')
+    if (!mayAct(actor.role, role) || isTooNarrow) {
       const page = [deskPages.forbidden, { role: session.person.role }] as const
       return { response: render({ ...request, session }, page, 403) }
     }

@@ -11,6 +11,7 @@ import {
   readPerson,
   type SignInLink,
   setDisabled,
+  setEventEditor,
 } from '../auth/auth.ts'
 import type { Pool } from '../platform/db/pool.ts'
 import { type PageRequest, parseId } from '../platform/http/pages.ts'
@@ -74,6 +75,21 @@ export function peoplePages(desk: Desk, pool: Pool, basePath: string): void {
     const role = isChosen ? { role: roleIn(form) } : {}
     await changePerson(pool, id, { name, ...role }, auditOrigin(request))
     return 'saved'
+  })
+  desk.form(deskPaths.personEvents(':id'), { ...access, page: personPath }, async (request) => {
+    const id = idOf(request)
+    const event = (request.form.get('event') ?? '').trim()
+    const isEditor = request.form.get('remove') !== '1'
+    try {
+      await setEventEditor(pool, id, event, isEditor, auditOrigin(request))
+    } catch (error) {
+      if (!(error instanceof Problem) || error.problem !== 'not-found') throw error
+      const person = await readPerson(pool, id)
+      const isSelf = id === request.session.person.id
+      const data = { person, isSelf, event, errors: { event: error.message } }
+      return desk.render(request, [deskPages.person, data], 400)
+    }
+    return desk.redirect(request, `${deskPaths.person(id)}?done=saved`)
   })
   personForm(deskPaths.personSessions(':id'), async (id, request) => {
     await endSessions(pool, id, auditOrigin(request))

@@ -20,6 +20,7 @@ const RenameJob = Type.Object({
   done_up_to: Type.Integer(),
   actor: Type.String(),
   token_id: Type.Union([Type.Integer(), Type.Null()]),
+  person_id: Type.Union([Type.Integer(), Type.Null()]),
   via: Type.Unsafe<Origin['via']>(Type.String()),
   request_id: Type.String(),
   request_hash: Type.Unsafe<Buffer>({}),
@@ -31,10 +32,10 @@ export function insertRenameJob(tx: Db, job: Omit<RenameJob, 'id'>) {
   return execute(
     tx,
     sql`insert into rename_job (
-          kind, entity_id, done_up_to, actor, token_id, via, request_id, request_hash)
+          kind, entity_id, done_up_to, actor, token_id, person_id, via, request_id, request_hash)
         values (
           ${job.kind}, ${job.entity_id}, ${job.done_up_to}, ${job.actor}, ${job.token_id},
-          ${job.via}, ${job.request_id}, ${job.request_hash})`,
+          ${job.person_id}, ${job.via}, ${job.request_id}, ${job.request_hash})`,
   )
 }
 
@@ -51,7 +52,8 @@ export function claimRenameJob(tx: Db) {
   return maybe(
     tx,
     RenameJob,
-    sql`select id, kind, entity_id, done_up_to, actor, token_id, via, request_id, request_hash
+    sql`select id, kind, entity_id, done_up_to, actor, token_id, person_id, via, request_id,
+               request_hash
         from rename_job
         order by id
         limit 1

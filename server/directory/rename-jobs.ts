@@ -42,11 +42,12 @@ export async function nextRenameBatch(pool: Pool): Promise<number[] | undefined>
 }
 
 /** Returns the context of the rename, so that all batches have the same origin in the history. */
-function contextOf({ actor, token_id, via, request_id, request_hash }: RenameJob): WriteContext {
-  const origin = {
-    actor: { role: 'editor' as const, name: actor, token: token_id },
-    via,
-    request: request_id,
+function contextOf(job: RenameJob): WriteContext {
+  const { actor: name, token_id: token, person_id: person } = job
+  const actor = { role: 'editor' as const, name, token, person }
+  return {
+    origin: { actor, via: job.via, request: job.request_id },
+    ifMatch: undefined,
+    hash: job.request_hash,
   }
-  return { origin, ifMatch: undefined, hash: request_hash }
 }

@@ -110,6 +110,7 @@ async function updateFirstBatch(
       done_up_to: last,
       actor: actor.name,
       token_id: actor.token,
+      person_id: actor.person ?? null,
       via,
       request_id: requestId,
       request_hash: context.hash,

@@ -4,7 +4,7 @@ import type { Db } from '../platform/db/db.ts'
 import type { Pool } from '../platform/db/pool.ts'
 import { versionEtag } from '../platform/http/conditional.ts'
 import { toJson } from '../platform/http/json.ts'
-import { lockCurrent } from '../videos/videos.ts'
+import { assertMayChange, lockCurrent } from '../videos/videos.ts'
 import { type FactsRow, findFacts, saveFacts } from './queries.ts'
 
 // Entry point of facts: data about a talk that has no field in its record.
@@ -46,6 +46,7 @@ export async function replaceFacts(
     ])
   return pool.transaction(async (tx) => {
     await lockCurrent(tx, id)
+    await assertMayChange(tx, context.origin.actor, id)
     const before = await readCurrentFacts(tx, id)
     const rendered = renderFacts(before)
     const version = { id, revision: before.revision, etag: rendered.etag }

@@ -108,6 +108,7 @@ export async function beginImport(
     options: { category, language, state: draft ? states.draft : states.live },
     actor: origin.actor.name,
     token_id: origin.actor.token,
+    person_id: origin.actor.person ?? null,
     via: origin.via,
     request_id: origin.request,
   })

@@ -6,6 +6,10 @@ export interface Actor {
   /** Name shown in the history. */
   readonly name: string
   readonly token: number | null
+  /** Id of the person who is signed in. */
+  readonly person?: number | null
+  /** Ids of the only events whose talks the actor may change. Undefined: there is no limit. */
+  readonly events?: readonly number[] | undefined
 }
 
 export const anyone: Actor = { role: 'anyone', name: '', token: null }

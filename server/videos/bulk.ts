@@ -5,6 +5,7 @@ import type { Db } from '../platform/db/db.ts'
 import { versionEtag } from '../platform/http/conditional.ts'
 import { numberedSlug, slugify } from '../platform/slug.ts'
 import { embedHtml } from './embed.ts'
+import { assertMayEditEvent } from './event-access.ts'
 import {
   advanceVideoIds,
   type BodyRow,
@@ -72,6 +73,8 @@ export async function createVideos(
     const rows = remaining.map(({ record, id }, index) =>
       newRow(record, id, slugs[index] as string, now, lookup),
     )
+    for (const { ids: entities } of rows)
+      assertMayEditEvent(context.origin.actor, entities.category)
     const inserted = new Set(await insertVideos(tx, rows, context.origin, context.hash))
     for (const { id, revision, video } of rows)
       if (inserted.has(id)) created.set(id, { id, revision, slug: video.slug })

@@ -4,6 +4,7 @@ import { type Db, UniqueViolation } from '../platform/db/db.ts'
 import type { Pool } from '../platform/db/pool.ts'
 import { slugify } from '../platform/slug.ts'
 import { embedHtml } from './embed.ts'
+import { assertMayEditEvent } from './event-access.ts'
 import {
   deleteExpiredKeys,
   findIdempotencyKey,
@@ -97,6 +98,7 @@ async function insertNew(
     async (attempt) => {
       const named = await resolveRecordNames(db, undefined, requested, complete)
       if (!named) return 'names are missing'
+      assertMayEditEvent(context.origin.actor, named.ids.category)
       id ??= (await nextVideoId(db)).id
       // The plain slug is nearly always free, so the first attempt saves the lookup.
       const slug = attempt === 1 && base !== '' ? base : await freeVideoSlug(db, base, attempt - 1)

@@ -92,6 +92,14 @@ export function findEntityIds(db: Db, id: number) {
   return maybe(db, ListIds, sql`select speaker_ids, tag_ids from video where id = ${id}`)
 }
 
+const CategoryId = Type.Object({ category_id: Type.Integer() })
+
+/** Finds the id of the category of a record. */
+export async function findCategoryId(db: Db, id: number): Promise<number | undefined> {
+  const row = await maybe(db, CategoryId, sql`select category_id from video where id = ${id}`)
+  return row?.category_id
+}
+
 /**
  * Locks a record until the end of the transaction. Read the record after this, because it may have
  * changed while the lock was awaited.

@@ -7,6 +7,7 @@ import {
 } from '../changes/changes.ts'
 import type { Db } from '../platform/db/db.ts'
 import type { Pool } from '../platform/db/pool.ts'
+import { assertMayChange } from './event-access.ts'
 import { type BodyRow, lockVideo, type NewVersion, updateVideo } from './queries.ts'
 import { readCurrent } from './read.ts'
 import {
@@ -87,6 +88,8 @@ export async function writeVersion(
   kind: 'updated' | 'restored',
   context: WriteContext,
 ): Promise<RenderedVideo | undefined> {
+  // Read after the body: if the record was moved in between, the version is not written.
+  await assertMayChange(db, context.origin.actor, row.id, ids.category)
   const changed = changedFields(before, after)
   if (changed.length === 0) return row
   const video = { ...after, updated: timestampAfter(before.updated) }

@@ -13,6 +13,7 @@ export {
   writeLockedVersion,
 } from './bulk.ts'
 export { createVideo } from './create.ts'
+export { assertMayChange } from './event-access.ts'
 export {
   advanceVideoIds,
   type BodyRow,

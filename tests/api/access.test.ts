@@ -8,9 +8,9 @@ import {
   roles,
   streamEndpoints,
 } from '@talkshelf/contract'
-import { createToken, revokeToken } from '../../server/auth/auth.ts'
+import { createToken, findEvent, revokeToken } from '../../server/auth/auth.ts'
 import { callPath, prepareCall } from '../support/endpoint-calls.ts'
-import { type Reply, startArchive } from '../support/harness.ts'
+import { category, type Reply, startArchive } from '../support/harness.ts'
 import { withDatabase } from '../support/invariants.ts'
 
 // Calls every endpoint of the contract with every role. A new endpoint is covered as soon as the
@@ -56,6 +56,87 @@ for (const endpoint of allEndpoints)
         assert.equal(json.type, `${archive.url}/api/problems/forbidden`)
       }
     })
+
+const other = 'Other Days 2026'
+await archive.call('POST', '/api/v2/category', { token: archive.editor, body: { title: other } })
+
+/** Creates a token for the talks of one event. */
+async function eventToken(title: string): Promise<string> {
+  const event = await findEvent(archive.pool, title)
+  const token = { name: `Editor of ${title}`, role: 'editor', days: 1, eventId: event.id } as const
+  return `Token ${(await createToken(archive.pool, token)).token}`
+}
+const eventTokens = {
+  'this event': await eventToken(category),
+  'another event': await eventToken(other),
+}
+
+for (const endpoint of allEndpoints)
+  for (const [event, token] of Object.entries(eventTokens)) {
+    const isAllowed =
+      endpoint.role === 'anyone' ||
+      (endpoint.role === 'editor' &&
+        endpoint.forEventEditors === true &&
+        (event === 'this event' || endpoint.method === 'GET'))
+    test(`${isAllowed ? 'allows' : 'refuses'} ${endpoint.name} as editor of ${event}`, async () => {
+      const { status, json } = await attempt(endpoint, token)
+      if (isAllowed) assert.equal(status, endpoint.response.status)
+      else {
+        assert.equal(status, 403)
+        assert.equal(json.type, `${archive.url}/api/problems/forbidden`)
+      }
+    })
+  }
+
+test('refuses to move a talk into or out of a foreign event', async () => {
+  const move = async (token: string, from: string, to: string) => {
+    const { id } = await archive.make({ category: from })
+    const body = { category: to }
+    const headers = { authorization: token }
+    const { status } = await archive.call('PATCH', `/api/v2/video/${id}`, { headers, body })
+    const { json } = await archive.call('GET', `/api/v2/video/${id}`, { token: archive.editor })
+    assert.equal(json.category, status === 200 ? to : from)
+    return status
+  }
+  const token = eventTokens['this event']
+  assert.equal(await move(token, category, other), 403)
+  assert.equal(await move(token, other, category), 403)
+  assert.equal(await move(token, category, category), 200)
+})
+
+test('refuses to restore a revision of a talk that was in a foreign event', async () => {
+  const { id } = await archive.make({ category: other })
+  const body = { category }
+  await archive.call('PATCH', `/api/v2/video/${id}`, { token: archive.editor, body })
+  const { status } = await archive.call('POST', `/api/v2/video/${id}/revisions/1/restore`, {
+    headers: { authorization: eventTokens['this event'] },
+  })
+  assert.equal(status, 403)
+})
+
+test('an editor of an event edits its talks after a merge, and no longer after a move', async () => {
+  const titles = ['Former Days', 'Current Days']
+  for (const title of titles)
+    await archive.call('POST', '/api/v2/category', { token: archive.editor, body: { title } })
+  const authorization = await eventToken('Former Days')
+  const { id } = await archive.make({ category: 'Current Days' })
+  const patch = async (summary: string) =>
+    (
+      await archive.call('PATCH', `/api/v2/video/${id}`, {
+        headers: { authorization },
+        body: { summary },
+      })
+    ).status
+  assert.equal(await patch('before'), 403)
+  await archive.call('POST', '/api/v2/category/former-days/merge', {
+    token: archive.editor,
+    body: { into: 'current-days' },
+  })
+  assert.equal(await patch('after'), 200)
+  const body = { category: other }
+  await archive.call('PATCH', `/api/v2/video/${id}`, { token: archive.editor, body })
+  assert.equal(await patch('moved'), 403)
+})
 
 test('rejects invalid credentials on every endpoint with the same message', async () => {
   const revoked = await createToken(archive.pool, { name: 'Gone', role: 'admin', days: 1 })

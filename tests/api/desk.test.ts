@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { deskPaths } from '@talkshelf/web'
 import { invitePerson } from '../../server/auth/auth.ts'
 import { createDeskClient, type DeskClient, formTo } from '../support/desk-client.ts'
-import { call, openArchive, spawnServer, startArchive } from '../support/harness.ts'
+import { call, category, openArchive, spawnServer, startArchive } from '../support/harness.ts'
 import { withDatabase } from '../support/invariants.ts'
 import { until } from '../support/until.ts'
 
@@ -47,6 +47,7 @@ const urls: [method: 'GET' | 'POST', path: string, role: PersonRole][] = [
   ['POST', '/desk/account/end-other-sessions', 'suggester'],
   ['POST', '/desk/people', 'admin'],
   ['POST', `/desk/people/${people.editor.id}`, 'admin'],
+  ['POST', `/desk/people/${people.editor.id}/events`, 'admin'],
   ['POST', `/desk/people/${people.editor.id}/link`, 'admin'],
   ['POST', `/desk/people/${people.editor.id}/end-sessions`, 'admin'],
   ['POST', `/desk/people/${people.editor.id}/disabled`, 'admin'],
@@ -133,6 +134,25 @@ test('an administrator invites, changes, disables and enables a person', async (
   const enabled = await client.submit(shown, `/desk/people/${id}/disabled`)
   assert.match((await client.follow(enabled)).html, /can sign in again/)
   assert.equal((await grace.get('/desk')).status, 303, 'the sessions stay ended')
+})
+
+test('an administrator lets a person edit the talks of an event', async () => {
+  const { client } = people.admin
+  const { id } = await signedIn('Eve', 'suggester')
+  const page = await client.get(`/desk/people/${id}`)
+  const path = `/desk/people/${id}/events`
+  const unknown = await client.submit(page, path, { event: 'Example Day 2026' })
+  assert.equal(unknown.status, 400)
+  assert.match(unknown.html, /is not an existing category.*Example Days 2026/)
+  const added = await client.submit(page, path, { event: category })
+  assert.equal(added.status, 303)
+  const changed = await client.get(`/desk/people/${id}`)
+  assert.match(changed.html, new RegExp(`Remove: ${category}`))
+  assert.match((await client.get('/desk/people')).html, new RegExp(`edits ${category}`))
+  await client.submit(changed, path, { event: category, remove: '1' })
+  assert.doesNotMatch((await client.get(`/desk/people/${id}`)).html, /Remove: Example/)
+  const { html } = await client.get('/desk/audit')
+  assert.match(html, /took an event from\s+Eve/)
 })
 
 test('saving a name does not bring an earlier role back', async () => {

@@ -198,6 +198,7 @@ async function rowBounds(
     idempotency_key: 2 * keysPerDay,
     token: days + 2,
     person: 0,
+    event_editor: 0,
     passkey: 0,
     session: 0,
     one_time_token: 0,

@@ -41,6 +41,7 @@ test('each table is written by one feature only', () => {
     ),
     {
       audit_event: ['auth'],
+      event_editor: ['auth'],
       category: ['entities'],
       change: ['changes'],
       idempotency_key: ['videos'],

@@ -91,6 +91,7 @@ export async function startImports() {
       options: { state: isDraft ? 2 : 1 },
       actor: 'Edith',
       token_id: null,
+      person_id: null,
       via: 'import',
       request_id: 'test',
     })

@@ -12,6 +12,8 @@ export interface PersonRow {
   readonly disabled: string | null
   readonly last_seen: string | null
   readonly passkeys: number
+  /** Events whose talks the person edits. */
+  readonly events: readonly { readonly id: number; readonly title: string }[]
 }
 
 export interface PeopleData {
@@ -36,6 +38,7 @@ export function People({ people, invitation, errors = {} }: PeopleData) {
               <p class="help">
                 {[
                   person.mail,
+                  ...person.events.map(({ title }) => words.editorOf(title)),
                   words.passkeyCount(person.passkeys),
                   `${words.lastSeen}: ${person.last_seen ? time(person.last_seen) : words.never}`,
                 ]
@@ -79,10 +82,13 @@ export function People({ people, invitation, errors = {} }: PeopleData) {
 export interface PersonData {
   readonly person: PersonRow
   readonly isSelf: boolean
+  /** What the form of events contained, if it was refused. */
+  readonly event?: string
+  readonly errors?: Readonly<Record<string, string>>
 }
 
-/** One person: role, link, sessions. */
-export function PersonPage({ person, isSelf }: PersonData) {
+/** One person: role, events, link, sessions. */
+export function PersonPage({ person, isSelf, event, errors = {} }: PersonData) {
   const { words, href } = useDesk()
   return (
     <DeskLayout title={person.name}>
@@ -94,6 +100,36 @@ export function PersonPage({ person, isSelf }: PersonData) {
         {isSelf ? <p class="help">{words.yourself}</p> : <RoleField value={person.role} />}
         <button type="submit">{words.save}</button>
       </Form>
+      <section>
+        <h2>{words.events}</h2>
+        <p class="help">{words.eventsHelp}</p>
+        <ul class="rows">
+          {person.events.map(({ id, title }) => (
+            <li key={id}>
+              <span>{title}</span>
+              <Form action={deskPaths.personEvents(person.id)}>
+                <input type="hidden" name="event" value={title} />
+                <input type="hidden" name="remove" value="1" />
+                <button type="submit" class="quiet" aria-label={`${words.remove}: ${title}`}>
+                  {words.remove}
+                </button>
+              </Form>
+            </li>
+          ))}
+        </ul>
+        <Form action={deskPaths.personEvents(person.id)}>
+          <Field
+            label={words.event}
+            name="event"
+            value={event}
+            error={errors.event}
+            maxLength={255}
+            autocomplete="off"
+            required
+          />
+          <button type="submit">{words.addEvent}</button>
+        </Form>
+      </section>
       <section>
         <h2>{words.newLink}</h2>
         <p class="help">{words.newLinkHelp}</p>

@@ -111,6 +111,13 @@ export const deskEn = {
     'It signs them in once, within seven days, and is not shown again. Send it in a private ' +
     'message.',
   linkCode: 'Code, needed only without a passkey',
+  events: 'Events',
+  eventsHelp:
+    'A suggester edits the talks of these events, and no others. Editors and administrators edit ' +
+    'all talks.',
+  event: 'Title of the event',
+  addEvent: 'Add event',
+  editorOf: (event: string) => `edits ${event}`,
   newLink: 'New sign-in link',
   newLinkHelp: 'For another device, or if a passkey was lost. Earlier links stop working.',
   endSessions: 'End all sessions',
@@ -145,6 +152,8 @@ export const deskEn = {
     'person-changed': 'changed',
     'person-disabled': 'disabled',
     'person-enabled': 'enabled',
+    'event-editor-added': 'gave an event to',
+    'event-editor-removed': 'took an event from',
     'link-created': 'created a sign-in link for',
     'signed-in': 'signed in',
     'signed-out': 'signed out',

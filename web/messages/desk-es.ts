@@ -108,6 +108,13 @@ export const deskEs: DeskMessages = {
     'Sirve para entrar una vez, durante siete días, y no se vuelve a mostrar. Envíalo en un ' +
     'mensaje privado.',
   linkCode: 'Código, solo necesario sin llave de acceso',
+  events: 'Eventos',
+  eventsHelp:
+    'Quien propone cambios edita las charlas de estos eventos y de ningún otro. Quienes editan y ' +
+    'administran editan todas las charlas.',
+  event: 'Título del evento',
+  addEvent: 'Añadir evento',
+  editorOf: (event: string) => `edita ${event}`,
   newLink: 'Nuevo enlace de entrada',
   newLinkHelp:
     'Para otro dispositivo, o si se perdió una llave. Los enlaces anteriores dejan de funcionar.',
@@ -142,6 +149,8 @@ export const deskEs: DeskMessages = {
     'person-changed': 'cambió a',
     'person-disabled': 'desactivó a',
     'person-enabled': 'activó a',
+    'event-editor-added': 'dio un evento a',
+    'event-editor-removed': 'quitó un evento a',
     'link-created': 'creó un enlace para',
     'signed-in': 'entró',
     'signed-out': 'salió',

@@ -129,7 +129,8 @@ function isCheckpoint(done: number): boolean {
 
 /** Builds the same context for all batches, so that every revision names the same import. */
 function writeContextOf(job: ImportJob): WriteContext {
-  const actor = { role: 'editor' as const, name: job.actor, token: job.token_id }
+  const { actor: name, token_id: token, person_id: person } = job
+  const actor = { role: 'editor' as const, name, token, person }
   const request = `import ${job.id}`
   return {
     origin: { actor, via: 'import', request },

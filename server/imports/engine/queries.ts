@@ -58,6 +58,7 @@ const ImportJob = Type.Object({
   failures: Type.Integer(),
   actor: Type.String(),
   token_id: MaybeInteger,
+  person_id: MaybeInteger,
   via: Type.Unsafe<'api' | 'import' | 'page' | 'command'>({}),
   request_id: Type.String(),
   created: Type.String(),
@@ -66,7 +67,7 @@ export type ImportJob = Static<typeof ImportJob>
 
 const columns = sql`
   id, state, name, format, source, options, rows, done, problem, counts, summary, apply_role,
-  batch_size, failures, actor, token_id, via, request_id,
+  batch_size, failures, actor, token_id, person_id, via, request_id,
   to_char(created at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS') as created`
 
 /** Inserts an import in the state `reading` and returns it. */
@@ -74,17 +75,26 @@ export async function insertImport(
   db: Db,
   job: Pick<
     ImportJob,
-    'name' | 'format' | 'source' | 'options' | 'actor' | 'token_id' | 'via' | 'request_id'
+    | 'name'
+    | 'format'
+    | 'source'
+    | 'options'
+    | 'actor'
+    | 'token_id'
+    | 'person_id'
+    | 'via'
+    | 'request_id'
   >,
 ): Promise<ImportJob> {
   const [row] = await writeReturning(
     db,
     ImportJob,
-    sql`insert into import (state, name, format, source, options, actor, token_id, via, request_id)
+    sql`insert into import (
+          state, name, format, source, options, actor, token_id, person_id, via, request_id)
         values (
           'reading', ${job.name}, ${job.format}, ${job.source},
           ${JSON.stringify(job.options)}::jsonb, ${job.actor}, ${job.token_id}::bigint,
-          ${job.via}, ${job.request_id}
+          ${job.person_id}::bigint, ${job.via}, ${job.request_id}
         )
         returning ${columns}`,
   )

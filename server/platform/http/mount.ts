@@ -231,7 +231,10 @@ export async function withDeadline<T>(
 
 /** Throws a Problem if the caller lacks the role of the endpoint. */
 function checkRole(endpoint: Endpoint, actor: Actor): void {
-  if (mayAct(actor.role, endpoint.role)) return
+  if (mayAct(actor.role, endpoint.role)) {
+    if (!actor.events || endpoint.forEventEditors || !mayAct(endpoint.role, 'editor')) return
+    throw new Problem('forbidden', 'This endpoint requires a role for the whole archive')
+  }
   if (actor.role === 'anyone')
     throw new Problem('unauthenticated', `This endpoint requires an ${endpoint.role} token`)
   throw new Problem(
