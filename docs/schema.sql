@@ -1648,6 +1648,14 @@ WITH (toast_tuple_target='1024');
 ALTER TABLE ONLY public.video_search_later ALTER COLUMN head SET STORAGE MAIN;
 ALTER TABLE ONLY public.video_search_later ALTER COLUMN text SET STORAGE EXTERNAL;
 
+CREATE TABLE public.working_copy (
+    person_id bigint NOT NULL,
+    video_id bigint NOT NULL,
+    revision integer NOT NULL,
+    form text NOT NULL,
+    saved timestamp with time zone DEFAULT now() NOT NULL
+);
+
 ALTER TABLE ONLY public.video_search ATTACH PARTITION public.video_search_2005 FOR VALUES FROM ('995') TO ('996');
 
 ALTER TABLE ONLY public.video_search ATTACH PARTITION public.video_search_2006 FOR VALUES FROM ('994') TO ('995');
@@ -1965,6 +1973,9 @@ ALTER TABLE ONLY public.video_search_later
 ALTER TABLE ONLY public.video
     ADD CONSTRAINT video_slug UNIQUE (slug);
 
+ALTER TABLE ONLY public.working_copy
+    ADD CONSTRAINT working_copy_pkey PRIMARY KEY (person_id, video_id);
+
 CREATE INDEX audit_event_at ON public.audit_event USING btree (at);
 
 CREATE INDEX body_by_updated ON public.video_body USING btree (updated, id) WHERE live;
@@ -2252,6 +2263,10 @@ CREATE INDEX video_unlisted_by_category ON public.video USING btree (category_id
 CREATE INDEX video_unlisted_by_speaker ON public.video USING gin (speaker_ids) WITH (fastupdate=off) WHERE ((state <> 1) OR (taken_down IS NOT NULL));
 
 CREATE INDEX video_unlisted_by_tag ON public.video USING gin (tag_ids) WITH (fastupdate=off) WHERE ((state <> 1) OR (taken_down IS NOT NULL));
+
+CREATE INDEX working_copy_saved ON public.working_copy USING btree (saved);
+
+CREATE INDEX working_copy_video ON public.working_copy USING btree (video_id);
 
 ALTER INDEX public.video_search_head ATTACH PARTITION public.video_search_2005_expr_idx;
 
@@ -2583,3 +2598,9 @@ ALTER TABLE ONLY public.video
 
 ALTER TABLE public.video_search
     ADD CONSTRAINT video_search_id_fkey FOREIGN KEY (id) REFERENCES public.video(id);
+
+ALTER TABLE ONLY public.working_copy
+    ADD CONSTRAINT working_copy_person_id_fkey FOREIGN KEY (person_id) REFERENCES public.person(id);
+
+ALTER TABLE ONLY public.working_copy
+    ADD CONSTRAINT working_copy_video_id_fkey FOREIGN KEY (video_id) REFERENCES public.video(id);

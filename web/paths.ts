@@ -87,6 +87,14 @@ export const deskPaths = {
   removePasskey: '/desk/account/remove-passkey',
   endSession: '/desk/account/end-session',
   endOtherSessions: '/desk/account/end-other-sessions',
+  newTalk: '/desk/talk/new',
+  talk: (id: number | string) => `/desk/talk/${id}`,
+  /** The answer to questions about fields that both the editor and others changed. */
+  talkMerge: (id: number | string) => `/desk/talk/${id}/merge`,
+  /** Keeps what the editor has typed, and returns errors and previews. */
+  talkCopy: (id: number | string) => `/desk/talk/${id}/copy`,
+  discardCopy: (id: number | string) => `/desk/talk/${id}/discard-copy`,
+  takedown: (id: number | string) => `/desk/talk/${id}/takedown`,
   people: '/desk/people',
   person: (id: number | string) => `/desk/people/${id}`,
   personLink: (id: number | string) => `/desk/people/${id}/link`,

@@ -1,6 +1,15 @@
 // Entry point of the package: renders pages from data.
 export * from './data.ts'
+export type { EditorData } from './desk/editor.tsx'
 export { deskPages, renderDeskPage } from './desk/pages.ts'
+export {
+  changedValues,
+  type TalkField,
+  type TalkValues,
+  talkFields,
+  talkValues,
+  toText,
+} from './desk/talk-values.ts'
 export type { DeskView } from './desk/view.ts'
 export { embedCode, embedSize } from './embed-code.ts'
 export { markdownParts, plainHtml, renderMarkdownPart } from './markdown.ts'

@@ -9,14 +9,16 @@ import {
   type Session,
 } from '../auth/auth.ts'
 import { buildView, localPath, type PageSite, pageHeaders } from '../pages/pages.ts'
+import type { Origin } from '../platform/actor.ts'
 import type { Pool } from '../platform/db/pool.ts'
-import type {
-  FormRequest,
-  MountForm,
-  MountPage,
-  PageLimits,
-  PageRequest,
-  PageResponse,
+import {
+  type FormRequest,
+  type MountForm,
+  type MountPage,
+  type PageLimits,
+  type PageRequest,
+  type PageResponse,
+  parseId,
 } from '../platform/http/pages.ts'
 import { isLocalHost, siteOrigin } from '../platform/http/same-origin.ts'
 import { type CookieSite, readSessionCookie, sessionCookie } from './cookies.ts'
@@ -150,7 +152,7 @@ export function openDesk({ mountPage, mountForm, pool, site, publicOrigin }: Des
     /** Mounts a form that needs a session. `page` is shown again after signing in. */
     form(
       path: string,
-      access: DeskAccess & { readonly page: string },
+      access: DeskAccess & { readonly page: string; readonly formBytes?: number },
       handle: (request: DeskRequest<FormRequest>) => Promise<PageResponse>,
     ): void {
       mountForm(
@@ -163,7 +165,7 @@ export function openDesk({ mountPage, mountForm, pool, site, publicOrigin }: Des
             throw new Problem('forbidden', 'This form has expired. Go back, reload and try again.')
           return handle({ ...request, ...result })
         },
-        limits,
+        { ...limits, ...(access.formBytes !== undefined && { formBytes: access.formBytes }) },
       )
     },
 
@@ -177,6 +179,18 @@ export function openDesk({ mountPage, mountForm, pool, site, publicOrigin }: Des
       mountForm(path, handle, limits)
     },
   }
+}
+
+/** Returns the id in the path of a page. Throws `not-found` if it is none. */
+export function idOf({ params }: PageRequest): number {
+  const id = parseId(params.id)
+  if (id === undefined) throw new Problem('not-found', 'This page does not exist')
+  return id
+}
+
+/** Returns the origin of what a person changes in records. */
+export function changeOrigin({ session, requestId }: DeskRequest): Origin {
+  return { actor: actorOf(session), via: 'page', request: requestId }
 }
 
 /** Returns who did something, for the audit log. */

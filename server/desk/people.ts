@@ -14,8 +14,7 @@ import {
   setEventEditor,
 } from '../auth/auth.ts'
 import type { Pool } from '../platform/db/pool.ts'
-import { type PageRequest, parseId } from '../platform/http/pages.ts'
-import { auditOrigin, type Desk, type DeskRequest } from './mount.ts'
+import { auditOrigin, type Desk, type DeskRequest, idOf } from './mount.ts'
 
 // Pages that manage people. Only administrators see them.
 
@@ -110,10 +109,4 @@ export function peoplePages(desk: Desk, pool: Pool, basePath: string): void {
 
 function roleIn(form: URLSearchParams): PersonRole {
   return personRoles.find((role) => role === form.get('role')) ?? 'suggester'
-}
-
-function idOf({ params }: PageRequest): number {
-  const id = parseId(params.id)
-  if (id === undefined) throw new Problem('not-found', 'This page does not exist')
-  return id
 }

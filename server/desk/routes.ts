@@ -1,18 +1,22 @@
 import { deskPages, deskPaths } from '@talkshelf/web'
 import { listPasskeys } from '../auth/auth.ts'
+import type { Markdown } from '../markdown/markdown.ts'
+import type { RecordCache } from '../videos/videos.ts'
 import { accountPages } from './account.ts'
 import { auditPage } from './audit.ts'
 import { type DeskSite, openDesk } from './mount.ts'
 import { peoplePages } from './people.ts'
 import { signInPages } from './sign-in.ts'
+import { talkPages } from './talk.ts'
 import { tokenPages } from './tokens.ts'
 
 /** Mounts the pages for people who sign in. */
-export function deskRoutes(deskSite: DeskSite): void {
+export function deskRoutes(deskSite: DeskSite, recordCache: RecordCache, markdown: Markdown): void {
   const { pool, site } = deskSite
   const desk = openDesk(deskSite)
   signInPages(desk, pool, site.name)
   accountPages(desk, pool, site.name)
+  talkPages(desk, pool, recordCache, markdown)
   peoplePages(desk, pool, site.basePath)
   tokenPages(desk, pool)
   auditPage(desk, pool)

@@ -1,6 +1,7 @@
 // Entry point of maintenance: removes data that is no longer needed, once a day, in small batches.
 // docs/operations.md lists what bounds each table and folder.
 import { deleteExpired, deleteOldTokens } from '../auth/auth.ts'
+import { deleteOldCopies } from '../desk/desk.ts'
 import { removeOldRows } from '../imports/imports.ts'
 import type { Pool } from '../platform/db/pool.ts'
 import { removeUnusedFingerprints } from '../quality/quality.ts'
@@ -37,6 +38,7 @@ const tasks: Readonly<Record<string, Task>> = {
   keys: (pool, { isStopped }) => removeUnusedFingerprints(pool, isStopped),
   tokens: (pool) => deleteOldTokens(pool),
   sessions: (pool) => deleteExpired(pool),
+  copies: (pool) => deleteOldCopies(pool),
 }
 
 /**

@@ -1,4 +1,4 @@
-import { mayAct, Problem } from '@talkshelf/contract'
+import { mayAct, Problem, type Video } from '@talkshelf/contract'
 import type { Actor } from '../platform/actor.ts'
 import type { Db } from '../platform/db/db.ts'
 import { type BodyRow, findBody, lockVideo } from './queries.ts'
@@ -30,6 +30,15 @@ function assertPublished(row: CachedBody | undefined): CachedBody {
 /** Reads the current version of a record, also of a draft. Throws 404 or 410 as `assertPresent`. */
 export async function readCurrent(db: Db, id: number): Promise<BodyRow> {
   return assertPresent(await findBody(db, id))
+}
+
+/** Reads the current version of a record, also of a draft, with its revision. */
+export async function readCurrentVideo(
+  db: Db,
+  id: number,
+): Promise<{ video: Video; revision: number }> {
+  const { body, revision } = await readCurrent(db, id)
+  return { video: JSON.parse(body) as Video, revision }
 }
 
 /** Locks a record until the end of the transaction and reads its current version, or throws. */

@@ -4,6 +4,7 @@
 // record-names.ts validates requests (videoFieldErrors) and resolves the names in a record. wire.ts
 // normalizes requests (normalizeVideoInput) and converts records from and to JSON. refresh-names.ts
 // updates records after a rename or split (replaceSpeaker), bulk.ts writes hundreds at a time.
+// merge-edit.ts merges an edit with what others changed meanwhile.
 
 export {
   createVideos,
@@ -14,6 +15,7 @@ export {
 } from './bulk.ts'
 export { createVideo } from './create.ts'
 export { assertMayChange } from './event-access.ts'
+export { mergeEdit } from './merge-edit.ts'
 export {
   advanceVideoIds,
   type BodyRow,
@@ -21,7 +23,7 @@ export {
   fieldColumnNames,
   findVideoIdsOfEntity,
 } from './queries.ts'
-export { lockCurrent, readVideo } from './read.ts'
+export { lockCurrent, readCurrentVideo, readVideo } from './read.ts'
 export { type CachedBody, openRecordCache, type RecordCache } from './record-cache.ts'
 export { videoFieldErrors } from './record-names.ts'
 export { refreshNames, replaceSpeaker } from './refresh-names.ts'

@@ -30,9 +30,19 @@ const people = {
 }
 const anyone = createDeskClient(archive)
 
+const { id: talk } = await archive.make({ title: 'A talk', state: 2 })
 /** Lists the pages and forms of the desk with the role that each needs. */
 const urls: [method: 'GET' | 'POST', path: string, role: PersonRole][] = [
   ['GET', '/desk', 'suggester'],
+  ['GET', '/desk/talk/new', 'editor'],
+  ['GET', `/desk/talk/${talk}`, 'editor'],
+  ['GET', `/desk/talk/${talk}/takedown`, 'admin'],
+  ['POST', '/desk/talk/new', 'editor'],
+  ['POST', `/desk/talk/${talk}`, 'editor'],
+  ['POST', `/desk/talk/${talk}/merge`, 'editor'],
+  ['POST', `/desk/talk/${talk}/copy`, 'editor'],
+  ['POST', `/desk/talk/${talk}/discard-copy`, 'editor'],
+  ['POST', `/desk/talk/${talk}/takedown`, 'admin'],
   ['GET', '/desk/account', 'suggester'],
   ['GET', '/desk/confirm', 'suggester'],
   ['GET', '/desk/people', 'admin'],

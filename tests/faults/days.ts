@@ -150,7 +150,7 @@ async function startArchive(environment: FaultEnvironment): Promise<SimulatedArc
         select count(*)
         from maintenance
         where finished > now() - interval '12 hours'`
-      await until('the maintenance', async () => (await number(finished)) === 5, {
+      await until('the maintenance', async () => (await number(finished)) === 6, {
         limitMs: 120_000,
       })
     },
@@ -199,6 +199,7 @@ async function rowBounds(
     token: days + 2,
     person: 0,
     event_editor: 0,
+    working_copy: 0,
     passkey: 0,
     session: 0,
     one_time_token: 0,
@@ -214,7 +215,7 @@ async function rowBounds(
         select same_talk from video where taken_down is null and same_talk is not null
       ) as used`),
     duplicate_candidate: 0,
-    maintenance: 5,
+    maintenance: 6,
     schema_version: 100,
     trigger_file: 10,
   }

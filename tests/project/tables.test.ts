@@ -68,6 +68,7 @@ test('each table is written by one feature only', () => {
       video_body: ['videos'],
       video_facts: ['facts'],
       video_search: ['search'],
+      working_copy: ['desk'],
     },
   )
 })

@@ -87,6 +87,8 @@ interface HtmlNode {
   readonly tagName?: string
   readonly attrs?: readonly { readonly name: string; readonly value: string }[]
   readonly childNodes?: readonly HtmlNode[]
+  /** Of a text. */
+  readonly value?: string
 }
 
 function formsIn(html: string): PageForm[] {
@@ -100,9 +102,12 @@ function formsIn(html: string): PageForm[] {
       current = { action: attributes.action ?? '', fields: {}, attributes }
       forms.push(current)
     }
-    const isChosen = attributes.type !== 'radio' || 'checked' in attributes
+    const isChosen =
+      !['radio', 'checkbox'].includes(attributes.type ?? '') || 'checked' in attributes
     if (node.tagName === 'input' && attributes.name && current && isChosen)
       current.fields[attributes.name] = attributes.value ?? ''
+    if (node.tagName === 'textarea' && attributes.name && current)
+      current.fields[attributes.name] = (node.childNodes?.[0]?.value ?? '').replaceAll('\n', '\r\n')
     for (const child of node.childNodes ?? []) visit(child, current)
   }
   visit(parseHtml(html) as HtmlNode, undefined)

@@ -26,21 +26,23 @@ interface FieldProps {
   readonly help?: string
   readonly error?: string | undefined
   readonly value?: string | undefined
-  readonly type?: 'text' | 'email' | 'number'
-  readonly inputMode?: 'numeric'
+  readonly type?: 'text' | 'email' | 'number' | 'date'
+  readonly inputMode?: 'numeric' | 'url'
   readonly autocomplete?: 'off' | 'one-time-code'
   readonly maxLength?: number
   readonly min?: number
   readonly max?: number
   readonly required?: boolean
+  /** Attributes for scripts. */
+  readonly data?: Readonly<Record<`data-${string}`, string>>
 }
 
 /** A text field with its label, help and error. */
-export function Field({ label, help, error, name, type = 'text', ...input }: FieldProps) {
+export function Field({ label, help, error, name, type = 'text', data, ...input }: FieldProps) {
   const helpId = help === undefined ? undefined : `${name}-help`
   const errorId = error === undefined ? undefined : `${name}-error`
   // The types of Preact know only inputs with a literal type.
-  const attributes: object = { type, ...input }
+  const attributes: object = { type, ...input, ...data }
   return (
     <div class="field">
       <label for={`field-${name}`}>{label}</label>

@@ -42,7 +42,7 @@ export function DeskLayout({ title, children }: Props) {
           referrerpolicy="no-referrer"
         />
       </head>
-      <body data-copied={words.copied}>
+      <body data-copied={words.copied} data-new={words.newName} data-base={href('')}>
         <a class="skip" href="#content">
           {words.skip}
         </a>
@@ -64,8 +64,10 @@ export function DeskLayout({ title, children }: Props) {
 function DeskHeader() {
   const { words, href, site, person, address } = useDesk()
   const isAdmin = person?.role === 'admin'
+  const mayEdit = person && (person.role !== 'suggester' || person.events.length > 0)
   const menu = [
     [deskPaths.home, words.desk],
+    ...(mayEdit ? [[deskPaths.newTalk, words.newTalk]] : []),
     ...(isAdmin
       ? [
           [deskPaths.people, words.people],

@@ -2,6 +2,7 @@ import { type ComponentType, h } from 'preact'
 import { renderToString } from 'preact-render-to-string'
 import { Account } from './account.tsx'
 import { Audit } from './audit.tsx'
+import { Editor, MergeEdit, NewTalk, TakedownPage } from './editor.tsx'
 import { DeskHome } from './home.tsx'
 import { LinkCreated, People, PersonPage } from './people.tsx'
 import { Confirm, Forbidden, LinkPage, LinkRefused, SignIn } from './sign-in.tsx'
@@ -17,6 +18,10 @@ export const deskPages = {
   confirm: Confirm,
   forbidden: Forbidden,
   account: Account,
+  editor: Editor,
+  mergeEdit: MergeEdit,
+  newTalk: NewTalk,
+  takedown: TakedownPage,
   people: People,
   person: PersonPage,
   linkCreated: LinkCreated,

@@ -18,6 +18,8 @@ export interface DeskView extends View {
 export interface DeskPerson {
   readonly name: string
   readonly role: 'suggester' | 'editor' | 'admin'
+  /** Ids of the events that the person edits. */
+  readonly events: readonly number[]
 }
 
 interface DeskPageView extends Omit<ReturnType<typeof prepareView>, 'words'>, DeskView {

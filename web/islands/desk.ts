@@ -1,3 +1,4 @@
+import { startEditor, startMerge } from './editor.ts'
 import { startPasskeys } from './passkey.ts'
 
 // Loaded by every page of the desk. It only enhances pages, except for passkeys, which need it.
@@ -19,3 +20,5 @@ for (const button of document.querySelectorAll<HTMLButtonElement>('[data-copy]')
 }
 
 startPasskeys()
+startEditor()
+startMerge()

@@ -1,3 +1,5 @@
+import { mediaNames, type TalkField } from '../desk/talk-values.ts'
+
 export const deskEn = {
   // All pages
   skip: 'Skip to content',
@@ -13,7 +15,7 @@ export const deskEn = {
   roles: { suggester: 'Suggester', editor: 'Editor', admin: 'Administrator' },
   roleHelp: {
     suggester: 'Suggests corrections. The pages for that are not there yet.',
-    editor: 'Changes talks, events, speakers and tags; for now only with a token.',
+    editor: 'Changes talks, events, speakers and tags.',
     admin: 'Also takes talks down and manages people and tokens.',
   },
   name: 'Name',
@@ -31,6 +33,9 @@ export const deskEn = {
   done: {
     'signed-out': 'You are signed out.',
     saved: 'Saved.',
+    created: 'The talk was created.',
+    discarded: 'Your changes were discarded.',
+    'taken-down': 'The talk was taken down.',
     'passkey-added': 'Passkey added.',
     'passkey-removed': 'Passkey removed.',
     'session-ended': 'The session was ended.',
@@ -99,6 +104,73 @@ export const deskEn = {
   signedInWith: { link: 'link', passkey: 'passkey' } as Readonly<Record<string, string>>,
   endSession: 'End session',
   endOtherSessions: 'End all other sessions',
+
+  // Talks
+  newTalk: 'New talk',
+  live: 'Live',
+  draft: 'Draft',
+  watchPage: 'Page of the talk',
+  takeDown: 'Take down',
+  saveAsDraft: 'Save as a draft',
+  saveAndPublish: 'Save and publish',
+  publish: 'Publish',
+  saveDraft: 'Save as a draft',
+  notSaved: 'Nothing was saved. Please correct:',
+  copyRestored: (time: string) => `These are changes that you did not save, of ${time}.`,
+  discardCopy: 'Discard them',
+  copyKept: 'Your changes are kept until you save them.',
+  copyFailed: 'Your changes could not be kept. Save them soon.',
+  editorKeys: 'Ctrl S saves, Ctrl Enter saves and publishes.',
+  onePerLine: 'One per line.',
+  newName: 'New in this archive:',
+  categoryHelp: 'The title of an existing event.',
+  durationHelp: 'Such as 45:00 or 1:02:03.',
+  sourceHelp: 'The page of the video, on YouTube for example.',
+  whiteboardHelp: 'For editors, but everyone can read them.',
+  files: 'Files and embed code',
+  preview: 'Preview',
+  groups: {
+    what: 'What',
+    who: 'Who',
+    when: 'When',
+    where: 'Where to watch',
+    rights: 'Rights',
+    notes: 'Notes',
+  },
+  talkFields: {
+    title: 'Title',
+    category: 'Event',
+    language: 'Language',
+    speakers: 'Speakers',
+    tags: 'Tags',
+    summary: 'Summary (Markdown)',
+    description: 'Description (Markdown)',
+    recorded: 'Recorded on',
+    duration: 'Duration',
+    source_url: 'Video',
+    thumbnail_url: 'Picture',
+    embed: 'Embed code',
+    copyright_text: 'Licence',
+    quality_notes: 'Problems of the recording',
+    whiteboard: 'Notes of the editors',
+    ...mediaNames('URL of the', 'file', 'Size in bytes of the', 'is for download only'),
+  } as Readonly<Record<TalkField, string>>,
+  mergeTitle: (title: string) => `Both changed: ${title}`,
+  mergeHelp:
+    'Your changes are not saved yet: another person changed the same fields while you were ' +
+    'editing. Choose what to keep; all your other changes are saved with it.',
+  mergeBase: 'Before',
+  mergeCurrent: 'Theirs, saved meanwhile',
+  mergeEdited: 'Yours',
+  mergeOther: 'Something else',
+  emptyValue: '(empty)',
+  backToEditor: 'Back',
+  takedownTitle: (title: string) => `Take down: ${title}`,
+  takedownHelp:
+    'The talk disappears for good, from pages, feeds, exports and searches. Its address says that ' +
+    'it was taken down, and why. To hide a talk for a while, save it as a draft instead.',
+  takedownReason: 'Reason',
+  takedownReasonHelp: 'Everyone who opens the address can read it.',
 
   // People
   invite: 'Invite a person',

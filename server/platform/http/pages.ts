@@ -21,6 +21,8 @@ export interface PageRequest {
 /** A form that a browser sent. */
 export interface FormRequest extends PageRequest {
   readonly form: URLSearchParams
+  /** Deadline of the response, on the clock of performance.now(). */
+  readonly untilMs: number
 }
 
 export interface PageResponse {
@@ -36,6 +38,8 @@ export interface PageLimits {
   readonly limitMs?: number
   /** The page is for one person: other sites get no permission to read it. */
   readonly isPrivate?: boolean
+  /** Limit of the body of a form. */
+  readonly formBytes?: number
 }
 
 export type MountPage = (
@@ -67,11 +71,18 @@ export function addForm(
   options: MountOptions,
   ...[path, handle, limits = {}]: Parameters<MountForm>
 ): void {
-  addPageRoute(http, options, 'POST', path, { cost: requestCosts.write, ...limits }, (request) => {
-    // Fastify calls no parser for a request without a body.
-    const form = request.body instanceof URLSearchParams ? request.body : new URLSearchParams()
-    return handle({ ...pageRequest(request, options.basePath), form })
-  })
+  addPageRoute(
+    http,
+    options,
+    'POST',
+    path,
+    { cost: requestCosts.write, ...limits },
+    (request, untilMs) => {
+      // Fastify calls no parser for a request without a body.
+      const form = request.body instanceof URLSearchParams ? request.body : new URLSearchParams()
+      return handle({ ...pageRequest(request, options.basePath), form, untilMs })
+    },
+  )
 }
 
 function addPageRoute(
@@ -80,9 +91,9 @@ function addPageRoute(
   method: 'GET' | 'POST',
   path: string,
   limits: PageLimits & { readonly cost: number },
-  handle: (request: FastifyRequest) => PageResponse | Promise<PageResponse>,
+  handle: (request: FastifyRequest, untilMs: number) => PageResponse | Promise<PageResponse>,
 ): void {
-  const { cost, limitMs = options.answerMs, isPrivate = false } = limits
+  const { cost, limitMs = options.answerMs, isPrivate = false, formBytes = maxFormBytes } = limits
   http.route({
     method,
     url: options.basePath + path,
@@ -94,15 +105,13 @@ function addPageRoute(
       if (method === 'POST') assertSameOrigin(request.headers, options.publicOrigin)
     },
     handler: async (request, reply) => {
+      const untilMs = performance.now() + limitMs
       const {
         status = 200,
         body = '',
         headers,
       } = await tracedRequest(`${method} ${path}`, request.headers, () =>
-        countInFlight(
-          options,
-          withDeadline(performance.now() + limitMs, handle(request), 'unknown'),
-        ),
+        countInFlight(options, withDeadline(untilMs, handle(request, untilMs), 'unknown')),
       )
       if (status === 304) options.limit?.giveBack(rateLimitKey(null, request.ip), cost)
       reply.code(status).headers(headers)
@@ -119,7 +128,7 @@ function markPrivate(reply: FastifyReply): void {
 }
 
 /** A credential of a passkey has about 2 kB. */
-const formBytes = 65_536
+const maxFormBytes = 65_536
 const maxFormFields = 200
 
 /** Parses the bodies of forms, for the routes that `addForm` adds. */

@@ -1,0 +1,347 @@
+import { hash } from 'node:crypto'
+import {
+  type FieldError,
+  invalidFields,
+  Problem,
+  states,
+  Takedown,
+  type Video,
+  VideoInput,
+  VideoPatch,
+  validationErrors,
+} from '@talkshelf/contract'
+import {
+  changedValues,
+  deskPages,
+  deskPaths,
+  type EditorData,
+  paths,
+  type TalkField,
+  type TalkValues,
+  talkFields,
+  talkValues,
+  toText,
+} from '@talkshelf/web'
+import type { WriteContext } from '../changes/changes.ts'
+import { resolveNames } from '../entities/entities.ts'
+import type { Markdown } from '../markdown/markdown.ts'
+import type { Pool } from '../platform/db/pool.ts'
+import type { FormRequest, PageResponse } from '../platform/http/pages.ts'
+import {
+  changeVideo,
+  createVideo,
+  findRevision,
+  mergeEdit,
+  normalizeVideoInput,
+  type RecordCache,
+  readCurrentVideo,
+  takeDownVideo,
+  videoFieldErrors,
+} from '../videos/videos.ts'
+import { changeOrigin, type Desk, type DeskRequest, idOf } from './mount.ts'
+import {
+  deleteCopiesOf,
+  deleteWorkingCopy,
+  findWorkingCopy,
+  saveWorkingCopy,
+  type WorkingCopy,
+} from './queries.ts'
+
+// The editor of a talk. What others saved meanwhile is merged; the editor is asked only about
+// fields that both changed.
+
+/** A form with the text of a talk: description, summary, notes, percent-encoded. */
+const talkFormBytes = 1_048_576
+const access = { role: 'editor', forEventEditors: true } as const
+
+/** Mounts the editor of a talk. */
+export function talkPages(
+  desk: Desk,
+  pool: Pool,
+  recordCache: RecordCache,
+  markdown: Markdown,
+): void {
+  const talkPath = deskPaths.talk(':id')
+  const formAccess = { ...access, page: talkPath, formBytes: talkFormBytes }
+
+  desk.page(talkPath, access, async (request) => {
+    const id = idOf(request)
+    const { video, revision } = await readCurrentVideo(pool, id)
+    const copy = await findWorkingCopy(pool, request.session.person.id, id)
+    const data = copy
+      ? { ...restoredCopy(copy, video), revision: copy.revision }
+      : { values: talkValues(video), revision }
+    return desk.render(request, [deskPages.editor, await editorData(video, data)])
+  })
+
+  desk.form(talkPath, formAccess, async (request) => {
+    const id = idOf(request)
+    return saveEdit(request, id, revisionIn(request.form), request.form)
+  })
+
+  // The answer to a question about fields that both changed.
+  desk.form(deskPaths.talkMerge(':id'), formAccess, async (request) => {
+    const id = idOf(request)
+    return saveEdit(request, id, revisionIn(request.form), chosenValues(request.form))
+  })
+
+  desk.form(deskPaths.talkCopy(':id'), formAccess, async (request) => {
+    const id = idOf(request)
+    const { form, session } = request
+    const revision = revisionIn(form)
+    const base = await baseOf(id, revision)
+    const edit = changedValues(base, form)
+    const copy = { revision, form: formOf(form).toString() }
+    if (Object.keys(edit).length > 0) await saveWorkingCopy(pool, session.person.id, id, copy)
+    else await deleteWorkingCopy(pool, session.person.id, id)
+    const errors = fieldErrors(await videoFieldErrors(pool, VideoPatch, normalizeVideoInput(edit)))
+    const text = (field: 'summary' | 'description') => form.get(field) ?? base[field]
+    const previews = await previewsOf(text('summary'), text('description'))
+    const newNames = await findNewNames(pool, edit)
+    return jsonResponse({ errors, previews, newNames })
+  })
+
+  desk.form(deskPaths.discardCopy(':id'), { ...access, page: talkPath }, async (request) => {
+    const id = idOf(request)
+    await deleteWorkingCopy(pool, request.session.person.id, id)
+    return desk.redirect(request, `${deskPaths.talk(id)}?done=discarded`)
+  })
+
+  newTalkPages(desk, pool, { formBytes: talkFormBytes })
+  takedownPages(desk, pool, recordCache)
+
+  /** Saves what the form changed in the version that the editor saw. */
+  async function saveEdit(
+    request: DeskRequest<FormRequest>,
+    id: number,
+    revision: number,
+    form: URLSearchParams,
+  ): Promise<PageResponse> {
+    const base = await baseOf(id, revision)
+    const state = stateIn(request.form)
+    const edit = { ...changedValues(base, form), ...(state !== undefined && { state }) }
+    const patch = normalizeVideoInput(edit) as Partial<Video>
+    try {
+      const errors = await videoFieldErrors(pool, VideoPatch, patch)
+      if (errors.length > 0) throw invalidFields(errors)
+      await changeVideo(pool, id, writeContext(request), (current) => {
+        const { video, conflicts } = mergeEdit(base, patch, current)
+        if (conflicts.length > 0) throw new EditConflicts()
+        return video
+      })
+    } catch (error) {
+      if (error instanceof EditConflicts) return askAboutConflicts(request, base, patch)
+      if (!(error instanceof Problem) || error.problem !== 'invalid-fields') throw error
+      const { video } = await readCurrentVideo(pool, id)
+      const values = { ...talkValues(base), ...formValues(form) }
+      const shown = { values, revision, errors: fieldErrors(problemErrors(error)) }
+      return desk.render(request, [deskPages.editor, await editorData(video, shown)], 400)
+    } finally {
+      recordCache.forget(id)
+    }
+    await deleteWorkingCopy(pool, request.session.person.id, id)
+    return desk.redirect(request, `${deskPaths.talk(id)}?done=saved`)
+  }
+
+  /** Shows the fields that both changed. The form keeps all other changes. */
+  async function askAboutConflicts(
+    request: DeskRequest<FormRequest>,
+    base: Video,
+    edit: Partial<Video>,
+  ): Promise<PageResponse> {
+    const { video, revision } = await readCurrentVideo(pool, base.id)
+    const { video: merged, conflicts } = mergeEdit(base, edit, video)
+    const asked = conflicts.map(({ field }) => field)
+    const kept = talkFields
+      .filter((field) => field in edit && !asked.includes(field))
+      .map((field) => [field, toText(field, merged[field])] as const)
+    const data = {
+      id: video.id,
+      title: video.title,
+      revision,
+      state: edit.state,
+      kept,
+      fields: conflicts.map(({ field, base, current, edited }) => ({
+        field: field as TalkField,
+        base: toText(field as TalkField, base),
+        current: toText(field as TalkField, current),
+        edited: toText(field as TalkField, edited),
+      })),
+    }
+    return desk.render(request, [deskPages.mergeEdit, data], 409)
+  }
+
+  /** Returns the version that the editor saw. */
+  async function baseOf(id: number, revision: number): Promise<Video> {
+    const found = await findRevision(pool, id, revision)
+    if (!found) throw new Problem('not-found', 'This version of the talk does not exist')
+    return found.record
+  }
+
+  const previewsOf = async (summary: string, description: string) => ({
+    summary: await markdown.render(summary),
+    description: await markdown.render(description),
+  })
+
+  async function editorData(
+    video: Video,
+    {
+      values,
+      ...shown
+    }: Pick<EditorData, 'revision'> & Partial<EditorData> & { values: TalkValues },
+  ): Promise<EditorData> {
+    return {
+      id: video.id,
+      title: video.title,
+      path: paths.talk(video),
+      isLive: video.state === states.live,
+      values,
+      previews: await previewsOf(values.summary, values.description),
+      ...shown,
+    }
+  }
+}
+
+/** Ends a write because others changed the same fields. */
+class EditConflicts extends Error {}
+
+function newTalkPages(desk: Desk, pool: Pool, limits: { readonly formBytes: number }): void {
+  const path = deskPaths.newTalk
+  const empty = { values: talkValues({}), errors: {} }
+  desk.page(path, access, async (request) => desk.render(request, [deskPages.newTalk, empty]))
+  desk.form(path, { ...access, ...limits, page: path }, async (request) => {
+    const { form } = request
+    const state = stateIn(form) ?? states.draft
+    const input = normalizeVideoInput({ ...changedValues({}, form), state })
+    try {
+      const errors = await videoFieldErrors(pool, VideoInput, input)
+      if (errors.length > 0) throw invalidFields(errors)
+      const talk = input as Parameters<typeof createVideo>[1]
+      const { id } = await createVideo(pool, talk, writeContext(request), undefined)
+      return desk.redirect(request, `${deskPaths.talk(id)}?done=created`)
+    } catch (error) {
+      if (!(error instanceof Problem) || error.problem !== 'invalid-fields') throw error
+      const values = { ...talkValues({}), ...formValues(form) }
+      const data = { values, errors: fieldErrors(problemErrors(error)) }
+      return desk.render(request, [deskPages.newTalk, data], 400)
+    }
+  })
+}
+
+function takedownPages(desk: Desk, pool: Pool, recordCache: RecordCache): void {
+  const path = deskPaths.takedown(':id')
+  const dangerous = { role: 'admin', isDangerous: true } as const
+  const show = async (request: DeskRequest, status: 200 | 400, error?: string) => {
+    const { video } = await readCurrentVideo(pool, idOf(request))
+    const data = { id: video.id, title: video.title, ...(error !== undefined && { error }) }
+    return desk.render(request, [deskPages.takedown, data], status)
+  }
+  desk.page(path, dangerous, (request) => show(request, 200))
+  desk.form(path, { ...dangerous, page: path }, async (request) => {
+    const id = idOf(request)
+    const reason = (request.form.get('reason') ?? '').trim()
+    const [error] = validationErrors(Takedown, { reason })
+    if (error) return show(request, 400, error.detail)
+    try {
+      await takeDownVideo(pool, id, reason, writeContext(request))
+    } finally {
+      recordCache.forget(id)
+    }
+    await deleteCopiesOf(pool, id)
+    return desk.redirect(request, `${deskPaths.home}?done=taken-down`)
+  })
+}
+
+/** Returns the speakers and tags that no entity has. Those that are not valid names are left out. */
+async function findNewNames(pool: Pool, { speakers = [], tags = [] }: Partial<Video>) {
+  const valid = (names: readonly string[]) =>
+    validationErrors(VideoPatch, { tags: names }).length === 0 ? names : []
+  const names = { speakers: valid(speakers), tags: valid(tags) }
+  const resolved = await resolveNames(pool, names)
+  if ('errors' in resolved) return {}
+  const missing = (field: 'speakers' | 'tags') =>
+    names[field].filter((_, index) => resolved.found[field][index] === null)
+  return { speakers: missing('speakers'), tags: missing('tags') }
+}
+
+/** Returns what a write needs of the request of a form. */
+function writeContext(request: DeskRequest<FormRequest>): WriteContext {
+  const fields = `${request.address}\n${formOf(request.form)}`
+  return {
+    origin: changeOrigin(request),
+    ifMatch: undefined,
+    hash: hash('sha256', fields, 'buffer'),
+    untilMs: request.untilMs,
+  }
+}
+
+function revisionIn(form: URLSearchParams): number {
+  const revision = Number(form.get('revision'))
+  if (!Number.isInteger(revision) || revision < 1 || revision > 2_147_483_647)
+    throw new Problem('bad-request', 'The form has no revision. Go back, reload and try again.')
+  return revision
+}
+
+/** Returns the state that the button of the form sets. */
+function stateIn(form: URLSearchParams): Video['state'] | undefined {
+  const state = Number(form.get('state'))
+  return Object.values(states).find((value) => value === state)
+}
+
+/** Returns the fields of the talk in a form. */
+function formOf(form: URLSearchParams): URLSearchParams {
+  return new URLSearchParams(Object.entries(formValues(form)))
+}
+
+function formValues(form: URLSearchParams): Partial<TalkValues> {
+  return Object.fromEntries(
+    talkFields.flatMap((field) => {
+      const text = form.getAll(field).at(-1)
+      return text === undefined ? [] : [[field, text]]
+    }),
+  )
+}
+
+/** Returns the values that the editor chose for fields that both changed, and all other changes. */
+function chosenValues(form: URLSearchParams): URLSearchParams {
+  const values = formOf(form)
+  for (const field of talkFields) {
+    const choice = form.get(`choice_${field}`)
+    if (choice === null) continue
+    values.delete(field)
+    const chosen = form.get(`${choice}_${field}`)
+    if (['base', 'edited', 'other'].includes(choice) && chosen !== null) values.set(field, chosen)
+  }
+  return values
+}
+
+function restoredCopy({ form, saved }: WorkingCopy, video: Video) {
+  const values = { ...talkValues(video), ...formValues(new URLSearchParams(form)) }
+  return { values, restored: saved }
+}
+
+function problemErrors({ more }: Problem): readonly FieldError[] {
+  return (more.errors ?? []) as readonly FieldError[]
+}
+
+/** Returns the first error of each field. */
+function fieldErrors(errors: readonly FieldError[]): Partial<Record<TalkField, string>> {
+  return Object.fromEntries(
+    errors.toReversed().map(({ pointer, detail }) => {
+      const field = pointer.split('/')[1] as TalkField
+      // The form has it in hours and minutes, not in seconds.
+      const isDuration = field === 'duration'
+      return [field, isDuration ? 'must be a duration such as 45:00 or 1:02:03' : detail]
+    }),
+  )
+}
+
+function jsonResponse(body: object): PageResponse {
+  return {
+    body: JSON.stringify(body),
+    headers: {
+      'content-type': 'application/json; charset=utf-8',
+      'cache-control': 'private, no-store',
+    },
+  }
+}
