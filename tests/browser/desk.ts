@@ -8,12 +8,25 @@ import { overflowing, widths } from './sizes.ts'
 // The desk in a browser: people sign in with a virtual authenticator, by keyboard alone and without
 // scripts, and administrators manage people and tokens.
 
-const pagesOfAdmins = ['/desk', '/desk/account', '/desk/people', '/desk/tokens', '/desk/audit']
+const pagesOfAdmins = [
+  '/desk',
+  '/desk/account',
+  '/desk/people',
+  '/desk/tokens',
+  '/desk/audit',
+  '/desk/talk/new',
+]
+const event = 'Example Days 2026'
 
 /** Tests the pages for people who sign in. */
 export async function deskTests(environment: BrowserEnvironment): Promise<void> {
   const { test } = environment
-  const { url, databaseUrl } = await environment.archive.empty('desk')
+  const { url, databaseUrl, token } = await environment.archive.empty('desk')
+  await fetch(`${url}/api/v2/category`, {
+    method: 'POST',
+    headers: { authorization: `Token ${token}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ title: event }),
+  })
   // Passkeys need a host name.
   const archive = { ...environment.archive, url: url.replace('127.0.0.1', 'localhost') }
   const settings = { DATABASE_URL: databaseUrl, PUBLIC_URL: archive.url }
@@ -113,6 +126,120 @@ export async function deskTests(environment: BrowserEnvironment): Promise<void> 
         { javaScriptEnabled },
       ))
 
+  /** Creates a talk with the form for new talks. Returns the path of its editor. */
+  const createTalk = async ({ page, open }: WatchedPage, title: string) => {
+    await open('/desk/talk/new')
+    await page.locator('[name=title]').fill(title)
+    await page.locator('[name=category]').fill(event)
+    await page.locator('[name=language]').fill('English')
+    await page.locator('[name=speakers]').fill('Ada Lovelace\nGrace Hopper')
+    await page.locator('button[name=state][value="1"]').click()
+    await page.waitForURL('**/desk/talk/*?done=created')
+    return pathOf(page).split('?')[0] as string
+  }
+
+  await test('desk: corrects a title with two keys and typing', async () => {
+    await inDesk(async (watched) => {
+      const { page, open } = watched
+      await signIn(watched, 'Edith', 'editor')
+      await createTalk(watched, 'Queus and pools')
+      await page.getByRole('link', { name: 'Page of the talk' }).click()
+      await page.waitForURL('**/video/**')
+      const talk = pathOf(page)
+      await page.keyboard.press('e')
+      await page.locator('[name=title]:focus').waitFor()
+      await page.locator('[name=title]').fill('Queues and pools')
+      await page.keyboard.press('Control+s')
+      await page.getByText('Saved.').waitFor()
+      await open(talk)
+      await page.getByRole('heading', { name: 'Queues and pools' }).waitFor()
+    })
+  })
+
+  await test('desk: keeps what was typed, suggests names and shows errors', async () => {
+    await inDesk(async (watched) => {
+      const { page, open } = watched
+      await signIn(watched, 'Edith', 'editor')
+      const path = await createTalk(watched, 'Typed')
+      await page.locator('[name=speakers]').press('Control+End')
+      await page.locator('[name=speakers]').pressSequentially('\nGrac')
+      await page.getByRole('button', { name: /^Grace Hopper/ }).click()
+      assert.equal(
+        await page.locator('[name=speakers]').inputValue(),
+        'Ada Lovelace\nGrace Hopper\nGrace Hopper',
+      )
+      await page.locator('[name=speakers]').fill('Ada Lovelace\nA New Speaker')
+      await page.locator('[name=duration]').fill('soon')
+      await page.locator('[name=duration]').blur()
+      await page.getByText('must be a duration such as').waitFor()
+      await page.getByText('New in this archive: A New Speaker').waitFor()
+      await page.getByText('Preview').nth(1).click()
+      await page.locator('[name=description]').fill('**bold** text')
+      await page.locator('[data-preview=description] strong', { hasText: 'bold' }).waitFor()
+      await open(path)
+      await page.getByText('changes that you did not save').waitFor()
+      assert.equal(await page.locator('[name=duration]').inputValue(), 'soon')
+      await page.getByRole('button', { name: 'Discard them' }).click()
+      await page.getByText('Your changes were discarded.').waitFor()
+      assert.equal(await page.locator('[name=duration]').inputValue(), '')
+    })
+  })
+
+  await test('desk: asks only about fields that both changed, one key each', () =>
+    inDesk(
+      async (first) => {
+        await signIn(first, 'Edith', 'editor')
+        const path = await createTalk(first, 'Before')
+        await first.open(path)
+        await inDesk(async (second) => {
+          await signIn(second, 'Grace', 'editor')
+          await second.open(path)
+          await second.page.locator('[name=title]').fill('By Grace')
+          await second.page.locator('[name=summary]').fill('A summary by Grace')
+          await second.page.keyboard.press('Control+s')
+          await second.page.getByText('Saved.').waitFor()
+        })
+        const { page } = first
+        await page.locator('[name=tags]').fill('queues')
+        await page.locator('[name=title]').fill('By Edith')
+        await page.keyboard.press('Control+s')
+        await page.getByText('another person changed the same fields').waitFor()
+        await assertAccessible(page, 'the question')
+        assert.equal(await page.locator('[data-choices]').count(), 1)
+        await page.keyboard.press('3')
+        await page.keyboard.press('Enter')
+        await page.getByText('Saved.').waitFor()
+        assert.equal(await page.locator('[name=title]').inputValue(), 'By Edith')
+        assert.equal(await page.locator('[name=summary]').inputValue(), 'A summary by Grace')
+        assert.equal(await page.locator('[name=tags]').inputValue(), 'queues')
+      },
+      { reducedMotion: 'reduce' },
+    ))
+
+  await test('desk: edits and takes down a talk without scripts', () =>
+    inDesk(
+      async (watched) => {
+        const { page, open } = watched
+        await signIn(watched, 'Ada', 'admin')
+        const path = await createTalk(watched, 'Without scripts')
+        await page.locator('[name=title]').fill('')
+        await page.locator('[name=duration]').fill('1:02:03')
+        await page.locator('[name=title]').evaluate((input) => input.removeAttribute('required'))
+        await page.getByRole('button', { name: 'Save', exact: true }).click()
+        await page.getByText('Nothing was saved. Please correct:').waitFor()
+        await page.locator('[name=title]').fill('Corrected')
+        await page.getByRole('button', { name: 'Save as a draft' }).click()
+        await page.getByText('Saved.').waitFor()
+        assert.equal(await page.locator('[name=duration]').inputValue(), '1:02:03')
+        await page.getByRole('link', { name: 'Take down' }).click()
+        await page.getByLabel('Reason').fill('The speaker asked for it')
+        await page.getByRole('button', { name: 'Take down' }).click()
+        await page.getByText('The talk was taken down.').waitFor()
+        assert.equal(await open(path), 410)
+      },
+      { javaScriptEnabled: false },
+    ))
+
   const variants: Record<string, BrowserContextOptions> = {
     'wide, light': {},
     'wide, dark, Spanish': { colorScheme: 'dark', locale: 'es-ES' },
@@ -141,6 +268,12 @@ export async function deskTests(environment: BrowserEnvironment): Promise<void> 
             await open(path)
             await assertAccessible(page, path)
           }
+          const editor = await createTalk({ page, open } as WatchedPage, 'Accessible')
+          for (const path of [editor, `${editor}/takedown`]) {
+            await open(path)
+            for (const summary of await page.locator('summary').all()) await summary.click()
+            await assertAccessible(page, path)
+          }
         },
         { reducedMotion: 'reduce', ...options },
       ))
@@ -150,9 +283,10 @@ export async function deskTests(environment: BrowserEnvironment): Promise<void> 
       const { page, open } = watched
       const name = 'Wolfeschlegelsteinhausenbergerdorff'
       await signIn(watched, name, 'admin')
+      const editor = await createTalk(watched, name.repeat(3))
       for (const width of widths) {
         await page.setViewportSize({ width, height: Math.round(width * 0.7) })
-        for (const path of pagesOfAdmins) {
+        for (const path of [...pagesOfAdmins, editor]) {
           await open(path)
           assert.deepEqual(await overflowing(page), [], `${path} at ${width}`)
         }

@@ -24,6 +24,9 @@ export function startEditor(): void {
   if (!form) return
   for (const field of form.querySelectorAll<TextControl>('[data-complete]')) suggestNames(field)
   if (form.dataset.editor) keepCopies(form)
+  const first =
+    form.querySelector<TextControl>('[aria-invalid]') ?? form.querySelector('[name=title]')
+  if (location.hash === '') (first as TextControl | null)?.focus()
   document.addEventListener('keydown', (event) => {
     if (!(event.ctrlKey || event.metaKey) || event.altKey) return
     if (event.key !== 's' && event.key !== 'Enter') return

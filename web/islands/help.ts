@@ -13,6 +13,7 @@ const playerKeys: [string[], string][] = [
   [['f'], 'keyFull'],
   [['<', '>'], 'keySpeed'],
   [['c'], 'keyCopy'],
+  [['e'], 'keyEdit'],
 ]
 
 /** Opens the dialog with the keyboard shortcuts. */

@@ -1,5 +1,5 @@
 // Keyboard shortcuts of all pages: Ctrl-K, Cmd-K or / opens the quick search, ? the list of
-// shortcuts. Both dialogs are loaded when they are opened.
+// shortcuts, e the editor of a talk. Both dialogs are loaded when they are opened.
 
 /** Installs the keyboard shortcuts, and the button for the list of them. */
 export function startKeys(): void {
@@ -13,6 +13,7 @@ export function startKeys(): void {
       return
     }
     if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return
+    if (event.key === 'e') document.querySelector<HTMLAnchorElement>('a[data-edit]')?.click()
     if (event.key === '/' || event.key === '?') {
       event.preventDefault()
       event.key === '/' ? openQuickSearch() : showShortcuts()

@@ -291,6 +291,8 @@ export const en = {
   keyFull: 'Full screen',
   keySpeed: 'Slower or faster',
   keyCopy: 'Copy link at current time',
+  editTalk: 'Edit this talk (for editors)',
+  keyEdit: 'Edit this talk',
   close: 'Close',
 
   // Errors

@@ -275,6 +275,8 @@ export const es: Messages = {
   keyFull: 'Pantalla completa',
   keySpeed: 'Más lento o más rápido',
   keyCopy: 'Copiar enlace al momento actual',
+  editTalk: 'Editar esta charla (para quienes editan)',
+  keyEdit: 'Editar esta charla',
   close: 'Cerrar',
 
   problemTitles: {

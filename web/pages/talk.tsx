@@ -7,7 +7,7 @@ import { Cards, EntityLink, EntityLinks, RecordedDate } from '../parts/card.tsx'
 import { Chips } from '../parts/chips.tsx'
 import { PageLayout } from '../parts/page.tsx'
 import { Player } from '../parts/player.tsx'
-import { paths } from '../paths.ts'
+import { deskPaths, paths } from '../paths.ts'
 import { useView } from '../view.ts'
 
 /** The watch page. */
@@ -177,6 +177,11 @@ function Details({ talk }: { talk: Talk }) {
       <p>
         <a href={href(paths.record(talk.id))} rel="nofollow">
           {words.asJson}
+        </a>
+      </p>
+      <p>
+        <a href={href(deskPaths.talk(talk.id))} rel="nofollow" data-edit>
+          {words.editTalk}
         </a>
       </p>
     </section>

@@ -135,6 +135,7 @@ function forIslands(words: Words) {
     keyFull: words.keyFull,
     keySpeed: words.keySpeed,
     keyCopy: words.keyCopy,
+    keyEdit: words.keyEdit,
     events: words.events,
     speakers: words.speakers,
     tags: words.tags,
