@@ -82,3 +82,98 @@ test('what either side added to a list is there, what either removed is not, eac
     { numRuns: 5000 },
   )
 })
+
+// Two editors open the talk, change random fields and save, in any order. When both changed a field,
+// the editor who saves last chooses, as on the page that asks.
+const runs = Number(process.env.MERGE_RUNS ?? 500)
+const savesOfEach = 200
+
+test(`no accepted edit is lost in ${runs} interleavings of two editors`, () => {
+  fc.assert(
+    fc.property(fc.integer({ min: 0, max: 2 ** 31 - 1 }), (seed) => {
+      interleave(randomFrom(seed))
+    }),
+    { numRuns: runs },
+  )
+})
+
+function interleave(random: (below: number) => number): void {
+  const fields = ['title', 'summary', 'description', 'copyright_text', 'speakers', 'tags'] as const
+  const names = [...'abcdefgh']
+  const pick = <T>(values: readonly T[]) => values[random(values.length)] as T
+  const editors = [
+    { seen: base, saves: 0 },
+    { seen: base, saves: 0 },
+  ]
+  let current = base
+  // What the record must have: the latest accepted text, and whether each name is in a list.
+  const texts = new Map<string, unknown>(fields.map((field) => [field, base[field]]))
+  const listed = new Map<string, boolean>()
+  for (const field of ['speakers', 'tags'] as const)
+    for (const name of [...names, ...base[field]])
+      listed.set(`${field} ${name}`, base[field].includes(name))
+
+  const editOf = (seen: Video, number: number): Partial<Video> =>
+    Object.fromEntries(
+      [pick(fields), pick(fields)].map((field) => {
+        if (field !== 'speakers' && field !== 'tags') return [field, `${field} ${number}`]
+        const name = pick(names)
+        const others = seen[field].filter((own) => own !== name)
+        const isRemoved = others.length < seen[field].length
+        return [field, isRemoved ? others : others.toSpliced(random(9), 0, name)]
+      }),
+    )
+
+  const accept = (seen: Video, edit: Partial<Video>, video: Video) => {
+    for (const [field, value] of Object.entries(edit) as [keyof Video, unknown][]) {
+      if (!Array.isArray(value)) {
+        if (value !== seen[field]) texts.set(field, value)
+        continue
+      }
+      const before = seen[field] as string[]
+      for (const name of value) if (!before.includes(name)) listed.set(`${field} ${name}`, true)
+      for (const name of before) if (!value.includes(name)) listed.set(`${field} ${name}`, false)
+    }
+    current = video
+  }
+
+  let number = 0
+  while (editors.some(({ saves }) => saves < savesOfEach)) {
+    const editor = pick(editors.filter(({ saves }) => saves < savesOfEach))
+    if (random(3) === 0) editor.seen = current
+    let { seen } = editor
+    let edit = editOf(seen, ++number)
+    let result = mergeEdit(seen, edit, current)
+    if (result.conflicts.length > 0) {
+      const kept = Object.keys(edit).filter(
+        (field) => !result.conflicts.some((conflict) => conflict.field === field),
+      ) as (keyof Video)[]
+      const chosen = result.conflicts
+        .filter(() => random(2) === 0)
+        .map(({ field, edited }) => [field, edited])
+      const merged = result.video
+      edit = Object.fromEntries([...kept.map((field) => [field, merged[field]]), ...chosen])
+      seen = current
+      result = mergeEdit(seen, edit, current)
+      assert.deepEqual(result.conflicts, [])
+    }
+    accept(seen, edit, result.video)
+    editor.seen = current
+    editor.saves++
+  }
+  for (const [field, value] of texts)
+    if (!Array.isArray(value)) assert.equal(current[field as keyof Video], value, field)
+  for (const [key, isListed] of listed) {
+    const [field, name] = key.split(' ') as ['speakers' | 'tags', string]
+    assert.equal(current[field].includes(name), isListed, key)
+  }
+}
+
+/** Returns a generator of numbers below a limit, the same for the same seed. */
+function randomFrom(seed: number): (below: number) => number {
+  let state = seed
+  return (below) => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) | 0
+    return (state >>> 8) % below
+  }
+}

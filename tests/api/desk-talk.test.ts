@@ -141,6 +141,30 @@ test('asks again if others save once more before the answer', async () => {
   assert.equal((await read(id)).title, 'By Ada')
 })
 
+test('two people who save at the same time lose nothing', async () => {
+  const { id } = await archive.make({ tags: ['start'] })
+  const path = `/desk/talk/${id}`
+  const saves = 40
+  const editTogether = async (client: DeskClient, name: string, own: 'title' | 'summary') => {
+    for (let number = 1; number <= saves; number++) {
+      const page = await open(client, id)
+      const tags = `${formTo(page, path).fields.tags}\r\n${name} ${number}`
+      const text = `${name} ${number}`
+      let reply = await save(client, page, id, { [own]: text, tags, description: text })
+      // Both change the description: whoever saves last keeps the own text.
+      for (let attempt = 0; reply.status === 409 && attempt < 50; attempt++)
+        reply = await client.submit(reply, `${path}/merge`, { choice_description: 'edited' })
+      assert.equal(reply.status, 303, reply.html.slice(0, 500))
+    }
+  }
+  await Promise.all([editTogether(ada, 'Ada', 'title'), editTogether(grace, 'Grace', 'summary')])
+  const { title, summary, description, tags } = await read(id)
+  assert.deepEqual([title, summary], [`Ada ${saves}`, `Grace ${saves}`])
+  assert.match(description, new RegExp(`^(Ada|Grace) ${saves}$`))
+  assert.equal(new Set(tags).size, 1 + 2 * saves)
+  assert.equal((await revisions(id)).count, 1 + 2 * saves)
+})
+
 test('keeps what was typed until it is saved or discarded', async () => {
   const { id } = await archive.make({ title: 'Saved', summary: 'Old' })
   const path = `/desk/talk/${id}`
