@@ -87,6 +87,7 @@ export const deskPaths = {
   removePasskey: '/desk/account/remove-passkey',
   endSession: '/desk/account/end-session',
   endOtherSessions: '/desk/account/end-other-sessions',
+  talks: '/desk/talks',
   newTalk: '/desk/talk/new',
   talk: (id: number | string) => `/desk/talk/${id}`,
   /** The answer to questions about fields that both the editor and others changed. */

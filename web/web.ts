@@ -10,6 +10,7 @@ export {
   talkValues,
   toText,
 } from './desk/talk-values.ts'
+export type { TalkList, TalkRow } from './desk/talks.tsx'
 export type { DeskView } from './desk/view.ts'
 export { embedCode, embedSize } from './embed-code.ts'
 export { markdownParts, plainHtml, renderMarkdownPart } from './markdown.ts'

@@ -8,6 +8,7 @@ import { type DeskSite, openDesk } from './mount.ts'
 import { peoplePages } from './people.ts'
 import { signInPages } from './sign-in.ts'
 import { talkPages } from './talk.ts'
+import { talkListPage } from './talks.ts'
 import { tokenPages } from './tokens.ts'
 
 /** Mounts the pages for people who sign in. */
@@ -16,6 +17,7 @@ export function deskRoutes(deskSite: DeskSite, recordCache: RecordCache, markdow
   const desk = openDesk(deskSite)
   signInPages(desk, pool, site.name)
   accountPages(desk, pool, site.name)
+  talkListPage(desk, pool)
   talkPages(desk, pool, recordCache, markdown)
   peoplePages(desk, pool, site.basePath)
   tokenPages(desk, pool)

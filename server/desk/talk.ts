@@ -46,6 +46,7 @@ import {
   saveWorkingCopy,
   type WorkingCopy,
 } from './queries.ts'
+import { findNeighbours } from './talks.ts'
 
 // The editor of a talk. What others saved meanwhile is merged; the editor is asked only about
 // fields that both changed.
@@ -68,11 +69,15 @@ export function talkPages(
     const id = idOf(request)
     const { video, revision } = await readCurrentVideo(pool, id)
     const copy = await findWorkingCopy(pool, request.session.person.id, id)
+    const neighbours = await neighboursIn(request.query.list, id)
     const data = copy
       ? { ...restoredCopy(copy, video), revision: copy.revision }
       : { values: talkValues(video), revision }
-    return desk.render(request, [deskPages.editor, await editorData(video, data)])
+    const shown = { ...data, ...(neighbours && { neighbours }) }
+    return desk.render(request, [deskPages.editor, await editorData(video, shown)])
   })
+  const neighboursIn = async (list: string | null | undefined, id: number) =>
+    typeof list === 'string' ? findNeighbours(pool, list, id) : undefined
 
   desk.form(talkPath, formAccess, async (request) => {
     const id = idOf(request)
@@ -140,7 +145,9 @@ export function talkPages(
       recordCache.forget(id)
     }
     await deleteWorkingCopy(pool, request.session.person.id, id)
-    return desk.redirect(request, `${deskPaths.talk(id)}?done=saved`)
+    const list = request.form.get('list')
+    const inList = list === null ? '' : `&list=${encodeURIComponent(list.slice(0, 2000))}`
+    return desk.redirect(request, `${deskPaths.talk(id)}?done=saved${inList}`)
   }
 
   /** Shows the fields that both changed. The form keeps all other changes. */

@@ -84,6 +84,23 @@ export function findBody(db: Db, id: number) {
   return maybe(db, BodyRow, sql`select ${bodyColumns} from video_body where id = ${id}`)
 }
 
+const Body = Type.Object({ body: Type.String() })
+
+/** Finds drafts with this text in their title, or all; the latest change first. */
+export function findDrafts(db: Db, text: string, limit: number, offset: number) {
+  return many(
+    db,
+    Body,
+    sql`select body
+        from video
+        join video_body using (id)
+        where state = 2 and video.taken_down is null
+          and (${text} = '' or strpos(fold(title), fold(${text})) > 0)
+        order by video_body.updated desc, id desc
+        limit ${limit}::integer offset ${offset}::integer`,
+  )
+}
+
 const Ids = Type.Array(Type.Integer())
 const ListIds = Type.Object({ speaker_ids: Ids, tag_ids: Ids })
 

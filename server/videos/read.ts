@@ -1,7 +1,7 @@
 import { mayAct, Problem, type Video } from '@talkshelf/contract'
 import type { Actor } from '../platform/actor.ts'
 import type { Db } from '../platform/db/db.ts'
-import { type BodyRow, findBody, lockVideo } from './queries.ts'
+import { type BodyRow, findBody, findDrafts, lockVideo } from './queries.ts'
 import type { CachedBody, RecordCache } from './record-cache.ts'
 
 // Reads single records and decides who may see them.
@@ -39,6 +39,17 @@ export async function readCurrentVideo(
 ): Promise<{ video: Video; revision: number }> {
   const { body, revision } = await readCurrent(db, id)
   return { video: JSON.parse(body) as Video, revision }
+}
+
+/** Lists drafts with this text in their title, or all; the latest change first. */
+export async function listDrafts(
+  db: Db,
+  text: string,
+  limit: number,
+  offset: number,
+): Promise<Video[]> {
+  const rows = await findDrafts(db, text.trim(), limit, offset)
+  return rows.map(({ body }) => JSON.parse(body) as Video)
 }
 
 /** Locks a record until the end of the transaction and reads its current version, or throws. */

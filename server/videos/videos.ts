@@ -23,7 +23,7 @@ export {
   fieldColumnNames,
   findVideoIdsOfEntity,
 } from './queries.ts'
-export { lockCurrent, readCurrentVideo, readVideo } from './read.ts'
+export { listDrafts, lockCurrent, readCurrentVideo, readVideo } from './read.ts'
 export { type CachedBody, openRecordCache, type RecordCache } from './record-cache.ts'
 export { videoFieldErrors } from './record-names.ts'
 export { refreshNames, replaceSpeaker } from './refresh-names.ts'

@@ -287,3 +287,22 @@ test('refuses forms that are no edit of a version', async () => {
   assert.equal(long.status, 400)
   assert.equal((await save(ada, page, id, { description: 'é'.repeat(100_000) })).status, 303)
 })
+
+test('lists talks and drafts, and leads from one to the next', async () => {
+  const ids: number[] = []
+  for (let number = 1; number <= 3; number++)
+    ids.push((await archive.make({ title: `Zebra ${number}`, state: 2 })).id)
+  const { html } = await ada.get('/desk/talks?state=draft&q=zEBRA')
+  const [newest, middle, oldest] = ids.toReversed()
+  const links = [...html.matchAll(/\/desk\/talk\/(\d+)\?list=/g)].map(([, id]) => Number(id))
+  assert.deepEqual(links, [newest, middle, oldest])
+  const list = encodeURIComponent('q=zebra&state=draft')
+  const page = await ada.get(`/desk/talk/${middle}?list=${list}`)
+  assert.match(page.html, new RegExp(`/desk/talk/${newest}\\?list=[^"]*" rel="prev"`))
+  assert.match(page.html, new RegExp(`/desk/talk/${oldest}\\?list=[^"]*" rel="next"`))
+  const saved = await save(ada, page, middle as number, { summary: 'Edited in a list' })
+  assert.match(String(saved.headers.location), /list=q%3Dzebra%26state%3Ddraft$/)
+  assert.equal((await read(middle as number)).summary, 'Edited in a list')
+  assert.doesNotMatch((await ada.get('/desk/talks?q=zebra')).html, /Zebra/)
+  assert.equal((await ada.get('/desk/talks?page=x&q=%00')).status < 500, true)
+})

@@ -34,6 +34,7 @@ const { id: talk } = await archive.make({ title: 'A talk', state: 2 })
 /** Lists the pages and forms of the desk with the role that each needs. */
 const urls: [method: 'GET' | 'POST', path: string, role: PersonRole][] = [
   ['GET', '/desk', 'suggester'],
+  ['GET', '/desk/talks', 'editor'],
   ['GET', '/desk/talk/new', 'editor'],
   ['GET', `/desk/talk/${talk}`, 'editor'],
   ['GET', `/desk/talk/${talk}/takedown`, 'admin'],

@@ -14,6 +14,7 @@ const pagesOfAdmins = [
   '/desk/people',
   '/desk/tokens',
   '/desk/audit',
+  '/desk/talks',
   '/desk/talk/new',
 ]
 const event = 'Example Days 2026'

@@ -21,19 +21,41 @@ export interface EditorData {
   readonly restored?: string
   /** The texts as HTML. */
   readonly previews: { readonly summary: string; readonly description: string }
+  /** The list from which the talk was opened, and the talks before and after it. */
+  readonly neighbours?: {
+    readonly list: string
+    readonly previous: string | undefined
+    readonly next: string | undefined
+  }
 }
 
 /** The form of a talk. */
 export function Editor(data: EditorData) {
   const { words, href, time, person, formToken } = useDesk()
   const { id, title, path, isLive, revision, values, errors = {}, restored, previews } = data
+  const { neighbours } = data
   return (
     <DeskLayout title={title}>
-      <p class="toolbar">
+      <div class="toolbar">
         <span class={isLive ? 'mark' : 'mark warn'}>{isLive ? words.live : words.draft}</span>
         {isLive && <a href={href(path)}>{words.watchPage}</a>}
+        {neighbours && (
+          <nav class="toolbar" aria-label={words.list}>
+            <a href={href(`${deskPaths.talks}?${neighbours.list}`)}>{words.list}</a>
+            {neighbours.previous && (
+              <a href={href(neighbours.previous)} rel="prev" aria-keyshortcuts="Alt+ArrowLeft">
+                {words.previousTalk}
+              </a>
+            )}
+            {neighbours.next && (
+              <a href={href(neighbours.next)} rel="next" aria-keyshortcuts="Alt+ArrowRight">
+                {words.nextTalk}
+              </a>
+            )}
+          </nav>
+        )}
         {person?.role === 'admin' && <a href={href(deskPaths.takedown(id))}>{words.takeDown}</a>}
-      </p>
+      </div>
       {restored !== undefined && (
         <div class="notice" role="status">
           <p>{words.copyRestored(time(restored))}</p>
@@ -56,6 +78,7 @@ export function Editor(data: EditorData) {
         }}
       >
         <input type="hidden" name="revision" value={revision} />
+        {neighbours && <input type="hidden" name="list" value={neighbours.list} />}
         <TalkFieldsets values={values} errors={errors} previews={previews} />
         <div class="actions">
           <button type="submit" aria-keyshortcuts="Control+S">

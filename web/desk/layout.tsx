@@ -67,7 +67,12 @@ function DeskHeader() {
   const mayEdit = person && (person.role !== 'suggester' || person.events.length > 0)
   const menu = [
     [deskPaths.home, words.desk],
-    ...(mayEdit ? [[deskPaths.newTalk, words.newTalk]] : []),
+    ...(mayEdit
+      ? [
+          [deskPaths.talks, words.talks],
+          [deskPaths.newTalk, words.newTalk],
+        ]
+      : []),
     ...(isAdmin
       ? [
           [deskPaths.people, words.people],

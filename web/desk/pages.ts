@@ -6,6 +6,7 @@ import { Editor, MergeEdit, NewTalk, TakedownPage } from './editor.tsx'
 import { DeskHome } from './home.tsx'
 import { LinkCreated, People, PersonPage } from './people.tsx'
 import { Confirm, Forbidden, LinkPage, LinkRefused, SignIn } from './sign-in.tsx'
+import { Talks } from './talks.tsx'
 import { Tokens } from './tokens.tsx'
 import { DeskContext, type DeskView, prepareDeskView } from './view.ts'
 
@@ -18,6 +19,7 @@ export const deskPages = {
   confirm: Confirm,
   forbidden: Forbidden,
   account: Account,
+  talks: Talks,
   editor: Editor,
   mergeEdit: MergeEdit,
   newTalk: NewTalk,

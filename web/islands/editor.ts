@@ -28,6 +28,12 @@ export function startEditor(): void {
     form.querySelector<TextControl>('[aria-invalid]') ?? form.querySelector('[name=title]')
   if (location.hash === '') (first as TextControl | null)?.focus()
   document.addEventListener('keydown', (event) => {
+    const rel = { ArrowLeft: 'prev', ArrowRight: 'next' }[event.key]
+    const neighbour = rel && document.querySelector<HTMLAnchorElement>(`.toolbar a[rel=${rel}]`)
+    if (event.altKey && !event.ctrlKey && neighbour) {
+      event.preventDefault()
+      neighbour.click()
+    }
     if (!(event.ctrlKey || event.metaKey) || event.altKey) return
     if (event.key !== 's' && event.key !== 'Enter') return
     event.preventDefault()

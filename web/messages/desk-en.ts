@@ -106,6 +106,18 @@ export const deskEn = {
   endOtherSessions: 'End all other sessions',
 
   // Talks
+  talks: 'Talks',
+  drafts: 'Drafts',
+  state: 'State',
+  search: 'Search',
+  searchTalks: 'Search talks',
+  talkCount: (text: string, count: number) => (count === 1 ? '1 talk' : `${text} talks`),
+  noTalks: 'No talks found.',
+  previousPage: 'Previous page',
+  nextPage: 'Next page',
+  list: 'Back to the list',
+  previousTalk: 'Previous talk',
+  nextTalk: 'Next talk',
   newTalk: 'New talk',
   live: 'Live',
   draft: 'Draft',
@@ -120,7 +132,8 @@ export const deskEn = {
   discardCopy: 'Discard them',
   copyKept: 'Your changes are kept until you save them.',
   copyFailed: 'Your changes could not be kept. Save them soon.',
-  editorKeys: 'Ctrl S saves, Ctrl Enter saves and publishes.',
+  editorKeys:
+    'Ctrl S saves, Ctrl Enter saves and publishes, Alt ← and Alt → go to the previous and next talk.',
   onePerLine: 'One per line.',
   newName: 'New in this archive:',
   categoryHelp: 'The title of an existing event.',
