@@ -23,6 +23,7 @@ import {
 } from '../../server/videos/videos.ts'
 import { category } from '../support/harness.ts'
 import { emptyEventProfile } from '../support/profiles.ts'
+import { until } from '../support/until.ts'
 import {
   assertOk,
   assertWriteRefused,
@@ -328,6 +329,35 @@ async function assertBatchesOf(name: string, ids: readonly number[]): Promise<vo
     await query('rollback')
   })
 }
+
+test('two renames at a time reach all records of both', async () => {
+  const created = await createMany(
+    Array.from({ length: 220 }, (_, n) => ({
+      record: { title: `D ${n}`, ...(n % 2 ? { tags: ['double'] } : { speakers: ['Double One'] }) },
+    })),
+  )
+  const ids = created.map(({ id }) => id)
+  await sql(async (query) => {
+    await query('begin')
+    await query(`select from video where id = ${ids[100]} for update`)
+    await assertOk(patch('speaker/double-one', { name: 'Double Two' }))
+    await untilWaiting(query, 1)
+    const second = await assertOk(patch('tag/double', { name: 'double tag' }))
+    assert.equal(second.json.records_left, 60)
+    await query('commit')
+  })
+  const jobs = () => sql((query) => query('select from rename_job'))
+  await until('both renames', async () => (await jobs()).length === 0)
+  const bodies = await sql((query) =>
+    query('select body from video_body where id = any ($1)', [ids]),
+  )
+  const names = bodies.flatMap(({ body }) => {
+    const { speakers, tags } = JSON.parse(String(body))
+    return [...speakers, ...tags]
+  })
+  assert.deepEqual([...new Set(names)].sort(), ['Double Two', 'double tag'])
+  assert.equal(names.length, 220)
+})
 
 test('renames 50 records at once and the rest in batches', async () => {
   const renameJobs = () =>

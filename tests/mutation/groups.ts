@@ -83,7 +83,14 @@ export const groups: readonly Group[] = [
   {
     name: 'renames',
     files: inServer('directory', 'queries', 'rename', 'rename-jobs'),
-    tests: inTests('concurrent-writes', 'write-entities', 'write-path', 'renames'),
+    tests: inTests(
+      'concurrent-writes',
+      'write-entities',
+      'write-path',
+      'entities',
+      'renames',
+      'collections',
+    ),
   },
   {
     name: 'speakers, tags and categories',
