@@ -708,6 +708,7 @@ CREATE TABLE public.one_time_token (
     created timestamp with time zone DEFAULT now() NOT NULL,
     expires timestamp with time zone NOT NULL,
     used timestamp with time zone,
+    browser_hash bytea,
     CONSTRAINT one_time_token_purpose_check CHECK ((purpose = ANY (ARRAY['link'::text, 'challenge'::text])))
 );
 

@@ -26,6 +26,7 @@ import { toJson } from './platform/http/json.ts'
 import type { Mount } from './platform/http/mount.ts'
 import { createHttpServer, type HttpServerOptions } from './platform/http/server.ts'
 import type { GuardOptions } from './platform/net/guard.ts'
+import { type Mailer, openMailer } from './platform/net/mail.ts'
 import { type JobRunner, startJobRunner } from './platform/ops/job-runner.ts'
 import { createMetrics } from './platform/ops/metrics.ts'
 import { timeoutsFor } from './platform/timeouts.ts'
@@ -119,9 +120,22 @@ export function createApp(
   referenceRoutes(http, basePath, base)
   const markdown = openMarkdown()
   pageRoutes(mountPage, pool, recordCache, statisticsCache, markdown, site)
-  deskRoutes({ mountPage, mountForm, pool, site, publicOrigin })
+  const mailer = startMailer(config, http)
+  deskRoutes({ mountPage, mountForm, pool, site, publicOrigin, mailer })
   syndicationRoutes(http, mountPage, pool, recordCache, markdown, site)
   return http
+}
+
+/** Opens the queue of mails, if a mail server is set. Mails in the queue are sent before the end. */
+function startMailer(config: Config, http: FastifyInstance): Mailer | undefined {
+  if (config.SMTP_URL === '') return undefined
+  const mailer = openMailer({ url: config.SMTP_URL, from: config.MAIL_FROM }, (error) =>
+    http.log.error({ err: error }, 'a mail was not sent: check SMTP_URL and the mail server'),
+  )
+  http.addHook('onClose', async () => {
+    await Promise.race([mailer.drain(), sleep(maxStopMs, undefined, { ref: false })])
+  })
+  return mailer
 }
 
 interface Jobs {

@@ -76,6 +76,8 @@ export const paths = {
 export const deskPaths = {
   home: '/desk',
   signIn: '/desk/sign-in',
+  /** Asks for a sign-in link by mail, and shows the code of that link. */
+  mailLink: '/desk/sign-in/mail',
   /** The page of a link that signs a person in. */
   link: (secret: string) => `/desk/link/${secret}`,
   linkCode: (secret: string) => `/desk/link/${secret}/code`,

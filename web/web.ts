@@ -1,5 +1,6 @@
 // Entry point of the package: renders pages from data.
 export * from './data.ts'
+export { invitationMail, signInMail } from './desk/mail.ts'
 export { deskPages, renderDeskPage } from './desk/pages.ts'
 export type { DeskView } from './desk/view.ts'
 export { embedCode, embedSize } from './embed-code.ts'

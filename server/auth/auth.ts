@@ -30,9 +30,11 @@ export {
   deleteExpired,
   listAuditEvents,
   listPasskeys,
+  type Person,
   type PersonRole,
   personRoles,
 } from './queries.ts'
+export { isWellFormedSecret, makeSecret } from './secret.ts'
 export {
   createFormToken,
   endSession,
@@ -43,9 +45,11 @@ export {
 } from './sessions.ts'
 export {
   addPasskey,
+  browserCode,
   confirmWithPasskey,
   readLink,
   removePasskey,
+  requestLink,
   type SignInContext,
   type SignInLink,
   signInWithCode,

@@ -1,6 +1,7 @@
 import { Problem } from '@talkshelf/contract'
 import { type Db, UniqueViolation } from '../platform/db/db.ts'
 import type { Pool } from '../platform/db/pool.ts'
+import { isMailAddress } from '../platform/net/mail.ts'
 import { type AuditOrigin, recordEvent } from './audit.ts'
 import {
   deleteLinks,
@@ -48,7 +49,7 @@ export async function invitePerson(
   origin: AuditOrigin,
 ): Promise<{ id: number; link: SignInLink }> {
   assertPersonName(name)
-  if (mail !== null && !/^[^\s@\p{C}]{1,64}@[^\s@\p{C}]{1,189}$/u.test(mail))
+  if (mail !== null && !isMailAddress(mail))
     throw new Problem('invalid-fields', 'The mail address is not valid', { field: 'mail' })
   try {
     return await pool.transaction(async (tx) => {

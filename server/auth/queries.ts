@@ -287,7 +287,7 @@ const maxAttempts = 5
  */
 const maxChallenges = { anyone: 10_000, person: 20 }
 
-/** Inserts a link for a person. */
+/** Inserts an invitation: a link of 7 days for a person. */
 export function insertLink(db: Db, hash: Buffer, codeHash: Buffer, person: number) {
   return execute(
     db,
@@ -296,9 +296,54 @@ export function insertLink(db: Db, hash: Buffer, codeHash: Buffer, person: numbe
   )
 }
 
+/** The number of links that a person can get by mail within 15 minutes. */
+const maxRequestedLinks = 5
+
+export interface RequestedLink {
+  readonly hash: Buffer
+  readonly codeHash: Buffer
+  readonly browserHash: Buffer
+}
+
+/**
+ * Inserts a link of 15 minutes that a browser asked for. Returns 0 if the person already got five
+ * within 15 minutes. The person must be locked.
+ */
+export async function insertRequestedLink(tx: Db, person: number, link: RequestedLink) {
+  await execute(
+    tx,
+    sql`delete from one_time_token
+        where person_id = ${person} and browser_hash is not null and expires < now()`,
+  )
+  return execute(
+    tx,
+    sql`insert into one_time_token (hash, purpose, person_id, code_hash, browser_hash, expires)
+        select ${link.hash}, 'link', ${person}::bigint, ${link.codeHash}, ${link.browserHash},
+               now() + interval '15 minutes'
+        where (select count(*) from one_time_token
+               where person_id = ${person} and browser_hash is not null) < ${maxRequestedLinks}`,
+  )
+}
+
+const PersonWithMail = Type.Object({
+  id: Type.Integer(),
+  name: Type.String(),
+  mail: Type.String(),
+})
+
+/** Finds the enabled person with a mail address. */
+export function findPersonByMail(db: Db, mail: string) {
+  return maybe(
+    db,
+    PersonWithMail,
+    sql`select id, name, mail from person where lower(mail) = lower(${mail}) and disabled is null`,
+  )
+}
+
 const FoundLink = Type.Object({
   person_id: Type.Integer(),
   name: Type.String(),
+  browser_hash: Type.Union([Type.Unsafe<Buffer>(Type.Any()), Type.Null()]),
 })
 
 /** Finds a link that can still be used. */
@@ -306,7 +351,7 @@ export function findLink(db: Db, hash: Buffer) {
   return maybe(
     db,
     FoundLink,
-    sql`select person_id, name
+    sql`select person_id, name, browser_hash
         from one_time_token join person on person.id = person_id
         where hash = ${hash} and purpose = 'link' and used is null and expires > now()
           and attempts < ${maxAttempts} and disabled is null`,

@@ -18,7 +18,8 @@ import type {
   PageResponse,
 } from '../platform/http/pages.ts'
 import { isLocalHost, siteOrigin } from '../platform/http/same-origin.ts'
-import { type CookieSite, readSessionCookie, sessionCookie } from './cookies.ts'
+import type { Mailer } from '../platform/net/mail.ts'
+import { type CookieKind, type CookieSite, readCookie, setCookie } from './cookies.ts'
 
 // Mounts pages and forms of the desk: finds the session, checks role and form token, and sets the
 // headers. Pages are never cached and never readable for other sites.
@@ -30,6 +31,8 @@ export interface DeskSite {
   readonly site: PageSite
   /** Origin of PUBLIC_URL, if it is set. */
   readonly publicOrigin: string | undefined
+  /** Undefined if no mail server is set. */
+  readonly mailer: Mailer | undefined
 }
 
 /** What a page or form requires of the person. */
@@ -63,8 +66,9 @@ export function openDesk({ mountPage, mountForm, pool, site, publicOrigin }: Des
       throw new Problem('forbidden', 'Set PUBLIC_URL to sign in under this address')
     return siteOrigin(headers, publicOrigin)
   }
-  const sessionOf = (request: PageRequest) =>
-    readSession(pool, readSessionCookie(cookieSite(request), request.headers.cookie))
+  const sessionOf = (request: PageRequest) => readSession(pool, cookieOf(request, 'session'))
+  const cookieOf = (request: PageRequest, kind: CookieKind) =>
+    readCookie(cookieSite(request), kind, request.headers.cookie)
 
   function render<Data extends object>(
     request: PageRequest & { readonly session?: Session | undefined },
@@ -90,14 +94,21 @@ export function openDesk({ mountPage, mountForm, pool, site, publicOrigin }: Des
     }
   }
 
-  /** Redirects to a page of the desk after a form. `secret` sets the cookie of the session. */
-  function redirect(request: PageRequest, path: string, secret?: string): PageResponse {
+  /** Redirects to a page of the desk after a form. `cookies` has the values of cookies to set. */
+  function redirect(
+    request: PageRequest,
+    path: string,
+    cookies: Partial<Record<CookieKind, string>> = {},
+  ): PageResponse {
+    const set = Object.entries(cookies).map(([kind, value]) =>
+      setCookie(cookieSite(request), kind as CookieKind, value),
+    )
     return {
       status: 303,
       headers: {
         location: localPath(site, path),
         'cache-control': 'private, no-store',
-        ...(secret !== undefined && { 'set-cookie': sessionCookie(cookieSite(request), secret) }),
+        ...(set.length > 0 && { 'set-cookie': set }),
       },
     }
   }
@@ -123,6 +134,8 @@ export function openDesk({ mountPage, mountForm, pool, site, publicOrigin }: Des
   return {
     originOf,
     sessionOf,
+    cookieOf,
+    localeOf: (request: PageRequest) => buildView(site, request).locale,
     render,
     redirect,
 

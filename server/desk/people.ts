@@ -6,27 +6,47 @@ import {
   endSessions,
   invitePerson,
   listPeople,
+  type Person,
   type PersonRole,
   personRoles,
   readPerson,
   type SignInLink,
   setDisabled,
 } from '../auth/auth.ts'
+import type { PageSite } from '../pages/pages.ts'
 import type { Pool } from '../platform/db/pool.ts'
-import { type PageRequest, parseId } from '../platform/http/pages.ts'
+import { type FormRequest, type PageRequest, parseId } from '../platform/http/pages.ts'
+import type { Mailer } from '../platform/net/mail.ts'
+import { mailInvitation } from './mail.ts'
 import { auditOrigin, type Desk, type DeskRequest } from './mount.ts'
 
 // Pages that manage people. Only administrators see them.
 
 /** Mounts the list of people and the page of each person. */
-export function peoplePages(desk: Desk, pool: Pool, basePath: string): void {
+export function peoplePages(
+  desk: Desk,
+  pool: Pool,
+  site: PageSite,
+  mailer: Mailer | undefined,
+): void {
+  const hasMail = mailer !== undefined
   const access = { role: 'admin', isDangerous: true } as const
   desk.page(deskPaths.people, access, async (request) =>
-    desk.render(request, [deskPages.people, { people: await listPeople(pool) }]),
+    desk.render(request, [deskPages.people, { people: await listPeople(pool), hasMail }]),
   )
-  const showLink = (request: DeskRequest, id: number, name: string, link: SignInLink) => {
-    const url = desk.originOf(request) + basePath + deskPaths.link(link.secret)
-    return desk.render(request, [deskPages.linkCreated, { id, name, url, code: link.code }])
+  /** Shows a new link, which is also mailed if the form says so. */
+  const showLink = (
+    request: DeskRequest<FormRequest>,
+    { id, name, mail }: Pick<Person, 'id' | 'name' | 'mail'>,
+    link: SignInLink,
+  ) => {
+    const url = desk.originOf(request) + site.basePath + deskPaths.link(link.secret)
+    const isWanted = mailer !== undefined && mail !== null && request.form.has('send')
+    const locale = desk.localeOf(request)
+    const isQueued =
+      isWanted && mailInvitation(mailer, { to: mail, locale, site: site.name, name, url, link })
+    const mailed = isWanted ? { to: mail, isQueued } : undefined
+    return desk.render(request, [deskPages.linkCreated, { id, name, url, code: link.code, mailed }])
   }
   desk.form(deskPaths.people, { ...access, page: deskPaths.people }, async (request) => {
     const { form } = request
@@ -36,13 +56,14 @@ export function peoplePages(desk: Desk, pool: Pool, basePath: string): void {
     try {
       const invitation = { name, mail: mail === '' ? null : mail, role }
       const { id, link } = await invitePerson(pool, invitation, auditOrigin(request))
-      return showLink(request, id, name, link)
+      return showLink(request, { id, ...invitation }, link)
     } catch (error) {
       if (!(error instanceof Problem)) throw error
       const isMail = error.problem === 'name-taken' || error.more.field === 'mail'
       const field = isMail ? 'mail' : 'name'
       const data = {
         people: await listPeople(pool),
+        hasMail,
         invitation: { name, mail, role },
         errors: { [field]: error.message },
       }
@@ -54,7 +75,7 @@ export function peoplePages(desk: Desk, pool: Pool, basePath: string): void {
   desk.page(personPath, access, async (request) => {
     const person = await readPerson(pool, idOf(request))
     const isSelf = person.id === request.session.person.id
-    return desk.render(request, [deskPages.person, { person, isSelf }])
+    return desk.render(request, [deskPages.person, { person, isSelf, hasMail }])
   })
   /** Mounts a form about one person. */
   const personForm = (
@@ -87,8 +108,7 @@ export function peoplePages(desk: Desk, pool: Pool, basePath: string): void {
   desk.form(deskPaths.personLink(':id'), { ...access, page: personPath }, async (request) => {
     const id = idOf(request)
     const link = await createLinkFor(pool, id, auditOrigin(request))
-    const { name } = await readPerson(pool, id)
-    return showLink(request, id, name, link)
+    return showLink(request, await readPerson(pool, id), link)
   })
 }
 

@@ -9,11 +9,11 @@ import { tokenPages } from './tokens.ts'
 
 /** Mounts the pages for people who sign in. */
 export function deskRoutes(deskSite: DeskSite): void {
-  const { pool, site } = deskSite
+  const { pool, site, mailer } = deskSite
   const desk = openDesk(deskSite)
-  signInPages(desk, pool, site.name)
+  signInPages(desk, pool, site, mailer)
   accountPages(desk, pool, site.name)
-  peoplePages(desk, pool, site.basePath)
+  peoplePages(desk, pool, site, mailer)
   tokenPages(desk, pool)
   auditPage(desk, pool)
   desk.page(deskPaths.home, { role: 'suggester' }, async (request) => {

@@ -13,20 +13,33 @@ import {
   signInWithPasskey,
   signOut,
 } from '../auth/auth.ts'
+import type { PageSite } from '../pages/pages.ts'
 import type { Pool } from '../platform/db/pool.ts'
 import type { FormRequest, PageRequest, PageResponse } from '../platform/http/pages.ts'
+import type { Mailer } from '../platform/net/mail.ts'
+import { mailPages } from './mail.ts'
 import type { Desk } from './mount.ts'
 
 // Pages that sign people in and out.
 
 /** Mounts the pages of sign-in, sign-in links and confirmation. */
-export function signInPages(desk: Desk, pool: Pool, siteName: string): void {
-  const contextOf = (request: PageRequest) => signInContext(desk, request, siteName)
+export function signInPages(
+  desk: Desk,
+  pool: Pool,
+  site: PageSite,
+  mailer: Mailer | undefined,
+): void {
+  const contextOf = (request: PageRequest) => signInContext(desk, request, site.name)
 
-  const signInPage = async (request: PageRequest, to: string, refused?: RefusalReason) => {
+  const signInPage = async (
+    request: PageRequest,
+    to: string,
+    refused?: RefusalReason | 'too-many',
+  ) => {
     const options = await passkeyRequestOptions(pool, contextOf(request), null)
-    const data = { options, to, refused }
-    return desk.render(request, [deskPages.signIn, data], refused ? 403 : 200)
+    const data = { options, to, refused, hasMail: mailer !== undefined }
+    const refusedStatus = refused === 'too-many' ? 429 : 403
+    return desk.render(request, [deskPages.signIn, data], refused ? refusedStatus : 200)
   }
   desk.publicPage(deskPaths.signIn, async (request) => {
     const to = request.query.to ?? deskPaths.home
@@ -38,16 +51,17 @@ export function signInPages(desk: Desk, pool: Pool, siteName: string): void {
       async () => {
         const response = request.form.get('credential') ?? ''
         const secret = await signInWithPasskey(pool, contextOf(request), response)
-        return desk.redirect(request, to, secret)
+        return desk.redirect(request, to, { session: secret })
       },
       (reason) => signInPage(request, to, reason),
     )
   })
+  mailPages(desk, pool, site, mailer, (request) => signInPage(request, deskPaths.home, 'too-many'))
   linkPages(desk, pool, contextOf)
   confirmPage(desk, pool, contextOf)
   desk.form(deskPaths.signOut, { role: 'suggester', page: deskPaths.home }, async (request) => {
     await signOut(pool, request.session, request.requestId)
-    return desk.redirect(request, `${deskPaths.signIn}?done=signed-out`, '')
+    return desk.redirect(request, `${deskPaths.signIn}?done=signed-out`, { session: '' })
   })
 }
 
@@ -76,9 +90,12 @@ function linkPages(
     const secret = secretOf(request)
     return orRefused(
       async () => {
-        const owner = await readLink(pool, secret)
-        const options = await passkeyCreationOptions(pool, contextOf(request), owner)
-        const data = { secret, name: owner.name, options, refused }
+        const owner = await readLink(pool, secret, desk.cookieOf(request, 'browser'))
+        const { name, isRequested, isSameBrowser } = owner
+        const options = isRequested
+          ? undefined
+          : await passkeyCreationOptions(pool, contextOf(request), owner)
+        const data = { secret, name, options, isSameBrowser, refused }
         return desk.render(request, [deskPages.link, data], refused ? 403 : 200)
       },
       async () => desk.render(request, [deskPages.linkRefused, {}], 403),
@@ -89,7 +106,9 @@ function linkPages(
     (request: FormRequest) =>
       orRefused(
         async () =>
-          desk.redirect(request, deskPaths.home, await signIn(contextOf(request), request)),
+          desk.redirect(request, deskPaths.home, {
+            session: await signIn(contextOf(request), request),
+          }),
         (reason) => linkPage(request, reason),
       )
   const path = deskPaths.link(':secret')
@@ -108,7 +127,10 @@ function linkPages(
   desk.publicForm(
     deskPaths.linkCode(':secret'),
     linkForm((context, request) =>
-      signInWithCode(pool, context, secretOf(request), request.form.get('code') ?? ''),
+      signInWithCode(pool, context, secretOf(request), {
+        code: request.form.get('code') ?? '',
+        browser: desk.cookieOf(request, 'browser'),
+      }),
     ),
   )
 }
@@ -140,7 +162,7 @@ function confirmPage(
       async () => {
         const response = request.form.get('credential') ?? ''
         const secret = await confirmWithPasskey(pool, contextOf(request), request.session, response)
-        return desk.redirect(request, to, secret)
+        return desk.redirect(request, to, { session: secret })
       },
       (reason) => show(request, to, reason),
     )

@@ -4,7 +4,7 @@ import { Account } from './account.tsx'
 import { Audit } from './audit.tsx'
 import { DeskHome } from './home.tsx'
 import { LinkCreated, People, PersonPage } from './people.tsx'
-import { Confirm, Forbidden, LinkPage, LinkRefused, SignIn } from './sign-in.tsx'
+import { Confirm, Forbidden, LinkPage, LinkRefused, MailSent, SignIn } from './sign-in.tsx'
 import { Tokens } from './tokens.tsx'
 import { DeskContext, type DeskView, prepareDeskView } from './view.ts'
 
@@ -12,6 +12,7 @@ import { DeskContext, type DeskView, prepareDeskView } from './view.ts'
 export const deskPages = {
   home: DeskHome,
   signIn: SignIn,
+  mailSent: MailSent,
   link: LinkPage,
   linkRefused: LinkRefused,
   confirm: Confirm,

@@ -1,5 +1,5 @@
 import { deskPaths } from '../paths.ts'
-import { Field, Form, RoleField, SecretField } from './form.tsx'
+import { Field, Form, RoleField, SecretField, SendField } from './form.tsx'
 import { DeskLayout } from './layout.tsx'
 import { useDesk } from './view.ts'
 
@@ -16,13 +16,15 @@ export interface PersonRow {
 
 export interface PeopleData {
   readonly people: readonly PersonRow[]
+  /** Whether links can be sent by mail. */
+  readonly hasMail: boolean
   /** What the invitation form contained, if it was refused. */
   readonly invitation?: { readonly name: string; readonly mail: string; readonly role: string }
   readonly errors?: Readonly<Record<string, string>>
 }
 
 /** All people, and a form that invites one. */
-export function People({ people, invitation, errors = {} }: PeopleData) {
+export function People({ people, hasMail, invitation, errors = {} }: PeopleData) {
   const { words, href, time } = useDesk()
   return (
     <DeskLayout title={words.people}>
@@ -68,6 +70,7 @@ export function People({ people, invitation, errors = {} }: PeopleData) {
             maxLength={254}
             autocomplete="off"
           />
+          {hasMail && <SendField />}
           <RoleField value={invitation?.role ?? 'editor'} />
           <button type="submit">{words.inviteButton}</button>
         </Form>
@@ -79,10 +82,11 @@ export function People({ people, invitation, errors = {} }: PeopleData) {
 export interface PersonData {
   readonly person: PersonRow
   readonly isSelf: boolean
+  readonly hasMail: boolean
 }
 
 /** One person: role, link, sessions. */
-export function PersonPage({ person, isSelf }: PersonData) {
+export function PersonPage({ person, isSelf, hasMail }: PersonData) {
   const { words, href } = useDesk()
   return (
     <DeskLayout title={person.name}>
@@ -98,6 +102,7 @@ export function PersonPage({ person, isSelf }: PersonData) {
         <h2>{words.newLink}</h2>
         <p class="help">{words.newLinkHelp}</p>
         <Form action={deskPaths.personLink(person.id)}>
+          {hasMail && person.mail !== null && <SendField />}
           <button type="submit" disabled={person.disabled !== null}>
             {words.newLink}
           </button>
@@ -127,13 +132,20 @@ export interface LinkCreatedData {
   readonly name: string
   readonly url: string
   readonly code: string
+  /** Whether the link is being sent by mail. */
+  readonly mailed: { readonly to: string; readonly isQueued: boolean } | undefined
 }
 
 /** A new link, which is shown once. */
-export function LinkCreated({ id, name, url, code }: LinkCreatedData) {
+export function LinkCreated({ id, name, url, code, mailed }: LinkCreatedData) {
   const { words, href } = useDesk()
   return (
     <DeskLayout title={words.linkCreated(name)}>
+      {mailed && (
+        <p class="notice" role="status">
+          {mailed.isQueued ? words.linkMailed(mailed.to) : words.linkNotMailed}
+        </p>
+      )}
       <p>{words.linkCreatedHelp}</p>
       <SecretField label={words.newLink} value={url} />
       <SecretField label={words.linkCode} value={code} />

@@ -3,7 +3,7 @@ import { Field, Form, passkeyAttributes } from './form.tsx'
 import { DeskLayout } from './layout.tsx'
 import { useDesk } from './view.ts'
 
-type Refusal = 'link' | 'code' | 'passkey' | 'unknown-passkey'
+type Refusal = 'link' | 'code' | 'passkey' | 'unknown-passkey' | 'too-many'
 
 export interface SignInData {
   /** Options of WebAuthn. */
@@ -11,10 +11,12 @@ export interface SignInData {
   /** Where to go afterwards. */
   readonly to: string
   readonly refused?: Refusal | undefined
+  /** Whether links can be sent by mail. */
+  readonly hasMail: boolean
 }
 
-/** The page that signs a person in with a passkey. */
-export function SignIn({ options, to, refused }: SignInData) {
+/** The page that signs a person in with a passkey, or sends a link. */
+export function SignIn({ options, to, refused, hasMail }: SignInData) {
   const { words } = useDesk()
   return (
     <DeskLayout title={words.signIn}>
@@ -25,7 +27,37 @@ export function SignIn({ options, to, refused }: SignInData) {
         <PasskeyButton text={words.signInWithPasskey} />
       </Form>
       <h2>{words.noPasskey}</h2>
+      {hasMail && (
+        <Form action={deskPaths.mailLink}>
+          <Field
+            label={words.mail}
+            help={words.mailLinkHelp}
+            name="mail"
+            type="email"
+            autocomplete="email"
+            maxLength={254}
+            required
+          />
+          <button type="submit">{words.sendLink}</button>
+        </Form>
+      )}
       <p>{words.noPasskeyHelp}</p>
+    </DeskLayout>
+  )
+}
+
+/** The page after asking for a link by mail. It is the same if the address is not known. */
+export function MailSent({ code }: { code: string }) {
+  const { words, href } = useDesk()
+  return (
+    <DeskLayout title={words.mailSentTitle}>
+      <p>{words.mailSentHelp}</p>
+      <p>
+        {words.mailSentCode} <strong class="code">{code}</strong>
+      </p>
+      <p>
+        <a href={href(deskPaths.signIn)}>{words.signIn}</a>
+      </p>
     </DeskLayout>
   )
 }
@@ -33,16 +65,34 @@ export function SignIn({ options, to, refused }: SignInData) {
 export interface LinkData {
   readonly secret: string
   readonly name: string
+  /** Undefined if the person asked for the link: then it creates no passkey. */
   readonly options: unknown
+  /** Whether the link was asked for in this browser: then it needs no code. */
+  readonly isSameBrowser: boolean
   readonly refused?: Refusal | undefined
 }
 
 /** The page of a sign-in link. */
-export function LinkPage({ secret, name, options, refused }: LinkData) {
+export function LinkPage(data: LinkData) {
   const { words } = useDesk()
+  const { secret, name, options, refused } = data
   return (
     <DeskLayout title={words.linkTitle(name)}>
       <Refused reason={refused === 'code' ? undefined : refused} />
+      {options === undefined ? (
+        <RequestedLink {...data} />
+      ) : (
+        <Invitation {...{ secret, options, refused }} />
+      )}
+    </DeskLayout>
+  )
+}
+
+/** The forms of an invitation: a passkey, or the code. */
+function Invitation({ secret, options, refused }: Omit<LinkData, 'name' | 'isSameBrowser'>) {
+  const { words } = useDesk()
+  return (
+    <>
       <p>{words.linkHelp}</p>
       <Form action={deskPaths.link(secret)} data={passkeyAttributes('create', options, words)}>
         <input type="hidden" name="credential" />
@@ -50,21 +100,46 @@ export function LinkPage({ secret, name, options, refused }: LinkData) {
       </Form>
       <details open={refused === 'code'}>
         <summary>{words.withoutPasskey}</summary>
-        <Form action={deskPaths.linkCode(secret)}>
-          <Field
-            label={words.code}
-            help={words.codeHelp}
-            error={refused === 'code' ? words.refused.code : undefined}
-            name="code"
-            inputMode="numeric"
-            autocomplete="one-time-code"
-            maxLength={10}
-            required
-          />
-          <button type="submit">{words.signIn}</button>
-        </Form>
+        <CodeForm secret={secret} help={words.codeHelp} isWrong={refused === 'code'} />
       </details>
-    </DeskLayout>
+    </>
+  )
+}
+
+/** The form of a link that the person asked for. Only another browser needs the code. */
+function RequestedLink({ secret, isSameBrowser, refused }: LinkData) {
+  const { words } = useDesk()
+  if (!isSameBrowser)
+    return <CodeForm secret={secret} help={words.otherBrowser} isWrong={refused === 'code'} />
+  return (
+    <Form action={deskPaths.linkCode(secret)}>
+      <button type="submit">{words.signIn}</button>
+    </Form>
+  )
+}
+
+interface CodeFormProps {
+  readonly secret: string
+  readonly help: string
+  readonly isWrong: boolean
+}
+
+function CodeForm({ secret, help, isWrong }: CodeFormProps) {
+  const { words } = useDesk()
+  return (
+    <Form action={deskPaths.linkCode(secret)}>
+      <Field
+        label={words.code}
+        help={help}
+        error={isWrong ? words.refused.code : undefined}
+        name="code"
+        inputMode="numeric"
+        autocomplete="one-time-code"
+        maxLength={10}
+        required
+      />
+      <button type="submit">{words.signIn}</button>
+    </Form>
   )
 }
 

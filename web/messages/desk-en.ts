@@ -52,6 +52,15 @@ export const deskEn = {
   noPasskey: 'No passkey on this device?',
   noPasskeyHelp:
     'Ask an administrator for a sign-in link. Operators create one with "talkshelf person link".',
+  mailLinkHelp: 'You get a link that works once, within 15 minutes.',
+  sendLink: 'Send me a link',
+  mailSentTitle: 'Check your mail',
+  mailSentHelp:
+    'If this address belongs to a person here, a sign-in link is on its way. Open it in this ' +
+    'browser within 15 minutes. Nothing there? Check your spam folder. At most five links are ' +
+    'sent to an address in 15 minutes.',
+  mailSentCode: 'If you open the link in another browser, enter this code there:',
+  otherBrowser: 'You asked for this link in another browser. Enter the six-digit code it shows.',
   scriptsNeeded: 'Passkeys need JavaScript. Without it, sign in with a link.',
   passkeysUnsupported:
     'Passkeys do not work here: they need a recent browser, HTTPS and a host name. Sign in with a ' +
@@ -84,6 +93,7 @@ export const deskEn = {
     'unknown-passkey':
       'This passkey is not known here. It was removed, or belongs to another address of the ' +
       'archive. Ask for a sign-in link.',
+    'too-many': 'Too many links were requested. Try again in a few minutes.',
   },
 
   // Account
@@ -110,6 +120,9 @@ export const deskEn = {
   linkCreatedHelp:
     'It signs them in once, within seven days, and is not shown again. Send it in a private ' +
     'message.',
+  sendByMail: 'Send the link by mail',
+  linkMailed: (mail: string) => `The link is on its way to ${mail}.`,
+  linkNotMailed: 'The link was not sent by mail: too many mails are waiting. Send it yourself.',
   linkCode: 'Code, needed only without a passkey',
   newLink: 'New sign-in link',
   newLinkHelp: 'For another device, or if a passkey was lost. Earlier links stop working.',
@@ -118,6 +131,20 @@ export const deskEn = {
   disableHelp: 'They are signed out at once and can no longer sign in. The history stays.',
   enable: 'Enable',
   yourself: 'This is you. Another administrator can change your role.',
+
+  // Mails
+  mails: {
+    greeting: (name: string) => `Hello, ${name},`,
+    signInSubject: (site: string) => `Sign in to ${site}`,
+    signInText: (site: string) =>
+      `Open this link to sign in to ${site}. It works once, within 15 minutes, in the browser ` +
+      'in which you asked for it. In another browser you also need the code shown there.',
+    ignore: 'If you did not ask for it, ignore this mail. The link is of no use to others.',
+    invitationSubject: (site: string) => `Your sign-in link for ${site}`,
+    invitationText: (site: string) =>
+      `Open this link to sign in to ${site}. It works once, within seven days.`,
+    codeText: (code: string) => `Code, needed only to sign in without a passkey: ${code}`,
+  },
 
   // Tokens
   tokensHelp: 'A token lets a program use the API. It is shown once, when it is created.',

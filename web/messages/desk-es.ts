@@ -51,6 +51,16 @@ export const deskEs: DeskMessages = {
   noPasskey: '¿No hay ninguna llave en este dispositivo?',
   noPasskeyHelp:
     'Pide un enlace a un administrador. Los operadores lo crean con «talkshelf person link».',
+  mailLinkHelp: 'Recibirás un enlace que funciona una vez, durante 15 minutos.',
+  sendLink: 'Enviarme un enlace',
+  mailSentTitle: 'Mira tu correo',
+  mailSentHelp:
+    'Si esta dirección pertenece a una persona de aquí, le hemos enviado un enlace. Ábrelo en este ' +
+    'navegador antes de 15 minutos. ¿No llega? Mira en el correo no deseado. A una dirección se ' +
+    'envían como máximo cinco enlaces en 15 minutos.',
+  mailSentCode: 'Si abres el enlace en otro navegador, escribe allí este código:',
+  otherBrowser:
+    'Pediste este enlace en otro navegador. Escribe el código de seis cifras que se muestra allí.',
   scriptsNeeded: 'Las llaves de acceso necesitan JavaScript. Sin él, entra con un enlace.',
   passkeysUnsupported:
     'Aquí no funcionan las llaves de acceso: necesitan un navegador reciente, HTTPS y un nombre de ' +
@@ -83,6 +93,7 @@ export const deskEs: DeskMessages = {
     'unknown-passkey':
       'Esta llave de acceso no se conoce aquí. Se eliminó, o pertenece a otra dirección del ' +
       'archivo. Pide un enlace.',
+    'too-many': 'Se han pedido demasiados enlaces. Vuelve a intentarlo en unos minutos.',
   },
 
   passkeys: 'Llaves de acceso',
@@ -107,6 +118,9 @@ export const deskEs: DeskMessages = {
   linkCreatedHelp:
     'Sirve para entrar una vez, durante siete días, y no se vuelve a mostrar. Envíalo en un ' +
     'mensaje privado.',
+  sendByMail: 'Enviar el enlace por correo',
+  linkMailed: (mail) => `El enlace se está enviando a ${mail}.`,
+  linkNotMailed: 'El enlace no se ha enviado: hay demasiados correos en espera. Envíalo tú.',
   linkCode: 'Código, solo necesario sin llave de acceso',
   newLink: 'Nuevo enlace de entrada',
   newLinkHelp:
@@ -116,6 +130,19 @@ export const deskEs: DeskMessages = {
   disableHelp: 'Su sesión se cierra enseguida y ya no puede entrar. El historial se conserva.',
   enable: 'Activar',
   yourself: 'Eres tú. Otro administrador puede cambiar tu función.',
+
+  mails: {
+    greeting: (name) => `Hola, ${name}:`,
+    signInSubject: (site) => `Iniciar sesión en ${site}`,
+    signInText: (site) =>
+      `Abre este enlace para entrar en ${site}. Funciona una vez, durante 15 minutos, en el ` +
+      'navegador en el que lo pediste. En otro navegador necesitas además el código mostrado allí.',
+    ignore: 'Si no lo has pedido, no hagas caso de este correo. El enlace no sirve a otros.',
+    invitationSubject: (site) => `Tu enlace para entrar en ${site}`,
+    invitationText: (site) =>
+      `Abre este enlace para entrar en ${site}. Funciona una vez, durante siete días.`,
+    codeText: (code) => `Código, solo necesario para entrar sin llave de acceso: ${code}`,
+  },
 
   tokensHelp: 'Un token permite a un programa usar la API. Se muestra una vez, al crearlo.',
   newToken: 'Nuevo token',
