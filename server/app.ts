@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { endpoints, openapi, readOpenapiEndpoint, streamEndpoints } from '@talkshelf/contract'
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
-import { authenticate } from './auth/auth.ts'
+import { authenticate, type OpenidProvider, openProvider } from './auth/auth.ts'
 import { openStatisticsCache } from './catalogue/catalogue.ts'
 import { catalogueRoutes } from './catalogue/routes.ts'
 import type { Config } from './config.ts'
@@ -121,9 +121,24 @@ export function createApp(
   const markdown = openMarkdown()
   pageRoutes(mountPage, pool, recordCache, statisticsCache, markdown, site)
   const mailer = startMailer(config, http)
-  deskRoutes({ mountPage, mountForm, pool, site, publicOrigin, mailer })
+  deskRoutes({
+    mountPage,
+    mountForm,
+    pool,
+    site,
+    publicOrigin,
+    mailer,
+    provider: configuredProvider(config),
+  })
   syndicationRoutes(http, mountPage, pool, recordCache, markdown, site)
   return http
+}
+
+/** Opens the OpenID Connect provider, if one is set. */
+function configuredProvider(config: Config): OpenidProvider | undefined {
+  const { OPENID_ISSUER: issuer, OPENID_CLIENT_ID: clientId } = config
+  if (issuer === '') return undefined
+  return openProvider({ issuer, clientId, clientSecret: config.OPENID_CLIENT_SECRET })
 }
 
 /** Opens the queue of mails, if a mail server is set. Mails in the queue are sent before the end. */

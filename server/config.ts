@@ -54,6 +54,25 @@ const settings = {
       'Sender of mail: talks@example.org or Example Talks <talks@example.org>. Required with ' +
       'SMTP_URL.',
   }),
+  OPENID_ISSUER: Type.String({
+    maxLength: 2048,
+    default: '',
+    description:
+      'OpenID Connect provider with which people can sign in, as its issuer URL. Register ' +
+      'PUBLIC_URL/desk/openid/callback there as the redirect URL. If it is not set, people sign ' +
+      'in with passkeys and links only.',
+  }),
+  OPENID_CLIENT_ID: Type.String({
+    maxLength: 1000,
+    default: '',
+    description: 'Client id at the provider. Required with OPENID_ISSUER.',
+  }),
+  OPENID_CLIENT_SECRET: Type.String({
+    maxLength: 1000,
+    default: '',
+    description: 'Client secret at the provider. Required with OPENID_ISSUER.',
+    secret: true,
+  }),
   DATABASE_CONNECTIONS: Type.Integer({
     minimum: 1,
     maximum: 1000,
@@ -218,7 +237,7 @@ export function readConfig(environment: Record<string, string | undefined>): Con
   const errors = validationErrors(ConfigSchema, values).map(
     ({ pointer, detail }) => `${pointer.slice(1)} ${detail}`,
   )
-  const { DATABASE_URL, PUBLIC_URL, SMTP_URL, MAIL_FROM } = values
+  const { DATABASE_URL, PUBLIC_URL, SMTP_URL, MAIL_FROM, OPENID_ISSUER } = values
   if (DATABASE_URL !== undefined && !/^postgres(ql)?:\/\//.test(String(DATABASE_URL)))
     errors.push('DATABASE_URL must start with postgres:// or postgresql://')
   else if (DATABASE_URL !== undefined && !URL.canParse(String(DATABASE_URL)))
@@ -231,8 +250,22 @@ export function readConfig(environment: Record<string, string | undefined>): Con
   if (url?.username || url?.password || url?.search || url?.hash)
     errors.push('PUBLIC_URL must have no user, password, query or fragment: it is public')
   if (SMTP_URL !== '') errors.push(...mailErrors(String(SMTP_URL), String(MAIL_FROM)))
+  if (OPENID_ISSUER !== '') {
+    if (!isIssuer(String(OPENID_ISSUER)))
+      errors.push('OPENID_ISSUER must be an https:// URL without user, query and fragment')
+    for (const name of ['OPENID_CLIENT_ID', 'OPENID_CLIENT_SECRET'])
+      if (values[name] === '') errors.push(`${name} is required if OPENID_ISSUER is set`)
+  }
   if (errors.length > 0) throw new ConfigError(errors.join('\n'))
   return values as Config
+}
+
+/** Tells whether a text is an issuer URL. HTTP is allowed on this machine only. */
+function isIssuer(text: string): boolean {
+  const url = URL.parse(text)
+  if (!url || url.username || url.password || url.search || url.hash) return false
+  const isLocal = ['localhost', '127.0.0.1', '[::1]'].includes(url.hostname)
+  return url.protocol === 'https:' || (url.protocol === 'http:' && isLocal)
 }
 
 /** Returns what is wrong with the settings of mail. */
@@ -257,7 +290,8 @@ export function redactedConfig(config: Config): [string, string][] {
   return Object.entries(config).map(([name, value]) => {
     const isSecret = 'secret' in settings[name as keyof typeof settings]
     if (!isSecret) return [name, String(value)]
-    if (!URL.canParse(String(value))) return [name, '***']
+    if (value === '') return [name, '']
+    if (!name.endsWith('_URL') || !URL.canParse(String(value))) return [name, '***']
     const url = new URL(String(value))
     url.password &&= '***'
     // libpq also accepts a password as a query parameter.

@@ -81,6 +81,13 @@ export const deskPaths = {
   /** The page of a link that signs a person in. */
   link: (secret: string) => `/desk/link/${secret}`,
   linkCode: (secret: string) => `/desk/link/${secret}/code`,
+  /** Forms that start a sign-in with an OpenID Connect provider, and the page that ends it. */
+  openid: '/desk/openid',
+  openidLink: (secret: string) => `/desk/link/${secret}/openid`,
+  openidConfirm: '/desk/confirm/openid',
+  openidConnect: '/desk/account/connect',
+  openidCallback: '/desk/openid/callback',
+  removeIdentity: '/desk/account/remove-identity',
   /** Asks for a passkey before a dangerous action. */
   confirm: '/desk/confirm',
   signOut: '/desk/sign-out',

@@ -20,6 +20,8 @@ export type AuditKind =
   | 'sessions-ended'
   | 'passkey-added'
   | 'passkey-removed'
+  | 'identity-added'
+  | 'identity-removed'
   | 'token-created'
   | 'token-revoked'
 

@@ -16,6 +16,8 @@ import { isWellFormedToken, makeToken } from './token.ts'
 // (sign-in.ts, passkeys.ts), their sessions (sessions.ts) and the audit log (audit.ts).
 
 export { type AuditOrigin, recordEvent } from './audit.ts'
+export { finishOpenid, type OpenidKind, removeIdentity, startOpenid } from './openid.ts'
+export { type OpenidProvider, openProvider } from './openid-provider.ts'
 export { passkeyCreationOptions, passkeyRequestOptions } from './passkeys.ts'
 export {
   changePerson,
@@ -29,6 +31,7 @@ export {
 export {
   deleteExpired,
   listAuditEvents,
+  listIdentities,
   listPasskeys,
   type Person,
   type PersonRole,

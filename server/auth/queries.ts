@@ -186,12 +186,14 @@ const FoundSession = Type.Object({
   needs_touch: Type.Boolean(),
 })
 
+export type SignInMethod = 'link' | 'passkey' | 'openid'
+
 /** Starts a session of 90 days. It is strong for 10 minutes. */
 export function insertSession(
   db: Db,
   hash: Buffer,
   person: number,
-  method: 'link' | 'passkey',
+  method: SignInMethod,
   userAgent: string,
 ) {
   return execute(
@@ -485,6 +487,75 @@ export function deletePasskey(db: Db, person: number, credential: Buffer) {
   return execute(
     db,
     sql`delete from passkey where person_id = ${person} and credential_id = ${credential}`,
+  )
+}
+
+interface Identity {
+  readonly issuer: string
+  readonly subject: string
+}
+
+const IdentityOwner = Type.Object({ id: Type.Integer(), name: Type.String() })
+
+/** Finds the person of an identity. */
+export function findIdentity(db: Db, { issuer, subject }: Identity) {
+  return maybe(
+    db,
+    IdentityOwner,
+    sql`select person.id, person.name
+        from openid_identity join person on person.id = person_id
+        where issuer = ${issuer} and subject = ${subject}`,
+  )
+}
+
+/** Records the use of an identity. Returns 0 if the person no longer has it. */
+export function touchIdentity(db: Db, { issuer, subject }: Identity, person: number) {
+  return execute(
+    db,
+    sql`update openid_identity set last_used = now()
+        where issuer = ${issuer} and subject = ${subject} and person_id = ${person}`,
+  )
+}
+
+/** Inserts an identity. Returns 0 if a person has it, or if this person has 20 identities. */
+export function insertIdentity(db: Db, { issuer, subject }: Identity, person: number) {
+  return execute(
+    db,
+    sql`insert into openid_identity (issuer, subject, person_id)
+        select ${issuer}, ${subject}, ${person}::bigint
+        where (select count(*) from openid_identity where person_id = ${person}) < 20
+        on conflict (issuer, subject) do nothing`,
+  )
+}
+
+/** Deletes an identity of a person. */
+export function deleteIdentity(db: Db, { issuer, subject }: Identity, person: number) {
+  return execute(
+    db,
+    sql`delete from openid_identity
+        where issuer = ${issuer} and subject = ${subject} and person_id = ${person}`,
+  )
+}
+
+const ListedIdentity = Type.Object({
+  issuer: Type.String(),
+  subject: Type.String(),
+  created: Type.String(),
+  last_used: MaybeTimestamp,
+})
+
+/** Lists the identities of a person, the oldest first. */
+export function listIdentities(db: Db, person: number) {
+  return many(
+    db,
+    ListedIdentity,
+    sql`select issuer, subject,
+               to_char(created at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') as created,
+               to_char(last_used at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') as last_used
+        from openid_identity
+        where person_id = ${person}
+        order by openid_identity.created, issuer, subject
+        limit 100`,
   )
 }
 

@@ -9,6 +9,7 @@ import {
   listSessions,
   type PersonRole,
   renewSession,
+  type SignInMethod,
   touchSession,
 } from './queries.ts'
 import { hashSecret, isWellFormedSecret, makeSecret } from './secret.ts'
@@ -27,7 +28,7 @@ export interface Session {
 export async function startSession(
   db: Db,
   person: number,
-  method: 'link' | 'passkey',
+  method: SignInMethod,
   userAgent: string,
 ): Promise<string> {
   const secret = makeSecret()

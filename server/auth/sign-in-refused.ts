@@ -5,8 +5,20 @@
  * - `code`: the code of the link is wrong.
  * - `passkey`: the response of the browser is not valid, or was sent before.
  * - `unknown-passkey`: the passkey was removed, or created for another host.
+ * - `openid`: the response of the OpenID Connect provider is not valid, or was sent before.
+ * - `openid-unavailable`: the provider does not respond.
+ * - `unknown-identity`: no person has this account of the provider.
+ * - `identity-taken`: another person has this account of the provider.
  */
-export type RefusalReason = 'link' | 'code' | 'passkey' | 'unknown-passkey'
+export type RefusalReason =
+  | 'link'
+  | 'code'
+  | 'passkey'
+  | 'unknown-passkey'
+  | 'openid'
+  | 'openid-unavailable'
+  | 'unknown-identity'
+  | 'identity-taken'
 
 /** A person is not signed in. */
 export class SignInRefused extends Error {

@@ -12,6 +12,7 @@ import {
   insertLink,
   insertRequestedLink,
   lockPerson,
+  type SignInMethod,
   takeOneTimeToken,
 } from './queries.ts'
 import { hashSecret, isWellFormedSecret, makeSecret } from './secret.ts'
@@ -126,8 +127,7 @@ export async function signInWithNewPasskey(
   const passkey = await verifyNewPasskey(pool, context, owner.id, response)
   return pool.transaction(async (tx) => {
     await lockEnabledPerson(tx, owner.id)
-    if (!(await takeOneTimeToken(tx, hashSecret(secret), 'link', null)))
-      throw new SignInRefused('link')
+    await takeLink(tx, secret)
     await savePasskey(tx, passkey, passkeyName)
     const origin = originOf(owner, context)
     await recordEvent(tx, 'passkey-added', origin, owner.id, { name: passkeyName })
@@ -223,16 +223,23 @@ export async function signOut(pool: Pool, session: Session, request: string): Pr
   })
 }
 
+/** Uses a link up. Throws SignInRefused if it no longer works. */
+export async function takeLink(tx: Db, secret: string): Promise<void> {
+  if (!(await takeOneTimeToken(tx, hashSecret(secret), 'link', null)))
+    throw new SignInRefused('link')
+}
+
 /** Locks a person until the end of the transaction. Refuses a person who was disabled. */
-async function lockEnabledPerson(tx: Db, id: number): Promise<void> {
+export async function lockEnabledPerson(tx: Db, id: number): Promise<void> {
   const person = await lockPerson(tx, id)
   if (!person || person.is_disabled) throw new SignInRefused('link')
 }
 
-async function signIn(
+/** Starts a session and records it in the audit log. Returns the secret of the session. */
+export async function signIn(
   tx: Db,
   person: { readonly id: number; readonly name: string },
-  method: 'link' | 'passkey',
+  method: SignInMethod,
   context: SignInContext,
 ): Promise<string> {
   const secret = await startSession(tx, person.id, method, context.userAgent)
@@ -240,7 +247,8 @@ async function signIn(
   return secret
 }
 
-function originOf(
+/** Returns the person who did something, for the audit log. */
+export function originOf(
   { id, name }: { readonly id: number; readonly name: string },
   { request }: { readonly request: string },
 ): AuditOrigin {

@@ -19,7 +19,10 @@ const session = { name: 'desk', maxAge: 90 * 86_400 }
 /** Identifies a browser that asked for a sign-in link, as long as the link works. */
 const browser = { name: 'desk-browser', maxAge: 15 * 60 }
 
-const cookies = { session, browser }
+/** A sign-in at an OpenID Connect provider that has not ended. */
+const openid = { name: 'desk-openid', maxAge: 10 * 60 }
+
+const cookies = { session, browser, openid }
 export type CookieKind = keyof typeof cookies
 
 /** Reads a cookie from a Cookie header. */

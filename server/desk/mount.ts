@@ -4,6 +4,7 @@ import {
   type AuditOrigin,
   createFormToken,
   isFormToken,
+  type OpenidProvider,
   readSession,
   type Session,
 } from '../auth/auth.ts'
@@ -33,6 +34,8 @@ export interface DeskSite {
   readonly publicOrigin: string | undefined
   /** Undefined if no mail server is set. */
   readonly mailer: Mailer | undefined
+  /** Undefined if no OpenID Connect provider is set. */
+  readonly provider: OpenidProvider | undefined
 }
 
 /** What a page or form requires of the person. */
@@ -100,17 +103,21 @@ export function openDesk({ mountPage, mountForm, pool, site, publicOrigin }: Des
     path: string,
     cookies: Partial<Record<CookieKind, string>> = {},
   ): PageResponse {
+    const headers = { location: localPath(site, path), 'cache-control': 'private, no-store' }
+    return withCookies(request, { status: 303, headers }, cookies)
+  }
+
+  /** Adds cookies to a response. An empty value removes a cookie. */
+  function withCookies(
+    request: PageRequest,
+    response: PageResponse,
+    cookies: Partial<Record<CookieKind, string>>,
+  ): PageResponse {
     const set = Object.entries(cookies).map(([kind, value]) =>
       setCookie(cookieSite(request), kind as CookieKind, value),
     )
-    return {
-      status: 303,
-      headers: {
-        location: localPath(site, path),
-        'cache-control': 'private, no-store',
-        ...(set.length > 0 && { 'set-cookie': set }),
-      },
-    }
+    if (set.length === 0) return response
+    return { ...response, headers: { ...response.headers, 'set-cookie': set } }
   }
 
   /** Returns a response if the person has to sign in or confirm first, or may not do this. */
@@ -138,6 +145,7 @@ export function openDesk({ mountPage, mountForm, pool, site, publicOrigin }: Des
     localeOf: (request: PageRequest) => buildView(site, request).locale,
     render,
     redirect,
+    withCookies,
 
     /** Mounts a page that needs a session. */
     page(
@@ -160,6 +168,7 @@ export function openDesk({ mountPage, mountForm, pool, site, publicOrigin }: Des
       path: string,
       access: DeskAccess & { readonly page: string },
       handle: (request: DeskRequest<FormRequest>) => Promise<PageResponse>,
+      moreLimits: PageLimits = {},
     ): void {
       mountForm(
         path,
@@ -171,18 +180,26 @@ export function openDesk({ mountPage, mountForm, pool, site, publicOrigin }: Des
             throw new Problem('forbidden', 'This form has expired. Go back, reload and try again.')
           return handle({ ...request, ...result })
         },
-        limits,
+        { ...limits, ...moreLimits },
       )
     },
 
     /** Mounts a page that needs no session. */
-    publicPage(path: string, handle: (request: PageRequest) => Promise<PageResponse>): void {
-      mountPage(path, handle, limits)
+    publicPage(
+      path: string,
+      handle: (request: PageRequest) => Promise<PageResponse>,
+      moreLimits: PageLimits = {},
+    ): void {
+      mountPage(path, handle, { ...limits, ...moreLimits })
     },
 
     /** Mounts a form that needs no session. */
-    publicForm(path: string, handle: (request: FormRequest) => Promise<PageResponse>): void {
-      mountForm(path, handle, limits)
+    publicForm(
+      path: string,
+      handle: (request: FormRequest) => Promise<PageResponse>,
+      moreLimits: PageLimits = {},
+    ): void {
+      mountForm(path, handle, { ...limits, ...moreLimits })
     },
   }
 }

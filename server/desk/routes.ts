@@ -3,16 +3,18 @@ import { listPasskeys } from '../auth/auth.ts'
 import { accountPages } from './account.ts'
 import { auditPage } from './audit.ts'
 import { type DeskSite, openDesk } from './mount.ts'
+import { openidPages } from './openid.ts'
 import { peoplePages } from './people.ts'
 import { signInPages } from './sign-in.ts'
 import { tokenPages } from './tokens.ts'
 
 /** Mounts the pages for people who sign in. */
 export function deskRoutes(deskSite: DeskSite): void {
-  const { pool, site, mailer } = deskSite
+  const { pool, site, mailer, provider } = deskSite
   const desk = openDesk(deskSite)
-  signInPages(desk, pool, site, mailer)
-  accountPages(desk, pool, site.name)
+  signInPages(desk, pool, site, mailer, provider?.name)
+  openidPages(desk, pool, site, provider)
+  accountPages(desk, pool, site.name, provider?.name)
   peoplePages(desk, pool, site, mailer)
   tokenPages(desk, pool)
   auditPage(desk, pool)

@@ -1,6 +1,7 @@
 import { deskPages, deskPaths } from '@talkshelf/web'
 import {
   confirmWithPasskey,
+  listIdentities,
   listPasskeys,
   passkeyCreationOptions,
   passkeyRequestOptions,
@@ -28,6 +29,7 @@ export function signInPages(
   pool: Pool,
   site: PageSite,
   mailer: Mailer | undefined,
+  provider: string | undefined,
 ): void {
   const contextOf = (request: PageRequest) => signInContext(desk, request, site.name)
 
@@ -37,7 +39,7 @@ export function signInPages(
     refused?: RefusalReason | 'too-many',
   ) => {
     const options = await passkeyRequestOptions(pool, contextOf(request), null)
-    const data = { options, to, refused, hasMail: mailer !== undefined }
+    const data = { options, to, refused, hasMail: mailer !== undefined, provider }
     const refusedStatus = refused === 'too-many' ? 429 : 403
     return desk.render(request, [deskPages.signIn, data], refused ? refusedStatus : 200)
   }
@@ -57,17 +59,19 @@ export function signInPages(
     )
   })
   mailPages(desk, pool, site, mailer, (request) => signInPage(request, deskPaths.home, 'too-many'))
-  linkPages(desk, pool, contextOf)
-  confirmPage(desk, pool, contextOf)
+  linkPages(desk, pool, contextOf, provider)
+  confirmPage(desk, pool, contextOf, provider)
   desk.form(deskPaths.signOut, { role: 'suggester', page: deskPaths.home }, async (request) => {
     await signOut(pool, request.session, request.requestId)
     return desk.redirect(request, `${deskPaths.signIn}?done=signed-out`, { session: '' })
   })
 }
 
-/** Replaces the secret of a link in a URL, also in the query. */
+/** Replaces the secrets of links, also in the query, and the response of an OpenID provider. */
 export function redactLinks(url: string): string {
-  return url.replaceAll(/(desk(?:\/|%2F)link(?:\/|%2F))[\w-]+/gi, '$1:secret')
+  return url
+    .replaceAll(/(desk(?:\/|%2F)link(?:\/|%2F))[\w-]+/gi, '$1:secret')
+    .replace(/(desk\/openid\/callback\?).*/i, '$1:secret')
 }
 
 /** Returns what signing in needs to know about a request. */
@@ -84,6 +88,7 @@ function linkPages(
   desk: Desk,
   pool: Pool,
   contextOf: (request: PageRequest) => SignInContext,
+  provider: string | undefined,
 ): void {
   const secretOf = ({ params }: PageRequest) => params.secret ?? ''
   const linkPage = async (request: PageRequest, refused?: RefusalReason) => {
@@ -95,7 +100,7 @@ function linkPages(
         const options = isRequested
           ? undefined
           : await passkeyCreationOptions(pool, contextOf(request), owner)
-        const data = { secret, name, options, isSameBrowser, refused }
+        const data = { secret, name, options, isSameBrowser, provider, refused }
         return desk.render(request, [deskPages.link, data], refused ? 403 : 200)
       },
       async () => desk.render(request, [deskPages.linkRefused, {}], 403),
@@ -139,6 +144,7 @@ function confirmPage(
   desk: Desk,
   pool: Pool,
   contextOf: (request: PageRequest) => SignInContext,
+  provider: string | undefined,
 ): void {
   const show = async (
     request: Parameters<Parameters<Desk['page']>[2]>[0],
@@ -150,7 +156,8 @@ function confirmPage(
     const host = new URL(context.origin).hostname
     const hasPasskey = (await listPasskeys(pool, id)).some((passkey) => passkey.host === host)
     const options = hasPasskey ? await passkeyRequestOptions(pool, context, id) : undefined
-    const data = { options, to, refused }
+    const hasIdentity = (await listIdentities(pool, id)).length > 0
+    const data = { options, to, provider: hasIdentity ? provider : undefined, refused }
     return desk.render(request, [deskPages.confirm, data], refused ? 403 : 200)
   }
   desk.page(deskPaths.confirm, { role: 'suggester' }, (request) =>

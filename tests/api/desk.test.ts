@@ -41,6 +41,9 @@ const urls: [method: 'GET' | 'POST', path: string, role: PersonRole][] = [
   ['GET', '/desk/audit', 'admin'],
   ['POST', '/desk/sign-out', 'suggester'],
   ['POST', '/desk/confirm', 'suggester'],
+  ['POST', '/desk/confirm/openid', 'suggester'],
+  ['POST', '/desk/account/connect', 'suggester'],
+  ['POST', '/desk/account/remove-identity', 'suggester'],
   ['POST', '/desk/account/add-passkey', 'suggester'],
   ['POST', '/desk/account/remove-passkey', 'suggester'],
   ['POST', '/desk/account/end-session', 'suggester'],
@@ -58,7 +61,12 @@ test('the list above has every page and form of the desk', async () => {
   const isListed = (method: string, path: string) =>
     urls.some(([own, listed]) => own === method && listed.replace(/\/\d+/, '/:id') === path)
   for (const [name, value] of Object.entries(deskPaths)) {
-    if (['signIn', 'mailLink', 'link', 'linkCode'].includes(name)) continue
+    if (
+      ['signIn', 'mailLink', 'link', 'linkCode', 'openid', 'openidLink', 'openidCallback'].includes(
+        name,
+      )
+    )
+      continue
     const path = typeof value === 'string' ? value : value(':id')
     for (const method of ['GET', 'POST']) {
       if (isListed(method, path)) continue

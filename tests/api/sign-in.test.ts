@@ -430,7 +430,14 @@ test('the database has no secret that can be used', async () => {
   const { link } = await invite('Judy')
   const { client } = await signedIn('Ken')
   const secrets = [link.secret, client.cookie.split('=')[1] as string]
-  const tables = ['person', 'passkey', 'session', 'one_time_token', 'audit_event']
+  const tables = [
+    'person',
+    'passkey',
+    'openid_identity',
+    'session',
+    'one_time_token',
+    'audit_event',
+  ]
   for (const table of tables)
     for (const { row } of await query<{ row: string }>(`select t::text as row from ${table} t`))
       for (const secret of secrets) {

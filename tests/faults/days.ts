@@ -199,6 +199,7 @@ async function rowBounds(
     token: days + 2,
     person: 0,
     passkey: 0,
+    openid_identity: 0,
     session: 0,
     one_time_token: 0,
     audit_event: 2 * (days + 2),

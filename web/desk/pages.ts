@@ -3,6 +3,7 @@ import { renderToString } from 'preact-render-to-string'
 import { Account } from './account.tsx'
 import { Audit } from './audit.tsx'
 import { DeskHome } from './home.tsx'
+import { OpenidRefused, OpenidStart } from './openid.tsx'
 import { LinkCreated, People, PersonPage } from './people.tsx'
 import { Confirm, Forbidden, LinkPage, LinkRefused, MailSent, SignIn } from './sign-in.tsx'
 import { Tokens } from './tokens.tsx'
@@ -15,6 +16,8 @@ export const deskPages = {
   mailSent: MailSent,
   link: LinkPage,
   linkRefused: LinkRefused,
+  openidStart: OpenidStart,
+  openidRefused: OpenidRefused,
   confirm: Confirm,
   forbidden: Forbidden,
   account: Account,

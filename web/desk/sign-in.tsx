@@ -1,9 +1,11 @@
+import type { DeskMessages } from '../messages/desk-en.ts'
 import { deskPaths } from '../paths.ts'
 import { Field, Form, passkeyAttributes } from './form.tsx'
 import { DeskLayout } from './layout.tsx'
+import { OpenidButton } from './openid.tsx'
 import { useDesk } from './view.ts'
 
-type Refusal = 'link' | 'code' | 'passkey' | 'unknown-passkey' | 'too-many'
+export type Refusal = keyof DeskMessages['refused']
 
 export interface SignInData {
   /** Options of WebAuthn. */
@@ -13,10 +15,12 @@ export interface SignInData {
   readonly refused?: Refusal | undefined
   /** Whether links can be sent by mail. */
   readonly hasMail: boolean
+  /** Name of the OpenID Connect provider, if the site has one. */
+  readonly provider: string | undefined
 }
 
 /** The page that signs a person in with a passkey, or sends a link. */
-export function SignIn({ options, to, refused, hasMail }: SignInData) {
+export function SignIn({ options, to, refused, hasMail, provider }: SignInData) {
   const { words } = useDesk()
   return (
     <DeskLayout title={words.signIn}>
@@ -26,6 +30,9 @@ export function SignIn({ options, to, refused, hasMail }: SignInData) {
         <input type="hidden" name="to" value={to} />
         <PasskeyButton text={words.signInWithPasskey} />
       </Form>
+      {provider !== undefined && (
+        <OpenidButton action={deskPaths.openid} text={words.signInWith(provider)} to={to} />
+      )}
       <h2>{words.noPasskey}</h2>
       {hasMail && (
         <Form action={deskPaths.mailLink}>
@@ -69,28 +76,31 @@ export interface LinkData {
   readonly options: unknown
   /** Whether the link was asked for in this browser: then it needs no code. */
   readonly isSameBrowser: boolean
+  /** Name of the OpenID Connect provider, if the site has one. */
+  readonly provider: string | undefined
   readonly refused?: Refusal | undefined
 }
 
 /** The page of a sign-in link. */
 export function LinkPage(data: LinkData) {
   const { words } = useDesk()
-  const { secret, name, options, refused } = data
+  const { secret, name, options, provider, refused } = data
   return (
     <DeskLayout title={words.linkTitle(name)}>
       <Refused reason={refused === 'code' ? undefined : refused} />
       {options === undefined ? (
         <RequestedLink {...data} />
       ) : (
-        <Invitation {...{ secret, options, refused }} />
+        <Invitation {...{ secret, options, provider, refused }} />
       )}
     </DeskLayout>
   )
 }
 
 /** The forms of an invitation: a passkey, or the code. */
-function Invitation({ secret, options, refused }: Omit<LinkData, 'name' | 'isSameBrowser'>) {
+function Invitation(data: Omit<LinkData, 'name' | 'isSameBrowser'>) {
   const { words } = useDesk()
+  const { secret, options, provider, refused } = data
   return (
     <>
       <p>{words.linkHelp}</p>
@@ -98,6 +108,9 @@ function Invitation({ secret, options, refused }: Omit<LinkData, 'name' | 'isSam
         <input type="hidden" name="credential" />
         <PasskeyButton text={words.createPasskey} />
       </Form>
+      {provider !== undefined && (
+        <OpenidButton action={deskPaths.openidLink(secret)} text={words.signInWith(provider)} />
+      )}
       <details open={refused === 'code'}>
         <summary>{words.withoutPasskey}</summary>
         <CodeForm secret={secret} help={words.codeHelp} isWrong={refused === 'code'} />
@@ -157,15 +170,20 @@ export interface ConfirmData {
   /** Undefined if the person has no passkey for this host. */
   readonly options: unknown
   readonly to: string
+  /** Name of the OpenID Connect provider, if the person has an account there. */
+  readonly provider: string | undefined
   readonly refused?: Refusal | undefined
 }
 
 /** The page that asks for a passkey before a dangerous action. */
-export function Confirm({ options, to, refused }: ConfirmData) {
+export function Confirm({ options, to, provider, refused }: ConfirmData) {
   const { words, href } = useDesk()
   return (
     <DeskLayout title={words.confirmTitle}>
       <Refused reason={refused} />
+      {provider !== undefined && (
+        <OpenidButton action={deskPaths.openidConfirm} text={words.confirmWith(provider)} to={to} />
+      )}
       {options === undefined ? (
         <p>
           {words.confirmWithoutPasskey} <a href={href(deskPaths.account)}>{words.account}</a>

@@ -33,6 +33,8 @@ export const deskEn = {
     saved: 'Saved.',
     'passkey-added': 'Passkey added.',
     'passkey-removed': 'Passkey removed.',
+    'identity-added': 'The account is connected.',
+    'identity-removed': 'The account is no longer connected.',
     'session-ended': 'The session was ended.',
     'sessions-ended': 'The sessions were ended.',
     disabled: 'This person can no longer sign in.',
@@ -61,6 +63,9 @@ export const deskEn = {
     'sent to an address in 15 minutes.',
   mailSentCode: 'If you open the link in another browser, enter this code there:',
   otherBrowser: 'You asked for this link in another browser. Enter the six-digit code it shows.',
+  signInWith: (provider: string) => `Sign in with ${provider}`,
+  confirmWith: (provider: string) => `Confirm with ${provider}`,
+  continueTo: (provider: string) => `Continue to ${provider}`,
   scriptsNeeded: 'Passkeys need JavaScript. Without it, sign in with a link.',
   passkeysUnsupported:
     'Passkeys do not work here: they need a recent browser, HTTPS and a host name. Sign in with a ' +
@@ -93,6 +98,13 @@ export const deskEn = {
     'unknown-passkey':
       'This passkey is not known here. It was removed, or belongs to another address of the ' +
       'archive. Ask for a sign-in link.',
+    openid: 'The sign-in was not accepted, was cancelled or took too long. Try again.',
+    'openid-unavailable':
+      'The sign-in service does not respond. Try again later, or sign in with a passkey or a link.',
+    'unknown-identity':
+      'This account belongs to no person here. Ask an administrator for an invitation, or sign in ' +
+      'in another way and connect it in your account.',
+    'identity-taken': 'This account already belongs to another person here. Use another one.',
     'too-many': 'Too many links were requested. Try again in a few minutes.',
   },
 
@@ -104,9 +116,13 @@ export const deskEn = {
   defaultPasskeyName: 'Passkey',
   addPasskey: 'Add a passkey',
   otherHost: (host: string) => `for ${host}`,
+  identities: 'Other accounts',
+  connect: (provider: string) => `Connect your account at ${provider}`,
   sessions: 'Sessions',
   thisSession: 'This session',
-  signedInWith: { link: 'link', passkey: 'passkey' } as Readonly<Record<string, string>>,
+  signedInWith: { link: 'link', passkey: 'passkey', openid: 'other account' } as Readonly<
+    Record<string, string>
+  >,
   endSession: 'End session',
   endOtherSessions: 'End all other sessions',
 
@@ -178,6 +194,8 @@ export const deskEn = {
     'sessions-ended': 'ended the sessions of',
     'passkey-added': 'added a passkey',
     'passkey-removed': 'removed a passkey',
+    'identity-added': 'connected an account',
+    'identity-removed': 'removed a connected account',
     'token-created': 'created a token',
     'token-revoked': 'revoked a token',
   } as Readonly<Record<string, string>>,

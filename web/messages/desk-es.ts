@@ -34,6 +34,8 @@ export const deskEs: DeskMessages = {
     saved: 'Guardado.',
     'passkey-added': 'Llave de acceso añadida.',
     'passkey-removed': 'Llave de acceso eliminada.',
+    'identity-added': 'La cuenta está conectada.',
+    'identity-removed': 'La cuenta ya no está conectada.',
     'session-ended': 'La sesión se ha cerrado.',
     'sessions-ended': 'Las sesiones se han cerrado.',
     disabled: 'Esta persona ya no puede iniciar sesión.',
@@ -61,6 +63,9 @@ export const deskEs: DeskMessages = {
   mailSentCode: 'Si abres el enlace en otro navegador, escribe allí este código:',
   otherBrowser:
     'Pediste este enlace en otro navegador. Escribe el código de seis cifras que se muestra allí.',
+  signInWith: (provider) => `Entrar con ${provider}`,
+  confirmWith: (provider) => `Confirmar con ${provider}`,
+  continueTo: (provider) => `Continuar a ${provider}`,
   scriptsNeeded: 'Las llaves de acceso necesitan JavaScript. Sin él, entra con un enlace.',
   passkeysUnsupported:
     'Aquí no funcionan las llaves de acceso: necesitan un navegador reciente, HTTPS y un nombre de ' +
@@ -93,6 +98,14 @@ export const deskEs: DeskMessages = {
     'unknown-passkey':
       'Esta llave de acceso no se conoce aquí. Se eliminó, o pertenece a otra dirección del ' +
       'archivo. Pide un enlace.',
+    openid: 'El acceso no se aceptó, se canceló o tardó demasiado. Inténtalo de nuevo.',
+    'openid-unavailable':
+      'El servicio de acceso no responde. Inténtalo más tarde, o entra con una llave de acceso o un ' +
+      'enlace.',
+    'unknown-identity':
+      'Esta cuenta no pertenece a ninguna persona de aquí. Pide una invitación a un administrador, ' +
+      'o entra de otro modo y conéctala en tu cuenta.',
+    'identity-taken': 'Esta cuenta ya pertenece a otra persona de aquí. Usa otra.',
     'too-many': 'Se han pedido demasiados enlaces. Vuelve a intentarlo en unos minutos.',
   },
 
@@ -103,9 +116,11 @@ export const deskEs: DeskMessages = {
   defaultPasskeyName: 'Llave de acceso',
   addPasskey: 'Añadir una llave de acceso',
   otherHost: (host) => `para ${host}`,
+  identities: 'Otras cuentas',
+  connect: (provider) => `Conectar tu cuenta de ${provider}`,
   sessions: 'Sesiones',
   thisSession: 'Esta sesión',
-  signedInWith: { link: 'enlace', passkey: 'llave de acceso' },
+  signedInWith: { link: 'enlace', passkey: 'llave de acceso', openid: 'otra cuenta' },
   endSession: 'Cerrar la sesión',
   endOtherSessions: 'Cerrar las demás sesiones',
 
@@ -175,6 +190,8 @@ export const deskEs: DeskMessages = {
     'sessions-ended': 'cerró las sesiones de',
     'passkey-added': 'añadió una llave de acceso',
     'passkey-removed': 'eliminó una llave de acceso',
+    'identity-added': 'conectó una cuenta',
+    'identity-removed': 'desconectó una cuenta',
     'token-created': 'creó un token',
     'token-revoked': 'revocó un token',
   },
