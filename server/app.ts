@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { endpoints, openapi, readOpenapiEndpoint, streamEndpoints } from '@talkshelf/contract'
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
 import { authenticate, type OpenidProvider, openProvider } from './auth/auth.ts'
+import { authRoutes } from './auth/routes.ts'
 import { openStatisticsCache } from './catalogue/catalogue.ts'
 import { catalogueRoutes } from './catalogue/routes.ts'
 import type { Config } from './config.ts'
@@ -105,6 +106,7 @@ export function createApp(
     links,
     (error) => http.log.error({ err: error }, 'planning an import failed'),
   )
+  authRoutes(mount, pool, links, base)
   exportRoutes(http, routeOf, config.DATABASE_URL)
   mountDescription(mount, () => openapi(allEndpoints, version, base()))
   const pictures = openPictures({

@@ -114,19 +114,34 @@ export async function insertPerson(db: Db, name: string, mail: string | null, ro
   return (row as Static<typeof PersonId>).id
 }
 
-/** Finds people with the number of their passkeys and their last visit: one of them, or all. */
+/** Selects people with the number of their passkeys and their last visit. */
+const selectPeople = sql`
+  select person.id, person.name, person.mail, person.role,
+         to_char(person.created at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') as created,
+         to_char(person.disabled at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') as disabled,
+         (select to_char(max(last_seen) at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')
+          from session where person_id = person.id) as last_seen,
+         (select count(*)::integer from passkey where person_id = person.id) as passkeys
+  from person`
+
+/** Finds people by id, after the given one. */
+export function findPeopleAfter(db: Db, after: number, size: number) {
+  return many(
+    db,
+    Person,
+    sql`${selectPeople}
+        where person.id > ${after}
+        order by person.id
+        limit ${size}`,
+  )
+}
+
+/** Finds one person, or all by name. */
 export function findPeople(db: Db, id: number | null) {
   return many(
     db,
     Person,
-    sql`select person.id, person.name, person.mail, person.role,
-               to_char(person.created at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') as created,
-               to_char(person.disabled at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')
-                 as disabled,
-               (select to_char(max(last_seen) at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')
-                from session where person_id = person.id) as last_seen,
-               (select count(*)::integer from passkey where person_id = person.id) as passkeys
-        from person
+    sql`${selectPeople}
         where ${id}::bigint is null or person.id = ${id}
         order by person.disabled is not null, lower(person.name), person.id
         limit 1000`,
@@ -140,6 +155,7 @@ export async function findHandle(db: Db, id: number): Promise<string> {
 
 const LockedPerson = Type.Object({
   name: Type.String(),
+  mail: Type.Union([Type.String(), Type.Null()]),
   role: PersonRole,
   is_disabled: Type.Boolean(),
 })
@@ -149,7 +165,7 @@ export function lockPerson(tx: Db, id: number) {
   return maybe(
     tx,
     LockedPerson,
-    sql`select name, role, disabled is not null as is_disabled
+    sql`select name, mail, role, disabled is not null as is_disabled
         from person where id = ${id} for update`,
   )
 }
@@ -163,9 +179,19 @@ export function deleteLinks(db: Db, person: number) {
   )
 }
 
-/** Changes the name and role of a person. Returns 0 if there is no such person. */
-export function updatePerson(db: Db, id: number, name: string, role: PersonRole) {
-  return execute(db, sql`update person set name = ${name}, role = ${role} where id = ${id}`)
+/**
+ * Changes the name, mail address and role of a person. Throws UniqueViolation (`person_mail`) if
+ * another person has the mail address.
+ */
+export function updatePerson(
+  db: Db,
+  id: number,
+  { name, mail, role }: Pick<Person, 'name' | 'mail'> & { readonly role: PersonRole },
+) {
+  return execute(
+    db,
+    sql`update person set name = ${name}, mail = ${mail}, role = ${role} where id = ${id}`,
+  )
 }
 
 /** Disables or enables a person. A disabled person keeps the time of the first call. */

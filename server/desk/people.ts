@@ -1,4 +1,4 @@
-import { Problem } from '@talkshelf/contract'
+import { type FieldError, Problem } from '@talkshelf/contract'
 import { deskPages, deskPaths } from '@talkshelf/web'
 import {
   changePerson,
@@ -59,13 +59,11 @@ export function peoplePages(
       return showLink(request, { id, ...invitation }, link)
     } catch (error) {
       if (!(error instanceof Problem)) throw error
-      const isMail = error.problem === 'name-taken' || error.more.field === 'mail'
-      const field = isMail ? 'mail' : 'name'
       const data = {
         people: await listPeople(pool),
         hasMail,
         invitation: { name, mail, role },
-        errors: { [field]: error.message },
+        errors: fieldErrors(error),
       }
       return desk.render(request, [deskPages.people, data], 400)
     }
@@ -110,6 +108,13 @@ export function peoplePages(
     const link = await createLinkFor(pool, id, auditOrigin(request))
     return showLink(request, await readPerson(pool, id), link)
   })
+}
+
+/** Returns the message of a problem by the field that it is about. */
+function fieldErrors({ problem, message, more }: Problem): Record<string, string> {
+  const [first] = (more.errors ?? []) as readonly FieldError[]
+  const isMail = problem === 'name-taken' || first?.pointer === '/mail'
+  return { [isMail ? 'mail' : 'name']: message }
 }
 
 function roleIn(form: URLSearchParams): PersonRole {
