@@ -855,6 +855,7 @@ CREATE TABLE public.token (
     expires timestamp with time zone NOT NULL,
     last_used timestamp with time zone,
     revoked timestamp with time zone,
+    created_by bigint,
     CONSTRAINT token_role_check CHECK ((role = ANY (ARRAY['editor'::text, 'admin'::text])))
 );
 
@@ -2026,6 +2027,8 @@ CREATE INDEX tag_name_trigrams ON public.tag USING gin (public.fold(name) public
 
 CREATE INDEX talk_count_by_entity ON public.talk_count USING btree (kind, entity_id) INCLUDE (talks);
 
+CREATE INDEX token_created_by ON public.token USING btree (created_by);
+
 CREATE INDEX video_by_added ON public.video USING btree (added, id) WHERE ((state = 1) AND (taken_down IS NULL));
 
 CREATE INDEX video_by_category ON public.video USING btree (category_id, COALESCE(recorded, '-infinity'::date) DESC, public.fold(title) COLLATE "C", id) WHERE ((state = 1) AND (taken_down IS NULL));
@@ -2561,6 +2564,9 @@ ALTER TABLE ONLY public.speaker
 
 ALTER TABLE ONLY public.tag
     ADD CONSTRAINT tag_merged_into_fkey FOREIGN KEY (merged_into) REFERENCES public.tag(id);
+
+ALTER TABLE ONLY public.token
+    ADD CONSTRAINT token_created_by_fkey FOREIGN KEY (created_by) REFERENCES public.person(id);
 
 ALTER TABLE ONLY public.video_body
     ADD CONSTRAINT video_body_id_fkey FOREIGN KEY (id) REFERENCES public.video(id);

@@ -1,7 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { endpoints, openapi, readOpenapiEndpoint, streamEndpoints } from '@talkshelf/contract'
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
-import { authenticate, type OpenidProvider, openProvider } from './auth/auth.ts'
+import {
+  authenticate,
+  describeRefusal,
+  type OpenidProvider,
+  openProvider,
+  type SignInRefused,
+} from './auth/auth.ts'
 import { authRoutes } from './auth/routes.ts'
 import { openStatisticsCache } from './catalogue/catalogue.ts'
 import { catalogueRoutes } from './catalogue/routes.ts'
@@ -123,6 +129,8 @@ export function createApp(
   const markdown = openMarkdown()
   pageRoutes(mountPage, pool, recordCache, statisticsCache, markdown, site)
   const mailer = startMailer(config, http)
+  const onRefused = (refusal: SignInRefused, requestId: string) =>
+    http.log.warn({ reqId: requestId, ...describeRefusal(refusal) }, 'a sign-in was refused')
   deskRoutes({
     mountPage,
     mountForm,
@@ -131,6 +139,7 @@ export function createApp(
     publicOrigin,
     mailer,
     provider: configuredProvider(config),
+    onRefused,
   })
   syndicationRoutes(http, mountPage, pool, recordCache, markdown, site)
   return http

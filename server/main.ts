@@ -166,6 +166,7 @@ token
         name: 'NAME',
         role: 'ROLE',
         created: 'CREATED',
+        created_by: 'CREATED BY',
         expires: 'EXPIRES',
         last_used: 'LAST USED',
         revoked: 'REVOKED',

@@ -14,6 +14,7 @@ export type AuditKind =
   | 'person-changed'
   | 'person-disabled'
   | 'person-enabled'
+  | 'person-reset'
   | 'link-created'
   | 'signed-in'
   | 'signed-out'

@@ -6,6 +6,7 @@ import {
   findToken,
   insertToken,
   listTokens,
+  type NewToken,
   revokeToken,
   touchToken,
 } from './queries.ts'
@@ -25,6 +26,7 @@ export {
   endSessions,
   invitePerson,
   listPeople,
+  type PersonChanges,
   readPerson,
   setDisabled,
 } from './people.ts'
@@ -60,16 +62,19 @@ export {
   signInWithPasskey,
   signOut,
 } from './sign-in.ts'
-export { type RefusalReason, SignInRefused } from './sign-in-refused.ts'
+export { describeRefusal, type RefusalReason, SignInRefused } from './sign-in-refused.ts'
 export { deleteOldTokens, listTokens, revokeToken }
 
-/** Creates a token and returns it. Only its hash is stored, so it cannot be read again. */
+/**
+ * Creates a token and returns it. Only its hash is stored, so it cannot be read again. It works as
+ * long as `person`, who creates it, is enabled.
+ */
 export async function createToken(
   db: Db,
-  { name, role, days }: { name: string; role: 'editor' | 'admin'; days: number },
+  { person = null, ...token }: Omit<NewToken, 'person'> & { readonly person?: number | null },
 ) {
-  const token = makeToken()
-  return { token, ...(await insertToken(db, name, role, hashSecret(token), days)) }
+  const secret = makeToken()
+  return { token: secret, ...(await insertToken(db, hashSecret(secret), { person, ...token })) }
 }
 
 /**

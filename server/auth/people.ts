@@ -4,6 +4,7 @@ import type { Pool } from '../platform/db/pool.ts'
 import { isMailAddress } from '../platform/net/mail.ts'
 import { type AuditOrigin, recordEvent } from './audit.ts'
 import {
+  deleteCredentials,
   deleteLinks,
   deleteSessions,
   findPeople,
@@ -80,16 +81,27 @@ export async function invitePerson(
   })
 }
 
-/** Creates a new link for a person, for another device or after the loss of a passkey. */
+/**
+ * Creates a new link for a person, for another device or after the loss of a passkey. `reset` also
+ * removes the passkeys, connected accounts and sessions, after the theft of a device.
+ */
 export async function createLinkFor(
   pool: Pool,
   id: number,
   origin: AuditOrigin,
+  { reset = false } = {},
 ): Promise<SignInLink> {
   const { disabled } = await readPerson(pool, id)
   if (disabled !== null)
     throw new Problem('wrong-state', 'This person is disabled. Enable the person first.')
   return pool.transaction(async (tx) => {
+    if (reset) {
+      // A sign-in that has started waits for the lock, and then finds no passkey.
+      await lockPerson(tx, id)
+      const removed = await deleteCredentials(tx, id)
+      const ended = await deleteSessions(tx, id, null)
+      await recordEvent(tx, 'person-reset', origin, id, { removed, ended })
+    }
     await recordEvent(tx, 'link-created', origin, id)
     return createLink(tx, id)
   })

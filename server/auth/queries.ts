@@ -7,7 +7,7 @@ export const personRoles = ['suggester', 'editor', 'admin'] as const
 export type PersonRole = (typeof personRoles)[number]
 const PersonRole = Type.Union(personRoles.map((role) => Type.Literal(role)))
 const MaybeTimestamp = Type.Union([Type.String(), Type.Null()])
-const NewToken = Type.Object({ id: Type.Integer(), expires: Type.String() })
+const InsertedToken = Type.Object({ id: Type.Integer(), expires: Type.String() })
 const FoundToken = Type.Object({
   id: Type.Integer(),
   name: Type.String(),
@@ -18,25 +18,38 @@ const ListedToken = Type.Object({
   id: Type.Integer(),
   name: Type.String(),
   role: Role,
+  created_by: Type.Union([Type.String(), Type.Null()]),
   created: MaybeTimestamp,
   expires: MaybeTimestamp,
   last_used: MaybeTimestamp,
   revoked: MaybeTimestamp,
 })
 
-/** Inserts a token. Returns its id and the day on which it expires. */
-export async function insertToken(db: Db, name: string, role: string, hash: Buffer, days: number) {
-  const [row] = await writeReturning(
-    db,
-    NewToken,
-    sql`insert into token (name, role, hash, expires)
-        values (${name}, ${role}, ${hash}, now() + make_interval(days => ${days}::integer))
-        returning id, to_char(expires at time zone 'UTC', 'YYYY-MM-DD') as expires`,
-  )
-  return row as Static<typeof NewToken>
+export interface NewToken {
+  readonly name: string
+  readonly role: 'editor' | 'admin'
+  readonly days: number
+  /** The person who creates it; null for an operator in a terminal. */
+  readonly person: number | null
 }
 
-/** Finds a valid token. `needs_touch`: its last use was recorded over a minute ago, or never. */
+/** Inserts a token. Returns its id and the day on which it expires. */
+export async function insertToken(db: Db, hash: Buffer, { name, role, days, person }: NewToken) {
+  const [row] = await writeReturning(
+    db,
+    InsertedToken,
+    sql`insert into token (name, role, hash, created_by, expires)
+        values (${name}, ${role}, ${hash}, ${person},
+                now() + make_interval(days => ${days}::integer))
+        returning id, to_char(expires at time zone 'UTC', 'YYYY-MM-DD') as expires`,
+  )
+  return row as Static<typeof InsertedToken>
+}
+
+/**
+ * Finds a valid token, unless the person who created it is disabled. `needs_touch`: its last use was
+ * recorded over a minute ago, or never.
+ */
 export function findToken(db: Db, hash: Buffer) {
   return maybe(
     db,
@@ -44,7 +57,8 @@ export function findToken(db: Db, hash: Buffer) {
     sql`select id, name, role,
                coalesce(last_used < now() - interval '1 minute', true) as needs_touch
         from token
-        where hash = ${hash} and revoked is null and expires > now()`,
+        where hash = ${hash} and revoked is null and expires > now()
+          and not exists (select from person where id = created_by and disabled is not null)`,
   )
 }
 
@@ -57,12 +71,13 @@ export function touchToken(db: Db, id: number) {
   )
 }
 
-/** Lists all tokens, also expired and revoked ones. */
+/** Lists all tokens with the name of their creator, also expired and revoked ones. */
 export function listTokens(db: Db) {
   return many(
     db,
     ListedToken,
     sql`select id, name, role,
+               (select person.name from person where person.id = token.created_by) as created_by,
                to_char(created   at time zone 'UTC', 'YYYY-MM-DD HH24:MI') as created,
                to_char(expires   at time zone 'UTC', 'YYYY-MM-DD HH24:MI') as expires,
                to_char(last_used at time zone 'UTC', 'YYYY-MM-DD HH24:MI') as last_used,
@@ -506,6 +521,13 @@ export function touchPasskey(db: Db, credential: Buffer, counter: number) {
         where credential_id = ${credential}
           and (counter < ${counter} or counter = 0 and ${counter} = 0)`,
   )
+}
+
+/** Deletes all passkeys and connected accounts of a person. Returns their number. */
+export async function deleteCredentials(db: Db, person: number): Promise<number> {
+  const passkeys = await execute(db, sql`delete from passkey where person_id = ${person}`)
+  const accounts = await execute(db, sql`delete from openid_identity where person_id = ${person}`)
+  return passkeys + accounts
 }
 
 /** Deletes a passkey of a person. */

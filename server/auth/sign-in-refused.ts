@@ -30,3 +30,20 @@ export class SignInRefused extends Error {
     this.reason = reason
   }
 }
+
+/** Returns the reason and cause of a refusal for the log, without anything that may be a secret. */
+export function describeRefusal({ reason, cause }: SignInRefused): {
+  reason: RefusalReason
+  cause?: string
+} {
+  const messages: string[] = []
+  for (let error = cause; error instanceof Error && messages.length < 5; error = error.cause)
+    messages.push(error.message)
+  if (messages.length === 0) return { reason }
+  // Challenges, codes and tokens are long words.
+  const text = messages
+    .join(': ')
+    .slice(0, 2000)
+    .replaceAll(/[\w+/=-]{20,}/g, '(removed)')
+  return { reason, cause: text.slice(0, 300) }
+}

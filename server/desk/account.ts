@@ -11,7 +11,7 @@ import {
 } from '../auth/auth.ts'
 import type { Pool } from '../platform/db/pool.ts'
 import type { Desk, DeskRequest } from './mount.ts'
-import { orRefused, signInContext } from './sign-in.ts'
+import { signInContext } from './sign-in.ts'
 
 // The account of the person who is signed in.
 
@@ -48,7 +48,8 @@ export function accountPages(
 
   desk.page(deskPaths.account, access, (request) => show(request))
   desk.form(deskPaths.addPasskey, dangerous, (request) =>
-    orRefused(
+    desk.orRefused(
+      request,
       async () => {
         const typed = (request.form.get('name') ?? '').replaceAll(/\p{C}/gu, '')
         const name = typed.trim().slice(0, 100) || 'Passkey'

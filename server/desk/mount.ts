@@ -5,8 +5,10 @@ import {
   createFormToken,
   isFormToken,
   type OpenidProvider,
+  type RefusalReason,
   readSession,
   type Session,
+  SignInRefused,
 } from '../auth/auth.ts'
 import { buildView, localPath, type PageSite, pageHeaders } from '../pages/pages.ts'
 import type { Pool } from '../platform/db/pool.ts'
@@ -36,6 +38,8 @@ export interface DeskSite {
   readonly mailer: Mailer | undefined
   /** Undefined if no OpenID Connect provider is set. */
   readonly provider: OpenidProvider | undefined
+  /** Reports a sign-in that was refused, with the id of its request. */
+  onRefused(refusal: SignInRefused, requestId: string): void
 }
 
 /** What a page or form requires of the person. */
@@ -58,7 +62,8 @@ const limits: PageLimits = { isPrivate: true }
 export type Desk = ReturnType<typeof openDesk>
 
 /** Returns the functions with which pages and forms of the desk are mounted. */
-export function openDesk({ mountPage, mountForm, pool, site, publicOrigin }: DeskSite) {
+export function openDesk(deskSite: DeskSite) {
+  const { mountPage, mountForm, pool, site, publicOrigin, onRefused } = deskSite
   const cookieSite = (request: PageRequest): CookieSite => ({
     basePath: site.basePath,
     isSecure: originOf(request).startsWith('https:'),
@@ -146,6 +151,21 @@ export function openDesk({ mountPage, mountForm, pool, site, publicOrigin }: Des
     render,
     redirect,
     withCookies,
+
+    /** Runs the work. If the person is refused, reports it, and `refuse` returns the response. */
+    async orRefused<T>(
+      { requestId }: PageRequest,
+      work: () => Promise<T>,
+      refuse: (reason: RefusalReason) => Promise<T>,
+    ): Promise<T> {
+      try {
+        return await work()
+      } catch (error) {
+        if (!(error instanceof SignInRefused)) throw error
+        onRefused(error, requestId)
+        return refuse(error.reason)
+      }
+    },
 
     /** Mounts a page that needs a session. */
     page(

@@ -12,7 +12,7 @@ import type { PageSite } from '../pages/pages.ts'
 import type { Pool } from '../platform/db/pool.ts'
 import type { FormRequest, PageRequest, PageResponse } from '../platform/http/pages.ts'
 import type { Desk, DeskRequest } from './mount.ts'
-import { orRefused, signInContext } from './sign-in.ts'
+import { signInContext } from './sign-in.ts'
 
 // Pages that sign in with an account of an OpenID Connect provider.
 
@@ -42,7 +42,8 @@ export function openidPages(
   ): Promise<PageResponse> => {
     if (!provider) return desk.redirect(request, deskPaths.signIn)
     const { session } = request
-    return orRefused(
+    return desk.orRefused(
+      request,
       async () => {
         const flow = { kind, target, ...(session && { session }) }
         const { cookie, url } = await startOpenid(pool, provider, flow, callbackUrl(request))
@@ -92,7 +93,8 @@ export function openidPages(
       const cookie = desk.cookieOf(request, 'openid')
       if (!provider || cookie === '') return refuse(request, 'openid')
       const session = await desk.sessionOf(request)
-      return orRefused(
+      return desk.orRefused(
+        request,
         async () => {
           const url = new URL(desk.originOf(request) + site.basePath + request.address)
           const context = signInContext(desk, request, site.name)

@@ -7,6 +7,7 @@ import {
   invitePerson,
   listPeople,
   type Person,
+  type PersonChanges,
   type PersonRole,
   personRoles,
   readPerson,
@@ -70,11 +71,13 @@ export function peoplePages(
   })
 
   const personPath = deskPaths.person(':id')
-  desk.page(personPath, access, async (request) => {
+  const showPerson = async (request: DeskRequest, refused?: RefusedChanges) => {
     const person = await readPerson(pool, idOf(request))
     const isSelf = person.id === request.session.person.id
-    return desk.render(request, [deskPages.person, { person, isSelf, hasMail }])
-  })
+    const page = [deskPages.person, { person, isSelf, hasMail, ...refused }] as const
+    return desk.render(request, page, refused ? 400 : 200)
+  }
+  desk.page(personPath, access, (request) => showPerson(request))
   /** Mounts a form about one person. */
   const personForm = (
     path: string,
@@ -85,14 +88,19 @@ export function peoplePages(
       const done = await change(id, request)
       return desk.redirect(request, `${deskPaths.person(id)}?done=${done}`)
     })
-  personForm(personPath, async (id, request) => {
-    const name = (request.form.get('name') ?? '').trim()
-    // A role that was not chosen here may have been changed by another administrator.
+  desk.form(personPath, { ...access, page: personPath }, async (request) => {
+    const id = idOf(request)
     const { form } = request
-    const isChosen = form.has('role') && form.get('role') !== form.get('role_before')
-    const role = isChosen ? { role: roleIn(form) } : {}
-    await changePerson(pool, id, { name, ...role }, auditOrigin(request))
-    return 'saved'
+    const [name = '', mail = ''] = ['name', 'mail'].map((field) => (form.get(field) ?? '').trim())
+    try {
+      await changePerson(pool, id, personChanges(form), auditOrigin(request))
+      return desk.redirect(request, `${deskPaths.person(id)}?done=saved`)
+    } catch (error) {
+      const isField =
+        error instanceof Problem && ['invalid-fields', 'name-taken'].includes(error.problem)
+      if (!isField) throw error
+      return showPerson(request, { typed: { name, mail }, errors: fieldErrors(error) })
+    }
   })
   personForm(deskPaths.personSessions(':id'), async (id, request) => {
     await endSessions(pool, id, auditOrigin(request))
@@ -115,6 +123,28 @@ function fieldErrors({ problem, message, more }: Problem): Record<string, string
   const [first] = (more.errors ?? []) as readonly FieldError[]
   const isMail = problem === 'name-taken' || first?.pointer === '/mail'
   return { [isMail ? 'mail' : 'name']: message }
+}
+
+interface RefusedChanges {
+  readonly typed: { readonly name: string; readonly mail: string }
+  readonly errors: Readonly<Record<string, string>>
+}
+
+/**
+ * Returns the changes in the form of a person. A field that has the value with which the page was
+ * shown is left out: another administrator may have changed it since.
+ */
+function personChanges(form: URLSearchParams): PersonChanges {
+  const changed = (field: string) => {
+    const value = form.get(field)?.trim()
+    return value === form.get(`${field}_before`) ? undefined : value
+  }
+  const [name, mail, role] = ['name', 'mail', 'role'].map(changed)
+  return {
+    ...(name !== undefined && { name }),
+    ...(mail !== undefined && { mail: mail === '' ? null : mail }),
+    ...(role !== undefined && { role: roleIn(form) }),
+  }
 }
 
 function roleIn(form: URLSearchParams): PersonRole {

@@ -8,7 +8,6 @@ import {
   type RefusalReason,
   readLink,
   type SignInContext,
-  SignInRefused,
   signInWithCode,
   signInWithNewPasskey,
   signInWithPasskey,
@@ -49,7 +48,8 @@ export function signInPages(
   })
   desk.publicForm(deskPaths.signIn, async (request) => {
     const to = request.form.get('to') ?? deskPaths.home
-    return orRefused(
+    return desk.orRefused(
+      request,
       async () => {
         const response = request.form.get('credential') ?? ''
         const secret = await signInWithPasskey(pool, contextOf(request), response)
@@ -93,7 +93,8 @@ function linkPages(
   const secretOf = ({ params }: PageRequest) => params.secret ?? ''
   const linkPage = async (request: PageRequest, refused?: RefusalReason) => {
     const secret = secretOf(request)
-    return orRefused(
+    return desk.orRefused(
+      request,
       async () => {
         const owner = await readLink(pool, secret, desk.cookieOf(request, 'browser'))
         const { name, isRequested, isSameBrowser } = owner
@@ -109,7 +110,8 @@ function linkPages(
   const linkForm =
     (signIn: (context: SignInContext, request: FormRequest) => Promise<string>) =>
     (request: FormRequest) =>
-      orRefused(
+      desk.orRefused(
+        request,
         async () =>
           desk.redirect(request, deskPaths.home, {
             session: await signIn(contextOf(request), request),
@@ -165,7 +167,8 @@ function confirmPage(
   )
   desk.form(deskPaths.confirm, { role: 'suggester', page: deskPaths.confirm }, async (request) => {
     const to = request.form.get('to') ?? deskPaths.home
-    return orRefused(
+    return desk.orRefused(
+      request,
       async () => {
         const response = request.form.get('credential') ?? ''
         const secret = await confirmWithPasskey(pool, contextOf(request), request.session, response)
@@ -174,17 +177,4 @@ function confirmPage(
       (reason) => show(request, to, reason),
     )
   })
-}
-
-/** Runs the work. If the person is refused, `refuse` returns the response. */
-export async function orRefused<T>(
-  work: () => Promise<T>,
-  refuse: (reason: RefusalReason) => Promise<T>,
-): Promise<T> {
-  try {
-    return await work()
-  } catch (error) {
-    if (error instanceof SignInRefused) return refuse(error.reason)
-    throw error
-  }
 }

@@ -83,10 +83,13 @@ export interface PersonData {
   readonly person: PersonRow
   readonly isSelf: boolean
   readonly hasMail: boolean
+  /** What the form contained, if it was refused. */
+  readonly typed?: { readonly name: string; readonly mail: string }
+  readonly errors?: Readonly<Record<string, string>>
 }
 
-/** One person: role, link, sessions. */
-export function PersonPage({ person, isSelf, hasMail }: PersonData) {
+/** One person: name, mail address, role, link, sessions. */
+export function PersonPage({ person, isSelf, hasMail, typed, errors = {} }: PersonData) {
   const { words, href } = useDesk()
   return (
     <DeskLayout title={person.name}>
@@ -94,7 +97,26 @@ export function PersonPage({ person, isSelf, hasMail }: PersonData) {
         <a href={href(deskPaths.people)}>{words.people}</a>
       </p>
       <Form action={deskPaths.person(person.id)}>
-        <Field label={words.name} name="name" value={person.name} maxLength={100} required />
+        <input type="hidden" name="name_before" value={person.name} />
+        <Field
+          label={words.name}
+          name="name"
+          value={typed?.name ?? person.name}
+          error={errors.name}
+          maxLength={100}
+          required
+        />
+        <input type="hidden" name="mail_before" value={person.mail ?? ''} />
+        <Field
+          label={`${words.mail} (${words.optional})`}
+          name="mail"
+          type="email"
+          help={words.mailHelp}
+          value={typed?.mail ?? person.mail ?? ''}
+          error={errors.mail}
+          maxLength={254}
+          autocomplete="off"
+        />
         {isSelf ? <p class="help">{words.yourself}</p> : <RoleField value={person.role} />}
         <button type="submit">{words.save}</button>
       </Form>

@@ -146,6 +146,7 @@ export const deskEn = {
   disable: 'Disable',
   disableHelp: 'They are signed out at once and can no longer sign in. The history stays.',
   enable: 'Enable',
+  mailHelp: 'A new address ends sign-in links that were not used.',
   yourself: 'This is you. Another administrator can change your role.',
 
   // Mails
@@ -163,13 +164,16 @@ export const deskEn = {
   },
 
   // Tokens
-  tokensHelp: 'A token lets a program use the API. It is shown once, when it is created.',
+  tokensHelp:
+    'A token lets a program use the API. It is shown once, when it is created, and stops working ' +
+    'while the person who created it is disabled.',
   newToken: 'New token',
   tokenFor: 'Person or program',
   days: 'Valid for days',
   createToken: 'Create token',
   tokenCreated: (name: string) => `Token for ${name}`,
   tokenCreatedHelp: 'Store it now. It is not shown again.',
+  createdBy: (name: string) => `Created by ${name}`,
   expires: 'Expires',
   revoked: 'Revoked',
   revoke: 'Revoke',
@@ -187,6 +191,7 @@ export const deskEn = {
     'person-invited': 'invited',
     'person-changed': 'changed',
     'person-disabled': 'disabled',
+    'person-reset': 'removed all ways of signing in of',
     'person-enabled': 'enabled',
     'link-created': 'created a sign-in link for',
     'signed-in': 'signed in',

@@ -144,6 +144,7 @@ export const deskEs: DeskMessages = {
   disable: 'Desactivar',
   disableHelp: 'Su sesión se cierra enseguida y ya no puede entrar. El historial se conserva.',
   enable: 'Activar',
+  mailHelp: 'Una dirección nueva anula los enlaces de entrada que no se han usado.',
   yourself: 'Eres tú. Otro administrador puede cambiar tu función.',
 
   mails: {
@@ -159,13 +160,16 @@ export const deskEs: DeskMessages = {
     codeText: (code) => `Código, solo necesario para entrar sin llave de acceso: ${code}`,
   },
 
-  tokensHelp: 'Un token permite a un programa usar la API. Se muestra una vez, al crearlo.',
+  tokensHelp:
+    'Un token permite a un programa usar la API. Se muestra una vez, al crearlo, y deja de ' +
+    'funcionar mientras la persona que lo creó está desactivada.',
   newToken: 'Nuevo token',
   tokenFor: 'Persona o programa',
   days: 'Días de validez',
   createToken: 'Crear token',
   tokenCreated: (name) => `Token para ${name}`,
   tokenCreatedHelp: 'Guárdalo ahora. No se vuelve a mostrar.',
+  createdBy: (name) => `Creado por ${name}`,
   expires: 'Caduca',
   revoked: 'Revocado',
   revoke: 'Revocar',
@@ -183,6 +187,7 @@ export const deskEs: DeskMessages = {
     'person-invited': 'invitó a',
     'person-changed': 'cambió a',
     'person-disabled': 'desactivó a',
+    'person-reset': 'eliminó todas las formas de entrar de',
     'person-enabled': 'activó a',
     'link-created': 'creó un enlace para',
     'signed-in': 'entró',
