@@ -5,6 +5,7 @@ import { exportNdjsonEndpoint } from './exports.ts'
 import { factsEndpoints } from './facts.ts'
 import { importEndpoints } from './imports.ts'
 import { readOpenapiEndpoint } from './openapi.ts'
+import { peopleEndpoints } from './people.ts'
 import { qualityEndpoints } from './quality.ts'
 import { relatedEndpoints } from './related.ts'
 import { searchEndpoints } from './search.ts'
@@ -19,6 +20,7 @@ export * from './facts.ts'
 export * from './imports.ts'
 export * from './openapi.ts'
 export * from './page.ts'
+export * from './people.ts'
 export * from './problems.ts'
 export * from './profiles.ts'
 export * from './quality.ts'
@@ -36,6 +38,7 @@ export const endpoints = {
   ...importEndpoints,
   ...searchEndpoints,
   ...qualityEndpoints,
+  ...peopleEndpoints,
   readOpenapi: readOpenapiEndpoint,
 } as const
 

@@ -92,10 +92,10 @@ export const problems = {
   },
   'wrong-state': {
     status: 409,
-    title: 'Not possible in the current state of the import',
+    title: 'Not possible in the current state',
     explain:
-      'An import is first planned, then applied, and can then be undone. The detail says which ' +
-      'state it is in. Nothing was changed.',
+      'An import is first planned, then applied, and can then be undone. A person who is disabled ' +
+      'gets no sign-in link. The detail says which state it is in. Nothing was changed.',
   },
   'key-reused': {
     status: 409,
@@ -115,7 +115,8 @@ export const problems = {
     status: 409,
     title: 'Name already taken',
     explain:
-      'Each name or alias belongs to exactly one speaker, tag or category. Nothing was changed. ' +
+      'Each name or alias belongs to exactly one speaker, tag or category, and each mail address ' +
+      'to one person. Nothing was changed. ' +
       'The detail has the slug of the current owner. If both are the same, merge them; otherwise ' +
       'choose a different name.',
   },

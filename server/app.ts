@@ -1,7 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { endpoints, openapi, readOpenapiEndpoint, streamEndpoints } from '@talkshelf/contract'
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
-import { authenticate } from './auth/auth.ts'
+import {
+  authenticate,
+  describeRefusal,
+  type OpenidProvider,
+  openProvider,
+  type SignInRefused,
+} from './auth/auth.ts'
+import { authRoutes } from './auth/routes.ts'
 import { openStatisticsCache } from './catalogue/catalogue.ts'
 import { catalogueRoutes } from './catalogue/routes.ts'
 import type { Config } from './config.ts'
@@ -26,6 +33,7 @@ import { toJson } from './platform/http/json.ts'
 import type { Mount } from './platform/http/mount.ts'
 import { createHttpServer, type HttpServerOptions } from './platform/http/server.ts'
 import type { GuardOptions } from './platform/net/guard.ts'
+import { type Mailer, openMailer } from './platform/net/mail.ts'
 import { type JobRunner, startJobRunner } from './platform/ops/job-runner.ts'
 import { createMetrics } from './platform/ops/metrics.ts'
 import { timeoutsFor } from './platform/timeouts.ts'
@@ -104,6 +112,7 @@ export function createApp(
     links,
     (error) => http.log.error({ err: error }, 'planning an import failed'),
   )
+  authRoutes(mount, pool, links, base)
   exportRoutes(http, routeOf, config.DATABASE_URL)
   mountDescription(mount, () => openapi(allEndpoints, version, base()))
   const pictures = openPictures({
@@ -119,9 +128,41 @@ export function createApp(
   referenceRoutes(http, basePath, base)
   const markdown = openMarkdown()
   pageRoutes(mountPage, pool, recordCache, statisticsCache, markdown, site)
-  deskRoutes({ mountPage, mountForm, pool, site, publicOrigin }, recordCache, markdown)
+  const mailer = startMailer(config, http)
+  const onRefused = (refusal: SignInRefused, requestId: string) =>
+    http.log.warn({ reqId: requestId, ...describeRefusal(refusal) }, 'a sign-in was refused')
+  const deskSite = {
+    mountPage,
+    mountForm,
+    pool,
+    site,
+    publicOrigin,
+    mailer,
+    provider: configuredProvider(config),
+    onRefused,
+  }
+  deskRoutes(deskSite, recordCache, markdown)
   syndicationRoutes(http, mountPage, pool, recordCache, markdown, site)
   return http
+}
+
+/** Opens the OpenID Connect provider, if one is set. */
+function configuredProvider(config: Config): OpenidProvider | undefined {
+  const { OPENID_ISSUER: issuer, OPENID_CLIENT_ID: clientId } = config
+  if (issuer === '') return undefined
+  return openProvider({ issuer, clientId, clientSecret: config.OPENID_CLIENT_SECRET })
+}
+
+/** Opens the queue of mails, if a mail server is set. Mails in the queue are sent before the end. */
+function startMailer(config: Config, http: FastifyInstance): Mailer | undefined {
+  if (config.SMTP_URL === '') return undefined
+  const mailer = openMailer({ url: config.SMTP_URL, from: config.MAIL_FROM }, (error) =>
+    http.log.error({ err: error }, 'a mail was not sent: check SMTP_URL and the mail server'),
+  )
+  http.addHook('onClose', async () => {
+    await Promise.race([mailer.drain(), sleep(maxStopMs, undefined, { ref: false })])
+  })
+  return mailer
 }
 
 interface Jobs {

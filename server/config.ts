@@ -1,5 +1,6 @@
 import { validationErrors } from '@talkshelf/contract'
 import Type, { type Static } from 'typebox'
+import { isSender } from './platform/net/mail.ts'
 
 // Defines all settings in one schema. The environment is read only here.
 // scripts/write-docs.ts generates docs/configuration.md from it.
@@ -36,6 +37,41 @@ const settings = {
     maxLength: 60,
     default: 'Talkshelf',
     description: 'Name of the archive on its pages, feeds and link previews.',
+  }),
+  SMTP_URL: Type.String({
+    maxLength: 2048,
+    default: '',
+    description:
+      'Mail server for sign-in links: smtp://user:password@host:587 (with STARTTLS) or ' +
+      'smtps://user:password@host:465. Add ?tls=off for a server in a private network without ' +
+      'encryption. If it is not set, no mail is sent.',
+    secret: true,
+  }),
+  MAIL_FROM: Type.String({
+    maxLength: 320,
+    default: '',
+    description:
+      'Sender of mail: talks@example.org or Example Talks <talks@example.org>. Required with ' +
+      'SMTP_URL.',
+  }),
+  OPENID_ISSUER: Type.String({
+    maxLength: 2048,
+    default: '',
+    description:
+      'OpenID Connect provider with which people can sign in, as its issuer URL. Register ' +
+      'PUBLIC_URL/desk/openid/callback there as the redirect URL. If it is not set, people sign ' +
+      'in with passkeys and links only.',
+  }),
+  OPENID_CLIENT_ID: Type.String({
+    maxLength: 1000,
+    default: '',
+    description: 'Client id at the provider. Required with OPENID_ISSUER.',
+  }),
+  OPENID_CLIENT_SECRET: Type.String({
+    maxLength: 1000,
+    default: '',
+    description: 'Client secret at the provider. Required with OPENID_ISSUER.',
+    secret: true,
   }),
   DATABASE_CONNECTIONS: Type.Integer({
     minimum: 1,
@@ -201,7 +237,7 @@ export function readConfig(environment: Record<string, string | undefined>): Con
   const errors = validationErrors(ConfigSchema, values).map(
     ({ pointer, detail }) => `${pointer.slice(1)} ${detail}`,
   )
-  const { DATABASE_URL, PUBLIC_URL } = values
+  const { DATABASE_URL, PUBLIC_URL, SMTP_URL, MAIL_FROM, OPENID_ISSUER } = values
   if (DATABASE_URL !== undefined && !/^postgres(ql)?:\/\//.test(String(DATABASE_URL)))
     errors.push('DATABASE_URL must start with postgres:// or postgresql://')
   else if (DATABASE_URL !== undefined && !URL.canParse(String(DATABASE_URL)))
@@ -213,8 +249,33 @@ export function readConfig(environment: Record<string, string | undefined>): Con
     errors.push('PUBLIC_URL must have only letters, digits and ._~- in its path')
   if (url?.username || url?.password || url?.search || url?.hash)
     errors.push('PUBLIC_URL must have no user, password, query or fragment: it is public')
+  if (SMTP_URL !== '') errors.push(...mailErrors(String(SMTP_URL), String(MAIL_FROM)))
+  if (OPENID_ISSUER !== '') {
+    if (!isIssuer(String(OPENID_ISSUER)))
+      errors.push('OPENID_ISSUER must be an https:// URL without user, query and fragment')
+    for (const name of ['OPENID_CLIENT_ID', 'OPENID_CLIENT_SECRET'])
+      if (values[name] === '') errors.push(`${name} is required if OPENID_ISSUER is set`)
+  }
   if (errors.length > 0) throw new ConfigError(errors.join('\n'))
   return values as Config
+}
+
+/** Tells whether a text is an issuer URL. HTTP is allowed on this machine only. */
+function isIssuer(text: string): boolean {
+  const url = URL.parse(text)
+  if (!url || url.username || url.password || url.search || url.hash) return false
+  const isLocal = ['localhost', '127.0.0.1', '[::1]'].includes(url.hostname)
+  return url.protocol === 'https:' || (url.protocol === 'http:' && isLocal)
+}
+
+/** Returns what is wrong with the settings of mail. */
+function mailErrors(server: string, from: string): string[] {
+  const url = URL.parse(server)
+  const isServer = url !== null && /^smtps?:$/.test(url.protocol) && url.hostname !== ''
+  return [
+    ...(isServer ? [] : ['SMTP_URL must be a URL such as smtp://user:password@host:587']),
+    ...(isSender(from) ? [] : ['MAIL_FROM must be a mail address if SMTP_URL is set']),
+  ]
 }
 
 /** Returns the default of an unset setting, and parses numbers. Leaves validation to the schema. */
@@ -229,7 +290,8 @@ export function redactedConfig(config: Config): [string, string][] {
   return Object.entries(config).map(([name, value]) => {
     const isSecret = 'secret' in settings[name as keyof typeof settings]
     if (!isSecret) return [name, String(value)]
-    if (!URL.canParse(String(value))) return [name, '***']
+    if (value === '') return [name, '']
+    if (!name.endsWith('_URL') || !URL.canParse(String(value))) return [name, '***']
     const url = new URL(String(value))
     url.password &&= '***'
     // libpq also accepts a password as a query parameter.

@@ -173,6 +173,7 @@ token
         role: 'ROLE',
         event: 'EVENT',
         created: 'CREATED',
+        created_by: 'CREATED BY',
         expires: 'EXPIRES',
         last_used: 'LAST USED',
         revoked: 'REVOKED',

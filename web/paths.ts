@@ -76,9 +76,18 @@ export const paths = {
 export const deskPaths = {
   home: '/desk',
   signIn: '/desk/sign-in',
+  /** Asks for a sign-in link by mail, and shows the code of that link. */
+  mailLink: '/desk/sign-in/mail',
   /** The page of a link that signs a person in. */
   link: (secret: string) => `/desk/link/${secret}`,
   linkCode: (secret: string) => `/desk/link/${secret}/code`,
+  /** Forms that start a sign-in with an OpenID Connect provider, and the page that ends it. */
+  openid: '/desk/openid',
+  openidLink: (secret: string) => `/desk/link/${secret}/openid`,
+  openidConfirm: '/desk/confirm/openid',
+  openidConnect: '/desk/account/connect',
+  openidCallback: '/desk/openid/callback',
+  removeIdentity: '/desk/account/remove-identity',
   /** Asks for a passkey before a dangerous action. */
   confirm: '/desk/confirm',
   signOut: '/desk/sign-out',

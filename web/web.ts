@@ -1,6 +1,7 @@
 // Entry point of the package: renders pages from data.
 export * from './data.ts'
 export type { EditorData } from './desk/editor.tsx'
+export { invitationMail, signInMail } from './desk/mail.ts'
 export { deskPages, renderDeskPage } from './desk/pages.ts'
 export {
   changedValues,

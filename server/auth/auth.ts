@@ -6,8 +6,8 @@ import {
   findToken,
   insertToken,
   listTokens,
+  type NewToken,
   revokeToken,
-  type TokenRow,
   touchToken,
 } from './queries.ts'
 import { hashSecret } from './secret.ts'
@@ -17,6 +17,8 @@ import { isWellFormedToken, makeToken } from './token.ts'
 // (sign-in.ts, passkeys.ts), their sessions (sessions.ts) and the audit log (audit.ts).
 
 export { type AuditOrigin, recordEvent } from './audit.ts'
+export { finishOpenid, type OpenidKind, removeIdentity, startOpenid } from './openid.ts'
+export { type OpenidProvider, openProvider } from './openid-provider.ts'
 export { passkeyCreationOptions, passkeyRequestOptions } from './passkeys.ts'
 export {
   changePerson,
@@ -25,6 +27,7 @@ export {
   findEvent,
   invitePerson,
   listPeople,
+  type PersonChanges,
   readPerson,
   setDisabled,
   setEventEditor,
@@ -32,10 +35,13 @@ export {
 export {
   deleteExpired,
   listAuditEvents,
+  listIdentities,
   listPasskeys,
+  type Person,
   type PersonRole,
   personRoles,
 } from './queries.ts'
+export { isWellFormedSecret, makeSecret } from './secret.ts'
 export {
   actorOf,
   createFormToken,
@@ -47,9 +53,11 @@ export {
 } from './sessions.ts'
 export {
   addPasskey,
+  browserCode,
   confirmWithPasskey,
   readLink,
   removePasskey,
+  requestLink,
   type SignInContext,
   type SignInLink,
   signInWithCode,
@@ -57,13 +65,19 @@ export {
   signInWithPasskey,
   signOut,
 } from './sign-in.ts'
-export { type RefusalReason, SignInRefused } from './sign-in-refused.ts'
+export { describeRefusal, type RefusalReason, SignInRefused } from './sign-in-refused.ts'
 export { deleteOldTokens, listTokens, revokeToken }
 
-/** Creates a token and returns it. Only its hash is stored, so it cannot be read again. */
-export async function createToken(db: Db, row: TokenRow) {
-  const token = makeToken()
-  return { token, ...(await insertToken(db, hashSecret(token), row)) }
+/**
+ * Creates a token and returns it. Only its hash is stored, so it cannot be read again. It works as
+ * long as `person`, who creates it, is enabled.
+ */
+export async function createToken(
+  db: Db,
+  { person = null, ...token }: Omit<NewToken, 'person'> & { readonly person?: number | null },
+) {
+  const secret = makeToken()
+  return { token: secret, ...(await insertToken(db, hashSecret(secret), { person, ...token })) }
 }
 
 /**

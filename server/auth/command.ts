@@ -95,10 +95,14 @@ export const personCommands: AddCommands = (program, { config, withPool, say }) 
     .command('link')
     .description('print a new sign-in link for a person; earlier links stop working')
     .argument('<id>', 'id of the person, see `talkshelf person list`', parseId)
-    .action((id: number) =>
+    .option('--reset', 'also remove all passkeys, connected accounts and sessions of the person')
+    .action((id: number, { reset }: { reset?: true }) =>
       withPool(async (pool) => {
-        const link = await asCommandError(createLinkFor(pool, id, operator()))
-        printLink((await readPerson(pool, id)).name, link)
+        const options = { reset: reset === true }
+        const link = await asCommandError(createLinkFor(pool, id, operator(), options))
+        const { name } = await readPerson(pool, id)
+        if (reset) say(`${name} is signed out everywhere and has no passkeys any more.`)
+        printLink(name, link)
       }),
     )
 

@@ -2,8 +2,10 @@ import { Problem } from '@talkshelf/contract'
 import { resolveNames } from '../entities/entities.ts'
 import { type Db, UniqueViolation } from '../platform/db/db.ts'
 import type { Pool } from '../platform/db/pool.ts'
+import { isMailAddress } from '../platform/net/mail.ts'
 import { type AuditOrigin, recordEvent } from './audit.ts'
 import {
+  deleteCredentials,
   deleteEventEditor,
   deleteLinks,
   deleteSessions,
@@ -38,10 +40,34 @@ export async function readPerson(db: Db, id: number): Promise<Person> {
   return person
 }
 
-/** Throws `invalid-fields` unless a text can be the name of a person: it is shown in terminals. */
-function assertPersonName(name: string): void {
-  if (name === '' || name.length > 100 || /[\p{C}\p{Zl}\p{Zp}]/u.test(name))
-    throw new Problem('invalid-fields', 'The name must have 1 to 100 characters, on one line')
+/** Returns the problem of one field, with a message for people. */
+function invalidField(field: 'name' | 'mail', detail: string): Problem {
+  const errors = [{ pointer: `/${field}`, code: 'format', detail }]
+  return new Problem('invalid-fields', detail, { errors })
+}
+
+/** Throws `invalid-fields` if a name or mail address is not valid. Names are shown in terminals. */
+function assertValid({ name, mail }: Pick<PersonChanges, 'name' | 'mail'>): void {
+  const isName = (text: string) =>
+    text !== '' && text.length <= 100 && !/[\p{C}\p{Zl}\p{Zp}]/u.test(text)
+  if (name !== undefined && !isName(name))
+    throw invalidField('name', 'The name must have 1 to 100 characters, on one line')
+  if (typeof mail === 'string' && !isMailAddress(mail))
+    throw invalidField('mail', 'The mail address is not valid')
+}
+
+/** Runs a transaction that writes a mail address. Throws 409 if another person has it. */
+async function withMail<T>(
+  pool: Pool,
+  mail: string | null | undefined,
+  work: (tx: Db) => Promise<T>,
+): Promise<T> {
+  try {
+    return await pool.transaction(work)
+  } catch (error) {
+    if (!(error instanceof UniqueViolation) || error.index !== 'person_mail') throw error
+    throw new Problem('name-taken', `Another person has the mail address ${mail}`)
+  }
 }
 
 /** Adds a person and creates their first link. Throws 409 if the mail address is taken. */
@@ -50,76 +76,103 @@ export async function invitePerson(
   { name, mail, role }: Invitation,
   origin: AuditOrigin,
 ): Promise<{ id: number; link: SignInLink }> {
-  assertPersonName(name)
-  if (mail !== null && !/^[^\s@\p{C}]{1,64}@[^\s@\p{C}]{1,189}$/u.test(mail))
-    throw new Problem('invalid-fields', 'The mail address is not valid', { field: 'mail' })
-  try {
-    return await pool.transaction(async (tx) => {
-      const id = await insertPerson(tx, name, mail, role)
-      await recordEvent(tx, 'person-invited', origin, id, { name, role })
-      return { id, link: await createLink(tx, id) }
-    })
-  } catch (error) {
-    if (!(error instanceof UniqueViolation) || error.index !== 'person_mail') throw error
-    throw new Problem('name-taken', `Another person has the mail address ${mail}`)
-  }
+  assertValid({ name, mail })
+  return withMail(pool, mail, async (tx) => {
+    const id = await insertPerson(tx, name, mail, role)
+    await recordEvent(tx, 'person-invited', origin, id, { name, role })
+    return { id, link: await createLink(tx, id) }
+  })
 }
 
-/** Creates a new link for a person, for another device or after the loss of a passkey. */
+/**
+ * Creates a new link for a person, for another device or after the loss of a passkey. `reset` also
+ * removes the passkeys, connected accounts and sessions, after the theft of a device.
+ */
 export async function createLinkFor(
   pool: Pool,
   id: number,
   origin: AuditOrigin,
+  { reset = false } = {},
 ): Promise<SignInLink> {
   const { disabled } = await readPerson(pool, id)
   if (disabled !== null)
     throw new Problem('wrong-state', 'This person is disabled. Enable the person first.')
   return pool.transaction(async (tx) => {
+    if (reset) {
+      // A sign-in that has started waits for the lock, and then finds no passkey.
+      await lockPerson(tx, id)
+      const removed = await deleteCredentials(tx, id)
+      const ended = await deleteSessions(tx, id, null)
+      await recordEvent(tx, 'person-reset', origin, id, { removed, ended })
+    }
     await recordEvent(tx, 'link-created', origin, id)
     return createLink(tx, id)
   })
 }
 
-/** Changes the name and role of a person. */
+export interface PersonChanges {
+  readonly name?: string
+  readonly mail?: string | null
+  readonly role?: PersonRole
+  readonly isDisabled?: boolean
+}
+
+/**
+ * Changes a person. A new mail address ends links that were not used: they were sent to the old
+ * one. A person who is disabled is signed out.
+ */
 export async function changePerson(
   pool: Pool,
   id: number,
-  changes: { readonly name?: string; readonly role?: PersonRole },
+  changes: PersonChanges,
   origin: AuditOrigin,
 ): Promise<void> {
-  if (changes.name !== undefined) assertPersonName(changes.name)
+  assertValid(changes)
   if (origin.person === id && changes.role !== undefined)
     throw new Problem('forbidden', 'You cannot change your own role; ask another administrator')
-  await pool.transaction(async (tx) => {
+  await withMail(pool, changes.mail, async (tx) => {
     const person = await lockPerson(tx, id)
     if (!person) throw new Problem('not-found', `There is no person ${id}`)
-    const { name, role } = person
-    const next = { name: changes.name ?? name, role: changes.role ?? role }
-    if (next.name === name && next.role === role) return
-    await updatePerson(tx, id, next.name, next.role)
-    await recordEvent(tx, 'person-changed', origin, id, { before: { name, role }, after: next })
+    const { is_disabled: wasDisabled, mail, ...before } = person
+    const after = { name: changes.name ?? before.name, role: changes.role ?? before.role }
+    const newMail = changes.mail === undefined ? mail : changes.mail
+    const hasNewMail = newMail !== mail
+    if (hasNewMail || after.name !== before.name || after.role !== before.role) {
+      await updatePerson(tx, id, { ...after, mail: newMail })
+      // The log keeps no address that a person no longer has.
+      const detail = { before, after, ...(hasNewMail && { mail: 'changed' }) }
+      await recordEvent(tx, 'person-changed', origin, id, detail)
+    }
+    if (hasNewMail) await deleteLinks(tx, id)
+    const { isDisabled = wasDisabled } = changes
+    if (isDisabled !== wasDisabled) await writeDisabled(tx, id, isDisabled, origin)
   })
 }
 
+async function writeDisabled(
+  tx: Db,
+  id: number,
+  isDisabled: boolean,
+  origin: AuditOrigin,
+): Promise<void> {
+  if (origin.person === id)
+    throw new Problem('forbidden', 'You cannot disable yourself; ask another administrator')
+  await updateDisabled(tx, id, isDisabled)
+  if (isDisabled) {
+    await deleteSessions(tx, id, null)
+    await deleteLinks(tx, id)
+  }
+  await recordEvent(tx, isDisabled ? 'person-disabled' : 'person-enabled', origin, id)
+}
+
 /** Disables a person and ends their sessions, or enables them again. */
-export async function setDisabled(
+export function setDisabled(
   pool: Pool,
   id: number,
   isDisabled: boolean,
   origin: AuditOrigin,
 ): Promise<void> {
-  const { disabled } = await readPerson(pool, id)
-  if (isDisabled === (disabled !== null)) return
-  if (origin.person === id)
-    throw new Problem('forbidden', 'You cannot disable yourself; ask another administrator')
-  await pool.transaction(async (tx) => {
-    await updateDisabled(tx, id, isDisabled)
-    if (isDisabled) {
-      await deleteSessions(tx, id, null)
-      await deleteLinks(tx, id)
-    }
-    await recordEvent(tx, isDisabled ? 'person-disabled' : 'person-enabled', origin, id)
-  })
+  return changePerson(pool, id, { isDisabled }, origin)
 }
 
 /** Ends all sessions of a person, and links that were not used. */

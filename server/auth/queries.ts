@@ -7,7 +7,7 @@ export const personRoles = ['suggester', 'editor', 'admin'] as const
 export type PersonRole = (typeof personRoles)[number]
 const PersonRole = Type.Union(personRoles.map((role) => Type.Literal(role)))
 const MaybeTimestamp = Type.Union([Type.String(), Type.Null()])
-const NewToken = Type.Object({ id: Type.Integer(), expires: Type.String() })
+const InsertedToken = Type.Object({ id: Type.Integer(), expires: Type.String() })
 const FoundToken = Type.Object({
   id: Type.Integer(),
   name: Type.String(),
@@ -20,35 +20,41 @@ const ListedToken = Type.Object({
   name: Type.String(),
   role: Role,
   event: Type.Union([Type.String(), Type.Null()]),
+  created_by: Type.Union([Type.String(), Type.Null()]),
   created: MaybeTimestamp,
   expires: MaybeTimestamp,
   last_used: MaybeTimestamp,
   revoked: MaybeTimestamp,
 })
 
-export interface TokenRow {
+export interface NewToken {
   readonly name: string
   readonly role: 'editor' | 'admin'
   readonly days: number
+  /** The person who creates it; null for an operator in a terminal. */
+  readonly person: number | null
   /** The only event whose talks its holder may change. */
   readonly eventId?: number | undefined
 }
 
 /** Inserts a token. Returns its id and the day on which it expires. */
-export async function insertToken(db: Db, hash: Buffer, token: TokenRow) {
-  const { name, role, days, eventId = null } = token
+export async function insertToken(db: Db, hash: Buffer, token: NewToken) {
+  const { name, role, days, person, eventId = null } = token
   const [row] = await writeReturning(
     db,
-    NewToken,
-    sql`insert into token (name, role, hash, expires, category_id)
-        values (${name}, ${role}, ${hash}, now() + make_interval(days => ${days}::integer),
-                ${eventId})
+    InsertedToken,
+    sql`insert into token (name, role, hash, created_by, category_id, expires)
+        values (${name}, ${role}, ${hash}, ${person}, ${eventId},
+                now() + make_interval(days => ${days}::integer))
         returning id, to_char(expires at time zone 'UTC', 'YYYY-MM-DD') as expires`,
   )
-  return row as Static<typeof NewToken>
+  return row as Static<typeof InsertedToken>
 }
 
-/** Finds a valid token. `needs_touch`: its last use was recorded over a minute ago, or never. */
+/**
+ * Finds a valid token, unless the person who created it is disabled. `needs_touch`: its last use was
+ * recorded over a minute ago, or never.
+ */
 export function findToken(db: Db, hash: Buffer) {
   return maybe(
     db,
@@ -57,7 +63,8 @@ export function findToken(db: Db, hash: Buffer) {
                (select coalesce(merged_into, id) from category where id = category_id) as event_id,
                coalesce(last_used < now() - interval '1 minute', true) as needs_touch
         from token
-        where hash = ${hash} and revoked is null and expires > now()`,
+        where hash = ${hash} and revoked is null and expires > now()
+          and not exists (select from person where id = created_by and disabled is not null)`,
   )
 }
 
@@ -70,7 +77,7 @@ export function touchToken(db: Db, id: number) {
   )
 }
 
-/** Lists all tokens, also expired and revoked ones. */
+/** Lists all tokens with the name of their creator, also expired and revoked ones. */
 export function listTokens(db: Db) {
   return many(
     db,
@@ -80,6 +87,7 @@ export function listTokens(db: Db) {
                 from category
                 join category as current on current.id = coalesce(category.merged_into, category.id)
                 where category.id = category_id) as event,
+               (select person.name from person where person.id = token.created_by) as created_by,
                to_char(created   at time zone 'UTC', 'YYYY-MM-DD HH24:MI') as created,
                to_char(expires   at time zone 'UTC', 'YYYY-MM-DD HH24:MI') as expires,
                to_char(last_used at time zone 'UTC', 'YYYY-MM-DD HH24:MI') as last_used,
@@ -132,25 +140,40 @@ export async function insertPerson(db: Db, name: string, mail: string | null, ro
   return (row as Static<typeof PersonId>).id
 }
 
-/** Finds people with the number of their passkeys and their last visit: one of them, or all. */
+/** Selects people with the number of their passkeys and their last visit. */
+const selectPeople = sql`
+  select person.id, person.name, person.mail, person.role,
+         to_char(person.created at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') as created,
+         to_char(person.disabled at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') as disabled,
+         (select to_char(max(last_seen) at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')
+          from session where person_id = person.id) as last_seen,
+         (select count(*)::integer from passkey where person_id = person.id) as passkeys,
+         (select coalesce(jsonb_agg(distinct jsonb_build_object(
+                   'id', current.id, 'title', current.title)), '[]')
+          from event_editor
+          join category on category.id = category_id
+          join category as current on current.id = coalesce(category.merged_into, category.id)
+          where person_id = person.id) as events
+  from person`
+
+/** Finds people by id, after the given one. */
+export function findPeopleAfter(db: Db, after: number, size: number) {
+  return many(
+    db,
+    Person,
+    sql`${selectPeople}
+        where person.id > ${after}
+        order by person.id
+        limit ${size}`,
+  )
+}
+
+/** Finds one person, or all by name. */
 export function findPeople(db: Db, id: number | null) {
   return many(
     db,
     Person,
-    sql`select person.id, person.name, person.mail, person.role,
-               to_char(person.created at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') as created,
-               to_char(person.disabled at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')
-                 as disabled,
-               (select to_char(max(last_seen) at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')
-                from session where person_id = person.id) as last_seen,
-               (select count(*)::integer from passkey where person_id = person.id) as passkeys,
-               (select coalesce(jsonb_agg(distinct jsonb_build_object(
-                         'id', current.id, 'title', current.title)), '[]')
-                from event_editor
-                join category on category.id = category_id
-                join category as current on current.id = coalesce(category.merged_into, category.id)
-                where person_id = person.id) as events
-        from person
+    sql`${selectPeople}
         where ${id}::bigint is null or person.id = ${id}
         order by person.disabled is not null, lower(person.name), person.id
         limit 1000`,
@@ -184,6 +207,7 @@ export function deleteEventEditor(db: Db, person: number, event: number) {
 
 const LockedPerson = Type.Object({
   name: Type.String(),
+  mail: Type.Union([Type.String(), Type.Null()]),
   role: PersonRole,
   is_disabled: Type.Boolean(),
 })
@@ -193,7 +217,7 @@ export function lockPerson(tx: Db, id: number) {
   return maybe(
     tx,
     LockedPerson,
-    sql`select name, role, disabled is not null as is_disabled
+    sql`select name, mail, role, disabled is not null as is_disabled
         from person where id = ${id} for update`,
   )
 }
@@ -207,9 +231,19 @@ export function deleteLinks(db: Db, person: number) {
   )
 }
 
-/** Changes the name and role of a person. Returns 0 if there is no such person. */
-export function updatePerson(db: Db, id: number, name: string, role: PersonRole) {
-  return execute(db, sql`update person set name = ${name}, role = ${role} where id = ${id}`)
+/**
+ * Changes the name, mail address and role of a person. Throws UniqueViolation (`person_mail`) if
+ * another person has the mail address.
+ */
+export function updatePerson(
+  db: Db,
+  id: number,
+  { name, mail, role }: Pick<Person, 'name' | 'mail'> & { readonly role: PersonRole },
+) {
+  return execute(
+    db,
+    sql`update person set name = ${name}, mail = ${mail}, role = ${role} where id = ${id}`,
+  )
 }
 
 /** Disables or enables a person. A disabled person keeps the time of the first call. */
@@ -231,12 +265,14 @@ const FoundSession = Type.Object({
   needs_touch: Type.Boolean(),
 })
 
+export type SignInMethod = 'link' | 'passkey' | 'openid'
+
 /** Starts a session of 90 days. It is strong for 10 minutes. */
 export function insertSession(
   db: Db,
   hash: Buffer,
   person: number,
-  method: 'link' | 'passkey',
+  method: SignInMethod,
   userAgent: string,
 ) {
   return execute(
@@ -335,7 +371,7 @@ const maxAttempts = 5
  */
 const maxChallenges = { anyone: 10_000, person: 20 }
 
-/** Inserts a link for a person. */
+/** Inserts an invitation: a link of 7 days for a person. */
 export function insertLink(db: Db, hash: Buffer, codeHash: Buffer, person: number) {
   return execute(
     db,
@@ -344,9 +380,54 @@ export function insertLink(db: Db, hash: Buffer, codeHash: Buffer, person: numbe
   )
 }
 
+/** The number of links that a person can get by mail within 15 minutes. */
+const maxRequestedLinks = 5
+
+export interface RequestedLink {
+  readonly hash: Buffer
+  readonly codeHash: Buffer
+  readonly browserHash: Buffer
+}
+
+/**
+ * Inserts a link of 15 minutes that a browser asked for. Returns 0 if the person already got five
+ * within 15 minutes. The person must be locked.
+ */
+export async function insertRequestedLink(tx: Db, person: number, link: RequestedLink) {
+  await execute(
+    tx,
+    sql`delete from one_time_token
+        where person_id = ${person} and browser_hash is not null and expires < now()`,
+  )
+  return execute(
+    tx,
+    sql`insert into one_time_token (hash, purpose, person_id, code_hash, browser_hash, expires)
+        select ${link.hash}, 'link', ${person}::bigint, ${link.codeHash}, ${link.browserHash},
+               now() + interval '15 minutes'
+        where (select count(*) from one_time_token
+               where person_id = ${person} and browser_hash is not null) < ${maxRequestedLinks}`,
+  )
+}
+
+const PersonWithMail = Type.Object({
+  id: Type.Integer(),
+  name: Type.String(),
+  mail: Type.String(),
+})
+
+/** Finds the enabled person with a mail address. */
+export function findPersonByMail(db: Db, mail: string) {
+  return maybe(
+    db,
+    PersonWithMail,
+    sql`select id, name, mail from person where lower(mail) = lower(${mail}) and disabled is null`,
+  )
+}
+
 const FoundLink = Type.Object({
   person_id: Type.Integer(),
   name: Type.String(),
+  browser_hash: Type.Union([Type.Unsafe<Buffer>(Type.Any()), Type.Null()]),
 })
 
 /** Finds a link that can still be used. */
@@ -354,7 +435,7 @@ export function findLink(db: Db, hash: Buffer) {
   return maybe(
     db,
     FoundLink,
-    sql`select person_id, name
+    sql`select person_id, name, browser_hash
         from one_time_token join person on person.id = person_id
         where hash = ${hash} and purpose = 'link' and used is null and expires > now()
           and attempts < ${maxAttempts} and disabled is null`,
@@ -483,11 +564,87 @@ export function touchPasskey(db: Db, credential: Buffer, counter: number) {
   )
 }
 
+/** Deletes all passkeys and connected accounts of a person. Returns their number. */
+export async function deleteCredentials(db: Db, person: number): Promise<number> {
+  const passkeys = await execute(db, sql`delete from passkey where person_id = ${person}`)
+  const accounts = await execute(db, sql`delete from openid_identity where person_id = ${person}`)
+  return passkeys + accounts
+}
+
 /** Deletes a passkey of a person. */
 export function deletePasskey(db: Db, person: number, credential: Buffer) {
   return execute(
     db,
     sql`delete from passkey where person_id = ${person} and credential_id = ${credential}`,
+  )
+}
+
+interface Identity {
+  readonly issuer: string
+  readonly subject: string
+}
+
+const IdentityOwner = Type.Object({ id: Type.Integer(), name: Type.String() })
+
+/** Finds the person of an identity. */
+export function findIdentity(db: Db, { issuer, subject }: Identity) {
+  return maybe(
+    db,
+    IdentityOwner,
+    sql`select person.id, person.name
+        from openid_identity join person on person.id = person_id
+        where issuer = ${issuer} and subject = ${subject}`,
+  )
+}
+
+/** Records the use of an identity. Returns 0 if the person no longer has it. */
+export function touchIdentity(db: Db, { issuer, subject }: Identity, person: number) {
+  return execute(
+    db,
+    sql`update openid_identity set last_used = now()
+        where issuer = ${issuer} and subject = ${subject} and person_id = ${person}`,
+  )
+}
+
+/** Inserts an identity. Returns 0 if a person has it, or if this person has 20 identities. */
+export function insertIdentity(db: Db, { issuer, subject }: Identity, person: number) {
+  return execute(
+    db,
+    sql`insert into openid_identity (issuer, subject, person_id)
+        select ${issuer}, ${subject}, ${person}::bigint
+        where (select count(*) from openid_identity where person_id = ${person}) < 20
+        on conflict (issuer, subject) do nothing`,
+  )
+}
+
+/** Deletes an identity of a person. */
+export function deleteIdentity(db: Db, { issuer, subject }: Identity, person: number) {
+  return execute(
+    db,
+    sql`delete from openid_identity
+        where issuer = ${issuer} and subject = ${subject} and person_id = ${person}`,
+  )
+}
+
+const ListedIdentity = Type.Object({
+  issuer: Type.String(),
+  subject: Type.String(),
+  created: Type.String(),
+  last_used: MaybeTimestamp,
+})
+
+/** Lists the identities of a person, the oldest first. */
+export function listIdentities(db: Db, person: number) {
+  return many(
+    db,
+    ListedIdentity,
+    sql`select issuer, subject,
+               to_char(created at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') as created,
+               to_char(last_used at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') as last_used
+        from openid_identity
+        where person_id = ${person}
+        order by openid_identity.created, issuer, subject
+        limit 100`,
   )
 }
 

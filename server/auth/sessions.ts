@@ -10,6 +10,7 @@ import {
   listSessions,
   type PersonRole,
   renewSession,
+  type SignInMethod,
   touchSession,
 } from './queries.ts'
 import { hashSecret, isWellFormedSecret, makeSecret } from './secret.ts'
@@ -34,7 +35,7 @@ export interface Session {
 export async function startSession(
   db: Db,
   person: number,
-  method: 'link' | 'passkey',
+  method: SignInMethod,
   userAgent: string,
 ): Promise<string> {
   const secret = makeSecret()

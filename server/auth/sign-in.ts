@@ -8,8 +8,11 @@ import {
   deleteLinks,
   deletePasskey,
   findLink,
+  findPersonByMail,
   insertLink,
+  insertRequestedLink,
   lockPerson,
+  type SignInMethod,
   takeOneTimeToken,
 } from './queries.ts'
 import { hashSecret, isWellFormedSecret, makeSecret } from './secret.ts'
@@ -42,19 +45,76 @@ export async function createLink(tx: Db, person: number): Promise<SignInLink> {
 
 const codeHash = (secret: string, code: string) => hashSecret(`${secret} ${code}`)
 
+/** A link that was asked for by mail. */
+export interface MailedLink {
+  readonly secret: string
+  readonly person: number
+  readonly name: string
+  readonly mail: string
+}
+
+/**
+ * Creates a link of 15 minutes for the person with a mail address. It works in the browser that
+ * asked for it, and elsewhere with the code that this browser shows. Returns undefined if there is
+ * no such person, or if the person got five links within 15 minutes. Earlier links stay, so that
+ * strangers cannot end them.
+ */
+export async function requestLink(
+  pool: Pool,
+  mail: string,
+  browser: string,
+): Promise<MailedLink | undefined> {
+  const person = mail.length <= maxMailLength ? await findPersonByMail(pool, mail) : undefined
+  if (!person) return undefined
+  const secret = makeSecret()
+  const link = {
+    hash: hashSecret(secret),
+    codeHash: codeHash(secret, browserCode(browser)),
+    browserHash: hashSecret(browser),
+  }
+  const isCreated = await pool.transaction(async (tx) => {
+    const locked = await lockPerson(tx, person.id)
+    if (!locked || locked.is_disabled) return false
+    return (await insertRequestedLink(tx, person.id, link)) > 0
+  })
+  if (!isCreated) return undefined
+  // The stored address, not the typed one: different addresses can have the same lower case.
+  return { secret, person: person.id, name: person.name, mail: person.mail }
+}
+
+const maxMailLength = 254
+
+/** Returns the six digits that a browser shows after it asked for a link. */
+export function browserCode(browser: string): string {
+  const code = hashSecret(`code ${browser}`).readUIntBE(0, 6) % 1_000_000
+  return String(code).padStart(6, '0')
+}
+
 export interface LinkOwner {
   readonly id: number
   readonly name: string
+  /** Whether a browser asked for the link. Otherwise it is an invitation. */
+  readonly isRequested: boolean
+  /** Whether this browser asked for the link. */
+  readonly isSameBrowser: boolean
 }
 
-/** Returns the person of a link without using it up. Throws SignInRefused. */
-export async function readLink(db: Db, secret: string): Promise<LinkOwner> {
+/**
+ * Returns the person of a link without using it up. `browser` is the cookie of a browser that asked
+ * for a link. Throws SignInRefused.
+ */
+export async function readLink(db: Db, secret: string, browser: string): Promise<LinkOwner> {
   const link = isWellFormedSecret(secret) ? await findLink(db, hashSecret(secret)) : undefined
   if (!link) throw new SignInRefused('link')
-  return { id: link.person_id, name: link.name }
+  return {
+    id: link.person_id,
+    name: link.name,
+    isRequested: link.browser_hash !== null,
+    isSameBrowser: link.browser_hash?.equals(hashSecret(browser)) ?? false,
+  }
 }
 
-/** Uses a link up and adds a passkey. Returns the secret of a new session. */
+/** Uses an invitation up and adds a passkey. Returns the secret of a new session. */
 export async function signInWithNewPasskey(
   pool: Pool,
   context: SignInContext,
@@ -62,12 +122,12 @@ export async function signInWithNewPasskey(
   response: string,
   passkeyName: string,
 ): Promise<string> {
-  const owner = await readLink(pool, secret)
+  const owner = await readLink(pool, secret, '')
+  if (owner.isRequested) throw new SignInRefused('code')
   const passkey = await verifyNewPasskey(pool, context, owner.id, response)
   return pool.transaction(async (tx) => {
     await lockEnabledPerson(tx, owner.id)
-    if (!(await takeOneTimeToken(tx, hashSecret(secret), 'link', null)))
-      throw new SignInRefused('link')
+    await takeLink(tx, secret)
     await savePasskey(tx, passkey, passkeyName)
     const origin = originOf(owner, context)
     await recordEvent(tx, 'passkey-added', origin, owner.id, { name: passkeyName })
@@ -76,23 +136,25 @@ export async function signInWithNewPasskey(
 }
 
 /**
- * Uses a link up with its code instead of a passkey. Returns the secret of a new session. A wrong
- * code counts as an attempt; after five the link no longer works.
+ * Uses a link up with its code, which the browser that asked for the link does not need. Returns
+ * the secret of a new session. A wrong code counts as an attempt; after five the link no longer
+ * works.
  */
 export async function signInWithCode(
   pool: Pool,
   context: SignInContext,
   secret: string,
-  code: string,
+  { code, browser }: { readonly code: string; readonly browser: string },
 ): Promise<string> {
-  const owner = await readLink(pool, secret)
+  const owner = await readLink(pool, secret, browser)
   const hash = hashSecret(secret)
   const digits = code.replaceAll(/\D/g, '')
   // Scanners submit the form as it is.
-  if (digits.length !== 6) throw new SignInRefused('code')
+  if (digits.length !== 6 && !owner.isSameBrowser) throw new SignInRefused('code')
+  const requiredCode = owner.isSameBrowser ? null : codeHash(secret, digits)
   const session = await pool.transaction(async (tx) => {
     await lockEnabledPerson(tx, owner.id)
-    if (!(await takeOneTimeToken(tx, hash, 'link', codeHash(secret, digits)))) return undefined
+    if (!(await takeOneTimeToken(tx, hash, 'link', requiredCode))) return undefined
     return signIn(tx, owner, 'link', context)
   })
   if (session !== undefined) return session
@@ -161,16 +223,23 @@ export async function signOut(pool: Pool, session: Session, request: string): Pr
   })
 }
 
+/** Uses a link up. Throws SignInRefused if it no longer works. */
+export async function takeLink(tx: Db, secret: string): Promise<void> {
+  if (!(await takeOneTimeToken(tx, hashSecret(secret), 'link', null)))
+    throw new SignInRefused('link')
+}
+
 /** Locks a person until the end of the transaction. Refuses a person who was disabled. */
-async function lockEnabledPerson(tx: Db, id: number): Promise<void> {
+export async function lockEnabledPerson(tx: Db, id: number): Promise<void> {
   const person = await lockPerson(tx, id)
   if (!person || person.is_disabled) throw new SignInRefused('link')
 }
 
-async function signIn(
+/** Starts a session and records it in the audit log. Returns the secret of the session. */
+export async function signIn(
   tx: Db,
   person: { readonly id: number; readonly name: string },
-  method: 'link' | 'passkey',
+  method: SignInMethod,
   context: SignInContext,
 ): Promise<string> {
   const secret = await startSession(tx, person.id, method, context.userAgent)
@@ -178,7 +247,8 @@ async function signIn(
   return secret
 }
 
-function originOf(
+/** Returns the person who did something, for the audit log. */
+export function originOf(
   { id, name }: { readonly id: number; readonly name: string },
   { request }: { readonly request: string },
 ): AuditOrigin {

@@ -2,6 +2,7 @@ import { deskPages, deskPaths } from '@talkshelf/web'
 import {
   addPasskey,
   endSession,
+  listIdentities,
   listPasskeys,
   passkeyCreationOptions,
   type RefusalReason,
@@ -10,12 +11,17 @@ import {
 } from '../auth/auth.ts'
 import type { Pool } from '../platform/db/pool.ts'
 import type { Desk, DeskRequest } from './mount.ts'
-import { orRefused, signInContext } from './sign-in.ts'
+import { signInContext } from './sign-in.ts'
 
 // The account of the person who is signed in.
 
 /** Mounts the page of the account and its forms. */
-export function accountPages(desk: Desk, pool: Pool, siteName: string): void {
+export function accountPages(
+  desk: Desk,
+  pool: Pool,
+  siteName: string,
+  provider: string | undefined,
+): void {
   const show = async (request: DeskRequest, refused?: RefusalReason) => {
     const { session } = request
     const context = signInContext(desk, request, siteName)
@@ -23,6 +29,9 @@ export function accountPages(desk: Desk, pool: Pool, siteName: string): void {
       passkeys: await listPasskeys(pool, session.person.id),
       host: new URL(context.origin).hostname,
       sessions: await sessionsOf(pool, session),
+      identities: await listIdentities(pool, session.person.id),
+      provider,
+      canChange: session.isStrong,
       // After ten minutes a new passkey would not be accepted, but the device would have it.
       options: session.isStrong
         ? await passkeyCreationOptions(pool, context, session.person)
@@ -39,7 +48,8 @@ export function accountPages(desk: Desk, pool: Pool, siteName: string): void {
 
   desk.page(deskPaths.account, access, (request) => show(request))
   desk.form(deskPaths.addPasskey, dangerous, (request) =>
-    orRefused(
+    desk.orRefused(
+      request,
       async () => {
         const typed = (request.form.get('name') ?? '').replaceAll(/\p{C}/gu, '')
         const name = typed.trim().slice(0, 100) || 'Passkey'

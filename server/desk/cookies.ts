@@ -1,6 +1,6 @@
 import { parseCookies } from '../pages/pages.ts'
 
-// The cookie of a session. Browsers accept `__Host-` only with Secure and the path `/`.
+// The cookies of the desk. Browsers accept `__Host-` only with Secure and the path `/`.
 
 export interface CookieSite {
   /** Path of the mount point, without a trailing slash. */
@@ -8,24 +8,35 @@ export interface CookieSite {
   readonly isSecure: boolean
 }
 
-/** Returns the name of the cookie, which enforces its attributes as far as the site allows. */
-function cookieName({ basePath, isSecure }: CookieSite): string {
-  if (!isSecure) return 'desk'
-  return basePath === '' ? '__Host-desk' : '__Secure-desk'
+/** Returns the name of a cookie, which enforces its attributes as far as the site allows. */
+function cookieName({ basePath, isSecure }: CookieSite, name: string): string {
+  if (!isSecure) return name
+  return basePath === '' ? `__Host-${name}` : `__Secure-${name}`
 }
 
-/** Reads the secret of the session from a Cookie header. */
-export function readSessionCookie(site: CookieSite, header: string | undefined): string {
-  return parseCookies(header).get(cookieName(site)) ?? ''
+/** The session: at most 90 days. */
+const session = { name: 'desk', maxAge: 90 * 86_400 }
+/** Identifies a browser that asked for a sign-in link, as long as the link works. */
+const browser = { name: 'desk-browser', maxAge: 15 * 60 }
+
+/** A sign-in at an OpenID Connect provider that has not ended. */
+const openid = { name: 'desk-openid', maxAge: 10 * 60 }
+
+const cookies = { session, browser, openid }
+export type CookieKind = keyof typeof cookies
+
+/** Reads a cookie from a Cookie header. */
+export function readCookie(site: CookieSite, kind: CookieKind, header: string | undefined): string {
+  return parseCookies(header).get(cookieName(site, cookies[kind].name)) ?? ''
 }
 
-/** Returns the Set-Cookie header for a session of at most 90 days. An empty secret removes it. */
-export function sessionCookie(site: CookieSite, secret: string): string {
-  const maxAge = secret === '' ? 0 : 90 * 86_400
+/** Returns the Set-Cookie header of a cookie. An empty value removes it. */
+export function setCookie(site: CookieSite, kind: CookieKind, value: string): string {
+  const { name, maxAge } = cookies[kind]
   const attributes = [
-    `${cookieName(site)}=${secret}`,
+    `${cookieName(site, name)}=${value}`,
     `Path=${site.basePath || '/'}`,
-    `Max-Age=${maxAge}`,
+    `Max-Age=${value === '' ? 0 : maxAge}`,
     // Strict would look signed out to a person who comes from a link in a mail.
     'SameSite=Lax',
     'HttpOnly',

@@ -5,8 +5,11 @@ import {
   actorOf,
   createFormToken,
   isFormToken,
+  type OpenidProvider,
+  type RefusalReason,
   readSession,
   type Session,
+  SignInRefused,
 } from '../auth/auth.ts'
 import { buildView, localPath, type PageSite, pageHeaders } from '../pages/pages.ts'
 import type { Origin } from '../platform/actor.ts'
@@ -21,7 +24,8 @@ import {
   parseId,
 } from '../platform/http/pages.ts'
 import { isLocalHost, siteOrigin } from '../platform/http/same-origin.ts'
-import { type CookieSite, readSessionCookie, sessionCookie } from './cookies.ts'
+import type { Mailer } from '../platform/net/mail.ts'
+import { type CookieKind, type CookieSite, readCookie, setCookie } from './cookies.ts'
 
 // Mounts pages and forms of the desk: finds the session, checks role and form token, and sets the
 // headers. Pages are never cached and never readable for other sites.
@@ -33,6 +37,12 @@ export interface DeskSite {
   readonly site: PageSite
   /** Origin of PUBLIC_URL, if it is set. */
   readonly publicOrigin: string | undefined
+  /** Undefined if no mail server is set. */
+  readonly mailer: Mailer | undefined
+  /** Undefined if no OpenID Connect provider is set. */
+  readonly provider: OpenidProvider | undefined
+  /** Reports a sign-in that was refused, with the id of its request. */
+  onRefused(refusal: SignInRefused, requestId: string): void
 }
 
 /** What a page or form requires of the person. */
@@ -57,7 +67,8 @@ const limits: PageLimits = { isPrivate: true }
 export type Desk = ReturnType<typeof openDesk>
 
 /** Returns the functions with which pages and forms of the desk are mounted. */
-export function openDesk({ mountPage, mountForm, pool, site, publicOrigin }: DeskSite) {
+export function openDesk(deskSite: DeskSite) {
+  const { mountPage, mountForm, pool, site, publicOrigin, onRefused } = deskSite
   const cookieSite = (request: PageRequest): CookieSite => ({
     basePath: site.basePath,
     isSecure: originOf(request).startsWith('https:'),
@@ -68,8 +79,9 @@ export function openDesk({ mountPage, mountForm, pool, site, publicOrigin }: Des
       throw new Problem('forbidden', 'Set PUBLIC_URL to sign in under this address')
     return siteOrigin(headers, publicOrigin)
   }
-  const sessionOf = (request: PageRequest) =>
-    readSession(pool, readSessionCookie(cookieSite(request), request.headers.cookie))
+  const sessionOf = (request: PageRequest) => readSession(pool, cookieOf(request, 'session'))
+  const cookieOf = (request: PageRequest, kind: CookieKind) =>
+    readCookie(cookieSite(request), kind, request.headers.cookie)
 
   function render<Data extends object>(
     request: PageRequest & { readonly session?: Session | undefined },
@@ -95,16 +107,27 @@ export function openDesk({ mountPage, mountForm, pool, site, publicOrigin }: Des
     }
   }
 
-  /** Redirects to a page of the desk after a form. `secret` sets the cookie of the session. */
-  function redirect(request: PageRequest, path: string, secret?: string): PageResponse {
-    return {
-      status: 303,
-      headers: {
-        location: localPath(site, path),
-        'cache-control': 'private, no-store',
-        ...(secret !== undefined && { 'set-cookie': sessionCookie(cookieSite(request), secret) }),
-      },
-    }
+  /** Redirects to a page of the desk after a form. `cookies` has the values of cookies to set. */
+  function redirect(
+    request: PageRequest,
+    path: string,
+    cookies: Partial<Record<CookieKind, string>> = {},
+  ): PageResponse {
+    const headers = { location: localPath(site, path), 'cache-control': 'private, no-store' }
+    return withCookies(request, { status: 303, headers }, cookies)
+  }
+
+  /** Adds cookies to a response. An empty value removes a cookie. */
+  function withCookies(
+    request: PageRequest,
+    response: PageResponse,
+    cookies: Partial<Record<CookieKind, string>>,
+  ): PageResponse {
+    const set = Object.entries(cookies).map(([kind, value]) =>
+      setCookie(cookieSite(request), kind as CookieKind, value),
+    )
+    if (set.length === 0) return response
+    return { ...response, headers: { ...response.headers, 'set-cookie': set } }
   }
 
   /** Returns a response if the person has to sign in or confirm first, or may not do this. */
@@ -130,8 +153,26 @@ export function openDesk({ mountPage, mountForm, pool, site, publicOrigin }: Des
   return {
     originOf,
     sessionOf,
+    cookieOf,
+    localeOf: (request: PageRequest) => buildView(site, request).locale,
     render,
     redirect,
+    withCookies,
+
+    /** Runs the work. If the person is refused, reports it, and `refuse` returns the response. */
+    async orRefused<T>(
+      { requestId }: PageRequest,
+      work: () => Promise<T>,
+      refuse: (reason: RefusalReason) => Promise<T>,
+    ): Promise<T> {
+      try {
+        return await work()
+      } catch (error) {
+        if (!(error instanceof SignInRefused)) throw error
+        onRefused(error, requestId)
+        return refuse(error.reason)
+      }
+    },
 
     /** Mounts a page that needs a session. */
     page(
@@ -152,8 +193,9 @@ export function openDesk({ mountPage, mountForm, pool, site, publicOrigin }: Des
     /** Mounts a form that needs a session. `page` is shown again after signing in. */
     form(
       path: string,
-      access: DeskAccess & { readonly page: string; readonly formBytes?: number },
+      access: DeskAccess & { readonly page: string },
       handle: (request: DeskRequest<FormRequest>) => Promise<PageResponse>,
+      moreLimits: PageLimits = {},
     ): void {
       mountForm(
         path,
@@ -165,18 +207,26 @@ export function openDesk({ mountPage, mountForm, pool, site, publicOrigin }: Des
             throw new Problem('forbidden', 'This form has expired. Go back, reload and try again.')
           return handle({ ...request, ...result })
         },
-        { ...limits, ...(access.formBytes !== undefined && { formBytes: access.formBytes }) },
+        { ...limits, ...moreLimits },
       )
     },
 
     /** Mounts a page that needs no session. */
-    publicPage(path: string, handle: (request: PageRequest) => Promise<PageResponse>): void {
-      mountPage(path, handle, limits)
+    publicPage(
+      path: string,
+      handle: (request: PageRequest) => Promise<PageResponse>,
+      moreLimits: PageLimits = {},
+    ): void {
+      mountPage(path, handle, { ...limits, ...moreLimits })
     },
 
     /** Mounts a form that needs no session. */
-    publicForm(path: string, handle: (request: FormRequest) => Promise<PageResponse>): void {
-      mountForm(path, handle, limits)
+    publicForm(
+      path: string,
+      handle: (request: FormRequest) => Promise<PageResponse>,
+      moreLimits: PageLimits = {},
+    ): void {
+      mountForm(path, handle, { ...limits, ...moreLimits })
     },
   }
 }

@@ -5,6 +5,7 @@ import type { RecordCache } from '../videos/videos.ts'
 import { accountPages } from './account.ts'
 import { auditPage } from './audit.ts'
 import { type DeskSite, openDesk } from './mount.ts'
+import { openidPages } from './openid.ts'
 import { peoplePages } from './people.ts'
 import { signInPages } from './sign-in.ts'
 import { talkPages } from './talk.ts'
@@ -13,13 +14,14 @@ import { tokenPages } from './tokens.ts'
 
 /** Mounts the pages for people who sign in. */
 export function deskRoutes(deskSite: DeskSite, recordCache: RecordCache, markdown: Markdown): void {
-  const { pool, site } = deskSite
+  const { pool, site, mailer, provider } = deskSite
   const desk = openDesk(deskSite)
-  signInPages(desk, pool, site.name)
-  accountPages(desk, pool, site.name)
+  signInPages(desk, pool, site, mailer, provider?.name)
+  openidPages(desk, pool, site, provider)
+  accountPages(desk, pool, site.name, provider?.name)
   talkListPage(desk, pool)
   talkPages(desk, pool, recordCache, markdown)
-  peoplePages(desk, pool, site.basePath)
+  peoplePages(desk, pool, site, mailer)
   tokenPages(desk, pool)
   auditPage(desk, pool)
   desk.page(deskPaths.home, { role: 'suggester' }, async (request) => {

@@ -1,32 +1,46 @@
 import { deskPages, deskPaths } from '@talkshelf/web'
 import {
   confirmWithPasskey,
+  listIdentities,
   listPasskeys,
   passkeyCreationOptions,
   passkeyRequestOptions,
   type RefusalReason,
   readLink,
   type SignInContext,
-  SignInRefused,
   signInWithCode,
   signInWithNewPasskey,
   signInWithPasskey,
   signOut,
 } from '../auth/auth.ts'
+import type { PageSite } from '../pages/pages.ts'
 import type { Pool } from '../platform/db/pool.ts'
 import type { FormRequest, PageRequest, PageResponse } from '../platform/http/pages.ts'
+import type { Mailer } from '../platform/net/mail.ts'
+import { mailPages } from './mail.ts'
 import type { Desk } from './mount.ts'
 
 // Pages that sign people in and out.
 
 /** Mounts the pages of sign-in, sign-in links and confirmation. */
-export function signInPages(desk: Desk, pool: Pool, siteName: string): void {
-  const contextOf = (request: PageRequest) => signInContext(desk, request, siteName)
+export function signInPages(
+  desk: Desk,
+  pool: Pool,
+  site: PageSite,
+  mailer: Mailer | undefined,
+  provider: string | undefined,
+): void {
+  const contextOf = (request: PageRequest) => signInContext(desk, request, site.name)
 
-  const signInPage = async (request: PageRequest, to: string, refused?: RefusalReason) => {
+  const signInPage = async (
+    request: PageRequest,
+    to: string,
+    refused?: RefusalReason | 'too-many',
+  ) => {
     const options = await passkeyRequestOptions(pool, contextOf(request), null)
-    const data = { options, to, refused }
-    return desk.render(request, [deskPages.signIn, data], refused ? 403 : 200)
+    const data = { options, to, refused, hasMail: mailer !== undefined, provider }
+    const refusedStatus = refused === 'too-many' ? 429 : 403
+    return desk.render(request, [deskPages.signIn, data], refused ? refusedStatus : 200)
   }
   desk.publicPage(deskPaths.signIn, async (request) => {
     const to = request.query.to ?? deskPaths.home
@@ -34,26 +48,30 @@ export function signInPages(desk: Desk, pool: Pool, siteName: string): void {
   })
   desk.publicForm(deskPaths.signIn, async (request) => {
     const to = request.form.get('to') ?? deskPaths.home
-    return orRefused(
+    return desk.orRefused(
+      request,
       async () => {
         const response = request.form.get('credential') ?? ''
         const secret = await signInWithPasskey(pool, contextOf(request), response)
-        return desk.redirect(request, to, secret)
+        return desk.redirect(request, to, { session: secret })
       },
       (reason) => signInPage(request, to, reason),
     )
   })
-  linkPages(desk, pool, contextOf)
-  confirmPage(desk, pool, contextOf)
+  mailPages(desk, pool, site, mailer, (request) => signInPage(request, deskPaths.home, 'too-many'))
+  linkPages(desk, pool, contextOf, provider)
+  confirmPage(desk, pool, contextOf, provider)
   desk.form(deskPaths.signOut, { role: 'suggester', page: deskPaths.home }, async (request) => {
     await signOut(pool, request.session, request.requestId)
-    return desk.redirect(request, `${deskPaths.signIn}?done=signed-out`, '')
+    return desk.redirect(request, `${deskPaths.signIn}?done=signed-out`, { session: '' })
   })
 }
 
-/** Replaces the secret of a link in a URL, also in the query. */
+/** Replaces the secrets of links, also in the query, and the response of an OpenID provider. */
 export function redactLinks(url: string): string {
-  return url.replaceAll(/(desk(?:\/|%2F)link(?:\/|%2F))[\w-]+/gi, '$1:secret')
+  return url
+    .replaceAll(/(desk(?:\/|%2F)link(?:\/|%2F))[\w-]+/gi, '$1:secret')
+    .replace(/(desk\/openid\/callback\?).*/i, '$1:secret')
 }
 
 /** Returns what signing in needs to know about a request. */
@@ -70,15 +88,20 @@ function linkPages(
   desk: Desk,
   pool: Pool,
   contextOf: (request: PageRequest) => SignInContext,
+  provider: string | undefined,
 ): void {
   const secretOf = ({ params }: PageRequest) => params.secret ?? ''
   const linkPage = async (request: PageRequest, refused?: RefusalReason) => {
     const secret = secretOf(request)
-    return orRefused(
+    return desk.orRefused(
+      request,
       async () => {
-        const owner = await readLink(pool, secret)
-        const options = await passkeyCreationOptions(pool, contextOf(request), owner)
-        const data = { secret, name: owner.name, options, refused }
+        const owner = await readLink(pool, secret, desk.cookieOf(request, 'browser'))
+        const { name, isRequested, isSameBrowser } = owner
+        const options = isRequested
+          ? undefined
+          : await passkeyCreationOptions(pool, contextOf(request), owner)
+        const data = { secret, name, options, isSameBrowser, provider, refused }
         return desk.render(request, [deskPages.link, data], refused ? 403 : 200)
       },
       async () => desk.render(request, [deskPages.linkRefused, {}], 403),
@@ -87,9 +110,12 @@ function linkPages(
   const linkForm =
     (signIn: (context: SignInContext, request: FormRequest) => Promise<string>) =>
     (request: FormRequest) =>
-      orRefused(
+      desk.orRefused(
+        request,
         async () =>
-          desk.redirect(request, deskPaths.home, await signIn(contextOf(request), request)),
+          desk.redirect(request, deskPaths.home, {
+            session: await signIn(contextOf(request), request),
+          }),
         (reason) => linkPage(request, reason),
       )
   const path = deskPaths.link(':secret')
@@ -108,7 +134,10 @@ function linkPages(
   desk.publicForm(
     deskPaths.linkCode(':secret'),
     linkForm((context, request) =>
-      signInWithCode(pool, context, secretOf(request), request.form.get('code') ?? ''),
+      signInWithCode(pool, context, secretOf(request), {
+        code: request.form.get('code') ?? '',
+        browser: desk.cookieOf(request, 'browser'),
+      }),
     ),
   )
 }
@@ -117,6 +146,7 @@ function confirmPage(
   desk: Desk,
   pool: Pool,
   contextOf: (request: PageRequest) => SignInContext,
+  provider: string | undefined,
 ): void {
   const show = async (
     request: Parameters<Parameters<Desk['page']>[2]>[0],
@@ -128,7 +158,8 @@ function confirmPage(
     const host = new URL(context.origin).hostname
     const hasPasskey = (await listPasskeys(pool, id)).some((passkey) => passkey.host === host)
     const options = hasPasskey ? await passkeyRequestOptions(pool, context, id) : undefined
-    const data = { options, to, refused }
+    const hasIdentity = (await listIdentities(pool, id)).length > 0
+    const data = { options, to, provider: hasIdentity ? provider : undefined, refused }
     return desk.render(request, [deskPages.confirm, data], refused ? 403 : 200)
   }
   desk.page(deskPaths.confirm, { role: 'suggester' }, (request) =>
@@ -136,26 +167,14 @@ function confirmPage(
   )
   desk.form(deskPaths.confirm, { role: 'suggester', page: deskPaths.confirm }, async (request) => {
     const to = request.form.get('to') ?? deskPaths.home
-    return orRefused(
+    return desk.orRefused(
+      request,
       async () => {
         const response = request.form.get('credential') ?? ''
         const secret = await confirmWithPasskey(pool, contextOf(request), request.session, response)
-        return desk.redirect(request, to, secret)
+        return desk.redirect(request, to, { session: secret })
       },
       (reason) => show(request, to, reason),
     )
   })
-}
-
-/** Runs the work. If the person is refused, `refuse` returns the response. */
-export async function orRefused<T>(
-  work: () => Promise<T>,
-  refuse: (reason: RefusalReason) => Promise<T>,
-): Promise<T> {
-  try {
-    return await work()
-  } catch (error) {
-    if (error instanceof SignInRefused) return refuse(error.reason)
-    throw error
-  }
 }

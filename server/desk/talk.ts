@@ -63,7 +63,8 @@ export function talkPages(
   markdown: Markdown,
 ): void {
   const talkPath = deskPaths.talk(':id')
-  const formAccess = { ...access, page: talkPath, formBytes: talkFormBytes }
+  const formAccess = { ...access, page: talkPath }
+  const limits = { formBytes: talkFormBytes }
 
   desk.page(talkPath, access, async (request) => {
     const id = idOf(request)
@@ -79,32 +80,49 @@ export function talkPages(
   const neighboursIn = async (list: string | null | undefined, id: number) =>
     typeof list === 'string' ? findNeighbours(pool, list, id) : undefined
 
-  desk.form(talkPath, formAccess, async (request) => {
-    const id = idOf(request)
-    return saveEdit(request, id, revisionIn(request.form), request.form)
-  })
+  desk.form(
+    talkPath,
+    formAccess,
+    async (request) => {
+      const id = idOf(request)
+      return saveEdit(request, id, revisionIn(request.form), request.form)
+    },
+    limits,
+  )
 
   // The answer to a question about fields that both changed.
-  desk.form(deskPaths.talkMerge(':id'), formAccess, async (request) => {
-    const id = idOf(request)
-    return saveEdit(request, id, revisionIn(request.form), chosenValues(request.form))
-  })
+  desk.form(
+    deskPaths.talkMerge(':id'),
+    formAccess,
+    async (request) => {
+      const id = idOf(request)
+      return saveEdit(request, id, revisionIn(request.form), chosenValues(request.form))
+    },
+    limits,
+  )
 
-  desk.form(deskPaths.talkCopy(':id'), formAccess, async (request) => {
-    const id = idOf(request)
-    const { form, session } = request
-    const revision = revisionIn(form)
-    const base = await baseOf(id, revision)
-    const edit = changedValues(base, form)
-    const copy = { revision, form: formOf(form).toString() }
-    if (Object.keys(edit).length > 0) await saveWorkingCopy(pool, session.person.id, id, copy)
-    else await deleteWorkingCopy(pool, session.person.id, id)
-    const errors = fieldErrors(await videoFieldErrors(pool, VideoPatch, normalizeVideoInput(edit)))
-    const text = (field: 'summary' | 'description') => form.get(field) ?? base[field]
-    const previews = await previewsOf(text('summary'), text('description'))
-    const newNames = await findNewNames(pool, edit)
-    return jsonResponse({ errors, previews, newNames })
-  })
+  desk.form(
+    deskPaths.talkCopy(':id'),
+    formAccess,
+    async (request) => {
+      const id = idOf(request)
+      const { form, session } = request
+      const revision = revisionIn(form)
+      const base = await baseOf(id, revision)
+      const edit = changedValues(base, form)
+      const copy = { revision, form: formOf(form).toString() }
+      if (Object.keys(edit).length > 0) await saveWorkingCopy(pool, session.person.id, id, copy)
+      else await deleteWorkingCopy(pool, session.person.id, id)
+      const errors = fieldErrors(
+        await videoFieldErrors(pool, VideoPatch, normalizeVideoInput(edit)),
+      )
+      const text = (field: 'summary' | 'description') => form.get(field) ?? base[field]
+      const previews = await previewsOf(text('summary'), text('description'))
+      const newNames = await findNewNames(pool, edit)
+      return jsonResponse({ errors, previews, newNames })
+    },
+    limits,
+  )
 
   desk.form(deskPaths.discardCopy(':id'), { ...access, page: talkPath }, async (request) => {
     const id = idOf(request)
@@ -112,7 +130,7 @@ export function talkPages(
     return desk.redirect(request, `${deskPaths.talk(id)}?done=discarded`)
   })
 
-  newTalkPages(desk, pool, { formBytes: talkFormBytes })
+  newTalkPages(desk, pool, limits)
   takedownPages(desk, pool, recordCache)
 
   /** Saves what the form changed in the version that the editor saw. */
@@ -216,23 +234,28 @@ function newTalkPages(desk: Desk, pool: Pool, limits: { readonly formBytes: numb
   const path = deskPaths.newTalk
   const empty = { values: talkValues({}), errors: {} }
   desk.page(path, access, async (request) => desk.render(request, [deskPages.newTalk, empty]))
-  desk.form(path, { ...access, ...limits, page: path }, async (request) => {
-    const { form } = request
-    const state = stateIn(form) ?? states.draft
-    const input = normalizeVideoInput({ ...changedValues({}, form), state })
-    try {
-      const errors = await videoFieldErrors(pool, VideoInput, input)
-      if (errors.length > 0) throw invalidFields(errors)
-      const talk = input as Parameters<typeof createVideo>[1]
-      const { id } = await createVideo(pool, talk, writeContext(request), undefined)
-      return desk.redirect(request, `${deskPaths.talk(id)}?done=created`)
-    } catch (error) {
-      if (!(error instanceof Problem) || error.problem !== 'invalid-fields') throw error
-      const values = { ...talkValues({}), ...formValues(form) }
-      const data = { values, errors: fieldErrors(problemErrors(error)) }
-      return desk.render(request, [deskPages.newTalk, data], 400)
-    }
-  })
+  desk.form(
+    path,
+    { ...access, page: path },
+    async (request) => {
+      const { form } = request
+      const state = stateIn(form) ?? states.draft
+      const input = normalizeVideoInput({ ...changedValues({}, form), state })
+      try {
+        const errors = await videoFieldErrors(pool, VideoInput, input)
+        if (errors.length > 0) throw invalidFields(errors)
+        const talk = input as Parameters<typeof createVideo>[1]
+        const { id } = await createVideo(pool, talk, writeContext(request), undefined)
+        return desk.redirect(request, `${deskPaths.talk(id)}?done=created`)
+      } catch (error) {
+        if (!(error instanceof Problem) || error.problem !== 'invalid-fields') throw error
+        const values = { ...talkValues({}), ...formValues(form) }
+        const data = { values, errors: fieldErrors(problemErrors(error)) }
+        return desk.render(request, [deskPages.newTalk, data], 400)
+      }
+    },
+    limits,
+  )
 }
 
 function takedownPages(desk: Desk, pool: Pool, recordCache: RecordCache): void {

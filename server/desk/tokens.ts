@@ -26,7 +26,7 @@ export function tokenPages(desk: Desk, pool: Pool): void {
       return desk.render(request, [deskPages.tokens, data], 400)
     }
     const { token } = await pool.transaction(async (tx) => {
-      const created = await createToken(tx, { name, role, days })
+      const created = await createToken(tx, { name, role, days, person: request.session.person.id })
       const detail = { token: created.id, name, role }
       await recordEvent(tx, 'token-created', auditOrigin(request), null, detail)
       return created

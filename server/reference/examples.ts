@@ -68,6 +68,8 @@ const bodies: { readonly [Name in EndpointWithBody]: BodyOf<Endpoints[Name]> } =
   mergeSpeaker: { into: 'zoe-example' },
   patchTag: { name: 'Archives', aliases: [{ name: 'archiving' }] },
   mergeTag: { into: 'archives' },
+  invitePerson: { name: 'Ada Admin', mail: 'ada@example.org', role: 'editor' },
+  patchPerson: { role: 'admin' },
 }
 
 const params: Record<string, string | number> = {

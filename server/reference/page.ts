@@ -159,6 +159,8 @@ const groupTitles: Record<string, string> = {
   suggest: 'Suggestions',
   quality: 'Quality',
   import: 'Imports',
+  person: 'People',
+  audit: 'Audit log',
   'export.ndjson': 'Exports',
   'openapi.json': 'OpenAPI',
 }

@@ -1,8 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { deskPaths } from '@talkshelf/web'
-import { invitePerson } from '../../server/auth/auth.ts'
-import { createDeskClient, type DeskClient, formTo } from '../support/desk-client.ts'
+import { invitePerson, setDisabled } from '../../server/auth/auth.ts'
+import { createAuthenticator } from '../support/authenticator.ts'
+import {
+  createDeskClient,
+  type DeskClient,
+  formTo,
+  passkeyOptions,
+} from '../support/desk-client.ts'
 import { call, category, openArchive, spawnServer, startArchive } from '../support/harness.ts'
 import { withDatabase } from '../support/invariants.ts'
 import { until } from '../support/until.ts'
@@ -52,6 +58,9 @@ const urls: [method: 'GET' | 'POST', path: string, role: PersonRole][] = [
   ['GET', '/desk/audit', 'admin'],
   ['POST', '/desk/sign-out', 'suggester'],
   ['POST', '/desk/confirm', 'suggester'],
+  ['POST', '/desk/confirm/openid', 'suggester'],
+  ['POST', '/desk/account/connect', 'suggester'],
+  ['POST', '/desk/account/remove-identity', 'suggester'],
   ['POST', '/desk/account/add-passkey', 'suggester'],
   ['POST', '/desk/account/remove-passkey', 'suggester'],
   ['POST', '/desk/account/end-session', 'suggester'],
@@ -70,7 +79,12 @@ test('the list above has every page and form of the desk', async () => {
   const isListed = (method: string, path: string) =>
     urls.some(([own, listed]) => own === method && listed.replace(/\/\d+/, '/:id') === path)
   for (const [name, value] of Object.entries(deskPaths)) {
-    if (['signIn', 'link', 'linkCode'].includes(name)) continue
+    if (
+      ['signIn', 'mailLink', 'link', 'linkCode', 'openid', 'openidLink', 'openidCallback'].includes(
+        name,
+      )
+    )
+      continue
     const path = typeof value === 'string' ? value : value(':id')
     for (const method of ['GET', 'POST']) {
       if (isListed(method, path)) continue
@@ -214,6 +228,80 @@ test('creates a token that works, and revokes it', async () => {
   const revoked = await client.post('/desk/tokens/revoke', row?.fields ?? {})
   assert.match((await client.follow(revoked)).html, /The token was revoked/)
   assert.equal((await archive.call('GET', '/api/v2/import', { token })).status, 401)
+})
+
+test('a token stops working while the person who created it is disabled', async () => {
+  const { client, id } = await signedIn('Tess', 'admin')
+  const page = await client.get('/desk/tokens')
+  const created = await client.submit(page, '/desk/tokens', { name: 'Loader', days: '30' })
+  const [token = ''] = /talkshelf_\w{49}/.exec(created.html) ?? []
+  const status = async () => (await archive.call('GET', '/api/v2/import', { token })).status
+  assert.equal(await status(), 200)
+  assert.match((await client.get('/desk/tokens')).html, /Created by Tess/)
+  await setDisabled(archive.pool, id, true, operator)
+  assert.equal(await status(), 401)
+  await setDisabled(archive.pool, id, false, operator)
+  assert.equal(await status(), 200)
+})
+
+test('the page of a person changes the mail address, and shows errors at the field', async () => {
+  const { client } = people.admin
+  const { id } = await signedIn('Mia', 'editor')
+  const path = `/desk/people/${id}`
+  const opened = await client.get(path)
+  for (const [fields, message] of [
+    [{ name: 'a\nb' }, 'The name must have 1 to 100 characters'],
+    [{ name: ' ' }, 'The name must have 1 to 100 characters'],
+    [{ mail: 'no address' }, 'The mail address is not valid'],
+    [{ mail: 'grace@example.org' }, 'Another person has the mail address'],
+  ] as const) {
+    const refused = await client.submit(opened, path, fields)
+    assert.equal(refused.status, 400)
+    assert.ok(refused.html.includes(message), message)
+    assert.match(refused.html, /aria-invalid="true"/)
+    const [[field, value]] = Object.entries(fields) as [[string, string]]
+    if (field === 'mail') assert.equal(formTo(refused, path).fields.mail, value)
+  }
+  const saved = await client.submit(opened, path, { mail: 'mia@example.org' })
+  const shown = await client.follow(saved)
+  assert.equal(formTo(shown, path).fields.mail, 'mia@example.org')
+  // A page that was opened before the change does not bring the old address back.
+  await client.submit(opened, path, { name: 'Mia M.' })
+  const kept = await client.get(path)
+  assert.deepEqual(
+    [formTo(kept, path).fields.name, formTo(kept, path).fields.mail],
+    ['Mia M.', 'mia@example.org'],
+  )
+  await client.submit(kept, path, { mail: '' })
+  assert.equal(formTo(await client.get(path), path).fields.mail, '')
+})
+
+test('logs refused sign-ins with their cause, without secrets', async () => {
+  const invitation = { name: 'Rita', mail: null, role: 'editor' } as const
+  const { link } = await invitePerson(archive.pool, invitation, operator)
+  const server = await spawnServer({ DATABASE_URL: archive.databaseUrl })
+  const client = createDeskClient(server)
+  const path = `/desk/link/${link.secret}`
+  const wrong = link.code === '000000' ? '000001' : '000000'
+  await client.post(`${path}/code`, { code: wrong })
+  await client.post('/desk/sign-in', { credential: '{"id":"eA"}' })
+  const page = await client.get(path)
+  const { challenge } = passkeyOptions(page, path)
+  const credential = createAuthenticator('http://localhost:1').create(passkeyOptions(page, path))
+  await client.submit(page, path, { credential })
+  const refusals = await until('three refusals in the log', () => {
+    const lines = server.output().split('\n')
+    const found = lines.filter((line) => line.includes('a sign-in was refused'))
+    return found.length === 3 && found.map((line) => JSON.parse(line))
+  })
+  assert.deepEqual(
+    refusals.map(({ reason }) => reason),
+    ['code', 'unknown-passkey', 'passkey'],
+  )
+  assert.match(refusals[2].cause, /origin/i)
+  for (const { reqId } of refusals) assert.match(reqId, /^[\w-]+$/)
+  for (const secret of [link.secret, link.code, challenge])
+    assert.ok(!server.output().includes(secret))
 })
 
 test('the audit log lists what happened, in pages', async () => {

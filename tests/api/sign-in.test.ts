@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { createLinkFor, endSessions, invitePerson, setDisabled } from '../../server/auth/auth.ts'
 import { createAuthenticator } from '../support/authenticator.ts'
 import { createDeskClient, formTo, passkeyOptions } from '../support/desk-client.ts'
-import { startArchive } from '../support/harness.ts'
+import { runCommand, startArchive } from '../support/harness.ts'
 import { withDatabase } from '../support/invariants.ts'
 
 // People sign in with a link and then with a passkey; whatever is replayed, expired, scanned, sent
@@ -130,6 +130,28 @@ test('disabling a person and ending their sessions end their links too', async (
   const newer = await createLinkFor(archive.pool, id, operator)
   await endSessions(archive.pool, id, operator)
   assert.equal((await client.get(`/desk/link/${newer.secret}`)).status, 403)
+})
+
+test('talkshelf person link --reset removes passkeys, accounts and sessions', async () => {
+  const { id, client, passkey } = await signedIn('Lotte')
+  await query("insert into openid_identity values ('https://id.example.org', 'lotte', $1)", [id])
+  const settings = { DATABASE_URL: archive.databaseUrl, PUBLIC_URL: 'http://localhost' }
+  const kept = await runCommand(['person', 'link', String(id)], settings)
+  assert.equal(kept.code, 0, kept.stderr)
+  assert.equal((await client.get('/desk')).status, 200)
+  const { stdout, stderr, code } = await runCommand(
+    ['person', 'link', String(id), '--reset'],
+    settings,
+  )
+  assert.equal(code, 0, stderr)
+  assert.match(stderr, /Lotte is signed out everywhere/)
+  assert.equal((await client.get('/desk')).status, 303)
+  for (const table of ['passkey', 'session', 'openid_identity'])
+    assert.deepEqual(await query(`select from ${table} where person_id = $1`, [id]), [], table)
+  const page = await client.get('/desk/sign-in')
+  const credential = passkey.get(passkeyOptions(page, '/desk/sign-in'))
+  assert.equal((await client.submit(page, '/desk/sign-in', { credential })).status, 403)
+  assert.equal((await client.get(new URL(stdout.trim()).pathname)).status, 200)
 })
 
 test('a sign-in that began before a person was disabled is refused', async () => {
@@ -430,7 +452,14 @@ test('the database has no secret that can be used', async () => {
   const { link } = await invite('Judy')
   const { client } = await signedIn('Ken')
   const secrets = [link.secret, client.cookie.split('=')[1] as string]
-  const tables = ['person', 'passkey', 'session', 'one_time_token', 'audit_event']
+  const tables = [
+    'person',
+    'passkey',
+    'openid_identity',
+    'session',
+    'one_time_token',
+    'audit_event',
+  ]
   for (const table of tables)
     for (const { row } of await query<{ row: string }>(`select t::text as row from ${table} t`))
       for (const secret of secrets) {

@@ -201,6 +201,7 @@ async function rowBounds(
     event_editor: 0,
     working_copy: 0,
     passkey: 0,
+    openid_identity: 0,
     session: 0,
     one_time_token: 0,
     audit_event: 2 * (days + 2),

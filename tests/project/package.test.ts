@@ -48,7 +48,7 @@ test('a tarball has exactly the expected files', async () => {
       files: new RegExp(
         `^(${[
           always,
-          '(main|decoder|undici|webauthn|rolldown-runtime)[.]js',
+          '(main|decoder|openid-client|undici|smtp|webauthn|rolldown-runtime)[.]js',
           'THIRD-PARTY[.]md',
           'migrations/\\d{4}[.]do[.][a-z-]+[.]sql',
           'clip[.]webm',
@@ -62,6 +62,8 @@ test('a tarball has exactly the expected files', async () => {
         'decoder.js',
         'clip.webm',
         'undici.js',
+        'openid-client.js',
+        'smtp.js',
         'webauthn.js',
         'web/desk-manifest.json',
         'THIRD-PARTY.md',

@@ -53,6 +53,7 @@ test('each table is written by one feature only', () => {
       entity_slug: ['entities'],
       maintenance: ['maintenance'],
       one_time_token: ['auth'],
+      openid_identity: ['auth'],
       passkey: ['auth'],
       person: ['auth'],
       rename_job: ['directory'],

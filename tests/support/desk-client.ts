@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { parse as parseHtml } from 'parse5'
-import type { Reply, TestArchive } from './harness.ts'
+import { call, type Reply, type TestArchive } from './harness.ts'
 
-// A browser without scripts for the pages of the desk: keeps the cookie and sends forms with their
+// A browser without scripts for the pages of the desk: keeps the cookies and sends forms with their
 // hidden fields.
 
 export interface PageForm {
@@ -19,35 +19,58 @@ export interface DeskReply extends Reply {
 
 export type DeskClient = ReturnType<typeof createDeskClient>
 
-/** Creates a client. `host` is its Host header. */
-export function createDeskClient(archive: TestArchive, { host = 'localhost' } = {}) {
-  let cookie = ''
+interface ClientOptions {
+  /** The Host header. */
+  readonly host?: string
+  /** Headers of each request. */
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+/** Creates a client of an archive or server. */
+export function createDeskClient(
+  archive: { readonly url: string; readonly call?: TestArchive['call'] },
+  { host = 'localhost', headers = {} }: ClientOptions = {},
+) {
+  const cookies = new Map<string, string>()
+  const cookieHeader = () => [...cookies].map(([name, value]) => `${name}=${value}`).join('; ')
+  const send: TestArchive['call'] =
+    archive.call ?? ((method, path, options) => call(archive.url, method, path, options))
   const request = async (
     method: string,
     path: string,
     raw?: string,
     extra: Record<string, string> = {},
   ): Promise<DeskReply> => {
-    const reply = await archive.call(method, path, {
+    const reply = await send(method, path, {
       ...(raw !== undefined && { raw }),
       headers: {
         host,
         accept: 'text/html',
         ...(raw !== undefined && { 'content-type': 'application/x-www-form-urlencoded' }),
-        ...(cookie && { cookie }),
+        ...(cookies.size > 0 && { cookie: cookieHeader() }),
+        ...headers,
         ...extra,
       },
     })
-    for (const set of reply.headers['set-cookie'] ?? []) cookie = set.split(';', 1)[0] as string
+    for (const set of reply.headers['set-cookie'] ?? []) {
+      const [, name = '', value = ''] = /^([^=]+)=([^;]*)/.exec(set) ?? []
+      if (set.includes('Max-Age=0')) cookies.delete(name)
+      else cookies.set(name, value)
+    }
     const html = Buffer.from(reply.text, 'latin1').toString()
     return { ...reply, html, forms: formsIn(html) }
   }
   return {
+    /** The Cookie header of the next request. */
     get cookie() {
-      return cookie
+      return cookieHeader()
     },
-    set cookie(value: string) {
-      cookie = value
+    set cookie(header: string) {
+      cookies.clear()
+      for (const pair of header.split('; ').filter(Boolean)) {
+        const [name = '', value = ''] = pair.split('=')
+        cookies.set(name, value)
+      }
     },
     /** Opens a page. */
     get: (path: string, headers?: Record<string, string>) =>

@@ -28,6 +28,8 @@ const bodies: Readonly<Record<string, (id: number) => object>> = {
   createImport: (id) => importOf(`Imported ${id}`),
   decideTalk: () => ({ take: ['title'] }),
   decideFields: () => ({ take: 'mine' }),
+  invitePerson: (id) => ({ name: `Person ${id}`, mail: `p${id}@example.org`, role: 'editor' }),
+  patchPerson: (id) => ({ name: `Renamed ${id}` }),
 }
 
 const importOf = (title: string) => ({
@@ -52,7 +54,7 @@ export async function prepareCall(archive: TestArchive, endpoint: Endpoint): Pro
   // A merge removes the entity, so each call merges a new one.
   if (/^merge/.test(endpoint.name)) slugs[kind] = await createEntity(archive, kind, id)
   const values: Record<string, string> = {
-    id: String(kind === 'import' ? await createImport(archive, id, endpoint.name) : id),
+    id: String(await idFor(archive, kind, id, endpoint.name)),
     revision: '1',
     slug: slugs[kind] ?? '',
     rule: 'no-licence',
@@ -67,6 +69,15 @@ export async function prepareCall(archive: TestArchive, endpoint: Endpoint): Pro
   const body = bodies[endpoint.name]?.(id)
   if (endpoint.body) assert.ok(body, `${endpoint.name} takes a body: add one ${hint}`)
   return { params: Object.fromEntries(params), ...(endpoint.body && body && { body }) }
+}
+
+/** Returns the id in the path of an endpoint: of a record, or of a new import or person. */
+async function idFor(archive: TestArchive, kind: string, id: number, endpointName: string) {
+  if (kind === 'import') return createImport(archive, id, endpointName)
+  if (kind !== 'person') return id
+  const body = { name: `Invited ${id}`, role: 'editor' }
+  const { json } = await archive.call('POST', '/api/v2/person', { token: archive.admin, body })
+  return json.person.id as number
 }
 
 /** Returns the path of a call, with the values of its parameters. */

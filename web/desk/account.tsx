@@ -1,10 +1,11 @@
 import { deskPaths } from '../paths.ts'
 import { Field, Form, passkeyAttributes } from './form.tsx'
 import { DeskLayout } from './layout.tsx'
-import { PasskeyButton } from './sign-in.tsx'
+import { Identities, type IdentitiesData } from './openid.tsx'
+import { PasskeyButton, type Refusal } from './sign-in.tsx'
 import { useDesk } from './view.ts'
 
-export interface AccountData {
+export interface AccountData extends IdentitiesData {
   readonly passkeys: readonly {
     readonly id: string
     readonly name: string
@@ -24,7 +25,7 @@ export interface AccountData {
   }[]
   /** Undefined if the person has to confirm first. */
   readonly options: unknown
-  readonly refused?: 'link' | 'code' | 'passkey' | 'unknown-passkey' | undefined
+  readonly refused?: Refusal | undefined
 }
 
 /** The account of the person who is signed in: passkeys and sessions. */
@@ -33,6 +34,7 @@ export function Account(data: AccountData) {
   return (
     <DeskLayout title={words.account}>
       <Passkeys {...data} />
+      <Identities {...data} />
       <Sessions {...data} />
     </DeskLayout>
   )

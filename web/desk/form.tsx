@@ -28,7 +28,7 @@ interface FieldProps {
   readonly value?: string | undefined
   readonly type?: 'text' | 'email' | 'number' | 'date'
   readonly inputMode?: 'numeric' | 'url'
-  readonly autocomplete?: 'off' | 'one-time-code'
+  readonly autocomplete?: 'off' | 'one-time-code' | 'email'
   readonly maxLength?: number
   readonly min?: number
   readonly max?: number
@@ -64,6 +64,17 @@ export function Field({ label, help, error, name, type = 'text', data, ...input 
         </p>
       )}
     </div>
+  )
+}
+
+/** A checkbox that sends the link of a form by mail. */
+export function SendField() {
+  const { words } = useDesk()
+  return (
+    <label class="choice field">
+      <input type="checkbox" name="send" value="1" checked />
+      <span>{words.sendByMail}</span>
+    </label>
   )
 }
 

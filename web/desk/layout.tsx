@@ -7,11 +7,13 @@ import { useDesk } from './view.ts'
 
 interface Props {
   readonly title: string
+  /** The URL of another site, to which the browser goes at once. */
+  readonly refreshTo?: string
   readonly children: ComponentChildren
 }
 
 /** The layout of every page of the desk. */
-export function DeskLayout({ title, children }: Props) {
+export function DeskLayout({ title, refreshTo, children }: Props) {
   const view = useDesk()
   const { words, href, done } = view
   const notice = done && Object.hasOwn(words.done, done) ? words.done[done] : undefined
@@ -26,6 +28,7 @@ export function DeskLayout({ title, children }: Props) {
         <title>{`${title} · ${view.site.name}`}</title>
         <meta name="viewport" content="width=device-width, initial-scale=1" />
         <meta name="color-scheme" content={view.theme === 'auto' ? 'light dark' : view.theme} />
+        {refreshTo !== undefined && <meta http-equiv="refresh" content={`0; url=${refreshTo}`} />}
         <meta name="robots" content="noindex, nofollow" />
         {/* The address of this page may be a sign-in link. */}
         <link rel="stylesheet" href={href(view.assets.style)} referrerpolicy="no-referrer" />

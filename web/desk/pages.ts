@@ -4,8 +4,9 @@ import { Account } from './account.tsx'
 import { Audit } from './audit.tsx'
 import { Editor, MergeEdit, NewTalk, TakedownPage } from './editor.tsx'
 import { DeskHome } from './home.tsx'
+import { OpenidRefused, OpenidStart } from './openid.tsx'
 import { LinkCreated, People, PersonPage } from './people.tsx'
-import { Confirm, Forbidden, LinkPage, LinkRefused, SignIn } from './sign-in.tsx'
+import { Confirm, Forbidden, LinkPage, LinkRefused, MailSent, SignIn } from './sign-in.tsx'
 import { Talks } from './talks.tsx'
 import { Tokens } from './tokens.tsx'
 import { DeskContext, type DeskView, prepareDeskView } from './view.ts'
@@ -14,8 +15,11 @@ import { DeskContext, type DeskView, prepareDeskView } from './view.ts'
 export const deskPages = {
   home: DeskHome,
   signIn: SignIn,
+  mailSent: MailSent,
   link: LinkPage,
   linkRefused: LinkRefused,
+  openidStart: OpenidStart,
+  openidRefused: OpenidRefused,
   confirm: Confirm,
   forbidden: Forbidden,
   account: Account,

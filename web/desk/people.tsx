@@ -1,5 +1,5 @@
 import { deskPaths } from '../paths.ts'
-import { Field, Form, RoleField, SecretField } from './form.tsx'
+import { Field, Form, RoleField, SecretField, SendField } from './form.tsx'
 import { DeskLayout } from './layout.tsx'
 import { useDesk } from './view.ts'
 
@@ -18,13 +18,15 @@ export interface PersonRow {
 
 export interface PeopleData {
   readonly people: readonly PersonRow[]
+  /** Whether links can be sent by mail. */
+  readonly hasMail: boolean
   /** What the invitation form contained, if it was refused. */
   readonly invitation?: { readonly name: string; readonly mail: string; readonly role: string }
   readonly errors?: Readonly<Record<string, string>>
 }
 
 /** All people, and a form that invites one. */
-export function People({ people, invitation, errors = {} }: PeopleData) {
+export function People({ people, hasMail, invitation, errors = {} }: PeopleData) {
   const { words, href, time } = useDesk()
   return (
     <DeskLayout title={words.people}>
@@ -71,6 +73,7 @@ export function People({ people, invitation, errors = {} }: PeopleData) {
             maxLength={254}
             autocomplete="off"
           />
+          {hasMail && <SendField />}
           <RoleField value={invitation?.role ?? 'editor'} />
           <button type="submit">{words.inviteButton}</button>
         </Form>
@@ -82,13 +85,16 @@ export function People({ people, invitation, errors = {} }: PeopleData) {
 export interface PersonData {
   readonly person: PersonRow
   readonly isSelf: boolean
+  readonly hasMail: boolean
+  /** What the form contained, if it was refused. */
+  readonly typed?: { readonly name: string; readonly mail: string }
   /** What the form of events contained, if it was refused. */
   readonly event?: string
   readonly errors?: Readonly<Record<string, string>>
 }
 
-/** One person: role, events, link, sessions. */
-export function PersonPage({ person, isSelf, event, errors = {} }: PersonData) {
+/** One person: name, mail address, role, events, link, sessions. */
+export function PersonPage({ person, isSelf, hasMail, typed, event, errors = {} }: PersonData) {
   const { words, href } = useDesk()
   return (
     <DeskLayout title={person.name}>
@@ -96,7 +102,26 @@ export function PersonPage({ person, isSelf, event, errors = {} }: PersonData) {
         <a href={href(deskPaths.people)}>{words.people}</a>
       </p>
       <Form action={deskPaths.person(person.id)}>
-        <Field label={words.name} name="name" value={person.name} maxLength={100} required />
+        <input type="hidden" name="name_before" value={person.name} />
+        <Field
+          label={words.name}
+          name="name"
+          value={typed?.name ?? person.name}
+          error={errors.name}
+          maxLength={100}
+          required
+        />
+        <input type="hidden" name="mail_before" value={person.mail ?? ''} />
+        <Field
+          label={`${words.mail} (${words.optional})`}
+          name="mail"
+          type="email"
+          help={words.mailHelp}
+          value={typed?.mail ?? person.mail ?? ''}
+          error={errors.mail}
+          maxLength={254}
+          autocomplete="off"
+        />
         {isSelf ? <p class="help">{words.yourself}</p> : <RoleField value={person.role} />}
         <button type="submit">{words.save}</button>
       </Form>
@@ -134,6 +159,7 @@ export function PersonPage({ person, isSelf, event, errors = {} }: PersonData) {
         <h2>{words.newLink}</h2>
         <p class="help">{words.newLinkHelp}</p>
         <Form action={deskPaths.personLink(person.id)}>
+          {hasMail && person.mail !== null && <SendField />}
           <button type="submit" disabled={person.disabled !== null}>
             {words.newLink}
           </button>
@@ -163,13 +189,20 @@ export interface LinkCreatedData {
   readonly name: string
   readonly url: string
   readonly code: string
+  /** Whether the link is being sent by mail. */
+  readonly mailed: { readonly to: string; readonly isQueued: boolean } | undefined
 }
 
 /** A new link, which is shown once. */
-export function LinkCreated({ id, name, url, code }: LinkCreatedData) {
+export function LinkCreated({ id, name, url, code, mailed }: LinkCreatedData) {
   const { words, href } = useDesk()
   return (
     <DeskLayout title={words.linkCreated(name)}>
+      {mailed && (
+        <p class="notice" role="status">
+          {mailed.isQueued ? words.linkMailed(mailed.to) : words.linkNotMailed}
+        </p>
+      )}
       <p>{words.linkCreatedHelp}</p>
       <SecretField label={words.newLink} value={url} />
       <SecretField label={words.linkCode} value={code} />

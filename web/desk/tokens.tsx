@@ -8,6 +8,8 @@ export interface TokensData {
     readonly id: number
     readonly name: string
     readonly role: 'editor' | 'admin'
+    /** Name of the person who created it; null for an operator. */
+    readonly created_by: string | null
     readonly expires: string | null
     readonly last_used: string | null
     readonly revoked: string | null
@@ -39,6 +41,7 @@ export function Tokens({ tokens, created, errors = {} }: TokensData) {
               <p class="help">
                 {words.expires} {token.expires} UTC · {words.lastUsed}{' '}
                 {token.last_used === null ? words.never : `${token.last_used} UTC`}
+                {token.created_by !== null && ` · ${words.createdBy(token.created_by)}`}
               </p>
             </div>
             {token.revoked === null && (

@@ -38,6 +38,8 @@ export const deskEn = {
     'taken-down': 'The talk was taken down.',
     'passkey-added': 'Passkey added.',
     'passkey-removed': 'Passkey removed.',
+    'identity-added': 'The account is connected.',
+    'identity-removed': 'The account is no longer connected.',
     'session-ended': 'The session was ended.',
     'sessions-ended': 'The sessions were ended.',
     disabled: 'This person can no longer sign in.',
@@ -57,6 +59,18 @@ export const deskEn = {
   noPasskey: 'No passkey on this device?',
   noPasskeyHelp:
     'Ask an administrator for a sign-in link. Operators create one with "talkshelf person link".',
+  mailLinkHelp: 'You get a link that works once, within 15 minutes.',
+  sendLink: 'Send me a link',
+  mailSentTitle: 'Check your mail',
+  mailSentHelp:
+    'If this address belongs to a person here, a sign-in link is on its way. Open it in this ' +
+    'browser within 15 minutes. Nothing there? Check your spam folder. At most five links are ' +
+    'sent to an address in 15 minutes.',
+  mailSentCode: 'If you open the link in another browser, enter this code there:',
+  otherBrowser: 'You asked for this link in another browser. Enter the six-digit code it shows.',
+  signInWith: (provider: string) => `Sign in with ${provider}`,
+  confirmWith: (provider: string) => `Confirm with ${provider}`,
+  continueTo: (provider: string) => `Continue to ${provider}`,
   scriptsNeeded: 'Passkeys need JavaScript. Without it, sign in with a link.',
   passkeysUnsupported:
     'Passkeys do not work here: they need a recent browser, HTTPS and a host name. Sign in with a ' +
@@ -89,6 +103,14 @@ export const deskEn = {
     'unknown-passkey':
       'This passkey is not known here. It was removed, or belongs to another address of the ' +
       'archive. Ask for a sign-in link.',
+    openid: 'The sign-in was not accepted, was cancelled or took too long. Try again.',
+    'openid-unavailable':
+      'The sign-in service does not respond. Try again later, or sign in with a passkey or a link.',
+    'unknown-identity':
+      'This account belongs to no person here. Ask an administrator for an invitation, or sign in ' +
+      'in another way and connect it in your account.',
+    'identity-taken': 'This account already belongs to another person here. Use another one.',
+    'too-many': 'Too many links were requested. Try again in a few minutes.',
   },
 
   // Account
@@ -99,9 +121,13 @@ export const deskEn = {
   defaultPasskeyName: 'Passkey',
   addPasskey: 'Add a passkey',
   otherHost: (host: string) => `for ${host}`,
+  identities: 'Other accounts',
+  connect: (provider: string) => `Connect your account at ${provider}`,
   sessions: 'Sessions',
   thisSession: 'This session',
-  signedInWith: { link: 'link', passkey: 'passkey' } as Readonly<Record<string, string>>,
+  signedInWith: { link: 'link', passkey: 'passkey', openid: 'other account' } as Readonly<
+    Record<string, string>
+  >,
   endSession: 'End session',
   endOtherSessions: 'End all other sessions',
 
@@ -195,6 +221,9 @@ export const deskEn = {
   linkCreatedHelp:
     'It signs them in once, within seven days, and is not shown again. Send it in a private ' +
     'message.',
+  sendByMail: 'Send the link by mail',
+  linkMailed: (mail: string) => `The link is on its way to ${mail}.`,
+  linkNotMailed: 'The link was not sent by mail: too many mails are waiting. Send it yourself.',
   linkCode: 'Code, needed only without a passkey',
   events: 'Events',
   eventsHelp:
@@ -209,16 +238,34 @@ export const deskEn = {
   disable: 'Disable',
   disableHelp: 'They are signed out at once and can no longer sign in. The history stays.',
   enable: 'Enable',
+  mailHelp: 'A new address ends sign-in links that were not used.',
   yourself: 'This is you. Another administrator can change your role.',
 
+  // Mails
+  mails: {
+    greeting: (name: string) => `Hello, ${name},`,
+    signInSubject: (site: string) => `Sign in to ${site}`,
+    signInText: (site: string) =>
+      `Open this link to sign in to ${site}. It works once, within 15 minutes, in the browser ` +
+      'in which you asked for it. In another browser you also need the code shown there.',
+    ignore: 'If you did not ask for it, ignore this mail. The link is of no use to others.',
+    invitationSubject: (site: string) => `Your sign-in link for ${site}`,
+    invitationText: (site: string) =>
+      `Open this link to sign in to ${site}. It works once, within seven days.`,
+    codeText: (code: string) => `Code, needed only to sign in without a passkey: ${code}`,
+  },
+
   // Tokens
-  tokensHelp: 'A token lets a program use the API. It is shown once, when it is created.',
+  tokensHelp:
+    'A token lets a program use the API. It is shown once, when it is created, and stops working ' +
+    'while the person who created it is disabled.',
   newToken: 'New token',
   tokenFor: 'Person or program',
   days: 'Valid for days',
   createToken: 'Create token',
   tokenCreated: (name: string) => `Token for ${name}`,
   tokenCreatedHelp: 'Store it now. It is not shown again.',
+  createdBy: (name: string) => `Created by ${name}`,
   expires: 'Expires',
   revoked: 'Revoked',
   revoke: 'Revoke',
@@ -236,6 +283,7 @@ export const deskEn = {
     'person-invited': 'invited',
     'person-changed': 'changed',
     'person-disabled': 'disabled',
+    'person-reset': 'removed all ways of signing in of',
     'person-enabled': 'enabled',
     'event-editor-added': 'gave an event to',
     'event-editor-removed': 'took an event from',
@@ -245,6 +293,8 @@ export const deskEn = {
     'sessions-ended': 'ended the sessions of',
     'passkey-added': 'added a passkey',
     'passkey-removed': 'removed a passkey',
+    'identity-added': 'connected an account',
+    'identity-removed': 'removed a connected account',
     'token-created': 'created a token',
     'token-revoked': 'revoked a token',
   } as Readonly<Record<string, string>>,

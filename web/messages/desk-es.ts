@@ -38,6 +38,8 @@ export const deskEs: DeskMessages = {
     'taken-down': 'La charla fue retirada.',
     'passkey-added': 'Llave de acceso añadida.',
     'passkey-removed': 'Llave de acceso eliminada.',
+    'identity-added': 'La cuenta está conectada.',
+    'identity-removed': 'La cuenta ya no está conectada.',
     'session-ended': 'La sesión se ha cerrado.',
     'sessions-ended': 'Las sesiones se han cerrado.',
     disabled: 'Esta persona ya no puede iniciar sesión.',
@@ -55,6 +57,19 @@ export const deskEs: DeskMessages = {
   noPasskey: '¿No hay ninguna llave en este dispositivo?',
   noPasskeyHelp:
     'Pide un enlace a un administrador. Los operadores lo crean con «talkshelf person link».',
+  mailLinkHelp: 'Recibirás un enlace que funciona una vez, durante 15 minutos.',
+  sendLink: 'Enviarme un enlace',
+  mailSentTitle: 'Mira tu correo',
+  mailSentHelp:
+    'Si esta dirección pertenece a una persona de aquí, le hemos enviado un enlace. Ábrelo en este ' +
+    'navegador antes de 15 minutos. ¿No llega? Mira en el correo no deseado. A una dirección se ' +
+    'envían como máximo cinco enlaces en 15 minutos.',
+  mailSentCode: 'Si abres el enlace en otro navegador, escribe allí este código:',
+  otherBrowser:
+    'Pediste este enlace en otro navegador. Escribe el código de seis cifras que se muestra allí.',
+  signInWith: (provider) => `Entrar con ${provider}`,
+  confirmWith: (provider) => `Confirmar con ${provider}`,
+  continueTo: (provider) => `Continuar a ${provider}`,
   scriptsNeeded: 'Las llaves de acceso necesitan JavaScript. Sin él, entra con un enlace.',
   passkeysUnsupported:
     'Aquí no funcionan las llaves de acceso: necesitan un navegador reciente, HTTPS y un nombre de ' +
@@ -87,6 +102,15 @@ export const deskEs: DeskMessages = {
     'unknown-passkey':
       'Esta llave de acceso no se conoce aquí. Se eliminó, o pertenece a otra dirección del ' +
       'archivo. Pide un enlace.',
+    openid: 'El acceso no se aceptó, se canceló o tardó demasiado. Inténtalo de nuevo.',
+    'openid-unavailable':
+      'El servicio de acceso no responde. Inténtalo más tarde, o entra con una llave de acceso o un ' +
+      'enlace.',
+    'unknown-identity':
+      'Esta cuenta no pertenece a ninguna persona de aquí. Pide una invitación a un administrador, ' +
+      'o entra de otro modo y conéctala en tu cuenta.',
+    'identity-taken': 'Esta cuenta ya pertenece a otra persona de aquí. Usa otra.',
+    'too-many': 'Se han pedido demasiados enlaces. Vuelve a intentarlo en unos minutos.',
   },
 
   passkeys: 'Llaves de acceso',
@@ -96,9 +120,11 @@ export const deskEs: DeskMessages = {
   defaultPasskeyName: 'Llave de acceso',
   addPasskey: 'Añadir una llave de acceso',
   otherHost: (host) => `para ${host}`,
+  identities: 'Otras cuentas',
+  connect: (provider) => `Conectar tu cuenta de ${provider}`,
   sessions: 'Sesiones',
   thisSession: 'Esta sesión',
-  signedInWith: { link: 'enlace', passkey: 'llave de acceso' },
+  signedInWith: { link: 'enlace', passkey: 'llave de acceso', openid: 'otra cuenta' },
   endSession: 'Cerrar la sesión',
   endOtherSessions: 'Cerrar las demás sesiones',
 
@@ -189,6 +215,9 @@ export const deskEs: DeskMessages = {
   linkCreatedHelp:
     'Sirve para entrar una vez, durante siete días, y no se vuelve a mostrar. Envíalo en un ' +
     'mensaje privado.',
+  sendByMail: 'Enviar el enlace por correo',
+  linkMailed: (mail) => `El enlace se está enviando a ${mail}.`,
+  linkNotMailed: 'El enlace no se ha enviado: hay demasiados correos en espera. Envíalo tú.',
   linkCode: 'Código, solo necesario sin llave de acceso',
   events: 'Eventos',
   eventsHelp:
@@ -204,15 +233,32 @@ export const deskEs: DeskMessages = {
   disable: 'Desactivar',
   disableHelp: 'Su sesión se cierra enseguida y ya no puede entrar. El historial se conserva.',
   enable: 'Activar',
+  mailHelp: 'Una dirección nueva anula los enlaces de entrada que no se han usado.',
   yourself: 'Eres tú. Otro administrador puede cambiar tu función.',
 
-  tokensHelp: 'Un token permite a un programa usar la API. Se muestra una vez, al crearlo.',
+  mails: {
+    greeting: (name) => `Hola, ${name}:`,
+    signInSubject: (site) => `Iniciar sesión en ${site}`,
+    signInText: (site) =>
+      `Abre este enlace para entrar en ${site}. Funciona una vez, durante 15 minutos, en el ` +
+      'navegador en el que lo pediste. En otro navegador necesitas además el código mostrado allí.',
+    ignore: 'Si no lo has pedido, no hagas caso de este correo. El enlace no sirve a otros.',
+    invitationSubject: (site) => `Tu enlace para entrar en ${site}`,
+    invitationText: (site) =>
+      `Abre este enlace para entrar en ${site}. Funciona una vez, durante siete días.`,
+    codeText: (code) => `Código, solo necesario para entrar sin llave de acceso: ${code}`,
+  },
+
+  tokensHelp:
+    'Un token permite a un programa usar la API. Se muestra una vez, al crearlo, y deja de ' +
+    'funcionar mientras la persona que lo creó está desactivada.',
   newToken: 'Nuevo token',
   tokenFor: 'Persona o programa',
   days: 'Días de validez',
   createToken: 'Crear token',
   tokenCreated: (name) => `Token para ${name}`,
   tokenCreatedHelp: 'Guárdalo ahora. No se vuelve a mostrar.',
+  createdBy: (name) => `Creado por ${name}`,
   expires: 'Caduca',
   revoked: 'Revocado',
   revoke: 'Revocar',
@@ -230,6 +276,7 @@ export const deskEs: DeskMessages = {
     'person-invited': 'invitó a',
     'person-changed': 'cambió a',
     'person-disabled': 'desactivó a',
+    'person-reset': 'eliminó todas las formas de entrar de',
     'person-enabled': 'activó a',
     'event-editor-added': 'dio un evento a',
     'event-editor-removed': 'quitó un evento a',
@@ -239,6 +286,8 @@ export const deskEs: DeskMessages = {
     'sessions-ended': 'cerró las sesiones de',
     'passkey-added': 'añadió una llave de acceso',
     'passkey-removed': 'eliminó una llave de acceso',
+    'identity-added': 'conectó una cuenta',
+    'identity-removed': 'desconectó una cuenta',
     'token-created': 'creó un token',
     'token-revoked': 'revocó un token',
   },

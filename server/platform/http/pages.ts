@@ -16,6 +16,8 @@ export interface PageRequest {
   readonly address: string
   readonly headers: FastifyRequest['headers']
   readonly requestId: string
+  /** Key of the network for rate limits. */
+  readonly network: string
 }
 
 /** A form that a browser sent. */
@@ -26,7 +28,7 @@ export interface FormRequest extends PageRequest {
 }
 
 export interface PageResponse {
-  readonly status?: 200 | 301 | 303 | 304 | 400 | 403 | 409
+  readonly status?: 200 | 301 | 303 | 304 | 400 | 403 | 409 | 429
   readonly body?: string | Uint8Array
   readonly headers: Readonly<Record<string, string | string[]>>
 }
@@ -158,6 +160,7 @@ export function pageRequest(request: FastifyRequest, basePath: string): PageRequ
     address,
     headers: request.headers,
     requestId: request.id,
+    network: rateLimitKey(null, request.ip),
   }
 }
 

@@ -1,11 +1,11 @@
 import { isIPv6 } from 'node:net'
 import { LRUCache } from 'lru-cache'
 
-// A token bucket for each client, refilled within a minute. A read costs 1 point, a list or search
-// 5, a write 10, a 304 nothing. Buckets are per process, so several processes multiply the limit.
+// A token bucket for each client, by default refilled within a minute. A read costs 1 point, a list
+// or search 5, a write 10, a 304 nothing. Buckets are per process, so several processes multiply the
+// limit.
 
 export const requestCosts = { read: 1, list: 5, write: 10 }
-const windowSeconds = 60
 
 export interface RateLimit {
   /** Takes points, or returns the seconds until enough are available. */
@@ -16,16 +16,16 @@ export interface RateLimit {
   headers(left: number): Record<string, string>
 }
 
-/** Creates a rate limit of `perMinute` points for each client. */
-export function createRateLimit(perMinute: number): RateLimit {
-  const perMs = perMinute / (windowSeconds * 1000)
+/** Creates a rate limit of `points` for each client in each window. */
+export function createRateLimit(points: number, windowSeconds = 60): RateLimit {
+  const perMs = points / (windowSeconds * 1000)
   // Bounds the memory for many clients. An evicted client starts again with a full bucket.
   const buckets = new LRUCache<string, { points: number; atMs: number }>({ max: 100_000 })
 
   function currentBucket(client: string) {
     const nowMs = performance.now()
-    const bucket = buckets.get(client) ?? { points: perMinute, atMs: nowMs }
-    bucket.points = Math.min(perMinute, bucket.points + (nowMs - bucket.atMs) * perMs)
+    const bucket = buckets.get(client) ?? { points, atMs: nowMs }
+    bucket.points = Math.min(points, bucket.points + (nowMs - bucket.atMs) * perMs)
     bucket.atMs = nowMs
     buckets.set(client, bucket)
     return bucket
@@ -44,11 +44,11 @@ export function createRateLimit(perMinute: number): RateLimit {
     },
     giveBack(client, cost) {
       const bucket = currentBucket(client)
-      bucket.points = Math.min(perMinute, bucket.points + cost)
+      bucket.points = Math.min(points, bucket.points + cost)
     },
     headers: (left) => ({
-      'ratelimit-policy': `"default";q=${perMinute};w=${windowSeconds}`,
-      ratelimit: `"default";r=${left};t=${Math.ceil((perMinute - left) / perMs / 1000)}`,
+      'ratelimit-policy': `"default";q=${points};w=${windowSeconds}`,
+      ratelimit: `"default";r=${left};t=${Math.ceil((points - left) / perMs / 1000)}`,
     }),
   }
 }
