@@ -119,7 +119,7 @@ export function createApp(
   referenceRoutes(http, basePath, base)
   const markdown = openMarkdown()
   pageRoutes(mountPage, pool, recordCache, statisticsCache, markdown, site)
-  deskRoutes({ mountPage, mountForm, pool, site, publicOrigin })
+  deskRoutes({ mountPage, mountForm, pool, site, publicOrigin, forget })
   syndicationRoutes(http, mountPage, pool, recordCache, markdown, site)
   return http
 }

@@ -9,6 +9,7 @@ import {
   type Session,
 } from '../auth/auth.ts'
 import { buildView, localPath, type PageSite, pageHeaders } from '../pages/pages.ts'
+import type { Origin } from '../platform/actor.ts'
 import type { Pool } from '../platform/db/pool.ts'
 import type {
   FormRequest,
@@ -31,6 +32,8 @@ export interface DeskSite {
   readonly site: PageSite
   /** Origin of PUBLIC_URL, if it is set. */
   readonly publicOrigin: string | undefined
+  /** Removes changed records from the cache. */
+  forget(ids: readonly number[]): void
 }
 
 /** What a page or form requires of the person. */
@@ -183,4 +186,9 @@ export function openDesk({ mountPage, mountForm, pool, site, publicOrigin }: Des
 export function auditOrigin({ session, requestId }: DeskRequest): AuditOrigin {
   const { name, id } = session.person
   return { actor: name, person: id, request: requestId }
+}
+
+/** Returns the origin of what a person changes in records. */
+export function changeOrigin({ session, requestId }: DeskRequest): Origin {
+  return { actor: actorOf(session), via: 'page', request: requestId }
 }

@@ -29,6 +29,7 @@ const people = {
   admin: await signedIn('Ada', 'admin'),
 }
 const anyone = createDeskClient(archive)
+const talk = await archive.make()
 
 /** Lists the pages and forms of the desk with the role that each needs. */
 const urls: [method: 'GET' | 'POST', path: string, role: PersonRole][] = [
@@ -39,6 +40,7 @@ const urls: [method: 'GET' | 'POST', path: string, role: PersonRole][] = [
   ['GET', `/desk/people/${people.editor.id}`, 'admin'],
   ['GET', '/desk/tokens', 'admin'],
   ['GET', '/desk/audit', 'admin'],
+  ['GET', `/desk/talk/${talk.id}/history`, 'editor'],
   ['POST', '/desk/sign-out', 'suggester'],
   ['POST', '/desk/confirm', 'suggester'],
   ['POST', '/desk/account/add-passkey', 'suggester'],
@@ -53,6 +55,7 @@ const urls: [method: 'GET' | 'POST', path: string, role: PersonRole][] = [
   ['POST', `/desk/people/${people.editor.id}/disabled`, 'admin'],
   ['POST', '/desk/tokens', 'admin'],
   ['POST', '/desk/tokens/revoke', 'admin'],
+  ['POST', `/desk/talk/${talk.id}/revert`, 'editor'],
 ]
 
 test('the list above has every page and form of the desk', async () => {

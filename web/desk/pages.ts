@@ -2,6 +2,7 @@ import { type ComponentType, h } from 'preact'
 import { renderToString } from 'preact-render-to-string'
 import { Account } from './account.tsx'
 import { Audit } from './audit.tsx'
+import { History, RevertRefused } from './history.tsx'
 import { DeskHome } from './home.tsx'
 import { LinkCreated, People, PersonPage } from './people.tsx'
 import { Confirm, Forbidden, LinkPage, LinkRefused, SignIn } from './sign-in.tsx'
@@ -22,6 +23,8 @@ export const deskPages = {
   linkCreated: LinkCreated,
   tokens: Tokens,
   audit: Audit,
+  history: History,
+  revertRefused: RevertRefused,
 }
 
 /** Renders one of `deskPages` as a complete HTML document. */
