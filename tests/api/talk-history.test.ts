@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { findEvent, invitePerson, setEventEditor } from '../../server/auth/auth.ts'
+import { invitePerson, setEventEditor } from '../../server/auth/auth.ts'
 import { createDeskClient, type DeskReply } from '../support/desk-client.ts'
 import { category, startArchive } from '../support/harness.ts'
 import { csvOf, importClient } from '../support/import-client.ts'
@@ -61,13 +61,15 @@ test('reverts a field, and the whole change', async () => {
   await patch(id, { title: 'Two', summary: 'Second', tags: ['y'] })
   await patch(id, { tags: ['y', 'z'] })
   const readers = () => archive.call('GET', `/api/v2/video/${id}`)
-  assert.equal((await readers()).json.summary, 'Second')
   const page = await historyOf(id)
-  const done = await client.follow(await press(page, id, 2, 'summary'))
+  assert.equal((await readers()).json.summary, 'Second')
+  const redirect = await press(page, id, 2, 'summary')
+  // Read at once: after some time, the cache finds the change by itself.
+  const { summary: shown, title: kept } = (await readers()).json
+  assert.deepEqual([shown, kept], ['First', 'Two'], 'the cache forgets the record')
+  const done = await client.follow(redirect)
   assert.match(done.html, /Reverted\./)
   assert.match(withoutMarks(done.html), /Revision 4.*Grace · Web page Restored/)
-  assert.equal((await readers()).json.summary, 'First', 'the cache forgets the record')
-  assert.equal((await readers()).json.title, 'Two')
   assert.equal((await press(page, id, 2)).status, 303)
   const { title, tags } = await read(id)
   assert.deepEqual([title, tags], ['One', ['x', 'z']])
@@ -188,20 +190,22 @@ test('refuses revisions and fields that do not exist', async () => {
 test('editors of an event revert changes of its talks only', async () => {
   const { id: person, client: eve } = await signedIn('Eve', 'suggester')
   await setEventEditor(archive.pool, person, category, true, operator)
-  await findEvent(archive.pool, category)
   await send('POST', 'category', { title: 'Foreign Days' })
   const { id: own } = await archive.make({ title: 'One' })
-  const { id: foreign } = await archive.make({ title: 'One', category: 'Foreign Days' })
+  const { id: foreign } = await archive.make({ title: 'One' })
   for (const id of [own, foreign]) await patch(id, { title: 'Two' })
   const page = await eve.get(`/desk/talk/${own}/history`)
   assert.equal((await eve.submit(page, `/desk/talk/${own}/revert`)).status, 303)
   assert.equal((await read(own)).title, 'One')
 
+  const opened = await eve.get(`/desk/talk/${foreign}/history`)
+  await patch(foreign, { category: 'Foreign Days' })
+  const refused = await eve.submit(opened, `/desk/talk/${foreign}/revert`)
+  assert.equal(refused.status, 403)
+  assert.match(refused.html, /talks of your own events only/)
   const shown = await eve.get(`/desk/talk/${foreign}/history`)
   assert.match(shown.html, /talks of your own events only/)
   assert.ok(!shown.forms.some(({ action }) => action.endsWith('/revert')))
-  const [form] = (await historyOf(foreign)).forms.filter(({ action }) => action.endsWith('/revert'))
-  assert.equal((await eve.post(form?.action ?? '', form?.fields ?? {})).status, 403)
   assert.equal((await read(foreign)).title, 'Two')
 })
 
