@@ -428,11 +428,11 @@ export const revertRevisionEndpoint = endpoint({
   forEventEditors: true,
   summary: 'Revert a revision',
   description:
-    'Takes back what one revision changed, as a new revision; later changes of other fields stay. ' +
-    'If a field has another value today than the revision gave it, the response is 409 with the ' +
-    'names of these fields, and nothing is written. In `speakers` and `tags`, added names are ' +
-    'removed and removed names return; other names stay. A revert that changes nothing adds no ' +
-    'revision.',
+    'Takes back what one revision changed, as a new revision; later changes of other fields ' +
+    'stay. If a field has another value today than the revision gave it, the response is 409 ' +
+    'with the names of these fields, and nothing is written. In `speakers` and `tags`, added ' +
+    'names are removed and removed names return; other names stay. A revert that changes ' +
+    'nothing adds no revision.',
   params: { id: Id, revision: RevisionNumber },
   requestHeaders: ['If-Match'],
   body: { schema: Revert, types: [jsonType] },
