@@ -97,6 +97,21 @@ export const problems = {
       'An import is first planned, then applied, and can then be undone. A person who is disabled ' +
       'gets no sign-in link. The detail says which state it is in. Nothing was changed.',
   },
+  'fields-changed': {
+    status: 409,
+    title: 'Fields have changed since',
+    explain:
+      'Some fields of the change that you want to revert have other values today, because they ' +
+      'were changed again since. Nothing was written. `fields` lists them. Send `fields` without ' +
+      'them to revert the others, or write these fields yourself.',
+  },
+  'not-revertible': {
+    status: 409,
+    title: 'This revision cannot be reverted',
+    explain:
+      'The first revision created the record, so there are no earlier values. Nothing was ' +
+      'written. To hide the record from readers, make it a draft: set `state` to 2.',
+  },
   'key-reused': {
     status: 409,
     title: 'Idempotency-Key already used',

@@ -22,9 +22,11 @@ const nullable = <T extends TSchema>(schema: T, description: string) =>
   Type.Union([schema, Type.Null()], { description })
 const address = (description: string) =>
   nullable(Type.String({ maxLength: 2048, format: 'address' }), description)
+/** Highest number of speakers or tags of a record. */
+export const maxNames = 100
 const names = (description: string) =>
   Type.Array(Type.String({ minLength: 1, maxLength: 255, format: 'text' }), {
-    maxItems: 100,
+    maxItems: maxNames,
     description,
   })
 const bytes = (format: string) =>
@@ -404,6 +406,40 @@ export const restoreRevisionEndpoint = endpoint({
   problems: ['taken-down', 'invalid-fields'],
 })
 
+export const Revert = Type.Object(
+  {
+    fields: Type.Optional(
+      Type.Array(text(50, 'Name of a field'), {
+        minItems: 1,
+        maxItems: 50,
+        description: 'Fields to revert. Default: all fields that the revision changed',
+      }),
+    ),
+  },
+  { additionalProperties: false, description: 'What to revert' },
+)
+export type Revert = Static<typeof Revert>
+
+export const revertRevisionEndpoint = endpoint({
+  name: 'revertRevision',
+  method: 'POST',
+  path: '/api/v2/video/{id}/revisions/{revision}/revert',
+  role: 'editor',
+  forEventEditors: true,
+  summary: 'Revert a revision',
+  description:
+    'Takes back what one revision changed, as a new revision; later changes of other fields ' +
+    'stay. If a field has another value today than the revision gave it, the response is 409 ' +
+    'with the names of these fields, and nothing is written. In `speakers` and `tags`, added ' +
+    'names are removed and removed names return; other names stay. A revert that changes ' +
+    'nothing adds no revision.',
+  params: { id: Id, revision: RevisionNumber },
+  requestHeaders: ['If-Match'],
+  body: { schema: Revert, types: [jsonType] },
+  response: { status: 200, schema: Video, etag: true },
+  problems: ['taken-down', 'fields-changed', 'not-revertible'],
+})
+
 export const videoEndpoints = {
   listVideos: listVideosEndpoint,
   readVideo: readVideoEndpoint,
@@ -414,4 +450,5 @@ export const videoEndpoints = {
   listRevisions: listRevisionsEndpoint,
   readRevision: readRevisionEndpoint,
   restoreRevision: restoreRevisionEndpoint,
+  revertRevision: revertRevisionEndpoint,
 } as const

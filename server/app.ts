@@ -140,6 +140,7 @@ export function createApp(
     mailer,
     provider: configuredProvider(config),
     onRefused,
+    forget,
   }
   deskRoutes(deskSite, recordCache, markdown)
   syndicationRoutes(http, mountPage, pool, recordCache, markdown, site)

@@ -114,6 +114,8 @@ export const deskPaths = {
   tokens: '/desk/tokens',
   revokeToken: '/desk/tokens/revoke',
   audit: '/desk/audit',
+  talkHistory: (id: number | string) => `/desk/talk/${id}/history`,
+  revert: (id: number | string) => `/desk/talk/${id}/revert`,
 } as const
 
 /**

@@ -12,10 +12,12 @@ export {
 export {
   type ChangeSummary,
   countChanges,
+  findIdsThen,
   findVersion,
   insertChange,
   insertChanges,
   listChanges,
+  listChangesWithValues,
   type NewChange,
 } from './queries.ts'
 export { startTail, type Tail } from './tail.ts'

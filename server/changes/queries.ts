@@ -122,6 +122,54 @@ export function listChanges(db: Db, subject: Subject, id: number, limit: number,
   )
 }
 
+const ChangeWithValues = Type.Object({
+  ...ChangeSummary.properties,
+  before: Type.Record(Type.String(), Type.Unknown()),
+  after: Type.Record(Type.String(), Type.Unknown()),
+  ids: Type.Partial(IdsThen),
+})
+
+/**
+ * Lists changes before a revision with their values, newest first: at most `limit`, and fewer if
+ * the values have more than `maxBytes`. The first one is always listed.
+ */
+export function listChangesWithValues(
+  db: Db,
+  subject: Subject,
+  id: number,
+  { before, limit, maxBytes }: { before: number; limit: number; maxBytes: number },
+) {
+  return many(
+    db,
+    ChangeWithValues,
+    sql`select ${summaryColumns}, before, after, ids
+        from (
+          select *,
+                 sum(octet_length(before::text) + octet_length(after::text)) over (
+                   order by revision desc rows between unbounded preceding and 1 preceding
+                 ) as newer_bytes
+          from (
+            select *
+            from change
+            where subject = ${subject} and subject_id = ${id} and revision < ${before}::bigint
+            order by revision desc
+            limit ${limit}::integer
+          ) as page
+        ) as measured
+        where coalesce(newer_bytes, 0) <= ${maxBytes}::integer
+        order by revision desc`,
+  )
+}
+
+const NewestIds = Type.Object({ ids: Type.Union([IdsThen, Type.Null()]) })
+
+/** Finds the ids behind the names of a version. Null if there is no such version. */
+export async function findIdsThen(db: Db, subject: Subject, id: number, revision: number) {
+  const newest = newestValues(sql`ids`, subject, id, revision)
+  const row = await one(db, NewestIds, sql`select ${newest} as ids`)
+  return row.ids
+}
+
 /** Counts the changes of a subject. */
 export async function countChanges(db: Db, subject: Subject, id: number) {
   const row = await one(
@@ -137,23 +185,27 @@ export async function countChanges(db: Db, subject: Subject, id: number) {
  * behind its names.
  */
 export function findVersion(db: Db, subject: Subject, id: number, revision: number) {
-  const newestValues = (column: Sql) =>
-    sql`(select jsonb_object_agg(key, value)
-         from (select distinct on (key) key, value
-               from change as earlier, jsonb_each(earlier.${column})
-               where earlier.subject = ${subject}
-                 and earlier.subject_id = ${id}
-                 and earlier.revision <= ${revision}::integer
-               order by key, earlier.revision desc) as newest)`
   return maybe(
     db,
     Version,
     sql`select ${summaryColumns},
-               ${newestValues(sql`after`)} as fields_then,
-               ${newestValues(sql`ids`)} as ids_then
+               ${newestValues(sql`after`, subject, id, revision)} as fields_then,
+               ${newestValues(sql`ids`, subject, id, revision)} as ids_then
         from change
         where subject = ${subject} and subject_id = ${id} and revision = ${revision}`,
   )
+}
+
+/** Selects the newest value of each key of a column, up to a revision. */
+function newestValues(column: Sql, subject: Subject, id: number, revision: number): Sql {
+  return sql`
+    (select jsonb_object_agg(key, value)
+     from (select distinct on (key) key, value
+           from change as earlier, jsonb_each(earlier.${column})
+           where earlier.subject = ${subject}
+             and earlier.subject_id = ${id}
+             and earlier.revision <= ${revision}::integer
+           order by key, earlier.revision desc) as newest)`
 }
 
 const ChangedSince = Type.Object({

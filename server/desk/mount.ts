@@ -43,6 +43,8 @@ export interface DeskSite {
   readonly provider: OpenidProvider | undefined
   /** Reports a sign-in that was refused, with the id of its request. */
   onRefused(refusal: SignInRefused, requestId: string): void
+  /** Removes changed records from the cache. */
+  forget(ids: readonly number[]): void
 }
 
 /** What a page or form requires of the person. */
@@ -238,13 +240,13 @@ export function idOf({ params }: PageRequest): number {
   return id
 }
 
-/** Returns the origin of what a person changes in records. */
-export function changeOrigin({ session, requestId }: DeskRequest): Origin {
-  return { actor: actorOf(session), via: 'page', request: requestId }
-}
-
 /** Returns who did something, for the audit log. */
 export function auditOrigin({ session, requestId }: DeskRequest): AuditOrigin {
   const { name, id } = session.person
   return { actor: name, person: id, request: requestId }
+}
+
+/** Returns the origin of what a person changes in records. */
+export function changeOrigin({ session, requestId }: DeskRequest): Origin {
+  return { actor: actorOf(session), via: 'page', request: requestId }
 }

@@ -4,6 +4,7 @@ import type { Markdown } from '../markdown/markdown.ts'
 import type { RecordCache } from '../videos/videos.ts'
 import { accountPages } from './account.ts'
 import { auditPage } from './audit.ts'
+import { historyPages } from './history.ts'
 import { type DeskSite, openDesk } from './mount.ts'
 import { openidPages } from './openid.ts'
 import { peoplePages } from './people.ts'
@@ -14,7 +15,7 @@ import { tokenPages } from './tokens.ts'
 
 /** Mounts the pages for people who sign in. */
 export function deskRoutes(deskSite: DeskSite, recordCache: RecordCache, markdown: Markdown): void {
-  const { pool, site, mailer, provider } = deskSite
+  const { pool, site, mailer, provider, forget } = deskSite
   const desk = openDesk(deskSite)
   signInPages(desk, pool, site, mailer, provider?.name)
   openidPages(desk, pool, site, provider)
@@ -24,6 +25,7 @@ export function deskRoutes(deskSite: DeskSite, recordCache: RecordCache, markdow
   peoplePages(desk, pool, site, mailer)
   tokenPages(desk, pool)
   auditPage(desk, pool)
+  historyPages(desk, pool, forget)
   desk.page(deskPaths.home, { role: 'suggester' }, async (request) => {
     const hasPasskey = (await listPasskeys(pool, request.session.person.id)).length > 0
     return desk.render(request, [deskPages.home, { hasPasskey }])

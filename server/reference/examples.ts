@@ -46,6 +46,7 @@ const bodies: { readonly [Name in EndpointWithBody]: BodyOf<Endpoints[Name]> } =
   createVideo: { ...talk, ...lists } satisfies VideoInput,
   replaceVideo: { ...talk, ...lists, summary: 'Forty years of talks, one shelf.' },
   patchVideo: { duration: 1815, tags: ['archives', 'memory', 'shelves'] },
+  revertRevision: { fields: ['summary'] },
   replaceFacts: {
     facts: [{ kind: 'related', url: 'https://slides.example.org/shelf', label: 'Slides' }],
   },
@@ -90,6 +91,8 @@ const slugs: { readonly [Name in keyof Endpoints]?: string } = {
   mergeTag: 'memory',
 }
 
+const revisions: { readonly [Name in keyof Endpoints]?: number } = { revertRevision: 2 }
+
 /** Returns the shell variable for the id in the path of an endpoint that writes. */
 export function idVariable({ method, path }: Endpoint): string | undefined {
   if (method === 'GET' || !path.includes('{id}')) return undefined
@@ -99,7 +102,8 @@ export function idVariable({ method, path }: Endpoint): string | undefined {
 /** Returns the URL of a command as a word of the shell. */
 function urlWord(endpoint: Endpoint, base: string, query: string): string {
   const slug = slugs[endpoint.name as keyof Endpoints] ?? params.slug ?? ''
-  const values: typeof params = { ...params, slug }
+  const revision = revisions[endpoint.name as keyof Endpoints] ?? params.revision ?? ''
+  const values: typeof params = { ...params, slug, revision }
   const variable = idVariable(endpoint)
   const fill = (name: string) =>
     // The shell refuses the command if the variable is not set.

@@ -4,10 +4,12 @@ import {
   listRevisionsEndpoint,
   Problem,
   patchVideoEndpoint,
+  Revert,
   readRevisionEndpoint,
   readVideoEndpoint,
   replaceVideoEndpoint,
   restoreRevisionEndpoint,
+  revertRevisionEndpoint,
   Takedown,
   takeDownVideoEndpoint,
   VideoInput,
@@ -102,6 +104,14 @@ function revisionRoutes(
     const { id, revision } = call.params
     const context = writeContext(restoreRevisionEndpoint, call)
     const write = videos.restoreRevision(pool, id, revision, context)
+    return invalidatingCache(recordCache, id, write)
+  })
+
+  mount(revertRevisionEndpoint, async (call) => {
+    const { id, revision } = call.params
+    const { fields } = validate(Revert, call.body)
+    const context = writeContext(revertRevisionEndpoint, call)
+    const write = videos.revertRevision(pool, id, revision, fields, context)
     return invalidatingCache(recordCache, id, write)
   })
 }

@@ -46,7 +46,7 @@ export async function changeVideo(
   return pool.transaction(async (tx) => {
     // All writers lock names and entities first and the record then, so they cannot deadlock.
     const before = parseBody(await readCurrent(tx, id))
-    await lockRequestedNames(tx, before, next(before), context)
+    await lockRequestedNames(tx, before, await next(before, tx), context)
     await lockVideo(tx, id)
     const row = await readCurrent(tx, id)
     // The record is locked, but its new entities can still be renamed concurrently.
@@ -55,7 +55,8 @@ export async function changeVideo(
   })
 }
 
-export type NextVersion = (before: Video) => Video
+/** Derives a new version from the current one. `db` is the connection that writes it. */
+export type NextVersion = (before: Video, db: Db) => Video | Promise<Video>
 
 /** Writes a version. Returns undefined if the record or a name changed, or a name is missing. */
 async function tryWrite(
@@ -70,7 +71,7 @@ async function tryWrite(
   if (verdict !== 'proceed') return verdict === 'repeated' ? row : undefined
 
   const before = parseBody(row)
-  const named = await resolveRecordNames(db, before, next(before), complete)
+  const named = await resolveRecordNames(db, before, await next(before, db), complete)
   return named && writeVersion(db, row, before, named, kind, context)
 }
 

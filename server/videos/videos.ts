@@ -1,6 +1,7 @@
 // Entry point of records. A read is one lookup of a rendered body (read.ts, record-cache.ts).
 // createVideo writes the first version (create.ts), changeVideo every later one (update.ts),
-// takeDownVideo the last (takedown.ts). revisions.ts reads and restores earlier versions.
+// takeDownVideo the last (takedown.ts). revisions.ts reads and restores earlier versions, revert.ts
+// takes back single changes, history.ts lists changes with their values.
 // record-names.ts validates requests (videoFieldErrors) and resolves the names in a record. wire.ts
 // normalizes requests (normalizeVideoInput) and converts records from and to JSON. refresh-names.ts
 // updates records after a rename or split (replaceSpeaker), bulk.ts writes hundreds at a time.
@@ -15,6 +16,7 @@ export {
 } from './bulk.ts'
 export { createVideo } from './create.ts'
 export { assertMayChange } from './event-access.ts'
+export { readHistory } from './history.ts'
 export { mergeEdit } from './merge-edit.ts'
 export {
   advanceVideoIds,
@@ -27,6 +29,7 @@ export { listDrafts, lockCurrent, readCurrentVideo, readVideo } from './read.ts'
 export { type CachedBody, openRecordCache, type RecordCache } from './record-cache.ts'
 export { videoFieldErrors } from './record-names.ts'
 export { refreshNames, replaceSpeaker } from './refresh-names.ts'
+export { revertRevision } from './revert.ts'
 export {
   findRevision,
   listRevisions,

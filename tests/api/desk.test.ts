@@ -56,6 +56,7 @@ const urls: [method: 'GET' | 'POST', path: string, role: PersonRole][] = [
   ['GET', `/desk/people/${people.editor.id}`, 'admin'],
   ['GET', '/desk/tokens', 'admin'],
   ['GET', '/desk/audit', 'admin'],
+  ['GET', `/desk/talk/${talk}/history`, 'editor'],
   ['POST', '/desk/sign-out', 'suggester'],
   ['POST', '/desk/confirm', 'suggester'],
   ['POST', '/desk/confirm/openid', 'suggester'],
@@ -73,6 +74,7 @@ const urls: [method: 'GET' | 'POST', path: string, role: PersonRole][] = [
   ['POST', `/desk/people/${people.editor.id}/disabled`, 'admin'],
   ['POST', '/desk/tokens', 'admin'],
   ['POST', '/desk/tokens/revoke', 'admin'],
+  ['POST', `/desk/talk/${talk}/revert`, 'editor'],
 ]
 
 test('the list above has every page and form of the desk', async () => {

@@ -185,6 +185,7 @@ const parameters: Record<string, string[]> = {
 
 function idsOf(kind: string, route: string): readonly string[] {
   if (['video', 'embed', 'picture'].includes(kind)) return videoIds
+  if (route.startsWith('/desk/talk/')) return videoIds
   if (kind === 'import') return ['1', '2', '3']
   // /speaker/<slug> and /speakers/<slug> redirect to the page of the speaker.
   return [...entityIds, '-', ...(route.endsWith('/:id') ? (slugs[kind] ?? []) : [])]

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import type { BrowserContextOptions, Page } from 'playwright-core'
-import { runCommand } from '../support/harness.ts'
+import { call, runCommand } from '../support/harness.ts'
 import { assertAccessible } from './axe.ts'
 import { type BrowserEnvironment, onPage, pathOf, type WatchedPage } from './environment.ts'
 import { overflowing, widths } from './sizes.ts'
@@ -240,6 +240,25 @@ export async function deskTests(environment: BrowserEnvironment): Promise<void> 
       },
       { javaScriptEnabled: false },
     ))
+  for (const javaScriptEnabled of [true, false])
+    await test(`desk: history, ${javaScriptEnabled ? 'with' : 'without'} scripts`, () =>
+      inDesk(
+        async (watched) => {
+          const { page, open } = watched
+          const { id, read } = await talkWithHistory(archive.url, databaseUrl)
+          await signIn(watched, 'Katherine Johnson', 'editor')
+          await open(`/desk/talk/${id}/history`)
+          await page.getByRole('button', { name: 'Revert, Title, Revision 2' }).click()
+          await page.getByText('Reverted.').waitFor()
+          assert.deepEqual(await read(), { title: 'On queues', summary: 'Third', tags: ['b', 'c'] })
+          await page.getByRole('button', { name: 'Revert this change, Revision 2' }).click()
+          await page.getByRole('heading', { name: 'Not reverted' }).waitFor()
+          await page.getByRole('button', { name: 'Revert the other fields' }).click()
+          await page.getByText('Reverted.').waitFor()
+          assert.deepEqual(await read(), { title: 'On queues', summary: 'Third', tags: ['a', 'c'] })
+        },
+        { javaScriptEnabled },
+      ))
 
   const variants: Record<string, BrowserContextOptions> = {
     'wide, light': {},
@@ -275,6 +294,12 @@ export async function deskTests(environment: BrowserEnvironment): Promise<void> 
             for (const summary of await page.locator('summary').all()) await summary.click()
             await assertAccessible(page, path)
           }
+          const { id } = await talkWithHistory(archive.url, databaseUrl)
+          await open(`/desk/talk/${id}/history`)
+          await assertAccessible(page, 'history')
+          await page.locator('.history > li').nth(1).locator('button').last().click()
+          await page.locator('.notice[role=alert]').waitFor()
+          await assertAccessible(page, 'a refused revert')
         },
         { reducedMotion: 'reduce', ...options },
       ))
@@ -285,15 +310,44 @@ export async function deskTests(environment: BrowserEnvironment): Promise<void> 
       const name = 'Wolfeschlegelsteinhausenbergerdorff'
       await signIn(watched, name, 'admin')
       const editor = await createTalk(watched, name.repeat(3))
+      const { id } = await talkWithHistory(archive.url, databaseUrl)
       for (const width of widths) {
         await page.setViewportSize({ width, height: Math.round(width * 0.7) })
-        for (const path of [...pagesOfAdmins, editor]) {
+        for (const path of [...pagesOfAdmins, editor, `/desk/talk/${id}/history`]) {
           await open(path)
           assert.deepEqual(await overflowing(page), [], `${path} at ${width}`)
         }
       }
     })
   })
+}
+
+/**
+ * Creates a talk with three revisions: the second changes title, summary and tags, the third the
+ * summary and tags again.
+ */
+async function talkWithHistory(url: string, databaseUrl: string) {
+  const created = await runCommand(['token', 'create', '--name', 'Loader', '--role', 'editor'], {
+    DATABASE_URL: databaseUrl,
+  })
+  const [token = ''] = /talkshelf_\w{49}/.exec(created.stdout) ?? []
+  const send = async (method: string, path: string, body?: object) =>
+    (await call(url, method, `/api/v2/${path}`, { token, ...(body && { body }) })).json
+  await send('POST', 'category', { title: 'Example Days 2026' })
+  const { id } = await send('POST', 'video', {
+    title: 'On queues',
+    summary: 'First',
+    tags: ['a'],
+    category: 'Example Days 2026',
+    language: 'English',
+  })
+  await send('PATCH', `video/${id}`, { title: 'On stacks', summary: 'Second', tags: ['b'] })
+  await send('PATCH', `video/${id}`, { summary: 'Third', tags: ['b', 'c'] })
+  const read = async () => {
+    const { title, summary, tags } = await send('GET', `video/${id}`)
+    return { title, summary, tags }
+  }
+  return { id: Number(id), read }
 }
 
 /** Adds a virtual authenticator with a resident key to the browser. */

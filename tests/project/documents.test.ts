@@ -158,6 +158,7 @@ test('answers match the description in all fields', async () => {
     listVideos,
     readRevision,
     restoreRevision,
+    revertRevision,
   } = endpoints
   const { createCategory, readCategory, patchCategory, mergeCategory, readOpenapi } = endpoints
   const {
@@ -307,6 +308,9 @@ test('answers match the description in all fields', async () => {
   await tryOut(readRevision, { id, revision: 1 }, 200)
   await tryOut(readRevision, { id, revision: 9 }, 404)
   await tryOut(restoreRevision, { id, revision: 2 }, 200)
+  await tryOut(revertRevision, { id, revision: 1 }, 409, { body: {} })
+  await tryOut(revertRevision, { id, revision: 9 }, 404, { body: {} })
+  await tryOut(revertRevision, { id, revision: 2 }, 400, { body: { fields: ['slug'] } })
 
   const { headers: beside } = await tryOut(readRelated, { id }, 200)
   await tryOut(readRelated, { id }, 304, { headers: { 'if-none-match': String(beside.etag) } })
@@ -364,6 +368,7 @@ test('answers match the description in all fields', async () => {
   await tryOut(replaceFacts, { id }, 410, { body: { facts: [] } })
   await tryOut(readRevision, { id, revision: 1 }, 410)
   await tryOut(restoreRevision, { id, revision: 1 }, 410)
+  await tryOut(revertRevision, { id, revision: 2 }, 410, { body: {} })
   await tryOut(patchVideo, { id }, 410, { body: {} })
   await tryOut(replaceVideo, { id }, 410, { body })
   await tryOut(takeDownVideo, { id }, 410, { body: { reason: 'Again' } })

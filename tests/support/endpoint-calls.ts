@@ -15,6 +15,7 @@ const bodies: Readonly<Record<string, (id: number) => object>> = {
   replaceVideo: () => ({ title: 'Replaced', category, language: 'English' }),
   patchVideo: () => ({ summary: 'Patched' }),
   createVideo: () => ({ title: 'Created', category, language: 'English' }),
+  revertRevision: () => ({ fields: ['title'] }),
   takeDownVideo: () => ({ reason: 'The speaker asked for it' }),
   createCategory: (id) => ({ title: `Created ${id}` }),
   patchCategory: () => ({ description: 'Patched' }),
@@ -53,9 +54,16 @@ export async function prepareCall(archive: TestArchive, endpoint: Endpoint): Pro
   }
   // A merge removes the entity, so each call merges a new one.
   if (/^merge/.test(endpoint.name)) slugs[kind] = await createEntity(archive, kind, id)
+  const isRevert = endpoint.name === 'revertRevision'
+  // The revision that created a record cannot be reverted.
+  if (isRevert)
+    await archive.call('PATCH', `/api/v2/video/${id}`, {
+      token: archive.editor,
+      body: { title: 'Changed' },
+    })
   const values: Record<string, string> = {
     id: String(await idFor(archive, kind, id, endpoint.name)),
-    revision: '1',
+    revision: isRevert ? '2' : '1',
     slug: slugs[kind] ?? '',
     rule: 'no-licence',
     position: '1',

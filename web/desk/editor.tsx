@@ -39,6 +39,7 @@ export function Editor(data: EditorData) {
       <div class="toolbar">
         <span class={isLive ? 'mark' : 'mark warn'}>{isLive ? words.live : words.draft}</span>
         {isLive && <a href={href(path)}>{words.watchPage}</a>}
+        <a href={href(deskPaths.talkHistory(id))}>{words.history}</a>
         {neighbours && (
           <nav class="toolbar" aria-label={words.list}>
             <a href={href(`${deskPaths.talks}?${neighbours.list}`)}>{words.list}</a>

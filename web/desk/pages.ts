@@ -3,6 +3,7 @@ import { renderToString } from 'preact-render-to-string'
 import { Account } from './account.tsx'
 import { Audit } from './audit.tsx'
 import { Editor, MergeEdit, NewTalk, TakedownPage } from './editor.tsx'
+import { History, RevertRefused } from './history.tsx'
 import { DeskHome } from './home.tsx'
 import { OpenidRefused, OpenidStart } from './openid.tsx'
 import { LinkCreated, People, PersonPage } from './people.tsx'
@@ -33,6 +34,8 @@ export const deskPages = {
   linkCreated: LinkCreated,
   tokens: Tokens,
   audit: Audit,
+  history: History,
+  revertRefused: RevertRefused,
 }
 
 /** Renders one of `deskPages` as a complete HTML document. */

@@ -1,0 +1,296 @@
+import type { ComponentChildren } from 'preact'
+import { deskPaths, paths } from '../paths.ts'
+import { Form } from './form.tsx'
+import { DeskLayout } from './layout.tsx'
+import { useDesk } from './view.ts'
+import { type DiffPart, diffWords, excerpt } from './word-diff.ts'
+
+export interface HistoryData {
+  readonly id: number
+  readonly title: string
+  readonly slug: string
+  readonly entries: readonly HistoryEntry[]
+  /** The revision before which the next page begins, if there are more. */
+  readonly next: number | undefined
+  readonly mayRevert: boolean
+}
+
+interface HistoryEntry {
+  readonly revision: number
+  readonly kind: string
+  /** In UTC, without a zone designator. */
+  readonly at: string
+  readonly by: string
+  readonly via: string
+  readonly request: string
+  readonly changes: readonly FieldValues[]
+}
+
+interface FieldValues {
+  readonly field: string
+  readonly before: unknown
+  readonly after: unknown
+}
+
+/** Time for all word diffs of a page. */
+const diffMs = 300
+
+/** The changes of a talk, newest first, with a button that reverts each of them. */
+export function History({ id, title, slug, entries, next, mayRevert }: HistoryData) {
+  const { words, href } = useDesk()
+  const untilMs = performance.now() + diffMs
+  return (
+    <DeskLayout title={words.historyOf(title)}>
+      <p>
+        <a href={href(paths.talk({ id, slug }))}>{words.showTalk}</a>
+      </p>
+      <p class="help">{mayRevert ? words.historyHelp : words.foreignEvent}</p>
+      <ol class="history">
+        {entries.map((entry) => (
+          <li key={entry.revision}>
+            <Entry id={id} entry={entry} mayRevert={mayRevert} untilMs={untilMs} />
+          </li>
+        ))}
+      </ol>
+      {next !== undefined && (
+        <p>
+          <a href={href(`${deskPaths.talkHistory(id)}?before=${next}`)}>{words.older}</a>
+        </p>
+      )}
+    </DeskLayout>
+  )
+}
+
+interface EntryProps {
+  readonly id: number
+  readonly entry: HistoryEntry
+  readonly mayRevert: boolean
+  readonly untilMs: number
+}
+
+function Entry({ id, entry, mayRevert, untilMs }: EntryProps) {
+  const { words, time } = useDesk()
+  const { revision, kind, at, by, changes } = entry
+  const isRevertible = mayRevert && kind !== 'created'
+  return (
+    <>
+      <h2>{words.revision(revision)}</h2>
+      <p class="help">
+        <time dateTime={`${at}Z`}>{time(`${at}Z`)}</time> · <bdi>{by}</bdi> ·{' '}
+        {originOf(entry, words)} <span class="mark">{words.changeKinds[kind] ?? kind}</span>
+      </p>
+      {changes.length === 0 && <p>{words.onlyNames}</p>}
+      <dl>
+        {changes.map(({ field, before, after }) => {
+          const name = words.fieldNames[field] ?? field
+          return (
+            <div key={field}>
+              <dt>{name}</dt>
+              <dd>
+                <Difference field={field} before={before} after={after} untilMs={untilMs} />
+                {isRevertible && (
+                  <RevertButton id={id} revision={revision} fields={[field]} of={name} />
+                )}
+              </dd>
+            </div>
+          )
+        })}
+      </dl>
+      {isRevertible && changes.length > 1 && (
+        <RevertButton id={id} revision={revision} fields={[]} text={words.revertChange} />
+      )}
+    </>
+  )
+}
+
+interface RevertButtonProps {
+  readonly id: number
+  readonly revision: number
+  /** All fields of the revision if empty. */
+  readonly fields: readonly string[]
+  readonly text?: string
+  /** The name of the field, for screen readers. */
+  readonly of?: string
+}
+
+function RevertButton({ id, revision, fields, of, ...props }: RevertButtonProps) {
+  const { words } = useDesk()
+  const { text = words.revert } = props
+  const label = [text, of, words.revision(revision)].filter(Boolean).join(', ')
+  return (
+    <Form action={deskPaths.revert(id)}>
+      <input type="hidden" name="revision" value={revision} />
+      {fields.map((field) => (
+        <input key={field} type="hidden" name="field" value={field} />
+      ))}
+      <button type="submit" class="quiet" aria-label={label}>
+        {text}
+      </button>
+    </Form>
+  )
+}
+
+type Words = ReturnType<typeof useDesk>['words']
+
+/** Returns by which way a change was made: "API", "Import 12". */
+function originOf({ via, request }: HistoryEntry, words: Words): string {
+  const [, number] = /^import (\d+)$/.exec(request) ?? []
+  return via === 'import' && number ? words.importNumber(number) : (words.origins[via] ?? via)
+}
+
+const textFields = [
+  'title',
+  'summary',
+  'description',
+  'quality_notes',
+  'copyright_text',
+  'embed',
+  'whiteboard',
+]
+
+interface DifferenceProps extends FieldValues {
+  readonly untilMs: number
+}
+
+function Difference({ field, before, after, untilMs }: DifferenceProps) {
+  const { words } = useDesk()
+  if (Array.isArray(before) && Array.isArray(after))
+    return <ListDifference {...{ before, after }} />
+  const [old, made] = [before, after].map((value) => formatValue(field, value, words))
+  const parts = textFields.includes(field)
+    ? diffWords(old as string, made as string, untilMs)
+    : [...excerpt('removed', old as string), ...excerpt('added', made as string)]
+  return (
+    <p class="diff" dir="auto">
+      <Parts parts={parts} />
+    </p>
+  )
+}
+
+function ListDifference({ before, after }: { before: string[]; after: string[] }) {
+  const { words } = useDesk()
+  const removed = before.filter((name) => !after.includes(name))
+  const added = after.filter((name) => !before.includes(name))
+  return (
+    <>
+      <ul class="diff">
+        {removed.map((text) => (
+          <li key={text} dir="auto">
+            <Parts parts={[{ kind: 'removed', text }]} />
+          </li>
+        ))}
+        {added.map((text) => (
+          <li key={text} dir="auto">
+            <Parts parts={[{ kind: 'added', text }]} />
+          </li>
+        ))}
+      </ul>
+      {removed.length + added.length === 0 && (
+        <p class="diff" dir="auto">
+          {words.newOrder}: {after.join(', ')}
+        </p>
+      )}
+    </>
+  )
+}
+
+/** Marks added and removed text for eyes and for screen readers, which ignore `ins` and `del`. */
+function Parts({ parts }: { parts: readonly DiffPart[] }) {
+  const { words } = useDesk()
+  return (
+    <>
+      {parts
+        .filter(({ kind, text }) => kind === 'omitted' || text !== '')
+        .map(({ kind, text }, index) => {
+          if (kind === 'same') return text
+          if (kind === 'omitted') return <Omitted key={index} />
+          const Mark = kind === 'added' ? 'ins' : 'del'
+          return (
+            <Mark key={index}>
+              <Hidden>[{kind === 'added' ? words.addedText : words.removedText}: </Hidden>
+              {showLineBreaks(text)}
+              <Hidden>]</Hidden>
+            </Mark>
+          )
+        })}
+    </>
+  )
+}
+
+function Omitted() {
+  const { words } = useDesk()
+  return (
+    <span class="omitted">
+      {' '}
+      … <Hidden>{words.omittedText}</Hidden>{' '}
+    </span>
+  )
+}
+
+function Hidden({ children }: { children: ComponentChildren }) {
+  return <span class="visually-hidden">{children}</span>
+}
+
+/** Makes added and removed line breaks visible. */
+const showLineBreaks = (text: string) => text.replaceAll(/\r?\n/g, '↵\n')
+
+function formatValue(field: string, value: unknown, words: Words): string {
+  if (value === null || value === undefined) return ''
+  if (field === 'state') return words.states[String(value)] ?? String(value)
+  if (typeof value === 'boolean') return value ? words.yes : words.no
+  return Array.isArray(value) ? value.join(', ') : String(value)
+}
+
+export interface RevertRefusedData {
+  readonly id: number
+  readonly title: string
+  readonly revision: number
+  /** Fields that were changed since. */
+  readonly conflicts: readonly {
+    readonly field: string
+    readonly current: unknown
+    readonly old: unknown
+  }[]
+  /** The fields that can be reverted. */
+  readonly others: readonly string[]
+}
+
+/** Explains why a change was not reverted. */
+export function RevertRefused({ id, title, revision, conflicts, others }: RevertRefusedData) {
+  const { words, href } = useDesk()
+  const show = (field: string, value: unknown) => {
+    const text = formatValue(field, value, words)
+    return text === '' ? <em>{words.emptyValue}</em> : <Parts parts={excerpt('same', text)} />
+  }
+  return (
+    <DeskLayout title={words.notReverted}>
+      <p class="notice" role="alert">
+        {words.changedSince(words.revision(revision))}
+      </p>
+      {conflicts.map(({ field, current, old }) => (
+        <section key={field}>
+          <h2>{words.fieldNames[field] ?? field}</h2>
+          <dl class="history">
+            <dt>{words.currentValue}</dt>
+            <dd class="diff" dir="auto">
+              {show(field, current)}
+            </dd>
+            <dt>{words.oldValue}</dt>
+            <dd class="diff" dir="auto">
+              {show(field, old)}
+            </dd>
+          </dl>
+        </section>
+      ))}
+      {others.length > 0 && (
+        <>
+          <p>{words.revertOthersHelp(others.map((field) => words.fieldNames[field] ?? field))}</p>
+          <RevertButton id={id} revision={revision} fields={others} text={words.revertOthers} />
+        </>
+      )}
+      <p>
+        <a href={href(deskPaths.talkHistory(id))}>{words.historyOf(title)}</a>
+      </p>
+    </DeskLayout>
+  )
+}
