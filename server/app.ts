@@ -96,14 +96,12 @@ export function createApp(
   searchRoutes(mount, pool)
   qualityRoutes(mount, pool, links)
   directoryRoutes(mount, pool, links, jobs.renames, forget)
-  importRoutes(
-    mount,
+  const planner = imports.openImportPlanner(
     pool,
-    jobs.imports,
     (address) => imports.fetchFile(address, userAgent()),
-    links,
     (error) => http.log.error({ err: error }, 'planning an import failed'),
   )
+  importRoutes(mount, pool, jobs.imports, planner, links)
   exportRoutes(http, routeOf, config.DATABASE_URL)
   mountDescription(mount, () => openapi(allEndpoints, version, base()))
   const pictures = openPictures({
