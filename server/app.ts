@@ -63,7 +63,7 @@ export function createApp(
   })
   const site = { name: config.SITE_NAME, basePath, origin: base, assets: openAssets() }
 
-  const { http, mount, mountFast, mountPage, mountForm, routeOf, links } = createHttpServer({
+  const server = createHttpServer({
     endpoints: allEndpoints,
     basePath,
     publicOrigin,
@@ -79,6 +79,7 @@ export function createApp(
     redactUrl: redactLinks,
     problemPage: (problem, request, id) => readerProblemPage(site, problem, request, id),
   })
+  const { http, mount, mountFast, mountPage, routeOf, links } = server
 
   const forget = (ids: readonly number[]) => ids.forEach(recordCache.forget)
   const jobs = startJobs(config, pool, http.log, forget)
@@ -117,7 +118,7 @@ export function createApp(
   referenceRoutes(http, basePath, base)
   const markdown = openMarkdown()
   pageRoutes(mountPage, pool, recordCache, statisticsCache, markdown, site)
-  deskRoutes({ mountPage, mountForm, pool, site, publicOrigin })
+  deskRoutes({ ...server, pool, site, publicOrigin }, planner, jobs.imports)
   syndicationRoutes(http, mountPage, pool, recordCache, markdown, site)
   return http
 }

@@ -96,6 +96,17 @@ export const deskPaths = {
   tokens: '/desk/tokens',
   revokeToken: '/desk/tokens/revoke',
   audit: '/desk/audit',
+  imports: '/desk/import',
+  import: (id: number | string) => `/desk/import/${id}`,
+  /** The refused rows of an import as CSV. */
+  importRefused: (id: number | string) => `/desk/import/${id}/refused`,
+  importDecide: (id: number | string) => `/desk/import/${id}/decide`,
+  importDecideAll: (id: number | string) => `/desk/import/${id}/decide-all`,
+  importApply: (id: number | string) => `/desk/import/${id}/apply`,
+  importStop: (id: number | string) => `/desk/import/${id}/stop`,
+  importUndo: (id: number | string) => `/desk/import/${id}/undo`,
+  importRedo: (id: number | string) => `/desk/import/${id}/redo`,
+  importDiscard: (id: number | string) => `/desk/import/${id}/discard`,
 } as const
 
 /**

@@ -1,5 +1,13 @@
 // Entry point of the package: renders pages from data.
 export * from './data.ts'
+export type { ImportPageData } from './desk/import.tsx'
+export {
+  type ImportView,
+  importViews,
+  type TalkChange,
+  type TalkRow,
+} from './desk/import-talks.tsx'
+export type { ImportFormData, ImportFormErrors } from './desk/imports.tsx'
 export { deskPages, renderDeskPage } from './desk/pages.ts'
 export type { DeskView } from './desk/view.ts'
 export { embedCode, embedSize } from './embed-code.ts'

@@ -9,16 +9,20 @@ import {
   type Session,
 } from '../auth/auth.ts'
 import { buildView, localPath, type PageSite, pageHeaders } from '../pages/pages.ts'
+import type { Origin } from '../platform/actor.ts'
 import type { Pool } from '../platform/db/pool.ts'
 import type {
   FormRequest,
   MountForm,
   MountPage,
+  MountUpload,
   PageLimits,
   PageRequest,
   PageResponse,
+  UploadRequest,
 } from '../platform/http/pages.ts'
 import { isLocalHost, siteOrigin } from '../platform/http/same-origin.ts'
+import type { Upload } from '../platform/http/uploads.ts'
 import { type CookieSite, readSessionCookie, sessionCookie } from './cookies.ts'
 
 // Mounts pages and forms of the desk: finds the session, checks role and form token, and sets the
@@ -27,6 +31,7 @@ import { type CookieSite, readSessionCookie, sessionCookie } from './cookies.ts'
 export interface DeskSite {
   readonly mountPage: MountPage
   readonly mountForm: MountForm
+  readonly mountUpload: MountUpload
   readonly pool: Pool
   readonly site: PageSite
   /** Origin of PUBLIC_URL, if it is set. */
@@ -44,6 +49,9 @@ export interface DeskAccess {
 
 export type DeskRequest<R extends PageRequest = PageRequest> = R & { readonly session: Session }
 
+/** A form with a file. `readForm` throws if it is not valid. */
+export type DeskUpload = DeskRequest<UploadRequest> & { readForm(): Promise<Upload> }
+
 /** A page of the desk and its data. */
 type Rendered<Data extends object> = readonly [
   page: Parameters<typeof renderDeskPage<Data>>[0],
@@ -55,7 +63,14 @@ const limits: PageLimits = { isPrivate: true }
 export type Desk = ReturnType<typeof openDesk>
 
 /** Returns the functions with which pages and forms of the desk are mounted. */
-export function openDesk({ mountPage, mountForm, pool, site, publicOrigin }: DeskSite) {
+export function openDesk({
+  mountPage,
+  mountForm,
+  mountUpload,
+  pool,
+  site,
+  publicOrigin,
+}: DeskSite) {
   const cookieSite = (request: PageRequest): CookieSite => ({
     basePath: site.basePath,
     isSecure: originOf(request).startsWith('https:'),
@@ -159,11 +174,32 @@ export function openDesk({ mountPage, mountForm, pool, site, publicOrigin }: Des
           const page = access.page.replace(':id', request.params.id ?? '')
           const result = await checkAccess(request, access, page)
           if ('response' in result) return result.response
-          if (!isFormToken(result.session, request.address, request.form.get('form_token') ?? ''))
-            throw new Problem('forbidden', 'This form has expired. Go back, reload and try again.')
+          checkFormToken(result.session, request.address, request.form)
           return handle({ ...request, ...result })
         },
         limits,
+      )
+    },
+
+    /**
+     * Mounts a form with a file that needs a session. The token is checked before the file is read.
+     * `page` is shown again after signing in.
+     */
+    upload(
+      path: string,
+      access: DeskAccess & { readonly page: string; readonly maxBytes: number },
+      handle: (request: DeskUpload) => Promise<PageResponse>,
+    ): void {
+      mountUpload(
+        path,
+        async (request) => {
+          const result = await checkAccess(request, access, access.page)
+          if ('response' in result) return result.response
+          const readForm = () =>
+            request.readUpload((form) => checkFormToken(result.session, request.address, form))
+          return handle({ ...request, ...result, readForm })
+        },
+        { ...limits, maxBytes: access.maxBytes },
       )
     },
 
@@ -179,8 +215,19 @@ export function openDesk({ mountPage, mountForm, pool, site, publicOrigin }: Des
   }
 }
 
+/** Throws `forbidden` unless a form has the token of this session and target. */
+function checkFormToken(session: Session, path: string, form: URLSearchParams): void {
+  if (!isFormToken(session, path, form.get('form_token') ?? ''))
+    throw new Problem('forbidden', 'This form has expired. Go back, reload and try again.')
+}
+
 /** Returns who did something, for the audit log. */
 export function auditOrigin({ session, requestId }: DeskRequest): AuditOrigin {
   const { name, id } = session.person
   return { actor: name, person: id, request: requestId }
+}
+
+/** Returns the origin of what a person changes in records. */
+export function changeOrigin({ session, requestId }: DeskRequest): Origin {
+  return { actor: actorOf(session), via: 'page', request: requestId }
 }

@@ -15,7 +15,9 @@ import { type RecordFields, withCurrentNames } from './engine/merge.ts'
 import { planDecision } from './engine/planned-decision.ts'
 import {
   changeImportState,
+  countConflictsByField,
   countRows,
+  countUndecidedRows,
   type Decision,
   decideConflicts,
   decideRow,
@@ -36,7 +38,9 @@ import { readRefusedRows, type TableLimits } from './refused.ts'
 // (batches.ts). identity.ts, decide.ts and merge.ts decide what becomes of a talk. formats/ has one
 // file per format.
 export { beginImport, findLanguageError } from './begin.ts'
+export { formatValue, shortenAroundDifference } from './cli/terminal-escape.ts'
 export { nextImportBatch, type OnBatchFailure } from './engine/batches.ts'
+export { type Decision, findDecisions } from './engine/queries.ts'
 export { removeOldRows } from './engine/retention.ts'
 export { csvTemplate } from './formats/csv.ts'
 export { mainFields } from './formats/csv-columns.ts'
@@ -106,6 +110,17 @@ export async function decideTalk(
   return talk as ImportedTalk
 }
 
+/** Counts the conflicts of an import that can still be decided: by field, and undecided talks. */
+export async function countConflicts(db: Db, id: number) {
+  const { count: undecided } = await countUndecidedRows(db, id)
+  return { undecided, fields: await countConflictsByField(db, id) }
+}
+
+/** Returns the role that applying an import requires. */
+export async function readApplyRole(db: Db, id: number): Promise<ImportJob['apply_role']> {
+  return (await requireImport(db, id)).apply_role
+}
+
 /**
  * Starts to apply an import: any process then runs its batches. An import with takedowns needs an
  * administrator.
@@ -116,8 +131,7 @@ export async function applyImport(db: Db, id: number, role: Role): Promise<Impor
 }
 
 async function requireApplyRole(db: Db, id: number, role: Role): Promise<void> {
-  const { apply_role } = await requireImport(db, id)
-  if (!mayAct(role, apply_role))
+  if (!mayAct(role, await readApplyRole(db, id)))
     throw new Problem('forbidden', 'This import has takedowns, which only administrators can apply')
 }
 

@@ -7,11 +7,13 @@ import { useDesk } from './view.ts'
 
 interface Props {
   readonly title: string
+  /** The page that browsers without scripts load again every few seconds. */
+  readonly refresh?: string | undefined
   readonly children: ComponentChildren
 }
 
 /** The layout of every page of the desk. */
-export function DeskLayout({ title, children }: Props) {
+export function DeskLayout({ title, refresh, children }: Props) {
   const view = useDesk()
   const { words, href, done } = view
   const notice = done && Object.hasOwn(words.done, done) ? words.done[done] : undefined
@@ -27,6 +29,11 @@ export function DeskLayout({ title, children }: Props) {
         <meta name="viewport" content="width=device-width, initial-scale=1" />
         <meta name="color-scheme" content={view.theme === 'auto' ? 'light dark' : view.theme} />
         <meta name="robots" content="noindex, nofollow" />
+        {refresh !== undefined && (
+          <noscript>
+            <meta http-equiv="refresh" content={`3; url=${href(refresh)}`} />
+          </noscript>
+        )}
         {/* The address of this page may be a sign-in link. */}
         <link rel="stylesheet" href={href(view.assets.style)} referrerpolicy="no-referrer" />
         <script
@@ -64,8 +71,10 @@ export function DeskLayout({ title, children }: Props) {
 function DeskHeader() {
   const { words, href, site, person, address } = useDesk()
   const isAdmin = person?.role === 'admin'
+  const isEditor = isAdmin || person?.role === 'editor'
   const menu = [
     [deskPaths.home, words.desk],
+    ...(isEditor ? [[deskPaths.imports, words.imports.title]] : []),
     ...(isAdmin
       ? [
           [deskPaths.people, words.people],

@@ -3,6 +3,8 @@ import { renderToString } from 'preact-render-to-string'
 import { Account } from './account.tsx'
 import { Audit } from './audit.tsx'
 import { DeskHome } from './home.tsx'
+import { ImportPage } from './import.tsx'
+import { Imports } from './imports.tsx'
 import { LinkCreated, People, PersonPage } from './people.tsx'
 import { Confirm, Forbidden, LinkPage, LinkRefused, SignIn } from './sign-in.tsx'
 import { Tokens } from './tokens.tsx'
@@ -22,6 +24,8 @@ export const deskPages = {
   linkCreated: LinkCreated,
   tokens: Tokens,
   audit: Audit,
+  imports: Imports,
+  import: ImportPage,
 }
 
 /** Renders one of `deskPages` as a complete HTML document. */

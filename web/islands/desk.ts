@@ -1,3 +1,4 @@
+import { startImports } from './imports.ts'
 import { startPasskeys } from './passkey.ts'
 
 // Loaded by every page of the desk. It only enhances pages, except for passkeys, which need it.
@@ -19,3 +20,4 @@ for (const button of document.querySelectorAll<HTMLButtonElement>('[data-copy]')
 }
 
 startPasskeys()
+startImports()

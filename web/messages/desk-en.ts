@@ -1,3 +1,5 @@
+import { importsEn } from './desk-imports-en.ts'
+
 export const deskEn = {
   // All pages
   skip: 'Skip to content',
@@ -38,6 +40,7 @@ export const deskEn = {
     disabled: 'This person can no longer sign in.',
     enabled: 'This person can sign in again.',
     revoked: 'The token was revoked.',
+    ...importsEn.done,
   } as Readonly<Record<string, string>>,
 
   // Home
@@ -163,6 +166,8 @@ export const deskEn = {
     'token-created': 'created a token',
     'token-revoked': 'revoked a token',
   } as Readonly<Record<string, string>>,
+
+  imports: importsEn,
 
   // Errors
   forbiddenTitle: 'You may not do that',

@@ -1,4 +1,5 @@
 import type { DeskMessages } from './desk-en.ts'
+import { importsEs } from './desk-imports-es.ts'
 
 export const deskEs: DeskMessages = {
   skip: 'Ir al contenido',
@@ -39,6 +40,7 @@ export const deskEs: DeskMessages = {
     disabled: 'Esta persona ya no puede iniciar sesión.',
     enabled: 'Esta persona puede volver a iniciar sesión.',
     revoked: 'El token se ha revocado.',
+    ...importsEs.done,
   },
 
   welcome: (name) => `Hola, ${name}`,
@@ -160,6 +162,8 @@ export const deskEs: DeskMessages = {
     'token-created': 'creó un token',
     'token-revoked': 'revocó un token',
   },
+
+  imports: importsEs,
 
   forbiddenTitle: 'No puedes hacer eso',
   forbiddenHelp: (role) => `Tu función es ${role}. Pide otra a un administrador.`,
