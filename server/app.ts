@@ -71,7 +71,7 @@ export function createApp(
   })
   const site = { name: config.SITE_NAME, basePath, origin: base, assets: openAssets() }
 
-  const { http, mount, mountFast, mountPage, mountForm, routeOf, links } = createHttpServer({
+  const server = createHttpServer({
     endpoints: allEndpoints,
     basePath,
     publicOrigin,
@@ -87,6 +87,7 @@ export function createApp(
     redactUrl: redactLinks,
     problemPage: (problem, request, id) => readerProblemPage(site, problem, request, id),
   })
+  const { http, mount, mountFast, mountPage, routeOf, links } = server
 
   const forget = (ids: readonly number[]) => ids.forEach(recordCache.forget)
   const jobs = startJobs(config, pool, http.log, forget)
@@ -104,14 +105,12 @@ export function createApp(
   searchRoutes(mount, pool)
   qualityRoutes(mount, pool, links)
   directoryRoutes(mount, pool, links, jobs.renames, forget)
-  importRoutes(
-    mount,
+  const planner = imports.openImportPlanner(
     pool,
-    jobs.imports,
     (address) => imports.fetchFile(address, userAgent()),
-    links,
     (error) => http.log.error({ err: error }, 'planning an import failed'),
   )
+  importRoutes(mount, pool, jobs.imports, planner, links)
   authRoutes(mount, pool, links, base)
   exportRoutes(http, routeOf, config.DATABASE_URL)
   mountDescription(mount, () => openapi(allEndpoints, version, base()))
@@ -132,8 +131,7 @@ export function createApp(
   const onRefused = (refusal: SignInRefused, requestId: string) =>
     http.log.warn({ reqId: requestId, ...describeRefusal(refusal) }, 'a sign-in was refused')
   const deskSite = {
-    mountPage,
-    mountForm,
+    ...server,
     pool,
     site,
     publicOrigin,
@@ -142,7 +140,7 @@ export function createApp(
     onRefused,
     forget,
   }
-  deskRoutes(deskSite, recordCache, markdown)
+  deskRoutes(deskSite, recordCache, markdown, { planner, runner: jobs.imports })
   syndicationRoutes(http, mountPage, pool, recordCache, markdown, site)
   return http
 }

@@ -116,6 +116,17 @@ export const deskPaths = {
   audit: '/desk/audit',
   talkHistory: (id: number | string) => `/desk/talk/${id}/history`,
   revert: (id: number | string) => `/desk/talk/${id}/revert`,
+  imports: '/desk/import',
+  import: (id: number | string) => `/desk/import/${id}`,
+  /** The refused rows of an import as CSV. */
+  importRefused: (id: number | string) => `/desk/import/${id}/refused`,
+  importDecide: (id: number | string) => `/desk/import/${id}/decide`,
+  importDecideAll: (id: number | string) => `/desk/import/${id}/decide-all`,
+  importApply: (id: number | string) => `/desk/import/${id}/apply`,
+  importStop: (id: number | string) => `/desk/import/${id}/stop`,
+  importUndo: (id: number | string) => `/desk/import/${id}/undo`,
+  importRedo: (id: number | string) => `/desk/import/${id}/redo`,
+  importDiscard: (id: number | string) => `/desk/import/${id}/discard`,
 } as const
 
 /**

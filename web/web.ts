@@ -1,6 +1,14 @@
 // Entry point of the package: renders pages from data.
 export * from './data.ts'
 export type { EditorData } from './desk/editor.tsx'
+export type { ImportPageData } from './desk/import.tsx'
+export {
+  type ImportView,
+  importViews,
+  type TalkChange,
+  type TalkRow,
+} from './desk/import-talks.tsx'
+export type { ImportFormData, ImportFormErrors } from './desk/imports.tsx'
 export { invitationMail, signInMail } from './desk/mail.ts'
 export { deskPages, renderDeskPage } from './desk/pages.ts'
 export {
@@ -11,7 +19,7 @@ export {
   talkValues,
   toText,
 } from './desk/talk-values.ts'
-export type { TalkList, TalkRow } from './desk/talks.tsx'
+export type { ListedTalk, TalkList } from './desk/talks.tsx'
 export type { DeskView } from './desk/view.ts'
 export { embedCode, embedSize } from './embed-code.ts'
 export { markdownParts, plainHtml, renderMarkdownPart } from './markdown.ts'

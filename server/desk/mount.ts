@@ -18,12 +18,15 @@ import {
   type FormRequest,
   type MountForm,
   type MountPage,
+  type MountUpload,
   type PageLimits,
   type PageRequest,
   type PageResponse,
   parseId,
+  type UploadRequest,
 } from '../platform/http/pages.ts'
 import { isLocalHost, siteOrigin } from '../platform/http/same-origin.ts'
+import type { Upload } from '../platform/http/uploads.ts'
 import type { Mailer } from '../platform/net/mail.ts'
 import { type CookieKind, type CookieSite, readCookie, setCookie } from './cookies.ts'
 
@@ -33,6 +36,7 @@ import { type CookieKind, type CookieSite, readCookie, setCookie } from './cooki
 export interface DeskSite {
   readonly mountPage: MountPage
   readonly mountForm: MountForm
+  readonly mountUpload: MountUpload
   readonly pool: Pool
   readonly site: PageSite
   /** Origin of PUBLIC_URL, if it is set. */
@@ -58,6 +62,9 @@ export interface DeskAccess {
 
 export type DeskRequest<R extends PageRequest = PageRequest> = R & { readonly session: Session }
 
+/** A form with a file. `readForm` throws if it is not valid. */
+export type DeskUpload = DeskRequest<UploadRequest> & { readForm(): Promise<Upload> }
+
 /** A page of the desk and its data. */
 type Rendered<Data extends object> = readonly [
   page: Parameters<typeof renderDeskPage<Data>>[0],
@@ -70,7 +77,7 @@ export type Desk = ReturnType<typeof openDesk>
 
 /** Returns the functions with which pages and forms of the desk are mounted. */
 export function openDesk(deskSite: DeskSite) {
-  const { mountPage, mountForm, pool, site, publicOrigin, onRefused } = deskSite
+  const { mountPage, mountForm, mountUpload, pool, site, publicOrigin, onRefused } = deskSite
   const cookieSite = (request: PageRequest): CookieSite => ({
     basePath: site.basePath,
     isSecure: originOf(request).startsWith('https:'),
@@ -205,11 +212,32 @@ export function openDesk(deskSite: DeskSite) {
           const page = access.page.replace(':id', request.params.id ?? '')
           const result = await checkAccess(request, access, page)
           if ('response' in result) return result.response
-          if (!isFormToken(result.session, request.address, request.form.get('form_token') ?? ''))
-            throw new Problem('forbidden', 'This form has expired. Go back, reload and try again.')
+          checkFormToken(result.session, request.address, request.form)
           return handle({ ...request, ...result })
         },
         { ...limits, ...moreLimits },
+      )
+    },
+
+    /**
+     * Mounts a form with a file that needs a session. The token is checked before the file is read.
+     * `page` is shown again after signing in.
+     */
+    upload(
+      path: string,
+      access: DeskAccess & { readonly page: string; readonly maxBytes: number },
+      handle: (request: DeskUpload) => Promise<PageResponse>,
+    ): void {
+      mountUpload(
+        path,
+        async (request) => {
+          const result = await checkAccess(request, access, access.page)
+          if ('response' in result) return result.response
+          const readForm = () =>
+            request.readUpload((form) => checkFormToken(result.session, request.address, form))
+          return handle({ ...request, ...result, readForm })
+        },
+        { ...limits, maxBytes: access.maxBytes },
       )
     },
 
@@ -238,6 +266,12 @@ export function idOf({ params }: PageRequest): number {
   const id = parseId(params.id)
   if (id === undefined) throw new Problem('not-found', 'This page does not exist')
   return id
+}
+
+/** Throws `forbidden` unless a form has the token of this session and target. */
+function checkFormToken(session: Session, path: string, form: URLSearchParams): void {
+  if (!isFormToken(session, path, form.get('form_token') ?? ''))
+    throw new Problem('forbidden', 'This form has expired. Go back, reload and try again.')
 }
 
 /** Returns who did something, for the audit log. */

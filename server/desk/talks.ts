@@ -1,5 +1,5 @@
 import { states, type Video } from '@talkshelf/contract'
-import { deskPages, deskPaths, type TalkList, type TalkRow } from '@talkshelf/web'
+import { deskPages, deskPaths, type ListedTalk, type TalkList } from '@talkshelf/web'
 import { listRecords, parseSearchParams } from '../catalogue/catalogue.ts'
 import type { Pool } from '../platform/db/pool.ts'
 import { listDrafts } from '../videos/videos.ts'
@@ -42,7 +42,7 @@ export async function findNeighbours(
   const { talks } = await readList(pool, list)
   const index = talks.findIndex((talk) => talk.id === id)
   if (index === -1) return undefined
-  const linkTo = (talk: TalkRow | undefined, page: number) =>
+  const linkTo = (talk: ListedTalk | undefined, page: number) =>
     talk && `${deskPaths.talk(talk.id)}?list=${encodeURIComponent(listQuery({ ...list, page }))}`
   const before = index === 0 && list.page > 1
   const previousPage = before ? await readList(pool, { ...list, page: list.page - 1 }) : undefined
@@ -77,7 +77,7 @@ function listQuery({ q, state, page }: TalkList): string {
 async function readList(
   pool: Pool,
   { q, state, page }: TalkList,
-): Promise<{ talks: TalkRow[]; count: number | undefined }> {
+): Promise<{ talks: ListedTalk[]; count: number | undefined }> {
   const from = (page - 1) * pageSize
   if (state === 'draft') {
     const drafts = await listDrafts(pool.lists, q, pageSize + 1, from)
@@ -97,6 +97,6 @@ async function readList(
   return { talks: bodies.map((body) => talkRow(JSON.parse(body) as Video)), count: current.count }
 }
 
-function talkRow({ id, title, category, speakers, recorded, state }: Video): TalkRow {
+function talkRow({ id, title, category, speakers, recorded, state }: Video): ListedTalk {
   return { id, title, category, speakers, recorded, isLive: state === states.live }
 }

@@ -40,6 +40,7 @@ export {
   type RecordEntityIds,
   type ResolvedNames,
   resolveNames,
+  suggestCategories,
   uniqueById,
   unknownLanguageError,
 } from './resolve-names.ts'

@@ -100,6 +100,15 @@ export async function resolveNames(
   }
 }
 
+/** Lists the titles of similar categories. Empty if a category has this title. */
+export async function suggestCategories(db: Db, title: string): Promise<string[]> {
+  const names = { category: title, speakers: [], tags: [] }
+  const { category_id } = await findNames(db, { ...names, language: undefined, code: undefined })
+  return category_id === null
+    ? (await findSimilarCategories(db, title)).map(({ name }) => name)
+    : []
+}
+
 /** Builds the error of an unknown language, with the names that are most similar. */
 export async function unknownLanguageError(db: Db, language: string): Promise<FieldError> {
   const hint = nearest(await findSimilarLanguages(db, language), 'try its ISO 639 code')

@@ -25,5 +25,6 @@ export function detectFormat(name: string | undefined, head: string, path: strin
   throw new InputRefused(
     `The format of ${path} was not recognised. Supported formats:\n${list}\n` +
       'If it is one of them, choose it: --format NAME, or the field format of the request',
+    'unknown-format',
   )
 }

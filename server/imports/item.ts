@@ -137,10 +137,16 @@ export interface SourceFile {
   lines(): AsyncIterable<string>
 }
 
+/** Reasons that entry points explain in their own words. */
+export type RefusalCode = 'empty' | 'unknown-format'
+
 /** The file can't be imported. The message says what is wrong and what to do. */
 export class InputRefused extends Error {
-  constructor(message: string) {
+  readonly code: RefusalCode | undefined
+
+  constructor(message: string, code?: RefusalCode) {
     super(message)
     this.name = 'InputRefused'
+    this.code = code
   }
 }

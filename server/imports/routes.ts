@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import {
   applyImportEndpoint,
   createImportEndpoint,
@@ -23,21 +22,9 @@ import type { Pool } from '../platform/db/pool.ts'
 import { toJson } from '../platform/http/json.ts'
 import type { Mount } from '../platform/http/mount.ts'
 import type { SiteUrls } from '../platform/http/server.ts'
-import { openConcurrencyLimit } from '../platform/ops/concurrency-limit.ts'
 import type { JobRunner } from '../platform/ops/job-runner.ts'
 import * as imports from './imports.ts'
 
-/** Fetches a file from another server. */
-export type FetchUrl = (address: string) => Promise<AsyncIterable<Uint8Array>>
-
-/** How long a request waits for the plan. Most files are short, so most answers have it. */
-const planWaitMs = 1000
-
-/** Imports that a process plans at once, and that may wait: each has a batch or text in memory. */
-const [maxPlans, maxWaitingPlans] = [2, 8]
-/** Limits for imports through the API. The command has none. */
-const maxUnpackedBytes = 256 << 20
-const maxPlanMs = 15 * 60_000
 /** A table that can be imported again as the text of a request. */
 const refusedLimits = { rows: 500, length: 3_500_000 }
 
@@ -46,11 +33,10 @@ export function importRoutes(
   mount: Mount,
   pool: Pool,
   jobRunner: JobRunner,
-  fetchOutside: FetchUrl,
+  planner: imports.ImportPlanner,
   urls: SiteUrls,
-  onError: (error: unknown) => void,
 ): void {
-  mountCreate(mount, pool, fetchOutside, urls, onError)
+  mountCreate(mount, pool, planner, urls)
   mountReads(mount, pool, urls)
   mountDecisions(mount, pool, jobRunner)
 }
@@ -58,41 +44,18 @@ export function importRoutes(
 function mountCreate(
   mount: Mount,
   pool: Pool,
-  fetchOutside: FetchUrl,
+  planner: imports.ImportPlanner,
   urls: SiteUrls,
-  onError: (error: unknown) => void,
 ): void {
-  const plans = openConcurrencyLimit(maxPlans, maxWaitingPlans)
-  const inputLimits = { ...imports.inputLimits, bytes: maxUnpackedBytes }
-
   mount(createImportEndpoint, async ({ body, origin }) => {
-    const { url, text, keep_titles: keepTitles, ...options } = validate(ImportInput, body)
+    const { url, text, ...options } = validate(ImportInput, body)
     if ((url === undefined) === (text === undefined))
       throw invalidFields([
         { pointer: '', code: 'required', detail: 'either url or text is required, and not both' },
       ])
-    if (plans.isFull())
-      throw new Problem(
-        'too-many-requests',
-        'Too many imports are being read at the moment. Try again in a minute',
-      )
-    const languageError = await imports.findLanguageError(pool, options.language)
-    if (languageError) throw invalidFields([languageError])
-    const name = options.name ?? url ?? 'text'
-    const open = async () => {
-      const stream = url === undefined ? bytesOf(text as string) : await fetchOutside(url)
-      return imports.openInput({ stream, name }, inputLimits)
-    }
-    const input = { ...options, keepTitles, name, open, maxMs: maxPlanMs }
-    const { id, planned } = await imports.beginImport(pool, input, origin, { schedule: plans.run })
-    // After the wait, the problem of a refused file is read from the import.
-    const refusal = planned.then(
-      () => undefined,
-      (error: unknown) =>
-        error instanceof imports.InputRefused ? error.message : void onError(error),
-    )
-    const reason = await Promise.race([refusal, sleep(planWaitMs, undefined, { ref: false })])
-    if (reason !== undefined) throw new Problem('import-refused', reason)
+    const content = url === undefined ? { content: bytesOf(text as string) } : { url }
+    const { id, refusal } = await planner.start({ ...options, ...content }, origin)
+    if (refusal) throw new Problem('import-refused', refusal.message)
     return {
       body: toJson(await imports.readImport(pool, id)),
       headers: { location: urls.to(readImportEndpoint, { id }) },

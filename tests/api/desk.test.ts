@@ -35,6 +35,11 @@ const people = {
   admin: await signedIn('Ada', 'admin'),
 }
 const anyone = createDeskClient(archive)
+const planned = await archive.call('POST', '/api/v2/import', {
+  token: archive.editor,
+  body: { text: 'title\nA talk', format: 'csv' },
+})
+const plannedImport: number = planned.json.id
 
 const { id: talk } = await archive.make({ title: 'A talk', state: 2 })
 /** Lists the pages and forms of the desk with the role that each needs. */
@@ -75,6 +80,17 @@ const urls: [method: 'GET' | 'POST', path: string, role: PersonRole][] = [
   ['POST', '/desk/tokens', 'admin'],
   ['POST', '/desk/tokens/revoke', 'admin'],
   ['POST', `/desk/talk/${talk}/revert`, 'editor'],
+  ['GET', '/desk/import', 'editor'],
+  ['POST', '/desk/import', 'editor'],
+  ['GET', `/desk/import/${plannedImport}`, 'editor'],
+  ['GET', `/desk/import/${plannedImport}/refused`, 'editor'],
+  ['POST', `/desk/import/${plannedImport}/decide`, 'editor'],
+  ['POST', `/desk/import/${plannedImport}/decide-all`, 'editor'],
+  ['POST', `/desk/import/${plannedImport}/apply`, 'editor'],
+  ['POST', `/desk/import/${plannedImport}/stop`, 'editor'],
+  ['POST', `/desk/import/${plannedImport}/undo`, 'editor'],
+  ['POST', `/desk/import/${plannedImport}/redo`, 'editor'],
+  ['POST', `/desk/import/${plannedImport}/discard`, 'editor'],
 ]
 
 test('the list above has every page and form of the desk', async () => {
@@ -324,7 +340,14 @@ test('the audit log lists what happened, in pages', async () => {
 
 test('shows the desk in Spanish', async () => {
   const { client } = people.admin
-  for (const path of ['/desk', '/desk/account', '/desk/people', '/desk/tokens', '/desk/audit']) {
+  for (const path of [
+    '/desk',
+    '/desk/account',
+    '/desk/people',
+    '/desk/tokens',
+    '/desk/audit',
+    '/desk/import',
+  ]) {
     const { html } = await client.get(path, { 'accept-language': 'es' })
     assert.match(html, /<html lang="es"/)
     assert.match(html, /Cerrar sesión/)

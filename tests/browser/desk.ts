@@ -16,6 +16,7 @@ const pagesOfAdmins = [
   '/desk/audit',
   '/desk/talks',
   '/desk/talk/new',
+  '/desk/import',
 ]
 const event = 'Example Days 2026'
 
@@ -259,6 +260,7 @@ export async function deskTests(environment: BrowserEnvironment): Promise<void> 
         },
         { javaScriptEnabled },
       ))
+  await importTests({ test, inDesk, signIn })
 
   const variants: Record<string, BrowserContextOptions> = {
     'wide, light': {},
@@ -348,6 +350,117 @@ async function talkWithHistory(url: string, databaseUrl: string) {
     return { title, summary, tags }
   }
   return { id: Number(id), read }
+}
+
+interface DeskSteps {
+  readonly test: BrowserEnvironment['test']
+  inDesk(
+    run: (watched: WatchedPage) => Promise<void>,
+    options?: BrowserContextOptions,
+  ): Promise<void>
+  signIn(watched: WatchedPage, name: string, role: string): Promise<void>
+}
+
+/** Builds a table of 30 talks. */
+function csvOf30(source: string, summary: string): string {
+  const rows = Array.from(
+    { length: 30 },
+    (_, index) => `${source}-${index},${source} talk ${index},Ann Other,${summary}`,
+  )
+  return ['key,title,speakers,summary', ...rows].join('\n')
+}
+
+/** Uploads a table, and waits for its plan. */
+async function uploadTable({ page, open }: WatchedPage, source: string, summary: string) {
+  await open('/desk/import')
+  const buffer = Buffer.from(csvOf30(source, summary))
+  const file = { name: `${source}.csv`, mimeType: 'text/csv', buffer }
+  await page.getByLabel('File', { exact: true }).setInputFiles(file)
+  await page.getByLabel('Event (optional)').fill(source)
+  await page.getByLabel('Language (optional)').fill('English')
+  await page.getByRole('button', { name: 'Show the plan' }).click()
+  await page.waitForURL(/\/desk\/import\/\d+$/)
+  await page.getByText('Planned', { exact: true }).waitFor()
+}
+
+/** Tests imports: from the upload to the undo, and conflicts decided by keys. */
+async function importTests({ test, inDesk, signIn }: DeskSteps): Promise<void> {
+  for (const javaScriptEnabled of [true, false])
+    await test(`desk: an import, ${javaScriptEnabled ? 'with' : 'without'} scripts`, () =>
+      inDesk(
+        async (watched) => {
+          const { page, open } = watched
+          await signIn(watched, 'Edith Editor', 'editor')
+          const source = javaScriptEnabled ? 'Scripted' : 'Plain'
+          await uploadTable(watched, source, 'First')
+          const plan = pathOf(page)
+          assert.equal(await page.locator('tr[id^=talk-]').count(), 30)
+          await page.getByRole('button', { name: 'Apply', exact: true }).click()
+          await page.getByText('30 created').waitFor()
+          await page.getByRole('button', { name: 'Undo', exact: true }).click()
+          await page.getByText('30 undone').waitFor()
+          await page.getByRole('button', { name: 'Apply again' }).click()
+          await page.getByText('Applied', { exact: true }).waitFor()
+
+          await open('/desk/import')
+          await page.getByRole('link', { name: `${source}.csv` }).click()
+          assert.equal(pathOf(page), plan)
+          if (!javaScriptEnabled) return
+          await assertAccessible(page, 'an applied import')
+        },
+        { javaScriptEnabled, reducedMotion: 'reduce' },
+      ))
+
+  await test('desk: decides conflicts of an import by keys', () =>
+    inDesk(
+      async (watched) => {
+        const { page } = watched
+        await signIn(watched, 'Kay Board', 'admin')
+        await uploadTable(watched, 'Keys', 'First')
+        await page.getByRole('button', { name: 'Apply', exact: true }).click()
+        await page.getByText('30 created').waitFor()
+        await editSummaries(watched)
+        await uploadTable(watched, 'Keys', 'Second')
+        await page.getByText('30 conflicts have no decision yet.').waitFor()
+        await assertAccessible(page, 'a plan with conflicts')
+        assert.deepEqual(await overflowing(page), [])
+        await page.setViewportSize({ width: 320, height: 700 })
+        assert.deepEqual(await overflowing(page), [])
+
+        const isChecked = (talk: number, value: string) =>
+          page
+            .locator(`#talk-${talk} input[value=${value}][checked]`)
+            .waitFor({ state: 'attached' })
+        for (const key of ['j', '2', '1', 'k', 'k', '1', 'j', '2']) await page.keyboard.press(key)
+        // The first was taken and then kept, the second kept, the third taken.
+        await isChecked(1, 'mine')
+        await isChecked(2, 'mine')
+        await isChecked(3, 'theirs')
+        await page.reload()
+        await page.getByText('27 conflicts have no decision yet.').waitFor()
+        await page.getByRole('button', { name: 'Apply', exact: true }).click()
+        await page.getByText('1 changed, 29 kept as in the archive').waitFor()
+      },
+      { reducedMotion: 'reduce' },
+    ))
+}
+
+/** Edits the summaries of all talks of the import on the page, with a token. */
+async function editSummaries({ page, open }: WatchedPage): Promise<void> {
+  const links = page.locator('tr[id^=talk-] a[href^="/video/"]')
+  const hrefs = await links.evaluateAll((all) => all.map((link) => link.getAttribute('href') ?? ''))
+  await open('/desk/tokens')
+  await page.getByLabel('Person or program').fill('Hand')
+  await page.getByRole('button', { name: 'Create token' }).click()
+  const token = await page.getByLabel('New token').inputValue()
+  for (const href of hrefs) {
+    const { status } = await fetch(`${new URL(page.url()).origin}/api/v2${href.slice(0, -2)}`, {
+      method: 'PATCH',
+      headers: { authorization: `Token ${token}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ summary: 'By hand' }),
+    })
+    assert.equal(status, 200, href)
+  }
 }
 
 /** Adds a virtual authenticator with a resident key to the browser. */

@@ -17,6 +17,27 @@ export interface DeskReply extends Reply {
   readonly html: string
 }
 
+export interface TestFile {
+  readonly name: string
+  readonly content: string
+}
+
+const boundary = 'x-boundary-x'
+export const multipartType = `multipart/form-data; boundary=${boundary}`
+
+/** Builds a form with files. Its parts have the given order. */
+export function multipart(parts: readonly (TestFile | Record<string, string>)[]): string {
+  const part = (header: string, content: string) =>
+    `--${boundary}\r\nContent-Disposition: form-data; ${header}\r\n\r\n${content}\r\n`
+  const isFile = (value: object): value is TestFile => 'content' in value
+  const encoded = parts.flatMap((value) =>
+    isFile(value)
+      ? [part(`name="file"; filename="${value.name}"`, value.content)]
+      : Object.entries(value).map(([name, content]) => part(`name="${name}"`, content)),
+  )
+  return `${encoded.join('')}--${boundary}--\r\n`
+}
+
 export type DeskClient = ReturnType<typeof createDeskClient>
 
 interface ClientOptions {
@@ -86,10 +107,19 @@ export function createDeskClient(
       const form = formTo(page, action)
       return this.post(form.action, { ...form.fields, ...fields })
     },
+    /** Fills in a form with a file and sends it. */
+    upload(page: DeskReply, action: string, file: TestFile, fields: Record<string, string> = {}) {
+      const form = formTo(page, action)
+      assert.equal(form.attributes.enctype, 'multipart/form-data')
+      return this.postBody(form.action, multipart([{ ...form.fields, ...fields }, file]))
+    },
+    /** Sends the body of a form with a file, as a page of the site would. */
+    postBody: (path: string, body: string, type = multipartType) =>
+      request('POST', path, body, { 'content-type': type, 'sec-fetch-site': 'same-origin' }),
     /** Opens the page to which a form redirects. */
     follow(reply: Reply) {
       assert.equal(reply.status, 303, reply.text.slice(0, 500))
-      return this.get(String(reply.headers.location))
+      return this.get(String(reply.headers.location).split('#', 1)[0] as string)
     },
   }
 }
@@ -125,8 +155,8 @@ function formsIn(html: string): PageForm[] {
       current = { action: attributes.action ?? '', fields: {}, attributes }
       forms.push(current)
     }
-    const isChosen =
-      !['radio', 'checkbox'].includes(attributes.type ?? '') || 'checked' in attributes
+    const isChoice = attributes.type === 'radio' || attributes.type === 'checkbox'
+    const isChosen = (!isChoice || 'checked' in attributes) && attributes.type !== 'file'
     if (node.tagName === 'input' && attributes.name && current && isChosen)
       current.fields[attributes.name] = attributes.value ?? ''
     if (node.tagName === 'textarea' && attributes.name && current)

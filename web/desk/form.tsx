@@ -4,6 +4,8 @@ import { useDesk } from './view.ts'
 interface FormProps {
   readonly action: string
   readonly class?: string
+  /** For forms with a file. */
+  readonly enctype?: 'multipart/form-data'
   readonly children: ComponentChildren
   /** Attributes for scripts. */
   readonly data?: Readonly<Record<`data-${string}`, string>>
@@ -26,7 +28,7 @@ interface FieldProps {
   readonly help?: string
   readonly error?: string | undefined
   readonly value?: string | undefined
-  readonly type?: 'text' | 'email' | 'number' | 'date'
+  readonly type?: 'text' | 'email' | 'number' | 'url' | 'date'
   readonly inputMode?: 'numeric' | 'url'
   readonly autocomplete?: 'off' | 'one-time-code' | 'email'
   readonly maxLength?: number

@@ -17,7 +17,13 @@ export function DeskHome({ hasPasskey }: DeskHomeData) {
           <a href={href(deskPaths.account)}>{words.addPasskeyFirst}</a>
         </p>
       )}
-      <p>{isAdmin ? words.homeHelp : words.homeNothing}</p>
+      {isAdmin && <p>{words.homeHelp}</p>}
+      {(isAdmin || person?.role === 'editor') && (
+        <p>
+          <a href={href(deskPaths.imports)}>{words.imports.homeLink}</a>
+        </p>
+      )}
+      {person?.role === 'suggester' && <p>{words.homeNothing}</p>}
     </DeskLayout>
   )
 }

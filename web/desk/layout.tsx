@@ -9,11 +9,13 @@ interface Props {
   readonly title: string
   /** The URL of another site, to which the browser goes at once. */
   readonly refreshTo?: string
+  /** The page that browsers without scripts load again every few seconds. */
+  readonly refresh?: string | undefined
   readonly children: ComponentChildren
 }
 
 /** The layout of every page of the desk. */
-export function DeskLayout({ title, refreshTo, children }: Props) {
+export function DeskLayout({ title, refreshTo, refresh, children }: Props) {
   const view = useDesk()
   const { words, href, done } = view
   const notice = done && Object.hasOwn(words.done, done) ? words.done[done] : undefined
@@ -30,6 +32,11 @@ export function DeskLayout({ title, refreshTo, children }: Props) {
         <meta name="color-scheme" content={view.theme === 'auto' ? 'light dark' : view.theme} />
         {refreshTo !== undefined && <meta http-equiv="refresh" content={`0; url=${refreshTo}`} />}
         <meta name="robots" content="noindex, nofollow" />
+        {refresh !== undefined && (
+          <noscript>
+            <meta http-equiv="refresh" content={`3; url=${href(refresh)}`} />
+          </noscript>
+        )}
         {/* The address of this page may be a sign-in link. */}
         <link rel="stylesheet" href={href(view.assets.style)} referrerpolicy="no-referrer" />
         <script
@@ -67,7 +74,8 @@ export function DeskLayout({ title, refreshTo, children }: Props) {
 function DeskHeader() {
   const { words, href, site, person, address } = useDesk()
   const isAdmin = person?.role === 'admin'
-  const mayEdit = person && (person.role !== 'suggester' || person.events.length > 0)
+  const isEditor = isAdmin || person?.role === 'editor'
+  const mayEdit = person && (isEditor || person.events.length > 0)
   const menu = [
     [deskPaths.home, words.desk],
     ...(mayEdit
@@ -76,6 +84,7 @@ function DeskHeader() {
           [deskPaths.newTalk, words.newTalk],
         ]
       : []),
+    ...(isEditor ? [[deskPaths.imports, words.imports.title]] : []),
     ...(isAdmin
       ? [
           [deskPaths.people, words.people],

@@ -5,6 +5,8 @@ import { Audit } from './audit.tsx'
 import { Editor, MergeEdit, NewTalk, TakedownPage } from './editor.tsx'
 import { History, RevertRefused } from './history.tsx'
 import { DeskHome } from './home.tsx'
+import { ImportPage } from './import.tsx'
+import { Imports } from './imports.tsx'
 import { OpenidRefused, OpenidStart } from './openid.tsx'
 import { LinkCreated, People, PersonPage } from './people.tsx'
 import { Confirm, Forbidden, LinkPage, LinkRefused, MailSent, SignIn } from './sign-in.tsx'
@@ -36,6 +38,8 @@ export const deskPages = {
   audit: Audit,
   history: History,
   revertRefused: RevertRefused,
+  imports: Imports,
+  import: ImportPage,
 }
 
 /** Renders one of `deskPages` as a complete HTML document. */

@@ -10,7 +10,7 @@ export interface TalkList {
   readonly page: number
 }
 
-export interface TalkRow {
+export interface ListedTalk {
   readonly id: number
   readonly title: string
   readonly category: string
@@ -21,7 +21,7 @@ export interface TalkRow {
 
 export interface TalksData {
   readonly list: TalkList
-  readonly talks: readonly TalkRow[]
+  readonly talks: readonly ListedTalk[]
   /** Undefined if it is not counted. */
   readonly count: number | undefined
   readonly hasMore: boolean

@@ -1,4 +1,5 @@
 import { startEditor, startMerge } from './editor.ts'
+import { startImports } from './imports.ts'
 import { startPasskeys } from './passkey.ts'
 
 // Loaded by every page of the desk. It only enhances pages, except for passkeys, which need it.
@@ -22,3 +23,4 @@ for (const button of document.querySelectorAll<HTMLButtonElement>('[data-copy]')
 startPasskeys()
 startEditor()
 startMerge()
+startImports()

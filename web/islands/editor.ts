@@ -139,7 +139,7 @@ function showNote(control: TextControl, kind: 'error' | 'new-names', text: strin
 /** Suggests names of the archive below a field: for the line of the cursor in a text area. */
 function suggestNames(field: TextControl): void {
   const kind = field.dataset.complete as 'categories' | 'speakers' | 'tags'
-  const list = createElement('div', { class: 'names', role: 'group' })
+  const list = createElement('div', { class: 'suggested-names', role: 'group' })
   list.setAttribute('aria-label', field.labels?.[0]?.textContent ?? '')
   field.after(list)
   let timer: ReturnType<typeof setTimeout> | undefined

@@ -1,4 +1,5 @@
 import { mediaNames, type TalkField } from '../desk/talk-values.ts'
+import { importsEn } from './desk-imports-en.ts'
 
 export const deskEn = {
   // All pages
@@ -46,6 +47,7 @@ export const deskEn = {
     enabled: 'This person can sign in again.',
     revoked: 'The token was revoked.',
     reverted: 'Reverted.',
+    ...importsEn.done,
   } as Readonly<Record<string, string>>,
 
   // Home
@@ -361,6 +363,7 @@ export const deskEn = {
     video_flv_url: 'FLV: URL',
     video_flv_download_only: 'FLV: download only',
   } as Readonly<Record<string, string>>,
+  imports: importsEn,
 
   // Errors
   forbiddenTitle: 'You may not do that',

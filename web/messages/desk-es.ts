@@ -1,5 +1,6 @@
 import { mediaNames } from '../desk/talk-values.ts'
 import type { DeskMessages } from './desk-en.ts'
+import { importsEs } from './desk-imports-es.ts'
 
 export const deskEs: DeskMessages = {
   skip: 'Ir al contenido',
@@ -46,6 +47,7 @@ export const deskEs: DeskMessages = {
     enabled: 'Esta persona puede volver a iniciar sesión.',
     revoked: 'El token se ha revocado.',
     reverted: 'Revertido.',
+    ...importsEs.done,
   },
 
   welcome: (name) => `Hola, ${name}`,
@@ -354,6 +356,7 @@ export const deskEs: DeskMessages = {
     video_flv_url: 'FLV: URL',
     video_flv_download_only: 'FLV: solo descarga',
   },
+  imports: importsEs,
 
   forbiddenTitle: 'No puedes hacer eso',
   forbiddenHelp: (role) => `Tu función es ${role}. Pide otra a un administrador.`,

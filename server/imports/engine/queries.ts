@@ -602,6 +602,41 @@ export function decideConflicts(
   )
 }
 
+const FieldConflicts = Type.Object({ field: Type.String(), count: Type.Integer() })
+
+/** Counts the talks in conflict that were not applied yet, by field. */
+export function countConflictsByField(db: Db, importId: number) {
+  return many(
+    db,
+    FieldConflicts,
+    sql`select field, count(*)::integer as count
+        from import_row
+        cross join jsonb_each(changes) as change (field, value)
+        where import_id = ${importId}
+          and verdict = 'conflict'
+          and outcome is null
+          and value->>'conflict' = 'true'
+        group by field
+        order by count desc, field`,
+  )
+}
+
+const Undecided = Type.Object({ count: Type.Integer() })
+
+/** Counts the talks in conflict without a decision that were not applied yet. */
+export function countUndecidedRows(db: Db, importId: number) {
+  return one(
+    db,
+    Undecided,
+    sql`select count(*)::integer as count
+        from import_row
+        where import_id = ${importId}
+          and verdict = 'conflict'
+          and outcome is null
+          and decision is null`,
+  )
+}
+
 const RowPosition = Type.Object({ position: Type.Integer() })
 
 /** Finds the row of an import that was matched with a record, apart from the one at a position. */

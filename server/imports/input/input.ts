@@ -226,7 +226,8 @@ async function readHead(chunks: AsyncIterable<string>): Promise<string> {
 }
 
 function refuseEmpty(head: string, path: string): void {
-  if (head.length < headLength && head.trim() === '') throw new InputRefused(`${path} is empty`)
+  if (head.length < headLength && head.trim() === '')
+    throw new InputRefused(`${path} is empty`, 'empty')
 }
 
 async function* readBytes(file: string, path: string, flags: number): AsyncGenerator<Uint8Array> {

@@ -6,6 +6,7 @@ import { sendCompressed } from './compression.ts'
 import { countInFlight, type MountOptions, withDeadline } from './mount.ts'
 import { rateLimitKey, requestCosts } from './rate-limit.ts'
 import { assertSameOrigin } from './same-origin.ts'
+import { type CheckFields, readUpload, type Upload, uploadMs } from './uploads.ts'
 
 // Mounts pages and forms. They are not endpoints of the contract, but the same limits apply.
 
@@ -25,6 +26,11 @@ export interface FormRequest extends PageRequest {
   readonly form: URLSearchParams
   /** Deadline of the response, on the clock of performance.now(). */
   readonly untilMs: number
+}
+
+/** A form with a file, whose body has not been read yet. */
+export interface UploadRequest extends PageRequest {
+  readUpload(check: CheckFields): Promise<Upload>
 }
 
 export interface PageResponse {
@@ -54,6 +60,12 @@ export type MountForm = (
   path: string,
   handle: (request: FormRequest) => PageResponse | Promise<PageResponse>,
   limits?: PageLimits,
+) => void
+
+export type MountUpload = (
+  path: string,
+  handle: (request: UploadRequest) => PageResponse | Promise<PageResponse>,
+  limits: PageLimits & { readonly maxBytes: number },
 ) => void
 
 /** Adds a page as a route. */
@@ -87,20 +99,41 @@ export function addForm(
   )
 }
 
+/** Adds the target of a form with a file as a route. */
+export function addUpload(
+  http: FastifyInstance,
+  options: MountOptions,
+  ...[path, handle, { maxBytes, ...limits }]: Parameters<MountUpload>
+): void {
+  const uploadLimits = {
+    cost: requestCosts.write,
+    limitMs: uploadMs + options.answerMs,
+    takesUpload: true,
+    ...limits,
+  }
+  addPageRoute(http, options, 'POST', path, uploadLimits, (request) =>
+    handle({
+      ...pageRequest(request, options.basePath),
+      readUpload: (check) => readUpload(request, maxBytes, check),
+    }),
+  )
+}
+
 function addPageRoute(
   http: FastifyInstance,
   options: MountOptions,
   method: 'GET' | 'POST',
   path: string,
-  limits: PageLimits & { readonly cost: number },
+  limits: PageLimits & { readonly cost: number; readonly takesUpload?: boolean },
   handle: (request: FastifyRequest, untilMs: number) => PageResponse | Promise<PageResponse>,
 ): void {
   const { cost, limitMs = options.answerMs, isPrivate = false, formBytes = maxFormBytes } = limits
+  const { takesUpload = false } = limits
   http.route({
     method,
     url: options.basePath + path,
     ...(method === 'POST' && { bodyLimit: formBytes }),
-    config: { endpoint: 'page', cost, takesForm: method === 'POST' },
+    config: { endpoint: 'page', cost, takesForm: method === 'POST', takesUpload },
     onRequest: async (request, reply) => {
       request.actor = anyone
       if (isPrivate) markPrivate(reply)

@@ -38,8 +38,10 @@ import { createServer, STATUS_CODES } from './node-http.ts'
 import {
   addForm,
   addPage,
+  addUpload,
   type MountForm,
   type MountPage,
+  type MountUpload,
   type PageRequest,
   type PageResponse,
   pageRequest,
@@ -47,6 +49,7 @@ import {
 } from './pages.ts'
 import { problemDocument, problemHeaders, toProblem } from './problem.ts'
 import { createRateLimit, type RateLimit } from './rate-limit.ts'
+import { acceptUploads } from './uploads.ts'
 
 // Creates the HTTP server: its limits, the headers of every response, error responses, logging and
 // the routes that belong to no feature.
@@ -97,6 +100,7 @@ export interface HttpServer {
   readonly mountFast: Mount
   readonly mountPage: MountPage
   readonly mountForm: MountForm
+  readonly mountUpload: MountUpload
   /** For a response that `mount` does not support, such as a stream. */
   readonly routeOf: RouteFactory
   readonly links: SiteUrls
@@ -149,6 +153,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   rejectExpectations(http, base)
   parseJsonBodies(http)
   parseForms(http)
+  acceptUploads(http)
   http.addHook('preClose', async () => {
     state.isStopping = true
     overload.stop()
@@ -185,6 +190,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     },
     mountPage: (...page) => addPage(http, mountOptions, ...page),
     mountForm: (...form) => addForm(http, mountOptions, ...form),
+    mountUpload: (...upload) => addUpload(http, mountOptions, ...upload),
     routeOf: (endpoint) => routeFor(mountOptions, endpoint),
     links: createSiteUrls(base),
   }
