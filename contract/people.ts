@@ -35,6 +35,9 @@ export const Person = Type.Object(
     disabled: maybeTimestamp('Since when the person cannot sign in (UTC), or null'),
     last_seen: maybeTimestamp('Last use of a session that has not ended (UTC), or null'),
     passkeys: Type.Integer({ minimum: 0, description: 'Number of passkeys' }),
+    events: Type.Array(Type.Object({ id: Id, title: Type.String() }, exact), {
+      description: 'Events whose talks the person edits, whatever the role',
+    }),
   },
   { ...exact, description: 'A person who can sign in' },
 )

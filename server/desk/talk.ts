@@ -127,7 +127,7 @@ export function talkPages(
   desk.form(deskPaths.discardCopy(':id'), { ...access, page: talkPath }, async (request) => {
     const id = idOf(request)
     await deleteWorkingCopy(pool, request.session.person.id, id)
-    return desk.redirect(request, `${deskPaths.talk(id)}?done=discarded`)
+    return desk.redirect(request, `${deskPaths.talk(id)}?done=copy-discarded`)
   })
 
   newTalkPages(desk, pool, limits)

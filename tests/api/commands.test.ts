@@ -33,7 +33,7 @@ test('creates, lists and revokes a token, and prints its secret only once', asyn
   const list = await runCommand(['token', 'list'], { DATABASE_URL })
   assert.match(
     list.stdout,
-    /^ID +NAME +ROLE +EVENT +CREATED +EXPIRES +LAST USED +REVOKED\n1 +Edith +editor +/,
+    /^ID +NAME +ROLE +EVENT +CREATED +CREATED BY +EXPIRES +LAST USED +REVOKED\n1 +Edith +editor +/,
   )
   assert.ok(!list.stdout.includes(token))
 

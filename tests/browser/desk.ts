@@ -248,7 +248,8 @@ export async function deskTests(environment: BrowserEnvironment): Promise<void> 
           const { page, open } = watched
           const { id, read } = await talkWithHistory(archive.url, databaseUrl)
           await signIn(watched, 'Katherine Johnson', 'editor')
-          await open(`/desk/talk/${id}/history`)
+          await open(`/desk/talk/${id}`)
+          await page.getByRole('link', { name: 'History' }).click()
           await page.getByRole('button', { name: 'Revert, Title, Revision 2' }).click()
           await page.getByText('Reverted.').waitFor()
           assert.deepEqual(await read(), { title: 'On queues', summary: 'Third', tags: ['b', 'c'] })

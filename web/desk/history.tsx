@@ -61,6 +61,8 @@ export function History({ id, title, slug, entries, next, mayRevert }: HistoryDa
   )
 }
 
+type Words = ReturnType<typeof useDesk>['words']
+
 interface EntryProps {
   readonly id: number
   readonly entry: HistoryEntry
@@ -77,7 +79,7 @@ function Entry({ id, entry, mayRevert, untilMs }: EntryProps) {
       <h2>{words.revision(revision)}</h2>
       <p class="help">
         <time dateTime={`${at}Z`}>{time(`${at}Z`)}</time> · <bdi>{by}</bdi> ·{' '}
-        {originOf(entry, words)} <span class="mark">{words.changeKinds[kind] ?? kind}</span>
+        <ChangeOrigin entry={entry} /> <span class="mark">{words.changeKinds[kind] ?? kind}</span>
       </p>
       {changes.length === 0 && <p>{words.onlyNames}</p>}
       <dl>
@@ -130,12 +132,12 @@ function RevertButton({ id, revision, fields, of, ...props }: RevertButtonProps)
   )
 }
 
-type Words = ReturnType<typeof useDesk>['words']
-
-/** Returns by which way a change was made: "API", "Import 12". */
-function originOf({ via, request }: HistoryEntry, words: Words): string {
+/** By which way a change was made: "API", or a link to "Import 12", where it can be undone. */
+function ChangeOrigin({ entry: { via, request } }: { entry: HistoryEntry }) {
+  const { words, href } = useDesk()
   const [, number] = /^import (\d+)$/.exec(request) ?? []
-  return via === 'import' && number ? words.importNumber(number) : (words.origins[via] ?? via)
+  if (via !== 'import' || number === undefined) return <>{words.origins[via] ?? via}</>
+  return <a href={href(deskPaths.import(number))}>{words.importNumber(number)}</a>
 }
 
 const textFields = [

@@ -35,7 +35,7 @@ export const deskEn = {
     'signed-out': 'You are signed out.',
     saved: 'Saved.',
     created: 'The talk was created.',
-    discarded: 'Your changes were discarded.',
+    'copy-discarded': 'Your changes were discarded.',
     'taken-down': 'The talk was taken down.',
     'passkey-added': 'Passkey added.',
     'passkey-removed': 'Passkey removed.',

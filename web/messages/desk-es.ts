@@ -35,7 +35,7 @@ export const deskEs: DeskMessages = {
     'signed-out': 'Has cerrado la sesión.',
     saved: 'Guardado.',
     created: 'La charla se creó.',
-    discarded: 'Tus cambios se descartaron.',
+    'copy-discarded': 'Tus cambios se descartaron.',
     'taken-down': 'La charla fue retirada.',
     'passkey-added': 'Llave de acceso añadida.',
     'passkey-removed': 'Llave de acceso eliminada.',
