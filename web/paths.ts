@@ -117,7 +117,7 @@ export const deskPaths = {
   talkHistory: (id: number | string) => `/desk/talk/${id}/history`,
   revert: (id: number | string) => `/desk/talk/${id}/revert`,
   imports: '/desk/import',
-  import: (id: number | string) => `/desk/import/${id}`,
+  importPage: (id: number | string) => `/desk/import/${id}`,
   /** The refused rows of an import as CSV. */
   importRefused: (id: number | string) => `/desk/import/${id}/refused`,
   importDecide: (id: number | string) => `/desk/import/${id}/decide`,

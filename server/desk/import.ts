@@ -50,7 +50,7 @@ type ImportForm = (id: number, request: DeskRequest<FormRequest>) => Promise<Pag
 
 /** Mounts the page of an import and its forms. */
 export function importPage(desk: Desk, pool: Pool, jobRunner: JobRunner): void {
-  const path = deskPaths.import(':id')
+  const path = deskPaths.importPage(':id')
   const access = { role: 'editor', page: path } as const
   const show = async (
     request: DeskRequest,
@@ -113,13 +113,13 @@ function decisionForms(
       return show(request, { view, after, refused: { position, reason } }, 400)
     }
     const query = new URLSearchParams({ show: view, after, done: 'decided' })
-    return desk.redirect(request, `${deskPaths.import(id)}?${query}#talk-${position}`)
+    return desk.redirect(request, `${deskPaths.importPage(id)}?${query}#talk-${position}`)
   })
   form(deskPaths.importDecideAll(':id'), async (id, request) => {
     const field = request.form.get('field') ?? ''
     const decision = { take: request.form.get('take'), ...(field !== '' && { fields: [field] }) }
     await imports.decideFields(pool, id, validate(FieldDecision, decision))
-    return desk.redirect(request, `${deskPaths.import(id)}?show=conflict&done=decided-all`)
+    return desk.redirect(request, `${deskPaths.importPage(id)}?show=conflict&done=decided-all`)
   })
 }
 
@@ -139,12 +139,12 @@ function actionForms(
       const { session } = request
       // Takedowns require the passkey again, as people and tokens do.
       if (isTakedown && session.person.role === 'admin' && !session.isStrong) {
-        const to = encodeURIComponent(deskPaths.import(id))
+        const to = encodeURIComponent(deskPaths.importPage(id))
         return desk.redirect(request, `${deskPaths.confirm}?to=${to}`)
       }
       await action(id, request)
       jobRunner.wake()
-      return desk.redirect(request, deskPaths.import(id))
+      return desk.redirect(request, deskPaths.importPage(id))
     })
   const roleOf = ({ session }: DeskRequest) => actorOf(session).role
   run(

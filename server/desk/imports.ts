@@ -42,7 +42,7 @@ export function importPages(
     const upload = await readForm(request)
     if (!upload) return show(request, { errors: { file: 'too-large' } })
     const result = await startImport(pool, planner, upload, request)
-    if ('id' in result) return desk.redirect(request, deskPaths.import(result.id))
+    if ('id' in result) return desk.redirect(request, deskPaths.importPage(result.id))
     return show(request, { values: Object.fromEntries(upload.form), errors: result.errors })
   })
   importPage(desk, pool, jobRunner)

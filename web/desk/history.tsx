@@ -137,7 +137,7 @@ function ChangeOrigin({ entry: { via, request } }: { entry: HistoryEntry }) {
   const { words, href } = useDesk()
   const [, number] = /^import (\d+)$/.exec(request) ?? []
   if (via !== 'import' || number === undefined) return <>{words.origins[via] ?? via}</>
-  return <a href={href(deskPaths.import(number))}>{words.importNumber(number)}</a>
+  return <a href={href(deskPaths.importPage(number))}>{words.importNumber(number)}</a>
 }
 
 const textFields = [

@@ -68,7 +68,7 @@ export function ImportTalks({ children, ...data }: Props) {
     ? text.verdictHelp[show]
     : { warnings: text.warningsHelp, kept: text.keptHelp }[show]
   const linkTo = (view: ImportView, position = 0) =>
-    href(`${deskPaths.import(job.id)}?show=${view}${position > 0 ? `&after=${position}` : ''}`)
+    href(`${deskPaths.importPage(job.id)}?show=${view}${position > 0 ? `&after=${position}` : ''}`)
   return (
     <section>
       <nav class="views" aria-label={text.views}>

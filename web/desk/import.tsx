@@ -26,7 +26,7 @@ export function ImportPage(data: ImportPageData) {
   const text = words.imports
   const { job, error } = data
   const isRunning = runningStates.includes(job.state)
-  const path = deskPaths.import(job.id)
+  const path = deskPaths.importPage(job.id)
   return (
     <DeskLayout title={text.import(job.id)} refresh={isRunning ? path : undefined}>
       {error !== undefined && (
@@ -54,7 +54,7 @@ function Summary({ job, isRunning }: { job: Import; isRunning: boolean }) {
   const text = words.imports
   const isAllRefused = job.state === 'planned' && isEveryTalkRefused(job)
   return (
-    <section data-progress={isRunning ? href(deskPaths.import(job.id)) : undefined}>
+    <section data-progress={isRunning ? href(deskPaths.importPage(job.id)) : undefined}>
       <p>
         <bdi class="long">{job.name}</bdi>{' '}
         <span class="mark">{job.format || text.unknownFormat}</span>{' '}

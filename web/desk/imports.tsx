@@ -79,7 +79,7 @@ function ImportTable({ imports }: Pick<ImportsData, 'imports'>) {
           {imports.map((job) => (
             <tr key={job.id}>
               <td class="long">
-                <a href={href(deskPaths.import(job.id))}>
+                <a href={href(deskPaths.importPage(job.id))}>
                   <bdi>{job.name}</bdi>
                 </a>
               </td>
