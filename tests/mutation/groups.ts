@@ -62,6 +62,15 @@ export const groups: readonly Group[] = [
     ),
   },
   {
+    name: 'edits and reverts',
+    files: inServer('videos', 'merge-edit', 'revert', 'event-access'),
+    tests: [
+      'server/videos/merge-edit.test.ts',
+      'server/videos/revert.test.ts',
+      ...inTests('revert', 'access', 'desk-talk'),
+    ],
+  },
+  {
     name: 'history and preconditions',
     files: inServer('changes', 'queries', 'precondition'),
     tests: inTests(

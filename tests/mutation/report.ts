@@ -52,7 +52,7 @@ function figures(mutants: readonly Planned[], results: readonly Result[]): strin
     const count = (expected: MutantOutcome) =>
       results.filter(({ outcome }) => outcome === expected).length
     const valid = results.length - count('invalid')
-    const share = `${(caughtShare(results) * 100).toFixed(1)} %`
+    const share = valid === 0 ? '–' : `${(caughtShare(results) * 100).toFixed(1)} %`
     const cells = [name, valid, count('caught'), count('timeout'), count('survived'), share]
     return `| ${cells.join(' | ')} |`
   }
