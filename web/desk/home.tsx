@@ -9,7 +9,8 @@ export interface DeskHomeData {
 /** The first page of the desk. */
 export function DeskHome({ hasPasskey }: DeskHomeData) {
   const { words, href, person } = useDesk()
-  const isAdmin = person?.role === 'admin'
+  const isEditor = person !== undefined && person.role !== 'suggester'
+  const mayEdit = isEditor || (person?.events.length ?? 0) > 0
   return (
     <DeskLayout title={words.welcome(person?.name ?? '')}>
       {!hasPasskey && (
@@ -17,13 +18,17 @@ export function DeskHome({ hasPasskey }: DeskHomeData) {
           <a href={href(deskPaths.account)}>{words.addPasskeyFirst}</a>
         </p>
       )}
-      {isAdmin && <p>{words.homeHelp}</p>}
-      {(isAdmin || person?.role === 'editor') && (
+      {mayEdit && (
+        <p>
+          <a href={href(deskPaths.talks)}>{words.homeTalks}</a>
+        </p>
+      )}
+      {isEditor && (
         <p>
           <a href={href(deskPaths.imports)}>{words.imports.homeLink}</a>
         </p>
       )}
-      {person?.role === 'suggester' && <p>{words.homeNothing}</p>}
+      {!mayEdit && <p>{words.homeNothing}</p>}
     </DeskLayout>
   )
 }

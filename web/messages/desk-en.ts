@@ -52,7 +52,7 @@ export const deskEn = {
 
   // Home
   welcome: (name: string) => `Welcome, ${name}`,
-  homeHelp: 'Here you manage who may change the archive.',
+  homeTalks: 'Find and correct a talk',
   homeNothing: 'There is nothing to do here yet for your role.',
   addPasskeyFirst: 'Add a passkey, so that you can sign in again without a link.',
 

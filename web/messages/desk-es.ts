@@ -51,7 +51,7 @@ export const deskEs: DeskMessages = {
   },
 
   welcome: (name) => `Hola, ${name}`,
-  homeHelp: 'Aquí gestionas quién puede cambiar el archivo.',
+  homeTalks: 'Buscar y corregir una charla',
   homeNothing: 'Todavía no hay nada que hacer aquí para tu función.',
   addPasskeyFirst: 'Añade una llave de acceso para volver a entrar sin un enlace.',
 
