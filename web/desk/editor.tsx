@@ -179,8 +179,8 @@ function TalkFieldsets({ values, errors, previews }: TalkFieldsetsProps) {
         })}
         {line('language', { required: true })}
         {text('tags', 3, { help: words.onePerLine, complete: 'tags' })}
-        {text('summary', 3, { preview: previews?.summary })}
-        {text('description', 10, { preview: previews?.description })}
+        {text('summary', 3, { help: words.markdownHelp, preview: previews?.summary })}
+        {text('description', 10, { help: words.markdownHelp, preview: previews?.description })}
       </Group>
       <Group title={words.groups.who}>
         {text('speakers', 3, { help: words.onePerLine, complete: 'speakers' })}

@@ -1,7 +1,10 @@
+import { states } from '@talkshelf/contract'
 import type { ComponentChildren } from 'preact'
 import { deskPaths, paths } from '../paths.ts'
+import { formatTimecode } from '../timecode.ts'
 import { Form } from './form.tsx'
 import { DeskLayout } from './layout.tsx'
+import type { TalkField } from './talk-values.ts'
 import { useDesk } from './view.ts'
 import { type DiffPart, diffWords, excerpt } from './word-diff.ts'
 
@@ -84,7 +87,7 @@ function Entry({ id, entry, mayRevert, untilMs }: EntryProps) {
       {changes.length === 0 && <p>{words.onlyNames}</p>}
       <dl>
         {changes.map(({ field, before, after }) => {
-          const name = words.fieldNames[field] ?? field
+          const name = fieldName(words, field)
           return (
             <div key={field}>
               <dt>{name}</dt>
@@ -130,6 +133,11 @@ function RevertButton({ id, revision, fields, of, ...props }: RevertButtonProps)
       </button>
     </Form>
   )
+}
+
+/** Returns the name of a field as in the editor. */
+function fieldName({ talkFields }: Words, field: string): string {
+  return Object.hasOwn(talkFields, field) ? talkFields[field as TalkField] : field
 }
 
 /** By which way a change was made: "API", or a link to "Import 12", where it can be undone. */
@@ -238,7 +246,8 @@ const showLineBreaks = (text: string) => text.replaceAll(/\r?\n/g, '↵\n')
 
 function formatValue(field: string, value: unknown, words: Words): string {
   if (value === null || value === undefined) return ''
-  if (field === 'state') return words.states[String(value)] ?? String(value)
+  if (field === 'state') return value === states.live ? words.live : words.draft
+  if (field === 'duration') return formatTimecode(value as number)
   if (typeof value === 'boolean') return value ? words.yes : words.no
   return Array.isArray(value) ? value.join(', ') : String(value)
 }
@@ -271,7 +280,7 @@ export function RevertRefused({ id, title, revision, conflicts, others }: Revert
       </p>
       {conflicts.map(({ field, current, old }) => (
         <section key={field}>
-          <h2>{words.fieldNames[field] ?? field}</h2>
+          <h2>{fieldName(words, field)}</h2>
           <dl class="history">
             <dt>{words.currentValue}</dt>
             <dd class="diff" dir="auto">
@@ -286,7 +295,7 @@ export function RevertRefused({ id, title, revision, conflicts, others }: Revert
       ))}
       {others.length > 0 && (
         <>
-          <p>{words.revertOthersHelp(others.map((field) => words.fieldNames[field] ?? field))}</p>
+          <p>{words.revertOthersHelp(others.map((field) => fieldName(words, field)))}</p>
           <RevertButton id={id} revision={revision} fields={others} text={words.revertOthers} />
         </>
       )}
