@@ -238,7 +238,7 @@ function Omitted() {
 }
 
 function Hidden({ children }: { children: ComponentChildren }) {
-  return <span class="visually-hidden">{children}</span>
+  return <span class="unseen">{children}</span>
 }
 
 /** Makes added and removed line breaks visible. */
