@@ -140,7 +140,7 @@ export function createApp(
     onRefused,
     forget,
   }
-  deskRoutes(deskSite, recordCache, markdown, { planner, runner: jobs.imports })
+  deskRoutes(deskSite, markdown, { planner, runner: jobs.imports })
   syndicationRoutes(http, mountPage, pool, recordCache, markdown, site)
   return http
 }

@@ -19,7 +19,7 @@ export {
   talkValues,
   toText,
 } from './desk/talk-values.ts'
-export type { ListedTalk, TalkList } from './desk/talks.tsx'
+export { type ListedTalk, type TalkList, talkListQuery } from './desk/talks.tsx'
 export type { DeskView } from './desk/view.ts'
 export { embedCode, embedSize } from './embed-code.ts'
 export { markdownParts, plainHtml, renderMarkdownPart } from './markdown.ts'

@@ -1,11 +1,16 @@
-import { hash } from 'node:crypto'
 import { Problem } from '@talkshelf/contract'
 import { deskPages, deskPaths } from '@talkshelf/web'
 import { actorOf } from '../auth/auth.ts'
 import type { Pool } from '../platform/db/pool.ts'
 import { type FormRequest, parseId } from '../platform/http/pages.ts'
-import { assertMayChange, readHistory, readRevision, revertRevision } from '../videos/videos.ts'
-import { changeOrigin, type Desk, type DeskRequest } from './mount.ts'
+import {
+  assertMayChange,
+  readCurrentVideo,
+  readHistory,
+  readRevision,
+  revertRevision,
+} from '../videos/videos.ts'
+import { type Desk, type DeskRequest, idOf, writeContextOf } from './mount.ts'
 
 // The history of a talk, and the form that reverts its changes.
 
@@ -20,7 +25,7 @@ export function historyPages(
   const access = { role: 'editor', forEventEditors: true } as const
   const page = deskPaths.talkHistory(':id')
   desk.page(page, access, async (request) => {
-    const id = parseId(request.params.id) ?? notFound()
+    const id = idOf(request)
     const { record, entries, next } = await readHistory(pool, id, parseId(request.query.before))
     const mayRevert = await mayChange(pool, request, id)
     const { title, slug } = record
@@ -28,12 +33,12 @@ export function historyPages(
   })
 
   desk.form(deskPaths.revert(':id'), { ...access, page }, async (request) => {
-    const id = parseId(request.params.id) ?? notFound()
+    const id = idOf(request)
     const revision = revisionIn(request)
     const named = request.form.getAll('field').slice(0, 50)
     const fields = named.length > 0 ? named : undefined
     try {
-      await revertRevision(pool, id, revision, fields, writeContext(request))
+      await revertRevision(pool, id, revision, fields, writeContextOf(request))
     } catch (error) {
       if (!(error instanceof Problem) || error.problem !== 'fields-changed') throw error
       return showRefusal(request, id, revision, fields, error.more.fields as string[])
@@ -51,7 +56,7 @@ export function historyPages(
     named: readonly string[] | undefined,
     changedSince: readonly string[],
   ) {
-    const { record: current } = await readHistory(pool, id)
+    const { video: current } = await readCurrentVideo(pool, id)
     const { record: old } = await readRevision(pool, id, revision - 1)
     const { fields } = await readRevision(pool, id, revision)
     const conflicts = changedSince.map((field) => ({
@@ -73,15 +78,6 @@ async function mayChange(pool: Pool, request: DeskRequest, id: number): Promise<
   } catch (error) {
     if (error instanceof Problem && error.problem === 'forbidden') return false
     throw error
-  }
-}
-
-function writeContext(request: DeskRequest<FormRequest>) {
-  const fields = [...request.form].filter(([name]) => name !== 'form_token')
-  return {
-    origin: changeOrigin(request),
-    ifMatch: undefined,
-    hash: hash('sha256', `${request.address}\n${JSON.stringify(fields)}`, 'buffer'),
   }
 }
 

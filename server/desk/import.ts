@@ -19,14 +19,9 @@ import {
 import { actorOf } from '../auth/auth.ts'
 import * as imports from '../imports/imports.ts'
 import type { Pool } from '../platform/db/pool.ts'
-import {
-  type FormRequest,
-  type PageRequest,
-  type PageResponse,
-  parseId,
-} from '../platform/http/pages.ts'
+import { type FormRequest, type PageResponse, parseId } from '../platform/http/pages.ts'
 import type { JobRunner } from '../platform/ops/job-runner.ts'
-import type { Desk, DeskRequest } from './mount.ts'
+import { type Desk, type DeskRequest, idOf } from './mount.ts'
 
 // The page of an import: its plan, decisions about conflicts, and what can be done with it.
 
@@ -249,12 +244,6 @@ function talkRow(talk: ImportedTalk, decision: imports.Decision | null = null) {
 function chosenSide(field: string, decision: imports.Decision | null): TalkChange['chosen'] {
   if (!decision?.take) return undefined
   return decision.take.includes(field) ? 'theirs' : 'mine'
-}
-
-function idOf({ params }: PageRequest): number {
-  const id = parseId(params.id)
-  if (id === undefined) throw new Problem('not-found', 'This page does not exist')
-  return id
 }
 
 /** Parses a position. Returns `otherwise` if it is not one, or throws `not-found`. */

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import { mayAct, Problem } from '@talkshelf/contract'
 import { type DeskView, deskPages, deskPaths, renderDeskPage } from '@talkshelf/web'
 import {
@@ -11,6 +12,7 @@ import {
   type Session,
   SignInRefused,
 } from '../auth/auth.ts'
+import type { WriteContext } from '../changes/changes.ts'
 import { buildView, localPath, type PageSite, pageHeaders } from '../pages/pages.ts'
 import type { Origin } from '../platform/actor.ts'
 import type { Pool } from '../platform/db/pool.ts'
@@ -278,6 +280,17 @@ function checkFormToken(session: Session, path: string, form: URLSearchParams): 
 export function auditOrigin({ session, requestId }: DeskRequest): AuditOrigin {
   const { name, id } = session.person
   return { actor: name, person: id, request: requestId }
+}
+
+/** Returns what a write needs of the request of a form. */
+export function writeContextOf(request: DeskRequest<FormRequest>): WriteContext {
+  const fields = [...request.form].filter(([name]) => name !== 'form_token')
+  return {
+    origin: changeOrigin(request),
+    ifMatch: undefined,
+    hash: hash('sha256', `${request.address}\n${JSON.stringify(fields)}`, 'buffer'),
+    untilMs: request.untilMs,
+  }
 }
 
 /** Returns the origin of what a person changes in records. */

@@ -3,7 +3,6 @@ import { listPasskeys } from '../auth/auth.ts'
 import type { ImportPlanner } from '../imports/imports.ts'
 import type { Markdown } from '../markdown/markdown.ts'
 import type { JobRunner } from '../platform/ops/job-runner.ts'
-import type { RecordCache } from '../videos/videos.ts'
 import { accountPages } from './account.ts'
 import { auditPage } from './audit.ts'
 import { historyPages } from './history.ts'
@@ -19,7 +18,6 @@ import { tokenPages } from './tokens.ts'
 /** Mounts the pages for people who sign in. */
 export function deskRoutes(
   deskSite: DeskSite,
-  recordCache: RecordCache,
   markdown: Markdown,
   imports: { readonly planner: ImportPlanner; readonly runner: JobRunner },
 ): void {
@@ -29,7 +27,7 @@ export function deskRoutes(
   openidPages(desk, pool, site, provider)
   accountPages(desk, pool, site.name, provider?.name)
   talkListPage(desk, pool)
-  talkPages(desk, pool, recordCache, markdown)
+  talkPages(desk, pool, forget, markdown)
   peoplePages(desk, pool, site, mailer)
   tokenPages(desk, pool)
   auditPage(desk, pool)

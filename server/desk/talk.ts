@@ -1,4 +1,3 @@
-import { hash } from 'node:crypto'
 import {
   type FieldError,
   invalidFields,
@@ -22,7 +21,6 @@ import {
   talkValues,
   toText,
 } from '@talkshelf/web'
-import type { WriteContext } from '../changes/changes.ts'
 import { resolveNames } from '../entities/entities.ts'
 import type { Markdown } from '../markdown/markdown.ts'
 import type { Pool } from '../platform/db/pool.ts'
@@ -33,12 +31,11 @@ import {
   findRevision,
   mergeEdit,
   normalizeVideoInput,
-  type RecordCache,
   readCurrentVideo,
   takeDownVideo,
   videoFieldErrors,
 } from '../videos/videos.ts'
-import { changeOrigin, type Desk, type DeskRequest, idOf } from './mount.ts'
+import { type Desk, type DeskRequest, idOf, writeContextOf } from './mount.ts'
 import {
   deleteCopiesOf,
   deleteWorkingCopy,
@@ -59,7 +56,7 @@ const access = { role: 'editor', forEventEditors: true } as const
 export function talkPages(
   desk: Desk,
   pool: Pool,
-  recordCache: RecordCache,
+  forget: (ids: readonly number[]) => void,
   markdown: Markdown,
 ): void {
   const talkPath = deskPaths.talk(':id')
@@ -70,15 +67,14 @@ export function talkPages(
     const id = idOf(request)
     const { video, revision } = await readCurrentVideo(pool, id)
     const copy = await findWorkingCopy(pool, request.session.person.id, id)
-    const neighbours = await neighboursIn(request.query.list, id)
+    const { list } = request.query
+    const neighbours = list === undefined ? undefined : await findNeighbours(pool, list, id)
     const data = copy
       ? { ...restoredCopy(copy, video), revision: copy.revision }
       : { values: talkValues(video), revision }
     const shown = { ...data, ...(neighbours && { neighbours }) }
     return desk.render(request, [deskPages.editor, await editorData(video, shown)])
   })
-  const neighboursIn = async (list: string | null | undefined, id: number) =>
-    typeof list === 'string' ? findNeighbours(pool, list, id) : undefined
 
   desk.form(
     talkPath,
@@ -131,7 +127,7 @@ export function talkPages(
   })
 
   newTalkPages(desk, pool, limits)
-  takedownPages(desk, pool, recordCache)
+  takedownPages(desk, pool, forget)
 
   /** Saves what the form changed in the version that the editor saw. */
   async function saveEdit(
@@ -147,7 +143,7 @@ export function talkPages(
     try {
       const errors = await videoFieldErrors(pool, VideoPatch, patch)
       if (errors.length > 0) throw invalidFields(errors)
-      await changeVideo(pool, id, writeContext(request), (current) => {
+      await changeVideo(pool, id, writeContextOf(request), (current) => {
         const { video, conflicts } = mergeEdit(base, patch, current)
         if (conflicts.length > 0) throw new EditConflicts()
         return video
@@ -160,7 +156,7 @@ export function talkPages(
       const shown = { values, revision, errors: fieldErrors(problemErrors(error)) }
       return desk.render(request, [deskPages.editor, await editorData(video, shown)], 400)
     } finally {
-      recordCache.forget(id)
+      forget([id])
     }
     await deleteWorkingCopy(pool, request.session.person.id, id)
     const list = request.form.get('list')
@@ -245,7 +241,7 @@ function newTalkPages(desk: Desk, pool: Pool, limits: { readonly formBytes: numb
         const errors = await videoFieldErrors(pool, VideoInput, input)
         if (errors.length > 0) throw invalidFields(errors)
         const talk = input as Parameters<typeof createVideo>[1]
-        const { id } = await createVideo(pool, talk, writeContext(request), undefined)
+        const { id } = await createVideo(pool, talk, writeContextOf(request), undefined)
         return desk.redirect(request, `${deskPaths.talk(id)}?done=created`)
       } catch (error) {
         if (!(error instanceof Problem) || error.problem !== 'invalid-fields') throw error
@@ -258,7 +254,7 @@ function newTalkPages(desk: Desk, pool: Pool, limits: { readonly formBytes: numb
   )
 }
 
-function takedownPages(desk: Desk, pool: Pool, recordCache: RecordCache): void {
+function takedownPages(desk: Desk, pool: Pool, forget: (ids: readonly number[]) => void): void {
   const path = deskPaths.takedown(':id')
   const dangerous = { role: 'admin', isDangerous: true } as const
   const show = async (request: DeskRequest, status: 200 | 400, error?: string) => {
@@ -273,16 +269,16 @@ function takedownPages(desk: Desk, pool: Pool, recordCache: RecordCache): void {
     const [error] = validationErrors(Takedown, { reason })
     if (error) return show(request, 400, error.detail)
     try {
-      await takeDownVideo(pool, id, reason, writeContext(request))
+      await takeDownVideo(pool, id, reason, writeContextOf(request))
     } finally {
-      recordCache.forget(id)
+      forget([id])
     }
     await deleteCopiesOf(pool, id)
     return desk.redirect(request, `${deskPaths.home}?done=taken-down`)
   })
 }
 
-/** Returns the speakers and tags that no entity has. Those that are not valid names are left out. */
+/** Returns the speakers and tags that no entity has, without those that are not valid names. */
 async function findNewNames(pool: Pool, { speakers = [], tags = [] }: Partial<Video>) {
   const valid = (names: readonly string[]) =>
     validationErrors(VideoPatch, { tags: names }).length === 0 ? names : []
@@ -292,17 +288,6 @@ async function findNewNames(pool: Pool, { speakers = [], tags = [] }: Partial<Vi
   const missing = (field: 'speakers' | 'tags') =>
     names[field].filter((_, index) => resolved.found[field][index] === null)
   return { speakers: missing('speakers'), tags: missing('tags') }
-}
-
-/** Returns what a write needs of the request of a form. */
-function writeContext(request: DeskRequest<FormRequest>): WriteContext {
-  const fields = `${request.address}\n${formOf(request.form)}`
-  return {
-    origin: changeOrigin(request),
-    ifMatch: undefined,
-    hash: hash('sha256', fields, 'buffer'),
-    untilMs: request.untilMs,
-  }
 }
 
 function revisionIn(form: URLSearchParams): number {

@@ -1,5 +1,5 @@
 import { states, type Video } from '@talkshelf/contract'
-import { deskPages, deskPaths, type ListedTalk, type TalkList } from '@talkshelf/web'
+import { deskPages, deskPaths, type ListedTalk, type TalkList, talkListQuery } from '@talkshelf/web'
 import { listRecords, parseSearchParams } from '../catalogue/catalogue.ts'
 import type { Pool } from '../platform/db/pool.ts'
 import { listDrafts } from '../videos/videos.ts'
@@ -16,10 +16,7 @@ export function talkListPage(desk: Desk, pool: Pool): void {
   const access = { role: 'editor', forEventEditors: true } as const
   desk.page(deskPaths.talks, access, async (request) => {
     const list = parseList(request.query)
-    const { talks, count } = await readList(pool, list)
-    const hasMore = talks.length > pageSize && list.page < maxPage
-    const data = { list, talks: talks.slice(0, pageSize), count, hasMore }
-    return desk.render(request, [deskPages.talks, data])
+    return desk.render(request, [deskPages.talks, { list, ...(await readList(pool, list)) }])
   })
 }
 
@@ -39,20 +36,23 @@ export async function findNeighbours(
   id: number,
 ): Promise<Neighbours | undefined> {
   const list = parseList(Object.fromEntries(new URLSearchParams(query.slice(0, 2000))))
-  const { talks } = await readList(pool, list)
+  const { talks, hasMore } = await readList(pool, list)
   const index = talks.findIndex((talk) => talk.id === id)
   if (index === -1) return undefined
-  const linkTo = (talk: ListedTalk | undefined, page: number) =>
-    talk && `${deskPaths.talk(talk.id)}?list=${encodeURIComponent(listQuery({ ...list, page }))}`
-  const before = index === 0 && list.page > 1
-  const previousPage = before ? await readList(pool, { ...list, page: list.page - 1 }) : undefined
+  const linkTo = (talk: ListedTalk | undefined, page: number) => {
+    const query = talkListQuery({ ...list, page })
+    return talk && `${deskPaths.talk(talk.id)}?list=${encodeURIComponent(query)}`
+  }
+  const readPage = async (page: number) => (await readList(pool, { ...list, page })).talks
+  const { page } = list
+  const isFirst = index === 0 && page > 1
+  const isLast = index === talks.length - 1 && hasMore
   return {
-    list: listQuery(list),
-    previous: before
-      ? linkTo(previousPage?.talks[pageSize - 1], list.page - 1)
-      : linkTo(talks[index - 1], list.page),
-    // One more than a page was read.
-    next: linkTo(talks[index + 1], index + 1 === pageSize ? list.page + 1 : list.page),
+    list: talkListQuery(list),
+    previous: isFirst
+      ? linkTo((await readPage(page - 1)).at(-1), page - 1)
+      : linkTo(talks[index - 1], page),
+    next: isLast ? linkTo((await readPage(page + 1))[0], page + 1) : linkTo(talks[index + 1], page),
   }
 }
 
@@ -65,36 +65,22 @@ function parseList(query: Readonly<Record<string, string>>): TalkList {
   }
 }
 
-function listQuery({ q, state, page }: TalkList): string {
-  return new URLSearchParams({
-    ...(q !== '' && { q }),
-    ...(state === 'draft' && { state }),
-    ...(page > 1 && { page: String(page) }),
-  }).toString()
-}
-
-/** Reads a page of a list, and the first talk of the next page. */
+/** Reads a page of a list. */
 async function readList(
   pool: Pool,
   { q, state, page }: TalkList,
-): Promise<{ talks: ListedTalk[]; count: number | undefined }> {
-  const from = (page - 1) * pageSize
+): Promise<{ talks: ListedTalk[]; count: number | undefined; hasMore: boolean }> {
+  const isWithin = page < maxPage
   if (state === 'draft') {
-    const drafts = await listDrafts(pool.lists, q, pageSize + 1, from)
-    return { talks: drafts.map(talkRow), count: undefined }
+    const drafts = await listDrafts(pool.lists, q, pageSize + 1, (page - 1) * pageSize)
+    const talks = drafts.slice(0, pageSize).map(talkRow)
+    return { talks, count: undefined, hasMore: isWithin && drafts.length > pageSize }
   }
-  const read = async (number: number) => {
-    const query = parseSearchParams({ q, page: String(number), page_size: '50' }, [
-      'q',
-      'page',
-      'page_size',
-    ])
-    return listRecords(pool, query)
-  }
-  const current = await read(page)
-  const first = current.next && page < maxPage ? await read(page + 1) : undefined
-  const bodies = [...current.entries, ...(first?.entries.slice(0, 1) ?? [])]
-  return { talks: bodies.map((body) => talkRow(JSON.parse(body) as Video)), count: current.count }
+  const query = { q, page: String(page), page_size: String(pageSize) }
+  const names = ['q', 'page', 'page_size'] as const
+  const { entries, count, next } = await listRecords(pool, parseSearchParams(query, names))
+  const talks = entries.map((body) => talkRow(JSON.parse(body) as Video))
+  return { talks, count, hasMore: isWithin && next !== undefined }
 }
 
 function talkRow({ id, title, category, speakers, recorded, state }: Video): ListedTalk {

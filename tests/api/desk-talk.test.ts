@@ -151,7 +151,7 @@ test('two people who save at the same time lose nothing', async () => {
       const tags = `${formTo(page, path).fields.tags}\r\n${name} ${number}`
       const text = `${name} ${number}`
       let reply = await save(client, page, id, { [own]: text, tags, description: text })
-      // Both change the description: whoever saves last keeps the own text.
+      // Both change the description: the later save keeps its own text.
       for (let attempt = 0; reply.status === 409 && attempt < 50; attempt++)
         reply = await client.submit(reply, `${path}/merge`, { choice_description: 'edited' })
       assert.equal(reply.status, 303, reply.html.slice(0, 500))

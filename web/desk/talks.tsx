@@ -10,6 +10,15 @@ export interface TalkList {
   readonly page: number
 }
 
+/** Returns the query of the page of a list. */
+export function talkListQuery({ q, state, page }: TalkList): string {
+  return new URLSearchParams({
+    ...(q && { q }),
+    ...(state === 'draft' && { state }),
+    ...(page > 1 && { page: String(page) }),
+  }).toString()
+}
+
 export interface ListedTalk {
   readonly id: number
   readonly title: string
@@ -30,14 +39,7 @@ export interface TalksData {
 /** Talks to edit: a search, or the drafts. */
 export function Talks({ list, talks, count, hasMore }: TalksData) {
   const { words, href, number } = useDesk()
-  const query = (page: number) => {
-    const { q, state } = list
-    return new URLSearchParams({
-      ...(q && { q }),
-      ...(state === 'draft' && { state }),
-      ...(page > 1 && { page: String(page) }),
-    }).toString()
-  }
+  const query = (page: number) => talkListQuery({ ...list, page })
   const here = encodeURIComponent(query(list.page))
   return (
     <DeskLayout title={words.talks}>
