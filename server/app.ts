@@ -152,7 +152,7 @@ function configuredProvider(config: Config): OpenidProvider | undefined {
   return openProvider({ issuer, clientId, clientSecret: config.OPENID_CLIENT_SECRET })
 }
 
-/** Opens the queue of mails, if a mail server is set. Mails in the queue are sent before the end. */
+/** Opens the queue of mails, if a mail server is set. Queued mails are sent before the end. */
 function startMailer(config: Config, http: FastifyInstance): Mailer | undefined {
   if (config.SMTP_URL === '') return undefined
   const mailer = openMailer({ url: config.SMTP_URL, from: config.MAIL_FROM }, (error) =>

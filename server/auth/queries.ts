@@ -52,8 +52,8 @@ export async function insertToken(db: Db, hash: Buffer, token: NewToken) {
 }
 
 /**
- * Finds a valid token, unless the person who created it is disabled. `needs_touch`: its last use was
- * recorded over a minute ago, or never.
+ * Finds a valid token, unless the person who created it is disabled. `needs_touch`: its last use
+ * was recorded over a minute ago, or never.
  */
 export function findToken(db: Db, hash: Buffer) {
   return maybe(

@@ -83,8 +83,8 @@ test('what either side added to a list is there, what either removed is not, eac
   )
 })
 
-// Two editors open the talk, change random fields and save, in any order. When both changed a field,
-// the editor who saves last chooses, as on the page that asks.
+// Two editors open the talk, change random fields and save, in any order. When both changed a
+// field, the editor who saves last chooses, as on the page that asks.
 const runs = Number(process.env.MERGE_RUNS ?? 500)
 const savesOfEach = 200
 

@@ -85,7 +85,7 @@ export function changedValues(base: Partial<Video>, form: URLSearchParams): Part
   )
 }
 
-/** Returns a text as browsers send it: their line breaks, and no first line break in a text area. */
+/** Returns a text as browsers send it: line breaks as \n, and none at the start of a text area. */
 function plain(field: TalkField, text: string): string {
   const kind: Kind = fieldKinds[field]
   const lines = text.replaceAll(/\r\n?/g, '\n')

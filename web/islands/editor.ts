@@ -1,7 +1,7 @@
 import { createElement } from './dom.ts'
 
-// Enhances the editor of a talk: keeps what is typed, shows errors and previews, suggests names, and
-// saves by key.
+// Enhances the editor of a talk: keeps what is typed, shows errors and previews, suggests names,
+// and saves by key.
 
 interface CopyResponse {
   readonly errors: Readonly<Record<string, string>>

@@ -2,8 +2,8 @@ import { isIPv6 } from 'node:net'
 import { LRUCache } from 'lru-cache'
 
 // A token bucket for each client, by default refilled within a minute. A read costs 1 point, a list
-// or search 5, a write 10, a 304 nothing. Buckets are per process, so several processes multiply the
-// limit.
+// or search 5, a write 10, a 304 nothing. Buckets are per process, so several processes multiply
+// the limit.
 
 export const requestCosts = { read: 1, list: 5, write: 10 }
 
