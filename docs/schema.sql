@@ -9,6 +9,28 @@ CREATE EXTENSION IF NOT EXISTS unaccent WITH SCHEMA public;
 
 COMMENT ON EXTENSION unaccent IS 'text search dictionary that removes accents';
 
+CREATE FUNCTION public.add_fingerprints() RETURNS trigger
+    LANGUAGE plpgsql
+    SET search_path TO '$user', 'public'
+    AS $$
+begin
+  if new.same_source is distinct from old.same_source and new.same_source is not null then
+    insert into fingerprint (key) values (new.same_source) on conflict do nothing;
+    if not found then
+      insert into duplicate_candidate (rule, key) values ('same-source', new.same_source)
+      on conflict do nothing;
+    end if;
+  end if;
+  if new.same_talk is distinct from old.same_talk and new.same_talk is not null then
+    insert into fingerprint (key) values (new.same_talk) on conflict do nothing;
+    if not found then
+      insert into duplicate_candidate (rule, key) values ('same-talk', new.same_talk)
+      on conflict do nothing;
+    end if;
+  end if;
+  return null;
+end $$;
+
 CREATE FUNCTION public.add_search_words(ids bigint[]) RETURNS void
     LANGUAGE plpgsql
     SET plan_cache_mode TO 'force_generic_plan'
@@ -260,28 +282,6 @@ begin
   insert into video_search select * from search_source;
   perform add_search_words(array(select id from video));
   call create_search_indexes();
-end $$;
-
-CREATE FUNCTION public.record_fingerprints() RETURNS trigger
-    LANGUAGE plpgsql
-    SET search_path TO '$user', 'public'
-    AS $$
-begin
-  if new.same_source is distinct from old.same_source and new.same_source is not null then
-    insert into fingerprint (key) values (new.same_source) on conflict do nothing;
-    if not found then
-      insert into duplicate_candidate (rule, key) values ('same-source', new.same_source)
-      on conflict do nothing;
-    end if;
-  end if;
-  if new.same_talk is distinct from old.same_talk and new.same_talk is not null then
-    insert into fingerprint (key) values (new.same_talk) on conflict do nothing;
-    if not found then
-      insert into duplicate_candidate (rule, key) values ('same-talk', new.same_talk)
-      on conflict do nothing;
-    end if;
-  end if;
-  return null;
 end $$;
 
 CREATE FUNCTION public.recount_talks() RETURNS void
@@ -2543,6 +2543,10 @@ ALTER INDEX public.video_search_all ATTACH PARTITION public.video_search_later_e
 
 ALTER INDEX public.video_search_pkey ATTACH PARTITION public.video_search_later_pkey;
 
+CREATE TRIGGER add_inserted_fingerprints AFTER INSERT ON public.video FOR EACH ROW EXECUTE FUNCTION public.add_fingerprints();
+
+CREATE TRIGGER add_updated_fingerprints AFTER UPDATE ON public.video FOR EACH ROW WHEN (((old.same_source IS DISTINCT FROM new.same_source) OR (old.same_talk IS DISTINCT FROM new.same_talk))) EXECUTE FUNCTION public.add_fingerprints();
+
 CREATE TRIGGER compact_talk_counts AFTER INSERT ON public.talk_count REFERENCING NEW TABLE AS written FOR EACH STATEMENT WHEN ((pg_trigger_depth() < 2)) EXECUTE FUNCTION public.compact_talk_counts();
 
 CREATE TRIGGER count_inserted_talks AFTER INSERT ON public.video REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION public.count_inserted_talks();
@@ -2552,10 +2556,6 @@ CREATE TRIGGER count_updated_talk AFTER UPDATE ON public.video FOR EACH ROW WHEN
 CREATE TRIGGER index_inserted_videos AFTER INSERT ON public.video REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION public.index_inserted_videos();
 
 CREATE TRIGGER index_updated_video AFTER UPDATE ON public.video FOR EACH ROW WHEN ((((((((((((old.state IS DISTINCT FROM new.state) OR (old.taken_down IS DISTINCT FROM new.taken_down)) OR (old.category_id IS DISTINCT FROM new.category_id)) OR (old.language_id IS DISTINCT FROM new.language_id)) OR (old.speaker_ids IS DISTINCT FROM new.speaker_ids)) OR (old.tag_ids IS DISTINCT FROM new.tag_ids)) OR (old.title IS DISTINCT FROM new.title)) OR (old.summary IS DISTINCT FROM new.summary)) OR (old.description IS DISTINCT FROM new.description)) OR (old.recorded IS DISTINCT FROM new.recorded)) OR (public.duration_range_of(old.duration) IS DISTINCT FROM public.duration_range_of(new.duration)))) EXECUTE FUNCTION public.index_updated_video();
-
-CREATE TRIGGER record_inserted_fingerprints AFTER INSERT ON public.video FOR EACH ROW EXECUTE FUNCTION public.record_fingerprints();
-
-CREATE TRIGGER record_updated_fingerprints AFTER UPDATE ON public.video FOR EACH ROW WHEN (((old.same_source IS DISTINCT FROM new.same_source) OR (old.same_talk IS DISTINCT FROM new.same_talk))) EXECUTE FUNCTION public.record_fingerprints();
 
 CREATE TRIGGER redact_taken_down AFTER UPDATE ON public.video FOR EACH ROW WHEN (((old.taken_down IS NULL) AND (new.taken_down IS NOT NULL))) EXECUTE FUNCTION public.redact_taken_down();
 

@@ -3,7 +3,7 @@
 
 -- Runs for each row: two plain inserts are several times faster than one statement for all rows. On
 -- insert the old fingerprints are null.
-create or replace function record_fingerprints() returns trigger
+create or replace function add_fingerprints() returns trigger
   language plpgsql set search_path from current as $$
 begin
   if new.same_source is distinct from old.same_source and new.same_source is not null then
@@ -23,16 +23,24 @@ begin
   return null;
 end $$;
 
-create or replace trigger record_inserted_fingerprints
+-- Triggers for each row run in the order of their names, and before those for each statement. With
+-- this name the fingerprints come first on insert and on update, before counts and search words:
+-- the same order prevents deadlocks.
+create or replace trigger add_inserted_fingerprints
   after insert on video
-  for each row execute function record_fingerprints();
+  for each row execute function add_fingerprints();
 
-create or replace trigger record_updated_fingerprints
+create or replace trigger add_updated_fingerprints
   after update on video
   for each row
   when (old.same_source is distinct from new.same_source
         or old.same_talk is distinct from new.same_talk)
-  execute function record_fingerprints();
+  execute function add_fingerprints();
+
+-- Earlier names.
+drop trigger if exists record_inserted_fingerprints on video;
+drop trigger if exists record_updated_fingerprints on video;
+drop function if exists record_fingerprints();
 
 -- Builds both tables from scratch: after tables were loaded by other means, and to remove what is
 -- no longer a duplicate.

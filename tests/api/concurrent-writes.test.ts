@@ -602,6 +602,62 @@ test('serializes two writers of the same new name before either locks a record',
   })
 })
 
+test('writes the fingerprints before the search words, on insert and on update', async () => {
+  const fields = {
+    title: 'Fingerprints Before Words',
+    speakers: ['Fay First'],
+    recorded: '2020-02-02',
+  }
+  const other = await archive.make({ ...fields, title: 'Something else' })
+  const { id } = await archive.make(fields)
+  await archive.make(fields)
+  // The tag exists, but readers cannot find it yet.
+  await archive.make({ state: 2, tags: ['zyxwords'] })
+  await sql(async (query) => {
+    // Holds the key that both writes add, as a third write would do. Neither of them may have
+    // written the word by then: one that has would deadlock with one that has not.
+    await query('begin')
+    await query(`set local lock_timeout = '100ms'`)
+    await query(`
+      with held as (delete from duplicate_candidate where rule = 'same-talk' returning key)
+      select * from held where key = (select same_talk from video where id = ${id})`)
+    const writes = [
+      patch(`video/${other.id}`, { ...fields, tags: ['zyxwords'] }, { token }),
+      archive.make({ ...fields, tags: ['zyxwords'] }),
+    ]
+    await untilWaiting(query, 2, writes)
+    await query(`insert into search_word (word) values ('zyxwords')`)
+    await query('rollback')
+    await Promise.all(writes)
+  })
+})
+
+test('repeats a statement once that PostgreSQL ends because of a deadlock', async () => {
+  const [one, two] = [await archive.make(), await archive.make()]
+  const lock = (id: number) => `select from video where id = ${id} for update`
+  let wasRepeated = false
+  // On a slow machine the other transaction may be the one that is ended; then once more.
+  for (let attempt = 0; attempt < 20 && !wasRepeated; attempt++)
+    await sql(async (query) => {
+      await query('begin')
+      await query(lock(one.id))
+      const statement = archive.pool.run(
+        sqlTag`select id from video
+               where id = any (${[one.id, two.id]}::bigint[])
+               order by id desc
+               for update`,
+      )
+      await untilWaiting(query, 1, [statement])
+      wasRepeated = await query(lock(two.id)).then(
+        () => true,
+        () => false,
+      )
+      await query('rollback')
+      assert.equal((await statement).rows.length, 2)
+    })
+  assert.ok(wasRepeated)
+})
+
 test('does not count a new timestamp as a change', () => {
   const before = { id: 1, title: 'T', updated: 'then' } as Video
   assert.deepEqual(changedFields(before, { ...before, updated: 'now' }), [])

@@ -87,16 +87,10 @@ export function openPool(options: PoolOptions): Pool {
   )
 
   return {
-    run: (statement, ifLost = 'unknown') => withClient((client) => send(client, statement, ifLost)),
-    async transaction(work) {
-      const attempt = () => withClient((client) => runTransaction(client, work))
-      try {
-        return await attempt()
-      } catch (error) {
-        if (error instanceof Unavailable && isDeadlock(error.cause)) return attempt()
-        throw error
-      }
-    },
+    run: (statement, ifLost = 'unknown') =>
+      repeatAfterDeadlock(() => withClient((client) => send(client, statement, ifLost))),
+    transaction: (work) =>
+      repeatAfterDeadlock(() => withClient((client) => runTransaction(client, work))),
     lookups,
     lists,
     searches,
@@ -119,6 +113,16 @@ async function runTransaction<T>(client: pg.PoolClient, work: (tx: Db) => Promis
   }
   await send(client, commit, 'unknown')
   return result
+}
+
+/** Runs the work, and a second time if PostgreSQL rolled it back because of a deadlock. */
+async function repeatAfterDeadlock<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    if (error instanceof Unavailable && isDeadlock(error.cause)) return work()
+    throw error
+  }
 }
 
 /** Tells whether PostgreSQL rolled a transaction back because of a concurrent one. */
