@@ -6,6 +6,7 @@ import { factsEndpoints } from './facts.ts'
 import { importEndpoints } from './imports.ts'
 import { readOpenapiEndpoint } from './openapi.ts'
 import { peopleEndpoints } from './people.ts'
+import { publicationEndpoints } from './publication.ts'
 import { qualityEndpoints } from './quality.ts'
 import { relatedEndpoints } from './related.ts'
 import { searchEndpoints } from './search.ts'
@@ -23,6 +24,7 @@ export * from './page.ts'
 export * from './people.ts'
 export * from './problems.ts'
 export * from './profiles.ts'
+export * from './publication.ts'
 export * from './quality.ts'
 export * from './related.ts'
 export * from './search.ts'
@@ -32,6 +34,7 @@ export * from './videos.ts'
 /** All endpoints by name, in the order of the reference. Each topic lists its own. */
 export const endpoints = {
   ...videoEndpoints,
+  ...publicationEndpoints,
   ...relatedEndpoints,
   ...factsEndpoints,
   ...entityEndpoints,

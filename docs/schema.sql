@@ -48,6 +48,15 @@ begin
   on conflict do nothing;
 end $$;
 
+CREATE FUNCTION public.cancel_publication() RETURNS trigger
+    LANGUAGE plpgsql
+    SET search_path TO '$user', 'public'
+    AS $$
+begin
+  delete from scheduled_publication where video_id = new.id;
+  return null;
+end $$;
+
 CREATE FUNCTION public.unspaced_scripts() RETURNS text
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     RETURN '฀-໿က-႟ក-៿぀-ヿ㐀-䶿一-鿿가-힯豈-﫿'::text;
@@ -783,6 +792,16 @@ ALTER TABLE public.rename_job ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
     NO MINVALUE
     NO MAXVALUE
     CACHE 1
+);
+
+CREATE TABLE public.scheduled_publication (
+    video_id bigint NOT NULL,
+    publish_at timestamp with time zone NOT NULL,
+    actor text NOT NULL,
+    token_id bigint,
+    person_id bigint,
+    via text NOT NULL,
+    request_id text NOT NULL
 );
 
 CREATE TABLE public.schema_version (
@@ -1815,6 +1834,9 @@ ALTER TABLE ONLY public.person
 ALTER TABLE ONLY public.rename_job
     ADD CONSTRAINT rename_job_pkey PRIMARY KEY (id);
 
+ALTER TABLE ONLY public.scheduled_publication
+    ADD CONSTRAINT scheduled_publication_pkey PRIMARY KEY (video_id);
+
 ALTER TABLE ONLY public.schema_version
     ADD CONSTRAINT schema_version_pkey PRIMARY KEY (version);
 
@@ -2032,6 +2054,12 @@ CREATE INDEX openid_identity_person ON public.openid_identity USING btree (perso
 CREATE INDEX passkey_person ON public.passkey USING btree (person_id);
 
 CREATE UNIQUE INDEX person_mail ON public.person USING btree (lower(mail));
+
+CREATE INDEX scheduled_publication_person ON public.scheduled_publication USING btree (person_id);
+
+CREATE INDEX scheduled_publication_time ON public.scheduled_publication USING btree (publish_at);
+
+CREATE INDEX scheduled_publication_token ON public.scheduled_publication USING btree (token_id);
 
 CREATE INDEX search_word_trigrams ON public.search_word USING gin (word public.gin_trgm_ops) WITH (fastupdate=off);
 
@@ -2547,6 +2575,8 @@ CREATE TRIGGER add_inserted_fingerprints AFTER INSERT ON public.video FOR EACH R
 
 CREATE TRIGGER add_updated_fingerprints AFTER UPDATE ON public.video FOR EACH ROW WHEN (((old.same_source IS DISTINCT FROM new.same_source) OR (old.same_talk IS DISTINCT FROM new.same_talk))) EXECUTE FUNCTION public.add_fingerprints();
 
+CREATE TRIGGER cancel_publication AFTER UPDATE ON public.video FOR EACH ROW WHEN (((old.state <> new.state) OR (old.taken_down IS DISTINCT FROM new.taken_down))) EXECUTE FUNCTION public.cancel_publication();
+
 CREATE TRIGGER compact_talk_counts AFTER INSERT ON public.talk_count REFERENCING NEW TABLE AS written FOR EACH STATEMENT WHEN ((pg_trigger_depth() < 2)) EXECUTE FUNCTION public.compact_talk_counts();
 
 CREATE TRIGGER count_inserted_talks AFTER INSERT ON public.video REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION public.count_inserted_talks();
@@ -2588,6 +2618,15 @@ ALTER TABLE ONLY public.openid_identity
 
 ALTER TABLE ONLY public.passkey
     ADD CONSTRAINT passkey_person_id_fkey FOREIGN KEY (person_id) REFERENCES public.person(id);
+
+ALTER TABLE ONLY public.scheduled_publication
+    ADD CONSTRAINT scheduled_publication_person_id_fkey FOREIGN KEY (person_id) REFERENCES public.person(id);
+
+ALTER TABLE ONLY public.scheduled_publication
+    ADD CONSTRAINT scheduled_publication_token_id_fkey FOREIGN KEY (token_id) REFERENCES public.token(id);
+
+ALTER TABLE ONLY public.scheduled_publication
+    ADD CONSTRAINT scheduled_publication_video_id_fkey FOREIGN KEY (video_id) REFERENCES public.video(id);
 
 ALTER TABLE ONLY public.session
     ADD CONSTRAINT session_person_id_fkey FOREIGN KEY (person_id) REFERENCES public.person(id);

@@ -37,6 +37,8 @@ import { type Mailer, openMailer } from './platform/net/mail.ts'
 import { type JobRunner, startJobRunner } from './platform/ops/job-runner.ts'
 import { createMetrics } from './platform/ops/metrics.ts'
 import { timeoutsFor } from './platform/timeouts.ts'
+import { publishDue } from './publication/publication.ts'
+import { publicationRoutes } from './publication/routes.ts'
 import { qualityRoutes } from './quality/routes.ts'
 import { referenceRoutes } from './reference/routes.ts'
 import { searchRoutes } from './search/routes.ts'
@@ -101,6 +103,7 @@ export function createApp(
 
   videoRoutes(mount, mountFast, pool, recordCache, links)
   factRoutes(mount, pool, recordCache)
+  publicationRoutes(mount, pool)
   catalogueRoutes(mount, pool, recordCache, links)
   searchRoutes(mount, pool)
   qualityRoutes(mount, pool, links)
@@ -196,6 +199,13 @@ function startJobs(
     onChanged: forget,
     onError: logError('an import batch failed and will be retried'),
   })
+  const onPublishFailure = (error: unknown, id: number) =>
+    log.error({ err: error, video: id }, 'a draft was not published and will be retried')
+  const publications = startJobRunner(() => publishDue(pool, onPublishFailure), {
+    everyMs,
+    onChanged: forget,
+    onError: logError('scheduled publication failed and will be retried'),
+  })
   const snapshots = startSnapshots(config, pool, log, stopping.signal)
   const maintenance = startMaintenance(config, pool, log, stopping.signal)
   return {
@@ -203,7 +213,8 @@ function startJobs(
     imports: importRunner,
     async stop() {
       stopping.abort()
-      await Promise.all([renames.stop(), importRunner.stop(), snapshots.stop(), maintenance.stop()])
+      const runners = [renames, importRunner, publications, snapshots, maintenance]
+      await Promise.all(runners.map((runner) => runner.stop()))
     },
   }
 }

@@ -104,6 +104,7 @@ export const deskPaths = {
   /** Keeps what the editor has typed, and returns errors and previews. */
   talkCopy: (id: number | string) => `/desk/talk/${id}/copy`,
   discardCopy: (id: number | string) => `/desk/talk/${id}/discard-copy`,
+  cancelPublication: (id: number | string) => `/desk/talk/${id}/cancel-publication`,
   takedown: (id: number | string) => `/desk/talk/${id}/takedown`,
   people: '/desk/people',
   person: (id: number | string) => `/desk/people/${id}`,

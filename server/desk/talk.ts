@@ -25,6 +25,7 @@ import { resolveNames } from '../entities/entities.ts'
 import type { Markdown } from '../markdown/markdown.ts'
 import type { Pool } from '../platform/db/pool.ts'
 import type { FormRequest, PageResponse } from '../platform/http/pages.ts'
+import { readPublication, schedulePublication, validTime } from '../publication/publication.ts'
 import {
   changeVideo,
   createVideo,
@@ -69,10 +70,11 @@ export function talkPages(
     const copy = await findWorkingCopy(pool, request.session.person.id, id)
     const { list } = request.query
     const neighbours = list === undefined ? undefined : await findNeighbours(pool, list, id)
+    const { publish_at: publishAt } = await readPublication(pool, id)
     const data = copy
       ? { ...restoredCopy(copy, video), revision: copy.revision }
       : { values: talkValues(video), revision }
-    const shown = { ...data, ...(neighbours && { neighbours }) }
+    const shown = { ...data, publishAt: publishAt ?? undefined, ...(neighbours && { neighbours }) }
     return desk.render(request, [deskPages.editor, await editorData(video, shown)])
   })
 
@@ -126,6 +128,12 @@ export function talkPages(
     return desk.redirect(request, `${deskPaths.talk(id)}?done=copy-discarded`)
   })
 
+  desk.form(deskPaths.cancelPublication(':id'), formAccess, async (request) => {
+    const id = idOf(request)
+    await schedulePublication(pool, id, null, writeContextOf(request))
+    return desk.redirect(request, `${deskPaths.talk(id)}?done=publication-cancelled`)
+  })
+
   newTalkPages(desk, pool, limits)
   takedownPages(desk, pool, forget)
 
@@ -143,17 +151,22 @@ export function talkPages(
     try {
       const errors = await videoFieldErrors(pool, VideoPatch, patch)
       if (errors.length > 0) throw invalidFields(errors)
+      const publishAt = publishTimeIn(request.form)
       await changeVideo(pool, id, writeContextOf(request), (current) => {
         const { video, conflicts } = mergeEdit(base, patch, current)
         if (conflicts.length > 0) throw new EditConflicts()
         return video
       })
+      if (publishAt !== undefined)
+        await schedulePublication(pool, id, publishAt, writeContextOf(request))
     } catch (error) {
       if (error instanceof EditConflicts) return askAboutConflicts(request, base, patch)
       if (!(error instanceof Problem) || error.problem !== 'invalid-fields') throw error
       const { video } = await readCurrentVideo(pool, id)
       const values = { ...talkValues(base), ...formValues(form) }
-      const shown = { values, revision, errors: fieldErrors(problemErrors(error)) }
+      const errors = fieldErrors(problemErrors(error))
+      const publishAtText = request.form.get('publish_at') ?? undefined
+      const shown = { values, revision, errors, publishAtText }
       return desk.render(request, [deskPages.editor, await editorData(video, shown)], 400)
     } finally {
       forget([id])
@@ -161,7 +174,8 @@ export function talkPages(
     await deleteWorkingCopy(pool, request.session.person.id, id)
     const list = request.form.get('list')
     const inList = list === null ? '' : `&list=${encodeURIComponent(list.slice(0, 2000))}`
-    return desk.redirect(request, `${deskPaths.talk(id)}?done=saved${inList}`)
+    const done = request.form.has('schedule') ? 'scheduled' : 'saved'
+    return desk.redirect(request, `${deskPaths.talk(id)}?done=${done}${inList}`)
   }
 
   /** Shows the fields that both changed. The form keeps all other changes. */
@@ -181,6 +195,7 @@ export function talkPages(
       title: video.title,
       revision,
       state: edit.state,
+      publishAt: publishTimeIn(request.form),
       kept,
       fields: conflicts.map(({ field, base, current, edited }) => ({
         field: field as TalkField,
@@ -301,6 +316,15 @@ function revisionIn(form: URLSearchParams): number {
 function stateIn(form: URLSearchParams): Video['state'] | undefined {
   const state = Number(form.get('state'))
   return Object.values(states).find((value) => value === state)
+}
+
+/**
+ * Returns when the draft shall go live, if the form was sent with that button. Scripts send the
+ * time in UTC; without them the field itself is in UTC. Throws `invalid-fields` for a wrong time.
+ */
+function publishTimeIn(form: URLSearchParams): string | undefined {
+  if (!form.has('schedule')) return undefined
+  return validTime(form.get('publish_at_utc') || `${form.get('publish_at') ?? ''}Z`)
 }
 
 /** Returns the fields of the talk in a form. */

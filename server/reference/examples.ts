@@ -47,6 +47,7 @@ const bodies: { readonly [Name in EndpointWithBody]: BodyOf<Endpoints[Name]> } =
   replaceVideo: { ...talk, ...lists, summary: 'Forty years of talks, one shelf.' },
   patchVideo: { duration: 1815, tags: ['archives', 'memory', 'shelves'] },
   revertRevision: { fields: ['summary'] },
+  schedulePublication: { publish_at: '2027-03-01T09:00:00+01:00' },
   replaceFacts: {
     facts: [{ kind: 'related', url: 'https://slides.example.org/shelf', label: 'Slides' }],
   },

@@ -182,3 +182,21 @@ export async function writeLockedVersion(
     throw new Error('A locked record has changed')
   return { id: row.id, revision: row.revision + 1 }
 }
+
+/** Publishes a locked record, or makes it a draft. */
+export async function setState(
+  tx: Db,
+  row: BodyRow,
+  state: Video['state'],
+  context: WriteContext,
+): Promise<void> {
+  await writeLockedVersion(tx, row, { state }, noNames, 'updated', context)
+}
+
+/** For writes that change no names. */
+const noNames: NameLookup = {
+  category: new Map(),
+  language: new Map(),
+  speaker: new Map(),
+  tag: new Map(),
+}

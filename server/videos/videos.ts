@@ -12,6 +12,7 @@ export {
   findBodiesById,
   lockAndReadBodies,
   type NewRecord,
+  setState,
   writeLockedVersion,
 } from './bulk.ts'
 export { createVideo } from './create.ts'

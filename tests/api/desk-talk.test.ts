@@ -241,6 +241,40 @@ test('publishes a draft, and makes a draft of a talk', async () => {
   assert.equal((await archive.call('GET', `/api/v2/video/${id}`)).status, 404)
 })
 
+test('schedules a draft, also with changes that others made too, and cancels it', async () => {
+  const { id } = await archive.make({ state: 2, title: 'Before' })
+  const year = new Date().getUTCFullYear() + 1
+  const publishAt = async () =>
+    (await archive.call('GET', `/api/v2/video/${id}/publication`, { token: archive.editor })).json
+  const [mine, theirs] = [await open(ada, id), await open(grace, id)]
+
+  // A wrong time saves nothing.
+  for (const publish_at of ['', 'soon', '2020-01-01T09:00']) {
+    const reply = await save(ada, mine, id, { schedule: '1', publish_at, title: 'Not saved' })
+    assert.equal(reply.status, 400)
+    assert.match(reply.html, /id="publish_at-error"/)
+    assert.equal((await read(id)).title, 'Before')
+  }
+
+  // Without scripts the field is in UTC.
+  const fields = { schedule: '1', publish_at: `${year}-05-01T10:30`, title: 'By Ada' }
+  assert.equal((await save(ada, mine, id, fields)).status, 303)
+  assert.deepEqual(await publishAt(), { publish_at: `${year}-05-01T10:30:00Z`, by: 'Ada' })
+
+  const utc = { publish_at: `${year}-05-01T12:30`, publish_at_utc: `${year}-05-01T11:30:00.000Z` }
+  const asked = await save(grace, theirs, id, { schedule: '1', ...utc, title: 'By Grace' })
+  assert.equal(asked.status, 409)
+  const answer = { choice_title: 'edited' }
+  assert.equal((await grace.submit(asked, `/desk/talk/${id}/merge`, answer)).status, 303)
+  assert.deepEqual(await publishAt(), { publish_at: `${year}-05-01T11:30:00Z`, by: 'Grace' })
+  assert.equal((await read(id)).title, 'By Grace')
+
+  const page = await open(ada, id)
+  assert.match(page.html, new RegExp(`This draft goes live on May 1, ${year}, 11:30 AM UTC`))
+  await ada.submit(page, `/desk/talk/${id}/cancel-publication`)
+  assert.equal((await publishAt()).publish_at, null)
+})
+
 test('creates a talk', async () => {
   const page = await ada.get('/desk/talk/new')
   const empty = await ada.submit(page, '/desk/talk/new', { state: '1' })

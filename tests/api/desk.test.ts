@@ -54,6 +54,7 @@ const urls: [method: 'GET' | 'POST', path: string, role: PersonRole][] = [
   ['POST', `/desk/talk/${talk}/merge`, 'editor'],
   ['POST', `/desk/talk/${talk}/copy`, 'editor'],
   ['POST', `/desk/talk/${talk}/discard-copy`, 'editor'],
+  ['POST', `/desk/talk/${talk}/cancel-publication`, 'editor'],
   ['POST', `/desk/talk/${talk}/takedown`, 'admin'],
   ['GET', '/desk/account', 'suggester'],
   ['GET', '/desk/confirm', 'suggester'],

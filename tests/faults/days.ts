@@ -199,6 +199,7 @@ async function rowBounds(
     token: days + 2,
     person: 0,
     event_editor: 0,
+    scheduled_publication: 0,
     working_copy: 0,
     passkey: 0,
     openid_identity: 0,

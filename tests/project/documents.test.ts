@@ -173,6 +173,8 @@ test('answers match the description in all fields', async () => {
   const {
     readRelated,
     readFacts,
+    readPublication,
+    schedulePublication,
     replaceFacts,
     createImport,
     listImports,
@@ -332,6 +334,15 @@ test('answers match the description in all fields', async () => {
   })
   await tryOut(readFacts, { id }, 304, { headers: { 'if-none-match': String(attached.etag) } })
 
+  await tryOut(readPublication, { id }, 200)
+  await tryOut(readPublication, { id: 999_999 }, 404)
+  const later = { publish_at: `${new Date().getUTCFullYear() + 2}-01-01T09:00:00+01:00` }
+  await tryOut(schedulePublication, { id }, 409, { body: later })
+  await tryOut(schedulePublication, { id }, 400, { body: { publish_at: 'tomorrow' } })
+  const draft = await archive.make({ state: 2, category: 'Document Days' })
+  await tryOut(schedulePublication, { id: draft.id }, 200, { body: later })
+  await tryOut(readPublication, { id: draft.id }, 200)
+
   const { json: planned } = await tryOut(createImport, {}, 201, {
     body: { text: 'title\nLoaded\n', format: 'csv', category: 'Document Days', language: 'en' },
   })
@@ -364,7 +375,9 @@ test('answers match the description in all fields', async () => {
 
   await tryOut(takeDownVideo, { id }, 403, { body: { reason: 'Asked' }, token: archive.editor })
   await tryOut(takeDownVideo, { id }, 200, { body: { reason: 'Asked' } })
-  for (const it of [readVideo, listRevisions, readRelated, readFacts]) await tryOut(it, { id }, 410)
+  for (const it of [readVideo, listRevisions, readRelated, readFacts, readPublication])
+    await tryOut(it, { id }, 410)
+  await tryOut(schedulePublication, { id }, 410, { body: later })
   await tryOut(replaceFacts, { id }, 410, { body: { facts: [] } })
   await tryOut(readRevision, { id, revision: 1 }, 410)
   await tryOut(restoreRevision, { id, revision: 1 }, 410)
@@ -559,9 +572,16 @@ test('the commands of the reference work in a shell', async (t) => {
     const command = textInSection(page, name, 'command') ?? assert.fail(`${name} has no command`)
     if (endpoints[name as keyof typeof endpoints].path.includes('/import/{id}'))
       await prepareImport(untouched, 1, name)
-    const { stdout } = await promisify(execFile)('sh', ['-c', prelude + command], {
+    const isDraft = name === 'schedulePublication'
+    const setState = (state: number) =>
+      untouched.call('PATCH', '/api/v2/video/1', { body: { state }, token: untouched.editor })
+    if (isDraft) await setState(2)
+    // The time of publication must be in the future.
+    const script = prelude + command.replace('2027-', `${new Date().getUTCFullYear() + 1}-`)
+    const { stdout } = await promisify(execFile)('sh', ['-c', script], {
       env: { ...process.env, TOKEN: untouched.admin, VIDEO_ID: '1', IMPORT_ID: '1' },
     })
+    if (isDraft) await setState(1)
     const answer = JSON.parse(stdout)
     if (name === 'createVideo') assert.deepEqual([answer.id, answer.speakers], [1, ['Zoë Example']])
   }

@@ -57,6 +57,7 @@ test('each table is written by one feature only', () => {
       passkey: ['auth'],
       person: ['auth'],
       rename_job: ['directory'],
+      scheduled_publication: ['publication'],
       search_word: ['search'],
       session: ['auth'],
       fingerprint: ['quality'],

@@ -16,6 +16,7 @@ const bodies: Readonly<Record<string, (id: number) => object>> = {
   patchVideo: () => ({ summary: 'Patched' }),
   createVideo: () => ({ title: 'Created', category, language: 'English' }),
   revertRevision: () => ({ fields: ['title'] }),
+  schedulePublication: () => ({ publish_at: null }),
   takeDownVideo: () => ({ reason: 'The speaker asked for it' }),
   createCategory: (id) => ({ title: `Created ${id}` }),
   patchCategory: () => ({ description: 'Patched' }),

@@ -5,7 +5,7 @@ import { DeskLayout } from './layout.tsx'
 import { mediaFields, type TalkField, type TalkValues } from './talk-values.ts'
 import { useDesk } from './view.ts'
 
-type Errors = Readonly<Partial<Record<TalkField, string>>>
+type Errors = Readonly<Partial<Record<TalkField | 'publish_at', string>>>
 
 export interface EditorData {
   readonly id: number
@@ -13,6 +13,10 @@ export interface EditorData {
   /** The public page of the talk. */
   readonly path: string
   readonly isLive: boolean
+  /** When the draft goes live. */
+  readonly publishAt?: string | undefined
+  /** The time that was typed and refused. */
+  readonly publishAtText?: string | undefined
   /** The version that the editor sees. */
   readonly revision: number
   readonly values: TalkValues
@@ -33,7 +37,7 @@ export interface EditorData {
 export function Editor(data: EditorData) {
   const { words, href, time, person, formToken } = useDesk()
   const { id, title, path, isLive, revision, values, errors = {}, restored, previews } = data
-  const { neighbours } = data
+  const { neighbours, publishAt } = data
   return (
     <DeskLayout title={title}>
       <div class="toolbar">
@@ -57,6 +61,16 @@ export function Editor(data: EditorData) {
         )}
         {person?.role === 'admin' && <a href={href(deskPaths.takedown(id))}>{words.takeDown}</a>}
       </div>
+      {publishAt !== undefined && (
+        <div class="notice">
+          <p>{words.goesLive(time(publishAt))}</p>
+          <Form action={deskPaths.cancelPublication(id)}>
+            <button type="submit" class="quiet">
+              {words.cancelPublication}
+            </button>
+          </Form>
+        </div>
+      )}
       {restored !== undefined && (
         <div class="notice" role="status">
           <p>{words.copyRestored(time(restored))}</p>
@@ -96,9 +110,32 @@ export function Editor(data: EditorData) {
           )}
           <output class="help" data-saved />
         </div>
+        {!isLive && <ScheduleFields value={data.publishAtText} error={errors.publish_at} />}
       </Form>
       <p class="help with-scripts">{words.editorKeys}</p>
     </DeskLayout>
+  )
+}
+
+/** When to publish a draft. The script takes the time zone of the browser instead of UTC. */
+function ScheduleFields({ value, error }: Record<'value' | 'error', string | undefined>) {
+  const { words } = useDesk()
+  return (
+    <details open={error !== undefined}>
+      <summary>{words.publishLater}</summary>
+      <Field
+        label={words.publishAt('UTC')}
+        name="publish_at"
+        type="datetime-local"
+        value={value}
+        error={error}
+        data={{ 'data-time-zone': words.publishAt('%') }}
+      />
+      <input type="hidden" name="publish_at_utc" />
+      <button type="submit" name="schedule" value="1">
+        {words.saveAndSchedule}
+      </button>
+    </details>
   )
 }
 
@@ -130,7 +167,7 @@ export function NewTalk({ values, errors }: NewTalkData) {
 
 function ErrorSummary({ errors }: { errors: Errors }) {
   const { words } = useDesk()
-  const fields = Object.entries(errors) as [TalkField, string][]
+  const fields = Object.entries(errors) as [keyof Errors, string][]
   if (fields.length === 0) return null
   return (
     <div class="notice" role="alert">
@@ -138,7 +175,10 @@ function ErrorSummary({ errors }: { errors: Errors }) {
       <ul>
         {fields.map(([field, error]) => (
           <li key={field}>
-            <a href={`#field-${field}`}>{words.talkFields[field]}</a> {error}
+            <a href={`#field-${field}`}>
+              {field === 'publish_at' ? words.publishLater : words.talkFields[field]}
+            </a>{' '}
+            {error}
           </li>
         ))}
       </ul>
@@ -289,6 +329,8 @@ export interface MergeEditData {
   readonly title: string
   readonly revision: number
   readonly state: number | undefined
+  /** When the draft shall go live. */
+  readonly publishAt: string | undefined
   /** Changes that need no decision. */
   readonly kept: readonly (readonly [field: TalkField, text: string])[]
   readonly fields: readonly {
@@ -300,7 +342,8 @@ export interface MergeEditData {
 }
 
 /** Asks which value to keep, for fields that both the editor and others changed. */
-export function MergeEdit({ id, title, revision, state, kept, fields }: MergeEditData) {
+export function MergeEdit(data: MergeEditData) {
+  const { id, title, revision, state, publishAt, kept, fields } = data
   const { words, href } = useDesk()
   return (
     <DeskLayout title={words.mergeTitle(title)}>
@@ -308,6 +351,12 @@ export function MergeEdit({ id, title, revision, state, kept, fields }: MergeEdi
       <Form action={deskPaths.talkMerge(id)} class="merge" data={{ 'data-merge': '' }}>
         <input type="hidden" name="revision" value={revision} />
         {state !== undefined && <input type="hidden" name="state" value={state} />}
+        {publishAt !== undefined && (
+          <>
+            <input type="hidden" name="schedule" value="1" />
+            <input type="hidden" name="publish_at_utc" value={publishAt} />
+          </>
+        )}
         {kept.map(([field, text]) => (
           <input key={field} type="hidden" name={field} value={text} />
         ))}

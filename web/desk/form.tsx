@@ -28,7 +28,7 @@ interface FieldProps {
   readonly help?: string
   readonly error?: string | undefined
   readonly value?: string | undefined
-  readonly type?: 'text' | 'email' | 'number' | 'url' | 'date'
+  readonly type?: 'text' | 'email' | 'number' | 'url' | 'date' | 'datetime-local'
   readonly inputMode?: 'numeric' | 'url'
   readonly autocomplete?: 'off' | 'one-time-code' | 'email'
   readonly maxLength?: number

@@ -24,6 +24,7 @@ export function startEditor(): void {
   if (!form) return
   for (const field of form.querySelectorAll<TextControl>('[data-complete]')) suggestNames(field)
   if (form.dataset.editor) keepCopies(form)
+  takeLocalTime(form)
   const first =
     form.querySelector<TextControl>('[aria-invalid]') ?? form.querySelector('[name=title]')
   if (location.hash === '') (first as TextControl | null)?.focus()
@@ -40,6 +41,21 @@ export function startEditor(): void {
     const publish = form.querySelector<HTMLButtonElement>('button[name=state][value="1"]')
     form.requestSubmit(event.key === 'Enter' ? publish : null)
   })
+}
+
+/** Takes the time of publication in the time zone of the browser. */
+function takeLocalTime(form: HTMLFormElement): void {
+  const field = form.querySelector<HTMLInputElement>('[data-time-zone]')
+  const utc = form.querySelector<HTMLInputElement>('[name=publish_at_utc]')
+  const label = field?.labels?.[0]
+  if (!field || !utc || !label) return
+  const { timeZone } = Intl.DateTimeFormat().resolvedOptions()
+  label.textContent = (field.dataset.timeZone ?? '').replace('%', timeZone)
+  const update = () => {
+    utc.value = field.value && new Date(field.value).toISOString()
+  }
+  update()
+  field.addEventListener('input', update)
 }
 
 /** Lets 1, 2 and 3 choose a value, in the first field or the one that has the focus. */
