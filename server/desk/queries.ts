@@ -1,6 +1,6 @@
 import sql from 'sql-template-tag'
 import Type, { type Static } from 'typebox'
-import { type Db, execute, maybe } from '../platform/db/db.ts'
+import { type Db, execute, many, maybe } from '../platform/db/db.ts'
 
 const WorkingCopy = Type.Object({
   revision: Type.Integer(),
@@ -18,6 +18,26 @@ export function findWorkingCopy(db: Db, person: number, video: number) {
                to_char(saved at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') as saved
         from working_copy
         where person_id = ${person} and video_id = ${video}`,
+  )
+}
+
+const ListedCopy = Type.Object({
+  id: Type.Integer(),
+  title: Type.String(),
+  saved: Type.String(),
+})
+
+/** Lists the talks in which a person has typed and not saved, the latest first. */
+export function listWorkingCopies(db: Db, person: number, limit: number) {
+  return many(
+    db,
+    ListedCopy,
+    sql`select video.id, title,
+               to_char(saved at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') as saved
+        from working_copy join video on video.id = video_id
+        where person_id = ${person} and taken_down is null
+        order by working_copy.saved desc
+        limit ${limit}::integer`,
   )
 }
 

@@ -1,5 +1,3 @@
-import { deskPages, deskPaths } from '@talkshelf/web'
-import { listPasskeys } from '../auth/auth.ts'
 import type { ImportPlanner } from '../imports/imports.ts'
 import type { Markdown } from '../markdown/markdown.ts'
 import type { JobRunner } from '../platform/ops/job-runner.ts'
@@ -7,6 +5,7 @@ import { accountPages } from './account.ts'
 import { auditPage } from './audit.ts'
 import { historyPages } from './history.ts'
 import { importPages } from './imports.ts'
+import { inboxPage } from './inbox.ts'
 import { type DeskSite, openDesk } from './mount.ts'
 import { openidPages } from './openid.ts'
 import { peoplePages } from './people.ts'
@@ -33,8 +32,5 @@ export function deskRoutes(
   auditPage(desk, pool)
   historyPages(desk, pool, forget)
   importPages(desk, pool, imports.planner, imports.runner)
-  desk.page(deskPaths.home, { role: 'suggester' }, async (request) => {
-    const hasPasskey = (await listPasskeys(pool, request.session.person.id)).length > 0
-    return desk.render(request, [deskPages.home, { hasPasskey }])
-  })
+  inboxPage(desk, pool)
 }

@@ -54,6 +54,27 @@ export function listDue(db: Db, limit: number) {
   )
 }
 
+const ScheduledTalk = Type.Object({
+  id: Type.Integer(),
+  title: Type.String(),
+  publish_at: Type.String(),
+  by: Type.String(),
+})
+
+/** Lists scheduled publications, the next one first. */
+export function listScheduled(db: Db, limit: number) {
+  return many(
+    db,
+    ScheduledTalk,
+    sql`select video_id as id, title,
+               to_char(publish_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') as publish_at,
+               actor as by
+        from scheduled_publication join video on video.id = video_id
+        order by scheduled_publication.publish_at, video_id
+        limit ${limit}::integer`,
+  )
+}
+
 /** Sets when a record goes live. The record must be locked. */
 export function saveScheduled(
   tx: Db,

@@ -340,3 +340,32 @@ test('lists talks and drafts, and leads from one to the next', async () => {
   assert.doesNotMatch((await ada.get('/desk/talks?q=zebra')).html, /Zebra/)
   assert.equal((await ada.get('/desk/talks?page=x&q=%00')).status < 500, true)
 })
+
+test('the first page shows what waits for the person', async () => {
+  const { client } = await signedIn('Ines', 'editor')
+  const suggester = (await signedIn('Sam', 'suggester')).client
+  const { id } = await archive.make({ state: 2, title: 'Waits <b>here</b>' })
+  const path = `/desk/talk/${id}`
+  assert.doesNotMatch((await client.get('/desk')).html, /Waits/)
+
+  const page = await open(client, id)
+  const { fields, attributes } = formTo(page, path)
+  const copy = { ...fields, title: 'Typed', form_token: attributes['data-copy-token'] ?? '' }
+  assert.equal((await client.post(`${path}/copy`, copy)).status, 200)
+  assert.match((await client.get('/desk')).html, /Waits &lt;b>here.*typed [^,]+, not saved/s)
+
+  const publish_at = `${new Date().getUTCFullYear() + 1}-05-01T10:30`
+  await save(client, page, id, { schedule: '1', publish_at })
+  const shown = (await client.get('/desk')).html
+  assert.doesNotMatch(shown, /not saved/)
+  assert.match(shown, /Going live.*May 1, \d{4}, 10:30 AM UTC \([^)]+\), by Ines/s)
+
+  const { json } = await archive.call('POST', '/api/v2/import', {
+    body: { text: 'title\nPlanned\n', format: 'csv', category, language: 'en', name: 'plan.csv' },
+    token: archive.editor,
+  })
+  assert.match((await client.get('/desk')).html, /plan\.csv<\/a>.*by Edith, /s)
+  assert.doesNotMatch((await suggester.get('/desk')).html, /plan\.csv|Going live/)
+  await archive.call('POST', `/api/v2/import/${json.id}/discard`, { token: archive.editor })
+  assert.doesNotMatch((await client.get('/desk')).html, /plan\.csv/)
+})

@@ -1,16 +1,35 @@
+import type { Import } from '@talkshelf/contract'
+import type { ComponentChildren } from 'preact'
 import { deskPaths } from '../paths.ts'
 import { DeskLayout } from './layout.tsx'
 import { useDesk } from './view.ts'
 
 export interface DeskHomeData {
   readonly hasPasskey: boolean
+  /** Talks with changes that the person has not saved. */
+  readonly copies: readonly {
+    readonly id: number
+    readonly title: string
+    readonly saved: string
+  }[]
+  /** Imports that were planned and not applied, the oldest first. */
+  readonly imports: readonly Import[]
+  /** Drafts that go live at a time, the next one first. */
+  readonly scheduled: readonly {
+    readonly id: number
+    readonly title: string
+    readonly publish_at: string
+    readonly by: string
+  }[]
 }
 
-/** The first page of the desk. */
-export function DeskHome({ hasPasskey }: DeskHomeData) {
-  const { words, href, person } = useDesk()
+/** The first page of the desk: what waits for the person. */
+export function DeskHome({ hasPasskey, copies, imports, scheduled }: DeskHomeData) {
+  const { words, href, person, time, age, number } = useDesk()
+  const text = words.inbox
   const isEditor = person !== undefined && person.role !== 'suggester'
   const mayEdit = isEditor || (person?.events.length ?? 0) > 0
+  const isEmpty = copies.length + imports.length + scheduled.length === 0
   return (
     <DeskLayout title={words.welcome(person?.name ?? '')}>
       {!hasPasskey && (
@@ -18,6 +37,29 @@ export function DeskHome({ hasPasskey }: DeskHomeData) {
           <a href={href(deskPaths.account)}>{words.addPasskeyFirst}</a>
         </p>
       )}
+      <Items title={text.copies}>
+        {copies.map(({ id, title, saved }) => (
+          <Item key={id} path={deskPaths.talk(id)} title={title}>
+            {text.copySaved(age(saved))}
+          </Item>
+        ))}
+      </Items>
+      <Items title={text.imports}>
+        {imports.map(({ id, name, by, created, planned }) => (
+          <Item key={id} path={deskPaths.importPage(id)} title={name}>
+            {text.importStarted(by, age(`${created}Z`))}
+            {!!planned.conflict && ` · ${text.conflicts(number(planned.conflict))}`}
+          </Item>
+        ))}
+      </Items>
+      <Items title={text.scheduled}>
+        {scheduled.map(({ id, title, publish_at, by }) => (
+          <Item key={id} path={deskPaths.talk(id)} title={title}>
+            {text.scheduledBy(time(publish_at), age(publish_at), by)}
+          </Item>
+        ))}
+      </Items>
+      {mayEdit && isEmpty && <p>{text.empty}</p>}
       {mayEdit && (
         <p>
           <a href={href(deskPaths.talks)}>{words.homeTalks}</a>
@@ -30,5 +72,34 @@ export function DeskHome({ hasPasskey }: DeskHomeData) {
       )}
       {!mayEdit && <p>{words.homeNothing}</p>}
     </DeskLayout>
+  )
+}
+
+/** A list with its title, if it has items. */
+function Items({ title, children }: { title: string; children: ComponentChildren[] }) {
+  if (children.length === 0) return null
+  return (
+    <section>
+      <h2>{title}</h2>
+      <ul class="rows">{children}</ul>
+    </section>
+  )
+}
+
+interface ItemProps {
+  readonly path: string
+  readonly title: string
+  readonly children: ComponentChildren
+}
+
+function Item({ path, title, children }: ItemProps) {
+  const { href } = useDesk()
+  return (
+    <li>
+      <a href={href(path)} dir="auto">
+        {title}
+      </a>
+      <span class="help">{children}</span>
+    </li>
   )
 }

@@ -26,6 +26,8 @@ interface DeskPageView extends Omit<ReturnType<typeof prepareView>, 'words'>, De
   readonly words: DeskMessages
   /** Formats a timestamp, in UTC. */
   time(timestamp: string): string
+  /** Formats how long ago a time was, in the largest unit. */
+  age(timestamp: string): string
 }
 
 export const DeskContext = createContext<DeskPageView | undefined>(undefined)
@@ -50,6 +52,23 @@ export function prepareDeskView(view: DeskView): DeskPageView {
     formToken: view.formToken,
     done: view.done,
     words: deskMessages[view.locale],
+    age: (timestamp) => formatAge(view.locale, new Date(timestamp), new Date()),
     time: (timestamp) => `${times.format(new Date(timestamp))} UTC`,
   }
+}
+
+const units = [
+  ['year', 365 * 86_400],
+  ['month', 30 * 86_400],
+  ['day', 86_400],
+  ['hour', 3600],
+  ['minute', 60],
+] as const
+
+/** Formats the time between two moments in the largest unit: "3 days ago", "in 2 hours". */
+export function formatAge(locale: string, then: Date, now: Date): string {
+  const seconds = (then.getTime() - now.getTime()) / 1000
+  const [unit, length] = units.find(([, length]) => Math.abs(seconds) >= length) ?? ['minute', 60]
+  const format = new Intl.RelativeTimeFormat(locale, { numeric: 'auto' })
+  return format.format(Math.trunc(seconds / length), unit)
 }

@@ -55,6 +55,16 @@ export const deskEn = {
   // Home
   welcome: (name: string) => `Welcome, ${name}`,
   homeTalks: 'Find and correct a talk',
+  inbox: {
+    copies: 'Go on where you stopped',
+    copySaved: (age: string) => `typed ${age}, not saved`,
+    imports: 'Imports that wait for you',
+    importStarted: (by: string, age: string) => `by ${by}, ${age}`,
+    conflicts: (count: string) => `to decide: ${count}`,
+    scheduled: 'Going live',
+    scheduledBy: (time: string, age: string, by: string) => `${time} (${age}), by ${by}`,
+    empty: 'Nothing waits for you.',
+  },
   homeNothing: 'There is nothing to do here yet for your role.',
   addPasskeyFirst: 'Add a passkey, so that you can sign in again without a link.',
 

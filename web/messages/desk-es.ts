@@ -53,6 +53,16 @@ export const deskEs: DeskMessages = {
   },
 
   welcome: (name) => `Hola, ${name}`,
+  inbox: {
+    copies: 'Continúa donde lo dejaste',
+    copySaved: (age: string) => `escrito ${age}, sin guardar`,
+    imports: 'Importaciones que te esperan',
+    importStarted: (by: string, age: string) => `por ${by}, ${age}`,
+    conflicts: (count: string) => `por decidir: ${count}`,
+    scheduled: 'Se publican pronto',
+    scheduledBy: (time: string, age: string, by: string) => `${time} (${age}), por ${by}`,
+    empty: 'No hay nada pendiente.',
+  },
   homeTalks: 'Buscar y corregir una charla',
   homeNothing: 'Todavía no hay nada que hacer aquí para tu función.',
   addPasskeyFirst: 'Añade una llave de acceso para volver a entrar sin un enlace.',
