@@ -143,7 +143,7 @@ export function createApp(
     onRefused,
     forget,
   }
-  deskRoutes(deskSite, markdown, { planner, runner: jobs.imports })
+  deskRoutes(deskSite, markdown, pictures, { planner, runner: jobs.imports })
   syndicationRoutes(http, mountPage, pool, recordCache, markdown, site)
   return http
 }

@@ -132,6 +132,8 @@ export interface Link {
 }
 
 export interface Talk extends Card {
+  /** The path of its picture in a preview: that of a draft is not public. */
+  readonly picture?: string
   readonly summary: string
   readonly description: string
   readonly tags: readonly NamedLink[]

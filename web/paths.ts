@@ -102,6 +102,8 @@ export const deskPaths = {
   /** The answer to questions about fields that both the editor and others changed. */
   talkMerge: (id: number | string) => `/desk/talk/${id}/merge`,
   /** Keeps what the editor has typed, and returns errors and previews. */
+  talkPreview: (id: number | string) => `/desk/talk/${id}/preview`,
+  talkPicture: (id: number | string) => `/desk/talk/${id}/picture`,
   talkCopy: (id: number | string) => `/desk/talk/${id}/copy`,
   discardCopy: (id: number | string) => `/desk/talk/${id}/discard-copy`,
   cancelPublication: (id: number | string) => `/desk/talk/${id}/cancel-publication`,

@@ -1,5 +1,6 @@
 import type { ImportPlanner } from '../imports/imports.ts'
 import type { Markdown } from '../markdown/markdown.ts'
+import type { Pictures } from '../pictures/pictures.ts'
 import type { JobRunner } from '../platform/ops/job-runner.ts'
 import { accountPages } from './account.ts'
 import { auditPage } from './audit.ts'
@@ -9,6 +10,7 @@ import { inboxPage } from './inbox.ts'
 import { type DeskSite, openDesk } from './mount.ts'
 import { openidPages } from './openid.ts'
 import { peoplePages } from './people.ts'
+import { previewPages } from './preview.ts'
 import { signInPages } from './sign-in.ts'
 import { talkPages } from './talk.ts'
 import { talkListPage } from './talks.ts'
@@ -18,6 +20,7 @@ import { tokenPages } from './tokens.ts'
 export function deskRoutes(
   deskSite: DeskSite,
   markdown: Markdown,
+  pictures: Pictures,
   imports: { readonly planner: ImportPlanner; readonly runner: JobRunner },
 ): void {
   const { pool, site, mailer, provider, forget } = deskSite
@@ -27,6 +30,7 @@ export function deskRoutes(
   accountPages(desk, pool, site.name, provider?.name)
   talkListPage(desk, pool)
   talkPages(desk, pool, forget, markdown)
+  previewPages(desk, pool, markdown, site, pictures)
   peoplePages(desk, pool, site, mailer)
   tokenPages(desk, pool)
   auditPage(desk, pool)

@@ -200,6 +200,38 @@ test('keeps what was typed until it is saved or discarded', async () => {
   assert.equal(formTo(await open(ada, id), path).fields.title, 'Typed')
 })
 
+test('previews a draft with what was typed, for editors only', async () => {
+  const { id } = await archive.make({ state: 2, title: 'Drafted', summary: 'Old' })
+  const path = `/desk/talk/${id}`
+  const { fields, attributes } = formTo(await open(ada, id), path)
+  const typed = {
+    title: 'Typed',
+    source_url: 'https://www.youtube.com/watch?v=dQw4w9WgXcQ',
+    description: '**bold**',
+    recorded: '2026-13-01',
+    form_token: attributes['data-copy-token'] ?? '',
+  }
+  await ada.post(`${path}/copy`, { ...fields, ...typed })
+  const page = await ada.get(`${path}/preview`)
+  assert.equal(page.status, 200)
+  assert.match(page.html, /<h1[^>]*>Typed<\/h1>/)
+  assert.match(page.html, /<strong>bold<\/strong>/)
+  assert.match(page.html, /data-player=[^>]*dQw4w9WgXcQ/)
+  assert.match(page.html, new RegExp(`class="player-picture" src="${path}/picture"`))
+  assert.match(String(page.headers['content-security-policy']), /frame-src https:\/\/www\.youtube/)
+  assert.equal(page.headers['cache-control'], 'private, no-store')
+
+  const picture = await ada.get(`${path}/picture`)
+  assert.match(String(picture.headers['content-type']), /^image\//)
+  assert.equal(picture.headers['cache-control'], 'private, no-store')
+
+  // Others see the saved talk, and readers nothing.
+  assert.match((await grace.get(`${path}/preview`)).html, /<h1[^>]*>Drafted<\/h1>/)
+  assert.equal((await createDeskClient(archive).get(`${path}/preview`)).status, 303)
+  assert.equal((await archive.call('GET', `/video/${id}`)).status, 404)
+  assert.equal((await ada.get('/desk/talk/999999/preview')).status, 404)
+})
+
 test('reports errors of what was typed', async () => {
   const { id } = await archive.make()
   const form = formTo(await open(ada, id), `/desk/talk/${id}`)

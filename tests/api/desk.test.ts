@@ -53,6 +53,8 @@ const urls: [method: 'GET' | 'POST', path: string, role: PersonRole][] = [
   ['POST', `/desk/talk/${talk}`, 'editor'],
   ['POST', `/desk/talk/${talk}/merge`, 'editor'],
   ['POST', `/desk/talk/${talk}/copy`, 'editor'],
+  ['GET', `/desk/talk/${talk}/preview`, 'editor'],
+  ['GET', `/desk/talk/${talk}/picture`, 'editor'],
   ['POST', `/desk/talk/${talk}/discard-copy`, 'editor'],
   ['POST', `/desk/talk/${talk}/cancel-publication`, 'editor'],
   ['POST', `/desk/talk/${talk}/takedown`, 'admin'],

@@ -43,6 +43,9 @@ export function Editor(data: EditorData) {
       <div class="toolbar">
         <span class={isLive ? 'mark' : 'mark warn'}>{isLive ? words.live : words.draft}</span>
         {isLive && <a href={href(path)}>{words.watchPage}</a>}
+        <a href={href(deskPaths.talkPreview(id))} target="_blank" rel="noopener">
+          {words.previewTalk}
+        </a>
         <a href={href(deskPaths.talkHistory(id))}>{words.history}</a>
         {neighbours && (
           <nav class="toolbar" aria-label={words.list}>
@@ -94,7 +97,12 @@ export function Editor(data: EditorData) {
       >
         <input type="hidden" name="revision" value={revision} />
         {neighbours && <input type="hidden" name="list" value={neighbours.list} />}
-        <TalkFieldsets values={values} errors={errors} previews={previews} />
+        <TalkFieldsets
+          values={values}
+          errors={errors}
+          previews={previews}
+          picture={deskPaths.talkPicture(id)}
+        />
         <div class="actions">
           <button type="submit" aria-keyshortcuts="Control+S">
             {words.save}
@@ -190,11 +198,13 @@ interface TalkFieldsetsProps {
   readonly values: TalkValues
   readonly errors: Errors
   readonly previews?: EditorData['previews']
+  /** The path of the picture of the talk. */
+  readonly picture?: string
 }
 
 /** All fields of a talk, in groups. */
-function TalkFieldsets({ values, errors, previews }: TalkFieldsetsProps) {
-  const { words } = useDesk()
+function TalkFieldsets({ values, errors, previews, picture }: TalkFieldsetsProps) {
+  const { words, href } = useDesk()
   const line = (field: TalkField, more: object = {}) => (
     <Field
       label={words.talkFields[field]}
@@ -232,6 +242,9 @@ function TalkFieldsets({ values, errors, previews }: TalkFieldsetsProps) {
       <Group title={words.groups.where}>
         {line('source_url', { inputMode: 'url', help: words.sourceHelp })}
         {line('thumbnail_url', { inputMode: 'url' })}
+        {picture && (
+          <img class="thumbnail" src={href(picture)} alt={words.picture} loading="lazy" />
+        )}
         <details>
           <summary>{words.files}</summary>
           {mediaFields.map(({ format, url, length, downloadOnly }) => (

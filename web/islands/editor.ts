@@ -129,6 +129,8 @@ function show(form: HTMLFormElement, { errors, previews, newNames }: CopyRespons
     const names = newNames[control.name]
     if (names) showNote(control, 'new-names', names.length > 0 ? names.join(', ') : undefined)
   }
+  const picture = form.querySelector<HTMLImageElement>('img.thumbnail')
+  if (picture) picture.src = `${picture.src.split('?')[0]}?${Date.now()}`
   for (const element of form.querySelectorAll<HTMLElement>('[data-preview]')) {
     const html = previews[element.dataset.preview ?? '']
     // Rendered and sanitized by the server, like the page of the talk.

@@ -166,6 +166,8 @@ export const deskEn = {
   takeDown: 'Take down',
   saveAsDraft: 'Save as a draft',
   saveAndPublish: 'Save and publish',
+  previewTalk: 'Preview as readers see it',
+  picture: 'The picture of this talk',
   publishLater: 'Publish later',
   publishAt: (zone: string) => `Day and time (${zone})`,
   saveAndSchedule: 'Save and publish then',

@@ -162,6 +162,8 @@ export const deskEs: DeskMessages = {
   takeDown: 'Retirar',
   saveAsDraft: 'Guardar como borrador',
   saveAndPublish: 'Guardar y publicar',
+  previewTalk: 'Vista previa para el público',
+  picture: 'La imagen de esta charla',
   publishLater: 'Publicar más tarde',
   publishAt: (zone: string) => `Día y hora (${zone})`,
   saveAndSchedule: 'Guardar y publicar entonces',

@@ -175,8 +175,9 @@ function Unplayable({ talk, isFramed }: Pick<Props, 'talk' | 'isFramed'>) {
   )
 }
 
-function Picture({ talk: { id, pictureVersion } }: { readonly talk: Talk }) {
+function Picture({ talk: { id, pictureVersion, picture } }: { readonly talk: Talk }) {
   const { href } = useView()
+  if (picture) return <img class="player-picture" src={href(picture)} alt="" />
   const url = (width: 640 | 1280) => href(paths.untitledPicture(id, width, pictureVersion))
   return (
     <img
