@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { deskPaths } from '@talkshelf/web'
-import { invitePerson, setDisabled } from '../../server/auth/auth.ts'
+import { invitePerson, setDisabled, setEventEditor } from '../../server/auth/auth.ts'
 import { createAuthenticator } from '../support/authenticator.ts'
 import {
   createDeskClient,
@@ -35,6 +35,16 @@ const people = {
   admin: await signedIn('Ada', 'admin'),
 }
 const anyone = createDeskClient(archive)
+await archive.call('POST', '/api/v2/category', {
+  token: archive.editor,
+  body: { title: 'Other Days' },
+})
+const eventEditors = [
+  { event: category, of: 'this event', ...(await signedIn('Evi', 'suggester')) },
+  { event: 'Other Days', of: 'another event', ...(await signedIn('Otto', 'suggester')) },
+]
+for (const { id, event } of eventEditors)
+  await setEventEditor(archive.pool, id, event, true, operator)
 const planned = await archive.call('POST', '/api/v2/import', {
   token: archive.editor,
   body: { text: 'title\nA talk', format: 'csv' },
@@ -139,6 +149,52 @@ for (const [method, path, role] of urls) {
     })
   }
 }
+
+/** Tells whether editors of single events have access to a page or form. */
+const isForEventEditors = (path: string, role: PersonRole) =>
+  role === 'suggester' || (role === 'editor' && /^[/]desk[/]talks?([/]|$)/.test(path))
+
+for (const { client, of } of eventEditors)
+  for (const [method, path, role] of urls) {
+    const isAllowed = isForEventEditors(path, role)
+    test(`${method} ${path}: ${isAllowed ? 'allows' : 'refuses'} editor of ${of}`, async () => {
+      const { status, html } = await attempt(client, method, path)
+      assert.equal(status, isAllowed && method === 'GET' ? 200 : 403)
+      // A form without its token is refused for that reason.
+      const isRefused = /You may not do that/.test(html)
+      assert.equal(isRefused, !isAllowed)
+    })
+  }
+
+test('editors of another event change nothing, whichever form they send', async () => {
+  const [own, foreign] = eventEditors.map(({ client }) => client) as [DeskClient, DeskClient]
+  const { id } = await archive.make({ state: 2, title: 'Theirs' })
+  const path = `/desk/talk/${id}`
+  const year = new Date().getUTCFullYear() + 1
+  const statuses = async (client: DeskClient, title: string) => {
+    const page = await client.get(path)
+    const edit = { title, schedule: '1', publish_at: `${year}-01-01T10:00` }
+    const saved = await client.submit(page, path, edit)
+    const scheduled = await client.get(path)
+    const cancelled = await client.submit(scheduled, `${path}/cancel-publication`)
+    return [saved.status, cancelled.status]
+  }
+  const read = async () =>
+    (await archive.call('GET', `/api/v2/video/${id}`, { token: archive.editor })).json
+  assert.deepEqual(await statuses(own, 'Changed'), [303, 303])
+  await archive.call('PATCH', `/api/v2/video/${id}`, {
+    token: archive.editor,
+    body: { title: 'Another' },
+  })
+  await archive.call('PUT', `/api/v2/video/${id}/publication`, {
+    token: archive.editor,
+    body: { publish_at: `${year}-01-01T10:00Z` },
+  })
+  const before = await read()
+  assert.deepEqual(await statuses(foreign, 'Foreign'), [403, 403])
+  assert.doesNotMatch((await foreign.get(`${path}/history`)).html, /Revert/)
+  assert.deepEqual(await read(), before)
+})
 
 test('an administrator invites, changes, disables and enables a person', async () => {
   const { client } = people.admin
