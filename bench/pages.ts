@@ -1,8 +1,9 @@
-// npm run pages -- --url http://... [--rounds 5]
+// npm run pages -- --url http://... [--rounds 5] [--cookie '...' --token ...]
 //
 // Compares the time of a page with that of the JSON responses with the same data: alternating, over
 // one connection, uncompressed. Fails if the ratio of the medians is above two. `npm run browser`
-// runs it on the real talks.
+// runs it on the real talks. With the cookie of a session and a token of an administrator, it
+// measures the pages of the desk.
 
 import { Agent, request } from 'node:http'
 import { parseArgs } from 'node:util'
@@ -22,7 +23,12 @@ const queries = [
 ]
 
 const { values } = parseArgs({
-  options: { url: { type: 'string' }, rounds: { type: 'string', default: '5' } },
+  options: {
+    url: { type: 'string' },
+    rounds: { type: 'string', default: '5' },
+    cookie: { type: 'string' },
+    token: { type: 'string' },
+  },
 })
 if (values.url === undefined) {
   console.error('Usage: npm run pages -- --url http://127.0.0.1:8000 (a server with talks)')
@@ -40,18 +46,21 @@ interface TimedResponse {
 function get(path: string, accept: string): Promise<TimedResponse> {
   const { promise, resolve, reject } = Promise.withResolvers<TimedResponse>()
   const startedMs = performance.now()
-  request(
-    { agent, hostname, port, path: base + path, headers: { accept }, timeout: 20_000 },
-    (response) => {
-      const chunks: Buffer[] = []
-      response.on('data', (chunk: Buffer) => chunks.push(chunk))
-      response.on('end', () => {
-        const text = Buffer.concat(chunks).toString()
-        if (response.statusCode === 200) resolve({ ms: performance.now() - startedMs, text })
-        else reject(new Error(`${path}: ${response.statusCode} ${text.slice(0, 200)}`))
-      })
-    },
-  )
+  const headers = {
+    accept,
+    host: values.cookie === undefined ? `${hostname}:${port}` : `localhost:${port}`,
+    ...(accept === 'text/html' && values.cookie !== undefined && { cookie: values.cookie }),
+    ...(accept !== 'text/html' && values.token && { authorization: `Token ${values.token}` }),
+  }
+  request({ agent, hostname, port, path: base + path, headers, timeout: 20_000 }, (response) => {
+    const chunks: Buffer[] = []
+    response.on('data', (chunk: Buffer) => chunks.push(chunk))
+    response.on('end', () => {
+      const text = Buffer.concat(chunks).toString()
+      if (response.statusCode === 200) resolve({ ms: performance.now() - startedMs, text })
+      else reject(new Error(`${path}: ${response.statusCode} ${text.slice(0, 200)}`))
+    })
+  })
     .on('error', reject)
     .end()
   return promise
@@ -91,19 +100,56 @@ async function measure(
   return ratio <= maxRatio
 }
 
-const { results } = JSON.parse(
-  (await get('/api/v2/video?page_size=20&page=2', 'application/json')).text,
-) as {
-  results: { id: number; slug: string }[]
+interface Listed {
+  readonly results: readonly { readonly id: number; readonly slug: string }[]
 }
-const talks = results.map(({ id, slug }) => {
-  const record = `/api/v2/video/${id}`
-  return [`/video/${id}/${slug}`, [record, `${record}/facts`, `${record}/related`]] as const
-})
-const searches = queries.map((q) => {
-  const query = new URLSearchParams({ q })
-  return [`/search?${query}`, [`/api/v2/video?${query}&include=facets,snippets`]] as const
-})
-const areFast = [await measure('talk page', talks), await measure('search page', searches)]
+
+const readJson = async (path: string) =>
+  JSON.parse((await get(path, 'application/json')).text) as Listed
+
+/** Measures the pages of readers. */
+async function measurePages(): Promise<boolean[]> {
+  const { results } = await readJson('/api/v2/video?page_size=20&page=2')
+  const talks = results.map(({ id, slug }) => {
+    const record = `/api/v2/video/${id}`
+    return [`/video/${id}/${slug}`, [record, `${record}/facts`, `${record}/related`]] as const
+  })
+  const searches = queries.map((q) => {
+    const query = new URLSearchParams({ q })
+    return [`/search?${query}`, [`/api/v2/video?${query}&include=facets,snippets`]] as const
+  })
+  return [await measure('talk page', talks), await measure('search page', searches)]
+}
+
+/** Measures the pages of the desk. */
+async function measureDesk(): Promise<boolean[]> {
+  const { results } = await readJson('/api/v2/video?page_size=20')
+  const ids = results.map(({ id }) => id)
+  const api = '/api/v2'
+  const searches = queries.map((q) => {
+    const query = new URLSearchParams({ q })
+    return [`/desk/talks?${query}`, [`${api}/video?${query}&page_size=50`]] as const
+  })
+  const editors = ids.map((id) => {
+    const record = `${api}/video/${id}`
+    return [`/desk/talk/${id}`, [record, `${record}/publication`]] as const
+  })
+  const histories = ids.map(
+    (id) => [`/desk/talk/${id}/history`, [`${api}/video/${id}/revisions`]] as const,
+  )
+  return [
+    await measure('list of the desk', searches),
+    await measure('editor', editors),
+    await measure('history', histories),
+    await measure('people', tenTimes('/desk/people', `${api}/person`)),
+    await measure('audit log', tenTimes('/desk/audit', `${api}/audit`)),
+    await measure('imports', tenTimes('/desk/import', `${api}/import`)),
+  ]
+}
+
+const tenTimes = (page: string, json: string) =>
+  Array.from({ length: 10 }, () => [page, [json]] as const)
+
+const areFast = await (values.cookie === undefined ? measurePages() : measureDesk())
 agent.destroy()
 process.exitCode = areFast.every(Boolean) ? 0 : 1
