@@ -11,7 +11,7 @@ const InsertedToken = Type.Object({ id: Type.Integer(), expires: Type.String() }
 const FoundToken = Type.Object({
   id: Type.Integer(),
   name: Type.String(),
-  role: Role,
+  role: PersonRole,
   event_id: Type.Union([Type.Integer(), Type.Null()]),
   needs_touch: Type.Boolean(),
 })
@@ -52,19 +52,23 @@ export async function insertToken(db: Db, hash: Buffer, token: NewToken) {
 }
 
 /**
- * Finds a valid token, unless the person who created it is disabled. `needs_touch`: its last use
- * was recorded over a minute ago, or never.
+ * Finds a valid token, unless the person who created it is disabled. Its role is at most the current
+ * one of that person. `needs_touch`: its last use was recorded over a minute ago, or never.
  */
 export function findToken(db: Db, hash: Buffer) {
   return maybe(
     db,
     FoundToken,
-    sql`select id, name, role,
+    sql`select token.id, token.name,
+               case when token.role = 'admin' or person.role = 'suggester'
+                    then coalesce(person.role, token.role)
+                    else token.role
+               end as role,
                (select coalesce(merged_into, id) from category where id = category_id) as event_id,
                coalesce(last_used < now() - interval '1 minute', true) as needs_touch
         from token
-        where hash = ${hash} and revoked is null and expires > now()
-          and not exists (select from person where id = created_by and disabled is not null)`,
+        left join person on person.id = created_by
+        where hash = ${hash} and revoked is null and expires > now() and disabled is null`,
   )
 }
 

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { createToken } from '../../server/auth/auth.ts'
 import { createDeskClient } from '../support/desk-client.ts'
 import { startArchive } from '../support/harness.ts'
 import { withDatabase } from '../support/invariants.ts'
@@ -51,6 +52,31 @@ test('refuses invalid names and addresses at the field, and taken addresses', as
   }
   const taken = await invite({ name: 'Eve', mail: 'GRACE@example.org', role: 'editor' })
   assert.equal(taken.status, 409)
+})
+
+test('a token has at most the current role of the person who created it', async () => {
+  const { json } = await invite({ name: 'Tara', mail: 'tara@example.org', role: 'admin' })
+  const { id } = json.person
+  const tokens: string[] = []
+  for (const role of ['admin', 'editor'] as const)
+    tokens.push((await createToken(archive.pool, { name: role, role, days: 1, person: id })).token)
+  const statuses = async () => {
+    const read = async (url: string, token: string) =>
+      (await archive.call('GET', url, { token })).status
+    const found = []
+    for (const token of tokens)
+      found.push(await read(path, token), await read('/api/v2/import', token))
+    return found
+  }
+  assert.deepEqual(await statuses(), [200, 200, 403, 200])
+  await patch(id, { role: 'editor' })
+  assert.deepEqual(await statuses(), [403, 200, 403, 200])
+  await patch(id, { role: 'suggester' })
+  assert.deepEqual(await statuses(), [403, 403, 403, 403])
+  await patch(id, { role: 'admin', disabled: true })
+  assert.deepEqual(await statuses(), [401, 401, 401, 401])
+  await patch(id, { disabled: false })
+  assert.deepEqual(await statuses(), [200, 200, 403, 200])
 })
 
 test('changes all given fields or none', async () => {
