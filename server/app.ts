@@ -140,7 +140,7 @@ export function createApp(
     onRefused,
     forget,
   }
-  deskRoutes(deskSite, markdown, { planner, runner: jobs.imports })
+  deskRoutes(deskSite, markdown, { planner, runner: jobs.imports }, jobs.renames)
   syndicationRoutes(http, mountPage, pool, recordCache, markdown, site)
   return http
 }

@@ -5,6 +5,7 @@ import type { Markdown } from '../markdown/markdown.ts'
 import type { JobRunner } from '../platform/ops/job-runner.ts'
 import { accountPages } from './account.ts'
 import { auditPage } from './audit.ts'
+import { entityDeskPages } from './entities.ts'
 import { historyPages } from './history.ts'
 import { importPages } from './imports.ts'
 import { type DeskSite, openDesk } from './mount.ts'
@@ -20,6 +21,7 @@ export function deskRoutes(
   deskSite: DeskSite,
   markdown: Markdown,
   imports: { readonly planner: ImportPlanner; readonly runner: JobRunner },
+  renames: JobRunner,
 ): void {
   const { pool, site, mailer, provider, forget } = deskSite
   const desk = openDesk(deskSite)
@@ -33,6 +35,7 @@ export function deskRoutes(
   auditPage(desk, pool)
   historyPages(desk, pool, forget)
   importPages(desk, pool, imports.planner, imports.runner)
+  entityDeskPages({ desk, pool, forget, jobRunner: renames })
   desk.page(deskPaths.home, { role: 'suggester' }, async (request) => {
     const hasPasskey = (await listPasskeys(pool, request.session.person.id)).length > 0
     return desk.render(request, [deskPages.home, { hasPasskey }])

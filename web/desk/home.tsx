@@ -25,6 +25,11 @@ export function DeskHome({ hasPasskey }: DeskHomeData) {
       )}
       {isEditor && (
         <p>
+          <a href={href(deskPaths.speakers)}>{words.entities.homeLink}</a>
+        </p>
+      )}
+      {isEditor && (
+        <p>
           <a href={href(deskPaths.imports)}>{words.imports.homeLink}</a>
         </p>
       )}
