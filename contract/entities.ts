@@ -77,17 +77,33 @@ const recordsLeft = Type.Integer({
   minimum: 0,
   description: 'Number of records that still show the old name. They are updated in the background',
 })
+const recordsKept = Type.Integer({
+  minimum: 0,
+  description: 'Number of records that were edited since the merge and stay as they are',
+})
 const ChangedCategory = Type.Object(
   { ...Category.properties, records_left: recordsLeft },
   { ...exact, description: 'The updated category' },
+)
+const UnmergedCategory = Type.Object(
+  { ...ChangedCategory.properties, records_kept: recordsKept },
+  { ...exact, description: 'The category that was merged' },
 )
 const ChangedSpeaker = Type.Object(
   { ...Speaker.properties, records_left: recordsLeft },
   { ...exact, description: 'The updated speaker' },
 )
+const UnmergedSpeaker = Type.Object(
+  { ...ChangedSpeaker.properties, records_kept: recordsKept },
+  { ...exact, description: 'The speaker that was merged' },
+)
 const ChangedTag = Type.Object(
   { ...Tag.properties, records_left: recordsLeft },
   { ...exact, description: 'The updated tag' },
+)
+const UnmergedTag = Type.Object(
+  { ...ChangedTag.properties, records_kept: recordsKept },
+  { ...exact, description: 'The tag that was merged' },
 )
 
 // Accepted because clients send back what they read.
@@ -193,8 +209,15 @@ const renameNote =
   'the old slug redirects until you retire it (`retired_slugs`).'
 const mergeNote =
   'All records, names and slugs move to the entity in `into`; a record that has both shows its ' +
-  'name once. The entity in `into` keeps its own details and gets those that it lacks. `If-Match` takes the ETag of the one that is merged. Repeating the request has no ' +
-  'further effect.'
+  'name once. The entity in `into` keeps its own details and gets those that it lacks. ' +
+  '`If-Match` takes the ETag of the one that is merged. Repeating the request has no further ' +
+  'effect. `/unmerge` undoes it.'
+const unmergeNote =
+  'Takes the slug that the entity had before it was merged. It gets back its names and slugs, as ' +
+  'far as its target still has them, and its details. Records that had it and still have the ' +
+  'target get it back at its position; records that an editor changed since and that no longer ' +
+  'have the target stay as they are. `If-Match` takes the ETag of the target. Repeating the ' +
+  'request has no further effect.'
 
 export const createCategoryEndpoint = endpoint({
   name: 'createCategory',
@@ -240,13 +263,25 @@ export const mergeCategoryEndpoint = endpoint({
   path: '/api/v2/category/{slug}/merge',
   role: 'editor',
   summary: 'Merge a category into another',
-  warning: 'A merge cannot be undone.',
   description: mergeNote,
   params: { slug: Slug },
   requestHeaders: ['If-Match'],
   body: { schema: Merge, types: [jsonType] },
   response: { status: 200, schema: ChangedCategory, etag: true },
   problems: ['slug-retired'],
+})
+
+export const unmergeCategoryEndpoint = endpoint({
+  name: 'unmergeCategory',
+  method: 'POST',
+  path: '/api/v2/category/{slug}/unmerge',
+  role: 'editor',
+  summary: 'Undo the merge of a category',
+  description: unmergeNote,
+  params: { slug: Slug },
+  requestHeaders: ['If-Match'],
+  response: { status: 200, schema: UnmergedCategory, etag: true },
+  problems: ['not-merged', 'name-taken', 'slug-retired'],
 })
 
 const paging = { page: PageNumber, page_size: PageSize, cursor: CursorText }
@@ -315,7 +350,7 @@ export const splitSpeakerEndpoint = endpoint({
   summary: 'Split a speaker into two',
   description:
     'Replaces the speaker with another one in the given records, and returns the other one. The ' +
-    'name can be an alias of the first speaker: this undoes a merge. `If-Match` takes the ETag ' +
+    'name can be an alias of the first speaker, which loses it. `If-Match` takes the ETag ' +
     'of the first speaker. Repeating the request has no further effect.',
   params: { slug: Slug },
   requestHeaders: ['If-Match'],
@@ -330,13 +365,25 @@ export const mergeSpeakerEndpoint = endpoint({
   path: '/api/v2/speaker/{slug}/merge',
   role: 'editor',
   summary: 'Merge a speaker into another',
-  warning: 'A merge can only be undone record by record, with `/split`.',
   description: mergeNote,
   params: { slug: Slug },
   requestHeaders: ['If-Match'],
   body: { schema: Merge, types: [jsonType] },
   response: { status: 200, schema: ChangedSpeaker, etag: true },
   problems: ['slug-retired'],
+})
+
+export const unmergeSpeakerEndpoint = endpoint({
+  name: 'unmergeSpeaker',
+  method: 'POST',
+  path: '/api/v2/speaker/{slug}/unmerge',
+  role: 'editor',
+  summary: 'Undo the merge of a speaker',
+  description: unmergeNote,
+  params: { slug: Slug },
+  requestHeaders: ['If-Match'],
+  response: { status: 200, schema: UnmergedSpeaker, etag: true },
+  problems: ['not-merged', 'name-taken', 'slug-retired'],
 })
 
 export const listTagsEndpoint = endpoint({
@@ -387,13 +434,25 @@ export const mergeTagEndpoint = endpoint({
   path: '/api/v2/tag/{slug}/merge',
   role: 'editor',
   summary: 'Merge a tag into another',
-  warning: 'A merge cannot be undone.',
   description: mergeNote,
   params: { slug: Slug },
   requestHeaders: ['If-Match'],
   body: { schema: Merge, types: [jsonType] },
   response: { status: 200, schema: ChangedTag, etag: true },
   problems: ['slug-retired'],
+})
+
+export const unmergeTagEndpoint = endpoint({
+  name: 'unmergeTag',
+  method: 'POST',
+  path: '/api/v2/tag/{slug}/unmerge',
+  role: 'editor',
+  summary: 'Undo the merge of a tag',
+  description: unmergeNote,
+  params: { slug: Slug },
+  requestHeaders: ['If-Match'],
+  response: { status: 200, schema: UnmergedTag, etag: true },
+  problems: ['not-merged', 'name-taken', 'slug-retired'],
 })
 
 export const listLanguagesEndpoint = endpoint({
@@ -414,15 +473,18 @@ export const entityEndpoints = {
   readCategory: readCategoryEndpoint,
   patchCategory: patchCategoryEndpoint,
   mergeCategory: mergeCategoryEndpoint,
+  unmergeCategory: unmergeCategoryEndpoint,
   listCategories: listCategoriesEndpoint,
   listSpeakers: listSpeakersEndpoint,
   readSpeaker: readSpeakerEndpoint,
   patchSpeaker: patchSpeakerEndpoint,
   splitSpeaker: splitSpeakerEndpoint,
   mergeSpeaker: mergeSpeakerEndpoint,
+  unmergeSpeaker: unmergeSpeakerEndpoint,
   listTags: listTagsEndpoint,
   readTag: readTagEndpoint,
   patchTag: patchTagEndpoint,
   mergeTag: mergeTagEndpoint,
+  unmergeTag: unmergeTagEndpoint,
   listLanguages: listLanguagesEndpoint,
 } as const

@@ -105,6 +105,13 @@ export const problems = {
       'were changed again since. Nothing was written. `fields` lists them. Send `fields` without ' +
       'them to revert the others, or write these fields yourself.',
   },
+  'not-merged': {
+    status: 409,
+    title: 'This merge cannot be undone',
+    explain:
+      'No entity with this slug is merged, or it was merged by a version that did not keep what ' +
+      'the entity had. Nothing was written.',
+  },
   'not-revertible': {
     status: 409,
     title: 'This revision cannot be reverted',

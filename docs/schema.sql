@@ -656,6 +656,15 @@ CREATE TABLE public.idempotency_key (
     created timestamp with time zone DEFAULT now() NOT NULL
 );
 
+CREATE TABLE public.ids_before_merge (
+    kind text NOT NULL,
+    video_id bigint NOT NULL,
+    entity_ids bigint[] NOT NULL,
+    shown_as bigint[] NOT NULL,
+    CONSTRAINT ids_before_merge_check CHECK ((cardinality(entity_ids) = cardinality(shown_as))),
+    CONSTRAINT ids_before_merge_kind_check CHECK ((kind = ANY (ARRAY['category'::text, 'speaker'::text, 'tag'::text])))
+);
+
 CREATE TABLE public.import (
     id bigint NOT NULL,
     state text NOT NULL,
@@ -781,6 +790,7 @@ CREATE TABLE public.rename_job (
     request_id text NOT NULL,
     request_hash bytea NOT NULL,
     person_id bigint,
+    is_undo boolean DEFAULT false NOT NULL,
     CONSTRAINT rename_job_kind_check CHECK ((kind = ANY (ARRAY['category'::text, 'speaker'::text, 'tag'::text]))),
     CONSTRAINT rename_job_via_check CHECK ((via = ANY (ARRAY['api'::text, 'import'::text, 'page'::text, 'command'::text])))
 );
@@ -1798,6 +1808,9 @@ ALTER TABLE ONLY public.fingerprint
 ALTER TABLE ONLY public.idempotency_key
     ADD CONSTRAINT idempotency_key_unique PRIMARY KEY (token_id, key);
 
+ALTER TABLE ONLY public.ids_before_merge
+    ADD CONSTRAINT ids_before_merge_pkey PRIMARY KEY (kind, video_id);
+
 ALTER TABLE ONLY public.import_entity
     ADD CONSTRAINT import_entity_pkey PRIMARY KEY (import_id, "position");
 
@@ -2034,6 +2047,12 @@ CREATE INDEX entity_slug_by_entity ON public.entity_slug USING btree (kind, enti
 CREATE INDEX event_editor_category ON public.event_editor USING btree (category_id);
 
 CREATE INDEX idempotency_key_created ON public.idempotency_key USING btree (created);
+
+CREATE INDEX ids_before_merge_entities ON public.ids_before_merge USING gin (entity_ids) WITH (fastupdate=off);
+
+CREATE INDEX ids_before_merge_shown_as ON public.ids_before_merge USING gin (shown_as) WITH (fastupdate=off);
+
+CREATE INDEX ids_before_merge_video ON public.ids_before_merge USING btree (video_id);
 
 CREATE INDEX import_row_by_key ON public.import_row USING btree (import_id, key) WHERE (key IS NOT NULL);
 
@@ -2603,6 +2622,9 @@ ALTER TABLE ONLY public.idempotency_key
 
 ALTER TABLE ONLY public.idempotency_key
     ADD CONSTRAINT idempotency_key_video_id_fkey FOREIGN KEY (video_id) REFERENCES public.video(id);
+
+ALTER TABLE ONLY public.ids_before_merge
+    ADD CONSTRAINT ids_before_merge_video_id_fkey FOREIGN KEY (video_id) REFERENCES public.video(id);
 
 ALTER TABLE ONLY public.import_entity
     ADD CONSTRAINT import_entity_import_id_fkey FOREIGN KEY (import_id) REFERENCES public.import(id);

@@ -143,7 +143,8 @@ export function createApp(
     onRefused,
     forget,
   }
-  deskRoutes(deskSite, markdown, pictures, { planner, runner: jobs.imports })
+  const importJobs = { planner, runner: jobs.imports }
+  deskRoutes(deskSite, markdown, pictures, importJobs, jobs.renames)
   syndicationRoutes(http, mountPage, pool, recordCache, markdown, site)
   return http
 }

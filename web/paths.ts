@@ -130,6 +130,42 @@ export const deskPaths = {
   importUndo: (id: number | string) => `/desk/import/${id}/undo`,
   importRedo: (id: number | string) => `/desk/import/${id}/redo`,
   importDiscard: (id: number | string) => `/desk/import/${id}/discard`,
+  speakers: '/desk/speakers',
+  mergeSpeakers: '/desk/speakers/merge',
+  speaker: (slug: string) => `/desk/speaker/${slug}`,
+  splitSpeaker: (slug: string) => `/desk/speaker/${slug}/split`,
+  /** Undoes a merge. The slug is that of the speaker who was merged. */
+  unmergeSpeaker: (slug: string) => `/desk/speaker/${slug}/unmerge`,
+  tags: '/desk/tags',
+  mergeTags: '/desk/tags/merge',
+  tag: (slug: string) => `/desk/tag/${slug}`,
+  unmergeTag: (slug: string) => `/desk/tag/${slug}/unmerge`,
+  events: '/desk/events',
+  mergeEvents: '/desk/events/merge',
+  event: (slug: string) => `/desk/event/${slug}`,
+  unmergeEvent: (slug: string) => `/desk/event/${slug}/unmerge`,
+} as const
+
+/** The pages of speakers, tags and events by kind. */
+export const deskEntityPaths = {
+  speaker: {
+    list: deskPaths.speakers,
+    merge: deskPaths.mergeSpeakers,
+    page: deskPaths.speaker,
+    unmerge: deskPaths.unmergeSpeaker,
+  },
+  tag: {
+    list: deskPaths.tags,
+    merge: deskPaths.mergeTags,
+    page: deskPaths.tag,
+    unmerge: deskPaths.unmergeTag,
+  },
+  category: {
+    list: deskPaths.events,
+    merge: deskPaths.mergeEvents,
+    page: deskPaths.event,
+    unmerge: deskPaths.unmergeEvent,
+  },
 } as const
 
 /**

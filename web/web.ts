@@ -1,6 +1,13 @@
 // Entry point of the package: renders pages from data.
 export * from './data.ts'
 export type { EditorData } from './desk/editor.tsx'
+export type { EntityList, PreviewedTalk, TalkPreview } from './desk/entities.tsx'
+export {
+  type EntityNames,
+  type EntityPageData,
+  mergeErrors,
+  type SplitData,
+} from './desk/entity.tsx'
 export type { ImportPageData } from './desk/import.tsx'
 export {
   type ImportView,

@@ -4,6 +4,7 @@ import type { Pictures } from '../pictures/pictures.ts'
 import type { JobRunner } from '../platform/ops/job-runner.ts'
 import { accountPages } from './account.ts'
 import { auditPage } from './audit.ts'
+import { entityDeskPages } from './entities.ts'
 import { historyPages } from './history.ts'
 import { importPages } from './imports.ts'
 import { inboxPage } from './inbox.ts'
@@ -22,6 +23,7 @@ export function deskRoutes(
   markdown: Markdown,
   pictures: Pictures,
   imports: { readonly planner: ImportPlanner; readonly runner: JobRunner },
+  renames: JobRunner,
 ): void {
   const { pool, site, mailer, provider, forget } = deskSite
   const desk = openDesk(deskSite)
@@ -37,4 +39,5 @@ export function deskRoutes(
   historyPages(desk, pool, forget)
   importPages(desk, pool, imports.planner, imports.runner)
   inboxPage(desk, pool)
+  entityDeskPages({ desk, pool, forget, jobRunner: renames })
 }

@@ -7,6 +7,7 @@ import {
 } from '@talkshelf/contract'
 import sql, { empty, raw, type Sql } from 'sql-template-tag'
 import Type, { type Static } from 'typebox'
+import type { EntityKind } from '../entities/entities.ts'
 import type { Origin } from '../platform/actor.ts'
 import { type Db, execute, many, maybe, one } from '../platform/db/db.ts'
 
@@ -18,6 +19,8 @@ const RenameJob = Type.Object({
   entity_id: Type.Integer(),
   /** The highest id of the records that were updated. */
   done_up_to: Type.Integer(),
+  /** Whether it updates the records that show the entity instead of another one. */
+  is_undo: Type.Boolean(),
   actor: Type.String(),
   token_id: Type.Union([Type.Integer(), Type.Null()]),
   person_id: Type.Union([Type.Integer(), Type.Null()]),
@@ -32,10 +35,11 @@ export function insertRenameJob(tx: Db, job: Omit<RenameJob, 'id'>) {
   return execute(
     tx,
     sql`insert into rename_job (
-          kind, entity_id, done_up_to, actor, token_id, person_id, via, request_id, request_hash)
+          kind, entity_id, done_up_to, is_undo, actor, token_id, person_id, via, request_id,
+          request_hash)
         values (
-          ${job.kind}, ${job.entity_id}, ${job.done_up_to}, ${job.actor}, ${job.token_id},
-          ${job.person_id}, ${job.via}, ${job.request_id}, ${job.request_hash})`,
+          ${job.kind}, ${job.entity_id}, ${job.done_up_to}, ${job.is_undo}, ${job.actor},
+          ${job.token_id}, ${job.person_id}, ${job.via}, ${job.request_id}, ${job.request_hash})`,
   )
 }
 
@@ -52,8 +56,8 @@ export function claimRenameJob(tx: Db) {
   return maybe(
     tx,
     RenameJob,
-    sql`select id, kind, entity_id, done_up_to, actor, token_id, person_id, via, request_id,
-               request_hash
+    sql`select id, kind, entity_id, done_up_to, is_undo, actor, token_id, person_id, via,
+               request_id, request_hash
         from rename_job
         order by id
         limit 1
@@ -69,6 +73,19 @@ export function advanceRenameJob(tx: Db, id: number, doneUpTo: number) {
 /** Deletes a finished job. */
 export function deleteRenameJob(tx: Db, id: number) {
   return execute(tx, sql`delete from rename_job where id = ${id}`)
+}
+
+const Done = Type.Object({ done: Type.Null() })
+
+/**
+ * Locks out the undo of merges until the end of the transaction, or with `exclusive` everything that
+ * updates records after a rename, merge or split. An undo must see all that a merge has written, and
+ * a batch that began before the undo would apply the merge once more. Call it first in the
+ * transaction, so that it cannot deadlock.
+ */
+export function lockMerges(tx: Db, mode: 'shared' | 'exclusive') {
+  const lock = raw(mode === 'shared' ? 'pg_advisory_xact_lock_shared' : 'pg_advisory_xact_lock')
+  return one(tx, Done, sql`select nullif(${lock}(hashtext('merges'))::text, '') as done`)
 }
 
 export type ListedKind = 'category' | 'speaker' | 'tag' | 'language'
@@ -163,6 +180,49 @@ export function selectEntities<K extends ListedKind>(
 }
 
 export type ListedEntity<K extends ListedKind> = Static<(typeof listedKinds)[K]['row']>
+
+const EntityUse = Type.Object({
+  id: Type.Integer(),
+  name: Type.String(),
+  slug: Type.String(),
+  talks: Type.Integer(),
+})
+
+/**
+ * Finds entities of a kind, also those of drafts only, by a part of a name or alias or by a similar
+ * name; all if the text is empty.
+ */
+export function findEntitiesLike(
+  db: Db,
+  kind: EntityKind,
+  text: string,
+  { sort, limit, offset }: { sort: 'name' | 'use'; limit: number; offset: number },
+) {
+  const { name } = listedKinds[kind]
+  const matches = sql`(
+    fold(${name}) like '%' || fold(${text.replaceAll(/[\\%_]/g, '\\$&')}) || '%'
+    or fold(${name}) % fold(${text})
+    or id in (
+      select entity_id
+      from entity_name
+      where kind = ${kind} and strpos(fold(name), fold(${text})) > 0))`
+  const byName = sql`fold(${name}) collate "C", id`
+  return many(
+    db,
+    EntityUse,
+    sql`select id, ${name} as name, slug, coalesce(talks, 0)::integer as talks
+        from ${raw(kind)} as entity
+        left join (
+          select entity_id, sum(talks) as talks
+          from talk_count
+          where kind = ${kind}
+          group by entity_id
+        ) as use on entity_id = id
+        where merged_into is null and ${text === '' ? sql`true` : matches}
+        order by ${sort === 'use' ? sql`coalesce(talks, 0) desc, ${byName}` : byName}
+        limit ${limit}::integer offset ${offset}::integer`,
+  )
+}
 
 const Count = Type.Object({ count: Type.Integer() })
 

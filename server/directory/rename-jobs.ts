@@ -1,16 +1,17 @@
 import type { WriteContext } from '../changes/changes.ts'
 import type { Pool } from '../platform/db/pool.ts'
-import { findVideoIdsOfEntity, refreshNames } from '../videos/videos.ts'
+import { findVideoIdsOfEntity, findVideoIdsShownAs, refreshNames } from '../videos/videos.ts'
 import {
   advanceRenameJob,
   claimRenameJob,
   deleteRenameJob,
   hasRenameJobs,
+  lockMerges,
   type RenameJob,
 } from './queries.ts'
 
-// Background jobs that update the names in records after a rename. A job is a row that is written
-// with the rename. Any process claims it for one batch at a time, so a batch that was committed
+// Background jobs that update the names in records after a rename, a merge or its undo. A job is a row that
+// is written with the rename. Any process claims it for one batch at a time, so a batch that was committed
 // survives a crash and the next process continues from there.
 
 /**
@@ -27,11 +28,13 @@ export async function nextRenameBatch(pool: Pool): Promise<number[] | undefined>
   // There is nearly always no job, and this lookup is cheaper than a transaction.
   if (!(await hasRenameJobs(pool.lookups))) return undefined
   return pool.transaction(async (tx) => {
+    await lockMerges(tx, 'shared')
     const job = await claimRenameJob(tx)
     if (!job) return undefined
-    const { id, kind, entity_id, done_up_to } = job
+    const { id, kind, entity_id, done_up_to, is_undo } = job
+    const findIds = is_undo ? findVideoIdsShownAs : findVideoIdsOfEntity
     // Outside of the transaction, on a connection where PostgreSQL plans for this entity.
-    const ids = await findVideoIdsOfEntity(pool.lists, kind, entity_id, done_up_to, renameBatchSize)
+    const ids = await findIds(pool.lists, kind, entity_id, done_up_to, renameBatchSize)
     const changed = await refreshNames(tx, ids, contextOf(job))
     // A batch that is not full is the last one.
     const last = ids[renameBatchSize - 1]

@@ -8,16 +8,20 @@ import {
   type RenderedEntity,
   readEntity,
   splitOffSpeaker,
+  unmergeEntity,
 } from '../entities/entities.ts'
 import type { Db } from '../platform/db/db.ts'
 import type { Pool } from '../platform/db/pool.ts'
 import {
   countVideosOfEntity,
+  countVideosShownAs,
+  findMergedRecords,
   findVideoIdsOfEntity,
+  findVideoIdsShownAs,
   refreshNames,
   replaceSpeaker,
 } from '../videos/videos.ts'
-import { insertRenameJob } from './queries.ts'
+import { insertRenameJob, lockMerges } from './queries.ts'
 import { renameBatchSize } from './rename-jobs.ts'
 
 // Changes entities together with the first batch of the records that contain their names.
@@ -39,6 +43,7 @@ export function patchEntity(
   context: WriteContext,
 ): Promise<EntityWriteResult> {
   return pool.transaction(async (tx) => {
+    await lockMerges(tx, 'shared')
     const { id, slug: newSlug, isRenamed } = await changeEntity(tx, kind, slug, patch, context)
     const updated = isRenamed
       ? await updateFirstBatch(tx, pool.lists, kind, id, context)
@@ -56,6 +61,7 @@ export function mergeEntity(
   context: WriteContext,
 ): Promise<EntityWriteResult> {
   return pool.transaction(async (tx) => {
+    await lockMerges(tx, 'shared')
     const { into, merged } = await mergeEntities(tx, kind, slug, intoSlug, context)
     const updated =
       merged === undefined
@@ -73,15 +79,43 @@ export function splitSpeaker(
   context: WriteContext,
 ): Promise<EntityWriteResult> {
   return pool.transaction(async (tx) => {
+    await lockMerges(tx, 'shared')
     const { from, to, isRepeated } = await splitOffSpeaker(tx, slug, name, context)
     const changed = isRepeated ? [] : await replaceSpeaker(tx, videos, from, to.id, context)
     return resultOf(tx, 'speaker', to.slug, { changed, left: 0 }, context)
   })
 }
 
+/**
+ * Undoes the merge of the entity that had this slug, and returns this entity. Records that had it
+ * and still have its target get it back.
+ */
+export function unmerge(
+  pool: Pool,
+  kind: EntityKind,
+  slug: string,
+  context: WriteContext,
+): Promise<EntityWriteResult> {
+  return pool.transaction(async (tx) => {
+    await lockMerges(tx, 'exclusive')
+    const { slug: ownSlug, target, ids } = await unmergeEntity(tx, kind, slug, context)
+    if (target === undefined)
+      return resultOf(tx, kind, ownSlug, noRecords, context, { records_kept: 0 })
+    const records = await findMergedRecords(pool.lists, kind, ids, target)
+    const kept = records.filter(({ shown }) => !shown).length
+    const updated = await updateFirstBatch(tx, pool.lists, kind, target, context, undoOfMerge)
+    return resultOf(tx, kind, ownSlug, updated, context, { records_kept: kept })
+  })
+}
+
 type UpdatedRecords = Pick<EntityWriteResult, 'changed' | 'left'>
 
 const noRecords: UpdatedRecords = { changed: [], left: 0 }
+
+/** The records that a rename or merge updates. */
+const recordsOfEntity = { find: findVideoIdsOfEntity, count: countVideosOfEntity, isUndo: false }
+/** The records that the undo of a merge updates. */
+const undoOfMerge = { find: findVideoIdsShownAs, count: countVideosShownAs, isUndo: true }
 
 /**
  * Updates the first batch of the records of an entity and inserts a job for the others. The entity
@@ -95,19 +129,21 @@ async function updateFirstBatch(
   kind: EntityKind,
   entityId: number,
   context: WriteContext,
+  { find, count, isUndo } = recordsOfEntity,
 ): Promise<UpdatedRecords> {
-  const ids = await findVideoIdsOfEntity(lists, kind, entityId, 0, renameBatchSize)
+  const ids = await find(lists, kind, entityId, 0, renameBatchSize)
   const changed = await refreshNames(tx, ids, context)
   // A batch that is not full is the last one.
   const last = ids[renameBatchSize - 1]
   if (last === undefined) return { changed, left: 0 }
-  const left = await countVideosOfEntity(lists, kind, entityId, last)
+  const left = await count(lists, kind, entityId, last)
   if (left > 0) {
     const { actor, via, request: requestId } = context.origin
     await insertRenameJob(tx, {
       kind,
       entity_id: entityId,
       done_up_to: last,
+      is_undo: isUndo,
       actor: actor.name,
       token_id: actor.token,
       person_id: actor.person ?? null,
@@ -125,9 +161,10 @@ async function resultOf(
   slug: string,
   { changed, left }: UpdatedRecords,
   context: WriteContext,
+  extras: { records_kept?: number } = {},
 ): Promise<EntityWriteResult> {
   const { role } = context.origin.actor
-  const entity = await readEntity(tx, kind, slug, role, { records_left: left })
+  const entity = await readEntity(tx, kind, slug, role, { records_left: left, ...extras })
   if ('moved' in entity) throw new Error('A locked entity has moved')
   // Updating the records may have taken too long.
   assertBeforeDeadline(context)

@@ -1,6 +1,5 @@
 import {
   CategoryInput,
-  CategoryPatch,
   createCategoryEndpoint,
   type Endpoint,
   listCategoriesEndpoint,
@@ -11,25 +10,20 @@ import {
   mergeCategoryEndpoint,
   mergeSpeakerEndpoint,
   mergeTagEndpoint,
-  NamePatch,
   patchCategoryEndpoint,
   patchSpeakerEndpoint,
   patchTagEndpoint,
   readCategoryEndpoint,
   readSpeakerEndpoint,
   readTagEndpoint,
-  SpeakerPatch,
   Split,
   splitSpeakerEndpoint,
+  unmergeCategoryEndpoint,
+  unmergeSpeakerEndpoint,
+  unmergeTagEndpoint,
   validate,
 } from '@talkshelf/contract'
-import {
-  createCategory,
-  type EntityPatch,
-  normalizeEntityInput,
-  pickProfile,
-  readEntity,
-} from '../entities/entities.ts'
+import { createCategory, normalizeEntityInput, readEntity } from '../entities/entities.ts'
 import type { Pool } from '../platform/db/pool.ts'
 import { collectionResponse } from '../platform/http/collection-response.ts'
 import { conditionalStatus } from '../platform/http/conditional.ts'
@@ -38,6 +32,7 @@ import { writeContext } from '../platform/http/request.ts'
 import type { SiteUrls } from '../platform/http/server.ts'
 import type { JobRunner } from '../platform/ops/job-runner.ts'
 import * as directory from './directory.ts'
+import { parseEntityPatch } from './patch.ts'
 
 /**
  * Mounts all endpoints of categories, speakers, tags and languages. `forgetRecords` removes changed
@@ -114,20 +109,13 @@ function mountWrites(
     return { body: entity.body, etag: entity.etag }
   }
 
-  mount(patchCategoryEndpoint, (call) => {
-    const patch = categoryPatch(call.body)
-    const context = writeContext(patchCategoryEndpoint, call)
-    return respond(directory.patchEntity(pool, 'category', call.params.slug, patch, context))
-  })
-
-  for (const [endpoint, kind, schema] of [
-    [patchSpeakerEndpoint, 'speaker', SpeakerPatch],
-    [patchTagEndpoint, 'tag', NamePatch],
+  for (const [endpoint, kind] of [
+    [patchCategoryEndpoint, 'category'],
+    [patchSpeakerEndpoint, 'speaker'],
+    [patchTagEndpoint, 'tag'],
   ] as const)
     mount(endpoint, (call) => {
-      const input = validate(schema, normalizeEntityInput(call.body))
-      const { name, aliases, retired_slugs: retiredSlugs } = input
-      const patch = { name, aliases, retiredSlugs, profile: pickProfile(kind, input) }
+      const patch = parseEntityPatch(kind, call.body)
       const context = writeContext<Endpoint>(endpoint, call)
       return respond(directory.patchEntity(pool, kind, call.params.slug, patch, context))
     })
@@ -143,21 +131,19 @@ function mountWrites(
       return respond(directory.mergeEntity(pool, kind, call.params.slug, into, context))
     })
 
+  for (const [endpoint, kind] of [
+    [unmergeCategoryEndpoint, 'category'],
+    [unmergeSpeakerEndpoint, 'speaker'],
+    [unmergeTagEndpoint, 'tag'],
+  ] as const)
+    mount(endpoint, (call) => {
+      const context = writeContext<Endpoint>(endpoint, call)
+      return respond(directory.unmerge(pool, kind, call.params.slug, context))
+    })
+
   mount(splitSpeakerEndpoint, (call) => {
     const split = validate(Split, normalizeEntityInput(call.body))
     const context = writeContext(splitSpeakerEndpoint, call)
     return respond(directory.splitSpeaker(pool, call.params.slug, split, context))
   })
-}
-
-function categoryPatch(body: unknown): EntityPatch {
-  const input = validate(CategoryPatch, normalizeEntityInput(body))
-  const { title, aliases, retired_slugs, description, url, start_date, end_date } = input
-  const about = Object.fromEntries(
-    Object.entries({ description, url, start_date, end_date }).filter(
-      ([, value]) => value !== undefined,
-    ),
-  )
-  const profile = pickProfile('category', input)
-  return { name: title, aliases, about, profile, retiredSlugs: retired_slugs }
 }

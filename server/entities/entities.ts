@@ -1,6 +1,6 @@
 // Entry point of categories, speakers, tags and languages: resolution of names (resolve-names.ts,
-// in bulk name-lookup.ts), the entities themselves (entity.ts), their profiles (profile.ts), what is
-// public of them (public-entities.ts) and their import from exports (restore-entities.ts).
+// in bulk name-lookup.ts), the entities themselves (entity.ts), the undo of their merges
+// (unmerge.ts), their profiles (profile.ts), what is public of them (public-entities.ts) and their import from exports (restore-entities.ts).
 
 export {
   changeEntity,
@@ -10,6 +10,7 @@ export {
   mergeEntities,
   type RenderedEntity,
   readEntity,
+  resolveEntity,
   splitOffSpeaker,
 } from './entity.ts'
 export {
@@ -45,3 +46,4 @@ export {
   unknownLanguageError,
 } from './resolve-names.ts'
 export { restoreEntities } from './restore-entities.ts'
+export { listMerges, readMerge, unmergeEntity } from './unmerge.ts'

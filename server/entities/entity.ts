@@ -42,7 +42,7 @@ import {
   replaceRetiredSlugs,
   updateEntity,
 } from './queries.ts'
-import { createMissingEntities, type NamedEntity } from './resolve-names.ts'
+import { createMissingEntities, type NamedEntity, normalizeName } from './resolve-names.ts'
 
 // Reads, creates, changes, merges and splits speakers, tags and categories. server/directory
 // updates the records that contain their names.
@@ -57,6 +57,7 @@ export interface RenderedEntity {
 /** Fields of a response that are not part of the entity. */
 interface ResponseExtras {
   readonly records_left?: number
+  readonly records_kept?: number
 }
 
 /** Renders an entity for a role. Only editors get hidden aliases and old slugs. */
@@ -90,7 +91,7 @@ function renderEntity(
 }
 
 /** Returns the version of an entity that preconditions compare. */
-function versionOf(
+export function versionOf(
   kind: EntityKind,
   entity: EntityRow,
 ): { id: number; revision: number; etag: string } {
@@ -109,7 +110,7 @@ function oldSlugsOf({ old_slugs, retired_slugs }: EntityRow): Fields {
 }
 
 /** Returns the fields that the history records. */
-function historyFieldsOf(kind: EntityKind, entity: EntityRow): Fields {
+export function historyFieldsOf(kind: EntityKind, entity: EntityRow): Fields {
   return {
     ...fieldsOf(kind, entity),
     aliases: entity.aliases,
@@ -139,6 +140,17 @@ export async function readEntity(
   if (!entity) return throwMissing(db, kind, slug)
   if (kind !== 'category' && entity.talks === 0 && !mayAct(role, 'editor')) notFound(kind)
   return entity.slug === slug ? renderEntity(kind, entity, role, extras) : { moved: entity.slug }
+}
+
+/** Finds the entity with this slug, or else with this name or alias. */
+export async function resolveEntity(
+  db: Db,
+  kind: EntityKind,
+  text: string,
+): Promise<{ id: number; slug: string } | undefined> {
+  const name = normalizeName(text)
+  const bySlug = await findEntity(db, kind, name)
+  return bySlug ?? (await findEntitiesByName(db, kind, [name])).get(name)
 }
 
 /** Creates a category. Throws `category-exists` if the title is or was the name of another one. */
@@ -320,13 +332,13 @@ async function saveChanges(
   await updateEntity(tx, kind, after, newChange(kind, 'updated', old, current, context))
 }
 
-function changedFields(before: Fields, after: Fields): string[] {
+export function changedFields(before: Fields, after: Fields): string[] {
   return Object.keys(after).filter(
     (field) => JSON.stringify(before[field]) !== JSON.stringify(after[field]),
   )
 }
 
-function pick(fields: Fields, names: readonly string[]): Fields {
+export function pick(fields: Fields, names: readonly string[]): Fields {
   return Object.fromEntries(names.map((name) => [name, fields[name]]))
 }
 
@@ -375,7 +387,14 @@ export async function mergeEntities(
   }
   await checkPrecondition(tx, kind, versionOf(kind, from), context)
   assertBeforeDeadline(context)
-  const merge = newChange(kind, 'merged', {}, { merged_into: into.id }, context)
+  const filled = changedFields(fieldsOf(kind, into), fieldsOf(kind, completed(kind, into, from)))
+  const merge = newChange(
+    kind,
+    'merged',
+    { names: namesOf(from), slugs: slugsOf(from) },
+    { merged_into: into.id, filled },
+    context,
+  )
   await mergeEntityRows(tx, kind, from, into, merge)
   const after = completed(kind, (await findEntity(tx, kind, into.slug)) as EntityRow, from)
   const [oldFields, newFields] = [historyFieldsOf(kind, into), historyFieldsOf(kind, after)]
@@ -383,6 +402,15 @@ export async function mergeEntities(
   const [old, current] = [pick(oldFields, changed), pick(newFields, changed)]
   await updateEntity(tx, kind, after, newChange(kind, 'updated', old, current, context))
   return { into: into.slug, merged: from.id }
+}
+
+/** Returns all names of an entity, for the undo of its merge. */
+function namesOf({ name, aliases }: EntityRow): Alias[] {
+  return [{ name, shown: true }, ...aliases]
+}
+
+function slugsOf({ slug, old_slugs, retired_slugs }: EntityRow): string[] {
+  return [slug, ...old_slugs, ...retired_slugs]
 }
 
 /** Returns an entity with the details of another one where it has none itself. */
@@ -476,7 +504,7 @@ function lockBySlug(
   })
 }
 
-function newChange(
+export function newChange(
   subject: EntityKind,
   kind: NewChange['kind'],
   before: Fields,
@@ -500,7 +528,7 @@ function invalidField(pointer: string, code: FieldError['code'], detail: string)
 }
 
 /** Throws 410 if the slug was retired, 404 otherwise. */
-async function throwMissing(db: Db, kind: EntityKind, slug: string): Promise<never> {
+export async function throwMissing(db: Db, kind: EntityKind, slug: string): Promise<never> {
   if (await isSlugRetired(db, kind, slug))
     throw new Problem('slug-retired', 'This slug was retired')
   return notFound(kind)

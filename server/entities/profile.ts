@@ -74,6 +74,29 @@ export function fillEmpty<T extends object>(into: T, from: T): T {
   ) as T
 }
 
+/**
+ * Returns the fields of an entity without those that `fillEmpty` took from another one, as far as
+ * they were not changed since. Place and dates are removed as a whole or not at all.
+ */
+export function removeFilled<T extends object>(
+  entity: T,
+  source: T,
+  filled: readonly string[],
+  empty: object,
+): T {
+  const [fields, given, none] = [entity as Fields, source as Fields, empty as Fields]
+  const isUnchanged = (field: string) =>
+    (groups.find((group) => group.includes(field)) ?? [field]).every(
+      (it) => JSON.stringify(fields[it]) === JSON.stringify(given[it]),
+    )
+  return Object.fromEntries(
+    Object.entries(fields).map(([field, value]) => [
+      field,
+      filled.includes(field) && isUnchanged(field) ? none[field] : value,
+    ]),
+  ) as T
+}
+
 function isSet(value: unknown): boolean {
   if (Array.isArray(value)) return value.length > 0
   return value !== undefined && value !== null && value !== '' && value !== false

@@ -510,6 +510,167 @@ export function findMergedEntity(db: Db, kind: EntityKind, slug: string) {
   )
 }
 
+const MergeRow = Type.Object({
+  id: Type.Integer(),
+  name: Type.String(),
+  slug: Type.String(),
+  merged_into: Type.Integer(),
+  at: Type.String(),
+  by: Type.String(),
+  /** What the entity had when it was merged. */
+  before: Type.Object({
+    names: Type.Optional(Type.Array(Alias)),
+    slugs: Type.Optional(Type.Array(Type.String())),
+  }),
+  after: Type.Object({
+    merged_into: Type.Integer(),
+    /** Fields that the target got. */
+    filled: Type.Optional(Type.Array(Type.String())),
+  }),
+})
+export type MergeRow = Static<typeof MergeRow>
+
+/** Selects merged entities with their merge, which is their last change. */
+function selectMerges(kind: EntityKind, condition: Sql): Sql {
+  const { table, name } = kinds[kind]
+  return sql`
+    select entity.id, entity.${name} as name, entity.slug, entity.merged_into,
+           to_char(at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') as at, actor as by,
+           before, after
+    from ${table} as entity
+    join change
+      on subject = ${kind} and subject_id = entity.id and change.revision = entity.revision
+    where merged_into is not null and change.kind = 'merged' and ${condition}
+    order by change.position desc`
+}
+
+/** Finds the merge of the entity that had this slug. Of several, the last one is returned. */
+export async function findMerge(db: Db, kind: EntityKind, slug: string) {
+  const [merge] = await many(
+    db,
+    MergeRow,
+    sql`${selectMerges(kind, sql`entity.slug = ${slug}`)} limit 1`,
+  )
+  return merge
+}
+
+/** Lists the merges into an entity, newest first. */
+export function findMergesInto(db: Db, kind: EntityKind, id: number, limit: number) {
+  return many(
+    db,
+    MergeRow,
+    sql`${selectMerges(kind, sql`merged_into = ${id}`)} limit ${limit}::integer`,
+  )
+}
+
+/** Finds an entity by its id, also a merged one. */
+export function findEntityById(db: Db, kind: EntityKind, id: number) {
+  return maybe(
+    db,
+    EntityRow,
+    sql`select ${entityColumns(kind)}
+        from ${kinds[kind].table} as entity
+        where entity.id = ${id}`,
+  )
+}
+
+const LastKind = Type.Object({ kind: Type.String() })
+
+/** Returns whether the last change of an entity undid its merge. */
+export async function isRestored(db: Db, kind: EntityKind, id: number): Promise<boolean> {
+  const row = await maybe(
+    db,
+    LastKind,
+    sql`select kind
+        from change
+        where subject = ${kind} and subject_id = ${id}
+        order by revision desc
+        limit 1`,
+  )
+  return row?.kind === 'restored'
+}
+
+/** Moves names and slugs from one entity to another, except for its current ones. */
+export async function moveNames(
+  tx: Db,
+  kind: EntityKind,
+  from: EntityRow,
+  to: number,
+  names: readonly Alias[],
+  slugs: readonly string[],
+): Promise<void> {
+  const [all, shown] = [names.map(({ name }) => name), names.map(({ shown }) => shown)]
+  await execute(
+    tx,
+    sql`update entity_name set entity_id = ${to}, shown = moved.shown
+        from unnest(${all}::text[], ${shown}::boolean[]) as moved (name, shown)
+        where kind = ${kind}
+          and entity_id = ${from.id}
+          and entity_name.name = moved.name
+          and entity_name.name <> ${from.name}`,
+  )
+  await execute(
+    tx,
+    sql`update entity_slug set entity_id = ${to}
+        where kind = ${kind}
+          and entity_id = ${from.id}
+          and slug = any (${slugs}::text[])
+          and slug <> ${from.slug}`,
+  )
+}
+
+/**
+ * Finds the entities that were merged into this one, directly or through others, and now refer to
+ * the target of its own merge.
+ */
+export async function findMergedBefore(
+  tx: Db,
+  kind: EntityKind,
+  { id, merged_into: target }: Pick<MergeRow, 'id' | 'merged_into'>,
+): Promise<number[]> {
+  const rows = await many(
+    tx,
+    NewId,
+    sql`with recursive merge as (
+          select entity.id, (after ->> 'merged_into')::bigint as into_id
+          from ${kinds[kind].table} as entity
+          join change
+            on subject = ${kind} and subject_id = entity.id and change.revision = entity.revision
+          where merged_into = ${target} and change.kind = 'merged'
+        ), merged_before as (
+          select id from merge where into_id = ${id}
+          union
+          select merge.id from merge join merged_before on merge.into_id = merged_before.id
+        )
+        select id from merged_before`,
+  )
+  return rows.map(({ id }) => id)
+}
+
+/** Makes a merged entity an entity of its own again, and the target of `mergedBefore`. */
+export async function unmergeEntityRow(
+  tx: Db,
+  kind: EntityKind,
+  { id, slug }: Pick<EntityRow, 'id' | 'slug'>,
+  mergedBefore: readonly number[],
+  change: NewChange,
+): Promise<void> {
+  const { table } = kinds[kind]
+  await execute(
+    tx,
+    sql`with saved as (
+          update ${table} set merged_into = null, slug = ${slug}, revision = revision + 1
+          where id = ${id}
+          returning id, revision
+        )
+        ${insertChange(change)}`,
+  )
+  await execute(
+    tx,
+    sql`update ${table} set merged_into = ${id} where id = any (${mergedBefore}::bigint[])`,
+  )
+}
+
 /** Returns the columns of an `EntityRow`, for a table with the alias `entity`. */
 function entityColumns(kind: EntityKind): Sql {
   const { name, about, profile } = kinds[kind]
@@ -680,6 +841,15 @@ export function claimName(tx: Db, kind: EntityKind, id: number, name: string) {
     sql`insert into entity_name (kind, name, entity_id)
         values (${kind}, ${name}, ${id})
         on conflict do nothing`,
+  )
+}
+
+/** Shows the main name of an entity to readers. */
+export function showName(tx: Db, kind: EntityKind, id: number, name: string) {
+  return execute(
+    tx,
+    sql`update entity_name set shown = true
+        where kind = ${kind} and name = ${name} and entity_id = ${id}`,
   )
 }
 

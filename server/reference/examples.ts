@@ -83,13 +83,16 @@ const params: Record<string, string | number> = {
 }
 const slugs: { readonly [Name in keyof Endpoints]?: string } = {
   mergeCategory: 'example-days-2026',
+  unmergeCategory: 'example-days-2026',
   readSpeaker: 'zoe-example',
   patchSpeaker: 'zoe-example',
   splitSpeaker: 'zoe-example',
   mergeSpeaker: 'zoe-example-lisbon',
+  unmergeSpeaker: 'zoe-example-lisbon',
   readTag: 'archives',
   patchTag: 'archives',
   mergeTag: 'memory',
+  unmergeTag: 'memory',
 }
 
 const revisions: { readonly [Name in keyof Endpoints]?: number } = { revertRevision: 2 }

@@ -65,6 +65,7 @@ const BodyRow = Type.Object({
 export type BodyRow = Static<typeof BodyRow>
 
 const NewId = Type.Object({ id: Type.Integer() })
+const Count = Type.Object({ count: Type.Integer() })
 
 const bodyColumns = sql`
   id, revision, etag, live, (extract(epoch from updated) * 1000)::bigint as updated_ms,
@@ -167,6 +168,119 @@ export function updateIds(
   )
 }
 
+const IdsBeforeMerge = Type.Object({
+  kind: Type.Union([Type.Literal('category'), Type.Literal('speaker'), Type.Literal('tag')]),
+  video_id: Type.Integer(),
+  entity_ids: Ids,
+  /** What the record shows instead of each entity. */
+  shown_as: Ids,
+})
+export type IdsBeforeMerge = Static<typeof IdsBeforeMerge>
+
+/** Finds the ids that records had before entities were merged. */
+export function findIdsBeforeMerge(tx: Db, videoIds: readonly number[]) {
+  return many(
+    tx,
+    IdsBeforeMerge,
+    sql`select kind, video_id, entity_ids, shown_as
+        from ids_before_merge
+        where video_id = any (${videoIds}::bigint[])`,
+  )
+}
+
+/** Writes the ids that locked records had before entities were merged. */
+export function saveIdsBeforeMerge(tx: Db, rows: readonly IdsBeforeMerge[]) {
+  return execute(
+    tx,
+    sql`insert into ids_before_merge (kind, video_id, entity_ids, shown_as)
+        select kind, video_id, entity_ids, shown_as
+        from json_to_recordset(${JSON.stringify(rows)}::json) as input (
+          kind text, video_id bigint, entity_ids bigint[], shown_as bigint[])
+        on conflict (kind, video_id) do update set
+          entity_ids = excluded.entity_ids,
+          shown_as = excluded.shown_as`,
+  )
+}
+
+/** Deletes the ids of records that show their own entities again. */
+export function deleteIdsBeforeMerge(
+  tx: Db,
+  rows: readonly Pick<IdsBeforeMerge, 'kind' | 'video_id'>[],
+) {
+  return execute(
+    tx,
+    sql`delete from ids_before_merge
+        using json_to_recordset(${JSON.stringify(rows)}::json) as input (
+          kind text, video_id bigint)
+        where ids_before_merge.kind = input.kind
+          and ids_before_merge.video_id = input.video_id`,
+  )
+}
+
+/** Finds the next records that show an entity instead of another one, ordered by id. */
+export async function findVideoIdsShownAs(
+  db: Db,
+  kind: EntityKind,
+  entityId: number,
+  after: number,
+  limit: number,
+): Promise<number[]> {
+  const rows = await many(
+    db,
+    NewId,
+    sql`select video_id as id
+        from ids_before_merge
+        where kind = ${kind}
+          and shown_as @> array[${entityId}::bigint]
+          and video_id > ${after}::bigint
+        order by video_id
+        limit ${limit}::integer`,
+  )
+  return rows.map(({ id }) => id)
+}
+
+/** Counts the records that `findVideoIdsShownAs` finds. */
+export async function countVideosShownAs(
+  db: Db,
+  kind: EntityKind,
+  entityId: number,
+  after: number,
+): Promise<number> {
+  const row = await one(
+    db,
+    Count,
+    sql`select count(*)
+        from ids_before_merge
+        where kind = ${kind}
+          and shown_as @> array[${entityId}::bigint]
+          and video_id > ${after}::bigint`,
+  )
+  return row.count
+}
+
+const MergedRecords = Type.Object({ id: Type.Integer(), shown: Type.Boolean() })
+
+/**
+ * Finds the records that had an entity before it was merged, and whether they still have the entity
+ * that they got instead.
+ */
+export function findMergedRecords(
+  db: Db,
+  kind: EntityKind,
+  entityIds: readonly number[],
+  target: number,
+) {
+  return many(
+    db,
+    MergedRecords,
+    sql`select video.id, ${hasEntity[kind](target)} as shown
+        from ids_before_merge
+        join video on video.id = video_id
+        where kind = ${kind} and entity_ids && ${entityIds}::bigint[]
+        order by video.id`,
+  )
+}
+
 const Done = Type.Object({ done: Type.Null() })
 
 /** Rebuilds the search rows of records, which contain the names of their entities. */
@@ -210,8 +324,6 @@ export async function findVideoIdsOfEntity(
   )
   return rows.map(({ id }) => id)
 }
-
-const Count = Type.Object({ count: Type.Integer() })
 
 /** Counts the records of an entity whose id is greater than `after`. */
 export async function countVideosOfEntity(

@@ -1,7 +1,13 @@
-import { invalidFields, type Video } from '@talkshelf/contract'
+import { invalidFields, maxNames, type Video } from '@talkshelf/contract'
 import type { WriteContext } from '../changes/changes.ts'
-import { currentNames, type NamedEntity, type RecordEntityIds } from '../entities/entities.ts'
+import {
+  currentNames,
+  type EntityKind,
+  type NamedEntity,
+  type RecordEntityIds,
+} from '../entities/entities.ts'
 import type { Db } from '../platform/db/db.ts'
+import { readOriginalIds } from './ids-before-merge.ts'
 import {
   type BodyWithIds,
   findBodiesWithIds,
@@ -13,7 +19,7 @@ import { noAdditions } from './record-names.ts'
 import { writeVersion } from './update.ts'
 import { changedFields } from './wire.ts'
 
-// Updates the names in records after an entity was renamed, merged or split. Each update is a
+// Updates the names in records after an entity was renamed, merged, unmerged or split. Each update is a
 // normal change, attributed to the actor of the rename.
 
 /**
@@ -68,11 +74,20 @@ async function writeCurrentNames(
   context: WriteContext,
 ): Promise<number[]> {
   const requested = rows.map(entityIdsOf)
-  const resolve = await currentNames(tx, requested)
+  const originalIds = await readOriginalIds(
+    tx,
+    rows.map(({ id }) => id),
+  )
+  const originals = rows.map(({ id }, index) =>
+    originalIds.of(id, requested[index] as RecordEntityIds),
+  )
+  const resolve = await currentNames(tx, [...requested, ...originals])
   const changed: number[] = []
   for (const [index, row] of rows.entries()) {
-    const { category, speakers, tags } = resolve(requested[index] as RecordEntityIds)
+    const own = shortEnough(originals[index] as RecordEntityIds, requested[index], resolve)
+    const { category, speakers, tags } = resolve(own)
     if (!category) throw new Error('A record without a category')
+    originalIds.add(row.id, own, (kind, id) => currentId(resolve, kind, id))
     const ids = { category: category.id, speakers: speakers.map(idOf), tags: tags.map(idOf) }
     const names = {
       category: category.name,
@@ -82,6 +97,7 @@ async function writeCurrentNames(
     if (await writeNames(tx, row, names, ids, context)) changed.push(row.id)
     else if (!hasSameIds(row, ids)) await updateIds(tx, row.id, ids)
   }
+  await originalIds.save(tx)
   // A new name of the same entity changes no column that updates the search rows. Unchanged records
   // are included, because another writer may have written the new name before.
   await refreshSearchRows(
@@ -89,6 +105,27 @@ async function writeCurrentNames(
     rows.map(({ id }) => id),
   )
   return changed
+}
+
+type ResolveIds = Awaited<ReturnType<typeof currentNames>>
+
+/** Returns the original ids, or those of the record if undoing a merge made a list too long. */
+function shortEnough(
+  originals: RecordEntityIds,
+  requested: RecordEntityIds | undefined,
+  resolve: ResolveIds,
+): RecordEntityIds {
+  const { speakers, tags } = resolve(originals)
+  const isTooLong = speakers.length > maxNames || tags.length > maxNames
+  return isTooLong && requested ? requested : originals
+}
+
+/** Returns the current entity of an id, which is another one if it was merged. */
+function currentId(resolve: ResolveIds, kind: EntityKind, id: number): number {
+  const none = { category: 0, speakers: [], tags: [] }
+  if (kind === 'category') return resolve({ ...none, category: id }).category?.id ?? id
+  const field = kind === 'speaker' ? 'speakers' : 'tags'
+  return resolve({ ...none, [field]: [id] })[field][0]?.id ?? id
 }
 
 /**

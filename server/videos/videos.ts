@@ -5,7 +5,8 @@
 // record-names.ts validates requests (videoFieldErrors) and resolves the names in a record. wire.ts
 // normalizes requests (normalizeVideoInput) and converts records from and to JSON. refresh-names.ts
 // updates records after a rename or split (replaceSpeaker), bulk.ts writes hundreds at a time.
-// merge-edit.ts merges an edit with what others changed meanwhile.
+// merge-edit.ts merges an edit with what others changed meanwhile. ids-before-merge.ts remembers the
+// entities of records before merges.
 
 export {
   createVideos,
@@ -23,8 +24,11 @@ export {
   advanceVideoIds,
   type BodyRow,
   countVideosOfEntity,
+  countVideosShownAs,
   fieldColumnNames,
+  findMergedRecords,
   findVideoIdsOfEntity,
+  findVideoIdsShownAs,
 } from './queries.ts'
 export { listDrafts, lockCurrent, readCurrentVideo, readVideo } from './read.ts'
 export { type CachedBody, openRecordCache, type RecordCache } from './record-cache.ts'

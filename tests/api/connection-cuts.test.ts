@@ -236,6 +236,20 @@ cases.push(
     },
   },
   {
+    name: 'undoing a merge of two tags of one record',
+    ok: 200,
+    repeatable: true,
+    changes: 3,
+    async prepare() {
+      await archive.make({ tags: [`undone ${++number}`, `target ${number}`] })
+      await archive.call('POST', `/api/v2/tag/undone-${number}/merge`, {
+        token: archive.editor,
+        body: { into: `target-${number}` },
+      })
+      return send('POST', `/api/v2/tag/undone-${number}/unmerge`, {})
+    },
+  },
+  {
     name: 'splitting a speaker',
     ok: 200,
     repeatable: true,

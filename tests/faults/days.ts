@@ -207,6 +207,8 @@ async function rowBounds(
     one_time_token: 0,
     audit_event: 2 * (days + 2),
     rename_job: 0,
+    // One row for each kind and record at most.
+    ids_before_merge: await number('select 3 * count(*) from video'),
     talk_count: names * 100,
     search_word: await number('select count(*) from search_words_of(array(select id from video))'),
     fingerprint: await number(`

@@ -56,6 +56,7 @@ test('each table is written by one feature only', () => {
       openid_identity: ['auth'],
       passkey: ['auth'],
       person: ['auth'],
+      ids_before_merge: ['videos'],
       rename_job: ['directory'],
       scheduled_publication: ['publication'],
       search_word: ['search'],

@@ -54,7 +54,15 @@ export async function prepareCall(archive: TestArchive, endpoint: Endpoint): Pro
     tag: 'queues',
   }
   // A merge removes the entity, so each call merges a new one.
-  if (/^merge/.test(endpoint.name)) slugs[kind] = await createEntity(archive, kind, id)
+  if (/^(un)?merge/.test(endpoint.name)) {
+    const into = slugs[kind] ?? ''
+    slugs[kind] = await createEntity(archive, kind, id)
+    if (endpoint.name.startsWith('unmerge'))
+      await archive.call('POST', `/api/v2/${kind}/${slugs[kind]}/merge`, {
+        token: archive.editor,
+        body: { into },
+      })
+  }
   const isRevert = endpoint.name === 'revertRevision'
   // The revision that created a record cannot be reverted.
   if (isRevert)

@@ -221,6 +221,27 @@ const withoutRenameJobs: readonly Invariant[] = [
          or exists (select from tag t where t.id = any (v.tag_ids) and t.merged_into is not null)`,
   },
   {
+    message: 'the ids of a record before merges do not refer to what it shows',
+    sql: `
+      select b.kind, video_id
+      from ids_before_merge b, unnest(entity_ids, shown_as) as pair (original, shown)
+      join (${entities}) t on t.id = original
+      where t.kind = b.kind
+        and coalesce(t.merged_into, t.id) <> shown
+        and exists (
+          select from video v
+          where v.id = video_id
+            and shown = any (
+              case b.kind
+                when 'category' then array[v.category_id]
+                when 'speaker' then v.speaker_ids
+                else v.tag_ids
+              end)
+        )
+      union all
+      select kind, video_id from ids_before_merge where entity_ids = shown_as`,
+  },
+  {
     message: 'a row of the search index is not that of its record',
     sql: `
       select id, 'unexpected' as problem

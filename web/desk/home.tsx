@@ -67,6 +67,11 @@ export function DeskHome({ hasPasskey, copies, imports, scheduled }: DeskHomeDat
       )}
       {isEditor && (
         <p>
+          <a href={href(deskPaths.speakers)}>{words.entities.homeLink}</a>
+        </p>
+      )}
+      {isEditor && (
+        <p>
           <a href={href(deskPaths.imports)}>{words.imports.homeLink}</a>
         </p>
       )}

@@ -84,7 +84,14 @@ function DeskHeader() {
           [deskPaths.newTalk, words.newTalk],
         ]
       : []),
-    ...(isEditor ? [[deskPaths.imports, words.imports.title]] : []),
+    ...(isEditor
+      ? [
+          [deskPaths.speakers, words.entities.titles.speaker],
+          [deskPaths.tags, words.entities.titles.tag],
+          [deskPaths.events, words.entities.titles.category],
+          [deskPaths.imports, words.imports.title],
+        ]
+      : []),
     ...(isAdmin
       ? [
           [deskPaths.people, words.people],

@@ -3,6 +3,8 @@ import { renderToString } from 'preact-render-to-string'
 import { Account } from './account.tsx'
 import { Audit } from './audit.tsx'
 import { Editor, MergeEdit, NewTalk, TakedownPage } from './editor.tsx'
+import { Entities, MergeEntities } from './entities.tsx'
+import { EntityPage, RenameEntity, SplitSpeaker, UnmergeEntity } from './entity.tsx'
 import { History, RevertRefused } from './history.tsx'
 import { DeskHome } from './home.tsx'
 import { ImportPage } from './import.tsx'
@@ -40,6 +42,12 @@ export const deskPages = {
   revertRefused: RevertRefused,
   imports: Imports,
   import: ImportPage,
+  entities: Entities,
+  mergeEntities: MergeEntities,
+  entity: EntityPage,
+  renameEntity: RenameEntity,
+  unmergeEntity: UnmergeEntity,
+  splitSpeaker: SplitSpeaker,
 }
 
 /** Renders one of `deskPages` as a complete HTML document. */

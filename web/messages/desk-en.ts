@@ -1,4 +1,5 @@
 import { mediaNames, type TalkField } from '../desk/talk-values.ts'
+import { entitiesEn } from './desk-entities-en.ts'
 import { importsEn } from './desk-imports-en.ts'
 
 export const deskEn = {
@@ -50,6 +51,7 @@ export const deskEn = {
     revoked: 'The token was revoked.',
     reverted: 'Reverted.',
     ...importsEn.done,
+    ...entitiesEn.done,
   } as Readonly<Record<string, string>>,
 
   // Home
@@ -354,6 +356,7 @@ export const deskEn = {
   revertOthers: 'Revert the other fields',
   revertOthersHelp: (fields: readonly string[]) => `Can be reverted: ${fields.join(', ')}.`,
   imports: importsEn,
+  entities: entitiesEn,
 
   // Errors
   forbiddenTitle: 'You may not do that',

@@ -1,5 +1,6 @@
 import { mediaNames } from '../desk/talk-values.ts'
 import type { DeskMessages } from './desk-en.ts'
+import { entitiesEs } from './desk-entities-es.ts'
 import { importsEs } from './desk-imports-es.ts'
 
 export const deskEs: DeskMessages = {
@@ -50,6 +51,7 @@ export const deskEs: DeskMessages = {
     revoked: 'El token se ha revocado.',
     reverted: 'Revertido.',
     ...importsEs.done,
+    ...entitiesEs.done,
   },
 
   welcome: (name) => `Hola, ${name}`,
@@ -347,6 +349,7 @@ export const deskEs: DeskMessages = {
   revertOthers: 'Revertir los demás campos',
   revertOthersHelp: (fields) => `Se pueden revertir: ${fields.join(', ')}.`,
   imports: importsEs,
+  entities: entitiesEs,
 
   forbiddenTitle: 'No puedes hacer eso',
   forbiddenHelp: (role) => `Tu función es ${role}. Pide otra a un administrador.`,
