@@ -103,6 +103,9 @@ export const deskPaths = {
   talkMerge: (id: number | string) => `/desk/talk/${id}/merge`,
   /** Keeps what the editor has typed, and returns errors and previews. */
   talkCopy: (id: number | string) => `/desk/talk/${id}/copy`,
+  /** Compares two records of the same talk and merges them. */
+  mergeTalks: (id: number | string) => `/desk/talk/${id}/same`,
+  unmerge: (id: number | string) => `/desk/talk/${id}/unmerge`,
   discardCopy: (id: number | string) => `/desk/talk/${id}/discard-copy`,
   takedown: (id: number | string) => `/desk/talk/${id}/takedown`,
   people: '/desk/people',

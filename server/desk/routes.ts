@@ -7,6 +7,7 @@ import { accountPages } from './account.ts'
 import { auditPage } from './audit.ts'
 import { historyPages } from './history.ts'
 import { importPages } from './imports.ts'
+import { mergeTalksPages } from './merge-talks.ts'
 import { type DeskSite, openDesk } from './mount.ts'
 import { openidPages } from './openid.ts'
 import { peoplePages } from './people.ts'
@@ -32,6 +33,7 @@ export function deskRoutes(
   tokenPages(desk, pool)
   auditPage(desk, pool)
   historyPages(desk, pool, forget)
+  mergeTalksPages(desk, pool, forget)
   importPages(desk, pool, imports.planner, imports.runner)
   desk.page(deskPaths.home, { role: 'suggester' }, async (request) => {
     const hasPasskey = (await listPasskeys(pool, request.session.person.id)).length > 0

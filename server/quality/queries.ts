@@ -33,6 +33,8 @@ export interface FindingSlice {
 
 /** How many records or names of one finding are returned. */
 const maxMembers = 100
+// A merged record is checked as the one into which it was merged.
+const isChecked = sql`taken_down is null and merged_into is null`
 const none = sql`'[]'::json`
 const record = sql`
   json_build_object(
@@ -50,7 +52,7 @@ export function findRecords(db: Db, rule: RecordRule, slice: FindingSlice): Prom
         from (
           select id
           from video
-          where taken_down is null and ${raw(ruleColumn(rule))} ${range}
+          where ${isChecked} and ${raw(ruleColumn(rule))} ${range}
           order by id ${direction}
           ${limit}
         ) as found
@@ -82,7 +84,7 @@ export function findDuplicates(
           from (
             select *
             from video
-            where taken_down is null and ${raw(ruleColumn(rule))} = found.key
+            where ${isChecked} and ${raw(ruleColumn(rule))} = found.key
             order by id
             limit ${maxMembers}
           ) as video
@@ -129,7 +131,7 @@ export async function countFindings(db: Db, rule: Rule, limit: number): Promise<
 function selectFindings(rule: Rule): Sql {
   if (rule.finds === 'spellings') return selectSpellings(rule, empty, empty, empty)
   if (rule.finds === 'same') return selectDuplicates(rule, empty, empty, empty)
-  return sql`select from video where taken_down is null and ${raw(ruleColumn(rule))}`
+  return sql`select from video where ${isChecked} and ${raw(ruleColumn(rule))}`
 }
 
 const Plan = Type.Object({
@@ -142,7 +144,7 @@ export async function estimateRecords(db: Db, rule: RecordRule): Promise<number>
     db,
     Plan,
     sql`explain (format json)
-        select from video where taken_down is null and ${raw(ruleColumn(rule))}`,
+        select from video where ${isChecked} and ${raw(ruleColumn(rule))}`,
   )
   return row['QUERY PLAN'][0]?.Plan['Plan Rows'] ?? 0
 }
@@ -160,7 +162,7 @@ function selectDuplicates(rule: DuplicateRule, columns: Sql, range: Sql, directi
     cross join lateral (
       select count(*), count(distinct category_id) as categories
       from video
-      where taken_down is null and ${raw(ruleColumn(rule))} = found.key
+      where ${isChecked} and ${raw(ruleColumn(rule))} = found.key
     ) as now
     where ${raw(rule.acrossCategories ? 'categories' : 'count')} > 1`
 }
@@ -207,7 +209,7 @@ function selectSpellings(
            or exists (
                 select from video
                 where state = 2
-                  and taken_down is null
+                  and ${isChecked}
                   and ${raw(`${kind}_ids`)} @> array[entity.id])
         order by talks desc, id
         limit ${maxMembers}

@@ -61,6 +61,8 @@ const BodyRow = Type.Object({
   updated_ms: Type.Integer(),
   body: Type.String(),
   taken_down: Type.Union([TakenDown, Type.Null()]),
+  /** The record into which this one was merged. */
+  merged_into: Type.Union([Type.Integer(), Type.Null()]),
 })
 export type BodyRow = Static<typeof BodyRow>
 
@@ -68,7 +70,7 @@ const NewId = Type.Object({ id: Type.Integer() })
 
 const bodyColumns = sql`
   id, revision, etag, live, (extract(epoch from updated) * 1000)::bigint as updated_ms,
-  body, taken_down`
+  body, taken_down, merged_into`
 
 /** Finds rendered bodies by id. This is the only query of the hot read path. */
 export function findBodies(db: Db, ids: readonly number[]) {
@@ -94,7 +96,7 @@ export function findDrafts(db: Db, text: string, limit: number, offset: number) 
     sql`select body
         from video
         join video_body using (id)
-        where state = 2 and video.taken_down is null
+        where state = 2 and video.taken_down is null and video.merged_into is null
           and (${text} = '' or strpos(fold(title), fold(${text})) > 0)
         order by video_body.updated desc, id desc
         limit ${limit}::integer offset ${offset}::integer`,
@@ -243,6 +245,12 @@ export function freeVideoSlug(db: Db, base: string, attempt: number) {
   return freeSlug(db, sql`video`, base, 'video', attempt)
 }
 
+/** Finds the records that were merged into a record, also through others. */
+export async function findMergedIds(db: Db, id: number): Promise<number[]> {
+  const rows = await many(db, NewId, sql`select id from merged_videos(${id}) as merged (id)`)
+  return rows.map((row) => row.id)
+}
+
 /** The ids behind the names of a record; undefined if the names did not change. */
 export interface ChangedEntityIds {
   readonly category: number | undefined
@@ -266,6 +274,8 @@ export interface NewVersion {
   readonly ids: ChangedEntityIds
   readonly added: AddedEntities
   readonly change: NewChange
+  /** The record into which this one is merged. Default: null. */
+  readonly mergedInto?: number | null
 }
 
 // A write is one statement: record, body and change are written together, in one round trip.
@@ -464,7 +474,7 @@ export async function findTakenSlugs(db: Db, slugs: readonly string[]): Promise<
  */
 export async function updateVideo(
   db: Db,
-  { video, revision, body, etag, ids, added, change }: NewVersion,
+  { video, revision, body, etag, ids, added, change, mergedInto = null }: NewVersion,
 ): Promise<boolean> {
   const count = await execute(
     db,
@@ -476,7 +486,8 @@ export async function updateVideo(
             speaker_ids = coalesce(${ids.speakers}::bigint[], speaker_ids),
             tag_ids = coalesce(${ids.tags}::bigint[], tag_ids),
             ${join(fieldNames.map((field) => sql`${raw(field)} = ${video[field]}`))},
-            updated = ${utc(video.updated)}
+            updated = ${utc(video.updated)},
+            merged_into = ${mergedInto}
           where id = ${video.id} and revision = ${revision - 1} and ${lockUnrenamed(added)}
           returning id, revision
         ), rendered as (
@@ -485,7 +496,8 @@ export async function updateVideo(
             etag = ${etag},
             live = ${video.state === states.live}::boolean,
             updated = ${utc(video.updated)},
-            body = ${body}
+            body = ${body},
+            merged_into = ${mergedInto}
           from saved
           where video_body.id = saved.id
         )
@@ -518,6 +530,7 @@ export async function saveTakedown(
             revision = ${revision},
             taken_down = ${day}::date,
             takedown_reason = ${reason},
+            merged_into = null,
             updated = ${utc(updated)}
           where id = ${id} and revision = ${revision - 1}
           returning id, revision
@@ -528,6 +541,7 @@ export async function saveTakedown(
             live = false,
             updated = ${utc(updated)},
             body = '',
+            merged_into = null,
             taken_down = jsonb_build_object('taken_down', ${day}::text, 'reason', ${reason}::text)
           from saved
           where video_body.id = saved.id

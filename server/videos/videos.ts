@@ -5,7 +5,7 @@
 // record-names.ts validates requests (videoFieldErrors) and resolves the names in a record. wire.ts
 // normalizes requests (normalizeVideoInput) and converts records from and to JSON. refresh-names.ts
 // updates records after a rename or split (replaceSpeaker), bulk.ts writes hundreds at a time.
-// merge-edit.ts merges an edit with what others changed meanwhile.
+// merge-edit.ts merges an edit with what others changed meanwhile, merge.ts two records of a talk.
 
 export {
   createVideos,
@@ -17,12 +17,14 @@ export {
 export { createVideo } from './create.ts'
 export { assertMayChange } from './event-access.ts'
 export { readHistory } from './history.ts'
+export { type MergeTarget, mergeVideos } from './merge.ts'
 export { mergeEdit } from './merge-edit.ts'
 export {
   advanceVideoIds,
   type BodyRow,
   countVideosOfEntity,
   fieldColumnNames,
+  findMergedIds,
   findVideoIdsOfEntity,
 } from './queries.ts'
 export { listDrafts, lockCurrent, readCurrentVideo, readVideo } from './read.ts'
@@ -39,4 +41,4 @@ export {
 } from './revisions.ts'
 export { takeDownVideo } from './takedown.ts'
 export { changeVideo } from './update.ts'
-export { normalizeVideoInput } from './wire.ts'
+export { applyPatch, normalizeVideoInput } from './wire.ts'

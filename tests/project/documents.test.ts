@@ -559,8 +559,10 @@ test('the commands of the reference work in a shell', async (t) => {
     const command = textInSection(page, name, 'command') ?? assert.fail(`${name} has no command`)
     if (endpoints[name as keyof typeof endpoints].path.includes('/import/{id}'))
       await prepareImport(untouched, 1, name)
+    // The other commands need the first record, so another one is merged into it.
+    const { id } = name === 'mergeVideo' ? await untouched.make() : { id: 1 }
     const { stdout } = await promisify(execFile)('sh', ['-c', prelude + command], {
-      env: { ...process.env, TOKEN: untouched.admin, VIDEO_ID: '1', IMPORT_ID: '1' },
+      env: { ...process.env, TOKEN: untouched.admin, VIDEO_ID: String(id), IMPORT_ID: '1' },
     })
     const answer = JSON.parse(stdout)
     if (name === 'createVideo') assert.deepEqual([answer.id, answer.speakers], [1, ['Zoë Example']])

@@ -11,11 +11,12 @@ export interface EndpointCall {
   readonly body?: object
 }
 
-const bodies: Readonly<Record<string, (id: number) => object>> = {
+const bodies: Readonly<Record<string, (id: number, other: number) => object>> = {
   replaceVideo: () => ({ title: 'Replaced', category, language: 'English' }),
   patchVideo: () => ({ summary: 'Patched' }),
   createVideo: () => ({ title: 'Created', category, language: 'English' }),
   revertRevision: () => ({ fields: ['title'] }),
+  mergeVideo: (_, other) => ({ into: other }),
   takeDownVideo: () => ({ reason: 'The speaker asked for it' }),
   createCategory: (id) => ({ title: `Created ${id}` }),
   patchCategory: () => ({ description: 'Patched' }),
@@ -46,6 +47,7 @@ const importOf = (title: string) => ({
  */
 export async function prepareCall(archive: TestArchive, endpoint: Endpoint): Promise<EndpointCall> {
   const { id } = await archive.make({ speakers: ['Ada'], tags: ['queues'] })
+  const { id: other } = endpoint.name === 'mergeVideo' ? await archive.make() : { id }
   const [, , , kind = ''] = endpoint.path.split('/')
   const slugs: Record<string, string> = {
     category: 'example-days-2026',
@@ -53,7 +55,8 @@ export async function prepareCall(archive: TestArchive, endpoint: Endpoint): Pro
     tag: 'queues',
   }
   // A merge removes the entity, so each call merges a new one.
-  if (/^merge/.test(endpoint.name)) slugs[kind] = await createEntity(archive, kind, id)
+  if (/^merge(Category|Speaker|Tag)$/.test(endpoint.name))
+    slugs[kind] = await createEntity(archive, kind, id)
   const isRevert = endpoint.name === 'revertRevision'
   // The revision that created a record cannot be reverted.
   if (isRevert)
@@ -74,7 +77,7 @@ export async function prepareCall(archive: TestArchive, endpoint: Endpoint): Pro
     assert.ok(value, `${endpoint.name} has {${name}} in its path: add a value for it ${hint}`)
     return [name, value] as const
   })
-  const body = bodies[endpoint.name]?.(id)
+  const body = bodies[endpoint.name]?.(id, other)
   if (endpoint.body) assert.ok(body, `${endpoint.name} takes a body: add one ${hint}`)
   return { params: Object.fromEntries(params), ...(endpoint.body && body && { body }) }
 }

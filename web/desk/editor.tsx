@@ -13,6 +13,8 @@ export interface EditorData {
   /** The public page of the talk. */
   readonly path: string
   readonly isLive: boolean
+  /** Records that were merged into this one. */
+  readonly merged: readonly number[]
   /** The version that the editor sees. */
   readonly revision: number
   readonly values: TalkValues
@@ -33,13 +35,19 @@ export interface EditorData {
 export function Editor(data: EditorData) {
   const { words, href, time, person, formToken } = useDesk()
   const { id, title, path, isLive, revision, values, errors = {}, restored, previews } = data
-  const { neighbours } = data
+  const { neighbours, merged } = data
   return (
     <DeskLayout title={title}>
       <div class="toolbar">
         <span class={isLive ? 'mark' : 'mark warn'}>{isLive ? words.live : words.draft}</span>
         {isLive && <a href={href(path)}>{words.watchPage}</a>}
         <a href={href(deskPaths.talkHistory(id))}>{words.history}</a>
+        <a href={href(deskPaths.mergeTalks(id))}>{words.quality.sameAs}</a>
+        {merged.map((other) => (
+          <a key={other} href={href(deskPaths.talkHistory(other))}>
+            {words.quality.mergedHere(other)}
+          </a>
+        ))}
         {neighbours && (
           <nav class="toolbar" aria-label={words.list}>
             <a href={href(`${deskPaths.talks}?${neighbours.list}`)}>{words.list}</a>

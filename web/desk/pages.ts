@@ -7,6 +7,7 @@ import { History, RevertRefused } from './history.tsx'
 import { DeskHome } from './home.tsx'
 import { ImportPage } from './import.tsx'
 import { Imports } from './imports.tsx'
+import { MergeTalks, OtherTalk } from './merge-talks.tsx'
 import { OpenidRefused, OpenidStart } from './openid.tsx'
 import { LinkCreated, People, PersonPage } from './people.tsx'
 import { Confirm, Forbidden, LinkPage, LinkRefused, MailSent, SignIn } from './sign-in.tsx'
@@ -29,6 +30,8 @@ export const deskPages = {
   talks: Talks,
   editor: Editor,
   mergeEdit: MergeEdit,
+  mergeTalks: MergeTalks,
+  otherTalk: OtherTalk,
   newTalk: NewTalk,
   takedown: TakedownPage,
   people: People,

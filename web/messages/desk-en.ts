@@ -1,5 +1,6 @@
 import { mediaNames, type TalkField } from '../desk/talk-values.ts'
 import { importsEn } from './desk-imports-en.ts'
+import { qualityEn } from './desk-quality-en.ts'
 
 export const deskEn = {
   // All pages
@@ -48,6 +49,7 @@ export const deskEn = {
     revoked: 'The token was revoked.',
     reverted: 'Reverted.',
     ...importsEn.done,
+    ...qualityEn.done,
   } as Readonly<Record<string, string>>,
 
   // Home
@@ -311,9 +313,13 @@ export const deskEn = {
   foreignEvent: 'You can read this history. You may change talks of your own events only.',
   showTalk: 'Show the talk',
   revision: (revision: number) => `Revision ${revision}`,
-  changeKinds: { created: 'Created', updated: 'Changed', restored: 'Restored' } as Readonly<
-    Record<string, string>
-  >,
+  changeKinds: {
+    created: 'Created',
+    updated: 'Changed',
+    restored: 'Restored',
+    merged: 'Merged',
+  } as Readonly<Record<string, string>>,
+  mergedInto: 'Merged into',
   origins: { api: 'API', import: 'Import', page: 'Web page', command: 'Command line' } as Readonly<
     Record<string, string>
   >,
@@ -335,6 +341,7 @@ export const deskEn = {
   revertOthers: 'Revert the other fields',
   revertOthersHelp: (fields: readonly string[]) => `Can be reverted: ${fields.join(', ')}.`,
   imports: importsEn,
+  quality: qualityEn,
 
   // Errors
   forbiddenTitle: 'You may not do that',

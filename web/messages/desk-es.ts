@@ -1,6 +1,7 @@
 import { mediaNames } from '../desk/talk-values.ts'
 import type { DeskMessages } from './desk-en.ts'
 import { importsEs } from './desk-imports-es.ts'
+import { qualityEs } from './desk-quality-es.ts'
 
 export const deskEs: DeskMessages = {
   skip: 'Ir al contenido',
@@ -48,6 +49,7 @@ export const deskEs: DeskMessages = {
     revoked: 'El token se ha revocado.',
     reverted: 'Revertido.',
     ...importsEs.done,
+    ...qualityEs.done,
   },
 
   welcome: (name) => `Hola, ${name}`,
@@ -303,7 +305,13 @@ export const deskEs: DeskMessages = {
   foreignEvent: 'Puedes leer este historial. Solo puedes cambiar charlas de tus propios eventos.',
   showTalk: 'Ver la charla',
   revision: (revision) => `Revisión ${revision}`,
-  changeKinds: { created: 'Creada', updated: 'Cambiada', restored: 'Restaurada' },
+  changeKinds: {
+    created: 'Creada',
+    updated: 'Cambiada',
+    restored: 'Restaurada',
+    merged: 'Unida',
+  },
+  mergedInto: 'Unida a',
   origins: {
     api: 'API',
     import: 'Importación',
@@ -328,6 +336,7 @@ export const deskEs: DeskMessages = {
   revertOthers: 'Revertir los demás campos',
   revertOthersHelp: (fields) => `Se pueden revertir: ${fields.join(', ')}.`,
   imports: importsEs,
+  quality: qualityEs,
 
   forbiddenTitle: 'No puedes hacer eso',
   forbiddenHelp: (role) => `Tu función es ${role}. Pide otra a un administrador.`,
