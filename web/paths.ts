@@ -106,6 +106,9 @@ export const deskPaths = {
   /** Compares two records of the same talk and merges them. */
   mergeTalks: (id: number | string) => `/desk/talk/${id}/same`,
   unmerge: (id: number | string) => `/desk/talk/${id}/unmerge`,
+  quality: '/desk/quality',
+  qualityRule: (rule: number | string) => `/desk/quality/${rule}`,
+  fixFindings: (rule: number | string) => `/desk/quality/${rule}/fix`,
   discardCopy: (id: number | string) => `/desk/talk/${id}/discard-copy`,
   takedown: (id: number | string) => `/desk/talk/${id}/takedown`,
   people: '/desk/people',

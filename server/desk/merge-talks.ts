@@ -75,7 +75,8 @@ export function mergeTalksPages(
     )
     forget([id, other])
     if (!isMerged) return desk.redirect(request, `${deskPaths.mergeTalks(id)}?with=${other}`)
-    return desk.redirect(request, `${deskPaths.talk(id)}?done=merged`)
+    const to = rule === undefined ? deskPaths.talk(id) : deskPaths.qualityRule(rule)
+    return desk.redirect(request, `${to}?done=merged`)
   })
 
   desk.form(deskPaths.unmerge(':id'), { ...access, page: deskPaths.talkHistory(':id') }, undo)

@@ -11,6 +11,7 @@ import { mergeTalksPages } from './merge-talks.ts'
 import { type DeskSite, openDesk } from './mount.ts'
 import { openidPages } from './openid.ts'
 import { peoplePages } from './people.ts'
+import { qualityPages } from './quality.ts'
 import { signInPages } from './sign-in.ts'
 import { talkPages } from './talk.ts'
 import { talkListPage } from './talks.ts'
@@ -34,6 +35,7 @@ export function deskRoutes(
   auditPage(desk, pool)
   historyPages(desk, pool, forget)
   mergeTalksPages(desk, pool, forget)
+  qualityPages(desk, pool, forget)
   importPages(desk, pool, imports.planner, imports.runner)
   desk.page(deskPaths.home, { role: 'suggester' }, async (request) => {
     const hasPasskey = (await listPasskeys(pool, request.session.person.id)).length > 0

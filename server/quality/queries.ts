@@ -1,4 +1,4 @@
-import { FoundRecord, ListedSpeaker } from '@talkshelf/contract'
+import { type Fact, FoundRecord, ListedSpeaker } from '@talkshelf/contract'
 import sql, { empty, raw, type Sql } from 'sql-template-tag'
 import Type, { type Static } from 'typebox'
 import { type Db, execute, many, one } from '../platform/db/db.ts'
@@ -109,6 +109,34 @@ export function findSpellings(
     sql`${selectSpellings(rule, columns, range, direction)}
         order by key ${direction}
         ${limit}`,
+  )
+}
+
+const MaybeDay = Type.Union([Type.String(), Type.Null()])
+const FixableRow = Type.Object({
+  id: Type.Integer(),
+  etag: Type.String(),
+  body: Type.String(),
+  facts: Type.Array(Type.Unsafe<Fact>({})),
+  event: Type.Object({ start: MaybeDay, end: MaybeDay }),
+})
+
+/** Finds what fixes need to know about records. Leaves out those that do not break the rule. */
+export function findFixableTalks(db: Db, rule: RecordRule, ids: readonly number[]) {
+  return many(
+    db,
+    FixableRow,
+    sql`select id, etag, body,
+               coalesce((select facts from video_facts where video_facts.id = video.id), '[]')
+                 as facts,
+               json_build_object('start', category.start_date, 'end', category.end_date) as event
+        from (select id, category_id from video
+              where id = any (${ids}::bigint[])
+                and ${isChecked}
+                and ${raw(ruleColumn(rule))}) as video
+        join (select id, etag, body from video_body) as rendered using (id)
+        join (select id as category_id, start_date, end_date from category) as category
+          using (category_id)`,
   )
 }
 

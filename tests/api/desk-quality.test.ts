@@ -141,3 +141,84 @@ test('editors of single events merge the talks of these events only', async () =
   assert.equal((await get(foreign.id)).status, 200)
   assert.equal((await eve.submit(page, same(own.id))).status, 303)
 })
+
+test('lists the rules and their findings, and merges duplicates from there', async () => {
+  const source_url = 'https://www.youtube.com/watch?v=quality0001'
+  const [first, second] = [await make({ source_url }), await make({ source_url, title: 'B' })]
+  const rules = await ada.get('/desk/quality')
+  assert.match(rules.html, /href="\/desk\/quality\/same-source"/)
+  const list = await ada.get('/desk/quality/same-source')
+  const [, link = ''] = /href="(\/desk\/talk\/\d+\/same[^"]+)"/.exec(list.html) ?? []
+  assert.equal(link, `${same(first.id)}?with=${second.id}&amp;rule=same-source`)
+  const page = await ada.get(link.replaceAll('&amp;', '&'))
+  const merged = await ada.submit(page, same(first.id))
+  assert.equal(merged.headers.location, '/desk/quality/same-source?done=merged')
+  assert.match((await ada.follow(merged)).html, /No findings/)
+  assert.match((await ada.get('/desk/quality', { 'accept-language': 'es' })).html, /Sin ponente/)
+  for (const path of ['/desk/quality/unknown', '/desk/quality/a%20b'])
+    assert.equal((await ada.get(path)).status, 404)
+  assert.equal((await ada.get('/desk/quality/no-date?cursor=x')).status, 400)
+})
+
+test('fixes a finding with one click, as an ordinary change', async () => {
+  const title = 'One day 2026'
+  const body = { title, start_date: '2026-05-02', end_date: '2026-05-02' }
+  await archive.call('POST', '/api/v2/category', { token: archive.editor, body })
+  const { id } = await make({ category: title, title: 'Undated' })
+  const list = await ada.get('/desk/quality/no-date')
+  assert.match(list.html, /Set to 2026-05-02/)
+  const form = list.forms.find(({ fields }) => fields.fix?.startsWith(`${id} `)) ?? assert.fail()
+  const fixed = await ada.post(form.action, form.fields)
+  assert.match((await ada.follow(fixed)).html, /Fixed\./)
+  assert.equal((await read(id)).recorded, '2026-05-02')
+  const revert = { token: archive.editor, body: {} }
+  const path = `/api/v2/video/${id}/revisions/2`
+  const change = await archive.call('GET', path, { token: archive.editor })
+  assert.deepEqual([change.json.by, change.json.via], ['Ada', 'page'])
+  assert.equal((await archive.call('POST', `${path}/revert`, revert)).json.recorded, null)
+
+  // The form of a page that shows an older version does nothing.
+  const stale = await ada.follow(await ada.post(form.action, form.fields))
+  assert.match(stale.html, /Nothing was fixed/)
+  assert.equal((await read(id)).recorded, null)
+  const current = await ada.get('/desk/quality/no-date')
+  const again = current.forms.find(({ fields }) => fields.fix?.startsWith(`${id} `))
+  await patch(id, { recorded: '2026-05-03' })
+  await ada.post(form.action, again?.fields ?? {})
+  assert.equal((await read(id)).recorded, '2026-05-03')
+  for (const fix of ['', 'x', `${id}`, `${id} "`, `${id} ${'a'.repeat(200)}`])
+    assert.equal((await ada.post(form.action, { ...form.fields, fix })).status, 400, fix)
+})
+
+test('fixes all findings of a page, except those that changed since', async () => {
+  const talks: Video[] = []
+  for (let index = 0; index < 5; index++)
+    talks.push(await make({ source_url: `https://youtu.be/fixall0000${index}` }))
+  const list = await ada.get('/desk/quality/no-thumbnail')
+  const [, count = ''] = /Fix all (\d+) on this page/.exec(list.html) ?? []
+  const targets = [...list.html.matchAll(/name="fix" value="([^"]+)"/g)].map(([, value]) => value)
+  const all = [...new Set(targets)] as string[]
+  assert.equal(all.length, Number(count))
+  const [changed, ...others] = talks as [Video, ...Video[]]
+  await patch(changed.id, { summary: 'Changed' })
+  const { action, fields } = list.forms.find(({ fields }) => fields.fix) ?? assert.fail()
+  const form = new URLSearchParams({ form_token: fields.form_token ?? '' })
+  for (const fix of all) form.append('fix', fix)
+  const reply = await archive.call('POST', action, {
+    raw: form.toString(),
+    headers: {
+      host: 'localhost',
+      cookie: ada.cookie,
+      'sec-fetch-site': 'same-origin',
+      'content-type': 'application/x-www-form-urlencoded',
+    },
+  })
+  assert.match(String(reply.headers.location), /done=fixed-some/)
+  for (const [index, { id }] of others.entries())
+    assert.equal(
+      (await read(id)).thumbnail_url,
+      `https://i.ytimg.com/vi/fixall0000${index + 1}/hqdefault.jpg`,
+    )
+  assert.equal((await read(changed.id)).thumbnail_url, null)
+  await checkInvariants(archive.databaseUrl)
+})

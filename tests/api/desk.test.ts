@@ -58,6 +58,9 @@ const urls: [method: 'GET' | 'POST', path: string, role: PersonRole][] = [
   ['GET', `/desk/talk/${talk}/same`, 'editor'],
   ['POST', `/desk/talk/${talk}/same`, 'editor'],
   ['POST', `/desk/talk/${talk}/unmerge`, 'editor'],
+  ['GET', '/desk/quality', 'editor'],
+  ['GET', '/desk/quality/no-date', 'editor'],
+  ['POST', '/desk/quality/no-date/fix', 'editor'],
   ['GET', '/desk/account', 'suggester'],
   ['GET', '/desk/confirm', 'suggester'],
   ['GET', '/desk/people', 'admin'],
@@ -98,7 +101,9 @@ const urls: [method: 'GET' | 'POST', path: string, role: PersonRole][] = [
 
 test('the list above has every page and form of the desk', async () => {
   const isListed = (method: string, path: string) =>
-    urls.some(([own, listed]) => own === method && listed.replace(/\/\d+/, '/:id') === path)
+    urls.some(
+      ([own, listed]) => own === method && listed.replace(/\/(\d+|no-date)/, '/:id') === path,
+    )
   for (const [name, value] of Object.entries(deskPaths)) {
     if (
       ['signIn', 'mailLink', 'link', 'linkCode', 'openid', 'openidLink', 'openidCallback'].includes(

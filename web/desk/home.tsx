@@ -25,6 +25,11 @@ export function DeskHome({ hasPasskey }: DeskHomeData) {
       )}
       {isEditor && (
         <p>
+          <a href={href(deskPaths.quality)}>{words.quality.homeLink}</a>
+        </p>
+      )}
+      {isEditor && (
+        <p>
           <a href={href(deskPaths.imports)}>{words.imports.homeLink}</a>
         </p>
       )}

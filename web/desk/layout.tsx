@@ -84,7 +84,12 @@ function DeskHeader() {
           [deskPaths.newTalk, words.newTalk],
         ]
       : []),
-    ...(isEditor ? [[deskPaths.imports, words.imports.title]] : []),
+    ...(isEditor
+      ? [
+          [deskPaths.quality, words.quality.title],
+          [deskPaths.imports, words.imports.title],
+        ]
+      : []),
     ...(isAdmin
       ? [
           [deskPaths.people, words.people],

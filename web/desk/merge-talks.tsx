@@ -142,7 +142,7 @@ function Choice({ field, value, choice, label, children }: ChoiceProps) {
 }
 
 /** Returns the query of the page that compares a talk with another one. */
-function mergeQuery(other: number, rule: string | undefined): string {
+export function mergeQuery(other: number, rule: string | undefined): string {
   return new URLSearchParams({ with: String(other), ...(rule && { rule }) }).toString()
 }
 

@@ -17,17 +17,12 @@ export const qualityEn = {
   /** Translations by the name of the rule. The archive has the English texts. */
   rules: {} as Readonly<Record<string, { readonly title: string; readonly advice: string }>>,
   noFindings: 'No findings. Well done!',
-  talk: 'Talk',
-  event: 'Event',
-  value: 'Value',
   fix: 'Fix',
   fixTo: (value: string) => `Set to ${value}`,
   fixOf: (title: string) => `Fix: ${title}`,
   fixAll: (count: number) => (count === 1 ? 'Fix 1 talk' : `Fix all ${count} on this page`),
   compare: 'Compare and merge',
   compareWith: (title: string, id: number) => `Compare and merge: ${title} (${id})`,
-  sameTalks: (count: number) => `${count} talks`,
-  speakers: (count: number) => `${count} spellings`,
   all: 'All rules',
 
   // Merging talks
