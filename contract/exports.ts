@@ -71,6 +71,15 @@ export const ExportedVideo = Type.Object(
         exact,
       ),
     ),
+    merged_into: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        maximum: Number.MAX_SAFE_INTEGER,
+        description:
+          'The record of the same talk into which this one was merged. An import creates a draft ' +
+          'that does not redirect',
+      }),
+    ),
   },
   exact,
 )

@@ -116,7 +116,7 @@ export const replaceFactsEndpoint = endpoint({
   // Four keys each, and raw source values can have more.
   body: { schema: Facts, types: [jsonType], maxKeys: 10_000 },
   response: { status: 200, schema: Facts, etag: true },
-  problems: ['taken-down'],
+  problems: ['taken-down', 'merged'],
 })
 
 export const factsEndpoints = {

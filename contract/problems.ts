@@ -142,6 +142,13 @@ export const problems = {
       'The detail has the slug of the current owner. If both are the same, merge them; otherwise ' +
       'choose a different name.',
   },
+  merged: {
+    status: 409,
+    title: 'Record merged into another one',
+    explain:
+      'This record and another one are the same talk, and an editor merged them. `merged_into` is ' +
+      'the id of the record to change instead. To undo the merge, restore a revision of this one.',
+  },
   'taken-down': {
     status: 410,
     title: 'Record taken down',

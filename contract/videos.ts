@@ -265,10 +265,12 @@ export const readVideoEndpoint = endpoint({
   path: '/api/v2/video/{id}',
   role: 'anyone',
   summary: 'Read a record',
-  description: 'Drafts return 404 without an editor token.',
+  description:
+    'Drafts return 404 without an editor token. A record that was merged into another one redirects ' +
+    'to it (301).',
   params,
   requestHeaders: ['If-None-Match', 'If-Modified-Since'],
-  response: { status: 200, schema: Video, etag: true },
+  response: { status: 200, schema: Video, etag: true, redirects: true },
   problems: ['taken-down'],
 })
 
@@ -284,7 +286,7 @@ export const replaceVideoEndpoint = endpoint({
   requestHeaders: ['If-Match'],
   body: { schema: VideoInput, types: [jsonType] },
   response: { status: 200, schema: Video, etag: true },
-  problems: ['taken-down'],
+  problems: ['taken-down', 'merged'],
 })
 
 export const patchVideoEndpoint = endpoint({
@@ -299,7 +301,7 @@ export const patchVideoEndpoint = endpoint({
   requestHeaders: ['If-Match'],
   body: { schema: VideoPatch, types: [jsonType, mergePatchType] },
   response: { status: 200, schema: Video, etag: true },
-  problems: ['taken-down'],
+  problems: ['taken-down', 'merged'],
 })
 
 export const createVideoEndpoint = endpoint({
@@ -335,8 +337,9 @@ export const takeDownVideoEndpoint = endpoint({
   summary: 'Take a record down permanently',
   warning: 'A takedown cannot be undone.',
   description:
-    'From now on the record returns 410 with the date and the reason. Repeating the request with ' +
-    'the same `If-Match` returns the first response again; without it, it returns 410.',
+    'From now on the record returns 410 with the date and the reason, and so do all records that ' +
+    'were merged into it. Repeating the request with the same `If-Match` returns the first ' +
+    'response again; without it, it returns 410.',
   params,
   requestHeaders: ['If-Match'],
   body: { schema: Takedown, types: [jsonType] },
@@ -350,9 +353,49 @@ export const takeDownVideoEndpoint = endpoint({
   problems: ['taken-down'],
 })
 
+export const MergeVideo = Type.Object(
+  {
+    into: Type.Integer({
+      minimum: 1,
+      maximum: Number.MAX_SAFE_INTEGER,
+      description: 'Id of the record to keep',
+    }),
+    into_revision: Type.Optional(
+      Type.Integer({
+        ...RevisionNumber,
+        description: 'Merge only if this is still the revision of the record to keep',
+      }),
+    ),
+    fields: Type.Optional(VideoPatch),
+  },
+  { additionalProperties: false, description: 'The record to keep, and what it gets' },
+)
+export type MergeVideo = Static<typeof MergeVideo>
+
+export const mergeVideoEndpoint = endpoint({
+  name: 'mergeVideo',
+  method: 'POST',
+  path: '/api/v2/video/{id}/merge',
+  role: 'editor',
+  forEventEditors: true,
+  summary: 'Merge a record into another one of the same talk',
+  description:
+    'The record in `into` gets the values in `fields`. Each of its other fields stays, unless it ' +
+    'is empty and the merged record has a value; `speakers`, `tags` and facts of both are united, ' +
+    'and it is live if one of both is. The merged record redirects to it from now on, and imports ' +
+    'that contain the merged record change the other one. `If-Match` takes the ETag of the record ' +
+    'that is merged. Repeating the request has no effect. To undo a merge, restore a revision of ' +
+    'the merged record.',
+  params,
+  requestHeaders: ['If-Match'],
+  body: { schema: MergeVideo, types: [jsonType] },
+  response: { status: 200, schema: Video, etag: true },
+  problems: ['taken-down', 'merged'],
+})
+
 const revision = {
   revision: RevisionNumber,
-  kind: Type.String({ description: 'created, updated or restored' }),
+  kind: Type.String({ description: 'created, updated, restored or merged' }),
   at: Type.String({ description: 'Time in UTC; the same as `updated` of that version' }),
   by: Type.String({ description: 'Name of the token, or of the user of the command line' }),
   via: Type.String({ description: 'Origin: api, import, page or command' }),
@@ -399,7 +442,10 @@ export const restoreRevisionEndpoint = endpoint({
   role: 'editor',
   forEventEditors: true,
   summary: 'Restore a revision',
-  description: 'Makes an earlier version the current one, as a new revision.',
+  description:
+    'Makes an earlier version the current one, as a new revision. If the record was merged into ' +
+    'another one, this undoes the merge: the record no longer redirects. The other record keeps ' +
+    'what it got; revert that revision of it.',
   params: { id: Id, revision: RevisionNumber },
   requestHeaders: ['If-Match'],
   response: { status: 200, schema: Video, etag: true },
@@ -437,7 +483,7 @@ export const revertRevisionEndpoint = endpoint({
   requestHeaders: ['If-Match'],
   body: { schema: Revert, types: [jsonType] },
   response: { status: 200, schema: Video, etag: true },
-  problems: ['taken-down', 'fields-changed', 'not-revertible'],
+  problems: ['taken-down', 'merged', 'fields-changed', 'not-revertible'],
 })
 
 export const videoEndpoints = {
@@ -447,6 +493,7 @@ export const videoEndpoints = {
   patchVideo: patchVideoEndpoint,
   createVideo: createVideoEndpoint,
   takeDownVideo: takeDownVideoEndpoint,
+  mergeVideo: mergeVideoEndpoint,
   listRevisions: listRevisionsEndpoint,
   readRevision: readRevisionEndpoint,
   restoreRevision: restoreRevisionEndpoint,

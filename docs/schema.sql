@@ -223,6 +223,121 @@ begin
   return null;
 end $_$;
 
+CREATE FUNCTION public.sorted_ids(bigint[]) RETURNS bigint[]
+    LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+    RETURN ARRAY(SELECT DISTINCT unnest($1) AS unnest ORDER BY (unnest($1)));
+
+CREATE FUNCTION public.source_fingerprint(identity text) RETURNS bigint
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN (hashtextextended(identity, (0)::bigint) & '9007199254740991'::bigint);
+
+CREATE FUNCTION public.source_identity(address text) RETURNS text
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN COALESCE(CASE WHEN (address ~ '^https?://(www[.])?youtube[.]com/watch[?]v=[A-Za-z0-9_-]{11}$'::text) THEN ('youtube:'::text || "right"(address, 11)) WHEN (address ~* '^https?://([a-z]+[.])?(youtube(-nocookie)?[.]com|youtu[.]be)/'::text) THEN COALESCE(('youtube:'::text || "substring"(address, '(?i)^https?://[a-z.-]+/(?:watch/?[?](?:[^#]*&)?v=|embed/|e/|v/|shorts/|live/|(?<=youtu[.]be/))([A-Za-z0-9_-]{11})(?![A-Za-z0-9_-])'::text)), address) WHEN (address ~* '^https?://([a-z]+[.])?vimeo[.]com/'::text) THEN COALESCE(('vimeo:'::text || "substring"(address, '(?i)^https?://[a-z.]+/(?:[a-z]+/)*(?:[^/]+/(?:videos?/))?([0-9]+)(?![0-9A-Za-z])'::text)), address) WHEN (address ~* '^https?://(www[.])?archive[.]org/(details|embed|download)/'::text) THEN ('archive.org:'::text || "substring"(address, '(?i)^https?://[a-z.]+/[a-z]+/([^/?#]+)'::text)) ELSE (lower("substring"(address, '(?i)^https?://(?:www[.])?([^/?#]*)'::text)) || regexp_replace(regexp_replace(regexp_replace(regexp_replace(address, '^https?://[^/?#]*'::text, ''::text, 'i'::text), '#.*'::text, ''::text), '([?&])(utm_[a-z]+=[^&]*&?)+'::text, '\1'::text, 'g'::text), '[/?&]+$'::text, ''::text)) END, address);
+
+CREATE TABLE public.video (
+    id bigint NOT NULL,
+    revision integer NOT NULL,
+    slug text NOT NULL COLLATE pg_catalog."C",
+    state smallint NOT NULL,
+    category_id bigint NOT NULL,
+    language_id integer NOT NULL,
+    speaker_ids bigint[] NOT NULL,
+    tag_ids bigint[] NOT NULL,
+    title text NOT NULL,
+    summary text NOT NULL,
+    description text NOT NULL,
+    quality_notes text NOT NULL,
+    copyright_text text NOT NULL,
+    embed text NOT NULL,
+    thumbnail_url text,
+    duration integer,
+    video_ogv_length bigint,
+    video_ogv_url text,
+    video_ogv_download_only boolean NOT NULL,
+    video_mp4_length bigint,
+    video_mp4_url text,
+    video_mp4_download_only boolean NOT NULL,
+    video_webm_length bigint,
+    video_webm_url text,
+    video_webm_download_only boolean NOT NULL,
+    video_flv_length bigint,
+    video_flv_url text,
+    video_flv_download_only boolean NOT NULL,
+    source_url text,
+    whiteboard text NOT NULL,
+    recorded date,
+    added timestamp(3) with time zone NOT NULL,
+    updated timestamp(3) with time zone NOT NULL,
+    taken_down date,
+    takedown_reason text,
+    no_speaker boolean GENERATED ALWAYS AS ((speaker_ids = '{}'::bigint[])) STORED,
+    no_licence boolean GENERATED ALWAYS AS ((copyright_text !~ '\S'::text)) STORED,
+    no_duration boolean GENERATED ALWAYS AS ((COALESCE(duration, 0) = 0)) STORED,
+    duration_in_minutes boolean GENERATED ALWAYS AS (COALESCE((((duration >= 1) AND (duration <= 30)) OR ((duration <= 200) AND (duration > 0) AND ((duration % 5) = 0))), false)) STORED,
+    duration_too_long boolean GENERATED ALWAYS AS (COALESCE((duration > 21600), false)) STORED,
+    no_date boolean GENERATED ALWAYS AS ((recorded IS NULL)) STORED,
+    no_description boolean GENERATED ALWAYS AS (((summary !~ '\S'::text) AND (description !~ '\S'::text))) STORED,
+    no_thumbnail boolean GENERATED ALWAYS AS ((COALESCE(thumbnail_url, ''::text) = ''::text)) STORED,
+    same_source bigint GENERATED ALWAYS AS (
+CASE
+    WHEN (source_url <> ''::text) THEN public.source_fingerprint(public.source_identity(source_url))
+    ELSE NULL::bigint
+END) STORED,
+    same_talk bigint GENERATED ALWAYS AS (
+CASE
+    WHEN (speaker_ids <> '{}'::bigint[]) THEN (hashtextextended(public.fold(title), hash_array_extended(
+    CASE
+        WHEN (cardinality(speaker_ids) = 1) THEN speaker_ids
+        ELSE public.sorted_ids(speaker_ids)
+    END, (0)::bigint)) & '9007199254740991'::bigint)
+    ELSE NULL::bigint
+END) STORED,
+    merged_into bigint,
+    CONSTRAINT video_check CHECK (((taken_down IS NULL) = (takedown_reason IS NULL))),
+    CONSTRAINT video_check1 CHECK (((merged_into IS NULL) OR ((state = 2) AND (taken_down IS NULL) AND (merged_into <> id)))),
+    CONSTRAINT video_slug_check CHECK ((slug ~ '^[a-z0-9]+(-[a-z0-9]+)*$'::text)),
+    CONSTRAINT video_state_check CHECK ((state = ANY (ARRAY[1, 2])))
+)
+WITH (fillfactor='85');
+
+CREATE FUNCTION public.merge_target(bigint) RETURNS bigint
+    LANGUAGE sql STABLE STRICT
+    SET search_path TO '$user', 'public'
+    BEGIN ATOMIC
+ WITH RECURSIVE path AS (
+          SELECT video.id,
+             video.merged_into
+            FROM public.video
+           WHERE (video.id = $1)
+         UNION ALL
+          SELECT video.id,
+             video.merged_into
+            FROM (path path_1
+              JOIN public.video ON ((video.id = path_1.merged_into)))
+         )
+  SELECT path.id
+    FROM path
+   WHERE (path.merged_into IS NULL);
+END;
+
+CREATE FUNCTION public.merged_videos(bigint) RETURNS SETOF bigint
+    LANGUAGE sql STABLE STRICT
+    SET search_path TO '$user', 'public'
+    BEGIN ATOMIC
+ WITH RECURSIVE member AS (
+          SELECT video.id
+            FROM public.video
+           WHERE (video.merged_into = $1)
+         UNION
+          SELECT video.id
+            FROM (member member_1
+              JOIN public.video ON ((video.merged_into = member_1.id)))
+         )
+  SELECT member.id
+    FROM member;
+END;
+
 CREATE FUNCTION public.normalized_words(text, max_length integer DEFAULT 150000) RETURNS text
     LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
     SET search_path TO '$user', 'public'
@@ -375,18 +490,6 @@ begin
   perform add_search_words(ids);
 end $$;
 
-CREATE FUNCTION public.sorted_ids(bigint[]) RETURNS bigint[]
-    LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
-    RETURN ARRAY(SELECT DISTINCT unnest($1) AS unnest ORDER BY (unnest($1)));
-
-CREATE FUNCTION public.source_fingerprint(identity text) RETURNS bigint
-    LANGUAGE sql IMMUTABLE PARALLEL SAFE
-    RETURN (hashtextextended(identity, (0)::bigint) & '9007199254740991'::bigint);
-
-CREATE FUNCTION public.source_identity(address text) RETURNS text
-    LANGUAGE sql IMMUTABLE PARALLEL SAFE
-    RETURN COALESCE(CASE WHEN (address ~ '^https?://(www[.])?youtube[.]com/watch[?]v=[A-Za-z0-9_-]{11}$'::text) THEN ('youtube:'::text || "right"(address, 11)) WHEN (address ~* '^https?://([a-z]+[.])?(youtube(-nocookie)?[.]com|youtu[.]be)/'::text) THEN COALESCE(('youtube:'::text || "substring"(address, '(?i)^https?://[a-z.-]+/(?:watch/?[?](?:[^#]*&)?v=|embed/|e/|v/|shorts/|live/|(?<=youtu[.]be/))([A-Za-z0-9_-]{11})(?![A-Za-z0-9_-])'::text)), address) WHEN (address ~* '^https?://([a-z]+[.])?vimeo[.]com/'::text) THEN COALESCE(('vimeo:'::text || "substring"(address, '(?i)^https?://[a-z.]+/(?:[a-z]+/)*(?:[^/]+/(?:videos?/))?([0-9]+)(?![0-9A-Za-z])'::text)), address) WHEN (address ~* '^https?://(www[.])?archive[.]org/(details|embed|download)/'::text) THEN ('archive.org:'::text || "substring"(address, '(?i)^https?://[a-z.]+/[a-z]+/([^/?#]+)'::text)) ELSE (lower("substring"(address, '(?i)^https?://(?:www[.])?([^/?#]*)'::text)) || regexp_replace(regexp_replace(regexp_replace(regexp_replace(address, '^https?://[^/?#]*'::text, ''::text, 'i'::text), '#.*'::text, ''::text), '([?&])(utm_[a-z]+=[^&]*&?)+'::text, '\1'::text, 'g'::text), '[/?&]+$'::text, ''::text)) END, address);
-
 CREATE FUNCTION public.speaker_spelling(name text) RETURNS text
     LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
     RETURN NULLIF(regexp_replace(regexp_replace(public.fold(name), '^((dr|prof|professor)([.] *| +))+'::text, ''::text), '[[:punct:][:space:]]'::text, ''::text, 'g'::text), ''::text);
@@ -403,70 +506,6 @@ CREATE TABLE public.category (
     revision integer DEFAULT 1 NOT NULL,
     merged_into bigint
 );
-
-CREATE TABLE public.video (
-    id bigint NOT NULL,
-    revision integer NOT NULL,
-    slug text NOT NULL COLLATE pg_catalog."C",
-    state smallint NOT NULL,
-    category_id bigint NOT NULL,
-    language_id integer NOT NULL,
-    speaker_ids bigint[] NOT NULL,
-    tag_ids bigint[] NOT NULL,
-    title text NOT NULL,
-    summary text NOT NULL,
-    description text NOT NULL,
-    quality_notes text NOT NULL,
-    copyright_text text NOT NULL,
-    embed text NOT NULL,
-    thumbnail_url text,
-    duration integer,
-    video_ogv_length bigint,
-    video_ogv_url text,
-    video_ogv_download_only boolean NOT NULL,
-    video_mp4_length bigint,
-    video_mp4_url text,
-    video_mp4_download_only boolean NOT NULL,
-    video_webm_length bigint,
-    video_webm_url text,
-    video_webm_download_only boolean NOT NULL,
-    video_flv_length bigint,
-    video_flv_url text,
-    video_flv_download_only boolean NOT NULL,
-    source_url text,
-    whiteboard text NOT NULL,
-    recorded date,
-    added timestamp(3) with time zone NOT NULL,
-    updated timestamp(3) with time zone NOT NULL,
-    taken_down date,
-    takedown_reason text,
-    no_speaker boolean GENERATED ALWAYS AS ((speaker_ids = '{}'::bigint[])) STORED,
-    no_licence boolean GENERATED ALWAYS AS ((copyright_text !~ '\S'::text)) STORED,
-    no_duration boolean GENERATED ALWAYS AS ((COALESCE(duration, 0) = 0)) STORED,
-    duration_in_minutes boolean GENERATED ALWAYS AS (COALESCE((((duration >= 1) AND (duration <= 30)) OR ((duration <= 200) AND (duration > 0) AND ((duration % 5) = 0))), false)) STORED,
-    duration_too_long boolean GENERATED ALWAYS AS (COALESCE((duration > 21600), false)) STORED,
-    no_date boolean GENERATED ALWAYS AS ((recorded IS NULL)) STORED,
-    no_description boolean GENERATED ALWAYS AS (((summary !~ '\S'::text) AND (description !~ '\S'::text))) STORED,
-    no_thumbnail boolean GENERATED ALWAYS AS ((COALESCE(thumbnail_url, ''::text) = ''::text)) STORED,
-    same_source bigint GENERATED ALWAYS AS (
-CASE
-    WHEN (source_url <> ''::text) THEN public.source_fingerprint(public.source_identity(source_url))
-    ELSE NULL::bigint
-END) STORED,
-    same_talk bigint GENERATED ALWAYS AS (
-CASE
-    WHEN (speaker_ids <> '{}'::bigint[]) THEN (hashtextextended(public.fold(title), hash_array_extended(
-    CASE
-        WHEN (cardinality(speaker_ids) = 1) THEN speaker_ids
-        ELSE public.sorted_ids(speaker_ids)
-    END, (0)::bigint)) & '9007199254740991'::bigint)
-    ELSE NULL::bigint
-END) STORED,
-    CONSTRAINT video_check CHECK (((taken_down IS NULL) = (takedown_reason IS NULL))),
-    CONSTRAINT video_slug_check CHECK ((slug ~ '^[a-z0-9]+(-[a-z0-9]+)*$'::text)),
-    CONSTRAINT video_state_check CHECK ((state = ANY (ARRAY[1, 2])))
-)
-WITH (fillfactor='85');
 
 CREATE VIEW public.live_video AS
  SELECT video.id,
@@ -920,7 +959,8 @@ CREATE TABLE public.video_body (
     live boolean NOT NULL,
     updated timestamp(3) with time zone NOT NULL,
     body text NOT NULL,
-    taken_down jsonb
+    taken_down jsonb,
+    merged_into bigint
 )
 WITH (fillfactor='85', toast_tuple_target='8160');
 
@@ -2130,6 +2170,8 @@ CREATE INDEX video_duration_too_long ON public.video USING btree (id) WHERE (dur
 
 CREATE INDEX video_gone_same_source ON public.video USING btree (same_source) WHERE ((same_source IS NOT NULL) AND (taken_down IS NOT NULL));
 
+CREATE INDEX video_merged_into ON public.video USING btree (merged_into) WHERE (merged_into IS NOT NULL);
+
 CREATE INDEX video_no_date ON public.video USING btree (id) WHERE (no_date AND (taken_down IS NULL));
 
 CREATE INDEX video_no_description ON public.video USING btree (id) WHERE (no_description AND (taken_down IS NULL));
@@ -2594,7 +2636,7 @@ CREATE TRIGGER add_inserted_fingerprints AFTER INSERT ON public.video FOR EACH R
 
 CREATE TRIGGER add_updated_fingerprints AFTER UPDATE ON public.video FOR EACH ROW WHEN (((old.same_source IS DISTINCT FROM new.same_source) OR (old.same_talk IS DISTINCT FROM new.same_talk))) EXECUTE FUNCTION public.add_fingerprints();
 
-CREATE TRIGGER cancel_publication AFTER UPDATE ON public.video FOR EACH ROW WHEN (((old.state <> new.state) OR (old.taken_down IS DISTINCT FROM new.taken_down))) EXECUTE FUNCTION public.cancel_publication();
+CREATE TRIGGER cancel_publication AFTER UPDATE ON public.video FOR EACH ROW WHEN (((old.state <> new.state) OR (old.taken_down IS DISTINCT FROM new.taken_down) OR (old.merged_into IS DISTINCT FROM new.merged_into))) EXECUTE FUNCTION public.cancel_publication();
 
 CREATE TRIGGER compact_talk_counts AFTER INSERT ON public.talk_count REFERENCING NEW TABLE AS written FOR EACH STATEMENT WHEN ((pg_trigger_depth() < 2)) EXECUTE FUNCTION public.compact_talk_counts();
 
@@ -2679,6 +2721,9 @@ ALTER TABLE ONLY public.video_facts
 
 ALTER TABLE ONLY public.video
     ADD CONSTRAINT video_language_id_fkey FOREIGN KEY (language_id) REFERENCES public.language(id);
+
+ALTER TABLE ONLY public.video
+    ADD CONSTRAINT video_merged_into_fkey FOREIGN KEY (merged_into) REFERENCES public.video(id);
 
 ALTER TABLE public.video_search
     ADD CONSTRAINT video_search_id_fkey FOREIGN KEY (id) REFERENCES public.video(id);

@@ -23,6 +23,7 @@ import * as imports from './imports/imports.ts'
 import { importRoutes } from './imports/routes.ts'
 import { maintain } from './maintenance/maintenance.ts'
 import { openMarkdown } from './markdown/markdown.ts'
+import { mergeRoutes } from './merges/routes.ts'
 import { openAssets } from './pages/assets.ts'
 import { pageRoutes, readerProblemPage } from './pages/routes.ts'
 import { fetchImage, openPictures } from './pictures/pictures.ts'
@@ -104,6 +105,7 @@ export function createApp(
   videoRoutes(mount, mountFast, pool, recordCache, links)
   factRoutes(mount, pool, recordCache)
   publicationRoutes(mount, pool)
+  mergeRoutes(mount, pool, forget)
   catalogueRoutes(mount, pool, recordCache, links)
   searchRoutes(mount, pool)
   qualityRoutes(mount, pool, links)

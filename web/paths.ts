@@ -105,6 +105,12 @@ export const deskPaths = {
   talkPreview: (id: number | string) => `/desk/talk/${id}/preview`,
   talkPicture: (id: number | string) => `/desk/talk/${id}/picture`,
   talkCopy: (id: number | string) => `/desk/talk/${id}/copy`,
+  /** Compares two records of the same talk and merges them. */
+  mergeTalks: (id: number | string) => `/desk/talk/${id}/same`,
+  unmerge: (id: number | string) => `/desk/talk/${id}/unmerge`,
+  quality: '/desk/quality',
+  qualityRule: (rule: number | string) => `/desk/quality/${rule}`,
+  fixFindings: (rule: number | string) => `/desk/quality/${rule}/fix`,
   discardCopy: (id: number | string) => `/desk/talk/${id}/discard-copy`,
   cancelPublication: (id: number | string) => `/desk/talk/${id}/cancel-publication`,
   takedown: (id: number | string) => `/desk/talk/${id}/takedown`,

@@ -17,7 +17,9 @@ export {
 } from './desk/import-talks.tsx'
 export type { ImportFormData, ImportFormErrors } from './desk/imports.tsx'
 export { invitationMail, signInMail } from './desk/mail.ts'
+export type { MergeChoice, MergeTalksData } from './desk/merge-talks.tsx'
 export { deskPages, renderDeskPage } from './desk/pages.ts'
+export type { FixableFinding } from './desk/quality.tsx'
 export {
   changedValues,
   type TalkField,

@@ -4,6 +4,7 @@
 export {
   assertBeforeDeadline,
   checkPrecondition,
+  checkRevision,
   type Deadline,
   isRepeatedRequest,
   retryOnConflict,

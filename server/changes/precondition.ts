@@ -92,6 +92,24 @@ export async function checkPrecondition(
   })
 }
 
+/** Throws `stale-revision` unless this is the current revision. Undefined means any. */
+export async function checkRevision(
+  db: Db,
+  subject: Subject,
+  current: CurrentVersion,
+  expected: number | undefined,
+): Promise<void> {
+  if (expected === undefined || expected === current.revision) return
+  const latest = await findLatestChange(db, subject, current.id, expected)
+  const { at: updated = null, by = null, changed: fields = null } = latest ?? {}
+  const { revision, etag } = current
+  throw new Problem(
+    'stale-revision',
+    `Record ${current.id} has changed since revision ${expected}. Nothing was written; read it again`,
+    { current: { revision, etag: representationEtag(etag, 'html'), updated, by, fields } },
+  )
+}
+
 function staleRevision(
   { revision, etag }: CurrentVersion,
   sent: readonly string[],

@@ -26,10 +26,10 @@ export function historyPages(
   const page = deskPaths.talkHistory(':id')
   desk.page(page, access, async (request) => {
     const id = idOf(request)
-    const { record, entries, next } = await readHistory(pool, id, parseId(request.query.before))
+    const { record, ...history } = await readHistory(pool, id, parseId(request.query.before))
     const mayRevert = await mayChange(pool, request, id)
     const { title, slug } = record
-    return desk.render(request, [deskPages.history, { id, title, slug, entries, next, mayRevert }])
+    return desk.render(request, [deskPages.history, { id, title, slug, mayRevert, ...history }])
   })
 
   desk.form(deskPaths.revert(':id'), { ...access, page }, async (request) => {

@@ -270,6 +270,14 @@ export function idOf({ params }: PageRequest): number {
   return id
 }
 
+/** Returns the revision that the person saw. Throws `bad-request` if the form has none. */
+export function revisionIn(form: URLSearchParams, name = 'revision'): number {
+  const revision = Number(form.get(name))
+  if (!Number.isInteger(revision) || revision < 1 || revision > 2_147_483_647)
+    throw new Problem('bad-request', 'The form has no revision. Go back, reload and try again.')
+  return revision
+}
+
 /** Throws `forbidden` unless a form has the token of this session and target. */
 function checkFormToken(session: Session, path: string, form: URLSearchParams): void {
   if (!isFormToken(session, path, form.get('form_token') ?? ''))

@@ -8,10 +8,12 @@ import { entityDeskPages } from './entities.ts'
 import { historyPages } from './history.ts'
 import { importPages } from './imports.ts'
 import { inboxPage } from './inbox.ts'
+import { mergeTalksPages } from './merge-talks.ts'
 import { type DeskSite, openDesk } from './mount.ts'
 import { openidPages } from './openid.ts'
 import { peoplePages } from './people.ts'
 import { previewPages } from './preview.ts'
+import { qualityPages } from './quality.ts'
 import { signInPages } from './sign-in.ts'
 import { talkPages } from './talk.ts'
 import { talkListPage } from './talks.ts'
@@ -37,6 +39,8 @@ export function deskRoutes(
   tokenPages(desk, pool)
   auditPage(desk, pool)
   historyPages(desk, pool, forget)
+  mergeTalksPages(desk, pool, forget)
+  qualityPages(desk, pool, forget)
   importPages(desk, pool, imports.planner, imports.runner)
   inboxPage(desk, pool)
   entityDeskPages({ desk, pool, forget, jobRunner: renames })

@@ -29,6 +29,7 @@ import { readPublication, schedulePublication, validTime } from '../publication/
 import {
   changeVideo,
   createVideo,
+  findMergedIds,
   findRevision,
   mergeEdit,
   normalizeVideoInput,
@@ -36,7 +37,7 @@ import {
   takeDownVideo,
   videoFieldErrors,
 } from '../videos/videos.ts'
-import { type Desk, type DeskRequest, idOf, writeContextOf } from './mount.ts'
+import { type Desk, type DeskRequest, idOf, revisionIn, writeContextOf } from './mount.ts'
 import {
   deleteCopiesOf,
   deleteWorkingCopy,
@@ -66,7 +67,9 @@ export function talkPages(
 
   desk.page(talkPath, access, async (request) => {
     const id = idOf(request)
-    const { video, revision } = await readCurrentVideo(pool, id)
+    const current = await readUnlessMerged(pool, id)
+    if (!current) return desk.redirect(request, deskPaths.talkHistory(id))
+    const { video, revision } = current
     const copy = await findWorkingCopy(pool, request.session.person.id, id)
     const { list } = request.query
     const neighbours = list === undefined ? undefined : await findNeighbours(pool, list, id)
@@ -231,10 +234,21 @@ export function talkPages(
       title: video.title,
       path: paths.talk(video),
       isLive: video.state === states.live,
+      merged: await findMergedIds(pool, video.id),
       values,
       previews: await previewsOf(values.summary, values.description),
       ...shown,
     }
+  }
+}
+
+/** Reads a talk. Returns undefined if it was merged into another one. */
+async function readUnlessMerged(pool: Pool, id: number) {
+  try {
+    return await readCurrentVideo(pool, id)
+  } catch (error) {
+    if (error instanceof Problem && error.problem === 'merged') return undefined
+    throw error
   }
 }
 
@@ -303,13 +317,6 @@ async function findNewNames(pool: Pool, { speakers = [], tags = [] }: Partial<Vi
   const missing = (field: 'speakers' | 'tags') =>
     names[field].filter((_, index) => resolved.found[field][index] === null)
   return { speakers: missing('speakers'), tags: missing('tags') }
-}
-
-function revisionIn(form: URLSearchParams): number {
-  const revision = Number(form.get('revision'))
-  if (!Number.isInteger(revision) || revision < 1 || revision > 2_147_483_647)
-    throw new Problem('bad-request', 'The form has no revision. Go back, reload and try again.')
-  return revision
 }
 
 /** Returns the state that the button of the form sets. */

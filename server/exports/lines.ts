@@ -62,8 +62,9 @@ export async function* exportCsv(
   options: Omit<ExportOptions, 'takenDown'>,
 ): AsyncGenerator<string> {
   yield csvHeader()
+  // A table has no column for it, and an import of the table would leave the row alone.
   for await (const row of exportedRows(db, { ...options, takenDown: false }))
-    yield csvLine(recordOf(row), row.facts ?? [])
+    if (row.merged_into === null) yield csvLine(recordOf(row), row.facts ?? [])
 }
 
 export interface ExportedTalk {
@@ -119,7 +120,7 @@ async function* exportedRows(db: Snapshot, options: ExportOptions): AsyncGenerat
 }
 
 function exportedVideo(row: VideoRow, { drafts: isForEditors }: ExportScope): ExportedVideo {
-  const { revision, taken_down: day, takedown_reason: reason } = row
+  const { revision, taken_down: day, takedown_reason: reason, merged_into } = row
   const facts = isForEditors ? (row.facts ?? []) : publicFacts(row.facts ?? [])
   return {
     kind: 'video',
@@ -127,6 +128,7 @@ function exportedVideo(row: VideoRow, { drafts: isForEditors }: ExportScope): Ex
     record: recordOf(row),
     ...(facts.length > 0 && { facts }),
     ...(day !== null && reason !== null && { taken_down: { day, reason } }),
+    ...(merged_into !== null && { merged_into }),
   }
 }
 

@@ -54,6 +54,7 @@ const VideoRow = Type.Object({
   updated: Type.String(),
   taken_down: MaybeText,
   takedown_reason: MaybeText,
+  merged_into: Type.Union([Type.Integer(), Type.Null()]),
   facts: Type.Union([Type.Array(Type.Unsafe<Fact>({})), Type.Null()]),
 })
 export type VideoRow = Static<typeof VideoRow>
@@ -79,7 +80,7 @@ export function listExportedVideos(
         from (select id, revision, slug, category_id, language_id, speaker_ids, tag_ids,
                      ${fieldColumnNames},
                      ${utcText(sql`added`)} as added, ${utcText(sql`updated`)} as updated,
-                     taken_down, takedown_reason
+                     taken_down, takedown_reason, merged_into
               from video
               where id > ${after}::bigint
                 and id <= ${upTo}::bigint

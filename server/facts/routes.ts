@@ -9,9 +9,9 @@ import * as facts from './facts.ts'
 /** Mounts the endpoints of facts. */
 export function factRoutes(mount: Mount, pool: Pool, recordCache: RecordCache): void {
   mount(readFactsEndpoint, async ({ params, actor, headers, as }) => {
-    // Throws if the actor may not see the record.
-    await readVideo(recordCache, actor, params.id)
-    const { body, etag } = await facts.readFacts(pool.lookups, params.id, actor.role)
+    // Throws if the actor may not see the record. Facts of a merged record are at its target.
+    const { id } = await readVideo(recordCache, actor, params.id)
+    const { body, etag } = await facts.readFacts(pool.lookups, id, actor.role)
     return {
       status: conditionalStatus(headers['if-none-match'], etag, as),
       body,

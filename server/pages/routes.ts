@@ -155,7 +155,7 @@ function talkRoutes({ mountPage, pool, recordCache, markdown, site }: PageContex
   const talk = async (request: PageRequest) => {
     const record = await readTalk(recordCache, idOf(request))
     // A talk imported from an old archive may have an empty slug.
-    if (record.slug !== (request.params.slug ?? ''))
+    if (record.id !== idOf(request) || record.slug !== (request.params.slug ?? ''))
       return redirect(site, paths.talk(record), request)
     const at = parseTimecode(request.query.t)
     const data = await talkPage(pool, markdown, record, at, site.origin())

@@ -1,5 +1,5 @@
-// Entry point of data quality: lists the findings of each rule in the data of other features, and
-// removes fingerprints that no record has any more (unused-fingerprints.ts).
+// Entry point of data quality: lists the findings of each rule in the data of other features, fixes
+// those whose right value is certain (fixes.ts, apply-fixes.ts), and removes fingerprints that no record has any more (unused-fingerprints.ts).
 
 import {
   type listFindingsEndpoint,
@@ -27,6 +27,7 @@ import {
 import type { Rule } from './rule.ts'
 import { rules } from './rules.ts'
 
+export { applyFix, type CertainFix, findFixes } from './apply-fixes.ts'
 export { removeUnusedFingerprints } from './unused-fingerprints.ts'
 
 type FindingCount = Pick<ListPage, 'count' | 'isExact'>

@@ -1,4 +1,4 @@
-import { FoundRecord, ListedSpeaker } from '@talkshelf/contract'
+import { type Fact, FoundRecord, ListedSpeaker } from '@talkshelf/contract'
 import sql, { empty, raw, type Sql } from 'sql-template-tag'
 import Type, { type Static } from 'typebox'
 import { type Db, execute, many, one } from '../platform/db/db.ts'
@@ -33,6 +33,8 @@ export interface FindingSlice {
 
 /** How many records or names of one finding are returned. */
 const maxMembers = 100
+// A merged record is checked as the one into which it was merged.
+const isChecked = sql`taken_down is null and merged_into is null`
 const none = sql`'[]'::json`
 const record = sql`
   json_build_object(
@@ -50,7 +52,7 @@ export function findRecords(db: Db, rule: RecordRule, slice: FindingSlice): Prom
         from (
           select id
           from video
-          where taken_down is null and ${raw(ruleColumn(rule))} ${range}
+          where ${isChecked} and ${raw(ruleColumn(rule))} ${range}
           order by id ${direction}
           ${limit}
         ) as found
@@ -82,7 +84,7 @@ export function findDuplicates(
           from (
             select *
             from video
-            where taken_down is null and ${raw(ruleColumn(rule))} = found.key
+            where ${isChecked} and ${raw(ruleColumn(rule))} = found.key
             order by id
             limit ${maxMembers}
           ) as video
@@ -110,6 +112,34 @@ export function findSpellings(
   )
 }
 
+const MaybeDay = Type.Union([Type.String(), Type.Null()])
+const FixableRow = Type.Object({
+  id: Type.Integer(),
+  etag: Type.String(),
+  body: Type.String(),
+  facts: Type.Array(Type.Unsafe<Fact>({})),
+  event: Type.Object({ start: MaybeDay, end: MaybeDay }),
+})
+
+/** Finds what fixes need to know about records. Leaves out those that do not break the rule. */
+export function findFixableTalks(db: Db, rule: RecordRule, ids: readonly number[]) {
+  return many(
+    db,
+    FixableRow,
+    sql`select id, etag, body,
+               coalesce((select facts from video_facts where video_facts.id = video.id), '[]')
+                 as facts,
+               json_build_object('start', category.start_date, 'end', category.end_date) as event
+        from (select id, category_id from video
+              where id = any (${ids}::bigint[])
+                and ${isChecked}
+                and ${raw(ruleColumn(rule))}) as video
+        join (select id, etag, body from video_body) as rendered using (id)
+        join (select id as category_id, start_date, end_date from category) as category
+          using (category_id)`,
+  )
+}
+
 const Count = Type.Object({ count: Type.Integer() })
 
 /** Counts the findings of a rule, up to a limit. */
@@ -129,7 +159,7 @@ export async function countFindings(db: Db, rule: Rule, limit: number): Promise<
 function selectFindings(rule: Rule): Sql {
   if (rule.finds === 'spellings') return selectSpellings(rule, empty, empty, empty)
   if (rule.finds === 'same') return selectDuplicates(rule, empty, empty, empty)
-  return sql`select from video where taken_down is null and ${raw(ruleColumn(rule))}`
+  return sql`select from video where ${isChecked} and ${raw(ruleColumn(rule))}`
 }
 
 const Plan = Type.Object({
@@ -142,7 +172,7 @@ export async function estimateRecords(db: Db, rule: RecordRule): Promise<number>
     db,
     Plan,
     sql`explain (format json)
-        select from video where taken_down is null and ${raw(ruleColumn(rule))}`,
+        select from video where ${isChecked} and ${raw(ruleColumn(rule))}`,
   )
   return row['QUERY PLAN'][0]?.Plan['Plan Rows'] ?? 0
 }
@@ -160,7 +190,7 @@ function selectDuplicates(rule: DuplicateRule, columns: Sql, range: Sql, directi
     cross join lateral (
       select count(*), count(distinct category_id) as categories
       from video
-      where taken_down is null and ${raw(ruleColumn(rule))} = found.key
+      where ${isChecked} and ${raw(ruleColumn(rule))} = found.key
     ) as now
     where ${raw(rule.acrossCategories ? 'categories' : 'count')} > 1`
 }
@@ -207,7 +237,7 @@ function selectSpellings(
            or exists (
                 select from video
                 where state = 2
-                  and taken_down is null
+                  and ${isChecked}
                   and ${raw(`${kind}_ids`)} @> array[entity.id])
         order by talks desc, id
         limit ${maxMembers}

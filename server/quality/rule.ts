@@ -1,3 +1,5 @@
+import type { Fix } from './fixes.ts'
+
 // Types of data-quality rules.
 
 export type Rule = RecordRule | DuplicateRule | SpellingRule
@@ -14,6 +16,8 @@ export interface RecordRule extends RuleBase {
   readonly finds: 'records'
   /** The field whose value a finding contains. */
   readonly shows?: ShownField
+  /** Fixes those findings for which the right value is certain. */
+  readonly fix?: Fix
 }
 
 /** Finds groups of records that have the same fingerprint in a column, see `ruleColumn`. */

@@ -1,3 +1,4 @@
+import { fixDate, fixMilliseconds, fixMinutes, fixThumbnail } from './fixes.ts'
 import type { Rule } from './rule.ts'
 
 /** All rules, in the order of the list that editors see. */
@@ -27,6 +28,7 @@ export const rules: readonly Rule[] = [
     advice: 'Compare it with the recording. Durations are in seconds: multiply minutes by 60.',
     finds: 'records',
     shows: 'duration',
+    fix: fixMinutes,
   },
   {
     rule: 'duration-too-long',
@@ -36,12 +38,14 @@ export const rules: readonly Rule[] = [
       'Sums leave these durations out.',
     finds: 'records',
     shows: 'duration',
+    fix: fixMilliseconds,
   },
   {
     rule: 'no-date',
     title: 'No date',
     advice: 'Add the day of the recording. Look in the programme of the event.',
     finds: 'records',
+    fix: fixDate,
   },
   {
     rule: 'no-description',
@@ -54,6 +58,7 @@ export const rules: readonly Rule[] = [
     title: 'No thumbnail',
     advice: 'Add the address of a small picture of the recording.',
     finds: 'records',
+    fix: fixThumbnail,
   },
   {
     rule: 'speaker-spellings',

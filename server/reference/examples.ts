@@ -59,6 +59,7 @@ const bodies: { readonly [Name in EndpointWithBody]: BodyOf<Endpoints[Name]> } =
   decideTalk: { take: ['title'] },
   decideFields: { take: 'theirs', fields: ['summary'] },
   takeDownVideo: { reason: 'The speaker asked for it' },
+  mergeVideo: { into: 1 },
   mergeCategory: { into: 'example-conference-2026' },
   patchSpeaker: {
     description: 'Zoë writes about *archives*.',

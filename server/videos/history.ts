@@ -2,7 +2,7 @@ import { Problem, type Video } from '@talkshelf/contract'
 import { type ChangeSummary, findIdsThen, listChangesWithValues } from '../changes/changes.ts'
 import { currentNames, type RecordEntityIds } from '../entities/entities.ts'
 import type { Db } from '../platform/db/db.ts'
-import { readCurrent } from './read.ts'
+import { readPresent } from './read.ts'
 import { revisionsPerPage } from './revisions.ts'
 
 // Lists the changes of a record with their values.
@@ -30,8 +30,13 @@ export async function readHistory(
   db: Db,
   id: number,
   before = Number.MAX_SAFE_INTEGER,
-): Promise<{ record: Video; entries: HistoryEntry[]; next: number | undefined }> {
-  const { body } = await readCurrent(db, id)
+): Promise<{
+  record: Video
+  mergedInto: number | null
+  entries: HistoryEntry[]
+  next: number | undefined
+}> {
+  const { body, merged_into: mergedInto } = await readPresent(db, id)
   const rows = await listChangesWithValues(db, 'video', id, {
     before,
     limit: revisionsPerPage,
@@ -60,7 +65,8 @@ export async function readHistory(
     return { ...summary, changes: changes.filter(isVisible) }
   })
   const next = oldest.revision > 1 ? oldest.revision : undefined
-  return { record: JSON.parse(body) as Video, entries: entries.toReversed(), next }
+  const record = JSON.parse(body) as Video
+  return { record, mergedInto, entries: entries.toReversed(), next }
 }
 
 type CurrentNames = ReturnType<Awaited<ReturnType<typeof currentNames>>>

@@ -61,6 +61,8 @@ const BodyRow = Type.Object({
   updated_ms: Type.Integer(),
   body: Type.String(),
   taken_down: Type.Union([TakenDown, Type.Null()]),
+  /** The record into which this one was merged. */
+  merged_into: Type.Union([Type.Integer(), Type.Null()]),
 })
 export type BodyRow = Static<typeof BodyRow>
 
@@ -69,7 +71,7 @@ const Count = Type.Object({ count: Type.Integer() })
 
 const bodyColumns = sql`
   id, revision, etag, live, (extract(epoch from updated) * 1000)::bigint as updated_ms,
-  body, taken_down`
+  body, taken_down, merged_into`
 
 /** Finds rendered bodies by id. This is the only query of the hot read path. */
 export function findBodies(db: Db, ids: readonly number[]) {
@@ -95,7 +97,7 @@ export function findDrafts(db: Db, text: string, limit: number, offset: number) 
     sql`select body
         from video
         join video_body using (id)
-        where state = 2 and video.taken_down is null
+        where state = 2 and video.taken_down is null and video.merged_into is null
           and (${text} = '' or strpos(fold(title), fold(${text})) > 0)
         order by video_body.updated desc, id desc
         limit ${limit}::integer offset ${offset}::integer`,
@@ -355,6 +357,12 @@ export function freeVideoSlug(db: Db, base: string, attempt: number) {
   return freeSlug(db, sql`video`, base, 'video', attempt)
 }
 
+/** Finds the records that were merged into a record, also through others. */
+export async function findMergedIds(db: Db, id: number): Promise<number[]> {
+  const rows = await many(db, NewId, sql`select id from merged_videos(${id}) as merged (id)`)
+  return rows.map((row) => row.id)
+}
+
 /** The ids behind the names of a record; undefined if the names did not change. */
 export interface ChangedEntityIds {
   readonly category: number | undefined
@@ -378,6 +386,8 @@ export interface NewVersion {
   readonly ids: ChangedEntityIds
   readonly added: AddedEntities
   readonly change: NewChange
+  /** The record into which this one is merged. Default: null. */
+  readonly mergedInto?: number | null
 }
 
 // A write is one statement: record, body and change are written together, in one round trip.
@@ -576,7 +586,7 @@ export async function findTakenSlugs(db: Db, slugs: readonly string[]): Promise<
  */
 export async function updateVideo(
   db: Db,
-  { video, revision, body, etag, ids, added, change }: NewVersion,
+  { video, revision, body, etag, ids, added, change, mergedInto = null }: NewVersion,
 ): Promise<boolean> {
   const count = await execute(
     db,
@@ -588,7 +598,8 @@ export async function updateVideo(
             speaker_ids = coalesce(${ids.speakers}::bigint[], speaker_ids),
             tag_ids = coalesce(${ids.tags}::bigint[], tag_ids),
             ${join(fieldNames.map((field) => sql`${raw(field)} = ${video[field]}`))},
-            updated = ${utc(video.updated)}
+            updated = ${utc(video.updated)},
+            merged_into = ${mergedInto}
           where id = ${video.id} and revision = ${revision - 1} and ${lockUnrenamed(added)}
           returning id, revision
         ), rendered as (
@@ -597,7 +608,8 @@ export async function updateVideo(
             etag = ${etag},
             live = ${video.state === states.live}::boolean,
             updated = ${utc(video.updated)},
-            body = ${body}
+            body = ${body},
+            merged_into = ${mergedInto}
           from saved
           where video_body.id = saved.id
         )
@@ -630,6 +642,7 @@ export async function saveTakedown(
             revision = ${revision},
             taken_down = ${day}::date,
             takedown_reason = ${reason},
+            merged_into = null,
             updated = ${utc(updated)}
           where id = ${id} and revision = ${revision - 1}
           returning id, revision
@@ -640,6 +653,7 @@ export async function saveTakedown(
             live = false,
             updated = ${utc(updated)},
             body = '',
+            merged_into = null,
             taken_down = jsonb_build_object('taken_down', ${day}::text, 'reason', ${reason}::text)
           from saved
           where video_body.id = saved.id

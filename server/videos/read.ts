@@ -8,16 +8,27 @@ import type { CachedBody, RecordCache } from './record-cache.ts'
 
 /**
  * Reads a record for an actor. Only editors see drafts, and editors always get the current version;
- * other readers may get a cached one.
+ * other readers may get a cached one. For a record that was merged, returns the one into which it
+ * was merged, which has another id.
  */
 export function readVideo(
   recordCache: RecordCache,
   actor: Actor,
   id: number,
 ): CachedBody | Promise<CachedBody> {
-  if (mayAct(actor.role, 'editor')) return recordCache.read(id).then((row) => assertPresent(row))
+  if (mayAct(actor.role, 'editor')) return readMerged(recordCache, id).then(assertPresent)
   const recent = recordCache.readRecent(id)
-  return recent instanceof Promise ? recent.then(assertPublished) : assertPublished(recent)
+  // A cached record is live, and a live record was not merged.
+  if (!(recent instanceof Promise)) return assertPublished(recent)
+  return recent
+    .then((row) => (row?.merged_into ? readMerged(recordCache, row.merged_into) : row))
+    .then(assertPublished)
+}
+
+/** Reads a record, or the one into which it was merged. */
+async function readMerged(recordCache: RecordCache, id: number): Promise<CachedBody | undefined> {
+  const row = await recordCache.read(id)
+  return row?.merged_into ? readMerged(recordCache, row.merged_into) : row
 }
 
 /** Returns the row of a live record. Throws 404 for drafts as well. */
@@ -27,8 +38,16 @@ function assertPublished(row: CachedBody | undefined): CachedBody {
   return present
 }
 
-/** Reads the current version of a record, also of a draft. Throws 404 or 410 as `assertPresent`. */
+/**
+ * Reads the current version of a record, also of a draft. Throws 404 or 410 as `assertPresent`, and
+ * 409 if the record was merged into another one.
+ */
 export async function readCurrent(db: Db, id: number): Promise<BodyRow> {
+  return assertNotMerged(await readPresent(db, id))
+}
+
+/** Reads the current version of a record as `readCurrent`, also of one that was merged. */
+export async function readPresent(db: Db, id: number): Promise<BodyRow> {
   return assertPresent(await findBody(db, id))
 }
 
@@ -68,6 +87,17 @@ export function assertPresent<T extends BodyRow>(row: T | undefined): T {
       row.taken_down,
     )
   return row
+}
+
+/** Returns the row. Throws 409 if the record was merged into another one. */
+export function assertNotMerged(row: BodyRow): BodyRow {
+  const { merged_into } = row
+  if (merged_into === null) return row
+  throw new Problem(
+    'merged',
+    `This record was merged into record ${merged_into}. Nothing was changed`,
+    { merged_into },
+  )
 }
 
 function notFound(): never {

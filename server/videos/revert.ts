@@ -1,4 +1,4 @@
-import { invalidFields, maxNames, Problem, type Video } from '@talkshelf/contract'
+import { invalidFields, maxNames, Problem, type Video, videoFields } from '@talkshelf/contract'
 import { findVersion, type WriteContext } from '../changes/changes.ts'
 import {
   currentNames,
@@ -59,7 +59,7 @@ export async function revertRevision(
     id,
     context,
     (current, db) => revertFields(db, current, change, requested as (keyof Video)[]),
-    'restored',
+    { kind: 'restored' },
   )
 }
 
@@ -70,11 +70,17 @@ async function readChange(db: Db, id: number, revision: number): Promise<Recorde
       'not-revertible',
       'This revision created the record. To hide it from readers, make it a draft',
     )
+  if (change?.kind === 'merged')
+    throw new Problem(
+      'not-revertible',
+      'This revision merged the record into another one. Restore the revision before it',
+    )
   const previous = await findVersion(db, 'video', id, revision - 1)
   if (!change?.ids_then || !previous?.ids_then)
     throw new Problem('not-found', 'This revision does not exist')
   return {
-    fields: change.fields,
+    // A restored record also has the field `merged_into` in its history.
+    fields: change.fields.filter((field) => (videoFields as string[]).includes(field)),
     before: { fields: previous.fields_then, ids: previous.ids_then },
     after: { fields: change.fields_then, ids: change.ids_then },
   }

@@ -9,7 +9,7 @@ import {
 import { currentNames, type NamedEntity } from '../entities/entities.ts'
 import type { Db } from '../platform/db/db.ts'
 import type { Pool } from '../platform/db/pool.ts'
-import { readCurrent } from './read.ts'
+import { readPresent } from './read.ts'
 import { changeVideo, type RenderedVideo } from './update.ts'
 
 // The history of a record: list, read and restore revisions.
@@ -22,7 +22,7 @@ export async function listRevisions(
   id: number,
   page: number,
 ): Promise<{ count: number; results: ChangeSummary[] }> {
-  await readCurrent(db, id)
+  await readPresent(db, id)
   const count = await countChanges(db, 'video', id)
   const results = await listChanges(
     db,
@@ -41,7 +41,7 @@ export async function readRevision(
   id: number,
   revision: number,
 ): Promise<ChangeSummary & { record: Video }> {
-  await readCurrent(db, id)
+  await readPresent(db, id)
   const version = await findRevision(db, id, revision)
   if (!version) throw new Problem('not-found', 'This revision does not exist')
   return version
@@ -69,7 +69,10 @@ export async function findRevision(
   }
 }
 
-/** Writes the content of an earlier revision as a new one. Id, slug and `added` stay. */
+/**
+ * Writes the content of an earlier revision as a new one. Id, slug and `added` stay. A record that
+ * was merged into another one is a record of its own again.
+ */
 export async function restoreRevision(
   pool: Pool,
   id: number,
@@ -78,5 +81,5 @@ export async function restoreRevision(
 ): Promise<RenderedVideo> {
   const { record } = await readRevision(pool, id, revision)
   const next = ({ slug, added, updated }: Video): Video => ({ ...record, id, slug, added, updated })
-  return changeVideo(pool, id, context, next, 'restored')
+  return changeVideo(pool, id, context, next, { kind: 'restored', unmerges: true })
 }

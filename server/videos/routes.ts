@@ -41,7 +41,7 @@ export function videoRoutes(
   mountFast(readVideoEndpoint, (call) => {
     const body = videos.readVideo(recordCache, call.actor, call.params.id)
     return body instanceof Promise
-      ? body.then((row) => recordResponse(call, row))
+      ? body.then((row) => recordOrRedirect(call, row, urls))
       : recordResponse(call, body)
   })
 
@@ -130,6 +130,20 @@ async function invalidatingCache<T>(
   } finally {
     recordCache.forget(id)
   }
+}
+
+/** Returns the record, or a redirect to it if the requested one was merged into it. */
+function recordOrRedirect(
+  call: Call<typeof readVideoEndpoint>,
+  row: videos.CachedBody,
+  urls: SiteUrls,
+): RouteResponse {
+  if (row.id === call.params.id) return recordResponse(call, row)
+  const { actor, format } = call
+  const location = urls.to(readVideoEndpoint, { id: row.id }) + (format ? `?format=${format}` : '')
+  // Without max-age, caches could store a 301 indefinitely; a merge can be undone.
+  const cacheControl = actor.role === 'anyone' ? 'public, max-age=60' : 'private, no-store'
+  return { status: 301, body: '', headers: { location, 'cache-control': cacheControl } }
 }
 
 function recordResponse(

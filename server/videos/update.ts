@@ -9,7 +9,7 @@ import type { Db } from '../platform/db/db.ts'
 import type { Pool } from '../platform/db/pool.ts'
 import { assertMayChange } from './event-access.ts'
 import { type BodyRow, lockVideo, type NewVersion, updateVideo } from './queries.ts'
-import { readCurrent } from './read.ts'
+import { assertNotMerged, readPresent } from './read.ts'
 import {
   type CompleteNames,
   createMissingNames,
@@ -28,6 +28,12 @@ export interface RenderedVideo {
   readonly etag: string
 }
 
+interface ChangeOptions {
+  readonly kind?: 'updated' | 'restored'
+  /** Whether a record that was merged into another one becomes a record again. Default: 409. */
+  readonly unmerges?: boolean
+}
+
 /**
  * Changes a record. `next` derives the new version from the current one and may be called several
  * times. The first attempt takes no lock and writes only if the record is unchanged since it was
@@ -38,17 +44,21 @@ export async function changeVideo(
   id: number,
   context: WriteContext,
   next: NextVersion,
-  kind: 'updated' | 'restored' = 'updated',
+  { kind = 'updated', unmerges = false }: ChangeOptions = {},
 ): Promise<RenderedVideo> {
-  const unlocked = await readCurrent(pool.lookups, id)
+  const read = async (db: Db) => {
+    const row = await readPresent(db, id)
+    return unmerges ? row : assertNotMerged(row)
+  }
+  const unlocked = await read(pool.lookups)
   const version = await tryWrite(pool, unlocked, context, next, kind, failOnMissingNames)
   if (version) return version
   return pool.transaction(async (tx) => {
     // All writers lock names and entities first and the record then, so they cannot deadlock.
-    const before = parseBody(await readCurrent(tx, id))
+    const before = parseBody(await read(tx))
     await lockRequestedNames(tx, before, await next(before, tx), context)
     await lockVideo(tx, id)
-    const row = await readCurrent(tx, id)
+    const row = await read(tx)
     // The record is locked, but its new entities can still be renamed concurrently.
     const complete: CompleteNames = (names, found) => createMissingNames(tx, names, found, context)
     return retryOnConflict(context, () => tryWrite(tx, row, context, next, kind, complete))
@@ -72,27 +82,30 @@ async function tryWrite(
 
   const before = parseBody(row)
   const named = await resolveRecordNames(db, before, await next(before, db), complete)
-  return named && writeVersion(db, row, before, named, kind, context)
+  // Only a version that is restored is written to a record that was merged: it is a record again.
+  return named && writeVersion(db, row, before, named, kind, context, null)
 }
 
-const parseBody = ({ body }: BodyRow) => JSON.parse(body) as Video
+export const parseBody = ({ body }: BodyRow) => JSON.parse(body) as Video
 
 /**
  * Writes a version and returns it. Returns undefined if the record or a name changed concurrently,
- * and the current version if no field changes.
+ * and the current version if no field changes. `mergedInto` is the record into which it is merged.
  */
 export async function writeVersion(
   db: Db,
   row: BodyRow,
   before: Video,
   { video: after, ids, added }: NamedVersion,
-  kind: 'updated' | 'restored',
+  kind: 'updated' | 'restored' | 'merged',
   context: WriteContext,
+  mergedInto = row.merged_into,
 ): Promise<RenderedVideo | undefined> {
   // Read after the body: if the record was moved in between, the version is not written.
   await assertMayChange(db, context.origin.actor, row.id, ids.category)
   const changed = changedFields(before, after)
-  if (changed.length === 0) return row
+  const isRedirected = mergedInto !== row.merged_into
+  if (changed.length === 0 && !isRedirected) return row
   const video = { ...after, updated: timestampAfter(before.updated) }
   const version = newVersion(
     video,
@@ -101,8 +114,8 @@ export async function writeVersion(
     {
       subject: 'video',
       kind,
-      before: pick(before, changed),
-      after: pick(after, changed),
+      before: { ...pick(before, changed), ...(isRedirected && { merged_into: row.merged_into }) },
+      after: { ...pick(after, changed), ...(isRedirected && { merged_into: mergedInto }) },
       ids,
       at: `${video.updated}Z`,
       origin: context.origin,
@@ -110,7 +123,7 @@ export async function writeVersion(
     },
   )
   assertBeforeDeadline(context)
-  return (await updateVideo(db, version)) ? version : undefined
+  return (await updateVideo(db, { ...version, mergedInto })) ? version : undefined
 }
 
 /** Returns a version with its rendered body. */

@@ -5,8 +5,8 @@
 // record-names.ts validates requests (videoFieldErrors) and resolves the names in a record. wire.ts
 // normalizes requests (normalizeVideoInput) and converts records from and to JSON. refresh-names.ts
 // updates records after a rename or split (replaceSpeaker), bulk.ts writes hundreds at a time.
-// merge-edit.ts merges an edit with what others changed meanwhile. ids-before-merge.ts remembers the
-// entities of records before merges.
+// merge-edit.ts merges an edit with what others changed meanwhile, merge.ts two records of a talk.
+// ids-before-merge.ts remembers the entities of records before merges.
 
 export {
   createVideos,
@@ -19,6 +19,7 @@ export {
 export { createVideo } from './create.ts'
 export { assertMayChange } from './event-access.ts'
 export { readHistory } from './history.ts'
+export { type MergeTarget, mergeVideos } from './merge.ts'
 export { mergeEdit } from './merge-edit.ts'
 export {
   advanceVideoIds,
@@ -26,6 +27,7 @@ export {
   countVideosOfEntity,
   countVideosShownAs,
   fieldColumnNames,
+  findMergedIds,
   findMergedRecords,
   findVideoIdsOfEntity,
   findVideoIdsShownAs,
@@ -44,4 +46,4 @@ export {
 } from './revisions.ts'
 export { takeDownVideo } from './takedown.ts'
 export { changeVideo } from './update.ts'
-export { normalizeVideoInput } from './wire.ts'
+export { applyPatch, normalizeVideoInput } from './wire.ts'

@@ -89,6 +89,12 @@ const urls: [method: 'GET' | 'POST', path: string, role: PersonRole][] = [
   ['POST', `/desk/talk/${talk}/discard-copy`, 'editor'],
   ['POST', `/desk/talk/${talk}/cancel-publication`, 'editor'],
   ['POST', `/desk/talk/${talk}/takedown`, 'admin'],
+  ['GET', `/desk/talk/${talk}/same`, 'editor'],
+  ['POST', `/desk/talk/${talk}/same`, 'editor'],
+  ['POST', `/desk/talk/${talk}/unmerge`, 'editor'],
+  ['GET', '/desk/quality', 'editor'],
+  ['GET', '/desk/quality/no-date', 'editor'],
+  ['POST', '/desk/quality/no-date/fix', 'editor'],
   ['GET', '/desk/account', 'suggester'],
   ['GET', '/desk/confirm', 'suggester'],
   ['GET', '/desk/people', 'admin'],
@@ -133,7 +139,8 @@ const urls: [method: 'GET' | 'POST', path: string, role: PersonRole][] = [
 test('the list above has every page and form of the desk', async () => {
   const isListed = (method: string, path: string) =>
     urls.some(
-      ([own, listed]) => own === method && listed.split('?')[0]?.replace(/\/\d+/, '/:id') === path,
+      ([own, listed]) =>
+        own === method && listed.split('?')[0]?.replace(/\/(\d+|no-date)/, '/:id') === path,
     )
   for (const [name, value] of Object.entries(deskPaths)) {
     if (

@@ -67,6 +67,11 @@ test('any change of the state cancels it', async () => {
         body: { reason: 'Asked' },
         token: archive.admin,
       }),
+    async (id: number) =>
+      archive.call('POST', `/api/v2/video/${id}/merge`, {
+        body: { into: (await archive.make()).id },
+        token,
+      }),
   ]) {
     const { id } = await draft()
     await scheduleForNow(id)

@@ -552,7 +552,7 @@ test('no command of the reference changes a record that the reader did not choos
     assert.match(stderr, /(VIDEO|IMPORT)_ID/)
     assert.doesNotMatch(stderr, /called/)
   }
-  const destructive = ['takeDownVideo', 'mergeCategory', 'mergeSpeaker', 'mergeTag', 'undoImport']
+  const destructive = ['takeDownVideo', 'undoImport']
   assert.deepEqual(warned.sort(), destructive.sort())
   for (const { name, path, method } of Object.values(endpoints))
     if (destructive.includes(name))
@@ -578,8 +578,10 @@ test('the commands of the reference work in a shell', async (t) => {
     if (isDraft) await setState(2)
     // The time of publication must be in the future.
     const script = prelude + command.replace('2027-', `${new Date().getUTCFullYear() + 1}-`)
+    // The other commands need the first record, so another one is merged into it.
+    const { id } = name === 'mergeVideo' ? await untouched.make() : { id: 1 }
     const { stdout } = await promisify(execFile)('sh', ['-c', script], {
-      env: { ...process.env, TOKEN: untouched.admin, VIDEO_ID: '1', IMPORT_ID: '1' },
+      env: { ...process.env, TOKEN: untouched.admin, VIDEO_ID: String(id), IMPORT_ID: '1' },
     })
     if (isDraft) await setState(1)
     const answer = JSON.parse(stdout)

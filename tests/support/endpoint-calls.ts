@@ -11,12 +11,13 @@ export interface EndpointCall {
   readonly body?: object
 }
 
-const bodies: Readonly<Record<string, (id: number) => object>> = {
+const bodies: Readonly<Record<string, (id: number, other: number) => object>> = {
   replaceVideo: () => ({ title: 'Replaced', category, language: 'English' }),
   patchVideo: () => ({ summary: 'Patched' }),
   createVideo: () => ({ title: 'Created', category, language: 'English' }),
   revertRevision: () => ({ fields: ['title'] }),
   schedulePublication: () => ({ publish_at: null }),
+  mergeVideo: (_, other) => ({ into: other }),
   takeDownVideo: () => ({ reason: 'The speaker asked for it' }),
   createCategory: (id) => ({ title: `Created ${id}` }),
   patchCategory: () => ({ description: 'Patched' }),
@@ -47,6 +48,7 @@ const importOf = (title: string) => ({
  */
 export async function prepareCall(archive: TestArchive, endpoint: Endpoint): Promise<EndpointCall> {
   const { id } = await archive.make({ speakers: ['Ada'], tags: ['queues'] })
+  const { id: other } = endpoint.name === 'mergeVideo' ? await archive.make() : { id }
   const [, , , kind = ''] = endpoint.path.split('/')
   const slugs: Record<string, string> = {
     category: 'example-days-2026',
@@ -54,7 +56,7 @@ export async function prepareCall(archive: TestArchive, endpoint: Endpoint): Pro
     tag: 'queues',
   }
   // A merge removes the entity, so each call merges a new one.
-  if (/^(un)?merge/.test(endpoint.name)) {
+  if (/^(un)?merge(Category|Speaker|Tag)$/.test(endpoint.name)) {
     const into = slugs[kind] ?? ''
     slugs[kind] = await createEntity(archive, kind, id)
     if (endpoint.name.startsWith('unmerge'))
@@ -83,7 +85,7 @@ export async function prepareCall(archive: TestArchive, endpoint: Endpoint): Pro
     assert.ok(value, `${endpoint.name} has {${name}} in its path: add a value for it ${hint}`)
     return [name, value] as const
   })
-  const body = bodies[endpoint.name]?.(id)
+  const body = bodies[endpoint.name]?.(id, other)
   if (endpoint.body) assert.ok(body, `${endpoint.name} takes a body: add one ${hint}`)
   return { params: Object.fromEntries(params), ...(endpoint.body && body && { body }) }
 }

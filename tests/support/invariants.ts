@@ -70,6 +70,18 @@ const always: readonly Invariant[] = [
          or c.revisions is distinct from ${revisionsOf("'video'", 'v.id', 'v.revision')}`,
   },
   {
+    message:
+      'a merged record and its body do not agree, or its target was taken down or is a cycle',
+    sql: `
+      select v.id, v.merged_into
+      from video v
+      join video_body b using (id)
+      left join video target on target.id = v.merged_into
+      where b.merged_into is distinct from v.merged_into
+         or target.taken_down is not null
+         or merge_target(v.id) is null`,
+  },
+  {
     message: 'an entity and its changes do not agree',
     sql: `
       select t.kind, t.id, t.revision, h.revisions

@@ -17,6 +17,8 @@ export interface EditorData {
   readonly publishAt?: string | undefined
   /** The time that was typed and refused. */
   readonly publishAtText?: string | undefined
+  /** Records that were merged into this one. */
+  readonly merged: readonly number[]
   /** The version that the editor sees. */
   readonly revision: number
   readonly values: TalkValues
@@ -37,7 +39,7 @@ export interface EditorData {
 export function Editor(data: EditorData) {
   const { words, href, time, person, formToken } = useDesk()
   const { id, title, path, isLive, revision, values, errors = {}, restored, previews } = data
-  const { neighbours, publishAt } = data
+  const { neighbours, publishAt, merged } = data
   return (
     <DeskLayout title={title}>
       <div class="toolbar">
@@ -47,6 +49,12 @@ export function Editor(data: EditorData) {
           {words.previewTalk}
         </a>
         <a href={href(deskPaths.talkHistory(id))}>{words.history}</a>
+        <a href={href(deskPaths.mergeTalks(id))}>{words.quality.sameAs}</a>
+        {merged.map((other) => (
+          <a key={other} href={href(deskPaths.talkHistory(other))}>
+            {words.quality.mergedHere(other)}
+          </a>
+        ))}
         {neighbours && (
           <nav class="toolbar" aria-label={words.list}>
             <a href={href(`${deskPaths.talks}?${neighbours.list}`)}>{words.list}</a>

@@ -16,6 +16,8 @@ export interface HistoryData {
   /** The revision before which the next page begins, if there are more. */
   readonly next: number | undefined
   readonly mayRevert: boolean
+  /** The record into which the talk was merged. */
+  readonly mergedInto: number | null
 }
 
 interface HistoryEntry {
@@ -39,19 +41,38 @@ interface FieldValues {
 const diffMs = 300
 
 /** The changes of a talk, newest first, with a button that reverts each of them. */
-export function History({ id, title, slug, entries, next, mayRevert }: HistoryData) {
+export function History({ id, title, slug, entries, next, ...data }: HistoryData) {
   const { words, href } = useDesk()
+  const { mayRevert, mergedInto } = data
   const untilMs = performance.now() + diffMs
   return (
     <DeskLayout title={words.historyOf(title)}>
       <p>
         <a href={href(paths.talk({ id, slug }))}>{words.showTalk}</a>
       </p>
+      {mergedInto !== null && (
+        <div class="notice">
+          <p>
+            <a href={href(deskPaths.talk(mergedInto))}>{words.quality.mergedInto(mergedInto)}</a>
+          </p>
+          {mayRevert && (
+            <Form action={deskPaths.unmerge(id)}>
+              <p class="help">{words.quality.unmergeHelp}</p>
+              <button type="submit">{words.quality.unmerge}</button>
+            </Form>
+          )}
+        </div>
+      )}
       <p class="help">{mayRevert ? words.historyHelp : words.foreignEvent}</p>
       <ol class="history">
         {entries.map((entry) => (
           <li key={entry.revision}>
-            <Entry id={id} entry={entry} mayRevert={mayRevert} untilMs={untilMs} />
+            <Entry
+              id={id}
+              entry={entry}
+              mayRevert={mayRevert && mergedInto === null}
+              untilMs={untilMs}
+            />
           </li>
         ))}
       </ol>
@@ -76,7 +97,7 @@ interface EntryProps {
 function Entry({ id, entry, mayRevert, untilMs }: EntryProps) {
   const { words, time } = useDesk()
   const { revision, kind, at, by, changes } = entry
-  const isRevertible = mayRevert && kind !== 'created'
+  const isRevertible = mayRevert && kind !== 'created' && kind !== 'merged'
   return (
     <>
       <h2>{words.revision(revision)}</h2>
@@ -93,7 +114,7 @@ function Entry({ id, entry, mayRevert, untilMs }: EntryProps) {
               <dt>{name}</dt>
               <dd>
                 <Difference field={field} before={before} after={after} untilMs={untilMs} />
-                {isRevertible && (
+                {isRevertible && field !== 'merged_into' && (
                   <RevertButton id={id} revision={revision} fields={[field]} of={name} />
                 )}
               </dd>
@@ -136,7 +157,8 @@ function RevertButton({ id, revision, fields, of, ...props }: RevertButtonProps)
 }
 
 /** Returns the name of a field as in the editor. */
-function fieldName({ talkFields }: Words, field: string): string {
+function fieldName({ talkFields, mergedInto }: Words, field: string): string {
+  if (field === 'merged_into') return mergedInto
   return Object.hasOwn(talkFields, field) ? talkFields[field as TalkField] : field
 }
 

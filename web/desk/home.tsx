@@ -72,6 +72,11 @@ export function DeskHome({ hasPasskey, copies, imports, scheduled }: DeskHomeDat
       )}
       {isEditor && (
         <p>
+          <a href={href(deskPaths.quality)}>{words.quality.homeLink}</a>
+        </p>
+      )}
+      {isEditor && (
+        <p>
           <a href={href(deskPaths.imports)}>{words.imports.homeLink}</a>
         </p>
       )}

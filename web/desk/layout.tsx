@@ -89,6 +89,7 @@ function DeskHeader() {
           [deskPaths.speakers, words.entities.titles.speaker],
           [deskPaths.tags, words.entities.titles.tag],
           [deskPaths.events, words.entities.titles.category],
+          [deskPaths.quality, words.quality.title],
           [deskPaths.imports, words.imports.title],
         ]
       : []),

@@ -9,8 +9,10 @@ import { History, RevertRefused } from './history.tsx'
 import { DeskHome } from './home.tsx'
 import { ImportPage } from './import.tsx'
 import { Imports } from './imports.tsx'
+import { MergeTalks, OtherTalk } from './merge-talks.tsx'
 import { OpenidRefused, OpenidStart } from './openid.tsx'
 import { LinkCreated, People, PersonPage } from './people.tsx'
+import { Findings, Quality } from './quality.tsx'
 import { Confirm, Forbidden, LinkPage, LinkRefused, MailSent, SignIn } from './sign-in.tsx'
 import { Talks } from './talks.tsx'
 import { Tokens } from './tokens.tsx'
@@ -31,6 +33,10 @@ export const deskPages = {
   talks: Talks,
   editor: Editor,
   mergeEdit: MergeEdit,
+  quality: Quality,
+  findings: Findings,
+  mergeTalks: MergeTalks,
+  otherTalk: OtherTalk,
   newTalk: NewTalk,
   takedown: TakedownPage,
   people: People,

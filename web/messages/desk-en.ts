@@ -1,6 +1,7 @@
 import { mediaNames, type TalkField } from '../desk/talk-values.ts'
 import { entitiesEn } from './desk-entities-en.ts'
 import { importsEn } from './desk-imports-en.ts'
+import { qualityEn } from './desk-quality-en.ts'
 
 export const deskEn = {
   // All pages
@@ -52,6 +53,7 @@ export const deskEn = {
     reverted: 'Reverted.',
     ...importsEn.done,
     ...entitiesEn.done,
+    ...qualityEn.done,
   } as Readonly<Record<string, string>>,
 
   // Home
@@ -332,9 +334,13 @@ export const deskEn = {
   foreignEvent: 'You can read this history. You may change talks of your own events only.',
   showTalk: 'Show the talk',
   revision: (revision: number) => `Revision ${revision}`,
-  changeKinds: { created: 'Created', updated: 'Changed', restored: 'Restored' } as Readonly<
-    Record<string, string>
-  >,
+  changeKinds: {
+    created: 'Created',
+    updated: 'Changed',
+    restored: 'Restored',
+    merged: 'Merged',
+  } as Readonly<Record<string, string>>,
+  mergedInto: 'Merged into',
   origins: { api: 'API', import: 'Import', page: 'Web page', command: 'Command line' } as Readonly<
     Record<string, string>
   >,
@@ -357,6 +363,7 @@ export const deskEn = {
   revertOthersHelp: (fields: readonly string[]) => `Can be reverted: ${fields.join(', ')}.`,
   imports: importsEn,
   entities: entitiesEn,
+  quality: qualityEn,
 
   // Errors
   forbiddenTitle: 'You may not do that',

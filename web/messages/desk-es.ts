@@ -2,6 +2,7 @@ import { mediaNames } from '../desk/talk-values.ts'
 import type { DeskMessages } from './desk-en.ts'
 import { entitiesEs } from './desk-entities-es.ts'
 import { importsEs } from './desk-imports-es.ts'
+import { qualityEs } from './desk-quality-es.ts'
 
 export const deskEs: DeskMessages = {
   skip: 'Ir al contenido',
@@ -52,6 +53,7 @@ export const deskEs: DeskMessages = {
     reverted: 'Revertido.',
     ...importsEs.done,
     ...entitiesEs.done,
+    ...qualityEs.done,
   },
 
   welcome: (name) => `Hola, ${name}`,
@@ -324,7 +326,13 @@ export const deskEs: DeskMessages = {
   foreignEvent: 'Puedes leer este historial. Solo puedes cambiar charlas de tus propios eventos.',
   showTalk: 'Ver la charla',
   revision: (revision) => `Revisión ${revision}`,
-  changeKinds: { created: 'Creada', updated: 'Cambiada', restored: 'Restaurada' },
+  changeKinds: {
+    created: 'Creada',
+    updated: 'Cambiada',
+    restored: 'Restaurada',
+    merged: 'Unida',
+  },
+  mergedInto: 'Unida a',
   origins: {
     api: 'API',
     import: 'Importación',
@@ -350,6 +358,7 @@ export const deskEs: DeskMessages = {
   revertOthersHelp: (fields) => `Se pueden revertir: ${fields.join(', ')}.`,
   imports: importsEs,
   entities: entitiesEs,
+  quality: qualityEs,
 
   forbiddenTitle: 'No puedes hacer eso',
   forbiddenHelp: (role) => `Tu función es ${role}. Pide otra a un administrador.`,

@@ -196,7 +196,8 @@ async function leftByRedo(
       if (row.undone === 'touched') return [[row.position, keptOutcome(row, keptByUndo)]]
       const body = bodies.get(row.video_id as number)
       const isOverwritten = versions.get(row.position)?.is_overwritten !== false
-      if (body && !body.taken_down && !isOverwritten) return []
+      const isPresent = body && !body.taken_down && body.merged_into === null
+      if (isPresent && !isOverwritten) return []
       return [[row.position, { ...keptOutcome(row, changedSinceUndo), before: null }]]
     }),
   )

@@ -93,6 +93,7 @@ export async function planItems(
   const previousLookup = await lookUpNames(db, namesOfItems(previousFields))
   return items.map((incoming, index) => {
     const match = matches[index] as ItemMatch
+    if (match.mergedInto !== undefined) return planMerged(incoming, match.mergedInto)
     if (match.id === undefined) {
       const ofNewRecord = withCurrentNames(ofNewRecords[index] as ItemFields, lookup)
       return planNew(incoming, match, ofNewRecord, options, lookup)
@@ -100,6 +101,8 @@ export async function planItems(
     const fields = withCurrentNames(normalized[index] as ItemFields, lookup)
     const row = rows.get(match.id)
     if (!row) return refusal(incoming, `Record ${match.id} no longer exists`)
+    // It was merged after the item was matched.
+    if (row.merged_into !== null) return planMerged(incoming, row.merged_into)
     // If the source created the record, a file without states means the requested one.
     const hasState = !match.exported && match.previousState?.fields.state !== undefined
     const record: CurrentRecord = {
@@ -147,6 +150,19 @@ function planNew(
     create: { record, id: match.canKeepId ? item.id : undefined, kept },
     ...(facts.length > 0 && { facts }),
     sourceState: sourceStateOf({ state: options.state, ...fields }, item.facts),
+  }
+}
+
+/** Leaves a talk alone because it was merged into a record that has another row in its source. */
+function planMerged(incoming: IncomingItem, videoId: number): PlannedItem {
+  const detail = `was merged into record ${videoId}, which this row does not change`
+  return {
+    incoming,
+    verdict: 'unchanged',
+    videoId,
+    changes: {},
+    notes: [{ kind: 'dropped', field: 'talk', detail }],
+    previousState: undefined,
   }
 }
 

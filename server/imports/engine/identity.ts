@@ -47,6 +47,8 @@ export interface ItemMatch {
   readonly notes: readonly ImportNote[]
   /** The day on which the record was taken down. */
   readonly takenDown?: string
+  /** The talk was merged into this record, and the import does not change it. */
+  readonly mergedInto?: number
   /** Asks an editor whether the talk is a record that resembles it. */
   readonly question?: string | undefined
 }
@@ -143,14 +145,21 @@ function matchItem(
     canKeepId: false,
     notes: [],
   })
+  const merged = (mergedInto: number): ItemMatch => ({ canKeepId: false, notes: [], mergedInto })
   if (chosen?.taken_down) return { canKeepId: false, notes: [], takenDown: chosen.taken_down }
-  if (chosen && !claimed.has(chosen.id)) return matched(chosen.id)
+  const chosenId = chosen?.merge_target ?? chosen?.id
+  if (chosenId !== undefined && !claimed.has(chosenId)) return matched(chosenId)
+  if (withId?.merge_target && exported) return merged(withId.merge_target)
   if (withId && exported && !withId.taken_down && !claimed.has(withId.id))
     return { ...matched(withId.id), previousState: sourceStateOf(exported, []), exported }
   const available = withVideo.filter(isAvailable)
   const sameId = withId && isSameTalk(withId, item, fields, available) ? withId : undefined
   const takenDown = takenDownDay(sameId, withKey, item.kept ? available : withVideo)
   if (takenDown) return { canKeepId: false, notes: [], takenDown }
+  if (withKey?.is_duplicate || (withKey?.is_merged && claimed.has(withKey.video_id)))
+    return merged(withKey.video_id)
+  // An export of this archive has the kept record as well, or had it.
+  if (!withKey && sameId?.merge_target) return merged(sameId.merge_target)
   const id = withKey?.video_id ?? sameId?.id ?? available[0]?.id
   if (id !== undefined) return matched(id)
 

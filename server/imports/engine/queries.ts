@@ -804,21 +804,45 @@ const SourceRecord = Type.Object({
   key: Type.String(),
   video_id: Type.Integer(),
   state: Type.Unsafe<SourceState>({}),
+  /** Whether the record was merged, and the source has the talk under another key as well. */
+  is_duplicate: Type.Boolean(),
+  is_merged: Type.Boolean(),
 })
 export type SourceRecord = Static<typeof SourceRecord>
 
-/** Finds the last state of these keys at their source. */
+/**
+ * Finds the last state of these keys at their source. The record of a key is the one into which it
+ * was merged. Of several keys of one talk, that of the kept record describes it, or the first one.
+ */
 export function findSourceStates(db: Db, source: string, keys: readonly string[]) {
   return many(
     db,
     SourceRecord,
-    sql`select key, video_id, state
-        from source_record
-        where source = ${source} and key = any (${keys}::text[])`,
+    sql`select stored.key, coalesce(target.id, video_id) as video_id, stored.state,
+               coalesce(target.key <> stored.key, false) as is_duplicate,
+               merged_into is not null as is_merged
+        from source_record as stored
+        join video on video.id = video_id
+        left join lateral (
+          select merge_target(video_id) as id,
+                 (select other.key
+                  from source_record as other
+                  where other.source = ${source}
+                    and (other.video_id = merge_target(stored.video_id)
+                         or other.video_id in (
+                           select merged_videos(merge_target(stored.video_id))))
+                  order by other.video_id = merge_target(stored.video_id) desc,
+                           other.video_id, other.key
+                  limit 1) as key
+        ) as target on merged_into is not null
+        where stored.source = ${source} and stored.key = any (${keys}::text[])`,
   )
 }
 
-/** Saves the last state of these keys at their source, each replacing the one before. */
+/**
+ * Saves the last state of these keys at their source, each replacing the one before. The key of a
+ * merged record stays with that record, so that undoing the merge separates both again.
+ */
 export function saveSourceStates(
   tx: Db,
   source: string,
@@ -831,7 +855,13 @@ export function saveSourceStates(
         from json_to_recordset(${JSON.stringify(rows)}::json)
              as incoming (key text, video_id bigint, state jsonb)
         on conflict (source, key)
-          do update set video_id = excluded.video_id, state = excluded.state`,
+          do update set
+            video_id = case
+              when merge_target(source_record.video_id) = excluded.video_id
+              then source_record.video_id
+              else excluded.video_id
+            end,
+            state = excluded.state`,
   )
 }
 
@@ -894,6 +924,8 @@ const ById = Type.Object({
   slug: Type.String(),
   title: Type.String(),
   taken_down: MaybeText,
+  /** The record into which it was merged, at the end of a chain. */
+  merge_target: Type.Union([Type.Integer(), Type.Null()]),
 })
 export type ById = Static<typeof ById>
 
@@ -902,7 +934,8 @@ export function findById(db: Db, ids: readonly number[]) {
   return many(
     db,
     ById,
-    sql`select id, slug, title, taken_down::text
+    sql`select id, slug, title, taken_down::text,
+               case when merged_into is not null then merge_target(id) end as merge_target
         from video
         where id = any (${ids}::bigint[])`,
   )
@@ -981,8 +1014,9 @@ const BySource = Type.Object({
 export type BySource = Static<typeof BySource>
 
 /**
- * Finds the records of the same video on its host, by the index of the URL. `keys` are those that
- * this source has for the record: with another key, it is another talk.
+ * Finds the records of the same video on its host, by the index of the URL. A merged record is
+ * replaced by the one into which it was merged. `keys` are those that this source has for the
+ * record: with another key, it is another talk.
  */
 export function findBySource(db: Db, source: string, urls: readonly string[]) {
   return many(
@@ -998,15 +1032,18 @@ export function findBySource(db: Db, source: string, urls: readonly string[]) {
           from identified
         )
         select (ordinal - 1)::integer as index,
-               video.id,
+               current.id,
                taken_down::text,
                array(
                  select key
                  from source_record
-                 where source_record.video_id = video.id and source_record.source = ${source}
+                 where source_record.video_id = current.id and source_record.source = ${source}
                ) as keys
         from incoming
         join video on same_source = fingerprint and taken_down is null
+        cross join lateral (
+          select case when merged_into is null then video.id else merge_target(video.id) end as id
+        ) as current
         where source_identity(source_url) = identity
         union all
         select (ordinal - 1)::integer as index,

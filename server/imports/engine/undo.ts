@@ -54,7 +54,8 @@ export async function undoBatch(tx: Db, job: ImportJob, context: WriteContext): 
   for (const row of written) {
     const body = bodies.get(row.video_id as number) as BodyRow
     const fields = fieldsToRestore(row, writes, versionsBefore.get(row.position))
-    if (body.taken_down || fields === undefined || hasChangedSince(row, writes)) {
+    const isGone = body.taken_down !== null || body.merged_into !== null
+    if (isGone || fields === undefined || hasChangedSince(row, writes)) {
       results.push({ position: row.position, undone: 'touched' })
       continue
     }

@@ -258,7 +258,8 @@ const maxClockSkewMs = 60_000
 function readExportedVideo(value: Json, place: string): ParsedItem {
   const error = firstError(Exported, value)
   if (error) return { place, unreadable: error }
-  const { record, revision, taken_down: takenDown, facts = [] } = value as unknown as ExportedVideo
+  const exported = value as unknown as ExportedVideo
+  const { record, revision, taken_down: takenDown, merged_into: mergedInto, facts = [] } = exported
   const item = readFields(record, place)
   if ('unreadable' in item) return item
   const { id, slug, added, updated } = record
@@ -281,7 +282,11 @@ function readExportedVideo(value: Json, place: string): ParsedItem {
     id,
     key: `${id} ${slug}`,
     facts: [...facts, ...item.facts],
-    notes: isSlug ? item.notes : [...item.notes, slugNote],
+    notes: [
+      ...item.notes,
+      ...(isSlug ? [] : [slugNote]),
+      ...(mergedInto === undefined ? [] : [mergedNote(mergedInto)]),
+    ],
     kept: {
       slug: isSlug ? slug : undefined,
       added,
@@ -290,6 +295,11 @@ function readExportedVideo(value: Json, place: string): ParsedItem {
       ...(takenDown ? { takenDown } : {}),
     },
   }
+}
+
+function mergedNote(mergedInto: number): ImportNote {
+  const detail = `was ${mergedInto} in the file: the record is a draft here and does not redirect`
+  return { kind: 'dropped', field: 'merged_into', detail }
 }
 
 /** Reads the writable fields of a record. Other fields become facts if possible. */
