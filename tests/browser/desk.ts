@@ -17,6 +17,8 @@ const pagesOfAdmins = [
   '/desk/talks',
   '/desk/talk/new',
   '/desk/import',
+  '/desk/quality',
+  '/desk/quality/no-date',
 ]
 const event = 'Example Days 2026'
 
@@ -260,6 +262,41 @@ export async function deskTests(environment: BrowserEnvironment): Promise<void> 
           assert.deepEqual(await read(), { title: 'On queues', summary: 'Third', tags: ['a', 'c'] })
         },
         { javaScriptEnabled },
+      ))
+  for (const javaScriptEnabled of [true, false])
+    await test(`desk: quality, ${javaScriptEnabled ? 'with' : 'without'} scripts`, () =>
+      inDesk(
+        async (watched) => {
+          const { page, open } = watched
+          await signIn(watched, 'Radia Perlman', 'editor')
+          const variant = javaScriptEnabled ? 'yes' : 'not'
+          const source_url = `https://youtu.be/quality-${variant}`
+          const create = (title: string) =>
+            call(url, 'POST', '/api/v2/video', {
+              token,
+              body: { title, category: event, language: 'English', state: 1, source_url },
+            })
+          const talks = [await create(`First ${variant}`), await create('Second of two')]
+          const [first, second] = talks.map(({ json }) => json.id as number)
+          await open('/desk')
+          // Two duplicates are merged with four actions.
+          await page.getByRole('link', { name: 'Quality', exact: true }).click()
+          await page.getByRole('link', { name: 'The same source in several records' }).click()
+          await page.getByRole('link', { name: `Second of two (${second})` }).click()
+          await page.getByRole('heading', { name: `Merge talks: First ${variant}` }).waitFor()
+          if (javaScriptEnabled) await assertAccessible(page, 'merging talks')
+          await page.getByRole('button', { name: 'Merge', exact: true }).click()
+          await page.getByText('The talks were merged.').waitFor()
+          const { headers } = await call(url, 'GET', `/api/v2/video/${second}`)
+          assert.match(String(headers.location), new RegExp(`/api/v2/video/${first}$`))
+          await open('/desk/quality/no-thumbnail')
+          if (javaScriptEnabled) await assertAccessible(page, 'findings with fixes')
+          await page.getByRole('button', { name: `Fix: First ${variant}` }).click()
+          await page.getByText('Fixed.').waitFor()
+          const { json } = await call(url, 'GET', `/api/v2/video/${first}`)
+          assert.match(json.thumbnail_url, /^https:\/\/i\.ytimg\.com\/vi\/quality-/)
+        },
+        { javaScriptEnabled, reducedMotion: 'reduce' },
       ))
   await importTests({ test, inDesk, signIn })
 
