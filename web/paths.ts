@@ -139,6 +139,7 @@ export const deskPaths = {
   speakers: '/desk/speakers',
   mergeSpeakers: '/desk/speakers/merge',
   speaker: (slug: string) => `/desk/speaker/${slug}`,
+  speakerProfile: (slug: string) => `/desk/speaker/${slug}/profile`,
   splitSpeaker: (slug: string) => `/desk/speaker/${slug}/split`,
   /** Undoes a merge. The slug is that of the speaker who was merged. */
   unmergeSpeaker: (slug: string) => `/desk/speaker/${slug}/unmerge`,
@@ -149,6 +150,7 @@ export const deskPaths = {
   events: '/desk/events',
   mergeEvents: '/desk/events/merge',
   event: (slug: string) => `/desk/event/${slug}`,
+  eventProfile: (slug: string) => `/desk/event/${slug}/profile`,
   unmergeEvent: (slug: string) => `/desk/event/${slug}/unmerge`,
 } as const
 
@@ -159,18 +161,21 @@ export const deskEntityPaths = {
     merge: deskPaths.mergeSpeakers,
     page: deskPaths.speaker,
     unmerge: deskPaths.unmergeSpeaker,
+    profile: deskPaths.speakerProfile,
   },
   tag: {
     list: deskPaths.tags,
     merge: deskPaths.mergeTags,
     page: deskPaths.tag,
     unmerge: deskPaths.unmergeTag,
+    profile: undefined,
   },
   category: {
     list: deskPaths.events,
     merge: deskPaths.mergeEvents,
     page: deskPaths.event,
     unmerge: deskPaths.unmergeEvent,
+    profile: deskPaths.eventProfile,
   },
 } as const
 

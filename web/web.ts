@@ -8,6 +8,7 @@ export {
   mergeErrors,
   type SplitData,
 } from './desk/entity.tsx'
+export { type ProfileField, type ProfileValues, profileFields } from './desk/entity-profile.tsx'
 export type { ImportPageData } from './desk/import.tsx'
 export {
   type ImportView,

@@ -7,6 +7,7 @@ import {
   type EntityPageData,
   type EntityPageKind,
   mergeErrors,
+  type ProfileValues,
   type SplitData,
 } from '@talkshelf/web'
 import type { WriteContext } from '../changes/changes.ts'
@@ -30,13 +31,14 @@ import {
   readPreview,
   readTalks,
 } from './entity-data.ts'
+import { profileIn, profilePatch, profileValues } from './entity-profile.ts'
 import { type DeskRequest, writeContextOf } from './mount.ts'
 
-// The page of a speaker, a tag or an event: names, undo of merges, split. A change of talks is
+// The page of a speaker, a tag or an event: names, profile, undo of merges, split. A change of talks is
 // shown before it is written, and refused if the entity was changed since.
 
-/** A form with 1,000 aliases, percent-encoded. */
-const namesFormBytes = 1_048_576
+/** A form with 1,000 aliases or a long text, percent-encoded. */
+const maxFormBytes = 1_048_576
 /** A form has at most 200 fields. */
 const splitPageSize = 150
 
@@ -49,6 +51,7 @@ export function entityPages(entityDesk: EntityDesk, kind: EntityPageKind): void 
 
 interface Shown {
   readonly names?: EntityNames
+  readonly profile?: ProfileValues
   readonly errors?: EntityPageData['errors']
   readonly mergeError?: EntityPageData['mergeError']
   readonly isStale?: boolean
@@ -60,7 +63,7 @@ function namesPage({ desk, pool, forget, jobRunner }: EntityDesk, kind: EntityPa
   const show = async (
     request: DeskRequest,
     entity: EditedEntity,
-    { names, errors = {}, mergeError, isStale = false }: Shown,
+    { names, profile, errors = {}, mergeError, isStale = false }: Shown,
     status: PageResponse['status'] = 200,
   ) => {
     const data: EntityPageData = {
@@ -72,6 +75,7 @@ function namesPage({ desk, pool, forget, jobRunner }: EntityDesk, kind: EntityPa
       etag: entity.etag,
       names: names ?? namesOf(entity),
       oldSlugs: (entity.fields.old_slugs as string[] | undefined) ?? [],
+      profile: profile ?? profileValues(kind, entity),
       merges: await listMerges(pool.lists, kind, entity.id),
       errors,
       mergeError,
@@ -113,12 +117,43 @@ function namesPage({ desk, pool, forget, jobRunner }: EntityDesk, kind: EntityPa
         if (result.left > 0) jobRunner.wake()
         return desk.redirect(request, `${pages.page(result.entity.slug)}?done=saved`)
       } catch (error) {
+        if (error instanceof Problem && error.problem === 'stale-revision') {
+          const current = await readEdited(pool, kind, slugOf(request))
+          return show(request, current, { names, isStale: true }, 409)
+        }
         const errors = nameErrors(error, names)
         if (!errors) throw error
         return show(request, entity, { names, errors }, 400)
       }
     },
-    { formBytes: namesFormBytes },
+    { formBytes: maxFormBytes },
+  )
+
+  if (!pages.profile) return
+  desk.form(
+    pages.profile(':id'),
+    { ...entityAccess, page: path },
+    async (request) => {
+      const entity = await readEdited(pool, kind, slugOf(request))
+      const profile = profileIn(kind, request.form)
+      const etag = request.form.get('etag') ?? ''
+      if (etag !== entity.etag) return show(request, entity, { profile, isStale: true }, 409)
+      try {
+        const patch = parseEntityPatch(kind, profilePatch(kind, entity, profile))
+        await patchEntity(pool, kind, entity.slug, patch, matching(request, etag))
+      } catch (error) {
+        if (!(error instanceof Problem)) throw error
+        if (error.problem === 'stale-revision') {
+          const current = await readEdited(pool, kind, slugOf(request))
+          return show(request, current, { profile, isStale: true }, 409)
+        }
+        if (error.problem !== 'invalid-fields') throw error
+        const errors = errorsByField(error, (pointer) => pointer.split('/')[1] ?? '')
+        return show(request, entity, { profile, errors }, 400)
+      }
+      return desk.redirect(request, `${pages.page(entity.slug)}?done=saved`)
+    },
+    { formBytes: maxFormBytes },
   )
 }
 

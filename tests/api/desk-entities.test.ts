@@ -258,6 +258,73 @@ test('more than 100 talks need a fresh sign-in', async () => {
   await checkInvariants(archive.databaseUrl)
 })
 
+test('edits the profiles of events and speakers, with errors at their fields', async () => {
+  await archive.call('POST', '/api/v2/category', {
+    token: archive.editor,
+    body: { title: 'Profile Days', description: 'one\r\n\ntwo\n', city: 'Lisbon' },
+  })
+  const path = '/desk/event/profile-days/profile'
+  const page = await grace.get('/desk/event/profile-days')
+  const before = await read('category/profile-days')
+  await grace.follow(await grace.submit(page, path))
+  assert.deepEqual(await read('category/profile-days'), before, 'nothing was changed')
+  const invalid = {
+    country: 'Portugal',
+    start_date: '2026-13-01',
+    logo_url: 'javascript:alert(1)',
+    colour: 'red',
+    links: 'website https://example.org\r\nnothing https://example.org',
+    url: 'x',
+  }
+  const refused = await grace.submit(page, path, invalid)
+  assert.equal(refused.status, 400)
+  for (const field of Object.keys(invalid))
+    assert.match(refused.html, new RegExp(`id="${field}-error"`))
+  assert.equal(formTo(refused, path).fields.country, 'Portugal')
+  const values = {
+    country: 'PT',
+    start_date: '2026-05-01',
+    end_date: '2026-05-03',
+    online: '1',
+    series: ' Days ',
+    logo_url: 'https://example.org/logo.png',
+    colour: '#336699',
+    links: 'mastodon https://example.org/@days\r\nhttps://example.org/\r\n',
+    url: 'https://example.org/2026',
+  }
+  assert.match((await grace.follow(await grace.submit(refused, path, values))).html, /Saved\./)
+  assert.deepEqual(await read('category/profile-days'), {
+    ...before,
+    ...values,
+    online: true,
+    series: 'Days',
+    links: [
+      { kind: 'mastodon', url: 'https://example.org/@days' },
+      { kind: 'website', url: 'https://example.org/' },
+    ],
+  })
+  const stale = await grace.submit(page, path, { city: 'Porto' })
+  assert.equal(stale.status, 409)
+  assert.match(stale.html, /It was changed meanwhile/)
+  const wrongOrder = await grace.get('/desk/event/profile-days')
+  const early = await grace.submit(wrongOrder, path, { end_date: '2026-04-01' })
+  assert.match(early.html, /is before start_date/)
+
+  await archive.make({ speakers: ['Pro File'] })
+  const speaker = await grace.get('/desk/speaker/pro-file')
+  const saved = await grace.submit(speaker, '/desk/speaker/pro-file/profile', {
+    description: 'First\r\nsecond <b>',
+    pronouns: 'they',
+    links: 'github https://github.com/example',
+  })
+  assert.match((await grace.follow(saved)).html, /second &lt;b>/)
+  const { description, pronouns, links } = await read('speaker/pro-file')
+  assert.deepEqual(
+    [description, pronouns, links],
+    ['First\nsecond <b>', 'they', [{ kind: 'github', url: 'https://github.com/example' }]],
+  )
+})
+
 test('shows the pages in Spanish', async () => {
   await archive.make({ speakers: ['Ana'], tags: ['es'] })
   for (const path of [

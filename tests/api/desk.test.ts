@@ -134,6 +134,8 @@ const urls: [method: 'GET' | 'POST', path: string, role: PersonRole][] = [
   ...entityUrls,
   ['GET', '/desk/speaker/101/split', 'editor'],
   ['POST', '/desk/speaker/101/split', 'editor'],
+  ['POST', '/desk/speaker/101/profile', 'editor'],
+  ['POST', '/desk/event/101/profile', 'editor'],
 ]
 
 test('the list above has every page and form of the desk', async () => {

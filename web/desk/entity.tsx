@@ -7,7 +7,8 @@ import {
   type TalkPreview,
   TalkRows,
 } from './entities.tsx'
-import { Field, Form } from './form.tsx'
+import { ProfileForm, type ProfileValues } from './entity-profile.tsx'
+import { Field, Form, TextArea } from './form.tsx'
 import { DeskLayout } from './layout.tsx'
 import { useDesk } from './view.ts'
 
@@ -38,6 +39,7 @@ export interface EntityPageData {
   readonly etag: string
   readonly names: EntityNames
   readonly oldSlugs: readonly string[]
+  readonly profile: ProfileValues
   readonly merges: readonly MergedEntity[]
   /** Errors by the name of the field; `form` is about no single field. */
   readonly errors: Readonly<Record<string, string>>
@@ -74,6 +76,7 @@ export function EntityPage(data: EntityPageData) {
       )}
       {merges.length > 0 && <Merges kind={kind} merges={merges} />}
       <NamesForm {...data} />
+      <ProfileForm {...data} />
       <section>
         <h2>{text.merge}</h2>
         <form action={href(deskEntityPaths[kind].merge)}>
@@ -172,46 +175,6 @@ function NamesForm({ kind, slug, etag, names, oldSlugs, errors }: EntityPageData
         <button type="submit">{text.saveNames}</button>
       </Form>
     </section>
-  )
-}
-
-interface TextAreaProps {
-  readonly label: string
-  readonly name: string
-  readonly value: string
-  readonly rows?: number
-  readonly help?: string | undefined
-  readonly error?: string | undefined
-}
-
-/** A text of several lines with its label, help and error. */
-function TextArea({ label, name, value, rows = 3, help, error }: TextAreaProps) {
-  const ids = [error === undefined ? '' : `${name}-error`, help === undefined ? '' : `${name}-help`]
-  return (
-    <div class="field">
-      <label for={`field-${name}`}>{label}</label>
-      <textarea
-        id={`field-${name}`}
-        name={name}
-        rows={rows}
-        autocomplete="off"
-        aria-describedby={ids.filter(Boolean).join(' ') || undefined}
-        aria-invalid={error === undefined ? undefined : 'true'}
-      >
-        {/* The browser drops the first line break. */}
-        {`\n${value}`}
-      </textarea>
-      {error !== undefined && (
-        <p class="error" id={`${name}-error`}>
-          {error}
-        </p>
-      )}
-      {help !== undefined && (
-        <p class="help" id={`${name}-help`}>
-          {help}
-        </p>
-      )}
-    </div>
   )
 }
 

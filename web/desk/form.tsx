@@ -69,6 +69,46 @@ export function Field({ label, help, error, name, type = 'text', data, ...input 
   )
 }
 
+interface TextAreaProps {
+  readonly label: string
+  readonly name: string
+  readonly value: string
+  readonly rows?: number
+  readonly help?: string | undefined
+  readonly error?: string | undefined
+}
+
+/** A text of several lines with its label, help and error. */
+export function TextArea({ label, name, value, rows = 3, help, error }: TextAreaProps) {
+  const ids = [error === undefined ? '' : `${name}-error`, help === undefined ? '' : `${name}-help`]
+  return (
+    <div class="field">
+      <label for={`field-${name}`}>{label}</label>
+      <textarea
+        id={`field-${name}`}
+        name={name}
+        rows={rows}
+        autocomplete="off"
+        aria-describedby={ids.filter(Boolean).join(' ') || undefined}
+        aria-invalid={error === undefined ? undefined : 'true'}
+      >
+        {/* The browser drops the first line break. */}
+        {`\n${value}`}
+      </textarea>
+      {error !== undefined && (
+        <p class="error" id={`${name}-error`}>
+          {error}
+        </p>
+      )}
+      {help !== undefined && (
+        <p class="help" id={`${name}-help`}>
+          {help}
+        </p>
+      )}
+    </div>
+  )
+}
+
 /** A checkbox that sends the link of a form by mail. */
 export function SendField() {
   const { words } = useDesk()

@@ -10,7 +10,6 @@ export const entitiesEn = {
     merged: 'Merged.',
     unmerged: 'The merge was undone.',
     split: 'The talks were moved.',
-    'picture-saved': 'The picture was saved.',
   } as Readonly<Record<string, string>>,
 
   // Lists
@@ -125,17 +124,6 @@ export const entitiesEn = {
     colour: 'Such as #336699.',
     links: (kinds: string) => `One per line: a kind and an https URL. Kinds: ${kinds}.`,
   },
-  picture: { speaker: 'Picture', tag: 'Picture', category: 'Logo' } as ByKind,
-  pictureFile: 'File',
-  pictureHelp: 'PNG, JPEG or WebP, at most 1 MB and 4096 pixels wide and high.',
-  pictureButton: 'Upload',
-  pictureErrors: {
-    missing: 'Choose a file.',
-    'too-large': 'The file is too large: at most 1 MB.',
-    type: 'This is no PNG, JPEG or WebP file.',
-    size: 'The picture is too large: at most 4096 pixels wide and high.',
-    full: 'The archive has too many uploaded pictures. Use a URL instead.',
-  } as Readonly<Record<string, string>>,
 }
 
 export type EntityMessages = typeof entitiesEn

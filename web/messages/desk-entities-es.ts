@@ -8,7 +8,6 @@ export const entitiesEs: EntityMessages = {
     merged: 'Fusionado.',
     unmerged: 'La fusión se ha deshecho.',
     split: 'Las charlas se han movido.',
-    'picture-saved': 'La imagen se ha guardado.',
   },
 
   search: 'Buscar nombres',
@@ -124,16 +123,5 @@ export const entitiesEs: EntityMessages = {
     picture_url: 'Una URL https. El servidor la descarga; los lectores nunca contactan ese sitio.',
     colour: 'Como #336699.',
     links: (kinds) => `Uno por línea: un tipo y una URL https. Tipos: ${kinds}.`,
-  },
-  picture: { speaker: 'Imagen', tag: 'Imagen', category: 'Logotipo' },
-  pictureFile: 'Archivo',
-  pictureHelp: 'PNG, JPEG o WebP, como máximo 1 MB y 4096 píxeles de ancho y de alto.',
-  pictureButton: 'Subir',
-  pictureErrors: {
-    missing: 'Elige un archivo.',
-    'too-large': 'El archivo es demasiado grande: como máximo 1 MB.',
-    type: 'No es un archivo PNG, JPEG o WebP.',
-    size: 'La imagen es demasiado grande: como máximo 4096 píxeles de ancho y de alto.',
-    full: 'El archivo tiene demasiadas imágenes subidas. Usa una URL.',
   },
 }
