@@ -19,6 +19,10 @@ const pagesOfAdmins = [
   '/desk/import',
   '/desk/quality',
   '/desk/quality/no-date',
+  '/desk/speakers',
+  '/desk/tags',
+  '/desk/events',
+  '/desk/event/example-days-2026',
 ]
 const event = 'Example Days 2026'
 
@@ -86,6 +90,54 @@ export async function deskTests(environment: BrowserEnvironment): Promise<void> 
       await page.getByText('already has a passkey').waitFor()
     })
   })
+
+  for (const javaScriptEnabled of [true, false]) {
+    const variant = javaScriptEnabled ? 'with' : 'without'
+    await test(`desk: merges two speakers and takes it back, ${variant} scripts`, () =>
+      inDesk(
+        async (watched) => {
+          const { page, open } = watched
+          const word = `Jane ${variant}`
+          await makeSpellings(archive.url, token, word)
+          await signIn(watched, `Mary ${variant}`, 'editor')
+          await open('/desk/speakers')
+          // The merge takes two actions, and so does its undo.
+          await page.getByRole('button', { name: `Merge ${word} Doe, ${word}-Doe` }).click()
+          await page.getByText('1 talk changes.').waitFor()
+          await page.getByRole('button', { name: 'Merge and change 1 talk' }).click()
+          await page.getByText('Merged.', { exact: true }).waitFor()
+          await page.getByRole('link', { name: `Undo the merge of ${word}-Doe` }).click()
+          await page.getByRole('button', { name: 'Undo and change 1 talk' }).click()
+          await page.getByText('The merge was undone.').waitFor()
+          await page.getByRole('heading', { name: `${word}-Doe` }).waitFor()
+
+          await page.getByLabel('Name', { exact: true }).fill(`${word} Smith`)
+          await page.getByRole('button', { name: 'Save names' }).click()
+          await page.getByText(`By ${word}-Doe`).waitFor()
+          await page.getByRole('button', { name: 'Rename and change 1 talk' }).click()
+          await page.getByRole('heading', { name: `${word} Smith` }).waitFor()
+          await page.getByLabel('Pronouns').fill('she')
+          await page.getByRole('button', { name: 'Save profile' }).click()
+          await page.getByText('Saved.').waitFor()
+          assert.equal(await page.getByLabel('Pronouns').inputValue(), 'she')
+        },
+        { javaScriptEnabled },
+      ))
+  }
+
+  await test('desk: merges two speakers by keyboard', () =>
+    inDesk(async (watched) => {
+      const { page, open } = watched
+      await makeSpellings(archive.url, token, 'Keys')
+      await signIn(watched, 'Karen Spärck Jones', 'editor')
+      await open('/desk/speakers?groups=1')
+      await page.getByRole('button', { name: 'Merge Keys Doe, Keys-Doe' }).focus()
+      await page.keyboard.press('Enter')
+      await page.getByText('1 talk changes.').waitFor()
+      await page.getByRole('button', { name: 'Merge and change 1 talk' }).focus()
+      await page.keyboard.press('Enter')
+      await page.getByText('Merged.', { exact: true }).waitFor()
+    }))
 
   await test('desk: a link tells when the browser has no passkey', async () => {
     await inDesk(async ({ page, open }) => {
@@ -334,6 +386,21 @@ export async function deskTests(environment: BrowserEnvironment): Promise<void> 
             for (const summary of await page.locator('summary').all()) await summary.click()
             await assertAccessible(page, path)
           }
+          const [from, into] = await makeSpellings(archive.url, token, `Axe ${variant}`)
+          for (const path of [
+            '/desk/speakers',
+            `/desk/speaker/${from}`,
+            `/desk/speaker/${from}/split`,
+            `/desk/speakers/merge?into=${into}&group=${from}`,
+          ]) {
+            await open(path)
+            await assertAccessible(page, path)
+          }
+          await page.locator('main form button').click()
+          await page.waitForURL('**/speaker/**')
+          await assertAccessible(page, 'a merged speaker')
+          await open(`/desk/speaker/${from}/unmerge`)
+          await assertAccessible(page, 'the undo of a merge')
           const { id } = await talkWithHistory(archive.url, databaseUrl)
           await open(`/desk/talk/${id}/history`)
           await assertAccessible(page, 'history')
@@ -360,6 +427,24 @@ export async function deskTests(environment: BrowserEnvironment): Promise<void> 
       }
     })
   })
+}
+
+/** Creates two talks by speakers whose names differ in spelling only. Returns their slugs. */
+async function makeSpellings(
+  url: string,
+  token: string,
+  word: string,
+): Promise<[from: string, into: string]> {
+  const slugs: string[] = []
+  for (const name of [`${word} Doe`, `${word}-Doe`]) {
+    const talk = { category: event, language: 'English', state: 1 }
+    const body = { ...talk, title: `By ${name}`, speakers: [name] }
+    const { status } = await call(url, 'POST', '/api/v2/video', { token, body })
+    assert.equal(status, 201)
+    const found = await call(url, 'GET', '/api/v2/speaker?page_size=100', { token })
+    slugs.push(found.json.results.find((speaker: { name: string }) => speaker.name === name).slug)
+  }
+  return slugs as [string, string]
 }
 
 /**
