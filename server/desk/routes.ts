@@ -5,6 +5,7 @@ import type { Markdown } from '../markdown/markdown.ts'
 import type { JobRunner } from '../platform/ops/job-runner.ts'
 import { accountPages } from './account.ts'
 import { auditPage } from './audit.ts'
+import { bulkEditPages } from './bulk-edit.ts'
 import { historyPages } from './history.ts'
 import { importPages } from './imports.ts'
 import { type DeskSite, openDesk } from './mount.ts'
@@ -27,6 +28,7 @@ export function deskRoutes(
   openidPages(desk, pool, site, provider)
   accountPages(desk, pool, site.name, provider?.name)
   talkListPage(desk, pool)
+  bulkEditPages(desk, pool, imports.planner)
   talkPages(desk, pool, forget, markdown)
   peoplePages(desk, pool, site, mailer)
   tokenPages(desk, pool)

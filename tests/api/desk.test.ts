@@ -46,6 +46,8 @@ const { id: talk } = await archive.make({ title: 'A talk', state: 2 })
 const urls: [method: 'GET' | 'POST', path: string, role: PersonRole][] = [
   ['GET', '/desk', 'suggester'],
   ['GET', '/desk/talks', 'editor'],
+  ['GET', '/desk/edit', 'editor'],
+  ['POST', '/desk/edit', 'editor'],
   ['GET', '/desk/talk/new', 'editor'],
   ['GET', `/desk/talk/${talk}`, 'editor'],
   ['GET', `/desk/talk/${talk}/takedown`, 'admin'],

@@ -2,6 +2,7 @@ import { type ComponentType, h } from 'preact'
 import { renderToString } from 'preact-render-to-string'
 import { Account } from './account.tsx'
 import { Audit } from './audit.tsx'
+import { BulkEditPage } from './bulk-edit.tsx'
 import { Editor, MergeEdit, NewTalk, TakedownPage } from './editor.tsx'
 import { History, RevertRefused } from './history.tsx'
 import { DeskHome } from './home.tsx'
@@ -27,6 +28,7 @@ export const deskPages = {
   forbidden: Forbidden,
   account: Account,
   talks: Talks,
+  bulkEdit: BulkEditPage,
   editor: Editor,
   mergeEdit: MergeEdit,
   newTalk: NewTalk,

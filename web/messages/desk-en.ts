@@ -1,4 +1,5 @@
 import { mediaNames, type TalkField } from '../desk/talk-values.ts'
+import { bulkEn } from './desk-bulk-en.ts'
 import { importsEn } from './desk-imports-en.ts'
 
 export const deskEn = {
@@ -335,6 +336,7 @@ export const deskEn = {
   revertOthers: 'Revert the other fields',
   revertOthersHelp: (fields: readonly string[]) => `Can be reverted: ${fields.join(', ')}.`,
   imports: importsEn,
+  bulk: bulkEn,
 
   // Errors
   forbiddenTitle: 'You may not do that',

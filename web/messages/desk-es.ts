@@ -1,4 +1,5 @@
 import { mediaNames } from '../desk/talk-values.ts'
+import { bulkEs } from './desk-bulk-es.ts'
 import type { DeskMessages } from './desk-en.ts'
 import { importsEs } from './desk-imports-es.ts'
 
@@ -328,6 +329,7 @@ export const deskEs: DeskMessages = {
   revertOthers: 'Revertir los demás campos',
   revertOthersHelp: (fields) => `Se pueden revertir: ${fields.join(', ')}.`,
   imports: importsEs,
+  bulk: bulkEs,
 
   forbiddenTitle: 'No puedes hacer eso',
   forbiddenHelp: (role) => `Tu función es ${role}. Pide otra a un administrador.`,
