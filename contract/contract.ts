@@ -1,5 +1,6 @@
 // Entry point of the package, with the table of all endpoints.
 
+import { bulkEditEndpoints } from './bulk-edit.ts'
 import { entityEndpoints } from './entities.ts'
 import { exportNdjsonEndpoint } from './exports.ts'
 import { factsEndpoints } from './facts.ts'
@@ -12,6 +13,7 @@ import { relatedEndpoints } from './related.ts'
 import { searchEndpoints } from './search.ts'
 import { videoEndpoints } from './videos.ts'
 
+export * from './bulk-edit.ts'
 export { countryCodes } from './countries.ts'
 export * from './durations.ts'
 export * from './endpoint.ts'
@@ -39,6 +41,7 @@ export const endpoints = {
   ...factsEndpoints,
   ...entityEndpoints,
   ...importEndpoints,
+  ...bulkEditEndpoints,
   ...searchEndpoints,
   ...qualityEndpoints,
   ...peopleEndpoints,

@@ -73,7 +73,7 @@ export const Import = Type.Object(
     id: Id,
     state: oneOf(importStates, 'State of the import'),
     name: Type.String({ description: 'File name or URL' }),
-    format: Type.String({ description: 'Format of the file' }),
+    format: Type.String({ description: 'Format of the file; `edit` for a bulk edit' }),
     source: Type.String({
       description:
         'Namespace of the talk keys: a later import with the same source finds the same records',
@@ -253,6 +253,7 @@ export const readImportEndpoint = endpoint({
   method: 'GET',
   path: '/api/v2/import/{id}',
   role: 'editor',
+  forEventEditors: true,
   summary: 'Read an import',
   params,
   response: { status: 200, schema: Import },
@@ -264,6 +265,7 @@ export const listImportedTalksEndpoint = endpoint({
   method: 'GET',
   path: '/api/v2/import/{id}/talk',
   role: 'editor',
+  forEventEditors: true,
   summary: 'List the talks of an import',
   params,
   query: {
@@ -360,6 +362,8 @@ const action = <N extends string>(name: N, verb: string, summary: string, descri
     method: 'POST',
     path: `/api/v2/import/{id}/${verb}`,
     role: 'editor',
+    // Only for their own bulk edits.
+    forEventEditors: true,
     summary,
     description,
     params,
@@ -405,6 +409,7 @@ export const discardImportEndpoint = endpoint({
   method: 'POST',
   path: '/api/v2/import/{id}/discard',
   role: 'editor',
+  forEventEditors: true,
   summary: 'Delete a plan',
   description:
     'Deletes an import that was never applied, with its talks. Applied imports stay in the history.',

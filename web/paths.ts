@@ -97,6 +97,7 @@ export const deskPaths = {
   endSession: '/desk/account/end-session',
   endOtherSessions: '/desk/account/end-other-sessions',
   talks: '/desk/talks',
+  bulkEdit: '/desk/edit',
   newTalk: '/desk/talk/new',
   talk: (id: number | string) => `/desk/talk/${id}`,
   /** The answer to questions about fields that both the editor and others changed. */

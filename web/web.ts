@@ -1,5 +1,12 @@
 // Entry point of the package: renders pages from data.
 export * from './data.ts'
+export {
+  type BulkEditData,
+  type OperationErrors,
+  operationRows,
+  parseOperation,
+  type TalkSelection,
+} from './desk/bulk-edit.tsx'
 export type { EditorData } from './desk/editor.tsx'
 export type { EntityList, PreviewedTalk, TalkPreview } from './desk/entities.tsx'
 export {
@@ -29,7 +36,13 @@ export {
   talkValues,
   toText,
 } from './desk/talk-values.ts'
-export { type ListedTalk, type TalkList, talkListQuery } from './desk/talks.tsx'
+export {
+  type ListedTalk,
+  type TalkList,
+  type TalksData,
+  talkColumns,
+  talkListQuery,
+} from './desk/talks.tsx'
 export type { DeskView } from './desk/view.ts'
 export { embedCode, embedSize } from './embed-code.ts'
 export { markdownParts, plainHtml, renderMarkdownPart } from './markdown.ts'

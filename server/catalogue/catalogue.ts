@@ -4,6 +4,7 @@
 export { listRecords } from './list.ts'
 export { programmeOrdering } from './ordering.ts'
 export { findListedBodies, listEventSpeakers } from './queries.ts'
+export { findRecordIds } from './record-ids.ts'
 export { findRelated } from './related.ts'
 export { parseSearchParams } from './search-parameters.ts'
 export {

@@ -34,6 +34,7 @@ import {
   estimateCount,
   type Filter,
   type FilterNames,
+  type FilterOptions,
   findFilterIds,
   findListedBodies,
   findStoredCount,
@@ -222,9 +223,10 @@ async function countRecords(db: Db, filter: Filter): Promise<ResultCount> {
  * Resolves the filters of a query to ids. Returns no filter if it names an entity that does not
  * exist, so that nothing matches.
  */
-async function resolveFilter(
+export async function resolveFilter(
   db: Db,
   query: ListQuery,
+  options?: FilterOptions,
 ): Promise<{
   filter?: Filter
   currentSlugs: Record<string, string>
@@ -233,7 +235,7 @@ async function resolveFilter(
   const { category, speaker, tag, language } = query
   const names: FilterNames = { category, speaker, tag, language }
   const hasNames = Object.values(names).some((name) => name !== undefined)
-  const ids = hasNames ? await findFilterIds(db, names) : undefined
+  const ids = hasNames ? await findFilterIds(db, names, options) : undefined
   const currentSlugs = withValue({
     category: ids?.category_slug,
     speaker: ids?.speaker_slug,

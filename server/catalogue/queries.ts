@@ -26,11 +26,20 @@ export interface FilterNames {
   readonly language: string | undefined
 }
 
+export interface FilterOptions {
+  /** Whether speakers and tags without live talks exist: for editors. */
+  readonly hasDrafts?: boolean
+}
+
 /**
  * Resolves the slugs and names of a filter to ids, current slugs and names: null for what is not
  * given or does not exist. Speakers and tags without live talks do not exist for readers.
  */
-export function findFilterIds(db: Db, { category, speaker, tag, language }: FilterNames) {
+export function findFilterIds(
+  db: Db,
+  { category, speaker, tag, language }: FilterNames,
+  { hasDrafts = false }: FilterOptions = {},
+) {
   return one(
     db,
     FilterIds,
@@ -56,18 +65,20 @@ export function findFilterIds(db: Db, { category, speaker, tag, language }: Filt
           and not speaker_alias.retired
         left join speaker
           on speaker.id = speaker_alias.entity_id
-          and (select sum(talks)
-               from talk_count
-               where talk_count.kind = 'speaker' and talk_count.entity_id = speaker.id) > 0
+          and (${hasDrafts}::boolean
+               or (select sum(talks)
+                   from talk_count
+                   where talk_count.kind = 'speaker' and talk_count.entity_id = speaker.id) > 0)
         left join entity_slug as tag_alias
           on tag_alias.kind = 'tag'
           and tag_alias.slug = ${tag}::text
           and not tag_alias.retired
         left join tag
           on tag.id = tag_alias.entity_id
-          and (select sum(talks)
-               from talk_count
-               where talk_count.kind = 'tag' and talk_count.entity_id = tag.id) > 0`,
+          and (${hasDrafts}::boolean
+               or (select sum(talks)
+                   from talk_count
+                   where talk_count.kind = 'tag' and talk_count.entity_id = tag.id) > 0)`,
   )
 }
 
@@ -246,6 +257,42 @@ export async function countUpTo(db: Db, filter: Filter, limit: number): Promise<
   return row.count
 }
 
+const Id = Type.Object({ id: Type.Integer() })
+
+/** Finds the ids of the live records that match a filter, in ascending order. */
+export async function findLiveIds(db: Db, filter: Filter, limit: number): Promise<number[]> {
+  const rows = await many(
+    db,
+    Id,
+    sql`select video.id
+        from ${liveRecords(filter)}
+        order by video.id
+        limit ${limit}::integer`,
+  )
+  return rows.map(({ id }) => id)
+}
+
+/** Finds the ids of the drafts that match a filter and have this text in their title. */
+export async function findDraftIds(
+  db: Db,
+  filter: Filter,
+  text: string,
+  limit: number,
+): Promise<number[]> {
+  const rows = await many(
+    db,
+    Id,
+    sql`select video.id
+        from video
+        where state = 2 and taken_down is null
+          and (${text} = '' or strpos(fold(title), fold(${text})) > 0)
+          and ${join(conditionsOf(filter), ' and ')}
+        order by video.id
+        limit ${limit}::integer`,
+  )
+  return rows.map(({ id }) => id)
+}
+
 const countedKinds = ['category', 'speaker', 'tag', 'language']
 
 /**
@@ -282,8 +329,17 @@ export async function estimateCount(db: Db, filter: Filter): Promise<number> {
 /** Returns the `from` and `where` of live records. Joins video_body only for its `updated`. */
 function liveRecords(filter: Filter, byUpdated = false): Sql {
   const needsBody = byUpdated || filter.updatedSince !== undefined
-  const conditions = [sql`true`]
+  const conditions = conditionsOf(filter)
   if (needsBody) conditions.push(sql`video_body.live`)
+  if (filter.updatedSince !== undefined)
+    conditions.push(sql`video_body.updated >= ${filter.updatedSince}::timestamptz`)
+  const body = needsBody ? sql`join video_body on video_body.id = video.id` : empty
+  return sql`live_video as video ${body} where ${join(conditions, ' and ')}`
+}
+
+/** Returns the conditions of a filter on the columns of video: all but `updatedSince`. */
+function conditionsOf(filter: Filter): Sql[] {
+  const conditions = [sql`true`]
   if (filter.category !== undefined)
     conditions.push(sql`video.category_id = ${filter.category}::bigint`)
   if (filter.language !== undefined)
@@ -300,15 +356,12 @@ function liveRecords(filter: Filter, byUpdated = false): Sql {
       sql`${keys.recorded.value} <= ${filter.recordedBefore}::date`,
       sql`video.recorded is not null`,
     )
-  if (filter.updatedSince !== undefined)
-    conditions.push(sql`video_body.updated >= ${filter.updatedSince}::timestamptz`)
   if (filter.duration !== undefined)
     conditions.push(sql`duration_range_of(video.duration) = ${filter.duration}::smallint`)
   if (filter.ids !== undefined) conditions.push(sql`video.id = any (${filter.ids}::bigint[])`)
   if (filter.sourceUrl !== undefined)
     conditions.push(sql`video.source_url = ${filter.sourceUrl}::text`)
-  const body = needsBody ? sql`join video_body on video_body.id = video.id` : empty
-  return sql`live_video as video ${body} where ${join(conditions, ' and ')}`
+  return conditions
 }
 
 /**

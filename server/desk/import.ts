@@ -1,4 +1,5 @@
 import {
+  editFormat,
   FieldDecision,
   type FieldError,
   type Import,
@@ -46,7 +47,10 @@ type ImportForm = (id: number, request: DeskRequest<FormRequest>) => Promise<Pag
 /** Mounts the page of an import and its forms. */
 export function importPage(desk: Desk, pool: Pool, jobRunner: JobRunner): void {
   const path = deskPaths.importPage(':id')
-  const access = { role: 'editor', page: path } as const
+  // Editors of events use their own bulk edits only.
+  const access = { role: 'editor', forEventEditors: true, page: path } as const
+  const assertMayUse = (request: DeskRequest) =>
+    imports.assertMayUseImport(pool, idOf(request), actorOf(request.session))
   const show = async (
     request: DeskRequest,
     shown: Shown,
@@ -55,11 +59,13 @@ export function importPage(desk: Desk, pool: Pool, jobRunner: JobRunner): void {
     const data = await readPage(pool, idOf(request), request, shown)
     return desk.render(request, [deskPages.import, data], status)
   }
-  desk.page(path, access, (request) => {
+  desk.page(path, access, async (request) => {
+    await assertMayUse(request)
     const { show: view, after } = request.query
     return show(request, { view, after })
   })
   desk.page(deskPaths.importRefused(':id'), access, async (request) => {
+    await assertMayUse(request)
     const id = idOf(request)
     const { csv } = await imports.readRefused(pool, id, 0, refusedLimits)
     return {
@@ -75,6 +81,7 @@ export function importPage(desk: Desk, pool: Pool, jobRunner: JobRunner): void {
   /** Mounts a form of the page. If its action is not possible, the page says why. */
   const form = (target: string, handle: ImportForm) =>
     desk.form(target, access, async (request) => {
+      await assertMayUse(request)
       try {
         return await handle(idOf(request), request)
       } catch (error) {
@@ -196,6 +203,7 @@ async function readPage(
     ? await imports.countConflicts(pool, id)
     : { undecided: 0, fields: [] }
   const applyRole = await imports.readApplyRole(pool, id)
+  const isEdit = job.format === editFormat
   return {
     job,
     show,
@@ -203,9 +211,23 @@ async function readPage(
     next: found.length > talksPerPage ? talks.at(-1)?.position : undefined,
     talks: talks.map(toRow),
     conflicts,
+    values: isEdit ? await countValues(pool, id) : [],
     needsAdmin: applyRole === 'admin' && session.person.role !== 'admin',
     error: shown.error,
   }
+}
+
+/** Longer values are shortened in the counts. */
+const maxCountedLength = 100
+
+/** Counts the most frequent changes of a bulk edit. */
+async function countValues(pool: Pool, id: number): Promise<ImportPageData['values']> {
+  return (await imports.countChangesByValue(pool, id)).map(({ field, count, ...change }) => {
+    const before = imports.formatValue(field, change.old)
+    const after = imports.formatValue(field, change.new)
+    const [old, now] = imports.shortenAroundDifference(before, after, maxCountedLength)
+    return { field, count, old, new: now }
+  })
 }
 
 /** Chooses the talks that matter most in the state of an import. */

@@ -4,6 +4,7 @@ import type { Pictures } from '../pictures/pictures.ts'
 import type { JobRunner } from '../platform/ops/job-runner.ts'
 import { accountPages } from './account.ts'
 import { auditPage } from './audit.ts'
+import { bulkEditPages } from './bulk-edit.ts'
 import { entityDeskPages } from './entities.ts'
 import { historyPages } from './history.ts'
 import { importPages } from './imports.ts'
@@ -33,6 +34,7 @@ export function deskRoutes(
   openidPages(desk, pool, site, provider)
   accountPages(desk, pool, site.name, provider?.name)
   talkListPage(desk, pool)
+  bulkEditPages(desk, pool, imports.planner)
   talkPages(desk, pool, forget, markdown)
   previewPages(desk, pool, markdown, site, pictures)
   peoplePages(desk, pool, site, mailer)

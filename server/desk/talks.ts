@@ -1,5 +1,13 @@
 import { states, type Video } from '@talkshelf/contract'
-import { deskPages, deskPaths, type ListedTalk, type TalkList, talkListQuery } from '@talkshelf/web'
+import {
+  deskPages,
+  deskPaths,
+  type ListedTalk,
+  type TalkList,
+  type TalksData,
+  talkColumns,
+  talkListQuery,
+} from '@talkshelf/web'
 import { listRecords, parseSearchParams } from '../catalogue/catalogue.ts'
 import type { Pool } from '../platform/db/pool.ts'
 import { listDrafts } from '../videos/videos.ts'
@@ -15,7 +23,8 @@ const maxPage = 10_000 / pageSize
 export function talkListPage(desk: Desk, pool: Pool): void {
   const access = { role: 'editor', forEventEditors: true } as const
   desk.page(deskPaths.talks, access, async (request) => {
-    const list = parseList(request.query)
+    const [, query = ''] = request.address.split('?')
+    const list = parseList(new URLSearchParams(query))
     return desk.render(request, [deskPages.talks, { list, ...(await readList(pool, list)) }])
   })
 }
@@ -35,7 +44,7 @@ export async function findNeighbours(
   query: string,
   id: number,
 ): Promise<Neighbours | undefined> {
-  const list = parseList(Object.fromEntries(new URLSearchParams(query.slice(0, 2000))))
+  const list = parseList(new URLSearchParams(query.slice(0, 2000)))
   const { talks, hasMore } = await readList(pool, list)
   const index = talks.findIndex((talk) => talk.id === id)
   if (index === -1) return undefined
@@ -56,11 +65,13 @@ export async function findNeighbours(
   }
 }
 
-function parseList(query: Readonly<Record<string, string>>): TalkList {
-  const page = Number(query.page ?? 1)
+function parseList(query: URLSearchParams): TalkList {
+  const page = Number(query.get('page') ?? 1)
+  const chosen = query.getAll('column')
   return {
-    q: (query.q ?? '').slice(0, 300),
-    state: query.state === 'draft' ? 'draft' : 'live',
+    q: (query.get('q') ?? '').slice(0, 300),
+    state: query.get('state') === 'draft' ? 'draft' : 'live',
+    columns: talkColumns.filter((column) => chosen.includes(column)),
     page: Number.isInteger(page) && page >= 1 && page <= maxPage ? page : 1,
   }
 }
@@ -69,20 +80,29 @@ function parseList(query: Readonly<Record<string, string>>): TalkList {
 async function readList(
   pool: Pool,
   { q, state, page }: TalkList,
-): Promise<{ talks: ListedTalk[]; count: number | undefined; hasMore: boolean }> {
+): Promise<Pick<TalksData, 'talks' | 'count' | 'hasMore' | 'isExact'>> {
   const isWithin = page < maxPage
   if (state === 'draft') {
     const drafts = await listDrafts(pool.lists, q, pageSize + 1, (page - 1) * pageSize)
     const talks = drafts.slice(0, pageSize).map(talkRow)
-    return { talks, count: undefined, hasMore: isWithin && drafts.length > pageSize }
+    const hasMore = isWithin && drafts.length > pageSize
+    return { talks, count: undefined, hasMore, isExact: true }
   }
   const query = { q, page: String(page), page_size: String(pageSize) }
   const names = ['q', 'page', 'page_size'] as const
-  const { entries, count, next } = await listRecords(pool, parseSearchParams(query, names))
+  const { entries, count, next, extra } = await listRecords(pool, parseSearchParams(query, names))
   const talks = entries.map((body) => talkRow(JSON.parse(body) as Video))
-  return { talks, count, hasMore: isWithin && next !== undefined }
+  const { corrected = [], loose = false } = extra.search ?? {}
+  const isExact = corrected.length === 0 && !loose
+  return { talks, count, hasMore: isWithin && next !== undefined, isExact }
 }
 
-function talkRow({ id, title, category, speakers, recorded, state }: Video): ListedTalk {
-  return { id, title, category, speakers, recorded, isLive: state === states.live }
+/** Licences can be long texts. */
+const maxLicenceLength = 100
+
+function talkRow({ state, copyright_text: text, ...video }: Video): ListedTalk {
+  const { id, title, category, speakers, recorded } = video
+  const licence =
+    text.length > maxLicenceLength ? `${text.slice(0, maxLicenceLength).toWellFormed()}…` : text
+  return { id, title, category, speakers, recorded, isLive: state === states.live, licence }
 }

@@ -9,7 +9,9 @@ import {
   warningCodes,
 } from '@talkshelf/contract'
 import { lookUpNames, type NameLookup } from '../entities/entities.ts'
+import type { Actor } from '../platform/actor.ts'
 import type { Db } from '../platform/db/db.ts'
+import { assertOwnEdit } from './edit/plan-edit.ts'
 import { namesOfItems } from './engine/decide.ts'
 import { type RecordFields, withCurrentNames } from './engine/merge.ts'
 import { planDecision } from './engine/planned-decision.ts'
@@ -40,7 +42,7 @@ import { readRefusedRows, type TableLimits } from './refused.ts'
 export { beginImport, findLanguageError } from './begin.ts'
 export { formatValue, shortenAroundDifference } from './cli/terminal-escape.ts'
 export { nextImportBatch, type OnBatchFailure } from './engine/batches.ts'
-export { type Decision, findDecisions } from './engine/queries.ts'
+export { countChangesByValue, type Decision, findDecisions } from './engine/queries.ts'
 export { removeOldRows } from './engine/retention.ts'
 export { csvTemplate } from './formats/csv.ts'
 export { mainFields } from './formats/csv-columns.ts'
@@ -114,6 +116,14 @@ export async function decideTalk(
 export async function countConflicts(db: Db, id: number) {
   const { count: undecided } = await countUndecidedRows(db, id)
   return { undecided, fields: await countConflictsByField(db, id) }
+}
+
+/**
+ * Throws `forbidden` if the actor edits single events only and may not use this import: all but
+ * their own bulk edits.
+ */
+export async function assertMayUseImport(db: Db, id: number, actor: Actor): Promise<void> {
+  if (actor.events) assertOwnEdit(await requireImport(db, id), actor)
 }
 
 /** Returns the role that applying an import requires. */

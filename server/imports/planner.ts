@@ -1,9 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type ImportInput, invalidFields, Problem } from '@talkshelf/contract'
+import { type BulkEdit, type ImportInput, invalidFields, Problem } from '@talkshelf/contract'
 import type { Origin } from '../platform/actor.ts'
 import type { Pool } from '../platform/db/pool.ts'
 import { openConcurrencyLimit } from '../platform/ops/concurrency-limit.ts'
 import { beginImport, findLanguageError } from './begin.ts'
+import { beginEdit } from './edit/plan-edit.ts'
 import { inputLimits, openInput } from './input/input.ts'
 import { InputRefused } from './item.ts'
 
@@ -25,6 +26,8 @@ export interface StartedImport {
 export interface ImportPlanner {
   /** Starts to plan an import, and waits a moment for the plan. */
   start(request: PlanRequest, origin: Origin): Promise<StartedImport>
+  /** Starts to plan a bulk edit, and waits a moment for the plan. Returns the id of its import. */
+  startEdit(edit: BulkEdit, origin: Origin): Promise<number>
 }
 
 /** How long a request waits for the plan. Most files are short, so most answers have it. */
@@ -43,13 +46,17 @@ export function openImportPlanner(
 ): ImportPlanner {
   const plans = openConcurrencyLimit(maxPlans, maxWaitingPlans)
   const limits = { ...inputLimits, bytes: maxUnpackedBytes }
+  const assertFree = () => {
+    if (plans.isFull())
+      throw new Problem(
+        'too-many-requests',
+        'Too many imports are being read at the moment. Try again in a minute',
+      )
+  }
+  const waitForPlan = () => sleep(planWaitMs, undefined, { ref: false })
   return {
     async start({ keep_titles: keepTitles, ...request }, origin) {
-      if (plans.isFull())
-        throw new Problem(
-          'too-many-requests',
-          'Too many imports are being read at the moment. Try again in a minute',
-        )
+      assertFree()
       const languageError = await findLanguageError(pool, request.language)
       if (languageError) throw invalidFields([languageError])
       const name = request.name ?? ('url' in request ? request.url : 'text')
@@ -64,8 +71,13 @@ export function openImportPlanner(
         () => undefined,
         (error: unknown) => (error instanceof InputRefused ? error : void onError(error)),
       )
-      const waited = sleep(planWaitMs, undefined, { ref: false })
-      return { id, refusal: await Promise.race([refused, waited]) }
+      return { id, refusal: await Promise.race([refused, waitForPlan()]) }
+    },
+    async startEdit(edit, origin) {
+      assertFree()
+      const { id, planned } = await beginEdit(pool, edit, origin, plans.run)
+      await Promise.race([planned.catch(onError), waitForPlan()])
+      return id
     },
   }
 }

@@ -1,5 +1,7 @@
 import {
   applyImportEndpoint,
+  BulkEdit,
+  createEditEndpoint,
   createImportEndpoint,
   decideFieldsEndpoint,
   decideTalkEndpoint,
@@ -37,6 +39,7 @@ export function importRoutes(
   urls: SiteUrls,
 ): void {
   mountCreate(mount, pool, planner, urls)
+  mountEdit(mount, pool, planner, urls)
   mountReads(mount, pool, urls)
   mountDecisions(mount, pool, jobRunner)
 }
@@ -63,6 +66,17 @@ function mountCreate(
   })
 }
 
+/** Mounts the endpoint that plans a bulk edit. */
+function mountEdit(mount: Mount, pool: Pool, planner: imports.ImportPlanner, urls: SiteUrls): void {
+  mount(createEditEndpoint, async ({ body, origin }) => {
+    const id = await planner.startEdit(validate(BulkEdit, body), origin)
+    return {
+      body: toJson(await imports.readImport(pool, id)),
+      headers: { location: urls.to(readImportEndpoint, { id }) },
+    }
+  })
+}
+
 function mountReads(mount: Mount, pool: Pool, urls: SiteUrls): void {
   mount(listImportsEndpoint, async ({ query }) => {
     const { before = Number.MAX_SAFE_INTEGER, page_size: size = 20 } = query
@@ -75,15 +89,17 @@ function mountReads(mount: Mount, pool: Pool, urls: SiteUrls): void {
     return { body: toJson({ results, next }) }
   })
 
-  mount(readImportEndpoint, async ({ params }) => ({
-    body: toJson(await imports.readImport(pool, params.id)),
-  }))
+  mount(readImportEndpoint, async ({ params, actor }) => {
+    await imports.assertMayUseImport(pool, params.id, actor)
+    return { body: toJson(await imports.readImport(pool, params.id)) }
+  })
 
   mount(readRefusedEndpoint, async ({ params, query }) => ({
     body: toJson(await imports.readRefused(pool, params.id, query.after ?? 0, refusedLimits)),
   }))
 
-  mount(listImportedTalksEndpoint, async ({ params, query }) => {
+  mount(listImportedTalksEndpoint, async ({ params, query, actor }) => {
+    await imports.assertMayUseImport(pool, params.id, actor)
     const { after = 0, page_size: size = 20, verdict, undone, note } = query
     const filter = { verdict, undone, note, after, limit: size + 1 }
     const talks = await imports.listImportTalks(pool, params.id, filter)
@@ -102,22 +118,26 @@ function mountDecisions(mount: Mount, pool: Pool, jobRunner: JobRunner): void {
   })
 
   mount(applyImportEndpoint, async ({ params, actor }) => {
+    await imports.assertMayUseImport(pool, params.id, actor)
     const applying = await imports.applyImport(pool, params.id, actor.role)
     jobRunner.wake()
     return { body: toJson(applying) }
   })
 
-  mount(stopImportEndpoint, async ({ params }) => ({
-    body: toJson(await imports.stopImport(pool, params.id)),
-  }))
+  mount(stopImportEndpoint, async ({ params, actor }) => {
+    await imports.assertMayUseImport(pool, params.id, actor)
+    return { body: toJson(await imports.stopImport(pool, params.id)) }
+  })
 
   mount(redoImportEndpoint, async ({ params, actor }) => {
+    await imports.assertMayUseImport(pool, params.id, actor)
     const applying = await imports.redoImport(pool, params.id, actor.role)
     jobRunner.wake()
     return { body: toJson(applying) }
   })
 
-  mount(discardImportEndpoint, async ({ params }) => {
+  mount(discardImportEndpoint, async ({ params, actor }) => {
+    await imports.assertMayUseImport(pool, params.id, actor)
     await imports.discardImport(pool, params.id)
     return { body: toJson({ id: params.id }) }
   })
@@ -127,7 +147,8 @@ function mountDecisions(mount: Mount, pool: Pool, jobRunner: JobRunner): void {
     return { body: toJson({ decided }) }
   })
 
-  mount(undoImportEndpoint, async ({ params }) => {
+  mount(undoImportEndpoint, async ({ params, actor }) => {
+    await imports.assertMayUseImport(pool, params.id, actor)
     const undoing = await imports.undoImport(pool, params.id)
     jobRunner.wake()
     return { body: toJson(undoing) }

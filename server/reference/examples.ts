@@ -56,6 +56,10 @@ const bodies: { readonly [Name in EndpointWithBody]: BodyOf<Endpoints[Name]> } =
     name: 'talks.csv',
     category: talk.category,
   },
+  createEdit: {
+    filter: { category: 'example-conference-2026' },
+    operations: [{ op: 'set', field: 'copyright_text', value: 'CC BY 4.0' }],
+  },
   decideTalk: { take: ['title'] },
   decideFields: { take: 'theirs', fields: ['summary'] },
   takeDownVideo: { reason: 'The speaker asked for it' },

@@ -77,6 +77,8 @@ const entityUrls = (['speaker', 'tag', 'event'] as const).flatMap(
 const urls: [method: 'GET' | 'POST', path: string, role: PersonRole][] = [
   ['GET', '/desk', 'suggester'],
   ['GET', '/desk/talks', 'editor'],
+  ['GET', '/desk/edit', 'editor'],
+  ['POST', '/desk/edit', 'editor'],
   ['GET', '/desk/talk/new', 'editor'],
   ['GET', `/desk/talk/${talk}`, 'editor'],
   ['GET', `/desk/talk/${talk}/takedown`, 'admin'],

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import type { BrowserContextOptions, Page } from 'playwright-core'
 import { call, runCommand } from '../support/harness.ts'
+import { until } from '../support/until.ts'
 import { assertAccessible } from './axe.ts'
 import { type BrowserEnvironment, onPage, pathOf, type WatchedPage } from './environment.ts'
 import { overflowing, widths } from './sizes.ts'
@@ -15,6 +16,7 @@ const pagesOfAdmins = [
   '/desk/tokens',
   '/desk/audit',
   '/desk/talks',
+  '/desk/edit?all=1&state=live',
   '/desk/talk/new',
   '/desk/import',
   '/desk/quality',
@@ -351,6 +353,7 @@ export async function deskTests(environment: BrowserEnvironment): Promise<void> 
         { javaScriptEnabled, reducedMotion: 'reduce' },
       ))
   await importTests({ test, inDesk, signIn })
+  await bulkEditTests({ test, inDesk, signIn }, archive.url, token)
 
   const variants: Record<string, BrowserContextOptions> = {
     'wide, light': {},
@@ -565,6 +568,97 @@ async function importTests({ test, inDesk, signIn }: DeskSteps): Promise<void> {
         await page.getByText('1 changed, 29 kept as in the archive').waitFor()
       },
       { reducedMotion: 'reduce' },
+    ))
+}
+
+/**
+ * Tests a bulk edit: the licence on many talks, and back. An action is a click, or typing into one
+ * field.
+ */
+async function bulkEditTests(
+  { test, inDesk, signIn }: DeskSteps,
+  url: string,
+  token: string,
+): Promise<void> {
+  const send = async (method: string, path: string, body?: object) =>
+    (await call(url, method, `/api/v2/${path}`, { token, ...(body && { body }) })).json
+  const createTalks = async (word: string, count: number) => {
+    const rows = Array.from({ length: count }, (_, index) => `${index},${word} ${index},CC BY 3.0`)
+    const text = ['key,title,copyright_text', ...rows].join('\n')
+    const table = { text, format: 'csv', name: `${word}.csv`, category: event, language: 'en' }
+    const { id } = await send('POST', 'import', table)
+    const reach = (state: string) =>
+      until(`${word} to be ${state}`, async () => {
+        const job = await send('GET', `import/${id}`)
+        return job.state === state
+      })
+    await reach('planned')
+    await send('POST', `import/${id}/apply`)
+    await reach('applied')
+  }
+  const countTalks = async (word: string, licence: string) => {
+    const { results } = await send('GET', `video?q=${word}&page_size=100`)
+    return results.filter((talk: { copyright_text: string }) => talk.copyright_text === licence)
+      .length
+  }
+  const sizes = [
+    [true, 'Licensed', 412],
+    [false, 'Plainlicensed', 12],
+  ] as const
+  for (const [javaScriptEnabled, word, count] of sizes)
+    await test(`desk: licence on ${count} talks, and back${javaScriptEnabled ? '' : ', no scripts'}`, () =>
+      inDesk(
+        async (watched) => {
+          const { page, open } = watched
+          await createTalks(word, count)
+          await signIn(watched, 'Edith Editor', 'editor')
+          await open('/desk/talks')
+          let actions = 0
+          const act = async (action: Promise<void>) => {
+            actions++
+            await action
+          }
+          await act(page.getByLabel('Search talks').fill(word))
+          await act(page.getByRole('button', { name: 'Search' }).click())
+          await act(page.getByRole('button', { name: `Edit all ${count}` }).click())
+          await page.getByText(`${count} talks are selected.`).waitFor()
+          await act(page.getByLabel('Value').first().fill('CC BY 4.0'))
+          await act(page.getByRole('button', { name: 'Show the plan' }).click())
+          await page.getByText(`${count} talks: Licence: CC BY 3.0 → CC BY 4.0`).waitFor()
+          assert.equal(await page.locator('tr[id^=talk-]').count(), Math.min(count, 50))
+          if (javaScriptEnabled) await assertAccessible(page, 'the plan of a bulk edit')
+          await act(page.getByRole('button', { name: 'Apply', exact: true }).click())
+          await page.getByText(`${count} changed`).waitFor()
+          assert.equal(await countTalks(word, 'CC BY 4.0'), Math.min(count, 100))
+          assert.ok(actions <= 6, `${actions} actions to change the licence`)
+
+          actions = 0
+          await act(page.getByRole('button', { name: 'Undo', exact: true }).click())
+          await page.getByText(`${count} undone`).waitFor()
+          assert.equal(await countTalks(word, 'CC BY 3.0'), Math.min(count, 100))
+          assert.ok(actions <= 2, `${actions} actions to undo it`)
+        },
+        { javaScriptEnabled, reducedMotion: 'reduce' },
+      ))
+
+  await test('desk: edits selected talks, without scripts', () =>
+    inDesk(
+      async (watched) => {
+        const { page, open } = watched
+        await signIn(watched, 'Edith Editor', 'editor')
+        await open('/desk/talks?q=plainlicensed&column=licence')
+        for (const number of [3, 7])
+          await page.getByLabel(`Select Plainlicensed ${number}`, { exact: true }).check()
+        await page.getByRole('button', { name: 'Edit these' }).click()
+        await page.getByText('2 talks are selected.').waitFor()
+        await page.locator('[name=operation-1]').selectOption('add tags')
+        await page.locator('[name=value-1]').fill('chosen')
+        await page.getByRole('button', { name: 'Show the plan' }).click()
+        await page.getByText('2 talks: Tags: (empty) → chosen').waitFor()
+        await page.getByRole('button', { name: 'Apply', exact: true }).click()
+        await page.getByText('2 changed').waitFor()
+      },
+      { javaScriptEnabled: false },
     ))
 }
 

@@ -20,6 +20,7 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { root } from '../support/harness.ts'
 import { installMissing } from '../support/install.ts'
+import { bulkEditKilled } from './bulk-edit.ts'
 import { clockSteps } from './clock.ts'
 import { simulatedDays } from './days.ts'
 import { type Fault, type FaultEnvironment, makeTemplate, system } from './environment.ts'
@@ -35,6 +36,7 @@ const faults: Fault[] = [
   serviceKilled,
   databaseKilled,
   importKilled,
+  bulkEditKilled,
   slowNetwork,
   cutNetwork,
   silentNetwork,

@@ -29,6 +29,10 @@ const bodies: Readonly<Record<string, (id: number, other: number) => object>> = 
   mergeTag: () => ({ into: 'queues' }),
   replaceFacts: () => ({ facts: [{ kind: 'address', path: 'old/1' }] }),
   createImport: (id) => importOf(`Imported ${id}`),
+  createEdit: (id) => ({
+    filter: { ids: [id] },
+    operations: [{ op: 'set', field: 'copyright_text', value: `Licence ${id}` }],
+  }),
   decideTalk: () => ({ take: ['title'] }),
   decideFields: () => ({ take: 'mine' }),
   invitePerson: (id) => ({ name: `Person ${id}`, mail: `p${id}@example.org`, role: 'editor' }),

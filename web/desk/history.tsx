@@ -162,12 +162,14 @@ function fieldName({ talkFields, mergedInto }: Words, field: string): string {
   return Object.hasOwn(talkFields, field) ? talkFields[field as TalkField] : field
 }
 
-/** By which way a change was made: "API", or a link to "Import 12", where it can be undone. */
+/** By which way a change was made: "API", or a link to "Import 12" or "Bulk edit 12", where it can be undone. */
 function ChangeOrigin({ entry: { via, request } }: { entry: HistoryEntry }) {
   const { words, href } = useDesk()
   const [, number] = /^import (\d+)$/.exec(request) ?? []
-  if (via !== 'import' || number === undefined) return <>{words.origins[via] ?? via}</>
-  return <a href={href(deskPaths.importPage(number))}>{words.importNumber(number)}</a>
+  if (number === undefined) return <>{words.origins[via] ?? via}</>
+  // Bulk edits have the way in which a person made them.
+  const name = via === 'import' ? words.importNumber(number) : words.bulk.number(number)
+  return <a href={href(deskPaths.importPage(number))}>{name}</a>
 }
 
 const textFields = [

@@ -1,4 +1,9 @@
-import type { Import, ImportedTalk, importVerdicts } from '@talkshelf/contract'
+import {
+  editFormat,
+  type Import,
+  type ImportedTalk,
+  type importVerdicts,
+} from '@talkshelf/contract'
 import type { ComponentChildren } from 'preact'
 import { deskPaths, paths } from '../paths.ts'
 import { Form } from './form.tsx'
@@ -84,7 +89,7 @@ export function ImportTalks({ children, ...data }: Props) {
       </nav>
       <h2>{names[show]}</h2>
       <p class="help">{help}</p>
-      {show === 'refused' && talks.length > 0 && (
+      {show === 'refused' && talks.length > 0 && job.format !== editFormat && (
         <p>
           <a href={href(deskPaths.importRefused(job.id))}>{text.downloadRefused}</a>
         </p>
@@ -150,16 +155,18 @@ function TalkSummary({ title, place, video, category, speakers, recorded, ...tal
   const text = words.imports
   const result = [talk.outcome, talk.undone].filter((part) => part !== null)
   const isNew = talk.verdict === 'new'
+  // The place of a talk of a bulk edit is its record.
+  const isRecord = place === `record ${video}`
   return (
     <>
       <b>
         <bdi>{title ?? (video === null ? text.untitled : text.record(video))}</bdi>
       </b>
       <p class="help">
-        <bdi>{place}</bdi>
+        {isRecord || <bdi>{place}</bdi>}
         {video !== null && (
           <>
-            {' · '}
+            {isRecord || ' · '}
             <a href={href(paths.talk({ id: video, slug: '-' }))}>{text.record(video)}</a>
           </>
         )}

@@ -1,10 +1,10 @@
-import { type Import, importVerdicts, warningCodes } from '@talkshelf/contract'
+import { editFormat, type Import, importVerdicts, warningCodes } from '@talkshelf/contract'
 import { deskPaths } from '../paths.ts'
 import { Form } from './form.tsx'
 import { ImportTalks, type ImportTalksData } from './import-talks.tsx'
 import { Started } from './imports.tsx'
 import { DeskLayout } from './layout.tsx'
-import { useDesk } from './view.ts'
+import { DeskContext, useDesk } from './view.ts'
 
 export interface ImportPageData extends ImportTalksData {
   /** The fields in conflict that can still be decided, and the talks without a decision. */
@@ -12,6 +12,13 @@ export interface ImportPageData extends ImportTalksData {
     readonly undecided: number
     readonly fields: readonly { readonly field: string; readonly count: number }[]
   }
+  /** The most frequent changes of a bulk edit, as text. Empty for other imports. */
+  readonly values: readonly {
+    readonly field: string
+    readonly old: string
+    readonly new: string
+    readonly count: number
+  }[]
   /** Whether the person may not apply the import. */
   readonly needsAdmin: boolean
   /** Why the last action was refused. */
@@ -22,6 +29,24 @@ const runningStates: readonly Import['state'][] = ['reading', 'applying', 'undoi
 
 /** An import: its state, its plan by verdict, and what can be done with it. */
 export function ImportPage(data: ImportPageData) {
+  const view = useDesk()
+  const { bulk, imports } = view.words
+  if (data.job.format !== editFormat) return <ImportContent {...data} />
+  // A bulk edit has no file, so some texts are different.
+  const editTexts = {
+    ...imports,
+    ...bulk.page,
+    stateHelp: { ...imports.stateHelp, ...bulk.stateHelp },
+    verdictHelp: { ...imports.verdictHelp, ...bulk.verdictHelp },
+  }
+  return (
+    <DeskContext.Provider value={{ ...view, words: { ...view.words, imports: editTexts } }}>
+      <ImportContent {...data} />
+    </DeskContext.Provider>
+  )
+}
+
+function ImportContent(data: ImportPageData) {
   const { words } = useDesk()
   const text = words.imports
   const { job, error } = data
@@ -38,6 +63,7 @@ export function ImportPage(data: ImportPageData) {
       <Actions {...data} />
       {job.state !== 'reading' && (
         <>
+          <ValueCounts {...data} />
           <Additions job={job} />
           <Warnings job={job} />
           <ImportTalks {...data}>
@@ -61,8 +87,13 @@ function Summary({ job, isRunning }: { job: Import; isRunning: boolean }) {
         <span class={job.state === 'failed' ? 'mark warn' : 'mark'}>{text.states[job.state]}</span>
       </p>
       <p class="help">
-        {text.by} <bdi>{job.by}</bdi>, <Started at={job.created} /> · {text.source}:{' '}
-        <bdi class="long">{job.source}</bdi>
+        {text.by} <bdi>{job.by}</bdi>, <Started at={job.created} />
+        {job.format !== editFormat && (
+          <>
+            {' '}
+            · {text.source}: <bdi class="long">{job.source}</bdi>
+          </>
+        )}
       </p>
       {isRunning && <Progress job={job} />}
       {job.problem !== null && <p class="error lines">{job.problem}</p>}
@@ -146,6 +177,30 @@ function Actions({ job, needsAdmin }: ImportPageData) {
 }
 
 type Action = readonly [path: string, label: string, style?: 'quiet']
+
+/** The number of talks for each change of a value: "412 talks: CC BY 3.0 → CC BY 4.0". */
+function ValueCounts({ job, values }: ImportPageData) {
+  const { words } = useDesk()
+  const { bulk, imports: text } = words
+  if (values.length === 0) return null
+  const counted = values.reduce((sum, { count }) => sum + count, 0)
+  const total = (job.planned.changed ?? 0) + (job.planned.conflict ?? 0)
+  return (
+    <section>
+      <h2>{bulk.byValue}</h2>
+      <ul>
+        {values.map(({ field, count, ...value }) => (
+          <li key={`${field} ${value.old} ${value.new}`}>
+            {bulk.valueCount(count)}: {text.fields[field] ?? field}:{' '}
+            <bdi class="long">{value.old || text.emptyValue}</bdi> →{' '}
+            <bdi class="long">{value.new || text.emptyValue}</bdi>
+          </li>
+        ))}
+        {counted < total && <li>{bulk.otherValues(total - counted)}</li>}
+      </ul>
+    </section>
+  )
+}
 
 /** The names that the import creates. */
 function Additions({ job }: { job: Import }) {

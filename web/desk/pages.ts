@@ -2,6 +2,7 @@ import { type ComponentType, h } from 'preact'
 import { renderToString } from 'preact-render-to-string'
 import { Account } from './account.tsx'
 import { Audit } from './audit.tsx'
+import { BulkEditPage } from './bulk-edit.tsx'
 import { Editor, MergeEdit, NewTalk, TakedownPage } from './editor.tsx'
 import { Entities, MergeEntities } from './entities.tsx'
 import { EntityPage, RenameEntity, SplitSpeaker, UnmergeEntity } from './entity.tsx'
@@ -31,6 +32,7 @@ export const deskPages = {
   forbidden: Forbidden,
   account: Account,
   talks: Talks,
+  bulkEdit: BulkEditPage,
   editor: Editor,
   mergeEdit: MergeEdit,
   quality: Quality,

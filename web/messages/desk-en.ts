@@ -1,4 +1,5 @@
 import { mediaNames, type TalkField } from '../desk/talk-values.ts'
+import { bulkEn } from './desk-bulk-en.ts'
 import { entitiesEn } from './desk-entities-en.ts'
 import { importsEn } from './desk-imports-en.ts'
 import { qualityEn } from './desk-quality-en.ts'
@@ -364,6 +365,7 @@ export const deskEn = {
   imports: importsEn,
   entities: entitiesEn,
   quality: qualityEn,
+  bulk: bulkEn,
 
   // Errors
   forbiddenTitle: 'You may not do that',

@@ -1,4 +1,5 @@
 import { mediaNames } from '../desk/talk-values.ts'
+import { bulkEs } from './desk-bulk-es.ts'
 import type { DeskMessages } from './desk-en.ts'
 import { entitiesEs } from './desk-entities-es.ts'
 import { importsEs } from './desk-imports-es.ts'
@@ -359,6 +360,7 @@ export const deskEs: DeskMessages = {
   imports: importsEs,
   entities: entitiesEs,
   quality: qualityEs,
+  bulk: bulkEs,
 
   forbiddenTitle: 'No puedes hacer eso',
   forbiddenHelp: (role) => `Tu función es ${role}. Pide otra a un administrador.`,

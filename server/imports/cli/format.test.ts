@@ -288,3 +288,18 @@ test('groups notes by kind and field, with a few examples', () => {
     collectNotes(groups, { ...talk, notes: [{ kind: 'dropped', field: `f${field}`, detail: 'x' }] })
   assert.ok(groups.size <= 200)
 })
+
+test('formats a bulk edit without a file', () => {
+  const edit = { ...planned, format: 'edit', source: 'edit', name: 'set copyright_text' }
+  const text = formatImport(edit, style)
+  assert.match(text, /^Bulk edit, import 7\n {2}edit {5}set copyright_text\n {2}started/)
+  assert.doesNotMatch(text, /file|source|format/)
+  const changes = { copyright_text: { old: 'Here', new: 'There', conflict: true as const } }
+  const kept = { ...talk, place: 'record 99', verdict: 'conflict' as const, changes }
+  const row = formatTalk(kept, null, { ...style, isEdit: true, isOpen: false })
+  assert.match(row, /#12, record 99\n/)
+  assert.match(row, /copyright_text {2}here {2}Here\n +edit {2}There/)
+  const allRefused = { ...edit, planned: { refused: 2 } }
+  assert.match(formatNextSteps(allRefused), /Correct the talks and plan the edit again/)
+  assert.match(formatNextSteps({ ...edit, state: 'failed' }), /plan the edit again/)
+})

@@ -1,4 +1,4 @@
-import { type Import, type ImportedTalk, importVerdicts } from '@talkshelf/contract'
+import { editFormat, type Import, type ImportedTalk, importVerdicts } from '@talkshelf/contract'
 import { formatTimecode } from '@talkshelf/web'
 import type { Decision } from '../engine/queries.ts'
 import { escapeLine, formatValue, shortenAroundDifference, truncate } from './terminal-escape.ts'
@@ -19,16 +19,21 @@ type Note = ImportedTalk['notes'][number]
 
 /** Formats the properties of an import, and the counts of its talks. */
 export function formatImport(job: Import, { paint }: OutputStyle): string {
+  const origin: [string, string][] = isEdit(job)
+    ? [['edit', job.name]]
+    : [
+        ['file', job.name],
+        ['format', job.format || 'unknown'],
+        ['source', job.source || 'unknown'],
+      ]
   const properties: [string, string][] = [
-    ['file', job.name],
-    ['format', job.format || 'unknown'],
-    ['source', job.source || 'unknown'],
+    ...origin,
     ['started', `${formatTimestamp(job.created)} by ${job.by}`],
     ['state', formatState(job)],
     ...(job.problem === null ? [] : [['problem', job.problem] as [string, string]]),
   ]
   return [
-    paint('bold', `Import ${job.id}`),
+    paint('bold', isEdit(job) ? `Bulk edit, import ${job.id}` : `Import ${job.id}`),
     ...properties.map(([name, value]) => `  ${paint('dim', name.padEnd(9))}${escapeLine(value)}`),
     '',
     ...(countTalks(job) === 0 ? ['  No talks.'] : formatCounts(job, paint)),
@@ -61,6 +66,9 @@ function formatUndone({ undone = 0, touched = 0 }: Import['undone']): string {
     ? reverted
     : `${reverted}, ${formatNumber(touched)} kept (changed since the import)`
 }
+
+/** Returns whether an import is a bulk edit, which has no file. */
+export const isEdit = ({ format }: Pick<Import, 'format'>) => format === editFormat
 
 /** Returns whether talks of the import can still be decided. */
 export const isDecidable = ({ state }: Import) =>
@@ -120,6 +128,8 @@ export function shareByVerdict(
 
 export interface TalkOutputStyle extends OutputStyle {
   readonly importId: number
+  /** Whether the talk is one of a bulk edit, and not of a file. */
+  readonly isEdit?: boolean
   /** Whether the talk can still be decided. */
   readonly isOpen: boolean
   /** Whether to print all notes, or only refusals and questions. */
@@ -135,7 +145,9 @@ export function formatTalk(
   const { paint, width } = style
   const [color, , mark] = verdictStyles[talk.verdict]
   const record = talk.video === null ? '' : `record ${talk.video}`
-  const details = [`#${talk.position}`, escapeLine(talk.place), record, formatResult(talk)]
+  // The place of a talk of a bulk edit is its record.
+  const places = new Set([escapeLine(talk.place), record])
+  const details = [`#${talk.position}`, ...places, formatResult(talk)]
     .filter((detail) => detail !== '')
     .join(', ')
   // Of an unchanged talk only the record is stored, not the title.
@@ -172,7 +184,10 @@ function formatNewTalk(talk: ImportedTalk, { paint, width }: OutputStyle): strin
   return [`${indent}${paint('dim', truncate(parts.join(' · '), Math.max(40, width - 7)))}`]
 }
 
-function formatChanges(changes: ImportedTalk['changes'], { paint, width }: OutputStyle): string[] {
+function formatChanges(
+  changes: ImportedTalk['changes'],
+  { paint, width, isEdit = false }: TalkOutputStyle,
+): string[] {
   // No URL is null or an empty text, which look the same.
   const visible = Object.entries(changes).filter(([field, change]) =>
     [change.old, change.new].some((value) => formatValue(field, value) !== ''),
@@ -192,7 +207,7 @@ function formatChanges(changes: ImportedTalk['changes'], { paint, width }: Outpu
     if (change.conflict)
       return [
         `${label}${paint('green', 'here')}  ${before}`,
-        `${blank}${paint('red', 'file')}  ${after}`,
+        `${blank}${paint('red', isEdit ? 'edit' : 'file')}  ${after}`,
       ]
     const inline = `${before} -> ${after}`
     return inline.length <= room
@@ -344,6 +359,9 @@ function compareGroups(a: NoteGroup, b: NoteGroup): number {
 /** Formats the commands that are possible in the state of an import. */
 export function formatNextSteps(job: Import): string {
   const { id, state, undone } = job
+  const [what, again] = isEdit(job)
+    ? ['talks', 'plan the edit again']
+    : ['file', 'import the file again']
   const apply = `  talkshelf imports apply ${id}`
   const undo = `  talkshelf imports undo ${id}`
   const stop = `  talkshelf imports stop ${id}`
@@ -354,9 +372,9 @@ export function formatNextSteps(job: Import): string {
       : ''
   const steps: Record<Import['state'], string> = {
     reading: 'It is still being read. It fails if reading stalls for 10 minutes.',
-    failed: 'Nothing was written. Fix the problem and import the file again.',
+    failed: `Nothing was written. Fix the problem and ${again}.`,
     planned: isAllRefused(job)
-      ? 'All talks are refused: nothing can be applied. Correct the file and import it again.'
+      ? `All talks are refused: nothing can be applied. Correct the ${what} and ${again}.`
       : `Nothing has been written yet. To apply it:\n${apply}`,
     applying: `It is being applied. To follow or stop it:\n${apply}\n${stop}`,
     stopped: `It was stopped. To continue, or to undo what was written:\n${apply}\n${undo}`,

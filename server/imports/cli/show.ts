@@ -36,6 +36,7 @@ import {
   formatState,
   formatTalk,
   isDecidable,
+  isEdit,
   type NoteGroup,
   shareByVerdict,
 } from './format.ts'
@@ -165,6 +166,7 @@ export async function printTalks(
     const style = {
       ...outputStyle(),
       importId: job.id,
+      isEdit: isEdit(job),
       isOpen: isDecidable(job) && talk.outcome === null,
       hasAllNotes,
     }

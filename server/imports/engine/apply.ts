@@ -21,6 +21,7 @@ import {
   lockAndReadBodies,
   writeLockedVersion,
 } from '../../videos/videos.ts'
+import { writeEdits } from '../edit/apply-edit.ts'
 import type { ImportNote } from '../item.ts'
 import { namesOfItems, type PlannedItem, planItems, writtenFields } from './decide.ts'
 import type { IncomingItem } from './identity.ts'
@@ -59,7 +60,10 @@ export async function applyBatch(tx: Db, job: ImportJob, context: WriteContext):
   }
   const { end: upTo } = await findBatchEnd(tx, job, job.batch_size, maxBatchBytes)
   await writeEntities(tx, await findImportEntities(tx, job.id, job.done, upTo), context)
-  const changed = await writeRows(tx, job, await lockRows(tx, job.id, job.done, upTo), context)
+  const rows = await lockRows(tx, job.id, job.done, upTo)
+  const left = await leftByRedo(tx, rows)
+  const write = job.options.operations ? writeEdits : writeRows
+  const changed = await write(tx, job, rows, left, context)
   await finishBatch(tx, job, upTo)
   return changed
 }
@@ -119,9 +123,9 @@ async function writeRows(
   tx: Db,
   job: ImportJob,
   rows: readonly ImportRow[],
+  left: ReadonlyMap<number, RowOutcome>,
   context: WriteContext,
 ): Promise<number[]> {
-  const left = await leftByRedo(tx, rows)
   // A refused row has no key, and a row with nothing left to do has no item.
   const items = rows.flatMap(({ position, place, key, item, decision }): IncomingItem[] =>
     key === null || item === null || left.has(position)

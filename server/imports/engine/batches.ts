@@ -130,10 +130,12 @@ function isCheckpoint(done: number): boolean {
 /** Builds the same context for all batches, so that every revision names the same import. */
 function writeContextOf(job: ImportJob): WriteContext {
   const { actor: name, token_id: token, person_id: person } = job
-  const actor = { role: 'editor' as const, name, token, person }
+  const { operations, events } = job.options
+  const actor = { role: 'editor' as const, name, token, person, events }
   const request = `import ${job.id}`
   return {
-    origin: { actor, via: 'import', request },
+    // What a bulk edit writes is the decision of a person, which later imports keep.
+    origin: { actor, via: operations ? job.via : 'import', request },
     ifMatch: undefined,
     hash: hash('sha256', request, 'buffer'),
   }

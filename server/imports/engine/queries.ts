@@ -1,10 +1,11 @@
 import type {
+  EditOperation,
   ImportAdditions,
   importStates,
   importVerdicts,
   WarningCode,
 } from '@talkshelf/contract'
-import sql, { empty } from 'sql-template-tag'
+import sql, { empty, type Sql } from 'sql-template-tag'
 import Type, { type Static } from 'typebox'
 import { type Db, execute, many, maybe, one, writeReturning } from '../../platform/db/db.ts'
 import type { ImportItem, ImportNote, ImportWarning } from '../item.ts'
@@ -26,12 +27,16 @@ export interface PlanSummary {
   readonly ignoredCells?: number
 }
 
-/** Defaults for the talks of an import. */
+/** Defaults for the talks of an import, or what a bulk edit does. */
 export interface ImportOptions {
   readonly category?: string | undefined
   readonly language?: string | undefined
   /** The state of new records for which the file has none. */
   readonly state: 1 | 2
+  /** The operations of a bulk edit, which has no file. */
+  readonly operations?: readonly EditOperation[] | undefined
+  /** The only events whose talks a bulk edit may change. */
+  readonly events?: readonly number[] | undefined
 }
 
 const RowCount = Type.Object({
@@ -265,7 +270,11 @@ export function failAbandonedImports(db: Db) {
   return execute(
     db,
     sql`update import
-        set state = 'failed', problem = 'Reading was interrupted. Import the file again'
+        set state = 'failed',
+            problem = case
+              when format = 'edit' then 'Planning was interrupted. Make the plan again'
+              else 'Reading was interrupted. Import the file again'
+            end
         where ${isAbandoned}`,
   )
 }
@@ -621,6 +630,50 @@ export function countConflictsByField(db: Db, importId: number) {
   )
 }
 
+const ValueCount = Type.Object({
+  field: Type.String(),
+  old: Type.Unknown(),
+  new: Type.Unknown(),
+  count: Type.Integer(),
+})
+
+/** More different changes than these are not listed. */
+const maxValues = 10
+/** Longer changes are not counted: reading them takes too long, and few are the same. */
+const maxCountedBytes = 2000
+
+/**
+ * Counts the talks of an import by the change of a field, the most frequent first. Of a list, only
+ * the elements that are removed and added count.
+ */
+export function countChangesByValue(db: Db, importId: number) {
+  const without = (list: Sql, other: Sql) => sql`
+    case
+      when jsonb_typeof(${list}) = 'array' and jsonb_typeof(${other}) = 'array'
+      then (select coalesce(jsonb_agg(element order by ordinal), '[]')
+            from jsonb_array_elements(${list}) with ordinality as part (element, ordinal)
+            where not ${other} @> jsonb_build_array(element))
+      else ${list}
+    end`
+  const [before, after] = [sql`(value->'old')`, sql`(value->'new')`]
+  return many(
+    db,
+    ValueCount,
+    sql`select field, old, new, count(*)::integer as count
+        from (
+          select field, ${without(before, after)} as old, ${without(after, before)} as new
+          from import_row
+          cross join jsonb_each(changes) as change (field, value)
+          where import_id = ${importId}
+            and verdict in ('changed', 'conflict')
+            and pg_column_size(changes) <= ${maxCountedBytes}::integer
+        ) as change
+        group by field, old, new
+        order by count desc, field, old, new
+        limit ${maxValues}::integer`,
+  )
+}
+
 const Undecided = Type.Object({ count: Type.Integer() })
 
 /** Counts the talks in conflict without a decision that were not applied yet. */
@@ -702,6 +755,24 @@ export function saveOutcomes(tx: Db, importId: number, outcomes: readonly RowOut
   )
 }
 
+export interface ConflictRow {
+  readonly position: number
+  /** What the operations of a bulk edit would change now. */
+  readonly changes: PlannedRow['changes']
+}
+
+/** Saves that the records of these rows were changed since the plan, so that they are listed. */
+export function saveConflicts(tx: Db, importId: number, rows: readonly ConflictRow[]) {
+  return execute(
+    tx,
+    sql`update import_row
+        set verdict = 'conflict', changes = result.changes
+        from json_to_recordset(${JSON.stringify(rows)}::json)
+             as result (position integer, changes jsonb)
+        where import_id = ${importId} and import_row.position = result.position`,
+  )
+}
+
 export interface UndoneRow {
   readonly position: number
   readonly undone: 'undone' | 'touched'
@@ -749,7 +820,7 @@ export type WrittenVersion = Static<typeof WrittenVersion>
 
 /**
  * Finds which fields versions of records or facts have written, and whether one of them was
- * overwritten since: by a person, or by imports and it has another value now. A version that made
+ * overwritten since: by a person, or by imports and bulk edits and it has another value now. A version that made
  * the record live or a draft stands for the whole record: any field counts. Leaves out versions
  * that are not in the history.
  */
@@ -771,7 +842,8 @@ export function findWrittenVersions(
                  select
                  from (
                    select field,
-                          via,
+                          -- Bulk edits have the way in which a person made them.
+                          via = 'import' or request_id like 'import %' as is_batch,
                           first_value(later.before->field) over (
                             partition by field order by later.revision
                           ) as value_then,
@@ -784,7 +856,7 @@ export function findWrittenVersions(
                      and later.revision > requested.revision
                  ) as later_write
                  where (version.after ? 'state' or version.after ? field)
-                   and (via <> 'import' or value_then <> value_now)
+                   and (not is_batch or value_then <> value_now)
                ) as is_overwritten
         from json_to_recordset(${JSON.stringify(versions)}::json)
              as requested (position integer, id bigint, revision integer)
@@ -939,6 +1011,24 @@ export function findById(db: Db, ids: readonly number[]) {
         from video
         where id = any (${ids}::bigint[])`,
   )
+}
+
+/** Returns whether one of these records is in one of these events. */
+export async function hasRecordsOfEvents(
+  db: Db,
+  ids: readonly number[],
+  events: readonly number[],
+): Promise<boolean> {
+  const { any } = await one(
+    db,
+    Exists,
+    sql`select exists (
+          select
+          from video
+          where id = any (${ids}::bigint[]) and category_id = any (${events}::bigint[])
+        ) as any`,
+  )
+  return any
 }
 
 const ExportedVersion = Type.Object({
@@ -1174,8 +1264,8 @@ const ClosedImport = Type.Object({ id: Type.Integer() })
 
 /**
  * Closes imports that did not change for this many days: stores the counts of their rows, and
- * removes the names that they created, which may have been hidden since. A closed import can no
- * longer be applied or undone. Returns how many were closed.
+ * removes the names that they created and the operations of bulk edits: names may have been hidden
+ * since. A closed import can no longer be applied or undone. Returns how many were closed.
  */
 export function closeOldImports(db: Db, days: number, limit: number) {
   return execute(
@@ -1190,7 +1280,8 @@ export function closeOldImports(db: Db, days: number, limit: number) {
           '[]'
         ),
         summary = summary
-          #- '{creates,categories,names}' #- '{creates,speakers,names}' #- '{creates,tags,names}'
+          #- '{creates,categories,names}' #- '{creates,speakers,names}' #- '{creates,tags,names}',
+        options = options - 'operations'
         where id in (
           select id
           from import

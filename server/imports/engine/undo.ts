@@ -160,8 +160,10 @@ async function undoRow(
   lookup: NameLookup,
   context: WriteContext,
 ): Promise<number> {
-  const key = row.key as string
+  const { key } = row
   const { revision } = await writeLockedVersion(tx, body, fields, lookup, 'restored', context)
+  // A bulk edit has no source.
+  if (key === null) return revision
   if (hasCreated(row)) await markAsDraft(tx, job, key)
   else {
     if (row.before?.facts)
