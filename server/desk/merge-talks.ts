@@ -76,7 +76,7 @@ export function mergeTalksPages(
     forget([id, other])
     if (!isMerged) return desk.redirect(request, `${deskPaths.mergeTalks(id)}?with=${other}`)
     const to = rule === undefined ? deskPaths.talk(id) : deskPaths.qualityRule(rule)
-    return desk.redirect(request, `${to}?done=merged`)
+    return desk.redirect(request, `${to}?done=talks-merged`)
   })
 
   desk.form(deskPaths.unmerge(':id'), { ...access, page: deskPaths.talkHistory(':id') }, undo)
@@ -92,7 +92,7 @@ export function mergeTalksPages(
     } finally {
       forget([id])
     }
-    return desk.redirect(request, `${deskPaths.talk(id)}?done=unmerged`)
+    return desk.redirect(request, `${deskPaths.talk(id)}?done=talks-unmerged`)
   }
 }
 

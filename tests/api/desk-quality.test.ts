@@ -122,7 +122,7 @@ test('refuses forms with values that no page sends', async () => {
   assert.equal((await get(other.id)).status, 200)
   const odd = { choice_title: 'other', choice_id: 'merged', rule: '//evil.example' }
   const merged = await ada.submit(page, same(kept.id), odd)
-  assert.equal(merged.headers.location, `/desk/talk/${kept.id}?done=merged`)
+  assert.equal(merged.headers.location, `/desk/talk/${kept.id}?done=talks-merged`)
   assert.equal((await read(kept.id)).title, kept.title)
 })
 
@@ -152,7 +152,7 @@ test('lists the rules and their findings, and merges duplicates from there', asy
   assert.equal(link, `${same(first.id)}?with=${second.id}&amp;rule=same-source`)
   const page = await ada.get(link.replaceAll('&amp;', '&'))
   const merged = await ada.submit(page, same(first.id))
-  assert.equal(merged.headers.location, '/desk/quality/same-source?done=merged')
+  assert.equal(merged.headers.location, '/desk/quality/same-source?done=talks-merged')
   assert.match((await ada.follow(merged)).html, /No findings/)
   assert.match((await ada.get('/desk/quality', { 'accept-language': 'es' })).html, /Sin ponente/)
   for (const path of ['/desk/quality/unknown', '/desk/quality/a%20b'])

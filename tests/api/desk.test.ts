@@ -187,19 +187,23 @@ for (const [method, path, role] of urls) {
   }
 }
 
-/** Tells whether editors of single events have access to a page or form. */
-const isForEventEditors = (path: string, role: PersonRole) =>
-  role === 'suggester' || (role === 'editor' && /^[/]desk[/]talks?([/]|$)/.test(path))
+/** What editors of single events get: only their own bulk edits are theirs among imports. */
+function accessOfEventEditors(path: string, role: PersonRole): 'allows' | 'refuses' | 'own only' {
+  if (role === 'suggester') return 'allows'
+  if (role === 'admin') return 'refuses'
+  if (/^[/]desk[/](talks?|edit)([/?]|$)/.test(path)) return 'allows'
+  return /^[/]desk[/]import[/]/.test(path) ? 'own only' : 'refuses'
+}
 
 for (const { client, of } of eventEditors)
   for (const [method, path, role] of urls) {
-    const isAllowed = isForEventEditors(path, role)
-    test(`${method} ${path}: ${isAllowed ? 'allows' : 'refuses'} editor of ${of}`, async () => {
+    const access = accessOfEventEditors(path, role)
+    test(`${method} ${path}: ${access} editor of ${of}`, async () => {
       const { status, html } = await attempt(client, method, path)
-      assert.equal(status, isAllowed && method === 'GET' ? 200 : 403)
-      // A form without its token is refused for that reason.
+      assert.equal(status, access === 'allows' && method === 'GET' ? 200 : 403)
+      // A form without its token, and an import of others, are refused for that reason.
       const isRefused = /You may not do that/.test(html)
-      assert.equal(isRefused, !isAllowed)
+      assert.equal(isRefused, access === 'refuses')
     })
   }
 

@@ -3,8 +3,8 @@ export const qualityEn = {
   title: 'Quality',
   homeLink: 'Find problems of the data and fix them.',
   done: {
-    merged: 'The talks were merged. To undo it, open the history of the merged talk.',
-    unmerged: 'The merge was undone: this is a talk of its own again.',
+    'talks-merged': 'The talks were merged. To undo it, open the history of the merged talk.',
+    'talks-unmerged': 'The merge was undone: this is a talk of its own again.',
     fixed: 'Fixed.',
     'fixed-some': 'Fixed, except for talks that changed since the page was loaded.',
     'not-fixed': 'Nothing was fixed: the talk changed since the page was loaded.',

@@ -4,8 +4,9 @@ export const qualityEs: QualityMessages = {
   title: 'Calidad',
   homeLink: 'Encuentra problemas en los datos y corrígelos.',
   done: {
-    merged: 'Las charlas se unieron. Para deshacerlo, abre el historial de la charla unida.',
-    unmerged: 'La unión se deshizo: esta vuelve a ser una charla propia.',
+    'talks-merged':
+      'Las charlas se unieron. Para deshacerlo, abre el historial de la charla unida.',
+    'talks-unmerged': 'La unión se deshizo: esta vuelve a ser una charla propia.',
     fixed: 'Corregido.',
     'fixed-some': 'Corregido, salvo las charlas que cambiaron desde que se cargó la página.',
     'not-fixed': 'No se corrigió nada: la charla cambió desde que se cargó la página.',
