@@ -284,7 +284,7 @@ export async function findDraftIds(
     Id,
     sql`select video.id
         from video
-        where state = 2 and taken_down is null
+        where state = 2 and taken_down is null and merged_into is null
           and (${text} = '' or strpos(fold(title), fold(${text})) > 0)
           and ${join(conditionsOf(filter), ' and ')}
         order by video.id

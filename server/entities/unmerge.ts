@@ -117,7 +117,7 @@ export async function unmergeEntity(
     target,
     merge.id,
     names.filter(({ name }) => name === from.name || !otherNames.includes(name)),
-    slugs.filter((it) => !otherSlugs.includes(it)),
+    slugs.filter((it) => it === from.slug || !otherSlugs.includes(it)),
   )
   await assertOwnsName(tx, kind, from)
   const ownSlug = await claimOwnSlug(tx, kind, from, context)

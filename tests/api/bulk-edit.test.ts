@@ -416,6 +416,23 @@ test('shows and changes nothing of a record that was taken down since the plan',
   assert.deepEqual([later.planned.refused, later.planned.changed], [1, 1])
 })
 
+test('leaves records alone that were merged into another one', async () => {
+  const talks = await makeTalks(3)
+  const [first, second, kept] = talks as [Video, Video, Video]
+  const merge = (id: number) => send('POST', `video/${id}/merge`, { into: kept.id })
+  const licence = set('copyright_text', 'CC0')
+  await merge(first.id)
+  const job = await plan({ ids: idsOf(talks) }, licence)
+  assert.deepEqual([job.planned.refused, job.planned.changed], [1, 2])
+  await merge(second.id)
+  const applied = await apply(job.id)
+  assert.deepEqual([applied.outcome.changed, applied.outcome.refused], [1, 2])
+  const drafts = await plan({ state: 2, tag: kept.tags[0] as string }, licence).catch(
+    () => undefined,
+  )
+  assert.equal(drafts, undefined)
+})
+
 test('an editor of an event edits, applies and undoes talks of this event only', async () => {
   await archive.call('POST', '/api/v2/category', { token, body: { title: 'Foreign Days' } })
   const { id: eventId } = await findEvent(archive.pool, category)

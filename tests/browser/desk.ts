@@ -231,7 +231,7 @@ export async function deskTests(environment: BrowserEnvironment): Promise<void> 
       await page.locator('[name=duration]').blur()
       await page.getByText('must be a duration such as').waitFor()
       await page.getByText('New in this archive: A New Speaker').waitFor()
-      await page.getByText('Preview').nth(1).click()
+      await page.getByText('Preview', { exact: true }).nth(1).click()
       await page.locator('[name=description]').fill('**bold** text')
       await page.locator('[data-preview=description] strong', { hasText: 'bold' }).waitFor()
       await open(path)

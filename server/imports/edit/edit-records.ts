@@ -54,6 +54,8 @@ function editRecord(
 ): EditedRecord | RefusedRecord {
   if (row.taken_down)
     return { reasons: [`The record was taken down on ${row.taken_down.taken_down}`] }
+  if (row.merged_into !== null)
+    return { reasons: [`The record was merged into record ${row.merged_into}`] }
   const record = JSON.parse(row.body) as Video
   const { patch, reasons } = applyOperations(record, operations)
   if (reasons.length > 0) return { record, reasons }
