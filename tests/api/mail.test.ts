@@ -1,5 +1,9 @@
 import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { createServer, type Socket } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { invitePerson, requestLink } from '../../server/auth/auth.ts'
 import { openMailer } from '../../server/platform/net/mail.ts'
@@ -23,6 +27,11 @@ const settings = {
 const archive = await startArchive(settings)
 const operator = { actor: 'root (terminal)', person: null, request: 'test' }
 let networks = 0
+/** Arguments of openssl for a certificate that is valid for two days. */
+const newCertificate = [
+  ...['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes'],
+  ...['-days', '2', '-subj', '/CN=mail.example', '-addext', 'subjectAltName=IP:0.0.0.0'],
+]
 
 const newClient = (network = `198.51.100.${++networks}`) =>
   createDeskClient(archive, { headers: { 'x-forwarded-for': network } })
@@ -346,6 +355,48 @@ test('an encrypted connection is required, except on this machine', async () => 
   await plain.drain()
   await mailServer.mailTo('plain@example.org')
 })
+
+for (const [name, scheme, isFromStart] of [
+  ['STARTTLS', 'smtp', '0'],
+  ['TLS from the start', 'smtps', '1'],
+] as const)
+  test(`sends over ${name}, to a server with a trusted certificate only`, async (t) => {
+    const folder = mkdtempSync(join(tmpdir(), 'mail-'))
+    t.after(() => rmSync(folder, { recursive: true }))
+    const [key, certificate] = [join(folder, 'key.pem'), join(folder, 'certificate.pem')]
+    if (spawnSync('openssl', [...newCertificate, '-keyout', key, '-out', certificate]).status !== 0)
+      return t.skip('openssl is not installed')
+    const encrypted = await startMailServer({
+      MAIL_KEY: key,
+      MAIL_CERTIFICATE: certificate,
+      MAIL_TLS: isFromStart,
+    })
+    const url = `${scheme}://talks:s3cret%23@0.0.0.0:${encrypted.port}`
+
+    const errors: string[] = []
+    const mailer = openMailer({ url, from: 'talks@example.org' }, (error) =>
+      errors.push(String(error)),
+    )
+    mailer.enqueue(async () => ({ to: 'untrusted@example.org', subject: 'x', text: 'x' }))
+    await mailer.drain()
+    assert.match(errors.join(), /certificate/)
+    assert.deepEqual(encrypted.mails, [])
+
+    const server = await spawnServer({
+      DATABASE_URL: archive.databaseUrl,
+      ...settings,
+      SMTP_URL: url,
+      NODE_EXTRA_CA_CERTS: certificate,
+    })
+    t.after(() => server.stop())
+    const mail = `tls-${scheme}@example.org`
+    await person('Tess', mail)
+    const client = createDeskClient(server)
+    const page = await client.get('/desk/sign-in')
+    await client.submit(page, '/desk/sign-in/mail', { mail })
+    const { user, isEncrypted } = await encrypted.mailTo(mail)
+    assert.deepEqual([user, isEncrypted], ['talks', true])
+  })
 
 test('without a mail server, there is no form', async () => {
   const silent = await openArchive(archive.databaseUrl)

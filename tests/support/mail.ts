@@ -11,16 +11,21 @@ export interface ReceivedMail {
   readonly from: string
   readonly to: readonly string[]
   readonly user: string | null
+  readonly isEncrypted: boolean
   /** Lines of the header, unfolded. */
   readonly header: readonly string[]
   /** The decoded text. */
   readonly text: string
 }
 
-/** Starts a mail server that ends with the test file, unless it is stopped before. */
-export async function startMailServer() {
+/**
+ * Starts a mail server that ends with the test file, unless it is stopped before. `environment` has
+ * its key and certificate, if it encrypts.
+ */
+export async function startMailServer(environment: Record<string, string> = {}) {
   const child = spawn(process.execPath, ['tests/support/mail-server.ts'], {
     cwd: root,
+    env: { ...process.env, ...environment },
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   const mails: ReceivedMail[] = []
