@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Import, Video } from '@talkshelf/contract'
-import { invitePerson, setEventEditor } from '../../server/auth/auth.ts'
-import { createDeskClient, type DeskReply } from '../support/desk-client.ts'
+import { setEventEditor } from '../../server/auth/auth.ts'
+import { type DeskReply, operator, signIn } from '../support/desk-client.ts'
 import { category, startArchive } from '../support/harness.ts'
 import { importClient } from '../support/import-client.ts'
 import { checkInvariants } from '../support/invariants.ts'
@@ -10,17 +10,9 @@ import { checkInvariants } from '../support/invariants.ts'
 // Bulk edits in the desk: from the list of talks over the form to the plan, and back.
 
 const archive = await startArchive()
-const operator = { actor: 'root (terminal)', person: null, request: 'test' }
 const client = importClient(archive, archive.editor)
 
-/** Invites a person who signs in with the code of the link. */
-async function signedIn(name: string, role: 'suggester' | 'editor') {
-  const { id, link } = await invitePerson(archive.pool, { name, mail: null, role }, operator)
-  const desk = createDeskClient(archive)
-  await desk.post(`/desk/link/${link.secret}/code`, { code: link.code })
-  return { id, desk }
-}
-const { desk } = await signedIn('Edith', 'editor')
+const { client: desk } = await signIn(archive, 'Edith', 'editor')
 
 const record = async (id: number): Promise<Video> => (await client.send('GET', `video/${id}`)).json
 const makeTalks = async (count: number, word: string, fields: Partial<Video> = {}) => {
@@ -161,7 +153,7 @@ test('lists the talks that were changed since the plan', async () => {
 })
 
 test('an editor of an event uses own edits only', async () => {
-  const { id, desk: person } = await signedIn('Eve', 'suggester')
+  const { id, client: person } = await signIn(archive, 'Eve', 'suggester')
   await setEventEditor(archive.pool, id, category, true, operator)
   const [talk] = (await makeTalks(1, 'Grebe')) as [Video]
   const form = await person.get(`/desk/edit?id=${talk.id}`)

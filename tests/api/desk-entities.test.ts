@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Video } from '@talkshelf/contract'
-import { invitePerson } from '../../server/auth/auth.ts'
-import { createDeskClient, type DeskReply, formTo } from '../support/desk-client.ts'
+import { type DeskReply, formTo, signIn } from '../support/desk-client.ts'
 import { category, startArchive } from '../support/harness.ts'
 import { checkInvariants, withDatabase } from '../support/invariants.ts'
 import { until } from '../support/until.ts'
@@ -10,17 +9,9 @@ import { until } from '../support/until.ts'
 // Speakers, tags and events at the desk: lists, previews, renames, merges and their undo, splits.
 
 const archive = await startArchive()
-const operator = { actor: 'root (terminal)', person: null, request: 'test' }
 
-async function signedIn(name: string) {
-  const invitation = { name, mail: null, role: 'editor' } as const
-  const { link } = await invitePerson(archive.pool, invitation, operator)
-  const client = createDeskClient(archive)
-  await client.post(`/desk/link/${link.secret}/code`, { code: link.code })
-  return client
-}
-const grace = await signedIn('Grace')
-const ada = await signedIn('Ada')
+const { client: grace } = await signIn(archive, 'Grace', 'editor')
+const { client: ada } = await signIn(archive, 'Ada', 'editor')
 
 const read = async (path: string) =>
   (await archive.call('GET', `/api/v2/${path}`, { token: archive.editor })).json

@@ -3,13 +3,14 @@ import { connect } from 'node:net'
 import { test } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import { createImportEndpoint, type Import } from '@talkshelf/contract'
-import { createFormToken, invitePerson, setEventEditor } from '../../server/auth/auth.ts'
+import { createFormToken, setEventEditor } from '../../server/auth/auth.ts'
 import {
-  createDeskClient,
   type DeskReply,
   formTo,
   multipart,
   multipartType,
+  operator,
+  signIn,
   type TestFile,
 } from '../support/desk-client.ts'
 import { category, startArchive } from '../support/harness.ts'
@@ -20,18 +21,9 @@ import { until } from '../support/until.ts'
 // Imports in the browser: from the upload to the undo, with forms alone, and with hostile bodies.
 
 const archive = await startArchive()
-const operator = { actor: 'root (terminal)', person: null, request: 'test' }
 const { maxBytes } = createImportEndpoint.body
 
-/** Invites a person who signs in with the code of the link. */
-async function signedIn(name: string, role: 'suggester' | 'editor' | 'admin') {
-  const { id, link } = await invitePerson(archive.pool, { name, mail: null, role }, operator)
-  const client = createDeskClient(archive)
-  await client.post(`/desk/link/${link.secret}/code`, { code: link.code })
-  return { id, client }
-}
-
-const edith = await signedIn('Edith', 'editor')
+const edith = await signIn(archive, 'Edith', 'editor')
 const { client } = edith
 const options = { event: category, language: 'en' }
 const csv = (content: string, name = 'talks.csv'): TestFile => ({ name, content })
@@ -247,7 +239,7 @@ test('only an administrator applies takedowns', async () => {
     { kind: 'end', videos: 1 },
   ]
   const text = exported.map((line) => JSON.stringify(line)).join('\n')
-  const admin = await signedIn('Ada', 'admin')
+  const admin = await signIn(archive, 'Ada', 'admin')
   const form = await admin.client.get('/desk/import')
   const reply = await admin.client.upload(form, '/desk/import', csv(text, 'all.ndjson'))
   assert.equal(reply.status, 303, reply.html.slice(0, 2000))
@@ -272,7 +264,7 @@ test('only an administrator applies takedowns', async () => {
 })
 
 test('an editor of single events may not import', async () => {
-  const { id, client: eve } = await signedIn('Eve', 'suggester')
+  const { id, client: eve } = await signIn(archive, 'Eve', 'suggester')
   await setEventEditor(archive.pool, id, category, true, operator)
   assert.equal((await eve.get('/desk/import')).status, 403)
   assert.equal((await eve.postBody('/desk/import', multipart([csv('title\nX')]))).status, 403)

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Video } from '@talkshelf/contract'
-import { invitePerson, setEventEditor } from '../../server/auth/auth.ts'
-import { createDeskClient, formTo } from '../support/desk-client.ts'
+import { setEventEditor } from '../../server/auth/auth.ts'
+import { formTo, operator, signIn } from '../support/desk-client.ts'
 import { category, startArchive } from '../support/harness.ts'
 import { checkInvariants } from '../support/invariants.ts'
 
@@ -10,16 +10,8 @@ import { checkInvariants } from '../support/invariants.ts'
 
 const archive = await startArchive()
 const { make } = archive
-const operator = { actor: 'root (terminal)', person: null, request: 'test' }
 
-async function signedIn(name: string, role: 'suggester' | 'editor' | 'admin') {
-  const { id, link } = await invitePerson(archive.pool, { name, mail: null, role }, operator)
-  const client = createDeskClient(archive)
-  await client.post(`/desk/link/${link.secret}/code`, { code: link.code })
-  return { id, client }
-}
-
-const { client: ada } = await signedIn('Ada', 'editor')
+const { client: ada } = await signIn(archive, 'Ada', 'editor')
 const get = (id: number) => archive.call('GET', `/api/v2/video/${id}`)
 const read = async (id: number): Promise<Video> =>
   (await archive.call('GET', `/api/v2/video/${id}`, { token: archive.editor })).json
@@ -130,7 +122,7 @@ test('editors of single events merge the talks of these events only', async () =
   const title = 'Other Days 2026'
   const body = { title }
   await archive.call('POST', '/api/v2/category', { token: archive.editor, body })
-  const { id, client: eve } = await signedIn('Eve', 'suggester')
+  const { id, client: eve } = await signIn(archive, 'Eve', 'suggester')
   await setEventEditor(archive.pool, id, category, true, operator)
   const [own, own2, foreign] = [await make(), await make(), await make({ category: title })]
   assert.equal((await eve.get(`${same(own.id)}?with=${foreign.id}`)).status, 403)

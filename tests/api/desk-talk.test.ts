@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { invitePerson, setEventEditor } from '../../server/auth/auth.ts'
+import { setEventEditor } from '../../server/auth/auth.ts'
 import {
   createDeskClient,
   type DeskClient,
   type DeskReply,
   formTo,
+  operator,
+  signIn,
 } from '../support/desk-client.ts'
 import { category, startArchive } from '../support/harness.ts'
 import { withDatabase } from '../support/invariants.ts'
@@ -13,18 +15,9 @@ import { withDatabase } from '../support/invariants.ts'
 // The editor of a talk: saving, merging with what others saved, working copies, drafts, takedown.
 
 const archive = await startArchive()
-const operator = { actor: 'root (terminal)', person: null, request: 'test' }
 
-/** Invites a person who signs in with the code of the link. */
-async function signedIn(name: string, role: 'suggester' | 'editor' | 'admin') {
-  const { id, link } = await invitePerson(archive.pool, { name, mail: null, role }, operator)
-  const client = createDeskClient(archive)
-  await client.post(`/desk/link/${link.secret}/code`, { code: link.code })
-  return { id, client }
-}
-
-const ada = (await signedIn('Ada', 'admin')).client
-const grace = (await signedIn('Grace', 'editor')).client
+const ada = (await signIn(archive, 'Ada', 'admin')).client
+const grace = (await signIn(archive, 'Grace', 'editor')).client
 
 const read = async (id: number) =>
   (await archive.call('GET', `/api/v2/video/${id}`, { token: archive.editor })).json
@@ -323,7 +316,7 @@ test('creates a talk', async () => {
 test('an editor of an event edits the talks of that event only', async () => {
   const other = 'Other Days 2026'
   await archive.call('POST', '/api/v2/category', { token: archive.editor, body: { title: other } })
-  const { id: person, client } = await signedIn('Eve', 'suggester')
+  const { id: person, client } = await signIn(archive, 'Eve', 'suggester')
   const [mine, foreign] = [await archive.make(), await archive.make({ category: other })]
   assert.equal((await open(client, mine.id)).status, 403)
   await setEventEditor(archive.pool, person, category, true, operator)
@@ -374,8 +367,8 @@ test('lists talks and drafts, and leads from one to the next', async () => {
 })
 
 test('the first page shows what waits for the person', async () => {
-  const { client } = await signedIn('Ines', 'editor')
-  const suggester = (await signedIn('Sam', 'suggester')).client
+  const { client } = await signIn(archive, 'Ines', 'editor')
+  const suggester = (await signIn(archive, 'Sam', 'suggester')).client
   const { id } = await archive.make({ state: 2, title: 'Waits <b>here</b>' })
   const path = `/desk/talk/${id}`
   assert.doesNotMatch((await client.get('/desk')).html, /Waits/)

@@ -7,7 +7,9 @@ import {
   createDeskClient,
   type DeskClient,
   formTo,
+  operator,
   passkeyOptions,
+  signIn,
 } from '../support/desk-client.ts'
 import { call, category, openArchive, spawnServer, startArchive } from '../support/harness.ts'
 import { withDatabase } from '../support/invariants.ts'
@@ -16,23 +18,13 @@ import { until } from '../support/until.ts'
 // The pages for people who sign in: who sees them, what their forms do, and the audit log.
 
 const archive = await startArchive()
-const operator = { actor: 'root (terminal)', person: null, request: 'test' }
 const personRoles = ['suggester', 'editor', 'admin'] as const
 type PersonRole = (typeof personRoles)[number]
 
-/** Invites a person who signs in with the code of the link. */
-async function signedIn(name: string, role: PersonRole) {
-  const invitation = { name, mail: null, role }
-  const { id, link } = await invitePerson(archive.pool, invitation, operator)
-  const client = createDeskClient(archive)
-  await client.post(`/desk/link/${link.secret}/code`, { code: link.code })
-  return { id, client }
-}
-
 const people = {
-  suggester: await signedIn('Sue', 'suggester'),
-  editor: await signedIn('Edith', 'editor'),
-  admin: await signedIn('Ada', 'admin'),
+  suggester: await signIn(archive, 'Sue', 'suggester'),
+  editor: await signIn(archive, 'Edith', 'editor'),
+  admin: await signIn(archive, 'Ada', 'admin'),
 }
 const anyone = createDeskClient(archive)
 await archive.call('POST', '/api/v2/category', {
@@ -40,8 +32,8 @@ await archive.call('POST', '/api/v2/category', {
   body: { title: 'Other Days' },
 })
 const eventEditors = [
-  { event: category, of: 'this event', ...(await signedIn('Evi', 'suggester')) },
-  { event: 'Other Days', of: 'another event', ...(await signedIn('Otto', 'suggester')) },
+  { event: category, of: 'this event', ...(await signIn(archive, 'Evi', 'suggester')) },
+  { event: 'Other Days', of: 'another event', ...(await signIn(archive, 'Otto', 'suggester')) },
 ]
 for (const { id, event } of eventEditors)
   await setEventEditor(archive.pool, id, event, true, operator)
@@ -281,7 +273,7 @@ test('an administrator invites, changes, disables and enables a person', async (
 
 test('an administrator lets a person edit the talks of an event', async () => {
   const { client } = people.admin
-  const { id } = await signedIn('Eve', 'suggester')
+  const { id } = await signIn(archive, 'Eve', 'suggester')
   const page = await client.get(`/desk/people/${id}`)
   const path = `/desk/people/${id}/events`
   const unknown = await client.submit(page, path, { event: 'Example Day 2026' })
@@ -300,7 +292,7 @@ test('an administrator lets a person edit the talks of an event', async () => {
 
 test('saving a name does not bring an earlier role back', async () => {
   const { client } = people.admin
-  const { id } = await signedIn('Bob', 'admin')
+  const { id } = await signIn(archive, 'Bob', 'admin')
   const opened = await client.get(`/desk/people/${id}`)
   const demoted = await client.submit(opened, `/desk/people/${id}`, { role: 'suggester' })
   assert.match((await client.follow(demoted)).html, /Saved/)
@@ -349,7 +341,7 @@ test('creates a token that works, and revokes it', async () => {
 })
 
 test('a token stops working while the person who created it is disabled', async () => {
-  const { client, id } = await signedIn('Tess', 'admin')
+  const { client, id } = await signIn(archive, 'Tess', 'admin')
   const page = await client.get('/desk/tokens')
   const created = await client.submit(page, '/desk/tokens', { name: 'Loader', days: '30' })
   const [token = ''] = /talkshelf_\w{49}/.exec(created.html) ?? []
@@ -364,7 +356,7 @@ test('a token stops working while the person who created it is disabled', async 
 
 test('the page of a person changes the mail address, and shows errors at the field', async () => {
   const { client } = people.admin
-  const { id } = await signedIn('Mia', 'editor')
+  const { id } = await signIn(archive, 'Mia', 'editor')
   const path = `/desk/people/${id}`
   const opened = await client.get(path)
   for (const [fields, message] of [

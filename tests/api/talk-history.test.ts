@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { invitePerson, setEventEditor } from '../../server/auth/auth.ts'
-import { createDeskClient, type DeskReply } from '../support/desk-client.ts'
+import { setEventEditor } from '../../server/auth/auth.ts'
+import { type DeskReply, operator, signIn } from '../support/desk-client.ts'
 import { category, startArchive } from '../support/harness.ts'
 import { csvOf, importClient } from '../support/import-client.ts'
 import { withDatabase } from '../support/invariants.ts'
@@ -10,15 +10,8 @@ import { withDatabase } from '../support/invariants.ts'
 
 const archive = await startArchive()
 const { editor: token } = archive
-const operator = { actor: 'root (terminal)', person: null, request: 'test' }
 
-async function signedIn(name: string, role: 'suggester' | 'editor') {
-  const { id, link } = await invitePerson(archive.pool, { name, mail: null, role }, operator)
-  const client = createDeskClient(archive)
-  await client.post(`/desk/link/${link.secret}/code`, { code: link.code })
-  return { id, client }
-}
-const { client } = await signedIn('Grace', 'editor')
+const { client } = await signIn(archive, 'Grace', 'editor')
 
 const send = async (method: string, path: string, body: object) => {
   const reply = await archive.call(method, `/api/v2/${path}`, { token, body })
@@ -188,7 +181,7 @@ test('refuses revisions and fields that do not exist', async () => {
 })
 
 test('editors of an event revert changes of its talks only', async () => {
-  const { id: person, client: eve } = await signedIn('Eve', 'suggester')
+  const { id: person, client: eve } = await signIn(archive, 'Eve', 'suggester')
   await setEventEditor(archive.pool, person, category, true, operator)
   await send('POST', 'category', { title: 'Foreign Days' })
   const { id: own } = await archive.make({ title: 'One' })

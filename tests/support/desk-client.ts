@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { parse as parseHtml } from 'parse5'
+import { invitePerson } from '../../server/auth/auth.ts'
 import { call, type Reply, type TestArchive } from './harness.ts'
 
 // A browser without scripts for the pages of the desk: keeps the cookies and sends forms with their
@@ -36,6 +37,21 @@ export function multipart(parts: readonly (TestFile | Record<string, string>)[])
       : Object.entries(value).map(([name, content]) => part(`name="${name}"`, content)),
   )
   return `${encoded.join('')}--${boundary}--\r\n`
+}
+
+/** Who invites people in tests, for the audit log. */
+export const operator = { actor: 'root (terminal)', person: null, request: 'test' }
+
+/** Invites a person, who signs in with the code of the link. */
+export async function signIn(
+  archive: TestArchive,
+  name: string,
+  role: 'suggester' | 'editor' | 'admin',
+): Promise<{ id: number; client: DeskClient }> {
+  const { id, link } = await invitePerson(archive.pool, { name, mail: null, role }, operator)
+  const client = createDeskClient(archive)
+  await client.post(`/desk/link/${link.secret}/code`, { code: link.code })
+  return { id, client }
 }
 
 export type DeskClient = ReturnType<typeof createDeskClient>
