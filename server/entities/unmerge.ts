@@ -108,16 +108,34 @@ export async function unmergeEntity(
   assertBeforeDeadline(context)
   const mergedBefore = await findMergedBefore(tx, kind, merge)
   const ids = [merge.id, ...mergedBefore]
-  const others = laterMerges(await findMergesInto(tx, kind, target.id, maxMerges), merge, ids)
-  const otherNames = others.flatMap(({ before }) => (before.names ?? []).map(({ name }) => name))
-  const otherSlugs = others.flatMap((other) => other.before.slugs ?? [])
+  const merges = await findMergesInto(tx, kind, target.id, maxMerges)
+  const others = laterMerges(merges, merge, ids)
+  // An entity that stays merged into the target keeps its own name and slug there, and one that was
+  // merged into this entity before takes them along.
+  const staying = merges.filter(({ id }) => !ids.includes(id))
+  const returning = merges.filter(({ id }) => mergedBefore.includes(id))
+  const otherNames = [
+    ...others.flatMap(({ before }) => (before.names ?? []).map(({ name }) => name)),
+    ...staying.map(({ name }) => name),
+  ]
+  const otherSlugs = [
+    ...others.flatMap((other) => other.before.slugs ?? []),
+    ...staying.map((other) => other.slug),
+  ]
+  const ownNames = [from.name, ...returning.map(({ name }) => name)]
+  const ownSlugs = [from.slug, ...returning.map((other) => other.slug)]
   await moveNames(
     tx,
     kind,
     target,
     merge.id,
-    names.filter(({ name }) => name === from.name || !otherNames.includes(name)),
-    slugs.filter((it) => it === from.slug || !otherSlugs.includes(it)),
+    [
+      ...names.filter(({ name }) => ownNames.includes(name) || !otherNames.includes(name)),
+      ...returning
+        .filter((other) => !names.some(({ name }) => name === other.name))
+        .map(({ name }) => ({ name, shown: false })),
+    ],
+    [...slugs.filter((it) => !otherSlugs.includes(it)), ...ownSlugs],
   )
   await assertOwnsName(tx, kind, from)
   const ownSlug = await claimOwnSlug(tx, kind, from, context)
@@ -172,7 +190,7 @@ async function lockMerge(
   const found = await findMerge(tx, kind, slug)
   if (!found) return undefined
   // Claims the name if it was removed since; otherwise it belongs to the target or to another one.
-  await claimName(tx, kind, found.id, found.name)
+  const isClaimed = (await claimName(tx, kind, found.id, found.name)) === 1
   const locked = await retryOnConflict(deadline, async () => {
     const expected = await findMerge(tx, kind, slug)
     await lockEntitiesForUpdate(tx, kind, [found.id, expected?.merged_into])
@@ -181,7 +199,8 @@ async function lockMerge(
     return { merge }
   })
   if (locked.merge?.id !== found.id) {
-    await releaseName(tx, kind, found.id, found.name)
+    // Another request has undone the merge: then the name is the one of a live entity.
+    if (isClaimed) await releaseName(tx, kind, found.id, found.name)
     return undefined
   }
   const target = (await findEntityById(tx, kind, locked.merge.merged_into)) as EntityRow

@@ -86,7 +86,7 @@ export async function publishDue(
   onError: (error: unknown, id: number) => void,
 ): Promise<number[] | undefined> {
   const published: number[] = []
-  for (const { id } of await listDue(pool, batchSize))
+  for (const { id } of await listDue(pool.lookups, batchSize))
     try {
       if (await publish(pool, id)) published.push(id)
     } catch (error) {
