@@ -1,5 +1,6 @@
 import Type, { type Static } from 'typebox'
 import { endpoint, Id, jsonType } from './endpoint.ts'
+import { oneOf } from './formats.ts'
 import { Import } from './imports.ts'
 import { listVideosEndpoint, states } from './videos.ts'
 
@@ -11,7 +12,7 @@ export const editFormat = 'edit'
 /** The highest number of records of one bulk edit. */
 export const maxEditedRecords = 10_000
 export const maxOperations = 10
-const maxIds = 1000
+export const maxEditedIds = 1000
 const maxTextLength = 20_000
 
 export const operationKinds = ['set', 'add', 'remove', 'replace'] as const
@@ -54,11 +55,6 @@ export const editedFields: readonly EditedField[] = [
 ]
 
 const exact = { additionalProperties: false }
-const oneOf = <T extends string>(values: readonly T[], description: string) =>
-  Type.Union(
-    values.map((value) => Type.Literal(value)),
-    { description },
-  ) as unknown as ReturnType<typeof Type.Unsafe<T>>
 
 const Operation = Type.Object(
   {
@@ -99,7 +95,7 @@ const Filter = Type.Partial(
   Type.Object({
     ids: Type.Array(Id, {
       minItems: 1,
-      maxItems: maxIds,
+      maxItems: maxEditedIds,
       description: 'Ids of the records, instead of a search',
     }),
     state: Type.Union([Type.Literal(states.live), Type.Literal(states.draft)], {

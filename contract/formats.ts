@@ -29,6 +29,14 @@ export function matching(
   return Type.String({ pattern, ...options })
 }
 
+/** Returns the schema of a string that is one of these values. */
+export function oneOf<T extends string>(values: readonly T[], description: string) {
+  return Type.Union(
+    values.map((value) => Type.Literal(value)),
+    { description },
+  ) as unknown as ReturnType<typeof Type.Unsafe<T>>
+}
+
 Format.Set('text', isText)
 Format.Set(
   'address',

@@ -1,8 +1,7 @@
 import Type, { type Static } from 'typebox'
 import { endpoint, Id, jsonType } from './endpoint.ts'
+import { oneOf } from './formats.ts'
 import { PageSize } from './page.ts'
-// Registers the string formats `text` and `address`.
-import './formats.ts'
 
 // The endpoints of imports and their schemas. An import is read, planned, applied, and optionally
 // undone. The plan has a verdict for every talk before anything is written.
@@ -35,11 +34,6 @@ export const importFormats = ['v2', 'pyvideo', 'yt-dlp', 'schedule', 'voctoweb',
 const exact = { additionalProperties: false }
 const text = (maxLength: number, description: string) =>
   Type.String({ minLength: 1, maxLength, format: 'text', description })
-const oneOf = <T extends string>(values: readonly T[], description: string) =>
-  Type.Union(
-    values.map((value) => Type.Literal(value)),
-    { description },
-  ) as unknown as ReturnType<typeof Type.Unsafe<T>>
 const count = Type.Integer({ minimum: 0 })
 const counts = (names: readonly string[], description: string) =>
   Type.Object(

@@ -15,6 +15,8 @@ import {
 // added, because old clients reject unknown keys.
 
 export const states = { live: 1, draft: 2 } as const
+/** The formats of files that a record has fields for. */
+export const mediaFormats = ['mp4', 'webm', 'ogv', 'flv'] as const
 
 const text = (maxLength: number, description: string) =>
   Type.String({ maxLength, format: 'text', description })

@@ -2,6 +2,7 @@ import {
   BulkEdit,
   type EditFilter,
   type FieldError,
+  maxEditedIds,
   maxEditedRecords,
   Problem,
   states,
@@ -20,12 +21,9 @@ import { findRecordIds } from '../catalogue/catalogue.ts'
 import type { ImportPlanner } from '../imports/imports.ts'
 import type { Pool } from '../platform/db/pool.ts'
 import { parseId } from '../platform/http/pages.ts'
-import { changeOrigin, type Desk, type DeskRequest } from './mount.ts'
+import { changeOrigin, type Desk, type DeskRequest, searchParamsOf } from './mount.ts'
 
 // The form of a bulk edit. The plan is the page of an import.
-
-/** The limit of the API. */
-const maxIds = 1000
 
 type FormErrors = Pick<BulkEditData, 'error' | 'rowErrors'>
 
@@ -44,8 +42,7 @@ export function bulkEditPages(desk: Desk, pool: Pool, planner: ImportPlanner): v
     return desk.render(request, [deskPages.bulkEdit, data], refused ? 400 : 200)
   }
   desk.page(deskPaths.bulkEdit, access, (request) => {
-    const [, query = ''] = request.address.split('?')
-    return show(request, new URLSearchParams(query))
+    return show(request, searchParamsOf(request))
   })
   desk.form(deskPaths.bulkEdit, access, async (request) => {
     const { form } = request
@@ -74,7 +71,7 @@ function readSelection(fields: URLSearchParams): TalkSelection {
       state: fields.get('state') === 'draft' ? 'draft' : 'live',
     }
   const texts = [...fields.getAll('id'), ...(fields.get('ids') ?? '').split(',')]
-  const ids = texts.slice(0, maxIds).flatMap((text) => parseId(text) ?? [])
+  const ids = texts.slice(0, maxEditedIds).flatMap((text) => parseId(text) ?? [])
   return { ids: [...new Set(ids)] }
 }
 

@@ -32,13 +32,11 @@ import {
   readTalks,
 } from './entity-data.ts'
 import { profileIn, profilePatch, profileValues } from './entity-profile.ts'
-import { type DeskRequest, writeContextOf } from './mount.ts'
+import { type DeskRequest, textFormBytes, writeContextOf } from './mount.ts'
 
-// The page of a speaker, a tag or an event: names, profile, undo of merges, split. A change of talks is
-// shown before it is written, and refused if the entity was changed since.
+// The page of a speaker, a tag or an event: names, profile, undo of merges, split. A change of talks
+// is shown before it is written, and refused if the entity was changed since.
 
-/** A form with 1,000 aliases or a long text, percent-encoded. */
-const maxFormBytes = 1_048_576
 /** A form has at most 200 fields. */
 const splitPageSize = 150
 
@@ -126,7 +124,7 @@ function namesPage({ desk, pool, forget, jobRunner }: EntityDesk, kind: EntityPa
         return show(request, entity, { names, errors }, 400)
       }
     },
-    { formBytes: maxFormBytes },
+    { formBytes: textFormBytes },
   )
 
   if (!pages.profile) return
@@ -153,7 +151,7 @@ function namesPage({ desk, pool, forget, jobRunner }: EntityDesk, kind: EntityPa
       }
       return desk.redirect(request, `${pages.page(entity.slug)}?done=saved`)
     },
-    { formBytes: maxFormBytes },
+    { formBytes: textFormBytes },
   )
 }
 

@@ -11,7 +11,7 @@ import { listWorkingCopies } from './queries.ts'
 
 /** Items of each list. */
 const maxItems = 10
-/** Later ones hide an import that has waited for longer. */
+/** The newest imports are searched for those that wait. */
 const maxImports = 100
 
 /** Mounts the first page of the desk. */

@@ -12,6 +12,7 @@ import { actorOf } from '../auth/auth.ts'
 import { mergeRecords, mergeTalks } from '../merges/merges.ts'
 import type { Pool } from '../platform/db/pool.ts'
 import { type FormRequest, type PageResponse, parseId } from '../platform/http/pages.ts'
+import { isRule } from '../quality/quality.ts'
 import {
   assertMayChange,
   listRevisions,
@@ -184,5 +185,5 @@ function talkIdIn(text: string): number | undefined {
 
 /** Returns the name of a quality rule, if it can be one. */
 function ruleIn(text: string | null | undefined): string | undefined {
-  return text && /^[a-z-]{1,50}$/.test(text) ? text : undefined
+  return text && isRule(text) ? text : undefined
 }

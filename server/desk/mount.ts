@@ -74,6 +74,8 @@ type Rendered<Data extends object> = readonly [
 ]
 
 const limits: PageLimits = { isPrivate: true }
+/** The limit of a form with long texts, percent-encoded. */
+export const textFormBytes = 1_048_576
 
 export type Desk = ReturnType<typeof openDesk>
 
@@ -268,6 +270,11 @@ export function idOf({ params }: PageRequest): number {
   const id = parseId(params.id)
   if (id === undefined) throw new Problem('not-found', 'This page does not exist')
   return id
+}
+
+/** Returns the query of a page, also parameters that it has several times. */
+export function searchParamsOf({ address }: PageRequest): URLSearchParams {
+  return new URLSearchParams(address.split('?')[1])
 }
 
 /** Returns the revision that the person saw. Throws `bad-request` if the form has none. */

@@ -1,5 +1,4 @@
-import type { Video } from '@talkshelf/contract'
-import { VideoPatch, validationErrors } from '@talkshelf/contract'
+import { type Video, VideoPatch, validationErrors } from '@talkshelf/contract'
 import { changedValues, deskPaths, pages, renderPage, sourcePolicy } from '@talkshelf/web'
 import type { Markdown } from '../markdown/markdown.ts'
 import { buildView, type PageSite, pageHeaders, talkPage } from '../pages/pages.ts'

@@ -6,7 +6,9 @@ import {
   applyFix,
   type CertainFix,
   findFixes,
+  isRule,
   readFindings,
+  readRule,
   readRules,
 } from '../quality/quality.ts'
 import { type Desk, writeContextOf } from './mount.ts'
@@ -33,8 +35,7 @@ export function qualityPages(
     const name = ruleOf(request)
     const query = { cursor, page_size: pageSize }
     const list = await readFindings(pool.lists, name, query, (id) => deskPaths.talk(id))
-    const rule = (await readRules(pool.lists)).find(({ rule }) => rule === name)
-    if (!rule) throw new Problem('not-found', 'This rule does not exist')
+    const rule = readRule(name, list)
     const ids = list.entries.flatMap(({ records }) => records[0]?.id ?? [])
     const fixes = await findFixes(pool.lists, name, ids)
     const cursorOf = (params: typeof list.next) =>
@@ -83,10 +84,10 @@ function withFix(finding: QualityFinding, fixes: ReadonlyMap<number, CertainFix>
   return { ...finding, fix: { target: `${id} ${fix.etag}`, value } }
 }
 
-/** Returns the name of the rule in the path. Throws `not-found` if it cannot be one. */
+/** Returns the name of the rule in the path. Throws `not-found` if there is no such rule. */
 function ruleOf({ params }: PageRequest): string {
   const name = params.id ?? ''
-  if (!/^[a-z-]{1,50}$/.test(name)) throw new Problem('not-found', 'This rule does not exist')
+  if (!isRule(name)) throw new Problem('not-found', 'This rule does not exist')
   return name
 }
 

@@ -37,7 +37,14 @@ import {
   takeDownVideo,
   videoFieldErrors,
 } from '../videos/videos.ts'
-import { type Desk, type DeskRequest, idOf, revisionIn, writeContextOf } from './mount.ts'
+import {
+  type Desk,
+  type DeskRequest,
+  idOf,
+  revisionIn,
+  textFormBytes,
+  writeContextOf,
+} from './mount.ts'
 import {
   deleteCopiesOf,
   deleteWorkingCopy,
@@ -50,8 +57,6 @@ import { findNeighbours } from './talks.ts'
 // The editor of a talk. What others saved meanwhile is merged; the editor is asked only about
 // fields that both changed.
 
-/** A form with the text of a talk: description, summary, notes, percent-encoded. */
-const talkFormBytes = 1_048_576
 const access = { role: 'editor', forEventEditors: true } as const
 
 /** Mounts the editor of a talk. */
@@ -63,7 +68,7 @@ export function talkPages(
 ): void {
   const talkPath = deskPaths.talk(':id')
   const formAccess = { ...access, page: talkPath }
-  const limits = { formBytes: talkFormBytes }
+  const limits = { formBytes: textFormBytes }
 
   desk.page(talkPath, access, async (request) => {
     const id = idOf(request)

@@ -11,7 +11,7 @@ import {
 import { listRecords, parseSearchParams } from '../catalogue/catalogue.ts'
 import type { Pool } from '../platform/db/pool.ts'
 import { listDrafts } from '../videos/videos.ts'
-import type { Desk } from './mount.ts'
+import { type Desk, searchParamsOf } from './mount.ts'
 
 // The list of talks for editors, and the talks before and after one of them in it.
 
@@ -23,8 +23,7 @@ const maxPage = 10_000 / pageSize
 export function talkListPage(desk: Desk, pool: Pool): void {
   const access = { role: 'editor', forEventEditors: true } as const
   desk.page(deskPaths.talks, access, async (request) => {
-    const [, query = ''] = request.address.split('?')
-    const list = parseList(new URLSearchParams(query))
+    const list = parseList(searchParamsOf(request))
     return desk.render(request, [deskPages.talks, { list, ...(await readList(pool, list)) }])
   })
 }

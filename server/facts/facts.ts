@@ -60,6 +60,15 @@ export async function replaceFacts(
 /** The maximum of a record, in characters of JSON. */
 const maxBytes = 200_000
 
+/** More than a request can send: imports and merges add the values of several sources. */
+export const maxFacts = 1000
+const maxStoredBytes = 1 << 20
+
+/** Returns whether a record cannot have these facts. */
+export function hasTooManyFacts(facts: readonly unknown[]): boolean {
+  return facts.length > maxFacts || Buffer.byteLength(JSON.stringify(facts)) > maxStoredBytes
+}
+
 /** Writes the facts of locked records. Returns the new revisions of those that changed. */
 export async function writeFacts(
   tx: Db,

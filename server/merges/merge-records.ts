@@ -1,10 +1,9 @@
 import { isDeepStrictEqual } from 'node:util'
-import { type Fact, states, type Video, type VideoPatch } from '@talkshelf/contract'
+import { type Fact, mediaFormats, states, type Video, type VideoPatch } from '@talkshelf/contract'
 import { applyPatch } from '../videos/videos.ts'
 
 // Decides which values a record gets when another one of the same talk is merged into it.
 
-const mediaFormats = ['ogv', 'mp4', 'webm', 'flv'] as const
 const textFields = [
   'summary',
   'description',

@@ -3,7 +3,7 @@
 
 import { invalidFields, type Video, VideoPatch, validationErrors } from '@talkshelf/contract'
 import type { WriteContext } from '../changes/changes.ts'
-import { findFactsById, writeFacts } from '../facts/facts.ts'
+import { findFactsById, hasTooManyFacts, maxFacts, writeFacts } from '../facts/facts.ts'
 import type { Db } from '../platform/db/db.ts'
 import type { Pool } from '../platform/db/pool.ts'
 import { type MergeTarget, mergeVideos } from '../videos/videos.ts'
@@ -11,9 +11,6 @@ import { copyAt, mergeRecords, uniteFacts } from './merge-records.ts'
 import { findOtherVideos } from './queries.ts'
 
 export { mergeRecords } from './merge-records.ts'
-
-/** As many as an import can give to a record. */
-const [maxFacts, maxFactsBytes] = [1000, 1 << 20]
 
 /**
  * Merges a record into another one of the same talk and returns that one. `fields` are the values
@@ -61,7 +58,7 @@ async function addFacts(
   const urls = [merged, keptBefore].flatMap(({ source_url }) => source_url || [])
   const copies = (await findOtherVideos(tx, urls, kept.source_url ?? '')).map(copyAt)
   const facts = uniteFacts(factsOf(kept), [...factsOf(merged), ...copies])
-  if (facts.length > maxFacts || Buffer.byteLength(JSON.stringify(facts)) > maxFactsBytes)
+  if (hasTooManyFacts(facts))
     throw invalidFields([
       {
         pointer: '/into',

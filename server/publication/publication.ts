@@ -6,7 +6,6 @@ import type { Pool } from '../platform/db/pool.ts'
 import { assertMayChange, lockCurrent, setState } from '../videos/videos.ts'
 import {
   deleteScheduled,
-  findDue,
   findScheduled,
   listDue,
   type Scheduled,
@@ -99,8 +98,8 @@ export async function publishDue(
 function publish(pool: Pool, id: number): Promise<boolean> {
   return pool.transaction(async (tx) => {
     const row = await lockCurrent(tx, id)
-    const scheduled = await findDue(tx, id)
-    if (!scheduled) return false
+    const scheduled = await findScheduled(tx, id)
+    if (!scheduled?.is_due) return false
     await setState(tx, row, states.live, contextOf(scheduled))
     return true
   })

@@ -6,6 +6,8 @@ import { type Db, execute, many, maybe } from '../platform/db/db.ts'
 const Scheduled = Type.Object({
   id: Type.Integer(),
   publish_at: Type.String(),
+  /** Whether that time has come. */
+  is_due: Type.Boolean(),
   actor: Type.String(),
   token_id: Type.Union([Type.Integer(), Type.Null()]),
   person_id: Type.Union([Type.Integer(), Type.Null()]),
@@ -17,6 +19,7 @@ export type Scheduled = Static<typeof Scheduled>
 const columns = sql`
   video_id as id,
   to_char(publish_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') as publish_at,
+  publish_at <= now() as is_due,
   actor, token_id, person_id, via, request_id`
 
 /** Finds when a record goes live. */
@@ -25,17 +28,6 @@ export function findScheduled(db: Db, id: number) {
     db,
     Scheduled,
     sql`select ${columns} from scheduled_publication where video_id = ${id}`,
-  )
-}
-
-/** Finds when a record goes live, if that time has come. */
-export function findDue(db: Db, id: number) {
-  return maybe(
-    db,
-    Scheduled,
-    sql`select ${columns}
-        from scheduled_publication
-        where video_id = ${id} and publish_at <= now()`,
   )
 }
 

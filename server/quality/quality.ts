@@ -38,17 +38,28 @@ type FindingCount = Pick<ListPage, 'count' | 'isExact'>
  */
 export async function readRules(db: Db): Promise<Omit<QualityRule, 'records'>[]> {
   const results: Omit<QualityRule, 'records'>[] = []
-  for (const rule of rules) {
-    const { count, isExact } = await countOrEstimate(db, rule)
-    results.push({
-      rule: rule.rule,
-      title: rule.title,
-      advice: rule.advice,
-      count,
-      ...(!isExact && { count_exact: false }),
-    })
-  }
+  for (const rule of rules) results.push(describeRule(rule, await countOrEstimate(db, rule)))
   return results
+}
+
+/** Describes a rule, with the number of its findings. Throws 404 if there is no such rule. */
+export function readRule(name: string, counted: FindingCount): Omit<QualityRule, 'records'> {
+  return describeRule(ruleNamed(name), counted)
+}
+
+function describeRule({ rule, title, advice }: Rule, { count, isExact }: FindingCount) {
+  return { rule, title, advice, count, ...(!isExact && { count_exact: false as const }) }
+}
+
+/** Returns whether there is a rule of this name. */
+export function isRule(name: string): boolean {
+  return rules.some(({ rule }) => rule === name)
+}
+
+function ruleNamed(name: string): Rule {
+  const rule = rules.find(({ rule }) => rule === name)
+  if (!rule) throw new Problem('not-found', 'This rule does not exist')
+  return rule
 }
 
 /** Reads a page of the findings of a rule. Throws 404 if there is no such rule. */
@@ -58,8 +69,7 @@ export async function readFindings(
   query: QueryOf<typeof listFindingsEndpoint>,
   recordUrl: (id: number) => string,
 ): Promise<ListPage<QualityFinding>> {
-  const rule = rules.find(({ rule }) => rule === name)
-  if (!rule) throw new Problem('not-found', 'This rule does not exist')
+  const rule = ruleNamed(name)
   // The cursor has one key: a record id, a fingerprint or a spelling.
   const keyField = rule.finds === 'spellings' ? 'title' : 'id'
   const position = pagePosition(query, name, [{ field: keyField }], 20)

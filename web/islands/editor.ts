@@ -129,13 +129,21 @@ function show(form: HTMLFormElement, { errors, previews, newNames }: CopyRespons
     const names = newNames[control.name]
     if (names) showNote(control, 'new-names', names.length > 0 ? names.join(', ') : undefined)
   }
-  const picture = form.querySelector<HTMLImageElement>('img.thumbnail')
-  if (picture) picture.src = `${picture.src.split('?')[0]}?${Date.now()}`
+  showPicture(form)
   for (const element of form.querySelectorAll<HTMLElement>('[data-preview]')) {
     const html = previews[element.dataset.preview ?? '']
     // Rendered and sanitized by the server, like the page of the talk.
     if (html !== undefined) element.innerHTML = html
   }
+}
+
+/** Loads the thumbnail again if its URL was changed. */
+function showPicture(form: HTMLFormElement): void {
+  const picture = form.querySelector<HTMLImageElement>('img.thumbnail')
+  const url = form.querySelector<HTMLInputElement>('[name=thumbnail_url]')
+  if (!picture || !url || url.value === (picture.dataset.url ?? url.defaultValue)) return
+  picture.dataset.url = url.value
+  picture.src = `${picture.src.split('?')[0]}?${Date.now()}`
 }
 
 /** Shows a note below a field, or removes it. */

@@ -7,7 +7,7 @@ import {
   validationErrors,
 } from '@talkshelf/contract'
 import { lookUpNames, type NameLookup, type NamesToLookUp } from '../../entities/entities.ts'
-import { findFactsById } from '../../facts/facts.ts'
+import { findFactsById, hasTooManyFacts, maxFacts } from '../../facts/facts.ts'
 import type { Db } from '../../platform/db/db.ts'
 import {
   type BodyRow,
@@ -135,7 +135,7 @@ function planNew(
   if (reasons.length > 0) return refusal(incoming, ...reasons)
   // The facts of an export are restored unchanged, duplicates included.
   const facts = item.kept ? [...item.facts] : mergeFacts([], item.facts, undefined)
-  if (areTooLarge(facts)) return refusal(incoming, tooManyFacts)
+  if (hasTooManyFacts(facts)) return refusal(incoming, tooManyFacts)
   const base = { incoming, videoId: null, changes: {}, previousState: undefined }
   if (match.question && incoming.decision?.same !== false) {
     const question = { kind: 'question' as const, field: 'title', detail: match.question }
@@ -211,7 +211,7 @@ function planChange(
     { take: decision?.take, imported, replacesImports: item.replacesImports },
   )
   const hasNewFacts = JSON.stringify(facts) !== JSON.stringify(factsBefore)
-  if (hasNewFacts && areTooLarge(facts)) return refusal(incoming, tooManyFacts)
+  if (hasNewFacts && hasTooManyFacts(facts)) return refusal(incoming, tooManyFacts)
   const isChanged = Object.keys(patch).length > 0 || hasNewFacts
   const factCounts = { old: factsBefore.length, new: facts.length }
   return {
@@ -233,13 +233,7 @@ function changeVerdict(hasConflicts: boolean, isChanged: boolean): Verdict {
   return isChanged ? 'changed' : 'unchanged'
 }
 
-/** More than the API accepts (`facts/facts.ts`): an import adds the values of its source. */
-const [maxFacts, maxFactsBytes] = [1000, 1 << 20]
 const tooManyFacts = `Has too many facts: a record can have ${maxFacts} facts, and 1 MB in total`
-
-function areTooLarge(facts: readonly unknown[]): boolean {
-  return facts.length > maxFacts || Buffer.byteLength(JSON.stringify(facts)) > maxFactsBytes
-}
 
 /** Builds the decision to leave a talk out, with the reasons. */
 export function refusal(incoming: IncomingItem, ...reasons: string[]): PlannedItem {

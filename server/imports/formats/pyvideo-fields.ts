@@ -1,4 +1,4 @@
-import type { Fact } from '@talkshelf/contract'
+import { type Fact, mediaFormats } from '@talkshelf/contract'
 import { rstToMarkdown } from '../../markup/markup.ts'
 import type { ImportNote, ItemFields } from '../item.ts'
 import { isObject, readDate, readList, type UnknownObject } from './text.ts'
@@ -184,7 +184,6 @@ function isFactUrl(value: unknown): value is string {
   )
 }
 
-const formats = ['mp4', 'webm', 'ogv', 'flv'] as const
 /** Returns whether a type is a file, and not a page on a host. */
 const isFileType = (type: string) =>
   /^(mp4|webm|ogv|flv|mkv|avi|mov|m4v|mpe?g|wmv|3gp|mp3|m4a|ogg|opus|wav)$/i.test(type)
@@ -194,7 +193,7 @@ const minBytes = 1_000_000
 
 function readVideos(value: unknown): FieldReading {
   const fields: Record<string, string | number | null> = { source_url: null }
-  for (const format of formats)
+  for (const format of mediaFormats)
     Object.assign(fields, { [`video_${format}_url`]: null, [`video_${format}_length`]: null })
   const facts: Fact[] = []
   const notes: ImportNote[] = []
@@ -208,7 +207,7 @@ function readVideos(value: unknown): FieldReading {
     }
     const type = typeof entry.type === 'string' ? truncate(clean(entry.type), 100) : ''
     const size = readSize(entry, type, notes)
-    const format = formats.find((known) => known === type)
+    const format = mediaFormats.find((known) => known === type)
     if (!isWebUrl(url)) drop('had a URL that is not a web address, which was kept as a fact')
     if (isWebUrl(url) && format && fields[`video_${format}_url`] === null)
       Object.assign(fields, { [`video_${format}_url`]: url, [`video_${format}_length`]: size })

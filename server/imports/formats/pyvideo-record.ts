@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import { type Fact, type Video, videoDefaults } from '@talkshelf/contract'
+import { type Fact, mediaFormats, type Video, videoDefaults } from '@talkshelf/contract'
 import { slugify } from '../../platform/slug.ts'
 import type { ImportNote, ItemFields } from '../item.ts'
 import { languageCodeByName } from './languages.ts'
@@ -258,7 +258,7 @@ function toVideos(video: PyvideoVideo, facts: readonly Fact[]): unknown[] {
     ...(size !== null && { size }),
   })
   return [
-    ...(['mp4', 'webm', 'ogv', 'flv'] as const).flatMap((type) => {
+    ...mediaFormats.flatMap((type) => {
       const url = video[`video_${type}_url`]
       return url ? [withSize(type, url, video[`video_${type}_length`])] : []
     }),
