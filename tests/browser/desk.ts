@@ -4,6 +4,7 @@ import { call, runCommand } from '../support/harness.ts'
 import { until } from '../support/until.ts'
 import { assertAccessible } from './axe.ts'
 import { type BrowserEnvironment, onPage, pathOf, type WatchedPage } from './environment.ts'
+import { runScript } from './script.ts'
 import { overflowing, widths } from './sizes.ts'
 
 // The desk in a browser: people sign in with a virtual authenticator, by keyboard alone and without
@@ -214,6 +215,24 @@ export async function deskTests(environment: BrowserEnvironment): Promise<void> 
     })
   })
 
+  await test('desk: the editor weighs at most 120 kB', () =>
+    inDesk(async (watched) => {
+      const { page, open } = watched
+      await signIn(watched, 'Wanda Weight', 'editor')
+      const path = await createTalk(watched, 'Weighed')
+      const session = await page.context().newCDPSession(page)
+      await session.send('Network.enable')
+      await session.send('Network.setCacheDisabled', { cacheDisabled: true })
+      let bytes = 0
+      session.on('Network.loadingFinished', ({ encodedDataLength }) => {
+        bytes += encodedDataLength
+      })
+      await open(path)
+      await page.waitForLoadState('networkidle')
+      assert.ok(bytes > 5000, `${bytes} bytes`)
+      assert.ok(bytes <= 120_000, `${bytes} bytes`)
+    }))
+
   await test('desk: keeps what was typed, suggests names and shows errors', async () => {
     await inDesk(async (watched) => {
       const { page, open } = watched
@@ -354,6 +373,17 @@ export async function deskTests(environment: BrowserEnvironment): Promise<void> 
       ))
   await importTests({ test, inDesk, signIn })
   await bulkEditTests({ test, inDesk, signIn }, archive.url, token)
+
+  await test('desk: no page takes more than twice as long as its JSON', () =>
+    inDesk(async (watched) => {
+      await signIn(watched, 'Tim Time', 'admin')
+      const cookies = await watched.page.context().cookies()
+      const cookie = cookies.map(({ name, value }) => `${name}=${value}`).join('; ')
+      const command = ['token', 'create', '--name', 'Tim', '--role', 'admin']
+      const { stdout } = await runCommand(command, settings)
+      const session = ['--cookie', cookie, '--token', stdout.trim()]
+      await runScript('../../bench/pages.ts', '--url', url, ...session)
+    }))
 
   const variants: Record<string, BrowserContextOptions> = {
     'wide, light': {},

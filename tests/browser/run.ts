@@ -3,9 +3,6 @@
 // All pages in a real browser, on the real talks. --only takes the name of a part, or a word of the
 // titles of tests; --every 10 tries every tenth payload, and measures fewer talks.
 
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { addressTests } from './addresses.ts'
 import { openBrowserArchive } from './archive.ts'
@@ -17,6 +14,7 @@ import { keyTests } from './keys.ts'
 import { noScriptTests } from './no-script.ts'
 import { pageTests } from './pages.ts'
 import { preferenceTests } from './preferences.ts'
+import { runScript } from './script.ts'
 import { searchTests } from './search.ts'
 import { sizeTests } from './sizes.ts'
 import { xssTests } from './xss.ts'
@@ -83,23 +81,14 @@ async function main(): Promise<number> {
 async function scriptTests({ archive, test, everyPayload }: BrowserEnvironment): Promise<void> {
   const sample = everyPayload > 1 ? ['--sample', '12'] : []
   await Promise.all([
-    test('the player: player.ts passes', () => run('player.ts')),
-    test('watching the demo: demo.ts passes', () => run('demo.ts')),
+    test('the player: player.ts passes', () => runScript('player.ts')),
+    test('watching the demo: demo.ts passes', () => runScript('demo.ts')),
     test('pages are within the limits of budget.ts', () =>
-      run('budget.ts', '--url', archive.url, ...sample)),
+      runScript('budget.ts', '--url', archive.url, ...sample)),
   ])
 }
 
 function timeTests({ archive, test }: BrowserEnvironment): Promise<void> {
   return test('no page takes more than twice as long as its JSON', () =>
-    run('../../bench/pages.ts', '--url', archive.url))
-}
-
-/** Runs another script in a process of its own. */
-async function run(file: string, ...args: string[]): Promise<void> {
-  const child = spawn(process.execPath, [join(import.meta.dirname, file), ...args], {
-    stdio: 'inherit',
-  })
-  const [code] = await once(child, 'exit')
-  if (code !== 0) throw new Error(`${file} ended with ${code}`)
+    runScript('../../bench/pages.ts', '--url', archive.url))
 }
