@@ -1,6 +1,7 @@
 // Entry point of the package, with the table of all endpoints.
 
 import { bulkEditEndpoints } from './bulk-edit.ts'
+import { changesEndpoints, streamChangesEndpoint } from './changes.ts'
 import { entityEndpoints } from './entities.ts'
 import { exportNdjsonEndpoint } from './exports.ts'
 import { factsEndpoints } from './facts.ts'
@@ -14,6 +15,7 @@ import { searchEndpoints } from './search.ts'
 import { videoEndpoints } from './videos.ts'
 
 export * from './bulk-edit.ts'
+export * from './changes.ts'
 export { countryCodes } from './countries.ts'
 export * from './durations.ts'
 export * from './endpoint.ts'
@@ -43,10 +45,14 @@ export const endpoints = {
   ...importEndpoints,
   ...bulkEditEndpoints,
   ...searchEndpoints,
+  ...changesEndpoints,
   ...qualityEndpoints,
   ...peopleEndpoints,
   readOpenapi: readOpenapiEndpoint,
 } as const
 
 /** Endpoints that stream more than one JSON document. The typed client has no method for them. */
-export const streamEndpoints = { exportNdjson: exportNdjsonEndpoint } as const
+export const streamEndpoints = {
+  exportNdjson: exportNdjsonEndpoint,
+  streamChanges: streamChangesEndpoint,
+} as const

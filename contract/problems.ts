@@ -164,6 +164,14 @@ export const problems = {
       'A speaker, tag or category used to have this slug, and an editor retired it. It no longer ' +
       'redirects and is never reused. Editors find it in `retired_slugs` of its former owner.',
   },
+  'other-history': {
+    status: 410,
+    title: 'The cursor belongs to another history',
+    explain:
+      'The archive was restored from a backup, and the entry that the cursor names is not part of ' +
+      'its history any more. Continue from an older cursor that is accepted, or read the whole ' +
+      'archive again. docs/follow.md describes how.',
+  },
   'stale-revision': {
     status: 412,
     title: 'Record has changed',

@@ -168,6 +168,10 @@ CREATE FUNCTION public.duration_range_of(duration integer) RETURNS smallint
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     RETURN (CASE WHEN ((duration IS NULL) OR (duration = 0)) THEN 0 WHEN (duration < 600) THEN 1 WHEN (duration < 1800) THEN 2 WHEN (duration < 3600) THEN 3 ELSE 4 END)::smallint;
 
+CREATE FUNCTION public.feed_hash(kind text, id bigint, state text, version text, merged_into bigint) RETURNS bigint
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN CASE WHEN (COALESCE(state, 'hidden'::text) = 'hidden'::text) THEN (0)::bigint ELSE ((('x'::text || "left"(encode(sha256(convert_to(concat_ws(':'::text, kind, id, state, COALESCE(version, (merged_into)::text)), 'UTF8'::name)), 'hex'::text), 16)))::bit(64))::bigint END;
+
 CREATE FUNCTION public.fold(text) RETURNS text
     LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
     RETURN lower(public.unaccent('public.unaccent'::regdictionary, $1));
@@ -681,6 +685,38 @@ CREATE TABLE public.event_editor (
     person_id bigint NOT NULL,
     category_id bigint NOT NULL,
     created timestamp with time zone DEFAULT now() NOT NULL
+);
+
+CREATE TABLE public.feed_entry (
+    seq bigint NOT NULL,
+    kind text NOT NULL,
+    id bigint NOT NULL,
+    state text NOT NULL,
+    version text,
+    merged_into bigint,
+    belongs_to text[] NOT NULL,
+    belonged_to text[] NOT NULL,
+    at timestamp(3) with time zone NOT NULL,
+    digest bigint NOT NULL,
+    CONSTRAINT feed_entry_check CHECK (((state = 'live'::text) = (version IS NOT NULL))),
+    CONSTRAINT feed_entry_check1 CHECK (((state = 'merged'::text) = (merged_into IS NOT NULL))),
+    CONSTRAINT feed_entry_kind_check CHECK ((kind = ANY (ARRAY['video'::text, 'category'::text, 'speaker'::text, 'tag'::text]))),
+    CONSTRAINT feed_entry_state_check CHECK ((state = ANY (ARRAY['live'::text, 'hidden'::text, 'merged'::text, 'taken-down'::text])))
+);
+
+CREATE TABLE public.feed_head (
+    only_row boolean DEFAULT true NOT NULL,
+    seq bigint DEFAULT 0 NOT NULL,
+    digest bigint DEFAULT 0 NOT NULL,
+    at timestamp(3) with time zone DEFAULT '1970-01-01 12:45:00+12:45'::timestamp with time zone NOT NULL,
+    read pg_snapshot DEFAULT '1:1:'::pg_snapshot NOT NULL,
+    reading pg_snapshot,
+    "position" bigint DEFAULT 0 NOT NULL,
+    database text DEFAULT ''::text NOT NULL,
+    comparing text,
+    compared bigint DEFAULT 0 NOT NULL,
+    CONSTRAINT feed_head_comparing_check CHECK ((comparing = ANY (ARRAY['category'::text, 'speaker'::text, 'tag'::text, 'video'::text]))),
+    CONSTRAINT feed_head_only_row_check CHECK (only_row)
 );
 
 CREATE TABLE public.fingerprint (
@@ -1842,6 +1878,12 @@ ALTER TABLE ONLY public.entity_slug
 ALTER TABLE ONLY public.event_editor
     ADD CONSTRAINT event_editor_pkey PRIMARY KEY (person_id, category_id);
 
+ALTER TABLE ONLY public.feed_entry
+    ADD CONSTRAINT feed_entry_pkey PRIMARY KEY (seq);
+
+ALTER TABLE ONLY public.feed_head
+    ADD CONSTRAINT feed_head_pkey PRIMARY KEY (only_row);
+
 ALTER TABLE ONLY public.fingerprint
     ADD CONSTRAINT fingerprint_pkey PRIMARY KEY (key);
 
@@ -2085,6 +2127,10 @@ CREATE INDEX entity_name_by_entity ON public.entity_name USING btree (kind, enti
 CREATE INDEX entity_slug_by_entity ON public.entity_slug USING btree (kind, entity_id);
 
 CREATE INDEX event_editor_category ON public.event_editor USING btree (category_id);
+
+CREATE INDEX feed_entry_at ON public.feed_entry USING btree (at, seq);
+
+CREATE INDEX feed_entry_of ON public.feed_entry USING btree (kind, id, seq);
 
 CREATE INDEX idempotency_key_created ON public.idempotency_key USING btree (created);
 

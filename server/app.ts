@@ -11,6 +11,8 @@ import {
 import { authRoutes } from './auth/routes.ts'
 import { openStatisticsCache } from './catalogue/catalogue.ts'
 import { catalogueRoutes } from './catalogue/routes.ts'
+import { followFeed } from './change-feed/change-feed.ts'
+import { changeFeedRoutes } from './change-feed/routes.ts'
 import type { Config } from './config.ts'
 import { deskRoutes } from './desk/routes.ts'
 import { redactLinks } from './desk/sign-in.ts'
@@ -118,6 +120,20 @@ export function createApp(
   importRoutes(mount, pool, jobs.imports, planner, links)
   authRoutes(mount, pool, links, base)
   exportRoutes(http, routeOf, config.DATABASE_URL)
+  const follower = followFeed(pool, {
+    intervalMs: config.RESUME_SECONDS === 0 ? 0 : 100,
+    onError: (error) => http.log.error({ err: error }, 'the change feed is not up to date'),
+  })
+  http.addHook('onClose', () => follower.stop())
+  metrics.watch('feed_entries', 'Entries of the change feed', () => follower.head()?.seq ?? 0)
+  metrics.watch(
+    'feed_behind_seconds',
+    'For how long the change feed has not had all changes',
+    follower.behindSeconds,
+  )
+  changeFeedRoutes(http, routeOf, pool.lists, follower, {
+    maxFollowers: config.FOLLOWERS_AT_ONCE,
+  })
   mountDescription(mount, () => openapi(allEndpoints, version, base()))
   const pictures = openPictures({
     fetchImage: (address, signal) =>

@@ -107,7 +107,7 @@ const settings = {
     default: 5,
     description:
       'Interval at which each process polls for unfinished rename and import jobs. 0 disables ' +
-      'polling.',
+      'polling; the process then does not append to the change feed either.',
   }),
   REQUESTS_AT_ONCE: Type.Integer({
     minimum: 1,
@@ -116,6 +116,14 @@ const settings = {
     description:
       'Maximum number of concurrent requests per process. Further requests are answered 503 ' +
       'immediately.',
+  }),
+  FOLLOWERS_AT_ONCE: Type.Integer({
+    minimum: 1,
+    maximum: 100_000,
+    default: 1000,
+    description:
+      'Maximum number of clients per process that wait for the next entries of the change feed. ' +
+      'One client (token, IPv4 address or IPv6 /64 network) can have a tenth of them.',
   }),
   ANSWER_SECONDS: Type.Integer({
     minimum: 3,

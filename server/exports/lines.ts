@@ -7,10 +7,12 @@ import {
 } from '@talkshelf/contract'
 import { fullProfile, storedProfile } from '../entities/entities.ts'
 import { publicFacts } from '../facts/facts.ts'
+import type { Db } from '../platform/db/db.ts'
 import type { Snapshot } from '../platform/db/snapshot.ts'
 import { toJson } from '../platform/http/json.ts'
 import { csvHeader, csvLine } from './csv.ts'
 import {
+  type EntityRow,
   type ExportedKind,
   type ExportScope,
   exportedKinds,
@@ -89,18 +91,26 @@ export async function* exportedEntities(
 ): AsyncGenerator<ExportedEntity> {
   for (let after = 0; ; ) {
     const rows = await listExportedEntities(db, kind, after, scope, batchSize)
-    for (const { about, profile, retired_slugs, ...entity } of rows)
-      yield {
-        kind,
-        ...entity,
-        ...(retired_slugs.length > 0 && { retired_slugs }),
-        ...about,
-        ...storedProfile(fullProfile(kind, profile)),
-      } as ExportedEntity
+    for (const row of rows) yield exportedEntity(kind, row)
     const last = rows.at(-1)
     if (last === undefined || rows.length < batchSize) return
     after = last.id
   }
+}
+
+/** Reads records or entities of a kind as they are in the public export, those that are public. */
+export async function readExported(
+  db: Db,
+  kind: ExportedKind | 'video',
+  ids: readonly number[],
+): Promise<(ExportedVideo | ExportedEntity)[]> {
+  const scope = { drafts: false, takenDown: false, ids }
+  if (kind === 'video') {
+    const rows = await listExportedVideos(db, 0, Number.MAX_SAFE_INTEGER, scope, ids.length)
+    return rows.map((row) => exportedVideo(row, scope))
+  }
+  const rows = await listExportedEntities(db, kind, 0, scope, ids.length)
+  return rows.map((row) => exportedEntity(kind, row))
 }
 
 async function* exportedRows(db: Snapshot, options: ExportOptions): AsyncGenerator<VideoRow> {
@@ -117,6 +127,17 @@ async function* exportedRows(db: Snapshot, options: ExportOptions): AsyncGenerat
     if (last === undefined || rows.length < batchSize) return
     after = last.id
   }
+}
+
+function exportedEntity(kind: ExportedKind, row: EntityRow): ExportedEntity {
+  const { about, profile, retired_slugs, ...entity } = row
+  return {
+    kind,
+    ...entity,
+    ...(retired_slugs.length > 0 && { retired_slugs }),
+    ...about,
+    ...storedProfile(fullProfile(kind, profile)),
+  } as ExportedEntity
 }
 
 function exportedVideo(row: VideoRow, { drafts: isForEditors }: ExportScope): ExportedVideo {

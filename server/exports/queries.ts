@@ -14,6 +14,8 @@ const MaybeInteger = Type.Union([Type.Integer(), Type.Null()])
 export interface ExportScope {
   readonly drafts: boolean
   readonly takenDown: boolean
+  /** Only these. */
+  readonly ids?: readonly number[] | undefined
 }
 
 const Names = Type.Array(Type.String())
@@ -67,7 +69,7 @@ export function listExportedVideos(
   db: Db,
   after: number,
   upTo: number,
-  { drafts, takenDown }: ExportScope,
+  { drafts, takenDown, ids }: ExportScope,
   limit: number,
 ) {
   return many(
@@ -84,6 +86,7 @@ export function listExportedVideos(
               from video
               where id > ${after}::bigint
                 and id <= ${upTo}::bigint
+                ${ids ? sql`and id = any (${ids}::bigint[])` : empty}
                 ${drafts ? empty : sql`and state = 1`}
                 ${takenDown ? empty : sql`and taken_down is null`}
               order by id
@@ -125,6 +128,7 @@ const EntityRow = Type.Object({
   about: Type.Union([About, Type.Null()]),
   profile: Type.Unsafe<Profile>(Type.Object({})),
 })
+export type EntityRow = Static<typeof EntityRow>
 
 export const exportedKinds = ['category', 'speaker', 'tag'] as const
 export type ExportedKind = (typeof exportedKinds)[number]
@@ -137,7 +141,7 @@ export function listExportedEntities(
   db: Db,
   kind: ExportedKind,
   after: number,
-  { drafts }: ExportScope,
+  { drafts, ids }: ExportScope,
   limit: number,
 ) {
   const name = raw(kind === 'category' ? 'title' : 'name')
@@ -179,6 +183,7 @@ export function listExportedEntities(
                   ${drafts ? empty : sql`and other.shown`}) as aliases
         from ${raw(kind)} as entity
         where id > ${after}::bigint
+          ${ids ? sql`and id = any (${ids}::bigint[])` : empty}
           and merged_into is null
           ${andHasTalks}
         order by id

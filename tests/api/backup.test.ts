@@ -24,6 +24,7 @@ import { Unavailable } from '../../server/platform/db/db.ts'
 import { packagedPostgres } from '../../server/platform/db/private-postgres.ts'
 import { findPrograms, programEnvironment } from '../../server/platform/db/programs.ts'
 import { freshDatabase } from '../support/database.ts'
+import { feedIsComplete } from '../support/feed-replay.ts'
 import {
   call,
   root,
@@ -257,6 +258,7 @@ test('detects a change of one character in one row by the table checksums', opti
     (await backup(archive.databaseUrl, join(folder, `${++fileCount}.dump`), backupContext)).tables
   const change = (statement: string) =>
     withDatabase(archive.databaseUrl, (query) => query(statement))
+  await feedIsComplete(archive)
   const before = await checksums()
   // Moves every row to another place on disk.
   await change('update video set whiteboard = whiteboard')

@@ -186,6 +186,8 @@ async function rowBounds(
     source_record: days * talksPerImport,
     // The history is kept forever.
     change: Number.POSITIVE_INFINITY,
+    feed_entry: Number.POSITIVE_INFINITY,
+    feed_head: 1,
     category: names,
     speaker: names,
     tag: names,

@@ -37,12 +37,12 @@ test('a tarball has exactly the expected files', async () => {
   const always = 'LICENSE|README[.]md|package[.]json'
   const expected: Record<string, { files: RegExp; among: string[] }> = {
     'talkshelf-contract': {
-      files: new RegExp(`^(${always}|[a-z]+[.](js|d[.]ts))$`),
+      files: new RegExp(`^(${always}|[a-z-]+[.](js|d[.]ts))$`),
       among: ['contract.js', 'contract.d.ts'],
     },
     'talkshelf-client': {
-      files: new RegExp(`^(${always}|client[.](js|d[.]ts))$`),
-      among: ['client.js', 'client.d.ts'],
+      files: new RegExp(`^(${always}|(client|follow)[.](js|d[.]ts))$`),
+      among: ['client.js', 'client.d.ts', 'follow.js', 'follow.d.ts'],
     },
     talkshelf: {
       files: new RegExp(

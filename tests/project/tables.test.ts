@@ -44,6 +44,8 @@ test('each table is written by one feature only', () => {
       event_editor: ['auth'],
       category: ['entities'],
       change: ['changes'],
+      feed_entry: ['change-feed'],
+      feed_head: ['change-feed'],
       idempotency_key: ['videos'],
       import: ['imports'],
       import_row: ['imports'],

@@ -119,7 +119,7 @@ export async function openArchive(
   }
 }
 
-/** Sends a request and reads the whole response. */
+/** Sends a request and reads the whole response; of a stream of events only the first ones. */
 export function call(
   url: string,
   method: string,
@@ -140,9 +140,7 @@ export function call(
       { agent, hostname, port, method, path, headers, timeout: 60_000 },
       (response) => {
         const chunks: Buffer[] = []
-        response.on('data', (chunk) => chunks.push(chunk))
-        response.on('error', reject)
-        response.on('end', () => {
+        const finish = () => {
           const text = Buffer.concat(chunks).toString('latin1')
           resolve({
             status: response.statusCode ?? 0,
@@ -150,7 +148,16 @@ export function call(
             text,
             json: parseJson(text),
           })
+        }
+        const hasNoEnd = response.headers['content-type'] === 'text/event-stream'
+        response.on('data', (chunk) => {
+          chunks.push(chunk)
+          if (!hasNoEnd) return
+          finish()
+          outgoing.destroy()
         })
+        response.on('error', reject)
+        response.on('end', finish)
       },
     )
     outgoing.on('timeout', () =>

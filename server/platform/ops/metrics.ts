@@ -18,6 +18,8 @@ export interface Metrics {
   answered(endpoint: string, status: number, seconds: number): void
   /** Records that a record was read from the cache or from the database. */
   read(from: 'memory' | 'database'): void
+  /** Adds a figure that is read whenever the metrics are. `name` is without the prefix. */
+  watch(name: string, help: string, read: () => number): void
   /** Returns all metrics of all processes. */
   text(): Promise<{ type: string; body: string }>
 }
@@ -79,6 +81,18 @@ export function createMetrics(pool: () => PoolFigures): Metrics {
     },
     read(from) {
       readFrom[from]++
+    },
+    watch(name, help, read) {
+      new Gauge({
+        name: `talkshelf_${name}`,
+        help,
+        registers,
+        // Each process has its own figure; the highest one counts.
+        aggregator: 'max',
+        collect() {
+          this.set(read())
+        },
+      })
     },
     async text() {
       return {

@@ -1,0 +1,60 @@
+import { feedKinds } from '@talkshelf/contract'
+import type { Pool } from '../platform/db/pool.ts'
+import {
+  appendEntries,
+  type FeedKind,
+  type FeedSubject,
+  finishChanges,
+  finishComparison,
+  listDependents,
+  listIds,
+  listNextChanges,
+  lockFeed,
+  startWindow,
+} from './queries.ts'
+
+/** Small enough that a batch takes a fraction of the statement timeout. */
+const batchSize = 500
+
+/**
+ * Appends the entries of the next changes, or does nothing if another process is doing it. Returns
+ * whether there may be more.
+ *
+ * An entry is written if, and only if, the public state differs from that in the newest entry.
+ * It is the state of now and not of the change: a later change may already be in it, and then adds
+ * no entry itself.
+ */
+export function appendNextEntries(pool: Pool): Promise<boolean> {
+  return pool.transaction(async (tx) => {
+    if (!(await lockFeed(tx))) return false
+    const { comparing, compared } = await startWindow(tx)
+    const changes = await listNextChanges(tx, batchSize)
+    const videoIds = changes.filter(({ kind }) => kind === 'video').map(({ id }) => id)
+    const entities: FeedSubject[] = changes.filter(({ kind }) => kind !== 'video')
+    const ids = comparing === null ? [] : await listIds(tx, comparing, compared, batchSize)
+    if (comparing === 'video') videoIds.push(...ids)
+    else if (comparing !== null) entities.push(...ids.map((id) => ({ kind: comparing, id })))
+    if (videoIds.length + entities.length > 0) {
+      const dependents = await listDependents(tx, [...new Set(videoIds)], entities)
+      await appendEntries(tx, inOrderOf(videoIds, dependents))
+    }
+    const isWindowRead = changes.length < batchSize
+    await finishChanges(tx, isWindowRead ? undefined : changes.at(-1)?.position)
+    if (comparing !== null) await finishComparison(tx, ...nextComparison(comparing, ids))
+    return comparing !== null || !isWindowRead
+  })
+}
+
+/** Sorts records by their first change. */
+function inOrderOf(videoIds: readonly number[], subjects: readonly FeedSubject[]): FeedSubject[] {
+  const order = new Map([...videoIds].reverse().map((id, index) => [id, -index]))
+  const orderOf = ({ kind, id }: FeedSubject) => (kind === 'video' ? (order.get(id) ?? 1) : 1)
+  return [...subjects].sort((a, b) => orderOf(a) - orderOf(b))
+}
+
+/** Returns what to compare after these ids of a kind. */
+function nextComparison(kind: FeedKind, ids: readonly number[]): [FeedKind | null, number] {
+  const last = ids.at(-1)
+  if (last !== undefined && ids.length === batchSize) return [kind, last]
+  return [feedKinds[feedKinds.indexOf(kind) + 1] ?? null, 0]
+}

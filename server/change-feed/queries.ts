@@ -1,0 +1,433 @@
+import { feedKinds, feedStates } from '@talkshelf/contract'
+import sql, { empty, join, raw, type Sql } from 'sql-template-tag'
+import Type, { type Static } from 'typebox'
+import { type Db, execute, many, maybe, one } from '../platform/db/db.ts'
+
+// SQL of the change feed: what is public now, the entries, and how far the feed is.
+
+export type FeedKind = (typeof feedKinds)[number]
+
+/** A record or an entity. */
+export interface FeedSubject {
+  readonly kind: FeedKind
+  readonly id: number
+}
+
+const Kind = Type.Unsafe<FeedKind>(Type.Union(feedKinds.map((kind) => Type.Literal(kind))))
+const State = Type.Unsafe<(typeof feedStates)[number]>(
+  Type.Union(feedStates.map((state) => Type.Literal(state))),
+)
+const Subject = Type.Object({ kind: Kind, id: Type.Integer() })
+
+const Locked = Type.Object({ locked: Type.Boolean() })
+
+/**
+ * Tries to lock the feed until the end of the transaction. Returns false if another process has the
+ * lock. Read the head in a later statement: the snapshot of this one is older than the lock.
+ */
+export async function lockFeed(tx: Db): Promise<boolean> {
+  const { locked } = await one(
+    tx,
+    Locked,
+    sql`select pg_try_advisory_xact_lock(hashtext('change feed')) as locked`,
+  )
+  return locked
+}
+
+const digestText = (digest: Sql) => sql`lpad(to_hex(${digest}), 16, '0')`
+
+/** The database itself: a restored or copied one differs. */
+const thisDatabase = sql`
+  (select system_identifier || '.' || pg_database.oid
+   from pg_control_system(), pg_database
+   where datname = current_database())`
+
+const Head = Type.Object({
+  seq: Type.Integer(),
+  digest: Type.String(),
+  isReady: Type.Boolean(),
+  isBehind: Type.Boolean(),
+})
+export type Head = Static<typeof Head>
+
+/**
+ * Reads how far the feed is. `isReady` is false while all that is public is compared with the feed;
+ * `isBehind` tells that there are changes to read.
+ */
+export function readHead(db: Db) {
+  return one(
+    db,
+    Head,
+    sql`select seq, ${digestText(sql`digest`)} as digest,
+               database = ${thisDatabase} and comparing is null as "isReady",
+               database <> ${thisDatabase}
+                 or comparing is not null
+                 or reading is not null
+                 or exists (select
+                            from change
+                            where xid >= pg_snapshot_xmin(read)
+                              and not pg_visible_in_snapshot(xid, read)
+                              -- In a copied database, ids of the old server may be in the future.
+                              and pg_visible_in_snapshot(xid, pg_current_snapshot()))
+                   as "isBehind"
+        from feed_head`,
+  )
+}
+
+const Progress = Type.Object({
+  comparing: Type.Union([Kind, Type.Null()]),
+  compared: Type.Integer(),
+})
+
+/**
+ * Starts to compare all public state with the feed if this is a copy of another database. Returns
+ * how far the comparison is.
+ */
+export async function startWindow(tx: Db) {
+  await execute(
+    tx,
+    sql`update feed_head
+        set database = ${thisDatabase}, read = pg_current_snapshot(), reading = null, position = 0,
+            comparing = ${feedKinds[0]}, compared = 0
+        where database <> ${thisDatabase}`,
+  )
+  await execute(
+    tx,
+    sql`update feed_head set reading = pg_current_snapshot(), position = 0 where reading is null`,
+  )
+  return one(tx, Progress, sql`select comparing, compared from feed_head`)
+}
+
+const Change = Type.Object({
+  kind: Kind,
+  id: Type.Integer(),
+  position: Type.Integer(),
+})
+
+/** Lists what the next changes of the window have changed, oldest first. Facts are of records. */
+export function listNextChanges(tx: Db, limit: number) {
+  return many(
+    tx,
+    Change,
+    sql`select case subject when 'facts' then 'video' else subject end as kind,
+               subject_id as id, change.position
+        from feed_head
+        join change
+          on change.xid >= pg_snapshot_xmin(read)
+          and not pg_visible_in_snapshot(change.xid, read)
+          and pg_visible_in_snapshot(change.xid, reading)
+          and change.position > feed_head.position
+        order by change.position
+        limit ${limit}::integer`,
+  )
+}
+
+/** Remembers how far the window was read; without a position all of it. */
+export function finishChanges(tx: Db, position: number | undefined) {
+  return execute(
+    tx,
+    position === undefined
+      ? sql`update feed_head set read = reading, reading = null, position = 0`
+      : sql`update feed_head set position = ${position}`,
+  )
+}
+
+/** Remembers which public state has been compared; null if all of it was. */
+export function finishComparison(tx: Db, kind: FeedKind | null, id: number) {
+  return execute(tx, sql`update feed_head set comparing = ${kind}::text, compared = ${id}`)
+}
+
+const Id = Type.Object({ id: Type.Integer() })
+
+/** Lists the next ids of a kind, also of drafts and merged ones. */
+export async function listIds(tx: Db, kind: FeedKind, after: number, limit: number) {
+  const rows = await many(
+    tx,
+    Id,
+    sql`select id
+        from ${raw(kind)}
+        where id > ${after}::bigint
+        order by id
+        limit ${limit}::integer`,
+  )
+  return rows.map(({ id }) => id)
+}
+
+/**
+ * Lists all whose public state can depend on these records and entities: also records that were
+ * merged into them, and the entities that they have or had.
+ */
+export function listDependents(
+  tx: Db,
+  videoIds: readonly number[],
+  entities: readonly FeedSubject[],
+) {
+  return many(
+    tx,
+    Subject,
+    sql`with changed_video as materialized (
+          select id from unnest(${videoIds}::bigint[]) as id
+          union
+          select merged.id
+          from unnest(${videoIds}::bigint[]) as target
+          cross join lateral merged_videos(target) as merged (id)
+        ), changed_entity as materialized (
+          select kind, id
+          from unnest(${entities.map(({ kind }) => kind)}::text[],
+                      ${entities.map(({ id }) => id)}::bigint[]) as changed (kind, id)
+          union
+          select owner.kind, owner.id
+          from changed_video
+          join video using (id)
+          cross join lateral (
+            select 'category' as kind, category_id as id
+            union all
+            select 'speaker', unnest(speaker_ids)
+            union all
+            select 'tag', unnest(tag_ids)
+          ) as owner
+          union
+          select split_part(owner, ':', 1), split_part(owner, ':', 2)::bigint
+          from changed_video
+          cross join lateral (
+            select belongs_to
+            from feed_entry
+            where feed_entry.kind = 'video' and feed_entry.id = changed_video.id
+            order by seq desc
+            limit 1
+          ) as latest
+          cross join lateral unnest(latest.belongs_to) as owner
+          where owner not like 'language:%'
+        )
+        select 'video' as kind, id from changed_video
+        union all
+        select kind, id from changed_entity
+        union
+        select 'category', category.id
+        from changed_entity join category on category.merged_into = changed_entity.id
+        where changed_entity.kind = 'category'
+        union
+        select 'speaker', speaker.id
+        from changed_entity join speaker on speaker.merged_into = changed_entity.id
+        where changed_entity.kind = 'speaker'
+        union
+        select 'tag', tag.id
+        from changed_entity join tag on tag.merged_into = changed_entity.id
+        where changed_entity.kind = 'tag'`,
+  )
+}
+
+const shortHash = (value: Sql, length: number) =>
+  sql`left(encode(sha256(convert_to((${value})::text, 'UTF8')), 'hex'), ${raw(`${length}`)})`
+
+/** Selects the public state of records: what an anonymous GET returns. */
+const videoStates = (ids: readonly number[]) => sql`
+  select 'video' as kind, own.id, computed.state,
+         case when computed.state = 'live' then own.etag || coalesce(facts.version, '') end
+           as version,
+         case when computed.state = 'merged' then target.id end as merged_into,
+         case when computed.state = 'live' then
+           array['category:' || coalesce(category.merged_into, category.id)]
+           || array(select 'speaker:' || coalesce(merged_into, id)
+                    from speaker where id = any (speaker_ids) order by 1)
+           || array(select 'tag:' || coalesce(merged_into, id)
+                    from tag where id = any (tag_ids) order by 1)
+           || array['language:' || language.code]
+         else '{}' end as belongs_to
+  from video_body as own
+  join video_body as target
+    on target.id = case when own.merged_into is null then own.id else merge_target(own.id) end
+  join video on video.id = own.id
+  join category on category.id = category_id
+  join language on language.id = language_id
+  left join lateral (
+    select '~' || ${shortHash(sql`jsonb_agg(fact order by ordinal)`, 8)} as version
+    from video_facts
+    cross join lateral jsonb_array_elements(facts) with ordinality as fact (fact, ordinal)
+    where video_facts.id = own.id and fact ->> 'kind' <> 'said'
+    having count(*) > 0
+  ) as facts on true
+  cross join lateral (
+    select case
+             when target.taken_down is not null then 'taken-down'
+             when not target.live then 'hidden'
+             when target.id <> own.id then 'merged'
+             else 'live'
+           end as state
+  ) as computed
+  where own.id = any (${ids}::bigint[])`
+
+/** Selects the public state of entities. A speaker or tag is public while it has live talks. */
+function entityStates(kind: Exclude<FeedKind, 'video'>, ids: readonly number[]): Sql {
+  const [table, isCategory] = [raw(kind), kind === 'category']
+  const talks = sql`
+    exists (select
+            from talk_count
+            where talk_count.kind = ${kind}
+              and talk_count.entity_id = coalesce(entity.merged_into, entity.id)
+            having sum(talks) > 0)`
+  const described = isCategory
+    ? sql`, title, description, url, start_date, end_date, profile`
+    : sql`, name ${kind === 'speaker' ? sql`, profile` : empty}`
+  return sql`
+    select ${kind} as kind, entity.id, state,
+           case when state = 'live' then
+             ${shortHash(
+               sql`jsonb_build_array(
+                     slug,
+                     array(select other.slug
+                           from entity_slug as other
+                           where other.kind = ${kind}
+                             and other.entity_id = entity.id
+                             and not retired
+                           order by 1),
+                     array(select other.name
+                           from entity_name as other
+                           where other.kind = ${kind} and other.entity_id = entity.id and shown
+                           order by 1)
+                     ${described})`,
+               16,
+             )}
+           end as version,
+           case when state = 'merged' then merged_into end as merged_into,
+           '{}'::text[] as belongs_to
+    from ${table} as entity
+    cross join lateral (
+      select case
+               when not ${isCategory ? sql`true` : talks} then 'hidden'
+               when merged_into is not null then 'merged'
+               else 'live'
+             end as state
+    ) as computed
+    where entity.id = any (${ids}::bigint[])`
+}
+
+/**
+ * Appends an entry for each of these whose public state differs from its newest entry. Entities
+ * come before the records that name them, and leave after them. Returns the number of entries.
+ */
+export function appendEntries(tx: Db, subjects: readonly FeedSubject[]): Promise<number> {
+  const idsOf = (wanted: FeedKind) =>
+    subjects.filter(({ kind }) => kind === wanted).map(({ id }) => id)
+  const states = join(
+    [
+      videoStates(idsOf('video')),
+      entityStates('category', idsOf('category')),
+      entityStates('speaker', idsOf('speaker')),
+      entityStates('tag', idsOf('tag')),
+    ],
+    ' union all ',
+  )
+  return execute(
+    tx,
+    sql`with input as (
+          select kind, id, ordinal
+          from unnest(${subjects.map(({ kind }) => kind)}::text[],
+                      ${subjects.map(({ id }) => id)}::bigint[])
+            with ordinality as input (kind, id, ordinal)
+        ), changed as (
+          select current.*,
+                 coalesce(latest.belongs_to, '{}') as belonged_before,
+                 feed_hash(current.kind, current.id, current.state, current.version,
+                           current.merged_into)
+                 # feed_hash(latest.kind, latest.id, latest.state, latest.version,
+                             latest.merged_into) as difference,
+                 row_number() over (
+                   order by
+                     case
+                       when current.kind = 'video' then 1
+                       when current.state = 'live' then 0
+                       else 2
+                     end,
+                     input.ordinal
+                 ) as number
+          from (${states}) as current
+          join input using (kind, id)
+          left join lateral (
+            select *
+            from feed_entry
+            where feed_entry.kind = current.kind and feed_entry.id = current.id
+            order by seq desc
+            limit 1
+          ) as latest on true
+          where (current.state, current.version, current.merged_into)
+                is distinct from (coalesce(latest.state, 'hidden'), latest.version,
+                                  latest.merged_into)
+        ), added as (
+          insert into feed_entry (
+            seq, kind, id, state, version, merged_into, belongs_to, belonged_to, at, digest)
+          select head.seq + number, kind, id, state, version, merged_into, belongs_to,
+                 array(select unnest(belonged_before) except select unnest(belongs_to) order by 1),
+                 greatest(head.at, clock_timestamp()),
+                 head.digest # bit_xor(difference) over (order by number)
+          from changed
+          cross join feed_head as head
+          returning seq, at, digest
+        )
+        update feed_head as head
+        set (seq, at, digest) = (latest.seq, latest.at, latest.digest)
+        from (select * from added order by seq desc limit 1) as latest`,
+  )
+}
+
+const Entry = Type.Object({
+  seq: Type.Integer(),
+  at: Type.String(),
+  kind: Kind,
+  id: Type.Integer(),
+  state: State,
+  version: Type.Union([Type.String(), Type.Null()]),
+  merged_into: Type.Union([Type.Integer(), Type.Null()]),
+  belongs_to: Type.Array(Type.String()),
+  belonged_to: Type.Array(Type.String()),
+  digest: Type.String(),
+  isLatest: Type.Boolean(),
+})
+export type EntryRow = Static<typeof Entry>
+
+const entryColumns = sql`
+  seq, to_char(at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS') as at,
+  kind, id, state, version, merged_into, belongs_to, belonged_to,
+  ${digestText(sql`digest`)} as digest,
+  not exists (select
+              from feed_entry as later
+              where later.kind = entry.kind and later.id = entry.id and later.seq > entry.seq)
+    as "isLatest"`
+
+/** Lists entries after a number, oldest first. */
+export function listEntries(db: Db, after: number, limit: number) {
+  return many(
+    db,
+    Entry,
+    sql`select ${entryColumns}
+        from feed_entry as entry
+        where seq > ${after}::bigint
+        order by seq
+        limit ${limit}::integer`,
+  )
+}
+
+const Position = Type.Object({ seq: Type.Integer(), digest: Type.String() })
+export type Position = Static<typeof Position>
+
+/** Finds an entry by its number. */
+export function findPosition(db: Db, seq: number) {
+  return maybe(
+    db,
+    Position,
+    sql`select seq, ${digestText(sql`digest`)} as digest from feed_entry where seq = ${seq}`,
+  )
+}
+
+/** Finds the newest entry up to a time. */
+export function findPositionAt(db: Db, time: string) {
+  return maybe(
+    db,
+    Position,
+    sql`select seq, ${digestText(sql`digest`)} as digest
+        from feed_entry
+        where at <= ${time}::timestamptz
+        order by at desc, seq desc
+        limit 1`,
+  )
+}

@@ -1,0 +1,136 @@
+import {
+  type FeedPage,
+  listChangesEndpoint,
+  Problem,
+  type QueryOf,
+  streamChangesEndpoint,
+} from '@talkshelf/contract'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { Db } from '../platform/db/db.ts'
+import { asciiBytes, toJson } from '../platform/http/json.ts'
+import { queryParams, type RouteFactory } from '../platform/http/mount.ts'
+import { rateLimitKey } from '../platform/http/rate-limit.ts'
+import { takeOverResponse } from '../platform/http/raw-response.ts'
+import { tracedRequest } from '../platform/ops/trace.ts'
+import type { FeedFollower } from './follow.ts'
+import { findSince, readPage } from './page.ts'
+import { openFeedStreams, type StreamLimits } from './stream.ts'
+
+// The routes do not use `mount`, because a request may wait for longer than its timeout, and
+// waiting requests do not count as requests in flight.
+
+type ChangesQuery = QueryOf<typeof listChangesEndpoint>
+
+export interface FeedLimits {
+  /** Requests that wait, and streams, of this process. A client can have a tenth of them. */
+  readonly maxFollowers: number
+  readonly stream?: StreamLimits
+}
+
+/** Mounts the change feed, as pages and as a stream. */
+export function changeFeedRoutes(
+  http: FastifyInstance,
+  routeOf: RouteFactory,
+  db: Db,
+  follower: FeedFollower,
+  limits: FeedLimits,
+): void {
+  const slots = openSlots(limits.maxFollowers)
+  const streams = openFeedStreams(db, follower, limits.stream)
+  const closing = new AbortController()
+  http.addHook('preClose', async () => {
+    closing.abort()
+    streams.stop()
+  })
+
+  http.route({
+    ...routeOf(listChangesEndpoint),
+    handler: async (request, reply) => {
+      const query = queryParams(listChangesEndpoint, request) as ChangesQuery
+      const page = await tracedRequest('GET /api/v2/changes', request.headers, () =>
+        readWhenChanged(request, query),
+      )
+      return reply
+        .headers({
+          'content-type': listChangesEndpoint.response.type,
+          'cache-control': cacheControl(query, page),
+        })
+        .send(asciiBytes(toJson(page)))
+    },
+  })
+
+  /** Reads a page, and waits for the next entries if there are none. */
+  async function readWhenChanged(request: FastifyRequest, query: ChangesQuery): Promise<FeedPage> {
+    let read = await readPage(db, await findSince(db, query.since ?? '0'), query)
+    if (!query.wait || read.page.more || read.page.results.length > 0) return read.page
+    const release = slots.take(request)
+    const timeout = AbortSignal.timeout(query.wait * 1000)
+    const disconnect = new AbortController()
+    request.raw.socket.once('close', () => disconnect.abort())
+    const ended = AbortSignal.any([timeout, closing.signal, disconnect.signal])
+    try {
+      while (!ended.aborted && read.page.results.length === 0 && !read.page.more) {
+        await follower.whenAfter(read.position.seq, ended)
+        read = await readPage(db, read.position, query)
+      }
+      return read.page
+    } finally {
+      release()
+    }
+  }
+
+  http.route({
+    ...routeOf(streamChangesEndpoint),
+    handler: async (request, reply) => {
+      const { since = 'now', ...filter } = queryParams(streamChangesEndpoint, request) as QueryOf<
+        typeof streamChangesEndpoint
+      >
+      const lastId = request.headers['last-event-id']
+      const isCursor = typeof lastId === 'string' && /^\d{1,15}\.[0-9a-f]{16}$/.test(lastId)
+      const position = await findSince(db, isCursor ? lastId : since)
+      reply.headers({
+        'content-type': streamChangesEndpoint.response.type,
+        'cache-control': 'no-store',
+        'x-accel-buffering': 'no',
+      })
+      if (request.method === 'HEAD') return takeOverResponse(reply).end()
+      const release = slots.take(request)
+      const raw = takeOverResponse(reply).once('close', release)
+      streams.send(raw, position, filter)
+    },
+  })
+}
+
+/** A full page never changes, unless it has records. */
+function cacheControl({ include, since }: ChangesQuery, { more }: FeedPage): string {
+  const isFixed = more && include === undefined && since !== 'now'
+  return isFixed ? 'public, max-age=3600' : 'no-store'
+}
+
+/** Limits how many followers a process has, and how many of them one client. */
+function openSlots(max: number) {
+  const maxOfClient = Math.ceil(max / 10)
+  const clients = new Map<string, number>()
+  let taken = 0
+  return {
+    /** Takes a slot and returns a function that releases it. Throws if all are taken. */
+    take(request: FastifyRequest): () => void {
+      const client = rateLimitKey(request.actor.token, request.ip)
+      const ofClient = clients.get(client) ?? 0
+      if (taken >= max || ofClient >= maxOfClient)
+        throw new Problem(
+          'unavailable',
+          'Too many clients are waiting for changes; try again later, or without `wait`',
+          { retry_after: 30 },
+        )
+      taken++
+      clients.set(client, ofClient + 1)
+      return () => {
+        taken--
+        const left = (clients.get(client) ?? 1) - 1
+        if (left === 0) clients.delete(client)
+        else clients.set(client, left)
+      }
+    },
+  }
+}

@@ -1,0 +1,133 @@
+import type { ServerResponse } from 'node:http'
+import type { Db } from '../platform/db/db.ts'
+import type { FeedFollower } from './follow.ts'
+import { type FeedFilter, formatCursor, matches, toEntry } from './page.ts'
+import { type EntryRow, listEntries, type Position } from './queries.ts'
+
+// Server-Sent Events. New entries are read once for all connections of the process.
+
+export interface StreamLimits {
+  /** Interval of comments, which keep proxies from closing the connection. */
+  readonly keepAliveMs: number
+  /** After this time the connection is closed and the client reconnects; ± a fifth. */
+  readonly longestMs: number
+  /** A client that leaves more unread is disconnected. */
+  readonly maxUnreadBytes: number
+}
+
+const defaultStreamLimits: StreamLimits = {
+  keepAliveMs: 15_000,
+  longestMs: 600_000,
+  maxUnreadBytes: 1 << 20,
+}
+
+export interface FeedStreams {
+  /** Sends entries until the client or the server ends it. The headers must have been sent. */
+  send(raw: ServerResponse, since: Position, filter: FeedFilter): void
+  stop(): void
+}
+
+const maxRecent = 1000
+const chunkSize = 500
+
+/** Opens the streams of a process. */
+export function openFeedStreams(
+  db: Db,
+  follower: FeedFollower,
+  limits: StreamLimits = defaultStreamLimits,
+): FeedStreams {
+  const streams = new Set<Stream>()
+  const readRecent = openRecentEntries(db)
+
+  async function advance(stream: Stream): Promise<void> {
+    if (stream.isBusy) return
+    stream.isBusy = true
+    try {
+      while (!stream.raw.destroyed && stream.position.seq < (follower.head()?.seq ?? 0)) {
+        const rows = await readRecent(stream.position.seq)
+        if (rows.length === 0) break
+        stream.raw.write(rows.flatMap((row) => (stream.isWanted(row) ? eventOf(row) : [])).join(''))
+        stream.position = rows.at(-1) as EntryRow
+        if (stream.raw.writableLength > limits.maxUnreadBytes) stream.raw.destroy()
+      }
+    } catch {
+      // The client reconnects and continues where it was.
+      stream.raw.destroy()
+    } finally {
+      stream.isBusy = false
+    }
+  }
+
+  const stopListening = follower.onEntries(() => {
+    for (const stream of streams) void advance(stream)
+  })
+  const timer = setInterval(() => {
+    const now = performance.now()
+    for (const { raw, endMs } of streams)
+      if (now > endMs) raw.end()
+      else raw.write(':\n\n')
+  }, limits.keepAliveMs).unref()
+
+  return {
+    send(raw, since, filter) {
+      const endMs = performance.now() + limits.longestMs * (0.8 + 0.4 * Math.random())
+      const stream = { raw, position: since, isWanted: matches(filter), isBusy: false, endMs }
+      streams.add(stream)
+      raw.once('close', () => streams.delete(stream))
+      // The cursor, so that a client that gets no entry before it reconnects continues here.
+      raw.write(`retry: 3000\nid: ${formatCursor(since)}\n\n`)
+      void advance(stream)
+    },
+    stop() {
+      stopListening()
+      clearInterval(timer)
+      for (const { raw } of streams) raw.end()
+    },
+  }
+}
+
+interface Stream {
+  readonly raw: ServerResponse
+  position: Position
+  isBusy: boolean
+  readonly endMs: number
+  isWanted(row: EntryRow): boolean
+}
+
+/** Returns a function that reads entries after a number, from memory if they are recent. */
+function openRecentEntries(db: Db): (seq: number) => Promise<readonly EntryRow[]> {
+  let recent: EntryRow[] = []
+  let reading: { readonly after: number; readonly rows: Promise<EntryRow[]> } | undefined
+
+  return async (seq) => {
+    const first = recent[0]?.seq
+    const last = recent.at(-1)?.seq
+    if (first !== undefined && last !== undefined && seq >= first - 1 && seq < last)
+      return recent.slice(seq - first + 1)
+    // All that are up to date ask for the same entries.
+    if (reading?.after === seq) return reading.rows
+    const rows = listEntries(db, seq, chunkSize)
+    const current = { after: seq, rows }
+    reading = current
+    try {
+      const read = await rows
+      if (seq === last) recent.push(...read)
+      else if (last === undefined || seq > last) recent = [...read]
+      if (recent.length > maxRecent) recent = recent.slice(-maxRecent)
+      return read
+    } finally {
+      if (reading === current) reading = undefined
+    }
+  }
+}
+
+const events = new WeakMap<EntryRow, string>()
+
+function eventOf(row: EntryRow): string {
+  let event = events.get(row)
+  if (event === undefined) {
+    event = `id: ${formatCursor(row)}\ndata: ${JSON.stringify(toEntry(row))}\n\n`
+    events.set(row, event)
+  }
+  return event
+}
