@@ -13,14 +13,20 @@ import { checkInvariants } from '../support/invariants.ts'
 const script = fileURLToPath(new URL('../../../shared/conformance/hardening.mjs', import.meta.url))
 const skip = existsSync(script) ? false : 'the hardening check is not at hand'
 
-/** Some checks measure response times, and a machine can stall: a check may fail twice. */
-const attempts = 3
+/**
+ * ANSWER_SECONDS of each attempt: the default, and more if checks failed. Some checks measure
+ * response times, and the machine may be busy or stall.
+ */
+const attempts = ['3', '9', '27']
 
 test('passes the hardening check', { skip, timeout: 590_000 }, async (t) => {
-  let output = await check(t, {})
-  for (let attempt = 2; attempt <= attempts && failedIn(output).length > 0; attempt++) {
-    t.diagnostic(`again: ${failedIn(output).join(', ')}`)
-    output = await check(t, {}, '--only', failedIn(output).join(','))
+  const [first = '', ...others] = attempts
+  let output = await check(t, { ANSWER_SECONDS: first })
+  for (const ANSWER_SECONDS of others) {
+    const failed = failedIn(output).join(',')
+    if (failed === '') break
+    t.diagnostic(`again: ${failed}`)
+    output = await check(t, { ANSWER_SECONDS }, '--only', failed)
   }
   assert.match(output, /^[1-9]\d* passed, 0 failed/m)
 })
@@ -29,7 +35,8 @@ test('counts every request against the limit of its IP address', {
   skip,
   timeout: 120_000,
 }, async (t) => {
-  assert.match(await check(t, { POINTS_PER_MINUTE: '20' }), /^1 passed, 0 failed/m)
+  const environment = { ANSWER_SECONDS: '3', POINTS_PER_MINUTE: '20' }
+  assert.match(await check(t, environment), /^1 passed, 0 failed/m)
 })
 
 /** Runs the checks against a server and a database of their own, and returns what they print. */
@@ -47,7 +54,7 @@ async function check(
     return stdout.trim()
   }
   const tokens = [await token('editor'), await token('admin')]
-  const server = await spawnServer({ DATABASE_URL, ANSWER_SECONDS: '3', ...environment })
+  const server = await spawnServer({ DATABASE_URL, ...environment })
   const child = spawn(process.execPath, [script, server.url, ...tokens, ...args])
   let output = ''
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (data) => (output += data))

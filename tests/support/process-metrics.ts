@@ -17,10 +17,13 @@ export function descendantsOf(pid: number): number[] {
   return below(pid)
 }
 
-/** Adds up the resident memory of a process and its descendants. */
+/**
+ * Adds up the resident memory of a process and its descendants. Pages that they share, such as those
+ * of the program itself, are counted once.
+ */
 export function residentMegabytes(pid: number): number {
   const kilobytes = [pid, ...descendantsOf(pid)].map((process) =>
-    Number(/^VmRSS:\s+(\d+)/m.exec(statusOf(process))?.[1] ?? 0),
+    Number(/^Pss:\s+(\d+)/m.exec(memoryOf(process))?.[1] ?? 0),
   )
   return kilobytes.reduce((sum, size) => sum + size, 0) / 1024
 }
@@ -43,9 +46,12 @@ export function slowdownOf(pid: number): () => number {
   }
 }
 
-function statusOf(pid: number): string {
+const statusOf = (pid: number) => readProcess(pid, 'status')
+const memoryOf = (pid: number) => readProcess(pid, 'smaps_rollup')
+
+function readProcess(pid: number, file: string): string {
   try {
-    return readFileSync(`/proc/${pid}/status`, 'utf8')
+    return readFileSync(`/proc/${pid}/${file}`, 'utf8')
   } catch {
     return ''
   }
