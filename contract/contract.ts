@@ -7,6 +7,7 @@ import { factsEndpoints } from './facts.ts'
 import { importEndpoints } from './imports.ts'
 import { readOpenapiEndpoint } from './openapi.ts'
 import { peopleEndpoints } from './people.ts'
+import { pictureEndpoints } from './pictures.ts'
 import { publicationEndpoints } from './publication.ts'
 import { qualityEndpoints } from './quality.ts'
 import { relatedEndpoints } from './related.ts'
@@ -24,6 +25,7 @@ export * from './imports.ts'
 export * from './openapi.ts'
 export * from './page.ts'
 export * from './people.ts'
+export * from './pictures.ts'
 export * from './problems.ts'
 export * from './profiles.ts'
 export * from './publication.ts'
@@ -40,6 +42,7 @@ export const endpoints = {
   ...relatedEndpoints,
   ...factsEndpoints,
   ...entityEndpoints,
+  ...pictureEndpoints,
   ...importEndpoints,
   ...bulkEditEndpoints,
   ...searchEndpoints,

@@ -67,6 +67,8 @@ export const paths = {
   /** Preview image for other sites, always a JPEG. */
   preview: (id: number, version: string) => `/picture/${id}/preview?v=${version}`,
   profilePicture: ({ kind, id, version }: ProfilePicture) => `/picture/${kind}/${id}?v=${version}`,
+  /** A picture that an editor uploaded, by the SHA-256 of its content. */
+  uploadedPicture: (hash: string) => `/picture/uploaded/${hash}.webp`,
   /** Stores preferences in cookies and redirects back. */
   prefer: '/prefer',
   oEmbed: '/oembed',
