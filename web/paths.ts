@@ -143,6 +143,7 @@ export const deskPaths = {
   mergeSpeakers: '/desk/speakers/merge',
   speaker: (slug: string) => `/desk/speaker/${slug}`,
   speakerProfile: (slug: string) => `/desk/speaker/${slug}/profile`,
+  speakerPicture: (slug: string) => `/desk/speaker/${slug}/picture`,
   splitSpeaker: (slug: string) => `/desk/speaker/${slug}/split`,
   /** Undoes a merge. The slug is that of the speaker who was merged. */
   unmergeSpeaker: (slug: string) => `/desk/speaker/${slug}/unmerge`,
@@ -154,6 +155,7 @@ export const deskPaths = {
   mergeEvents: '/desk/events/merge',
   event: (slug: string) => `/desk/event/${slug}`,
   eventProfile: (slug: string) => `/desk/event/${slug}/profile`,
+  eventPicture: (slug: string) => `/desk/event/${slug}/picture`,
   unmergeEvent: (slug: string) => `/desk/event/${slug}/unmerge`,
 } as const
 
@@ -165,6 +167,7 @@ export const deskEntityPaths = {
     page: deskPaths.speaker,
     unmerge: deskPaths.unmergeSpeaker,
     profile: deskPaths.speakerProfile,
+    picture: deskPaths.speakerPicture,
   },
   tag: {
     list: deskPaths.tags,
@@ -172,6 +175,7 @@ export const deskEntityPaths = {
     page: deskPaths.tag,
     unmerge: deskPaths.unmergeTag,
     profile: undefined,
+    picture: undefined,
   },
   category: {
     list: deskPaths.events,
@@ -179,6 +183,7 @@ export const deskEntityPaths = {
     page: deskPaths.event,
     unmerge: deskPaths.unmergeEvent,
     profile: deskPaths.eventProfile,
+    picture: deskPaths.eventPicture,
   },
 } as const
 
