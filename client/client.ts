@@ -41,7 +41,7 @@ export function createClient({ baseUrl, token, fetch = globalThis.fetch }: Clien
       const value = input[optionName(name)]
       if (value !== undefined) headers[name] = String(value)
     }
-    const body = endpoint.body ? JSON.stringify(input.body) : null
+    const body = endpoint.body ? encodeBody(endpoint.body, input.body) : null
     const { method } = endpoint
     const signal = input.signal ?? null
     return readResponse(
@@ -148,6 +148,14 @@ type AnyInput = Record<string, unknown> & { signal?: AbortSignal }
 
 function optionName(header: string): string {
   return header.charAt(0).toLowerCase() + header.slice(1).replaceAll('-', '')
+}
+
+/** Returns a body as it is sent: a file unchanged, anything else as JSON. */
+function encodeBody(
+  { isBinary }: NonNullable<Endpoint['body']>,
+  body: unknown,
+): string | Uint8Array<ArrayBuffer> {
+  return isBinary ? (body as Uint8Array<ArrayBuffer>) : JSON.stringify(body)
 }
 
 function requestUrl(endpoint: Endpoint, input: AnyInput): string {

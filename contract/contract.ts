@@ -8,6 +8,7 @@ import { factsEndpoints } from './facts.ts'
 import { importEndpoints } from './imports.ts'
 import { readOpenapiEndpoint } from './openapi.ts'
 import { peopleEndpoints } from './people.ts'
+import { pictureEndpoints } from './pictures.ts'
 import { publicationEndpoints } from './publication.ts'
 import { qualityEndpoints } from './quality.ts'
 import { relatedEndpoints } from './related.ts'
@@ -26,6 +27,7 @@ export * from './imports.ts'
 export * from './openapi.ts'
 export * from './page.ts'
 export * from './people.ts'
+export * from './pictures.ts'
 export * from './problems.ts'
 export * from './profiles.ts'
 export * from './publication.ts'
@@ -42,6 +44,7 @@ export const endpoints = {
   ...relatedEndpoints,
   ...factsEndpoints,
   ...entityEndpoints,
+  ...pictureEndpoints,
   ...importEndpoints,
   ...bulkEditEndpoints,
   ...searchEndpoints,

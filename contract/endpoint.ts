@@ -82,6 +82,8 @@ export interface Endpoint {
     readonly maxBytes?: number
     /** Replaces `defaultMaxKeys`. Keys are counted on all levels. */
     readonly maxKeys?: number
+    /** The body is a file instead of JSON. */
+    readonly isBinary?: true
   }
   readonly response: {
     readonly status: 200 | 201
@@ -126,7 +128,7 @@ export function problemsOf(endpoint: Endpoint): ProblemName[] {
   if (endpoint.method !== 'GET')
     for (const name of ['malformed-body', 'too-large', 'unsupported-media-type'] as const)
       names.add(name)
-  if (endpoint.body) names.add('invalid-fields')
+  if (endpoint.body && !endpoint.body.isBinary) names.add('invalid-fields')
   if (endpoint.query) names.add('invalid-query')
   if (endpoint.requestHeaders?.includes('If-Match')) names.add('stale-revision')
   if (endpoint.requestHeaders?.includes('Idempotency-Key'))

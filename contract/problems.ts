@@ -90,6 +90,13 @@ export const problems = {
       'The file is damaged or in a format that is not supported. The detail says what is wrong ' +
       'and how to fix it. Nothing was planned or changed.',
   },
+  'picture-refused': {
+    status: 400,
+    title: 'This picture cannot be used',
+    explain:
+      'The file is empty, damaged, animated, too large to decode or in a format that is not ' +
+      'supported. The detail says what to send instead. Nothing was stored.',
+  },
   'wrong-state': {
     status: 409,
     title: 'Not possible in the current state',
@@ -183,14 +190,15 @@ export const problems = {
   'too-large': {
     status: 413,
     title: 'Body too large',
-    explain: 'A body can have at most 1 MiB, and a file to import at most 4 MB.',
+    explain:
+      'A body can have at most 1 MiB, a file to import at most 4 MB, and a picture at most 10 MB.',
   },
   'unsupported-media-type': {
     status: 415,
     title: 'Unsupported media type',
     explain:
-      'Send application/json in UTF-8 (for PATCH also application/merge-patch+json), without ' +
-      'Content-Encoding. Nothing was changed.',
+      'Send application/json in UTF-8 (for PATCH also application/merge-patch+json; for a picture ' +
+      'its image type), without Content-Encoding. Nothing was changed.',
   },
   'expectation-failed': {
     status: 417,
@@ -231,6 +239,13 @@ export const problems = {
       'number of seconds in Retry-After. For a write, `outcome` says whether it was certainly ' +
       'not applied (not-applied) or may have been (unknown); repeating the same request has one ' +
       'effect in both cases.',
+  },
+  'storage-full': {
+    status: 507,
+    title: 'Storage full',
+    explain:
+      'The archive stores at most 20,000 uploaded pictures or 2 GB of them. Nothing was stored. ' +
+      'Remove pictures from profiles that no longer need them; they are deleted after 90 days.',
   },
 } as const satisfies Record<string, ProblemKind>
 

@@ -67,7 +67,8 @@ export const categoryProfile = {
   ),
   logo_url: nullable(
     pictureUrl,
-    'Address of the logo. The server fetches, checks and resizes it; readers never contact the host',
+    'Address of the logo. The server fetches, checks and resizes it; readers never contact the ' +
+      'host. `POST /api/v2/picture` uploads one',
   ),
   colour: nullable(
     Type.String({ format: 'colour' }),

@@ -595,6 +595,10 @@ CREATE FUNCTION public.search_words_of(ids bigint[]) RETURNS TABLE(word text)
    WHERE ((video.id = ANY (search_words_of.ids)) AND (used.word ~ (('^[^0-9'::text || public.unspaced_scripts()) || ']{3,40}$'::text)));
 END;
 
+CREATE FUNCTION public.uploaded_hash(url text) RETURNS text
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN "substring"(url, '/picture/uploaded/([0-9a-f]{64})[.]webp$'::text);
+
 CREATE FUNCTION public.year_key_of(recorded date) RETURNS smallint
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     RETURN (COALESCE(((3000)::numeric - EXTRACT(year FROM recorded)), (32767)::numeric))::smallint;
@@ -987,6 +991,19 @@ CREATE TABLE public.trigger_file (
     checksum text NOT NULL,
     applied timestamp with time zone NOT NULL
 );
+
+CREATE TABLE public.uploaded_picture (
+    hash text NOT NULL,
+    data bytea NOT NULL,
+    created timestamp with time zone DEFAULT now() NOT NULL,
+    unused_since timestamp with time zone DEFAULT now(),
+    actor text NOT NULL,
+    token_id bigint,
+    via text NOT NULL,
+    request_id text NOT NULL,
+    CONSTRAINT uploaded_picture_via_check CHECK ((via = ANY (ARRAY['api'::text, 'page'::text])))
+);
+ALTER TABLE ONLY public.uploaded_picture ALTER COLUMN data SET STORAGE EXTERNAL;
 
 CREATE TABLE public.video_body (
     id bigint NOT NULL,
@@ -1959,6 +1976,9 @@ ALTER TABLE ONLY public.token
 ALTER TABLE ONLY public.trigger_file
     ADD CONSTRAINT trigger_file_pkey PRIMARY KEY (name);
 
+ALTER TABLE ONLY public.uploaded_picture
+    ADD CONSTRAINT uploaded_picture_pkey PRIMARY KEY (hash);
+
 ALTER TABLE ONLY public.video_body
     ADD CONSTRAINT video_body_pkey PRIMARY KEY (id);
 
@@ -2118,6 +2138,8 @@ CREATE INDEX category_place_trigrams ON public.category USING gin (public.place_
 
 CREATE INDEX category_title_trigrams ON public.category USING gin (public.fold(title) public.gin_trgm_ops) WITH (fastupdate=off);
 
+CREATE INDEX category_uploaded_logo ON public.category USING btree (public.uploaded_hash((profile ->> 'logo_url'::text))) WHERE (public.uploaded_hash((profile ->> 'logo_url'::text)) IS NOT NULL);
+
 CREATE INDEX change_feed ON public.change USING btree (xid, "position");
 
 CREATE INDEX change_withdrawn ON public.change USING btree (at) WHERE ((kind = ANY (ARRAY['taken-down'::text, 'merged'::text])) OR ((subject = 'video'::text) AND (before @> '{"state": 1}'::jsonb) AND (after @> '{"state": 2}'::jsonb)) OR ((subject = ANY (ARRAY['category'::text, 'speaker'::text, 'tag'::text])) AND ((before ?| '{name,title}'::text[]) OR jsonb_path_exists(before, '$."aliases"[*]?(@."shown" == true)'::jsonpath))) OR ((subject = 'speaker'::text) AND (((before ->> 'description'::text) <> ''::text) OR ((before ->> 'pronouns'::text) <> ''::text) OR ((before ->> 'picture_url'::text) <> ''::text) OR jsonb_path_exists(before, '$."links"[*]'::jsonpath))));
@@ -2177,6 +2199,8 @@ CREATE INDEX speaker_by_name ON public.speaker USING btree (public.fold(name) CO
 CREATE INDEX speaker_by_spelling ON public.speaker USING btree (spelling, id) WHERE (spelling IS NOT NULL);
 
 CREATE INDEX speaker_name_trigrams ON public.speaker USING gin (public.fold(name) public.gin_trgm_ops) WITH (fastupdate=off);
+
+CREATE INDEX speaker_uploaded_picture ON public.speaker USING btree (public.uploaded_hash((profile ->> 'picture_url'::text))) WHERE (public.uploaded_hash((profile ->> 'picture_url'::text)) IS NOT NULL);
 
 CREATE INDEX tag_by_name ON public.tag USING btree (public.fold(name) COLLATE "C", id);
 

@@ -28,8 +28,8 @@ import { openMarkdown } from './markdown/markdown.ts'
 import { mergeRoutes } from './merges/routes.ts'
 import { openAssets } from './pages/assets.ts'
 import { pageRoutes, readerProblemPage } from './pages/routes.ts'
-import { fetchImage, openPictures } from './pictures/pictures.ts'
-import { pictureRoutes } from './pictures/routes.ts'
+import { fetchImage, findPicture, openPictures } from './pictures/pictures.ts'
+import { pictureRoutes, uploadedPictureRoute, uploadRoutes } from './pictures/routes.ts'
 import type { Pool } from './platform/db/pool.ts'
 import { describeWriteError } from './platform/files.ts'
 import { toJson } from './platform/http/json.ts'
@@ -138,6 +138,7 @@ export function createApp(
   const pictures = openPictures({
     fetchImage: (address, signal) =>
       fetchImage(address, { userAgent: userAgent(), signal, ...imageHosts }),
+    findUploaded: (hash) => findPicture(pool.lookups, hash),
     siteName: config.SITE_NAME,
     cacheBytes: config.PICTURE_CACHE_MB * 2 ** 20,
     folder: config.PICTURE_DIR,
@@ -145,6 +146,8 @@ export function createApp(
     log: http.log,
   })
   pictureRoutes(http, mountPage, pool, recordCache, pictures)
+  uploadedPictureRoute(mountPage, pool)
+  uploadRoutes(mount, pool, pictures, base)
   referenceRoutes(http, basePath, base)
   const markdown = openMarkdown()
   pageRoutes(mountPage, pool, recordCache, statisticsCache, markdown, site)

@@ -67,6 +67,8 @@ export const paths = {
   /** Preview image for other sites, always a JPEG. */
   preview: (id: number, version: string) => `/picture/${id}/preview?v=${version}`,
   profilePicture: ({ kind, id, version }: ProfilePicture) => `/picture/${kind}/${id}?v=${version}`,
+  /** A picture that an editor uploaded, by the SHA-256 of its content. */
+  uploadedPicture: (hash: string) => `/picture/uploaded/${hash}.webp`,
   /** Stores preferences in cookies and redirects back. */
   prefer: '/prefer',
   oEmbed: '/oembed',
@@ -141,6 +143,7 @@ export const deskPaths = {
   mergeSpeakers: '/desk/speakers/merge',
   speaker: (slug: string) => `/desk/speaker/${slug}`,
   speakerProfile: (slug: string) => `/desk/speaker/${slug}/profile`,
+  speakerPicture: (slug: string) => `/desk/speaker/${slug}/picture`,
   splitSpeaker: (slug: string) => `/desk/speaker/${slug}/split`,
   /** Undoes a merge. The slug is that of the speaker who was merged. */
   unmergeSpeaker: (slug: string) => `/desk/speaker/${slug}/unmerge`,
@@ -152,6 +155,7 @@ export const deskPaths = {
   mergeEvents: '/desk/events/merge',
   event: (slug: string) => `/desk/event/${slug}`,
   eventProfile: (slug: string) => `/desk/event/${slug}/profile`,
+  eventPicture: (slug: string) => `/desk/event/${slug}/picture`,
   unmergeEvent: (slug: string) => `/desk/event/${slug}/unmerge`,
 } as const
 
@@ -163,6 +167,7 @@ export const deskEntityPaths = {
     page: deskPaths.speaker,
     unmerge: deskPaths.unmergeSpeaker,
     profile: deskPaths.speakerProfile,
+    picture: deskPaths.speakerPicture,
   },
   tag: {
     list: deskPaths.tags,
@@ -170,6 +175,7 @@ export const deskEntityPaths = {
     page: deskPaths.tag,
     unmerge: deskPaths.unmergeTag,
     profile: undefined,
+    picture: undefined,
   },
   category: {
     list: deskPaths.events,
@@ -177,6 +183,7 @@ export const deskEntityPaths = {
     page: deskPaths.event,
     unmerge: deskPaths.unmergeEvent,
     profile: deskPaths.eventProfile,
+    picture: deskPaths.eventPicture,
   },
 } as const
 

@@ -15,7 +15,13 @@ export {
   mergeErrors,
   type SplitData,
 } from './desk/entity.tsx'
-export { type ProfileField, type ProfileValues, profileFields } from './desk/entity-profile.tsx'
+export {
+  type ProfileField,
+  type ProfileValues,
+  pictureFields,
+  profileFields,
+  removePicture,
+} from './desk/entity-profile.tsx'
 export type { ImportPageData } from './desk/import.tsx'
 export {
   type ImportView,

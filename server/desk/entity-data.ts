@@ -1,6 +1,8 @@
 import { Problem, type Video } from '@talkshelf/contract'
 import type { EntityPageKind, PreviewedTalk, TalkPreview } from '@talkshelf/web'
 import { readEntity } from '../entities/entities.ts'
+import type { PageSite } from '../pages/pages.ts'
+import type { Pictures } from '../pictures/pictures.ts'
 import type { Pool } from '../platform/db/pool.ts'
 import type { JobRunner } from '../platform/ops/job-runner.ts'
 import { findBodiesById } from '../videos/videos.ts'
@@ -22,6 +24,8 @@ export interface EntityDesk {
   forget(ids: readonly number[]): void
   /** Updates the records that a write has left for later. */
   readonly jobRunner: JobRunner
+  readonly pictures: Pictures
+  readonly site: PageSite
 }
 
 /** Returns whether a person has to confirm a change of so many talks. */

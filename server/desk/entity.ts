@@ -31,6 +31,12 @@ import {
   readPreview,
   readTalks,
 } from './entity-data.ts'
+import {
+  entityPicturePage,
+  pictureUrlOf,
+  profileFormLimits,
+  storeFormPicture,
+} from './entity-picture.ts'
 import { profileIn, profilePatch, profileValues } from './entity-profile.ts'
 import { type DeskRequest, textFormBytes, writeContextOf } from './mount.ts'
 
@@ -43,6 +49,7 @@ const splitPageSize = 150
 /** Mounts the page of an entity and its forms. */
 export function entityPages(entityDesk: EntityDesk, kind: EntityPageKind): void {
   namesPage(entityDesk, kind)
+  entityPicturePage(entityDesk, kind)
   unmergePage(entityDesk, kind)
   if (kind === 'speaker') splitPage(entityDesk)
 }
@@ -50,20 +57,18 @@ export function entityPages(entityDesk: EntityDesk, kind: EntityPageKind): void 
 interface Shown {
   readonly names?: EntityNames
   readonly profile?: ProfileValues
+  readonly pictureError?: EntityPageData['pictureError']
   readonly errors?: EntityPageData['errors']
   readonly mergeError?: EntityPageData['mergeError']
   readonly isStale?: boolean
 }
 
-function namesPage({ desk, pool, forget, jobRunner }: EntityDesk, kind: EntityPageKind): void {
+function namesPage(entityDesk: EntityDesk, kind: EntityPageKind): void {
+  const { desk, pool, forget, jobRunner } = entityDesk
   const pages = deskEntityPaths[kind]
   const path = pages.page(':id')
-  const show = async (
-    request: DeskRequest,
-    entity: EditedEntity,
-    { names, profile, errors = {}, mergeError, isStale = false }: Shown,
-    status: PageResponse['status'] = 200,
-  ) => {
+  const show: ShowEntity = async (request, entity, shown, status = 200) => {
+    const { names, profile, pictureError, errors = {}, mergeError, isStale = false } = shown
     const data: EntityPageData = {
       kind,
       id: entity.id,
@@ -74,6 +79,8 @@ function namesPage({ desk, pool, forget, jobRunner }: EntityDesk, kind: EntityPa
       names: names ?? namesOf(entity),
       oldSlugs: (entity.fields.old_slugs as string[] | undefined) ?? [],
       profile: profile ?? profileValues(kind, entity),
+      hasPicture: Boolean(pictureUrlOf(kind, entity)),
+      pictureError,
       merges: await listMerges(pool.lists, kind, entity.id),
       errors,
       mergeError,
@@ -127,15 +134,39 @@ function namesPage({ desk, pool, forget, jobRunner }: EntityDesk, kind: EntityPa
     { formBytes: textFormBytes },
   )
 
-  if (!pages.profile) return
-  desk.form(
-    pages.profile(':id'),
-    { ...entityAccess, page: path },
-    async (request) => {
-      const entity = await readEdited(pool, kind, slugOf(request))
+  if (pages.profile) profileForm(entityDesk, kind, pages.profile(':id'), show)
+}
+
+type ShowEntity = (
+  request: DeskRequest,
+  entity: EditedEntity,
+  shown: Shown,
+  status?: PageResponse['status'],
+) => Promise<PageResponse>
+
+/** Mounts the form of a profile, which may have a file with the picture. */
+function profileForm(
+  entityDesk: EntityDesk,
+  kind: EntityPageKind,
+  path: string,
+  show: ShowEntity,
+): void {
+  const { desk, pool } = entityDesk
+  const pages = deskEntityPaths[kind]
+  desk.upload(
+    path,
+    { ...entityAccess, page: pages.page(':id') },
+    async (upload) => {
+      const { form, file } = await upload.readForm()
+      const entity = await readEdited(pool, kind, slugOf(upload))
+      const picture = await storeFormPicture(entityDesk, kind, upload, form, file)
+      const request = { ...upload, form: picture.form }
       const profile = profileIn(kind, request.form)
+      const { error: pictureError } = picture
       const etag = request.form.get('etag') ?? ''
-      if (etag !== entity.etag) return show(request, entity, { profile, isStale: true }, 409)
+      if (etag !== entity.etag)
+        return show(request, entity, { profile, pictureError, isStale: true }, 409)
+      if (pictureError) return show(request, entity, { profile, pictureError }, 400)
       try {
         const patch = parseEntityPatch(kind, profilePatch(kind, entity, profile))
         await patchEntity(pool, kind, entity.slug, patch, matching(request, etag))
@@ -151,7 +182,7 @@ function namesPage({ desk, pool, forget, jobRunner }: EntityDesk, kind: EntityPa
       }
       return desk.redirect(request, `${pages.page(entity.slug)}?done=saved`)
     },
-    { formBytes: textFormBytes },
+    profileFormLimits,
   )
 }
 

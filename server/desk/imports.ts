@@ -36,15 +36,20 @@ export function importPages(
     const data = { imports, next, form: { ...form, maxBytes } }
     return desk.render(request, [deskPages.imports, data], form.errors ? 400 : 200)
   }
-  const access = { role: 'editor', page: deskPaths.imports, maxBytes } as const
+  const access = { role: 'editor', page: deskPaths.imports } as const
   desk.page(deskPaths.imports, access, (request) => show(request))
-  desk.upload(deskPaths.imports, access, async (request) => {
-    const upload = await readForm(request)
-    if (!upload) return show(request, { errors: { file: 'too-large' } })
-    const result = await startImport(pool, planner, upload, request)
-    if ('id' in result) return desk.redirect(request, deskPaths.importPage(result.id))
-    return show(request, { values: Object.fromEntries(upload.form), errors: result.errors })
-  })
+  desk.upload(
+    deskPaths.imports,
+    access,
+    async (request) => {
+      const upload = await readForm(request)
+      if (!upload) return show(request, { errors: { file: 'too-large' } })
+      const result = await startImport(pool, planner, upload, request)
+      if ('id' in result) return desk.redirect(request, deskPaths.importPage(result.id))
+      return show(request, { values: Object.fromEntries(upload.form), errors: result.errors })
+    },
+    { maxBytes },
+  )
   importPage(desk, pool, jobRunner)
 }
 

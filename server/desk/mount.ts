@@ -28,7 +28,7 @@ import {
   type UploadRequest,
 } from '../platform/http/pages.ts'
 import { isLocalHost, siteOrigin } from '../platform/http/same-origin.ts'
-import type { Upload } from '../platform/http/uploads.ts'
+import type { Upload, UploadLimits } from '../platform/http/uploads.ts'
 import type { Mailer } from '../platform/net/mail.ts'
 import { type CookieKind, type CookieSite, readCookie, setCookie } from './cookies.ts'
 
@@ -229,19 +229,21 @@ export function openDesk(deskSite: DeskSite) {
      */
     upload(
       path: string,
-      access: DeskAccess & { readonly page: string; readonly maxBytes: number },
+      access: DeskAccess & { readonly page: string },
       handle: (request: DeskUpload) => Promise<PageResponse>,
+      uploadLimits: PageLimits & UploadLimits,
     ): void {
       mountUpload(
         path,
         async (request) => {
-          const result = await checkAccess(request, access, access.page)
+          const page = access.page.replace(':id', request.params.id ?? '')
+          const result = await checkAccess(request, access, page)
           if ('response' in result) return result.response
           const readForm = () =>
             request.readUpload((form) => checkFormToken(result.session, request.address, form))
           return handle({ ...request, ...result, readForm })
         },
-        { ...limits, maxBytes: access.maxBytes },
+        { ...limits, ...uploadLimits },
       )
     },
 

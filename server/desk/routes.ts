@@ -45,5 +45,5 @@ export function deskRoutes(
   qualityPages(desk, pool, forget)
   importPages(desk, pool, imports.planner, imports.runner)
   inboxPage(desk, pool)
-  entityDeskPages({ desk, pool, forget, jobRunner: renames })
+  entityDeskPages({ desk, pool, forget, jobRunner: renames, pictures, site })
 }

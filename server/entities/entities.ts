@@ -29,6 +29,7 @@ export {
   findPublicEntities,
   findPublicEntity,
   findSeriesEvents,
+  isPublicPicture,
   type PublicEntity,
 } from './public-entities.ts'
 export type { EntityKind } from './queries.ts'

@@ -474,6 +474,27 @@ export function findCurrentEntity(db: Db, kind: EntityKind, id: number) {
   )
 }
 
+const PictureUser = Type.Object({
+  kind: Type.Unsafe<'category' | 'speaker'>(Type.String()),
+  id: Type.Integer(),
+})
+
+/** Lists entities whose profile has this uploaded picture, without merged ones. */
+export function listPictureUsers(db: Db, hash: string, limit: number) {
+  return many(
+    db,
+    PictureUser,
+    sql`select 'category' as kind, id
+        from category
+        where uploaded_hash(profile ->> 'logo_url') = ${hash} and merged_into is null
+        union all
+        select 'speaker', id
+        from speaker
+        where uploaded_hash(profile ->> 'picture_url') = ${hash} and merged_into is null
+        limit ${limit}::integer`,
+  )
+}
+
 const SeriesEvent = Type.Object({ id: Type.Integer(), slug: Type.String(), name: Type.String() })
 
 /** Lists the categories of a series, newest first. */

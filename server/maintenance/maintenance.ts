@@ -3,6 +3,7 @@
 import { deleteExpired, deleteOldTokens } from '../auth/auth.ts'
 import { deleteOldCopies } from '../desk/desk.ts'
 import { removeOldRows } from '../imports/imports.ts'
+import { removeUnusedPictures } from '../pictures/pictures.ts'
 import type { Pool } from '../platform/db/pool.ts'
 import { removeUnusedFingerprints } from '../quality/quality.ts'
 import { removeUnusedWords } from '../search/search.ts'
@@ -39,6 +40,7 @@ const tasks: Readonly<Record<string, Task>> = {
   tokens: (pool) => deleteOldTokens(pool),
   sessions: (pool) => deleteExpired(pool),
   copies: (pool) => deleteOldCopies(pool),
+  pictures: (pool, { isStopped }) => removeUnusedPictures(pool, isStopped),
 }
 
 /**

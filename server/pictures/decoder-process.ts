@@ -7,6 +7,8 @@ import type { DecodeJob, DecoderMessage } from './decoder.ts'
 
 /** The image could not be decoded within the limits. */
 export class InvalidImage extends Error {}
+/** The file has several images, and only one is expected. */
+export class AnimatedImage extends InvalidImage {}
 /** The decoder does not start: sharp is missing, or was built for another system. */
 export class DecoderUnavailable extends Error {}
 
@@ -155,6 +157,7 @@ function startDecoder(path: string, events: DecoderEvents): DecoderChild {
       fail(message.unavailable)
       child.kill('SIGKILL')
     } else if ('image' in message) decoder.job?.resolve(Buffer.from(message.image))
+    else if (message.isAnimated) decoder.job?.reject(new AnimatedImage(message.error))
     else decoder.job?.reject(new InvalidImage(message.error))
   })
   return decoder

@@ -11,6 +11,8 @@ import type { Sharp, SharpOptions } from 'sharp'
  * cropped to a square; or a logo, whole and with its transparency.
  */
 export type PictureSize = (typeof pictureWidths)[number] | 'preview' | 'portrait' | 'logo'
+/** The size in which an uploaded picture is stored, whole and with its transparency. */
+type StoredSize = 'stored'
 
 /** Maps each format to the only libvips loader that may read it. */
 const loaders = {
@@ -27,16 +29,18 @@ export type ImageFormat = keyof typeof loaders
 export interface DecodeJob {
   readonly source: Uint8Array
   readonly format: ImageFormat
-  readonly size: PictureSize
+  readonly size: PictureSize | StoredSize
 }
 
 export type DecoderMessage =
   | { readonly ready: true }
   | { readonly unavailable: string }
   | { readonly image: Uint8Array }
-  | { readonly error: string }
+  | { readonly error: string; readonly isAnimated?: true }
 
 const limits: SharpOptions = { limitInputPixels: 12_000_000, failOn: 'error', autoOrient: true }
+/** Photos of phones have up to 50 million. JPEGs are shrunk while they are decoded. */
+const maxStoredPixels = 50_000_000
 /** An interlaced PNG at the pixel limit needs 190 MB; thumbnails need 80 MB, mostly for Node. */
 const maxResidentBytes = 208 * 2 ** 20
 /** CPU time, so that a busy machine does not make images fail. */
@@ -45,6 +49,9 @@ const checkMs = 20
 const preview = { width: 1200, height: 630 }
 const portrait = { width: 256, height: 256 }
 const logo = { width: 512, height: 256 }
+const stored = { width: 1024, height: 1024 }
+
+class AnimatedImage extends Error {}
 
 const die = () => process.kill(process.pid, 'SIGKILL')
 const send = (message: DecoderMessage) => process.send?.(message)
@@ -65,9 +72,12 @@ try {
     try {
       sharp.block({ operation: ['VipsForeignLoad'] })
       sharp.unblock({ operation: [loaders[job.format]] })
-      send({ image: await convert(sharp(job.source, limits), job) })
+      const options =
+        job.size === 'stored' ? { ...limits, limitInputPixels: maxStoredPixels } : limits
+      send({ image: await convert(sharp(job.source, options), job) })
     } catch (error) {
-      send({ error: error instanceof Error ? error.message : String(error) })
+      const message = error instanceof Error ? error.message : String(error)
+      send({ error: message, ...(error instanceof AnimatedImage && { isAnimated: true }) })
     } finally {
       clearInterval(monitor)
     }
@@ -88,7 +98,7 @@ function lowerPriority(): void {
 }
 
 async function convert(image: Sharp, { format, size }: DecodeJob): Promise<Buffer> {
-  const { compression, autoOrient } = await image.metadata()
+  const { compression, autoOrient, pages = 1 } = await image.metadata()
   if (format === 'avif' && compression !== 'av1') throw new Error(`Compressed by ${compression}`)
   if (size === 'preview')
     return image
@@ -106,6 +116,13 @@ async function convert(image: Sharp, { format, size }: DecodeJob): Promise<Buffe
       .resize({ ...logo, fit: 'inside', withoutEnlargement: true })
       .webp({ quality: 90 })
       .toBuffer()
+  if (size === 'stored') {
+    if (pages > 1) throw new AnimatedImage(`The file has ${pages} images`)
+    return image
+      .resize({ ...stored, fit: 'inside', withoutEnlargement: true })
+      .webp({ quality: 90, smartSubsample: true })
+      .toBuffer()
+  }
   // A small picture is not enlarged; the browser does that.
   const width = Math.max(
     16,

@@ -1,16 +1,21 @@
-import type { ImageFormat, PictureSize } from './decoder.ts'
+import type { DecodeJob, ImageFormat, PictureSize } from './decoder.ts'
 import { type Decoder, InvalidImage, openDecoder } from './decoder-process.ts'
 
 // Resizes and renders images. Downloaded files are not trusted: only known formats are decoded.
 
 export type { PictureSize } from './decoder.ts'
-export { DecoderUnavailable, InvalidImage } from './decoder-process.ts'
+export { AnimatedImage, DecoderUnavailable, InvalidImage } from './decoder-process.ts'
 
 export interface Images {
   /** Throws DecoderUnavailable if no image can be decoded on this system. */
   ready: Decoder['ready']
   /** Crops and shrinks an image. A small one is not enlarged; the browser does that. */
   resize(source: Buffer, size: PictureSize): Promise<Buffer>
+  /**
+   * Converts an uploaded picture to the one that is stored: WebP without metadata. Throws
+   * AnimatedImage if the file has several images.
+   */
+  convertUpload(source: Buffer): Promise<Buffer>
   /** Renders a cover drawn by this server as a link preview. */
   render(svg: string): Promise<Buffer>
   stop: Decoder['stop']
@@ -19,14 +24,16 @@ export interface Images {
 /** Opens the image functions. The decoder process is started on demand. */
 export function openImages(decoderPath?: string): Images {
   const { ready, decode, stop } = openDecoder(decoderPath)
+  const convert = async (source: Buffer, size: DecodeJob['size']) => {
+    const format = imageFormatOf(source)
+    if (!format) throw new InvalidImage('Not a JPEG, PNG, WebP, GIF or AVIF')
+    return decode({ source, format, size })
+  }
   return {
     ready,
     stop,
-    resize: async (source, size) => {
-      const format = imageFormatOf(source)
-      if (!format) throw new InvalidImage('Not a JPEG, PNG, WebP, GIF or AVIF')
-      return decode({ source, format, size })
-    },
+    resize: convert,
+    convertUpload: (source) => convert(source, 'stored'),
     render: (svg) => decode({ source: Buffer.from(svg), format: 'svg', size: 'preview' }),
   }
 }

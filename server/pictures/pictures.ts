@@ -13,13 +13,20 @@ import {
   type PictureSize,
 } from './images.ts'
 import { drawMonogram } from './monogram.ts'
+import { uploadedHash } from './uploads.ts'
 
 // Serves the picture of a talk: its thumbnail, fetched and resized by this server and cached, or a
 // generated cover. If the thumbnail takes too long the cover is sent, and a later request gets the
-// thumbnail.
+// thumbnail. Logos and portraits are fetched the same way, or were uploaded (uploads.ts).
 
 export { fetchImage } from './fetch.ts'
 export type { PictureSize } from './images.ts'
+export { findPicture } from './queries.ts'
+export {
+  PictureRefused,
+  removeUnusedPictures,
+  storePicture,
+} from './uploads.ts'
 
 export type PictureSource = Pick<Video, 'thumbnail_url' | 'title' | 'category' | 'speakers'>
 
@@ -47,12 +54,15 @@ export interface Pictures {
   ): Promise<FoundPicture>
   /** Returns a logo or portrait. Never fails: the initials of the name are the fallback. */
   readProfile(url: string, name: string, size: 'logo' | 'portrait'): Promise<FoundPicture>
+  readonly convertUpload: Images['convertUpload']
   stop(): Promise<void>
 }
 
 export interface PictureOptions {
   /** Downloads a file. */
   fetchImage(url: string, signal: AbortSignal): Promise<Buffer>
+  /** Finds an uploaded picture by its hash. */
+  findUploaded(hash: string): Promise<Buffer | undefined>
   /** The name of the archive, shown in link previews. */
   readonly siteName: string
   readonly cacheBytes: number
@@ -137,6 +147,16 @@ export function openPictures(options: PictureOptions): Pictures {
     return picture
   }
 
+  /**
+   * Resizes an uploaded picture, or downloads it if its URL is that of another archive. An upload is
+   * available at once, even if its URL has failed before.
+   */
+  async function makeProfilePicture(url: string, size: PictureSize): Promise<Buffer> {
+    const hash = uploadedHash(url)
+    const uploaded = hash === undefined ? undefined : await options.findUploaded(hash)
+    return uploaded ? images.resize(uploaded, size) : makeThumbnail(url, size)
+  }
+
   const find = (text: string, size: PictureSize, make: () => Promise<Buffer>) =>
     withTimeout(cache.find(cacheKey(text, size), size, make), limits.patienceMs)
 
@@ -154,10 +174,11 @@ export function openPictures(options: PictureOptions): Pictures {
       return preview ? { ...preview, isStandIn: Boolean(url) } : { ...cover, isStandIn: true }
     },
     async readProfile(url, name, size) {
-      const found = await find(url, size, () => makeThumbnail(url, size))
+      const found = await find(url, size, () => makeProfilePicture(url, size))
       if (found) return { ...found, isStandIn: false }
       return { ...pictureOf('image/svg+xml', Buffer.from(drawMonogram(name))), isStandIn: true }
     },
+    convertUpload: images.convertUpload,
     async stop() {
       stopping.abort(new Error('The server stops'))
       images.stop()

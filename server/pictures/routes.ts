@@ -1,10 +1,17 @@
-import { Problem, type Video } from '@talkshelf/contract'
+import {
+  type PictureRefusal,
+  Problem,
+  uploadPictureEndpoint,
+  type Video,
+} from '@talkshelf/contract'
 import { pictureWidths } from '@talkshelf/web'
 import type { FastifyInstance } from 'fastify'
-import { findPublicEntity, profilePictureUrl } from '../entities/entities.ts'
+import { findPublicEntity, isPublicPicture, profilePictureUrl } from '../entities/entities.ts'
 import { anyone } from '../platform/actor.ts'
 import type { Pool } from '../platform/db/pool.ts'
 import { matchesIfNoneMatch } from '../platform/http/conditional.ts'
+import { toJson } from '../platform/http/json.ts'
+import type { Mount } from '../platform/http/mount.ts'
 import {
   type MountPage,
   type PageRequest,
@@ -15,10 +22,14 @@ import { requestCosts } from '../platform/http/rate-limit.ts'
 import { type RecordCache, readVideo } from '../videos/videos.ts'
 import {
   type FoundPicture,
+  findPicture,
+  type Picture,
+  PictureRefused,
   type PictureSize,
   type Pictures,
   pictureVersion,
   profilePictureVersion,
+  storePicture,
 } from './pictures.ts'
 
 interface PictureForm {
@@ -53,7 +64,8 @@ export function pictureRoutes(
       const form = forms.get(request.params.form ?? '') ?? notFound()
       const { body } = await readVideo(recordCache, anyone, idOf(request))
       const record: Video = JSON.parse(body)
-      return respond(request, await pictures.read(record, form.size, form), pictureVersion(record))
+      const picture = await pictures.read(record, form.size, form)
+      return respond(request, picture, cacheControl(request, picture, pictureVersion(record)))
     },
     routeOptions,
   )
@@ -71,16 +83,77 @@ export function pictureRoutes(
         const url = entity?.id === id ? profilePictureUrl(entity.profile) : null
         if (!entity || !url) return notFound()
         const picture = await pictures.readProfile(url, entity.name, size)
-        return respond(request, picture, profilePictureVersion(url))
+        return respond(request, picture, cacheControl(request, picture, profilePictureVersion(url)))
       },
       routeOptions,
     )
 }
 
-/** Returns the id in the path. Only the canonical URL is accepted: caches store a picture once. */
+/** Mounts uploaded pictures as they are stored, for other archives and for tools. */
+export function uploadedPictureRoute(mountPage: MountPage, pool: Pool): void {
+  mountPage(
+    '/picture/uploaded/:file',
+    async (request) => {
+      const [, hash] = /^([0-9a-f]{64})[.]webp$/.exec(request.params.file ?? '') ?? []
+      if (hash === undefined || !isPlain(request.address)) return notFound()
+      // A picture that was removed from the profile, or whose speaker is not public, is private.
+      const isPublic = await isPublicPicture(pool.lookups, hash)
+      const data = isPublic ? await findPicture(pool.lookups, hash) : undefined
+      if (!data) return notFound()
+      // The content never changes, but it may be removed on request.
+      return respond(request, { type: 'image/webp', data, etag: hash }, 'public, max-age=86400')
+    },
+    routeOptions,
+  )
+}
+
+const formats = 'Send a JPEG, PNG, WebP, GIF or AVIF'
+
+/** What to do about a refused picture. */
+const refusals: Readonly<Record<PictureRefusal, string>> = {
+  empty: `The file is empty. ${formats}`,
+  'too-large': 'The file has more than 10 MB. Send a smaller one',
+  svg: 'SVG can contain scripts and is not supported. Export the picture as PNG and send that',
+  format: `This is not a supported picture. ${formats}`,
+  animated: 'The picture is animated. Send a single image',
+  unreadable: 'The picture is damaged or too large to decode. Save it again as JPEG or PNG',
+  full: 'The storage for pictures is full',
+  unavailable: 'Pictures cannot be converted at the moment; try again later',
+}
+
+/** Mounts the endpoint that uploads a picture. `base` returns the URL of the archive. */
+export function uploadRoutes(
+  mount: Mount,
+  pool: Pool,
+  pictures: Pictures,
+  base: () => string,
+): void {
+  mount(uploadPictureEndpoint, async ({ body, origin }) => {
+    try {
+      const path = await storePicture(pool, pictures, body as Buffer, origin)
+      return { body: toJson({ url: base() + path }) }
+    } catch (error) {
+      if (error instanceof PictureRefused) throw problemOf(error)
+      throw error
+    }
+  })
+}
+
+function problemOf({ reason }: PictureRefused): Problem {
+  const detail = refusals[reason]
+  if (reason === 'full') return new Problem('storage-full', detail)
+  if (reason === 'too-large') return new Problem('too-large', detail)
+  if (reason === 'unavailable')
+    return new Problem('unavailable', detail, { outcome: 'not-applied' })
+  return new Problem('picture-refused', detail)
+}
+
+/** Tells whether a URL is spelt without escapes. Caches store each picture under one URL only. */
+const isPlain = (address: string) => !/^[^?]*%/.test(address)
+
+/** Returns the id in the path. */
 function idOf({ params, address }: PageRequest): number {
-  const isPlain = !/^[^?]*%/.test(address)
-  return (isPlain ? parseId(params.id) : undefined) ?? notFound()
+  return (isPlain(address) ? parseId(params.id) : undefined) ?? notFound()
 }
 
 function notFound(): never {
@@ -88,24 +161,24 @@ function notFound(): never {
 }
 
 function respond(
-  { query, headers: requestHeaders }: PageRequest,
-  picture: FoundPicture,
-  currentVersion: string,
+  { headers: requestHeaders }: PageRequest,
+  picture: Picture,
+  cacheControl: string,
 ): PageResponse {
   const etag = `"${picture.etag}"`
-  const headers = {
-    etag,
-    'cache-control': cacheControl(picture, query.v === currentVersion),
-    'content-type': picture.type,
-  }
+  const headers = { etag, 'cache-control': cacheControl, 'content-type': picture.type }
   return matchesIfNoneMatch(requestHeaders['if-none-match'], etag)
     ? { status: 304, headers }
     : { body: picture.data, headers }
 }
 
-function cacheControl({ isStandIn }: FoundPicture, isCurrentVersion: boolean): string {
+function cacheControl(
+  { query }: PageRequest,
+  { isStandIn }: FoundPicture,
+  currentVersion: string,
+): string {
   if (isStandIn) return 'public, max-age=300'
   // At most a day, because caches may show the picture after a takedown. Another version in the URL
   // comes from a page that is older or newer than the record that this process has.
-  return isCurrentVersion ? 'public, max-age=86400' : 'public, max-age=3600'
+  return query.v === currentVersion ? 'public, max-age=86400' : 'public, max-age=3600'
 }

@@ -28,11 +28,18 @@ const talk = {
 const lists = { speakers: [...talk.speakers], tags: [...talk.tags] }
 
 type Endpoints = typeof endpoints
+type EndpointWithFile = {
+  [Name in keyof Endpoints]: Endpoints[Name] extends { body: { isBinary: true } } ? Name : never
+}[keyof Endpoints]
 type EndpointWithBody = {
   [Name in keyof Endpoints]: Endpoints[Name] extends { body: object } ? Name : never
 }[keyof Endpoints]
+type EndpointWithJson = Exclude<EndpointWithBody, EndpointWithFile>
 
-const bodies: { readonly [Name in EndpointWithBody]: BodyOf<Endpoints[Name]> } = {
+/** The names of the files that the commands send. */
+const files: { readonly [Name in EndpointWithFile]: string } = { uploadPicture: 'logo.png' }
+
+const bodies: { readonly [Name in EndpointWithJson]: BodyOf<Endpoints[Name]> } = {
   createCategory: { title: talk.category },
   patchCategory: {
     start_date: '2026-03-01',
@@ -125,12 +132,6 @@ function urlWord(endpoint: Endpoint, base: string, query: string): string {
 
 /** Returns a curl command for an endpoint, to paste into a shell. */
 export function curlExample(endpoint: Endpoint, base: string, query = ''): string {
-  const body =
-    endpoint.body &&
-    lines(Object.entries(bodies[endpoint.name as EndpointWithBody]), JSON.stringify).replaceAll(
-      '\n',
-      '\n  ',
-    )
   return [
     endpoint.method === 'GET' ? 'curl' : `curl -X ${endpoint.method}`,
     urlWord(endpoint, base, query),
@@ -138,8 +139,15 @@ export function curlExample(endpoint: Endpoint, base: string, query = ''): strin
     ...(endpoint.role === 'anyone' ? [] : ['-H "Authorization: Token $TOKEN"']),
     ...(query === '' ? [`-H ${quoted('Accept: application/json')}`] : []),
     ...(endpoint.body ? [`-H ${quoted(`Content-Type: ${endpoint.body.types[0]}`)}`] : []),
-    ...(body === undefined ? [] : [`-d ${quoted(body)}`]),
+    ...(endpoint.body ? [bodyOption(endpoint)] : []),
   ].join(' \\\n  ')
+}
+
+/** Returns the option of curl with the body of an endpoint. */
+function bodyOption({ name, body }: Endpoint): string {
+  if (body?.isBinary) return `--data-binary @${files[name as EndpointWithFile]}`
+  const fields = Object.entries(bodies[name as EndpointWithJson])
+  return `-d ${quoted(lines(fields, JSON.stringify).replaceAll('\n', '\n  '))}`
 }
 
 /** Returns a video record as JSON, with the fields in their order. */

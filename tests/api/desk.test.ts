@@ -54,6 +54,14 @@ for (const kind of ['speaker', 'tag', 'category'])
     token: archive.editor,
     body: { into: '101' },
   })
+for (const [path, field] of [
+  ['speaker/101', 'picture_url'],
+  ['category/101', 'logo_url'],
+] as const)
+  await archive.call('PATCH', `/api/v2/${path}`, {
+    token: archive.editor,
+    body: { [field]: 'https://localhost/picture.png' },
+  })
 const entityUrls = (['speaker', 'tag', 'event'] as const).flatMap(
   (kind): [method: 'GET' | 'POST', path: string, role: PersonRole][] => [
     ['GET', `/desk/${kind}s`, 'editor'],
@@ -129,6 +137,8 @@ const urls: [method: 'GET' | 'POST', path: string, role: PersonRole][] = [
   ['GET', '/desk/speaker/101/split', 'editor'],
   ['POST', '/desk/speaker/101/split', 'editor'],
   ['POST', '/desk/speaker/101/profile', 'editor'],
+  ['GET', '/desk/speaker/101/picture', 'editor'],
+  ['GET', '/desk/event/101/picture', 'editor'],
   ['POST', '/desk/event/101/profile', 'editor'],
 ]
 

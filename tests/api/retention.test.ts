@@ -260,7 +260,7 @@ test('runs each task once per interval across processes and resumes abandoned on
     await Promise.all([maintain(archive.pool, options), maintain(archive.pool, options)])
     return tasks.sort()
   }
-  const all = ['copies', 'imports', 'keys', 'sessions', 'tokens', 'words']
+  const all = ['copies', 'imports', 'keys', 'pictures', 'sessions', 'tokens', 'words']
   await query('delete from maintenance')
   assert.deepEqual(await runTasks(), all)
   assert.deepEqual(await runTasks(), [])
@@ -285,7 +285,7 @@ test('runs maintenance in a server on its own', async () => {
   const server = await spawnServer({ DATABASE_URL: archive.databaseUrl, MAINTENANCE_HOURS: '24' })
   await until('all tasks are finished', async () => {
     const done = await query(`select task from maintenance where finished > '-infinity'`)
-    return done.length === 6
+    return done.length === 7
   })
   assert.equal((await call(server.url, 'GET', '/healthz')).status, 200)
   await server.stop()

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import type { BrowserContextOptions, Page } from 'playwright-core'
 import { call, runCommand } from '../support/harness.ts'
+import { blackPng } from '../support/picture-archive.ts'
 import { until } from '../support/until.ts'
 import { assertAccessible } from './axe.ts'
 import { type BrowserEnvironment, onPage, pathOf, type WatchedPage } from './environment.ts'
@@ -373,6 +374,7 @@ export async function deskTests(environment: BrowserEnvironment): Promise<void> 
       ))
   await importTests({ test, inDesk, signIn })
   await bulkEditTests({ test, inDesk, signIn }, archive.url, token)
+  await pictureTests({ test, inDesk, signIn })
 
   await test('desk: no page takes more than twice as long as its JSON', () =>
     inDesk(async (watched) => {
@@ -599,6 +601,53 @@ async function importTests({ test, inDesk, signIn }: DeskSteps): Promise<void> {
       },
       { reducedMotion: 'reduce' },
     ))
+}
+
+/** Tests the upload of a logo: a file that is refused, one that is shown, and its removal. */
+async function pictureTests({ test, inDesk, signIn }: DeskSteps): Promise<void> {
+  for (const javaScriptEnabled of [true, false])
+    await test(`desk: a logo, ${javaScriptEnabled ? 'with' : 'without'} scripts`, () =>
+      inDesk(
+        async (watched) => {
+          const { page, open } = watched
+          await signIn(watched, 'Lotte Logo', 'editor')
+          await open('/desk/event/example-days-2026')
+          const file = page.getByLabel('Upload a logo')
+          const save = page.getByRole('button', { name: 'Save profile' })
+          const choose = (mimeType: string, buffer: Buffer) =>
+            file.setInputFiles({ name: 'logo', mimeType, buffer })
+          if (javaScriptEnabled) {
+            await choose('image/png', Buffer.alloc(10_000_001))
+            await page.getByText('This file has more than 10 MB').waitFor()
+          }
+          await page.getByLabel('City').fill('Lisbon')
+          await choose('image/svg+xml', Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"/>'))
+          await save.click()
+          await page.getByText('Export the picture as PNG').waitFor()
+          assert.equal(await page.getByLabel('City').inputValue(), 'Lisbon')
+          if (javaScriptEnabled) await assertAccessible(page, 'a picture that was refused')
+
+          await choose('image/png', blackPng(400))
+          await save.click()
+          await page.getByText('Saved.').waitFor()
+          const logo = page.getByRole('img', { name: 'Current logo' })
+          await logo.waitFor()
+          // This browser loads no pictures.
+          const source = new URL((await logo.getAttribute('src')) ?? '', page.url()).href
+          await until('the logo', async () => {
+            const { 'content-type': type } = (await page.request.get(source)).headers()
+            return type === 'image/webp'
+          })
+          if (javaScriptEnabled) await assertAccessible(page, 'an event with a logo')
+          await page.setViewportSize({ width: 320, height: 700 })
+          assert.deepEqual(await overflowing(page), [])
+          await page.getByLabel('Remove the logo').check()
+          await save.click()
+          await page.getByText('Saved.').waitFor()
+          assert.equal(await logo.count(), 0)
+        },
+        { javaScriptEnabled, reducedMotion: 'reduce' },
+      ))
 }
 
 /**

@@ -150,7 +150,7 @@ async function startArchive(environment: FaultEnvironment): Promise<SimulatedArc
         select count(*)
         from maintenance
         where finished > now() - interval '12 hours'`
-      await until('the maintenance', async () => (await number(finished)) === 6, {
+      await until('the maintenance', async () => (await number(finished)) === 7, {
         limitMs: 120_000,
       })
     },
@@ -208,6 +208,7 @@ async function rowBounds(
     session: 0,
     one_time_token: 0,
     audit_event: 2 * (days + 2),
+    uploaded_picture: 0,
     rename_job: 0,
     // One row for each kind and record at most.
     ids_before_merge: await number('select 3 * count(*) from video'),
@@ -221,7 +222,7 @@ async function rowBounds(
         select same_talk from video where taken_down is null and same_talk is not null
       ) as used`),
     duplicate_candidate: 0,
-    maintenance: 6,
+    maintenance: 7,
     schema_version: 100,
     trigger_file: 10,
   }

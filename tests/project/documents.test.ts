@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
 import { execFile, spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { readFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { test } from 'node:test'
 import { promisify } from 'node:util'
 import { Validator } from '@seriousme/openapi-schema-validator'
@@ -26,6 +28,7 @@ import {
 import { problemReferencePage, referencePage } from '../../server/reference/page.ts'
 import { callPath, prepareCall, prepareImport } from '../support/endpoint-calls.ts'
 import { type CallOptions, type Reply, startArchive, type TestArchive } from '../support/harness.ts'
+import { blackPng } from '../support/picture-archive.ts'
 import { eventProfile } from '../support/profiles.ts'
 import { until } from '../support/until.ts'
 
@@ -84,7 +87,8 @@ test('every path and method of the description is answered', async () => {
       const { params } = await prepareCall(archive, endpoint ?? anyOfPath)
       const address = callPath(anyOfPath, params)
       // An empty body is refused, but only after the path, the method and the token were accepted.
-      const empty = endpoint?.body && { raw: '', headers: { 'content-type': 'application/json' } }
+      const [type = ''] = endpoint?.body?.types ?? []
+      const empty = endpoint?.body && { raw: '', headers: { 'content-type': type } }
       const { status } = await archive.call(method, address, { token: archive.admin, ...empty })
       const expected = empty ? 400 : 200
       assert.equal(status, method === 'OPTIONS' ? 204 : expected, `${method} ${address}`)
@@ -563,6 +567,9 @@ test('no command of the reference changes a record that the reader did not choos
 test('the commands of the reference work in a shell', async (t) => {
   if (spawnSync('curl', ['--version']).status !== 0) return t.skip('curl is not installed')
   const page = parse(htmlOf(await untouched.call('GET', '/api')))
+  const folder = mkdtempSync(join(tmpdir(), 'talkshelf-reference-'))
+  t.after(() => rmSync(folder, { recursive: true }))
+  writeFileSync(join(folder, 'logo.png'), blackPng(16))
   const first = ['createCategory', 'createVideo']
   const last = ['discardImport', 'takeDownVideo']
   const between = Object.keys(endpoints).filter((name) => ![...first, ...last].includes(name))
@@ -581,6 +588,7 @@ test('the commands of the reference work in a shell', async (t) => {
     // The other commands need the first record, so another one is merged into it.
     const { id } = name === 'mergeVideo' ? await untouched.make() : { id: 1 }
     const { stdout } = await promisify(execFile)('sh', ['-c', script], {
+      cwd: folder,
       env: { ...process.env, TOKEN: untouched.admin, VIDEO_ID: String(id), IMPORT_ID: '1' },
     })
     if (isDraft) await setState(1)

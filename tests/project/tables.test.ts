@@ -69,6 +69,7 @@ test('each table is written by one feature only', () => {
       tag: ['entities'],
       talk_count: ['catalogue'],
       token: ['auth'],
+      uploaded_picture: ['pictures'],
       video: ['videos'],
       video_body: ['videos'],
       video_facts: ['facts'],

@@ -75,7 +75,7 @@ export function createDeskClient(
   const request = async (
     method: string,
     path: string,
-    raw?: string,
+    raw?: string | Buffer,
     extra: Record<string, string> = {},
   ): Promise<DeskReply> => {
     const reply = await send(method, path, {
@@ -130,7 +130,7 @@ export function createDeskClient(
       return this.postBody(form.action, multipart([{ ...form.fields, ...fields }, file]))
     },
     /** Sends the body of a form with a file, as a page of the site would. */
-    postBody: (path: string, body: string, type = multipartType) =>
+    postBody: (path: string, body: string | Buffer, type = multipartType) =>
       request('POST', path, body, { 'content-type': type, 'sec-fetch-site': 'same-origin' }),
     /** Opens the page to which a form redirects. */
     follow(reply: Reply) {

@@ -2,12 +2,14 @@ import assert from 'node:assert/strict'
 import type { Endpoint } from '@talkshelf/contract'
 import { category, type TestArchive } from './harness.ts'
 import { withDatabase } from './invariants.ts'
+import { blackPng } from './picture-archive.ts'
 
 // A valid call of every endpoint. Tests that visit all endpoints of the contract use it, so that a
 // new endpoint needs at most an entry here: a body, or the value of a new path parameter.
 
 export interface EndpointCall {
   readonly params: Readonly<Record<string, string>>
+  /** A Buffer is the body of an endpoint that takes a file. */
   readonly body?: object
 }
 
@@ -22,6 +24,7 @@ const bodies: Readonly<Record<string, (id: number, other: number) => object>> = 
   createCategory: (id) => ({ title: `Created ${id}` }),
   patchCategory: () => ({ description: 'Patched' }),
   mergeCategory: () => ({ into: 'example-days-2026' }),
+  uploadPicture: () => blackPng(16),
   patchSpeaker: () => ({ aliases: [{ name: 'A. L.' }] }),
   splitSpeaker: (id) => ({ name: `Another ${id}`, videos: [id] }),
   mergeSpeaker: () => ({ into: 'ada' }),

@@ -35,7 +35,7 @@ export interface Reply {
 }
 
 export interface CallOptions {
-  /** Sent as JSON. */
+  /** Sent as JSON; a Buffer as a file. */
   body?: unknown
   /** Sent without conversion. */
   raw?: Buffer | string
@@ -127,12 +127,13 @@ export function call(
   options: CallOptions = {},
   agent?: Agent,
 ): Promise<Reply> {
+  const file = Buffer.isBuffer(options.body) ? options.body : undefined
   const payload =
-    options.raw ?? (options.body === undefined ? undefined : JSON.stringify(options.body))
+    options.raw ?? file ?? (options.body === undefined ? undefined : JSON.stringify(options.body))
   const headers: Record<string, string> = { ...options.headers }
   if (payload !== undefined) headers['content-length'] = String(Buffer.byteLength(payload))
   if (payload !== undefined && !('content-type' in headers))
-    headers['content-type'] = 'application/json'
+    headers['content-type'] = file ? 'application/octet-stream' : 'application/json'
   if (options.token !== undefined) headers.authorization = `Token ${options.token}`
   return new Promise((resolve, reject) => {
     const { hostname, port } = new URL(url)

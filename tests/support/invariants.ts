@@ -46,6 +46,10 @@ interface Invariant {
 
 const always: readonly Invariant[] = [
   {
+    message: 'an uploaded picture does not have the hash of its content',
+    sql: `select hash from uploaded_picture where hash <> encode(sha256(data), 'hex')`,
+  },
+  {
     message: 'a record that was taken down still has its text',
     sql: `
       select id

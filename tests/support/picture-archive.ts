@@ -83,6 +83,7 @@ export async function startPictures(
   const pictures = openPictures({
     fetchImage: (address, signal) =>
       fetchImage(address, { ...allowed, userAgent: 'Talkshelf/test', signal }),
+    findUploaded: async () => undefined,
     siteName: 'Talkshelf',
     cacheBytes: 2 ** 25,
     folder: '',
@@ -125,6 +126,19 @@ export function noise(width: number, height: number): ReturnType<typeof sharp> {
     },
   })
 }
+
+/** Creates an animation of two frames. */
+export async function animated(format: 'gif' | 'webp'): Promise<Buffer> {
+  const frames = await Promise.all(['#f00', '#0f0'].map((background) => frameOf(background)))
+  return sharp(frames, { join: { animated: true } })
+    .toFormat(format)
+    .toBuffer()
+}
+
+const frameOf = (background: string) =>
+  sharp({ create: { width: 32, height: 32, channels: 3, background } })
+    .png()
+    .toBuffer()
 
 /** Creates a black PNG with one bit per pixel: a small file for any number of pixels. */
 export function blackPng(side: number): Buffer {

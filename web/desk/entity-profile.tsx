@@ -1,6 +1,7 @@
-import { linkKinds } from '@talkshelf/contract'
+import { linkKinds, maxPictureBytes, type PictureRefusal, pictureTypes } from '@talkshelf/contract'
+import { Fragment } from 'preact'
 import { deskEntityPaths, type EntityPageKind } from '../paths.ts'
-import { Field, Form, TextArea } from './form.tsx'
+import { Field, FileField, Form, TextArea } from './form.tsx'
 import { useDesk } from './view.ts'
 
 /** The fields of profiles, in the order of the form. A tag has none. */
@@ -24,6 +25,16 @@ export const profileFields = {
 
 export type ProfileField = (typeof profileFields)[EntityPageKind][number]
 
+/** The field with the URL of the picture. A tag has none. */
+export const pictureFields = {
+  speaker: 'picture_url',
+  tag: undefined,
+  category: 'logo_url',
+} as const satisfies Readonly<Record<EntityPageKind, ProfileField | undefined>>
+
+/** The checkbox that removes the picture. */
+export const removePicture = 'remove_picture'
+
 /** A profile as texts of a form. Links have one line each, a checkbox is 1 or 0. */
 export type ProfileValues = Readonly<Partial<Record<ProfileField, string>>>
 
@@ -34,29 +45,64 @@ export interface ProfileFormData {
   readonly etag: string
   readonly profile: ProfileValues
   readonly errors: Readonly<Record<string, string>>
+  /** Whether the entity has a picture, whatever the form contains. */
+  readonly hasPicture: boolean
+  readonly pictureError: PictureRefusal | undefined
 }
 
 /** The form of a profile. */
-export function ProfileForm({ kind, slug, etag, profile, errors }: ProfileFormData) {
+export function ProfileForm(data: ProfileFormData) {
+  const { kind, slug, etag, profile, errors } = data
   const { words } = useDesk()
   const path = deskEntityPaths[kind].profile
   if (!path) return null
   return (
     <section>
       <h2>{words.entities.profile}</h2>
-      <Form action={path(slug)}>
+      <Form action={path(slug)} enctype="multipart/form-data">
         <input type="hidden" name="etag" value={etag} />
         {profileFields[kind].map((field) => (
-          <ProfileInput
-            key={field}
-            field={field}
-            value={profile[field] ?? ''}
-            error={errors[field]}
-          />
+          <Fragment key={field}>
+            {field === pictureFields[kind] && <PictureField {...data} />}
+            <ProfileInput field={field} value={profile[field] ?? ''} error={errors[field]} />
+          </Fragment>
         ))}
         <button type="submit">{words.entities.saveProfile}</button>
       </Form>
     </section>
+  )
+}
+
+/** The current picture, a checkbox that removes it, and a file that replaces it. */
+function PictureField({ kind, slug, hasPicture, pictureError }: ProfileFormData) {
+  const { words, href, locale } = useDesk()
+  const path = deskEntityPaths[kind].picture
+  if (!path) return null
+  const text = words.pictures
+  const labels = kind === 'category' ? text.logo : text.portrait
+  const megabytes = (maxPictureBytes / 1e6).toLocaleString(locale)
+  const tooLarge = text.tooLarge(megabytes)
+  const errorText = { ...text.errors, 'too-large': tooLarge }
+  return (
+    <>
+      {hasPicture && (
+        <div class="field current-picture">
+          <img src={href(path(slug))} alt={labels.current} />
+          <label class="choice">
+            <input type="checkbox" name={removePicture} value="1" />
+            {labels.remove}
+          </label>
+        </div>
+      )}
+      <FileField
+        label={labels.upload}
+        help={text.help(megabytes)}
+        error={pictureError && errorText[pictureError]}
+        maxBytes={maxPictureBytes}
+        tooLarge={tooLarge}
+        accept={pictureTypes.join()}
+      />
+    </>
   )
 }
 

@@ -1,3 +1,4 @@
+import type { PictureRefusal } from '@talkshelf/contract'
 import type { ComponentChildren } from 'preact'
 import { deskEntityPaths, deskPaths, type EntityPageKind, paths } from '../paths.ts'
 import {
@@ -40,6 +41,10 @@ export interface EntityPageData {
   readonly names: EntityNames
   readonly oldSlugs: readonly string[]
   readonly profile: ProfileValues
+  /** Whether it has a logo or a picture. */
+  readonly hasPicture: boolean
+  /** Why the picture in the form was refused. */
+  readonly pictureError: PictureRefusal | undefined
   readonly merges: readonly MergedEntity[]
   /** Errors by the name of the field; `form` is about no single field. */
   readonly errors: Readonly<Record<string, string>>

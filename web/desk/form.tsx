@@ -109,6 +109,42 @@ export function TextArea({ label, name, value, rows = 3, help, error }: TextArea
   )
 }
 
+interface FileFieldProps {
+  readonly label: string
+  readonly help: string
+  readonly error: string | undefined
+  readonly maxBytes: number
+  /** The error of a file that is too large. With scripts it is shown before the form is sent. */
+  readonly tooLarge: string
+  /** The types that the file chooser offers. */
+  readonly accept?: string
+}
+
+/** The file of a form with its label, help and error. */
+export function FileField({ label, help, error, maxBytes, tooLarge, accept }: FileFieldProps) {
+  return (
+    <div class="field">
+      <label for="field-file">{label}</label>
+      <input
+        id="field-file"
+        name="file"
+        type="file"
+        accept={accept}
+        aria-describedby="file-error file-help"
+        aria-invalid={error === undefined ? undefined : 'true'}
+        data-max-bytes={maxBytes}
+        data-too-large={tooLarge}
+      />
+      <p class="error lines" id="file-error" role="alert">
+        {error}
+      </p>
+      <p class="help" id="file-help">
+        {help}
+      </p>
+    </div>
+  )
+}
+
 /** A checkbox that sends the link of a form by mail. */
 export function SendField() {
   const { words } = useDesk()

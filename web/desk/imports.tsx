@@ -1,7 +1,7 @@
 import { type Import, importFormats } from '@talkshelf/contract'
 import type { ComponentChildren } from 'preact'
 import { deskPaths } from '../paths.ts'
-import { Field, Form } from './form.tsx'
+import { Field, FileField, Form } from './form.tsx'
 import { DeskLayout } from './layout.tsx'
 import { useDesk } from './view.ts'
 
@@ -127,7 +127,7 @@ function StartForm({ maxBytes, values = {}, errors = {} }: ImportFormData) {
           {text.errors.chooseAgain}
         </p>
       )}
-      <FileField maxBytes={maxBytes} error={errors.file} />
+      <ImportFile maxBytes={maxBytes} error={errors.file} />
       <Field
         label={text.url}
         help={text.urlHelp}
@@ -181,30 +181,24 @@ function StartForm({ maxBytes, values = {}, errors = {} }: ImportFormData) {
   )
 }
 
-function FileField({ maxBytes, error }: { maxBytes: number; error: ImportFormErrors['file'] }) {
+interface ImportFileProps {
+  readonly maxBytes: number
+  readonly error: ImportFormErrors['file']
+}
+
+function ImportFile({ maxBytes, error }: ImportFileProps) {
   const { words, locale } = useDesk()
   const text = words.imports
   const megabytes = (maxBytes / 1e6).toLocaleString(locale)
   const tooLarge = text.errors.tooLarge(megabytes)
   return (
-    <div class="field">
-      <label for="field-file">{text.file}</label>
-      <input
-        id="field-file"
-        name="file"
-        type="file"
-        aria-describedby="file-error file-help"
-        aria-invalid={error === undefined ? undefined : 'true'}
-        data-max-bytes={maxBytes}
-        data-too-large={tooLarge}
-      />
-      <p class="error lines" id="file-error" role="alert">
-        {error !== undefined && fileError(error, tooLarge, text.errors)}
-      </p>
-      <p class="help" id="file-help">
-        {text.fileHelp(megabytes)}
-      </p>
-    </div>
+    <FileField
+      label={text.file}
+      help={text.fileHelp(megabytes)}
+      error={error && fileError(error, tooLarge, text.errors)}
+      maxBytes={maxBytes}
+      tooLarge={tooLarge}
+    />
   )
 }
 

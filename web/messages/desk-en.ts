@@ -2,6 +2,7 @@ import { mediaNames, type TalkField } from '../desk/talk-values.ts'
 import { bulkEn } from './desk-bulk-en.ts'
 import { entitiesEn } from './desk-entities-en.ts'
 import { importsEn } from './desk-imports-en.ts'
+import { picturesEn } from './desk-pictures-en.ts'
 import { qualityEn } from './desk-quality-en.ts'
 
 export const deskEn = {
@@ -364,6 +365,7 @@ export const deskEn = {
   revertOthersHelp: (fields: readonly string[]) => `Can be reverted: ${fields.join(', ')}.`,
   imports: importsEn,
   entities: entitiesEn,
+  pictures: picturesEn,
   quality: qualityEn,
   bulk: bulkEn,
 

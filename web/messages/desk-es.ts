@@ -3,6 +3,7 @@ import { bulkEs } from './desk-bulk-es.ts'
 import type { DeskMessages } from './desk-en.ts'
 import { entitiesEs } from './desk-entities-es.ts'
 import { importsEs } from './desk-imports-es.ts'
+import { picturesEs } from './desk-pictures-es.ts'
 import { qualityEs } from './desk-quality-es.ts'
 
 export const deskEs: DeskMessages = {
@@ -359,6 +360,7 @@ export const deskEs: DeskMessages = {
   revertOthersHelp: (fields) => `Se pueden revertir: ${fields.join(', ')}.`,
   imports: importsEs,
   entities: entitiesEs,
+  pictures: picturesEs,
   quality: qualityEs,
   bulk: bulkEs,
 

@@ -25,7 +25,10 @@ import { type RateLimit, rateLimitKey, requestCosts } from './rate-limit.ts'
 export interface Call<E extends Endpoint> {
   readonly params: ParamsOf<E>
   readonly query: QueryOf<E>
-  /** The JSON object in the body. The feature validates it with the schema of the endpoint. */
+  /**
+   * The JSON object in the body, which the feature validates with the schema of the endpoint; a
+   * Buffer if the endpoint takes a file.
+   */
   readonly body: unknown
   readonly actor: Actor
   readonly origin: Origin
@@ -80,6 +83,7 @@ export function routeFor(options: MountOptions, endpoint: Endpoint) {
       cost: costOf(endpoint),
       takesToken: true,
       ...(endpoint.body?.maxKeys !== undefined && { maxKeys: endpoint.body.maxKeys }),
+      ...(endpoint.body?.isBinary && { takesBinary: true }),
     },
     url: options.basePath + routePath(endpoint.path),
     ...(endpoint.body?.maxBytes !== undefined && { bodyLimit: endpoint.body.maxBytes }),
@@ -336,6 +340,8 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     endpoint?: string
     maxKeys?: number
+    /** The body is a file instead of JSON. */
+    takesBinary?: boolean
     /** Cost in points of the rate limit; by default that of a read. */
     cost?: number
     takesToken?: boolean

@@ -6,7 +6,13 @@ import { sendCompressed } from './compression.ts'
 import { countInFlight, type MountOptions, withDeadline } from './mount.ts'
 import { rateLimitKey, requestCosts } from './rate-limit.ts'
 import { assertSameOrigin } from './same-origin.ts'
-import { type CheckFields, readUpload, type Upload, uploadMs } from './uploads.ts'
+import {
+  type CheckFields,
+  readUpload,
+  type Upload,
+  type UploadLimits,
+  uploadMs,
+} from './uploads.ts'
 
 // Mounts pages and forms. They are not endpoints of the contract, but the same limits apply.
 
@@ -30,6 +36,8 @@ export interface FormRequest extends PageRequest {
 
 /** A form with a file, whose body has not been read yet. */
 export interface UploadRequest extends PageRequest {
+  /** Deadline of the response, on the clock of performance.now(). */
+  readonly untilMs: number
   readUpload(check: CheckFields): Promise<Upload>
 }
 
@@ -65,7 +73,7 @@ export type MountForm = (
 export type MountUpload = (
   path: string,
   handle: (request: UploadRequest) => PageResponse | Promise<PageResponse>,
-  limits: PageLimits & { readonly maxBytes: number },
+  limits: PageLimits & UploadLimits,
 ) => void
 
 /** Adds a page as a route. */
@@ -103,7 +111,7 @@ export function addForm(
 export function addUpload(
   http: FastifyInstance,
   options: MountOptions,
-  ...[path, handle, { maxBytes, ...limits }]: Parameters<MountUpload>
+  ...[path, handle, limits]: Parameters<MountUpload>
 ): void {
   const uploadLimits = {
     cost: requestCosts.write,
@@ -111,10 +119,11 @@ export function addUpload(
     takesUpload: true,
     ...limits,
   }
-  addPageRoute(http, options, 'POST', path, uploadLimits, (request) =>
+  addPageRoute(http, options, 'POST', path, uploadLimits, (request, untilMs) =>
     handle({
       ...pageRequest(request, options.basePath),
-      readUpload: (check) => readUpload(request, maxBytes, check),
+      untilMs,
+      readUpload: (check) => readUpload(request, limits, check),
     }),
   )
 }

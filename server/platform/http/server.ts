@@ -152,6 +152,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   })
   rejectExpectations(http, base)
   parseJsonBodies(http)
+  readBinaryBodies(http, endpoints)
   parseForms(http)
   acceptUploads(http)
   http.addHook('preClose', async () => {
@@ -354,6 +355,16 @@ function parseJsonBodies(http: FastifyInstance): void {
       } catch (error) {
         done(error as Error, undefined)
       }
+    })
+}
+
+/** Reads the bodies of endpoints that take a file. */
+function readBinaryBodies(http: FastifyInstance, endpoints: readonly Endpoint[]): void {
+  const types = new Set(endpoints.flatMap(({ body }) => (body?.isBinary ? body.types : [])))
+  for (const type of types)
+    http.addContentTypeParser(type, { parseAs: 'buffer' }, ({ routeOptions }, body, done) => {
+      if (routeOptions.config.takesBinary) done(null, body)
+      else done(new Problem('unsupported-media-type', 'This URL does not take files'))
     })
 }
 

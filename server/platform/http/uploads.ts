@@ -7,8 +7,11 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 export interface UploadedFile {
   /** The name without folders. It may contain any characters. */
   readonly name: string
+  /** Empty if the file is too large. */
   readonly chunks: readonly Uint8Array[]
   readonly bytes: number
+  /** The file has more than `fileBytes`. */
+  readonly isTooLarge: boolean
 }
 
 export interface Upload {
@@ -17,11 +20,20 @@ export interface Upload {
   readonly file: UploadedFile | undefined
 }
 
+export interface UploadLimits {
+  /** Limit of the whole form. A larger one is refused. */
+  readonly maxBytes: number
+  /** Limit of the file, beyond which its content is dropped and the fields are kept. */
+  readonly fileBytes?: number
+  /** Limit of each field. */
+  readonly fieldBytes?: number
+}
+
 /** Checks the fields before the file. Throws to refuse the form. */
 export type CheckFields = (form: URLSearchParams) => void
 
 const maxFields = 20
-const fieldBytes = 5000
+const defaultFieldBytes = 5000
 /** Reading ends after this time. The server closes slow connections earlier. */
 export const uploadMs = 15_000
 
@@ -40,10 +52,11 @@ export function acceptUploads(http: FastifyInstance): void {
  */
 export async function readUpload(
   request: FastifyRequest,
-  maxBytes: number,
+  limits: UploadLimits,
   check: CheckFields,
 ): Promise<Upload> {
   const { headers, body } = request
+  const { maxBytes } = limits
   // Fastify has parsed a form without a file, and has no body if there is no Content-Type.
   if (body instanceof URLSearchParams || headers['content-type'] === undefined) {
     const form = body instanceof URLSearchParams ? body : new URLSearchParams()
@@ -51,7 +64,7 @@ export async function readUpload(
     return { form, file: undefined }
   }
   if (Number(headers['content-length']) > maxBytes) throw tooLarge(maxBytes)
-  return parseUpload(request.raw, createParser(headers), maxBytes, check)
+  return parseUpload(request.raw, createParser(headers, limits), maxBytes, check)
 }
 
 function parseUpload(
@@ -63,7 +76,7 @@ function parseUpload(
   return new Promise((resolve, reject) => {
     const form = new URLSearchParams()
     const chunks: Uint8Array[] = []
-    let file: { name: string; bytes: number } | undefined
+    let file: Omit<UploadedFile, 'chunks'> | undefined
     let isChecked = false
     let receivedBytes = 0
 
@@ -117,11 +130,14 @@ function parseUpload(
         // The parser reports the same error.
         stream.on('error', () => {})
         if (!isAccepted()) return stream.resume()
-        const current = { name: name ?? '', bytes: 0 }
+        const current = { name: name ?? '', bytes: 0, isTooLarge: false }
         file = current
         stream.on('data', (chunk: Buffer) => {
           chunks.push(chunk)
           current.bytes += chunk.length
+        })
+        stream.on('limit', () => {
+          current.isTooLarge = true
         })
       })
       .on('finish', () => {
@@ -129,7 +145,8 @@ function parseUpload(
         stop()
         // Browsers send an empty file without a name if none was chosen.
         const isChosen = file !== undefined && (file.name !== '' || file.bytes > 0)
-        resolve({ form, file: isChosen && file ? { ...file, chunks } : undefined })
+        const kept = file?.isTooLarge ? [] : chunks
+        resolve({ form, file: isChosen && file ? { ...file, chunks: kept } : undefined })
       })
 
     if (body.destroyed) onClose()
@@ -138,7 +155,10 @@ function parseUpload(
 }
 
 /** Creates the parser of a form. Throws a Problem if the Content-Type has no valid boundary. */
-function createParser(headers: FastifyRequest['headers']): BusboyInstance {
+function createParser(
+  headers: FastifyRequest['headers'],
+  { maxBytes, fileBytes = maxBytes, fieldBytes = defaultFieldBytes }: UploadLimits,
+): BusboyInstance {
   try {
     return new Busboy({
       headers: { ...headers, 'content-type': headers['content-type'] ?? '' },
@@ -147,6 +167,7 @@ function createParser(headers: FastifyRequest['headers']): BusboyInstance {
         files: 1,
         parts: maxFields + 1,
         fieldSize: fieldBytes,
+        fileSize: fileBytes,
         headerPairs: 10,
         headerSize: 4096,
       },
