@@ -28,6 +28,7 @@ export { invitationMail, signInMail } from './desk/mail.ts'
 export type { MergeChoice, MergeTalksData } from './desk/merge-talks.tsx'
 export { deskPages, renderDeskPage } from './desk/pages.ts'
 export { type FixableFinding, findingsQuery } from './desk/quality.tsx'
+export type { ServerText } from './desk/server-text.ts'
 export {
   changedValues,
   type TalkField,
