@@ -27,7 +27,6 @@ const entries: readonly (readonly [name: string, command: string, needs?: 'talks
   ['import model', 'npm run import-model -- --sequences 20000 --lanes 2'],
   ['mutants', 'npm run mutants'],
   ['faults', 'npm run faults'],
-  ['bulk edit', 'npm run bulk-edit'],
   ['browser', `npm run with-talks -- ${talks} 'npm run browser'`, 'talks'],
   ['relevance', `npm run with-talks -- ${talks} 'npm run relevance'`, 'talks'],
   ['roundtrip', `npm run with-talks -- ${talks} 'npm run roundtrip -- ${talks}'`, 'talks'],
