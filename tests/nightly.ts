@@ -21,6 +21,7 @@ const findings = join(tmpdir(), 'talkshelf-fuzz-findings')
 const entries: readonly (readonly [name: string, command: string, needs?: 'talks'])[] = [
   ['fuzz', `npm run fuzz -- --inputs 1000000 --save ${findings}`],
   ['properties', 'npm run properties -- --cases 1000000'],
+  ['two editors', 'MERGE_RUNS=10000 npm test -- /merge-edit.test'],
   ['connection cuts', 'CUTS=all npm test -- /connection-cuts.test'],
   ['import mutations', 'npm run import-mutations -- --cases 100000 --lanes 2'],
   ['import model', 'npm run import-model -- --sequences 20000 --lanes 2'],

@@ -134,6 +134,8 @@ export const deskPaths = {
   importRefused: (id: number | string) => `/desk/import/${id}/refused`,
   importDecide: (id: number | string) => `/desk/import/${id}/decide`,
   importDecideAll: (id: number | string) => `/desk/import/${id}/decide-all`,
+  /** Answers that all talks are the records that they resemble. */
+  importAcceptMatches: (id: number | string) => `/desk/import/${id}/same`,
   importApply: (id: number | string) => `/desk/import/${id}/apply`,
   importStop: (id: number | string) => `/desk/import/${id}/stop`,
   importUndo: (id: number | string) => `/desk/import/${id}/undo`,

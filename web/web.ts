@@ -7,7 +7,7 @@ export {
   parseOperation,
   type TalkSelection,
 } from './desk/bulk-edit.tsx'
-export type { EditorData } from './desk/editor.tsx'
+export type { EditorData, Neighbours } from './desk/editor.tsx'
 export type { EntityList, PreviewedTalk, TalkPreview } from './desk/entities.tsx'
 export {
   type EntityNames,
@@ -33,7 +33,8 @@ export type { ImportFormData, ImportFormErrors } from './desk/imports.tsx'
 export { invitationMail, signInMail } from './desk/mail.ts'
 export type { MergeChoice, MergeTalksData } from './desk/merge-talks.tsx'
 export { deskPages, renderDeskPage } from './desk/pages.ts'
-export type { FixableFinding } from './desk/quality.tsx'
+export { type FixableFinding, findingsQuery } from './desk/quality.tsx'
+export type { ServerText } from './desk/server-text.ts'
 export {
   changedValues,
   type TalkField,

@@ -14,6 +14,7 @@ import {
   type ImportPageData,
   type ImportView,
   importViews,
+  type ServerText,
   type TalkChange,
   type TalkRow,
 } from '@talkshelf/web'
@@ -39,7 +40,9 @@ interface Shown {
   readonly after?: string | undefined
   readonly error?: ImportPageData['error']
   /** The talk whose decision was refused. */
-  readonly refused?: { readonly position: number; readonly reason: string }
+  readonly refused?: { readonly position: number; readonly reason: ServerText }
+  /** The position before the first row of the table of refused rows. */
+  readonly refusedAfter?: string | undefined
 }
 
 type ImportForm = (id: number, request: DeskRequest<FormRequest>) => Promise<PageResponse>
@@ -61,13 +64,14 @@ export function importPage(desk: Desk, pool: Pool, jobRunner: JobRunner): void {
   }
   desk.page(path, access, async (request) => {
     await assertMayUse(request)
-    const { show: view, after } = request.query
-    return show(request, { view, after })
+    const { show: view, after, refused_after: refusedAfter } = request.query
+    return show(request, { view, after, refusedAfter })
   })
   desk.page(deskPaths.importRefused(':id'), access, async (request) => {
     await assertMayUse(request)
     const id = idOf(request)
-    const { csv } = await imports.readRefused(pool, id, 0, refusedLimits)
+    const after = parsePosition(request.query.after ?? '', 0)
+    const { csv } = await imports.readRefused(pool, id, after, refusedLimits)
     return {
       body: csv,
       headers: {
@@ -110,8 +114,9 @@ function decisionForms(
       await imports.decideTalk(pool, id, position, decision)
     } catch (error) {
       const errors = error instanceof Problem ? (error.more.errors as FieldError[] | undefined) : []
-      if (!errors || errors.length === 0) throw error
-      const reason = errors.map(({ pointer, detail }) => `${pointer.slice(1)} ${detail}`).join('; ')
+      const [first] = errors ?? []
+      if (!first) throw error
+      const reason = { code: first.code, text: `${first.pointer.slice(1)} ${first.detail}` }
       return show(request, { view, after, refused: { position, reason } }, 400)
     }
     const query = new URLSearchParams({ show: view, after, done: 'decided' })
@@ -122,6 +127,10 @@ function decisionForms(
     const decision = { take: request.form.get('take'), ...(field !== '' && { fields: [field] }) }
     await imports.decideFields(pool, id, validate(FieldDecision, decision))
     return desk.redirect(request, `${deskPaths.importPage(id)}?show=conflict&done=decided-all`)
+  })
+  form(deskPaths.importAcceptMatches(':id'), async (id, request) => {
+    await imports.acceptMatches(pool, id)
+    return desk.redirect(request, `${deskPaths.importPage(id)}?show=conflict&done=answered`)
   })
 }
 
@@ -201,13 +210,15 @@ async function readPage(
   })
   const conflicts = isDecidable
     ? await imports.countConflicts(pool, id)
-    : { undecided: 0, fields: [] }
+    : { undecided: 0, questions: 0, fields: [] }
   const applyRole = await imports.readApplyRole(pool, id)
   const isEdit = job.format === editFormat
+  const hasTable = show === 'refused' && talks.length > 0 && !isEdit
   return {
     job,
     show,
     after,
+    table: hasTable ? await describeTable(pool, id, shown.refusedAfter) : undefined,
     next: found.length > talksPerPage ? talks.at(-1)?.position : undefined,
     talks: talks.map(toRow),
     conflicts,
@@ -215,6 +226,17 @@ async function readPage(
     needsAdmin: applyRole === 'admin' && session.person.role !== 'admin',
     error: shown.error,
   }
+}
+
+/** Describes the table of refused rows, which has a part of them if they are many. */
+async function describeTable(
+  pool: Pool,
+  id: number,
+  refusedAfter = '',
+): Promise<ImportPageData['table']> {
+  const after = parsePosition(refusedAfter, 0)
+  const { rows, next_after: next } = await imports.readRefused(pool, id, after, refusedLimits)
+  return { after, rows, next: next ?? undefined }
 }
 
 /** Longer values are shortened in the counts. */

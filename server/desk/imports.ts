@@ -43,7 +43,7 @@ export function importPages(
     access,
     async (request) => {
       const upload = await readForm(request)
-      if (!upload) return show(request, { errors: { file: 'too-large' } })
+      if (typeof upload === 'string') return show(request, { errors: { file: upload } })
       const result = await startImport(pool, planner, upload, request)
       if ('id' in result) return desk.redirect(request, deskPaths.importPage(result.id))
       return show(request, { values: Object.fromEntries(upload.form), errors: result.errors })
@@ -53,12 +53,14 @@ export function importPages(
   importPage(desk, pool, jobRunner)
 }
 
-/** Reads the form. Returns undefined if the file is too large. */
-async function readForm(request: DeskUpload): Promise<Upload | undefined> {
+/** Reads the form. Returns what is wrong if the file is too large or the upload is damaged. */
+async function readForm(request: DeskUpload): Promise<Upload | 'too-large' | 'damaged'> {
   try {
     return await request.readForm()
   } catch (error) {
-    if (error instanceof Problem && error.problem === 'too-large') return undefined
+    if (!(error instanceof Problem)) throw error
+    if (error.problem === 'too-large') return 'too-large'
+    if (error.problem === 'bad-request') return 'damaged'
     throw error
   }
 }
@@ -87,7 +89,10 @@ async function startImport(
   } catch (error) {
     const errors = error instanceof Problem ? (error.more.errors as FieldError[] | undefined) : []
     if (!errors || errors.length === 0) throw error
-    const fields = errors.map(({ pointer, detail }) => [fieldNames[pointer] ?? 'source', detail])
+    const fields = errors.map(({ pointer, code, detail }) => [
+      fieldNames[pointer] ?? 'source',
+      { code, text: detail },
+    ])
     return { errors: { fields: Object.fromEntries(fields) } }
   }
 }
@@ -139,7 +144,7 @@ function cleanName(name: string): string {
 }
 
 function refusalErrors({ code, message }: InputRefused, isFile: boolean): ImportFormErrors {
-  if (!isFile) return { fields: { url: message } }
+  if (!isFile) return { fields: { url: { code, text: message } } }
   if (code === 'empty') return { file: 'empty' }
   return { file: code === 'unknown-format' ? 'format' : { text: message } }
 }

@@ -1,10 +1,17 @@
 import { Problem, type QualityFinding } from '@talkshelf/contract'
-import { deskPages, deskPaths, type FixableFinding } from '@talkshelf/web'
+import {
+  deskPages,
+  deskPaths,
+  type FixableFinding,
+  findingsQuery,
+  type Neighbours,
+} from '@talkshelf/web'
 import type { Pool } from '../platform/db/pool.ts'
 import { type PageRequest, parseId } from '../platform/http/pages.ts'
 import {
   applyFix,
   type CertainFix,
+  findAdjacentFindings,
   findFixes,
   isRule,
   readFindings,
@@ -16,6 +23,7 @@ import { type Desk, writeContextOf } from './mount.ts'
 // The quality lists, and the form that fixes findings whose right value is certain.
 
 const pageSize = 50
+const maxCursorLength = 1000
 const access = { role: 'editor' } as const
 
 /** Mounts the quality lists and their form. */
@@ -64,11 +72,35 @@ export function qualityPages(
       }
     }
     const query = new URLSearchParams({
-      cursor: (request.form.get('cursor') ?? '').slice(0, 1000),
+      cursor: (request.form.get('cursor') ?? '').slice(0, maxCursorLength),
       done: doneMessage(fixed, targets.length),
     })
     return desk.redirect(request, `${deskPaths.qualityRule(rule)}?${query}`)
   })
+}
+
+/**
+ * Finds the talks before and after one in a quality list. The list may no longer have that talk,
+ * because it was corrected. Undefined if there is no such rule.
+ */
+export async function findFindingNeighbours(
+  pool: Pool,
+  query: URLSearchParams,
+  id: number,
+): Promise<Neighbours | undefined> {
+  const rule = query.get('rule') ?? ''
+  if (!isRule(rule)) return undefined
+  const cursor = (query.get('cursor') ?? '').slice(0, maxCursorLength)
+  const list = findingsQuery(rule, cursor)
+  const { previous, next } = await findAdjacentFindings(pool.lists, rule, id)
+  const linkTo = (other: number | undefined) =>
+    other === undefined ? undefined : `${deskPaths.talk(other)}?list=${encodeURIComponent(list)}`
+  return {
+    list,
+    listPath: `${deskPaths.qualityRule(rule)}?${new URLSearchParams({ cursor })}`,
+    previous: linkTo(previous),
+    next: linkTo(next),
+  }
 }
 
 function doneMessage(fixed: number, total: number): string {

@@ -14,6 +14,7 @@ import {
   deskPages,
   deskPaths,
   type EditorData,
+  type Neighbours,
   paths,
   type TalkField,
   type TalkValues,
@@ -21,6 +22,7 @@ import {
   talkValues,
   toText,
 } from '@talkshelf/web'
+import { actorOf } from '../auth/auth.ts'
 import { resolveNames } from '../entities/entities.ts'
 import type { Markdown } from '../markdown/markdown.ts'
 import type { Pool } from '../platform/db/pool.ts'
@@ -45,6 +47,7 @@ import {
   textFormBytes,
   writeContextOf,
 } from './mount.ts'
+import { findFindingNeighbours } from './quality.ts'
 import {
   deleteCopiesOf,
   deleteWorkingCopy,
@@ -58,6 +61,8 @@ import { findNeighbours } from './talks.ts'
 // fields that both changed.
 
 const access = { role: 'editor', forEventEditors: true } as const
+/** Of the query of the list from which a talk was opened. */
+const maxListLength = 2000
 
 /** Mounts the editor of a talk. */
 export function talkPages(
@@ -76,8 +81,7 @@ export function talkPages(
     if (!current) return desk.redirect(request, deskPaths.talkHistory(id))
     const { video, revision } = current
     const copy = await findWorkingCopy(pool, request.session.person.id, id)
-    const { list } = request.query
-    const neighbours = list === undefined ? undefined : await findNeighbours(pool, list, id)
+    const neighbours = await neighboursOf(request)
     const { publish_at: publishAt } = await readPublication(pool, id)
     const data = copy
       ? { ...restoredCopy(copy, video), revision: copy.revision }
@@ -181,7 +185,7 @@ export function talkPages(
     }
     await deleteWorkingCopy(pool, request.session.person.id, id)
     const list = request.form.get('list')
-    const inList = list === null ? '' : `&list=${encodeURIComponent(list.slice(0, 2000))}`
+    const inList = list === null ? '' : `&list=${encodeURIComponent(list.slice(0, maxListLength))}`
     const done = request.form.has('schedule') ? 'scheduled' : 'saved'
     return desk.redirect(request, `${deskPaths.talk(id)}?done=${done}${inList}`)
   }
@@ -213,6 +217,17 @@ export function talkPages(
       })),
     }
     return desk.render(request, [deskPages.mergeEdit, data], 409)
+  }
+
+  /** Finds the talks before and after this one in the list from which it was opened. */
+  async function neighboursOf(request: DeskRequest): Promise<Neighbours | undefined> {
+    const { list } = request.query
+    if (list === undefined) return undefined
+    const query = new URLSearchParams(list.slice(0, maxListLength))
+    if (!query.has('rule')) return findNeighbours(pool, query, idOf(request))
+    // The quality lists are not for editors of single events.
+    if (actorOf(request.session).events) return undefined
+    return findFindingNeighbours(pool, query, idOf(request))
   }
 
   /** Returns the version that the editor saw. */

@@ -3,6 +3,7 @@ import {
   deskPages,
   deskPaths,
   type ListedTalk,
+  type Neighbours,
   type TalkList,
   type TalksData,
   talkColumns,
@@ -28,22 +29,16 @@ export function talkListPage(desk: Desk, pool: Pool): void {
   })
 }
 
-export interface Neighbours {
-  readonly list: string
-  readonly previous: string | undefined
-  readonly next: string | undefined
-}
-
 /**
- * Finds the talks before and after one in a list, which is the query of its page. Undefined if the
- * talk is no longer in it.
+ * Finds the talks before and after one in a list, by the query of its page. Undefined if the talk
+ * is no longer in it.
  */
 export async function findNeighbours(
   pool: Pool,
-  query: string,
+  query: URLSearchParams,
   id: number,
 ): Promise<Neighbours | undefined> {
-  const list = parseList(new URLSearchParams(query.slice(0, 2000)))
+  const list = parseList(query)
   const { talks, hasMore } = await readList(pool, list)
   const index = talks.findIndex((talk) => talk.id === id)
   if (index === -1) return undefined
@@ -57,6 +52,7 @@ export async function findNeighbours(
   const isLast = index === talks.length - 1 && hasMore
   return {
     list: talkListQuery(list),
+    listPath: `${deskPaths.talks}?${talkListQuery(list)}`,
     previous: isFirst
       ? linkTo((await readPage(page - 1)).at(-1), page - 1)
       : linkTo(talks[index - 1], page),

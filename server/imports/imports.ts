@@ -18,6 +18,7 @@ import { planDecision } from './engine/planned-decision.ts'
 import {
   changeImportState,
   countConflictsByField,
+  countOpenQuestions,
   countRows,
   countUndecidedRows,
   type Decision,
@@ -26,9 +27,11 @@ import {
   deleteImport,
   deleteRows,
   findImport,
+  findRowOfRecord,
   findWrittenEvents,
   type ImportJob,
   type ImportRow,
+  listOpenQuestions,
   listRows,
   selectImports,
 } from './engine/queries.ts'
@@ -112,10 +115,36 @@ export async function decideTalk(
   return talk as ImportedTalk
 }
 
-/** Counts the conflicts of an import that can still be decided: by field, and undecided talks. */
+/** Questions that one call answers: each talk is planned again. */
+const maxAnswers = 200
+
+/**
+ * Answers that talks are the records that they resemble, as `decideTalk` does, up to 200 talks that
+ * have no answer yet. A talk stays open if another talk of the import is that record. Returns how
+ * many were answered.
+ */
+export async function acceptMatches(db: Db, id: number): Promise<number> {
+  const job = await requireImport(db, id)
+  assertDecidable(job)
+  const decision = { same: true }
+  let answered = 0
+  for (const row of await listOpenQuestions(db, id, maxAnswers)) {
+    const effect = await planDecision(db, job, row, decision)
+    const record = effect?.video_id ?? null
+    const isTaken = record !== null && (await findRowOfRecord(db, id, record, row.position))
+    if (!isTaken) answered += await decideRow(db, id, row.position, decision, effect)
+  }
+  return answered
+}
+
+/**
+ * Counts the conflicts of an import that can still be decided: by field, undecided talks, and those
+ * of them that resemble a record.
+ */
 export async function countConflicts(db: Db, id: number) {
   const { count: undecided } = await countUndecidedRows(db, id)
-  return { undecided, fields: await countConflictsByField(db, id) }
+  const { count: questions } = await countOpenQuestions(db, id)
+  return { undecided, questions, fields: await countConflictsByField(db, id) }
 }
 
 /**
@@ -195,10 +224,13 @@ export async function decideFields(
   id: number,
   { take, fields }: FieldDecision,
 ): Promise<number> {
-  const { state } = await requireImport(db, id)
+  assertDecidable(await requireImport(db, id))
+  return decideConflicts(db, id, take, fields)
+}
+
+function assertDecidable({ id, state }: ImportJob): void {
   if (state !== 'planned' && state !== 'stopped')
     throw new Problem('wrong-state', `Import ${id} is ${state}. Only a plan can be decided`)
-  return decideConflicts(db, id, take, fields)
 }
 
 const requirements = {

@@ -5,6 +5,7 @@ import type {
   VideoInput,
   WarningCode,
 } from '@talkshelf/contract'
+import type { OutboundErrorCode } from '../platform/net/outbound-error.ts'
 
 // The common output of all formats. Nothing in it has been validated yet. Items are stored as JSON
 // until they are applied, so their field names must not change.
@@ -138,7 +139,7 @@ export interface SourceFile {
 }
 
 /** Reasons that entry points explain in their own words. */
-export type RefusalCode = 'empty' | 'unknown-format'
+export type RefusalCode = 'empty' | 'unknown-format' | OutboundErrorCode
 
 /** The file can't be imported. The message says what is wrong and what to do. */
 export class InputRefused extends Error {

@@ -91,6 +91,24 @@ export async function readFindings(
   }))
 }
 
+/**
+ * Finds the records before and after one in the findings of a rule. That record may no longer be
+ * among them. Rules about groups of records or about names have no such order.
+ */
+export async function findAdjacentFindings(
+  db: Db,
+  name: string,
+  id: number,
+): Promise<{ readonly previous: number | undefined; readonly next: number | undefined }> {
+  const rule = ruleNamed(name)
+  const find = async (way: FindingSlice['way']) => {
+    if (rule.finds !== 'records') return undefined
+    const [found] = await findRecords(db, rule, { way, after: String(id), offset: 0, limit: 1 })
+    return found?.records[0]?.id
+  }
+  return { previous: await find('previous'), next: await find('next') }
+}
+
 function findFindings(db: Db, rule: Rule, slice: FindingSlice): Promise<FindingRow[]> {
   if (rule.finds === 'records') return findRecords(db, rule, slice)
   if (rule.finds === 'same') return findDuplicates(db, rule, slice)

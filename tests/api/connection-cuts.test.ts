@@ -3,8 +3,10 @@ import { after, test } from 'node:test'
 import pg from 'pg'
 import { createApp } from '../../server/app.ts'
 import { readConfig } from '../../server/config.ts'
+import { nextImportBatch } from '../../server/imports/imports.ts'
 import { openPool } from '../../server/platform/db/pool.ts'
 import { timeoutsFor } from '../../server/platform/timeouts.ts'
+import { publishDue } from '../../server/publication/publication.ts'
 import { startCuttingProxy } from '../support/cutting-proxy.ts'
 import { call, category, type Reply, startArchive } from '../support/harness.ts'
 import { checkInvariants } from '../support/invariants.ts'
@@ -14,7 +16,8 @@ import { until } from '../support/until.ts'
 // a whole or not at all, the response reports that correctly, and a repeated request has no second
 // effect.
 
-const archive = await startArchive()
+// RESUME_SECONDS 0: the jobs are run by the tests.
+const archive = await startArchive({ RESUME_SECONDS: '0' })
 const database = new pg.Client({ connectionString: archive.databaseUrl })
 // The archive drops its database first when the tests end.
 database.on('error', () => {})
@@ -51,6 +54,7 @@ after(async () => {
 
 const { editor: token } = archive
 let number = 0
+const nextYear = `${new Date().getUTCFullYear() + 1}-03-01T09:00:00Z`
 // Keeps the server from storing the last use of a token, which would be a step of its own.
 await database.query("update token set last_used = now() + interval '1 day'")
 
@@ -63,7 +67,11 @@ interface Case {
   repeatable: boolean
   /** The number of changes, of which all are made or none. */
   changes?: number
+  /** The table that gets a row for each change. */
+  table?: ChangedTable
 }
+
+type ChangedTable = 'change' | 'import' | 'scheduled_publication'
 
 const send = (method: string, path: string, options: Parameters<typeof call>[3]) => () =>
   call(address, method, path, { token, ...options })
@@ -260,7 +268,49 @@ cases.push(
       })
     },
   },
+  {
+    name: 'merging two talks with facts',
+    ok: 200,
+    repeatable: true,
+    changes: 3,
+    async prepare() {
+      const [kept, merged] = await makeSameTalks()
+      return send('POST', `/api/v2/video/${merged}/merge`, { body: { into: kept } })
+    },
+  },
+  {
+    name: 'undoing a merge of two talks',
+    ok: 200,
+    repeatable: true,
+    async prepare() {
+      const [kept, merged] = await makeSameTalks()
+      const reply = await archive.call('POST', `/api/v2/video/${merged}/merge`, {
+        token,
+        body: { into: kept },
+      })
+      assert.equal(reply.status, 200, reply.text)
+      return send('POST', `/api/v2/video/${merged}/revisions/1/restore`, {})
+    },
+  },
+  {
+    name: 'scheduling the publication of a draft',
+    ok: 200,
+    repeatable: true,
+    table: 'scheduled_publication',
+    async prepare() {
+      const { id } = await archive.make({ state: 2 })
+      return send('PUT', `/api/v2/video/${id}/publication`, { body: { publish_at: nextYear } })
+    },
+  },
 )
+
+/** Creates two records of the same talk. The one to merge has a summary and another video. */
+async function makeSameTalks(): Promise<[kept: number, merged: number]> {
+  const video = (host: string) => `https://${host}.example/${++number}`
+  const kept = await archive.make({ source_url: video('kept') })
+  const merged = await archive.make({ source_url: video('merged'), summary: 'Of the merged one' })
+  return [kept.id, merged.id]
+}
 
 /** Reads everything that a write can change, as a text to compare. */
 async function readState(): Promise<string> {
@@ -274,6 +324,9 @@ async function readState(): Promise<string> {
            (select array_agg(n::text order by kind, name) from entity_name n) as names,
            (select array_agg(s::text order by kind, slug) from entity_slug s) as slugs,
            (select array_agg(r::text order by id) from rename_job r) as rename_jobs,
+           (select array_agg(f::text order by id) from video_facts f) as facts,
+           (select array_agg(p::text order by video_id)
+            from scheduled_publication p) as publications,
            (select array_agg(k::text order by key) from idempotency_key k) as keys`)
   return JSON.stringify(rows)
 }
@@ -290,7 +343,7 @@ async function waitForBackends(): Promise<void> {
   })
 }
 
-async function countRows(table: 'change' | 'import'): Promise<number> {
+async function countRows(table: ChangedTable): Promise<number> {
   const { rows } = await database.query(`select count(*)::integer as count from ${table}`)
   return rows[0].count
 }
@@ -299,16 +352,20 @@ async function countRows(table: 'change' | 'import'): Promise<number> {
 // With CUTS=all, as in npm run nightly, each step is cut both before and after.
 const ways = process.env.CUTS === 'all' ? (['before', 'after'] as const) : (['at'] as const)
 
-for (const { name, prepare, ok, repeatable, changes: changeCount = 1 } of cases)
+function cutOf(step: number, way: (typeof ways)[number]): 'before' | 'after' {
+  if (way !== 'at') return way
+  return step % 2 === 0 ? 'before' : 'after'
+}
+
+for (const { name, prepare, ok, repeatable, changes: changeCount = 1, table = 'change' } of cases)
   for (const way of ways)
     test(`${name} is atomic if the connection is cut ${way} any step`, async (t) => {
       let step = 1
       let unknowns = 0
       for (; step < 40; step++) {
         const request = await prepare()
-        const [before, countBefore] = [await readState(), await countRows('change')]
-        const alternating = step % 2 === 0 ? 'before' : 'after'
-        proxy.cutAt(step, way === 'at' ? alternating : way)
+        const [before, countBefore] = [await readState(), await countRows(table)]
+        proxy.cutAt(step, cutOf(step, way))
         const reply = await request()
         const cut = proxy.disarm()
         if (!cut) {
@@ -319,7 +376,7 @@ for (const { name, prepare, ok, repeatable, changes: changeCount = 1 } of cases)
         assert.equal(reply.headers['retry-after'], '2')
         if (reply.json.outcome === 'unknown') unknowns++
         await waitForBackends()
-        const applied = (await countRows('change')) - countBefore
+        const applied = (await countRows(table)) - countBefore
         assert.ok(applied === 0 || applied === changeCount, `step ${step}: ${applied} changes`)
         if (applied === 0)
           assert.ok((await readState()) === before, `step ${step}: part of a change was applied`)
@@ -332,7 +389,7 @@ for (const { name, prepare, ok, repeatable, changes: changeCount = 1 } of cases)
         if (repeatable) {
           assert.equal((await request()).status, ok, `step ${step}: repeated`)
           assert.equal(
-            (await countRows('change')) - countBefore,
+            (await countRows(table)) - countBefore,
             changeCount,
             `step ${step}: the repeated request had a second effect`,
           )
@@ -346,26 +403,119 @@ for (const { name, prepare, ok, repeatable, changes: changeCount = 1 } of cases)
       t.diagnostic(`${step - 1} steps`)
     })
 
-test('never reports an import as not applied after its row was written', async (t) => {
-  let [step, unknowns] = [1, 0]
-  for (; step < 10; step++) {
-    const before = await countRows('import')
-    proxy.cutAt(step, 'after')
-    const body = {
-      text: 'key,title\na,Cut\n',
-      format: 'csv',
-      name: 'cut.csv',
-      category,
-      language: 'en',
-    }
-    const reply = await call(address, 'POST', '/api/v2/import', { token, body })
-    proxy.disarm()
-    if (reply.status === 201) break
-    assert.equal(reply.status, 503, reply.text)
-    if (reply.json.outcome === 'unknown') unknowns++
-    if ((await countRows('import')) > before)
-      assert.equal(reply.json.outcome, 'unknown', `step ${step}`)
-  }
-  assert.equal(unknowns, 1, `the outcome was unknown at ${unknowns} steps`)
-  t.diagnostic(`${step - 1} steps`)
+const editedTag = (tag: string) => ({
+  filter: { tag },
+  operations: [{ op: 'set', field: 'copyright_text', value: `CC BY, ${tag}` }],
 })
+
+/** Creates two records with a tag of their own. Returns its slug. */
+async function makeTagged(): Promise<string> {
+  const tag = `edited-${++number}`
+  for (const title of ['One', 'Two']) await archive.make({ title, tags: [tag] })
+  return tag
+}
+
+interface Job {
+  name: string
+  /** Creates work for the job. */
+  prepare(): Promise<void>
+  /** Runs the job once, through the proxy. */
+  run(): Promise<unknown>
+  changes: number
+}
+
+const jobs: Job[] = [
+  {
+    name: 'a batch of a bulk edit',
+    changes: 2,
+    async prepare() {
+      const { json } = await archive.call('POST', '/api/v2/edit', {
+        token,
+        body: editedTag(await makeTagged()),
+      })
+      assert.equal(json.state, 'planned')
+      // The request would also wake the job of the archive.
+      await database.query("update import set state = 'applying' where id = $1", [json.id])
+    },
+    run: () => nextImportBatch(pool),
+  },
+  {
+    name: 'the publication of a scheduled draft',
+    changes: 1,
+    async prepare() {
+      const { id } = await archive.make({ state: 2 })
+      await archive.call('PUT', `/api/v2/video/${id}/publication`, {
+        token,
+        body: { publish_at: nextYear },
+      })
+      await database.query(
+        'update scheduled_publication set publish_at = now() where video_id = $1',
+        [id],
+      )
+    },
+    run: () => publishDue(pool, () => {}),
+  },
+]
+
+for (const { name, prepare, run, changes: changeCount } of jobs)
+  for (const way of ways)
+    test(`${name} is done once if the connection is cut ${way} any step`, async (t) => {
+      let step = 1
+      for (; step < 60; step++) {
+        await prepare()
+        const [before, countBefore] = [await readState(), await countRows('change')]
+        const countChanges = async () => (await countRows('change')) - countBefore
+        proxy.cutAt(step, cutOf(step, way))
+        await run().catch(() => {})
+        const cut = proxy.disarm()
+        await waitForBackends()
+        const applied = await countChanges()
+        assert.ok(applied === 0 || applied === changeCount, `step ${step}: ${applied} changes`)
+        if (applied === 0)
+          assert.ok((await readState()) === before, `step ${step}: part of a change was applied`)
+        // Another process, or the same one later, continues.
+        await until(`the job after step ${step}`, async () => {
+          await run()
+          return (await countChanges()) === changeCount
+        })
+        await run()
+        assert.equal(await countChanges(), changeCount, `step ${step}: done twice`)
+        if (!cut) break
+      }
+      await checkInvariants(archive.databaseUrl)
+      assert.ok(step > 4 && step < 60, `it took ${step - 1} steps`)
+      t.diagnostic(`${step - 1} steps`)
+    })
+
+const started: Record<string, () => Promise<() => Promise<Reply>>> = {
+  'an import': async () =>
+    send('POST', '/api/v2/import', {
+      body: {
+        text: 'key,title\na,Cut\n',
+        format: 'csv',
+        name: 'cut.csv',
+        category,
+        language: 'en',
+      },
+    }),
+  'a bulk edit': async () => send('POST', '/api/v2/edit', { body: editedTag(await makeTagged()) }),
+}
+
+for (const [name, prepare] of Object.entries(started))
+  test(`never reports ${name} as not applied after its row was written`, async (t) => {
+    let [step, unknowns] = [1, 0]
+    for (; step < 20; step++) {
+      const request = await prepare()
+      const before = await countRows('import')
+      proxy.cutAt(step, 'after')
+      const reply = await request()
+      proxy.disarm()
+      if (reply.status === 201) break
+      assert.equal(reply.status, 503, reply.text)
+      if (reply.json.outcome === 'unknown') unknowns++
+      if ((await countRows('import')) > before)
+        assert.equal(reply.json.outcome, 'unknown', `step ${step}`)
+    }
+    assert.equal(unknowns, 1, `the outcome was unknown at ${unknowns} steps`)
+    t.diagnostic(`${step - 1} steps`)
+  })

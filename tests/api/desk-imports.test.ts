@@ -178,6 +178,32 @@ test('answers whether a talk is a similar record, and chooses the record of a ne
   assert.ok((await client.get(`${path}?show=conflict`)).html.includes(`Record ${other.id}`))
 })
 
+test('answers all questions with one button', async () => {
+  const titles = ['Culverts', 'Weirs and dams', 'Fish ladders']
+  const records: number[] = []
+  for (const title of titles) records.push((await archive.make({ title })).id)
+  // Two rows resemble the first record: only one of them can be it.
+  const rows = [...titles, 'Culverts'].map((title, index) => ({
+    key: `all-${index}`,
+    title,
+    summary: `Row ${index}`,
+  }))
+  const source = { ...options, source: 'all questions' }
+  const { id, path, page } = await plan(csv(csvOf(rows)), source)
+  assert.match(page.html, /Answer 4 questions: the same talk/)
+  const answered = await client.follow(await client.submit(page, `${path}/same`))
+  assert.match(answered.html, /The questions were answered/)
+  assert.match(answered.html, /Answer 1 question: the same talk/)
+  assert.match(answered.html, /1 conflict has no decision yet/)
+  const again = await client.follow(await client.submit(answered, `${path}/same`))
+  assert.match(again.html, /1 conflict has no decision yet/)
+  await act(again, path, 'apply', 'applied')
+  assert.deepEqual((await videoIds(id)).slice(0, 3), records)
+  const late = await client.submit(again, `${path}/same`)
+  assert.equal(late.status, 409)
+  assert.match(late.html, /the import has changed meanwhile/)
+})
+
 test('stops and continues an import, and deletes a plan', async () => {
   const { path, page, id } = await plan(csv('title\nOne plan'))
   await withDatabase(archive.databaseUrl, (query) =>
@@ -223,6 +249,24 @@ test('the refused rows can be downloaded, corrected and uploaded', async () => {
   const corrected = reply.html.replace(/\n,Nice/, '\nCorrected,Nice')
   const again = await plan(csv(corrected), { source: 'refused' })
   assert.match(again.page.html, /Corrected/)
+})
+
+test('says when the table of refused rows is cut, and has the rest', async () => {
+  const text = ['key,title', ...Array.from({ length: 5003 }, (_, index) => `row-${index},`)]
+  const { path, page } = await plan(csv(text.join('\n')), { ...options, source: 'cut' })
+  assert.match(page.html, /This table has 5,000 rows[^<]*There are more/)
+  const first = await client.get(`${path}/refused`)
+  assert.match(first.html, /row-4999/)
+  assert.doesNotMatch(first.html, /row-5000/)
+  const [, next = ''] = /href="([^"]+refused_after=\d+)"/.exec(page.html) ?? []
+  const second = await client.get(next.replaceAll('&amp;', '&'))
+  assert.doesNotMatch(second.html, /There are more/)
+  const [, link = ''] = /href="([^"]+\/refused\?after=\d+)"/.exec(second.html) ?? []
+  const rest = (await client.get(link)).html.trim().split('\n')
+  assert.equal(rest.length, 1 + 3)
+  assert.match(rest.at(-1) ?? '', /^row-5002,/)
+  for (const query of ['x', '-1', '99999999999'])
+    assert.equal((await client.get(`${path}/refused?after=${query}`)).status, 200, query)
 })
 
 test('only an administrator applies takedowns', async () => {
@@ -418,6 +462,46 @@ test('an interrupted upload leaves nothing behind', async () => {
   const next = await plan(csv('title\nAfter the interruption'))
   assert.match(next.page.html, /After the interruption/)
   assert.doesNotMatch((await client.get('/desk/import')).html, /Interrupted/)
+})
+
+test('shows the form with an error if the upload is damaged', async () => {
+  const page = await client.get('/desk/import')
+  const body = multipart([formTo(page, '/desk/import').fields, csv('title\nDamaged')])
+  const reply = await client.postBody('/desk/import', body.slice(0, -30))
+  assert.equal(reply.status, 400)
+  assert.match(reply.html, /id="file-error"[^>]*>The upload was damaged or incomplete/)
+  assert.ok(formTo(reply, '/desk/import'))
+})
+
+test('messages of the server are in Spanish, or marked as English', async () => {
+  const spanish = { 'accept-language': 'es' }
+  const form = await client.get('/desk/import')
+  const { fields } = formTo(form, '/desk/import')
+  const post = (values: Record<string, string>) =>
+    client.postBody('/desk/import', multipart([{ ...fields, ...values }]), multipartType, spanish)
+  for (const [values, message] of [
+    [{ url: 'http://127.0.0.1/talks.csv' }, 'Ningún servidor público'],
+    [{ url: 'https://a.example/', language: 'Klingonian' }, 'No es el nombre en inglés'],
+    [{ url: 'https://a.example/', recorded: 'soon' }, 'no tiene el formato'],
+  ] as const) {
+    const { status, html } = await post(values)
+    assert.equal(status, 400)
+    assert.ok(html.includes(message), message)
+  }
+  const { path } = await plan(csv('title,speakers\nUna charla,Ana y Luz\n,Nadie'))
+  const refused = await client.get(path, spanish)
+  assert.match(refused.html, /Rechazad[^:]*: <bdi lang="en">title is required/)
+  const warned = await client.get(`${path}?show=warnings`, spanish)
+  assert.match(warned.html, /falta la fecha: <bdi lang="en">recorded is missing/)
+  assert.doesNotMatch((await client.get(path)).html, /<bdi lang/)
+  const planned = await client.get(`${path}?show=new`, spanish)
+  const decision = formTo(planned, `${path}/decide`).fields
+  const wrong = await client.post(
+    `${path}/decide`,
+    { ...decision, record: '987654' },
+    { 'sec-fetch-site': 'same-origin', ...spanish },
+  )
+  assert.match(wrong.html, /role="alert">Ese registro no existe/)
 })
 
 test('imports are shown in Spanish', async () => {

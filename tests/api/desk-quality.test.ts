@@ -152,6 +152,44 @@ test('lists the rules and their findings, and merges duplicates from there', asy
   assert.equal((await ada.get('/desk/quality/no-date?cursor=x')).status, 400)
 })
 
+test('leads from talk to talk of a quality list, also after a correction', async () => {
+  const ids: number[] = []
+  for (const title of ['First', 'Second', 'Third']) ids.push((await make({ title })).id)
+  const [first = 0, second = 0, third = 0] = ids
+  const rule = '/desk/quality/no-description'
+  assert.match((await ada.get(rule)).html, /"\/desk\/talk\/\d+\?list=rule%3Dno-description"/)
+  const path = `/desk/talk/${second}`
+  const link = `${path}?list=rule%3Dno-description`
+  const leads = (html: string) =>
+    [...html.matchAll(/href="\/desk\/talk\/(\d+)\?list=[^"]*" rel="(prev|next)"/g)].map(
+      ([, id, rel]) => [rel, Number(id)],
+    )
+  const page = await ada.get(link)
+  const expected = [
+    ['prev', first],
+    ['next', third],
+  ]
+  assert.deepEqual(leads(page.html), expected)
+  assert.match(page.html, /href="\/desk\/quality\/no-description\?cursor="/)
+
+  const saved = await ada.submit(page, path, { description: 'No longer in the list' })
+  const after = await ada.follow(saved)
+  assert.match(after.html, /Saved\./)
+  const found = await archive.call('GET', '/api/v2/quality/no-description?page_size=100', {
+    token: archive.editor,
+  })
+  assert.doesNotMatch(found.text, /"Second"/)
+  assert.deepEqual(leads(after.html), expected)
+
+  for (const list of ['rule=same-source', 'rule=speaker-spellings', 'rule=x', 'rule='])
+    assert.deepEqual(leads((await ada.get(`${path}?list=${encodeURIComponent(list)}`)).html), [])
+  const limited = await signIn(archive, 'Eve', 'suggester')
+  await setEventEditor(archive.pool, limited.id, category, true, operator)
+  const own = await limited.client.get(link)
+  assert.equal(own.status, 200)
+  assert.deepEqual(leads(own.html), [], 'editors of events see no quality lists')
+})
+
 test('fixes a finding with one click, as an ordinary change', async () => {
   const title = 'One day 2026'
   const body = { title, start_date: '2026-05-02', end_date: '2026-05-02' }

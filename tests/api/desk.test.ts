@@ -128,6 +128,7 @@ const urls: [method: 'GET' | 'POST', path: string, role: PersonRole][] = [
   ['GET', `/desk/import/${plannedImport}/refused`, 'editor'],
   ['POST', `/desk/import/${plannedImport}/decide`, 'editor'],
   ['POST', `/desk/import/${plannedImport}/decide-all`, 'editor'],
+  ['POST', `/desk/import/${plannedImport}/same`, 'editor'],
   ['POST', `/desk/import/${plannedImport}/apply`, 'editor'],
   ['POST', `/desk/import/${plannedImport}/stop`, 'editor'],
   ['POST', `/desk/import/${plannedImport}/undo`, 'editor'],

@@ -131,14 +131,22 @@ async function createEditor(database: string): Promise<string> {
   }
 }
 
-async function writeExamples(url: string, token: string): Promise<void> {
+/** Writes the example talks of the demo. Returns their ids, by key. */
+export async function writeExamples(
+  url: string,
+  token: string,
+): Promise<ReadonlyMap<string, number>> {
   const write = async (method: string, path: string, body: object) => {
-    const { status, text } = await call(url, method, path, { body, token })
+    const { status, text, json } = await call(url, method, path, { body, token })
     if (status >= 300) throw new Error(text)
+    return json
   }
   const post = (path: string, body: object) => write('POST', path, body)
   for (const category of exampleCategories) await post('/api/v2/category', category)
-  for (const { key: _, ...talk } of exampleTalks) await post('/api/v2/video', { state: 1, ...talk })
+  const ids = new Map<string, number>()
+  for (const { key, ...talk } of exampleTalks)
+    ids.set(key, (await post('/api/v2/video', { state: 1, ...talk })).id)
   for (const { name, ...profile } of exampleSpeakers)
     await write('PATCH', `/api/v2/speaker/${slugify(name)}`, profile)
+  return ids
 }

@@ -6,6 +6,7 @@ import { until } from '../support/until.ts'
 import { assertAccessible } from './axe.ts'
 import { type BrowserEnvironment, onPage, pathOf, type WatchedPage } from './environment.ts'
 import { runScript } from './script.ts'
+import { invitePerson, signInWithCode } from './sign-in.ts'
 import { overflowing, widths } from './sizes.ts'
 
 // The desk in a browser: people sign in with a virtual authenticator, by keyboard alone and without
@@ -43,28 +44,12 @@ export async function deskTests(environment: BrowserEnvironment): Promise<void> 
   const archive = { ...environment.archive, url: url.replace('127.0.0.1', 'localhost') }
   const settings = { DATABASE_URL: databaseUrl, PUBLIC_URL: archive.url }
 
-  /** Invites a person with the command. Returns the path of the link, and the code. */
-  const invite = async (name: string, role: string) => {
-    const { stdout, stderr, code } = await runCommand(
-      ['person', 'invite', name, '--role', role],
-      settings,
-    )
-    assert.equal(code, 0, stderr)
-    return {
-      path: new URL(stdout.trim()).pathname,
-      code: /passkey: (\d{6})/.exec(stderr)?.[1] ?? '',
-    }
-  }
+  const site = { url: archive.url, databaseUrl }
+  const invite = (name: string, role: string) => invitePerson(site, name, role)
   const inDesk = (run: (watched: WatchedPage) => Promise<void>, options?: BrowserContextOptions) =>
     onPage({ ...environment, archive }, run, options)
-  const signIn = async ({ page, open }: WatchedPage, name: string, role: string) => {
-    const { path, code } = await invite(name, role)
-    await open(path)
-    await page.getByText('Sign in without a passkey').click()
-    await page.getByLabel('Code').fill(code)
-    await page.getByRole('button', { name: 'Sign in', exact: true }).click()
-    await page.waitForURL('**/desk')
-  }
+  const signIn = ({ page }: WatchedPage, name: string, role: string) =>
+    signInWithCode(page, site, name, role)
 
   await test('desk: from the invitation to the desk with a passkey, by keyboard', async () => {
     await inDesk(async ({ page, open }) => {
@@ -262,6 +247,63 @@ export async function deskTests(environment: BrowserEnvironment): Promise<void> 
       assert.equal(await page.locator('[name=duration]').inputValue(), '')
     })
   })
+
+  await test('desk: keys move in the inbox and in lists, open an item and show the keys', () =>
+    inDesk(
+      async (watched) => {
+        const { page, open } = watched
+        await signIn(watched, 'Kim Keys', 'editor')
+        const editors: string[] = []
+        for (const title of ['Inbox one', 'Inbox two']) {
+          const path = await createTalk(watched, title)
+          await page.locator('[name=summary]').fill('Typed')
+          await page.locator('[name=summary]').blur()
+          await page.locator('[data-saved]:not(:empty)').waitFor()
+          editors.push(path)
+        }
+        await open('/desk')
+        const items = page.locator('[data-item]')
+        const hasFocus = (index: number) =>
+          items.nth(index).evaluate((item) => item === document.activeElement)
+        for (const [key, index] of [
+          ['k', 0],
+          ['j', 1],
+          ['k', 0],
+          ['k', 0],
+          ['j', 1],
+        ] as const) {
+          await page.keyboard.press(key)
+          assert.ok(await hasFocus(index), `${key} leads to item ${index}`)
+        }
+        const dialog = page.locator('dialog.keys')
+        assert.equal(await dialog.isVisible(), false)
+        await page.keyboard.press('?')
+        await page.getByText('Open the item').waitFor()
+        await assertAccessible(page, 'the keys of the inbox')
+        await page.keyboard.press('j')
+        await page.keyboard.press('Escape')
+        await dialog.waitFor({ state: 'hidden' })
+        assert.ok(await hasFocus(1), 'the focus returns')
+        const href = await items.nth(1).getAttribute('href')
+        await page.keyboard.press('Enter')
+        await page.waitForURL(`**${href}`)
+        assert.ok(editors.includes(pathOf(page)), pathOf(page))
+
+        await open('/desk/talks?q=inbox')
+        await page.locator('#field-q').press('j')
+        assert.equal(await page.locator('#field-q').inputValue(), 'jinbox')
+        await page.locator('#field-q').blur()
+        await page.keyboard.press('j')
+        assert.ok(await hasFocus(0))
+        await page.keyboard.press('Enter')
+        await page.waitForURL('**/desk/talk/*?list=*')
+        const [opened] = pathOf(page).split('?')
+        await page.keyboard.press('Alt+ArrowRight')
+        await page.waitForURL(({ pathname }) => pathname !== opened)
+        assert.ok(editors.includes(new URL(page.url()).pathname), page.url())
+      },
+      { reducedMotion: 'reduce' },
+    ))
 
   await test('desk: asks only about fields that both changed, one key each', () =>
     inDesk(

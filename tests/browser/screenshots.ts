@@ -1,33 +1,51 @@
-// npm run screenshots -- FOLDER [--url http://...] [--talks file]
+// npm run screenshots -- FOLDER [--url http://...] [--talks file] [--only public|desk]
 //
 // Writes screenshots of the main pages on a phone and on a desktop, in light and dark, small enough
 // for the documentation. They show the archive at --url, or one that is started for them with the
 // talks of --talks: by default the real ones if they are available, else the examples of the demo.
+// Screenshots of the desk always show the examples of the demo, in an archive that is started for
+// them, so there are none with --url.
 
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
+import type { Browser, Page } from 'playwright-core'
 import sharp from 'sharp'
 import { openBrowserArchive } from './archive.ts'
 import { startChromium } from './chromium.ts'
+import { takeDeskScreenshots } from './desk-screenshots.ts'
 import { examples } from './environment.ts'
 
 const maxBytes = 120_000
 const sizes = { phone: { width: 390, height: 844 }, desktop: { width: 1440, height: 900 } }
 
 const { values, positionals } = parseArgs({
-  options: { url: { type: 'string' }, talks: { type: 'string' } },
+  options: { url: { type: 'string' }, talks: { type: 'string' }, only: { type: 'string' } },
   allowPositionals: true,
 })
-const [folder] = positionals
-if (folder === undefined) {
+const [folder = ''] = positionals
+if (folder === '') {
   console.error('Give a folder: npm run screenshots -- FOLDER')
   process.exit(2)
 }
 mkdirSync(folder, { recursive: true })
 
-const archive = openBrowserArchive(values)
+const archive = openBrowserArchive(values.only === 'desk' ? { url: '' } : values)
 try {
+  const browser = await startChromium()
+  try {
+    if (values.only !== 'desk') await takePublicScreenshots(browser)
+    if (values.url !== undefined)
+      console.log('No screenshots of the desk: they need an archive that is started for them')
+    else if (values.only !== 'public') await takeDeskScreenshots(archive, browser, save)
+  } finally {
+    await browser.close()
+  }
+} finally {
+  await archive.stop()
+}
+
+async function takePublicScreenshots(browser: Browser): Promise<void> {
   await archive.ready
   const { path, category } = await examples(archive)
   const pages = {
@@ -38,32 +56,30 @@ try {
     events: '/category',
     about: '/about',
   }
-  const browser = await startChromium()
-  try {
-    for (const [size, viewport] of Object.entries(sizes))
-      for (const colorScheme of ['light', 'dark'] as const) {
-        const context = await browser.newContext({
-          viewport,
-          colorScheme,
-          locale: 'en-GB',
-          isMobile: size === 'phone',
-          hasTouch: size === 'phone',
-        })
-        const page = await context.newPage()
-        for (const [name, path] of Object.entries(pages)) {
-          await page.goto(archive.url + path, { waitUntil: 'networkidle' })
-          const file = join(folder, `${name}-${size}-${colorScheme}.webp`)
-          const bytes = await compress(await page.screenshot())
-          writeFileSync(file, bytes)
-          console.log(`${String(bytes.length).padStart(7)}  ${file}`)
-        }
-        await context.close()
+  for (const [size, viewport] of Object.entries(sizes))
+    for (const colorScheme of ['light', 'dark'] as const) {
+      const context = await browser.newContext({
+        viewport,
+        colorScheme,
+        locale: 'en-GB',
+        isMobile: size === 'phone',
+        hasTouch: size === 'phone',
+      })
+      const page = await context.newPage()
+      for (const [name, path] of Object.entries(pages)) {
+        await page.goto(archive.url + path, { waitUntil: 'networkidle' })
+        await save(page, `${name}-${size}-${colorScheme}`)
       }
-  } finally {
-    await browser.close()
-  }
-} finally {
-  await archive.stop()
+      await context.close()
+    }
+}
+
+/** Saves a screenshot of a page as it is. */
+async function save(page: Page, name: string): Promise<void> {
+  const file = join(folder, `${name}.webp`)
+  const bytes = await compress(await page.screenshot())
+  writeFileSync(file, bytes)
+  console.log(`${String(bytes.length).padStart(7)}  ${file}`)
 }
 
 /** Compresses a screenshot with the best quality within the limit. */

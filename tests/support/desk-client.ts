@@ -130,8 +130,17 @@ export function createDeskClient(
       return this.postBody(form.action, multipart([{ ...form.fields, ...fields }, file]))
     },
     /** Sends the body of a form with a file, as a page of the site would. */
-    postBody: (path: string, body: string | Buffer, type = multipartType) =>
-      request('POST', path, body, { 'content-type': type, 'sec-fetch-site': 'same-origin' }),
+    postBody: (
+      path: string,
+      body: string | Buffer,
+      type = multipartType,
+      headers: Record<string, string> = {},
+    ) =>
+      request('POST', path, body, {
+        'content-type': type,
+        'sec-fetch-site': 'same-origin',
+        ...headers,
+      }),
     /** Opens the page to which a form redirects. */
     follow(reply: Reply) {
       assert.equal(reply.status, 303, reply.text.slice(0, 500))

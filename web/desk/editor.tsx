@@ -27,12 +27,16 @@ export interface EditorData {
   readonly restored?: string
   /** The texts as HTML. */
   readonly previews: { readonly summary: string; readonly description: string }
-  /** The list from which the talk was opened, and the talks before and after it. */
-  readonly neighbours?: {
-    readonly list: string
-    readonly previous: string | undefined
-    readonly next: string | undefined
-  }
+  readonly neighbours?: Neighbours
+}
+
+/** The list from which a talk was opened, and the paths of the talks before and after it. */
+export interface Neighbours {
+  /** A query that identifies the list. */
+  readonly list: string
+  readonly listPath: string
+  readonly previous: string | undefined
+  readonly next: string | undefined
 }
 
 /** The form of a talk. */
@@ -57,7 +61,7 @@ export function Editor(data: EditorData) {
         ))}
         {neighbours && (
           <nav class="toolbar" aria-label={words.list}>
-            <a href={href(`${deskPaths.talks}?${neighbours.list}`)}>{words.list}</a>
+            <a href={href(neighbours.listPath)}>{words.list}</a>
             {neighbours.previous && (
               <a href={href(neighbours.previous)} rel="prev" aria-keyshortcuts="Alt+ArrowLeft">
                 {words.previousTalk}

@@ -1,7 +1,9 @@
 import type { Import } from '@talkshelf/contract'
 import type { ComponentChildren } from 'preact'
 import { deskPaths } from '../paths.ts'
+import { importName } from './import-name.ts'
 import { DeskLayout } from './layout.tsx'
+import { ListKeys, listItem } from './list-keys.tsx'
 import { useDesk } from './view.ts'
 
 export interface DeskHomeData {
@@ -45,8 +47,8 @@ export function DeskHome({ hasPasskey, copies, imports, scheduled }: DeskHomeDat
         ))}
       </Items>
       <Items title={text.imports}>
-        {imports.map(({ id, name, by, created, planned }) => (
-          <Item key={id} path={deskPaths.importPage(id)} title={name}>
+        {imports.map(({ by, created, planned, ...job }) => (
+          <Item key={job.id} path={deskPaths.importPage(job.id)} title={importName(job, words)}>
             {text.importStarted(by, age(`${created}Z`))}
             {!!planned.conflict && ` · ${text.conflicts(number(planned.conflict))}`}
           </Item>
@@ -59,6 +61,7 @@ export function DeskHome({ hasPasskey, copies, imports, scheduled }: DeskHomeDat
           </Item>
         ))}
       </Items>
+      {!isEmpty && <ListKeys />}
       {mayEdit && isEmpty && <p>{text.empty}</p>}
       {mayEdit && (
         <p>
@@ -106,7 +109,7 @@ function Item({ path, title, children }: ItemProps) {
   const { href } = useDesk()
   return (
     <li>
-      <a href={href(path)} dir="auto">
+      <a href={href(path)} dir="auto" {...listItem}>
         {title}
       </a>
       <span class="help">{children}</span>

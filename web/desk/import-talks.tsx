@@ -1,12 +1,9 @@
-import {
-  editFormat,
-  type Import,
-  type ImportedTalk,
-  type importVerdicts,
-} from '@talkshelf/contract'
+import type { Import, ImportedTalk, importVerdicts } from '@talkshelf/contract'
 import type { ComponentChildren } from 'preact'
 import { deskPaths, paths } from '../paths.ts'
+import { formatTimecode } from '../timecode.ts'
 import { Form } from './form.tsx'
+import { englishOn, type ServerText, translated } from './server-text.ts'
 import { useDesk } from './view.ts'
 
 // The talks of an import, as a table for each verdict.
@@ -44,7 +41,7 @@ export interface TalkRow extends Omit<ImportedTalk, 'changes'> {
   /** The record that a person chose. */
   readonly record: number | undefined
   /** Why the last decision was refused. */
-  readonly error?: string | undefined
+  readonly error?: ServerText | undefined
 }
 
 export interface ImportTalksData {
@@ -55,6 +52,10 @@ export interface ImportTalksData {
   /** The last position of this page, if there are more talks. */
   readonly next: number | undefined
   readonly talks: readonly TalkRow[]
+  /** The table of refused rows: where it begins, and where the next part begins. */
+  readonly table?:
+    | { readonly after: number; readonly rows: number; readonly next: number | undefined }
+    | undefined
 }
 
 interface Props extends ImportTalksData {
@@ -89,11 +90,7 @@ export function ImportTalks({ children, ...data }: Props) {
       </nav>
       <h2>{names[show]}</h2>
       <p class="help">{help}</p>
-      {show === 'refused' && talks.length > 0 && job.format !== editFormat && (
-        <p>
-          <a href={href(deskPaths.importRefused(job.id))}>{text.downloadRefused}</a>
-        </p>
-      )}
+      <RefusedTable {...data} />
       {children}
       {talks.length === 0 ? <p>{text.noTalks}</p> : <TalkTable {...data} heading={names[show]} />}
       <p class="pager">
@@ -101,6 +98,27 @@ export function ImportTalks({ children, ...data }: Props) {
         {next !== undefined && <a href={linkTo(show, next)}>{text.next}</a>}
       </p>
     </section>
+  )
+}
+
+/** A link to the table of refused rows, and to its next part if it is cut. */
+function RefusedTable({ job, table }: ImportTalksData) {
+  const { words, href, number } = useDesk()
+  const text = words.imports
+  if (!table) return null
+  const { after, rows, next } = table
+  const page = `${deskPaths.importPage(job.id)}?show=refused`
+  const query = after > 0 ? `?after=${after}` : ''
+  return (
+    <p>
+      <a href={href(deskPaths.importRefused(job.id) + query)}>{text.downloadRefused}</a>{' '}
+      {next !== undefined && (
+        <>
+          {text.refusedCut(number(rows))}{' '}
+          <a href={href(`${page}&refused_after=${next}`)}>{text.nextRefused}</a>
+        </>
+      )}
+    </p>
   )
 }
 
@@ -188,15 +206,18 @@ function TalkSummary({ title, place, video, category, speakers, recorded, ...tal
 }
 
 function TalkNotes({ notes }: TalkRow) {
-  const { words } = useDesk()
+  const { words, locale } = useDesk()
+  const lang = englishOn(locale)
   const text = words.imports
   if (notes.length === 0) return null
   return (
     <ul class="notes">
-      {notes.map(({ kind, field, detail }) => (
+      {notes.map(({ kind, field, detail, code }) => (
         <li key={`${kind} ${field} ${detail}`} class={kind === 'refused' ? 'error' : undefined}>
-          {text.noteKinds[kind]}:{' '}
-          <bdi>{field === '' || kind === 'question' ? detail : `${field} ${detail}`}</bdi>
+          {text.noteKinds[kind]}: {lang && code && `${text.noteWarnings[code]}: `}
+          <bdi lang={lang}>
+            {field === '' || kind === 'question' ? detail : `${field} ${detail}`}
+          </bdi>
         </li>
       ))}
     </ul>
@@ -234,7 +255,9 @@ function Value({ field, side, ...change }: TalkChange & { side: 'old' | 'new' })
   const text = words.imports
   const value = change[side]
   if (value === '') return <i>{text.emptyValue}</i>
-  return <bdi class="long">{field === 'facts' ? text.facts(value) : value}</bdi>
+  if (field === 'facts') return <bdi class="long">{text.facts(value)}</bdi>
+  const isSeconds = field === 'duration' && /^\d+$/.test(value)
+  return <bdi class="long">{isSeconds ? formatTimecode(Number(value)) : value}</bdi>
 }
 
 interface DecisionFormProps {
@@ -257,7 +280,7 @@ function DecisionForm({ talk, data: { job, show, after } }: DecisionFormProps) {
       <input type="hidden" name="after" value={after} />
       {talk.error !== undefined && (
         <p class="error" role="alert">
-          {talk.error}
+          {translated(talk.error, text.byCode)}
         </p>
       )}
       {isQuestion && (

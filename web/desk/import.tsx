@@ -1,15 +1,19 @@
 import { editFormat, type Import, importVerdicts, warningCodes } from '@talkshelf/contract'
 import { deskPaths } from '../paths.ts'
 import { Form } from './form.tsx'
+import { importName } from './import-name.ts'
 import { ImportTalks, type ImportTalksData } from './import-talks.tsx'
 import { Started } from './imports.tsx'
 import { DeskLayout } from './layout.tsx'
+import { englishOn } from './server-text.ts'
 import { DeskContext, useDesk } from './view.ts'
 
 export interface ImportPageData extends ImportTalksData {
   /** The fields in conflict that can still be decided, and the talks without a decision. */
   readonly conflicts: {
     readonly undecided: number
+    /** Undecided talks that resemble a record. */
+    readonly questions: number
     readonly fields: readonly { readonly field: string; readonly count: number }[]
   }
   /** The most frequent changes of a bulk edit, as text. Empty for other imports. */
@@ -76,14 +80,15 @@ function ImportContent(data: ImportPageData) {
 }
 
 function Summary({ job, isRunning }: { job: Import; isRunning: boolean }) {
-  const { words, href } = useDesk()
+  const { words, href, locale } = useDesk()
+  const lang = englishOn(locale)
   const text = words.imports
   const isAllRefused = job.state === 'planned' && isEveryTalkRefused(job)
   return (
     <section data-progress={isRunning ? href(deskPaths.importPage(job.id)) : undefined}>
       <p>
-        <bdi class="long">{job.name}</bdi>{' '}
-        <span class="mark">{job.format || text.unknownFormat}</span>{' '}
+        <bdi class="long">{importName(job, words)}</bdi>{' '}
+        {job.format !== editFormat && <span class="mark">{job.format || text.unknownFormat}</span>}{' '}
         <span class={job.state === 'failed' ? 'mark warn' : 'mark'}>{text.states[job.state]}</span>
       </p>
       <p class="help">
@@ -96,7 +101,11 @@ function Summary({ job, isRunning }: { job: Import; isRunning: boolean }) {
         )}
       </p>
       {isRunning && <Progress job={job} />}
-      {job.problem !== null && <p class="error lines">{job.problem}</p>}
+      {job.problem !== null && (
+        <p class="error lines" lang={lang}>
+          {job.problem}
+        </p>
+      )}
       <p>{isAllRefused ? text.allRefused : text.stateHelp[job.state]}</p>
       <Counts label={text.results} counts={job.outcome} />
       <Counts label={text.undoResult} counts={job.undone} />
@@ -259,42 +268,64 @@ function Warnings({ job }: { job: Import }) {
   )
 }
 
-/** A form that decides all conflicts, of one field or of all. */
+/** Forms that decide all conflicts: of one field or of all, and which talks are the same. */
 function DecideAll({ job, conflicts, show }: ImportPageData) {
   const { words } = useDesk()
   const text = words.imports
-  if (show !== 'conflict' || !isDecidable(job) || conflicts.fields.length === 0) return null
+  const { undecided, questions, fields } = conflicts
+  if (show !== 'conflict' || !isDecidable(job)) return null
+  if (undecided === 0 && fields.length === 0) return null
   return (
     <>
-      {conflicts.undecided > 0 && <p>{text.undecided(conflicts.undecided)}</p>}
+      {undecided > 0 && <p>{text.undecided(undecided)}</p>}
       <p class="help" data-keys hidden>
         {text.keys}
       </p>
-      <details>
-        <summary>{text.decideAll}</summary>
-        <Form action={deskPaths.importDecideAll(job.id)}>
-          <div class="field">
-            <label for="field-field">{text.decideField}</label>
-            <select id="field-field" name="field">
-              <option value="">{text.allFields}</option>
-              {conflicts.fields.map(({ field, count }) => (
-                <option key={field} value={field}>
-                  {`${text.fields[field] ?? field} (${count})`}
-                </option>
-              ))}
-            </select>
-          </div>
-          <div class="actions">
-            <button type="submit" class="quiet" name="take" value="mine">
-              {text.keepAllOurs}
-            </button>
-            <button type="submit" class="quiet" name="take" value="theirs">
-              {text.takeAllTheirs}
-            </button>
-          </div>
+      {questions > 0 && (
+        <Form action={deskPaths.importAcceptMatches(job.id)}>
+          <button type="submit" class="quiet">
+            {text.acceptMatches(questions)}
+          </button>
         </Form>
-      </details>
+      )}
+      {fields.length > 0 && <DecideFields id={job.id} fields={fields} />}
     </>
+  )
+}
+
+interface DecideFieldsProps {
+  readonly id: number
+  readonly fields: ImportPageData['conflicts']['fields']
+}
+
+function DecideFields({ id, fields }: DecideFieldsProps) {
+  const { words } = useDesk()
+  const text = words.imports
+  return (
+    <details>
+      <summary>{text.decideAll}</summary>
+      <Form action={deskPaths.importDecideAll(id)}>
+        <div class="field">
+          <label for="field-field">{text.decideField}</label>
+          <select id="field-field" name="field">
+            <option value="">{text.allFields}</option>
+            {fields.map(({ field, count }) => (
+              <option key={field} value={field}>
+                {`${text.fields[field] ?? field} (${count})`}
+              </option>
+            ))}
+          </select>
+        </div>
+        <div class="actions">
+          <button type="submit" class="quiet" name="take" value="mine">
+            {text.keepAllOurs}
+          </button>
+          <button type="submit" class="quiet" name="take" value="theirs">
+            {text.takeAllTheirs}
+          </button>
+        </div>
+      </Form>
+    </details>
   )
 }
 

@@ -2,7 +2,9 @@ import { type Import, importFormats } from '@talkshelf/contract'
 import type { ComponentChildren } from 'preact'
 import { deskPaths } from '../paths.ts'
 import { Field, FileField, Form } from './form.tsx'
+import { importName } from './import-name.ts'
 import { DeskLayout } from './layout.tsx'
+import { type ServerText, translated } from './server-text.ts'
 import { useDesk } from './view.ts'
 
 export interface ImportsData {
@@ -28,11 +30,12 @@ export interface ImportFormErrors {
     | 'empty'
     | 'format'
     | 'too-large'
-    | { readonly text: string }
+    | 'damaged'
+    | ServerText
     | undefined
   /** Events with similar titles. */
   readonly event?: readonly string[]
-  readonly fields?: Readonly<Record<string, string>>
+  readonly fields?: Readonly<Record<string, ServerText>>
 }
 
 /** The list of imports, and a form that starts one. */
@@ -80,7 +83,7 @@ function ImportTable({ imports }: Pick<ImportsData, 'imports'>) {
             <tr key={job.id}>
               <td class="long">
                 <a href={href(deskPaths.importPage(job.id))}>
-                  <bdi>{job.name}</bdi>
+                  <bdi>{importName(job, words)}</bdi>
                 </a>
               </td>
               <td>{text.states[job.state]}</td>
@@ -118,6 +121,7 @@ function StartForm({ maxBytes, values = {}, errors = {} }: ImportFormData) {
   const { words } = useDesk()
   const text = words.imports
   const hasMore = ['recorded', 'source', 'keep_titles'].some((name) => values[name])
+  const fieldError = (name: string) => translated(errors.fields?.[name], text.byCode)
   const isRefused = Object.values(errors).some((error) => error !== undefined)
   const isFileLost = isRefused && !values.url && errors.file === undefined
   return (
@@ -131,7 +135,7 @@ function StartForm({ maxBytes, values = {}, errors = {} }: ImportFormData) {
       <Field
         label={text.url}
         help={text.urlHelp}
-        error={errors.fields?.url}
+        error={fieldError('url')}
         name="url"
         type="url"
         value={values.url}
@@ -139,12 +143,12 @@ function StartForm({ maxBytes, values = {}, errors = {} }: ImportFormData) {
         autocomplete="off"
       />
       <FormatField value={values.format} />
-      <EventField value={values.event} similar={errors.event} error={errors.fields?.event} />
+      <EventField value={values.event} similar={errors.event} error={fieldError('event')} />
       {errors.event && <Checkbox name="new_event">{text.newEvent}</Checkbox>}
       <Field
         label={`${text.language} (${words.optional})`}
         help={text.languageHelp}
-        error={errors.fields?.language}
+        error={fieldError('language')}
         name="language"
         value={values.language}
         maxLength={100}
@@ -158,7 +162,7 @@ function StartForm({ maxBytes, values = {}, errors = {} }: ImportFormData) {
         <Field
           label={text.recorded}
           help={text.recordedHelp}
-          error={errors.fields?.recorded}
+          error={fieldError('recorded')}
           name="recorded"
           type="date"
           value={values.recorded}
@@ -166,7 +170,7 @@ function StartForm({ maxBytes, values = {}, errors = {} }: ImportFormData) {
         <Field
           label={text.source}
           help={text.sourceHelp}
-          error={errors.fields?.source}
+          error={fieldError('source')}
           name="source"
           value={values.source}
           maxLength={100}
@@ -205,7 +209,7 @@ function ImportFile({ maxBytes, error }: ImportFileProps) {
 function fileError(
   error: NonNullable<ImportFormErrors['file']>,
   tooLarge: string,
-  texts: Readonly<Record<'missing' | 'both' | 'empty' | 'format', string>>,
+  texts: Readonly<Record<'missing' | 'both' | 'empty' | 'format' | 'damaged', string>>,
 ): string {
   if (typeof error === 'object') return error.text
   return error === 'too-large' ? tooLarge : texts[error]

@@ -3,6 +3,7 @@ import { deskPaths } from '../paths.ts'
 import { formatTimecode } from '../timecode.ts'
 import { Form } from './form.tsx'
 import { DeskLayout } from './layout.tsx'
+import { ListKeys, listItem } from './list-keys.tsx'
 import { mergeQuery } from './merge-talks.tsx'
 import { useDesk } from './view.ts'
 
@@ -93,6 +94,7 @@ export function Findings({ rule, findings, cursor, previous, next }: FindingsDat
           </li>
         ))}
       </ul>
+      {findings.length > 0 && <ListKeys />}
       <p class="toolbar">
         {previous !== undefined && (
           <a href={pageAt(previous)} rel="prev">
@@ -109,6 +111,11 @@ export function Findings({ rule, findings, cursor, previous, next }: FindingsDat
   )
 }
 
+/** Returns a query that identifies the page of a quality list, for the editor. */
+export function findingsQuery(rule: string, cursor: string): string {
+  return new URLSearchParams({ rule, ...(cursor && { cursor }) }).toString()
+}
+
 interface FindingProps {
   readonly rule: string
   readonly cursor: string
@@ -120,6 +127,7 @@ function Finding({ rule, cursor, finding }: FindingProps) {
   const texts = words.quality
   const { value, records, names, fix } = finding
   const [first] = records
+  const list = encodeURIComponent(findingsQuery(rule, cursor))
   const shown = rule.startsWith('duration') ? formatTimecode(Number(value)) : value
   return (
     <>
@@ -127,7 +135,7 @@ function Finding({ rule, cursor, finding }: FindingProps) {
         {shown !== null && <p dir="auto">{shown}</p>}
         {records.map((record) => (
           <p key={record.id}>
-            <a href={href(deskPaths.talk(record.id))} dir="auto">
+            <a href={href(`${deskPaths.talk(record.id)}?list=${list}`)} dir="auto" {...listItem}>
               {record.title}
             </a>{' '}
             <span class="help" dir="auto">

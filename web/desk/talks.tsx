@@ -3,6 +3,7 @@ import type { ComponentChildren } from 'preact'
 import { deskPaths } from '../paths.ts'
 import { Field } from './form.tsx'
 import { DeskLayout } from './layout.tsx'
+import { ListKeys, listItem } from './list-keys.tsx'
 import { useDesk } from './view.ts'
 
 /** The columns of the list of talks besides the title. */
@@ -77,6 +78,7 @@ export function Talks({ list, talks, count, hasMore, isExact }: TalksData) {
           </p>
         </form>
       )}
+      {talks.length > 0 && <ListKeys />}
       <p class="toolbar">
         {list.page > 1 && (
           <a href={href(`${deskPaths.talks}?${query(list.page - 1)}`)} rel="prev">
@@ -157,13 +159,13 @@ function TalkTable({ list, talks }: Pick<TalksData, 'list' | 'talks'>) {
                 />
               </td>
               <td>
-                <a href={href(`${deskPaths.talk(talk.id)}?list=${here}`)} dir="auto">
+                <a href={href(`${deskPaths.talk(talk.id)}?list=${here}`)} dir="auto" {...listItem}>
                   {talk.title}
                 </a>{' '}
                 {!talk.isLive && <span class="mark warn">{words.draft}</span>}
               </td>
               {columns.map((column) => (
-                <td key={column}>
+                <td key={column} class={column === 'date' ? 'date' : undefined}>
                   <Cell talk={talk} column={column} />
                 </td>
               ))}

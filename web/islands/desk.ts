@@ -1,5 +1,6 @@
 import { startEditor, startMerge } from './editor.ts'
 import { startImports } from './imports.ts'
+import { startListKeys } from './list-keys.ts'
 import { startPasskeys } from './passkey.ts'
 
 // Loaded by every page of the desk. It only enhances pages, except for passkeys, which need it.
@@ -24,3 +25,4 @@ startPasskeys()
 startEditor()
 startMerge()
 startImports()
+startListKeys()

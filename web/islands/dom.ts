@@ -9,3 +9,11 @@ export function createElement<Tag extends keyof HTMLElementTagNameMap>(
   element.append(...children)
   return element
 }
+
+/** Returns whether a key that is pressed in an element is typed there. */
+export function isTextField(target: EventTarget | null): boolean {
+  if (!(target instanceof HTMLElement)) return false
+  return target instanceof HTMLInputElement
+    ? target.type !== 'radio' && target.type !== 'checkbox'
+    : /^(TEXTAREA|SELECT)$/.test(target.tagName)
+}

@@ -1,3 +1,5 @@
+import { isTextField } from './dom.ts'
+
 // Pages of imports: progress without reloading the page, keys that decide conflicts, and the limit
 // of a file before it is sent.
 
@@ -105,11 +107,4 @@ async function save(action: string, body: URLSearchParams, id: string): Promise<
     // The page says what has changed meanwhile.
     location.reload()
   }
-}
-
-function isTextField(target: EventTarget | null): boolean {
-  if (!(target instanceof HTMLElement)) return false
-  return target instanceof HTMLInputElement
-    ? target.type !== 'radio' && target.type !== 'checkbox'
-    : /^(TEXTAREA|SELECT)$/.test(target.tagName)
 }

@@ -2,6 +2,7 @@ import { mediaNames, type TalkField } from '../desk/talk-values.ts'
 import { bulkEn } from './desk-bulk-en.ts'
 import { entitiesEn } from './desk-entities-en.ts'
 import { importsEn } from './desk-imports-en.ts'
+import { listsEn } from './desk-lists-en.ts'
 import { picturesEn } from './desk-pictures-en.ts'
 import { qualityEn } from './desk-quality-en.ts'
 
@@ -368,6 +369,7 @@ export const deskEn = {
   pictures: picturesEn,
   quality: qualityEn,
   bulk: bulkEn,
+  lists: listsEn,
 
   // Errors
   forbiddenTitle: 'You may not do that',

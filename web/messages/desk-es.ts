@@ -3,6 +3,7 @@ import { bulkEs } from './desk-bulk-es.ts'
 import type { DeskMessages } from './desk-en.ts'
 import { entitiesEs } from './desk-entities-es.ts'
 import { importsEs } from './desk-imports-es.ts'
+import { listsEs } from './desk-lists-es.ts'
 import { picturesEs } from './desk-pictures-es.ts'
 import { qualityEs } from './desk-quality-es.ts'
 
@@ -363,6 +364,7 @@ export const deskEs: DeskMessages = {
   pictures: picturesEs,
   quality: qualityEs,
   bulk: bulkEs,
+  lists: listsEs,
 
   forbiddenTitle: 'No puedes hacer eso',
   forbiddenHelp: (role) => `Tu función es ${role}. Pide otra a un administrador.`,

@@ -7,6 +7,7 @@ export const importsEn = {
   done: {
     decided: 'The decision was saved.',
     'decided-all': 'The conflicts were decided.',
+    answered: 'The questions were answered. Those that are still open need a decision each.',
     discarded: 'The import was deleted. It had changed nothing.',
   } as Readonly<Record<string, string>>,
 
@@ -47,6 +48,7 @@ export const importsEn = {
     missing: 'Choose a file, or enter a URL.',
     both: 'Choose a file or enter a URL, but not both.',
     empty: 'The file is empty. Choose another one.',
+    damaged: 'The upload was damaged or incomplete. Nothing was imported. Send the form again.',
     format:
       'The format of the file was not recognised. If it is one of the formats below, choose it ' +
       'there. Otherwise convert the file to CSV.',
@@ -124,6 +126,9 @@ export const importsEn = {
     'to a draft.',
   noTalks: 'No talks.',
   downloadRefused: 'Download the refused rows (CSV)',
+  refusedCut: (rows: string) =>
+    `This table has ${rows} rows: as many as one file can have. There are more.`,
+  nextRefused: 'Next part',
   outcomes: {
     created: 'created',
     changed: 'changed',
@@ -148,6 +153,10 @@ export const importsEn = {
     'several-names': 'with several people in one name',
     'similar-name': 'with a person whose name is spelled differently elsewhere',
   } as Readonly<Record<WarningCode, string>>,
+  /** Warnings about one talk, by code. The server has the English texts. */
+  noteWarnings: {} as Readonly<Record<string, string>>,
+  /** Translations by the code of the error. The server has the English texts. */
+  byCode: {} as Readonly<Record<string, string>>,
   ignoredCells: (count: number) =>
     `${count} empty cells are ignored: the values of the archive stay. To clear a field, empty its ` +
     'cell in a table that was exported from here, with its columns id and updated.',
@@ -199,6 +208,8 @@ export const importsEn = {
   keepOurs: 'Keep ours',
   takeTheirs: 'Take theirs',
   fromImport: 'written by an earlier import',
+  acceptMatches: (count: number) =>
+    count === 1 ? 'Answer 1 question: the same talk' : `Answer ${count} questions: the same talk`,
   sameTalk: 'The same talk',
   otherTalk: 'Another talk: create it',
   saveDecision: 'Save decision',

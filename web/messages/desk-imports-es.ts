@@ -7,6 +7,7 @@ export const importsEs: ImportMessages = {
   done: {
     decided: 'La decisión se ha guardado.',
     'decided-all': 'Los conflictos se han decidido.',
+    answered: 'Las preguntas tienen respuesta. Las que siguen abiertas se deciden una a una.',
     discarded: 'La importación se ha eliminado. No había cambiado nada.',
   },
 
@@ -48,6 +49,8 @@ export const importsEs: ImportMessages = {
     missing: 'Elige un archivo o escribe una URL.',
     both: 'Elige un archivo o escribe una URL, pero no ambos.',
     empty: 'El archivo está vacío. Elige otro.',
+    damaged:
+      'El envío está dañado o incompleto. No se ha importado nada. Envía el formulario otra vez.',
     format:
       'No se reconoce el formato del archivo. Si es uno de los formatos de abajo, elígelo allí. Si ' +
       'no, convierte el archivo a CSV.',
@@ -124,6 +127,8 @@ export const importsEs: ImportMessages = {
     'una charla editada a mano, conviértela en borrador.',
   noTalks: 'No hay charlas.',
   downloadRefused: 'Descargar las filas rechazadas (CSV)',
+  refusedCut: (rows) => `Esta tabla tiene ${rows} filas, las que caben en un archivo. Hay más.`,
+  nextRefused: 'Parte siguiente',
   outcomes: {
     created: 'creada',
     changed: 'cambiada',
@@ -147,6 +152,34 @@ export const importsEs: ImportMessages = {
     'short-duration': 'de menos de un minuto',
     'several-names': 'con varias personas en un nombre',
     'similar-name': 'con una persona cuyo nombre se escribe de otra forma en otro lugar',
+  },
+  noteWarnings: {
+    'missing-date': 'falta la fecha',
+    'guessed-date': 'la fecha es solo el año de un título',
+    'future-date': 'la fecha es futura',
+    'old-date': 'la fecha es anterior a 1900',
+    'long-duration': 'dura más de seis horas',
+    'short-duration': 'dura menos de un minuto',
+    'several-names': '¿son varias personas en un nombre?',
+    'similar-name': 'el nombre se escribe de otra forma en otro lugar',
+  },
+  byCode: {
+    format: 'El valor no tiene el formato esperado.',
+    'too-long': 'El texto es demasiado largo.',
+    'too-short': 'El texto es demasiado corto.',
+    'unknown-language':
+      'No es el nombre en inglés ni el código de un idioma. Prueba con su código ISO 639.',
+    'address-refused':
+      'Ningún servidor público tiene ese nombre o dirección. Revísalo o envía el archivo.',
+    unreachable: 'No se puede conectar con el servidor. Inténtalo más tarde o envía el archivo.',
+    'not-found': 'El servidor no tiene ese archivo. Revisa la URL.',
+    'bad-answer': 'El servidor ha dado una respuesta inesperada. Revisa la URL o envía el archivo.',
+    'too-large': 'El archivo de esa URL es demasiado grande. Usa la orden «talkshelf import».',
+    'too-slow': 'El servidor tarda demasiado. Inténtalo más tarde o envía el archivo.',
+    'not-new': 'No se puede elegir un registro: la charla no es nueva.',
+    'not-same': 'Un registro solo se puede elegir si es la misma charla.',
+    'unknown-record': 'Ese registro no existe.',
+    taken: 'Ese registro ya es el de otra charla de esta importación.',
   },
   ignoredCells: (count) =>
     `Se ignoran ${count} celdas vacías: se conservan los valores actuales. Para vaciar un campo, ` +
@@ -197,6 +230,10 @@ export const importsEs: ImportMessages = {
   keepOurs: 'Conservar el nuestro',
   takeTheirs: 'Tomar el del archivo',
   fromImport: 'escrito por una importación anterior',
+  acceptMatches: (count) =>
+    count === 1
+      ? 'Responder a 1 pregunta: la misma charla'
+      : `Responder a ${count} preguntas: la misma charla`,
   sameTalk: 'La misma charla',
   otherTalk: 'Otra charla: crearla',
   saveDecision: 'Guardar la decisión',

@@ -506,6 +506,38 @@ export function listRows(
   )
 }
 
+const Undecided = Type.Object({ count: Type.Integer() })
+
+const isOpenQuestion = sql`
+  verdict = 'conflict'
+  and outcome is null
+  and decision is null
+  and notes @> '[{"kind": "question"}]'`
+
+/** Lists rows that resemble a record and have no answer yet, by position. */
+export function listOpenQuestions(db: Db, importId: number, limit: number) {
+  return many(
+    db,
+    ImportRow,
+    sql`select ${rowColumns}
+        from import_row
+        where import_id = ${importId} and ${isOpenQuestion}
+        order by position
+        limit ${limit}::integer`,
+  )
+}
+
+/** Counts the rows that resemble a record and have no answer yet. */
+export function countOpenQuestions(db: Db, importId: number) {
+  return one(
+    db,
+    Undecided,
+    sql`select count(*)::integer as count
+        from import_row
+        where import_id = ${importId} and ${isOpenQuestion}`,
+  )
+}
+
 /** Lists the rows that were refused when they were planned or applied, by position. */
 export function listRefusedRows(db: Db, importId: number, after: number, limit: number) {
   return many(
@@ -673,8 +705,6 @@ export function countChangesByValue(db: Db, importId: number) {
         limit ${maxValues}::integer`,
   )
 }
-
-const Undecided = Type.Object({ count: Type.Integer() })
 
 /** Counts the talks in conflict without a decision that were not applied yet. */
 export function countUndecidedRows(db: Db, importId: number) {

@@ -26,5 +26,5 @@ async function* translateErrors(body: AsyncIterable<Uint8Array>): AsyncIterable<
 }
 
 function translateError(error: unknown): unknown {
-  return error instanceof OutboundError ? new InputRefused(error.message) : error
+  return error instanceof OutboundError ? new InputRefused(error.message, error.code) : error
 }
