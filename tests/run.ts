@@ -53,8 +53,8 @@ async function main(): Promise<number> {
     console.log(
       `Node ${process.versions.node}, PostgreSQL ${postgres.version}, ${files.length} test files`,
     )
-    await migratedDatabase(postgres, template)
     await buildPages()
+    await migratedDatabase(postgres, template)
     const program = await bundle(postgres)
     const summary = join(postgres.dir, 'tests.tap')
     tests.child = startTests(postgres, program, summary, files)
