@@ -129,8 +129,8 @@ function decisionForms(
     return desk.redirect(request, `${deskPaths.importPage(id)}?show=conflict&done=decided-all`)
   })
   form(deskPaths.importAcceptMatches(':id'), async (id, request) => {
-    await imports.acceptMatches(pool, id)
-    return desk.redirect(request, `${deskPaths.importPage(id)}?show=conflict&done=answered`)
+    const done = (await imports.acceptMatches(pool, id)) > 0 ? 'answered' : 'answered-none'
+    return desk.redirect(request, `${deskPaths.importPage(id)}?show=conflict&done=${done}`)
   })
 }
 

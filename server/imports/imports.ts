@@ -16,6 +16,7 @@ import { namesOfItems } from './engine/decide.ts'
 import { type RecordFields, withCurrentNames } from './engine/merge.ts'
 import { planDecision } from './engine/planned-decision.ts'
 import {
+  acceptMatch,
   changeImportState,
   countConflictsByField,
   countOpenQuestions,
@@ -27,7 +28,6 @@ import {
   deleteImport,
   deleteRows,
   findImport,
-  findRowOfRecord,
   findWrittenEvents,
   type ImportJob,
   type ImportRow,
@@ -115,26 +115,29 @@ export async function decideTalk(
   return talk as ImportedTalk
 }
 
-/** Questions that one call answers: each talk is planned again. */
-const maxAnswers = 200
+/** Limits of one call, because each talk is planned again. */
+const [maxAnswers, maxAnswerMs] = [200, 2000]
 
 /**
- * Answers that talks are the records that they resemble, as `decideTalk` does, up to 200 talks that
- * have no answer yet. A talk stays open if another talk of the import is that record. Returns how
- * many were answered.
+ * Answers that talks are the records that they resemble, as `decideTalk` does, as far as they have
+ * no answer yet and no other talk of the import is that record. Returns how many were answered: a
+ * long list needs several calls.
  */
 export async function acceptMatches(db: Db, id: number): Promise<number> {
   const job = await requireImport(db, id)
   assertDecidable(job)
-  const decision = { same: true }
-  let answered = 0
-  for (const row of await listOpenQuestions(db, id, maxAnswers)) {
-    const effect = await planDecision(db, job, row, decision)
-    const record = effect?.video_id ?? null
-    const isTaken = record !== null && (await findRowOfRecord(db, id, record, row.position))
-    if (!isTaken) answered += await decideRow(db, id, row.position, decision, effect)
+  const endMs = performance.now() + maxAnswerMs
+  let [answered, after] = [0, 0]
+  for (;;) {
+    const rows = await listOpenQuestions(db, id, after, maxAnswers)
+    for (const row of rows) {
+      const effect = await planDecision(db, job, row, { same: true })
+      if (effect) answered += await acceptMatch(db, id, row.position, effect)
+      after = row.position
+      if (answered === maxAnswers || performance.now() > endMs) return answered
+    }
+    if (rows.length < maxAnswers) return answered
   }
-  return answered
 }
 
 /**

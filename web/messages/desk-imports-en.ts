@@ -7,7 +7,8 @@ export const importsEn = {
   done: {
     decided: 'The decision was saved.',
     'decided-all': 'The conflicts were decided.',
-    answered: 'The questions were answered. Those that are still open need a decision each.',
+    answered: 'Questions were answered. Repeat it if some are left that it can answer.',
+    'answered-none': 'No question was answered: those that are open need a decision each.',
     discarded: 'The import was deleted. It had changed nothing.',
   } as Readonly<Record<string, string>>,
 

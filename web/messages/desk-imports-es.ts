@@ -7,7 +7,8 @@ export const importsEs: ImportMessages = {
   done: {
     decided: 'La decisión se ha guardado.',
     'decided-all': 'Los conflictos se han decidido.',
-    answered: 'Las preguntas tienen respuesta. Las que siguen abiertas se deciden una a una.',
+    answered: 'Se respondieron preguntas. Repítelo si quedan otras que se puedan responder así.',
+    'answered-none': 'No se respondió ninguna: las que siguen abiertas se deciden una a una.',
     discarded: 'La importación se ha eliminado. No había cambiado nada.',
   },
 

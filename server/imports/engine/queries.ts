@@ -515,13 +515,13 @@ const isOpenQuestion = sql`
   and notes @> '[{"kind": "question"}]'`
 
 /** Lists rows that resemble a record and have no answer yet, by position. */
-export function listOpenQuestions(db: Db, importId: number, limit: number) {
+export function listOpenQuestions(db: Db, importId: number, after: number, limit: number) {
   return many(
     db,
     ImportRow,
     sql`select ${rowColumns}
         from import_row
-        where import_id = ${importId} and ${isOpenQuestion}
+        where import_id = ${importId} and position > ${after}::integer and ${isOpenQuestion}
         order by position
         limit ${limit}::integer`,
   )
@@ -578,6 +578,29 @@ export function countRows(db: Db, importId: number) {
         from import_row
         where import_id = ${importId}
         group by verdict, outcome, undone`,
+  )
+}
+
+/**
+ * Answers that the talk of a row is the record that it resembles, unless the row has an answer or
+ * another row is that record. Returns how many rows were changed.
+ */
+export function acceptMatch(db: Db, importId: number, position: number, effect: DecisionEffect) {
+  return execute(
+    db,
+    sql`update import_row
+        set decision = '{"same": true}', verdict = ${effect.verdict},
+            video_id = ${effect.video_id}::bigint,
+            changes = ${JSON.stringify(effect.changes)}::jsonb,
+            notes = ${JSON.stringify(effect.notes)}::jsonb
+        where import_id = ${importId}
+          and position = ${position}::integer
+          and ${isOpenQuestion}
+          and not exists (select
+                          from import_row as other
+                          where other.import_id = ${importId}
+                            and other.video_id = ${effect.video_id}::bigint
+                            and other.position <> ${position}::integer)`,
   )
 }
 
@@ -926,17 +949,17 @@ export function findSourceStates(db: Db, source: string, keys: readonly string[]
         from source_record as stored
         join video on video.id = video_id
         left join lateral (
-          select merge_target(video_id) as id,
+          select kept.id,
                  (select other.key
                   from source_record as other
                   where other.source = ${source}
-                    and (other.video_id = merge_target(stored.video_id)
-                         or other.video_id in (
-                           select merged_videos(merge_target(stored.video_id))))
-                  order by other.video_id = merge_target(stored.video_id) desc,
-                           other.video_id, other.key
+                    and other.video_id = any (kept.id || array(select merged_videos(kept.id)))
+                  order by other.video_id = kept.id desc, other.video_id, other.key
                   limit 1) as key
-        ) as target on merged_into is not null
+          from (select merge_target(video.id) as id offset 0) as kept
+          -- Here and not in the join: computed for merged records only.
+          where merged_into is not null
+        ) as target on true
         where stored.source = ${source} and stored.key = any (${keys}::text[])`,
   )
 }
@@ -959,7 +982,8 @@ export function saveSourceStates(
         on conflict (source, key)
           do update set
             video_id = case
-              when merge_target(source_record.video_id) = excluded.video_id
+              when source_record.video_id <> excluded.video_id
+                and merge_target(source_record.video_id) = excluded.video_id
               then source_record.video_id
               else excluded.video_id
             end,
