@@ -85,6 +85,8 @@ export interface Endpoint {
     /** The body is a file instead of JSON. */
     readonly isBinary?: true
   }
+  /** Timeout of a request, if it may take longer than others (ANSWER_SECONDS). */
+  readonly timeoutMs?: number
   readonly response: {
     readonly status: 200 | 201
     readonly schema: TSchema

@@ -60,6 +60,8 @@ export const uploadPictureEndpoint = endpoint({
     maxBytes: maxPictureBytes,
     isBinary: true,
   },
+  // As long as decoding may take, and the pictures before it.
+  timeoutMs: 30_000,
   response: { status: 201, schema: UploadedPicture },
   problems: ['picture-refused', 'storage-full'],
 })

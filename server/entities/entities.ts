@@ -29,10 +29,9 @@ export {
   findPublicEntities,
   findPublicEntity,
   findSeriesEvents,
-  isPublicPicture,
   type PublicEntity,
 } from './public-entities.ts'
-export type { EntityKind } from './queries.ts'
+export { type EntityKind, isPublicPicture } from './queries.ts'
 export {
   createMissingEntities,
   currentNames,

@@ -5,7 +5,6 @@ import {
   type EntityKind,
   type EntityRow,
   findCurrentEntity,
-  listPictureUsers,
   listSeriesEvents,
   selectPublicEntities,
 } from './queries.ts'
@@ -46,16 +45,6 @@ export async function findPublicEntity(
     aliases: entity.aliases.flatMap((alias) => (alias.shown ? alias.name : [])),
     talks,
   }
-}
-
-/** How many profiles with the same picture are looked at. */
-const maxPictureUsers = 20
-
-/** Tells whether the profile of a public entity has this uploaded picture. */
-export async function isPublicPicture(db: Db, hash: string): Promise<boolean> {
-  for (const { kind, id } of await listPictureUsers(db, hash, maxPictureUsers))
-    if (await findPublicEntity(db, kind, id)) return true
-  return false
 }
 
 /** Highest number of events that the page of an event lists. */

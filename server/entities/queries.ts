@@ -474,25 +474,28 @@ export function findCurrentEntity(db: Db, kind: EntityKind, id: number) {
   )
 }
 
-const PictureUser = Type.Object({
-  kind: Type.Unsafe<'category' | 'speaker'>(Type.String()),
-  id: Type.Integer(),
-})
+const IsPublic = Type.Object({ is_public: Type.Boolean() })
 
-/** Lists entities whose profile has this uploaded picture, without merged ones. */
-export function listPictureUsers(db: Db, hash: string, limit: number) {
-  return many(
+/** Tells whether the profile of a public entity has this uploaded picture. */
+export async function isPublicPicture(db: Db, hash: string): Promise<boolean> {
+  const { is_public } = await one(
     db,
-    PictureUser,
-    sql`select 'category' as kind, id
-        from category
-        where uploaded_hash(profile ->> 'logo_url') = ${hash} and merged_into is null
-        union all
-        select 'speaker', id
-        from speaker
-        where uploaded_hash(profile ->> 'picture_url') = ${hash} and merged_into is null
-        limit ${limit}::integer`,
+    IsPublic,
+    sql`select exists (
+                 select
+                 from category
+                 where uploaded_hash(profile ->> 'logo_url') = ${hash} and merged_into is null)
+               or exists (
+                 select
+                 from speaker
+                 where uploaded_hash(profile ->> 'picture_url') = ${hash}
+                   and merged_into is null
+                   and (select sum(talks)
+                        from talk_count
+                        where talk_count.kind = 'speaker' and entity_id = speaker.id) > 0)
+                 as is_public`,
   )
+  return is_public
 }
 
 const SeriesEvent = Type.Object({ id: Type.Integer(), slug: Type.String(), name: Type.String() })

@@ -4,7 +4,7 @@ create table uploaded_picture (
   hash         text        primary key,  -- SHA-256 of the data, in hexadecimal
   data         bytea       not null,     -- WebP, as this server encoded it
   created      timestamptz not null default now(),
-  -- When maintenance first found no profile that uses it. Null while one does.
+  -- Since when no profile uses it, as far as maintenance knows. Null while one does.
   unused_since timestamptz default now(),
   -- Who uploaded it first, and how.
   actor        text        not null,

@@ -91,7 +91,7 @@ export function openDecoder(path = defaultPath): Decoder {
       kill(decoder)
     })
     // The process has ended before it got the job, so the image is not the cause.
-    decoder.child.send(job, (error) => error && reject(error))
+    decoder.child.send(job, (error) => error && reject(new DecoderUnavailable(error.message)))
     try {
       return await promise
     } finally {

@@ -89,6 +89,8 @@ const defaultLimits = {
 type Limits = typeof defaultLimits
 
 const maxFailures = 10_000
+/** Each of them has up to 10 MB in memory. */
+const maxWaitingUploads = 10
 /** Downloads up to this size are cached for other sizes. Most thumbnails have 20 kB. */
 const maxCachedSource = 256 << 10
 /** Increase it when the design of covers changes: URLs of pictures contain the version. */
@@ -119,6 +121,7 @@ export function openPictures(options: PictureOptions): Pictures {
   const images = openImages(options.decoderPath)
   const stopping = new AbortController()
   const failures: Failures = new LRUCache({ max: maxFailures, ttl: limits.failedMs })
+  const uploads = openConcurrencyLimit(1, maxWaitingUploads)
   const cache = openCache(options, stopping.signal)
   const makeThumbnail = openThumbnails(options, limits, images, failures, stopping.signal)
 
@@ -178,7 +181,7 @@ export function openPictures(options: PictureOptions): Pictures {
       if (found) return { ...found, isStandIn: false }
       return { ...pictureOf('image/svg+xml', Buffer.from(drawMonogram(name))), isStandIn: true }
     },
-    convertUpload: images.convertUpload,
+    convertUpload: (source) => uploads.run(() => images.convertUpload(source)),
     async stop() {
       stopping.abort(new Error('The server stops'))
       images.stop()

@@ -31,7 +31,8 @@ export function savePicture(
                 and coalesce(sum(octet_length(data)), 0) + ${data.length}::integer
                     <= ${maxBytes}::bigint
              from uploaded_picture)
-        on conflict (hash) do update set unused_since = now()`,
+        on conflict (hash) do update
+        set unused_since = case when uploaded_picture.unused_since is not null then now() end`,
   )
 }
 

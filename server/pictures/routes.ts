@@ -97,11 +97,16 @@ export function uploadedPictureRoute(mountPage: MountPage, pool: Pool): void {
       const [, hash] = /^([0-9a-f]{64})[.]webp$/.exec(request.params.file ?? '') ?? []
       if (hash === undefined || !isPlain(request.address)) return notFound()
       // A picture that was removed from the profile, or whose speaker is not public, is private.
-      const isPublic = await isPublicPicture(pool.lookups, hash)
-      const data = isPublic ? await findPicture(pool.lookups, hash) : undefined
-      if (!data) return notFound()
+      if (!(await isPublicPicture(pool.lists, hash))) return notFound()
       // The content never changes, but it may be removed on request.
-      return respond(request, { type: 'image/webp', data, etag: hash }, 'public, max-age=86400')
+      const headers = {
+        etag: `"${hash}"`,
+        'cache-control': 'public, max-age=86400',
+        'content-type': 'image/webp',
+      }
+      if (matchesIfNoneMatch(request.headers['if-none-match'], headers.etag))
+        return { status: 304, headers }
+      return { body: (await findPicture(pool.lists, hash)) ?? notFound(), headers }
     },
     routeOptions,
   )
@@ -128,9 +133,9 @@ export function uploadRoutes(
   pictures: Pictures,
   base: () => string,
 ): void {
-  mount(uploadPictureEndpoint, async ({ body, origin }) => {
+  mount(uploadPictureEndpoint, async ({ body, origin, untilMs }) => {
     try {
-      const path = await storePicture(pool, pictures, body as Buffer, origin)
+      const path = await storePicture(pool, pictures, body as Buffer, origin, { untilMs })
       return { body: toJson({ url: base() + path }) }
     } catch (error) {
       if (error instanceof PictureRefused) throw problemOf(error)
@@ -139,12 +144,12 @@ export function uploadRoutes(
   })
 }
 
-function problemOf({ reason }: PictureRefused): Problem {
+/** Returns the problem for a refused picture. Its cause is for the log. */
+function problemOf({ reason, cause }: PictureRefused): Problem {
   const detail = refusals[reason]
   if (reason === 'full') return new Problem('storage-full', detail)
-  if (reason === 'too-large') return new Problem('too-large', detail)
   if (reason === 'unavailable')
-    return new Problem('unavailable', detail, { outcome: 'not-applied' })
+    return Object.assign(new Problem('unavailable', detail, { outcome: 'not-applied' }), { cause })
   return new Problem('picture-refused', detail)
 }
 

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto'
-import { maxPictureBytes, type PictureRefusal } from '@talkshelf/contract'
+import type { PictureRefusal } from '@talkshelf/contract'
 import { paths } from '@talkshelf/web'
+import { assertBeforeDeadline, type Deadline } from '../changes/changes.ts'
 import type { Origin } from '../platform/actor.ts'
 import type { Pool } from '../platform/db/pool.ts'
 import { LimitReached } from '../platform/ops/concurrency-limit.ts'
@@ -39,21 +40,22 @@ export async function storePicture(
   images: Pick<Images, 'convertUpload'>,
   source: Buffer,
   origin: Origin,
+  deadline: Deadline = {},
 ): Promise<string> {
   assertPlausible(source)
   const data = await images.convertUpload(source).catch((error: unknown) => {
     throw refusalOf(error)
   })
-  const name = hash('sha256', data, 'hex')
-  const stored = await savePicture(pool, name, data, origin, storageLimits)
+  assertBeforeDeadline(deadline)
+  const contentHash = hash('sha256', data, 'hex')
+  const stored = await savePicture(pool, contentHash, data, origin, storageLimits)
   if (stored === 0) throw new PictureRefused('full')
-  return paths.uploadedPicture(name)
+  return paths.uploadedPicture(contentHash)
 }
 
 /** Throws PictureRefused if a file is certainly not one of the supported formats. */
 function assertPlausible(source: Buffer): void {
   if (source.length === 0) throw new PictureRefused('empty')
-  if (source.length > maxPictureBytes) throw new PictureRefused('too-large')
   if (imageFormatOf(source)) return
   const isSvg = /<svg[\s>]/i.test(source.toString('latin1', 0, 4096))
   throw new PictureRefused(isSvg ? 'svg' : 'format')

@@ -88,7 +88,7 @@ export function routeFor(options: MountOptions, endpoint: Endpoint) {
     url: options.basePath + routePath(endpoint.path),
     ...(endpoint.body?.maxBytes !== undefined && { bodyLimit: endpoint.body.maxBytes }),
     onRequest: async (request: FastifyRequest, reply: FastifyReply) => {
-      request.untilMs = performance.now() + options.answerMs
+      request.untilMs = performance.now() + Math.max(options.answerMs, endpoint.timeoutMs ?? 0)
       reply.headers(headers)
       // Only the canonical spelling of a URL is accepted: caches and access rules of proxies must
       // not see several URLs for one record.
