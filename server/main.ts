@@ -20,6 +20,7 @@ import { type Config, ConfigError, readConfig, redactedConfig } from './config.t
 import { DemoError, demo } from './demo/demo.ts'
 import { exportCommands } from './exports/command.ts'
 import { importCommands } from './imports/cli/command.ts'
+import { mirrorCommands } from './mirror/command.ts'
 import { Unavailable } from './platform/db/db.ts'
 import {
   isCaseMapped,
@@ -201,6 +202,7 @@ token
 
 importCommands(program, { config: () => readConfig(process.env), withPool, say })
 exportCommands(program, { config: () => readConfig(process.env), withPool, say })
+mirrorCommands(program, { config: () => readConfig(process.env), withPool, say })
 personCommands(program, { config: () => readConfig(process.env), withPool, say })
 
 program
