@@ -43,6 +43,7 @@ export async function* followChanges(
   let retryMs = firstRetryMs
   while (!signal?.aborted) {
     let page: FeedPage
+    const startedMs = performance.now()
     try {
       const input = { ...query, since: cursor, wait, ...(signal && { signal }) }
       page = (await archive.listChanges(input)).data
@@ -50,14 +51,17 @@ export async function* followChanges(
       if (signal?.aborted) return
       if (!isTemporary(error)) throw error
       onRetry?.(error)
-      await pause(retryMs * (0.8 + 0.4 * Math.random()), signal)
+      await pause(Math.max(retryMs, retryAfterMs(error)) * (0.8 + 0.4 * Math.random()), signal)
       retryMs = Math.min(longestRetryMs, retryMs * 2)
       continue
     }
     retryMs = firstRetryMs
+    // A server that stops does not wait.
+    const isEarly = performance.now() - startedMs < firstRetryMs
     if (page.cursor !== cursor || page.results.length > 0) yield page
     cursor = page.cursor
     if (wait === 0 && !page.more) return
+    if (isEarly && !page.more && page.results.length === 0) await pause(firstRetryMs, signal)
   }
 }
 
@@ -66,6 +70,12 @@ function isTemporary(error: unknown): boolean {
   if (error instanceof ApiProblem) return error.status >= 500 || error.status === 429
   if (error instanceof UnexpectedResponse) return error.status >= 500
   return true
+}
+
+/** Returns how long the archive asks to wait. */
+function retryAfterMs(error: unknown): number {
+  const seconds = error instanceof ApiProblem ? Number(error.document.retry_after) : 0
+  return seconds > 0 ? Math.min(longestRetryMs, seconds * 1000) : 0
 }
 
 function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {

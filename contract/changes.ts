@@ -32,8 +32,8 @@ export const FeedEntry = Type.Object(
     version: Type.Optional(
       Type.String({
         description:
-          'Changes with what is public; only if it is live. For a record its ETag without quotes ' +
-          'and representation, and after `~` a hash of its facts if it has any',
+          'Changes with what is public; only if it is live. That of a record begins with its id and ' +
+          'revision, as its ETag does',
       }),
     ),
     merged_into: Type.Optional(Id),
@@ -105,7 +105,10 @@ export const listChangesEndpoint = endpoint({
     }),
     ...filters,
     include: oneOf(['record'], 'Adds the record or entity, as it is now'),
-    compact: oneOf(['true'], 'Leaves out entries that a later one replaces'),
+    compact: oneOf(
+      ['true'],
+      'Leaves out entries that a later one replaces. Not with `category`, `speaker` or `tag`',
+    ),
   },
   response: { status: 200, type: jsonType, schema: FeedPage },
   problems: ['other-history'],

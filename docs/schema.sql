@@ -716,6 +716,7 @@ CREATE TABLE public.feed_head (
     read pg_snapshot DEFAULT '1:1:'::pg_snapshot NOT NULL,
     reading pg_snapshot,
     "position" bigint DEFAULT 0 NOT NULL,
+    secret bytea DEFAULT decode(replace(((gen_random_uuid())::text || (gen_random_uuid())::text), '-'::text, ''::text), 'hex'::text) NOT NULL,
     database text DEFAULT ''::text NOT NULL,
     comparing text,
     compared bigint DEFAULT 0 NOT NULL,
@@ -2134,6 +2135,8 @@ CREATE INDEX category_by_series ON public.category USING btree (public.fold((pro
 
 CREATE INDEX category_by_title ON public.category USING btree (public.fold(title) COLLATE "C", id);
 
+CREATE INDEX category_merged_into ON public.category USING btree (merged_into) WHERE (merged_into IS NOT NULL);
+
 CREATE INDEX category_place_trigrams ON public.category USING gin (public.place_and_series(profile) public.gin_trgm_ops) WITH (fastupdate=off);
 
 CREATE INDEX category_title_trigrams ON public.category USING gin (public.fold(title) public.gin_trgm_ops) WITH (fastupdate=off);
@@ -2198,6 +2201,8 @@ CREATE INDEX speaker_by_name ON public.speaker USING btree (public.fold(name) CO
 
 CREATE INDEX speaker_by_spelling ON public.speaker USING btree (spelling, id) WHERE (spelling IS NOT NULL);
 
+CREATE INDEX speaker_merged_into ON public.speaker USING btree (merged_into) WHERE (merged_into IS NOT NULL);
+
 CREATE INDEX speaker_name_trigrams ON public.speaker USING gin (public.fold(name) public.gin_trgm_ops) WITH (fastupdate=off);
 
 CREATE INDEX speaker_uploaded_picture ON public.speaker USING btree (public.uploaded_hash((profile ->> 'picture_url'::text))) WHERE (public.uploaded_hash((profile ->> 'picture_url'::text)) IS NOT NULL);
@@ -2205,6 +2210,8 @@ CREATE INDEX speaker_uploaded_picture ON public.speaker USING btree (public.uplo
 CREATE INDEX tag_by_name ON public.tag USING btree (public.fold(name) COLLATE "C", id);
 
 CREATE INDEX tag_by_spelling ON public.tag USING btree (spelling, id) WHERE (spelling IS NOT NULL);
+
+CREATE INDEX tag_merged_into ON public.tag USING btree (merged_into) WHERE (merged_into IS NOT NULL);
 
 CREATE INDEX tag_name_trigrams ON public.tag USING gin (public.fold(name) public.gin_trgm_ops) WITH (fastupdate=off);
 

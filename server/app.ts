@@ -138,7 +138,7 @@ export function createApp(
   const pictures = openPictures({
     fetchImage: (address, signal) =>
       fetchImage(address, { userAgent: userAgent(), signal, ...imageHosts }),
-    findUploaded: (hash) => findPicture(pool.lookups, hash),
+    findUploaded: (hash) => findPicture(pool.lists, hash),
     siteName: config.SITE_NAME,
     cacheBytes: config.PICTURE_CACHE_MB * 2 ** 20,
     folder: config.PICTURE_DIR,

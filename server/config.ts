@@ -107,7 +107,7 @@ const settings = {
     default: 5,
     description:
       'Interval at which each process polls for unfinished rename and import jobs. 0 disables ' +
-      'polling; the process then does not append to the change feed either.',
+      'polling; the process then neither appends to the change feed nor notices new entries.',
   }),
   REQUESTS_AT_ONCE: Type.Integer({
     minimum: 1,

@@ -13,9 +13,6 @@ import {
   startWindow,
 } from './queries.ts'
 
-/** Small enough that a batch takes a fraction of the statement timeout. */
-const batchSize = 500
-
 /**
  * Appends the entries of the next changes, or does nothing if another process is doing it. Returns
  * whether there may be more.
@@ -24,7 +21,7 @@ const batchSize = 500
  * It is the state of now and not of the change: a later change may already be in it, and then adds
  * no entry itself.
  */
-export function appendNextEntries(pool: Pool): Promise<boolean> {
+export function appendNextEntries(pool: Pool, batchSize: number): Promise<boolean> {
   return pool.transaction(async (tx) => {
     if (!(await lockFeed(tx))) return false
     const { comparing, compared } = await startWindow(tx)
@@ -40,7 +37,7 @@ export function appendNextEntries(pool: Pool): Promise<boolean> {
     }
     const isWindowRead = changes.length < batchSize
     await finishChanges(tx, isWindowRead ? undefined : changes.at(-1)?.position)
-    if (comparing !== null) await finishComparison(tx, ...nextComparison(comparing, ids))
+    if (comparing !== null) await finishComparison(tx, ...nextComparison(comparing, ids, batchSize))
     return comparing !== null || !isWindowRead
   })
 }
@@ -53,7 +50,11 @@ function inOrderOf(videoIds: readonly number[], subjects: readonly FeedSubject[]
 }
 
 /** Returns what to compare after these ids of a kind. */
-function nextComparison(kind: FeedKind, ids: readonly number[]): [FeedKind | null, number] {
+function nextComparison(
+  kind: FeedKind,
+  ids: readonly number[],
+  batchSize: number,
+): [FeedKind | null, number] {
   const last = ids.at(-1)
   if (last !== undefined && ids.length === batchSize) return [kind, last]
   return [feedKinds[feedKinds.indexOf(kind) + 1] ?? null, 0]

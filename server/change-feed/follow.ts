@@ -1,4 +1,5 @@
 import { EventEmitter, once } from 'node:events'
+import { Unavailable } from '../platform/db/db.ts'
 import type { Pool } from '../platform/db/pool.ts'
 import { appendNextEntries } from './append.ts'
 import { type Head, readHead } from './queries.ts'
@@ -24,6 +25,8 @@ export interface FollowOptions {
 
 /** After an error. */
 const retryMs = 1000
+/** Small enough that a batch usually takes a fraction of the statement timeout. */
+const maxBatchSize = 500
 
 /**
  * Keeps the feed up to date and reports new entries, by polling: a poll costs one lookup. Every
@@ -36,22 +39,40 @@ export function followFeed(pool: Pool, { intervalMs, onError }: FollowOptions): 
   let timer: NodeJS.Timeout | undefined
   let isFailing = false
   let completeMs = performance.now()
+  let batchSize = maxBatchSize
+
+  function show(current: Head): void {
+    const isNew = current.seq !== head?.seq || current.isReady !== head.isReady
+    head = current
+    if (!current.isBehind) completeMs = performance.now()
+    if (isNew) events.emit('entries')
+  }
+
+  /** Appends a batch; a smaller one after one that took too long. Returns whether there is more. */
+  async function append(): Promise<boolean> {
+    try {
+      const hasMore = await appendNextEntries(pool, batchSize)
+      batchSize = Math.min(maxBatchSize, batchSize * 2)
+      return hasMore
+    } catch (error) {
+      if (error instanceof Unavailable && error.isTooSlow)
+        batchSize = Math.max(1, Math.floor(batchSize / 4))
+      throw error
+    }
+  }
 
   async function poll(): Promise<void> {
     let nextMs = intervalMs
     try {
       let current = await readHead(pool.lookups)
-      if (current.isBehind && !stopping.signal.aborted) {
-        while (!stopping.signal.aborted && (await appendNextEntries(pool)));
+      show(current)
+      // Shown after each batch: a large import has many of them.
+      for (let hasMore = current.isBehind; hasMore && !stopping.signal.aborted; show(current)) {
+        hasMore = await append()
         current = await readHead(pool.lookups)
       }
-      const isNew = current.seq !== head?.seq || current.isReady !== head.isReady
-      head = current
       isFailing = false
-      if (!current.isBehind) completeMs = performance.now()
-      if (isNew) events.emit('entries')
     } catch (error) {
-      head = undefined
       nextMs = retryMs
       if (!isFailing && !stopping.signal.aborted) onError(error)
       isFailing = true

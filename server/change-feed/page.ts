@@ -1,4 +1,4 @@
-import { type FeedEntry, type FeedPage, Problem } from '@talkshelf/contract'
+import { type FeedEntry, type FeedPage, maxFeedEntries, Problem } from '@talkshelf/contract'
 import { readExported } from '../exports/exports.ts'
 import type { Db } from '../platform/db/db.ts'
 import {
@@ -64,16 +64,14 @@ export async function findSince(db: Db, since: string): Promise<Position> {
 async function findTime(db: Db, text: string): Promise<Position> {
   const time = new Date(/Z$|^.{10}$/.test(text) ? text : `${text}Z`)
   if (Number.isNaN(time.getTime()))
-    throw new Problem('invalid-query', 'Invalid query parameter: since', {
-      errors: [
-        {
-          pointer: '/since',
-          code: 'invalid',
-          detail: 'must be a time such as 2026-11-15T10:00:00Z',
-        },
-      ],
-    })
+    throw invalidQuery('since', 'must be a time such as 2026-11-15T10:00:00Z')
   return (await findPositionAt(db, time.toISOString())) ?? beginning
+}
+
+function invalidQuery(name: string, detail: string): Problem {
+  return new Problem('invalid-query', `Invalid query parameter: ${name}`, {
+    errors: [{ pointer: `/${name}`, code: 'invalid', detail }],
+  })
 }
 
 export interface PageWithPosition {
@@ -87,8 +85,12 @@ export async function readPage(
   since: Position,
   request: FeedRequest,
 ): Promise<PageWithPosition> {
+  const isOfOwner = [request.category, request.speaker, request.tag].some((id) => id !== undefined)
+  // A later entry that does not match would hide that a record has left.
+  if (isOfOwner && request.compact !== undefined)
+    throw invalidQuery('compact', 'cannot be combined with category, speaker or tag')
   const withRecords = request.include === 'record'
-  const limit = Math.min(request.limit ?? defaultLimit, withRecords ? maxRecords : chunkSize)
+  const limit = Math.min(request.limit ?? defaultLimit, withRecords ? maxRecords : maxFeedEntries)
   let position = since
   let more = true
   const rows: EntryRow[] = []

@@ -217,14 +217,18 @@ export function listDependents(
   )
 }
 
-const shortHash = (value: Sql, length: number) =>
-  sql`left(encode(sha256(convert_to((${value})::text, 'UTF8')), 'hex'), ${raw(`${length}`)})`
+/** Hashes a value with the key of the feed: a version must not confirm a guess of its content. */
+const keyedHash = (value: Sql) =>
+  sql`left(encode(sha256((select secret from feed_head) || convert_to((${value})::text, 'UTF8')),
+                  'hex'), 16)`
 
 /** Selects the public state of records: what an anonymous GET returns. */
 const videoStates = (ids: readonly number[]) => sql`
   select 'video' as kind, own.id, computed.state,
-         case when computed.state = 'live' then own.etag || coalesce(facts.version, '') end
-           as version,
+         case when computed.state = 'live' then
+           own.id || '.' || own.revision || '.'
+           || ${keyedHash(sql`jsonb_build_array(own.etag, facts.facts)`)}
+         end as version,
          case when computed.state = 'merged' then target.id end as merged_into,
          case when computed.state = 'live' then
            array['category:' || coalesce(category.merged_into, category.id)]
@@ -241,11 +245,10 @@ const videoStates = (ids: readonly number[]) => sql`
   join category on category.id = category_id
   join language on language.id = language_id
   left join lateral (
-    select '~' || ${shortHash(sql`jsonb_agg(fact order by ordinal)`, 8)} as version
+    select jsonb_agg(fact order by ordinal) as facts
     from video_facts
     cross join lateral jsonb_array_elements(facts) with ordinality as fact (fact, ordinal)
     where video_facts.id = own.id and fact ->> 'kind' <> 'said'
-    having count(*) > 0
   ) as facts on true
   cross join lateral (
     select case
@@ -272,7 +275,7 @@ function entityStates(kind: Exclude<FeedKind, 'video'>, ids: readonly number[]):
   return sql`
     select ${kind} as kind, entity.id, state,
            case when state = 'live' then
-             ${shortHash(
+             ${keyedHash(
                sql`jsonb_build_array(
                      slug,
                      array(select other.slug
@@ -280,13 +283,12 @@ function entityStates(kind: Exclude<FeedKind, 'video'>, ids: readonly number[]):
                            where other.kind = ${kind}
                              and other.entity_id = entity.id
                              and not retired
-                           order by 1),
+                           order by other.slug collate "C"),
                      array(select other.name
                            from entity_name as other
                            where other.kind = ${kind} and other.entity_id = entity.id and shown
-                           order by 1)
+                           order by other.name collate "C")
                      ${described})`,
-               16,
              )}
            end as version,
            case when state = 'merged' then merged_into end as merged_into,
@@ -304,9 +306,9 @@ function entityStates(kind: Exclude<FeedKind, 'video'>, ids: readonly number[]):
 
 /**
  * Appends an entry for each of these whose public state differs from its newest entry. Entities
- * come before the records that name them, and leave after them. Returns the number of entries.
+ * come before the records that name them, and leave after them.
  */
-export function appendEntries(tx: Db, subjects: readonly FeedSubject[]): Promise<number> {
+export async function appendEntries(tx: Db, subjects: readonly FeedSubject[]): Promise<void> {
   const idsOf = (wanted: FeedKind) =>
     subjects.filter(({ kind }) => kind === wanted).map(({ id }) => id)
   const states = join(
@@ -318,7 +320,7 @@ export function appendEntries(tx: Db, subjects: readonly FeedSubject[]): Promise
     ],
     ' union all ',
   )
-  return execute(
+  await execute(
     tx,
     sql`with input as (
           select kind, id, ordinal
@@ -327,7 +329,11 @@ export function appendEntries(tx: Db, subjects: readonly FeedSubject[]): Promise
             with ordinality as input (kind, id, ordinal)
         ), changed as (
           select current.*,
-                 coalesce(latest.belongs_to, '{}') as belonged_before,
+                 case latest.state
+                   when 'live' then latest.belongs_to
+                   -- Followers of a category also hear of a takedown after it was hidden.
+                   else coalesce(latest.belonged_to, '{}')
+                 end as belonged_before,
                  feed_hash(current.kind, current.id, current.state, current.version,
                            current.merged_into)
                  # feed_hash(latest.kind, latest.id, latest.state, latest.version,

@@ -5,7 +5,7 @@ import {
   type QueryOf,
   streamChangesEndpoint,
 } from '@talkshelf/contract'
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Db } from '../platform/db/db.ts'
 import { asciiBytes, toJson } from '../platform/http/json.ts'
 import { queryParams, type RouteFactory } from '../platform/http/mount.ts'
@@ -48,7 +48,7 @@ export function changeFeedRoutes(
     handler: async (request, reply) => {
       const query = queryParams(listChangesEndpoint, request) as ChangesQuery
       const page = await tracedRequest('GET /api/v2/changes', request.headers, () =>
-        readWhenChanged(request, query),
+        readWhenChanged(request, reply, query),
       )
       return reply
         .headers({
@@ -60,14 +60,21 @@ export function changeFeedRoutes(
   })
 
   /** Reads a page, and waits for the next entries if there are none. */
-  async function readWhenChanged(request: FastifyRequest, query: ChangesQuery): Promise<FeedPage> {
+  async function readWhenChanged(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    query: ChangesQuery,
+  ): Promise<FeedPage> {
     let read = await readPage(db, await findSince(db, query.since ?? '0'), query)
     if (!query.wait || read.page.more || read.page.results.length > 0) return read.page
+    assertServing()
+    if (reply.raw.destroyed) return read.page
     const release = slots.take(request)
     const timeout = AbortSignal.timeout(query.wait * 1000)
-    const disconnect = new AbortController()
-    request.raw.socket.once('close', () => disconnect.abort())
-    const ended = AbortSignal.any([timeout, closing.signal, disconnect.signal])
+    const disconnected = new AbortController()
+    const onClose = () => disconnected.abort()
+    reply.raw.once('close', onClose)
+    const ended = AbortSignal.any([timeout, closing.signal, disconnected.signal])
     try {
       while (!ended.aborted && read.page.results.length === 0 && !read.page.more) {
         await follower.whenAfter(read.position.seq, ended)
@@ -75,8 +82,14 @@ export function changeFeedRoutes(
       }
       return read.page
     } finally {
+      reply.raw.off('close', onClose)
       release()
     }
+  }
+
+  function assertServing(): void {
+    if (closing.signal.aborted)
+      throw new Problem('unavailable', 'The server stops; try again', { retry_after: 1 })
   }
 
   http.route({
@@ -94,6 +107,9 @@ export function changeFeedRoutes(
         'x-accel-buffering': 'no',
       })
       if (request.method === 'HEAD') return takeOverResponse(reply).end()
+      assertServing()
+      // The client may have gone in the meantime: then it closes no response that has a slot.
+      if (reply.raw.destroyed) return reply.hijack()
       const release = slots.take(request)
       const raw = takeOverResponse(reply).once('close', release)
       streams.send(raw, position, filter)

@@ -96,28 +96,26 @@ interface Stream {
 
 /** Returns a function that reads entries after a number, from memory if they are recent. */
 function openRecentEntries(db: Db): (seq: number) => Promise<readonly EntryRow[]> {
-  let recent: EntryRow[] = []
-  let reading: { readonly after: number; readonly rows: Promise<EntryRow[]> } | undefined
+  let recent: readonly EntryRow[] = []
+  // All streams that are up to date ask for the same entries.
+  const reading = new Map<number, Promise<readonly EntryRow[]>>()
 
-  return async (seq) => {
-    const first = recent[0]?.seq
+  async function read(seq: number): Promise<readonly EntryRow[]> {
+    const rows = await listEntries(db, seq, chunkSize)
+    // Others may have been read in the meantime.
     const last = recent.at(-1)?.seq
+    if (last === undefined || seq > last) recent = rows
+    else if (seq === last) recent = [...recent, ...rows].slice(-maxRecent)
+    return rows
+  }
+
+  return (seq) => {
+    const [first, last] = [recent[0]?.seq, recent.at(-1)?.seq]
     if (first !== undefined && last !== undefined && seq >= first - 1 && seq < last)
-      return recent.slice(seq - first + 1)
-    // All that are up to date ask for the same entries.
-    if (reading?.after === seq) return reading.rows
-    const rows = listEntries(db, seq, chunkSize)
-    const current = { after: seq, rows }
-    reading = current
-    try {
-      const read = await rows
-      if (seq === last) recent.push(...read)
-      else if (last === undefined || seq > last) recent = [...read]
-      if (recent.length > maxRecent) recent = recent.slice(-maxRecent)
-      return read
-    } finally {
-      if (reading === current) reading = undefined
-    }
+      return Promise.resolve(recent.slice(seq - first + 1))
+    const current = reading.get(seq) ?? read(seq).finally(() => reading.delete(seq))
+    reading.set(seq, current)
+    return current
   }
 }
 

@@ -31,6 +31,11 @@ create table feed_head (
   read         pg_snapshot    not null default '1:1:',
   reading      pg_snapshot,   -- the end of the current window
   position     bigint         not null default 0,  -- the last change of the window that was read
+  -- Key of the hashes in versions. Without it, anyone could find out by trying whether a name that is
+  -- hidden now was part of an old version.
+  secret       bytea          not null
+                              default decode(replace(gen_random_uuid()::text || gen_random_uuid()::text,
+                                                     '-', ''), 'hex'),
   -- The database that the snapshots belong to. In a copy they mean nothing: then all public state
   -- is compared with the feed.
   database     text           not null default '',
@@ -38,6 +43,11 @@ create table feed_head (
   compared     bigint         not null default 0   -- the last id that was compared
 );
 insert into feed_head default values;
+
+-- A merged entity is public as long as its target is.
+create index category_merged_into on category (merged_into) where merged_into is not null;
+create index speaker_merged_into on speaker (merged_into) where merged_into is not null;
+create index tag_merged_into on tag (merged_into) where merged_into is not null;
 
 -- Returns 64 bits of a hash of a public state; 0 if nothing is public, or without a state.
 create function feed_hash(kind text, id bigint, state text, version text, merged_into bigint)

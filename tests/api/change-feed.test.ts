@@ -63,7 +63,8 @@ test('a new record comes after its speakers and tags', async () => {
     'language:en',
   ])
   const { headers } = await archive.call('GET', `/api/v2/video/${video?.id}`)
-  assert.ok(headers.etag?.startsWith(`"${video?.version}`))
+  assert.match(video?.version ?? '', new RegExp(`^${video?.id}[.]1[.][0-9a-f]{16}$`))
+  assert.ok(headers.etag?.startsWith(`"${video?.id}.1.`))
 })
 
 test('what only editors see is not in the feed', async () => {
@@ -91,7 +92,7 @@ test('publishing, hiding, changing facts and taking down are entries', async () 
     ok(send('PUT', `video/${id}/facts`, { facts: [{ kind: 'address', path: 'old/1' }] })),
   )
   assert.deepEqual(summary(facts), [`video ${id} live`])
-  assert.match(facts[0]?.version ?? '', /~[0-9a-f]{8}$/)
+  assert.notEqual(facts[0]?.version, publish.at(-1)?.version)
   const hide = await entriesOf(() => ok(send('PATCH', `video/${id}`, { state: 2 })))
   assert.deepEqual(
     hide.map(({ kind, state }) => `${kind} ${state}`),
@@ -101,6 +102,8 @@ test('publishing, hiding, changing facts and taking down are entries', async () 
   assert.ok(hide[0]?.belonged_to?.includes('category:1'))
   const gone = await entriesOf(() => ok(send('POST', `video/${id}/takedown`, { reason: 'asked' })))
   assert.deepEqual(summary(gone), [`video ${id} taken-down`])
+  // Also for those who follow the category, though it was hidden before.
+  assert.ok(gone[0]?.belonged_to?.includes('category:1'))
 })
 
 test('a merged record redirects, and follows the record that it was merged into', async () => {
@@ -193,7 +196,15 @@ test('a time, now and 0 are accepted as since; other values are refused', async 
   assert.deepEqual((await readFeed(archive, '2000-01-01')).entries, all)
   for (const since of ['x', '-1', '5', '1.zz', '2026-99-99', `1.${'0'.repeat(17)}`, '2026-11-15T'])
     assert.equal((await archive.call('GET', `/api/v2/changes?since=${since}`)).status, 400, since)
-  for (const query of ['limit=0', 'limit=1001', 'wait=56', 'kind=x', 'include=x', 'category=x'])
+  for (const query of [
+    'limit=0',
+    'limit=1001',
+    'wait=56',
+    'kind=x',
+    'include=x',
+    'category=x',
+    'compact=true&tag=1',
+  ])
     assert.equal((await archive.call('GET', `/api/v2/changes?${query}`)).status, 400, query)
 })
 
@@ -224,8 +235,7 @@ test('a request that waits with a filter gets a further cursor', async () => {
   await archive.make()
   const { json } = await waiting
   assert.deepEqual(json.results, [])
-  await feedIsComplete(archive)
-  assert.ok(Number.parseInt(json.cursor, 10) >= Number.parseInt(since, 10))
+  assert.ok(Number.parseInt(json.cursor, 10) > Number.parseInt(since, 10))
 })
 
 /** Opens a stream of events and collects them. */
@@ -290,7 +300,8 @@ test('concurrent writers and appenders: no gap, no duplicate, versions in order'
     })
     let isWriting = true
     const appenders = [1, 2, 3].map(async () => {
-      while (isWriting) await appendNextEntries(archive.pool)
+      // Small batches: a window has several.
+      while (isWriting) await appendNextEntries(archive.pool, 3)
     })
     await Promise.all(writers)
     isWriting = false
@@ -333,7 +344,7 @@ test('a change that commits late is not missed', async () => {
   })
   await feedIsComplete(archive)
   const { entries } = await readFeed(archive, since)
-  assert.equal(entries.at(-1)?.version, `${id}.2.late1234`)
+  assert.match(entries.at(-1)?.version ?? '', new RegExp(`^${id}[.]2[.]`))
 })
 
 test('a copy of the database compares everything with the feed', async () => {

@@ -50,13 +50,16 @@ export function replay(entries: readonly FeedEntry[], first = 1): Map<string, Fe
 /** Computes the digest of what is public, independently of the server. */
 export function digestOf(state: FeedState): string {
   let digest = 0n
-  for (const { kind, id, state: is, version, merged_into } of state.values()) {
-    if (is === 'hidden') continue
-    const detail = version ?? merged_into
-    const text = [kind, id, is, ...(detail === undefined ? [] : [detail])].join(':')
-    digest ^= BigInt(`0x${createHash('sha256').update(text).digest('hex').slice(0, 16)}`)
-  }
+  for (const entry of state.values()) digest ^= hashOf(entry)
   return digest.toString(16).padStart(16, '0')
+}
+
+/** Computes the part of the digest that an entry has, as docs/follow.md describes. */
+export function hashOf({ kind, id, state, version, merged_into }: FeedEntry): bigint {
+  if (state === 'hidden') return 0n
+  const detail = version ?? merged_into
+  const text = [kind, id, state, ...(detail === undefined ? [] : [detail])].join(':')
+  return BigInt(`0x${createHash('sha256').update(text).digest('hex').slice(0, 16)}`)
 }
 
 /** Checks that the state of the feed is what anonymous requests get. */
@@ -71,8 +74,8 @@ export async function assertPublicState(archive: TestArchive, state: FeedState):
     const expected = { 200: 'live', 404: 'hidden', 410: 'taken-down', 301: 'merged' }[status]
     assert.equal(entry?.state ?? 'hidden', expected, `record ${id}`)
     if (status === 200) {
-      const [etag] = entry?.version?.split('~') ?? []
-      assert.ok(headers.etag?.startsWith(`"${etag}`), `${headers.etag} of record ${id}: ${etag}`)
+      const [, revision] = entry?.version?.split('.') ?? []
+      assert.ok(headers.etag?.startsWith(`"${id}.${revision}.`), `${headers.etag}: ${revision}`)
     }
     if (status === 301)
       assert.match(String(headers.location), new RegExp(`/video/${entry?.merged_into}(/|$)`))
