@@ -13,7 +13,7 @@ function tablesWritten(sql: string): string[] {
     .replaceAll(/\/\/.*|--.*|\/\*[\s\S]*?\*\//g, '')
     .replaceAll(/\bafter update on\b/g, '')
     .replaceAll(/\bfor (no key )?update\b( of \w+)?( skip locked)?/g, '')
-    .replaceAll(/\bdo update set\b/g, '')
+    .replaceAll(/\bdo update\s+set\b/g, '')
   return [...bare.matchAll(writes)].map(([, table = '']) => table)
 }
 
