@@ -1,4 +1,5 @@
 import { feedKinds } from '@talkshelf/contract'
+import { tryLock } from '../platform/db/advisory-lock.ts'
 import type { Pool } from '../platform/db/pool.ts'
 import {
   appendEntries,
@@ -9,7 +10,6 @@ import {
   listDependents,
   listIds,
   listNextChanges,
-  lockFeed,
   startWindow,
 } from './queries.ts'
 
@@ -23,7 +23,7 @@ import {
  */
 export function appendNextEntries(pool: Pool, batchSize: number): Promise<boolean> {
   return pool.transaction(async (tx) => {
-    if (!(await lockFeed(tx))) return false
+    if (!(await tryLock(tx, 'change feed'))) return false
     const { comparing, compared } = await startWindow(tx)
     const changes = await listNextChanges(tx, batchSize)
     const videoIds = changes.filter(({ kind }) => kind === 'video').map(({ id }) => id)

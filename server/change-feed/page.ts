@@ -31,6 +31,7 @@ const maxScanned = 10_000
 const chunkSize = 1000
 const defaultLimit = 100
 const maxRecords = 100
+const recordsAtOnce = 20
 /** Of a page with records. */
 const maxRecordBytes = 4 << 20
 
@@ -128,13 +129,28 @@ async function addRecords(
 ): Promise<PageWithPosition> {
   const results: FeedEntry[] = []
   let bytes = 0
-  for (const row of rows) {
-    const [record = null] = await readExported(db, row.kind, [row.id])
-    results.push({ ...toEntry(row), record })
-    bytes += JSON.stringify(record).length
-    if (bytes > maxRecordBytes) return finish(results, row, more || row !== rows.at(-1))
+  for (let from = 0; from < rows.length; from += recordsAtOnce) {
+    const chunk = rows.slice(from, from + recordsAtOnce)
+    const records = await readRecords(db, chunk)
+    for (const row of chunk) {
+      const record = records.get(`${row.kind}:${row.id}`) ?? null
+      results.push({ ...toEntry(row), record })
+      bytes += JSON.stringify(record).length
+      if (bytes > maxRecordBytes) return finish(results, row, more || row !== rows.at(-1))
+    }
   }
   return finish(results, end, more)
+}
+
+/** Reads the records and entities of entries, by `kind:id`, as far as they are public now. */
+async function readRecords(db: Db, rows: readonly EntryRow[]) {
+  const records = new Map<string, NonNullable<FeedEntry['record']>>()
+  for (const kind of new Set(rows.map((row) => row.kind))) {
+    const ids = new Set(rows.filter((row) => row.kind === kind).map(({ id }) => id))
+    for (const record of await readExported(db, kind, [...ids]))
+      records.set(`${kind}:${record.kind === 'video' ? record.record.id : record.id}`, record)
+  }
+  return records
 }
 
 /** Returns the entry as the API shows it. */

@@ -19,21 +19,6 @@ const State = Type.Unsafe<(typeof feedStates)[number]>(
 )
 const Subject = Type.Object({ kind: Kind, id: Type.Integer() })
 
-const Locked = Type.Object({ locked: Type.Boolean() })
-
-/**
- * Tries to lock the feed until the end of the transaction. Returns false if another process has the
- * lock. Read the head in a later statement: the snapshot of this one is older than the lock.
- */
-export async function lockFeed(tx: Db): Promise<boolean> {
-  const { locked } = await one(
-    tx,
-    Locked,
-    sql`select pg_try_advisory_xact_lock(hashtext('change feed')) as locked`,
-  )
-  return locked
-}
-
 const digestText = (digest: Sql) => sql`lpad(to_hex(${digest}), 16, '0')`
 
 /** The database itself: a restored or copied one differs. */

@@ -224,18 +224,3 @@ export async function findLastWithdrawal(db: Db): Promise<Date | undefined> {
   )
   return at === null ? undefined : new Date(`${at}Z`)
 }
-
-const Lock = Type.Object({ acquired: Type.Boolean() })
-
-/**
- * Tries to lock the writing of snapshots until the end of the transaction. Returns false if another
- * process has the lock.
- */
-export async function lockSnapshots(db: Db): Promise<boolean> {
-  const { acquired } = await one(
-    db,
-    Lock,
-    sql`select pg_try_advisory_xact_lock(hashtext('snapshots')) as acquired`,
-  )
-  return acquired
-}

@@ -1,13 +1,14 @@
 import { existsSync } from 'node:fs'
 import { readdir, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import { tryLock } from '../platform/db/advisory-lock.ts'
 import type { Db } from '../platform/db/db.ts'
 import { withSnapshot } from '../platform/db/snapshot.ts'
 import { makeFolder } from '../platform/files.ts'
 import { version } from '../version.ts'
 import { writeFileAtomically } from './files.ts'
 import { exportNdjson } from './lines.ts'
-import { findLastWithdrawal, lockSnapshots, readSnapshotTime } from './queries.ts'
+import { findLastWithdrawal, readSnapshotTime } from './queries.ts'
 
 // A nightly export of the public data, written to a folder that any web server can serve. The
 // manifest beside it is written last and marks it as complete. No other state is stored: a server
@@ -111,7 +112,7 @@ async function writeUnlessDone(
   return withSnapshot(url, 'talkshelf snapshot', async (db) => {
     // The lock lasts until the file has its name. Between the check of the caller and the lock
     // another process may have written the snapshot.
-    if (!(await lockSnapshots(db)) || (await isDone())) return undefined
+    if (!(await tryLock(db, 'snapshots')) || (await isDone())) return undefined
     await removePartialFiles(folder)
     const file = `${baseName(day)}.ndjson.gz`
     const at = await readSnapshotTime(db)

@@ -48,8 +48,8 @@ export async function mirror(options: MirrorOptions): Promise<void> {
 const maxAttempts = 3
 
 /**
- * Applies the changes after the cursor of the folder. Returns false if the copy has to be compared with the whole
- * archive: the archive was restored from a backup, or the digest of the copy is wrong.
+ * Applies the changes after the cursor of the folder. Returns false if the copy has to be compared
+ * with the whole archive: it was restored from a backup, or the digest of the copy is wrong.
  */
 async function follow(
   folder: MirrorFolder,

@@ -80,7 +80,8 @@ export function startWriters(
 const changeRecord = `
   with body as (
     update video_body
-    set revision = revision + 1, etag = id || '.' || revision + 1 || '.' || substr(md5(random()::text), 1, 8)
+    set revision = revision + 1,
+        etag = id || '.' || revision + 1 || '.' || substr(md5(random()::text), 1, 8)
     where id = $1
     returning id, revision
   ), record as (

@@ -589,10 +589,7 @@ export function acceptMatch(db: Db, importId: number, position: number, effect: 
   return execute(
     db,
     sql`update import_row
-        set decision = '{"same": true}', verdict = ${effect.verdict},
-            video_id = ${effect.video_id}::bigint,
-            changes = ${JSON.stringify(effect.changes)}::jsonb,
-            notes = ${JSON.stringify(effect.notes)}::jsonb
+        set decision = '{"same": true}', ${effectColumns(effect)}
         where import_id = ${importId}
           and position = ${position}::integer
           and ${isOpenQuestion}
@@ -607,6 +604,12 @@ export function acceptMatch(db: Db, importId: number, position: number, effect: 
 /** What a decision changes in the plan of a row. */
 export type DecisionEffect = Pick<PlannedRow, 'verdict' | 'video_id' | 'changes' | 'notes'>
 
+const effectColumns = ({ verdict, video_id, changes, notes }: DecisionEffect) => sql`
+  verdict = ${verdict},
+  video_id = ${video_id}::bigint,
+  changes = ${JSON.stringify(changes)}::jsonb,
+  notes = ${JSON.stringify(notes)}::jsonb`
+
 /**
  * Saves a decision about a row, and its effect. Returns 0 if the row does not exist or was applied
  * already.
@@ -618,12 +621,7 @@ export function decideRow(
   decision: Decision,
   effect?: DecisionEffect,
 ) {
-  const planned = effect
-    ? sql`, verdict = ${effect.verdict},
-            video_id = ${effect.video_id}::bigint,
-            changes = ${JSON.stringify(effect.changes)}::jsonb,
-            notes = ${JSON.stringify(effect.notes)}::jsonb`
-    : empty
+  const planned = effect ? sql`, ${effectColumns(effect)}` : empty
   return execute(
     db,
     sql`update import_row
