@@ -32,8 +32,8 @@ const longestRetryMs = 60_000
 
 /**
  * Yields pages of the change feed, and waits for the next changes at its end. Repeats requests that
- * fail because the archive cannot be reached, is overloaded or restarts. Throws other problems, such
- * as `other-history`.
+ * fail because the archive cannot be reached, is overloaded or restarts. Throws other problems,
+ * such as `other-history`.
  */
 export async function* followChanges(
   archive: Pick<Client, 'listChanges'>,

@@ -32,8 +32,8 @@ export const FeedEntry = Type.Object(
     version: Type.Optional(
       Type.String({
         description:
-          'Changes with what is public; only if it is live. That of a record begins with its id and ' +
-          'revision, as its ETag does',
+          'Changes with what is public; only if it is live. That of a record begins with its id ' +
+          'and revision, as its ETag does',
       }),
     ),
     merged_into: Type.Optional(Id),
