@@ -14,16 +14,16 @@ import {
 } from './queries.ts'
 
 /**
- * Appends the entries of the next changes, or does nothing if another process is doing it. Returns
- * whether there may be more.
+ * Appends the entries of the next changes. Returns whether there may be more; undefined if another
+ * process is appending entries, so that nothing was done.
  *
  * An entry is written if, and only if, the public state differs from that in the newest entry.
  * It is the state of now and not of the change: a later change may already be in it, and then adds
  * no entry itself.
  */
-export function appendNextEntries(pool: Pool, batchSize: number): Promise<boolean> {
+export function appendNextEntries(pool: Pool, batchSize: number): Promise<boolean | undefined> {
   return pool.transaction(async (tx) => {
-    if (!(await tryLock(tx, 'change feed'))) return false
+    if (!(await tryLock(tx, 'change feed'))) return undefined
     const { comparing, compared } = await startWindow(tx)
     const changes = await listNextChanges(tx, batchSize)
     const videoIds = changes.filter(({ kind }) => kind === 'video').map(({ id }) => id)

@@ -23,6 +23,8 @@ export interface FollowOptions {
   onError(error: unknown): void
 }
 
+/** While another process appends entries: it is usually done sooner than the next poll. */
+const soonMs = 20
 /** After an error. */
 const retryMs = 1000
 /** Small enough that a batch usually takes a fraction of the statement timeout. */
@@ -48,8 +50,11 @@ export function followFeed(pool: Pool, { intervalMs, onError }: FollowOptions): 
     if (isNew) events.emit('entries')
   }
 
-  /** Appends a batch; a smaller one after one that took too long. Returns whether there is more. */
-  async function append(): Promise<boolean> {
+  /**
+   * Appends a batch; a smaller one after one that took too long. Returns whether there is more, or
+   * undefined if another process is appending entries.
+   */
+  async function append(): Promise<boolean | undefined> {
     try {
       const hasMore = await appendNextEntries(pool, batchSize)
       batchSize = Math.min(maxBatchSize, batchSize * 2)
@@ -67,10 +72,13 @@ export function followFeed(pool: Pool, { intervalMs, onError }: FollowOptions): 
       let current = await readHead(pool.lookups)
       show(current)
       // Shown after each batch: a large import has many of them.
-      for (let hasMore = current.isBehind; hasMore && !stopping.signal.aborted; show(current)) {
+      let hasMore: boolean | undefined = current.isBehind
+      while (hasMore && !stopping.signal.aborted) {
         hasMore = await append()
         current = await readHead(pool.lookups)
+        show(current)
       }
+      if (hasMore === undefined) nextMs = Math.min(soonMs, intervalMs)
       isFailing = false
     } catch (error) {
       nextMs = retryMs

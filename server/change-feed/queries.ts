@@ -44,8 +44,8 @@ export function readHead(db: Db) {
     db,
     Head,
     sql`select seq, ${digestText(sql`digest`)} as digest,
-               database = ${thisDatabase} and comparing is null as "isReady",
-               database <> ${thisDatabase}
+               database = identity and comparing is null as "isReady",
+               database <> identity
                  or comparing is not null
                  or reading is not null
                  or exists (select
@@ -55,7 +55,8 @@ export function readHead(db: Db) {
                               -- In a copied database, ids of the old server may be in the future.
                               and pg_visible_in_snapshot(xid, pg_current_snapshot()))
                    as "isBehind"
-        from feed_head`,
+        from feed_head
+        cross join (select ${thisDatabase} as identity) as this`,
   )
 }
 

@@ -13,7 +13,8 @@ import { rateLimitKey } from '../platform/http/rate-limit.ts'
 import { takeOverResponse } from '../platform/http/raw-response.ts'
 import { tracedRequest } from '../platform/ops/trace.ts'
 import type { FeedFollower } from './follow.ts'
-import { findSince, readPage } from './page.ts'
+import { findSince, formatCursor, type PageWithPosition, readPage } from './page.ts'
+import { openSharedReads } from './shared-reads.ts'
 import { openFeedStreams, type StreamLimits } from './stream.ts'
 
 // The routes do not use `mount`, because a request may wait for longer than its timeout, and
@@ -37,6 +38,7 @@ export function changeFeedRoutes(
 ): void {
   const slots = openSlots(limits.maxFollowers)
   const streams = openFeedStreams(db, follower, limits.stream)
+  const shared = openSharedReads<string, PageWithPosition>()
   const closing = new AbortController()
   http.addHook('preClose', async () => {
     closing.abort()
@@ -65,20 +67,26 @@ export function changeFeedRoutes(
     reply: FastifyReply,
     query: ChangesQuery,
   ): Promise<FeedPage> {
-    let read = await readPage(db, await findSince(db, query.since ?? '0'), query)
-    if (!query.wait || read.page.more || read.page.results.length > 0) return read.page
+    const { since = '0', wait, ...filter } = query
+    let read = await shared(`${since} ${JSON.stringify(filter)}`, async () =>
+      readPage(db, await findSince(db, since), filter),
+    )
+    if (!wait || read.page.more || read.page.results.length > 0) return read.page
     assertServing()
     if (reply.raw.destroyed) return read.page
     const release = slots.take(request)
-    const timeout = AbortSignal.timeout(query.wait * 1000)
+    const timeout = AbortSignal.timeout(wait * 1000)
     const disconnected = new AbortController()
     const onClose = () => disconnected.abort()
     reply.raw.once('close', onClose)
     const ended = AbortSignal.any([timeout, closing.signal, disconnected.signal])
     try {
       while (!ended.aborted && read.page.results.length === 0 && !read.page.more) {
-        await follower.whenAfter(read.position.seq, ended)
-        read = await readPage(db, read.position, query)
+        const { position } = read
+        await follower.whenAfter(position.seq, ended)
+        read = await shared(`${formatCursor(position)} ${JSON.stringify(filter)}`, () =>
+          readPage(db, position, filter),
+        )
       }
       return read.page
     } finally {

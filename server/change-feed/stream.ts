@@ -1,8 +1,11 @@
+import { once } from 'node:events'
 import type { ServerResponse } from 'node:http'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Db } from '../platform/db/db.ts'
 import type { FeedFollower } from './follow.ts'
 import { type FeedFilter, formatCursor, matches, toEntry } from './page.ts'
 import { type EntryRow, listEntries, type Position } from './queries.ts'
+import { openSharedReads } from './shared-reads.ts'
 
 // Server-Sent Events. New entries are read once for all connections of the process.
 
@@ -11,14 +14,14 @@ export interface StreamLimits {
   readonly keepAliveMs: number
   /** After this time the connection is closed and the client reconnects; ± a fifth. */
   readonly longestMs: number
-  /** A client that leaves more unread is disconnected. */
-  readonly maxUnreadBytes: number
+  /** A client that reads nothing for this time is disconnected. */
+  readonly stalledMs: number
 }
 
 const defaultStreamLimits: StreamLimits = {
   keepAliveMs: 15_000,
   longestMs: 600_000,
-  maxUnreadBytes: 1 << 20,
+  stalledMs: 30_000,
 }
 
 export interface FeedStreams {
@@ -29,6 +32,9 @@ export interface FeedStreams {
 
 const maxRecent = 1000
 const chunkSize = 500
+/** Streams that are written to without a pause. Other requests are answered in the pauses. */
+const streamsAtOnce = 10
+const pauseMs = 1
 
 /** Opens the streams of a process. */
 export function openFeedStreams(
@@ -46,9 +52,11 @@ export function openFeedStreams(
       while (!stream.raw.destroyed && stream.position.seq < (follower.head()?.seq ?? 0)) {
         const rows = await readRecent(stream.position.seq)
         if (rows.length === 0) break
-        stream.raw.write(rows.flatMap((row) => (stream.isWanted(row) ? eventOf(row) : [])).join(''))
+        const text = rows.flatMap((row) => (stream.isWanted(row) ? eventOf(row) : [])).join('')
         stream.position = rows.at(-1) as EntryRow
-        if (stream.raw.writableLength > limits.maxUnreadBytes) stream.raw.destroy()
+        if (text === '' || stream.raw.write(text)) continue
+        // Rejects after that time; then the connection is closed.
+        await once(stream.raw, 'drain', { signal: AbortSignal.timeout(limits.stalledMs) })
       }
     } catch {
       // The client reconnects and continues where it was.
@@ -58,14 +66,31 @@ export function openFeedStreams(
     }
   }
 
-  const stopListening = follower.onEntries(() => {
-    for (const stream of streams) void advance(stream)
-  })
+  /** Writes the new entries to all streams, with pauses. */
+  async function advanceAll(): Promise<void> {
+    if (isAdvancing) {
+      hasNewEntries = true
+      return
+    }
+    isAdvancing = true
+    do {
+      hasNewEntries = false
+      let written = 0
+      for (const stream of [...streams]) {
+        void advance(stream)
+        if (++written % streamsAtOnce === 0) await sleep(pauseMs)
+      }
+    } while (hasNewEntries)
+    isAdvancing = false
+  }
+  let [isAdvancing, hasNewEntries] = [false, false]
+
+  const stopListening = follower.onEntries(() => void advanceAll())
   const timer = setInterval(() => {
     const now = performance.now()
     for (const { raw, endMs } of streams)
       if (now > endMs) raw.end()
-      else raw.write(':\n\n')
+      else if (!raw.writableNeedDrain) raw.write(':\n\n')
   }, limits.keepAliveMs).unref()
 
   return {
@@ -97,8 +122,7 @@ interface Stream {
 /** Returns a function that reads entries after a number, from memory if they are recent. */
 function openRecentEntries(db: Db): (seq: number) => Promise<readonly EntryRow[]> {
   let recent: readonly EntryRow[] = []
-  // All streams that are up to date ask for the same entries.
-  const reading = new Map<number, Promise<readonly EntryRow[]>>()
+  const shared = openSharedReads<number, readonly EntryRow[]>()
 
   async function read(seq: number): Promise<readonly EntryRow[]> {
     const rows = await listEntries(db, seq, chunkSize)
@@ -113,9 +137,7 @@ function openRecentEntries(db: Db): (seq: number) => Promise<readonly EntryRow[]
     const [first, last] = [recent[0]?.seq, recent.at(-1)?.seq]
     if (first !== undefined && last !== undefined && seq >= first - 1 && seq < last)
       return Promise.resolve(recent.slice(seq - first + 1))
-    const current = reading.get(seq) ?? read(seq).finally(() => reading.delete(seq))
-    reading.set(seq, current)
-    return current
+    return shared(seq, () => read(seq))
   }
 }
 

@@ -9,6 +9,14 @@ export interface Clients {
   with<T>(work: (client: pg.PoolClient) => Promise<T>): Promise<T>
 }
 
+/**
+ * Returns the settings of a connection, for the startup message. JIT compilation pays off for
+ * queries of seconds; those of the service take milliseconds.
+ */
+export function sessionOptions(settings: readonly string[] = []): string {
+  return ['jit=off', ...settings].map((setting) => `-c ${setting}`).join(' ')
+}
+
 /** Opens a pool of connections. `onIdleError` receives errors of connections that are idle. */
 export function openClients(
   config: pg.PoolConfig,
@@ -20,6 +28,7 @@ export function openClients(
     idleTimeoutMillis: 0,
     maxLifetimeSeconds: 300,
     types: { getTypeParser },
+    options: sessionOptions(),
     ...config,
   })
   // Without a listener, the error of an idle connection would end the process.

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import sql from 'sql-template-tag'
 import type { Timeouts } from '../timeouts.ts'
+import { sessionOptions } from './clients.ts'
 import { type Db, getTypeParser, statementName, translateError } from './db.ts'
 import { driverUrl } from './driver-url.ts'
 
@@ -42,6 +43,7 @@ export function openPipelinedPool({
       statement_timeout: times.readMs,
       keepAlive: true,
       types: { getTypeParser },
+      options: sessionOptions(),
       pipeline: true,
     } as pg.ClientConfig)
     const opening = client.connect().then(() => client)

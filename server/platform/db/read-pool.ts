@@ -1,6 +1,6 @@
 import { tracedQuery } from '../ops/trace.ts'
 import type { Timeouts } from '../timeouts.ts'
-import { openClients } from './clients.ts'
+import { openClients, sessionOptions } from './clients.ts'
 import { type Db, statementName, translateError, Unavailable } from './db.ts'
 import { driverUrl } from './driver-url.ts'
 
@@ -39,8 +39,7 @@ export function openReadPool({
   planned,
 }: ReadPoolOptions): ReadPool {
   const isPrepared = planned === 'once'
-  // JIT compilation pays off for queries of seconds; these take milliseconds.
-  const settings = ['jit=off', 'default_transaction_read_only=on']
+  const settings = ['default_transaction_read_only=on']
   if (isPrepared) settings.push('plan_cache_mode=force_generic_plan', 'enable_seqscan=off')
   const { pool, with: withClient } = openClients({
     connectionString: driverUrl(url),
@@ -49,7 +48,7 @@ export function openReadPool({
     connectionTimeoutMillis: times.waitMs,
     query_timeout: times.readMs + 600,
     statement_timeout: times.readMs,
-    options: settings.map((setting) => `-c ${setting}`).join(' '),
+    options: sessionOptions(settings),
   })
   return {
     longestMs: times.searchMs,
