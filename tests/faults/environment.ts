@@ -309,6 +309,8 @@ function killQuietly(pid: number): void {
 
 export interface FaultService {
   readonly url: string
+  /** The id of the running process. */
+  pid(): number
   start(): Promise<void>
   /** Sends SIGKILL, and waits for the end. */
   kill(): Promise<void>
@@ -370,6 +372,7 @@ export async function startFaultService(
   await start()
   return {
     url,
+    pid: () => program?.child.pid ?? 0,
     start,
     kill: async () => void (await end('SIGKILL')),
     stop: () => end('SIGTERM'),

@@ -13,6 +13,7 @@ import { hashOf } from '../support/feed-replay.ts'
 import { call } from '../support/harness.ts'
 import { withDatabase } from '../support/invariants.ts'
 import { until } from '../support/until.ts'
+import { percentile } from './percentile.ts'
 import { type Commit, createRecords, startWriters } from './writers.ts'
 
 // The change feed with 16 writers: transactions that stay open, rollbacks, savepoints. Processes
@@ -144,9 +145,6 @@ async function delaysOf(commits: readonly Commit[], follower: Follower): Promise
     .map(({ id, revision, atMs }) => Math.max(0, (follower.seenMs(id, revision) ?? 0) - atMs))
     .sort((a, b) => a - b)
 }
-
-const percentile = (sorted: readonly number[], share: number) =>
-  sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0
 
 /** Waits until the feed has all changes. */
 async function feedEnds(url: string, { serviceUrl }: Database): Promise<void> {
