@@ -11,12 +11,24 @@ export const feedStates = ['live', 'hidden', 'merged', 'taken-down'] as const
 
 /** The highest number of seconds that a request waits for a change. */
 export const maxWaitSeconds = 55
+/** The highest number of ids in a request. */
+export const maxFeedIds = 100
 /** The highest number of entries of a page. */
 export const maxFeedEntries = 1000
 
 const exact = { additionalProperties: false }
 const owners = (description: string) =>
   Type.Optional(Type.Array(Type.String(), { description: `${description}. Only if there are any` }))
+
+/** A record as in an export, with the ids of its entities: names change, ids do not. */
+const FeedVideo = Type.Object(
+  {
+    ...ExportedVideo.properties,
+    ids: Type.Object({ category: Id, speakers: Type.Array(Id), tags: Type.Array(Id) }, exact),
+  },
+  exact,
+)
+export type FeedVideo = Static<typeof FeedVideo>
 
 export const FeedEntry = Type.Object(
   {
@@ -42,10 +54,10 @@ export const FeedEntry = Type.Object(
     ),
     belonged_to: owners('Those that the record had before and no longer has'),
     record: Type.Optional(
-      Type.Union([ExportedVideo, ExportedEntity, Type.Null()], {
+      Type.Union([FeedVideo, ExportedEntity, Type.Null()], {
         description:
-          'With `include=record`: the record or entity as it is now, as in an export; null if it ' +
-          'is not public now',
+          'With `include=record`: the record or entity as it is now, as in an export, records ' +
+          'with the ids of their entities; null if it is not public now',
       }),
     ),
   },
@@ -104,6 +116,16 @@ export const listChangesEndpoint = endpoint({
       description: 'Seconds to wait for an entry if there is none; default: 0',
     }),
     ...filters,
+    id: matching(
+      `^[0-9]{1,15}(,[0-9]{1,15}){0,${maxFeedIds - 1}}$`,
+      `must be 1 to ${maxFeedIds} ids, separated by commas`,
+      {
+        maxLength: maxFeedIds * 16,
+        description:
+          'With `kind`: the newest entry of each of these, and no other. Ids that were never ' +
+          'public are missing. `since` is not used; the cursor is the end of the feed',
+      },
+    ),
     include: oneOf(['record'], 'Adds the record or entity, as it is now'),
     compact: oneOf(
       ['true'],

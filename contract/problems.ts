@@ -60,6 +60,13 @@ export const problems = {
       'Your token is valid, but its role does not allow this call. The reference lists the role ' +
       'that each endpoint requires.',
   },
+  'read-only': {
+    status: 403,
+    title: 'A read-only copy',
+    explain:
+      'This archive is a copy of another one, which the detail names. Nothing was changed: make ' +
+      'the change there, and it will appear here.',
+  },
   'not-found': {
     status: 404,
     title: 'Not found',

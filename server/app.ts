@@ -1,5 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { endpoints, openapi, readOpenapiEndpoint, streamEndpoints } from '@talkshelf/contract'
+import {
+  endpoints,
+  openapi,
+  Problem,
+  readOpenapiEndpoint,
+  streamEndpoints,
+} from '@talkshelf/contract'
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
 import {
   authenticate,
@@ -55,12 +61,16 @@ import { openRecordCache } from './videos/videos.ts'
 /** How long the app waits for background jobs when it is closed. */
 const maxStopMs = 10_000
 
-/** Creates the app. `imageHosts` lets tests fetch thumbnails from a server of their own. */
+/**
+ * Creates the app. `imageHosts` lets tests fetch thumbnails from a server of their own. `source` is
+ * the URL of the archive that this one is a copy of: then it is read-only.
+ */
 export function createApp(
   config: Config,
   pool: Pool,
   logger: HttpServerOptions['logger'],
   imageHosts: GuardOptions = {},
+  source?: string,
 ): FastifyInstance {
   const allEndpoints = [...Object.values(endpoints), ...Object.values(streamEndpoints)]
   const publicUrl = config.PUBLIC_URL.replace(/\/+$/, '')
@@ -74,7 +84,7 @@ export function createApp(
   const statisticsCache = openStatisticsCache(pool.lists, {
     onError: (error) => http.log.error({ err: error }, 'cannot compute the statistics'),
   })
-  const site = { name: config.SITE_NAME, basePath, origin: base, assets: openAssets() }
+  const site = { name: config.SITE_NAME, basePath, origin: base, assets: openAssets(), source }
 
   const server = createHttpServer({
     endpoints: allEndpoints,
@@ -93,6 +103,12 @@ export function createApp(
     problemPage: (problem, request, id) => readerProblemPage(site, problem, request, id),
   })
   const { http, mount, mountFast, mountPage, routeOf, links } = server
+
+  if (source !== undefined)
+    http.addHook('onRequest', async ({ method }) => {
+      if (!['GET', 'HEAD', 'OPTIONS'].includes(method))
+        throw new Problem('read-only', `This is a copy of ${source}. Make the change there.`)
+    })
 
   const forget = (ids: readonly number[]) => ids.forEach(recordCache.forget)
   const jobs = startJobs(config, pool, http.log, forget)

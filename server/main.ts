@@ -21,6 +21,7 @@ import { DemoError, demo } from './demo/demo.ts'
 import { exportCommands } from './exports/command.ts'
 import { importCommands } from './imports/cli/command.ts'
 import { mirrorCommands } from './mirror/command.ts'
+import { findSource } from './mirror/mirror.ts'
 import { Unavailable } from './platform/db/db.ts'
 import {
   isCaseMapped,
@@ -265,6 +266,8 @@ async function serve(config: Config): Promise<void> {
     config,
     pool,
     config.LOG_LEVEL === 'silent' ? false : { level: config.LOG_LEVEL },
+    {},
+    await findSource(pool),
   )
   let stopping = false
   const stop = async (signal: string) => {

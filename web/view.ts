@@ -17,7 +17,8 @@ export interface View {
   readonly address: string
   readonly locale: Locale
   readonly theme: Theme
-  readonly site: { readonly name: string }
+  /** `source` is the URL of the archive that this one is a copy of. */
+  readonly site: { readonly name: string; readonly source?: string | undefined }
   /** Nonce of the scripts of this response. */
   readonly nonce: string
   /** Paths relative to the base path. */

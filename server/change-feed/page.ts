@@ -3,9 +3,11 @@ import { readExported } from '../exports/exports.ts'
 import type { Db } from '../platform/db/db.ts'
 import {
   type EntryRow,
+  type FeedKind,
   findPosition,
   findPositionAt,
   listEntries,
+  listNewestEntries,
   type Position,
   readHead,
 } from './queries.ts'
@@ -113,6 +115,20 @@ export async function readPage(
   }
   if (!withRecords) return finish(rows.map(toEntry), position, more)
   return addRecords(db, rows, position, more)
+}
+
+/** Reads the newest entry of each of the ids in the request, and the end of the feed. */
+export async function readNewest(
+  db: Db,
+  { kind, id, include }: FeedRequest & { readonly id: string },
+): Promise<PageWithPosition> {
+  if (kind === undefined) throw invalidQuery('id', 'needs kind')
+  // Read first: entries that are added meanwhile are after the cursor.
+  const end = await findSince(db, 'now')
+  const ids = [...new Set(id.split(',').map(Number))]
+  const rows = await listNewestEntries(db, kind as FeedKind, ids)
+  if (include !== 'record') return finish(rows.map(toEntry), end, false)
+  return addRecords(db, rows, end, false)
 }
 
 function finish(results: FeedEntry[], { seq, digest }: Position, more: boolean): PageWithPosition {

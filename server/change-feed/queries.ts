@@ -399,6 +399,24 @@ export function listEntries(db: Db, after: number, limit: number) {
   )
 }
 
+/** Lists the newest entry of each of these, oldest first. */
+export function listNewestEntries(db: Db, kind: FeedKind, ids: readonly number[]) {
+  return many(
+    db,
+    Entry,
+    sql`select ${entryColumns}
+        from unnest(${ids}::bigint[]) as wanted (wanted_id)
+        cross join lateral (
+          select *
+          from feed_entry
+          where feed_entry.kind = ${kind} and feed_entry.id = wanted_id
+          order by seq desc
+          limit 1
+        ) as entry
+        order by seq`,
+  )
+}
+
 const Position = Type.Object({ seq: Type.Integer(), digest: Type.String() })
 export type Position = Static<typeof Position>
 

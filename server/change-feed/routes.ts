@@ -13,7 +13,7 @@ import { rateLimitKey } from '../platform/http/rate-limit.ts'
 import { takeOverResponse } from '../platform/http/raw-response.ts'
 import { tracedRequest } from '../platform/ops/trace.ts'
 import type { FeedFollower } from './follow.ts'
-import { findSince, formatCursor, type PageWithPosition, readPage } from './page.ts'
+import { findSince, formatCursor, type PageWithPosition, readNewest, readPage } from './page.ts'
 import { openSharedReads } from './shared-reads.ts'
 import { openFeedStreams, type StreamLimits } from './stream.ts'
 
@@ -67,7 +67,8 @@ export function changeFeedRoutes(
     reply: FastifyReply,
     query: ChangesQuery,
   ): Promise<FeedPage> {
-    const { since = '0', wait, ...filter } = query
+    const { since = '0', wait, id, ...filter } = query
+    if (id !== undefined) return (await readNewest(db, { ...filter, id })).page
     let read = await shared(`${since} ${JSON.stringify(filter)}`, async () =>
       readPage(db, await findSince(db, since), filter),
     )

@@ -11,8 +11,10 @@ export {
   type WriteContext,
 } from './precondition.ts'
 export {
+  type ChangeKind,
   type ChangeSummary,
   countChanges,
+  deleteChanges,
   findIdsThen,
   findVersion,
   insertChange,

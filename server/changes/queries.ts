@@ -1,7 +1,7 @@
 import sql, { type Sql } from 'sql-template-tag'
 import Type, { type Static } from 'typebox'
 import type { Origin } from '../platform/actor.ts'
-import { type Db, many, maybe, one } from '../platform/db/db.ts'
+import { type Db, execute, many, maybe, one } from '../platform/db/db.ts'
 
 export type Subject = 'video' | 'category' | 'speaker' | 'tag' | 'facts'
 export type ChangeKind = 'created' | 'updated' | 'restored' | 'taken-down' | 'merged'
@@ -256,5 +256,13 @@ export function findLatestChange(db: Db, subject: Subject, id: number, since: nu
         where subject = ${subject} and subject_id = ${id}
         order by revision desc
         limit 1`,
+  )
+}
+
+/** Deletes the history of subjects whose content must not be kept. */
+export function deleteChanges(tx: Db, subject: Subject, ids: readonly number[]) {
+  return execute(
+    tx,
+    sql`delete from change where subject = ${subject} and subject_id = any (${ids}::bigint[])`,
   )
 }

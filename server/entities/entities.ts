@@ -1,7 +1,14 @@
 // Entry point of categories, speakers, tags and languages: resolution of names (resolve-names.ts,
 // in bulk name-lookup.ts), the entities themselves (entity.ts), the undo of their merges
-// (unmerge.ts), their profiles (profile.ts), what is public of them (public-entities.ts) and their import from exports (restore-entities.ts).
+// (unmerge.ts), their profiles (profile.ts), what is public of them (public-entities.ts), their
+// import from exports (restore-entities.ts) and their copies in a mirror (copied-entities.ts).
 
+export {
+  copyEntities,
+  reserveCategories,
+  type WithdrawnEntity,
+  withdrawEntities,
+} from './copied-entities.ts'
 export {
   changeEntity,
   createCategory,

@@ -292,20 +292,26 @@ export function findTaken(
   )
 }
 
-/** Inserts exported entities in one statement and advances the id sequence past their ids. */
+/**
+ * Inserts exported entities in one statement and advances the id sequence past their ids. With
+ * `replaces`, a row with the same id is overwritten.
+ */
 export async function insertRestored(
   tx: Db,
   kind: EntityKind,
   rows: readonly object[],
   origin: Origin,
   hash: Buffer,
+  { replaces = false } = {},
 ): Promise<void> {
   const { table, name } = kinds[kind]
-  const aboutColumns = {
-    category: sql`, profile, description, url, start_date, end_date`,
-    speaker: sql`, profile`,
-    tag: empty,
+  const columns = {
+    category: ['profile', 'description', 'url', 'start_date', 'end_date'],
+    speaker: ['profile'],
+    tag: [],
   }[kind]
+  const aboutColumns = raw(columns.map((column) => `, ${column}`).join(''))
+  const updated = raw(columns.map((column) => `, ${column} = excluded.${column}`).join(''))
   await execute(
     tx,
     sql`with input as materialized (
@@ -328,6 +334,13 @@ export async function insertRestored(
           insert into ${table} (id, ${name}, slug, revision${aboutColumns})
           select id, name, slug, revision${aboutColumns}
           from input
+          ${
+            replaces
+              ? sql`on conflict (id) do update set
+                      ${name} = excluded.${name}, slug = excluded.slug,
+                      revision = excluded.revision, merged_into = null${updated}`
+              : empty
+          }
           returning id, revision
         )
         ${insertChanges(
@@ -978,5 +991,77 @@ export async function mergeEntityRows(
           returning id, revision
         )
         ${insertChange(change)}`,
+  )
+}
+
+const NameOfId = Type.Object({ id: Type.Integer(), name: Type.String() })
+
+/** Finds the names of those that have a row. */
+export function findNamesOfIds(tx: Db, kind: EntityKind, ids: readonly number[]) {
+  const { table, name } = kinds[kind]
+  return many(
+    tx,
+    NameOfId,
+    sql`select id, ${name} as name from ${table} where id = any (${ids}::bigint[])`,
+  )
+}
+
+/** Releases all names and slugs of entities, and these names and slugs of any other. */
+export async function releaseNames(
+  tx: Db,
+  kind: EntityKind,
+  ids: readonly number[],
+  names: readonly string[],
+  slugs: readonly string[],
+): Promise<void> {
+  await execute(
+    tx,
+    sql`delete from entity_name
+        where kind = ${kind}
+          and (entity_id = any (${ids}::bigint[]) or name = any (${names}::text[]))`,
+  )
+  await execute(
+    tx,
+    sql`delete from entity_slug
+        where kind = ${kind}
+          and (entity_id = any (${ids}::bigint[]) or slug = any (${slugs}::text[]))`,
+  )
+}
+
+/** Empties the rows of entities. `into` has what each of them was merged into, or null. */
+export async function emptyEntities(
+  tx: Db,
+  kind: EntityKind,
+  ids: readonly number[],
+  into: readonly (number | null)[],
+): Promise<void> {
+  const { table, name } = kinds[kind]
+  const about = {
+    category: sql`, profile = '{}', description = '', url = null, start_date = null,
+                  end_date = null`,
+    speaker: sql`, profile = '{}'`,
+    tag: empty,
+  }[kind]
+  await execute(
+    tx,
+    sql`update ${table} as entity
+        set ${name} = '', slug = '', merged_into = input.merged_into ${about}
+        from unnest(${ids}::bigint[], ${into}::bigint[]) as input (id, merged_into)
+        where entity.id = input.id`,
+  )
+}
+
+/** Inserts rows for entities whose content is not known yet; those that exist stay. */
+export async function reserveEntities(
+  tx: Db,
+  kind: EntityKind,
+  ids: readonly number[],
+): Promise<void> {
+  const { table, name } = kinds[kind]
+  await execute(
+    tx,
+    sql`insert into ${table} (id, ${name}, slug)
+        select id, '', '' from unnest(${ids}::bigint[]) as input (id)
+        on conflict (id) do nothing`,
   )
 }

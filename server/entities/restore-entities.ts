@@ -96,14 +96,18 @@ function unclaimedSlug(
   })
 }
 
-const namesOf = ({ name, aliases }: ExportedEntity) => [name, ...aliases.map((alias) => alias.name)]
-const slugsOf = ({ slug, old_slugs, retired_slugs = [] }: ExportedEntity) => [
+export const namesOf = ({ name, aliases }: ExportedEntity) => [
+  name,
+  ...aliases.map((alias) => alias.name),
+]
+export const slugsOf = ({ slug, old_slugs, retired_slugs = [] }: ExportedEntity) => [
   slug,
   ...old_slugs,
   ...retired_slugs,
 ]
 
-function rowOf(entity: ExportedEntity) {
+/** Returns the row of an exported entity, with its names and slugs. */
+export function rowOf(entity: ExportedEntity) {
   const about =
     entity.kind === 'category'
       ? {

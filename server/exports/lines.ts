@@ -2,6 +2,7 @@ import {
   type ExportedEntity,
   type ExportedVideo,
   type Fact,
+  type FeedVideo,
   type Video,
   videoFields,
 } from '@talkshelf/contract'
@@ -103,11 +104,11 @@ export async function readExported(
   db: Db,
   kind: ExportedKind | 'video',
   ids: readonly number[],
-): Promise<(ExportedVideo | ExportedEntity)[]> {
+): Promise<(FeedVideo | ExportedEntity)[]> {
   const scope = { drafts: false, takenDown: false, ids }
   if (kind === 'video') {
     const rows = await listExportedVideos(db, 0, Number.MAX_SAFE_INTEGER, scope, ids.length)
-    return rows.map((row) => exportedVideo(row, scope))
+    return rows.map((row) => ({ ...exportedVideo(row, scope), ids: idsOf(row) }))
   }
   const rows = await listExportedEntities(db, kind, 0, scope, ids.length)
   return rows.map((row) => exportedEntity(kind, row))
@@ -151,6 +152,11 @@ function exportedVideo(row: VideoRow, { drafts: isForEditors }: ExportScope): Ex
     ...(day !== null && reason !== null && { taken_down: { day, reason } }),
     ...(merged_into !== null && { merged_into }),
   }
+}
+
+/** Returns the ids of the entities of a record, each of them once. */
+function idsOf({ ids: { category, speakers, tags } }: VideoRow): FeedVideo['ids'] {
+  return { category, speakers: [...new Set(speakers)], tags: [...new Set(tags)] }
 }
 
 function recordOf(row: VideoRow): Video {

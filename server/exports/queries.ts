@@ -20,6 +20,7 @@ export interface ExportScope {
 
 const Names = Type.Array(Type.String())
 const FileLength = Type.Unsafe<number | null>(MaybeInteger)
+const Ids = Type.Array(Type.Integer())
 const VideoRow = Type.Object({
   id: Type.Integer(),
   revision: Type.Integer(),
@@ -58,6 +59,8 @@ const VideoRow = Type.Object({
   takedown_reason: MaybeText,
   merged_into: Type.Union([Type.Integer(), Type.Null()]),
   facts: Type.Union([Type.Array(Type.Unsafe<Fact>({})), Type.Null()]),
+  /** The entities behind the names. */
+  ids: Type.Object({ category: Type.Integer(), speakers: Ids, tags: Ids }),
 })
 export type VideoRow = Static<typeof VideoRow>
 
@@ -78,6 +81,9 @@ export function listExportedVideos(
     sql`select video.*, category.title as category, language.name as language,
                ${namesOf('speaker')} as speakers,
                ${namesOf('tag')} as tags,
+               jsonb_build_object('category', category.id,
+                                  'speakers', ${targetsOf('speaker', sql`target.id`)},
+                                  'tags', ${targetsOf('tag', sql`target.id`)}) as ids,
                (select facts from video_facts where video_facts.id = video.id) as facts
         from (select id, revision, slug, category_id, language_id, speaker_ids, tag_ids,
                      ${fieldColumnNames},
@@ -98,10 +104,12 @@ export function listExportedVideos(
   )
 }
 
-/** Selects the names of the entities of a record: for a merged one that of its target. */
-function namesOf(kind: 'speaker' | 'tag'): Sql {
+const namesOf = (kind: 'speaker' | 'tag') => targetsOf(kind, sql`target.name`)
+
+/** Selects a column of the entities of a record: for a merged one that of its target. */
+function targetsOf(kind: 'speaker' | 'tag', column: Sql): Sql {
   const [table, ids] = [raw(kind), raw(`${kind}_ids`)]
-  return sql`array(select target.name
+  return sql`array(select ${column}
                      from unnest(${ids}) with ordinality as reference (id, ordinal)
                      join ${table} as stored using (id)
                      join ${table} as target on target.id = coalesce(stored.merged_into, stored.id)

@@ -1,11 +1,16 @@
 import { type Fact, invalidFields, mayAct, type Role } from '@talkshelf/contract'
-import { assertBeforeDeadline, checkPrecondition, type WriteContext } from '../changes/changes.ts'
+import {
+  assertBeforeDeadline,
+  checkPrecondition,
+  deleteChanges,
+  type WriteContext,
+} from '../changes/changes.ts'
 import type { Db } from '../platform/db/db.ts'
 import type { Pool } from '../platform/db/pool.ts'
 import { versionEtag } from '../platform/http/conditional.ts'
 import { toJson } from '../platform/http/json.ts'
 import { assertMayChange, lockCurrent } from '../videos/videos.ts'
-import { type FactsRow, findFacts, saveFacts } from './queries.ts'
+import { deleteFacts, type FactsRow, findFacts, saveFacts } from './queries.ts'
 
 // Entry point of facts: data about a talk that has no field in its record.
 
@@ -77,6 +82,18 @@ export async function writeFacts(
 ): Promise<Map<number, number>> {
   const saved = await saveFacts(tx, rows, new Date().toISOString(), origin, hash)
   return new Map(saved.map(({ id, revision }) => [id, revision]))
+}
+
+/** Writes the facts of records of another archive, and keeps nothing of earlier versions. */
+export async function copyFacts(
+  tx: Db,
+  rows: readonly { readonly id: number; readonly facts: readonly Fact[] }[],
+  context: WriteContext,
+): Promise<void> {
+  const ids = rows.map(({ id }) => id)
+  await deleteChanges(tx, 'facts', ids)
+  await deleteFacts(tx, ids)
+  await writeFacts(tx, rows, context)
 }
 
 /** Finds the facts of records. Records without facts are missing. */

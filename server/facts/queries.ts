@@ -3,7 +3,7 @@ import sql from 'sql-template-tag'
 import Type, { type Static } from 'typebox'
 import { insertChanges } from '../changes/changes.ts'
 import type { Origin } from '../platform/actor.ts'
-import { type Db, many, writeReturning } from '../platform/db/db.ts'
+import { type Db, execute, many, writeReturning } from '../platform/db/db.ts'
 
 const FactsRow = Type.Object({
   id: Type.Integer(),
@@ -63,4 +63,9 @@ export function saveFacts(
         )
         select id, revision from saved`,
   )
+}
+
+/** Deletes the facts of records. Their history is left to the caller. */
+export function deleteFacts(tx: Db, ids: readonly number[]) {
+  return execute(tx, sql`delete from video_facts where id = any (${ids}::bigint[])`)
 }

@@ -1,30 +1,39 @@
 import { InvalidArgumentError } from 'commander'
 import { type AddCommands, CommandError } from '../command.ts'
-import { MirrorFolderError } from './folder.ts'
-import { MirrorError, mirror } from './mirror.ts'
+import { CopyError, MirrorError, type MirrorOptions, mirror } from './mirror.ts'
 
 /** Adds the command `mirror`. */
-export const mirrorCommands: AddCommands = (program, { say }) => {
+export const mirrorCommands: AddCommands = (program, { say, withPool }) => {
   program
     .command('mirror')
     .description(
-      'copy the public data of another archive into a folder, and keep the copy up to date; ' +
-        'needs no database',
+      'copy the public data of another archive into a folder or a database, and keep the copy up ' +
+        'to date',
     )
     .argument('<url>', 'the archive, such as https://talks.example.org', parseSource)
-    .argument('<folder>', 'one JSON file for each talk, speaker, tag and event')
+    .argument('[folder]', 'one JSON file for each talk, speaker, tag and event; needs no database')
+    .option('--database', 'into the empty database of DATABASE_URL, which can then be served')
     .option('--once', 'end when the copy is complete')
-    .action(async (source: string, folder: string, { once = false }: { once?: boolean }) => {
+    .action(async (source: string, folder: string | undefined, options: Options) => {
+      if ((folder === undefined) !== (options.database === true))
+        throw new CommandError('Name a folder, or add --database.', 2)
       const stopping = new AbortController()
       for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => stopping.abort())
+      const run = (into: MirrorOptions['into']) =>
+        mirror({ source, into, isOnce: options.once === true, signal: stopping.signal, say })
       try {
-        await mirror({ source, folder, isOnce: once, signal: stopping.signal, say })
+        await (folder === undefined ? withPool(run) : run(folder))
       } catch (error) {
-        if (error instanceof MirrorError || error instanceof MirrorFolderError)
+        if (error instanceof MirrorError || error instanceof CopyError)
           throw new CommandError(error.message)
         throw error
       }
     })
+}
+
+interface Options {
+  readonly database?: boolean
+  readonly once?: boolean
 }
 
 function parseSource(text: string): string {

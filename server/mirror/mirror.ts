@@ -1,17 +1,34 @@
-import { createClient } from '@talkshelf/client'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { ApiProblem, type Client, createClient, UnexpectedResponse } from '@talkshelf/client'
 import { followChanges } from '@talkshelf/client/follow'
-import { type FeedPage, FeedPage as PageSchema, validationErrors } from '@talkshelf/contract'
+import {
+  type FeedEntry,
+  type FeedPage,
+  feedKinds,
+  maxFeedIds,
+  FeedPage as PageSchema,
+  Takedown,
+  validationErrors,
+} from '@talkshelf/contract'
+import { Unavailable } from '../platform/db/db.ts'
+import type { Pool } from '../platform/db/pool.ts'
 import { boundedFetch } from './bounded-fetch.ts'
-import { type MirrorFolder, openMirrorFolder } from './folder.ts'
+import { type ArchiveCopy, type CopiedSubject, keyOf, seqOf } from './copy.ts'
+import { hiddenEntry, openMirrorDatabase } from './database.ts'
+import { openMirrorFolder } from './folder.ts'
 
 // Keeps a copy of the public data of another archive: reads its change feed, and stores each page
 // together with its cursor. The copy is compared with the digest of the feed whenever it has all
 // entries.
 
+export { CopyError } from './copy.ts'
+export { findSource } from './queries.ts'
+
 export interface MirrorOptions {
   /** The URL of the archive. */
   readonly source: string
-  readonly folder: string
+  /** The path of a folder, or a database. */
+  readonly into: string | Pool
   /** Ends when the copy is complete, instead of waiting for changes. */
   readonly isOnce: boolean
   readonly signal?: AbortSignal
@@ -23,41 +40,96 @@ export class MirrorError extends Error {
   override readonly name = 'MirrorError'
 }
 
-/** Keeps a folder up to date with an archive until the signal aborts, or once. */
+/** Keeps a copy up to date with an archive until the signal aborts, or once. */
 export async function mirror(options: MirrorOptions): Promise<void> {
-  const folder = await openMirrorFolder(options.folder, options.source)
-  const { cursor } = folder
-  options.say(
-    cursor === undefined
-      ? `Copying ${options.source} to ${options.folder}`
-      : `Continuing the copy of ${options.source} in ${options.folder}, ${folder.size()} files`,
+  const { source, into, say } = options
+  const copy = await openCopy(options)
+  const place = typeof into === 'string' ? into : 'the database'
+  say(
+    copy.cursor === undefined
+      ? `Copying ${source} to ${place}`
+      : `Continuing the copy of ${source} in ${place}, with ${countText(copy)}`,
   )
   try {
-    if (cursor === undefined || !folder.isExact()) await copyAll(folder, options)
-    // Each copy of everything may be outdated by another restore, but not again and again.
-    for (let attempt = 1; !(await follow(folder, options)); attempt++) {
-      if (attempt === maxAttempts)
-        throw new MirrorError(`${options.source} and the digest of its feed differ every time.`)
-      await copyAll(folder, options)
-    }
+    for (;;)
+      try {
+        return await synchronize(copy, options)
+      } catch (error) {
+        if (options.isOnce || !isTemporary(error)) throw error
+        say(`${describe(error)}. Trying again`)
+        await pause(retryMs, options.signal)
+        if (options.signal?.aborted) return
+      }
   } finally {
-    await folder.close()
+    await copy.close()
   }
 }
 
-const maxAttempts = 3
+const retryMs = 5000
+const maxAttempts = 5
+
+/** Makes the copy complete, and follows the archive. Returns when there is nothing left to do. */
+async function synchronize(copy: ArchiveCopy, options: MirrorOptions): Promise<void> {
+  if (copy.cursor === undefined || !copy.isExact()) await copyAll(copy, options)
+  // Each copy of everything may be outdated by another restore, but not again and again.
+  for (let attempt = 1; ; attempt++) {
+    const end = await follow(copy, options)
+    if (end === 'stopped') return
+    if (attempt === maxAttempts)
+      throw new MirrorError(`${options.source} and the digest of its feed differ every time.`)
+    if (end === 'differs' || !(await goBack(copy, options))) await copyAll(copy, options)
+  }
+}
+
+/** Tells whether the source or the database may work again later. */
+function isTemporary(error: unknown): boolean {
+  if (error instanceof ApiProblem || error instanceof UnexpectedResponse)
+    return error.status >= 500 || error.status === 429
+  return (
+    error instanceof Unavailable ||
+    (error instanceof Error && (error.message === 'fetch failed' || error.name === 'TimeoutError'))
+  )
+}
+
+async function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
+  await sleep(ms, undefined, signal ? { signal } : {}).catch(() => {})
+}
+
+function openCopy({ source, into }: MirrorOptions): Promise<ArchiveCopy> {
+  if (typeof into === 'string') return openMirrorFolder(into, source)
+  const client = clientFor(source)
+  return openMirrorDatabase(into, {
+    source,
+    readTakedown: (id) => readTakedown(client, id),
+  })
+}
+
+/** Reads when and why a record was taken down; undefined if it is not any more. */
+async function readTakedown(client: Client, id: number) {
+  try {
+    await client.readVideo({ id })
+    return undefined
+  } catch (error) {
+    if (!(error instanceof ApiProblem)) throw error
+    const { taken_down: day, reason } = error.document
+    const isValid =
+      typeof day === 'string' &&
+      /^\d{4}-\d\d-\d\d$/.test(day) &&
+      validationErrors(Takedown, { reason }).length === 0
+    return isValid ? { day, reason: String(reason) } : undefined
+  }
+}
 
 /**
- * Applies the changes after the cursor of the folder. Returns false if the copy has to be compared
- * with the whole archive: it was restored from a backup, or the digest of the copy is wrong.
+ * Applies the changes after the cursor of the copy. Returns how it ended: the copy differs from the
+ * archive, the archive was restored from a backup, or there is nothing left to do.
  */
 async function follow(
-  folder: MirrorFolder,
+  copy: ArchiveCopy,
   { source, signal, isOnce, say }: MirrorOptions,
-): Promise<boolean> {
-  const { cursor: since = '0' } = folder
+): Promise<'stopped' | 'differs' | 'restored'> {
   const pages = followChanges(clientFor(source), {
-    since,
+    since: copy.cursor ?? '0',
     include: 'record',
     limit: pageSize,
     ...(isOnce && { wait: 0 }),
@@ -66,66 +138,152 @@ async function follow(
   })
   try {
     for await (const page of pages) {
-      await folder.apply(checkedPage(page, source))
+      await copy.apply(checkedPage(page, source))
       if (page.more) continue
-      if (!folder.isExact()) {
+      if (!copy.isExact()) {
         say('The copy differs from the archive. Reading the whole archive again')
-        return false
+        return 'differs'
       }
-      say(`Up to date: ${folder.size()} files, entry ${page.cursor.split('.')[0]} of the feed`)
+      say(`Up to date: ${countText(copy)}, entry ${seqOf(page.cursor)} of the feed`)
     }
-    return true
+    // Without a page there was nothing to compare.
+    return signal?.aborted || copy.isExact() ? 'stopped' : 'differs'
   } catch (error) {
     if (!isOtherHistory(error)) throw error
-    say('The archive was restored from a backup. Reading the whole archive again')
-    return false
+    return 'restored'
   }
 }
 
-/** Reads the newest entry of everything, and removes what is in none. */
-async function copyAll(folder: MirrorFolder, options: MirrorOptions): Promise<void> {
+/**
+ * Goes back to the newest position that the history of the archive has, after it was restored from
+ * a backup. Reads again what the copy has of later entries. Returns false if there is no such
+ * position.
+ */
+async function goBack(copy: ArchiveCopy, { source, say }: MirrorOptions): Promise<boolean> {
+  const client = clientFor(source)
+  const common = await findCommon(client, copy.earlierCursors)
+  if (common === undefined) {
+    say('The archive was restored from a backup. Reading the whole archive again')
+    return false
+  }
+  const changed = await copy.listAfter(seqOf(common))
+  say(
+    `The archive was restored from a backup. Going back to entry ${seqOf(common)} of the feed ` +
+      `and reading ${changed.length} records and entities again`,
+  )
+  for (const kind of feedKinds) {
+    let left: readonly CopiedSubject[] = changed.filter((subject) => subject.kind === kind)
+    while (left.length > 0) {
+      const asked = left.slice(0, maxFeedIds)
+      const id = asked.map((subject) => subject.id).join(',')
+      const { data } = await client.listChanges({ kind, id, include: 'record' })
+      const page = checkedPage(data, source)
+      const found = new Set(page.results.map(keyOf))
+      // A page that is cut off because of its size has the first ones.
+      const absent = page.more ? [] : asked.filter((subject) => !found.has(keyOf(subject)))
+      await copy.write([...page.results, ...absent.map(hiddenEntry)])
+      if (page.more && found.size === 0) throw new MirrorError(`${source} returns empty pages.`)
+      left = left.filter(
+        (subject) => !found.has(keyOf(subject)) && (page.more || !asked.includes(subject)),
+      )
+    }
+  }
+  await copy.setPosition(common)
+  return true
+}
+
+/** Finds the newest cursor that the archive accepts. */
+async function findCommon(client: Client, cursors: readonly string[]): Promise<string | undefined> {
+  // It accepts all up to one of them, and none after it.
+  let [accepted, refused] = [-1, cursors.length]
+  while (refused - accepted > 1) {
+    const middle = Math.floor((accepted + refused) / 2)
+    if (await isAccepted(client, cursors[middle] as string)) accepted = middle
+    else refused = middle
+  }
+  return cursors[accepted]
+}
+
+async function isAccepted(client: Client, cursor: string): Promise<boolean> {
+  try {
+    await client.listChanges({ since: cursor, limit: 1 })
+    return true
+  } catch (error) {
+    if (isOtherHistory(error)) return false
+    throw error
+  }
+}
+
+/** Reads the newest entry of everything, and withdraws what is in none. */
+async function copyAll(copy: ArchiveCopy, options: MirrorOptions): Promise<void> {
   const { source, signal, say } = options
-  const seen = new Set<string>()
-  let shownMs = performance.now()
-  const pages = followChanges(clientFor(source), {
-    since: '0',
-    include: 'record',
-    compact: 'true',
-    limit: pageSize,
+  const client = clientFor(source)
+  const retrying = {
     wait: 0,
     ...(signal && { signal }),
-    onRetry: (error) => say(`${describe(error)}. Trying again`),
-  })
-  let last: FeedPage | undefined
-  for await (const page of pages) {
-    // Without the cursor: a copy that is interrupted here starts again.
-    await folder.write(checkedPage(page, source).results)
-    for (const { kind, id } of page.results) seen.add(`${kind}:${id}`)
-    last = page
-    if (performance.now() - shownMs > 5000) {
+    onRetry: (error: unknown) => say(`${describe(error)}. Trying again`),
+  }
+  // What changes while it is copied comes after this position.
+  let start: string | undefined
+  for await (const page of followChanges(client, { since: 'now', ...retrying })) start = page.cursor
+  const seen = new Set<string>()
+  let shownMs = performance.now()
+  // Records come last: they refer to categories.
+  for (const kind of feedKinds) {
+    const pages = followChanges(client, {
+      since: '0',
+      kind,
+      include: 'record',
+      compact: 'true',
+      limit: pageSize,
+      ...retrying,
+    })
+    for await (const page of pages) {
+      // Without the cursor: a copy that is interrupted here starts again.
+      await copy.write(checkedPage(page, source).results)
+      for (const entry of page.results) seen.add(keyOf(entry))
+      if (performance.now() - shownMs < 5000) continue
       say(`${seen.size} records, speakers, tags and events copied`)
       shownMs = performance.now()
     }
   }
-  if (signal?.aborted || !last) return
-  await folder.removeOthers(seen)
-  await folder.apply({ ...last, results: [] })
-  say(`Copied ${folder.size()} files`)
+  if (signal?.aborted || start === undefined) return
+  await copy.removeOthers(seen)
+  await copy.setPosition(start)
+  say(`Copied ${countText(copy)}`)
 }
 
 const pageSize = 100
+
+const countText = (copy: ArchiveCopy) => `${copy.size()} records, speakers, tags and events`
 
 const clientFor = (source: string) => createClient({ baseUrl: source, fetch: boundedFetch })
 
 /** Returns the page. Throws if the source sent something else. */
 function checkedPage(page: FeedPage, source: string): FeedPage {
   const [error] = validationErrors(PageSchema, page)
-  if (!error) return page
-  throw new MirrorError(
-    `${source} does not answer as an archive of this version: ${error.pointer} ${error.detail}`,
-  )
+  if (error)
+    throw new MirrorError(
+      `${source} does not answer as an archive of this version: ${error.pointer} ${error.detail}`,
+    )
+  for (const entry of page.results)
+    if (!isOwnRecord(entry))
+      throw new MirrorError(`${source} sends another record with entry ${entry.seq} of its feed.`)
+  return page
 }
 
-const describe = (error: unknown) => (error instanceof Error ? error.message : String(error))
+/** Tells whether the record of an entry is the one that it names. */
+function isOwnRecord({ kind, id, record }: FeedEntry): boolean {
+  if (!record) return true
+  return record.kind === kind && (record.kind === 'video' ? record.record.id : record.id) === id
+}
+
+/** Returns what is wrong: the error of fetch itself says only that it failed. */
+function describe(error: unknown): string {
+  if (!(error instanceof Error)) return String(error)
+  return error.message === 'fetch failed' && error.cause instanceof Error
+    ? `The archive cannot be reached (${error.cause.message})`
+    : error.message
+}
 
 const isOtherHistory = (error: unknown) => error instanceof Error && error.name === 'other-history'

@@ -20,6 +20,8 @@ export interface PageSite {
   /** The base URL, without a trailing slash. */
   origin(): string
   readonly assets: Assets
+  /** The URL of the archive that this one is a copy of. */
+  readonly source?: string | undefined
 }
 
 /** Builds the view for a request: cookies take precedence over Accept-Language. */
@@ -38,7 +40,7 @@ export function buildView(
     address,
     locale,
     theme,
-    site: { name: site.name },
+    site: { name: site.name, source: site.source },
     nonce: randomBytes(16).toString('base64'),
     assets: { style: site.assets.style, script: site.assets.script },
   }

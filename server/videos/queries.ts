@@ -1,7 +1,7 @@
 import { states, type Video } from '@talkshelf/contract'
-import sql, { join, raw, type Sql } from 'sql-template-tag'
+import sql, { empty, join, raw, type Sql } from 'sql-template-tag'
 import Type, { type Static } from 'typebox'
-import { insertChange, insertChanges, type NewChange } from '../changes/changes.ts'
+import { type ChangeKind, insertChange, insertChanges, type NewChange } from '../changes/changes.ts'
 import type { EntityKind, NamedEntity } from '../entities/entities.ts'
 import type { Origin } from '../platform/actor.ts'
 import { type Db, execute, many, maybe, one, writeReturning } from '../platform/db/db.ts'
@@ -470,7 +470,28 @@ export interface NewVideoRow {
   readonly at: string
   readonly body: string
   readonly etag: string
+  /** The record into which this one was merged. Default: null. */
+  readonly mergedInto?: number | undefined
 }
+
+export interface InsertOptions {
+  /** Overwrites rows with the same id, instead of skipping them. */
+  readonly replaces: boolean
+  /** Default: `created`. */
+  readonly kind: ChangeKind
+  /** Old values of fields, for the history. */
+  readonly before: object
+}
+
+/** The columns of `video` that `insertVideos` writes. */
+const insertedColumns = [
+  ...['id', 'revision', 'slug', 'category_id', 'language_id', 'speaker_ids', 'tag_ids'],
+  ...['added', 'updated', 'taken_down', 'takedown_reason', 'merged_into'],
+  ...fieldNames,
+]
+const assignExcluded = (columns: readonly string[]) =>
+  raw(columns.map((column) => `${column} = excluded.${column}`).join(', '))
+const bodyFields = ['revision', 'etag', 'live', 'updated', 'body', 'taken_down', 'merged_into']
 
 const Created = Type.Object({ id: Type.Integer() })
 
@@ -483,8 +504,9 @@ export async function insertVideos(
   rows: readonly NewVideoRow[],
   origin: Origin,
   hash: Buffer,
+  { replaces, kind, before }: InsertOptions = { replaces: false, kind: 'created', before: {} },
 ): Promise<number[]> {
-  const input = rows.map(({ video, ids, takenDown, ...row }) => ({
+  const input = rows.map(({ video, ids, takenDown, mergedInto, ...row }) => ({
     ...video,
     ...row,
     category_id: ids.category,
@@ -495,12 +517,13 @@ export async function insertVideos(
     updated: `${video.updated}Z`,
     taken_down: takenDown?.day,
     takedown_reason: takenDown?.reason,
+    merged_into: mergedInto,
     after: video,
     ids,
   }))
-  const columns = sql`
-    id, revision, slug, category_id, language_id, speaker_ids, tag_ids, added, updated,
-    taken_down, takedown_reason, ${fieldColumnNames}`
+  const columns = raw(insertedColumns.join(', '))
+  const onConflict = (updated: readonly string[]) =>
+    replaces ? sql`on conflict (id) do update set ${assignExcluded(updated)}` : empty
   const inserted = await writeReturning(
     tx,
     Created,
@@ -510,31 +533,37 @@ export async function insertVideos(
             id bigint, revision integer, slug text,
             category_id bigint, language_id integer, speaker_ids bigint[], tag_ids bigint[],
             added timestamptz, updated timestamptz, taken_down date, takedown_reason text,
+            merged_into bigint,
             ${raw(fieldNames.map((field) => `${field} ${fieldColumns[field]}`).join(', '))},
             body text, etag text, after jsonb, ids jsonb, at timestamptz)
         ), saved as (
           insert into video (${columns})
           select ${columns}
           from input
-          on conflict do nothing
+          ${replaces ? onConflict(insertedColumns.slice(1)) : sql`on conflict do nothing`}
           returning id
         ), rendered as (
-          insert into video_body (id, revision, etag, live, updated, body, taken_down)
+          insert into video_body (
+            id, revision, etag, live, updated, body, taken_down, merged_into)
           select id, revision, etag, state = ${states.live} and taken_down is null, updated, body,
                  case
                    when taken_down is not null
                    then jsonb_build_object(
                      'taken_down', taken_down::text, 'reason', takedown_reason)
-                 end
+                 end,
+                 merged_into
           from input
           join saved using (id)
+          ${onConflict(bodyFields)}
         ), history as (
           ${insertChanges(
             'video',
-            'created',
+            kind,
             origin,
             hash,
-            sql`select id, revision, '{}'::jsonb, after, ids, at from input join saved using (id)`,
+            sql`select id, revision, ${JSON.stringify(before)}::jsonb, after, ids, at
+                from input
+                join saved using (id)`,
           )}
         )
         select id from saved`,
@@ -720,5 +749,44 @@ export async function deleteExpiredKeys(tx: Db, token: number, key: string): Pro
           order by created
           limit 100
           for update skip locked))`,
+  )
+}
+
+/** Gives other slugs to the records that have one of these, unless it is the one of their own. */
+export function releaseSlugs(
+  tx: Db,
+  rows: readonly { readonly id: number; readonly slug: string }[],
+) {
+  return execute(
+    tx,
+    sql`update video
+        set slug = 'moved-' || video.id || '-' || left(md5(random()::text), 12)
+        from unnest(${rows.map(({ id }) => id)}::bigint[],
+                    ${rows.map(({ slug }) => slug)}::text[]) as input (id, slug)
+        where video.slug = input.slug and video.id <> input.id`,
+  )
+}
+
+const References = Type.Object({
+  id: Type.Integer(),
+  isNew: Type.Boolean(),
+  revision: Type.Integer(),
+  category: Type.Union([Type.Integer(), Type.Null()]),
+  language: Type.Integer(),
+})
+
+/**
+ * Finds what rows without content refer to: what they refer to already, or any category and
+ * language. The category is null if there is none.
+ */
+export function findReferences(tx: Db, ids: readonly number[]) {
+  return many(
+    tx,
+    References,
+    sql`select wanted.id, video.id is null as "isNew", coalesce(revision, 1) as revision,
+               coalesce(category_id, (select min(id) from category)) as category,
+               coalesce(language_id, (select min(id) from language)) as language
+        from unnest(${ids}::bigint[]) as wanted (id)
+        left join video on video.id = wanted.id`,
   )
 }

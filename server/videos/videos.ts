@@ -6,7 +6,8 @@
 // normalizes requests (normalizeVideoInput) and converts records from and to JSON. refresh-names.ts
 // updates records after a rename or split (replaceSpeaker), bulk.ts writes hundreds at a time.
 // merge-edit.ts merges an edit with what others changed meanwhile, merge.ts two records of a talk.
-// ids-before-merge.ts remembers the entities of records before merges.
+// ids-before-merge.ts remembers the entities of records before merges, copied-videos.ts writes records
+// of another archive.
 
 export {
   createVideos,
@@ -16,6 +17,7 @@ export {
   setState,
   writeLockedVersion,
 } from './bulk.ts'
+export { copyVideos, type WithdrawnVideo, withdrawVideos } from './copied-videos.ts'
 export { createVideo } from './create.ts'
 export { assertMayChange } from './event-access.ts'
 export { readHistory } from './history.ts'
@@ -31,6 +33,7 @@ export {
   findMergedRecords,
   findVideoIdsOfEntity,
   findVideoIdsShownAs,
+  refreshSearchRows,
 } from './queries.ts'
 export { listDrafts, lockCurrent, readCurrentVideo, readVideo } from './read.ts'
 export { type CachedBody, openRecordCache, type RecordCache } from './record-cache.ts'

@@ -53,7 +53,7 @@ async function assertEqualsArchive(folder: string): Promise<void> {
   const expected = new Map<string, MirroredFile>()
   for (const [key, entry] of replay(entries)) {
     if (entry.state === 'hidden') continue
-    const { seq: _, at: __, belongs_to: ___, belonged_to: ____, record, ...stored } = entry
+    const { at: _, belongs_to: __, belonged_to: ___, record, ...stored } = entry
     expected.set(key, { ...stored, ...(entry.state === 'live' && { record }) })
   }
   assert.deepEqual(filesOf(folder), expected)

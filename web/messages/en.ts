@@ -38,6 +38,7 @@ export const en = {
   keys: 'Keyboard shortcuts',
   feeds: 'Feeds',
   api: 'API',
+  copyOf: 'This is a read-only copy of',
   openData:
     'Everything here is open data: talks, events, speakers, tags and searches have feeds, and ' +
     'every talk is available as JSON.',

@@ -24,6 +24,7 @@ export const es: Messages = {
   keys: 'Atajos de teclado',
   feeds: 'Feeds',
   api: 'API',
+  copyOf: 'Esta es una copia de solo lectura de',
   openData:
     'Todo lo que hay aquí son datos abiertos: las charlas, los eventos, los ponentes, las ' +
     'etiquetas y las búsquedas tienen feeds, y cada charla está disponible en JSON.',

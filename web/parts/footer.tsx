@@ -4,11 +4,16 @@ import { themes, useView } from '../view.ts'
 
 /** The footer of every page, with the preferences. */
 export function Footer() {
-  const { words, href, address, locale, theme } = useView()
+  const { words, href, address, locale, theme, site } = useView()
   return (
     <footer class="site-footer" id="footer">
       <div class="frame">
         <p>{words.openData}</p>
+        {site.source && (
+          <p>
+            {words.copyOf} <a href={site.source + address}>{new URL(site.source).host}</a>
+          </p>
+        )}
         <ul class="plain row">
           <li>
             <a href={href(paths.about)}>{words.aboutArchive}</a>

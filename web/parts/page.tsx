@@ -88,7 +88,7 @@ function Head(props: Props) {
       {props.canonical === undefined ? (
         <meta name="robots" content="noindex, follow" />
       ) : (
-        <link rel="canonical" href={view.origin + props.canonical} />
+        <link rel="canonical" href={(view.site.source ?? view.origin) + props.canonical} />
       )}
       <Feeds page={props.feed} title={title} />
       {props.oEmbed && (
