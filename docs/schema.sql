@@ -478,6 +478,19 @@ begin
   return null;
 end $$;
 
+CREATE FUNCTION public.refuse_change_of_mirror() RETURNS trigger
+    LANGUAGE plpgsql
+    SET search_path TO '$user', 'public'
+    AS $$
+begin
+  if current_setting('talkshelf.copies', true) is distinct from 'on'
+     and exists (select from mirror) then
+    raise exception 'This archive is a copy of %. Make the change there.',
+      (select source from mirror);
+  end if;
+  return null;
+end $$;
+
 CREATE FUNCTION public.reindex_videos(ids bigint[]) RETURNS void
     LANGUAGE plpgsql
     SET plan_cache_mode TO 'force_generic_plan'
@@ -803,6 +816,24 @@ CREATE TABLE public.maintenance (
     task text NOT NULL,
     began timestamp with time zone NOT NULL,
     finished timestamp with time zone NOT NULL
+);
+
+CREATE TABLE public.mirror (
+    only_row boolean DEFAULT true NOT NULL,
+    source text NOT NULL,
+    cursor text,
+    earlier_cursors text[] DEFAULT '{}'::text[] NOT NULL,
+    digest bigint DEFAULT 0 NOT NULL,
+    changed timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT mirror_only_row_check CHECK (only_row)
+);
+
+CREATE TABLE public.mirrored (
+    kind text NOT NULL,
+    id bigint NOT NULL,
+    seq bigint NOT NULL,
+    hash bigint NOT NULL,
+    CONSTRAINT mirrored_kind_check CHECK ((kind = ANY (ARRAY['video'::text, 'category'::text, 'speaker'::text, 'tag'::text])))
 );
 
 CREATE TABLE public.one_time_token (
@@ -1932,6 +1963,12 @@ ALTER TABLE ONLY public.language
 ALTER TABLE ONLY public.maintenance
     ADD CONSTRAINT maintenance_pkey PRIMARY KEY (task);
 
+ALTER TABLE ONLY public.mirror
+    ADD CONSTRAINT mirror_pkey PRIMARY KEY (only_row);
+
+ALTER TABLE ONLY public.mirrored
+    ADD CONSTRAINT mirrored_pkey PRIMARY KEY (kind, id);
+
 ALTER TABLE ONLY public.one_time_token
     ADD CONSTRAINT one_time_token_pkey PRIMARY KEY (hash);
 
@@ -2174,6 +2211,8 @@ CREATE INDEX import_row_by_verdict ON public.import_row USING btree (import_id, 
 CREATE INDEX import_row_by_video ON public.import_row USING btree (video_id) WHERE (video_id IS NOT NULL);
 
 CREATE UNIQUE INDEX language_name ON public.language USING btree (lower(name));
+
+CREATE INDEX mirrored_by_seq ON public.mirrored USING btree (seq);
 
 CREATE INDEX one_time_token_created ON public.one_time_token USING btree (person_id, created) WHERE (purpose = 'challenge'::text);
 
@@ -2726,6 +2765,8 @@ CREATE TRIGGER index_inserted_videos AFTER INSERT ON public.video REFERENCING NE
 CREATE TRIGGER index_updated_video AFTER UPDATE ON public.video FOR EACH ROW WHEN ((((((((((((old.state IS DISTINCT FROM new.state) OR (old.taken_down IS DISTINCT FROM new.taken_down)) OR (old.category_id IS DISTINCT FROM new.category_id)) OR (old.language_id IS DISTINCT FROM new.language_id)) OR (old.speaker_ids IS DISTINCT FROM new.speaker_ids)) OR (old.tag_ids IS DISTINCT FROM new.tag_ids)) OR (old.title IS DISTINCT FROM new.title)) OR (old.summary IS DISTINCT FROM new.summary)) OR (old.description IS DISTINCT FROM new.description)) OR (old.recorded IS DISTINCT FROM new.recorded)) OR (public.duration_range_of(old.duration) IS DISTINCT FROM public.duration_range_of(new.duration)))) EXECUTE FUNCTION public.index_updated_video();
 
 CREATE TRIGGER redact_taken_down AFTER UPDATE ON public.video FOR EACH ROW WHEN (((old.taken_down IS NULL) AND (new.taken_down IS NOT NULL))) EXECUTE FUNCTION public.redact_taken_down();
+
+CREATE TRIGGER refuse_change_of_mirror BEFORE INSERT ON public.change FOR EACH STATEMENT EXECUTE FUNCTION public.refuse_change_of_mirror();
 
 ALTER TABLE ONLY public.category
     ADD CONSTRAINT category_merged_into_fkey FOREIGN KEY (merged_into) REFERENCES public.category(id);

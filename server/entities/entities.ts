@@ -6,7 +6,6 @@
 export {
   copyEntities,
   reserveCategories,
-  type WithdrawnEntity,
   withdrawEntities,
 } from './copied-entities.ts'
 export {

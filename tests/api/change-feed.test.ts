@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { get as httpGet } from 'node:http'
 import { test } from 'node:test'
-import type { FeedEntry } from '@talkshelf/contract'
+import type { FeedEntry, FeedPage, FeedVideo } from '@talkshelf/contract'
 import { appendNextEntries } from '../../server/change-feed/append.ts'
 import { type SeededRandom, seededRandom } from '../../server/pictures/seeded-random.ts'
 import {
@@ -185,6 +185,33 @@ test('pages have the limit, a cursor that continues, and records if asked', asyn
   const last = await archive.call('GET', `/api/v2/changes?since=${await now()}`)
   assert.deepEqual([last.json.results, last.json.more], [[], false])
   assert.equal(last.headers['cache-control'], 'no-store')
+})
+
+test('ids return the newest entry of each, and no other', async () => {
+  const { id: first } = await archive.make({ title: 'First version' })
+  const { id: second } = await archive.make()
+  await feedIsComplete(archive)
+  await send('PATCH', `video/${first}`, { title: 'Second version' })
+  await feedIsComplete(archive)
+  const { json } = await archive.call(
+    'GET',
+    `/api/v2/changes?kind=video&id=${second},${first},${first},999999&include=record`,
+  )
+  const page = json as FeedPage
+  assert.deepEqual(
+    page.results.map(({ id }) => id),
+    [second, first],
+  )
+  assert.equal(page.results[1]?.version?.split('.')[1], '2')
+  const { record } = page.results[1] as { record: FeedVideo }
+  assert.equal(record.record.title, 'Second version')
+  assert.deepEqual(Object.keys(record.ids), ['category', 'speakers', 'tags'])
+  const { cursor } = await readFeed(archive)
+  assert.equal(page.cursor, cursor)
+  for (const query of ['id=1', 'kind=video&id=1,', `kind=video&id=${'1,'.repeat(100)}1`]) {
+    const { status } = await archive.call('GET', `/api/v2/changes?${query}`)
+    assert.equal(status, 400, query)
+  }
 })
 
 test('a time, now and 0 are accepted as since; other values are refused', async () => {

@@ -188,6 +188,8 @@ async function rowBounds(
     change: Number.POSITIVE_INFINITY,
     feed_entry: Number.POSITIVE_INFINITY,
     feed_head: 1,
+    mirror: 0,
+    mirrored: 0,
     category: names,
     speaker: names,
     tag: names,

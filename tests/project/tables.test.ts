@@ -54,6 +54,8 @@ test('each table is written by one feature only', () => {
       entity_name: ['entities'],
       entity_slug: ['entities'],
       maintenance: ['maintenance'],
+      mirror: ['mirror'],
+      mirrored: ['mirror'],
       one_time_token: ['auth'],
       openid_identity: ['auth'],
       passkey: ['auth'],
