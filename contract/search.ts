@@ -117,8 +117,8 @@ export const suggestEndpoint = endpoint({
   role: 'anyone',
   summary: 'Autocomplete',
   description:
-    'Up to five talks, speakers, categories and tags each that start with the text, or are ' +
-    'similar. Categories are also found by their city, country and series.',
+    'Up to five talks, speakers, categories and tags each. The words of a name may be in any ' +
+    'order and unfinished; if there is none with them, each may have a typo. Categories are also found by their city, country and series.',
   query: { q: SearchText },
   requestHeaders: ['If-None-Match'],
   response: {

@@ -343,10 +343,38 @@ const Suggested = Type.Object({
 })
 
 /**
- * Finds speakers, categories and tags with a word that starts with `prefix`, those with the most
- * talks first. `prefix` must not contain the wildcards of LIKE.
+ * Finds speakers, categories and tags in whose name each of these words begins a word, in any order;
+ * those with the most talks first. The words must not contain the wildcards of LIKE.
  */
-export function findNamesByPrefix(db: Db, prefix: string, maxPerKind: number) {
+export function findNamesByWords(db: Db, words: readonly string[], maxPerKind: number) {
+  const beginsWord = (name: Sql, word: string) =>
+    sql`(fold(${name}) like fold(${word}) || '%'
+         or fold(${name}) like '% ' || fold(${word}) || '%'
+         or fold(${name}) like '%-' || fold(${word}) || '%')`
+  return findNames(
+    db,
+    (name) =>
+      join(
+        words.map((word) => beginsWord(name, word)),
+        ' and ',
+      ),
+    () => sql`talks desc, name`,
+    maxPerKind,
+  )
+}
+
+/** Finds speakers, categories and tags with a part that is similar to the text, the nearest first. */
+export function findSimilarNames(db: Db, text: string, maxPerKind: number) {
+  return findNames(
+    db,
+    (name) => sql`fold(${text}) <% fold(${name})`,
+    () => sql`word_similarity(fold(${text}), fold(name)) desc, talks desc, name`,
+    maxPerKind,
+  )
+}
+
+/** Finds entities with live talks whose name meets a condition. */
+function findNames(db: Db, condition: (name: Sql) => Sql, order: () => Sql, maxPerKind: number) {
   // Names without live talks are filtered out before the inner limit, so that names of drafts
   // cannot displace public ones.
   const namesOf = (kind: string, column: string) => {
@@ -357,11 +385,9 @@ export function findNamesByPrefix(db: Db, prefix: string, maxPerKind: number) {
                            lateral (select sum(talks)::integer as talks
                                     from talk_count
                                     where kind = ${kind}::text and entity_id = entity.id) as counted
-                      where (fold(${name}) like fold(${prefix}) || '%'
-                             or fold(${name}) like '% ' || fold(${prefix}) || '%')
-                        and counted.talks > 0
-                      limit 200) as candidate
-                order by talks desc, name
+                      where ${condition(name)} and counted.talks > 0
+                      limit 1000) as candidate
+                order by ${order()}
                 limit ${maxPerKind}::integer)`
   }
   return many(

@@ -1,8 +1,10 @@
 import type { ReadPool } from '../platform/db/read-pool.ts'
 import { findCountriesByPrefix } from './countries.ts'
+import { matchesWithTypo } from './one-typo.ts'
 import {
   findEventsByProfile,
-  findNamesByPrefix,
+  findNamesByWords,
+  findSimilarNames,
   findTitles,
   findTitlesByPrefix,
 } from './queries.ts'
@@ -21,7 +23,7 @@ export async function suggest(db: ReadPool, input: string) {
     .trim()
   if (prefix === '') return { talks: [], speakers: [], categories: [], tags: [] }
   const [names, events, titles] = await Promise.all([
-    findNamesByPrefix(db, prefix, maxPerKind),
+    findSuggestedNames(db, prefix),
     findEventsByProfile(db, prefix, findCountriesByPrefix(prefix), maxPerKind),
     findTitlesByPrefix(db, prefix, maxPerKind),
   ])
@@ -41,3 +43,32 @@ export async function suggest(db: ReadPool, input: string) {
     tags: namesOf('tag'),
   }
 }
+
+const maxWords = 6
+/** Similar names that are compared with the typed words. */
+const maxSimilar = 50
+
+/**
+ * Finds speakers, categories and tags by the words of their names, in any order. Accepts typos if
+ * there are none without.
+ */
+async function findSuggestedNames(db: ReadPool, prefix: string) {
+  const words = prefix.split(/\s+/).slice(0, maxWords)
+  const found = await findNamesByWords(db, words, maxPerKind)
+  if (found.length > 0) return found
+  const similar = await findSimilarNames(db, prefix, maxSimilar)
+  const matching = similar.filter(({ name }) => hasAllWords(name, words))
+  return ['speaker', 'category', 'tag'].flatMap((kind) =>
+    matching.filter((row) => row.kind === kind).slice(0, maxPerKind),
+  )
+}
+
+/** Tells whether a name has all words, each of them with at most one typo. */
+function hasAllWords(name: string, words: readonly string[]): boolean {
+  const parts = folded(name).split(/[\s-]+/)
+  return words.every((word, index) =>
+    parts.some((part) => matchesWithTypo(folded(word), part, index === words.length - 1)),
+  )
+}
+
+const folded = (text: string) => text.normalize('NFKD').replaceAll(/\p{M}/gu, '').toLowerCase()

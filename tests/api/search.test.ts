@@ -320,6 +320,21 @@ test('autocompletes talks, speakers, events and tags', async () => {
   assert.deepEqual((await get('/api/v2/suggest?q=quok')).json.categories, [
     { name: 'Quokka Days', slug: 'quokka-days', talks: 2 },
   ])
+  // Words may be in any order, unfinished, and have a typo each.
+  for (const q of ['marmot marta', 'marm mart', 'MARTA  mar', 'marmto', 'merta marmo'])
+    assert.deepEqual(
+      (await get(`/api/v2/suggest?q=${encodeURIComponent(q)}`)).json.speakers,
+      [{ name: 'Marta Marmot', slug: 'marta-marmot', talks: 1 }],
+      q,
+    )
+  for (const q of ['days quok', 'quoka days', 'quokkka'])
+    assert.deepEqual(
+      (await get(`/api/v2/suggest?q=${encodeURIComponent(q)}`)).json.categories,
+      [{ name: 'Quokka Days', slug: 'quokka-days', talks: 2 }],
+      q,
+    )
+  for (const q of ['marta+quokka', 'mxrmxt', 'rta'])
+    assert.deepEqual((await get(`/api/v2/suggest?q=${q}`)).json.speakers, [], q)
   // An event is also found by its place and its series, after those with a matching title.
   const profile = { city: 'São Tomé', country: 'PL', series: 'Jumping Days' }
   await archive.call('PATCH', '/api/v2/category/quokka-days', { token, body: profile })

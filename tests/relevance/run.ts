@@ -14,6 +14,7 @@ import { call } from '../support/harness.ts'
 import { checkInvariants, withDatabase } from '../support/invariants.ts'
 import { realTalks } from '../support/pyvideo.ts'
 import { loadTalks } from '../support/talks.ts'
+import { printQuestionSets } from './question-sets.ts'
 import { type RelevanceQuery, relevanceQueries } from './search-queries.ts'
 
 const document = fileURLToPath(new URL('../../docs/relevance.md', import.meta.url))
@@ -47,6 +48,7 @@ async function main(): Promise<number> {
       const queryResults: QueryResult[] = []
       for (const relevanceQuery of relevanceQueries)
         queryResults.push(await search(`http://127.0.0.1:${port}`, relevanceQuery, files))
+      await printQuestionSets(`http://127.0.0.1:${port}`)
       return report(queryResults, values.write)
     } finally {
       await app.close()

@@ -169,10 +169,11 @@ function groupsOf({
     note: '',
     href: `${base}/video/${id}/${slug}`,
   }))
+  // A name that fits is more likely meant than a talk.
   const groups: Group[] = [
-    ['talks', talkOptions],
     ['speakers', entityOptions('speaker', speakers)],
     ['events', entityOptions('category', categories)],
+    ['talks', talkOptions],
     ['tags', entityOptions('tag', tags)],
   ]
   return groups.filter(([, options]) => options.length > 0)

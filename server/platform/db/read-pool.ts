@@ -40,7 +40,13 @@ export function openReadPool({
 }: ReadPoolOptions): ReadPool {
   const isPrepared = planned === 'once'
   const settings = ['default_transaction_read_only=on']
-  if (isPrepared) settings.push('plan_cache_mode=force_generic_plan', 'enable_seqscan=off')
+  if (isPrepared)
+    settings.push(
+      'plan_cache_mode=force_generic_plan',
+      'enable_seqscan=off',
+      // A short word with two letters exchanged has less than half of its trigrams left.
+      'pg_trgm.word_similarity_threshold=0.4',
+    )
   const { pool, with: withClient } = openClients({
     connectionString: driverUrl(url),
     max: connections,

@@ -1,0 +1,31 @@
+// Tells whether a typed word is another one with a typo. For autocomplete, in which the last word is
+// often unfinished.
+
+/** Shorter words have too many neighbours. */
+const minLength = 4
+
+/**
+ * Tells whether `typed` is `word`, or its beginning if it is `unfinished`, with at most one letter
+ * that is wrong, missing, too much or exchanged with the next one.
+ */
+export function matchesWithTypo(typed: string, word: string, unfinished: boolean): boolean {
+  if (unfinished ? word.startsWith(typed) : word === typed) return true
+  if (typed.length < minLength) return false
+  if (!unfinished) return isOneEdit(typed, word)
+  return [-1, 0, 1].some((more) => isOneEdit(typed, word.slice(0, typed.length + more)))
+}
+
+/** Tells whether two words differ by one insert, delete, replace or swap. */
+function isOneEdit(a: string, b: string): boolean {
+  if (Math.abs(a.length - b.length) > 1) return false
+  let start = 0
+  while (start < a.length && a[start] === b[start]) start++
+  const [restOfA, restOfB] = [a.slice(start), b.slice(start)]
+  const isSwapped = restOfA[0] === restOfB[1] && restOfA[1] === restOfB[0]
+  return (
+    restOfA.slice(1) === restOfB ||
+    restOfA === restOfB.slice(1) ||
+    restOfA.slice(1) === restOfB.slice(1) ||
+    (isSwapped && restOfA.slice(2) === restOfB.slice(2))
+  )
+}
