@@ -58,10 +58,12 @@ export async function* followChanges(
     retryMs = firstRetryMs
     // A server that stops does not wait.
     const isEarly = performance.now() - startedMs < firstRetryMs
-    if (page.cursor !== cursor || page.results.length > 0) yield page
+    const isSame = page.cursor === cursor && page.results.length === 0
+    if (!isSame) yield page
     cursor = page.cursor
     if (wait === 0 && !page.more) return
-    if (isEarly && !page.more && page.results.length === 0) await pause(firstRetryMs, signal)
+    const hasEnded = !page.more && page.results.length === 0
+    if (isEarly && (isSame || hasEnded)) await pause(firstRetryMs, signal)
   }
 }
 

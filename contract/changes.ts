@@ -32,7 +32,11 @@ export type FeedVideo = Static<typeof FeedVideo>
 
 export const FeedEntry = Type.Object(
   {
-    seq: Type.Integer({ minimum: 1, description: 'Number of the entry: 1, 2, 3 … without gaps' }),
+    seq: Type.Integer({
+      minimum: 1,
+      maximum: Number.MAX_SAFE_INTEGER,
+      description: 'Number of the entry: 1, 2, 3 … without gaps',
+    }),
     at: Type.String({ description: 'When it was added to the feed, UTC. Never decreases' }),
     kind: oneOf(feedKinds, 'What has changed. A change of facts is one of their record'),
     id: Id,

@@ -485,8 +485,10 @@ CREATE FUNCTION public.refuse_change_of_mirror() RETURNS trigger
 begin
   if current_setting('talkshelf.copies', true) is distinct from 'on'
      and exists (select from mirror) then
-    raise exception 'This archive is a copy of %. Make the change there.',
-      (select source from mirror);
+    raise exception using
+      errcode = 'TS001',  -- becomes a problem in server/platform/db/db.ts
+      message = format('This is a copy of %s. Make the change there.',
+                       (select source from mirror));
   end if;
   return null;
 end $$;
@@ -824,6 +826,8 @@ CREATE TABLE public.mirror (
     cursor text,
     earlier_cursors text[] DEFAULT '{}'::text[] NOT NULL,
     digest bigint DEFAULT 0 NOT NULL,
+    size integer DEFAULT 0 NOT NULL,
+    writer text NOT NULL,
     changed timestamp with time zone DEFAULT now() NOT NULL,
     CONSTRAINT mirror_only_row_check CHECK (only_row)
 );

@@ -8,8 +8,14 @@ import type { Pool } from './platform/db/pool.ts'
 export interface CommandContext {
   /** Reads the settings from the environment. */
   readonly config: () => Config
-  /** Opens connections for a command and closes them after it. */
-  readonly withPool: <T>(work: (pool: Pool) => Promise<T>) => Promise<T>
+  /**
+   * Opens connections for a command and closes them after it. Statements may take as long as with
+   * this ANSWER_SECONDS; default: the setting.
+   */
+  readonly withPool: <T>(
+    work: (pool: Pool) => Promise<T>,
+    options?: { readonly answerSeconds?: number },
+  ) => Promise<T>
   /** Prints a line to standard error. Standard output is for the result of the command. */
   readonly say: (line: string) => void
 }

@@ -308,8 +308,15 @@ function connect(config: Config, applicationName: string): Pool {
   })
 }
 
-async function withPool<T>(work: (pool: Pool) => Promise<T>): Promise<T> {
-  const pool = connect(readConfig(process.env), 'talkshelf command')
+async function withPool<T>(
+  work: (pool: Pool) => Promise<T>,
+  { answerSeconds }: { answerSeconds?: number } = {},
+): Promise<T> {
+  const config = readConfig(process.env)
+  const pool = connect(
+    { ...config, ANSWER_SECONDS: answerSeconds ?? config.ANSWER_SECONDS },
+    'talkshelf command',
+  )
   try {
     return await work(pool)
   } finally {

@@ -283,6 +283,8 @@ function entityStates(kind: Exclude<FeedKind, 'video'>, ids: readonly number[]):
     cross join lateral (
       select case
                when not ${isCategory ? sql`true` : talks} then 'hidden'
+               -- In a mirror: a row without content.
+               when merged_into = entity.id then 'hidden'
                when merged_into is not null then 'merged'
                else 'live'
              end as state

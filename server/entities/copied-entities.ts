@@ -30,9 +30,8 @@ export async function copyEntities(
   await releaseNames(tx, kind, ids, entities.flatMap(namesOf), entities.flatMap(slugsOf))
   await deleteChanges(tx, kind, ids)
   await insertRestored(tx, kind, entities.map(rowOf), origin, hash, { replaces: true })
-  return entities
-    .filter(({ id, name }) => before.has(id) && before.get(id) !== name)
-    .map(({ id }) => id)
+  // Also of those without a row: a talk may have been written before its speaker.
+  return entities.filter(({ id, name }) => before.get(id) !== name).map(({ id }) => id)
 }
 
 /** An entity that is not public any more. */

@@ -1028,7 +1028,10 @@ export async function releaseNames(
   )
 }
 
-/** Empties the rows of entities. `into` has what each of them was merged into, or null. */
+/**
+ * Empties the rows of entities. `into` has what each of them was merged into, or null: such a row
+ * is merged into itself, and so in no list.
+ */
 export async function emptyEntities(
   tx: Db,
   kind: EntityKind,
@@ -1045,13 +1048,16 @@ export async function emptyEntities(
   await execute(
     tx,
     sql`update ${table} as entity
-        set ${name} = '', slug = '', merged_into = input.merged_into ${about}
+        set ${name} = '', slug = '', merged_into = coalesce(input.merged_into, entity.id) ${about}
         from unnest(${ids}::bigint[], ${into}::bigint[]) as input (id, merged_into)
         where entity.id = input.id`,
   )
 }
 
-/** Inserts rows for entities whose content is not known yet; those that exist stay. */
+/**
+ * Inserts rows for entities whose content is not known yet; those that exist stay. They are merged
+ * into themselves, and so in no list.
+ */
 export async function reserveEntities(
   tx: Db,
   kind: EntityKind,
@@ -1060,8 +1066,8 @@ export async function reserveEntities(
   const { table, name } = kinds[kind]
   await execute(
     tx,
-    sql`insert into ${table} (id, ${name}, slug)
-        select id, '', '' from unnest(${ids}::bigint[]) as input (id)
+    sql`insert into ${table} (id, ${name}, slug, merged_into)
+        select id, '', '', id from unnest(${ids}::bigint[]) as input (id)
         on conflict (id) do nothing`,
   )
 }

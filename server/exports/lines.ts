@@ -17,8 +17,10 @@ import {
   type ExportedKind,
   type ExportScope,
   exportedKinds,
+  type LiveVideo,
   listExportedEntities,
   listExportedVideos,
+  listLiveVideos,
   readSnapshotTime,
   type VideoRow,
 } from './queries.ts'
@@ -105,11 +107,8 @@ export async function readExported(
   kind: ExportedKind | 'video',
   ids: readonly number[],
 ): Promise<(FeedVideo | ExportedEntity)[]> {
+  if (kind === 'video') return (await listLiveVideos(db, ids)).map(feedVideo)
   const scope = { drafts: false, takenDown: false, ids }
-  if (kind === 'video') {
-    const rows = await listExportedVideos(db, 0, Number.MAX_SAFE_INTEGER, scope, ids.length)
-    return rows.map((row) => ({ ...exportedVideo(row, scope), ids: idsOf(row) }))
-  }
   const rows = await listExportedEntities(db, kind, 0, scope, ids.length)
   return rows.map((row) => exportedEntity(kind, row))
 }
@@ -154,9 +153,16 @@ function exportedVideo(row: VideoRow, { drafts: isForEditors }: ExportScope): Ex
   }
 }
 
-/** Returns the ids of the entities of a record, each of them once. */
-function idsOf({ ids: { category, speakers, tags } }: VideoRow): FeedVideo['ids'] {
-  return { category, speakers: [...new Set(speakers)], tags: [...new Set(tags)] }
+function feedVideo({ revision, body, facts: all, ids }: LiveVideo): FeedVideo {
+  const facts = publicFacts(all ?? [])
+  return {
+    kind: 'video',
+    revision,
+    record: JSON.parse(body) as Video,
+    ...(facts.length > 0 && { facts }),
+    // Two entities that were merged are one.
+    ids: { ...ids, speakers: [...new Set(ids.speakers)], tags: [...new Set(ids.tags)] },
+  }
 }
 
 function recordOf(row: VideoRow): Video {

@@ -20,7 +20,6 @@ export interface ExportScope {
 
 const Names = Type.Array(Type.String())
 const FileLength = Type.Unsafe<number | null>(MaybeInteger)
-const Ids = Type.Array(Type.Integer())
 const VideoRow = Type.Object({
   id: Type.Integer(),
   revision: Type.Integer(),
@@ -59,8 +58,6 @@ const VideoRow = Type.Object({
   takedown_reason: MaybeText,
   merged_into: Type.Union([Type.Integer(), Type.Null()]),
   facts: Type.Union([Type.Array(Type.Unsafe<Fact>({})), Type.Null()]),
-  /** The entities behind the names. */
-  ids: Type.Object({ category: Type.Integer(), speakers: Ids, tags: Ids }),
 })
 export type VideoRow = Static<typeof VideoRow>
 
@@ -72,7 +69,7 @@ export function listExportedVideos(
   db: Db,
   after: number,
   upTo: number,
-  { drafts, takenDown, ids }: ExportScope,
+  { drafts, takenDown }: ExportScope,
   limit: number,
 ) {
   return many(
@@ -81,9 +78,6 @@ export function listExportedVideos(
     sql`select video.*, category.title as category, language.name as language,
                ${namesOf('speaker')} as speakers,
                ${namesOf('tag')} as tags,
-               jsonb_build_object('category', category.id,
-                                  'speakers', ${targetsOf('speaker', sql`target.id`)},
-                                  'tags', ${targetsOf('tag', sql`target.id`)}) as ids,
                (select facts from video_facts where video_facts.id = video.id) as facts
         from (select id, revision, slug, category_id, language_id, speaker_ids, tag_ids,
                      ${fieldColumnNames},
@@ -92,7 +86,6 @@ export function listExportedVideos(
               from video
               where id > ${after}::bigint
                 and id <= ${upTo}::bigint
-                ${ids ? sql`and id = any (${ids}::bigint[])` : empty}
                 ${drafts ? empty : sql`and state = 1`}
                 ${takenDown ? empty : sql`and taken_down is null`}
               order by id
@@ -101,6 +94,35 @@ export function listExportedVideos(
         join category on category.id = coalesce(stored.merged_into, stored.id)
         join language on language.id = language_id
         order by video.id`,
+  )
+}
+
+const Ids = Type.Array(Type.Integer())
+const LiveVideo = Type.Object({
+  revision: Type.Integer(),
+  body: Type.String(),
+  facts: Type.Union([Type.Array(Type.Unsafe<Fact>({})), Type.Null()]),
+  /** The entities behind the names. */
+  ids: Type.Object({ category: Type.Integer(), speakers: Ids, tags: Ids }),
+})
+
+export type LiveVideo = Static<typeof LiveVideo>
+
+/** Lists live records as anyone reads them: by their cached bodies. */
+export function listLiveVideos(db: Db, ids: readonly number[]) {
+  return many(
+    db,
+    LiveVideo,
+    sql`select video_body.revision, body,
+               (select facts from video_facts where video_facts.id = video.id) as facts,
+               jsonb_build_object('category', coalesce(stored.merged_into, stored.id),
+                                  'speakers', ${targetsOf('speaker', sql`target.id`)},
+                                  'tags', ${targetsOf('tag', sql`target.id`)}) as ids
+        from video_body
+        join video using (id)
+        join category as stored on stored.id = category_id
+        where video_body.id = any (${ids}::bigint[]) and live
+        order by video_body.id`,
   )
 }
 

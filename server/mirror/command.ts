@@ -22,7 +22,7 @@ export const mirrorCommands: AddCommands = (program, { say, withPool }) => {
       const run = (into: MirrorOptions['into']) =>
         mirror({ source, into, isOnce: options.once === true, signal: stopping.signal, say })
       try {
-        await (folder === undefined ? withPool(run) : run(folder))
+        await (folder === undefined ? withPool(run, { answerSeconds }) : run(folder))
       } catch (error) {
         if (error instanceof MirrorError || error instanceof CopyError)
           throw new CommandError(error.message)
@@ -31,6 +31,9 @@ export const mirrorCommands: AddCommands = (program, { say, withPool }) => {
     })
 }
 
+/** A page of long texts takes a while to be indexed. */
+const answerSeconds = 120
+
 interface Options {
   readonly database?: boolean
   readonly once?: boolean
@@ -38,7 +41,8 @@ interface Options {
 
 function parseSource(text: string): string {
   const url = URL.parse(text)
-  if (!url || !/^https?:$/.test(url.protocol) || url.username !== '' || url.search !== '')
+  const hasMore = url && url.username + url.password + url.search + url.hash !== ''
+  if (!url || !/^https?:$/.test(url.protocol) || hasMore)
     throw new InvalidArgumentError(
       'Expected the URL of an archive, such as https://talks.example.org',
     )

@@ -1,3 +1,5 @@
+import { randomUUID } from 'node:crypto'
+import { ApiProblem, UnexpectedResponse } from '@talkshelf/client'
 import type { ExportedEntity, FeedEntry, FeedVideo } from '@talkshelf/contract'
 import type { WriteContext } from '../changes/changes.ts'
 import {
@@ -7,7 +9,7 @@ import {
   withdrawEntities,
 } from '../entities/entities.ts'
 import { copyFacts } from '../facts/facts.ts'
-import type { Db } from '../platform/db/db.ts'
+import { type Db, Unavailable, UniqueViolation } from '../platform/db/db.ts'
 import type { Pool } from '../platform/db/pool.ts'
 import {
   copyVideos,
@@ -30,7 +32,10 @@ import {
   findMirror,
   insertMirror,
   isEmpty,
+  listMirrored,
   listMirroredAfter,
+  lockMirror,
+  replaceWriter,
   saveCursor,
   saveMirrored,
 } from './queries.ts'
@@ -45,6 +50,15 @@ export interface MirrorDatabaseOptions {
 }
 
 const entityKinds = ['category', 'speaker', 'tag'] as const
+/** Errors that say themselves what is wrong. */
+const knownErrors = [
+  CopyError,
+  Unavailable,
+  UniqueViolation,
+  ApiProblem,
+  UnexpectedResponse,
+  TypeError,
+]
 /** Records whose search rows are rebuilt by one statement. */
 const refreshedAtOnce = 200
 
@@ -67,6 +81,8 @@ export async function openMirrorDatabase(
     })
   }
   if (!mirror) throw new Error('The mirror was not saved')
+  const writer = randomUUID()
+  await replaceWriter(pool, writer)
   let { cursor, earlier_cursors: earlier, digest, size } = mirror
   const actor = { role: 'admin', name: new URL(source).host, token: null } as const
   const context: WriteContext = {
@@ -75,8 +91,24 @@ export async function openMirrorDatabase(
     hash: Buffer.alloc(0),
   }
 
+  /** Writes entries as `saveAll`. An error that is not temporary names the entries. */
+  async function save(...[entries, finish]: Parameters<typeof saveAll>): Promise<void> {
+    try {
+      await saveAll(entries, finish)
+    } catch (error) {
+      const isKnown = knownErrors.some((known) => error instanceof known)
+      if (isKnown || !(error instanceof Error)) throw error
+      const numbers = entries.map(({ seq }) => seq)
+      throw new CopyError(
+        `Entries ${Math.min(...numbers)} to ${Math.max(...numbers)} of the feed of ${source} ` +
+          `cannot be stored: ${error.message}`,
+        { cause: error },
+      )
+    }
+  }
+
   /** Writes entries, and runs further steps in the same transaction. */
-  async function save(
+  async function saveAll(
     entries: readonly FeedEntry[],
     finish: (tx: Db) => Promise<unknown> = async () => {},
   ): Promise<void> {
@@ -86,6 +118,10 @@ export async function openMirrorDatabase(
     for (const { kind, id, state } of newest)
       if (kind === 'video' && state === 'taken-down') takedowns.set(id, await readTakedown(id))
     await pool.transaction(async (tx) => {
+      if ((await lockMirror(tx)) !== writer)
+        throw new CopyError(
+          'Another process has begun to copy into this database, so this one ends.',
+        )
       await allowChanges(tx)
       for (const kind of entityKinds) await writeEntities(tx, kind, newest, context)
       await writeVideos(tx, newest, takedowns, context)
@@ -120,9 +156,7 @@ export async function openMirrorDatabase(
     setPosition: (to) =>
       save([], (tx) => saveCursor(tx, to, earlier.slice(0, Math.max(0, earlier.indexOf(to))))),
     async removeOthers(kept) {
-      const others = (await listMirroredAfter(pool, 0)).filter(
-        (subject) => !kept.has(keyOf(subject)),
-      )
+      const others = (await listMirrored(pool)).filter((subject) => !kept.has(keyOf(subject)))
       for (let from = 0; from < others.length; from += refreshedAtOnce)
         await save(others.slice(from, from + refreshedAtOnce).map(hiddenEntry))
     },

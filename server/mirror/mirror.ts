@@ -10,7 +10,7 @@ import {
   Takedown,
   validationErrors,
 } from '@talkshelf/contract'
-import { Unavailable } from '../platform/db/db.ts'
+import { Unavailable, UniqueViolation } from '../platform/db/db.ts'
 import type { Pool } from '../platform/db/pool.ts'
 import { boundedFetch } from './bounded-fetch.ts'
 import { type ArchiveCopy, type CopiedSubject, keyOf, seqOf } from './copy.ts'
@@ -72,17 +72,40 @@ const maxAttempts = 5
 async function synchronize(copy: ArchiveCopy, options: MirrorOptions): Promise<void> {
   if (copy.cursor === undefined || !copy.isExact()) await copyAll(copy, options)
   // Each copy of everything may be outdated by another restore, but not again and again.
-  for (let attempt = 1; ; attempt++) {
-    const end = await follow(copy, options)
+  let attempts = 0
+  for (;;) {
+    const end = await follow(copy, options, () => {
+      attempts = 0
+    })
     if (end === 'stopped') return
-    if (attempt === maxAttempts)
-      throw new MirrorError(`${options.source} and the digest of its feed differ every time.`)
+    if (++attempts === maxAttempts)
+      throw new MirrorError(
+        `The copy differed from the digest of the feed ${maxAttempts} times in a row. ` +
+          `Ask the operators of ${options.source} whether it was restored from a backup just now.`,
+      )
     if (end === 'differs' || !(await goBack(copy, options))) await copyAll(copy, options)
   }
 }
 
+/** Repeats a request while the source is overloaded or cannot be reached. */
+async function patiently<T>(options: MirrorOptions, request: () => Promise<T>): Promise<T> {
+  for (let attempt = 1; ; attempt++)
+    try {
+      return await request()
+    } catch (error) {
+      const isLast = attempt === maxRequests || options.signal?.aborted
+      if (isLast || !isTemporary(error)) throw error
+      options.say(`${describe(error)}. Trying again`)
+      await pause(Math.min(attempt * 1000, retryMs), options.signal)
+    }
+}
+
+const maxRequests = 20
+
 /** Tells whether the source or the database may work again later. */
 function isTemporary(error: unknown): boolean {
+  // A name that moved from one record to another while a page was read: the next one is right.
+  if (error instanceof UniqueViolation || isOtherHistory(error)) return true
   if (error instanceof ApiProblem || error instanceof UnexpectedResponse)
     return error.status >= 500 || error.status === 429
   return (
@@ -95,12 +118,13 @@ async function pause(ms: number, signal: AbortSignal | undefined): Promise<void>
   await sleep(ms, undefined, signal ? { signal } : {}).catch(() => {})
 }
 
-function openCopy({ source, into }: MirrorOptions): Promise<ArchiveCopy> {
+function openCopy(options: MirrorOptions): Promise<ArchiveCopy> {
+  const { source, into } = options
   if (typeof into === 'string') return openMirrorFolder(into, source)
   const client = clientFor(source)
   return openMirrorDatabase(into, {
     source,
-    readTakedown: (id) => readTakedown(client, id),
+    readTakedown: (id) => patiently(options, () => readTakedown(client, id)),
   })
 }
 
@@ -110,7 +134,7 @@ async function readTakedown(client: Client, id: number) {
     await client.readVideo({ id })
     return undefined
   } catch (error) {
-    if (!(error instanceof ApiProblem)) throw error
+    if (!(error instanceof ApiProblem) || ![404, 410].includes(error.status)) throw error
     const { taken_down: day, reason } = error.document
     const isValid =
       typeof day === 'string' &&
@@ -127,6 +151,7 @@ async function readTakedown(client: Client, id: number) {
 async function follow(
   copy: ArchiveCopy,
   { source, signal, isOnce, say }: MirrorOptions,
+  onExact: () => void,
 ): Promise<'stopped' | 'differs' | 'restored'> {
   const pages = followChanges(clientFor(source), {
     since: copy.cursor ?? '0',
@@ -144,6 +169,7 @@ async function follow(
         say('The copy differs from the archive. Reading the whole archive again')
         return 'differs'
       }
+      onExact()
       say(`Up to date: ${countText(copy)}, entry ${seqOf(page.cursor)} of the feed`)
     }
     // Without a page there was nothing to compare.
@@ -159,9 +185,10 @@ async function follow(
  * a backup. Reads again what the copy has of later entries. Returns false if there is no such
  * position.
  */
-async function goBack(copy: ArchiveCopy, { source, say }: MirrorOptions): Promise<boolean> {
+async function goBack(copy: ArchiveCopy, options: MirrorOptions): Promise<boolean> {
+  const { source, say } = options
   const client = clientFor(source)
-  const common = await findCommon(client, copy.earlierCursors)
+  const common = await patiently(options, () => findCommon(client, copy.earlierCursors))
   if (common === undefined) {
     say('The archive was restored from a backup. Reading the whole archive again')
     return false
@@ -176,16 +203,17 @@ async function goBack(copy: ArchiveCopy, { source, say }: MirrorOptions): Promis
     while (left.length > 0) {
       const asked = left.slice(0, maxFeedIds)
       const id = asked.map((subject) => subject.id).join(',')
-      const { data } = await client.listChanges({ kind, id, include: 'record' })
-      const page = checkedPage(data, source)
-      const found = new Set(page.results.map(keyOf))
-      // A page that is cut off because of its size has the first ones.
-      const absent = page.more ? [] : asked.filter((subject) => !found.has(keyOf(subject)))
-      await copy.write([...page.results, ...absent.map(hiddenEntry)])
-      if (page.more && found.size === 0) throw new MirrorError(`${source} returns empty pages.`)
-      left = left.filter(
-        (subject) => !found.has(keyOf(subject)) && (page.more || !asked.includes(subject)),
+      const { data } = await patiently(options, () =>
+        client.listChanges({ kind, id, include: 'record' }),
       )
+      const page = checkedPage(data, source)
+      const found = new Map(page.results.map((entry) => [keyOf(entry), entry]))
+      // A page that is cut off because of its size has the first ones.
+      const settled = asked.filter((subject) => !page.more || found.has(keyOf(subject)))
+      if (settled.length === 0)
+        throw new MirrorError(`${source} does not return the entries that it was asked for.`)
+      await copy.write(settled.map((subject) => found.get(keyOf(subject)) ?? hiddenEntry(subject)))
+      left = left.filter((subject) => !settled.includes(subject))
     }
   }
   await copy.setPosition(common)

@@ -10,6 +10,7 @@ const Mirror = Type.Object({
   earlier_cursors: Type.Array(Type.String()),
   digest: Type.String(),
   size: Type.Integer(),
+  writer: Type.String(),
 })
 
 /** Finds the mirror of the database; undefined if it is an archive of its own. */
@@ -18,7 +19,7 @@ export function findMirror(db: Db) {
     db,
     Mirror,
     sql`select source, cursor, earlier_cursors, lpad(to_hex(digest), 16, '0') as digest,
-               (select count(*) from mirrored) as size
+               size, writer
         from mirror`,
   )
 }
@@ -47,7 +48,19 @@ export async function isEmpty(db: Db): Promise<boolean> {
 
 /** Makes the database a mirror. */
 export function insertMirror(tx: Db, source: string) {
-  return execute(tx, sql`insert into mirror (source) values (${source})`)
+  return execute(tx, sql`insert into mirror (source, writer) values (${source}, '')`)
+}
+
+/** Makes this process the only one that copies. */
+export function replaceWriter(db: Db, writer: string) {
+  return execute(db, sql`update mirror set writer = ${writer}`)
+}
+
+const Writer = Type.Object({ writer: Type.String() })
+
+/** Locks the mirror until the end of the transaction, and returns the process that may write. */
+export async function lockMirror(tx: Db): Promise<string | undefined> {
+  return (await maybe(tx, Writer, sql`select writer from mirror for update`))?.writer
 }
 
 const Done = Type.Object({ done: Type.String() })
@@ -65,7 +78,7 @@ export interface MirroredRow {
   readonly hash: string
 }
 
-/** Remembers entries that were copied, and forgets those that are hidden. Updates the digest. */
+/** Remembers entries that were copied. Updates the digest and the size. */
 export async function saveMirrored(tx: Db, rows: readonly MirroredRow[]): Promise<void> {
   await execute(
     tx,
@@ -74,19 +87,20 @@ export async function saveMirrored(tx: Db, rows: readonly MirroredRow[]): Promis
           from json_to_recordset(${JSON.stringify(rows)}::json)
             as input (kind text, id bigint, seq bigint, hash text)
         ), difference as materialized (
-          select coalesce(bit_xor(input.hash # coalesce(mirrored.hash, 0)), 0) as value
+          select coalesce(bit_xor(input.hash # coalesce(mirrored.hash, 0)), 0) as digest,
+                 coalesce(sum((input.hash <> 0)::integer
+                              - (coalesce(mirrored.hash, 0) <> 0)::integer), 0) as size
           from input
           left join mirrored using (kind, id)
-        ), removed as (
-          delete from mirrored
-          using input
-          where input.hash = 0 and mirrored.kind = input.kind and mirrored.id = input.id
         ), saved as (
           insert into mirrored (kind, id, seq, hash)
-          select kind, id, seq, hash from input where hash <> 0
+          select kind, id, seq, hash from input
           on conflict (kind, id) do update set seq = excluded.seq, hash = excluded.hash
         )
-        update mirror set digest = digest # value, changed = now() from difference`,
+        update mirror
+        set digest = mirror.digest # difference.digest, size = mirror.size + difference.size,
+            changed = now()
+        from difference`,
   )
 }
 
@@ -109,7 +123,12 @@ const Subject = Type.Object({
 })
 export type Subject = Static<typeof Subject>
 
-/** Lists what the copy has from entries after a number. */
+/** Lists what the copy has from entries after a number, also what is hidden. */
 export function listMirroredAfter(db: Db, seq: number) {
   return many(db, Subject, sql`select kind, id from mirrored where seq > ${seq}::bigint`)
+}
+
+/** Lists all that is not hidden. */
+export function listMirrored(db: Db) {
+  return many(db, Subject, sql`select kind, id from mirrored where hash <> 0`)
 }

@@ -4,8 +4,10 @@ create or replace function refuse_change_of_mirror() returns trigger
 begin
   if current_setting('talkshelf.copies', true) is distinct from 'on'
      and exists (select from mirror) then
-    raise exception 'This archive is a copy of %. Make the change there.',
-      (select source from mirror);
+    raise exception using
+      errcode = 'TS001',  -- becomes a problem in server/platform/db/db.ts
+      message = format('This is a copy of %s. Make the change there.',
+                       (select source from mirror));
   end if;
   return null;
 end $$;

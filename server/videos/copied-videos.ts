@@ -3,7 +3,13 @@ import { type FeedVideo, states, type Video, videoDefaults } from '@talkshelf/co
 import { type ChangeKind, deleteChanges, type WriteContext } from '../changes/changes.ts'
 import { lookUpNames } from '../entities/entities.ts'
 import type { Db } from '../platform/db/db.ts'
-import { findReferences, insertVideos, type NewVideoRow, releaseSlugs } from './queries.ts'
+import {
+  clearMergedInto,
+  findReferences,
+  insertVideos,
+  type NewVideoRow,
+  releaseSlugs,
+} from './queries.ts'
 import { formatTimestamp, renderVideo } from './wire.ts'
 
 // Writes records of another archive, for a mirror: the copy has the same ids, revisions, bodies and
@@ -70,12 +76,20 @@ export async function withdrawVideos(
     'taken-down',
     context,
   )
+  // A target is not merged itself: no cycle can arise, whatever the other archive sends.
+  await clearMergedInto(tx, [...targets])
+  const merged = withdrawn.filter(({ mergedInto }) => mergedInto)
+  const mergedIds = new Set(merged.map(idOf))
+  const [chained, direct] = [true, false].map((isChained) =>
+    merged.filter(({ mergedInto = 0 }) => mergedIds.has(mergedInto) === isChained),
+  ) as [WithdrawnVideo[], WithdrawnVideo[]]
   await writeEmpty(
     tx,
-    withdrawn.filter(({ mergedInto }) => mergedInto),
-    'merged',
+    chained.map(({ id }) => ({ id })),
+    'updated',
     context,
   )
+  await writeEmpty(tx, direct, 'merged', context)
 }
 
 const idOf = ({ id }: { readonly id: number }) => id

@@ -790,3 +790,17 @@ export function findReferences(tx: Db, ids: readonly number[]) {
         left join video on video.id = wanted.id`,
   )
 }
+
+/** Makes records redirect no longer. */
+export async function clearMergedInto(tx: Db, ids: readonly number[]): Promise<void> {
+  await execute(
+    tx,
+    sql`update video set merged_into = null
+        where id = any (${ids}::bigint[]) and merged_into is not null`,
+  )
+  await execute(
+    tx,
+    sql`update video_body set merged_into = null
+        where id = any (${ids}::bigint[]) and merged_into is not null`,
+  )
+}

@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { after, test } from 'node:test'
+import pg from 'pg'
 import { freshDatabase } from '../support/database.ts'
 import { feedIsComplete, readFeed } from '../support/feed-replay.ts'
 import { call, program, root, runCommand, spawnServer, startArchive } from '../support/harness.ts'
@@ -84,7 +87,7 @@ test('a mirror refuses changes, and says where to make them', async () => {
                                  actor, via, request_id, request_hash)
              values ('video', 1, 99, 'updated', '{}', '{}', '{}', now(), 'x', 'api', 'x', '')`),
     ),
-    /This archive is a copy of/,
+    /This is a copy of/,
   )
 })
 
@@ -197,6 +200,135 @@ function startMirror(): ChildProcess {
   after(() => child.kill('SIGKILL'))
   return child
 }
+
+test('a rename that is taken back while it is applied leaves no trace', async () => {
+  const ids: number[] = []
+  for (let number = 0; number < 3; number++)
+    ids.push((await archive.make({ speakers: ['Original Name'] })).id)
+  await copyChanges()
+  // The last talk is locked, so that the rename cannot reach it.
+  const client = new pg.Client({ connectionString: archive.databaseUrl })
+  await client.connect()
+  await client.query('begin')
+  await client.query(`select from video where id = ${ids.at(-1)} for update`)
+  const renaming = send('PATCH', 'speaker/original-name', { name: 'Wrong Name' }).catch(() => {})
+  await until('the rename to wait for the lock', async () => {
+    const rows = await withDatabase(archive.databaseUrl, (query) =>
+      query("select from pg_stat_activity where wait_event_type = 'Lock'"),
+    )
+    return rows.length > 0
+  })
+  await feedIsComplete(archive)
+  const { code, stderr } = await mirrorOnce()
+  assert.equal(code, 0, stderr)
+  await client.query('rollback')
+  await client.end()
+  await renaming
+  const { json } = await archive.call('GET', `/api/v2/video/${ids[0]}`)
+  if (json.speakers[0] === 'Wrong Name')
+    await send('PATCH', 'speaker/wrong-name', { name: 'Original Name' })
+  await copyChanges()
+  await compare(mirror.url)
+})
+
+test('a speaker that comes after their talk is found by their name', async () => {
+  const { id } = await archive.make({ speakers: ['Zyxwvutina'] })
+  await feedIsComplete(archive)
+  // As if the page with the talk had come before the one with the speaker.
+  const server = createServer((request, response) => {
+    const { pathname, search } = new URL(request.url ?? '', archive.url)
+    const isOfSpeakers = search.includes('kind=speaker')
+    call(archive.url, 'GET', pathname + search).then(({ status, headers, json, text }) => {
+      const page = isOfSpeakers ? { ...json, results: [] } : json
+      response.writeHead(status, { 'content-type': headers['content-type'] })
+      response.end(page?.results ? JSON.stringify(page) : text)
+    })
+  }).listen(0, '127.0.0.1')
+  after(() => server.close())
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  const other = await freshDatabase()
+  const copyFrom = () =>
+    runCommand(['mirror', `http://127.0.0.1:${port}`, '--database', '--once'], {
+      DATABASE_URL: other.url,
+    })
+  const { stderr } = await copyFrom()
+  assert.match(stderr, /differ/, 'the speakers are missing')
+  server.removeAllListeners('request')
+  server.on('request', (request, response) => {
+    call(archive.url, 'GET', request.url ?? '').then(({ status, headers, text }) => {
+      response.writeHead(status, { 'content-type': headers['content-type'] })
+      response.end(Buffer.from(text, 'latin1'))
+    })
+  })
+  const again = await copyFrom()
+  assert.equal(again.code, 0, again.stderr)
+  const rows = await withDatabase(other.url, (query) =>
+    query(`select head::text from video_search where id = ${id}`),
+  )
+  assert.match(String(rows[0]?.head), /zyxwvutina/)
+})
+
+test('a source that sends impossible entries cannot make the mirror hang', async () => {
+  const cursor = (seq: number) => `${seq}.${'0'.repeat(16)}`
+  const merged = (seq: number, id: number, into: number) => ({
+    seq,
+    at: '2026-11-15T10:52:01.100',
+    kind: 'video',
+    id,
+    state: 'merged',
+    merged_into: into,
+  })
+  const { entries } = await readFeed(archive, '0', '&include=record&kind=category')
+  const category = entries.slice(0, 1).map((entry) => ({ ...entry, seq: 1 }))
+  /** Returns what the server sends: entries, the number in its cursor, and whether there is more. */
+  const pageFor = (query: URLSearchParams): [object[], number, boolean] => {
+    const since = query.get('since') ?? ''
+    if (query.get('kind') === 'category') return [category, 1, false]
+    if (query.get('kind') === 'video') return [[merged(2, 7, 8), merged(3, 8, 7)], 3, false]
+    if (since.startsWith('3.')) return [[merged(4, 7, 8)], 4, true]
+    if (since.startsWith('4.')) return [[merged(5, 8, 7), merged(6, 9, 9)], 6, false]
+    return [[], 3, false]
+  }
+  const server = createServer((request, response) => {
+    const { searchParams } = new URL(request.url ?? '', archive.url)
+    const [results, seq, more] = pageFor(searchParams)
+    response.writeHead(200, { 'content-type': 'application/json' })
+    response.end(JSON.stringify({ results, cursor: cursor(seq), more }))
+  }).listen(0, '127.0.0.1')
+  after(() => server.close())
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  const other = await freshDatabase()
+  const { code, stderr } = await runCommand(
+    ['mirror', `http://127.0.0.1:${port}`, '--database', '--once'],
+    { DATABASE_URL: other.url },
+  )
+  assert.equal(code, 1, stderr)
+  assert.doesNotMatch(stderr, /\n {4}at /, 'a stack trace')
+  const rows = await withDatabase(other.url, (query) =>
+    query(`select own.id, own.merged_into, target.merged_into as further
+           from video as own left join video as target on target.id = own.merged_into
+           order by 1`),
+  )
+  assert.deepEqual(
+    rows.map(({ id }) => Number(id)),
+    [7, 8, 9],
+  )
+  for (const { further } of rows) assert.equal(further, null, 'a record redirects twice')
+})
+
+test('the newest of two processes copies', async () => {
+  const older = startMirror()
+  let output = ''
+  older.stderr?.on('data', (data) => (output += data))
+  await until('the older process to follow', () => output.includes('Continuing'))
+  assert.equal((await mirrorOnce()).code, 0)
+  await archive.make()
+  if (older.exitCode === null) await once(older, 'exit')
+  assert.equal(older.exitCode, 1)
+  assert.match(output, /Another process has begun/)
+})
 
 test('says what to do about a database that cannot be a mirror', async () => {
   const into = (url: string, ...args: string[]) =>

@@ -12,18 +12,19 @@ export interface ComparedArchives {
 }
 
 const lists = [
-  '/api/v2/video?limit=100',
-  '/api/v2/speaker?limit=100',
-  '/api/v2/tag?limit=100',
-  '/api/v2/category?limit=100',
-  '/api/v2/search?q=talk',
-  '/api/v2/statistics',
-  '/sitemap.xml',
+  '/api/v2/video?page_size=100',
+  '/api/v2/video?q=talk',
+  '/api/v2/video?q=speaker+1&include=facets',
+  '/api/v2/speaker?page_size=100',
+  '/api/v2/tag?page_size=100',
+  '/api/v2/category?page_size=100',
+  '/api/v2/language',
 ]
 
 /** Checks that both answer the same for every record and entity. Returns how many they compared. */
 export async function assertSameResponses(compared: ComparedArchives): Promise<number> {
   const paths = [...lists, ...(await pathsOf(compared.databaseUrl))]
+  for (const path of lists) assert.equal((await readAs(compared.url, path)).status, 200, path)
   // Both may answer from memory for a moment.
   for (const path of paths)
     await until(`${path} to be the same`, async () => {

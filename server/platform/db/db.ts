@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { validatorFor } from '@talkshelf/contract'
+import { Problem, validatorFor } from '@talkshelf/contract'
 import pg from 'pg'
 import type { Sql } from 'sql-template-tag'
 import type { Static, TSchema } from 'typebox'
@@ -125,11 +125,16 @@ export function statementName(text: string): string {
   return name
 }
 
-/** Converts an error of the driver to Unavailable or UniqueViolation; returns others unchanged. */
+/**
+ * Converts an error of the driver to Unavailable or UniqueViolation, and the refusal of a read-only
+ * archive to a problem; returns others unchanged.
+ */
 export function translateError(error: unknown, ifLost: Unavailable['outcome']): unknown {
   if (error instanceof Unavailable) return error
   if (!(error instanceof pg.DatabaseError)) return new Unavailable(ifLost, error)
   const code = error.code ?? ''
+  // Raised by a trigger of our own.
+  if (code === 'TS001') return new Problem('read-only', error.message)
   if (code === '23505') return new UniqueViolation(error.constraint ?? '', error)
   // The server is shutting down: the statement may still have been executed.
   if (code.startsWith('57P')) return new Unavailable(ifLost, error)
