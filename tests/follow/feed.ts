@@ -149,7 +149,7 @@ const percentile = (sorted: readonly number[], share: number) =>
   sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0
 
 /** Waits until the feed has all changes. */
-async function feedEnds(url: string, { serviceUrl }: Database): Promise<void> {
+export async function feedEnds(url: string, { serviceUrl }: Database): Promise<void> {
   await until(
     'the feed to be complete',
     async () => {
