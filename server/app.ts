@@ -171,7 +171,7 @@ export function createApp(
     forget,
   }
   const importJobs = { planner, runner: jobs.imports }
-  deskRoutes(deskSite, markdown, pictures, importJobs, jobs.renames)
+  deskRoutes(deskSite, markdown, pictures, importJobs, jobs.renames, webhooks)
   syndicationRoutes(http, mountPage, pool, recordCache, markdown, site)
   return http
 }

@@ -71,8 +71,9 @@ export function startDeliveries(pool: Pool, options: DeliveryOptions): JobRunner
     try {
       attempt = await sendMessage(webhook, message, options, stopping.signal)
     } catch (error) {
-      await releaseLease(pool, webhook.id, lease)
+      // Otherwise the lease expires, so that an error that is always there is not a busy loop.
       if (!stopping.signal.aborted) throw error
+      await releaseLease(pool, webhook.id, lease)
       return
     }
     options.onAttempt(attempt)

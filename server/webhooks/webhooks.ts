@@ -19,7 +19,7 @@ import * as queries from './queries.ts'
 // Entry point of webhooks: what administrators do with them. deliver.ts sends the entries.
 
 export { startDeliveries } from './deliver.ts'
-export { listLags } from './queries.ts'
+export { listDeliveries, listLags } from './queries.ts'
 
 const oldSecretHours = 24
 

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import type { ServerResponse } from 'node:http'
 import { isIP } from 'node:net'
 import { after, test } from 'node:test'
 import { keptDeliveries, maxWebhooks } from '@talkshelf/contract'
@@ -7,7 +8,7 @@ import { hostileAddresses } from '../../server/platform/net/hostile-addresses.ts
 import { parseRetryAfter, retryDelayMs } from '../../server/webhooks/attempt.ts'
 import { freshDatabase } from '../support/database.ts'
 import { feedIsComplete, readFeed } from '../support/feed-replay.ts'
-import { openArchive, type Reply, startArchive } from '../support/harness.ts'
+import { type OpenArchive, openArchive, type Reply, startArchive } from '../support/harness.ts'
 import { checkInvariants, withDatabase } from '../support/invariants.ts'
 import { until } from '../support/until.ts'
 import { type Receiver, startReceiver, withStatus } from '../support/webhook-receiver.ts'
@@ -368,6 +369,69 @@ test('a replay sends entries again, with other ids', async () => {
   const other = await send('POST', `webhook/${webhook.id}/replay`, { since: `1.${'0'.repeat(16)}` })
   assert.deepEqual([other.status, other.json.type.split('/').at(-1)], [410, 'other-history'])
   await webhook.remove()
+})
+
+test('an attempt that is running when a webhook is moved or disabled', async () => {
+  const webhook = await openWebhook()
+  const { receiver } = webhook
+  const held: ServerResponse[] = []
+  receiver.answer = (response) => held.push(response)
+  await archive.make()
+  const [first] = await until('the message', () => held.length > 0 && held)
+  receiver.answer = withStatus(204)
+  await webhook.post('replay', { since: '0' })
+  // The answer to the message from before the replay does not move the webhook.
+  first?.writeHead(204).end()
+  await webhook.isUpToDate()
+  const { cursor } = await webhook.read()
+  const replayed = receiver.messages.filter(({ id }) => id.endsWith('_r1'))
+  const numbers = replayed.flatMap(({ changes }) => changes.map(({ seq }) => seq))
+  assert.deepEqual(numbers, range(1, seqOf(cursor)))
+
+  held.length = 0
+  receiver.answer = (response) => held.push(response)
+  await archive.make()
+  const [second] = await until('the message', () => held.length > 0 && held)
+  receiver.answer = withStatus(204)
+  assert.equal((await webhook.post('disable')).state, 'disabled')
+  second?.writeHead(204).end()
+  // What was delivered is not sent again, but the webhook stays disabled.
+  await webhook.isUpToDate()
+  assert.equal((await webhook.read()).state, 'disabled')
+  await webhook.remove()
+})
+
+test('a process that stops hands its batch to another one', async (t) => {
+  const database = await freshDatabase(t)
+  const [one, other] = [
+    await openArchive(database.url, settings),
+    await openArchive(database.url, settings),
+  ]
+  let third: OpenArchive | undefined
+  const receiver = await openReceiver()
+  try {
+    await feedIsComplete(one)
+    const post = (path: string, body?: object) =>
+      one.call('POST', `/api/v2/webhook${path}`, { token: one.admin, ...(body && { body }) })
+    const { id } = (await post('', { url: receiver.url })).json.webhook
+    await post(`/${id}/ping`)
+    receiver.messages.length = 0
+    receiver.answer = () => {}
+    await one.make()
+    await until('the message', () => receiver.messages.length === 1)
+    receiver.answer = withStatus(204)
+    // Either of them is sending. Both stop, and a third one need not wait for the lease to expire.
+    await Promise.all([one.close(), other.close()])
+    const [row] = await withDatabase(database.url, (run) =>
+      run('select lease, batch_end is not null as "hasBatch" from webhook'),
+    )
+    assert.deepEqual(row, { lease: null, hasBatch: true })
+    third = await openArchive(database.url, settings)
+    await until('the same message', () => receiver.messages.length >= 2)
+  } finally {
+    await Promise.allSettled([one.close(), other.close(), third?.close()])
+  }
+  assert.equal(receiver.messages[0]?.id, receiver.messages[1]?.id)
 })
 
 test('a receiver that does not respond delays no other', async () => {

@@ -25,8 +25,8 @@ export const webhooksUnderFaults: Fault = {
   limitS: { quick: 240, full: 7200 },
   async run(environment) {
     const { quick, token } = environment
-    const changes = Number(process.env.WEBHOOK_CHANGES ?? (quick ? 6000 : 300_000))
-    const maxKills = Number(process.env.WEBHOOK_KILLS ?? (quick ? 6 : 50))
+    const changes = quick ? 6000 : 300_000
+    const maxKills = quick ? 6 : 50
     const database = await startDatabase(environment, { settings: { max_connections: '100' } })
     const variables = {
       DATABASE_URL: database.serviceUrl,
