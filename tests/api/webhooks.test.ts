@@ -163,10 +163,10 @@ test('entries arrive in order, in batches of at most 100 entries and 20 kB', asy
   const webhook = await openWebhook()
   const first = seqOf((await webhook.read()).cursor) + 1
   await webhook.post('disable')
-  for (let from = 0; from < 160; from += 20)
-    await Promise.all(
-      Array.from({ length: 20 }, (_, index) => archive.make({ tags: [`t${from + index}`] })),
-    )
+  // Small entries first, of which 100 have less than 20 kB, then large ones.
+  const tags = range(1, 15).map((number) => `shared ${number}`)
+  for (const fields of [...Array(6).fill({}), ...Array(5).fill({ tags })])
+    await Promise.all(Array.from({ length: 20 }, () => archive.make(fields)))
   await feedIsComplete(archive)
   assert.equal(webhook.receiver.messages.length, 0, 'nothing is sent while it is disabled')
   await webhook.post('enable', { from: 'cursor' })
@@ -174,9 +174,9 @@ test('entries arrive in order, in batches of at most 100 entries and 20 kB', asy
   const last = seqOf((await webhook.read()).cursor)
   assert.deepEqual(seqs(webhook.receiver), range(first, last))
   const { messages } = webhook.receiver
-  assert.ok(messages.length >= 4, `${messages.length} messages`)
-  for (const { changes, body } of messages)
-    assert.ok(changes.length <= 100 && JSON.stringify(changes).length < 20_200, `${body.length}`)
+  assert.equal(Math.max(...messages.map(({ changes }) => changes.length)), 100)
+  const bytes = messages.map(({ changes }) => JSON.stringify(changes).length)
+  assert.ok(Math.max(...bytes) > 19_000 && Math.max(...bytes) < 20_200, `${bytes} bytes`)
   await webhook.remove()
 })
 
@@ -377,11 +377,20 @@ test('an attempt that is running when a webhook is moved or disabled', async () 
   const held: ServerResponse[] = []
   receiver.answer = (response) => held.push(response)
   await archive.make()
-  const [first] = await until('the message', () => held.length > 0 && held)
-  receiver.answer = withStatus(204)
+  await until('the message', () => held.length === 1)
+  const [outdated] = receiver.messages.slice(-1)
   await webhook.post('replay', { since: '0' })
+  await until('the first message of the replay', () => held.length === 2)
   // The answer to the message from before the replay does not move the webhook.
-  first?.writeHead(204).end()
+  held[0]?.writeHead(204).end()
+  await until('the end of the first attempt', async () =>
+    (await webhook.deliveries()).some(
+      ({ message }: { message: string }) => message === outdated?.id,
+    ),
+  )
+  assert.equal(seqOf((await webhook.read()).cursor), 0)
+  receiver.answer = withStatus(204)
+  held[1]?.writeHead(204).end()
   await webhook.isUpToDate()
   const { cursor } = await webhook.read()
   const replayed = receiver.messages.filter(({ id }) => id.endsWith('_r1'))
