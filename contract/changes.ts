@@ -80,13 +80,15 @@ export const FeedPage = Type.Object(
 )
 export type FeedPage = Static<typeof FeedPage>
 
-const filters = {
+/** Parameters that select entries. */
+export const feedFilters = {
   kind: oneOf(feedKinds, 'Only entries of this kind'),
   category: Type.Integer({ ...Id, description: 'Id of a category: only its records' }),
   speaker: Type.Integer({ ...Id, description: 'Id of a speaker: only their records' }),
   tag: Type.Integer({ ...Id, description: 'Id of a tag: only its records' }),
 }
-const since = (description: string) =>
+/** Returns the schema of a position in the feed. */
+export const feedSince = (description: string) =>
   matching(
     '^(0|now|[0-9]{1,15}\\.[0-9a-f]{16}|[0-9]{4}-[0-9]{2}-[0-9]{2}(T[0-9:.]{5,12}Z?)?)$',
     'must be a cursor, 0, now, or a time such as 2026-11-15T10:00:00Z',
@@ -106,7 +108,7 @@ export const listChangesEndpoint = endpoint({
     'be empty and still have a further cursor if a filter matched nothing. Filters also return ' +
     'records that have left the category, speaker or tag.',
   query: {
-    since: since(
+    since: feedSince(
       'Entries after this: the cursor of a page, `0` for all (the default), `now`, or a time (UTC)',
     ),
     limit: Type.Integer({
@@ -119,7 +121,7 @@ export const listChangesEndpoint = endpoint({
       maximum: maxWaitSeconds,
       description: 'Seconds to wait for an entry if there is none; default: 0',
     }),
-    ...filters,
+    ...feedFilters,
     id: matching(
       `^[0-9]{1,15}(,[0-9]{1,15}){0,${maxFeedIds - 1}}$`,
       `must be 1 to ${maxFeedIds} ids, separated by commas`,
@@ -150,7 +152,7 @@ export const streamChangesEndpoint = endpoint({
     'The entries of `/api/v2/changes` as they are added, for `EventSource`: `data` is an entry, ' +
     '`id` is the cursor after it. A client that reconnects continues there (`Last-Event-ID`). ' +
     'Connections are closed after about 10 minutes, and if the client does not keep up.',
-  query: { since: since('As for `/api/v2/changes`; default: `now`'), ...filters },
+  query: { since: feedSince('As for `/api/v2/changes`; default: `now`'), ...feedFilters },
   response: { status: 200, type: 'text/event-stream', schema: FeedEntry },
   problems: ['other-history'],
 })

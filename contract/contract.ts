@@ -14,6 +14,7 @@ import { qualityEndpoints } from './quality.ts'
 import { relatedEndpoints } from './related.ts'
 import { searchEndpoints } from './search.ts'
 import { videoEndpoints } from './videos.ts'
+import { webhookEndpoints } from './webhooks.ts'
 
 export * from './bulk-edit.ts'
 export * from './changes.ts'
@@ -36,6 +37,7 @@ export * from './related.ts'
 export * from './search.ts'
 export * from './validate.ts'
 export * from './videos.ts'
+export * from './webhooks.ts'
 
 /** All endpoints by name, in the order of the reference. Each topic lists its own. */
 export const endpoints = {
@@ -49,6 +51,7 @@ export const endpoints = {
   ...bulkEditEndpoints,
   ...searchEndpoints,
   ...changesEndpoints,
+  ...webhookEndpoints,
   ...qualityEndpoints,
   ...peopleEndpoints,
   readOpenapi: readOpenapiEndpoint,

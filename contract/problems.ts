@@ -109,8 +109,8 @@ export const problems = {
     title: 'Not possible in the current state',
     explain:
       'An import is first planned, then applied, and can then be undone. Only a draft can be ' +
-      'scheduled for publication. A person who is disabled gets no sign-in link. The detail says ' +
-      'which state it is in. Nothing was changed.',
+      'scheduled for publication. A person who is disabled gets no sign-in link. A new webhook is ' +
+      'enabled by a ping. The detail says which state it is in. Nothing was changed.',
   },
   'fields-changed': {
     status: 409,

@@ -1816,6 +1816,58 @@ WITH (toast_tuple_target='1024');
 ALTER TABLE ONLY public.video_search_later ALTER COLUMN head SET STORAGE MAIN;
 ALTER TABLE ONLY public.video_search_later ALTER COLUMN text SET STORAGE EXTERNAL;
 
+CREATE TABLE public.webhook (
+    id bigint NOT NULL,
+    url text NOT NULL,
+    filter jsonb NOT NULL,
+    state text DEFAULT 'new'::text NOT NULL,
+    seq bigint NOT NULL,
+    batch_end bigint,
+    attempt integer DEFAULT 0 NOT NULL,
+    attempted timestamp with time zone,
+    next_attempt timestamp with time zone,
+    lease uuid,
+    leased_until timestamp with time zone,
+    secret_generation integer DEFAULT 1 NOT NULL,
+    old_secret_until timestamp with time zone,
+    failing_since timestamp with time zone,
+    replays integer DEFAULT 0 NOT NULL,
+    created timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT webhook_check CHECK ((batch_end > seq)),
+    CONSTRAINT webhook_check1 CHECK (((lease IS NULL) = (leased_until IS NULL))),
+    CONSTRAINT webhook_state_check CHECK ((state = ANY (ARRAY['new'::text, 'active'::text, 'failing'::text, 'disabled'::text])))
+);
+
+CREATE TABLE public.webhook_delivery (
+    id bigint NOT NULL,
+    webhook_id bigint NOT NULL,
+    at timestamp with time zone DEFAULT now() NOT NULL,
+    message text NOT NULL,
+    entries integer NOT NULL,
+    outcome text NOT NULL,
+    status integer,
+    duration_ms integer NOT NULL,
+    answer text NOT NULL
+);
+
+ALTER TABLE public.webhook_delivery ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME public.webhook_delivery_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+ALTER TABLE public.webhook ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME public.webhook_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
 CREATE TABLE public.working_copy (
     person_id bigint NOT NULL,
     video_id bigint NOT NULL,
@@ -2165,6 +2217,12 @@ ALTER TABLE ONLY public.video_search_later
 ALTER TABLE ONLY public.video
     ADD CONSTRAINT video_slug UNIQUE (slug);
 
+ALTER TABLE ONLY public.webhook_delivery
+    ADD CONSTRAINT webhook_delivery_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.webhook
+    ADD CONSTRAINT webhook_pkey PRIMARY KEY (id);
+
 ALTER TABLE ONLY public.working_copy
     ADD CONSTRAINT working_copy_pkey PRIMARY KEY (person_id, video_id);
 
@@ -2489,6 +2547,8 @@ CREATE INDEX video_unlisted_by_category ON public.video USING btree (category_id
 CREATE INDEX video_unlisted_by_speaker ON public.video USING gin (speaker_ids) WITH (fastupdate=off) WHERE ((state <> 1) OR (taken_down IS NOT NULL));
 
 CREATE INDEX video_unlisted_by_tag ON public.video USING gin (tag_ids) WITH (fastupdate=off) WHERE ((state <> 1) OR (taken_down IS NOT NULL));
+
+CREATE INDEX webhook_delivery_of ON public.webhook_delivery USING btree (webhook_id, id);
 
 CREATE INDEX working_copy_saved ON public.working_copy USING btree (saved);
 
@@ -2849,6 +2909,9 @@ ALTER TABLE ONLY public.video
 
 ALTER TABLE public.video_search
     ADD CONSTRAINT video_search_id_fkey FOREIGN KEY (id) REFERENCES public.video(id);
+
+ALTER TABLE ONLY public.webhook_delivery
+    ADD CONSTRAINT webhook_delivery_webhook_id_fkey FOREIGN KEY (webhook_id) REFERENCES public.webhook(id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY public.working_copy
     ADD CONSTRAINT working_copy_person_id_fkey FOREIGN KEY (person_id) REFERENCES public.person(id);

@@ -17,7 +17,7 @@ import {
 import { authRoutes } from './auth/routes.ts'
 import { openStatisticsCache } from './catalogue/catalogue.ts'
 import { catalogueRoutes } from './catalogue/routes.ts'
-import { followFeed } from './change-feed/change-feed.ts'
+import { type FeedFollower, followFeed } from './change-feed/change-feed.ts'
 import { changeFeedRoutes } from './change-feed/routes.ts'
 import type { Config } from './config.ts'
 import { deskRoutes } from './desk/routes.ts'
@@ -41,10 +41,11 @@ import { describeWriteError } from './platform/files.ts'
 import { toJson } from './platform/http/json.ts'
 import type { Mount } from './platform/http/mount.ts'
 import { createHttpServer, type HttpServerOptions } from './platform/http/server.ts'
+import { parseNetworks } from './platform/net/addresses.ts'
 import type { GuardOptions } from './platform/net/guard.ts'
 import { type Mailer, openMailer } from './platform/net/mail.ts'
 import { type JobRunner, startJobRunner } from './platform/ops/job-runner.ts'
-import { createMetrics } from './platform/ops/metrics.ts'
+import { createMetrics, type Metrics } from './platform/ops/metrics.ts'
 import { timeoutsFor } from './platform/timeouts.ts'
 import { publishDue } from './publication/publication.ts'
 import { publicationRoutes } from './publication/routes.ts'
@@ -55,6 +56,8 @@ import { syndicationRoutes } from './syndication/routes.ts'
 import { version } from './version.ts'
 import { videoRoutes } from './videos/routes.ts'
 import { openRecordCache } from './videos/videos.ts'
+import { webhookRoutes } from './webhooks/routes.ts'
+import { listLags, openWebhooks, startDeliveries, type Webhooks } from './webhooks/webhooks.ts'
 
 // Assembles the service: opens caches, starts background jobs and mounts the routes of features.
 
@@ -150,6 +153,9 @@ export function createApp(
   changeFeedRoutes(http, routeOf, pool.lists, follower, {
     maxFollowers: config.FOLLOWERS_AT_ONCE,
   })
+  const sender = { archive: base, userAgent }
+  const webhooks = startWebhooks(config, pool, http, metrics, follower, sender)
+  webhookRoutes(mount, pool, webhooks, links)
   mountDescription(mount, () => openapi(allEndpoints, version, base()))
   const pictures = openPictures({
     fetchImage: (address, signal) =>
@@ -181,7 +187,7 @@ export function createApp(
     forget,
   }
   const importJobs = { planner, runner: jobs.imports }
-  deskRoutes(deskSite, markdown, pictures, importJobs, jobs.renames)
+  deskRoutes(deskSite, markdown, pictures, importJobs, jobs.renames, webhooks)
   syndicationRoutes(http, mountPage, pool, recordCache, markdown, site)
   return http
 }
@@ -203,6 +209,50 @@ function startMailer(config: Config, http: FastifyInstance): Mailer | undefined 
     await Promise.race([mailer.drain(), sleep(maxStopMs, undefined, { ref: false })])
   })
   return mailer
+}
+
+/** Opens the webhooks and, if they are set up, starts to send entries. */
+function startWebhooks(
+  config: Config,
+  pool: Pool,
+  http: FastifyInstance,
+  metrics: Metrics,
+  follower: FeedFollower,
+  sender: { archive(): string; userAgent(): string },
+): Webhooks {
+  const { WEBHOOK_KEY: key, WEBHOOK_PRIVATE: networks } = config
+  const options = {
+    ...sender,
+    key,
+    isOpened: networks === '' ? undefined : parseNetworks(networks),
+  }
+  metrics.watchEach(
+    'webhook_behind_seconds',
+    'For how long the oldest entry that was not delivered has been in the feed',
+    'webhook',
+    async () =>
+      new Map((await listLags(pool.lookups)).map(({ id, seconds }) => [String(id), seconds])),
+  )
+  if (key === '') return openWebhooks(pool, options, undefined)
+  const countAttempt = metrics.counter(
+    'webhook_attempts_total',
+    'Attempts to deliver entries to a webhook, by outcome',
+    'outcome',
+  )
+  const runner = startDeliveries(pool, {
+    ...options,
+    everyMs: config.RESUME_SECONDS * 1000,
+    onAttempt: ({ delivery }) => countAttempt(delivery.outcome),
+    onDisabled: (id) => http.log.warn({ webhook: id }, 'a webhook was disabled: it kept failing'),
+    onError: (error) =>
+      http.log.error({ err: error }, 'entries were not sent to a webhook and will be sent again'),
+  })
+  const stopListening = follower.onEntries(runner.wake)
+  http.addHook('onClose', async () => {
+    stopListening()
+    await Promise.race([runner.stop(), sleep(maxStopMs, undefined, { ref: false })])
+  })
+  return openWebhooks(pool, options, runner)
 }
 
 interface Jobs {

@@ -1,5 +1,6 @@
 import { validationErrors } from '@talkshelf/contract'
 import Type, { type Static } from 'typebox'
+import { parseNetworks } from './platform/net/addresses.ts'
 import { isSender } from './platform/net/mail.ts'
 
 // Defines all settings in one schema. The environment is read only here.
@@ -72,6 +73,23 @@ const settings = {
     default: '',
     description: 'Client secret at the provider. Required with OPENID_ISSUER.',
     secret: true,
+  }),
+  WEBHOOK_KEY: Type.String({
+    maxLength: 1000,
+    default: '',
+    description:
+      'Key from which the secrets of webhooks are derived: at least 32 random characters, such ' +
+      'as from `openssl rand -base64 32`. If it is not set, no webhooks can be created and none ' +
+      'are sent. With another key, all webhooks have other secrets.',
+    secret: true,
+  }),
+  WEBHOOK_PRIVATE: Type.String({
+    maxLength: 1000,
+    default: '',
+    description:
+      'Private networks that webhooks may reach, separated by commas: 10.0.0.0/8,fd00::/8. There ' +
+      'they may use http and any port. If it is not set, webhooks reach only public addresses, ' +
+      'with https on port 443.',
   }),
   DATABASE_CONNECTIONS: Type.Integer({
     minimum: 1,
@@ -246,6 +264,7 @@ export function readConfig(environment: Record<string, string | undefined>): Con
     ({ pointer, detail }) => `${pointer.slice(1)} ${detail}`,
   )
   const { DATABASE_URL, PUBLIC_URL, SMTP_URL, MAIL_FROM, OPENID_ISSUER } = values
+  const { WEBHOOK_KEY, WEBHOOK_PRIVATE } = values
   if (DATABASE_URL !== undefined && !/^postgres(ql)?:\/\//.test(String(DATABASE_URL)))
     errors.push('DATABASE_URL must start with postgres:// or postgresql://')
   else if (DATABASE_URL !== undefined && !URL.canParse(String(DATABASE_URL)))
@@ -264,6 +283,10 @@ export function readConfig(environment: Record<string, string | undefined>): Con
     for (const name of ['OPENID_CLIENT_ID', 'OPENID_CLIENT_SECRET'])
       if (values[name] === '') errors.push(`${name} is required if OPENID_ISSUER is set`)
   }
+  if (WEBHOOK_KEY !== '' && String(WEBHOOK_KEY).length < 32)
+    errors.push('WEBHOOK_KEY must have at least 32 characters')
+  if (WEBHOOK_PRIVATE !== '' && !parseNetworks(String(WEBHOOK_PRIVATE)))
+    errors.push('WEBHOOK_PRIVATE must be networks such as 10.0.0.0/8, separated by commas')
   if (errors.length > 0) throw new ConfigError(errors.join('\n'))
   return values as Config
 }

@@ -51,6 +51,7 @@ export {
   talkListQuery,
 } from './desk/talks.tsx'
 export type { DeskView } from './desk/view.ts'
+export type { WebhookErrors, WebhookValues } from './desk/webhooks.tsx'
 export { embedCode, embedSize } from './embed-code.ts'
 export { markdownParts, plainHtml, renderMarkdownPart } from './markdown.ts'
 export { chooseLocale, type Locale, locales } from './messages/messages.ts'

@@ -1,3 +1,4 @@
+import type { Origin } from '../platform/actor.ts'
 import type { Db } from '../platform/db/db.ts'
 import { insertAuditEvent } from './queries.ts'
 
@@ -27,6 +28,14 @@ export type AuditKind =
   | 'identity-removed'
   | 'token-created'
   | 'token-revoked'
+  | 'webhook-created'
+  | 'webhook-changed'
+  | 'webhook-deleted'
+  | 'webhook-pinged'
+  | 'webhook-secret-rotated'
+  | 'webhook-replayed'
+  | 'webhook-enabled'
+  | 'webhook-disabled'
 
 /** Adds an event to the audit log, in the transaction of what it reports. */
 export async function recordEvent(
@@ -37,4 +46,9 @@ export async function recordEvent(
   detail?: object,
 ): Promise<void> {
   await insertAuditEvent(db, { kind, subject, ...origin, ...(detail && { detail }) })
+}
+
+/** Returns the owner of a token, for the audit log. */
+export function auditOriginOf({ actor, request }: Origin): AuditOrigin {
+  return { actor: actor.name, person: null, request }
 }

@@ -16,7 +16,7 @@ import { isWellFormedToken, makeToken } from './token.ts'
 // Entry point of authentication: API tokens (here), people (people.ts), how they sign in
 // (sign-in.ts, passkeys.ts), their sessions (sessions.ts) and the audit log (audit.ts).
 
-export { type AuditOrigin, recordEvent } from './audit.ts'
+export { type AuditOrigin, auditOriginOf, recordEvent } from './audit.ts'
 export { finishOpenid, type OpenidKind, removeIdentity, startOpenid } from './openid.ts'
 export { type OpenidProvider, openProvider } from './openid-provider.ts'
 export { passkeyCreationOptions, passkeyRequestOptions } from './passkeys.ts'

@@ -9,12 +9,12 @@ import {
   validate,
 } from '@talkshelf/contract'
 import { deskPaths } from '@talkshelf/web'
-import type { Origin } from '../platform/actor.ts'
 import type { Pool } from '../platform/db/pool.ts'
 import { toJson } from '../platform/http/json.ts'
 import type { Mount } from '../platform/http/mount.ts'
+import { nextUrl } from '../platform/http/pagination.ts'
 import type { SiteUrls } from '../platform/http/server.ts'
-import type { AuditOrigin } from './audit.ts'
+import { auditOriginOf } from './audit.ts'
 import { changePerson, createLinkFor, invitePerson, readPerson } from './people.ts'
 import { findPeopleAfter, listAuditEvents } from './queries.ts'
 import type { SignInLink } from './sign-in.ts'
@@ -65,19 +65,4 @@ export function authRoutes(mount: Mount, pool: Pool, urls: SiteUrls, base: () =>
     const next = nextUrl(urls.to(listAuditEventsEndpoint, {}), query, position)
     return { body: toJson({ results, next }), headers }
   })
-}
-
-/** Returns the owner of a token, for the audit log. */
-function auditOriginOf({ actor, request }: Origin): AuditOrigin {
-  return { actor: actor.name, person: null, request }
-}
-
-/** Returns the URL of the next page, or null if there is none. */
-function nextUrl(url: string, query: object, position: object | undefined): string | null {
-  if (!position) return null
-  const params = Object.entries({ ...query, ...position }).map(([name, value]) => [
-    name,
-    String(value),
-  ])
-  return `${url}?${new URLSearchParams(params)}`
 }

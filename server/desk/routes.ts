@@ -2,6 +2,7 @@ import type { ImportPlanner } from '../imports/imports.ts'
 import type { Markdown } from '../markdown/markdown.ts'
 import type { Pictures } from '../pictures/pictures.ts'
 import type { JobRunner } from '../platform/ops/job-runner.ts'
+import type { Webhooks } from '../webhooks/webhooks.ts'
 import { accountPages } from './account.ts'
 import { auditPage } from './audit.ts'
 import { bulkEditPages } from './bulk-edit.ts'
@@ -19,6 +20,7 @@ import { signInPages } from './sign-in.ts'
 import { talkPages } from './talk.ts'
 import { talkListPage } from './talks.ts'
 import { tokenPages } from './tokens.ts'
+import { webhookPages } from './webhooks.ts'
 
 /** Mounts the pages for people who sign in. */
 export function deskRoutes(
@@ -27,6 +29,7 @@ export function deskRoutes(
   pictures: Pictures,
   imports: { readonly planner: ImportPlanner; readonly runner: JobRunner },
   renames: JobRunner,
+  webhooks: Webhooks,
 ): void {
   const { pool, site, mailer, provider, forget } = deskSite
   const desk = openDesk(deskSite)
@@ -39,6 +42,7 @@ export function deskRoutes(
   previewPages(desk, pool, markdown, site, pictures)
   peoplePages(desk, pool, site, mailer)
   tokenPages(desk, pool)
+  webhookPages(desk, pool, webhooks)
   auditPage(desk, pool)
   historyPages(desk, pool, forget)
   mergeTalksPages(desk, pool, forget)

@@ -15,7 +15,7 @@ import { problemDocument } from '../platform/http/problem.ts'
 
 // The examples of the reference. The commands build on each other: a category, a talk in it, and
 // changes of the talk. A test runs them. Readers paste them into shells with a real token, so a
-// command that writes takes the id of the record or import from a variable.
+// command that writes takes the id of the record, import or webhook from a variable.
 
 const talk = {
   title: 'What the shelf remembers',
@@ -84,6 +84,10 @@ const bodies: { readonly [Name in EndpointWithJson]: BodyOf<Endpoints[Name]> } =
   mergeTag: { into: 'archives' },
   invitePerson: { name: 'Ada Admin', mail: 'ada@example.org', role: 'editor' },
   patchPerson: { role: 'admin' },
+  createWebhook: { url: 'https://hooks.example.org/talks', filter: { kind: 'video' } },
+  patchWebhook: { filter: {} },
+  replayWebhook: { since: '2026-11-15T10:00:00Z' },
+  enableWebhook: { from: 'cursor' },
 }
 
 const params: Record<string, string | number> = {
@@ -112,6 +116,7 @@ const revisions: { readonly [Name in keyof Endpoints]?: number } = { revertRevis
 /** Returns the shell variable for the id in the path of an endpoint that writes. */
 export function idVariable({ method, path }: Endpoint): string | undefined {
   if (method === 'GET' || !path.includes('{id}')) return undefined
+  if (path.startsWith('/api/v2/webhook/')) return 'WEBHOOK_ID'
   return path.startsWith('/api/v2/import/') ? 'IMPORT_ID' : 'VIDEO_ID'
 }
 

@@ -180,8 +180,8 @@ const chapters: Record<string, Chapter> = {
       'A token has a role. An **editor** can change records and see drafts and history; an ' +
         '**admin** can also take records down. The required role is next to the path of each ' +
         'endpoint.',
-      'Commands on this page that change a record or an import take its id from the variable ' +
-        '`VIDEO_ID` or `IMPORT_ID`, and do nothing until you set it.',
+      'Commands on this page that change a record, an import or a webhook take its id from the ' +
+        'variable `VIDEO_ID`, `IMPORT_ID` or `WEBHOOK_ID`, and do nothing until you set it.',
       'The operators of the archive create tokens with `talkshelf token create`. An invalid ' +
         'token is always rejected, even if the endpoint does not require one.',
     ],

@@ -11,6 +11,7 @@ import {
   passkeyOptions,
   signIn,
 } from '../support/desk-client.ts'
+import { feedIsComplete } from '../support/feed-replay.ts'
 import { call, category, openArchive, spawnServer, startArchive } from '../support/harness.ts'
 import { withDatabase } from '../support/invariants.ts'
 import { until } from '../support/until.ts'
@@ -42,6 +43,13 @@ const planned = await archive.call('POST', '/api/v2/import', {
   body: { text: 'title\nA talk', format: 'csv' },
 })
 const plannedImport: number = planned.json.id
+
+await feedIsComplete(archive)
+const created = await archive.call('POST', '/api/v2/webhook', {
+  token: archive.admin,
+  body: { url: 'https://127.0.0.1/' },
+})
+const webhook: number = created.json.webhook.id
 
 const { id: talk } = await archive.make({ title: 'A talk', state: 2 })
 // Slugs of digits, which the test below replaces like ids.
@@ -102,6 +110,16 @@ const urls: [method: 'GET' | 'POST', path: string, role: PersonRole][] = [
   ['GET', '/desk/people', 'admin'],
   ['GET', `/desk/people/${people.editor.id}`, 'admin'],
   ['GET', '/desk/tokens', 'admin'],
+  ['GET', '/desk/webhooks', 'admin'],
+  ['GET', `/desk/webhooks/${webhook}`, 'admin'],
+  ['POST', '/desk/webhooks', 'admin'],
+  ['POST', `/desk/webhooks/${webhook}`, 'admin'],
+  ['POST', `/desk/webhooks/${webhook}/ping`, 'admin'],
+  ['POST', `/desk/webhooks/${webhook}/secret`, 'admin'],
+  ['POST', `/desk/webhooks/${webhook}/replay`, 'admin'],
+  ['POST', `/desk/webhooks/${webhook}/enable`, 'admin'],
+  ['POST', `/desk/webhooks/${webhook}/disable`, 'admin'],
+  ['POST', `/desk/webhooks/${webhook}/delete`, 'admin'],
   ['GET', '/desk/audit', 'admin'],
   ['GET', `/desk/talk/${talk}/history`, 'editor'],
   ['POST', '/desk/sign-out', 'suggester'],
@@ -448,6 +466,8 @@ test('shows the desk in Spanish', async () => {
     '/desk/account',
     '/desk/people',
     '/desk/tokens',
+    '/desk/webhooks',
+    `/desk/webhooks/${webhook}`,
     '/desk/audit',
     '/desk/import',
   ]) {

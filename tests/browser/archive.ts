@@ -96,6 +96,7 @@ async function serve(database: string): Promise<{ child: ChildProcess; url: stri
     cwd: root,
     env: {
       ...process.env,
+      WEBHOOK_KEY: 'the key of webhooks in tests, which is no secret',
       DATABASE_URL: database,
       PORT: '0',
       LOG_LEVEL: 'info',

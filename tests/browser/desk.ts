@@ -10,13 +10,14 @@ import { invitePerson, signInWithCode } from './sign-in.ts'
 import { overflowing, widths } from './sizes.ts'
 
 // The desk in a browser: people sign in with a virtual authenticator, by keyboard alone and without
-// scripts, and administrators manage people and tokens.
+// scripts, and administrators manage people, tokens and webhooks.
 
 const pagesOfAdmins = [
   '/desk',
   '/desk/account',
   '/desk/people',
   '/desk/tokens',
+  '/desk/webhooks',
   '/desk/audit',
   '/desk/talks',
   '/desk/edit?all=1&state=live',
@@ -140,7 +141,7 @@ export async function deskTests(environment: BrowserEnvironment): Promise<void> 
   })
 
   for (const javaScriptEnabled of [true, false])
-    await test(`desk: people and tokens, ${javaScriptEnabled ? 'with' : 'without'} scripts`, () =>
+    await test(`desk: people, tokens and webhooks, ${javaScriptEnabled ? 'with' : 'without'} scripts`, () =>
       inDesk(
         async (watched) => {
           const { page, open } = watched
@@ -165,10 +166,22 @@ export async function deskTests(environment: BrowserEnvironment): Promise<void> 
           assert.match(await token.inputValue(), /^talkshelf_\w{49}$/)
           await page.getByRole('button', { name: 'Revoke: Loader' }).last().click()
           await page.getByText('The token was revoked.').waitFor()
+
+          // A URL of the longest kind must not make the page wider.
+          await open('/desk/webhooks')
+          await page.getByLabel('URL').fill(`https://127.0.0.1/${'a'.repeat(500)}`)
+          await page.getByRole('button', { name: 'Create webhook' }).click()
+          assert.match(await page.getByLabel('Secret').inputValue(), /^whsec_/)
+          await page.getByRole('link', { name: 'https://127.0.0.1/' }).last().click()
+          await page.getByRole('button', { name: 'Send a ping' }).click()
+          await page.getByText('The ping was not delivered').waitFor()
+          await page.getByText('Address not allowed').waitFor()
+          assert.deepEqual(await overflowing(page), [], 'a webhook')
+          if (javaScriptEnabled) await assertAccessible(page, 'a webhook')
           await open('/desk/audit')
           await page.getByText('revoked a token').first().waitFor()
         },
-        { javaScriptEnabled },
+        { javaScriptEnabled, reducedMotion: 'reduce' },
       ))
 
   /** Creates a talk with the form for new talks. Returns the path of its editor. */

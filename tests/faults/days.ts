@@ -224,6 +224,8 @@ async function rowBounds(
         select same_talk from video where taken_down is null and same_talk is not null
       ) as used`),
     duplicate_candidate: 0,
+    webhook: 0,
+    webhook_delivery: 0,
     maintenance: 7,
     schema_version: 100,
     trigger_file: 10,

@@ -147,7 +147,7 @@ async function delaysOf(commits: readonly Commit[], follower: Follower): Promise
 }
 
 /** Waits until the feed has all changes. */
-async function feedEnds(url: string, { serviceUrl }: Database): Promise<void> {
+export async function feedEnds(url: string, { serviceUrl }: Database): Promise<void> {
   await until(
     'the feed to be complete',
     async () => {

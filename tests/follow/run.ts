@@ -1,15 +1,16 @@
 // npm run follow -- [--quick] [parts of names...]
 //
 // Proves what followers of the archive rely on, with real parts: the change feed under concurrent
-// writers and kills, streams of it with many clients, and mirrors.
+// writers and kills, streams of it with many clients, webhooks and mirrors.
 
 import { runFaults } from '../faults/runner.ts'
 import { feedUnderFaults, feedWriterCost } from './feed.ts'
 import { mirrorUnderKills } from './mirror.ts'
 import { manyStreams } from './streams.ts'
+import { webhooksUnderFaults } from './webhooks.ts'
 
 await runFaults({
   file: import.meta.filename,
   programs: [{ package: 'iproute2', program: 'ip' }],
-  faults: [feedUnderFaults, feedWriterCost, manyStreams, mirrorUnderKills],
+  faults: [feedUnderFaults, feedWriterCost, manyStreams, webhooksUnderFaults, mirrorUnderKills],
 })

@@ -545,7 +545,7 @@ test('no command of the reference changes a record that the reader did not choos
     if (textInSection(page, name, 'warning')) warned.push(name)
     if (method === 'GET') continue
     const command = textInSection(page, name, 'command') ?? assert.fail(`${name} has no command`)
-    assert.doesNotMatch(command, /\/(video|import)\/\d/, name)
+    assert.doesNotMatch(command, /\/(video|import|webhook)\/\d/, name)
     if (!command.includes('_ID')) continue
     // It ends before curl is run.
     const { status, stderr } = spawnSync('sh', ['-c', `curl() { echo called >&2; }\n${command}`], {
@@ -553,7 +553,7 @@ test('no command of the reference changes a record that the reader did not choos
       env: { PATH: process.env.PATH, TOKEN: 'x' },
     })
     assert.notEqual(status, 0, name)
-    assert.match(stderr, /(VIDEO|IMPORT)_ID/)
+    assert.match(stderr, /(VIDEO|IMPORT|WEBHOOK)_ID/)
     assert.doesNotMatch(stderr, /called/)
   }
   const destructive = ['takeDownVideo', 'undoImport']
@@ -584,12 +584,21 @@ test('the commands of the reference work in a shell', async (t) => {
       untouched.call('PATCH', '/api/v2/video/1', { body: { state }, token: untouched.editor })
     if (isDraft) await setState(2)
     // The time of publication must be in the future.
-    const script = prelude + command.replace('2027-', `${new Date().getUTCFullYear() + 1}-`)
+    const script = (prelude + command)
+      .replace('2027-', `${new Date().getUTCFullYear() + 1}-`)
+      // The ping is refused at once.
+      .replace('https://hooks.example.org/', 'https://127.0.0.1/')
     // The other commands need the first record, so another one is merged into it.
     const { id } = name === 'mergeVideo' ? await untouched.make() : { id: 1 }
     const { stdout } = await promisify(execFile)('sh', ['-c', script], {
       cwd: folder,
-      env: { ...process.env, TOKEN: untouched.admin, VIDEO_ID: String(id), IMPORT_ID: '1' },
+      env: {
+        ...process.env,
+        TOKEN: untouched.admin,
+        VIDEO_ID: String(id),
+        IMPORT_ID: '1',
+        WEBHOOK_ID: '1',
+      },
     })
     if (isDraft) await setState(1)
     const answer = JSON.parse(stdout)

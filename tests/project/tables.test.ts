@@ -76,6 +76,8 @@ test('each table is written by one feature only', () => {
       video_body: ['videos'],
       video_facts: ['facts'],
       video_search: ['search'],
+      webhook: ['webhooks'],
+      webhook_delivery: ['webhooks'],
       working_copy: ['desk'],
     },
   )

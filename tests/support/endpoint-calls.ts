@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import type { Endpoint } from '@talkshelf/contract'
+import { feedIsComplete } from './feed-replay.ts'
 import { category, type TestArchive } from './harness.ts'
 import { withDatabase } from './invariants.ts'
 import { blackPng } from './picture-archive.ts'
@@ -40,7 +41,14 @@ const bodies: Readonly<Record<string, (id: number, other: number) => object>> = 
   decideFields: () => ({ take: 'mine' }),
   invitePerson: (id) => ({ name: `Person ${id}`, mail: `p${id}@example.org`, role: 'editor' }),
   patchPerson: (id) => ({ name: `Renamed ${id}` }),
+  createWebhook: () => webhook,
+  patchWebhook: () => ({ filter: { kind: 'video' } }),
+  replayWebhook: () => ({ since: '0' }),
+  enableWebhook: () => ({ from: 'now' }),
 }
+
+/** Its ping fails at once: the address is not public. */
+const webhook = { url: 'https://127.0.0.1/' }
 
 const importOf = (title: string) => ({
   text: `title\n${title}\n`,
@@ -97,9 +105,10 @@ export async function prepareCall(archive: TestArchive, endpoint: Endpoint): Pro
   return { params: Object.fromEntries(params), ...(endpoint.body && body && { body }) }
 }
 
-/** Returns the id in the path of an endpoint: of a record, or of a new import or person. */
+/** Returns the id in the path of an endpoint: of a record, or a new import, webhook or person. */
 async function idFor(archive: TestArchive, kind: string, id: number, endpointName: string) {
   if (kind === 'import') return createImport(archive, id, endpointName)
+  if (kind === 'webhook') return createWebhook(archive, endpointName)
   if (kind !== 'person') return id
   const body = { name: `Invited ${id}`, role: 'editor' }
   const { json } = await archive.call('POST', '/api/v2/person', { token: archive.admin, body })
@@ -117,6 +126,21 @@ async function createEntity(archive: TestArchive, kind: string, id: number): Pro
     await archive.call('POST', '/api/v2/category', { token: archive.editor, body: { title: name } })
   else await archive.make({ [`${kind}s`]: [name] })
   return `${kind}-${id}`
+}
+
+/** Creates a webhook in a state in which the endpoint can be called. */
+async function createWebhook(archive: TestArchive, endpointName: string): Promise<number> {
+  const { admin, call, databaseUrl } = archive
+  await feedIsComplete(archive)
+  // There is a limit.
+  await withDatabase(databaseUrl, (query) =>
+    query('delete from webhook where id <= (select max(id) - 20 from webhook)'),
+  )
+  const { json } = await call('POST', '/api/v2/webhook', { token: admin, body: webhook })
+  const { id } = json.webhook
+  if (endpointName === 'enableWebhook')
+    await call('POST', `/api/v2/webhook/${id}/disable`, { token: admin })
+  return id
 }
 
 /** Creates an import in a state in which the endpoint can be called. */

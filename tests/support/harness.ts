@@ -23,7 +23,11 @@ export const program = process.env.TEST_PROGRAM ?? 'server/main.ts'
  * A machine that stalls for seconds must not fail a test. Tests of limits set their own.
  * Maintenance runs only if a test starts it.
  */
-const defaults = { ANSWER_SECONDS: '30', MAINTENANCE_HOURS: '0' }
+const defaults = {
+  ANSWER_SECONDS: '30',
+  MAINTENANCE_HOURS: '0',
+  WEBHOOK_KEY: 'the key of webhooks in tests, which is no secret',
+}
 
 export interface Reply {
   status: number

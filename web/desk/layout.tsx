@@ -97,6 +97,7 @@ function DeskHeader() {
       ? [
           [deskPaths.people, words.people],
           [deskPaths.tokens, words.tokens],
+          [deskPaths.webhooks, words.webhooks.title],
           [deskPaths.audit, words.audit],
         ]
       : []),

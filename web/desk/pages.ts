@@ -18,6 +18,7 @@ import { Confirm, Forbidden, LinkPage, LinkRefused, MailSent, SignIn } from './s
 import { Talks } from './talks.tsx'
 import { Tokens } from './tokens.tsx'
 import { DeskContext, type DeskView, prepareDeskView } from './view.ts'
+import { WebhookPage, Webhooks } from './webhooks.tsx'
 
 /** The component of each page of the desk, for `renderDeskPage`. */
 export const deskPages = {
@@ -45,6 +46,8 @@ export const deskPages = {
   person: PersonPage,
   linkCreated: LinkCreated,
   tokens: Tokens,
+  webhooks: Webhooks,
+  webhook: WebhookPage,
   audit: Audit,
   history: History,
   revertRefused: RevertRefused,

@@ -5,6 +5,7 @@ import { importsEn } from './desk-imports-en.ts'
 import { listsEn } from './desk-lists-en.ts'
 import { picturesEn } from './desk-pictures-en.ts'
 import { qualityEn } from './desk-quality-en.ts'
+import { webhooksEn } from './desk-webhooks-en.ts'
 
 export const deskEn = {
   // All pages
@@ -22,7 +23,7 @@ export const deskEn = {
   roleHelp: {
     suggester: 'Suggests corrections. The pages for that are not there yet.',
     editor: 'Changes talks, events, speakers and tags.',
-    admin: 'Also takes talks down and manages people and tokens.',
+    admin: 'Also takes talks down and manages people, tokens and webhooks.',
   },
   name: 'Name',
   role: 'Role',
@@ -53,6 +54,12 @@ export const deskEn = {
     disabled: 'This person can no longer sign in.',
     enabled: 'This person can sign in again.',
     revoked: 'The token was revoked.',
+    'ping-delivered': 'The ping was delivered.',
+    'ping-failed': 'The ping was not delivered. The list of deliveries shows why.',
+    'webhook-enabled': 'The webhook is enabled.',
+    'webhook-disabled': 'The webhook is disabled.',
+    'webhook-replayed': 'The changes are sent again.',
+    'webhook-deleted': 'The webhook was deleted.',
     reverted: 'Reverted.',
     ...importsEn.done,
     ...entitiesEn.done,
@@ -328,6 +335,14 @@ export const deskEn = {
     'identity-removed': 'removed a connected account',
     'token-created': 'created a token',
     'token-revoked': 'revoked a token',
+    'webhook-created': 'created a webhook',
+    'webhook-changed': 'changed a webhook',
+    'webhook-deleted': 'deleted a webhook',
+    'webhook-pinged': 'sent a ping to a webhook',
+    'webhook-secret-rotated': 'created a new secret of a webhook',
+    'webhook-replayed': 'sent changes to a webhook again',
+    'webhook-enabled': 'enabled a webhook',
+    'webhook-disabled': 'disabled a webhook',
   } as Readonly<Record<string, string>>,
 
   // History
@@ -367,6 +382,7 @@ export const deskEn = {
   imports: importsEn,
   entities: entitiesEn,
   pictures: picturesEn,
+  webhooks: webhooksEn,
   quality: qualityEn,
   bulk: bulkEn,
   lists: listsEn,

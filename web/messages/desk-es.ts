@@ -6,6 +6,7 @@ import { importsEs } from './desk-imports-es.ts'
 import { listsEs } from './desk-lists-es.ts'
 import { picturesEs } from './desk-pictures-es.ts'
 import { qualityEs } from './desk-quality-es.ts'
+import { webhooksEs } from './desk-webhooks-es.ts'
 
 export const deskEs: DeskMessages = {
   skip: 'Ir al contenido',
@@ -22,7 +23,7 @@ export const deskEs: DeskMessages = {
   roleHelp: {
     suggester: 'Propone correcciones. Las páginas para ello todavía no existen.',
     editor: 'Cambia charlas, eventos, ponentes y etiquetas.',
-    admin: 'Además retira charlas y gestiona personas y tokens.',
+    admin: 'Además retira charlas y gestiona personas, tokens y webhooks.',
   },
   name: 'Nombre',
   role: 'Función',
@@ -53,6 +54,12 @@ export const deskEs: DeskMessages = {
     disabled: 'Esta persona ya no puede iniciar sesión.',
     enabled: 'Esta persona puede volver a iniciar sesión.',
     revoked: 'El token se ha revocado.',
+    'ping-delivered': 'El ping se ha entregado.',
+    'ping-failed': 'El ping no se ha entregado. La lista de envíos muestra por qué.',
+    'webhook-enabled': 'El webhook está activado.',
+    'webhook-disabled': 'El webhook está desactivado.',
+    'webhook-replayed': 'Los cambios se envían de nuevo.',
+    'webhook-deleted': 'El webhook se ha eliminado.',
     reverted: 'Revertido.',
     ...importsEs.done,
     ...entitiesEs.done,
@@ -321,6 +328,14 @@ export const deskEs: DeskMessages = {
     'identity-removed': 'desconectó una cuenta',
     'token-created': 'creó un token',
     'token-revoked': 'revocó un token',
+    'webhook-created': 'creó un webhook',
+    'webhook-changed': 'cambió un webhook',
+    'webhook-deleted': 'eliminó un webhook',
+    'webhook-pinged': 'envió un ping a un webhook',
+    'webhook-secret-rotated': 'creó un nuevo secreto de un webhook',
+    'webhook-replayed': 'envió de nuevo cambios a un webhook',
+    'webhook-enabled': 'activó un webhook',
+    'webhook-disabled': 'desactivó un webhook',
   },
 
   history: 'Historial',
@@ -362,6 +377,7 @@ export const deskEs: DeskMessages = {
   imports: importsEs,
   entities: entitiesEs,
   pictures: picturesEs,
+  webhooks: webhooksEs,
   quality: qualityEs,
   bulk: bulkEs,
   lists: listsEs,

@@ -89,3 +89,13 @@ export function buildPage<T extends { readonly keys: readonly string[] }, E>(
     previous: hasPrevious ? pageParams('previous', visible[0], page - 1) : undefined,
   }
 }
+
+/** Returns the URL of the page after a position, or null if there is none. */
+export function nextUrl(url: string, query: object, position: object | undefined): string | null {
+  if (!position) return null
+  const params = Object.entries({ ...query, ...position }).map(([name, value]) => [
+    name,
+    String(value),
+  ])
+  return `${url}?${new URLSearchParams(params)}`
+}

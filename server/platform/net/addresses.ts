@@ -37,6 +37,24 @@ function normalize(ip: string): string {
   return ipaddr.parse(ip).toNormalizedString()
 }
 
+/**
+ * Parses networks such as 10.0.0.0/8, separated by commas. Returns a function that tells whether an
+ * IP address is in one of them, or undefined if one is not valid.
+ */
+export function parseNetworks(text: string): ((ip: string) => boolean) | undefined {
+  const parts = text.split(',').map((part) => part.trim())
+  if (!parts.every((part) => ipaddr.isValidCIDR(part) && isIP(part.split('/')[0] ?? '') !== 0))
+    return undefined
+  const networks = parts.map((part) => ipaddr.parseCIDR(part))
+  return (ip) => {
+    if (isIP(ip) === 0 || ip.includes('%')) return false
+    const address = ipaddr.parse(ip)
+    return networks.some(
+      ([network, bits]) => network.kind() === address.kind() && address.match([network, bits]),
+    )
+  }
+}
+
 /** Tells whether a host name is internal by its form, so that it need not be resolved. */
 export function isInternalName(name: string): boolean {
   return !name.includes('.') || /\.(localhost|local|internal|home\.arpa)$/i.test(name)

@@ -4,7 +4,7 @@ import { type AddressInfo, createServer, type Server, type Socket } from 'node:n
 import { type TestContext, test } from 'node:test'
 import { parseOutboundUrl } from './guard.ts'
 import { hostileAddresses } from './hostile-addresses.ts'
-import { fetchOutbound, OutboundError, type OutboundOptions } from './outbound.ts'
+import { fetchOutbound, OutboundError, type OutboundOptions, postOutbound } from './outbound.ts'
 
 const limits = {
   maxBytes: 1000,
@@ -47,6 +47,58 @@ test('the same URLs reach the internal server if its addresses are allowed', asy
       () => {},
     )
   assert.ok(internal.visits() >= 50, `${internal.visits()} visits`)
+})
+
+test('no URL is posted to an internal server, also if another network is opened', async (t) => {
+  const internal = await listenInternal(t)
+  const options = {
+    headers: {},
+    body: Buffer.from('{}'),
+    maxBytes: 1000,
+    timeoutMs: 30_000,
+    userAgent: limits.userAgent,
+    lookup: lookupInternal,
+  }
+  let tried = 0
+  for (const isOpened of [undefined, (ip: string) => ip.startsWith('10.77.')])
+    for (const address of Object.values(hostileAddresses).flat()) {
+      tried++
+      await assert.rejects(
+        postOutbound(withPort(address, internal.port), { ...options, isOpened }),
+        { code: 'address-refused' },
+        address,
+      )
+    }
+  assert.ok(tried >= 300, `${tried} addresses`)
+  assert.equal(internal.visits(), 0)
+  const isOpened = (ip: string) => ip === '127.0.0.1' || ip === '::1'
+  const opened = { ...options, isOpened }
+  const address = `http://hooks.internal:${internal.port}/`
+  assert.equal((await postOutbound(address, opened)).status, 200)
+  assert.equal(internal.visits(), 1)
+})
+
+test('posts to public servers use https and port 443', async () => {
+  const isOpened = (ip: string) => ip === '127.0.0.1'
+  const options = { headers: {}, body: Buffer.from('{}'), maxBytes: 1, timeoutMs: 5000 }
+  const lookup = async () => ['93.184.215.14']
+  for (const address of [
+    'http://hooks.example.org/',
+    'http://hooks.example.org:443/',
+    'https://hooks.example.org:8443/',
+    'http://93.184.215.14/',
+  ])
+    for (const networks of [undefined, isOpened])
+      await assert.rejects(
+        postOutbound(address, {
+          ...options,
+          userAgent: limits.userAgent,
+          lookup,
+          isOpened: networks,
+        }),
+        { code: 'address-refused' },
+        address,
+      )
 })
 
 test('no redirect reaches an internal server', async (t) => {

@@ -11,7 +11,9 @@ import { notPublicError, OutboundError } from './outbound-error.ts'
 export interface GuardOptions {
   /** Timeout of each step: DNS lookup, connecting, the first byte, and between two chunks. */
   readonly quietMs?: number
-  readonly ports?: readonly number[]
+  readonly ports?: readonly number[] | 'any'
+  /** Also resolves names such as `search.internal`, whose addresses may be allowed. */
+  readonly resolvesInternalNames?: boolean
   /** Tells whether an IP address may be connected to; default: all external ones. */
   readonly isAllowed?: (ip: string, port: number) => boolean
   /** Resolves a host name; default: by DNS. */
@@ -41,7 +43,7 @@ export function parseOutboundUrl(input: string, { ports = [80, 443] }: GuardOpti
     throw refuse('Enter a URL that starts with https:// or http://')
   if (url.username || url.password)
     throw refuse('The URL contains a user name or password. Remove everything before the @')
-  if (!ports.includes(portOf(url)))
+  if (ports !== 'any' && !ports.includes(portOf(url)))
     throw refuse(`Port ${portOf(url)} is not allowed, only ${ports.join(' and ')}. Use another URL`)
   // Certificates contain names without the trailing dot of absolute DNS names.
   url.hostname = url.hostname.replace(/\.$/, '')
@@ -64,7 +66,7 @@ export async function guardedAgent(
 ): Promise<Agent> {
   // Loaded on demand: undici is a quarter of all code.
   const { Agent, buildConnector } = await import('undici')
-  const { quietMs, signal, onBroken, lookup = resolveHost } = options
+  const { quietMs, signal, onBroken, lookup = resolveHost, resolvesInternalNames } = options
   const own = localAddresses()
   const isAllowed = options.isAllowed ?? ((ip) => isExternal(ip, own))
   const dial = buildConnector({
@@ -79,7 +81,7 @@ export async function guardedAgent(
 
   async function resolveIps(host: string): Promise<readonly string[]> {
     if (isIP(host) !== 0) return [host]
-    if (isInternalName(host)) throw notPublicError(host)
+    if (isInternalName(host) && !resolvesInternalNames) throw notPublicError(host)
     const abort = AbortSignal.any([signal, AbortSignal.timeout(quietMs)])
     return untilAborted(() => lookup(host, abort), abort)
   }

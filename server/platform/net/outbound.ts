@@ -1,4 +1,6 @@
+import type { Readable } from 'node:stream'
 import type { Agent, Dispatcher } from 'undici'
+import { isExternal, localAddresses } from './addresses.ts'
 import { type GuardOptions, guardedAgent, parseOutboundUrl } from './guard.ts'
 import {
   badStatusError,
@@ -8,7 +10,7 @@ import {
   tooLargeError,
 } from './outbound-error.ts'
 
-// The only way to fetch from other servers. Neither the URL nor the server that answers is trusted.
+// The only way to fetch from and post to other servers. Neither the URL nor the server that answers is trusted.
 
 export { OutboundError } from './outbound-error.ts'
 
@@ -62,6 +64,105 @@ export async function fetchOutbound(
     await download.end()
     throw reason
   }
+}
+
+export interface PostOptions {
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: Buffer
+  /** Bytes of the answer that are read at most. */
+  readonly maxBytes: number
+  readonly timeoutMs: number
+  readonly userAgent: string
+  readonly signal?: AbortSignal
+  /** Tells whether an IP address is in a private network that may be reached. */
+  readonly isOpened?: ((ip: string) => boolean) | undefined
+  /** Resolves a host name; default: by DNS. */
+  readonly lookup?: GuardOptions['lookup']
+}
+
+export interface OutboundAnswer {
+  readonly status: number
+  /** The Retry-After header. */
+  readonly retryAfter: string | undefined
+  /** The beginning of the body. */
+  readonly body: Buffer
+}
+
+/** For the body of an answer, whose status is known by then. */
+const answerMs = 1000
+
+/**
+ * Parses a URL for `postOutbound`: https and port 443. If private networks are opened, also http
+ * and other ports; whether the server is in one of them is checked when connecting.
+ */
+export function parsePostUrl(address: string, isOpened: PostOptions['isOpened']): URL {
+  const url = parseOutboundUrl(address, { ports: isOpened ? 'any' : [443] })
+  if (url.protocol !== 'https:' && !isOpened)
+    throw new OutboundError('address-refused', 'Enter a URL that starts with https://')
+  return url
+}
+
+/**
+ * Posts to a public server, or to one in an opened network. Follows no redirects. Returns the
+ * answer, whatever its status; throws an OutboundError if there is none.
+ */
+export async function postOutbound(address: string, options: PostOptions): Promise<OutboundAnswer> {
+  const { isOpened, lookup, headers, body, userAgent, maxBytes, timeoutMs, signal } = options
+  signal?.throwIfAborted()
+  const url = parsePostUrl(address, isOpened)
+  const own = localAddresses()
+  const isPublicTarget = (ip: string, port: number) =>
+    url.protocol === 'https:' && port === 443 && isExternal(ip, own)
+  const download = await startDownload({
+    maxBytes,
+    timeoutMs,
+    quietMs: timeoutMs,
+    userAgent,
+    ...(signal && { signal }),
+    ...(lookup && { lookup }),
+    isAllowed: (ip, port) => isOpened?.(ip) || isPublicTarget(ip, port),
+    resolvesInternalNames: isOpened !== undefined,
+  })
+  try {
+    const answer = await download.agent.request({
+      origin: url.origin,
+      path: url.pathname + url.search,
+      method: 'POST',
+      headers: { ...headers, 'user-agent': userAgent, 'accept-encoding': 'identity' },
+      body,
+      reset: true,
+    })
+    answer.body.on('error', () => {})
+    const retryAfter = answer.headers['retry-after']
+    return {
+      status: answer.statusCode,
+      retryAfter: typeof retryAfter === 'string' ? retryAfter : undefined,
+      body: await readStart(answer.body, maxBytes),
+    }
+  } catch (error) {
+    throw download.reasonFor(error)
+  } finally {
+    await download.end()
+  }
+}
+
+/** Reads the beginning of a body; less if it takes too long or the connection is lost. */
+async function readStart(body: Readable, maxBytes: number): Promise<Buffer> {
+  const chunks: Buffer[] = []
+  const timer = setTimeout(() => body.destroy(), answerMs)
+  try {
+    let bytes = 0
+    for await (const chunk of body) {
+      chunks.push(chunk)
+      bytes += chunk.length
+      if (bytes >= maxBytes) break
+    }
+  } catch {
+    // The status is what counts.
+  } finally {
+    clearTimeout(timer)
+  }
+  return Buffer.concat(chunks).subarray(0, maxBytes)
 }
 
 interface Download {

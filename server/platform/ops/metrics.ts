@@ -20,6 +20,18 @@ export interface Metrics {
   read(from: 'memory' | 'database'): void
   /** Adds a figure that is read whenever the metrics are. `name` is without the prefix. */
   watch(name: string, help: string, read: () => number): void
+  /**
+   * Adds a figure for each of several subjects, read whenever the metrics are. There must be few
+   * subjects. Without figures while they cannot be read.
+   */
+  watchEach(
+    name: string,
+    help: string,
+    label: string,
+    read: () => Promise<ReadonlyMap<string, number>>,
+  ): void
+  /** Adds a counter and returns a function that counts an event by its label. */
+  counter(name: string, help: string, label: string): (value: string) => void
   /** Returns all metrics of all processes. */
   text(): Promise<{ type: string; body: string }>
 }
@@ -93,6 +105,25 @@ export function createMetrics(pool: () => PoolFigures): Metrics {
           this.set(read())
         },
       })
+    },
+    watchEach(name, help, label, read) {
+      new Gauge({
+        name: `talkshelf_${name}`,
+        help,
+        labelNames: [label],
+        registers,
+        aggregator: 'max',
+        async collect() {
+          const figures = await read().catch(() => new Map<string, number>())
+          this.reset()
+          for (const [value, figure] of figures) this.set({ [label]: value }, figure)
+        },
+      })
+    },
+    counter(name, help, label) {
+      const options = { name: `talkshelf_${name}`, help, labelNames: [label], registers }
+      const counter = new Counter(options)
+      return (value) => counter.inc({ [label]: value })
     },
     async text() {
       return {
