@@ -18,8 +18,6 @@ export interface View {
   readonly locale: Locale
   readonly theme: Theme
   readonly site: { readonly name: string }
-  /** Nonce of the scripts of this response. */
-  readonly nonce: string
   /** Paths relative to the base path. */
   readonly assets: { readonly style: string; readonly script: string }
 }

@@ -1,5 +1,6 @@
 import { Problem, problems } from '@talkshelf/contract'
 import {
+  bannerStyle,
   type EntityPageKind,
   type FollowData,
   feedFormats,
@@ -189,7 +190,8 @@ function collectionRoutes({ mountPage, pool, statisticsCache, markdown, site }: 
         { id: request.params.id ?? '', slug },
         request.query.page,
       )
-      if (!('moved' in data)) return render(site, pages.collection, data, request)
+      if (!('moved' in data))
+        return render(site, pages.collection, data, request, bannerStyle(data.profile))
       // The address of a feed without the slug, such as /tag/1/rss.
       const format = feedFormats.find((format) => format === slug)
       return redirect(site, format ? paths.feed(data.moved, format) : data.moved, request)
@@ -261,11 +263,12 @@ async function render<Data extends object>(
   page: Parameters<typeof renderPage<Data>>[0],
   data: Data,
   request: PageRequest,
+  style?: string,
 ): Promise<PageResponse> {
   const view = buildView(site, request)
   return {
     body: await runInOwnTask(() => renderPage(page, data, view)),
-    headers: pageHeaders(view),
+    headers: pageHeaders(view, { style }),
   }
 }
 
