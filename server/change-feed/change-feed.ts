@@ -1,3 +1,11 @@
 // Entry point of the change feed: appends entries (append.ts), follows the feed of all processes
 // (follow.ts), reads pages of it (page.ts) and streams it (stream.ts).
-export { followFeed } from './follow.ts'
+export { type FeedFollower, followFeed } from './follow.ts'
+export {
+  type EntryRow,
+  findPosition,
+  listEntries,
+  listRemoved,
+  type Position,
+  readHead,
+} from './queries.ts'

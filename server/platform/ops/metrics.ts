@@ -20,6 +20,8 @@ export interface Metrics {
   read(from: 'memory' | 'database'): void
   /** Adds a figure that is read whenever the metrics are. `name` is without the prefix. */
   watch(name: string, help: string, read: () => number): void
+  /** Adds a counter that is read whenever the metrics are. `name` is without the prefix. */
+  watchTotal(name: string, help: string, read: () => number): void
   /** Returns all metrics of all processes. */
   text(): Promise<{ type: string; body: string }>
 }
@@ -91,6 +93,17 @@ export function createMetrics(pool: () => PoolFigures): Metrics {
         aggregator: 'max',
         collect() {
           this.set(read())
+        },
+      })
+    },
+    watchTotal(name, help, read) {
+      new Counter({
+        name: `talkshelf_${name}_total`,
+        help,
+        registers,
+        collect() {
+          this.reset()
+          this.inc(read())
         },
       })
     },
