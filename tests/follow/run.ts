@@ -1,13 +1,18 @@
 // npm run follow -- [--quick] [parts of names...]
 //
 // Proves what followers of the archive rely on, with real parts: the change feed under concurrent
-// writers and kills.
+// writers and kills, and Varnish that is purged after changes.
 
 import { runFaults } from '../faults/runner.ts'
+import { edgeOriginDead, edgePurgerCutOff, edgeStaleness } from './edge.ts'
 import { feedUnderFaults, feedWriterCost } from './feed.ts'
 
 await runFaults({
   file: import.meta.filename,
-  programs: [{ package: 'iproute2', program: 'ip' }],
-  faults: [feedUnderFaults, feedWriterCost],
+  programs: [
+    { package: 'iproute2', program: 'ip' },
+    // It depends on varnish.
+    { package: 'varnish-modules', program: 'varnishd' },
+  ],
+  faults: [feedUnderFaults, feedWriterCost, edgeStaleness, edgePurgerCutOff, edgeOriginDead],
 })
