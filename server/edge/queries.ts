@@ -1,7 +1,7 @@
 import sql from 'sql-template-tag'
 import Type, { type Static } from 'typebox'
 import { thisDatabase } from '../platform/db/database-identity.ts'
-import { type Db, execute, maybe, one } from '../platform/db/db.ts'
+import { type Db, execute, one, writeReturning } from '../platform/db/db.ts'
 
 // SQL of the edge: how far it has been purged, and which process does it.
 
@@ -19,8 +19,8 @@ export type Lease = Static<typeof Lease>
 const timeline = sql`(select timeline_id from pg_control_checkpoint())`
 
 /** Takes or renews the lease. Returns undefined if another process has it. */
-export function takeLease(db: Db, holder: string, seconds: number) {
-  return maybe(
+export async function takeLease(db: Db, holder: string, seconds: number) {
+  const [lease] = await writeReturning(
     db,
     Lease,
     sql`update edge_purge
@@ -30,6 +30,7 @@ export function takeLease(db: Db, holder: string, seconds: number) {
                   database = ${thisDatabase} as "isSameDatabase",
                   timeline = ${timeline} as "isSameTimeline"`,
   )
+  return lease
 }
 
 /** Gives the lease up, so that another process takes it at once. */
@@ -125,8 +126,8 @@ export function readCanary(db: Db) {
 }
 
 /** Changes the canary. Returns undefined if another process has the lease. */
-export function changeCanary(db: Db, holder: string) {
-  return maybe(
+export async function changeCanary(db: Db, holder: string) {
+  const [changed] = await writeReturning(
     db,
     Canary,
     sql`update edge_purge
@@ -134,4 +135,5 @@ export function changeCanary(db: Db, holder: string) {
         where holder = ${holder}
         returning ${canaryText}`,
   )
+  return changed
 }
