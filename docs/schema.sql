@@ -684,6 +684,23 @@ CREATE TABLE public.duplicate_candidate (
     CONSTRAINT duplicate_candidate_rule_check CHECK ((rule = ANY (ARRAY['same-source'::text, 'same-talk'::text])))
 );
 
+CREATE TABLE public.edge_purge (
+    only_row boolean DEFAULT true NOT NULL,
+    target text DEFAULT ''::text NOT NULL,
+    seq bigint DEFAULT 0 NOT NULL,
+    digest text DEFAULT '0000000000000000'::text NOT NULL,
+    soft_keys text[] DEFAULT '{}'::text[] NOT NULL,
+    hard_keys text[] DEFAULT '{}'::text[] NOT NULL,
+    release text DEFAULT ''::text NOT NULL,
+    previous_release text DEFAULT ''::text NOT NULL,
+    database text DEFAULT ''::text NOT NULL,
+    timeline integer DEFAULT 0 NOT NULL,
+    holder text DEFAULT ''::text NOT NULL,
+    leased_until timestamp with time zone DEFAULT '1970-01-01 12:45:00+12:45'::timestamp with time zone NOT NULL,
+    canary timestamp(3) with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT edge_purge_only_row_check CHECK (only_row)
+);
+
 CREATE TABLE public.entity_name (
     kind text NOT NULL,
     name text NOT NULL,
@@ -1973,6 +1990,9 @@ ALTER TABLE ONLY public.change
 
 ALTER TABLE ONLY public.duplicate_candidate
     ADD CONSTRAINT duplicate_candidate_pkey PRIMARY KEY (rule, key);
+
+ALTER TABLE ONLY public.edge_purge
+    ADD CONSTRAINT edge_purge_pkey PRIMARY KEY (only_row);
 
 ALTER TABLE ONLY public.entity_name
     ADD CONSTRAINT entity_name_unique PRIMARY KEY (kind, name);

@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib'
 import { build, type InlineConfig } from 'vite'
-import { plainImports, styleNonces } from './vite-csp.ts'
+import { plainImports, shadowStyles } from './vite-csp.ts'
 
 const root = join(import.meta.dirname, '../web')
 
@@ -34,7 +34,7 @@ export function browserConfig(watch: boolean): InlineConfig {
   return {
     ...sharedConfig,
     base: './',
-    plugins: [styleNonces(), plainImports()],
+    plugins: [shadowStyles(), plainImports()],
     build: {
       outDir: 'dist/client',
       manifest: 'manifest.json',
@@ -42,7 +42,7 @@ export function browserConfig(watch: boolean): InlineConfig {
       assetsInlineLimit: 0,
       // hls.js is one large file, which is loaded on demand.
       chunkSizeWarningLimit: 700,
-      // The preload links would have no nonce.
+      // The loader of the page preloads the module.
       modulePreload: false,
       rolldownOptions: {
         input: ['islands/main.ts', 'styles/main.css'].map((file) => join(root, file)),

@@ -2,27 +2,36 @@ import { join } from 'node:path'
 import type { Plugin } from 'vite'
 
 // Vite plugins for a strict Content-Security-Policy. The elements of the player write <style> into
-// their shadow roots, which the policy blocks without a nonce, so the build adds the nonce of the
-// page to them. Constructed style sheets are no alternative: media-chrome later looks up its
-// <style> elements to write rules into them.
+// their shadow roots, which the policy blocks. The build replaces them by elements that adopt a
+// constructed style sheet. media-chrome later looks up its <style> elements to write rules into
+// them, and finds these.
 
 const packages =
   /\/node_modules\/(media-chrome|vimeo-video-element|hls-video-element|custom-media-element)\/.+\.js$/
-const nonceFile = join(import.meta.dirname, '../web/islands/nonce.ts')
+const helperFile = join(import.meta.dirname, '../web/islands/shadow-styles.ts')
 
-/** Adds the nonce of the page to the styles of the player elements. */
-export function styleNonces(): Plugin {
+const replacements: readonly (readonly [RegExp, string])[] = [
+  [/<(\/?)style(?=[\s>])/g, '<$1shadow-style'],
+  [/"style:not\(\[media\]\)"/g, '"shadow-style:not([media])"'],
+  // Elements inside then fill their own shadow roots.
+  [/this\.shadowRoot\.setHTMLUnsafe \? .+? : (?=this\.shadowRoot\.innerHTML = )/g, ''],
+  [/this\.shadowRoot\.innerHTML = (.+);$/gm, 'fillShadow(this.shadowRoot, $1);'],
+]
+/** What would still need a <style>, or would not adopt the styles. */
+const leftOver = /<style|["'`]style:|Element\(["'`]style|setHTMLUnsafe|shadowRoot\.innerHTML/
+
+/** Replaces <style> in the player elements by constructed style sheets. */
+export function shadowStyles(): Plugin {
   return {
-    name: 'style-nonces',
+    name: 'shadow-styles',
     transform: {
-      filter: { id: packages, code: '<style' },
+      filter: { id: packages, code: /<style|"style:|shadowRoot\.innerHTML|setHTMLUnsafe/ },
       handler(code, id) {
-        // The placeholder works in template strings only.
-        if (/(["'])[^`\n]*<style[^`\n]*\1/.test(code))
-          this.error(`${id} has a <style> outside of a template string`)
-        const withNonces = code.replaceAll(/<style(?=[\s>])/g, `<style nonce="\${styleNonce}"`)
+        const replaced = replacements.reduce((text, [from, to]) => text.replaceAll(from, to), code)
+        const found = leftOver.exec(replaced)
+        if (found) this.error(`${id} has ${found[0]}, which the plugin does not replace`)
         return {
-          code: `import { styleNonce } from ${JSON.stringify(nonceFile)}\n${withNonces}`,
+          code: `import { fillShadow } from ${JSON.stringify(helperFile)}\n${replaced}`,
           map: null,
         }
       },
@@ -32,7 +41,7 @@ export function styleNonces(): Plugin {
 
 /**
  * Removes Vite's wrapper of import(), which preloads styles and modules. There are no styles to
- * load, and the preload links would have no nonce.
+ * load.
  */
 export function plainImports(): Plugin {
   return {

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import {
   endpoints,
@@ -24,6 +25,15 @@ import { deskRoutes } from './desk/routes.ts'
 import { redactLinks } from './desk/sign-in.ts'
 import { nextRenameBatch } from './directory/directory.ts'
 import { directoryRoutes } from './directory/routes.ts'
+import {
+  createAdapter,
+  createEdgeHeaders,
+  type EdgeTarget,
+  type Purger,
+  parseEdgeTarget,
+  startPurger,
+} from './edge/edge.ts'
+import { edgeRoutes, fetchCanary } from './edge/routes.ts'
 import { writeDueSnapshot } from './exports/exports.ts'
 import { exportRoutes } from './exports/routes.ts'
 import { factRoutes } from './facts/routes.ts'
@@ -38,6 +48,7 @@ import { fetchImage, findPicture, openPictures } from './pictures/pictures.ts'
 import { pictureRoutes, uploadedPictureRoute, uploadRoutes } from './pictures/routes.ts'
 import type { Pool } from './platform/db/pool.ts'
 import { describeWriteError } from './platform/files.ts'
+import { listPolicy } from './platform/http/edge-policy.ts'
 import { toJson } from './platform/http/json.ts'
 import type { Mount } from './platform/http/mount.ts'
 import { createHttpServer, type HttpServerOptions } from './platform/http/server.ts'
@@ -83,11 +94,24 @@ export function createApp(
   const userAgent = () => `Talkshelf/${version} (+${base()})`
 
   const metrics = createMetrics(pool.figures)
-  const recordCache = openRecordCache(pool.lookups, config.CACHE_MB * 2 ** 20, metrics.read)
+  const edgeTarget = parseEdgeTarget(config.EDGE)
+  // With an edge, records come from the database: what it requests after a purge must be new.
+  const cacheBytes = edgeTarget ? 0 : config.CACHE_MB * 2 ** 20
+  const recordCache = openRecordCache(pool.lookups, cacheBytes, metrics.read)
   const statisticsCache = openStatisticsCache(pool.lists, {
     onError: (error) => http.log.error({ err: error }, 'cannot compute the statistics'),
   })
   const site = { name: config.SITE_NAME, basePath, origin: base, assets: openAssets(), source }
+
+  const release = releaseHash([
+    version,
+    site.assets.script,
+    site.assets.style,
+    site.name,
+    publicUrl,
+  ])
+  const edge = edgeTarget && createEdgeHeaders(edgeTarget, release)
+  let purger: Purger | undefined
 
   const server = createHttpServer({
     endpoints: allEndpoints,
@@ -103,6 +127,8 @@ export function createApp(
     maxRequests: config.REQUESTS_AT_ONCE,
     answerMs: timeoutsFor(config.ANSWER_SECONDS).answerMs,
     redactUrl: redactLinks,
+    edge,
+    healthDetails: () => (purger ? { edge: purger.isBehind() ? 'behind' : 'purged' } : {}),
     problemPage: (problem, request, id) => readerProblemPage(site, problem, request, id),
   })
   const { http, mount, mountFast, mountPage, routeOf, links } = server
@@ -152,10 +178,15 @@ export function createApp(
   )
   changeFeedRoutes(http, routeOf, pool.lists, follower, {
     maxFollowers: config.FOLLOWERS_AT_ONCE,
+    edge,
   })
   const sender = { archive: base, userAgent }
   const webhooks = startWebhooks(config, pool, http, metrics, follower, sender)
   webhookRoutes(mount, pool, webhooks, links)
+  if (edgeTarget) {
+    edgeRoutes(mountPage, pool.lookups)
+    purger = startEdge(config, edgeTarget, release, pool, follower, http, metrics)
+  }
   mountDescription(mount, () => openapi(allEndpoints, version, base()))
   const pictures = openPictures({
     fetchImage: (address, signal) =>
@@ -190,6 +221,57 @@ export function createApp(
   deskRoutes(deskSite, markdown, pictures, importJobs, jobs.renames, webhooks)
   syndicationRoutes(http, mountPage, pool, recordCache, markdown, site)
   return http
+}
+
+/** Identifies what pages depend on besides the records. */
+const releaseHash = (parts: readonly string[]) =>
+  hash('sha256', parts.join('\n'), 'hex').slice(0, 8)
+
+/** Starts to purge the edge cache. */
+function startEdge(
+  config: Config,
+  target: EdgeTarget,
+  release: string,
+  pool: Pool,
+  follower: FeedFollower,
+  http: FastifyInstance,
+  metrics: Metrics,
+): Purger {
+  const url = (config.EDGE_URL || config.PUBLIC_URL).replace(/\/+$/, '')
+  const purger = startPurger({
+    pool,
+    follower,
+    adapter: createAdapter(target, { token: config.EDGE_TOKEN }),
+    target: config.EDGE,
+    release,
+    readCanary: url === '' ? undefined : () => fetchCanary(url),
+    onState(state, error) {
+      if (state === 'working') http.log.info('the edge cache is purged again')
+      else if (state === 'behind')
+        http.log.error('the edge cache is behind: readers may get old versions')
+      else http.log.warn({ err: error }, 'a purge of the edge cache failed and will be retried')
+    },
+  })
+  http.addHook('onClose', () => purger.stop())
+  const { figures } = purger
+  metrics.watch(
+    'edge_behind_seconds',
+    'For how long changes have not been purged',
+    () => figures().behindSeconds,
+  )
+  metrics.watch(
+    'edge_canary_age_seconds',
+    'How old the canary was when it was last read through the edge cache',
+    () => figures().canaryAgeSeconds,
+  )
+  metrics.watchTotal('edge_purged_keys', 'Keys that were purged', () => figures().purgedKeys)
+  metrics.watchTotal(
+    'edge_repeated_keys',
+    'Keys that were purged again',
+    () => figures().repeatedKeys,
+  )
+  metrics.watchTotal('edge_purge_failures', 'Purges that failed', () => figures().failures)
+  return purger
 }
 
 /** Opens the OpenID Connect provider, if one is set. */
@@ -369,7 +451,8 @@ function mountDescription(mount: Mount, describe: () => object): void {
   let description: string | undefined
   mount(readOpenapiEndpoint, () => {
     description ??= toJson(describe())
-    return { body: description, headers: { 'cache-control': 'public, no-cache' } }
+    const headers = { 'cache-control': 'public, no-cache' }
+    return { body: description, headers, edge: listPolicy }
   })
 }
 

@@ -1,5 +1,6 @@
 import { validationErrors } from '@talkshelf/contract'
 import Type, { type Static } from 'typebox'
+import { parseEdgeTarget } from './edge/edge.ts'
 import { parseNetworks } from './platform/net/addresses.ts'
 import { isSender } from './platform/net/mail.ts'
 
@@ -177,6 +178,30 @@ const settings = {
       'Time for which the server keeps serving requests after SIGTERM while /readyz already ' +
       'fails, so that load balancers can remove it.',
   }),
+  EDGE: Type.String({
+    maxLength: 2048,
+    default: '',
+    description:
+      'Cache in front of the archive that is purged after each change: varnish:URL (several ' +
+      'separated by commas), fastly:SERVICE_ID, cloudflare:ZONE_ID or post:URL. If it is not set,' +
+      ' responses have no headers for such a cache. See docs/edge.md.',
+  }),
+  EDGE_TOKEN: Type.String({
+    maxLength: 1000,
+    default: '',
+    description:
+      'Token with which the archive purges: the secret in the configuration of Varnish, or an API' +
+      ' token. Required with EDGE.',
+    secret: true,
+  }),
+  EDGE_URL: Type.String({
+    maxLength: 2048,
+    format: 'address',
+    default: '',
+    description:
+      'URL under which the archive is read through EDGE to check that purges arrive. Defaults to' +
+      ' PUBLIC_URL.',
+  }),
   SNAPSHOT_DIR: Type.String({
     maxLength: 4096,
     default: '',
@@ -277,6 +302,11 @@ export function readConfig(environment: Record<string, string | undefined>): Con
   if (url?.username || url?.password || url?.search || url?.hash)
     errors.push('PUBLIC_URL must have no user, password, query or fragment: it is public')
   if (SMTP_URL !== '') errors.push(...mailErrors(String(SMTP_URL), String(MAIL_FROM)))
+  const { EDGE, EDGE_TOKEN } = values
+  if (EDGE !== '' && !parseEdgeTarget(String(EDGE)))
+    errors.push('EDGE must be varnish:URL, fastly:SERVICE_ID, cloudflare:ZONE_ID or post:URL')
+  if (EDGE !== '' && !/^[\x21-\x7e]{8,}$/.test(String(EDGE_TOKEN)))
+    errors.push('EDGE_TOKEN must have at least 8 visible ASCII characters if EDGE is set')
   if (OPENID_ISSUER !== '') {
     if (!isIssuer(String(OPENID_ISSUER)))
       errors.push('OPENID_ISSUER must be an https:// URL without user, query and fragment')

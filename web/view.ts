@@ -19,8 +19,6 @@ export interface View {
   readonly theme: Theme
   /** `source` is the URL of the archive that this one is a copy of. */
   readonly site: { readonly name: string; readonly source?: string | undefined }
-  /** Nonce of the scripts of this response. */
-  readonly nonce: string
   /** Paths relative to the base path. */
   readonly assets: { readonly style: string; readonly script: string }
 }

@@ -1,7 +1,7 @@
 // Public interface of the catalogue: lists of records, related records, statistics, and the search
 // parameters of page URLs. It only reads; other features and triggers.sql write these tables.
 
-export { listRecords } from './list.ts'
+export { listRecords, type RecordPage } from './list.ts'
 export { programmeOrdering } from './ordering.ts'
 export { findListedBodies, listEventSpeakers } from './queries.ts'
 export { findRecordIds } from './record-ids.ts'

@@ -57,6 +57,8 @@ export interface RecordPage extends ListPage {
   readonly extra: Extra
   /** Names of the entities in the filters, by kind. */
   readonly filterNames: Readonly<Record<string, string>>
+  /** Undefined if a filter names an entity that does not exist. */
+  readonly filter: Filter | undefined
 }
 
 type ResultCount = { readonly count: number; readonly isExact: boolean }
@@ -71,11 +73,11 @@ export async function listRecords(pool: Pool, query: ListQuery): Promise<RecordP
   const { filter, ...current } = await resolveFilter(pool.lists, query)
   if (query.q?.trim()) {
     const matches = listMatches(pool, query, query.q, filter)
-    return { ...(await withSearchDeadline(pool.searches, matches)), ...current }
+    return { ...(await withSearchDeadline(pool.searches, matches)), ...current, filter }
   }
   const page = await listInOrder(pool.lists, query, filter)
   const { facets } = filter ? await requestedFacets(pool.searches, query, undefined, filter) : {}
-  return { ...page, ...current, extra: facets ? { facets } : {} }
+  return { ...page, ...current, filter, extra: facets ? { facets } : {} }
 }
 
 async function listInOrder(

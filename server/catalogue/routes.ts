@@ -1,6 +1,12 @@
-import { listVideosEndpoint, readRelatedEndpoint, type Video } from '@talkshelf/contract'
+import {
+  listVideosEndpoint,
+  type QueryOf,
+  readRelatedEndpoint,
+  type Video,
+} from '@talkshelf/contract'
 import type { Pool } from '../platform/db/pool.ts'
 import { collectionResponse, versionedResponse } from '../platform/http/collection-response.ts'
+import { type EdgePolicy, entityPolicy, listPolicy } from '../platform/http/edge-policy.ts'
 import type { Mount } from '../platform/http/mount.ts'
 import type { SiteUrls } from '../platform/http/server.ts'
 import { type RecordCache, readVideo } from '../videos/videos.ts'
@@ -15,7 +21,9 @@ export function catalogueRoutes(
 ): void {
   mount(listVideosEndpoint, async (call) => {
     const page = await catalogue.listRecords(pool, call.query)
-    return collectionResponse(call, page, urls.to(listVideosEndpoint, {}), page.extra)
+    return collectionResponse(call, page, urls.to(listVideosEndpoint, {}), page.extra, () =>
+      edgePolicy(call.query, page),
+    )
   })
 
   mount(readRelatedEndpoint, async (call) => {
@@ -25,6 +33,27 @@ export function catalogueRoutes(
     return versionedResponse(
       call,
       `{${Object.entries(related).map(([list, records]) => `"${list}":[${records.join(',')}]`)}}`,
+      {},
+      () => listPolicy([call.params.id, ...Object.values(related).flatMap(idsOf)]),
     )
   })
 }
+
+/** Parameters that do not select records. */
+const presentation = ['page', 'page_size', 'cursor', 'ordering', 'include']
+
+/** A list of the records of one entity changes only with these records. */
+function edgePolicy(
+  query: QueryOf<typeof listVideosEndpoint>,
+  { entries, filter }: catalogue.RecordPage,
+): EdgePolicy {
+  const shown = idsOf(entries)
+  const [kind, ...others] = Object.keys(query).filter((name) => !presentation.includes(name))
+  if (others.length > 0 || (kind !== 'category' && kind !== 'speaker' && kind !== 'tag'))
+    return listPolicy(shown)
+  const id = filter?.[kind]
+  return id === undefined ? listPolicy(shown) : entityPolicy(kind, id, shown)
+}
+
+const idsOf = (bodies: readonly string[]) =>
+  bodies.map((body) => (JSON.parse(body) as Pick<Video, 'id'>).id)

@@ -2,4 +2,11 @@
 // (follow.ts), reads pages of it (page.ts) and streams it (stream.ts).
 export { type FeedFollower, followFeed } from './follow.ts'
 export { findSince, formatCursor, matches, toEntry } from './page.ts'
-export { type EntryRow, listEntries } from './queries.ts'
+export {
+  type EntryRow,
+  findPosition,
+  listEntries,
+  listRemoved,
+  type Position,
+  readHead,
+} from './queries.ts'

@@ -1,6 +1,7 @@
 import { feedKinds, feedStates } from '@talkshelf/contract'
 import sql, { empty, join, raw, type Sql } from 'sql-template-tag'
 import Type, { type Static } from 'typebox'
+import { thisDatabase } from '../platform/db/database-identity.ts'
 import { type Db, execute, many, maybe, one } from '../platform/db/db.ts'
 
 // SQL of the change feed: what is public now, the entries, and how far the feed is.
@@ -20,12 +21,6 @@ const State = Type.Unsafe<(typeof feedStates)[number]>(
 const Subject = Type.Object({ kind: Kind, id: Type.Integer() })
 
 const digestText = (digest: Sql) => sql`lpad(to_hex(${digest}), 16, '0')`
-
-/** The database itself: a restored or copied one differs. */
-const thisDatabase = sql`
-  (select system_identifier || '.' || pg_database.oid
-   from pg_control_system(), pg_database
-   where datname = current_database())`
 
 const Head = Type.Object({
   seq: Type.Integer(),
@@ -416,6 +411,18 @@ export function listNewestEntries(db: Db, kind: FeedKind, ids: readonly number[]
           limit 1
         ) as entry
         order by seq`,
+  )
+}
+
+/** Lists what entries after a number have removed: hidden, merged or taken down. */
+export function listRemoved(db: Db, after: number, limit: number) {
+  return many(
+    db,
+    Subject,
+    sql`select distinct kind, id
+        from feed_entry
+        where seq > ${after}::bigint and state <> 'live'
+        limit ${limit}::integer`,
   )
 }
 

@@ -7,6 +7,7 @@ import {
 } from '@talkshelf/contract'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Db } from '../platform/db/db.ts'
+import { type EdgeHeaders, fixedPagePolicy, setEdgeHeaders } from '../platform/http/edge-policy.ts'
 import { asciiBytes, toJson } from '../platform/http/json.ts'
 import { queryParams, type RouteFactory } from '../platform/http/mount.ts'
 import { rateLimitKey } from '../platform/http/rate-limit.ts'
@@ -25,6 +26,8 @@ type ChangesQuery = QueryOf<typeof listChangesEndpoint>
 export interface FeedLimits {
   /** Requests that wait, and streams, of this process. A client can have a tenth of them. */
   readonly maxFollowers: number
+  /** Returns the headers for an edge cache, if there is one. */
+  readonly edge?: EdgeHeaders | undefined
   readonly stream?: StreamLimits
 }
 
@@ -52,12 +55,14 @@ export function changeFeedRoutes(
       const page = await tracedRequest('GET /api/v2/changes', request.headers, () =>
         readWhenChanged(request, reply, query),
       )
-      return reply
-        .headers({
-          'content-type': listChangesEndpoint.response.type,
-          'cache-control': cacheControl(query, page),
-        })
-        .send(asciiBytes(toJson(page)))
+      const isFixed = isFixedPage(query, page)
+      reply.headers({
+        'content-type': listChangesEndpoint.response.type,
+        'cache-control': isFixed ? 'public, max-age=3600' : 'no-store',
+      })
+      const policy = isFixed && query.wait === undefined ? () => fixedPagePolicy : undefined
+      setEdgeHeaders(limits.edge, request, reply, policy)
+      return reply.send(asciiBytes(toJson(page)))
     },
   })
 
@@ -127,9 +132,8 @@ export function changeFeedRoutes(
 }
 
 /** A full page never changes, unless it has records. */
-function cacheControl({ include, since }: ChangesQuery, { more }: FeedPage): string {
-  const isFixed = more && include === undefined && since !== 'now'
-  return isFixed ? 'public, max-age=3600' : 'no-store'
+function isFixedPage({ include, since }: ChangesQuery, { more }: FeedPage): boolean {
+  return more && include === undefined && since !== 'now'
 }
 
 /** Limits how many followers a process has, and how many of them one client. */

@@ -27,6 +27,7 @@ import { createCategory, normalizeEntityInput, readEntity } from '../entities/en
 import type { Pool } from '../platform/db/pool.ts'
 import { collectionResponse } from '../platform/http/collection-response.ts'
 import { conditionalStatus } from '../platform/http/conditional.ts'
+import { entityPolicy, listPolicy } from '../platform/http/edge-policy.ts'
 import type { Mount, RouteResponse } from '../platform/http/mount.ts'
 import { writeContext } from '../platform/http/request.ts'
 import type { SiteUrls } from '../platform/http/server.ts'
@@ -84,7 +85,12 @@ function mountEntities(mount: Mount, pool: Pool, urls: SiteUrls): void {
         const location = urls.to(endpoint, { slug: entity.moved }) + query
         // Without max-age, caches could store a 301 indefinitely; the slug may change again.
         const cacheControl = isAnonymous ? 'public, max-age=60' : 'private, no-store'
-        return { status: 301, body: '', headers: { location, 'cache-control': cacheControl } }
+        return {
+          status: 301,
+          body: '',
+          headers: { location, 'cache-control': cacheControl },
+          edge: listPolicy,
+        }
       }
       const { body, etag } = entity
       return {
@@ -92,6 +98,7 @@ function mountEntities(mount: Mount, pool: Pool, urls: SiteUrls): void {
         body,
         etag,
         headers: { 'cache-control': isAnonymous ? 'public, no-cache' : 'private, no-store' },
+        edge: () => entityPolicy(kind, (JSON.parse(body) as { id: number }).id),
       }
     })
 }

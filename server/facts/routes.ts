@@ -1,6 +1,7 @@
 import { Facts, readFactsEndpoint, replaceFactsEndpoint, validate } from '@talkshelf/contract'
 import type { Pool } from '../platform/db/pool.ts'
 import { conditionalStatus } from '../platform/http/conditional.ts'
+import { recordPolicy } from '../platform/http/edge-policy.ts'
 import type { Mount } from '../platform/http/mount.ts'
 import { writeContext } from '../platform/http/request.ts'
 import { type RecordCache, readVideo } from '../videos/videos.ts'
@@ -16,6 +17,7 @@ export function factRoutes(mount: Mount, pool: Pool, recordCache: RecordCache): 
       status: conditionalStatus(headers['if-none-match'], etag, as),
       body,
       etag,
+      edge: () => recordPolicy(params.id, id),
     }
   })
 

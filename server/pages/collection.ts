@@ -28,6 +28,12 @@ const pageSize = 24
 type Head = Pick<CollectionData, 'kind' | 'name' | 'path' | 'state' | 'aliases'> &
   Pick<Partial<CollectionData>, 'about' | 'code' | 'entity' | 'profile'>
 
+export type EntityPage = CollectionData & {
+  readonly entity: NonNullable<CollectionData['entity']>
+  /** Whether it shows dates that come from the statistics of the archive. */
+  readonly hasStatistics: boolean
+}
+
 /** Loads the page of an entity, or returns the path to redirect to if id or slug are outdated. */
 export async function entityPage(
   pool: Pool,
@@ -36,7 +42,7 @@ export async function entityPage(
   kind: EntityPageKind,
   params: { id: string; slug: string },
   page: string | undefined,
-): Promise<CollectionData | { moved: string }> {
+): Promise<EntityPage | { moved: string }> {
   const id = await findId(pool, kind, params)
   const entity = id === undefined ? undefined : await findPublicEntity(pool.lookups, kind, id)
   if (!entity) throw new Problem('not-found', 'This page does not exist')
@@ -63,7 +69,11 @@ export async function entityPage(
     ...(about && { about }),
     ...(profile && { profile }),
   }
-  const data = await collection(pool, statisticsCache, head, page)
+  const data = {
+    ...(await collection(pool, statisticsCache, head, page)),
+    entity: head.entity,
+    hasStatistics: event !== undefined && !(entity.about?.start_date && entity.about.end_date),
+  }
   // Facets have only the speakers with the most talks.
   const hasMore = kind === 'category' && (data.facets.speaker?.length ?? 0) > maxCommonFacets
   return hasMore ? { ...data, speakers: await listEventSpeakers(pool.lists, entity.id) } : data

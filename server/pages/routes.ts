@@ -1,5 +1,6 @@
 import { Problem, problems } from '@talkshelf/contract'
 import {
+  bannerStyle,
   type EntityPageKind,
   type FollowData,
   feedFormats,
@@ -15,6 +16,14 @@ import type { StatisticsCache } from '../catalogue/catalogue.ts'
 import type { Markdown } from '../markdown/markdown.ts'
 import type { Pool } from '../platform/db/pool.ts'
 import { runInOwnTask } from '../platform/event-loop.ts'
+import {
+  type EdgePolicy,
+  edgeKey,
+  filePolicy,
+  listPolicy,
+  pagePolicy,
+  recordPolicy,
+} from '../platform/http/edge-policy.ts'
 import {
   type MountPage,
   type PageRequest,
@@ -150,6 +159,7 @@ function talkRoutes({ mountPage, pool, recordCache, markdown, site }: PageContex
     return {
       body,
       headers: pageHeaders(view, { playing: sourcePolicy(data.talk.sources), framed: true }),
+      edge: () => recordPolicy(idOf(request), record.id),
     }
   })
   const talk = async (request: PageRequest) => {
@@ -161,7 +171,11 @@ function talkRoutes({ mountPage, pool, recordCache, markdown, site }: PageContex
     const data = await talkPage(pool, markdown, record, at, site.origin())
     const view = buildView(site, request)
     const body = await runInOwnTask(() => renderPage(pages.talk, data, view))
-    return { body, headers: pageHeaders(view, { playing: sourcePolicy(data.talk.sources) }) }
+    return {
+      body,
+      headers: pageHeaders(view, { playing: sourcePolicy(data.talk.sources) }),
+      edge: () => pagePolicy(body, 3600, [edgeKey('video', record.id)]),
+    }
   }
   mountPage('/video/:id', talk)
   mountPage('/video/:id/:slug', talk)
@@ -189,7 +203,11 @@ function collectionRoutes({ mountPage, pool, statisticsCache, markdown, site }: 
         { id: request.params.id ?? '', slug },
         request.query.page,
       )
-      if (!('moved' in data)) return render(site, pages.collection, data, request)
+      if (!('moved' in data))
+        return render(site, pages.collection, data, request, bannerStyle(data.profile), (html) =>
+          // Statistics are up to a minute old.
+          pagePolicy(html, data.hasStatistics ? 60 : 86_400, [edgeKey(kind, data.entity.id)]),
+        )
       // The address of a feed without the slug, such as /tag/1/rss.
       const format = feedFormats.find((format) => format === slug)
       return redirect(site, format ? paths.feed(data.moved, format) : data.moved, request)
@@ -237,7 +255,7 @@ function assetRoutes({ mountPage, site }: PageContext): void {
     '/assets/:name',
     async ({ params, headers }) => {
       const asset = await site.assets.read(params.name ?? '', headers['accept-encoding'])
-      return asset ?? notFound()
+      return asset ? { ...asset, edge: () => filePolicy(31_536_000) } : notFound()
     },
     { cost: requestCosts.read },
   )
@@ -251,6 +269,7 @@ function assetRoutes({ mountPage, site }: PageContext): void {
       () => ({
         body,
         headers: { 'content-type': type, 'cache-control': 'public, max-age=86400' },
+        edge: () => filePolicy(86_400),
       }),
       { cost: requestCosts.read },
     )
@@ -261,11 +280,15 @@ async function render<Data extends object>(
   page: Parameters<typeof renderPage<Data>>[0],
   data: Data,
   request: PageRequest,
+  style?: string,
+  edge: (html: string) => EdgePolicy = pagePolicy,
 ): Promise<PageResponse> {
   const view = buildView(site, request)
+  const body = await runInOwnTask(() => renderPage(page, data, view))
   return {
-    body: await runInOwnTask(() => renderPage(page, data, view)),
-    headers: pageHeaders(view),
+    body,
+    headers: pageHeaders(view, { style }),
+    edge: () => edge(body),
   }
 }
 
@@ -282,6 +305,7 @@ function redirect({ basePath }: PageSite, path: string, { query }: PageRequest):
       location: `${basePath}${page}${search && `?${search}`}${fragment ? `#${fragment}` : ''}`,
       'cache-control': 'public, no-cache',
     },
+    edge: listPolicy,
   }
 }
 

@@ -1,7 +1,8 @@
-import { randomBytes } from 'node:crypto'
+import { hash } from 'node:crypto'
 import {
   chooseLocale,
   type Locale,
+  loaderScript,
   locales,
   type sourcePolicy,
   type Theme,
@@ -41,7 +42,6 @@ export function buildView(
     locale,
     theme,
     site: { name: site.name, source: site.source },
-    nonce: randomBytes(16).toString('base64'),
     assets: { style: site.assets.style, script: site.assets.script },
   }
 }
@@ -71,18 +71,26 @@ export function preferenceCookies(
 /** Content security policy that the sources of a talk require. */
 export type PlayerPolicy = ReturnType<typeof sourcePolicy>
 
+export interface PageOptions {
+  readonly playing?: PlayerPolicy
+  readonly framed?: boolean
+  /** Content of the <style> of the page, if it has one. */
+  readonly style?: string | undefined
+}
+
 /**
- * Returns the headers of a page. The content security policy allows only what is listed. Pages are
- * not cached, because they contain the nonce of their scripts. No script of another site is allowed.
+ * Returns the headers of a page. The content security policy allows only what is listed. Scripts
+ * and styles in the page are allowed by their hashes, which are the same for all readers. The
+ * loader may add the scripts of the page; no script of another site is allowed.
  */
 export function pageHeaders(
   view: View,
-  { playing, framed = false }: { playing?: PlayerPolicy; framed?: boolean } = {},
+  { playing, framed = false, style }: PageOptions = {},
 ): Record<string, string> {
   const policy = {
     'default-src': "'none'",
-    'script-src': `'nonce-${view.nonce}'`,
-    'style-src': `'self' 'nonce-${view.nonce}'`,
+    'script-src': `${hashSource(loaderScript(view.base + view.assets.script))} 'strict-dynamic'`,
+    'style-src': style === undefined ? "'self'" : `'self' ${hashSource(style)}`,
     'img-src': "'self' data:",
     'font-src': "'self'",
     'connect-src': playing?.hasMedia ? "'self' https:" : "'self'",
@@ -103,6 +111,11 @@ export function pageHeaders(
     'permissions-policy': 'camera=(), microphone=(), geolocation=(), payment=()',
     vary: 'Accept-Language, Cookie',
   }
+}
+
+/** Returns the source expression that allows an inline script or style. */
+function hashSource(text: string): string {
+  return `'sha256-${hash('sha256', text, 'base64')}'`
 }
 
 /**

@@ -10,6 +10,7 @@ import { findPublicEntity, isPublicPicture, profilePictureUrl } from '../entitie
 import { anyone } from '../platform/actor.ts'
 import type { Pool } from '../platform/db/pool.ts'
 import { matchesIfNoneMatch } from '../platform/http/conditional.ts'
+import { edgeKey, filePolicy } from '../platform/http/edge-policy.ts'
 import { toJson } from '../platform/http/json.ts'
 import type { Mount } from '../platform/http/mount.ts'
 import {
@@ -65,7 +66,8 @@ export function pictureRoutes(
       const { body } = await readVideo(recordCache, anyone, idOf(request))
       const record: Video = JSON.parse(body)
       const picture = await pictures.read(record, form.size, form)
-      return respond(request, picture, cacheControl(request, picture, pictureVersion(record)))
+      const age = maxAge(request, picture, pictureVersion(record))
+      return respond(request, picture, age, edgeKey('video', record.id))
     },
     routeOptions,
   )
@@ -83,7 +85,8 @@ export function pictureRoutes(
         const url = entity?.id === id ? profilePictureUrl(entity.profile) : null
         if (!entity || !url) return notFound()
         const picture = await pictures.readProfile(url, entity.name, size)
-        return respond(request, picture, cacheControl(request, picture, profilePictureVersion(url)))
+        const age = maxAge(request, picture, profilePictureVersion(url))
+        return respond(request, picture, age, edgeKey(kind, id))
       },
       routeOptions,
     )
@@ -168,22 +171,26 @@ function notFound(): never {
 function respond(
   { headers: requestHeaders }: PageRequest,
   picture: Picture,
-  cacheControl: string,
+  seconds: number,
+  key: string,
 ): PageResponse {
   const etag = `"${picture.etag}"`
+  const cacheControl = `public, max-age=${seconds}`
   const headers = { etag, 'cache-control': cacheControl, 'content-type': picture.type }
+  const edge = () => filePolicy(seconds, [key])
   return matchesIfNoneMatch(requestHeaders['if-none-match'], etag)
-    ? { status: 304, headers }
-    : { body: picture.data, headers }
+    ? { status: 304, headers, edge }
+    : { body: picture.data, headers, edge }
 }
 
-function cacheControl(
+/** Returns for how many seconds caches may keep a picture. */
+function maxAge(
   { query }: PageRequest,
   { isStandIn }: FoundPicture,
   currentVersion: string,
-): string {
-  if (isStandIn) return 'public, max-age=300'
+): number {
+  if (isStandIn) return 300
   // At most a day, because caches may show the picture after a takedown. Another version in the URL
   // comes from a page that is older or newer than the record that this process has.
-  return query.v === currentVersion ? 'public, max-age=86400' : 'public, max-age=3600'
+  return query.v === currentVersion ? 86_400 : 3600
 }

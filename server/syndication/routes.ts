@@ -8,6 +8,7 @@ import type { Pool } from '../platform/db/pool.ts'
 import { runInOwnTask } from '../platform/event-loop.ts'
 import { acceptsEncoding } from '../platform/http/compression.ts'
 import { lastModified, matchesIfNoneMatch } from '../platform/http/conditional.ts'
+import { type LazyPolicy, listPolicy, recordPolicy } from '../platform/http/edge-policy.ts'
 import {
   type MountPage,
   type PageRequest,
@@ -32,6 +33,7 @@ interface DocumentBody {
   readonly body: string
   readonly type: string
   readonly changed?: Date
+  readonly edge?: LazyPolicy
 }
 type DocumentResponse = DocumentBody | { readonly moved: string }
 type Params = PageRequest['params']
@@ -83,9 +85,10 @@ export function syndicationRoutes(
       maxheight: parsePixels('maxheight', maxheight),
     }
     const response = feeds.oEmbed(JSON.parse(body) as Video, site, maxSize)
+    const edge = () => recordPolicy(id)
     return format === 'xml'
-      ? { body: feeds.oEmbedXml(response), type: 'text/xml; charset=utf-8' }
-      : { body: JSON.stringify(response), type: 'application/json; charset=utf-8' }
+      ? { body: feeds.oEmbedXml(response), type: 'text/xml; charset=utf-8', edge }
+      : { body: JSON.stringify(response), type: 'application/json; charset=utf-8', edge }
   })
 
   get('/sitemap.xml', async () => ({
@@ -112,6 +115,10 @@ function feedRoutes(
     body: await runInOwnTask(() => feeds.serializeFeed(feed, format, site)),
     type: feeds.feedTypes[format],
     changed: feeds.feedUpdated(feed),
+    edge: () =>
+      listPolicy(
+        feed.entries.flatMap(({ id }) => /\/video\/(\d+)$/.exec(id)?.[1] ?? []).map(Number),
+      ),
   })
   get(paths.feed(paths.home, format), async () =>
     serialize(await feeds.catalogueFeed(pool, markdown, site)),
@@ -197,9 +204,9 @@ function conditionalResponse(
 ): PageResponse {
   if ('moved' in response) {
     const headers = { 'cache-control': 'public, no-cache', location: response.moved }
-    return { status: 301, headers }
+    return { status: 301, headers, edge: listPolicy }
   }
-  const { body, type, changed } = response
+  const { body, type, changed, edge = listPolicy } = response
   const etag = `"${hash('sha256', body, 'base64url').slice(0, 22)}"`
   const dateMs = changed && lastModified(changed.getTime(), Date.now())
   const date = dateMs ? new Date(dateMs).toUTCString() : undefined
@@ -215,7 +222,7 @@ function conditionalResponse(
     ifNoneMatch === undefined
       ? date !== undefined && ifModifiedSince === date
       : matchesIfNoneMatch(ifNoneMatch, etag)
-  return isUnchanged ? { status: 304, headers } : { body, headers }
+  return isUnchanged ? { status: 304, headers, edge } : { body, headers, edge }
 }
 
 function requireId(text: string): number {

@@ -23,6 +23,7 @@ import {
   matchesIfNoneMatch,
   representationEtag,
 } from '../platform/http/conditional.ts'
+import { recordPolicy } from '../platform/http/edge-policy.ts'
 import { toJson } from '../platform/http/json.ts'
 import type { Call, Mount, RouteResponse } from '../platform/http/mount.ts'
 import { writeContext } from '../platform/http/request.ts'
@@ -143,12 +144,17 @@ function recordOrRedirect(
   const location = urls.to(readVideoEndpoint, { id: row.id }) + (format ? `?format=${format}` : '')
   // Without max-age, caches could store a 301 indefinitely; a merge can be undone.
   const cacheControl = actor.role === 'anyone' ? 'public, max-age=60' : 'private, no-store'
-  return { status: 301, body: '', headers: { location, 'cache-control': cacheControl } }
+  return {
+    status: 301,
+    body: '',
+    headers: { location, 'cache-control': cacheControl },
+    edge: () => recordPolicy(call.params.id, row.id),
+  }
 }
 
 function recordResponse(
   { actor, headers, as }: Call<typeof readVideoEndpoint>,
-  { body, etag, updated_ms, lastModifiedHeader }: videos.CachedBody,
+  { id, body, etag, updated_ms, lastModifiedHeader }: videos.CachedBody,
 ): RouteResponse {
   const modifiedMs = lastModified(updated_ms, Date.now())
   return {
@@ -160,6 +166,7 @@ function recordResponse(
       'cache-control': actor.role === 'anyone' ? 'public, no-cache' : 'private, no-store',
       ...(modifiedMs !== undefined && { 'last-modified': lastModifiedHeader }),
     },
+    edge: () => recordPolicy(id),
   }
 }
 

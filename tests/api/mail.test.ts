@@ -123,7 +123,7 @@ test('an unknown or disabled address gets the same answer and no mail', async ()
   await query('update person set disabled = now() where id = $1', [id])
   const withoutSecrets = ({ status, html, headers }: DeskReply) => ({
     status,
-    html: html.replaceAll(/\d{6}|nonce="[^"]+"/g, ''),
+    html: html.replaceAll(/\d{6}/g, ''),
     headers: Object.keys(headers).sort(),
     length: headers['content-length'] ?? '',
   })

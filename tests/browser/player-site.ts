@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -8,6 +8,7 @@ import { pathToFileURL } from 'node:url'
 import { build } from 'vite'
 import { browserConfig, sharedConfig } from '../../scripts/build.ts'
 import type { Source, Talk } from '../../web/data.ts'
+import { loaderScript } from '../../web/loader.ts'
 import { sourcePolicy } from '../../web/sources.ts'
 
 // Serves a page with the player alone, with its real script, style and content security policy.
@@ -41,6 +42,7 @@ export async function startSite(): Promise<PlayerSite> {
   >
   const script = manifest['islands/watch.ts']?.file ?? ''
   const style = manifest['styles/player.css']?.file ?? ''
+  const loader = loaderScript(`/${script}`)
 
   const server = createServer((request, response) => {
     const { pathname, searchParams } = new URL(request.url ?? '/', origin)
@@ -55,17 +57,21 @@ export async function startSite(): Promise<PlayerSite> {
     if (!pathname.startsWith('/video/')) return response.writeHead(404).end()
     const sources = JSON.parse(searchParams.get('sources') ?? '[]') as Source[]
     const locale = searchParams.get('locale') === 'es' ? 'es' : 'en'
-    const nonce = randomBytes(16).toString('base64')
+    const inlineStyle = `:root { color-scheme: ${searchParams.get('theme') ?? 'light'} }
+      @media not (scripting: enabled) { .with-scripts { display: none !important } }
+      body {
+        margin: 0 auto; max-width: 64rem; padding: 1rem; font: 1rem/1.5 system-ui;
+        background: light-dark(#fff, #151519); color: light-dark(#1b1b1f, #ececf1);
+      }`
     const player = render(talkOf(sources), Number(searchParams.get('at') ?? 0), {
       base: '',
       origin,
       locale,
-      nonce,
     })
     response
       .writeHead(200, {
         'content-type': 'text/html; charset=utf-8',
-        'content-security-policy': policy(sources, nonce),
+        'content-security-policy': policy(sources, loader, inlineStyle),
       })
       .end(
         `<!doctype html>
@@ -73,15 +79,8 @@ export async function startSite(): Promise<PlayerSite> {
 <meta name="viewport" content="width=device-width">
 <title>A talk</title>
 <link rel="stylesheet" href="/${style}">
-<style nonce="${nonce}">
-  :root { color-scheme: ${searchParams.get('theme') ?? 'light'} }
-  @media not (scripting: enabled) { .with-scripts { display: none !important } }
-  body {
-    margin: 0 auto; max-width: 64rem; padding: 1rem; font: 1rem/1.5 system-ui;
-    background: light-dark(#fff, #151519); color: light-dark(#1b1b1f, #ececf1);
-  }
-</style>
-<body>${player}<script type="module" nonce="${nonce}" src="/${script}"></script></body>
+<style>${inlineStyle}</style>
+<body>${player}<script>${loader}</script></body>
 </html>`,
       )
   })
@@ -103,12 +102,12 @@ export async function startSite(): Promise<PlayerSite> {
 }
 
 /** Returns the content security policy that the server sends. */
-function policy(sources: readonly Source[], nonce: string): string {
+function policy(sources: readonly Source[], loader: string, style: string): string {
   const { frames } = sourcePolicy(sources)
   return [
     "default-src 'none'",
-    `script-src 'nonce-${nonce}'`,
-    `style-src 'self' 'nonce-${nonce}'`,
+    `script-src 'sha256-${hash('sha256', loader, 'base64')}' 'strict-dynamic'`,
+    `style-src 'self' 'sha256-${hash('sha256', style, 'base64')}'`,
     "img-src 'self' data:",
     "media-src 'self' https: blob:",
     "connect-src 'self' https:",
@@ -125,7 +124,6 @@ interface ViewOptions {
   readonly base: string
   readonly origin: string
   readonly locale: 'en' | 'es'
-  readonly nonce: string
 }
 
 async function renderer(

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
 import type { Browser, BrowserContext, Page } from 'playwright-core'
+import { openAssets } from '../../server/pages/assets.ts'
+import { loaderScript } from '../../web/loader.ts'
 import { startChromium, withoutPictures } from './chromium.ts'
 import type { BrowserEnvironment } from './environment.ts'
 import { type PlantedPayloads, plant, type XssTarget } from './xss-archive.ts'
@@ -210,15 +212,16 @@ async function watch(context: BrowserContext, url: string, problems: string[]): 
   })
 }
 
+const loader = loaderScript(openAssets().script)
+
 async function openOne(page: Page, url: string, path: string, problems: string[]): Promise<number> {
   try {
     const response = await page.goto(url + path, { waitUntil: 'domcontentloaded' })
     const status = response?.status() ?? 0
     const headers = response?.headers() ?? {}
-    const nonce = /'nonce-([^']+)'/.exec(headers['content-security-policy'] ?? '')?.[1] ?? ''
     if (headers['x-content-type-options'] !== 'nosniff')
       problems.push(`sent without nosniff: ${path}`)
-    for (const problem of await page.evaluate(findForeignContent, nonce))
+    for (const problem of await page.evaluate(findForeignContent, loader))
       problems.push(`${path} ${problem}`)
     if (new URL(page.url()).origin !== url) problems.push(`${path} redirected to ${page.url()}`)
     return status

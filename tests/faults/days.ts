@@ -186,6 +186,7 @@ async function rowBounds(
     source_record: days * talksPerImport,
     // The history is kept forever.
     change: Number.POSITIVE_INFINITY,
+    edge_purge: 1,
     feed_entry: Number.POSITIVE_INFINITY,
     feed_head: 1,
     mirror: 0,

@@ -43,6 +43,7 @@ test('each table is written by one feature only', () => {
       audit_event: ['auth'],
       event_editor: ['auth'],
       category: ['entities'],
+      edge_purge: ['edge'],
       change: ['changes'],
       feed_entry: ['change-feed'],
       feed_head: ['change-feed'],

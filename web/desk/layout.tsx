@@ -1,6 +1,7 @@
 import type { ComponentChildren } from 'preact'
 import { localeNames } from '../messages/messages.ts'
 import { ShelfIcon } from '../parts/icons.tsx'
+import { Loader } from '../parts/loader.tsx'
 import { deskPaths, paths } from '../paths.ts'
 import { Form } from './form.tsx'
 import { useDesk } from './view.ts'
@@ -37,14 +38,9 @@ export function DeskLayout({ title, refreshTo, refresh, children }: Props) {
             <meta http-equiv="refresh" content={`3; url=${href(refresh)}`} />
           </noscript>
         )}
+        <Loader src={href(view.assets.script)} />
         {/* The address of this page may be a sign-in link. */}
         <link rel="stylesheet" href={href(view.assets.style)} referrerpolicy="no-referrer" />
-        <script
-          type="module"
-          src={href(view.assets.script)}
-          nonce={view.nonce}
-          referrerpolicy="no-referrer"
-        />
         <link
           rel="icon"
           href={href('/favicon.svg')}

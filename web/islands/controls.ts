@@ -1,5 +1,3 @@
-// Must come first: the elements read the nonce when they are defined.
-import './nonce.ts'
 import { addTranslation, setLanguage } from 'media-chrome/dist/utils/i18n.js'
 import 'media-chrome/media-controller'
 import 'media-chrome/media-control-bar'

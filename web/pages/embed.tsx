@@ -1,6 +1,7 @@
 import type { ComponentChildren } from 'preact'
 import type { Talk } from '../data.ts'
 import { localeNames } from '../messages/messages.ts'
+import { Loader } from '../parts/loader.tsx'
 import { Player } from '../parts/player.tsx'
 import { paths } from '../paths.ts'
 import { useView } from '../view.ts'
@@ -60,8 +61,8 @@ function FramedPage({ title, canonical, hasScript = false, children }: FramedPag
         <meta name="robots" content="noindex" />
         {canonical && <link rel="canonical" href={canonical} />}
         <link rel="icon" href={href('/favicon.svg')} type="image/svg+xml" />
+        {hasScript && <Loader src={href(view.assets.script)} />}
         <link rel="stylesheet" href={href(view.assets.style)} />
-        {hasScript && <script type="module" src={href(view.assets.script)} nonce={view.nonce} />}
       </head>
       <body class="page-embed" data-base={view.base}>
         <main>{children}</main>

@@ -4,6 +4,7 @@ import { paths } from '../paths.ts'
 import { useView } from '../view.ts'
 import { Footer } from './footer.tsx'
 import { Header } from './header.tsx'
+import { Loader } from './loader.tsx'
 
 interface Props {
   readonly title: string
@@ -74,9 +75,9 @@ function Head(props: Props) {
       <title>{title}</title>
       <meta name="viewport" content="width=device-width, initial-scale=1" />
       <meta name="color-scheme" content={view.theme === 'auto' ? 'light dark' : view.theme} />
+      <Loader src={href(view.assets.script)} />
       <link rel="stylesheet" href={href(view.assets.style)} />
-      {props.style && <style nonce={view.nonce}>{props.style}</style>}
-      <script type="module" src={href(view.assets.script)} nonce={view.nonce} />
+      {props.style && <style>{props.style}</style>}
       <link rel="icon" href={href('/favicon.svg')} type="image/svg+xml" />
       <link
         rel="search"
@@ -101,12 +102,7 @@ function Head(props: Props) {
       )}
       <Preview {...props} />
       {props.jsonLd?.map((text) => (
-        <script
-          key={text}
-          type="application/ld+json"
-          nonce={view.nonce}
-          dangerouslySetInnerHTML={{ __html: text }}
-        />
+        <script key={text} type="application/ld+json" dangerouslySetInnerHTML={{ __html: text }} />
       ))}
     </head>
   )

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto'
 import type { Endpoint } from '@talkshelf/contract'
 import { conditionalStatus } from './conditional.ts'
+import { type LazyPolicy, listPolicy } from './edge-policy.ts'
 import { toJson } from './json.ts'
 import type { Call, RouteResponse } from './mount.ts'
 import type { ListPage } from './pagination.ts'
@@ -15,6 +16,7 @@ export function collectionResponse(
   { count, isExact, entries, next, previous, currentSlugs }: ListPage<string | object>,
   path: string,
   extra: object = {},
+  edge: LazyPolicy = listPolicy,
 ): RouteResponse {
   const {
     page: _page,
@@ -38,6 +40,7 @@ export function collectionResponse(
     call,
     `${head.slice(0, -1)},"results":[${results.join(',')}]${tail}`,
     link.length > 0 ? { link: link.join(', ') } : {},
+    edge,
   )
 }
 
@@ -46,6 +49,7 @@ export function versionedResponse(
   { headers, as, actor }: Call<Endpoint>,
   body: string,
   extraHeaders: Record<string, string> = {},
+  edge: LazyPolicy = listPolicy,
 ): RouteResponse {
   const etag = hash('sha256', body, 'base64url').slice(0, 22)
   return {
@@ -56,5 +60,6 @@ export function versionedResponse(
       'cache-control': actor.role === 'anyone' ? 'public, no-cache' : 'private, no-store',
       ...extraHeaders,
     },
+    edge,
   }
 }

@@ -5,6 +5,7 @@ import { anyone } from '../actor.ts'
 import type { Metrics } from '../ops/metrics.ts'
 import { tracedRequest } from '../ops/trace.ts'
 import { representationEtag } from './conditional.ts'
+import { dependsOnHeaders, type EdgeHeaders, isAnonymousRequest } from './edge-policy.ts'
 import { hasSingleHost, securityHeaders } from './headers.ts'
 import {
   type Call,
@@ -33,6 +34,8 @@ export interface FastLaneOptions {
   readonly endpoints: readonly Endpoint[]
   readonly basePath: string
   readonly metrics: Metrics
+  /** Returns the headers for an edge cache, if there is one. */
+  readonly edge?: EdgeHeaders | undefined
   readonly answerMs: number
   /** Tells whether all requests must take the full path: the server is overloaded or stopping. */
   isBusy(): boolean
@@ -136,11 +139,21 @@ function anonymousCall(
 function sendResponse(
   { request, response, lane, call, beganMs }: FastRequest,
   answer: RouteResponse,
-  { metrics, log }: FastLaneOptions,
+  { metrics, log, edge }: FastLaneOptions,
 ): void {
   try {
     const status = answer.status ?? lane.endpoint.response.status
-    writeResponse(response, lane, call, answer, status)
+    const edgeHeaders = edge?.headers(
+      isAnonymousRequest(request) ? answer.edge?.() : undefined,
+      dependsOnHeaders('Accept'),
+    )
+    writeResponse(
+      response,
+      lane,
+      call,
+      { ...answer, headers: { ...answer.headers, ...edgeHeaders } },
+      status,
+    )
     const ms = performance.now() - beganMs
     metrics.answered(lane.endpoint.name, status, ms / 1000)
     log({

@@ -6,15 +6,16 @@ import { asciiBytes, toJson } from './json.ts'
 
 /**
  * Adds /healthz (the process is running), /readyz (the database responds and the server is not
- * stopping) and /metrics (for Prometheus).
+ * stopping) and /metrics (for Prometheus). `details` are added to the first two.
  */
 export function healthRoutes(
   http: FastifyInstance,
   basePath: string,
   metrics: Metrics,
   isReady: () => Promise<boolean>,
+  details: () => object = () => ({}),
 ): void {
-  const statusBody = (status: string) => asciiBytes(toJson({ status }))
+  const statusBody = (status: string) => asciiBytes(toJson({ status, ...details() }))
   const headers = { 'content-type': 'application/json', 'cache-control': 'no-store' }
   http.get(`${basePath}/healthz`, (_, reply) => reply.headers(headers).send(statusBody('alive')))
   http.get(`${basePath}/readyz`, async (_, reply) => {

@@ -15,6 +15,7 @@ import { type Actor, anyone, type Origin } from '../actor.ts'
 import { Unavailable } from '../db/db.ts'
 import { tracedRequest } from '../ops/trace.ts'
 import { representationEtag } from './conditional.ts'
+import { type EdgeHeaders, type LazyPolicy, setEdgeHeaders } from './edge-policy.ts'
 import { asciiBytes } from './json.ts'
 import { chooseRepresentation, type Representation, representationTypes } from './negotiate.ts'
 import { type RateLimit, rateLimitKey, requestCosts } from './rate-limit.ts'
@@ -47,6 +48,8 @@ export interface RouteResponse {
   /** The version in the body, for the ETag. */
   readonly etag?: string
   readonly headers?: Readonly<Record<string, string>>
+  /** What an edge cache may do with the response to an anonymous reader. */
+  readonly edge?: LazyPolicy
 }
 
 export type Handler<E extends Endpoint> = (call: Call<E>) => RouteResponse | Promise<RouteResponse>
@@ -64,6 +67,8 @@ export interface MountOptions {
   readonly limit?: RateLimit | undefined
   /** Timeout of a request. */
   readonly answerMs: number
+  /** Returns the headers for an edge cache, if there is one. */
+  readonly edge?: EdgeHeaders | undefined
   /** Counts work on a request that begins (1) or ends (-1). */
   count(change: 1 | -1): void
 }
@@ -152,6 +157,7 @@ export function addRoute<E extends Endpoint>(
       if (answer.etag) reply.header('etag', representationEtag(answer.etag, request.as))
       reply.header('cache-control', 'private, no-store')
       if (answer.headers) reply.headers(answer.headers)
+      setEdgeHeaders(options.edge, request, reply, answer.edge)
       return reply.send(isEmpty ? undefined : asciiBytes(answer.body))
     },
   })

@@ -3,6 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { anyone } from '../actor.ts'
 import { tracedRequest } from '../ops/trace.ts'
 import { sendCompressed } from './compression.ts'
+import { type LazyPolicy, setEdgeHeaders } from './edge-policy.ts'
 import { countInFlight, type MountOptions, withDeadline } from './mount.ts'
 import { rateLimitKey, requestCosts } from './rate-limit.ts'
 import { assertSameOrigin } from './same-origin.ts'
@@ -45,6 +46,8 @@ export interface PageResponse {
   readonly status?: 200 | 301 | 303 | 304 | 400 | 403 | 409 | 429
   readonly body?: string | Uint8Array
   readonly headers: Readonly<Record<string, string | string[]>>
+  /** What an edge cache may do with the response to a reader without cookies. */
+  readonly edge?: LazyPolicy
 }
 
 export interface PageLimits {
@@ -154,11 +157,13 @@ function addPageRoute(
         status = 200,
         body = '',
         headers,
+        edge,
       } = await tracedRequest(`${method} ${path}`, request.headers, () =>
         countInFlight(options, withDeadline(untilMs, handle(request, untilMs), 'unknown')),
       )
       if (status === 304) options.limit?.giveBack(rateLimitKey(null, request.ip), cost)
       reply.code(status).headers(headers)
+      setEdgeHeaders(options.edge, request, reply, edge)
       return sendCompressed(request, reply, body)
     },
   })

@@ -17,6 +17,7 @@ import Fastify, {
 import type { Metrics } from '../ops/metrics.ts'
 import { watchOverload } from '../ops/overload.ts'
 import { sendCompressed } from './compression.ts'
+import { missingPolicy, setEdgeHeaders } from './edge-policy.ts'
 import { createFastLane, type FastLane } from './fast-lane.ts'
 import { hasSingleHost, securityHeaders } from './headers.ts'
 import { healthRoutes, isOperatorRoute } from './health.ts'
@@ -61,6 +62,8 @@ export interface HttpServerOptions extends Omit<MountOptions, 'count' | 'limit'>
   readonly metrics: Metrics
   /** Tells whether the database responds. */
   isReady(): Promise<boolean>
+  /** Returns what /healthz and /readyz report besides their status. */
+  healthDetails?(): object
   /** Points per minute for each client; 0 disables the rate limit. */
   readonly pointsPerMinute: number
   /** Number of trusted reverse proxies that append to X-Forwarded-For. */
@@ -171,7 +174,13 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     sendProblem(new Problem('not-found', 'This URL does not exist'), request, reply),
   )
   const isStopping = () => state.isStopping
-  checkRequests(http, { urlHeaders, isStopping, isOverloaded: overload.isOver, limit })
+  checkRequests(http, {
+    urlHeaders,
+    isStopping,
+    isOverloaded: overload.isOver,
+    limit,
+    noStore: options.edge?.headers(undefined, true),
+  })
   recordResponses(http, options)
   addOptionsRoutes(http, endpoints, basePath)
   healthRoutes(
@@ -179,6 +188,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     basePath,
     options.metrics,
     async () => !state.isStopping && (await options.isReady()),
+    options.healthDetails,
   )
 
   const mountOptions = { ...options, limit, count }
@@ -243,7 +253,17 @@ function createErrorHandler({
   basePath,
   problemPage,
   redactUrl = String,
+  edge,
 }: HttpServerOptions): ErrorHandler {
+  /** Lets an edge cache store for a moment that something is missing. */
+  const setMissing = (request: FastifyRequest, reply: FastifyReply) => {
+    if (!edge || (reply.statusCode !== 404 && reply.statusCode !== 410)) return
+    // Browsers get a page.
+    const vary = String(reply.getHeader('vary') ?? '')
+    if (!/\baccept(?!-)/i.test(vary)) reply.header('vary', vary ? `Accept, ${vary}` : 'Accept')
+    const path = requestPath(request).slice(basePath.length)
+    setEdgeHeaders(edge, request, reply, () => missingPolicy(path))
+  }
   return async (error, request, reply) => {
     const problem = toProblem(error, isWrite(request))
     const { status } = problems[problem.problem]
@@ -259,19 +279,16 @@ function createErrorHandler({
           request.id,
         )
         const { 'content-type': _, ...others } = problemHeaders(problem)
-        return await sendCompressed(
-          request,
-          reply.code(status).headers({ ...others, ...headers }),
-          body,
-        )
+        reply.code(status).headers({ ...others, ...headers })
+        setMissing(request, reply)
+        return await sendCompressed(request, reply, body)
       } catch (failure) {
         // The problem document is sent instead.
         request.log.error({ err: failure }, 'cannot render the error page')
       }
-    return reply
-      .code(status)
-      .headers(problemHeaders(problem))
-      .send(asciiBytes(toJson(problemDocument(problem, base(), request.id))))
+    reply.code(status).headers(problemHeaders(problem))
+    setMissing(request, reply)
+    return reply.send(asciiBytes(toJson(problemDocument(problem, base(), request.id))))
   }
 }
 
@@ -373,13 +390,17 @@ interface RequestChecks {
   isStopping(): boolean
   isOverloaded(): boolean
   readonly limit: RateLimit | undefined
+  /** Headers of responses that an edge cache must not store. */
+  readonly noStore: Readonly<Record<string, string>> | undefined
 }
 
 /** Sets the common headers and rejects what no route has to see, before the body is read. */
 function checkRequests(http: FastifyInstance, checks: RequestChecks): void {
-  const { urlHeaders, isStopping, isOverloaded, limit } = checks
+  const { urlHeaders, isStopping, isOverloaded, limit, noStore } = checks
   http.addHook('onRequest', async (request, reply) => {
     reply.headers(securityHeaders)
+    // Until a route allows more.
+    if (noStore) reply.headers(noStore)
     reply.header('x-request-id', request.id)
     if (isStopping()) reply.header('connection', 'close')
     if (!hasSingleHost(request.raw))

@@ -32,6 +32,8 @@ export interface Metrics {
   ): void
   /** Adds a counter and returns a function that counts an event by its label. */
   counter(name: string, help: string, label: string): (value: string) => void
+  /** Adds a counter that is read whenever the metrics are. `name` is without the prefix. */
+  watchTotal(name: string, help: string, read: () => number): void
   /** Returns all metrics of all processes. */
   text(): Promise<{ type: string; body: string }>
 }
@@ -124,6 +126,17 @@ export function createMetrics(pool: () => PoolFigures): Metrics {
       const options = { name: `talkshelf_${name}`, help, labelNames: [label], registers }
       const counter = new Counter(options)
       return (value) => counter.inc({ [label]: value })
+    },
+    watchTotal(name, help, read) {
+      new Counter({
+        name: `talkshelf_${name}_total`,
+        help,
+        registers,
+        collect() {
+          this.reset()
+          this.inc(read())
+        },
+      })
     },
     async text() {
       return {
