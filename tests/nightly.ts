@@ -27,6 +27,7 @@ const entries: readonly (readonly [name: string, command: string, needs?: 'talks
   ['import model', 'npm run import-model -- --sequences 20000 --lanes 2'],
   ['mutants', 'npm run mutants'],
   ['faults', 'npm run faults'],
+  ['follow', 'npm run follow'],
   ['browser', `npm run with-talks -- ${talks} 'npm run browser'`, 'talks'],
   ['relevance', `npm run with-talks -- ${talks} 'npm run relevance'`, 'talks'],
   ['roundtrip', `npm run with-talks -- ${talks} 'npm run roundtrip -- ${talks}'`, 'talks'],
