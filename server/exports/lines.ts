@@ -161,7 +161,11 @@ function feedVideo({ revision, body, facts: all, ids }: LiveVideo): FeedVideo {
     record: JSON.parse(body) as Video,
     ...(facts.length > 0 && { facts }),
     // Two entities that were merged are one.
-    ids: { ...ids, speakers: [...new Set(ids.speakers)], tags: [...new Set(ids.tags)] },
+    ids: {
+      category: ids.category,
+      speakers: [...new Set(ids.speakers)],
+      tags: [...new Set(ids.tags)],
+    },
   }
 }
 
