@@ -31,6 +31,7 @@ import {
   type EdgeTarget,
   type Purger,
   parseEdgeTarget,
+  repetitionsFor,
   startPurger,
 } from './edge/edge.ts'
 import { edgeRoutes, fetchCanary } from './edge/routes.ts'
@@ -109,6 +110,7 @@ export function createApp(
     site.assets.style,
     site.name,
     publicUrl,
+    source ?? '',
   ])
   const edge = edgeTarget && createEdgeHeaders(edgeTarget, release)
   let purger: Purger | undefined
@@ -245,6 +247,7 @@ function startEdge(
     target: config.EDGE,
     release,
     readCanary: url === '' ? undefined : () => fetchCanary(url),
+    timing: { repeatMs: repetitionsFor(config.ANSWER_SECONDS) },
     onState(state, error) {
       if (state === 'working') http.log.info('the edge cache is purged again')
       else if (state === 'behind')

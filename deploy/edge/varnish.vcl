@@ -108,14 +108,9 @@ sub vcl_pass {
 }
 
 sub vcl_backend_response {
-  if (beresp.status >= 500) {
-    # The old object stays.
-    if (bereq.is_bgfetch) {
-      return (abandon);
-    }
-    set beresp.uncacheable = true;
-    set beresp.ttl = 0s;
-    return (deliver);
+  # The old object stays: an object with the error would be newer, and found instead of it.
+  if (beresp.status >= 500 && !bereq.uncacheable) {
+    return (abandon);
   }
   if (beresp.http.CDN-Cache-Control ~ "max-age=\d" && !beresp.http.Set-Cookie
       && !bereq.uncacheable) {
@@ -137,7 +132,8 @@ sub vcl_backend_response {
 }
 
 sub vcl_backend_error {
-  if (bereq.is_bgfetch) {
+  # As above: vcl_synth then looks for an old object.
+  if (!bereq.uncacheable) {
     return (abandon);
   }
   set beresp.http.Content-Type = "application/problem+json";
@@ -154,10 +150,10 @@ sub vcl_deliver {
     return (restart);
   }
   # Who changes a record through this server reads the new version at once (RFC 9111, 4.4).
-  if (req.method != "GET" && req.method != "HEAD" && resp.status < 400
-      && req.url ~ "/api/v2/video/\d") {
+  if (req.method ~ "^(PUT|PATCH|POST|DELETE)$" && req.http.Authorization && resp.status < 400
+      && req.url ~ "^[^?]*/api/v2/video/\d") {
     set req.http.X-Purged =
-      xkey.softpurge(regsub(req.url, "^.*/api/v2/video/(\d+).*$", "v\1"));
+      xkey.softpurge(regsub(req.url, "^[^?]*/api/v2/video/(\d+).*$", "v\1"));
   }
   unset resp.http.CDN-Cache-Control;
   unset resp.http.xkey;
@@ -177,7 +173,13 @@ sub vcl_synth {
     return (restart);
   }
   set resp.http.Cache-Control = "no-store";
-  set resp.http.Content-Type = "text/plain";
-  synthetic(resp.reason);
+  if (resp.status == 503) {
+    set resp.http.Content-Type = "application/problem+json";
+    set resp.http.Retry-After = "5";
+    synthetic({"{"type":"about:blank","title":"Unavailable","status":503}"});
+  } else {
+    set resp.http.Content-Type = "text/plain";
+    synthetic(resp.reason);
+  }
   return (deliver);
 }

@@ -48,6 +48,8 @@ function edgePolicy(
   { entries, filter }: catalogue.RecordPage,
 ): EdgePolicy {
   const shown = idsOf(entries)
+  // Facets name entities of records that are not shown.
+  if (query.include?.includes('facets')) return { ...listPolicy(shown), staleSeconds: 0 }
   const [kind, ...others] = Object.keys(query).filter((name) => !presentation.includes(name))
   if (others.length > 0 || (kind !== 'category' && kind !== 'speaker' && kind !== 'tag'))
     return listPolicy(shown)

@@ -16,6 +16,10 @@ export interface EdgeAdapter {
   readonly hasSoft: boolean
   /** Sends one request. Throws if it was not accepted. */
   purge(purge: Purge): Promise<void>
+  /** Tells whether one of several servers has missed purges. */
+  hasMissed?(): boolean
+  /** Purges everything on servers that have missed purges. Throws if one does not answer. */
+  recover?(): Promise<void>
 }
 
 export interface AdapterOptions {
@@ -47,11 +51,11 @@ export function createAdapter(target: EdgeTarget, options: AdapterOptions): Edge
       return {
         ...unlimited,
         maxKeys: 256,
-        async purge({ keys, isHard }) {
+        ...purgeSeveral(target.urls, (url, { keys, isHard }) => {
           const name = isHard ? 'xkey-purge' : 'xkey-softpurge'
           const headers = { [name]: keys.join(' '), 'x-purge-token': token }
-          await Promise.all(target.urls.map((url) => send(url, { method: 'PURGE', headers })))
-        },
+          return send(url, { method: 'PURGE', headers })
+        }),
       }
     case 'fastly':
       return {
@@ -89,6 +93,43 @@ export function createAdapter(target: EdgeTarget, options: AdapterOptions): Edge
         purge: ({ keys, isHard }) =>
           post(target.url, { authorization: `Bearer ${token}` }, { keys, soft: !isHard }),
       }
+  }
+}
+
+/** How often everything is purged on a server that answers again: for longer than a fetch takes. */
+const recoveryPurges = 12
+
+/**
+ * Sends purges to several servers. One that does not answer must not keep the others from being
+ * purged: it has missed purges until it answers again, and everything is purged on it.
+ */
+function purgeSeveral(
+  urls: readonly string[],
+  send: (url: string, purge: Purge) => Promise<void>,
+): Required<Pick<EdgeAdapter, 'purge' | 'hasMissed' | 'recover'>> {
+  /** By URL, how often everything is still to be purged. */
+  const missed = new Map<string, number>()
+  return {
+    async purge(purge) {
+      const results = await Promise.allSettled(urls.map((url) => send(url, purge)))
+      const failed = results.flatMap((result, index) =>
+        result.status === 'rejected' ? { url: urls[index] as string, error: result.reason } : [],
+      )
+      const [first] = failed
+      if (first && failed.length === urls.length) throw first.error
+      for (const { url } of failed) missed.set(url, recoveryPurges)
+    },
+    hasMissed: () => missed.size > 0,
+    async recover() {
+      const results = await Promise.allSettled(
+        [...missed].map(async ([url, left]) => {
+          await send(url, { keys: ['all'], isHard: true })
+          if (left > 1) missed.set(url, left - 1)
+          else missed.delete(url)
+        }),
+      )
+      for (const result of results) if (result.status === 'rejected') throw result.reason
+    },
   }
 }
 

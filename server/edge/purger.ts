@@ -49,8 +49,14 @@ export interface PurgeTiming {
   readonly behindMs: number
 }
 
+/** Returns when purges are repeated: until no response can arrive that was begun before. */
+export function repetitionsFor(answerSeconds: number): number[] {
+  const lastMs = answerSeconds * 1000 + 2000
+  return [500, 1500, 5000, ...(lastMs > 5000 ? [lastMs] : [])]
+}
+
 const defaultTiming: PurgeTiming = {
-  repeatMs: [500, 1500, 5000],
+  repeatMs: repetitionsFor(3),
   leaseSeconds: 3,
   canaryMs: 10_000,
   maxBackoffMs: 10_000,
@@ -61,6 +67,8 @@ const defaultTiming: PurgeTiming = {
 export const maxBehind = 5000
 const entriesAtOnce = 1000
 const idleMs = 1000
+/** Between two purges of everything on a server that has missed purges. */
+const recoveryIntervalMs = 500
 
 export interface PurgerFigures {
   /** For how many seconds changes have not been purged. */
@@ -220,6 +228,25 @@ export function startPurger(options: PurgerOptions): Purger {
       : { soft: ['all'], hard: removed.map(({ kind, id }) => edgeKey(kind, id)) }
   }
 
+  /** Purges everything on servers that have missed purges. */
+  async function recover(): Promise<void> {
+    if (!adapter.hasMissed?.() || performance.now() < recoverMs) return
+    recoverMs = performance.now() + recoveryIntervalMs
+    try {
+      await adapter.recover?.()
+    } catch (error) {
+      counts.failures++
+      report('failing', error)
+    }
+  }
+  let recoverMs = 0
+
+  function noteFailure(error: unknown): void {
+    counts.failures++
+    retryMs = performance.now() + Math.min(timing.maxBackoffMs, 250 * 2 ** failedInRow++)
+    report('failing', error)
+  }
+
   /** Sends all batches that are due, in as few requests as possible. */
   async function sendDue(): Promise<void> {
     const nowMs = performance.now()
@@ -234,9 +261,7 @@ export function startPurger(options: PurgerOptions): Purger {
         await adapter.purge(purge)
       }
     } catch (error) {
-      counts.failures++
-      retryMs = performance.now() + Math.min(timing.maxBackoffMs, 250 * 2 ** failedInRow++)
-      report('failing', error)
+      noteFailure(error)
       return
     }
     failedInRow = 0
@@ -265,7 +290,8 @@ export function startPurger(options: PurgerOptions): Purger {
       return
     }
     savedMs = performance.now()
-    await savePosition(pool, holder, settled.seq, settled.digest)
+    // A process that takes over must know what a server may have missed.
+    if (!adapter.hasMissed?.()) await savePosition(pool, holder, settled.seq, settled.digest)
     batches = batches.filter(
       (batch) => !isDone(batch) || (batch.end !== undefined && batch.end.seq > settled.seq),
     )
@@ -288,12 +314,13 @@ export function startPurger(options: PurgerOptions): Purger {
   async function readThroughEdge(read: () => Promise<string>, current: string): Promise<void> {
     try {
       const seen = await read()
+      if (!/^\d{4}-\d\d-\d\dT[\d:.]+Z$/.test(seen)) throw new Error('This is not the canary')
       // Another process may have changed it since.
       const isCurrent = seen >= current
-      const age = isCurrent ? 0 : (Date.parse(current) - Date.parse(seen)) / 1000
-      counts.canaryAgeSeconds = Number.isNaN(age) ? counts.canaryAgeSeconds : age
+      counts.canaryAgeSeconds = isCurrent ? 0 : (Date.parse(current) - Date.parse(seen)) / 1000
     } catch {
-      // The age stays as it is. Monitoring from outside notices an edge that does not respond.
+      // What cannot be read gets older.
+      counts.canaryAgeSeconds += timing.canaryMs / 1000
     }
   }
 
@@ -321,6 +348,7 @@ export function startPurger(options: PurgerOptions): Purger {
     await checkCanary()
     if (position) await readNext(position)
     await sendDue()
+    inBackground('recovery', recover)
     inBackground('position', settle)
   }
 
@@ -329,13 +357,18 @@ export function startPurger(options: PurgerOptions): Purger {
     const nowMs = performance.now()
     const dueMs = Math.min(...batches.map((batch) => batch.dueMs))
     const nextMs = Math.max(dueMs, retryMs, allowedMs)
-    return Math.max(5, Math.min(idleMs, nextMs - nowMs))
+    const longestMs = adapter.hasMissed?.() ? recoveryIntervalMs : idleMs
+    return Math.max(5, Math.min(longestMs, nextMs - nowMs))
   }
 
   let wake = () => {}
+  /** Entries may come while a cycle runs. */
+  let isWoken = false
   async function run(): Promise<void> {
     let isAnnounced = false
     while (!stopping.signal.aborted) {
+      let hasFailed = false
+      isWoken = false
       try {
         if (!isAnnounced) await announceRelease(pool, release)
         isAnnounced = true
@@ -343,21 +376,25 @@ export function startPurger(options: PurgerOptions): Purger {
       } catch (error) {
         if (!stopping.signal.aborted) report('failing', error)
         retryMs = performance.now() + 500
+        hasFailed = true
       }
-      noteProgress()
+      if (!hasFailed) noteProgress()
       await new Promise<void>((resolve) => {
         const timer = setTimeout(resolve, pauseMs())
         wake = () => {
           clearTimeout(timer)
           resolve()
         }
-        if (stopping.signal.aborted) wake()
+        if (stopping.signal.aborted || isWoken) wake()
       })
     }
     await Promise.all(background.values())
     await releaseLease(pool, holder).catch(() => {})
   }
-  const stopListening = follower.onEntries(() => wake())
+  const stopListening = follower.onEntries(() => {
+    isWoken = true
+    wake()
+  })
   const running = run()
 
   return {
@@ -383,7 +420,10 @@ function keysOf(rows: readonly EntryRow[]): { soft: Set<string>; hard: Set<strin
     else hard.add(edgeKey(kind, id))
     for (const owner of [...belongs_to, ...belonged_to]) {
       const [ownerKind = '', ownerId = ''] = owner.split(':')
-      soft.add(edgeKey(ownerKind as 'category' | 'language', ownerId))
+      const key = edgeKey(ownerKind as 'category' | 'language', ownerId)
+      // The list of an event names its speakers, also one whose only talk was removed.
+      if (state === 'live') soft.add(key)
+      else hard.add(key)
     }
   }
   return { soft, hard }

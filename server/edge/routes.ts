@@ -1,5 +1,4 @@
 import type { Db } from '../platform/db/db.ts'
-import { filePolicy } from '../platform/http/edge-policy.ts'
 import type { MountPage } from '../platform/http/pages.ts'
 import { requestCosts } from '../platform/http/rate-limit.ts'
 import { readCanary } from './queries.ts'
@@ -13,7 +12,7 @@ export function edgeRoutes(mountPage: MountPage, db: Db): void {
     async () => ({
       body: (await readCanary(db)).canary,
       headers: { 'content-type': 'text/plain', 'cache-control': 'no-store' },
-      edge: () => filePolicy(86_400, ['canary']),
+      edge: () => ({ seconds: 86_400, keys: ['canary'] }),
     }),
     { cost: requestCosts.read },
   )

@@ -42,7 +42,11 @@ export function createEdgeHeaders({ kind }: EdgeTarget, release: string): EdgeHe
   }
   const separator = kind === 'cloudflare' ? ',' : ' '
   const common = ['all', `r-${release}`]
-  const noStore = { [control]: 'no-store' }
+  // Fastly does not know no-store here.
+  const noStore =
+    kind === 'fastly'
+      ? { [control]: 'max-age=0', [keyHeader[kind]]: common.join(separator) }
+      : { [control]: 'no-store' }
   return {
     headers(policy, isVaried) {
       // Cloudflare ignores Vary.

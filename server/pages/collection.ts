@@ -32,6 +32,8 @@ export type EntityPage = CollectionData & {
   readonly entity: NonNullable<CollectionData['entity']>
   /** Whether it shows dates that come from the statistics of the archive. */
   readonly hasStatistics: boolean
+  /** Whether it lists other events of a series. */
+  readonly hasSeries: boolean
 }
 
 /** Loads the page of an entity, or returns the path to redirect to if id or slug are outdated. */
@@ -72,7 +74,8 @@ export async function entityPage(
   const data = {
     ...(await collection(pool, statisticsCache, head, page)),
     entity: head.entity,
-    hasStatistics: event !== undefined && !(entity.about?.start_date && entity.about.end_date),
+    hasStatistics: kind === 'category' && !(entity.about?.start_date && entity.about.end_date),
+    hasSeries: profile !== undefined && 'series' in profile,
   }
   // Facets have only the speakers with the most talks.
   const hasMore = kind === 'category' && (data.facets.speaker?.length ?? 0) > maxCommonFacets

@@ -17,9 +17,9 @@ import type { Markdown } from '../markdown/markdown.ts'
 import type { Pool } from '../platform/db/pool.ts'
 import { runInOwnTask } from '../platform/event-loop.ts'
 import {
+  assetPolicy,
   type EdgePolicy,
   edgeKey,
-  filePolicy,
   listPolicy,
   pagePolicy,
   recordPolicy,
@@ -174,7 +174,13 @@ function talkRoutes({ mountPage, pool, recordCache, markdown, site }: PageContex
     return {
       body,
       headers: pageHeaders(view, { playing: sourcePolicy(data.talk.sources) }),
-      edge: () => pagePolicy(body, 3600, [edgeKey('video', record.id)]),
+      edge: () =>
+        pagePolicy(body, {
+          // While the database is overloaded, a page has no similar talks.
+          seconds: data.similar.length === 0 ? 60 : 3600,
+          keys: [edgeKey('video', record.id)],
+          isComplete: true,
+        }),
     }
   }
   mountPage('/video/:id', talk)
@@ -205,8 +211,11 @@ function collectionRoutes({ mountPage, pool, statisticsCache, markdown, site }: 
       )
       if (!('moved' in data))
         return render(site, pages.collection, data, request, bannerStyle(data.profile), (html) =>
-          // Statistics are up to a minute old.
-          pagePolicy(html, data.hasStatistics ? 60 : 86_400, [edgeKey(kind, data.entity.id)]),
+          pagePolicy(html, {
+            // Statistics are up to a minute old, and other events of a series have other keys.
+            seconds: data.hasStatistics || data.hasSeries ? 60 : 86_400,
+            keys: [edgeKey(kind, data.entity.id)],
+          }),
         )
       // The address of a feed without the slug, such as /tag/1/rss.
       const format = feedFormats.find((format) => format === slug)
@@ -255,7 +264,7 @@ function assetRoutes({ mountPage, site }: PageContext): void {
     '/assets/:name',
     async ({ params, headers }) => {
       const asset = await site.assets.read(params.name ?? '', headers['accept-encoding'])
-      return asset ? { ...asset, edge: () => filePolicy(31_536_000) } : notFound()
+      return asset ? { ...asset, edge: () => assetPolicy(31_536_000) } : notFound()
     },
     { cost: requestCosts.read },
   )
@@ -269,7 +278,7 @@ function assetRoutes({ mountPage, site }: PageContext): void {
       () => ({
         body,
         headers: { 'content-type': type, 'cache-control': 'public, max-age=86400' },
-        edge: () => filePolicy(86_400),
+        edge: () => assetPolicy(86_400),
       }),
       { cost: requestCosts.read },
     )
@@ -281,7 +290,7 @@ async function render<Data extends object>(
   data: Data,
   request: PageRequest,
   style?: string,
-  edge: (html: string) => EdgePolicy = pagePolicy,
+  edge: (html: string) => EdgePolicy = (html) => pagePolicy(html),
 ): Promise<PageResponse> {
   const view = buildView(site, request)
   const body = await runInOwnTask(() => renderPage(page, data, view))

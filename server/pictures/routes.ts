@@ -10,7 +10,7 @@ import { findPublicEntity, isPublicPicture, profilePictureUrl } from '../entitie
 import { anyone } from '../platform/actor.ts'
 import type { Pool } from '../platform/db/pool.ts'
 import { matchesIfNoneMatch } from '../platform/http/conditional.ts'
-import { edgeKey, filePolicy } from '../platform/http/edge-policy.ts'
+import { edgeKey, picturePolicy } from '../platform/http/edge-policy.ts'
 import { toJson } from '../platform/http/json.ts'
 import type { Mount } from '../platform/http/mount.ts'
 import {
@@ -67,7 +67,8 @@ export function pictureRoutes(
       const record: Video = JSON.parse(body)
       const picture = await pictures.read(record, form.size, form)
       const age = maxAge(request, picture, pictureVersion(record))
-      return respond(request, picture, age, edgeKey('video', record.id))
+      const keys = new Set([idOf(request), record.id].map((id) => edgeKey('video', id)))
+      return respond(request, picture, age, [...keys])
     },
     routeOptions,
   )
@@ -86,7 +87,7 @@ export function pictureRoutes(
         if (!entity || !url) return notFound()
         const picture = await pictures.readProfile(url, entity.name, size)
         const age = maxAge(request, picture, profilePictureVersion(url))
-        return respond(request, picture, age, edgeKey(kind, id))
+        return respond(request, picture, age, [edgeKey(kind, id)])
       },
       routeOptions,
     )
@@ -172,12 +173,12 @@ function respond(
   { headers: requestHeaders }: PageRequest,
   picture: Picture,
   seconds: number,
-  key: string,
+  keys: readonly string[],
 ): PageResponse {
   const etag = `"${picture.etag}"`
   const cacheControl = `public, max-age=${seconds}`
   const headers = { etag, 'cache-control': cacheControl, 'content-type': picture.type }
-  const edge = () => filePolicy(seconds, [key])
+  const edge = () => picturePolicy(seconds, keys)
   return matchesIfNoneMatch(requestHeaders['if-none-match'], etag)
     ? { status: 304, headers, edge }
     : { body: picture.data, headers, edge }

@@ -84,8 +84,9 @@ export function syndicationRoutes(
       maxwidth: parsePixels('maxwidth', maxwidth),
       maxheight: parsePixels('maxheight', maxheight),
     }
-    const response = feeds.oEmbed(JSON.parse(body) as Video, site, maxSize)
-    const edge = () => recordPolicy(id)
+    const record: Video = JSON.parse(body)
+    const response = feeds.oEmbed(record, site, maxSize)
+    const edge = () => recordPolicy(id, record.id)
     return format === 'xml'
       ? { body: feeds.oEmbedXml(response), type: 'text/xml; charset=utf-8', edge }
       : { body: JSON.stringify(response), type: 'application/json; charset=utf-8', edge }

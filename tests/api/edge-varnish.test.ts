@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
+import { createServer } from 'node:http'
 import { after, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { freshDatabase } from '../support/database.ts'
@@ -142,6 +143,57 @@ test('purges only for who has the token', { skip }, async () => {
   ] as Record<string, string>[])
     assert.equal((await call(varnish.url, 'PURGE', '/', { headers })).status, 403)
   await cached(path)
+})
+
+test('requests without a token do not purge', { skip }, async () => {
+  const { make, varnish } = opened()
+  const path = `/api/v2/video/${(await make('Options')).id}`
+  await cached(path)
+  for (const [method, url] of [
+    ['OPTIONS', path],
+    ['POST', `/prefer?to=${path}`],
+    ['PATCH', path],
+  ] as const) {
+    await call(varnish.url, method, url)
+    assert.equal((await opened().read(path)).headers['x-cache'], 'hit', `${method} ${url}`)
+  }
+})
+
+test('answers from the cache while the archive answers 503 or closes connections', {
+  skip,
+}, async () => {
+  const [port, originPort] = [await freePort(), await freePort()]
+  let failure: 'none' | '503' | 'reset' = 'none'
+  const origin = createServer((request, response) => {
+    if (request.url === '/readyz' || failure === 'none') {
+      const control = 'max-age=1, stale-if-error=600'
+      response.writeHead(200, { 'cdn-cache-control': control, xkey: 'all v1' }).end('kept')
+    } else if (failure === '503') response.writeHead(503).end('failed')
+    else request.socket.destroy()
+  }).listen(originPort, '127.0.0.1')
+  await once(origin, 'listening')
+  const varnish = await startVarnish(port, originPort)
+  try {
+    const read = (path: string) => call(varnish.url, 'GET', path)
+    for (const kind of ['503', 'reset'] as const) {
+      failure = 'none'
+      const path = `/${kind}`
+      await until('the object', async () => (await read(path)).headers['x-cache'] === 'hit')
+      const headers = { 'xkey-softpurge': 'all', 'x-purge-token': edgeToken }
+      assert.equal((await call(varnish.url, 'PURGE', '/', { headers })).status, 200)
+      failure = kind
+      for (let round = 0; round < 3; round++) {
+        const replies = await Promise.all(Array.from({ length: 8 }, () => read(path)))
+        for (const { status, text } of replies)
+          assert.deepEqual([status, text], [200, 'kept'], kind)
+      }
+      assert.equal((await read(`/unknown-${kind}`)).status, 503)
+    }
+  } finally {
+    await varnish.stop()
+    origin.close()
+    origin.closeAllConnections()
+  }
 })
 
 test('answers while the archive is dead, but not what was taken down', { skip }, async () => {

@@ -18,6 +18,8 @@ after(() => receiver.stop())
 const settings = {
   EDGE: `post:${receiver.url}/purge`,
   EDGE_TOKEN: 'token of the tests'.replaceAll(' ', '-'),
+  // The last repetition is two seconds later.
+  ANSWER_SECONDS: '5',
 }
 const archive = await startArchive(settings)
 const plain = await startArchive()
@@ -98,7 +100,8 @@ test('tells the edge how long it may keep each kind of response, and by which ke
   assert.deepEqual(facts, { seconds: day, stale: week, keys: [v, v] })
 
   const page = policyOf(await read(path, html))
-  assert.ok(page !== 'no-store' && page.seconds === 3600 && page.stale === week)
+  // It has no similar talks, as while the database is overloaded.
+  assert.ok(page !== 'no-store' && page.seconds === 60 && page.stale === week)
   for (const key of [v, `v${other.id}`, `c${category}`, `s${speaker}`, `t${tag}`])
     assert.ok(page.keys.includes(key), `${key} is not in ${page.keys}`)
   const search = policyOf(await read('/search?q=shelves', html))
@@ -110,7 +113,7 @@ test('tells the edge how long it may keep each kind of response, and by which ke
   assert.ok(ofSpeaker.keys.includes(`s${speaker}`) && ofSpeaker.keys.includes(v))
   // Dates of an event without its own ones are a minute old.
   const event = policyOf(await read(`/category/${category}/example-days-2026`, html))
-  assert.ok(event !== 'no-store' && event.seconds <= day && event.keys.includes(`c${category}`))
+  assert.ok(event !== 'no-store' && event.seconds === 60 && event.keys.includes(`c${category}`))
 })
 
 test('lets the edge keep full pages of the change feed, and no others', async () => {
@@ -183,10 +186,42 @@ test('sends no header for an edge without EDGE', async () => {
 })
 
 test('sends the same headers to browsers with and without EDGE', async () => {
-  const record = (await archive.call('GET', `/api/v2/video/${talk.id}`)).headers
-  assert.equal(record['cache-control'], 'public, no-cache')
-  assert.equal((await read('/', html)).headers['cache-control'], 'private, no-cache')
-  assert.equal((await read('/nowhere', html)).headers['cache-control'], 'private, no-store')
+  const { id } = await plain.make({ title: talk.title })
+  const pairs = [
+    [`/api/v2/video/${talk.id}`, `/api/v2/video/${id}`, 'public, no-cache'],
+    ['/', '/', 'private, no-cache'],
+    ['/nowhere', '/nowhere', 'private, no-store'],
+  ] as const
+  for (const [path, plainPath, expected] of pairs) {
+    const headers = path.startsWith('/api') ? {} : html
+    const reply = await plain.call('GET', plainPath, { headers })
+    assert.equal((await read(path, headers)).headers['cache-control'], expected)
+    assert.equal(reply.headers['cache-control'], expected)
+  }
+})
+
+test('a server that does not answer keeps no other from being purged', async () => {
+  const [one, two] = [await startPurgeServer(), await startPurgeServer()]
+  const adapter = createAdapter(target(`varnish:${one.url}/,${two.url}/`), { token: 'x' })
+  const keysOf = (server: typeof one) =>
+    server.requests.map(({ headers }) => headers['xkey-purge'] ?? headers['xkey-softpurge'])
+  two.answer(503)
+  await adapter.purge({ keys: ['v1'], isHard: true })
+  await adapter.purge({ keys: ['v2'], isHard: false })
+  assert.deepEqual(keysOf(one), ['v1', 'v2'])
+  assert.equal(adapter.hasMissed?.(), true)
+  await assert.rejects(async () => adapter.recover?.(), /503/)
+  two.answer(200)
+  const before = two.requests.length
+  for (let count = 0; adapter.hasMissed?.() && count < 20; count++) await adapter.recover?.()
+  assert.equal(adapter.hasMissed?.(), false)
+  assert.deepEqual(new Set(keysOf(two).slice(before)), new Set(['all']))
+  assert.ok(two.requests.slice(before).every(({ headers }) => headers['xkey-purge'] === 'all'))
+  assert.equal(one.requests.length, 2, 'the other one is not purged again')
+  // If none answers, the purge has failed.
+  for (const server of [one, two]) server.answer(503)
+  await assert.rejects(adapter.purge({ keys: ['v3'], isHard: true }), /503/)
+  for (const server of [one, two]) await server.stop()
 })
 
 /** Waits until nothing was purged for longer than the last repetition takes. */
@@ -264,7 +299,7 @@ test('retries purges that fail, and loses none', async () => {
 test('another process goes on where a killed one stopped, and repeats what may be missing', async (t) => {
   const database = await freshDatabase(t)
   const server = await startPurgeServer()
-  const environment = { EDGE: `post:${server.url}/`, EDGE_TOKEN: settings.EDGE_TOKEN }
+  const environment = { ...settings, EDGE: `post:${server.url}/` }
   const first = await openArchive(database.url, environment)
   await purgerStarts(database.url)
   const { id } = await first.make()
@@ -295,7 +330,7 @@ test('another process goes on where a killed one stopped, and repeats what may b
 test('only one of several processes purges', async (t) => {
   const database = await freshDatabase(t)
   const server = await startPurgeServer()
-  const environment = { EDGE: `post:${server.url}/`, EDGE_TOKEN: settings.EDGE_TOKEN }
+  const environment = { ...settings, EDGE: `post:${server.url}/` }
   const processes = [
     await openArchive(database.url, environment),
     await openArchive(database.url, environment),
@@ -308,7 +343,8 @@ test('only one of several processes purges', async (t) => {
     'no further one',
     () => performance.now() - (server.requests.at(-1)?.atMs ?? 0) > 2000,
   )
-  assert.ok(count() < 8, String(count()))
+  // Both would send each purge.
+  assert.ok(count() < 9, String(count()))
   for (const { close } of processes) await close()
   await server.stop()
 })
@@ -316,7 +352,7 @@ test('only one of several processes purges', async (t) => {
 test('purges everything if it is too far behind, and hard what was removed', async (t) => {
   const database = await freshDatabase(t)
   const server = await startPurgeServer()
-  const environment = { EDGE: `post:${server.url}/`, EDGE_TOKEN: settings.EDGE_TOKEN }
+  const environment = { ...settings, EDGE: `post:${server.url}/` }
   const started = await openArchive(database.url, environment)
   await purgerStarts(database.url)
   const { id } = await started.make()
@@ -355,7 +391,7 @@ test('purges everything if it is too far behind, and hard what was removed', asy
 test('purges everything hard after a restore, and softly for a new release', async (t) => {
   const database = await freshDatabase(t)
   const server = await startPurgeServer()
-  const environment = { EDGE: `post:${server.url}/`, EDGE_TOKEN: settings.EDGE_TOKEN }
+  const environment = { ...settings, EDGE: `post:${server.url}/` }
   const change = (sql: string) => withDatabase(database.url, (query) => query(sql))
   const restarted = async (more: Record<string, string> = {}) => {
     server.requests.length = 0
@@ -369,7 +405,7 @@ test('purges everything hard after a restore, and softly for a new release', asy
   await first.close()
 
   const renamed = await restarted({ SITE_NAME: 'Other Talks' })
-  await until('everything', () => server.purged('soft').filter((key) => key === 'all').length >= 4)
+  await until('everything', () => server.purged('soft').filter((key) => key === 'all').length >= 5)
   assert.deepEqual(server.purged('hard'), [])
   await renamed.close()
   const [row] = await change('select previous_release from edge_purge')
@@ -403,6 +439,7 @@ test('notices a history that changes while it runs', async (t) => {
   const running = await openArchive(database.url, {
     EDGE: `post:${server.url}/`,
     EDGE_TOKEN: settings.EDGE_TOKEN,
+    ANSWER_SECONDS: settings.ANSWER_SECONDS,
   })
   await purgerStarts(database.url)
   const { id } = await running.make()
@@ -436,7 +473,11 @@ test('sends the headers and requests that Fastly documents', async () => {
     'surrogate-control': 'max-age=86400, stale-if-error=604800',
     'surrogate-key': 'all r-abc v17',
   })
-  assert.deepEqual(headers(undefined, true), { 'surrogate-control': 'no-store' })
+  // Fastly does not know no-store in this header.
+  assert.deepEqual(headers(undefined, true), {
+    'surrogate-control': 'max-age=0',
+    'surrogate-key': 'all r-abc',
+  })
   const server = await startPurgeServer()
   const adapter = createAdapter(target('fastly:SU1Z0isxPaozGVKXdv0eY'), {
     token: 'secret-token',
@@ -531,8 +572,9 @@ test('aggregates purges for an edge that allows few', async (t) => {
   head = await untilFeed(database.url)
   await until('everything', () => server.requests.some(({ body }) => body === '{"tags":["all"]}'))
   await purger.stop()
+  // Less than the interval, because requests may be delayed differently.
   for (const [index, { atMs }] of server.requests.entries())
-    if (index > 0) assert.ok(atMs - (server.requests[index - 1]?.atMs ?? 0) > 1400)
+    if (index > 0) assert.ok(atMs - (server.requests[index - 1]?.atMs ?? 0) > 500)
   await running.close()
   await server.stop()
 })

@@ -58,20 +58,41 @@ export const listPolicy = (shown: readonly number[] = []): EdgePolicy => ({
   keys: shown.map((id) => edgeKey('video', id)),
 })
 
-/** A page has the keys of all talks and entities that it links to. */
-export function pagePolicy(html: string, seconds = 10, keys: readonly string[] = []): EdgePolicy {
+/**
+ * A page has the keys of all talks and entities that it links to. Unless `isComplete`, it may name
+ * more: facets link to searches, and statistics are a minute old. Then it is not served for long
+ * after its time.
+ */
+export function pagePolicy(
+  html: string,
+  { seconds = 10, keys = [], isComplete = false }: PagePolicyOptions = {},
+): EdgePolicy {
   const links = html.matchAll(/"[^"?]*\/(video|category|speaker|tag)\/([1-9]\d{0,15})[/"?]/g)
   const linked = Array.from(links, ([, kind, id]) => edgeKey(kind as KeyKind, id as string))
-  return { seconds, staleSeconds: 7 * day, keys: [...new Set([...keys, ...linked])] }
+  const staleSeconds = isComplete ? 7 * day : hour
+  return { seconds, staleSeconds, keys: [...new Set([...keys, ...linked])] }
+}
+
+interface PagePolicyOptions {
+  readonly seconds?: number
+  readonly keys?: readonly string[]
+  readonly isComplete?: boolean
 }
 
 /** A page of the change feed that never changes. */
 export const fixedPagePolicy: EdgePolicy = { seconds: hour, keys: ['changes'] }
 
-/** A file that has its own lifetime. */
-export const filePolicy = (seconds: number, keys: readonly string[] = []): EdgePolicy => ({
+/** A picture, which has its own lifetime. */
+export const picturePolicy = (seconds: number, keys: readonly string[]): EdgePolicy => ({
   seconds,
   keys,
+})
+
+/** A file of the program: pages that are served while the archive does not respond need it. */
+export const assetPolicy = (seconds: number): EdgePolicy => ({
+  seconds,
+  staleSeconds: 7 * day,
+  keys: [],
 })
 
 /** The absence of what a path names. */
@@ -106,7 +127,8 @@ export function setEdgeHeaders(
   if (!edge) return
   const isCached = policy !== undefined && isAnonymousRequest(request)
   const { format } = (request.query ?? {}) as Record<string, string>
-  const varies = format === 'json' ? '' : String(reply.getHeader('vary') ?? '')
+  const isApi = /\/api\/v2\//.test(request.url.split('?', 1)[0] ?? '')
+  const varies = isApi && format === 'json' ? '' : String(reply.getHeader('vary') ?? '')
   reply.headers(edge.headers(isCached ? policy() : undefined, dependsOnHeaders(varies)))
   if (!isCached) return
   // They are about one client.
