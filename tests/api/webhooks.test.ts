@@ -546,8 +546,10 @@ test('a failed batch is sent again with the same bytes, and nothing overtakes it
     receiver.answer = withStatus(200)
     response.destroy()
   }
-  // Without help, at the time of the next attempt, or a few seconds after the second one.
-  await query(`update webhook set next_attempt = now() where id = ${webhook.id}`)
+  const tryNow = () => query(`update webhook set next_attempt = now() where id = ${webhook.id}`)
+  await tryNow()
+  await until('the end of the second attempt', async () => (await webhook.read()).attempt !== 1)
+  await tryNow()
   await webhook.isUpToDate()
   assert.equal((await webhook.read()).state, 'active')
   const [one, two, three, ...others] = receiver.messages
