@@ -175,8 +175,8 @@ async function claimBatch(
   } catch (error) {
     // Not because of this webhook.
     if (id === undefined || (error instanceof Unavailable && !error.isTooSlow)) throw error
-    await putOff(pool, id, true)
     onError(error)
+    await putOff(pool, id, true)
   }
   return 'skipped'
 }
