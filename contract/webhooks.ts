@@ -63,6 +63,11 @@ export const Webhook = Type.Object(
       '`new`: nothing is sent before a ping succeeds. `active`: entries are sent. `failing`: the ' +
         'last attempt failed and is repeated. `disabled`: nothing is sent',
     ),
+    error: Type.Union([Type.Literal('invalid-filter'), Type.Null()], {
+      description:
+        '`invalid-filter`: another version stored a filter that this one does not know. It is shown ' +
+        'as `{}`, and nothing is sent until it is changed. Otherwise null',
+    }),
     cursor: Type.String({ description: 'What was delivered: a cursor of `/api/v2/changes`' }),
     behind: Type.Integer({ minimum: 0, description: 'Entries of the feed after the cursor' }),
     attempt: Type.Integer({
@@ -97,13 +102,17 @@ export const WebhookDelivery = Type.Object(
     outcome: oneOf(
       deliveryOutcomes,
       '`delivered`: status 2xx. `refused`: another status. `bad-answer`: no HTTP response. ' +
-        '`address-refused`: the URL leads to a network that must not be reached',
+        '`address-refused`: unknown host, or address not allowed',
     ),
     status: Type.Union([Type.Integer(), Type.Null()], {
       description: 'Status of the answer, or null if there was none',
     }),
     duration_ms: Type.Integer({ minimum: 0, description: 'Duration in milliseconds' }),
-    answer: Type.String({ description: 'The beginning of the answer, at most 1 kB' }),
+    answer: Type.String({
+      description:
+        'The beginning of the answer, at most 1 kB. If there was none, the code of the error, such ' +
+        'as `ECONNREFUSED` or `CERT_HAS_EXPIRED`, if it is known',
+    }),
   },
   { ...exact, description: 'An attempt to deliver a message' },
 )
@@ -124,7 +133,12 @@ export const WebhookInput = Type.Object(
 
 export const WebhookPatch = Type.Object(
   { url: Type.Optional(url), filter: Type.Optional(WebhookFilter) },
-  { ...exact, description: 'Fields of a webhook to change. A filter replaces the one before' },
+  {
+    ...exact,
+    description:
+      'Fields of a webhook to change. A filter replaces the one before. With another URL the ' +
+      'webhook is `new` again: nothing is sent before a ping succeeds there',
+  },
 )
 
 export const WebhookReplay = Type.Object(
@@ -272,7 +286,8 @@ export const disableWebhookEndpoint = endpoint({
   path: `${onePath}/disable`,
   role: 'admin',
   summary: 'Disable a webhook',
-  description: 'Nothing is sent until it is enabled. It keeps its position.',
+  description:
+    'Nothing is sent until it is enabled. It keeps its position. A new webhook stays new.',
   params: { id },
   response: { status: 200, schema: Webhook },
   problems: [],

@@ -1840,18 +1840,21 @@ CREATE TABLE public.webhook (
     state text DEFAULT 'new'::text NOT NULL,
     seq bigint NOT NULL,
     batch_end bigint,
+    batch_filter jsonb,
     attempt integer DEFAULT 0 NOT NULL,
     attempted timestamp with time zone,
     next_attempt timestamp with time zone,
     lease uuid,
     leased_until timestamp with time zone,
-    secret_generation integer DEFAULT 1 NOT NULL,
+    salt uuid DEFAULT gen_random_uuid() NOT NULL,
+    old_salt uuid,
     old_secret_until timestamp with time zone,
     failing_since timestamp with time zone,
     replays integer DEFAULT 0 NOT NULL,
     created timestamp with time zone DEFAULT now() NOT NULL,
     CONSTRAINT webhook_check CHECK ((batch_end > seq)),
-    CONSTRAINT webhook_check1 CHECK (((lease IS NULL) = (leased_until IS NULL))),
+    CONSTRAINT webhook_check1 CHECK (((batch_end IS NULL) = (batch_filter IS NULL))),
+    CONSTRAINT webhook_check2 CHECK (((lease IS NULL) = (leased_until IS NULL))),
     CONSTRAINT webhook_state_check CHECK ((state = ANY (ARRAY['new'::text, 'active'::text, 'failing'::text, 'disabled'::text])))
 );
 

@@ -182,7 +182,12 @@ export function createApp(
     maxFollowers: config.FOLLOWERS_AT_ONCE,
     edge,
   })
-  const sender = { archive: base, userAgent }
+  const sender = {
+    // A copy sends nothing: its archive does.
+    key: source === undefined ? config.WEBHOOK_KEY : '',
+    archive: publicUrl || undefined,
+    userAgent,
+  }
   const webhooks = startWebhooks(config, pool, http, metrics, follower, sender)
   webhookRoutes(mount, pool, webhooks, links)
   if (edgeTarget) {
@@ -303,12 +308,11 @@ function startWebhooks(
   http: FastifyInstance,
   metrics: Metrics,
   follower: FeedFollower,
-  sender: { archive(): string; userAgent(): string },
+  sender: { key: string; archive: string | undefined; userAgent(): string },
 ): Webhooks {
-  const { WEBHOOK_KEY: key, WEBHOOK_PRIVATE: networks } = config
+  const { WEBHOOK_PRIVATE: networks } = config
   const options = {
     ...sender,
-    key,
     isOpened: networks === '' ? undefined : parseNetworks(networks),
   }
   metrics.watchEach(
@@ -318,7 +322,7 @@ function startWebhooks(
     async () =>
       new Map((await listLags(pool.lookups)).map(({ id, seconds }) => [String(id), seconds])),
   )
-  if (key === '') return openWebhooks(pool, options, undefined)
+  if (sender.key === '') return openWebhooks(pool, options, undefined)
   const countAttempt = metrics.counter(
     'webhook_attempts_total',
     'Attempts to deliver entries to a webhook, by outcome',

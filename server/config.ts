@@ -32,7 +32,8 @@ const settings = {
     default: '',
     description:
       'Public base URL of the archive. It may have a path: all routes are mounted under it, ' +
-      'and absolute links start with it. Defaults to http://HOST:PORT.',
+      'and absolute links start with it. Defaults to http://HOST:PORT; messages of webhooks then ' +
+      'do not name the archive.',
   }),
   SITE_NAME: Type.String({
     minLength: 1,

@@ -101,13 +101,8 @@ export function webhookPages(desk: Desk, pool: Pool, webhooks: Webhooks): void {
     const typed = valuesIn(request.form)
     const errors = filterErrors(typed)
     if (Object.keys(errors).length > 0) return show(request, { typed, errors })
-    const { url, filter } = await webhooks.read(id)
-    const wanted = filterOf(typed)
-    const changes = {
-      ...(typed.url !== url && { url: typed.url }),
-      ...(!isSameFilter(wanted, filter) && { filter: wanted }),
-    }
     try {
+      const changes = { url: typed.url, filter: filterOf(typed) }
       await webhooks.change(id, changes, auditOrigin(request))
     } catch (error) {
       return show(request, { typed, errors: errorsOf(error) })
@@ -126,7 +121,7 @@ export function webhookPages(desk: Desk, pool: Pool, webhooks: Webhooks): void {
     try {
       await webhooks.replay(id, since, auditOrigin(request))
     } catch (error) {
-      return show(request, { since, errors: errorsOf(error) })
+      return show(request, { since, errors: errorsOf(error, { since: 'since' }) })
     }
     return desk.redirect(request, `${deskPaths.webhook(id)}?done=webhook-replayed`)
   })
@@ -165,15 +160,13 @@ function filterOf(values: WebhookValues): WebhookFilter {
   return { ...(kind && { kind }), ...Object.fromEntries(owners) }
 }
 
-const isSameFilter = (a: WebhookFilter, b: WebhookFilter) =>
-  (['kind', ...ownerFields] as const).every((name) => a[name] === b[name])
-
-/** Returns the error of a form for a problem. Throws other problems again. */
-function errorsOf(error: unknown): WebhookErrors {
+/**
+ * Returns the error of a form for a problem; `invalid` if a field is. Throws other problems again.
+ */
+function errorsOf(error: unknown, invalid: WebhookErrors = { url: 'url' }): WebhookErrors {
   const name = error instanceof Problem ? error.problem : undefined
-  if (name === 'invalid-fields') return { url: 'url' }
+  if (name === 'invalid-fields') return invalid
   if (name === 'wrong-state') return { url: 'tooMany' }
   if (name === 'other-history') return { since: 'otherHistory' }
-  if (name === 'invalid-query') return { since: 'since' }
   throw error
 }

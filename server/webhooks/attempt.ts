@@ -11,8 +11,8 @@ export interface SendOptions {
   /** Tells whether an IP address is in a network that WEBHOOK_PRIVATE opens. */
   readonly isOpened: PostOptions['isOpened']
   userAgent(): string
-  /** Returns the URL of the archive. */
-  archive(): string
+  /** PUBLIC_URL, if it is set. A port that may change is not part of messages. */
+  readonly archive: string | undefined
 }
 
 export interface Attempt {
@@ -65,9 +65,15 @@ export async function sendMessage(
     if (!(error instanceof OutboundError)) throw error
     const { code } = error
     const outcome = code === 'not-found' || code === 'too-large' ? 'bad-answer' : code
-    const delivery = describe(outcome, null, '')
+    const delivery = describe(outcome, null, causeOf(error))
     return { delivery, isDelivered: false, isGone: false, retryAfterMs: undefined }
   }
+}
+
+/** Returns the code of the error behind another one, such as ECONNREFUSED or CERT_HAS_EXPIRED. */
+function causeOf({ cause }: OutboundError): string {
+  const code = cause instanceof Error && 'code' in cause ? String(cause.code) : ''
+  return /^[A-Z][A-Z0-9_]{1,60}$/.test(code) ? code : ''
 }
 
 /** Returns the beginning of an answer as text that can be shown and stored. */

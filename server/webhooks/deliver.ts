@@ -2,15 +2,17 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { recordEvent } from '../auth/auth.ts'
 import { type EntryRow, listEntries, matches, toEntry } from '../change-feed/change-feed.ts'
-import type { Db } from '../platform/db/db.ts'
+import { type Db, Unavailable } from '../platform/db/db.ts'
 import type { Pool } from '../platform/db/pool.ts'
 import { type JobRunner, startJobRunner } from '../platform/ops/job-runner.ts'
 import { type Attempt, retryDelayMs, type SendOptions, sendMessage } from './attempt.ts'
 import { type Batch, changesMessage, type Message } from './message.ts'
 import {
   hasDueWebhook,
+  knownFilter,
   leaseWebhook,
   lockDueWebhook,
+  putOff,
   releaseLease,
   type SendingWebhook,
   settleDelivered,
@@ -22,8 +24,10 @@ import {
 // without any, and settled by whoever holds the lease. A process that is killed in between leaves
 // the batch as it is: the next one sends the same message.
 
-/** Longer than an attempt takes. */
+/** Longer than a claim and an attempt take. */
 const leaseSeconds = 30
+/** A batch whose claim took longer is not sent: its lease could expire before an answer. */
+const maxClaimMs = 10_000
 const maxEntries = 100
 const maxBytes = 20_000
 /** Entries that are read at once; a filter may match none of them. */
@@ -38,6 +42,8 @@ const stopMs = 5000
 export interface DeliveryOptions extends SendOptions {
   /** Polling interval; 0 disables polling. */
   readonly everyMs: number
+  /** How long a claim may take; default: 10 s. */
+  readonly maxClaimMs?: number
   onAttempt(attempt: Attempt): void
   onDisabled(webhookId: number): void
   onError(error: unknown): void
@@ -52,7 +58,7 @@ export function startDeliveries(pool: Pool, options: DeliveryOptions): JobRunner
   async function startNext(): Promise<[] | undefined> {
     if (running.size >= maxAtOnce) return undefined
     const failing = [...running.values()].filter(({ webhook }) => webhook.isFailing).length
-    const claimed = await claimBatch(pool, failing < maxFailingAtOnce, options.archive)
+    const claimed = await claimBatch(pool, failing < maxFailingAtOnce, options)
     if (claimed === undefined) return undefined
     if (claimed === 'skipped') return []
     const work: Promise<void> = deliver(claimed)
@@ -66,7 +72,11 @@ export function startDeliveries(pool: Pool, options: DeliveryOptions): JobRunner
   }
 
   async function deliver(delivery: Delivery): Promise<void> {
-    const { webhook, lease, message } = delivery
+    const { webhook, lease, message, startedMs } = delivery
+    if (performance.now() - startedMs > (options.maxClaimMs ?? maxClaimMs)) {
+      await releaseLease(pool, webhook.id, lease)
+      return
+    }
     let attempt: Attempt
     try {
       attempt = await sendMessage(webhook, message, options, stopping.signal)
@@ -126,42 +136,62 @@ interface Delivery {
   readonly webhook: SendingWebhook
   readonly lease: string
   readonly message: Message
+  /** When the claim began, by performance.now(). */
+  readonly startedMs: number
 }
 
 /**
- * Claims the next batch of a webhook. Returns `skipped` if its filter matched no entry, and
- * undefined if there is nothing to send, or other processes send it.
+ * Claims the next batch of a webhook. Returns `skipped` if there is none to send, because the filter
+ * matched no entry or the webhook was put off, and undefined if no webhook is due, or other
+ * processes send to it.
  */
 async function claimBatch(
   pool: Pool,
   withFailing: boolean,
-  archive: () => string,
+  { archive, onError }: DeliveryOptions,
 ): Promise<Delivery | 'skipped' | undefined> {
+  const startedMs = performance.now()
   // Cheaper than a transaction, and there is often none.
   if (!(await hasDueWebhook(pool.lookups, withFailing))) return undefined
-  return pool.transaction(async (tx) => {
-    const webhook = await lockDueWebhook(tx, withFailing)
-    if (!webhook) return undefined
-    const batch = await readBatch(tx, webhook)
-    if (!batch) return undefined
-    if (batch.rows.length === 0) {
-      await skipEntries(tx, webhook.id, batch.end.seq)
-      return 'skipped'
-    }
-    const lease = randomUUID()
-    const { seq: batchEnd } = batch.end
-    await leaseWebhook(tx, webhook.id, { lease, batchEnd, seconds: leaseSeconds })
-    return { webhook, lease, message: changesMessage(webhook, batch, archive()) }
-  })
+  let id: number | undefined
+  try {
+    const claimed = await pool.transaction(async (tx) => {
+      const webhook = await lockDueWebhook(tx, withFailing)
+      id = webhook?.id
+      if (!webhook) return undefined
+      const batch = await readBatch(tx, webhook)
+      if (!batch) return 'empty'
+      if (batch.rows.length === 0) {
+        await skipEntries(tx, webhook, batch.end.seq)
+        return 'skipped'
+      }
+      const lease = randomUUID()
+      const { seq: batchEnd } = batch.end
+      await leaseWebhook(tx, webhook, { lease, batchEnd, seconds: leaseSeconds })
+      return { webhook, lease, message: changesMessage(webhook, batch, archive), startedMs }
+    })
+    if (claimed !== 'empty') return claimed
+    if (id !== undefined) await putOff(pool, id, false)
+  } catch (error) {
+    // Not because of this webhook.
+    if (id === undefined || (error instanceof Unavailable && !error.isTooSlow)) throw error
+    onError(error)
+    await putOff(pool, id, true)
+  }
+  return 'skipped'
 }
 
 /** Reads the next batch of a webhook; the same one as before if it has been sent already. */
-async function readBatch(
+export async function readBatch(
   tx: Db,
-  { seq, batchEnd, filter }: SendingWebhook,
+  { id, seq, batchEnd, filter: stored }: Pick<SendingWebhook, 'id' | 'seq' | 'batchEnd' | 'filter'>,
 ): Promise<Batch | undefined> {
+  const filter = knownFilter(stored)
+  if (!filter) throw new Error(`The filter of webhook ${id} has a field that is not known`)
   const isWanted = matches(filter)
-  const limit = batchEnd === null ? chunkSize : Math.min(chunkSize, batchEnd - seq)
+  // One more than fits shows that a batch is full.
+  const size = Object.keys(filter).length === 0 ? maxEntries + 1 : chunkSize
+  const limit = batchEnd === null ? size : Math.min(chunkSize, batchEnd - seq)
   const found = await listEntries(tx, seq, limit)
   const rows: EntryRow[] = []
   let end: EntryRow | undefined

@@ -17,33 +17,43 @@ export interface Batch {
   readonly end: EntryRow
 }
 
-/** Builds the message of a batch. It is the same for every attempt. */
+/**
+ * Builds the message of a batch. It is the same for every attempt. The id contains the beginning of
+ * the digest: after a restore the numbers are used again, for other entries.
+ */
 export function changesMessage(
-  { id, seq, replays }: SendingWebhook,
+  { id, seq, cursor: since, replays }: SendingWebhook,
   { rows, end }: Batch,
-  archive: string,
+  archive: string | undefined,
 ): Message {
-  const data = { archive, cursor: formatCursor(end), changes: rows.map(toEntry) }
+  const position = { since, cursor: formatCursor(end) }
+  const data = { ...(archive && { archive }), ...position, changes: rows.map(toEntry) }
+  const replay = replays > 0 ? `_r${replays}` : ''
   return {
-    id: `msg_${id}_${seq + 1}_${end.seq}${replays > 0 ? `_r${replays}` : ''}`,
+    id: `msg_${id}_${seq + 1}_${end.seq}_${end.digest.slice(0, 8)}${replay}`,
     entries: rows.length,
     body: Buffer.from(JSON.stringify({ type: 'changes', timestamp: `${end.at}Z`, data })),
   }
 }
 
 /** Builds a message without entries, for a test of the receiver. */
-export function pingMessage({ id }: SendingWebhook, archive: string, now: Date): Message {
+export function pingMessage(
+  { id }: SendingWebhook,
+  archive: string | undefined,
+  now: Date,
+): Message {
   const timestamp = now.toISOString()
+  const data = archive ? { archive } : {}
   return {
     id: `msg_${id}_ping_${now.getTime()}`,
     entries: 0,
-    body: Buffer.from(JSON.stringify({ type: 'ping', timestamp, data: { archive } })),
+    body: Buffer.from(JSON.stringify({ type: 'ping', timestamp, data })),
   }
 }
 
 /** Derives the secret of a webhook. It is stored nowhere. */
-export function secretOf(key: string, id: number, generation: number): Buffer {
-  return createHmac('sha256', key).update(`webhook:${id}:${generation}`).digest()
+export function secretOf(key: string, id: number, salt: string): Buffer {
+  return createHmac('sha256', key).update(`webhook:${id}:${salt}`).digest()
 }
 
 /** Formats a secret as receivers expect it. */
@@ -52,14 +62,14 @@ export const formatSecret = (secret: Buffer) => `whsec_${secret.toString('base64
 /** Returns the headers of a message, signed with the secret and, while it is valid, the old one. */
 export function signedHeaders(
   key: string,
-  { id, generation, hasOldSecret }: SendingWebhook,
+  { id, salt, oldSalt }: SendingWebhook,
   message: Message,
   now: Date,
 ): Record<string, string> {
   const seconds = String(Math.floor(now.getTime() / 1000))
-  const generations = hasOldSecret ? [generation, generation - 1] : [generation]
-  const signatures = generations.map((number) => {
-    const hmac = createHmac('sha256', secretOf(key, id, number))
+  const salts = oldSalt === null ? [salt] : [salt, oldSalt]
+  const signatures = salts.map((each) => {
+    const hmac = createHmac('sha256', secretOf(key, id, each))
     hmac.update(`${message.id}.${seconds}.`).update(message.body)
     return `v1,${hmac.digest('base64')}`
   })

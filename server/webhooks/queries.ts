@@ -1,4 +1,11 @@
-import { deliveryOutcomes, keptDeliveries, WebhookFilter, webhookStates } from '@talkshelf/contract'
+import {
+  deliveryOutcomes,
+  keptDeliveries,
+  validatorFor,
+  type Webhook,
+  WebhookFilter,
+  webhookStates,
+} from '@talkshelf/contract'
 import sql, { type Sql } from 'sql-template-tag'
 import Type, { type Static } from 'typebox'
 import { type Db, execute, many, maybe, one, writeReturning } from '../platform/db/db.ts'
@@ -18,7 +25,8 @@ const utc = (time: Sql) => sql`to_char(${time} at time zone 'UTC', 'YYYY-MM-DD"T
 const Row = Type.Object({
   id: Type.Integer(),
   url: Type.String(),
-  filter: WebhookFilter,
+  // Another release may have stored a filter that this one does not know.
+  filter: Type.Unknown(),
   state: State,
   cursor: Type.String(),
   behind: Type.Integer(),
@@ -29,9 +37,12 @@ const Row = Type.Object({
   created: Type.String(),
 })
 
+const cursor = (digest: Sql) => sql`
+  webhook.seq || '.' || lpad(to_hex(coalesce(${digest}, 0)), 16, '0')`
+
 const rowColumns = sql`
   webhook.id, url, filter, webhook.state,
-  webhook.seq || '.' || lpad(to_hex(coalesce(entry.digest, 0)), 16, '0') as cursor,
+  ${cursor(sql`entry.digest`)} as cursor,
   greatest(0, feed_head.seq - webhook.seq) as behind, attempt,
   ${utc(sql`next_attempt`)} as next_attempt,
   ${utc(sql`failing_since`)} as failing_since,
@@ -42,14 +53,30 @@ const rowTables = sql`
   cross join feed_head
   left join feed_entry as entry on entry.seq = webhook.seq`
 
+/** Returns a stored filter, or undefined if this release does not know it. */
+export function knownFilter(filter: unknown): WebhookFilter | undefined {
+  return validatorFor(WebhookFilter).Check(filter) ? (filter as WebhookFilter) : undefined
+}
+
+function toWebhook({ filter: stored, ...row }: Static<typeof Row>): Webhook {
+  const filter = knownFilter(stored)
+  return { ...row, filter: filter ?? {}, error: filter ? null : 'invalid-filter' }
+}
+
 /** Lists all webhooks. */
-export function listWebhooks(db: Db) {
-  return many(db, Row, sql`select ${rowColumns} from ${rowTables} order by webhook.id`)
+export async function listWebhooks(db: Db): Promise<Webhook[]> {
+  const rows = await many(db, Row, sql`select ${rowColumns} from ${rowTables} order by webhook.id`)
+  return rows.map(toWebhook)
 }
 
 /** Finds a webhook by its id. */
-export function findWebhook(db: Db, id: number) {
-  return maybe(db, Row, sql`select ${rowColumns} from ${rowTables} where webhook.id = ${id}`)
+export async function findWebhook(db: Db, id: number): Promise<Webhook | undefined> {
+  const row = await maybe(
+    db,
+    Row,
+    sql`select ${rowColumns} from ${rowTables} where webhook.id = ${id}`,
+  )
+  return row && toWebhook(row)
 }
 
 const Count = Type.Object({ count: Type.Integer() })
@@ -60,38 +87,48 @@ export async function lockWebhookCount(tx: Db): Promise<number> {
   return (await one(tx, Count, sql`select count(*) as count from webhook`)).count
 }
 
-const Generation = Type.Object({ id: Type.Integer(), generation: Type.Integer() })
+const Salt = Type.Object({ id: Type.Integer(), salt: Type.String() })
 
 /** Adds a webhook that begins after an entry of the feed. */
 export async function insertWebhook(tx: Db, url: string, filter: WebhookFilter, seq: number) {
   const [row] = await writeReturning(
     tx,
-    Generation,
+    Salt,
     sql`insert into webhook (url, filter, seq)
         values (${url}, ${JSON.stringify(filter)}, ${seq}::bigint)
-        returning id, secret_generation as generation`,
+        returning id, salt`,
   )
-  return row as Static<typeof Generation>
-}
-
-/** Changes where entries are posted. */
-export function updateUrl(tx: Db, id: number, url: string) {
-  return execute(tx, sql`update webhook set url = ${url} where id = ${id}`)
+  return row as Static<typeof Salt>
 }
 
 /**
- * Changes which entries are sent. A batch that was sent before with another filter is composed
- * anew, so its message gets another id.
+ * Changes where entries are posted. The webhook is new again, until a ping succeeds there. An
+ * attempt that is running no longer counts. Returns whether the URL is another one.
  */
-export function updateFilter(tx: Db, id: number, filter: WebhookFilter) {
-  return execute(
+export async function updateUrl(tx: Db, id: number, url: string): Promise<boolean> {
+  const count = await execute(
     tx,
     sql`update webhook
-        set filter = ${JSON.stringify(filter)},
-            replays = replays + (batch_end is not null)::integer,
-            batch_end = null, lease = null, leased_until = null
-        where id = ${id}`,
+        set url = ${url}, state = 'new', attempt = 0, next_attempt = null, failing_since = null,
+            lease = null, leased_until = null
+        where id = ${id} and url <> ${url}`,
   )
+  return count > 0
+}
+
+/**
+ * Changes which entries are sent. A message that is being sent is not interrupted; if it is not
+ * delivered, its batch is composed anew. Returns whether the filter is another one.
+ */
+export async function updateFilter(tx: Db, id: number, filter: WebhookFilter): Promise<boolean> {
+  const json = JSON.stringify(filter)
+  const count = await execute(
+    tx,
+    sql`update webhook
+        set filter = ${json}::jsonb, next_attempt = null
+        where id = ${id} and filter <> ${json}::jsonb`,
+  )
+  return count > 0
 }
 
 /** Deletes a webhook and its deliveries. */
@@ -99,16 +136,16 @@ export function deleteWebhook(tx: Db, id: number) {
   return execute(tx, sql`delete from webhook where id = ${id}`)
 }
 
-/** Starts a new generation of the secret; the previous one signs for some more hours. */
+/** Replaces the secret; the previous one signs for some more hours. */
 export async function rotateSecret(tx: Db, id: number, hours: number) {
   const [row] = await writeReturning(
     tx,
-    Generation,
+    Salt,
     sql`update webhook
-        set secret_generation = secret_generation + 1,
+        set salt = gen_random_uuid(), old_salt = salt,
             old_secret_until = now() + make_interval(hours => ${hours}::integer)
         where id = ${id}
-        returning id, secret_generation as generation`,
+        returning id, salt`,
   )
   return row
 }
@@ -118,36 +155,41 @@ export function moveWebhook(tx: Db, id: number, seq: number) {
   return execute(
     tx,
     sql`update webhook
-        set seq = ${seq}::bigint, batch_end = null, attempt = 0, next_attempt = null, lease = null,
-            leased_until = null, replays = replays + 1
+        set seq = ${seq}::bigint, batch_end = null, batch_filter = null, attempt = 0,
+            next_attempt = null, lease = null, leased_until = null, replays = replays + 1
         where id = ${id}`,
   )
 }
 
-/** Enables a webhook. What it sent last is tried again at once. */
-export function enableWebhook(tx: Db, id: number) {
-  return execute(
+/**
+ * Enables a webhook that is not new. What it sent last is tried again at once. Returns whether it
+ * was not new.
+ */
+export async function enableWebhook(tx: Db, id: number): Promise<boolean> {
+  const count = await execute(
     tx,
     sql`update webhook
         set state = 'active', attempt = 0, next_attempt = null, failing_since = null
-        where id = ${id}`,
-  )
-}
-
-/** Enables a new webhook, after a ping. Returns whether it was new. */
-export async function enableNewWebhook(tx: Db, id: number): Promise<boolean> {
-  const count = await execute(
-    tx,
-    sql`update webhook set state = 'active' where id = ${id} and state = 'new'`,
+        where id = ${id} and state <> 'new'`,
   )
   return count > 0
 }
 
-/** Disables a webhook. Returns whether it was not disabled before. */
+/** Enables a new webhook after a ping to this URL. Does nothing if it has another URL by now. */
+export function enableNewWebhook(tx: Db, id: number, url: string) {
+  return execute(
+    tx,
+    sql`update webhook set state = 'active' where id = ${id} and state = 'new' and url = ${url}`,
+  )
+}
+
+/** Disables a webhook, unless it is new. Returns whether it was enabled before. */
 export async function disableWebhook(tx: Db, id: number): Promise<boolean> {
   const count = await execute(
     tx,
-    sql`update webhook set state = 'disabled' where id = ${id} and state <> 'disabled'`,
+    sql`update webhook
+        set state = 'disabled'
+        where id = ${id} and state in ('active', 'failing')`,
   )
   return count > 0
 }
@@ -175,20 +217,26 @@ export async function hasDueWebhook(db: Db, withFailing: boolean): Promise<boole
 const Sending = Type.Object({
   id: Type.Integer(),
   url: Type.String(),
-  filter: WebhookFilter,
+  filter: Type.Unknown(),
   seq: Type.Integer(),
+  cursor: Type.String(),
   batchEnd: Type.Union([Type.Integer(), Type.Null()]),
   attempt: Type.Integer(),
-  generation: Type.Integer(),
-  hasOldSecret: Type.Boolean(),
+  salt: Type.String(),
+  oldSalt: MaybeText,
   replays: Type.Integer(),
   isFailing: Type.Boolean(),
 })
 export type SendingWebhook = Static<typeof Sending>
 
+// A batch of another filter is composed anew, and its message gets another id.
+const hasOtherFilter = sql`(batch_end is not null and batch_filter <> filter)`
 const sendingColumns = sql`
-  id, url, filter, seq, batch_end as "batchEnd", attempt, secret_generation as generation,
-  coalesce(old_secret_until > now(), false) as "hasOldSecret", replays,
+  id, url, filter, seq,
+  ${cursor(sql`(select digest from feed_entry as entry where entry.seq = webhook.seq)`)} as cursor,
+  case when not ${hasOtherFilter} then batch_end end as "batchEnd", attempt, salt,
+  case when old_secret_until > now() then old_salt end as "oldSalt",
+  replays + ${hasOtherFilter}::integer as replays,
   state = 'failing' as "isFailing"`
 
 /** Locks the webhook with something to send that waited longest, unless another process has it. */
@@ -210,26 +258,48 @@ export function findSendingWebhook(db: Db, id: number) {
   return maybe(db, Sending, sql`select ${sendingColumns} from webhook where id = ${id}`)
 }
 
-/** Fixes the batch that is sent, and who sends it. */
+/** Fixes the batch that is sent, and who sends it. The lease begins now, not with the transaction. */
 export function leaseWebhook(
   tx: Db,
-  id: number,
+  { id, replays }: SendingWebhook,
   { lease, batchEnd, seconds }: { lease: string; batchEnd: number; seconds: number },
 ) {
   return execute(
     tx,
     sql`update webhook
-        set lease = ${lease}, leased_until = now() + make_interval(secs => ${seconds}::integer),
-            batch_end = ${batchEnd}::bigint, attempted = now()
+        set lease = ${lease},
+            leased_until = clock_timestamp() + make_interval(secs => ${seconds}::integer),
+            batch_end = ${batchEnd}::bigint, batch_filter = filter,
+            replays = ${replays}::integer, attempted = now()
         where id = ${id}`,
   )
 }
 
 /** Advances a webhook whose filter matches none of the next entries. */
-export function skipEntries(tx: Db, id: number, seq: number) {
+export function skipEntries(tx: Db, { id, replays }: SendingWebhook, seq: number) {
   return execute(
     tx,
-    sql`update webhook set seq = ${seq}::bigint, attempted = now() where id = ${id}`,
+    sql`update webhook
+        set seq = ${seq}::bigint, batch_end = null, batch_filter = null,
+            replays = ${replays}::integer, attempted = now()
+        where id = ${id}`,
+  )
+}
+
+/**
+ * Puts off a webhook whose next batch cannot be sent for a minute, so that others are served. It
+ * counts as failing if there was an error.
+ */
+export function putOff(db: Db, id: number, isError: boolean) {
+  return execute(
+    db,
+    sql`update webhook
+        set next_attempt = now() + interval '1 minute', attempted = now(),
+            state = case when ${isError} then 'failing' else state end,
+            failing_since = case when ${isError} then coalesce(failing_since, now())
+                                 else failing_since end
+        where id = ${id} and state in ('active', 'failing')
+          and (leased_until is null or leased_until <= now())`,
   )
 }
 
@@ -271,8 +341,8 @@ export async function settleDelivered(db: Db, id: number, lease: string, deliver
     Settled,
     sql`with ${addDelivery(id, delivery)}
         update webhook
-        set seq = batch_end, batch_end = null, attempt = 0, next_attempt = null, lease = null,
-            leased_until = null, failing_since = null,
+        set seq = batch_end, batch_end = null, batch_filter = null, attempt = 0,
+            next_attempt = null, lease = null, leased_until = null, failing_since = null,
             state = case state when 'disabled' then state else 'active' end
         where id = ${id} and lease = ${lease}
         returning id`,

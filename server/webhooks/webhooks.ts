@@ -92,6 +92,17 @@ export function openWebhooks(
     }
   }
 
+  /** Finds the entry after which a webhook begins. `since` is a field of the body. */
+  async function findStart(since: string): Promise<number> {
+    try {
+      return (await findSince(pool, since)).seq
+    } catch (error) {
+      if (!(error instanceof Problem && error.problem === 'invalid-query')) throw error
+      const detail = 'must be a time such as 2026-11-15T10:00:00Z'
+      throw invalidFields([{ pointer: '/since', code: 'format', detail }])
+    }
+  }
+
   function assertSetUp(): void {
     if (key === '')
       throw new Problem(
@@ -108,17 +119,17 @@ export function openWebhooks(
     async create({ url, filter, since }, origin) {
       assertSetUp()
       checkUrl(url)
-      const { seq } = await findSince(pool, since)
+      const seq = await findStart(since)
       return pool.transaction(async (tx) => {
         if ((await queries.lockWebhookCount(tx)) >= maxWebhooks)
           throw new Problem(
             'wrong-state',
             `There are ${maxWebhooks} webhooks already. Delete one that is not used`,
           )
-        const { id, generation } = await queries.insertWebhook(tx, url, filter, seq)
+        const { id, salt } = await queries.insertWebhook(tx, url, filter, seq)
         const detail = { webhook: id, to: originOf(url) }
         await recordEvent(tx, 'webhook-created', origin, null, detail)
-        const secret = formatSecret(secretOf(key, id, generation))
+        const secret = formatSecret(secretOf(key, id, salt))
         return { webhook: await readWebhook(tx, id), secret }
       })
     },
@@ -126,11 +137,12 @@ export function openWebhooks(
     change(id, { url, filter }, origin) {
       if (url !== undefined) checkUrl(url)
       return change(id, 'webhook-changed', origin, async (tx) => {
-        if (url !== undefined) await queries.updateUrl(tx, id, url)
-        if (filter !== undefined) await queries.updateFilter(tx, id, filter)
+        const hasNewUrl = url !== undefined && (await queries.updateUrl(tx, id, url))
+        const hasNewFilter = filter !== undefined && (await queries.updateFilter(tx, id, filter))
+        if (!hasNewUrl && !hasNewFilter) return undefined
         return {
-          ...(url !== undefined && { to: originOf(url) }),
-          ...(filter !== undefined && { filter: JSON.stringify(filter) }),
+          ...(hasNewUrl && { to: originOf(url) }),
+          ...(hasNewFilter && { filter: JSON.stringify(filter) }),
         }
       })
     },
@@ -148,12 +160,12 @@ export function openWebhooks(
       assertSetUp()
       const webhook = await queries.findSendingWebhook(pool, id)
       if (!webhook) throw notFound()
-      const message = pingMessage(webhook, archive(), new Date())
+      const message = pingMessage(webhook, archive, new Date())
       const { delivery, isDelivered } = await sendMessage(webhook, message, options)
       const saved = await pool.transaction(async (tx) => {
         const row = await queries.insertDelivery(tx, id, delivery)
         if (!row) throw notFound()
-        if (isDelivered) await queries.enableNewWebhook(tx, id)
+        if (isDelivered) await queries.enableNewWebhook(tx, id, webhook.url)
         const detail = { webhook: id, outcome: delivery.outcome }
         await recordEvent(tx, 'webhook-pinged', origin, null, detail)
         return row
@@ -168,14 +180,14 @@ export function openWebhooks(
       const webhook = await change(id, 'webhook-secret-rotated', origin, async (tx) => {
         const rotated = await queries.rotateSecret(tx, id, oldSecretHours)
         if (!rotated) throw notFound()
-        secret = formatSecret(secretOf(key, id, rotated.generation))
+        secret = formatSecret(secretOf(key, id, rotated.salt))
         return {}
       })
       return { webhook, secret }
     },
 
     async replay(id, since, origin) {
-      const { seq } = await findSince(pool, since)
+      const seq = await findStart(since)
       return change(id, 'webhook-replayed', origin, async (tx) => {
         await queries.moveWebhook(tx, id, seq)
         return { after: seq }
@@ -185,11 +197,9 @@ export function openWebhooks(
     async enable(id, from, origin) {
       const head = from === 'now' ? await findSince(pool, 'now') : undefined
       return change(id, 'webhook-enabled', origin, async (tx) => {
-        const { state } = await readWebhook(tx, id)
-        if (state === 'new')
+        if (!(await queries.enableWebhook(tx, id)))
           throw new Problem('wrong-state', 'This webhook is new. Send a ping to enable it')
         if (head) await queries.moveWebhook(tx, id, head.seq)
-        await queries.enableWebhook(tx, id)
         return { from }
       })
     },

@@ -5,6 +5,7 @@ import { freshDatabase } from '../support/database.ts'
 import { signIn } from '../support/desk-client.ts'
 import { feedIsComplete } from '../support/feed-replay.ts'
 import { openArchive, startArchive } from '../support/harness.ts'
+import { withDatabase } from '../support/invariants.ts'
 import { until } from '../support/until.ts'
 import { startReceiver, withStatus } from '../support/webhook-receiver.ts'
 
@@ -36,6 +37,8 @@ test('an administrator creates, uses and deletes a webhook', async () => {
   const submit = async (action: string, fields: Record<string, string> = {}) =>
     client.follow(await client.submit(await client.get(path), `${path}${action}`, fields))
 
+  const fresh = await client.get(path)
+  assert.ok(!fresh.forms.some(({ action }) => action === `${path}/disable`), 'it is new')
   receiver.answer = withStatus(500)
   assert.match((await submit('/ping')).html, /The ping was not delivered/)
   receiver.answer = (response) => response.end('Hello <b>there</b>')
@@ -57,6 +60,9 @@ test('an administrator creates, uses and deletes a webhook', async () => {
   receiver.messages.length = 0
   const invalid = await client.submit(await client.get(path), `${path}/replay`, { since: 'then' })
   assert.deepEqual([invalid.status, /Enter a time such as/.test(invalid.html)], [400, true])
+  const impossible = { since: '2026-13-01' }
+  const month = await client.submit(await client.get(path), `${path}/replay`, impossible)
+  assert.deepEqual([month.status, /Enter a time such as/.test(month.html)], [400, true])
   const foreign = { since: `1.${'0'.repeat(16)}` }
   const other = await client.submit(await client.get(path), `${path}/replay`, foreign)
   assert.match(other.html, /not part of the history/)
@@ -68,11 +74,18 @@ test('an administrator creates, uses and deletes a webhook', async () => {
     token: archive.admin,
   })
   assert.deepEqual([api.json.url, api.json.filter], [receiver.url, { tag: 7 }])
+  assert.match((await client.get(path)).html, /Active/)
   assert.match((await submit('/disable')).html, /The webhook is disabled/)
   await archive.make()
   await feedIsComplete(archive)
   assert.match((await client.get(path)).html, /\d entries behind/)
   assert.match((await submit('/enable', { from: 'now' })).html, /Up to date/)
+  const unknown = `update webhook set filter = '{"language":"en"}'`
+  await withDatabase(archive.databaseUrl, (run) => run(unknown))
+  for (const shown of ['/desk/webhooks', path])
+    assert.match((await client.get(shown)).html, /The filter is not valid in this version/)
+  assert.match((await submit('', { kind: '', tag: '' })).html, /Saved/)
+  assert.doesNotMatch((await client.get(path)).html, /The filter is not valid/)
   const spanish = await client.get(path, { 'accept-language': 'es' })
   assert.match(spanish.html, /Últimos envíos/)
   assert.match((await submit('/delete')).html, /The webhook was deleted/)

@@ -4,8 +4,12 @@ import { isIP } from 'node:net'
 import { after, test } from 'node:test'
 import { keptDeliveries, maxWebhooks } from '@talkshelf/contract'
 import { Webhook } from 'standardwebhooks'
+import { createApp } from '../../server/app.ts'
+import { readConfig } from '../../server/config.ts'
+import { openPool } from '../../server/platform/db/pool.ts'
 import { hostileAddresses } from '../../server/platform/net/hostile-addresses.ts'
 import { parseRetryAfter, retryDelayMs } from '../../server/webhooks/attempt.ts'
+import { readBatch, startDeliveries } from '../../server/webhooks/deliver.ts'
 import { freshDatabase } from '../support/database.ts'
 import { feedIsComplete, readFeed } from '../support/feed-replay.ts'
 import { type OpenArchive, openArchive, type Reply, startArchive } from '../support/harness.ts'
@@ -107,8 +111,9 @@ test('a new webhook gets entries after a ping succeeds, signed', async () => {
   const { entries } = await readFeed(archive, webhook.cursor)
   assert.deepEqual(message.changes, entries.slice(0, message.changes.length))
   const { type, timestamp, data } = JSON.parse(message.body)
-  assert.deepEqual([type, timestamp, data.archive], ['changes', `${entries[0]?.at}Z`, archive.url])
-  assert.equal(message.id, `msg_${webhook.id}_${entries[0]?.seq}_${seqOf(data.cursor)}`)
+  assert.deepEqual([type, timestamp, data.since], ['changes', `${entries[0]?.at}Z`, webhook.cursor])
+  const [end, digest] = data.cursor.split('.')
+  assert.equal(message.id, `msg_${webhook.id}_${entries[0]?.seq}_${end}_${digest.slice(0, 8)}`)
   const { json } = await archive.call('GET', `/api/v2/changes?since=${data.cursor}`)
   assert.ok(Array.isArray(json.results), 'the cursor is one of the feed')
   // What was changed on the way is refused.
@@ -209,33 +214,353 @@ test('a filter selects entries, and a record that leaves is sent too', async () 
   await webhook.remove()
 })
 
+test('a filter that this version does not know stops no other webhook', async () => {
+  const unknown = await openWebhook()
+  const other = await openWebhook()
+  await query(`update webhook set filter = '{"language":"en"}' where id = ${unknown.id}`)
+  await archive.make()
+  await other.isUpToDate()
+  await unknown.inState('failing')
+  await archive.make()
+  await other.isUpToDate()
+  const { results } = await ok(send('GET', 'webhook'))
+  const shown = results.find(({ id }: { id: number }) => id === unknown.id)
+  assert.deepEqual([shown.filter, shown.error], [{}, 'invalid-filter'])
+  assert.equal((await other.read()).error, null)
+  assert.equal(unknown.receiver.messages.length, 0)
+  // Nothing was lost.
+  const first = seqOf(shown.cursor) + 1
+  const changed = await ok(send('PATCH', `webhook/${unknown.id}`, { filter: {} }))
+  assert.equal(changed.error, null)
+  await unknown.isUpToDate()
+  assert.deepEqual(seqs(unknown.receiver), range(first, seqOf((await unknown.read()).cursor)))
+  for (const webhook of [unknown, other]) await webhook.remove()
+})
+
+test('after a restore neither the ids of messages nor new secrets repeat', async (t) => {
+  const database = await freshDatabase(t)
+  const receiver = await openReceiver()
+  const restored = await openArchive(database.url, settings)
+  const run = (text: string) => withDatabase(database.url, (execute) => execute(text))
+  try {
+    await feedIsComplete(restored)
+    const post = (path: string, body?: object) =>
+      ok(
+        restored.call('POST', `/api/v2/webhook${path}`, {
+          token: restored.admin,
+          ...(body && { body }),
+        }),
+      )
+    const { webhook, secret } = await post('', { url: receiver.url })
+    await post(`/${webhook.id}/ping`)
+    receiver.messages.length = 0
+    const [row] = await run(`select * from webhook`)
+    const { secret: second } = await post(`/${webhook.id}/secret`)
+    await restored.make({ title: 'Before the restore' })
+    await feedIsComplete(restored)
+    const isUpToDate = () =>
+      until('the webhook to be up to date', async () => {
+        const [state] = await run('select seq = (select seq from feed_head) as done from webhook')
+        return state?.done === true
+      })
+    await isUpToDate()
+    const [before] = receiver.messages.slice(-1)
+    // As after a restore: the same position and numbers, and other entries.
+    await run(
+      `update webhook set seq = ${row?.seq}, salt = '${row?.salt}', old_salt = null,
+                          old_secret_until = null, state = 'disabled';
+       update feed_entry set digest = digest # 1311768467463790320 where seq > ${row?.seq};
+       update webhook set state = 'active'`,
+    )
+    await isUpToDate()
+    const [after] = receiver.messages.slice(-1)
+    assert.ok(before && after)
+    assert.deepEqual(
+      after.changes.map(({ seq }) => seq),
+      before.changes.map(({ seq }) => seq),
+    )
+    assert.notEqual(after.id, before.id)
+    assert.equal(JSON.parse(after.body).data.since, webhook.cursor)
+    const { secret: third } = await post(`/${webhook.id}/secret`)
+    assert.equal(new Set([secret, second, third]).size, 3)
+    const { body, headers } = after
+    new Webhook(secret).verify(body, headers as Record<string, string>)
+  } finally {
+    await restored.close()
+  }
+})
+
+test('a new webhook that is disabled, or changed, is enabled by a ping only', async () => {
+  const receiver = await openReceiver()
+  await feedIsComplete(archive)
+  const { webhook } = await ok(send('POST', 'webhook', { url: receiver.url }))
+  const path = `webhook/${webhook.id}`
+  assert.equal((await ok(send('POST', `${path}/disable`))).state, 'new')
+  assert.equal((await send('POST', `${path}/enable`, { from: 'now' })).status, 409)
+  // A ping that is running does not enable another URL.
+  const held: ServerResponse[] = []
+  receiver.answer = (response) => held.push(response)
+  const pinging = send('POST', `${path}/ping`)
+  await until('the ping', () => held.length === 1)
+  const other = await openReceiver()
+  await ok(send('PATCH', path, { url: other.url }))
+  held[0]?.writeHead(204).end()
+  assert.equal((await ok(pinging)).outcome, 'delivered')
+  assert.equal((await ok(send('GET', path))).state, 'new')
+  await ok(send('POST', `${path}/ping`))
+  assert.equal((await ok(send('GET', path))).state, 'active')
+  for (const state of ['active', 'disabled']) {
+    if (state === 'disabled') await ok(send('POST', `${path}/disable`))
+    const same = await ok(send('PATCH', path, { url: other.url }))
+    assert.equal(same.state, state, 'the same URL changes nothing')
+    assert.equal((await ok(send('PATCH', path, { url: receiver.url }))).state, 'new')
+    assert.equal((await send('POST', `${path}/enable`, { from: 'now' })).status, 409)
+    await ok(send('PATCH', path, { url: other.url }))
+    await ok(send('POST', `${path}/ping`))
+  }
+  await ok(send('POST', `${path}/delete`))
+})
+
+test('a late answer of the old URL does not count for the new one', async () => {
+  for (const status of [204, 410]) {
+    const webhook = await openWebhook()
+    const { receiver } = webhook
+    const held: ServerResponse[] = []
+    receiver.answer = (response) => held.push(response)
+    await archive.make()
+    await until('the message', () => held.length === 1)
+    const [sent] = receiver.messages
+    const { cursor } = await webhook.read()
+    const other = await openReceiver()
+    await ok(send('PATCH', `webhook/${webhook.id}`, { url: other.url }))
+    held[0]?.writeHead(status).end()
+    await until('the end of the attempt', async () =>
+      (await webhook.deliveries()).some(({ message }: { message: string }) => message === sent?.id),
+    )
+    const state = await webhook.read()
+    assert.deepEqual(
+      [state.cursor, state.state, state.attempt, state.failing_since, state.next_attempt],
+      [cursor, 'new', 0, null, null],
+    )
+    await webhook.post('ping')
+    await webhook.isUpToDate()
+    const [repeated] = other.messages.filter(({ type }) => type === 'changes')
+    assert.deepEqual([repeated?.id, repeated?.body], [sent?.id, sent?.body])
+    await webhook.remove()
+  }
+})
+
+test('a change of the filter interrupts no message, and composes a failed batch anew', async () => {
+  const webhook = await openWebhook()
+  const { receiver } = webhook
+  const patch = (filter: object) => ok(send('PATCH', `webhook/${webhook.id}`, { filter }))
+  const row = async () => {
+    const [found] = await query(
+      `select lease, batch_end, replays, next_attempt from webhook where id = ${webhook.id}`,
+    )
+    return found
+  }
+  const held: ServerResponse[] = []
+  receiver.answer = (response) => held.push(response)
+  await archive.make({ tags: ['a tag before the change'] })
+  await until('the message', () => held.length === 1)
+  const before = await row()
+  await patch({})
+  assert.deepEqual(await row(), before, 'the same filter changes nothing')
+  await patch({ kind: 'video' })
+  assert.deepEqual(await row(), before, 'the lease and the batch stay')
+  // Another webhook that is served afterwards shows that this one was not due.
+  const other = await openWebhook()
+  await archive.make({ tags: ['a tag after the change'] })
+  await other.isUpToDate()
+  assert.equal(receiver.messages.length, 1, 'one message at a time')
+  receiver.answer = withStatus(204)
+  held[0]?.writeHead(500, { 'retry-after': '600' }).end()
+  await webhook.inState('failing')
+  await query(`update webhook set next_attempt = null where id = ${webhook.id}`)
+  await webhook.isUpToDate()
+  const [first, ...later] = receiver.messages
+  assert.ok(first?.changes.some(({ kind }) => kind === 'tag'))
+  assert.ok(later.length > 0)
+  const entries = later.flatMap(({ changes }) => changes)
+  assert.deepEqual([...new Set(entries.map(({ kind }) => kind))], ['video'])
+  assert.equal(entries.length, 2)
+  assert.ok(later.every(({ id }) => id !== first?.id && id.endsWith('_r1')))
+  // What is delivered while the filter is changed stays delivered.
+  held.length = 0
+  receiver.answer = (response) => held.push(response)
+  await archive.make()
+  await until('the message', () => held.length === 1)
+  const count = receiver.messages.length
+  await patch({ kind: 'tag' })
+  receiver.answer = withStatus(204)
+  held[0]?.writeHead(204).end()
+  await webhook.isUpToDate()
+  assert.equal(receiver.messages.length, count)
+  for (const each of [webhook, other]) await each.remove()
+})
+
+test('a lease begins when it is written, and a batch that was claimed too slowly is not sent', async (t) => {
+  const webhook = await openWebhook()
+  const held: ServerResponse[] = []
+  webhook.receiver.answer = (response) => held.push(response)
+  await archive.make()
+  await until('the message', () => held.length === 1)
+  const lease = "leased_until > attempted + interval '30 seconds' as later"
+  const [row] = await query(`select ${lease} from webhook where id = ${webhook.id}`)
+  assert.equal(row?.later, true)
+  held[0]?.writeHead(204).end()
+  await webhook.remove()
+
+  const database = await freshDatabase(t)
+  const one = await openArchive(database.url, { ...settings, WEBHOOK_KEY: '' })
+  const receiver = await openReceiver()
+  try {
+    await feedIsComplete(one)
+    const run = (text: string) => withDatabase(database.url, (execute) => execute(text))
+    await run(
+      `insert into webhook (url, filter, state, seq) values ('${receiver.url}', '{}', 'active', 0)`,
+    )
+    const errors: unknown[] = []
+    const runner = startDeliveries(one.pool, {
+      key: 'a key of this test, which is no secret',
+      isOpened: () => true,
+      userAgent: () => 'Talkshelf',
+      archive: undefined,
+      everyMs: 1000,
+      maxClaimMs: 0,
+      onAttempt: () => {},
+      onDisabled: () => {},
+      onError: (error) => errors.push(error),
+    })
+    await until('a claim', async () => {
+      const [state] = await run('select batch_end is not null as claimed from webhook')
+      return state?.claimed === true
+    })
+    await runner.stop()
+    assert.deepEqual(await run('select lease, attempt from webhook'), [{ lease: null, attempt: 0 }])
+    assert.deepEqual([receiver.messages.length, errors], [0, []])
+  } finally {
+    await one.close()
+  }
+})
+
+test('messages name the archive only if PUBLIC_URL is set', async (t) => {
+  const webhook = await openWebhook()
+  await webhook.post('ping')
+  await archive.make()
+  await webhook.isUpToDate()
+  for (const { body } of webhook.receiver.messages) assert.ok(!('archive' in JSON.parse(body).data))
+  await webhook.remove()
+  const database = await freshDatabase(t)
+  const url = 'https://talks.example.org'
+  const named = await openArchive(database.url, { ...settings, PUBLIC_URL: url })
+  try {
+    await feedIsComplete(named)
+    const receiver = await openReceiver()
+    const body = { url: receiver.url }
+    const created = await named.call('POST', '/api/v2/webhook', { token: named.admin, body })
+    const path = `/api/v2/webhook/${created.json.webhook.id}/ping`
+    await ok(named.call('POST', path, { token: named.admin }))
+    await named.make()
+    await until('the entries', () => receiver.entries().length > 0)
+    for (const message of receiver.messages)
+      assert.equal(JSON.parse(message.body).data.archive, url)
+  } finally {
+    await named.close()
+  }
+})
+
+test('the reason of a failure is stored', async () => {
+  const gone = await startReceiver()
+  await gone.close()
+  const { webhook } = await ok(send('POST', 'webhook', { url: gone.url }))
+  const ping = await ok(send('POST', `webhook/${webhook.id}/ping`))
+  assert.deepEqual([ping.outcome, ping.status, ping.answer], ['unreachable', null, 'ECONNREFUSED'])
+  await ok(send('POST', `webhook/${webhook.id}/delete`))
+})
+
+test('a read-only copy sends nothing', async (t) => {
+  const database = await freshDatabase(t)
+  const keyless = await openArchive(database.url, { WEBHOOK_KEY: '' })
+  const receiver = await openReceiver()
+  await feedIsComplete(keyless)
+  await withDatabase(database.url, (run) =>
+    run(
+      `insert into webhook (url, filter, state, seq) values ('${receiver.url}', '{}', 'active', 0)`,
+    ),
+  )
+  await keyless.close()
+  const config = readConfig({
+    ...settings,
+    DATABASE_URL: database.url,
+    WEBHOOK_KEY: 'a key of this test, which is no secret',
+  })
+  const pool = openPool({ url: database.url, connections: 4, applicationName: 'tests' })
+  try {
+    // It would send at once. `close` waits for attempts that are running.
+    const copy = createApp(config, pool, false, {}, 'https://talks.example.org')
+    await copy.ready()
+    await copy.close()
+    assert.equal(receiver.messages.length, 0)
+    const original = createApp(config, pool, false)
+    await original.ready()
+    await until('the entries', () => receiver.entries().length > 0)
+    await original.close()
+  } finally {
+    await pool.close()
+  }
+})
+
+test('a batch without a filter reads only what it can send', async () => {
+  await Promise.all(Array.from({ length: 20 }, () => archive.make()))
+  await feedIsComplete(archive)
+  let read = 0
+  const counting: Parameters<typeof readBatch>[0] = {
+    async run(...args) {
+      const result = await archive.pool.run(...args)
+      read += result.rows.length
+      return result
+    },
+  }
+  const [head] = await query('select seq::integer as seq from feed_head')
+  assert.ok(Number(head?.seq) > 150)
+  await readBatch(counting, { id: 1, seq: 0, batchEnd: null, filter: {} })
+  assert.equal(read, 101)
+  await readBatch(counting, { id: 1, seq: 0, batchEnd: null, filter: { kind: 'category' } })
+  assert.ok(read > 250)
+})
+
 test('a failed batch is sent again with the same bytes, and nothing overtakes it', async () => {
   const webhook = await openWebhook()
   const { receiver } = webhook
-  receiver.answer = withStatus(500)
+  receiver.answer = withStatus(500, { 'retry-after': '600' })
   await archive.make()
   await webhook.inState('failing')
   await archive.make()
   await feedIsComplete(archive)
-  const state = await webhook.read()
-  assert.equal(state.attempt, 1)
-  const delayMs = Date.parse(`${state.next_attempt}Z`) - Date.parse(`${state.failing_since}Z`)
-  assert.ok(delayMs >= 3900 && delayMs <= 6100, `${delayMs} ms`)
+  const { attempt, next_attempt: next } = await webhook.read()
+  assert.deepEqual([attempt, typeof next], [1, 'string'])
   // The connection is closed without an answer.
-  receiver.answer = (response) => response.destroy()
-  await webhook.post('enable', { from: 'cursor' })
-  await webhook.inState('failing')
-  receiver.answer = withStatus(200)
-  // Without help: by the time of the next attempt.
-  await webhook.inState('active')
+  receiver.answer = (response) => {
+    receiver.answer = withStatus(200)
+    response.destroy()
+  }
+  const tryNow = () => query(`update webhook set next_attempt = now() where id = ${webhook.id}`)
+  await tryNow()
+  await until('the end of the second attempt', async () => (await webhook.read()).attempt !== 1)
+  await tryNow()
   await webhook.isUpToDate()
+  assert.equal((await webhook.read()).state, 'active')
   const [one, two, three, ...others] = receiver.messages
   assert.ok(one && two && three && others.length > 0)
   assert.deepEqual([two.id, three.id], [one.id, one.id])
   assert.deepEqual([two.body, three.body], [one.body, one.body])
   assert.ok(others.every(({ id }) => id !== one.id))
   const outcomes = (await webhook.deliveries()).map(({ outcome }: { outcome: string }) => outcome)
-  assert.deepEqual(outcomes.slice(-4), ['delivered', 'unreachable', 'refused', 'delivered'])
+  const [ping, ...attempts] = outcomes.reverse()
+  assert.equal(ping, 'delivered')
+  assert.deepEqual(attempts.slice(0, 3), ['refused', 'unreachable', 'delivered'])
   await webhook.remove()
 })
 
@@ -447,16 +772,39 @@ test('a receiver that does not respond delays no other', async () => {
   const slow = await Promise.all(Array.from({ length: 3 }, () => openWebhook()))
   for (const { receiver } of slow) receiver.answer = () => {}
   const quick = await openWebhook()
-  for (let round = 0; round < 3; round++) {
-    await archive.make()
-    await quick.isUpToDate()
-  }
-  // All attempts of the slow ones are still waiting for their first answer.
-  for (const { receiver, read } of slow) {
-    assert.equal(receiver.messages.length, 1)
-    assert.equal((await read()).attempt, 0)
+  await archive.make()
+  await until('the messages', () => slow.every(({ receiver }) => receiver.messages.length > 0))
+  await quick.isUpToDate()
+  // The first attempt of each slow one ends after that of the quick one, if it has ended at all.
+  const [delivered] = await quick.deliveries()
+  for (const { deliveries, read } of slow) {
+    const ended = (await deliveries()).filter(({ entries }: { entries: number }) => entries > 0)
+    assert.ok(ended.every(({ id }: { id: number }) => id > delivered.id))
+    assert.ok((await read()).behind > 0)
   }
   for (const webhook of [...slow, quick]) await webhook.remove()
+})
+
+test('failing webhooks have at most half of the attempts at once', async () => {
+  const failing = await Promise.all(Array.from({ length: 6 }, () => openWebhook()))
+  for (const { receiver } of failing) receiver.answer = withStatus(500, { 'retry-after': '600' })
+  await archive.make()
+  for (const webhook of failing) await webhook.inState('failing')
+  let [open, most] = [0, 0]
+  for (const { receiver } of failing)
+    receiver.answer = (response) => {
+      most = Math.max(most, ++open)
+      response.on('close', () => open--)
+    }
+  const quick = await openWebhook()
+  const ids = failing.map(({ id }) => id).join()
+  await query(`update webhook set next_attempt = null where id in (${ids})`)
+  await until('the attempts', () => open === 4)
+  // There is still a place for others, and two failing ones are due.
+  await archive.make()
+  await quick.isUpToDate()
+  assert.equal(most, 4)
+  for (const webhook of [...failing, quick]) await webhook.remove()
 })
 
 test('an answer that is huge, endless or not text is bounded', async () => {
@@ -555,12 +903,14 @@ test('wrong input is refused', async () => {
     ['webhook', { url: receiver.url, filter: { category: 0 } }, '/filter/category'],
     ['webhook', { url: receiver.url, filter: { compact: 'true' } }, '/filter/compact'],
     ['webhook', { url: receiver.url, since: 'yesterday' }, '/since'],
+    ['webhook', { url: receiver.url, since: '2026-13-01' }, '/since'],
     ['webhook', { url: receiver.url, state: 'active' }, '/state'],
     [`webhook/${id}/replay`, {}, '/since'],
+    [`webhook/${id}/replay`, { since: '2026-13-01' }, '/since'],
     [`webhook/${id}/enable`, { from: 'then' }, '/from'],
   ] as const) {
     const { status, json, text } = await send('POST', path, body)
-    assert.equal(status, 400, text)
+    assert.deepEqual([status, json.type.split('/').at(-1)], [400, 'invalid-fields'], text)
     assert.deepEqual(
       json.errors.map((error: { pointer: string }) => error.pointer),
       [pointer],
@@ -635,6 +985,7 @@ test('every action is in the audit log, and the secret is nowhere', async () => 
   await webhook.post('disable')
   await webhook.post('enable', { from: 'cursor' })
   await ok(send('PATCH', `webhook/${webhook.id}`, { url: `${webhook.receiver.url}?key=hush` }))
+  await webhook.post('ping')
   await archive.make()
   await webhook.isUpToDate()
   const tables = await query(
@@ -662,6 +1013,7 @@ test('every action is in the audit log, and the secret is nowhere', async () => 
     'webhook-disabled',
     'webhook-enabled',
     'webhook-changed',
+    'webhook-pinged',
     'webhook-deleted',
   ])
   assert.ok(!JSON.stringify(own).includes('hush'), 'the audit log has no path')

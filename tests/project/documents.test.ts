@@ -28,6 +28,7 @@ import {
 import { problemReferencePage, referencePage } from '../../server/reference/page.ts'
 import { callPath, prepareCall, prepareImport } from '../support/endpoint-calls.ts'
 import { type CallOptions, type Reply, startArchive, type TestArchive } from '../support/harness.ts'
+import { withDatabase } from '../support/invariants.ts'
 import { blackPng } from '../support/picture-archive.ts'
 import { eventProfile } from '../support/profiles.ts'
 import { until } from '../support/until.ts'
@@ -579,6 +580,11 @@ test('the commands of the reference work in a shell', async (t) => {
     const command = textInSection(page, name, 'command') ?? assert.fail(`${name} has no command`)
     if (endpoints[name as keyof typeof endpoints].path.includes('/import/{id}'))
       await prepareImport(untouched, 1, name)
+    // Its ping was refused, so it is still new.
+    if (name === 'enableWebhook')
+      await withDatabase(untouched.databaseUrl, (query) =>
+        query("update webhook set state = 'disabled'"),
+      )
     const isDraft = name === 'schedulePublication'
     const setState = (state: number) =>
       untouched.call('PATCH', '/api/v2/video/1', { body: { state }, token: untouched.editor })

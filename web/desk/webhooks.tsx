@@ -79,9 +79,9 @@ function NewSecret({ id, secret }: { readonly id: number; readonly secret: strin
   )
 }
 
-function State({ webhook: { state } }: { readonly webhook: Webhook }) {
+function State({ webhook: { state, error } }: { readonly webhook: Webhook }) {
   const { words } = useDesk()
-  const isBad = state === 'failing' || state === 'disabled'
+  const isBad = state === 'failing' || state === 'disabled' || error !== null
   return <span class={isBad ? 'mark warn' : 'mark'}>{words.webhooks.states[state]}</span>
 }
 
@@ -89,11 +89,12 @@ function State({ webhook: { state } }: { readonly webhook: Webhook }) {
 function Progress({ webhook }: { readonly webhook: Webhook }) {
   const { words, time, locale } = useDesk()
   const text = words.webhooks
-  const { behind, failing_since: failingSince, next_attempt: nextAttempt, state } = webhook
+  const { behind, failing_since: failingSince, next_attempt: nextAttempt, state, error } = webhook
   const isRetried = state === 'failing' && nextAttempt !== null
   return (
     <>
       {[
+        error === null ? '' : text.invalidFilter,
         behind === 0 ? text.upToDate : text.behind(behind.toLocaleString(locale)),
         failingSince === null ? '' : `${text.failingSince}: ${time(`${failingSince}Z`)}`,
         isRetried ? `${text.nextAttempt}: ${time(`${nextAttempt}Z`)}` : '',
@@ -245,7 +246,7 @@ function Actions({ webhook, isSetUp, since, errors = {} }: WebhookPageData) {
           </div>
         </Form>
       )}
-      {state !== 'disabled' && (
+      {(state === 'active' || state === 'failing') && (
         <Form action={deskPaths.disableWebhook(id)}>
           <button type="submit">{text.disable}</button>
         </Form>

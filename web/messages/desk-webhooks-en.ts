@@ -21,11 +21,13 @@ export const webhooksEn = {
   },
   behind: (count: string) => `${count} entries behind`,
   upToDate: 'Up to date',
+  invalidFilter: 'The filter is not valid in this version: save another one',
   failingSince: 'Failing since',
   nextAttempt: 'Next attempt',
   create: 'Create webhook',
   url: 'URL',
-  urlHelp: 'Starts with https://. Changes are posted to it.',
+  urlHelp:
+    'Starts with https://. Changes are posted to it. After a change of the URL, send a ping again.',
   filter: 'Only a part',
   kind: 'Kind',
   anyKind: 'Everything',
@@ -67,7 +69,7 @@ export const webhooksEn = {
     unreachable: 'Not reachable',
     'too-slow': 'Too slow',
     'bad-answer': 'No valid answer',
-    'address-refused': 'Address not allowed',
+    'address-refused': 'Unknown host, or address not allowed',
   },
   errors: {
     url: 'Enter a URL that starts with https://, on port 443 and without a user name.',

@@ -23,11 +23,14 @@ export const webhooksEs: WebhookMessages = {
   },
   behind: (count) => `${count} entradas de retraso`,
   upToDate: 'Al día',
+  invalidFilter: 'El filtro no es válido en esta versión: guarda otro',
   failingSince: 'Falla desde',
   nextAttempt: 'Próximo intento',
   create: 'Crear webhook',
   url: 'URL',
-  urlHelp: 'Empieza por https://. Los cambios se envían a ella con POST.',
+  urlHelp:
+    'Empieza por https://. Los cambios se envían a ella con POST. Si cambias la URL, envía un ping ' +
+    'de nuevo.',
   filter: 'Solo una parte',
   kind: 'Tipo',
   anyKind: 'Todo',
@@ -70,7 +73,7 @@ export const webhooksEs: WebhookMessages = {
     unreachable: 'Inalcanzable',
     'too-slow': 'Demasiado lento',
     'bad-answer': 'Sin respuesta válida',
-    'address-refused': 'Dirección no permitida',
+    'address-refused': 'Servidor desconocido o dirección no permitida',
   },
   errors: {
     url: 'Introduce una URL que empiece por https://, en el puerto 443 y sin nombre de usuario.',
