@@ -75,7 +75,7 @@ export async function entityPage(
     ...(await collection(pool, statisticsCache, head, page)),
     entity: head.entity,
     hasStatistics: kind === 'category' && !(entity.about?.start_date && entity.about.end_date),
-    hasSeries: profile !== undefined && 'series' in profile,
+    hasSeries: kind === 'category' && Boolean(entity.profile.series),
   }
   // Facets have only the speakers with the most talks.
   const hasMore = kind === 'category' && (data.facets.speaker?.length ?? 0) > maxCommonFacets
