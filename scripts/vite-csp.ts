@@ -13,7 +13,9 @@ const helperFile = join(import.meta.dirname, '../web/islands/shadow-styles.ts')
 const replacements: readonly (readonly [RegExp, string])[] = [
   [/<(\/?)style(?=[\s>])/g, '<$1shadow-style'],
   [/"style:not\(\[media\]\)"/g, '"shadow-style:not([media])"'],
-  // Elements inside then fill their own shadow roots.
+  // Elements inside then fill their own shadow roots. Browsers warn about the attribute, because
+  // innerHTML does not use it.
+  [/<template shadowrootmode=/g, '<template data-shadow='],
   [/this\.shadowRoot\.setHTMLUnsafe \? .+? : (?=this\.shadowRoot\.innerHTML = )/g, ''],
   [/this\.shadowRoot\.innerHTML = (.+);$/gm, 'fillShadow(this.shadowRoot, $1);'],
 ]
@@ -25,7 +27,10 @@ export function shadowStyles(): Plugin {
   return {
     name: 'shadow-styles',
     transform: {
-      filter: { id: packages, code: /<style|"style:|shadowRoot\.innerHTML|setHTMLUnsafe/ },
+      filter: {
+        id: packages,
+        code: /<style|"style:|shadowRoot\.innerHTML|setHTMLUnsafe|shadowrootmode/,
+      },
       handler(code, id) {
         const replaced = replacements.reduce((text, [from, to]) => text.replaceAll(from, to), code)
         const found = leftOver.exec(replaced)

@@ -42,7 +42,7 @@ export function Webhooks({ webhooks, isSetUp, created, typed, errors = {} }: Web
       <ul class="rows">
         {webhooks.map((webhook) => (
           <li key={webhook.id}>
-            <div>
+            <div class="long">
               <a href={href(deskPaths.webhook(webhook.id))}>{webhook.url}</a>{' '}
               <State webhook={webhook} />
               <p class="help">
