@@ -8,7 +8,7 @@ create table mirror (
   earlier_cursors text[]  not null default '{}',  -- to find the common point after its restore
   digest          bigint  not null default 0,     -- of the copy, as that of the feed
   size            integer not null default 0,     -- records and entities that are not hidden
-  writer          text    not null,               -- the process that copies; a newer one replaces it
+  writer          text    not null,               -- the process that copies; the newest one
   changed         timestamptz not null default now()
 );
 

@@ -1,5 +1,4 @@
-// Tells whether a typed word is another one with a typo. For autocomplete, in which the last word is
-// often unfinished.
+// Recognizes words with a typo, for autocomplete: there the last word is often unfinished.
 
 /** Shorter words have too many neighbours. */
 const minLength = 4

@@ -343,8 +343,8 @@ const Suggested = Type.Object({
 })
 
 /**
- * Finds speakers, categories and tags in whose name each of these words begins a word, in any order;
- * those with the most talks first. The words must not contain the wildcards of LIKE.
+ * Finds speakers, categories and tags by the beginnings of words of their names, in any order; those
+ * with the most talks first. The words must not contain the wildcards of LIKE.
  */
 export function findNamesByWords(db: Db, words: readonly string[], maxPerKind: number) {
   const beginsWord = (name: Sql, word: string) =>
@@ -363,7 +363,7 @@ export function findNamesByWords(db: Db, words: readonly string[], maxPerKind: n
   )
 }
 
-/** Finds speakers, categories and tags with a part that is similar to the text, the nearest first. */
+/** Finds speakers, categories and tags with a part that is similar to the text; best first. */
 export function findSimilarNames(db: Db, text: string, maxPerKind: number) {
   return findNames(
     db,

@@ -6,8 +6,8 @@
 // normalizes requests (normalizeVideoInput) and converts records from and to JSON. refresh-names.ts
 // updates records after a rename or split (replaceSpeaker), bulk.ts writes hundreds at a time.
 // merge-edit.ts merges an edit with what others changed meanwhile, merge.ts two records of a talk.
-// ids-before-merge.ts remembers the entities of records before merges, copied-videos.ts writes records
-// of another archive.
+// ids-before-merge.ts remembers the entities of records before merges. copied-videos.ts writes
+// records of another archive.
 
 export {
   createVideos,

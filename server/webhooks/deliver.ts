@@ -21,7 +21,7 @@ import {
 } from './queries.ts'
 
 // Sends batches of entries, in every process. A batch is leased and fixed in one transaction, sent
-// without any, and settled by whoever holds the lease. A process that is killed in between leaves
+// without any, and settled by the holder of the lease. A process that is killed in between leaves
 // the batch as it is: the next one sends the same message.
 
 /** Longer than a claim and an attempt take. */
@@ -141,8 +141,8 @@ interface Delivery {
 }
 
 /**
- * Claims the next batch of a webhook. Returns `skipped` if there is none to send, because the filter
- * matched no entry or the webhook was put off, and undefined if no webhook is due, or other
+ * Claims the next batch of a webhook. Returns `skipped` if there is none to send, because the
+ * filter matched no entry or the webhook was put off, and undefined if no webhook is due, or other
  * processes send to it.
  */
 async function claimBatch(

@@ -10,7 +10,7 @@ import sql, { type Sql } from 'sql-template-tag'
 import Type, { type Static } from 'typebox'
 import { type Db, execute, many, maybe, one, writeReturning } from '../platform/db/db.ts'
 
-// SQL of webhooks: their settings, the lease of a batch that is being sent, and the last deliveries.
+// SQL of webhooks: their settings, the lease of the batch in flight, and the last deliveries.
 
 const State = Type.Unsafe<(typeof webhookStates)[number]>(
   Type.Union(webhookStates.map((state) => Type.Literal(state))),
@@ -258,7 +258,7 @@ export function findSendingWebhook(db: Db, id: number) {
   return maybe(db, Sending, sql`select ${sendingColumns} from webhook where id = ${id}`)
 }
 
-/** Fixes the batch that is sent, and who sends it. The lease begins now, not with the transaction. */
+/** Fixes the batch and the process that sends it. The lease begins now, not with the transaction. */
 export function leaseWebhook(
   tx: Db,
   { id, replays }: SendingWebhook,

@@ -6,9 +6,10 @@ import { createServer } from 'node:http'
 import { after, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { freshDatabase } from '../support/database.ts'
+import { freePort } from '../support/free-port.ts'
 import { call, runCommand, startServer } from '../support/harness.ts'
 import { until } from '../support/until.ts'
-import { edgeToken, freePort, startVarnish, varnishMissing } from '../support/varnish.ts'
+import { edgeToken, startVarnish, varnishMissing } from '../support/varnish.ts'
 
 // The archive behind a real Varnish, with the configuration in deploy/edge.
 

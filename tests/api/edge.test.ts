@@ -38,7 +38,7 @@ const html = { accept: 'text/html,application/xhtml+xml' }
 const read = (path: string, headers: Record<string, string> = {}) =>
   archive.call('GET', path, { headers })
 
-/** Returns what an edge cache sees: seconds, seconds after that, and keys without the common ones. */
+/** Returns what an edge cache sees: max-age, stale-if-error, and keys without the common ones. */
 function policyOf({ headers }: Reply) {
   const control = String(headers['cdn-cache-control'])
   if (control === 'no-store') {

@@ -281,7 +281,7 @@ test('a source that sends impossible entries cannot make the mirror hang', async
   })
   const { entries } = await readFeed(archive, '0', '&include=record&kind=category')
   const category = entries.slice(0, 1).map((entry) => ({ ...entry, seq: 1 }))
-  /** Returns what the server sends: entries, the number in its cursor, and whether there is more. */
+  /** Returns what the server sends: entries, the number in the cursor, and `more`. */
   const pageFor = (query: URLSearchParams): [object[], number, boolean] => {
     const since = query.get('since') ?? ''
     if (query.get('kind') === 'category') return [category, 1, false]

@@ -1,5 +1,4 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
-import { once } from 'node:events'
 import {
   chownSync,
   closeSync,
@@ -11,11 +10,11 @@ import {
   rmSync,
   symlinkSync,
 } from 'node:fs'
-import { createServer } from 'node:net'
 import { join } from 'node:path'
 import pg from 'pg'
 import { createToken } from '../../server/auth/auth.ts'
 import { openPool } from '../../server/platform/db/pool.ts'
+import { freePort } from '../support/free-port.ts'
 import { call, root, runCommand } from '../support/harness.ts'
 import { withDatabase } from '../support/invariants.ts'
 import { until } from '../support/until.ts'
@@ -390,23 +389,6 @@ async function isReady(url: string): Promise<boolean> {
 /** Returns the path of the readiness check; versions without /readyz have /api. */
 export async function readiness(url: string): Promise<string> {
   return (await call(url, 'GET', '/readyz')).status === 404 ? '/api' : '/readyz'
-}
-
-/**
- * Finds a free port below the range of ephemeral ports, so that no connection takes it while a
- * killed program is restarted.
- */
-export async function freePort(): Promise<number> {
-  for (;;) {
-    const port = 20_000 + Math.floor(Math.random() * 12_000)
-    const server = createServer().listen(port, '127.0.0.1')
-    const isFree = await Promise.race([
-      once(server, 'listening').then(() => true),
-      once(server, 'error').then(() => false),
-    ]).catch(() => false)
-    if (isFree) await new Promise((resolve) => server.close(resolve))
-    if (isFree) return port
-  }
 }
 
 /** Runs a program to its end. */

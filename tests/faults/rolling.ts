@@ -1,15 +1,9 @@
 import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { freePort } from '../support/free-port.ts'
 import { call } from '../support/harness.ts'
 import { until } from '../support/until.ts'
-import {
-  type Fault,
-  freePort,
-  launch,
-  readiness,
-  startDatabase,
-  startFaultService,
-} from './environment.ts'
+import { type Fault, launch, readiness, startDatabase, startFaultService } from './environment.ts'
 import { summarize } from './kills.ts'
 import { countByStatus, startWorkload } from './workload.ts'
 

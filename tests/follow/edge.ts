@@ -7,14 +7,15 @@ import { openPool } from '../../server/platform/db/pool.ts'
 import {
   type Fault,
   type FaultEnvironment,
-  freePort,
   startDatabase,
   startFaultService,
 } from '../faults/environment.ts'
 import { type BadNetwork, startBadNetwork } from '../faults/proxy.ts'
+import { freePort } from '../support/free-port.ts'
 import { call } from '../support/harness.ts'
 import { until } from '../support/until.ts'
 import { edgeToken, startVarnish, type Varnish, varnishMissing } from '../support/varnish.ts'
+import { percentile } from './percentile.ts'
 import { createRecords } from './writers.ts'
 
 // The archive behind a real Varnish: how old answers are while records change, what happens while
@@ -311,8 +312,5 @@ function startReaders({ ids, read }: Edge, edits: Edits) {
     },
   }
 }
-
-const percentile = (sorted: readonly number[], share: number) =>
-  sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0
 
 const share = (part: number, whole: number) => `${((part / whole) * 100).toFixed(2)} %`

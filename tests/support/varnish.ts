@@ -1,7 +1,6 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { root } from './harness.ts'
@@ -23,16 +22,6 @@ export interface Varnish {
 export function varnishMissing(): string | false {
   const { status } = spawnSync('varnishd', ['-V'])
   return status === 0 ? false : 'varnishd is not installed: apt install varnish varnish-modules'
-}
-
-/** Finds a port that is free now. */
-export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as { port: number }
-  server.close()
-  await once(server, 'close')
-  return port
 }
 
 /** Starts Varnish on a port, in front of a server that may be started later. */

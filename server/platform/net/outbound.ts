@@ -10,7 +10,8 @@ import {
   tooLargeError,
 } from './outbound-error.ts'
 
-// The only way to fetch from and post to other servers. Neither the URL nor the server that answers is trusted.
+// The only way to fetch from and post to other servers. Neither the URL nor the server that answers
+// is trusted.
 
 export { OutboundError } from './outbound-error.ts'
 
