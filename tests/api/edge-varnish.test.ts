@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { createServer, type RequestListener } from 'node:http'
-import { after, test } from 'node:test'
+import { after, type TestContext, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { freshDatabase } from '../support/database.ts'
 import { freePort } from '../support/free-port.ts'
@@ -134,35 +134,33 @@ test('keeps both representations of a record apart', { skip }, async () => {
 })
 
 /** Starts Varnish in front of a server that never purges, so a test knows of each purge. */
-async function startWithoutPurger(respond: RequestListener) {
+async function startWithoutPurger(t: TestContext, respond: RequestListener) {
   const [port, originPort] = [await freePort(), await freePort()]
   const origin = createServer(respond).listen(originPort, '127.0.0.1')
   await once(origin, 'listening')
   const varnish = await startVarnish(port, originPort)
-  return {
-    call: (method: string, path: string, headers: Record<string, string> = {}) =>
-      call(varnish.url, method, path, { headers }),
-    async [Symbol.asyncDispose]() {
-      await varnish.stop()
-      origin.close()
-      origin.closeAllConnections()
-    },
-  }
+  t.after(async () => {
+    await varnish.stop()
+    origin.close()
+    origin.closeAllConnections()
+  })
+  return (method: string, path: string, headers: Record<string, string> = {}) =>
+    call(varnish.url, method, path, { headers })
 }
 
-test('purges nothing without the token', { skip }, async () => {
-  await using edge = await startWithoutPurger((_request, response) => {
+test('purges nothing without the token', { skip }, async (t) => {
+  const send = await startWithoutPurger(t, (_request, response) => {
     response.writeHead(200, { 'cdn-cache-control': 'max-age=600', xkey: 'all v1' }).end('kept')
   })
   const path = '/api/v2/video/1'
-  const cacheOf = async () => (await edge.call('GET', path)).headers['x-cache']
+  const cacheOf = async () => (await send('GET', path)).headers['x-cache']
   await until('the object', async () => (await cacheOf()) === 'hit')
   for (const headers of [
     { 'xkey-purge': 'all' },
     { 'xkey-purge': 'all', 'x-purge-token': 'wrong' },
     { 'xkey-softpurge': 'all', 'x-purge-token': '' },
   ] as Record<string, string>[]) {
-    assert.equal((await edge.call('PURGE', '/', headers)).status, 403)
+    assert.equal((await send('PURGE', '/', headers)).status, 403)
     assert.equal(await cacheOf(), 'hit', JSON.stringify(headers))
   }
   for (const [method, url] of [
@@ -170,19 +168,19 @@ test('purges nothing without the token', { skip }, async () => {
     ['POST', `/prefer?to=${path}`],
     ['PATCH', path],
   ] as const) {
-    assert.equal((await edge.call(method, url)).status, 200)
+    assert.equal((await send(method, url)).status, 200)
     assert.equal(await cacheOf(), 'hit', `${method} ${url}`)
   }
   const headers = { 'xkey-purge': 'all', 'x-purge-token': edgeToken }
-  assert.equal((await edge.call('PURGE', '/', headers)).status, 200)
+  assert.equal((await send('PURGE', '/', headers)).status, 200)
   assert.equal(await cacheOf(), 'miss')
 })
 
 test('answers from the cache while the archive answers 503 or closes connections', {
   skip,
-}, async () => {
+}, async (t) => {
   let failure: 'none' | '503' | 'reset' = 'none'
-  await using edge = await startWithoutPurger((request, response) => {
+  const send = await startWithoutPurger(t, (request, response) => {
     if (request.url === '/readyz' || failure === 'none') {
       const control = 'max-age=1, stale-if-error=600'
       response.writeHead(200, { 'cdn-cache-control': control, xkey: 'all v1' }).end('kept')
@@ -192,16 +190,16 @@ test('answers from the cache while the archive answers 503 or closes connections
   for (const kind of ['503', 'reset'] as const) {
     failure = 'none'
     const path = `/${kind}`
-    const read = () => edge.call('GET', path)
+    const read = () => send('GET', path)
     await until('the object', async () => (await read()).headers['x-cache'] === 'hit')
     const headers = { 'xkey-softpurge': 'all', 'x-purge-token': edgeToken }
-    assert.equal((await edge.call('PURGE', '/', headers)).status, 200)
+    assert.equal((await send('PURGE', '/', headers)).status, 200)
     failure = kind
     for (let round = 0; round < 3; round++) {
       const replies = await Promise.all(Array.from({ length: 8 }, read))
       for (const { status, text } of replies) assert.deepEqual([status, text], [200, 'kept'], kind)
     }
-    assert.equal((await edge.call('GET', `/unknown-${kind}`)).status, 503)
+    assert.equal((await send('GET', `/unknown-${kind}`)).status, 503)
   }
 })
 
