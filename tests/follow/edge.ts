@@ -126,18 +126,29 @@ export const edgeOriginDead: Fault = {
       assert.equal(taken.status, 200, taken.text)
       const takenMs = performance.now()
       await edge.origin.kill()
+      // Half of the others change too, so Varnish has only expired versions of them.
+      const changed = edge.ids.filter((_id, index) => index % 2 === 0)
+      for (const id of changed) {
+        const body = { summary: `Round ${round}` }
+        const path = `/api/v2/video/${id}`
+        const reply = await call(other.url, 'PATCH', path, { token: edge.token, body })
+        assert.equal(reply.status, 200, reply.text)
+      }
       const endMs = performance.now() + (quick ? 5000 : 60_000)
       let lastSeenMs = takenMs
-      for (let index = 0; performance.now() < Math.max(endMs, takenMs + maxAgeMs + 1000); index++) {
-        const id = edge.ids[index % edge.ids.length] as number
-        const { status, text } = await edge.read(id)
-        assert.equal(status, 200, `${id} while the archive is dead: ${text}`)
-        reads++
-        const startedMs = performance.now()
-        const removed = await edge.read(gone)
-        if (removed.status === 200) lastSeenMs = startedMs
-        else assert.ok([410, 503].includes(removed.status), removed.text)
+      const readAll = async () => {
+        while (performance.now() < Math.max(endMs, takenMs + maxAgeMs + 1000)) {
+          const id = edge.ids[Math.floor(Math.random() * edge.ids.length)] as number
+          const { status, text } = await edge.read(id)
+          assert.equal(status, 200, `${id} while the archive is dead: ${text}`)
+          reads++
+          const startedMs = performance.now()
+          const removed = await edge.read(gone)
+          if (removed.status === 200) lastSeenMs = Math.max(lastSeenMs, startedMs)
+          else assert.ok([410, 503].includes(removed.status), removed.text)
+        }
       }
+      await Promise.all(Array.from({ length: 8 }, readAll))
       slowestMs = Math.max(slowestMs, lastSeenMs - takenMs)
       assert.ok(lastSeenMs - takenMs <= maxAgeMs, `it was seen ${lastSeenMs - takenMs} ms later`)
       await edge.origin.start()
