@@ -24,8 +24,9 @@ import {
 export function appendNextEntries(pool: Pool, batchSize: number): Promise<boolean | undefined> {
   return pool.transaction(async (tx) => {
     if (!(await tryLock(tx, 'change feed'))) return undefined
-    const { comparing, compared } = await startWindow(tx)
-    const changes = await listNextChanges(tx, batchSize)
+    const window = await startWindow(tx)
+    const { comparing, compared } = window
+    const changes = await listNextChanges(tx, window, batchSize)
     const videoIds = changes.filter(({ kind }) => kind === 'video').map(({ id }) => id)
     const entities: FeedSubject[] = changes.filter(({ kind }) => kind !== 'video')
     const ids = comparing === null ? [] : await listIds(tx, comparing, compared, batchSize)

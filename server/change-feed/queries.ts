@@ -43,26 +43,35 @@ export function readHead(db: Db) {
                database <> identity
                  or comparing is not null
                  or reading is not null
-                 or exists (select
-                            from change
-                            where xid >= pg_snapshot_xmin(read)
-                              and not pg_visible_in_snapshot(xid, read)
-                              -- In a copied database, ids of the old server may be in the future.
-                              and pg_visible_in_snapshot(xid, pg_current_snapshot()))
+                 -- In this order the index is used. With exists(), all changes would be read: the
+                 -- planner expects a match among the first of them.
+                 or (select true
+                     from change
+                     where xid >= pg_snapshot_xmin(read)
+                       and not pg_visible_in_snapshot(xid, read)
+                       -- In a copied database, ids of the old server may be in the future.
+                       and pg_visible_in_snapshot(xid, pg_current_snapshot())
+                     order by xid, change.position
+                     limit 1) is not null
                    as "isBehind"
         from feed_head
         cross join (select ${thisDatabase} as identity) as this`,
   )
 }
 
-const Progress = Type.Object({
+const FeedWindow = Type.Object({
+  read: Type.String(),
+  reading: Type.String(),
+  position: Type.Integer(),
   comparing: Type.Union([Kind, Type.Null()]),
   compared: Type.Integer(),
 })
+export type FeedWindow = Static<typeof FeedWindow>
 
 /**
- * Starts to compare all public state with the feed if this is a copy of another database. Returns
- * how far the comparison is.
+ * Starts the next window, unless one has been started: the changes between two snapshots. Starts to
+ * compare all public state with the feed if this is a copy of another database. Returns how far
+ * both are.
  */
 export async function startWindow(tx: Db) {
   await execute(
@@ -76,7 +85,11 @@ export async function startWindow(tx: Db) {
     tx,
     sql`update feed_head set reading = pg_current_snapshot(), position = 0 where reading is null`,
   )
-  return one(tx, Progress, sql`select comparing, compared from feed_head`)
+  return one(
+    tx,
+    FeedWindow,
+    sql`select read::text, reading::text, position, comparing, compared from feed_head`,
+  )
 }
 
 const Change = Type.Object({
@@ -85,20 +98,22 @@ const Change = Type.Object({
   position: Type.Integer(),
 })
 
-/** Lists what the next changes of the window have changed, oldest first. Facts are of records. */
-export function listNextChanges(tx: Db, limit: number) {
+/**
+ * Lists what the next changes of the window have changed, oldest first. Facts are of records. The
+ * snapshots are parameters, so that the planner knows how few of all changes are in the window.
+ */
+export function listNextChanges(tx: Db, { read, reading, position }: FeedWindow, limit: number) {
   return many(
     tx,
     Change,
     sql`select case subject when 'facts' then 'video' else subject end as kind,
-               subject_id as id, change.position
-        from feed_head
-        join change
-          on change.xid >= pg_snapshot_xmin(read)
-          and not pg_visible_in_snapshot(change.xid, read)
-          and pg_visible_in_snapshot(change.xid, reading)
-          and change.position > feed_head.position
-        order by change.position
+               subject_id as id, position
+        from change
+        where xid >= pg_snapshot_xmin(${read}::pg_snapshot)
+          and not pg_visible_in_snapshot(xid, ${read}::pg_snapshot)
+          and pg_visible_in_snapshot(xid, ${reading}::pg_snapshot)
+          and position > ${position}::bigint
+        order by position
         limit ${limit}::integer`,
   )
 }

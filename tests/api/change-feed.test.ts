@@ -2,8 +2,13 @@ import assert from 'node:assert/strict'
 import { get as httpGet } from 'node:http'
 import { test } from 'node:test'
 import type { FeedEntry, FeedPage, FeedVideo } from '@talkshelf/contract'
+import sql from 'sql-template-tag'
 import { appendNextEntries } from '../../server/change-feed/append.ts'
+import { listNextChanges, readHead, startWindow } from '../../server/change-feed/queries.ts'
 import { type SeededRandom, seededRandom } from '../../server/pictures/seeded-random.ts'
+import { execute } from '../../server/platform/db/db.ts'
+import { openPool } from '../../server/platform/db/pool.ts'
+import { freshDatabase } from '../support/database.ts'
 import {
   assertPublicState,
   digestOf,
@@ -454,3 +459,33 @@ async function playStep(random: SeededRandom, names: readonly string[], records:
   ]
   await random.pick(steps)()
 }
+
+test('reads no old changes to find new ones, however many there are', async () => {
+  const database = await freshDatabase()
+  const pool = openPool({ url: database.url, connections: 2, applicationName: 'tests' })
+  try {
+    await execute(
+      pool,
+      sql`insert into change (subject, subject_id, revision, kind, before, after, ids, at, actor,
+                              via, request_id, request_hash)
+          select 'video', n, 1, 'created', '{}', '{}', '{}', now(), 'Edith', 'api', '', ''
+          from generate_series(1, 20000) as n`,
+    )
+    await execute(pool, sql`analyze change`)
+    // The entries of the public state, of which there is none.
+    while (await appendNextEntries(pool, 5000));
+    const read = await pool.transaction(async (tx) => {
+      assert.equal((await readHead(tx)).isBehind, false)
+      assert.deepEqual(await listNextChanges(tx, await startWindow(tx), 1000), [])
+      const statistics = sql`
+        select (seq_tup_read + idx_tup_fetch)::integer as read
+        from pg_stat_xact_user_tables
+        where relname = 'change'`
+      return ((await tx.run(statistics)).rows[0] as { read: number }).read
+    })
+    assert.ok(read < 100, `${read} changes were read`)
+  } finally {
+    await pool.close()
+    await database.drop()
+  }
+})
