@@ -41,6 +41,21 @@ async function openReceiver(): Promise<Receiver> {
   return receiver
 }
 
+/** Leaves messages without a response. Returns the responses, in the order of the messages. */
+function holdResponses(receiver: Receiver): ServerResponse[] {
+  const held: ServerResponse[] = []
+  receiver.answer = (response) => held.push(response)
+  return held
+}
+
+/** Creates a record and leaves its message without a response. */
+async function holdMessage(receiver: Receiver): Promise<ServerResponse[]> {
+  const held = holdResponses(receiver)
+  await archive.make()
+  await until('the message', () => held.length === 1)
+  return held
+}
+
 /** Creates a webhook that begins now, with a receiver of its own, and enables it by a ping. */
 async function openWebhook(input: object = {}) {
   await feedIsComplete(archive)
@@ -298,8 +313,7 @@ test('a new webhook that is disabled, or changed, is enabled by a ping only', as
   assert.equal((await ok(send('POST', `${path}/disable`))).state, 'new')
   assert.equal((await send('POST', `${path}/enable`, { from: 'now' })).status, 409)
   // A ping that is running does not enable another URL.
-  const held: ServerResponse[] = []
-  receiver.answer = (response) => held.push(response)
+  const held = holdResponses(receiver)
   const pinging = send('POST', `${path}/ping`)
   await until('the ping', () => held.length === 1)
   const other = await openReceiver()
@@ -325,10 +339,7 @@ test('a late answer of the old URL does not count for the new one', async () => 
   for (const status of [204, 410]) {
     const webhook = await openWebhook()
     const { receiver } = webhook
-    const held: ServerResponse[] = []
-    receiver.answer = (response) => held.push(response)
-    await archive.make()
-    await until('the message', () => held.length === 1)
+    const held = await holdMessage(receiver)
     const [sent] = receiver.messages
     const { cursor } = await webhook.read()
     const other = await openReceiver()
@@ -360,8 +371,7 @@ test('a change of the filter interrupts no message, and composes a failed batch 
     )
     return found
   }
-  const held: ServerResponse[] = []
-  receiver.answer = (response) => held.push(response)
+  const held = holdResponses(receiver)
   await archive.make({ tags: ['a tag before the change'] })
   await until('the message', () => held.length === 1)
   const before = await row()
@@ -400,12 +410,9 @@ test('a change of the filter interrupts no message, and composes a failed batch 
   for (const each of [webhook, other]) await each.remove()
 })
 
-test('a lease begins when it is written, and a batch that was claimed too slowly is not sent', async (t) => {
+test('a lease begins when it is written; a batch claimed too slowly is not sent', async (t) => {
   const webhook = await openWebhook()
-  const held: ServerResponse[] = []
-  webhook.receiver.answer = (response) => held.push(response)
-  await archive.make()
-  await until('the message', () => held.length === 1)
+  const held = await holdMessage(webhook.receiver)
   const lease = "leased_until > attempted + interval '30 seconds' as later"
   const [row] = await query(`select ${lease} from webhook where id = ${webhook.id}`)
   assert.equal(row?.later, true)
@@ -699,10 +706,7 @@ test('a replay sends entries again, with other ids', async () => {
 test('an attempt that is running when a webhook is moved or disabled', async () => {
   const webhook = await openWebhook()
   const { receiver } = webhook
-  const held: ServerResponse[] = []
-  receiver.answer = (response) => held.push(response)
-  await archive.make()
-  await until('the message', () => held.length === 1)
+  const held = await holdMessage(receiver)
   const [outdated] = receiver.messages.slice(-1)
   await webhook.post('replay', { since: '0' })
   await until('the first message of the replay', () => held.length === 2)
