@@ -65,8 +65,8 @@ export const Webhook = Type.Object(
     ),
     error: Type.Union([Type.Literal('invalid-filter'), Type.Null()], {
       description:
-        '`invalid-filter`: another version stored a filter that this one does not know. It is shown ' +
-        'as `{}`, and nothing is sent until it is changed. Otherwise null',
+        '`invalid-filter`: another version stored a filter that this one does not know. It is ' +
+        'shown as `{}`, and nothing is sent until it is changed. Otherwise null',
     }),
     cursor: Type.String({ description: 'What was delivered: a cursor of `/api/v2/changes`' }),
     behind: Type.Integer({ minimum: 0, description: 'Entries of the feed after the cursor' }),
@@ -110,8 +110,8 @@ export const WebhookDelivery = Type.Object(
     duration_ms: Type.Integer({ minimum: 0, description: 'Duration in milliseconds' }),
     answer: Type.String({
       description:
-        'The beginning of the answer, at most 1 kB. If there was none, the code of the error, such ' +
-        'as `ECONNREFUSED` or `CERT_HAS_EXPIRED`, if it is known',
+        'The beginning of the answer, at most 1 kB. If there was none, the code of the error, ' +
+        'such as `ECONNREFUSED` or `CERT_HAS_EXPIRED`, if it is known',
     }),
   },
   { ...exact, description: 'An attempt to deliver a message' },

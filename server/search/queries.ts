@@ -307,7 +307,7 @@ const YearCount = Type.Object({
   scanned: Type.Integer(),
 })
 
-/** Counts the years of the newest matches, up to a limit of matches. The most frequent come first. */
+/** Counts the years of the newest matches, up to a limit. The most frequent come first. */
 export function countYears(
   db: Db,
   match: string | undefined,
@@ -343,8 +343,8 @@ const Suggested = Type.Object({
 })
 
 /**
- * Finds speakers, categories and tags by the beginnings of words of their names, in any order; those
- * with the most talks first. The words must not contain the wildcards of LIKE.
+ * Finds speakers, categories and tags by the beginnings of words of their names, in any order.
+ * Those with the most talks come first. The words must not contain the wildcards of LIKE.
  */
 export function findNamesByWords(db: Db, words: readonly string[], maxPerKind: number) {
   const beginsWord = (name: Sql, word: string) =>

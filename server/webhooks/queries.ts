@@ -258,7 +258,7 @@ export function findSendingWebhook(db: Db, id: number) {
   return maybe(db, Sending, sql`select ${sendingColumns} from webhook where id = ${id}`)
 }
 
-/** Fixes the batch and the process that sends it. The lease begins now, not with the transaction. */
+/** Sets the batch and the process that sends it. The lease begins now, not with the transaction. */
 export function leaseWebhook(
   tx: Db,
   { id, replays }: SendingWebhook,
@@ -315,7 +315,8 @@ export interface NewDelivery {
 /** Adds a delivery and deletes the oldest one, in the `with` clause of a statement. */
 const addDelivery = (id: number, delivery: NewDelivery) => sql`
   added as (
-    insert into webhook_delivery (webhook_id, message, entries, outcome, status, duration_ms, answer)
+    insert into webhook_delivery (webhook_id, message, entries, outcome, status, duration_ms,
+                                  answer)
     select id, ${delivery.message}, ${delivery.entries}::integer, ${delivery.outcome},
            ${delivery.status}::integer, ${delivery.durationMs}::integer, ${delivery.answer}
     from webhook

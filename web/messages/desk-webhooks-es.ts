@@ -29,8 +29,8 @@ export const webhooksEs: WebhookMessages = {
   create: 'Crear webhook',
   url: 'URL',
   urlHelp:
-    'Empieza por https://. Los cambios se envían a ella con POST. Si cambias la URL, envía un ping ' +
-    'de nuevo.',
+    'Empieza por https://. Los cambios se envían a ella con POST. Si cambias la URL, envía un ' +
+    'ping de nuevo.',
   filter: 'Solo una parte',
   kind: 'Tipo',
   anyKind: 'Todo',
