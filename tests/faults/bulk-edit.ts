@@ -24,7 +24,7 @@ const batchSize = 100
 
 export const bulkEditKilled: Fault = {
   name: 'kill -9 in every batch of a bulk edit, while others write',
-  limitS: { quick: 90, full: 600 },
+  limitS: { quick: 240, full: 600 },
   async run(environment) {
     const records = environment.quick ? 100 : 2000
     const database = await startDatabase(environment)

@@ -24,7 +24,7 @@ const steps = [
 
 export const clockSteps: Fault = {
   name: 'clock steps (+2 h, -3 h)',
-  limitS: { quick: 60, full: 120 },
+  limitS: { quick: 240, full: 300 },
   missing: () => (library === undefined ? 'libfaketime is not installed' : undefined),
   async run(environment) {
     const file = (name: string) => join(environment.dir, `${name}.time`)

@@ -25,6 +25,7 @@ import { until } from '../support/until.ts'
 /** One kind of failure. */
 export interface Fault {
   readonly name: string
+  /** Only guards against hanging forever; a step has its own limit, and says what it waited for. */
   readonly limitS: { quick: number; full: number }
   /** Skipped in the quick run. */
   readonly fullOnly?: boolean

@@ -12,7 +12,7 @@ import { startWorkload } from './workload.ts'
 
 export const serviceKilled: Fault = {
   name: 'kill -9 of the service',
-  limitS: { quick: 60, full: 240 },
+  limitS: { quick: 240, full: 360 },
   async run(environment) {
     const database = await startDatabase(environment)
     const service = await startFaultService(environment, { DATABASE_URL: database.serviceUrl })
@@ -28,7 +28,7 @@ export const serviceKilled: Fault = {
 
 export const databaseKilled: Fault = {
   name: 'kill -9 of PostgreSQL',
-  limitS: { quick: 60, full: 240 },
+  limitS: { quick: 240, full: 360 },
   async run(environment) {
     const database = await startDatabase(environment)
     const service = await startFaultService(environment, { DATABASE_URL: database.serviceUrl })

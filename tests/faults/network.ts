@@ -20,7 +20,7 @@ export const responseLimitMs = 3000 + 2000
 
 export const slowNetwork: Fault = {
   name: 'network slow (300 ms each way)',
-  limitS: { quick: 45, full: 90 },
+  limitS: { quick: 240, full: 300 },
   async run(environment) {
     const { database, network, workload } = await setUp(environment)
     const from = performance.now()
@@ -40,7 +40,7 @@ export const slowNetwork: Fault = {
 
 export const cutNetwork: Fault = {
   name: 'network cut',
-  limitS: { quick: 45, full: 120 },
+  limitS: { quick: 240, full: 300 },
   async run(environment) {
     const { database, network, workload } = await setUp(environment)
     const times = environment.quick ? 5 : 40
@@ -57,7 +57,7 @@ export const cutNetwork: Fault = {
 
 export const silentNetwork: Fault = {
   name: 'network silent for 8 s',
-  limitS: { quick: 45, full: 120 },
+  limitS: { quick: 240, full: 300 },
   async run(environment) {
     const { database, network, workload } = await setUp(environment)
     const summaries: string[] = []

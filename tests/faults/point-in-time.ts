@@ -23,7 +23,7 @@ const program = '/usr/bin/pgbackrest'
 
 export const everythingDeleted: Fault = {
   name: 'everything is deleted, back to the moment before',
-  limitS: { quick: 90, full: 180 },
+  limitS: { quick: 240, full: 360 },
   missing: () => (existsSync(program) ? undefined : 'pgbackrest is not installed'),
   async run(environment) {
     const config = join(environment.dir, 'pgbackrest.conf')

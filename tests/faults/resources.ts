@@ -24,7 +24,7 @@ const reserved = 3
 
 export const noConnections: Fault = {
   name: 'no connections left',
-  limitS: { quick: 45, full: 60 },
+  limitS: { quick: 240, full: 300 },
   async run(environment) {
     const database = await startDatabase(environment, {
       settings: { max_connections: String(connections) },
@@ -91,7 +91,7 @@ async function release(taken: readonly pg.Client[]): Promise<void> {
 
 export const diskFull: Fault = {
   name: 'disk full (data)',
-  limitS: { quick: 60, full: 90 },
+  limitS: { quick: 240, full: 300 },
   missing: noDisk,
   async run(environment) {
     const disk = mountDisk(environment, 96)
@@ -127,7 +127,7 @@ export const diskFull: Fault = {
  */
 export const logDiskFull: Fault = {
   name: 'disk full (write-ahead log)',
-  limitS: { quick: 60, full: 90 },
+  limitS: { quick: 240, full: 300 },
   fullOnly: true,
   missing: noDisk,
   async run(environment) {

@@ -14,7 +14,7 @@ const haproxy = '/usr/sbin/haproxy'
 
 export const rollingRestart: Fault = {
   name: 'rolling restart behind HAProxy',
-  limitS: { quick: 60, full: 600 },
+  limitS: { quick: 240, full: 600 },
   missing: () => (existsSync(haproxy) ? undefined : 'HAProxy is not installed'),
   async run(environment) {
     const database = await startDatabase(environment)

@@ -6,6 +6,7 @@ import {
   mkdirSync,
   mkdtempSync,
   readdirSync,
+  readFileSync,
   rmSync,
   statSync,
 } from 'node:fs'
@@ -156,11 +157,20 @@ async function play(
   } catch (error) {
     print('FAIL', error instanceof Error ? error.message : error)
     for (const event of unexpected) console.log(event)
+    printLogs(dir)
     return false
   } finally {
     isOver = true
     for (const step of undo.reverse()) await step()
     rmSync(dir, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 })
+  }
+}
+
+/** Prints the last lines of the logs of a fault: they show what it was doing when it failed. */
+function printLogs(dir: string): void {
+  for (const name of readdirSync(dir).filter((entry) => entry.endsWith('.log'))) {
+    const lines = readFileSync(join(dir, name), 'utf8').trimEnd().split('\n').slice(-12)
+    console.log([`${name} ends:`, ...lines].join('\n      '))
   }
 }
 

@@ -59,7 +59,7 @@ const attacks: Attack[] = [
 
 export const slowConnections: Fault = {
   name: 'slow connections (1,100 of each kind)',
-  limitS: { quick: 120, full: 400 },
+  limitS: { quick: 240, full: 400 },
   missing() {
     if (!existsSync(slowhttptest)) return 'slowhttptest is not installed'
     const [, files = '0'] =
