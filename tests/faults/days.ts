@@ -28,7 +28,7 @@ const steadyTables = ['import_row', 'import_entity', 'idempotency_key', 'rename_
 
 export const simulatedDays: Fault = {
   name: 'simulated days of use',
-  limitS: { quick: 240, full: 1500 },
+  limitS: { quick: 600, full: 1500 },
   missing: () => (library === undefined ? 'libfaketime is not installed' : undefined),
   async run(environment) {
     const days = environment.quick ? 4 : 30

@@ -12,7 +12,7 @@ import { type Fault, type FaultService, startDatabase, startFaultService } from 
 
 export const importKilled: Fault = {
   name: 'kill -9 in the middle of an import',
-  limitS: { quick: 240, full: 900 },
+  limitS: { quick: 600, full: 900 },
   async run(environment) {
     const database = await startDatabase(environment)
     const pool = openPool({ url: database.serviceUrl, connections: 4, applicationName: 'faults' })
