@@ -17,6 +17,9 @@ export type PlaybackState = 'unstarted' | 'playing' | 'paused' | 'ended'
 /** A change that the player asks for. `seek`, `volume` and `rate` have a value. */
 export type FrameCommand = 'play' | 'pause' | 'seek' | 'volume' | 'rate' | 'mute' | 'unmute'
 
+/** A frame that does not confirm a rate after this time does not have it. */
+const maxRateDelayMs = 2000
+
 /**
  * An element with the part of the interface of HTMLMediaElement that the player uses. `src` is the
  * URL of the embedded page, read when the element is connected. A frame that does not load stays at
@@ -32,6 +35,7 @@ export abstract class FramedVideo extends HTMLElement {
   #volume = 1
   #isMuted = false
   #rate = 1
+  #rateRequestedMs: number | undefined
   #isSeeking = false
 
   readonly #onMessage = (event: MessageEvent) => {
@@ -109,10 +113,7 @@ export abstract class FramedVideo extends HTMLElement {
       this.emit('durationchange')
     }
     this.#updateVolume(volume ?? this.#volume, isMuted ?? this.#isMuted)
-    if (rate !== undefined && rate > 0 && rate !== this.#rate) {
-      this.#rate = rate
-      this.emit('ratechange')
-    }
+    if (rate !== undefined && rate > 0) this.#updateRate(rate)
     if (position !== undefined && position !== this.#time) {
       this.#time = position
       this.emit('timeupdate')
@@ -210,8 +211,21 @@ export abstract class FramedVideo extends HTMLElement {
 
   set playbackRate(rate: number) {
     this.#rate = rate
+    this.#rateRequestedMs = performance.now()
     this.emit('ratechange')
     this.command('rate', rate)
+  }
+
+  /** Takes over a rate, but not one that the frame reported before it received a new one. */
+  #updateRate(rate: number): void {
+    if (rate === this.#rate) {
+      this.#rateRequestedMs = undefined
+      return
+    }
+    const requestedMs = this.#rateRequestedMs ?? Number.NEGATIVE_INFINITY
+    if (performance.now() - requestedMs < maxRateDelayMs) return
+    this.#rate = rate
+    this.emit('ratechange')
   }
 }
 
