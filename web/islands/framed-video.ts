@@ -17,7 +17,7 @@ export type PlaybackState = 'unstarted' | 'playing' | 'paused' | 'ended'
 /** A change that the player asks for. `seek`, `volume` and `rate` have a value. */
 export type FrameCommand = 'play' | 'pause' | 'seek' | 'volume' | 'rate' | 'mute' | 'unmute'
 
-/** A frame that does not confirm a rate after this time does not have it. */
+/** For this time after a change of the rate, the frame may still report an earlier one. */
 const maxRateDelayMs = 2000
 
 /**
@@ -35,7 +35,7 @@ export abstract class FramedVideo extends HTMLElement {
   #volume = 1
   #isMuted = false
   #rate = 1
-  #rateRequestedMs: number | undefined
+  #rateRequestedMs = Number.NEGATIVE_INFINITY
   #isSeeking = false
 
   readonly #onMessage = (event: MessageEvent) => {
@@ -216,14 +216,10 @@ export abstract class FramedVideo extends HTMLElement {
     this.command('rate', rate)
   }
 
-  /** Takes over a rate, but not one that the frame reported before it received a new one. */
+  /** Takes over a rate, but not one that the frame may have reported before the last command. */
   #updateRate(rate: number): void {
-    if (rate === this.#rate) {
-      this.#rateRequestedMs = undefined
-      return
-    }
-    const requestedMs = this.#rateRequestedMs ?? Number.NEGATIVE_INFINITY
-    if (performance.now() - requestedMs < maxRateDelayMs) return
+    const isRequested = performance.now() - this.#rateRequestedMs < maxRateDelayMs
+    if (rate === this.#rate || isRequested) return
     this.#rate = rate
     this.emit('ratechange')
   }
