@@ -472,6 +472,15 @@ test('reads no old changes to find new ones, however many there are', async () =
           from generate_series(1, 20000) as n`,
     )
     await execute(pool, sql`analyze change`)
+    // Snapshots contain the open transactions of other databases too.
+    await until('all older transactions to have ended', () =>
+      withDatabase(database.url, async (query) => {
+        const [row] = await query(
+          'select max(xid) < pg_snapshot_xmin(pg_current_snapshot()) as ended from change',
+        )
+        return row?.ended === true
+      }),
+    )
     // The entries of the public state, of which there is none.
     while (await appendNextEntries(pool, 5000));
     const read = await pool.transaction(async (tx) => {

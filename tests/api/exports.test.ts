@@ -26,6 +26,7 @@ import { freshDatabase } from '../support/database.ts'
 import { call, category, type Reply, runCommand, startArchive } from '../support/harness.ts'
 import { checkInvariants, withDatabase } from '../support/invariants.ts'
 import { eventProfile, personProfile } from '../support/profiles.ts'
+import { until } from '../support/until.ts'
 
 // An export loses no data, and contains nothing that its reader may not see.
 
@@ -207,8 +208,12 @@ async function planText(pool: Pool, text: string) {
 async function importText(pool: Pool, text: string) {
   const { id } = await planText(pool, text)
   await applyImport(pool, id, 'admin')
-  while (await nextImportBatch(pool));
-  return readImport(pool, id)
+  // An archive that is running applies batches itself.
+  return until(`import ${id} to be applied`, async () => {
+    while (await nextImportBatch(pool));
+    const current = await readImport(pool, id)
+    return current.state === 'applied' && current
+  })
 }
 
 /** Reads every resource as an editor and as a reader, without hosts and request ids. */
