@@ -18,7 +18,8 @@ export const rollingRestart: Fault = {
   missing: () => (existsSync(haproxy) ? undefined : 'HAProxy is not installed'),
   async run(environment) {
     const database = await startDatabase(environment)
-    const variables = { DATABASE_URL: database.serviceUrl }
+    // Restarts are the fault here, and not a machine that stalls for seconds.
+    const variables = { DATABASE_URL: database.serviceUrl, ANSWER_SECONDS: '30' }
     const services = [
       await startFaultService(environment, variables),
       await startFaultService(environment, variables),
@@ -91,10 +92,10 @@ global
   maxconn 1000
 defaults
   mode http
-  timeout connect 2s
-  timeout client 30s
-  timeout server 15s
-  timeout check 2s
+  timeout connect 20s
+  timeout client 60s
+  timeout server 60s
+  timeout check 20s
   # A refused connection is retried on the other server, because nothing was sent. A request that
   # was sent is never repeated.
   retries 3
