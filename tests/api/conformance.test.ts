@@ -18,7 +18,7 @@ const skip = existsSync(script) ? false : 'the conformance check is not availabl
 for (const path of ['', '/archive'])
   test(`passes the conformance check${path && ` when mounted under ${path}`}`, {
     skip,
-    timeout: 120_000,
+    timeout: 300_000,
   }, async (t) => {
     const database = await freshDatabase(t)
     const { stdout: token } = await runCommand(

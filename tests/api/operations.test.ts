@@ -225,7 +225,7 @@ async function sendAndReset(url: string, text: string): Promise<void> {
 }
 
 test('shares a port, replaces a dead process, merges metrics and stops on a signal', {
-  timeout: 60_000,
+  timeout: 300_000,
 }, async (t) => {
   const database = await freshDatabase(t)
   const port = String(20_000 + (process.pid % 20_000))

@@ -540,7 +540,7 @@ const skip = existsSync(file) ? false : 'the records are not at hand'
 
 test('reports the same as a full scan for 200 real records', {
   skip,
-  timeout: 120_000,
+  timeout: 300_000,
 }, async (t) => {
   const real = await startArchive()
   const lines = readFileSync(file, 'utf8').trim().split('\n')

@@ -32,7 +32,7 @@ function countStatements(db: Db): Db & { count: number } {
 }
 
 test('finds a free slug when titles occupy every probed number', {
-  timeout: 60_000,
+  timeout: 300_000,
 }, async () => {
   for (const title of numbered('Foo')) await archive.make({ title, state: 2 })
   const slugs = new Set<string>()
@@ -50,7 +50,7 @@ test('finds a free slug when titles occupy every probed number', {
 })
 
 test('finds free slugs for names of speakers, tags and categories', {
-  timeout: 60_000,
+  timeout: 300_000,
 }, async () => {
   const body = { title: 'Bar', category, language: 'English' }
   for (const field of ['speakers', 'tags']) {
@@ -115,7 +115,7 @@ test('retries conflicts until the deadline and at most 20 times', async () => {
 })
 
 test('creates a speaker for an alias that is removed between two statements', {
-  timeout: 60_000,
+  timeout: 300_000,
 }, async () => {
   await archive.make({ speakers: ['Dora'] })
   assert.equal(

@@ -106,7 +106,7 @@ test('the packed demo serves a record within a minute, and ends completely', asy
   await run('npm', ['install', '--prefix', empty, '--no-audit', '--no-fund', ...tarballs], {
     cwd: empty,
     env,
-    timeout: 120_000,
+    timeout: 300_000,
   })
   const installed = seconds()
 

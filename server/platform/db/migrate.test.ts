@@ -55,7 +55,7 @@ const extraColumns =
   "select table_name from information_schema.columns where column_name = 'extra' order by 1"
 
 test('a migration waits for an open reader without blocking other queries', {
-  timeout: 60_000,
+  timeout: 300_000,
 }, async (t) => {
   const { url } = await freshDatabase(t)
   const reader = await openReader(t, url)
@@ -98,7 +98,7 @@ test('a migration waits for an open reader without blocking other queries', {
 })
 
 test('a migration that stays blocked fails with the reason and applies nothing', {
-  timeout: 60_000,
+  timeout: 300_000,
 }, async (t) => {
   const { url } = await freshDatabase(t)
   const reader = await openReader(t, url)

@@ -19,7 +19,7 @@ const slugsOf = (numbers: readonly number[]) =>
   numbers.map((number) => (number === 0 ? 'foo' : `foo-${number}`))
 
 test('finds a free slug in at most ten statements, whichever numbers are taken', {
-  timeout: 60_000,
+  timeout: 300_000,
 }, async () => {
   const upTo = (limit: number) => Array.from({ length: limit }, (_, number) => number)
   for (const [name, numbers, expected] of [
@@ -49,7 +49,7 @@ test('finds a free slug in at most ten statements, whichever numbers are taken',
 })
 
 test('terminates although a concurrent writer takes every slug that it finds', {
-  timeout: 60_000,
+  timeout: 300_000,
 }, async () => {
   await pool.run(sql`create table taken (slug text)`)
   let statements = 0
