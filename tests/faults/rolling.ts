@@ -18,7 +18,7 @@ export const rollingRestart: Fault = {
   missing: () => (existsSync(haproxy) ? undefined : 'HAProxy is not installed'),
   async run(environment) {
     const database = await startDatabase(environment)
-    // Restarts are the fault here, and not a machine that stalls for seconds.
+    // A request must fail because of a restart only, not because the machine stalls for seconds.
     const variables = { DATABASE_URL: database.serviceUrl, ANSWER_SECONDS: '30' }
     const services = [
       await startFaultService(environment, variables),

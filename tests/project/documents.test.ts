@@ -348,7 +348,7 @@ test('answers match the description in all fields', async () => {
   await tryOut(schedulePublication, { id: draft.id }, 200, { body: later })
   await tryOut(readPublication, { id: draft.id }, 200)
 
-  const importState = ({ id }: { id: number }, state: string) =>
+  const untilImportIs = ({ id }: { id: number }, state: string) =>
     until(
       `import ${id} to be ${state}`,
       async () => (await tryOut(readImport, { id }, 200)).json.state === state,
@@ -356,7 +356,7 @@ test('answers match the description in all fields', async () => {
   const { json: planned } = await tryOut(createImport, {}, 201, {
     body: { text: 'title\nLoaded\n', format: 'csv', category: 'Document Days', language: 'en' },
   })
-  await importState(planned, 'planned')
+  await untilImportIs(planned, 'planned')
   await tryOut(createImport, {}, 400, { body: { text: 'Dear archive' } })
   await tryOut(createImport, {}, 400, { body: {} })
   await tryOut(readImport, planned, 200)
@@ -368,13 +368,13 @@ test('answers match the description in all fields', async () => {
   await tryOut(stopImport, planned, 409)
   await tryOut(undoImport, planned, 409)
   await tryOut(applyImport, planned, 200)
-  await importState(planned, 'applied')
+  await untilImportIs(planned, 'applied')
   await tryOut(applyImport, planned, 409)
   await tryOut(undoImport, planned, 200)
   const { json: other } = await tryOut(createImport, {}, 201, {
     body: { text: 'title\nStopped\n', format: 'csv', category: 'Document Days', language: 'en' },
   })
-  await importState(other, 'planned')
+  await untilImportIs(other, 'planned')
   await tryOut(applyImport, other, 200)
   const { status } = await archive.call('POST', `/api/v2/import/${other.id}/stop`, {
     token: archive.admin,
