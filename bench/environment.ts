@@ -4,6 +4,7 @@ import { chmodSync, existsSync, mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { installedPostgres, startPrivatePostgres } from '../server/platform/db/private-postgres.ts'
+import { startReplica, type TestReplica } from '../tests/support/cluster.ts'
 import { root } from '../tests/support/harness.ts'
 import { migratedDatabase } from '../tests/support/postgres.ts'
 import { until } from '../tests/support/until.ts'
@@ -29,6 +30,8 @@ export interface BenchEnvironment {
   readonly token: string
   /** Runs a statement as a superuser. Returns its output. */
   query(statement: string): Promise<string>
+  /** Starts a replica, with the settings of the primary. */
+  startReplica(): Promise<TestReplica>
   /** Starts the service with these environment variables. */
   serve(variables: Record<string, string>): Promise<BenchServer>
   /** Starts a minimal server that always sends this response. */
@@ -115,6 +118,7 @@ export async function openBenchEnvironment(
       ),
       token,
       query: (statement) => query(bin, superuser, statement),
+      startReplica: () => startReplica(started, settings),
       serve: async (variables) => register(await serve(program, url, variables)),
       bare: async (response) => register(await bare(response)),
       close,

@@ -190,6 +190,46 @@ export async function measurePatch({
   return ratio('PATCH', 'pgbench, the same statements', found, { floor: 0.35, goal: 0.5 })
 }
 
+/** Measures what the search index adds to the cost of writing a title. */
+export async function measureIndexing({
+  environment,
+  rounds,
+  seconds,
+  say,
+}: MeasureOptions): Promise<Measured> {
+  const server = await environment.serve({ DATABASE_CONNECTIONS: String(connections) })
+  const random = randomFrom(Date.now())
+  const headers = {
+    authorization: `Token ${environment.token}`,
+    'content-type': 'application/json',
+  }
+  const titles = (await environment.query('select title from video order by id limit 5000')).split(
+    '\n',
+  )
+  /** Sends titles of other records, so that most of the words are in the index. */
+  const patch = () =>
+    withRetries(say, () => {
+      const requests = Array.from({ length: 20_000 }, (_, index) => ({
+        method: 'PATCH',
+        path: `/api/v2/video/${1 + Math.floor(random() * environment.records)}`,
+        headers,
+        body: JSON.stringify({ title: `${titles[index % titles.length]} ${random()}` }),
+      }))
+      const pids = [server.pid, environment.postgresPid]
+      return runWrk(environment.dir, server.port, requests, seconds, connections, pids)
+    })
+  const found: Round[] = []
+  for (let round = 1; round <= rounds; round++) {
+    await environment.query('alter table video disable trigger index_updated_video')
+    const reference = await patch()
+    await environment.query('alter table video enable trigger index_updated_video')
+    found.push(compareLoads(await patch(), reference))
+    say(`Writing titles, round ${round} of ${rounds}: ${share(found.at(-1))}`)
+  }
+  await server.stop()
+  return ratio('PATCH of a title', 'the same without search index', found)
+}
+
 /**
  * Measures the time from the start of the process to its first response, and its memory when idle.
  */

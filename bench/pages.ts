@@ -144,9 +144,10 @@ async function measureDesk(): Promise<boolean[]> {
     const record = `${api}/video/${id}`
     return [`/desk/talk/${id}`, [record, `${record}/publication`]] as const
   })
-  const histories = ids.map(
-    (id) => [`/desk/talk/${id}/history`, [`${api}/video/${id}/revisions`]] as const,
-  )
+  const histories = ids.map((id) => {
+    const record = `${api}/video/${id}`
+    return [`/desk/talk/${id}/history`, [record, `${record}/revisions`]] as const
+  })
   return [
     await measure('list of the desk', searches),
     await measure('editor', editors),

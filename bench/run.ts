@@ -1,4 +1,4 @@
-// npm run bench -- [--quick] [--records N]
+// npm run bench -- [--quick] [--records N] [--only hostile|search|write|replica]
 //
 // Measures the service relative to the bare engines below it, in one run: only ratios count,
 // because machines differ and are shared. Measures the packed service, started with `talkshelf
@@ -10,8 +10,16 @@ import { parseArgs } from 'node:util'
 import { installMissing } from '../tests/support/install.ts'
 import { openBenchEnvironment } from './environment.ts'
 import { measureHostile } from './hostile.ts'
-import { type Measured, measureGet, measurePatch, measureStart } from './measures.ts'
+import {
+  type Measured,
+  type MeasureOptions,
+  measureGet,
+  measureIndexing,
+  measurePatch,
+  measureStart,
+} from './measures.ts'
 import { textOrigin } from './records.ts'
+import { measureReplica } from './replica.ts'
 import { resultsTable, saveResults } from './results.ts'
 import { measureSearch } from './search.ts'
 
@@ -19,11 +27,23 @@ const { values } = parseArgs({
   options: {
     quick: { type: 'boolean', default: false },
     records: { type: 'string' },
+    only: { type: 'string' },
   },
 })
 const records = Number(values.records ?? (values.quick ? 100_000 : 1_000_000))
 if (!Number.isSafeInteger(records) || records < 1000) {
   console.error('--records must be an integer of at least 1000')
+  process.exit(2)
+}
+const parts: Record<string, (options: MeasureOptions) => Promise<Measured[]>> = {
+  hostile: async (options) => [await measureHostile(options)],
+  search: measureSearches,
+  replica: measureReplica,
+  write: async (options) => [await measurePatch(options), await measureIndexing(options)],
+}
+const measure = values.only === undefined ? measureAll : parts[values.only]
+if (measure === undefined) {
+  console.error(`--only takes ${Object.keys(parts).join(', ')}`)
   process.exit(2)
 }
 const rounds = values.quick ? 3 : 5
@@ -43,32 +63,43 @@ say(
 const environment = await openBenchEnvironment(records, say)
 let measured: Measured[]
 try {
-  const options = { environment, rounds, seconds, say }
-  // Searches are measured first, because writes change the search index.
-  const small = await openBenchEnvironment(Math.round(records / 10), say)
-  try {
-    measured = await measureSearch({ ...options, rounds: 3, seconds: Math.min(seconds, 6), small })
-  } finally {
-    await small.close()
-    rmSync(small.dir, { recursive: true, force: true })
-  }
-  measured.push(await measureHostile({ ...options, rounds: 3 }))
-  measured = [
-    ...(await measureGet(options)),
-    await measurePatch(options),
-    ...(await measureStart(options)),
-    ...measured,
-  ]
+  measured = await measure({ environment, rounds, seconds, say })
 } finally {
   await environment.close()
   rmSync(environment.dir, { recursive: true, force: true })
 }
 console.log(`\n${resultsTable(measured)}`)
-const file = saveResults(environment, measured, { quick: values.quick, rounds, seconds })
 const elapsedS = ((performance.now() - startedMs) / 1000).toFixed(0)
-console.log(`\nWrote ${file} after ${elapsedS} s`)
+if (values.only === undefined) {
+  const file = saveResults(environment, measured, { quick: values.quick, rounds, seconds })
+  console.log(`\nWrote ${file} after ${elapsedS} s`)
+}
 const missed = measured.filter(({ verdict }) => verdict === 'under the floor')
 if (missed.length > 0) {
   console.log(`Under the floor: ${missed.map(({ name }) => name).join('; ')}`)
   process.exitCode = 1
+}
+
+async function measureAll(options: MeasureOptions): Promise<Measured[]> {
+  // Searches are measured first, because writes change the search index.
+  const searches = await measureSearches(options)
+  searches.push(await measureHostile({ ...options, rounds: 3 }))
+  return [
+    ...(await measureGet(options)),
+    await measurePatch(options),
+    await measureIndexing({ ...options, rounds: 3 }),
+    ...(await measureStart(options)),
+    ...searches,
+  ]
+}
+
+async function measureSearches(options: MeasureOptions): Promise<Measured[]> {
+  const small = await openBenchEnvironment(Math.round(records / 10), say)
+  try {
+    const seconds = Math.min(options.seconds, 6)
+    return await measureSearch({ ...options, rounds: 3, seconds, small })
+  } finally {
+    await small.close()
+    rmSync(small.dir, { recursive: true, force: true })
+  }
 }

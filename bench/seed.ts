@@ -2,6 +2,8 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { states, type Video } from '@talkshelf/contract'
+import { openPool } from '../server/platform/db/pool.ts'
+import { refreshFrequencies } from '../server/search/search.ts'
 import { renderVideo } from '../server/videos/wire.ts'
 import { type GeneratedRecord, makeNames, makeRecord } from './records.ts'
 import type { RemixNames } from './remix.ts'
@@ -89,6 +91,8 @@ async function finish(bin: string, url: string): Promise<void> {
   await fillSearch(bin, url)
   await query(bin, url, 'select rebuild_fingerprints()')
   await query(bin, url, 'vacuum analyze')
+  const pool = openPool({ url, connections: 1, applicationName: 'bench' })
+  await refreshFrequencies(pool, () => false).finally(() => pool.close())
   await query(bin, url, 'checkpoint')
 }
 

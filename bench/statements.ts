@@ -115,7 +115,7 @@ export async function scriptWithTable(
       return `((select s${index}_v${Number(value) - 1} from ${table} where n = :n)::${type})`
     }),
   )
-  const statements = filled.map((text) => `${text.replaceAll(/\s+/g, ' ').trim()};\n`)
+  const statements = filled.map((text) => `${inOneLine(text)};\n`)
   return `\\set n random(1, ${recorded.length})\n${statements.join('')}`
 }
 
@@ -132,12 +132,12 @@ function toScript(
   { text, values }: Statement,
   variable: (value: unknown) => string | undefined = () => undefined,
 ): string {
-  const filled = text.replaceAll(
+  const filled = inOneLine(text).replaceAll(
     /\$(\d+)/g,
     (_, parameter) =>
       variable(values[Number(parameter) - 1]) ?? literal(values[Number(parameter) - 1]),
   )
-  return `${filled.replaceAll(/\s+/g, ' ').trim()};\n`
+  return `${filled};\n`
 }
 
 function literal(value: unknown): string {
@@ -148,3 +148,6 @@ function literal(value: unknown): string {
     throw new Error(`pgbench would replace a part of this as a variable: ${text}`)
   return `'${text.replaceAll("'", "''")}'`
 }
+
+/** Returns a statement in one line, without its comments. */
+const inOneLine = (text: string) => text.replaceAll(/--.*$/gm, '').replaceAll(/\s+/g, ' ').trim()

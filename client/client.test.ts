@@ -304,6 +304,8 @@ test('no parameter of an endpoint has the name of another input', () => {
   const reserved = [
     'body',
     'signal',
+    'timeoutMs',
+    'retries',
     ...Object.keys(requestHeaders).map((name) => name.replaceAll('-', '').toLowerCase()),
   ]
   for (const { name, params = {}, query = {} } of Object.values(endpoints) as Endpoint[]) {
@@ -311,6 +313,7 @@ test('no parameter of an endpoint has the name of another input', () => {
       name.toLowerCase(),
     )
     assert.equal(new Set(names).size, names.length, name)
+    assert.notEqual(name, 'all')
   }
 })
 

@@ -1,99 +1,137 @@
-import {
-  type BodyOf,
-  type Endpoint,
+import type {
+  BodyOf,
+  Endpoint,
   endpoints,
-  type FieldError,
-  jsonType,
-  type ParamsOf,
-  type ProblemDocument,
-  type ProblemName,
-  type QueryOf,
-  type RequestHeader,
-  type ResultOf,
+  ParamsOf,
+  QueryOf,
+  RequestHeader,
+  ResultOf,
+  SparseVideo,
 } from '@talkshelf/contract'
+import { operations } from './operations.ts'
+import { allEntries } from './pages.ts'
+import {
+  type AnyInput,
+  encodeBody,
+  type Operation,
+  readResponse,
+  requestHeaders,
+  requestPath,
+} from './request.ts'
+import { withRetries, withTimeout } from './retry.ts'
 
-// A typed client for browsers and Node. Its functions are derived from the endpoints of the
-// contract.
+export { ApiProblem, UnexpectedResponse } from './errors.ts'
+
+// A typed client for Node and browsers; pages of other sites can only read. Its functions are
+// derived from the endpoints of the contract, from which it imports types only.
 //
 //   const archive = createClient({ baseUrl: 'https://talks.example.org', token })
 //   const { data, etag } = await archive.readVideo({ id: 3 })
 //   await archive.patchVideo({ id: 3, body: { title: 'A better title' }, ifMatch: etag })
+//   for await (const { title } of archive.all.listVideos({ language: 'German' })) show(title)
 
 export interface ClientOptions {
   /** The PUBLIC_URL of the archive. It may have a path. */
   baseUrl: string
   token?: string | undefined
-  /** Replaces the global fetch, for retries, logging and tests. */
+  /**
+   * Timeout of each attempt, in milliseconds. Default: 30,000. Longer for requests that the server
+   * holds open, and for those that wait for other servers. `Infinity` disables it.
+   */
+  timeoutMs?: number | undefined
+  /** How often a request that failed temporarily is repeated at most. Default: 2. */
+  retries?: number | undefined
+  /** No attempt starts later than this after the first one, in milliseconds. Default: 30,000. */
+  maxRetryMs?: number | undefined
+  /** Replaces the global fetch, for logging and tests. */
   fetch?: typeof fetch | undefined
 }
 
 type Endpoints = typeof endpoints
-export type Client = { readonly [Name in keyof Endpoints]: Call<Endpoints[Name]> }
+/** One function for each endpoint, and one in `all` for each list. */
+export type Client = { readonly [Name in keyof Endpoints]: Call<Endpoints[Name]> } & {
+  readonly all: AllLists
+}
+
+const defaultTimeoutMs = 30_000
+const defaultRetries = 2
+const defaultMaxRetryMs = 30_000
 
 /** Creates a client with one function for each endpoint. */
-export function createClient({ baseUrl, token, fetch = globalThis.fetch }: ClientOptions): Client {
+export function createClient({
+  baseUrl,
+  token,
+  timeoutMs,
+  retries = defaultRetries,
+  maxRetryMs = defaultMaxRetryMs,
+  fetch = globalThis.fetch,
+}: ClientOptions): Client {
   const base = baseUrl.replace(/\/+$/, '')
-  async function send(endpoint: Endpoint, input: AnyInput) {
-    const headers: Record<string, string> = { accept: jsonType }
-    if (token !== undefined) headers.authorization = `Bearer ${token}`
-    if (endpoint.body) headers['content-type'] = endpoint.body.types[0] ?? jsonType
-    for (const name of endpoint.requestHeaders ?? []) {
-      const value = input[optionName(name)]
-      if (value !== undefined) headers[name] = String(value)
+
+  async function send(operation: Operation, input: AnyInput) {
+    const { method } = operation
+    const options = input as CallOptions
+    const url = base + requestPath(operation, input)
+    const headers = requestHeaders(operation, input, token)
+    const body = encodeBody(operation, input.body)
+    const attemptMs = options.timeoutMs ?? clientTimeoutMs(operation, input)
+    const retryOptions = {
+      retries: options.retries ?? retries,
+      maxRetryMs,
+      isIdempotent: method === 'GET' || hasOneEffect(headers),
+      signal: options.signal,
     }
-    const body = endpoint.body ? encodeBody(endpoint.body, input.body) : null
-    const { method } = endpoint
-    const signal = input.signal ?? null
-    return readResponse(
-      await fetch(base + requestUrl(endpoint, input), { method, headers, body, signal }),
+    return withRetries(retryOptions, () =>
+      withTimeout(attemptMs, options.signal, async (signal) =>
+        readResponse(await fetch(url, { method, headers, body, signal })),
+      ),
     )
   }
-  const calls = Object.entries(endpoints).map(([name, endpoint]) => [
+
+  /** Returns the timeout of calls that have none of their own. */
+  function clientTimeoutMs({ timeoutMs: serverMs = 0 }: Operation, { wait = 0 }: AnyInput): number {
+    return (timeoutMs ?? defaultTimeoutMs + serverMs) + Number(wait) * 1000
+  }
+
+  const named = Object.entries(operations)
+  const calls = named.map(([name, operation]) => [
     name,
-    (input: AnyInput = {}) => send(endpoint, input),
+    (input: AnyInput = {}) => send(operation, input),
   ])
-  return Object.fromEntries(calls) as Client
+  const lists = named
+    .filter(([, operation]) => operation.paging)
+    .map(([name, operation]) => [
+      name,
+      (input: AnyInput = {}) => allEntries(operation, input, (page) => send(operation, page)),
+    ])
+  return { ...Object.fromEntries(calls), all: Object.fromEntries(lists) } as Client
 }
 
 /**
- * An error response of the archive. A newer archive may send a `name` that this version of the
- * client does not know.
+ * Tells whether the archive recognizes a repeated write. `If-Match: *` matches any version, also
+ * one that others wrote in between.
  */
-export class ApiProblem extends Error {
-  override readonly name: ProblemName
-  readonly status: number
-  readonly detail: string
-  readonly errors: readonly FieldError[]
-  /** The whole problem document. Some problems have more fields, such as `current`, `outcome`. */
-  readonly document: ProblemDocument & Record<string, unknown>
-
-  constructor(document: ProblemDocument & Record<string, unknown>) {
-    super(document.detail)
-    this.name = document.type.slice(document.type.lastIndexOf('/') + 1) as ProblemName
-    this.status = document.status
-    this.detail = document.detail
-    this.errors = document.errors ?? []
-    this.document = document
-  }
+function hasOneEffect(headers: Headers): boolean {
+  const ifMatch = headers.get('if-match') || '*'
+  return ifMatch.trim() !== '*' || headers.has('idempotency-key')
 }
 
-/** A response that does not come from an archive, but from a proxy or another service. */
-export class UnexpectedResponse extends Error {
-  override readonly name = 'UnexpectedResponse'
-  readonly status: number
-
-  constructor({ status, url, headers }: Response) {
-    const type = headers.get('content-type') ?? 'no content type'
-    super(`${url} answered ${status} with ${type}, which is not a response of Talkshelf`)
-    this.status = status
-  }
+/** Options of a single call. */
+export interface CallOptions {
+  /** Ends the call, also while it waits to be repeated. */
+  signal?: AbortSignal | undefined
+  /** Replaces the `timeoutMs` of the client. */
+  timeoutMs?: number | undefined
+  /** Replaces the `retries` of the client. */
+  retries?: number | undefined
 }
 
-/** The input of a call, in one object: path and query parameters, headers, `body`, `signal`. */
+/** The input of a call, in one object: path and query parameters, headers, `body` and options. */
 export type CallInput<E extends Endpoint> = ParamsOf<E> &
   QueryOf<E> &
   BodyInput<E> &
-  HeaderInput<E> & { signal?: AbortSignal | undefined }
+  HeaderInput<E> &
+  CallOptions
 
 /** A successful response with a body; `notModified` distinguishes it from a 304. */
 export interface ClientResponse<E extends Endpoint> {
@@ -132,53 +170,45 @@ type WithoutHyphens<Name extends string> = Name extends `${infer Word}-${infer R
 type Conditional<E extends Endpoint> = OptionName<
   Extract<HeaderOf<E>, 'If-None-Match' | 'If-Modified-Since'>
 >
-type Call<E extends Endpoint> = [Conditional<E>] extends [never]
-  ? (...input: Arguments<CallInput<E>>) => Promise<ClientResponse<E>>
+// With `fields`, records have some of their fields, and without it all.
+type Fields<E extends Endpoint> = Extract<keyof QueryOf<E>, 'fields'>
+type Without<Input, Names extends PropertyKey> = Omit<Input, Names> & {
+  [Name in Names]?: undefined
+}
+type Sparse<E extends Endpoint> = Omit<ClientResponse<E>, 'data'> & {
+  data: Omit<ResultOf<E>, 'results'> & { results: SparseVideo[] }
+}
+
+type Call<E extends Endpoint> = ([Fields<E>] extends [never]
+  ? unknown
+  : CallOf<E, CallInput<E> & { [Name in Fields<E>]: string }, Sparse<E>>) &
+  CallOf<E, Without<CallInput<E>, Fields<E>>, ClientResponse<E>>
+type CallOf<E extends Endpoint, Input, Response> = [Conditional<E>] extends [never]
+  ? (...input: Arguments<Input>) => Promise<Response>
   : {
-      (
-        ...input: Arguments<
-          Omit<CallInput<E>, Conditional<E>> & { [Name in Conditional<E>]?: undefined }
-        >
-      ): Promise<ClientResponse<E>>
-      (input: CallInput<E>): Promise<ClientResponse<E> | NotModified>
+      (...input: Arguments<Without<Input, Conditional<E>>>): Promise<Response>
+      (input: Input): Promise<Response | NotModified>
     }
 type Arguments<Input> = Record<never, never> extends Input ? [input?: Input] : [input: Input]
 
-type AnyInput = Record<string, unknown> & { signal?: AbortSignal }
-
-function optionName(header: string): string {
-  return header.charAt(0).toLowerCase() + header.slice(1).replaceAll('-', '')
+/** Functions that yield the entries of all pages of a list. */
+type AllLists = {
+  readonly [Name in keyof Endpoints as [EntryOf<Endpoints[Name]>] extends [never]
+    ? never
+    : Name]: AllEntries<Endpoints[Name]>
 }
-
-/** Returns a body as it is sent: a file unchanged, anything else as JSON. */
-function encodeBody(
-  { isBinary }: NonNullable<Endpoint['body']>,
-  body: unknown,
-): string | Uint8Array<ArrayBuffer> {
-  return isBinary ? (body as Uint8Array<ArrayBuffer>) : JSON.stringify(body)
-}
-
-function requestUrl(endpoint: Endpoint, input: AnyInput): string {
-  const path = endpoint.path.replaceAll(/\{(\w+)\}/g, (_, name: string) =>
-    encodeURIComponent(String(input[name])),
+type AllEntries<E extends Endpoint> = ([Fields<E>] extends [never]
+  ? unknown
+  : EntriesOf<Omit<CallInput<E>, Conditional<E>> & { [Name in Fields<E>]: string }, SparseVideo>) &
+  EntriesOf<Without<Omit<CallInput<E>, Conditional<E>>, Fields<E>>, EntryOf<E>>
+type EntriesOf<Input, Entry> = (
+  ...input: Arguments<Input>
+) => AsyncGenerator<Entry, void, undefined>
+/** The type of an entry of a list with pages, else never. */
+type EntryOf<E extends Endpoint> =
+  ResultOf<E> extends { results: readonly (infer Entry)[] } & (
+    | { next: string | null }
+    | { cursor: string; more: boolean }
   )
-  const query = new URLSearchParams()
-  for (const name of Object.keys(endpoint.query ?? {}))
-    if (input[name] !== undefined) query.set(name, String(input[name]))
-  return query.size > 0 ? `${path}?${query}` : path
-}
-
-async function readResponse(response: Response) {
-  const { status, headers } = response
-  const shared = {
-    status,
-    etag: headers.get('etag') ?? undefined,
-    location: headers.get('location') ?? undefined,
-  }
-  if (status === 304) return { ...shared, data: undefined, notModified: true }
-  const [type] = (headers.get('content-type') ?? '').split(';')
-  if (!response.ok && type === 'application/problem+json')
-    throw new ApiProblem((await response.json()) as ApiProblem['document'])
-  if (!response.ok || type !== jsonType) throw new UnexpectedResponse(response)
-  return { ...shared, data: await response.json(), notModified: false }
-}
+    ? Entry
+    : never

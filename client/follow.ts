@@ -1,5 +1,6 @@
 import type { FeedPage } from '@talkshelf/contract'
 import { ApiProblem, type Client, UnexpectedResponse } from './client.ts'
+import { pause, retryAfterMs } from './retry.ts'
 
 // Follows the change feed of an archive:
 //
@@ -45,13 +46,14 @@ export async function* followChanges(
     let page: FeedPage
     const startedMs = performance.now()
     try {
-      const input = { ...query, since: cursor, wait, ...(signal && { signal }) }
+      const input = { ...query, since: cursor, wait, retries: 0, ...(signal && { signal }) }
       page = (await archive.listChanges(input)).data
     } catch (error) {
       if (signal?.aborted) return
       if (!isTemporary(error)) throw error
       onRetry?.(error)
-      await pause(Math.max(retryMs, retryAfterMs(error)) * (0.8 + 0.4 * Math.random()), signal)
+      const askedMs = Math.min(longestRetryMs, retryAfterMs(error))
+      await pause(Math.max(retryMs, askedMs) * (1 + 0.4 * Math.random()), signal)
       retryMs = Math.min(longestRetryMs, retryMs * 2)
       continue
     }
@@ -69,25 +71,7 @@ export async function* followChanges(
 
 /** Tells whether a request may succeed when it is repeated. */
 function isTemporary(error: unknown): boolean {
-  if (error instanceof ApiProblem) return error.status >= 500 || error.status === 429
-  if (error instanceof UnexpectedResponse) return error.status >= 500
+  if (error instanceof ApiProblem || error instanceof UnexpectedResponse)
+    return error.status >= 500 || error.status === 429
   return true
-}
-
-/** Returns how long the archive asks to wait. */
-function retryAfterMs(error: unknown): number {
-  const seconds = error instanceof ApiProblem ? Number(error.document.retry_after) : 0
-  return seconds > 0 ? Math.min(longestRetryMs, seconds * 1000) : 0
-}
-
-function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(done, ms)
-    function done() {
-      clearTimeout(timer)
-      signal?.removeEventListener('abort', done)
-      resolve()
-    }
-    signal?.addEventListener('abort', done)
-  })
 }

@@ -5,14 +5,19 @@ import { changesEndpoints, streamChangesEndpoint } from './changes.ts'
 import { entityEndpoints } from './entities.ts'
 import { exportNdjsonEndpoint } from './exports.ts'
 import { factsEndpoints } from './facts.ts'
+import { followedSourceEndpoints } from './followed-sources.ts'
 import { importEndpoints } from './imports.ts'
+import { matchEndpoints } from './matches.ts'
 import { readOpenapiEndpoint } from './openapi.ts'
 import { peopleEndpoints } from './people.ts'
 import { pictureEndpoints } from './pictures.ts'
 import { publicationEndpoints } from './publication.ts'
 import { qualityEndpoints } from './quality.ts'
 import { relatedEndpoints } from './related.ts'
+import { scheduleEndpoints } from './schedules.ts'
 import { searchEndpoints } from './search.ts'
+import { suggestionEndpoints } from './suggestions.ts'
+import { synonymEndpoints } from './synonyms.ts'
 import { videoEndpoints } from './videos.ts'
 import { webhookEndpoints } from './webhooks.ts'
 
@@ -24,7 +29,9 @@ export * from './endpoint.ts'
 export * from './entities.ts'
 export * from './exports.ts'
 export * from './facts.ts'
+export * from './followed-sources.ts'
 export * from './imports.ts'
+export * from './matches.ts'
 export * from './openapi.ts'
 export * from './page.ts'
 export * from './people.ts'
@@ -34,7 +41,11 @@ export * from './profiles.ts'
 export * from './publication.ts'
 export * from './quality.ts'
 export * from './related.ts'
+export { resourceOf } from './resources.ts'
+export * from './schedules.ts'
 export * from './search.ts'
+export * from './suggestions.ts'
+export * from './synonyms.ts'
 export * from './validate.ts'
 export * from './videos.ts'
 export * from './webhooks.ts'
@@ -46,10 +57,15 @@ export const endpoints = {
   ...relatedEndpoints,
   ...factsEndpoints,
   ...entityEndpoints,
+  ...scheduleEndpoints,
   ...pictureEndpoints,
   ...importEndpoints,
+  ...followedSourceEndpoints,
   ...bulkEditEndpoints,
+  ...matchEndpoints,
   ...searchEndpoints,
+  ...synonymEndpoints,
+  ...suggestionEndpoints,
   ...changesEndpoints,
   ...webhookEndpoints,
   ...qualityEndpoints,

@@ -41,6 +41,12 @@ export const ExportHead = Type.Object(
     at: Type.String(),
     after: Type.Optional(Id),
     up_to: Type.Optional(Id),
+    license: Type.Optional(
+      Type.String({
+        description:
+          'Licence of the data: an SPDX identifier or a URL. Recordings have their own licences',
+      }),
+    ),
   },
   exact,
 )

@@ -1,11 +1,22 @@
 import Type, { type Static } from 'typebox'
 import { endpoint, Id, jsonType } from './endpoint.ts'
-import './formats.ts'
+import { oneOf } from './formats.ts'
 
 // Facts about a talk that the record has no field for. The 32 fields of the record are fixed.
 
 const address = Type.String({ minLength: 1, maxLength: 4096, format: 'text' })
 const exact = { additionalProperties: false }
+/** Recordings of a whole event may have several days. */
+const seconds = { minimum: 0, maximum: 1_000_000 }
+
+export const recordingStatuses = ['expected', 'not-recorded', 'not-published', 'opted-out'] as const
+
+export const RecordingStatus = oneOf(
+  recordingStatuses,
+  '`expected`: not published yet. `not-recorded`: there is none. `not-published`: it is not ' +
+    'available. `opted-out`: the speakers did not want one',
+)
+export type RecordingStatus = Static<typeof RecordingStatus>
 
 export const Fact = Type.Union(
   [
@@ -57,6 +68,46 @@ export const Fact = Type.Union(
     ),
     Type.Object(
       {
+        kind: Type.Literal('part'),
+        url: address,
+        start: Type.Integer({ ...seconds, description: 'Where the talk starts, in seconds' }),
+        end: Type.Union([Type.Integer(seconds), Type.Null()], {
+          description: 'Where the talk ends, in seconds. Null if it is the last one',
+        }),
+      },
+      {
+        ...exact,
+        description:
+          'The talk is a part of this recording, which holds several. It is played from its start ' +
+          'to its end',
+      },
+    ),
+    Type.Object(
+      {
+        kind: Type.Literal('slot'),
+        start: Type.String({
+          maxLength: 40,
+          format: 'date-time',
+          description: 'When the talk starts, with its offset from UTC (RFC 3339)',
+        }),
+        minutes: Type.Union([Type.Integer({ minimum: 1, maximum: 10_000 }), Type.Null()], {
+          description: 'Planned length',
+        }),
+        room: Type.String({ maxLength: 200, format: 'text', description: 'Empty if unknown' }),
+      },
+      { ...exact, description: 'When and where the talk is in the schedule of its event' },
+    ),
+    Type.Object(
+      { kind: Type.Literal('recording'), status: RecordingStatus },
+      {
+        ...exact,
+        description:
+          'Why there is no recording. A draft with this fact is in the public schedule of its ' +
+          'event, and nowhere else',
+      },
+    ),
+    Type.Object(
+      {
         kind: Type.Literal('said'),
         source: Type.String({
           minLength: 1,
@@ -94,8 +145,8 @@ export const readFactsEndpoint = endpoint({
   role: 'anyone',
   summary: 'Read the facts of a record',
   description:
-    'Other copies, related links and former paths. Editors also get raw source values (`said`), ' +
-    'which can contain names that are no longer shown.',
+    'Other copies, parts of recordings, related links and former paths. Editors also get raw ' +
+    'source values (`said`), which can contain names that are no longer shown.',
   params,
   requestHeaders: ['If-None-Match'],
   response: { status: 200, schema: Facts, etag: true },

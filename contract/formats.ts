@@ -13,6 +13,7 @@ export const formatRules: Record<string, string> = {
   country: 'must be a country code of ISO 3166-1 alpha-2 in capitals, such as DE',
   colour: 'must be a colour written #rrggbb',
   date: 'must be a valid date, written YYYY-MM-DD',
+  'date-time': 'must be a valid date and time with its offset, such as 2026-03-01T14:30:00+01:00',
   moment: 'must be a valid date and time, written YYYY-MM-DDTHH:MM:SS.mmm',
 }
 
@@ -49,6 +50,7 @@ Format.Set('country', (value) => countryCodes.has(value))
 Format.Set('colour', (value) => /^#[0-9a-f]{6}$/i.test(value))
 Format.Set('date', isDate)
 Format.Set('moment', isMoment)
+Format.Set('date-time', isInstant)
 
 // The ASCII control characters except tab, newline and carriage return. U+0080 to U+009F are
 // allowed: old records contain them (a stray U+009D after a wrong decoding), unchanged.
@@ -76,6 +78,15 @@ function isDate(value: string): boolean {
   const date = new Date(0)
   date.setUTCFullYear(year, month - 1, day)
   return date.getUTCMonth() === month - 1 && date.getUTCDate() === day
+}
+
+/** Tells whether a text is a time with its offset from UTC (RFC 3339), in seconds or less. */
+function isInstant(value: string): boolean {
+  return (
+    /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,3})?(Z|[+-]\d\d:\d\d)$/.test(value) &&
+    isDate(value.slice(0, 10)) &&
+    !Number.isNaN(Date.parse(value))
+  )
 }
 
 function isMoment(value: string): boolean {

@@ -75,6 +75,9 @@ export const Import = Type.Object(
     created: Type.String({ description: 'UTC' }),
     // The name of the token, or of the user of the command line.
     by: Type.String(),
+    followed_source: Type.Union([Id, Type.Null()], {
+      description: 'Id of the followed source that it comes from, or null',
+    }),
     rows: Type.Integer({
       minimum: 0,
       description: 'Number of entries in the file: talks and others',

@@ -9,8 +9,10 @@ export function PageOf<T extends TSchema>(items: T, description: string) {
       count_exact: Type.Optional(
         Type.Literal(false, {
           description:
-            'Only present if the count is an estimate: above 10,000, except for all records or ' +
-            'those of one category, speaker, tag or language; or above 1,000 with q',
+            'Only present if the count is an estimate: above 10,000, except for all records, ' +
+            'those of one category, speaker, tag or language, and those of years, a language and ' +
+            'a duration; or above 1,000 with q. It is never above the number of records of a ' +
+            'category, speaker, tag, language or duration in the filter, nor of its years',
         }),
       ),
       next: Type.Union([Type.String(), Type.Null()], {

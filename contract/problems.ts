@@ -110,15 +110,23 @@ export const problems = {
     explain:
       'An import is first planned, then applied, and can then be undone. Only a draft can be ' +
       'scheduled for publication. A person who is disabled gets no sign-in link. A new webhook is ' +
-      'enabled by a ping. The detail says which state it is in. Nothing was changed.',
+      'enabled by a ping. A suggestion is decided once. The detail says which state it is in. ' +
+      'Nothing was changed.',
+  },
+  'queue-full': {
+    status: 409,
+    title: 'Too many open suggestions',
+    explain:
+      'A record has at most 20 open suggestions and the archive 500, so that editors can read them ' +
+      'all. Nothing was stored. Try again when some of them are decided.',
   },
   'fields-changed': {
     status: 409,
     title: 'Fields have changed since',
     explain:
-      'Some fields of the change that you want to revert have other values today, because they ' +
-      'were changed again since. Nothing was written. `fields` lists them. Send `fields` without ' +
-      'them to revert the others, or write these fields yourself.',
+      'Some fields of the change that you want to revert, or of the suggestion that you accept, ' +
+      'have other values today, because they were changed since. Nothing was written. `fields` ' +
+      'lists them. Send `fields` without them to take the others, or write these fields yourself.',
   },
   'not-merged': {
     status: 409,
@@ -270,6 +278,22 @@ export const FieldError = Type.Object(
 )
 export type FieldError = Static<typeof FieldError>
 
+/** The version of a record that a change with another one in `If-Match` would have overwritten. */
+export const CurrentVersion = Type.Object(
+  {
+    revision: Type.Integer(),
+    etag: Type.String({ description: 'The ETag of the current version' }),
+    updated: Type.Union([Type.String(), Type.Null()], {
+      description: 'Time of the last change, or null if it is not known',
+    }),
+    by: Type.Union([Type.String(), Type.Null()], { description: 'Who made the last change' }),
+    fields: Type.Union([Type.Array(Type.String()), Type.Null()], {
+      description: 'What has changed since the version in If-Match',
+    }),
+  },
+  { description: 'stale-revision: the version that is current' },
+)
+
 export const ProblemDocument = Type.Object({
   type: Type.String({ description: 'URL of a page that explains this kind of problem' }),
   title: Type.String(),
@@ -277,6 +301,27 @@ export const ProblemDocument = Type.Object({
   detail: Type.String(),
   instance: Type.String({ description: 'Request id, as in the server log' }),
   errors: Type.Optional(Type.Array(FieldError)),
+  retry_after: Type.Optional(
+    Type.Integer({ minimum: 0, description: 'Seconds to wait, as in the header Retry-After' }),
+  ),
+  outcome: Type.Optional(
+    Type.Union([Type.Literal('not-applied'), Type.Literal('unknown')], {
+      description: 'unavailable: whether the write was certainly not applied',
+    }),
+  ),
+  current: Type.Optional(CurrentVersion),
+  fields: Type.Optional(
+    Type.Array(Type.String(), {
+      description: 'fields-changed: the fields that have changed since the revision',
+    }),
+  ),
+  merged_into: Type.Optional(
+    Type.Integer({ description: 'merged: id of the record that this one was merged into' }),
+  ),
+  taken_down: Type.Optional(
+    Type.String({ format: 'date', description: 'taken-down: day of the takedown' }),
+  ),
+  reason: Type.Optional(Type.String({ description: 'taken-down: reason of the takedown' })),
 })
 export type ProblemDocument = Static<typeof ProblemDocument>
 

@@ -11,7 +11,10 @@ export const RelatedTalks = Type.Object(
     also: talkList('The same talk at other events: same title, and at least one speaker in common'),
     speakers: talkList('Newest other talks by its speakers'),
     event: talkList('Talks before and after it in its category'),
-    similar: talkList('Talks with similar titles or tags, most similar first'),
+    similar: talkList(
+      'Talks on the same subject of other events and speakers, by title, tags and description, ' +
+        'most similar first. New talks may be missing for a week',
+    ),
   },
   { additionalProperties: false, description: 'Live records, each in one list only' },
 )

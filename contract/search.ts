@@ -12,6 +12,10 @@ export const SearchText = Type.String({
     'Empty: no search',
 })
 
+export const Spelling = Type.Literal('exact', {
+  description: '`exact`: searches for the words as they are, without corrected spelling',
+})
+
 /** Ranges of the length filter, with their labels. */
 export const durationRanges = {
   unknown: 'unknown',
@@ -39,12 +43,18 @@ export const SearchInterpretation = Type.Object(
     corrected: Type.Array(
       Type.Object({ from: Type.String(), to: Type.String() }, { additionalProperties: false }),
       {
-        description: 'Rare words, and the words searched for instead',
+        description: 'Words that are probably misspelled, and the words searched for instead',
       },
     ),
     loose: Type.Boolean({
       description:
         'Whether the results contain only some of the words, because no talk contains all',
+    }),
+    all_words: Type.Integer({
+      minimum: 0,
+      description:
+        'How many of the results contain all of the words. They come first; if they are few, ' +
+        'others with some of the words follow. An estimate if `count` is one',
     }),
   },
   { additionalProperties: false, description: 'How the query was interpreted' },
@@ -82,12 +92,18 @@ const values = Type.Array(
   ),
 )
 
+export const facetKinds = ['category', 'language', 'year', 'speaker', 'tag', 'duration'] as const
+
 export const Facets = Type.Object(
   {
     exact: Type.Boolean({
-      description:
-        'False if more than 10,000 records match: then only the newest 10,000 are counted',
+      description: 'Whether all numbers are exact: always up to 10,000 matching records',
     }),
+    estimated: Type.Optional(
+      Type.Array(Type.Union(facetKinds.map((kind) => Type.Literal(kind))), {
+        description: 'Only present if `exact` is false: the facets whose numbers are estimates',
+      }),
+    ),
     category: values,
     language: values,
     year: values,
@@ -99,7 +115,8 @@ export const Facets = Type.Object(
     additionalProperties: false,
     description:
       'Number of matching records by value: the 20 most frequent values each. Years are counted ' +
-      'without the filter `year`, so that others can be chosen',
+      'without the filter `year`, so that others can be chosen. Missing without q while the ' +
+      'archive is busy',
   },
 )
 

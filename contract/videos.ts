@@ -9,6 +9,7 @@ import {
   SearchInterpretation,
   SearchText,
   Snippet,
+  Spelling,
 } from './search.ts'
 
 // The video record as documented: 32 fields, always all of them, in this order. No field is ever
@@ -124,6 +125,12 @@ export const Video = Type.Object(fields, {
 })
 export type Video = Static<typeof Video>
 
+export const SparseVideo = Type.Partial(Video, {
+  additionalProperties: false,
+  description: 'A record with the fields that the query parameter `fields` names',
+})
+export type SparseVideo = Static<typeof SparseVideo>
+
 export const videoFields = Object.keys(fields) as (keyof Video)[]
 export const readOnlyFields = ['id', 'slug', 'added', 'updated'] as const satisfies (keyof Video)[]
 
@@ -190,7 +197,8 @@ const day = (description: string) => Type.String({ format: 'date', description }
 
 const VideoPage = Type.Object(
   {
-    ...PageOf(Video, '').properties,
+    // Records are complete unless `fields` is used, so that is their type here.
+    ...PageOf(Type.Unsafe<Video>(Type.Union([Video, SparseVideo])), '').properties,
     search: Type.Optional(SearchInterpretation),
     snippets: Type.Optional(
       Type.Array(Snippet, { description: 'One per result, in the same order' }),
@@ -214,9 +222,12 @@ export const listVideosEndpoint = endpoint({
     'empty `cursor` and follow `next`. An unknown date sorts as the oldest, an unknown length as ' +
     'the shortest. With `q`, results are ranked by relevance: title, speakers, tags, category, ' +
     'summary and description count in this order; for very common words, only the newest are ' +
-    'ranked. With an `ordering`, the newest 10,000 matches are sorted.',
+    'ranked. If few records contain all words, those with some of them follow, and rare words ' +
+    'that are probably misspelled are corrected. With an `ordering`, the newest 10,000 matches ' +
+    'are sorted. With `fields`, records have only these fields.',
   query: {
     q: SearchText,
+    spelling: Spelling,
     page: PageNumber,
     page_size: PageSize,
     cursor: CursorText,
@@ -255,6 +266,12 @@ export const listVideosEndpoint = endpoint({
         'Default: -recorded,title; with q by relevance',
     ),
     include: Include,
+    fields: commaSeparated(
+      videoFields,
+      { maxItems: videoFields.length },
+      'Comma-separated fields of the records, such as id,title,speakers. The others are left out ' +
+        'of each record. Default: all 32',
+    ),
   },
   requestHeaders: ['If-None-Match'],
   response: { status: 200, schema: VideoPage, etag: true },

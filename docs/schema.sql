@@ -31,6 +31,19 @@ begin
   return null;
 end $$;
 
+CREATE FUNCTION public.add_inserted_to_cube() RETURNS trigger
+    LANGUAGE plpgsql
+    SET search_path TO '$user', 'public'
+    AS $$
+begin
+  insert into talk_cube (year_key, language_id, length, talks)
+  select year_key_of(recorded), language_id, duration_range_of(duration), count(*)
+  from added
+  where state = 1 and taken_down is null
+  group by 1, 2, 3;
+  return null;
+end $$;
+
 CREATE FUNCTION public.add_search_words(ids bigint[]) RETURNS void
     LANGUAGE plpgsql
     SET plan_cache_mode TO 'force_generic_plan'
@@ -47,6 +60,10 @@ begin
   order by used.word
   on conflict do nothing;
 end $$;
+
+CREATE FUNCTION public.all_words_of(dictionary text) RETURNS regconfig
+    LANGUAGE sql STABLE PARALLEL SAFE
+    RETURN (CASE WHEN (dictionary = 'simple'::text) THEN dictionary ELSE (dictionary || '_all_words'::text) END)::regconfig;
 
 CREATE FUNCTION public.cancel_publication() RETURNS trigger
     LANGUAGE plpgsql
@@ -76,6 +93,55 @@ CREATE FUNCTION public.character_bigrams(text) RETURNS text
     FROM regexp_matches($1, (((('(['::text || public.unspaced_scripts()) || ']+|[^'::text) || public.unspaced_scripts()) || ']+)'::text), 'g'::text) WITH ORDINALITY run(match, index);
 END;
 
+CREATE TABLE public.talk_cube (
+    year_key smallint NOT NULL,
+    language_id integer NOT NULL,
+    length smallint NOT NULL,
+    talks integer NOT NULL
+);
+
+CREATE FUNCTION public.compact_all_cells() RETURNS integer
+    LANGUAGE sql
+    SET search_path TO '$user', 'public'
+    BEGIN ATOMIC
+ WITH several AS (
+          SELECT talk_cube.year_key,
+             talk_cube.language_id,
+             talk_cube.length
+            FROM public.talk_cube
+           GROUP BY talk_cube.year_key, talk_cube.language_id, talk_cube.length
+          HAVING (count(*) > 1)
+         ), mine AS (
+          SELECT talk_cube.ctid
+            FROM public.talk_cube
+           WHERE ((talk_cube.year_key, talk_cube.language_id, talk_cube.length) IN ( SELECT several.year_key,
+                     several.language_id,
+                     several.length
+                    FROM several))
+          FOR UPDATE OF talk_cube SKIP LOCKED
+         ), taken AS (
+          DELETE FROM public.talk_cube
+            USING mine
+           WHERE (talk_cube.ctid = mine.ctid)
+           RETURNING talk_cube.year_key,
+             talk_cube.language_id,
+             talk_cube.length,
+             talk_cube.talks
+         ), merged AS (
+          INSERT INTO public.talk_cube (year_key, language_id, length, talks)  SELECT taken.year_key,
+                     taken.language_id,
+                     taken.length,
+                     sum(taken.talks) AS sum
+                    FROM taken
+                   GROUP BY taken.year_key, taken.language_id, taken.length
+                  HAVING (sum(taken.talks) <> 0)
+           RETURNING 1 AS "?column?"
+         )
+  SELECT ((( SELECT count(*) AS count
+            FROM taken) - ( SELECT count(*) AS count
+            FROM merged)))::integer AS int4;
+END;
+
 CREATE FUNCTION public.compact_talk_counts() RETURNS trigger
     LANGUAGE plpgsql
     SET search_path TO '$user', 'public'
@@ -99,6 +165,33 @@ begin
   select kind, entity_id, sum(talks)
   from taken
   group by kind, entity_id
+  having sum(talks) <> 0;
+  return null;
+end $$;
+
+CREATE FUNCTION public.compact_talk_cube() RETURNS trigger
+    LANGUAGE plpgsql
+    SET search_path TO '$user', 'public'
+    AS $$
+begin
+  if random() < 0.98 then
+    return null;
+  end if;
+  with mine as (
+    select ctid
+    from talk_cube
+    where (year_key, language_id, length) in (select year_key, language_id, length from written)
+    for update skip locked
+  ), taken as (
+    delete from talk_cube
+    using mine
+    where talk_cube.ctid = mine.ctid
+    returning year_key, language_id, length, talks
+  )
+  insert into talk_cube (year_key, language_id, length, talks)
+  select year_key, language_id, length, sum(talks)
+  from taken
+  group by year_key, language_id, length
   having sum(talks) <> 0;
   return null;
 end $$;
@@ -164,6 +257,28 @@ begin
     using gin ((keys || head || text)) with (fastupdate = off);
 end $$;
 
+CREATE FUNCTION public.delete_matched_items() RETURNS trigger
+    LANGUAGE plpgsql
+    SET search_path TO '$user', 'public'
+    AS $$
+begin
+  delete from match_item
+  using match, source_record
+  where match.id = match_item.match_id
+    and source_record.video_id = new.id
+    and source_record.key = match_item.key
+    and source_record.source = case side
+      when 'talk' then talk_source
+      else recording_source
+    end;
+  -- Also where the talk was not imported yet.
+  delete from match_item
+  where old.source_url is not null
+    and item #>> '{fields,source_url}' is not null
+    and source_identity(item #>> '{fields,source_url}') = source_identity(old.source_url);
+  return null;
+end $$;
+
 CREATE FUNCTION public.duration_range_of(duration integer) RETURNS smallint
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     RETURN (CASE WHEN ((duration IS NULL) OR (duration = 0)) THEN 0 WHEN (duration < 600) THEN 1 WHEN (duration < 1800) THEN 2 WHEN (duration < 3600) THEN 3 ELSE 4 END)::smallint;
@@ -226,6 +341,19 @@ begin
   end if;
   return null;
 end $_$;
+
+CREATE FUNCTION public.lock_suggestions(videos bigint[]) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO '$user', 'public'
+    AS $$
+begin
+  perform pg_advisory_xact_lock(hashtext('suggestions'));
+  perform
+  from suggestion
+  where video_id = any (videos) or decided_video_id = any (videos) or duplicate_of = any (videos)
+  order by id
+  for no key update;
+end $$;
 
 CREATE FUNCTION public.sorted_ids(bigint[]) RETURNS bigint[]
     LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
@@ -342,6 +470,24 @@ CREATE FUNCTION public.merged_videos(bigint) RETURNS SETOF bigint
     FROM member;
 END;
 
+CREATE FUNCTION public.move_in_cube() RETURNS trigger
+    LANGUAGE plpgsql
+    SET search_path TO '$user', 'public'
+    AS $$
+begin
+  insert into talk_cube (year_key, language_id, length, talks)
+  select year_key_of(recorded), language_id, duration_range_of(duration), talks
+  from (values (old.state, old.taken_down, old.recorded, old.language_id, old.duration, -1),
+               (new.state, new.taken_down, new.recorded, new.language_id, new.duration, 1))
+    as changed (state, taken_down, recorded, language_id, duration, talks)
+  where state = 1 and taken_down is null;
+  return null;
+end $$;
+
+CREATE FUNCTION public.name_key(text) RETURNS text
+    LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+    RETURN CASE WHEN (octet_length($1) = length($1)) THEN lower($1) ELSE public.fold(NORMALIZE($1, NFKC)) END;
+
 CREATE FUNCTION public.normalized_words(text, max_length integer DEFAULT 150000) RETURNS text
     LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
     SET search_path TO '$user', 'public'
@@ -353,7 +499,16 @@ begin
   if octet_length(plain) > length(plain) then
     plain := unaccent('unaccent', left(normalize(plain, nfkc), 2 * max_length));
   end if;
-  plain := replace(replace(lower(plain), 'c++', 'cplusplus'), 'c#', 'csharp');
+  plain := lower(plain);
+  if plain ~ '\mc\+\+|\m[cf]#|(^|[^a-z0-9])\.net\M' then
+    plain := regexp_replace(plain, '\mc\+\+', 'cplusplus ', 'g');
+    plain := regexp_replace(plain, '\m([cf])#', '\1sharp ', 'g');
+    plain := regexp_replace(plain, '(^|[^a-z0-9])\.net\M', '\1dotnet', 'g');
+  end if;
+  if plain ~ '[0-9]\.[0-9]' then
+    plain := regexp_replace(
+      plain, '(^|[^0-9.])([0-9]{1,3})\.([0-9]{1,3})(?![0-9])', '\1 \2dot\3', 'g');
+  end if;
   plain := left(
     regexp_replace(
       plain,
@@ -366,6 +521,22 @@ begin
   end if;
   return plain;
 end $_$;
+
+CREATE FUNCTION public.name_prefix_query(words text, max_words integer) RETURNS tsquery
+    LANGUAGE sql STABLE STRICT PARALLEL SAFE
+    BEGIN ATOMIC
+ SELECT (string_agg(((''''::text || replace(longest.word, ''''::text, ''''''::text)) || ''':*'::text), ' & '::text))::tsquery AS string_agg
+    FROM ( SELECT DISTINCT "left"(words.word, 500) AS word,
+             length("left"(words.word, 500)) AS length
+            FROM regexp_split_to_table(public.normalized_words(name_prefix_query.words), ' +'::text) words(word)
+           WHERE (words.word <> ''::text)
+           ORDER BY (length("left"(words.word, 500))) DESC, ("left"(words.word, 500))
+          LIMIT name_prefix_query.max_words) longest;
+END;
+
+CREATE FUNCTION public.name_words(name text) RETURNS tsvector
+    LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+    RETURN to_tsvector('simple'::regconfig, public.normalized_words(name));
 
 CREATE FUNCTION public.place_and_series(profile jsonb) RETURNS text
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -424,6 +595,12 @@ begin
   select kind, entity_id, count(*)
   from video, counted_entities(state, taken_down, category_id, language_id, speaker_ids, tag_ids)
   group by kind, entity_id;
+  delete from talk_cube;
+  insert into talk_cube (year_key, language_id, length, talks)
+  select year_key_of(recorded), language_id, duration_range_of(duration), count(*)
+  from video
+  where state = 1 and taken_down is null
+  group by 1, 2, 3;
 end $$;
 
 CREATE TABLE public.import_row (
@@ -468,6 +645,71 @@ CREATE FUNCTION public.redact_import_rows(id bigint) RETURNS void
  UPDATE public.source_record SET state = '{"facts": [], "fields": {}}'::jsonb
    WHERE (source_record.video_id = redact_import_rows.id);
 END;
+
+CREATE TABLE public.suggestion (
+    id bigint NOT NULL,
+    kind text NOT NULL,
+    video_id bigint,
+    base_revision integer,
+    fields jsonb NOT NULL,
+    kept_ids jsonb DEFAULT '{}'::jsonb NOT NULL,
+    duplicate_of bigint,
+    comment text NOT NULL,
+    name text,
+    show_name boolean NOT NULL,
+    secret_hash bytea NOT NULL,
+    content_hash bytea NOT NULL,
+    low_priority boolean NOT NULL,
+    state text DEFAULT 'open'::text NOT NULL,
+    reason text,
+    reply text,
+    taken text[],
+    decided_video_id bigint,
+    revision integer,
+    closed_by text,
+    closed timestamp with time zone,
+    decision_hash bytea,
+    created timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT suggestion_check CHECK (((kind = 'missing'::text) = (video_id IS NULL))),
+    CONSTRAINT suggestion_check1 CHECK (((kind = 'duplicate'::text) = (duplicate_of IS NOT NULL))),
+    CONSTRAINT suggestion_check2 CHECK (((video_id IS NULL) = (base_revision IS NULL))),
+    CONSTRAINT suggestion_check3 CHECK (((state = 'open'::text) = (closed IS NULL))),
+    CONSTRAINT suggestion_check4 CHECK (((state = 'declined'::text) = (reason IS NOT NULL))),
+    CONSTRAINT suggestion_check5 CHECK (((decided_video_id IS NULL) = (revision IS NULL))),
+    CONSTRAINT suggestion_check6 CHECK (((state = 'accepted'::text) OR (revision IS NULL))),
+    CONSTRAINT suggestion_comment_check CHECK ((length(comment) <= 2000)),
+    CONSTRAINT suggestion_fields_check CHECK ((octet_length((fields)::text) <= 131072)),
+    CONSTRAINT suggestion_kind_check CHECK ((kind = ANY (ARRAY['correction'::text, 'dead-link'::text, 'duplicate'::text, 'missing'::text, 'removal'::text]))),
+    CONSTRAINT suggestion_name_check CHECK ((length(name) <= 100)),
+    CONSTRAINT suggestion_reason_check CHECK ((length(reason) <= 500)),
+    CONSTRAINT suggestion_reply_check CHECK ((length(reply) <= 1000)),
+    CONSTRAINT suggestion_state_check CHECK ((state = ANY (ARRAY['open'::text, 'accepted'::text, 'declined'::text, 'withdrawn'::text, 'done'::text])))
+);
+
+CREATE FUNCTION public.redact_suggestions(id bigint) RETURNS void
+    LANGUAGE sql
+    SET search_path TO '$user', 'public'
+    BEGIN ATOMIC
+ UPDATE public.suggestion SET fields = '{}'::jsonb, kept_ids = '{}'::jsonb, comment = ''::text, name = NULL::text, show_name = false, reply = NULL::text, reason =
+         CASE
+             WHEN (suggestion.state = 'declined'::text) THEN 'taken-down'::text
+             ELSE NULL::text
+         END, content_hash = sha256(uuid_send(gen_random_uuid())), state =
+         CASE
+             WHEN (suggestion.state = 'open'::text) THEN 'done'::text
+             ELSE suggestion.state
+         END, closed = COALESCE(suggestion.closed, now())
+   WHERE ((suggestion.video_id = redact_suggestions.id) OR (suggestion.decided_video_id = redact_suggestions.id) OR (suggestion.duplicate_of = redact_suggestions.id));
+END;
+
+CREATE FUNCTION public.redact_suggestions_of_taken_down() RETURNS trigger
+    LANGUAGE plpgsql
+    SET search_path TO '$user', 'public'
+    AS $$
+begin
+  perform redact_suggestions(new.id);
+  return null;
+end $$;
 
 CREATE FUNCTION public.redact_taken_down() RETURNS trigger
     LANGUAGE plpgsql
@@ -610,6 +852,18 @@ CREATE FUNCTION public.search_words_of(ids bigint[]) RETURNS TABLE(word text)
    WHERE ((video.id = ANY (search_words_of.ids)) AND (used.word ~ (('^[^0-9'::text || public.unspaced_scripts()) || ']{3,40}$'::text)));
 END;
 
+CREATE TEXT SEARCH DICTIONARY public.english_all_words (
+    TEMPLATE = pg_catalog.snowball,
+    language = 'english' );
+
+CREATE FUNCTION public.synonym_key(term text) RETURNS text
+    LANGUAGE sql STABLE PARALLEL SAFE
+    BEGIN ATOMIC
+ SELECT string_agg(COALESCE((ts_lexize('public.english_all_words'::regdictionary, words.word))[1], words.word), ' '::text ORDER BY words.index) AS string_agg
+    FROM regexp_split_to_table(public.normalized_words(synonym_key.term), ' +'::text) WITH ORDINALITY words(word, index)
+   WHERE (words.word <> ''::text);
+END;
+
 CREATE FUNCTION public.uploaded_hash(url text) RETURNS text
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     RETURN "substring"(url, '/picture/uploaded/([0-9a-f]{64})[.]webp$'::text);
@@ -617,6 +871,1794 @@ CREATE FUNCTION public.uploaded_hash(url text) RETURNS text
 CREATE FUNCTION public.year_key_of(recorded date) RETURNS smallint
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     RETURN (COALESCE(((3000)::numeric - EXTRACT(year FROM recorded)), (32767)::numeric))::smallint;
+
+CREATE TEXT SEARCH DICTIONARY public.arabic_all_words (
+    TEMPLATE = pg_catalog.snowball,
+    language = 'arabic' );
+
+CREATE TEXT SEARCH DICTIONARY public.armenian_all_words (
+    TEMPLATE = pg_catalog.snowball,
+    language = 'armenian' );
+
+CREATE TEXT SEARCH DICTIONARY public.basque_all_words (
+    TEMPLATE = pg_catalog.snowball,
+    language = 'basque' );
+
+CREATE TEXT SEARCH DICTIONARY public.catalan_all_words (
+    TEMPLATE = pg_catalog.snowball,
+    language = 'catalan' );
+
+CREATE TEXT SEARCH DICTIONARY public.danish_all_words (
+    TEMPLATE = pg_catalog.snowball,
+    language = 'danish' );
+
+CREATE TEXT SEARCH DICTIONARY public.dutch_all_words (
+    TEMPLATE = pg_catalog.snowball,
+    language = 'dutch' );
+
+CREATE TEXT SEARCH DICTIONARY public.finnish_all_words (
+    TEMPLATE = pg_catalog.snowball,
+    language = 'finnish' );
+
+CREATE TEXT SEARCH DICTIONARY public.french_all_words (
+    TEMPLATE = pg_catalog.snowball,
+    language = 'french' );
+
+CREATE TEXT SEARCH DICTIONARY public.german_all_words (
+    TEMPLATE = pg_catalog.snowball,
+    language = 'german' );
+
+CREATE TEXT SEARCH DICTIONARY public.greek_all_words (
+    TEMPLATE = pg_catalog.snowball,
+    language = 'greek' );
+
+CREATE TEXT SEARCH DICTIONARY public.hindi_all_words (
+    TEMPLATE = pg_catalog.snowball,
+    language = 'hindi' );
+
+CREATE TEXT SEARCH DICTIONARY public.hungarian_all_words (
+    TEMPLATE = pg_catalog.snowball,
+    language = 'hungarian' );
+
+CREATE TEXT SEARCH DICTIONARY public.indonesian_all_words (
+    TEMPLATE = pg_catalog.snowball,
+    language = 'indonesian' );
+
+CREATE TEXT SEARCH DICTIONARY public.irish_all_words (
+    TEMPLATE = pg_catalog.snowball,
+    language = 'irish' );
+
+CREATE TEXT SEARCH DICTIONARY public.italian_all_words (
+    TEMPLATE = pg_catalog.snowball,
+    language = 'italian' );
+
+CREATE TEXT SEARCH DICTIONARY public.lithuanian_all_words (
+    TEMPLATE = pg_catalog.snowball,
+    language = 'lithuanian' );
+
+CREATE TEXT SEARCH DICTIONARY public.nepali_all_words (
+    TEMPLATE = pg_catalog.snowball,
+    language = 'nepali' );
+
+CREATE TEXT SEARCH DICTIONARY public.norwegian_all_words (
+    TEMPLATE = pg_catalog.snowball,
+    language = 'norwegian' );
+
+CREATE TEXT SEARCH DICTIONARY public.portuguese_all_words (
+    TEMPLATE = pg_catalog.snowball,
+    language = 'portuguese' );
+
+CREATE TEXT SEARCH DICTIONARY public.romanian_all_words (
+    TEMPLATE = pg_catalog.snowball,
+    language = 'romanian' );
+
+CREATE TEXT SEARCH DICTIONARY public.russian_all_words (
+    TEMPLATE = pg_catalog.snowball,
+    language = 'russian' );
+
+CREATE TEXT SEARCH DICTIONARY public.serbian_all_words (
+    TEMPLATE = pg_catalog.snowball,
+    language = 'serbian' );
+
+CREATE TEXT SEARCH DICTIONARY public.spanish_all_words (
+    TEMPLATE = pg_catalog.snowball,
+    language = 'spanish' );
+
+CREATE TEXT SEARCH DICTIONARY public.swedish_all_words (
+    TEMPLATE = pg_catalog.snowball,
+    language = 'swedish' );
+
+CREATE TEXT SEARCH DICTIONARY public.tamil_all_words (
+    TEMPLATE = pg_catalog.snowball,
+    language = 'tamil' );
+
+CREATE TEXT SEARCH DICTIONARY public.turkish_all_words (
+    TEMPLATE = pg_catalog.snowball,
+    language = 'turkish' );
+
+CREATE TEXT SEARCH DICTIONARY public.yiddish_all_words (
+    TEMPLATE = pg_catalog.snowball,
+    language = 'yiddish' );
+
+CREATE TEXT SEARCH CONFIGURATION public.arabic_all_words (
+    PARSER = pg_catalog."default" );
+
+ALTER TEXT SEARCH CONFIGURATION public.arabic_all_words
+    ADD MAPPING FOR asciiword WITH public.arabic_all_words;
+
+ALTER TEXT SEARCH CONFIGURATION public.arabic_all_words
+    ADD MAPPING FOR word WITH public.arabic_all_words;
+
+ALTER TEXT SEARCH CONFIGURATION public.arabic_all_words
+    ADD MAPPING FOR numword WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.arabic_all_words
+    ADD MAPPING FOR email WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.arabic_all_words
+    ADD MAPPING FOR url WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.arabic_all_words
+    ADD MAPPING FOR host WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.arabic_all_words
+    ADD MAPPING FOR sfloat WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.arabic_all_words
+    ADD MAPPING FOR version WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.arabic_all_words
+    ADD MAPPING FOR hword_numpart WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.arabic_all_words
+    ADD MAPPING FOR hword_part WITH public.arabic_all_words;
+
+ALTER TEXT SEARCH CONFIGURATION public.arabic_all_words
+    ADD MAPPING FOR hword_asciipart WITH public.arabic_all_words;
+
+ALTER TEXT SEARCH CONFIGURATION public.arabic_all_words
+    ADD MAPPING FOR numhword WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.arabic_all_words
+    ADD MAPPING FOR asciihword WITH public.arabic_all_words;
+
+ALTER TEXT SEARCH CONFIGURATION public.arabic_all_words
+    ADD MAPPING FOR hword WITH public.arabic_all_words;
+
+ALTER TEXT SEARCH CONFIGURATION public.arabic_all_words
+    ADD MAPPING FOR url_path WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.arabic_all_words
+    ADD MAPPING FOR file WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.arabic_all_words
+    ADD MAPPING FOR "float" WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.arabic_all_words
+    ADD MAPPING FOR "int" WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.arabic_all_words
+    ADD MAPPING FOR uint WITH simple;
+
+CREATE TEXT SEARCH CONFIGURATION public.armenian_all_words (
+    PARSER = pg_catalog."default" );
+
+ALTER TEXT SEARCH CONFIGURATION public.armenian_all_words
+    ADD MAPPING FOR asciiword WITH public.armenian_all_words;
+
+ALTER TEXT SEARCH CONFIGURATION public.armenian_all_words
+    ADD MAPPING FOR word WITH public.armenian_all_words;
+
+ALTER TEXT SEARCH CONFIGURATION public.armenian_all_words
+    ADD MAPPING FOR numword WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.armenian_all_words
+    ADD MAPPING FOR email WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.armenian_all_words
+    ADD MAPPING FOR url WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.armenian_all_words
+    ADD MAPPING FOR host WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.armenian_all_words
+    ADD MAPPING FOR sfloat WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.armenian_all_words
+    ADD MAPPING FOR version WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.armenian_all_words
+    ADD MAPPING FOR hword_numpart WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.armenian_all_words
+    ADD MAPPING FOR hword_part WITH public.armenian_all_words;
+
+ALTER TEXT SEARCH CONFIGURATION public.armenian_all_words
+    ADD MAPPING FOR hword_asciipart WITH public.armenian_all_words;
+
+ALTER TEXT SEARCH CONFIGURATION public.armenian_all_words
+    ADD MAPPING FOR numhword WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.armenian_all_words
+    ADD MAPPING FOR asciihword WITH public.armenian_all_words;
+
+ALTER TEXT SEARCH CONFIGURATION public.armenian_all_words
+    ADD MAPPING FOR hword WITH public.armenian_all_words;
+
+ALTER TEXT SEARCH CONFIGURATION public.armenian_all_words
+    ADD MAPPING FOR url_path WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.armenian_all_words
+    ADD MAPPING FOR file WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.armenian_all_words
+    ADD MAPPING FOR "float" WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.armenian_all_words
+    ADD MAPPING FOR "int" WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.armenian_all_words
+    ADD MAPPING FOR uint WITH simple;
+
+CREATE TEXT SEARCH CONFIGURATION public.basque_all_words (
+    PARSER = pg_catalog."default" );
+
+ALTER TEXT SEARCH CONFIGURATION public.basque_all_words
+    ADD MAPPING FOR asciiword WITH public.basque_all_words;
+
+ALTER TEXT SEARCH CONFIGURATION public.basque_all_words
+    ADD MAPPING FOR word WITH public.basque_all_words;
+
+ALTER TEXT SEARCH CONFIGURATION public.basque_all_words
+    ADD MAPPING FOR numword WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.basque_all_words
+    ADD MAPPING FOR email WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.basque_all_words
+    ADD MAPPING FOR url WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.basque_all_words
+    ADD MAPPING FOR host WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.basque_all_words
+    ADD MAPPING FOR sfloat WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.basque_all_words
+    ADD MAPPING FOR version WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.basque_all_words
+    ADD MAPPING FOR hword_numpart WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.basque_all_words
+    ADD MAPPING FOR hword_part WITH public.basque_all_words;
+
+ALTER TEXT SEARCH CONFIGURATION public.basque_all_words
+    ADD MAPPING FOR hword_asciipart WITH public.basque_all_words;
+
+ALTER TEXT SEARCH CONFIGURATION public.basque_all_words
+    ADD MAPPING FOR numhword WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.basque_all_words
+    ADD MAPPING FOR asciihword WITH public.basque_all_words;
+
+ALTER TEXT SEARCH CONFIGURATION public.basque_all_words
+    ADD MAPPING FOR hword WITH public.basque_all_words;
+
+ALTER TEXT SEARCH CONFIGURATION public.basque_all_words
+    ADD MAPPING FOR url_path WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.basque_all_words
+    ADD MAPPING FOR file WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.basque_all_words
+    ADD MAPPING FOR "float" WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.basque_all_words
+    ADD MAPPING FOR "int" WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.basque_all_words
+    ADD MAPPING FOR uint WITH simple;
+
+CREATE TEXT SEARCH CONFIGURATION public.catalan_all_words (
+    PARSER = pg_catalog."default" );
+
+ALTER TEXT SEARCH CONFIGURATION public.catalan_all_words
+    ADD MAPPING FOR asciiword WITH public.catalan_all_words;
+
+ALTER TEXT SEARCH CONFIGURATION public.catalan_all_words
+    ADD MAPPING FOR word WITH public.catalan_all_words;
+
+ALTER TEXT SEARCH CONFIGURATION public.catalan_all_words
+    ADD MAPPING FOR numword WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.catalan_all_words
+    ADD MAPPING FOR email WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.catalan_all_words
+    ADD MAPPING FOR url WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.catalan_all_words
+    ADD MAPPING FOR host WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.catalan_all_words
+    ADD MAPPING FOR sfloat WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.catalan_all_words
+    ADD MAPPING FOR version WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.catalan_all_words
+    ADD MAPPING FOR hword_numpart WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.catalan_all_words
+    ADD MAPPING FOR hword_part WITH public.catalan_all_words;
+
+ALTER TEXT SEARCH CONFIGURATION public.catalan_all_words
+    ADD MAPPING FOR hword_asciipart WITH public.catalan_all_words;
+
+ALTER TEXT SEARCH CONFIGURATION public.catalan_all_words
+    ADD MAPPING FOR numhword WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.catalan_all_words
+    ADD MAPPING FOR asciihword WITH public.catalan_all_words;
+
+ALTER TEXT SEARCH CONFIGURATION public.catalan_all_words
+    ADD MAPPING FOR hword WITH public.catalan_all_words;
+
+ALTER TEXT SEARCH CONFIGURATION public.catalan_all_words
+    ADD MAPPING FOR url_path WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.catalan_all_words
+    ADD MAPPING FOR file WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.catalan_all_words
+    ADD MAPPING FOR "float" WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.catalan_all_words
+    ADD MAPPING FOR "int" WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.catalan_all_words
+    ADD MAPPING FOR uint WITH simple;
+
+CREATE TEXT SEARCH CONFIGURATION public.danish_all_words (
+    PARSER = pg_catalog."default" );
+
+ALTER TEXT SEARCH CONFIGURATION public.danish_all_words
+    ADD MAPPING FOR asciiword WITH public.danish_all_words;
+
+ALTER TEXT SEARCH CONFIGURATION public.danish_all_words
+    ADD MAPPING FOR word WITH public.danish_all_words;
+
+ALTER TEXT SEARCH CONFIGURATION public.danish_all_words
+    ADD MAPPING FOR numword WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.danish_all_words
+    ADD MAPPING FOR email WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.danish_all_words
+    ADD MAPPING FOR url WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.danish_all_words
+    ADD MAPPING FOR host WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.danish_all_words
+    ADD MAPPING FOR sfloat WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.danish_all_words
+    ADD MAPPING FOR version WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.danish_all_words
+    ADD MAPPING FOR hword_numpart WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.danish_all_words
+    ADD MAPPING FOR hword_part WITH public.danish_all_words;
+
+ALTER TEXT SEARCH CONFIGURATION public.danish_all_words
+    ADD MAPPING FOR hword_asciipart WITH public.danish_all_words;
+
+ALTER TEXT SEARCH CONFIGURATION public.danish_all_words
+    ADD MAPPING FOR numhword WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.danish_all_words
+    ADD MAPPING FOR asciihword WITH public.danish_all_words;
+
+ALTER TEXT SEARCH CONFIGURATION public.danish_all_words
+    ADD MAPPING FOR hword WITH public.danish_all_words;
+
+ALTER TEXT SEARCH CONFIGURATION public.danish_all_words
+    ADD MAPPING FOR url_path WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.danish_all_words
+    ADD MAPPING FOR file WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.danish_all_words
+    ADD MAPPING FOR "float" WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.danish_all_words
+    ADD MAPPING FOR "int" WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.danish_all_words
+    ADD MAPPING FOR uint WITH simple;
+
+CREATE TEXT SEARCH CONFIGURATION public.dutch_all_words (
+    PARSER = pg_catalog."default" );
+
+ALTER TEXT SEARCH CONFIGURATION public.dutch_all_words
+    ADD MAPPING FOR asciiword WITH public.dutch_all_words;
+
+ALTER TEXT SEARCH CONFIGURATION public.dutch_all_words
+    ADD MAPPING FOR word WITH public.dutch_all_words;
+
+ALTER TEXT SEARCH CONFIGURATION public.dutch_all_words
+    ADD MAPPING FOR numword WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.dutch_all_words
+    ADD MAPPING FOR email WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.dutch_all_words
+    ADD MAPPING FOR url WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.dutch_all_words
+    ADD MAPPING FOR host WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.dutch_all_words
+    ADD MAPPING FOR sfloat WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.dutch_all_words
+    ADD MAPPING FOR version WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.dutch_all_words
+    ADD MAPPING FOR hword_numpart WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.dutch_all_words
+    ADD MAPPING FOR hword_part WITH public.dutch_all_words;
+
+ALTER TEXT SEARCH CONFIGURATION public.dutch_all_words
+    ADD MAPPING FOR hword_asciipart WITH public.dutch_all_words;
+
+ALTER TEXT SEARCH CONFIGURATION public.dutch_all_words
+    ADD MAPPING FOR numhword WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.dutch_all_words
+    ADD MAPPING FOR asciihword WITH public.dutch_all_words;
+
+ALTER TEXT SEARCH CONFIGURATION public.dutch_all_words
+    ADD MAPPING FOR hword WITH public.dutch_all_words;
+
+ALTER TEXT SEARCH CONFIGURATION public.dutch_all_words
+    ADD MAPPING FOR url_path WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.dutch_all_words
+    ADD MAPPING FOR file WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.dutch_all_words
+    ADD MAPPING FOR "float" WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.dutch_all_words
+    ADD MAPPING FOR "int" WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.dutch_all_words
+    ADD MAPPING FOR uint WITH simple;
+
+CREATE TEXT SEARCH CONFIGURATION public.english_all_words (
+    PARSER = pg_catalog."default" );
+
+ALTER TEXT SEARCH CONFIGURATION public.english_all_words
+    ADD MAPPING FOR asciiword WITH public.english_all_words;
+
+ALTER TEXT SEARCH CONFIGURATION public.english_all_words
+    ADD MAPPING FOR word WITH public.english_all_words;
+
+ALTER TEXT SEARCH CONFIGURATION public.english_all_words
+    ADD MAPPING FOR numword WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.english_all_words
+    ADD MAPPING FOR email WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.english_all_words
+    ADD MAPPING FOR url WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.english_all_words
+    ADD MAPPING FOR host WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.english_all_words
+    ADD MAPPING FOR sfloat WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.english_all_words
+    ADD MAPPING FOR version WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.english_all_words
+    ADD MAPPING FOR hword_numpart WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.english_all_words
+    ADD MAPPING FOR hword_part WITH public.english_all_words;
+
+ALTER TEXT SEARCH CONFIGURATION public.english_all_words
+    ADD MAPPING FOR hword_asciipart WITH public.english_all_words;
+
+ALTER TEXT SEARCH CONFIGURATION public.english_all_words
+    ADD MAPPING FOR numhword WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.english_all_words
+    ADD MAPPING FOR asciihword WITH public.english_all_words;
+
+ALTER TEXT SEARCH CONFIGURATION public.english_all_words
+    ADD MAPPING FOR hword WITH public.english_all_words;
+
+ALTER TEXT SEARCH CONFIGURATION public.english_all_words
+    ADD MAPPING FOR url_path WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.english_all_words
+    ADD MAPPING FOR file WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.english_all_words
+    ADD MAPPING FOR "float" WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.english_all_words
+    ADD MAPPING FOR "int" WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.english_all_words
+    ADD MAPPING FOR uint WITH simple;
+
+CREATE TEXT SEARCH CONFIGURATION public.finnish_all_words (
+    PARSER = pg_catalog."default" );
+
+ALTER TEXT SEARCH CONFIGURATION public.finnish_all_words
+    ADD MAPPING FOR asciiword WITH public.finnish_all_words;
+
+ALTER TEXT SEARCH CONFIGURATION public.finnish_all_words
+    ADD MAPPING FOR word WITH public.finnish_all_words;
+
+ALTER TEXT SEARCH CONFIGURATION public.finnish_all_words
+    ADD MAPPING FOR numword WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.finnish_all_words
+    ADD MAPPING FOR email WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.finnish_all_words
+    ADD MAPPING FOR url WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.finnish_all_words
+    ADD MAPPING FOR host WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.finnish_all_words
+    ADD MAPPING FOR sfloat WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.finnish_all_words
+    ADD MAPPING FOR version WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.finnish_all_words
+    ADD MAPPING FOR hword_numpart WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.finnish_all_words
+    ADD MAPPING FOR hword_part WITH public.finnish_all_words;
+
+ALTER TEXT SEARCH CONFIGURATION public.finnish_all_words
+    ADD MAPPING FOR hword_asciipart WITH public.finnish_all_words;
+
+ALTER TEXT SEARCH CONFIGURATION public.finnish_all_words
+    ADD MAPPING FOR numhword WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.finnish_all_words
+    ADD MAPPING FOR asciihword WITH public.finnish_all_words;
+
+ALTER TEXT SEARCH CONFIGURATION public.finnish_all_words
+    ADD MAPPING FOR hword WITH public.finnish_all_words;
+
+ALTER TEXT SEARCH CONFIGURATION public.finnish_all_words
+    ADD MAPPING FOR url_path WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.finnish_all_words
+    ADD MAPPING FOR file WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.finnish_all_words
+    ADD MAPPING FOR "float" WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.finnish_all_words
+    ADD MAPPING FOR "int" WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.finnish_all_words
+    ADD MAPPING FOR uint WITH simple;
+
+CREATE TEXT SEARCH CONFIGURATION public.french_all_words (
+    PARSER = pg_catalog."default" );
+
+ALTER TEXT SEARCH CONFIGURATION public.french_all_words
+    ADD MAPPING FOR asciiword WITH public.french_all_words;
+
+ALTER TEXT SEARCH CONFIGURATION public.french_all_words
+    ADD MAPPING FOR word WITH public.french_all_words;
+
+ALTER TEXT SEARCH CONFIGURATION public.french_all_words
+    ADD MAPPING FOR numword WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.french_all_words
+    ADD MAPPING FOR email WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.french_all_words
+    ADD MAPPING FOR url WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.french_all_words
+    ADD MAPPING FOR host WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.french_all_words
+    ADD MAPPING FOR sfloat WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.french_all_words
+    ADD MAPPING FOR version WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.french_all_words
+    ADD MAPPING FOR hword_numpart WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.french_all_words
+    ADD MAPPING FOR hword_part WITH public.french_all_words;
+
+ALTER TEXT SEARCH CONFIGURATION public.french_all_words
+    ADD MAPPING FOR hword_asciipart WITH public.french_all_words;
+
+ALTER TEXT SEARCH CONFIGURATION public.french_all_words
+    ADD MAPPING FOR numhword WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.french_all_words
+    ADD MAPPING FOR asciihword WITH public.french_all_words;
+
+ALTER TEXT SEARCH CONFIGURATION public.french_all_words
+    ADD MAPPING FOR hword WITH public.french_all_words;
+
+ALTER TEXT SEARCH CONFIGURATION public.french_all_words
+    ADD MAPPING FOR url_path WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.french_all_words
+    ADD MAPPING FOR file WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.french_all_words
+    ADD MAPPING FOR "float" WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.french_all_words
+    ADD MAPPING FOR "int" WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.french_all_words
+    ADD MAPPING FOR uint WITH simple;
+
+CREATE TEXT SEARCH CONFIGURATION public.german_all_words (
+    PARSER = pg_catalog."default" );
+
+ALTER TEXT SEARCH CONFIGURATION public.german_all_words
+    ADD MAPPING FOR asciiword WITH public.german_all_words;
+
+ALTER TEXT SEARCH CONFIGURATION public.german_all_words
+    ADD MAPPING FOR word WITH public.german_all_words;
+
+ALTER TEXT SEARCH CONFIGURATION public.german_all_words
+    ADD MAPPING FOR numword WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.german_all_words
+    ADD MAPPING FOR email WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.german_all_words
+    ADD MAPPING FOR url WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.german_all_words
+    ADD MAPPING FOR host WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.german_all_words
+    ADD MAPPING FOR sfloat WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.german_all_words
+    ADD MAPPING FOR version WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.german_all_words
+    ADD MAPPING FOR hword_numpart WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.german_all_words
+    ADD MAPPING FOR hword_part WITH public.german_all_words;
+
+ALTER TEXT SEARCH CONFIGURATION public.german_all_words
+    ADD MAPPING FOR hword_asciipart WITH public.german_all_words;
+
+ALTER TEXT SEARCH CONFIGURATION public.german_all_words
+    ADD MAPPING FOR numhword WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.german_all_words
+    ADD MAPPING FOR asciihword WITH public.german_all_words;
+
+ALTER TEXT SEARCH CONFIGURATION public.german_all_words
+    ADD MAPPING FOR hword WITH public.german_all_words;
+
+ALTER TEXT SEARCH CONFIGURATION public.german_all_words
+    ADD MAPPING FOR url_path WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.german_all_words
+    ADD MAPPING FOR file WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.german_all_words
+    ADD MAPPING FOR "float" WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.german_all_words
+    ADD MAPPING FOR "int" WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.german_all_words
+    ADD MAPPING FOR uint WITH simple;
+
+CREATE TEXT SEARCH CONFIGURATION public.greek_all_words (
+    PARSER = pg_catalog."default" );
+
+ALTER TEXT SEARCH CONFIGURATION public.greek_all_words
+    ADD MAPPING FOR asciiword WITH public.greek_all_words;
+
+ALTER TEXT SEARCH CONFIGURATION public.greek_all_words
+    ADD MAPPING FOR word WITH public.greek_all_words;
+
+ALTER TEXT SEARCH CONFIGURATION public.greek_all_words
+    ADD MAPPING FOR numword WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.greek_all_words
+    ADD MAPPING FOR email WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.greek_all_words
+    ADD MAPPING FOR url WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.greek_all_words
+    ADD MAPPING FOR host WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.greek_all_words
+    ADD MAPPING FOR sfloat WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.greek_all_words
+    ADD MAPPING FOR version WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.greek_all_words
+    ADD MAPPING FOR hword_numpart WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.greek_all_words
+    ADD MAPPING FOR hword_part WITH public.greek_all_words;
+
+ALTER TEXT SEARCH CONFIGURATION public.greek_all_words
+    ADD MAPPING FOR hword_asciipart WITH public.greek_all_words;
+
+ALTER TEXT SEARCH CONFIGURATION public.greek_all_words
+    ADD MAPPING FOR numhword WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.greek_all_words
+    ADD MAPPING FOR asciihword WITH public.greek_all_words;
+
+ALTER TEXT SEARCH CONFIGURATION public.greek_all_words
+    ADD MAPPING FOR hword WITH public.greek_all_words;
+
+ALTER TEXT SEARCH CONFIGURATION public.greek_all_words
+    ADD MAPPING FOR url_path WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.greek_all_words
+    ADD MAPPING FOR file WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.greek_all_words
+    ADD MAPPING FOR "float" WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.greek_all_words
+    ADD MAPPING FOR "int" WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.greek_all_words
+    ADD MAPPING FOR uint WITH simple;
+
+CREATE TEXT SEARCH CONFIGURATION public.hindi_all_words (
+    PARSER = pg_catalog."default" );
+
+ALTER TEXT SEARCH CONFIGURATION public.hindi_all_words
+    ADD MAPPING FOR asciiword WITH public.english_all_words;
+
+ALTER TEXT SEARCH CONFIGURATION public.hindi_all_words
+    ADD MAPPING FOR word WITH public.hindi_all_words;
+
+ALTER TEXT SEARCH CONFIGURATION public.hindi_all_words
+    ADD MAPPING FOR numword WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.hindi_all_words
+    ADD MAPPING FOR email WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.hindi_all_words
+    ADD MAPPING FOR url WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.hindi_all_words
+    ADD MAPPING FOR host WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.hindi_all_words
+    ADD MAPPING FOR sfloat WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.hindi_all_words
+    ADD MAPPING FOR version WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.hindi_all_words
+    ADD MAPPING FOR hword_numpart WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.hindi_all_words
+    ADD MAPPING FOR hword_part WITH public.hindi_all_words;
+
+ALTER TEXT SEARCH CONFIGURATION public.hindi_all_words
+    ADD MAPPING FOR hword_asciipart WITH public.english_all_words;
+
+ALTER TEXT SEARCH CONFIGURATION public.hindi_all_words
+    ADD MAPPING FOR numhword WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.hindi_all_words
+    ADD MAPPING FOR asciihword WITH public.english_all_words;
+
+ALTER TEXT SEARCH CONFIGURATION public.hindi_all_words
+    ADD MAPPING FOR hword WITH public.hindi_all_words;
+
+ALTER TEXT SEARCH CONFIGURATION public.hindi_all_words
+    ADD MAPPING FOR url_path WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.hindi_all_words
+    ADD MAPPING FOR file WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.hindi_all_words
+    ADD MAPPING FOR "float" WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.hindi_all_words
+    ADD MAPPING FOR "int" WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.hindi_all_words
+    ADD MAPPING FOR uint WITH simple;
+
+CREATE TEXT SEARCH CONFIGURATION public.hungarian_all_words (
+    PARSER = pg_catalog."default" );
+
+ALTER TEXT SEARCH CONFIGURATION public.hungarian_all_words
+    ADD MAPPING FOR asciiword WITH public.hungarian_all_words;
+
+ALTER TEXT SEARCH CONFIGURATION public.hungarian_all_words
+    ADD MAPPING FOR word WITH public.hungarian_all_words;
+
+ALTER TEXT SEARCH CONFIGURATION public.hungarian_all_words
+    ADD MAPPING FOR numword WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.hungarian_all_words
+    ADD MAPPING FOR email WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.hungarian_all_words
+    ADD MAPPING FOR url WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.hungarian_all_words
+    ADD MAPPING FOR host WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.hungarian_all_words
+    ADD MAPPING FOR sfloat WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.hungarian_all_words
+    ADD MAPPING FOR version WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.hungarian_all_words
+    ADD MAPPING FOR hword_numpart WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.hungarian_all_words
+    ADD MAPPING FOR hword_part WITH public.hungarian_all_words;
+
+ALTER TEXT SEARCH CONFIGURATION public.hungarian_all_words
+    ADD MAPPING FOR hword_asciipart WITH public.hungarian_all_words;
+
+ALTER TEXT SEARCH CONFIGURATION public.hungarian_all_words
+    ADD MAPPING FOR numhword WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.hungarian_all_words
+    ADD MAPPING FOR asciihword WITH public.hungarian_all_words;
+
+ALTER TEXT SEARCH CONFIGURATION public.hungarian_all_words
+    ADD MAPPING FOR hword WITH public.hungarian_all_words;
+
+ALTER TEXT SEARCH CONFIGURATION public.hungarian_all_words
+    ADD MAPPING FOR url_path WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.hungarian_all_words
+    ADD MAPPING FOR file WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.hungarian_all_words
+    ADD MAPPING FOR "float" WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.hungarian_all_words
+    ADD MAPPING FOR "int" WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.hungarian_all_words
+    ADD MAPPING FOR uint WITH simple;
+
+CREATE TEXT SEARCH CONFIGURATION public.indonesian_all_words (
+    PARSER = pg_catalog."default" );
+
+ALTER TEXT SEARCH CONFIGURATION public.indonesian_all_words
+    ADD MAPPING FOR asciiword WITH public.indonesian_all_words;
+
+ALTER TEXT SEARCH CONFIGURATION public.indonesian_all_words
+    ADD MAPPING FOR word WITH public.indonesian_all_words;
+
+ALTER TEXT SEARCH CONFIGURATION public.indonesian_all_words
+    ADD MAPPING FOR numword WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.indonesian_all_words
+    ADD MAPPING FOR email WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.indonesian_all_words
+    ADD MAPPING FOR url WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.indonesian_all_words
+    ADD MAPPING FOR host WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.indonesian_all_words
+    ADD MAPPING FOR sfloat WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.indonesian_all_words
+    ADD MAPPING FOR version WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.indonesian_all_words
+    ADD MAPPING FOR hword_numpart WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.indonesian_all_words
+    ADD MAPPING FOR hword_part WITH public.indonesian_all_words;
+
+ALTER TEXT SEARCH CONFIGURATION public.indonesian_all_words
+    ADD MAPPING FOR hword_asciipart WITH public.indonesian_all_words;
+
+ALTER TEXT SEARCH CONFIGURATION public.indonesian_all_words
+    ADD MAPPING FOR numhword WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.indonesian_all_words
+    ADD MAPPING FOR asciihword WITH public.indonesian_all_words;
+
+ALTER TEXT SEARCH CONFIGURATION public.indonesian_all_words
+    ADD MAPPING FOR hword WITH public.indonesian_all_words;
+
+ALTER TEXT SEARCH CONFIGURATION public.indonesian_all_words
+    ADD MAPPING FOR url_path WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.indonesian_all_words
+    ADD MAPPING FOR file WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.indonesian_all_words
+    ADD MAPPING FOR "float" WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.indonesian_all_words
+    ADD MAPPING FOR "int" WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.indonesian_all_words
+    ADD MAPPING FOR uint WITH simple;
+
+CREATE TEXT SEARCH CONFIGURATION public.irish_all_words (
+    PARSER = pg_catalog."default" );
+
+ALTER TEXT SEARCH CONFIGURATION public.irish_all_words
+    ADD MAPPING FOR asciiword WITH public.irish_all_words;
+
+ALTER TEXT SEARCH CONFIGURATION public.irish_all_words
+    ADD MAPPING FOR word WITH public.irish_all_words;
+
+ALTER TEXT SEARCH CONFIGURATION public.irish_all_words
+    ADD MAPPING FOR numword WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.irish_all_words
+    ADD MAPPING FOR email WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.irish_all_words
+    ADD MAPPING FOR url WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.irish_all_words
+    ADD MAPPING FOR host WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.irish_all_words
+    ADD MAPPING FOR sfloat WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.irish_all_words
+    ADD MAPPING FOR version WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.irish_all_words
+    ADD MAPPING FOR hword_numpart WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.irish_all_words
+    ADD MAPPING FOR hword_part WITH public.irish_all_words;
+
+ALTER TEXT SEARCH CONFIGURATION public.irish_all_words
+    ADD MAPPING FOR hword_asciipart WITH public.irish_all_words;
+
+ALTER TEXT SEARCH CONFIGURATION public.irish_all_words
+    ADD MAPPING FOR numhword WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.irish_all_words
+    ADD MAPPING FOR asciihword WITH public.irish_all_words;
+
+ALTER TEXT SEARCH CONFIGURATION public.irish_all_words
+    ADD MAPPING FOR hword WITH public.irish_all_words;
+
+ALTER TEXT SEARCH CONFIGURATION public.irish_all_words
+    ADD MAPPING FOR url_path WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.irish_all_words
+    ADD MAPPING FOR file WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.irish_all_words
+    ADD MAPPING FOR "float" WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.irish_all_words
+    ADD MAPPING FOR "int" WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.irish_all_words
+    ADD MAPPING FOR uint WITH simple;
+
+CREATE TEXT SEARCH CONFIGURATION public.italian_all_words (
+    PARSER = pg_catalog."default" );
+
+ALTER TEXT SEARCH CONFIGURATION public.italian_all_words
+    ADD MAPPING FOR asciiword WITH public.italian_all_words;
+
+ALTER TEXT SEARCH CONFIGURATION public.italian_all_words
+    ADD MAPPING FOR word WITH public.italian_all_words;
+
+ALTER TEXT SEARCH CONFIGURATION public.italian_all_words
+    ADD MAPPING FOR numword WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.italian_all_words
+    ADD MAPPING FOR email WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.italian_all_words
+    ADD MAPPING FOR url WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.italian_all_words
+    ADD MAPPING FOR host WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.italian_all_words
+    ADD MAPPING FOR sfloat WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.italian_all_words
+    ADD MAPPING FOR version WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.italian_all_words
+    ADD MAPPING FOR hword_numpart WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.italian_all_words
+    ADD MAPPING FOR hword_part WITH public.italian_all_words;
+
+ALTER TEXT SEARCH CONFIGURATION public.italian_all_words
+    ADD MAPPING FOR hword_asciipart WITH public.italian_all_words;
+
+ALTER TEXT SEARCH CONFIGURATION public.italian_all_words
+    ADD MAPPING FOR numhword WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.italian_all_words
+    ADD MAPPING FOR asciihword WITH public.italian_all_words;
+
+ALTER TEXT SEARCH CONFIGURATION public.italian_all_words
+    ADD MAPPING FOR hword WITH public.italian_all_words;
+
+ALTER TEXT SEARCH CONFIGURATION public.italian_all_words
+    ADD MAPPING FOR url_path WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.italian_all_words
+    ADD MAPPING FOR file WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.italian_all_words
+    ADD MAPPING FOR "float" WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.italian_all_words
+    ADD MAPPING FOR "int" WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.italian_all_words
+    ADD MAPPING FOR uint WITH simple;
+
+CREATE TEXT SEARCH CONFIGURATION public.lithuanian_all_words (
+    PARSER = pg_catalog."default" );
+
+ALTER TEXT SEARCH CONFIGURATION public.lithuanian_all_words
+    ADD MAPPING FOR asciiword WITH public.lithuanian_all_words;
+
+ALTER TEXT SEARCH CONFIGURATION public.lithuanian_all_words
+    ADD MAPPING FOR word WITH public.lithuanian_all_words;
+
+ALTER TEXT SEARCH CONFIGURATION public.lithuanian_all_words
+    ADD MAPPING FOR numword WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.lithuanian_all_words
+    ADD MAPPING FOR email WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.lithuanian_all_words
+    ADD MAPPING FOR url WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.lithuanian_all_words
+    ADD MAPPING FOR host WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.lithuanian_all_words
+    ADD MAPPING FOR sfloat WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.lithuanian_all_words
+    ADD MAPPING FOR version WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.lithuanian_all_words
+    ADD MAPPING FOR hword_numpart WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.lithuanian_all_words
+    ADD MAPPING FOR hword_part WITH public.lithuanian_all_words;
+
+ALTER TEXT SEARCH CONFIGURATION public.lithuanian_all_words
+    ADD MAPPING FOR hword_asciipart WITH public.lithuanian_all_words;
+
+ALTER TEXT SEARCH CONFIGURATION public.lithuanian_all_words
+    ADD MAPPING FOR numhword WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.lithuanian_all_words
+    ADD MAPPING FOR asciihword WITH public.lithuanian_all_words;
+
+ALTER TEXT SEARCH CONFIGURATION public.lithuanian_all_words
+    ADD MAPPING FOR hword WITH public.lithuanian_all_words;
+
+ALTER TEXT SEARCH CONFIGURATION public.lithuanian_all_words
+    ADD MAPPING FOR url_path WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.lithuanian_all_words
+    ADD MAPPING FOR file WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.lithuanian_all_words
+    ADD MAPPING FOR "float" WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.lithuanian_all_words
+    ADD MAPPING FOR "int" WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.lithuanian_all_words
+    ADD MAPPING FOR uint WITH simple;
+
+CREATE TEXT SEARCH CONFIGURATION public.nepali_all_words (
+    PARSER = pg_catalog."default" );
+
+ALTER TEXT SEARCH CONFIGURATION public.nepali_all_words
+    ADD MAPPING FOR asciiword WITH public.nepali_all_words;
+
+ALTER TEXT SEARCH CONFIGURATION public.nepali_all_words
+    ADD MAPPING FOR word WITH public.nepali_all_words;
+
+ALTER TEXT SEARCH CONFIGURATION public.nepali_all_words
+    ADD MAPPING FOR numword WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.nepali_all_words
+    ADD MAPPING FOR email WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.nepali_all_words
+    ADD MAPPING FOR url WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.nepali_all_words
+    ADD MAPPING FOR host WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.nepali_all_words
+    ADD MAPPING FOR sfloat WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.nepali_all_words
+    ADD MAPPING FOR version WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.nepali_all_words
+    ADD MAPPING FOR hword_numpart WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.nepali_all_words
+    ADD MAPPING FOR hword_part WITH public.nepali_all_words;
+
+ALTER TEXT SEARCH CONFIGURATION public.nepali_all_words
+    ADD MAPPING FOR hword_asciipart WITH public.nepali_all_words;
+
+ALTER TEXT SEARCH CONFIGURATION public.nepali_all_words
+    ADD MAPPING FOR numhword WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.nepali_all_words
+    ADD MAPPING FOR asciihword WITH public.nepali_all_words;
+
+ALTER TEXT SEARCH CONFIGURATION public.nepali_all_words
+    ADD MAPPING FOR hword WITH public.nepali_all_words;
+
+ALTER TEXT SEARCH CONFIGURATION public.nepali_all_words
+    ADD MAPPING FOR url_path WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.nepali_all_words
+    ADD MAPPING FOR file WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.nepali_all_words
+    ADD MAPPING FOR "float" WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.nepali_all_words
+    ADD MAPPING FOR "int" WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.nepali_all_words
+    ADD MAPPING FOR uint WITH simple;
+
+CREATE TEXT SEARCH CONFIGURATION public.norwegian_all_words (
+    PARSER = pg_catalog."default" );
+
+ALTER TEXT SEARCH CONFIGURATION public.norwegian_all_words
+    ADD MAPPING FOR asciiword WITH public.norwegian_all_words;
+
+ALTER TEXT SEARCH CONFIGURATION public.norwegian_all_words
+    ADD MAPPING FOR word WITH public.norwegian_all_words;
+
+ALTER TEXT SEARCH CONFIGURATION public.norwegian_all_words
+    ADD MAPPING FOR numword WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.norwegian_all_words
+    ADD MAPPING FOR email WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.norwegian_all_words
+    ADD MAPPING FOR url WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.norwegian_all_words
+    ADD MAPPING FOR host WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.norwegian_all_words
+    ADD MAPPING FOR sfloat WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.norwegian_all_words
+    ADD MAPPING FOR version WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.norwegian_all_words
+    ADD MAPPING FOR hword_numpart WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.norwegian_all_words
+    ADD MAPPING FOR hword_part WITH public.norwegian_all_words;
+
+ALTER TEXT SEARCH CONFIGURATION public.norwegian_all_words
+    ADD MAPPING FOR hword_asciipart WITH public.norwegian_all_words;
+
+ALTER TEXT SEARCH CONFIGURATION public.norwegian_all_words
+    ADD MAPPING FOR numhword WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.norwegian_all_words
+    ADD MAPPING FOR asciihword WITH public.norwegian_all_words;
+
+ALTER TEXT SEARCH CONFIGURATION public.norwegian_all_words
+    ADD MAPPING FOR hword WITH public.norwegian_all_words;
+
+ALTER TEXT SEARCH CONFIGURATION public.norwegian_all_words
+    ADD MAPPING FOR url_path WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.norwegian_all_words
+    ADD MAPPING FOR file WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.norwegian_all_words
+    ADD MAPPING FOR "float" WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.norwegian_all_words
+    ADD MAPPING FOR "int" WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.norwegian_all_words
+    ADD MAPPING FOR uint WITH simple;
+
+CREATE TEXT SEARCH CONFIGURATION public.portuguese_all_words (
+    PARSER = pg_catalog."default" );
+
+ALTER TEXT SEARCH CONFIGURATION public.portuguese_all_words
+    ADD MAPPING FOR asciiword WITH public.portuguese_all_words;
+
+ALTER TEXT SEARCH CONFIGURATION public.portuguese_all_words
+    ADD MAPPING FOR word WITH public.portuguese_all_words;
+
+ALTER TEXT SEARCH CONFIGURATION public.portuguese_all_words
+    ADD MAPPING FOR numword WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.portuguese_all_words
+    ADD MAPPING FOR email WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.portuguese_all_words
+    ADD MAPPING FOR url WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.portuguese_all_words
+    ADD MAPPING FOR host WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.portuguese_all_words
+    ADD MAPPING FOR sfloat WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.portuguese_all_words
+    ADD MAPPING FOR version WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.portuguese_all_words
+    ADD MAPPING FOR hword_numpart WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.portuguese_all_words
+    ADD MAPPING FOR hword_part WITH public.portuguese_all_words;
+
+ALTER TEXT SEARCH CONFIGURATION public.portuguese_all_words
+    ADD MAPPING FOR hword_asciipart WITH public.portuguese_all_words;
+
+ALTER TEXT SEARCH CONFIGURATION public.portuguese_all_words
+    ADD MAPPING FOR numhword WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.portuguese_all_words
+    ADD MAPPING FOR asciihword WITH public.portuguese_all_words;
+
+ALTER TEXT SEARCH CONFIGURATION public.portuguese_all_words
+    ADD MAPPING FOR hword WITH public.portuguese_all_words;
+
+ALTER TEXT SEARCH CONFIGURATION public.portuguese_all_words
+    ADD MAPPING FOR url_path WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.portuguese_all_words
+    ADD MAPPING FOR file WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.portuguese_all_words
+    ADD MAPPING FOR "float" WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.portuguese_all_words
+    ADD MAPPING FOR "int" WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.portuguese_all_words
+    ADD MAPPING FOR uint WITH simple;
+
+CREATE TEXT SEARCH CONFIGURATION public.romanian_all_words (
+    PARSER = pg_catalog."default" );
+
+ALTER TEXT SEARCH CONFIGURATION public.romanian_all_words
+    ADD MAPPING FOR asciiword WITH public.romanian_all_words;
+
+ALTER TEXT SEARCH CONFIGURATION public.romanian_all_words
+    ADD MAPPING FOR word WITH public.romanian_all_words;
+
+ALTER TEXT SEARCH CONFIGURATION public.romanian_all_words
+    ADD MAPPING FOR numword WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.romanian_all_words
+    ADD MAPPING FOR email WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.romanian_all_words
+    ADD MAPPING FOR url WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.romanian_all_words
+    ADD MAPPING FOR host WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.romanian_all_words
+    ADD MAPPING FOR sfloat WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.romanian_all_words
+    ADD MAPPING FOR version WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.romanian_all_words
+    ADD MAPPING FOR hword_numpart WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.romanian_all_words
+    ADD MAPPING FOR hword_part WITH public.romanian_all_words;
+
+ALTER TEXT SEARCH CONFIGURATION public.romanian_all_words
+    ADD MAPPING FOR hword_asciipart WITH public.romanian_all_words;
+
+ALTER TEXT SEARCH CONFIGURATION public.romanian_all_words
+    ADD MAPPING FOR numhword WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.romanian_all_words
+    ADD MAPPING FOR asciihword WITH public.romanian_all_words;
+
+ALTER TEXT SEARCH CONFIGURATION public.romanian_all_words
+    ADD MAPPING FOR hword WITH public.romanian_all_words;
+
+ALTER TEXT SEARCH CONFIGURATION public.romanian_all_words
+    ADD MAPPING FOR url_path WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.romanian_all_words
+    ADD MAPPING FOR file WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.romanian_all_words
+    ADD MAPPING FOR "float" WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.romanian_all_words
+    ADD MAPPING FOR "int" WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.romanian_all_words
+    ADD MAPPING FOR uint WITH simple;
+
+CREATE TEXT SEARCH CONFIGURATION public.russian_all_words (
+    PARSER = pg_catalog."default" );
+
+ALTER TEXT SEARCH CONFIGURATION public.russian_all_words
+    ADD MAPPING FOR asciiword WITH public.english_all_words;
+
+ALTER TEXT SEARCH CONFIGURATION public.russian_all_words
+    ADD MAPPING FOR word WITH public.russian_all_words;
+
+ALTER TEXT SEARCH CONFIGURATION public.russian_all_words
+    ADD MAPPING FOR numword WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.russian_all_words
+    ADD MAPPING FOR email WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.russian_all_words
+    ADD MAPPING FOR url WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.russian_all_words
+    ADD MAPPING FOR host WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.russian_all_words
+    ADD MAPPING FOR sfloat WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.russian_all_words
+    ADD MAPPING FOR version WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.russian_all_words
+    ADD MAPPING FOR hword_numpart WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.russian_all_words
+    ADD MAPPING FOR hword_part WITH public.russian_all_words;
+
+ALTER TEXT SEARCH CONFIGURATION public.russian_all_words
+    ADD MAPPING FOR hword_asciipart WITH public.english_all_words;
+
+ALTER TEXT SEARCH CONFIGURATION public.russian_all_words
+    ADD MAPPING FOR numhword WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.russian_all_words
+    ADD MAPPING FOR asciihword WITH public.english_all_words;
+
+ALTER TEXT SEARCH CONFIGURATION public.russian_all_words
+    ADD MAPPING FOR hword WITH public.russian_all_words;
+
+ALTER TEXT SEARCH CONFIGURATION public.russian_all_words
+    ADD MAPPING FOR url_path WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.russian_all_words
+    ADD MAPPING FOR file WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.russian_all_words
+    ADD MAPPING FOR "float" WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.russian_all_words
+    ADD MAPPING FOR "int" WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.russian_all_words
+    ADD MAPPING FOR uint WITH simple;
+
+CREATE TEXT SEARCH CONFIGURATION public.serbian_all_words (
+    PARSER = pg_catalog."default" );
+
+ALTER TEXT SEARCH CONFIGURATION public.serbian_all_words
+    ADD MAPPING FOR asciiword WITH public.serbian_all_words;
+
+ALTER TEXT SEARCH CONFIGURATION public.serbian_all_words
+    ADD MAPPING FOR word WITH public.serbian_all_words;
+
+ALTER TEXT SEARCH CONFIGURATION public.serbian_all_words
+    ADD MAPPING FOR numword WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.serbian_all_words
+    ADD MAPPING FOR email WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.serbian_all_words
+    ADD MAPPING FOR url WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.serbian_all_words
+    ADD MAPPING FOR host WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.serbian_all_words
+    ADD MAPPING FOR sfloat WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.serbian_all_words
+    ADD MAPPING FOR version WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.serbian_all_words
+    ADD MAPPING FOR hword_numpart WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.serbian_all_words
+    ADD MAPPING FOR hword_part WITH public.serbian_all_words;
+
+ALTER TEXT SEARCH CONFIGURATION public.serbian_all_words
+    ADD MAPPING FOR hword_asciipart WITH public.serbian_all_words;
+
+ALTER TEXT SEARCH CONFIGURATION public.serbian_all_words
+    ADD MAPPING FOR numhword WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.serbian_all_words
+    ADD MAPPING FOR asciihword WITH public.serbian_all_words;
+
+ALTER TEXT SEARCH CONFIGURATION public.serbian_all_words
+    ADD MAPPING FOR hword WITH public.serbian_all_words;
+
+ALTER TEXT SEARCH CONFIGURATION public.serbian_all_words
+    ADD MAPPING FOR url_path WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.serbian_all_words
+    ADD MAPPING FOR file WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.serbian_all_words
+    ADD MAPPING FOR "float" WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.serbian_all_words
+    ADD MAPPING FOR "int" WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.serbian_all_words
+    ADD MAPPING FOR uint WITH simple;
+
+CREATE TEXT SEARCH CONFIGURATION public.spanish_all_words (
+    PARSER = pg_catalog."default" );
+
+ALTER TEXT SEARCH CONFIGURATION public.spanish_all_words
+    ADD MAPPING FOR asciiword WITH public.spanish_all_words;
+
+ALTER TEXT SEARCH CONFIGURATION public.spanish_all_words
+    ADD MAPPING FOR word WITH public.spanish_all_words;
+
+ALTER TEXT SEARCH CONFIGURATION public.spanish_all_words
+    ADD MAPPING FOR numword WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.spanish_all_words
+    ADD MAPPING FOR email WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.spanish_all_words
+    ADD MAPPING FOR url WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.spanish_all_words
+    ADD MAPPING FOR host WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.spanish_all_words
+    ADD MAPPING FOR sfloat WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.spanish_all_words
+    ADD MAPPING FOR version WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.spanish_all_words
+    ADD MAPPING FOR hword_numpart WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.spanish_all_words
+    ADD MAPPING FOR hword_part WITH public.spanish_all_words;
+
+ALTER TEXT SEARCH CONFIGURATION public.spanish_all_words
+    ADD MAPPING FOR hword_asciipart WITH public.spanish_all_words;
+
+ALTER TEXT SEARCH CONFIGURATION public.spanish_all_words
+    ADD MAPPING FOR numhword WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.spanish_all_words
+    ADD MAPPING FOR asciihword WITH public.spanish_all_words;
+
+ALTER TEXT SEARCH CONFIGURATION public.spanish_all_words
+    ADD MAPPING FOR hword WITH public.spanish_all_words;
+
+ALTER TEXT SEARCH CONFIGURATION public.spanish_all_words
+    ADD MAPPING FOR url_path WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.spanish_all_words
+    ADD MAPPING FOR file WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.spanish_all_words
+    ADD MAPPING FOR "float" WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.spanish_all_words
+    ADD MAPPING FOR "int" WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.spanish_all_words
+    ADD MAPPING FOR uint WITH simple;
+
+CREATE TEXT SEARCH CONFIGURATION public.swedish_all_words (
+    PARSER = pg_catalog."default" );
+
+ALTER TEXT SEARCH CONFIGURATION public.swedish_all_words
+    ADD MAPPING FOR asciiword WITH public.swedish_all_words;
+
+ALTER TEXT SEARCH CONFIGURATION public.swedish_all_words
+    ADD MAPPING FOR word WITH public.swedish_all_words;
+
+ALTER TEXT SEARCH CONFIGURATION public.swedish_all_words
+    ADD MAPPING FOR numword WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.swedish_all_words
+    ADD MAPPING FOR email WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.swedish_all_words
+    ADD MAPPING FOR url WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.swedish_all_words
+    ADD MAPPING FOR host WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.swedish_all_words
+    ADD MAPPING FOR sfloat WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.swedish_all_words
+    ADD MAPPING FOR version WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.swedish_all_words
+    ADD MAPPING FOR hword_numpart WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.swedish_all_words
+    ADD MAPPING FOR hword_part WITH public.swedish_all_words;
+
+ALTER TEXT SEARCH CONFIGURATION public.swedish_all_words
+    ADD MAPPING FOR hword_asciipart WITH public.swedish_all_words;
+
+ALTER TEXT SEARCH CONFIGURATION public.swedish_all_words
+    ADD MAPPING FOR numhword WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.swedish_all_words
+    ADD MAPPING FOR asciihword WITH public.swedish_all_words;
+
+ALTER TEXT SEARCH CONFIGURATION public.swedish_all_words
+    ADD MAPPING FOR hword WITH public.swedish_all_words;
+
+ALTER TEXT SEARCH CONFIGURATION public.swedish_all_words
+    ADD MAPPING FOR url_path WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.swedish_all_words
+    ADD MAPPING FOR file WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.swedish_all_words
+    ADD MAPPING FOR "float" WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.swedish_all_words
+    ADD MAPPING FOR "int" WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.swedish_all_words
+    ADD MAPPING FOR uint WITH simple;
+
+CREATE TEXT SEARCH CONFIGURATION public.tamil_all_words (
+    PARSER = pg_catalog."default" );
+
+ALTER TEXT SEARCH CONFIGURATION public.tamil_all_words
+    ADD MAPPING FOR asciiword WITH public.tamil_all_words;
+
+ALTER TEXT SEARCH CONFIGURATION public.tamil_all_words
+    ADD MAPPING FOR word WITH public.tamil_all_words;
+
+ALTER TEXT SEARCH CONFIGURATION public.tamil_all_words
+    ADD MAPPING FOR numword WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.tamil_all_words
+    ADD MAPPING FOR email WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.tamil_all_words
+    ADD MAPPING FOR url WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.tamil_all_words
+    ADD MAPPING FOR host WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.tamil_all_words
+    ADD MAPPING FOR sfloat WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.tamil_all_words
+    ADD MAPPING FOR version WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.tamil_all_words
+    ADD MAPPING FOR hword_numpart WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.tamil_all_words
+    ADD MAPPING FOR hword_part WITH public.tamil_all_words;
+
+ALTER TEXT SEARCH CONFIGURATION public.tamil_all_words
+    ADD MAPPING FOR hword_asciipart WITH public.tamil_all_words;
+
+ALTER TEXT SEARCH CONFIGURATION public.tamil_all_words
+    ADD MAPPING FOR numhword WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.tamil_all_words
+    ADD MAPPING FOR asciihword WITH public.tamil_all_words;
+
+ALTER TEXT SEARCH CONFIGURATION public.tamil_all_words
+    ADD MAPPING FOR hword WITH public.tamil_all_words;
+
+ALTER TEXT SEARCH CONFIGURATION public.tamil_all_words
+    ADD MAPPING FOR url_path WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.tamil_all_words
+    ADD MAPPING FOR file WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.tamil_all_words
+    ADD MAPPING FOR "float" WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.tamil_all_words
+    ADD MAPPING FOR "int" WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.tamil_all_words
+    ADD MAPPING FOR uint WITH simple;
+
+CREATE TEXT SEARCH CONFIGURATION public.turkish_all_words (
+    PARSER = pg_catalog."default" );
+
+ALTER TEXT SEARCH CONFIGURATION public.turkish_all_words
+    ADD MAPPING FOR asciiword WITH public.turkish_all_words;
+
+ALTER TEXT SEARCH CONFIGURATION public.turkish_all_words
+    ADD MAPPING FOR word WITH public.turkish_all_words;
+
+ALTER TEXT SEARCH CONFIGURATION public.turkish_all_words
+    ADD MAPPING FOR numword WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.turkish_all_words
+    ADD MAPPING FOR email WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.turkish_all_words
+    ADD MAPPING FOR url WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.turkish_all_words
+    ADD MAPPING FOR host WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.turkish_all_words
+    ADD MAPPING FOR sfloat WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.turkish_all_words
+    ADD MAPPING FOR version WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.turkish_all_words
+    ADD MAPPING FOR hword_numpart WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.turkish_all_words
+    ADD MAPPING FOR hword_part WITH public.turkish_all_words;
+
+ALTER TEXT SEARCH CONFIGURATION public.turkish_all_words
+    ADD MAPPING FOR hword_asciipart WITH public.turkish_all_words;
+
+ALTER TEXT SEARCH CONFIGURATION public.turkish_all_words
+    ADD MAPPING FOR numhword WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.turkish_all_words
+    ADD MAPPING FOR asciihword WITH public.turkish_all_words;
+
+ALTER TEXT SEARCH CONFIGURATION public.turkish_all_words
+    ADD MAPPING FOR hword WITH public.turkish_all_words;
+
+ALTER TEXT SEARCH CONFIGURATION public.turkish_all_words
+    ADD MAPPING FOR url_path WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.turkish_all_words
+    ADD MAPPING FOR file WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.turkish_all_words
+    ADD MAPPING FOR "float" WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.turkish_all_words
+    ADD MAPPING FOR "int" WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.turkish_all_words
+    ADD MAPPING FOR uint WITH simple;
+
+CREATE TEXT SEARCH CONFIGURATION public.yiddish_all_words (
+    PARSER = pg_catalog."default" );
+
+ALTER TEXT SEARCH CONFIGURATION public.yiddish_all_words
+    ADD MAPPING FOR asciiword WITH public.yiddish_all_words;
+
+ALTER TEXT SEARCH CONFIGURATION public.yiddish_all_words
+    ADD MAPPING FOR word WITH public.yiddish_all_words;
+
+ALTER TEXT SEARCH CONFIGURATION public.yiddish_all_words
+    ADD MAPPING FOR numword WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.yiddish_all_words
+    ADD MAPPING FOR email WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.yiddish_all_words
+    ADD MAPPING FOR url WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.yiddish_all_words
+    ADD MAPPING FOR host WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.yiddish_all_words
+    ADD MAPPING FOR sfloat WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.yiddish_all_words
+    ADD MAPPING FOR version WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.yiddish_all_words
+    ADD MAPPING FOR hword_numpart WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.yiddish_all_words
+    ADD MAPPING FOR hword_part WITH public.yiddish_all_words;
+
+ALTER TEXT SEARCH CONFIGURATION public.yiddish_all_words
+    ADD MAPPING FOR hword_asciipart WITH public.yiddish_all_words;
+
+ALTER TEXT SEARCH CONFIGURATION public.yiddish_all_words
+    ADD MAPPING FOR numhword WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.yiddish_all_words
+    ADD MAPPING FOR asciihword WITH public.yiddish_all_words;
+
+ALTER TEXT SEARCH CONFIGURATION public.yiddish_all_words
+    ADD MAPPING FOR hword WITH public.yiddish_all_words;
+
+ALTER TEXT SEARCH CONFIGURATION public.yiddish_all_words
+    ADD MAPPING FOR url_path WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.yiddish_all_words
+    ADD MAPPING FOR file WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.yiddish_all_words
+    ADD MAPPING FOR "float" WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.yiddish_all_words
+    ADD MAPPING FOR "int" WITH simple;
+
+ALTER TEXT SEARCH CONFIGURATION public.yiddish_all_words
+    ADD MAPPING FOR uint WITH simple;
 
 CREATE TABLE public.audit_event (
     id bigint NOT NULL,
@@ -664,6 +2706,7 @@ CREATE TABLE public.change (
     xid xid8 DEFAULT pg_current_xact_id() NOT NULL,
     "position" bigint NOT NULL,
     person_id bigint,
+    suggestion_id bigint,
     CONSTRAINT change_kind_check CHECK ((kind = ANY (ARRAY['created'::text, 'updated'::text, 'restored'::text, 'taken-down'::text, 'merged'::text]))),
     CONSTRAINT change_subject_check CHECK ((subject = ANY (ARRAY['video'::text, 'category'::text, 'speaker'::text, 'tag'::text, 'facts'::text]))),
     CONSTRAINT change_via_check CHECK ((via = ANY (ARRAY['api'::text, 'import'::text, 'page'::text, 'command'::text])))
@@ -760,6 +2803,57 @@ CREATE TABLE public.fingerprint (
     key bigint NOT NULL
 );
 
+CREATE TABLE public.followed_source (
+    id bigint NOT NULL,
+    url text NOT NULL,
+    host text NOT NULL,
+    options jsonb NOT NULL,
+    interval_hours integer NOT NULL,
+    state text DEFAULT 'active'::text NOT NULL,
+    actor text NOT NULL,
+    token_id bigint,
+    person_id bigint,
+    via text NOT NULL,
+    request_id text NOT NULL,
+    created timestamp with time zone DEFAULT now() NOT NULL,
+    revision integer DEFAULT 1 NOT NULL,
+    etag text,
+    last_modified text,
+    items_hash bytea,
+    requested timestamp with time zone,
+    last_fetch timestamp with time zone,
+    outcome text,
+    message text,
+    failures integer DEFAULT 0 NOT NULL,
+    attempts integer DEFAULT 0 NOT NULL,
+    next_fetch timestamp with time zone DEFAULT now() NOT NULL,
+    lease uuid,
+    leased_until timestamp with time zone,
+    CONSTRAINT followed_source_check CHECK (((lease IS NULL) = (leased_until IS NULL))),
+    CONSTRAINT followed_source_interval_hours_check CHECK (((interval_hours >= 1) AND (interval_hours <= 744))),
+    CONSTRAINT followed_source_outcome_check CHECK ((outcome = ANY (ARRAY['planned'::text, 'unchanged'::text, 'waiting'::text, 'failed'::text]))),
+    CONSTRAINT followed_source_state_check CHECK ((state = ANY (ARRAY['active'::text, 'paused'::text, 'disabled'::text]))),
+    CONSTRAINT followed_source_via_check CHECK ((via = ANY (ARRAY['api'::text, 'import'::text, 'page'::text, 'command'::text])))
+);
+
+ALTER TABLE public.followed_source ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME public.followed_source_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+CREATE TABLE public.former_name (
+    digest bytea NOT NULL,
+    words smallint NOT NULL,
+    speaker_id bigint NOT NULL,
+    replacement text NOT NULL,
+    in_links boolean NOT NULL,
+    created timestamp with time zone DEFAULT now() NOT NULL
+);
+
 CREATE TABLE public.idempotency_key (
     token_id bigint NOT NULL,
     key text NOT NULL,
@@ -800,6 +2894,8 @@ CREATE TABLE public.import (
     created timestamp with time zone DEFAULT now() NOT NULL,
     touched timestamp with time zone DEFAULT now() NOT NULL,
     person_id bigint,
+    followed_source_id bigint,
+    replaced boolean DEFAULT false NOT NULL,
     CONSTRAINT import_apply_role_check CHECK ((apply_role = ANY (ARRAY['editor'::text, 'admin'::text]))),
     CONSTRAINT import_batch_size_check CHECK ((batch_size >= 1)),
     CONSTRAINT import_state_check CHECK ((state = ANY (ARRAY['reading'::text, 'failed'::text, 'planned'::text, 'applying'::text, 'stopped'::text, 'applied'::text, 'undoing'::text, 'undone'::text]))),
@@ -837,6 +2933,69 @@ CREATE TABLE public.maintenance (
     finished timestamp with time zone NOT NULL
 );
 
+CREATE TABLE public.match (
+    id bigint NOT NULL,
+    name text NOT NULL,
+    event text NOT NULL,
+    talk_source text NOT NULL,
+    recording_source text NOT NULL,
+    import_id bigint,
+    actor text NOT NULL,
+    created timestamp with time zone DEFAULT now() NOT NULL
+);
+
+CREATE TABLE public.match_decision (
+    id bigint NOT NULL,
+    match_id bigint,
+    talk_source text NOT NULL,
+    recording_source text NOT NULL,
+    verdict text NOT NULL,
+    talk_key text,
+    recording_key text,
+    talk_title text,
+    recording_title text,
+    status text,
+    start_seconds integer,
+    end_seconds integer,
+    step bigint NOT NULL,
+    replaced_by bigint,
+    actor text NOT NULL,
+    created timestamp with time zone DEFAULT now() NOT NULL
+);
+
+ALTER TABLE public.match_decision ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME public.match_decision_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+ALTER TABLE public.match ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME public.match_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+CREATE TABLE public.match_item (
+    match_id bigint NOT NULL,
+    side text NOT NULL,
+    "position" integer NOT NULL,
+    key text,
+    item jsonb NOT NULL,
+    CONSTRAINT match_item_side_check CHECK ((side = ANY (ARRAY['talk'::text, 'recording'::text])))
+);
+
+CREATE TABLE public.match_pattern (
+    recording_source text NOT NULL,
+    series text NOT NULL,
+    pattern text NOT NULL
+);
+
 CREATE TABLE public.mirror (
     only_row boolean DEFAULT true NOT NULL,
     source text NOT NULL,
@@ -855,6 +3014,55 @@ CREATE TABLE public.mirrored (
     seq bigint NOT NULL,
     hash bigint NOT NULL,
     CONSTRAINT mirrored_kind_check CHECK ((kind = ANY (ARRAY['video'::text, 'category'::text, 'speaker'::text, 'tag'::text])))
+);
+
+CREATE TABLE public.name_change (
+    id bigint NOT NULL,
+    speaker_id bigint NOT NULL,
+    state text DEFAULT 'planning'::text NOT NULL,
+    names jsonb,
+    in_links boolean DEFAULT false NOT NULL,
+    pass integer DEFAULT 1 NOT NULL,
+    table_name text DEFAULT ''::text NOT NULL,
+    block integer DEFAULT 0 NOT NULL,
+    changed integer DEFAULT 0 NOT NULL,
+    total integer DEFAULT 0 NOT NULL,
+    blocks integer DEFAULT 64 NOT NULL,
+    problem text,
+    lease uuid,
+    leased_until timestamp with time zone,
+    actor text NOT NULL,
+    person_id bigint,
+    request_id text NOT NULL,
+    created timestamp with time zone DEFAULT now() NOT NULL,
+    touched timestamp with time zone DEFAULT now() NOT NULL,
+    applied timestamp with time zone,
+    CONSTRAINT name_change_check CHECK (((names IS NULL) = (state = ANY (ARRAY['applied'::text, 'discarded'::text])))),
+    CONSTRAINT name_change_problem_check CHECK ((problem = ANY (ARRAY['too-slow'::text, 'failed'::text]))),
+    CONSTRAINT name_change_state_check CHECK ((state = ANY (ARRAY['planning'::text, 'planned'::text, 'applying'::text, 'applied'::text, 'discarded'::text])))
+);
+
+ALTER TABLE public.name_change ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME public.name_change_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+CREATE TABLE public.name_change_place (
+    name_change_id bigint NOT NULL,
+    "position" integer NOT NULL,
+    subject text NOT NULL,
+    subject_id bigint DEFAULT 0 NOT NULL,
+    field text DEFAULT ''::text NOT NULL,
+    title text DEFAULT ''::text NOT NULL,
+    before text DEFAULT ''::text NOT NULL,
+    after text DEFAULT ''::text NOT NULL,
+    rows integer DEFAULT 1 NOT NULL,
+    is_kept boolean DEFAULT false NOT NULL,
+    refusal text
 );
 
 CREATE TABLE public.one_time_token (
@@ -953,6 +3161,12 @@ CREATE TABLE public.schema_version (
     run_at timestamp with time zone
 );
 
+CREATE TABLE public.search_lexeme (
+    lexeme text NOT NULL COLLATE pg_catalog."C",
+    language_id integer NOT NULL,
+    talks integer NOT NULL
+);
+
 CREATE VIEW public.search_source AS
  SELECT video.id,
     public.year_key_of(video.recorded) AS year_key,
@@ -962,14 +3176,14 @@ CREATE VIEW public.search_source AS
     video.speaker_ids,
     video.tag_ids,
     public.duration_range_of(video.duration) AS length,
-    array_to_tsvector(((ARRAY[('category:'::text || video.category_id), ('language:'::text || video.language_id), ('duration:'::text || public.duration_range_of(video.duration))] || string_to_array(NULLIF(('speaker:'::text || array_to_string(video.speaker_ids, ' speaker:'::text)), 'speaker:'::text), ' '::text)) || string_to_array(NULLIF(('tag:'::text || array_to_string(video.tag_ids, ' tag:'::text)), 'tag:'::text), ' '::text))) AS keys,
+    array_to_tsvector(((ARRAY[('#category:'::text || video.category_id), ('#language:'::text || video.language_id), ('#duration:'::text || public.duration_range_of(video.duration))] || string_to_array(NULLIF(('#speaker:'::text || array_to_string(video.speaker_ids, ' #speaker:'::text)), '#speaker:'::text), ' '::text)) || string_to_array(NULLIF(('#tag:'::text || array_to_string(video.tag_ids, ' #tag:'::text)), '#tag:'::text), ' '::text))) AS keys,
     (((setweight(to_tsvector((language.dictionary)::regconfig, public.normalized_words(video.title, 1000)), 'A'::"char") || setweight(to_tsvector('simple'::regconfig, public.normalized_words(COALESCE(( SELECT string_agg(( SELECT speaker.name
                    FROM public.speaker
                   WHERE (speaker.id = speakers.speaker_id)), ' '::text ORDER BY speakers.index) AS string_agg
-           FROM unnest(video.speaker_ids) WITH ORDINALITY speakers(speaker_id, index)), ''::text), 40000)), 'B'::"char")) || setweight(to_tsvector((language.dictionary)::regconfig, public.normalized_words(COALESCE(( SELECT string_agg(( SELECT tag.name
+           FROM unnest(video.speaker_ids) WITH ORDINALITY speakers(speaker_id, index)), ''::text), 40000)), 'B'::"char")) || setweight(to_tsvector(public.all_words_of(language.dictionary), public.normalized_words(COALESCE(( SELECT string_agg(( SELECT tag.name
                    FROM public.tag
                   WHERE (tag.id = tags.tag_id)), ' '::text ORDER BY tags.index) AS string_agg
-           FROM unnest(video.tag_ids) WITH ORDINALITY tags(tag_id, index)), ''::text), 40000)), 'C'::"char")) || setweight(to_tsvector((language.dictionary)::regconfig, public.normalized_words(category.title, 1000)), 'D'::"char")) AS head,
+           FROM unnest(video.tag_ids) WITH ORDINALITY tags(tag_id, index)), ''::text), 40000)), 'C'::"char")) || setweight(to_tsvector(public.all_words_of(language.dictionary), public.normalized_words(category.title, 1000)), 'D'::"char")) AS head,
     (setweight(to_tsvector((language.dictionary)::regconfig, public.normalized_words(video.summary, 26000)), 'A'::"char") || setweight(to_tsvector((language.dictionary)::regconfig, public.normalized_words(video.description, 150000)), 'B'::"char")) AS text
    FROM ((public.live_video video
      JOIN public.category ON ((category.id = video.category_id)))
@@ -991,6 +3205,20 @@ CREATE TABLE public.session (
     CONSTRAINT session_method_check CHECK ((method = ANY (ARRAY['link'::text, 'passkey'::text, 'openid'::text])))
 );
 
+CREATE TABLE public.similar_talk (
+    id bigint NOT NULL,
+    revision integer NOT NULL,
+    ids bigint[] NOT NULL,
+    computed timestamp(3) with time zone DEFAULT now() NOT NULL
+);
+
+CREATE TABLE public.speaker_confirmation (
+    speaker_id bigint NOT NULL,
+    video_id bigint NOT NULL,
+    revision integer NOT NULL,
+    at timestamp with time zone DEFAULT now() NOT NULL
+);
+
 ALTER TABLE public.speaker ALTER COLUMN id ADD GENERATED BY DEFAULT AS IDENTITY (
     SEQUENCE NAME public.speaker_id_seq
     START WITH 1
@@ -998,6 +3226,83 @@ ALTER TABLE public.speaker ALTER COLUMN id ADD GENERATED BY DEFAULT AS IDENTITY 
     NO MINVALUE
     NO MAXVALUE
     CACHE 1
+);
+
+CREATE TABLE public.speaker_link (
+    id bigint NOT NULL,
+    hash bytea NOT NULL,
+    speaker_id bigint NOT NULL,
+    actor text NOT NULL,
+    person_id bigint,
+    created timestamp with time zone DEFAULT now() NOT NULL,
+    expires timestamp with time zone NOT NULL,
+    revoked timestamp with time zone,
+    last_used timestamp with time zone
+);
+
+ALTER TABLE public.speaker_link ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME public.speaker_link_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+CREATE TABLE public.speaker_request (
+    id bigint NOT NULL,
+    speaker_id bigint NOT NULL,
+    kind text NOT NULL,
+    comment text NOT NULL,
+    created timestamp with time zone DEFAULT now() NOT NULL,
+    closed timestamp with time zone,
+    closed_by text,
+    CONSTRAINT speaker_request_comment_check CHECK ((length(comment) <= 2000)),
+    CONSTRAINT speaker_request_kind_check CHECK ((kind = ANY (ARRAY['profile'::text, 'name'::text, 'removal'::text])))
+);
+
+ALTER TABLE public.speaker_request ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME public.speaker_request_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+CREATE TABLE public.speaker_suggestion (
+    suggestion_id bigint NOT NULL,
+    speaker_id bigint NOT NULL,
+    created timestamp with time zone DEFAULT now() NOT NULL
+);
+
+ALTER TABLE public.suggestion ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME public.suggestion_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+CREATE TABLE public.suggestion_key (
+    day date NOT NULL,
+    key bytea NOT NULL
+);
+
+CREATE TABLE public.suggestion_sender (
+    suggestion_id bigint NOT NULL,
+    network bytea NOT NULL,
+    form_hash bytea,
+    input_hash bytea,
+    at timestamp with time zone DEFAULT now() NOT NULL
+);
+
+CREATE TABLE public.synonym (
+    key text NOT NULL COLLATE pg_catalog."C",
+    term text NOT NULL,
+    group_id integer NOT NULL,
+    "position" integer NOT NULL
 );
 
 ALTER TABLE public.tag ALTER COLUMN id ADD GENERATED BY DEFAULT AS IDENTITY (
@@ -1101,6 +3406,8 @@ CREATE TABLE public.video_search (
 PARTITION BY RANGE (year_key);
 ALTER TABLE ONLY public.video_search ALTER COLUMN head SET STORAGE MAIN;
 ALTER TABLE ONLY public.video_search ALTER COLUMN text SET STORAGE EXTERNAL;
+
+COMMENT ON TABLE public.video_search IS 'Built by the rules of version 3';
 
 CREATE TABLE public.video_search_2005 (
     id bigint NOT NULL,
@@ -2015,6 +4322,12 @@ ALTER TABLE ONLY public.feed_head
 ALTER TABLE ONLY public.fingerprint
     ADD CONSTRAINT fingerprint_pkey PRIMARY KEY (key);
 
+ALTER TABLE ONLY public.followed_source
+    ADD CONSTRAINT followed_source_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.former_name
+    ADD CONSTRAINT former_name_pkey PRIMARY KEY (digest);
+
 ALTER TABLE ONLY public.idempotency_key
     ADD CONSTRAINT idempotency_key_unique PRIMARY KEY (token_id, key);
 
@@ -2042,11 +4355,29 @@ ALTER TABLE ONLY public.language
 ALTER TABLE ONLY public.maintenance
     ADD CONSTRAINT maintenance_pkey PRIMARY KEY (task);
 
+ALTER TABLE ONLY public.match_decision
+    ADD CONSTRAINT match_decision_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.match_item
+    ADD CONSTRAINT match_item_pkey PRIMARY KEY (match_id, side, "position");
+
+ALTER TABLE ONLY public.match_pattern
+    ADD CONSTRAINT match_pattern_pkey PRIMARY KEY (recording_source, series);
+
+ALTER TABLE ONLY public.match
+    ADD CONSTRAINT match_pkey PRIMARY KEY (id);
+
 ALTER TABLE ONLY public.mirror
     ADD CONSTRAINT mirror_pkey PRIMARY KEY (only_row);
 
 ALTER TABLE ONLY public.mirrored
     ADD CONSTRAINT mirrored_pkey PRIMARY KEY (kind, id);
+
+ALTER TABLE ONLY public.name_change
+    ADD CONSTRAINT name_change_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.name_change_place
+    ADD CONSTRAINT name_change_place_pkey PRIMARY KEY (name_change_id, "position");
 
 ALTER TABLE ONLY public.one_time_token
     ADD CONSTRAINT one_time_token_pkey PRIMARY KEY (hash);
@@ -2069,17 +4400,59 @@ ALTER TABLE ONLY public.scheduled_publication
 ALTER TABLE ONLY public.schema_version
     ADD CONSTRAINT schema_version_pkey PRIMARY KEY (version);
 
+ALTER TABLE ONLY public.search_lexeme
+    ADD CONSTRAINT search_lexeme_pkey PRIMARY KEY (lexeme, language_id);
+
 ALTER TABLE ONLY public.search_word
     ADD CONSTRAINT search_word_pkey PRIMARY KEY (word);
 
 ALTER TABLE ONLY public.session
     ADD CONSTRAINT session_pkey PRIMARY KEY (hash);
 
+ALTER TABLE ONLY public.similar_talk
+    ADD CONSTRAINT similar_talk_pkey PRIMARY KEY (id);
+
 ALTER TABLE ONLY public.source_record
     ADD CONSTRAINT source_record_pkey PRIMARY KEY (source, key);
 
+ALTER TABLE ONLY public.speaker_confirmation
+    ADD CONSTRAINT speaker_confirmation_pkey PRIMARY KEY (speaker_id, video_id);
+
+ALTER TABLE ONLY public.speaker_link
+    ADD CONSTRAINT speaker_link_hash_key UNIQUE (hash);
+
+ALTER TABLE ONLY public.speaker_link
+    ADD CONSTRAINT speaker_link_pkey PRIMARY KEY (id);
+
 ALTER TABLE ONLY public.speaker
     ADD CONSTRAINT speaker_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.speaker_request
+    ADD CONSTRAINT speaker_request_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.speaker_suggestion
+    ADD CONSTRAINT speaker_suggestion_pkey PRIMARY KEY (suggestion_id);
+
+ALTER TABLE ONLY public.suggestion_key
+    ADD CONSTRAINT suggestion_key_pkey PRIMARY KEY (day);
+
+ALTER TABLE ONLY public.suggestion
+    ADD CONSTRAINT suggestion_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.suggestion
+    ADD CONSTRAINT suggestion_secret_hash_key UNIQUE (secret_hash);
+
+ALTER TABLE ONLY public.suggestion_sender
+    ADD CONSTRAINT suggestion_sender_form_hash_key UNIQUE (form_hash);
+
+ALTER TABLE ONLY public.suggestion_sender
+    ADD CONSTRAINT suggestion_sender_pkey PRIMARY KEY (suggestion_id);
+
+ALTER TABLE ONLY public.synonym
+    ADD CONSTRAINT synonym_group_id_position_key UNIQUE (group_id, "position");
+
+ALTER TABLE ONLY public.synonym
+    ADD CONSTRAINT synonym_pkey PRIMARY KEY (key);
 
 ALTER TABLE ONLY public.tag
     ADD CONSTRAINT tag_pkey PRIMARY KEY (id);
@@ -2253,6 +4626,8 @@ CREATE INDEX audit_event_at ON public.audit_event USING btree (at);
 
 CREATE INDEX body_by_updated ON public.video_body USING btree (updated, id) WHERE live;
 
+CREATE INDEX category_by_country ON public.category USING btree (((profile ->> 'country'::text))) WHERE (profile ? 'country'::text);
+
 CREATE INDEX category_by_series ON public.category USING btree (public.fold((profile ->> 'series'::text)) COLLATE "C", id) WHERE (profile ? 'series'::text);
 
 CREATE INDEX category_by_title ON public.category USING btree (public.fold(title) COLLATE "C", id);
@@ -2261,7 +4636,7 @@ CREATE INDEX category_merged_into ON public.category USING btree (merged_into) W
 
 CREATE INDEX category_place_trigrams ON public.category USING gin (public.place_and_series(profile) public.gin_trgm_ops) WITH (fastupdate=off);
 
-CREATE INDEX category_title_trigrams ON public.category USING gin (public.fold(title) public.gin_trgm_ops) WITH (fastupdate=off);
+CREATE INDEX category_title_words ON public.category USING gin (public.name_words(title)) WITH (fastupdate=off);
 
 CREATE INDEX category_uploaded_logo ON public.category USING btree (public.uploaded_hash((profile ->> 'logo_url'::text))) WHERE (public.uploaded_hash((profile ->> 'logo_url'::text)) IS NOT NULL);
 
@@ -2279,6 +4654,8 @@ CREATE INDEX feed_entry_at ON public.feed_entry USING btree (at, seq);
 
 CREATE INDEX feed_entry_of ON public.feed_entry USING btree (kind, id, seq);
 
+CREATE INDEX former_name_speaker ON public.former_name USING btree (speaker_id);
+
 CREATE INDEX idempotency_key_created ON public.idempotency_key USING btree (created);
 
 CREATE INDEX ids_before_merge_entities ON public.ids_before_merge USING gin (entity_ids) WITH (fastupdate=off);
@@ -2286,6 +4663,8 @@ CREATE INDEX ids_before_merge_entities ON public.ids_before_merge USING gin (ent
 CREATE INDEX ids_before_merge_shown_as ON public.ids_before_merge USING gin (shown_as) WITH (fastupdate=off);
 
 CREATE INDEX ids_before_merge_video ON public.ids_before_merge USING btree (video_id);
+
+CREATE INDEX import_by_followed_source ON public.import USING btree (followed_source_id) WHERE (followed_source_id IS NOT NULL);
 
 CREATE INDEX import_row_by_key ON public.import_row USING btree (import_id, key) WHERE (key IS NOT NULL);
 
@@ -2295,9 +4674,31 @@ CREATE INDEX import_row_by_verdict ON public.import_row USING btree (import_id, 
 
 CREATE INDEX import_row_by_video ON public.import_row USING btree (video_id) WHERE (video_id IS NOT NULL);
 
+CREATE INDEX import_waiting ON public.import USING btree (id) WHERE ((state = 'planned'::text) AND (counts IS NULL));
+
 CREATE UNIQUE INDEX language_name ON public.language USING btree (lower(name));
 
+CREATE INDEX match_by_import ON public.match USING btree (import_id);
+
+CREATE INDEX match_decision_by_match ON public.match_decision USING btree (match_id, step);
+
+CREATE INDEX match_decision_by_step ON public.match_decision USING btree (step);
+
+CREATE INDEX match_decision_of_recording ON public.match_decision USING btree (recording_source, recording_key) WHERE (replaced_by IS NULL);
+
+CREATE INDEX match_decision_of_talk ON public.match_decision USING btree (talk_source, talk_key) WHERE (replaced_by IS NULL);
+
+CREATE INDEX match_decision_replaced ON public.match_decision USING btree (replaced_by) WHERE (replaced_by IS NOT NULL);
+
+CREATE INDEX match_item_by_key ON public.match_item USING btree (key);
+
 CREATE INDEX mirrored_by_seq ON public.mirrored USING btree (seq);
+
+CREATE UNIQUE INDEX name_change_place_subject ON public.name_change_place USING btree (name_change_id, subject, subject_id, field);
+
+CREATE INDEX name_change_running ON public.name_change USING btree (id) WHERE (state = ANY (ARRAY['planning'::text, 'applying'::text]));
+
+CREATE INDEX name_change_speaker ON public.name_change USING btree (speaker_id);
 
 CREATE INDEX one_time_token_created ON public.one_time_token USING btree (person_id, created) WHERE (purpose = 'challenge'::text);
 
@@ -2325,11 +4726,37 @@ CREATE INDEX speaker_by_name ON public.speaker USING btree (public.fold(name) CO
 
 CREATE INDEX speaker_by_spelling ON public.speaker USING btree (spelling, id) WHERE (spelling IS NOT NULL);
 
+CREATE INDEX speaker_confirmation_video ON public.speaker_confirmation USING btree (video_id);
+
+CREATE INDEX speaker_link_speaker ON public.speaker_link USING btree (speaker_id);
+
 CREATE INDEX speaker_merged_into ON public.speaker USING btree (merged_into) WHERE (merged_into IS NOT NULL);
 
-CREATE INDEX speaker_name_trigrams ON public.speaker USING gin (public.fold(name) public.gin_trgm_ops) WITH (fastupdate=off);
+CREATE INDEX speaker_name_words ON public.speaker USING gin (public.name_words(name)) WITH (fastupdate=off);
+
+CREATE INDEX speaker_request_open ON public.speaker_request USING btree (id) WHERE (closed IS NULL);
+
+CREATE INDEX speaker_request_speaker ON public.speaker_request USING btree (speaker_id);
+
+CREATE INDEX speaker_suggestion_speaker ON public.speaker_suggestion USING btree (speaker_id, created);
 
 CREATE INDEX speaker_uploaded_picture ON public.speaker USING btree (public.uploaded_hash((profile ->> 'picture_url'::text))) WHERE (public.uploaded_hash((profile ->> 'picture_url'::text)) IS NOT NULL);
+
+CREATE INDEX suggestion_closed ON public.suggestion USING btree (closed) WHERE (closed IS NOT NULL);
+
+CREATE UNIQUE INDEX suggestion_content ON public.suggestion USING btree (content_hash) WHERE (state = 'open'::text);
+
+CREATE INDEX suggestion_decided_video ON public.suggestion USING btree (decided_video_id) WHERE (decided_video_id IS NOT NULL);
+
+CREATE INDEX suggestion_duplicate_of ON public.suggestion USING btree (duplicate_of) WHERE (duplicate_of IS NOT NULL);
+
+CREATE INDEX suggestion_queue ON public.suggestion USING btree (state, low_priority, id);
+
+CREATE INDEX suggestion_sender_at ON public.suggestion_sender USING btree (at);
+
+CREATE INDEX suggestion_sender_network ON public.suggestion_sender USING btree (network, at);
+
+CREATE INDEX suggestion_video ON public.suggestion USING btree (video_id);
 
 CREATE INDEX tag_by_name ON public.tag USING btree (public.fold(name) COLLATE "C", id);
 
@@ -2337,9 +4764,11 @@ CREATE INDEX tag_by_spelling ON public.tag USING btree (spelling, id) WHERE (spe
 
 CREATE INDEX tag_merged_into ON public.tag USING btree (merged_into) WHERE (merged_into IS NOT NULL);
 
-CREATE INDEX tag_name_trigrams ON public.tag USING gin (public.fold(name) public.gin_trgm_ops) WITH (fastupdate=off);
+CREATE INDEX tag_name_words ON public.tag USING gin (public.name_words(name)) WITH (fastupdate=off);
 
 CREATE INDEX talk_count_by_entity ON public.talk_count USING btree (kind, entity_id) INCLUDE (talks);
+
+CREATE INDEX talk_cube_by_key ON public.talk_cube USING btree (year_key, language_id, length) INCLUDE (talks);
 
 CREATE INDEX token_created_by ON public.token USING btree (created_by);
 
@@ -2837,19 +5266,29 @@ ALTER INDEX public.video_search_pkey ATTACH PARTITION public.video_search_later_
 
 CREATE TRIGGER add_inserted_fingerprints AFTER INSERT ON public.video FOR EACH ROW EXECUTE FUNCTION public.add_fingerprints();
 
+CREATE TRIGGER add_inserted_to_cube AFTER INSERT ON public.video REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION public.add_inserted_to_cube();
+
 CREATE TRIGGER add_updated_fingerprints AFTER UPDATE ON public.video FOR EACH ROW WHEN (((old.same_source IS DISTINCT FROM new.same_source) OR (old.same_talk IS DISTINCT FROM new.same_talk))) EXECUTE FUNCTION public.add_fingerprints();
 
 CREATE TRIGGER cancel_publication AFTER UPDATE ON public.video FOR EACH ROW WHEN (((old.state <> new.state) OR (old.taken_down IS DISTINCT FROM new.taken_down) OR (old.merged_into IS DISTINCT FROM new.merged_into))) EXECUTE FUNCTION public.cancel_publication();
 
 CREATE TRIGGER compact_talk_counts AFTER INSERT ON public.talk_count REFERENCING NEW TABLE AS written FOR EACH STATEMENT WHEN ((pg_trigger_depth() < 2)) EXECUTE FUNCTION public.compact_talk_counts();
 
+CREATE TRIGGER compact_talk_cube AFTER INSERT ON public.talk_cube REFERENCING NEW TABLE AS written FOR EACH STATEMENT WHEN ((pg_trigger_depth() < 2)) EXECUTE FUNCTION public.compact_talk_cube();
+
 CREATE TRIGGER count_inserted_talks AFTER INSERT ON public.video REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION public.count_inserted_talks();
 
 CREATE TRIGGER count_updated_talk AFTER UPDATE ON public.video FOR EACH ROW WHEN (((old.state <> new.state) OR (old.taken_down IS DISTINCT FROM new.taken_down) OR (old.category_id <> new.category_id) OR (old.language_id <> new.language_id) OR (old.speaker_ids <> new.speaker_ids) OR (old.tag_ids <> new.tag_ids))) EXECUTE FUNCTION public.count_updated_talk();
 
+CREATE TRIGGER delete_matched_items AFTER UPDATE ON public.video FOR EACH ROW WHEN (((old.taken_down IS NULL) AND (new.taken_down IS NOT NULL))) EXECUTE FUNCTION public.delete_matched_items();
+
 CREATE TRIGGER index_inserted_videos AFTER INSERT ON public.video REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION public.index_inserted_videos();
 
 CREATE TRIGGER index_updated_video AFTER UPDATE ON public.video FOR EACH ROW WHEN ((((((((((((old.state IS DISTINCT FROM new.state) OR (old.taken_down IS DISTINCT FROM new.taken_down)) OR (old.category_id IS DISTINCT FROM new.category_id)) OR (old.language_id IS DISTINCT FROM new.language_id)) OR (old.speaker_ids IS DISTINCT FROM new.speaker_ids)) OR (old.tag_ids IS DISTINCT FROM new.tag_ids)) OR (old.title IS DISTINCT FROM new.title)) OR (old.summary IS DISTINCT FROM new.summary)) OR (old.description IS DISTINCT FROM new.description)) OR (old.recorded IS DISTINCT FROM new.recorded)) OR (public.duration_range_of(old.duration) IS DISTINCT FROM public.duration_range_of(new.duration)))) EXECUTE FUNCTION public.index_updated_video();
+
+CREATE TRIGGER move_in_cube AFTER UPDATE ON public.video FOR EACH ROW WHEN (((((((old.state = 1) AND (old.taken_down IS NULL)) IS DISTINCT FROM ((new.state = 1) AND (new.taken_down IS NULL))) OR (public.year_key_of(old.recorded) IS DISTINCT FROM public.year_key_of(new.recorded))) OR (old.language_id IS DISTINCT FROM new.language_id)) OR (public.duration_range_of(old.duration) IS DISTINCT FROM public.duration_range_of(new.duration)))) EXECUTE FUNCTION public.move_in_cube();
+
+CREATE TRIGGER redact_suggestions AFTER UPDATE ON public.video FOR EACH ROW WHEN (((old.taken_down IS NULL) AND (new.taken_down IS NOT NULL))) EXECUTE FUNCTION public.redact_suggestions_of_taken_down();
 
 CREATE TRIGGER redact_taken_down AFTER UPDATE ON public.video FOR EACH ROW WHEN (((old.taken_down IS NULL) AND (new.taken_down IS NOT NULL))) EXECUTE FUNCTION public.redact_taken_down();
 
@@ -2864,6 +5303,9 @@ ALTER TABLE ONLY public.event_editor
 ALTER TABLE ONLY public.event_editor
     ADD CONSTRAINT event_editor_person_id_fkey FOREIGN KEY (person_id) REFERENCES public.person(id);
 
+ALTER TABLE ONLY public.former_name
+    ADD CONSTRAINT former_name_speaker_id_fkey FOREIGN KEY (speaker_id) REFERENCES public.speaker(id);
+
 ALTER TABLE ONLY public.idempotency_key
     ADD CONSTRAINT idempotency_key_token_id_fkey FOREIGN KEY (token_id) REFERENCES public.token(id);
 
@@ -2876,8 +5318,26 @@ ALTER TABLE ONLY public.ids_before_merge
 ALTER TABLE ONLY public.import_entity
     ADD CONSTRAINT import_entity_import_id_fkey FOREIGN KEY (import_id) REFERENCES public.import(id);
 
+ALTER TABLE ONLY public.import
+    ADD CONSTRAINT import_followed_source_id_fkey FOREIGN KEY (followed_source_id) REFERENCES public.followed_source(id) ON DELETE SET NULL;
+
 ALTER TABLE ONLY public.import_row
     ADD CONSTRAINT import_row_import_id_fkey FOREIGN KEY (import_id) REFERENCES public.import(id);
+
+ALTER TABLE ONLY public.match_decision
+    ADD CONSTRAINT match_decision_match_id_fkey FOREIGN KEY (match_id) REFERENCES public.match(id) ON DELETE SET NULL;
+
+ALTER TABLE ONLY public.match
+    ADD CONSTRAINT match_import_id_fkey FOREIGN KEY (import_id) REFERENCES public.import(id) ON DELETE SET NULL;
+
+ALTER TABLE ONLY public.match_item
+    ADD CONSTRAINT match_item_match_id_fkey FOREIGN KEY (match_id) REFERENCES public.match(id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.name_change_place
+    ADD CONSTRAINT name_change_place_name_change_id_fkey FOREIGN KEY (name_change_id) REFERENCES public.name_change(id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.name_change
+    ADD CONSTRAINT name_change_speaker_id_fkey FOREIGN KEY (speaker_id) REFERENCES public.speaker(id);
 
 ALTER TABLE ONLY public.one_time_token
     ADD CONSTRAINT one_time_token_person_id_fkey FOREIGN KEY (person_id) REFERENCES public.person(id);
@@ -2900,11 +5360,44 @@ ALTER TABLE ONLY public.scheduled_publication
 ALTER TABLE ONLY public.session
     ADD CONSTRAINT session_person_id_fkey FOREIGN KEY (person_id) REFERENCES public.person(id);
 
+ALTER TABLE ONLY public.similar_talk
+    ADD CONSTRAINT similar_talk_id_fkey FOREIGN KEY (id) REFERENCES public.video(id);
+
 ALTER TABLE ONLY public.source_record
     ADD CONSTRAINT source_record_video_id_fkey FOREIGN KEY (video_id) REFERENCES public.video(id);
 
+ALTER TABLE ONLY public.speaker_confirmation
+    ADD CONSTRAINT speaker_confirmation_speaker_id_fkey FOREIGN KEY (speaker_id) REFERENCES public.speaker(id);
+
+ALTER TABLE ONLY public.speaker_confirmation
+    ADD CONSTRAINT speaker_confirmation_video_id_fkey FOREIGN KEY (video_id) REFERENCES public.video(id);
+
+ALTER TABLE ONLY public.speaker_link
+    ADD CONSTRAINT speaker_link_speaker_id_fkey FOREIGN KEY (speaker_id) REFERENCES public.speaker(id);
+
 ALTER TABLE ONLY public.speaker
     ADD CONSTRAINT speaker_merged_into_fkey FOREIGN KEY (merged_into) REFERENCES public.speaker(id);
+
+ALTER TABLE ONLY public.speaker_request
+    ADD CONSTRAINT speaker_request_speaker_id_fkey FOREIGN KEY (speaker_id) REFERENCES public.speaker(id);
+
+ALTER TABLE ONLY public.speaker_suggestion
+    ADD CONSTRAINT speaker_suggestion_speaker_id_fkey FOREIGN KEY (speaker_id) REFERENCES public.speaker(id);
+
+ALTER TABLE ONLY public.speaker_suggestion
+    ADD CONSTRAINT speaker_suggestion_suggestion_id_fkey FOREIGN KEY (suggestion_id) REFERENCES public.suggestion(id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.suggestion
+    ADD CONSTRAINT suggestion_decided_video_id_fkey FOREIGN KEY (decided_video_id) REFERENCES public.video(id);
+
+ALTER TABLE ONLY public.suggestion
+    ADD CONSTRAINT suggestion_duplicate_of_fkey FOREIGN KEY (duplicate_of) REFERENCES public.video(id);
+
+ALTER TABLE ONLY public.suggestion_sender
+    ADD CONSTRAINT suggestion_sender_suggestion_id_fkey FOREIGN KEY (suggestion_id) REFERENCES public.suggestion(id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.suggestion
+    ADD CONSTRAINT suggestion_video_id_fkey FOREIGN KEY (video_id) REFERENCES public.video(id);
 
 ALTER TABLE ONLY public.tag
     ADD CONSTRAINT tag_merged_into_fkey FOREIGN KEY (merged_into) REFERENCES public.tag(id);

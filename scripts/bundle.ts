@@ -14,14 +14,20 @@ export const externalPackages = ['sharp']
 const server = join(import.meta.dirname, '../server')
 
 /**
- * Writes main.js, the modules that it loads on demand and the files that it reads to an existing
+ * Writes talkshelf.js, main.js, the modules that it loads on demand and the files that it reads to an existing
  * folder. The pages must be built before. Throws on any message of the bundler, also on warnings.
  * Returns the paths of the source files in the bundle.
  */
 export async function bundleServer(folder: string): Promise<string[]> {
   const bundle = await rolldown({
-    // The decoder runs in a process of its own, which may crash.
-    input: { main: join(server, 'main.ts'), decoder: join(server, 'pictures', 'decoder.ts') },
+    input: {
+      talkshelf: join(server, 'talkshelf.ts'),
+      main: join(server, 'main.ts'),
+      // Runs in a process of its own, which may crash.
+      decoder: join(server, 'pictures', 'decoder.ts'),
+      // Runs in a thread of its own, for seconds.
+      'matcher-thread': join(server, 'matches', 'matcher-thread.ts'),
+    },
     platform: 'node',
     external: [...unused, ...externalPackages],
     onLog: (_, { message }) => {

@@ -1,4 +1,5 @@
-// Run by `npm run docs`. Generates the documents that are derived from the code.
+// Run by `npm run docs`. Generates the documents, and the table of the client, that are derived from
+// the code.
 // tests/project/documents.test.ts verifies that they are up to date.
 
 import { execFile } from 'node:child_process'
@@ -9,8 +10,12 @@ import { promisify } from 'node:util'
 import { endpoints, openapi, streamEndpoints } from '@talkshelf/contract'
 import { ConfigSchema } from '../server/config.ts'
 import { migrate } from '../server/platform/db/migrate.ts'
+import { program } from '../server/program.ts'
+import { openapiExamples } from '../server/reference/examples.ts'
 import { version } from '../server/version.ts'
 import { startPostgres } from '../tests/support/postgres.ts'
+import { operationsPath, operationsTs } from './client-operations.ts'
+import { manPage } from './man-page.ts'
 
 /**
  * The version of pg_dump that writes schema.sql, because the output differs between major versions.
@@ -25,26 +30,40 @@ export const documentPath = (name: string) =>
 /** Generates docs/openapi.json. */
 export function openapiJson(): string {
   const allEndpoints = [...Object.values(endpoints), ...Object.values(streamEndpoints)]
-  return `${JSON.stringify(openapi(allEndpoints, version), null, 2)}\n`
+  return `${JSON.stringify(openapi(allEndpoints, { version, examples: openapiExamples }), null, 2)}\n`
 }
 
 /** Generates docs/configuration.md. */
 export function configurationMd(): string {
-  const settings = Object.entries(ConfigSchema.properties as unknown as Record<string, Setting>)
-  const items = settings.map(([name, setting]) => {
-    const values = [describeDefault(setting), ...describeValues(setting)].join('; ')
-    return wrapListItem(`\`${name}\` (${values}): ${setting.description}`)
-  })
+  const items = listSettings().map(({ name, values, description }) =>
+    wrapListItem(`\`${name}\` (${values}): ${description}`),
+  )
   return `# Configuration
 
 Talkshelf is configured by environment variables only. An empty variable counts as not set. The
 server validates all settings at startup and reports every error at once. \`talkshelf config\`
 prints the effective settings without secrets.
 
+A secret can be in a file, as systemd and container platforms provide it: set the name with \`_FILE\`
+at its end to the path of the file.
+
 ${items.join('\n')}
 
 Generated from \`server/config.ts\` by \`npm run docs\`.
 `
+}
+
+/** Generates docs/talkshelf.1. */
+export const talkshelfManPage = () => manPage(program, listSettings())
+
+/** Lists all settings, with their defaults and possible values. */
+function listSettings() {
+  const settings = Object.entries(ConfigSchema.properties as unknown as Record<string, Setting>)
+  return settings.map(([name, setting]) => {
+    const file = setting.secret ? [`or \`${name}_FILE\``] : []
+    const values = [describeDefault(setting), ...describeValues(setting), ...file].join('; ')
+    return { name, values, description: setting.description }
+  })
 }
 
 /** Dumps the schema of a database without what depends on the minor version or the environment. */
@@ -87,6 +106,7 @@ export async function findPgDump(): Promise<string | undefined> {
 
 interface Setting {
   readonly description: string
+  readonly secret?: true
   readonly default?: string | number
   readonly minimum?: number
   readonly maximum?: number
@@ -133,5 +153,7 @@ async function writeSchema(): Promise<void> {
 if (import.meta.main) {
   writeFileSync(documentPath('openapi.json'), openapiJson())
   writeFileSync(documentPath('configuration.md'), configurationMd())
+  writeFileSync(documentPath('talkshelf.1'), talkshelfManPage())
+  writeFileSync(operationsPath, operationsTs())
   await writeSchema()
 }

@@ -1,13 +1,16 @@
 import { hash } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import {
+  deliveryOutcomes,
   endpoints,
+  fetchOutcomes,
   openapi,
   Problem,
   readOpenapiEndpoint,
   streamEndpoints,
 } from '@talkshelf/contract'
-import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
+import { licenceId, parseDataLicence } from '@talkshelf/web'
+import type { FastifyBaseLogger, FastifyInstance, FastifyRequest } from 'fastify'
 import {
   authenticate,
   describeRefusal,
@@ -20,10 +23,11 @@ import { openStatisticsCache } from './catalogue/catalogue.ts'
 import { catalogueRoutes } from './catalogue/routes.ts'
 import { type FeedFollower, followFeed } from './change-feed/change-feed.ts'
 import { changeFeedRoutes } from './change-feed/routes.ts'
-import type { Config } from './config.ts'
+import { basePathOf, type Config, contactUrl } from './config.ts'
+import { hasSessionCookie } from './desk/cookies.ts'
 import { deskRoutes } from './desk/routes.ts'
 import { redactLinks } from './desk/sign-in.ts'
-import { nextRenameBatch } from './directory/directory.ts'
+import { countRenameJobs, nextRenameBatch } from './directory/directory.ts'
 import { directoryRoutes } from './directory/routes.ts'
 import {
   createAdapter,
@@ -35,19 +39,33 @@ import {
   startPurger,
 } from './edge/edge.ts'
 import { edgeRoutes, fetchCanary } from './edge/routes.ts'
-import { writeDueSnapshot } from './exports/exports.ts'
+import { newestSnapshotSeconds, writeDueSnapshot } from './exports/exports.ts'
 import { exportRoutes } from './exports/routes.ts'
 import { factRoutes } from './facts/routes.ts'
+import {
+  countByState,
+  type FollowedSources,
+  type FollowOptions,
+  findOldestDue,
+  openFollowedSources,
+  startFollowing,
+} from './followed-sources/followed-sources.ts'
+import { followedSourceRoutes } from './followed-sources/routes.ts'
 import * as imports from './imports/imports.ts'
 import { importRoutes } from './imports/routes.ts'
-import { maintain } from './maintenance/maintenance.ts'
+import { maintain, readFinished } from './maintenance/maintenance.ts'
 import { openMarkdown } from './markdown/markdown.ts'
+import { openMatches } from './matches/matches.ts'
+import { matchRoutes } from './matches/routes.ts'
 import { mergeRoutes } from './merges/routes.ts'
+import { countRunningChanges, nextNameChangeBatch } from './name-changes/name-changes.ts'
 import { openAssets } from './pages/assets.ts'
 import { pageRoutes, readerProblemPage } from './pages/routes.ts'
 import { fetchImage, findPicture, openPictures } from './pictures/pictures.ts'
 import { pictureRoutes, uploadedPictureRoute, uploadRoutes } from './pictures/routes.ts'
 import type { Pool } from './platform/db/pool.ts'
+import { onPrimary } from './platform/db/read-context.ts'
+import type { ReplicaFigures } from './platform/db/replicas.ts'
 import { describeWriteError } from './platform/files.ts'
 import { listPolicy } from './platform/http/edge-policy.ts'
 import { toJson } from './platform/http/json.ts'
@@ -59,11 +77,17 @@ import { type Mailer, openMailer } from './platform/net/mail.ts'
 import { type JobRunner, startJobRunner } from './platform/ops/job-runner.ts'
 import { createMetrics, type Metrics } from './platform/ops/metrics.ts'
 import { timeoutsFor } from './platform/timeouts.ts'
-import { publishDue } from './publication/publication.ts'
+import { countDue, publishDue } from './publication/publication.ts'
 import { publicationRoutes } from './publication/routes.ts'
 import { qualityRoutes } from './quality/routes.ts'
+import { openapiExamples } from './reference/examples.ts'
 import { referenceRoutes } from './reference/routes.ts'
+import { scheduleRoutes } from './schedules/routes.ts'
 import { searchRoutes } from './search/routes.ts'
+import { siteRoutes } from './site/routes.ts'
+import { plainSite, type Site } from './site/site.ts'
+import { suggestionRoutes } from './suggestions/routes.ts'
+import { readQueueMetrics } from './suggestions/suggestions.ts'
 import { syndicationRoutes } from './syndication/routes.ts'
 import { version } from './version.ts'
 import { videoRoutes } from './videos/routes.ts'
@@ -77,24 +101,38 @@ import { listLags, openWebhooks, startDeliveries, type Webhooks } from './webhoo
 const maxStopMs = 10_000
 
 /**
- * Creates the app. `imageHosts` lets tests fetch thumbnails from a server of their own. `source` is
- * the URL of the archive that this one is a copy of: then it is read-only.
+ * Creates the app. `testHosts` lets tests fetch thumbnails and followed sources from a server of
+ * their own. `source` is the URL of the archive that this one is a copy of: then it is read-only.
+ * `content` is what SITE_DIR has.
  */
 export function createApp(
   config: Config,
   pool: Pool,
   logger: HttpServerOptions['logger'],
-  imageHosts: GuardOptions = {},
+  testHosts: GuardOptions = {},
   source?: string,
+  content: Site = withoutFolder(config),
 ): FastifyInstance {
   const allEndpoints = [...Object.values(endpoints), ...Object.values(streamEndpoints)]
   const publicUrl = config.PUBLIC_URL.replace(/\/+$/, '')
-  const basePath = publicUrl === '' ? '' : new URL(publicUrl).pathname.replace(/\/$/, '')
+  const basePath = basePathOf(config)
   const publicOrigin = publicUrl === '' ? undefined : new URL(publicUrl).origin
   const base = () => publicUrl || listenUrl(http)
   const userAgent = () => `Talkshelf/${version} (+${base()})`
 
-  const metrics = createMetrics(pool.figures)
+  const metrics = createMetrics(version, pool.figures)
+  metrics.watchState(
+    'database_up',
+    '1 while the database answers within 2 s, otherwise 0',
+    pool.lookups.isAnswering,
+  )
+  const { searchFigures } = pool.searches
+  metrics.watch('searches_waiting', 'Searches that wait for others', () => searchFigures().waiting)
+  metrics.watchTotal(
+    'searches_refused',
+    'Searches that were refused because too many ran',
+    () => searchFigures().refused,
+  )
   const edgeTarget = parseEdgeTarget(config.EDGE)
   // With an edge, records come from the database: what it requests after a purge must be new.
   const cacheBytes = edgeTarget ? 0 : config.CACHE_MB * 2 ** 20
@@ -102,7 +140,18 @@ export function createApp(
   const statisticsCache = openStatisticsCache(pool.lists, {
     onError: (error) => http.log.error({ err: error }, 'cannot compute the statistics'),
   })
-  const site = { name: config.SITE_NAME, basePath, origin: base, assets: openAssets(), source }
+  const licence = parseDataLicence(config.DATA_LICENSE)
+  const contact = contactUrl(config.SITE_CONTACT)
+  const site = {
+    name: config.SITE_NAME,
+    basePath,
+    origin: base,
+    assets: openAssets(),
+    source,
+    licence,
+    contact,
+    content,
+  }
 
   const release = releaseHash([
     version,
@@ -111,6 +160,9 @@ export function createApp(
     site.name,
     publicUrl,
     source ?? '',
+    config.DATA_LICENSE,
+    contact ?? '',
+    content.version,
   ])
   const edge = edgeTarget && createEdgeHeaders(edgeTarget, release)
   let purger: Purger | undefined
@@ -123,7 +175,9 @@ export function createApp(
     authenticate: (authorization) => authenticate(pool, authorization),
     logger,
     metrics,
+    metricsToken: config.METRICS_TOKEN,
     isReady: pool.lookups.isAnswering,
+    mayReadReplica: pool.replicas && mayReadReplica,
     pointsPerMinute: config.POINTS_PER_MINUTE,
     proxies: config.PROXIES,
     maxRequests: config.REQUESTS_AT_ONCE,
@@ -134,6 +188,7 @@ export function createApp(
     problemPage: (problem, request, id) => readerProblemPage(site, problem, request, id),
   })
   const { http, mount, mountFast, mountPage, routeOf, links } = server
+  watchReplicas(pool, metrics, http.log)
 
   if (source !== undefined)
     http.addHook('onRequest', async ({ method }) => {
@@ -142,7 +197,7 @@ export function createApp(
     })
 
   const forget = (ids: readonly number[]) => ids.forEach(recordCache.forget)
-  const jobs = startJobs(config, pool, http.log, forget)
+  const jobs = startJobs(config, pool, metrics, http.log, forget, base)
   http.addHook('onClose', async () => {
     recordCache.stop()
     // A job that hangs is left behind: its batch is rolled back, and another process continues.
@@ -155,7 +210,10 @@ export function createApp(
   factRoutes(mount, pool, recordCache)
   publicationRoutes(mount, pool)
   mergeRoutes(mount, pool, forget)
+  suggestionRoutes(mount, pool, links, base, forget)
+  watchSuggestions(pool, metrics)
   catalogueRoutes(mount, pool, recordCache, links)
+  scheduleRoutes(mount, pool, links, base)
   searchRoutes(mount, pool)
   qualityRoutes(mount, pool, links)
   directoryRoutes(mount, pool, links, jobs.renames, forget)
@@ -165,8 +223,20 @@ export function createApp(
     (error) => http.log.error({ err: error }, 'planning an import failed'),
   )
   importRoutes(mount, pool, jobs.imports, planner, links)
+  const matches = openMatches(pool)
+  matchRoutes(mount, pool, matches, planner, links)
+  const followedSources = startFollowedSources(pool, http, metrics, {
+    // A copy follows nothing: its archive does.
+    isEnabled: source === undefined && config.FOLLOW_SOURCES === 'on',
+    everyMs: config.RESUME_SECONDS * 1000,
+    userAgent,
+    guard: testHosts,
+    plans: planner.plans,
+  })
+  followedSourceRoutes(mount, followedSources, links)
   authRoutes(mount, pool, links, base)
-  exportRoutes(http, routeOf, config.DATABASE_URL)
+  const snapshotUrls = pool.replicas?.snapshotUrls ?? (() => [config.DATABASE_URL])
+  exportRoutes(http, routeOf, { databaseUrls: snapshotUrls, licence })
   const follower = followFeed(pool, {
     intervalMs: config.RESUME_SECONDS === 0 ? 0 : 100,
     onError: (error) => http.log.error({ err: error }, 'the change feed is not up to date'),
@@ -194,11 +264,17 @@ export function createApp(
     edgeRoutes(mountPage, pool.lookups)
     purger = startEdge(config, edgeTarget, release, pool, follower, http, metrics)
   }
-  mountDescription(mount, () => openapi(allEndpoints, version, base()))
+  const info = {
+    ...(licence && { 'x-data-license': licence }),
+    ...(contact && { contact: apiContact(contact) }),
+  }
+  mountDescription(mount, () =>
+    openapi(allEndpoints, { version, server: base(), examples: openapiExamples, info }),
+  )
   const pictures = openPictures({
     fetchImage: (address, signal) =>
-      fetchImage(address, { userAgent: userAgent(), signal, ...imageHosts }),
-    findUploaded: (hash) => findPicture(pool.lists, hash),
+      fetchImage(address, { userAgent: userAgent(), signal, ...testHosts }),
+    findUploaded: (hash) => onPrimary(() => findPicture(pool.lists, hash)),
     siteName: config.SITE_NAME,
     cacheBytes: config.PICTURE_CACHE_MB * 2 ** 20,
     folder: config.PICTURE_DIR,
@@ -210,7 +286,8 @@ export function createApp(
   uploadRoutes(mount, pool, pictures, base)
   referenceRoutes(http, basePath, base)
   const markdown = openMarkdown()
-  pageRoutes(mountPage, pool, recordCache, statisticsCache, markdown, site)
+  siteRoutes(mountPage, site)
+  pageRoutes(server, pool, recordCache, statisticsCache, markdown, site)
   const mailer = startMailer(config, http)
   const onRefused = (refusal: SignInRefused, requestId: string) =>
     http.log.warn({ reqId: requestId, ...describeRefusal(refusal) }, 'a sign-in was refused')
@@ -224,10 +301,74 @@ export function createApp(
     onRefused,
     forget,
   }
-  const importJobs = { planner, runner: jobs.imports }
-  deskRoutes(deskSite, markdown, pictures, importJobs, jobs.renames, webhooks)
+  const importJobs = { planner, runner: jobs.imports, matches }
+  deskRoutes(deskSite, markdown, pictures, importJobs, jobs, webhooks, followedSources)
   syndicationRoutes(http, mountPage, pool, recordCache, markdown, site)
   return http
+}
+
+/**
+ * Tells whether a request may be answered from a state of a second ago: that of an anonymous reader.
+ * Users who are signed in see their own writes at once.
+ */
+function mayReadReplica({ method, headers }: FastifyRequest): boolean {
+  const isRead = method === 'GET' || method === 'HEAD'
+  return isRead && headers.authorization === undefined && !hasSessionCookie(headers.cookie)
+}
+
+/** Adds the metrics of replicas, and logs when one is left out or used again. */
+function watchReplicas({ replicas }: Pool, metrics: Metrics, log: FastifyBaseLogger): void {
+  if (!replicas) return
+  replicas.watch((replica, reason) => {
+    if (reason === undefined) log.info({ replica }, 'a replica is used')
+    else log.warn({ replica, reason }, 'a replica is left out')
+  })
+  const readEach = (read: (figures: ReplicaFigures) => number) => async () =>
+    new Map(Array.from(replicas.figures(), ([name, figures]) => [name, read(figures)]))
+  metrics.watchEach(
+    'replica_lag_seconds',
+    'Upper bound of the age of the state of a replica',
+    'replica',
+    readEach(({ lagSeconds }) => lagSeconds),
+  )
+  metrics.watchEach(
+    'replica_in_use',
+    '1 while a process reads from a replica, 0 while it is left out',
+    'replica',
+    readEach(({ isUsed }) => (isUsed ? 1 : 0)),
+  )
+  metrics.watchTotal(
+    'replica_fallbacks',
+    'Reads that moved from a replica to the primary',
+    replicas.fallbacks,
+  )
+}
+
+/** A caller that sets SITE_DIR has to read it: that cannot be done at once. */
+function withoutFolder({ SITE_DIR: folder }: Config): Site {
+  if (folder !== '') throw new Error('SITE_DIR is set but was not read')
+  return plainSite
+}
+
+/** Returns the contact as OpenAPI has it. */
+function apiContact(contact: string): Readonly<Record<string, string>> {
+  return contact.startsWith('mailto:')
+    ? { email: contact.slice('mailto:'.length) }
+    : { url: contact }
+}
+
+/** Adds the metrics of suggestions that wait for a decision. */
+function watchSuggestions(pool: Pool, metrics: Metrics): void {
+  metrics.watch(
+    'suggestions_open',
+    'Suggestions that wait for a decision',
+    async () => (await readQueueMetrics(pool.lookups)).open,
+  )
+  metrics.watch(
+    'suggestions_oldest_seconds',
+    'For how long the oldest suggestion has waited for a decision',
+    async () => (await readQueueMetrics(pool.lookups)).oldest_seconds,
+  )
 }
 
 /** Identifies what pages depend on besides the records. */
@@ -327,6 +468,7 @@ function startWebhooks(
     'webhook_attempts_total',
     'Attempts to deliver entries to a webhook, by outcome',
     'outcome',
+    deliveryOutcomes,
   )
   const runner = startDeliveries(pool, {
     ...options,
@@ -344,9 +486,103 @@ function startWebhooks(
   return openWebhooks(pool, options, runner)
 }
 
+/** Opens the followed sources and starts to fetch those that are due. */
+function startFollowedSources(
+  pool: Pool,
+  http: FastifyInstance,
+  metrics: Metrics,
+  fetcher: Pick<FollowOptions, 'everyMs' | 'userAgent' | 'plans'> & {
+    isEnabled: boolean
+    guard: GuardOptions
+  },
+): FollowedSources {
+  metrics.watchEach('followed_sources', 'Followed sources, by state', 'state', async () => {
+    const counts = await countByState(pool.lookups)
+    return new Map(counts.map(({ state, count }) => [state, count]))
+  })
+  const countFetch = metrics.counter(
+    'followed_source_fetches_total',
+    'Fetches of followed sources, by outcome',
+    'outcome',
+    fetchOutcomes,
+  )
+  if (!fetcher.isEnabled) return openFollowedSources(pool, fetcher.guard, undefined)
+  // A process that fetches nothing does not tell that sources wait.
+  metrics.watchEach(
+    'followed_source_due_seconds',
+    'For how long the followed source that waited longest has been due',
+    'followed_source',
+    async () => {
+      const due = await findOldestDue(pool.lookups)
+      return new Map(due ? [[String(due.id), due.seconds]] : [])
+    },
+  )
+  const runner = startFollowing(pool, {
+    ...fetcher,
+    onFetched: countFetch,
+    onDisabled: (id) =>
+      http.log.warn({ followedSource: id }, 'a followed source was disabled: it kept failing'),
+    onError: (error) =>
+      http.log.error({ err: error }, 'a followed source was not planned and will be fetched again'),
+  })
+  http.addHook('onClose', async () => {
+    await Promise.race([runner.stop(), sleep(maxStopMs, undefined, { ref: false })])
+  })
+  return openFollowedSources(pool, fetcher.guard, runner)
+}
+
+/** Background jobs that are rows in the database. */
+const queues = ['renames', 'imports', 'name-changes', 'publications'] as const
+type Queue = (typeof queues)[number]
+
+/** Adds the metrics of background jobs. Returns functions that count a batch and a failure. */
+function watchQueues(pool: Pool, metrics: Metrics) {
+  metrics.watchEach(
+    'jobs_pending',
+    'Background jobs that are not finished, by queue',
+    'queue',
+    async () => {
+      // At the same time: a database that does not answer must delay the metrics only once.
+      const [renames, running, nameChanges, publications] = await Promise.all([
+        countRenameJobs(pool.lookups),
+        imports.countRunningImports(pool.lookups),
+        countRunningChanges(pool.lookups),
+        countDue(pool.lookups),
+      ])
+      const counts: Record<Queue, number> = {
+        renames,
+        imports: running,
+        'name-changes': nameChanges,
+        publications: publications.count,
+      }
+      return new Map(Object.entries(counts))
+    },
+  )
+  metrics.watch(
+    'publication_due_seconds',
+    'For how long the scheduled publication that waited longest has been due',
+    async () => (await countDue(pool.lookups)).oldest_seconds,
+  )
+  return {
+    countBatch: metrics.counter(
+      'job_batches_total',
+      'Batches of background jobs, by queue',
+      'queue',
+      queues,
+    ),
+    countFailure: metrics.counter(
+      'job_failures_total',
+      'Failures of background jobs, by queue',
+      'queue',
+      queues,
+    ),
+  }
+}
+
 interface Jobs {
   readonly renames: JobRunner
   readonly imports: JobRunner
+  readonly nameChanges: JobRunner
   stop(): Promise<void>
 }
 
@@ -354,43 +590,78 @@ interface Jobs {
 function startJobs(
   config: Config,
   pool: Pool,
+  metrics: Metrics,
   log: FastifyBaseLogger,
   forget: (ids: readonly number[]) => void,
+  base: () => string,
 ): Jobs {
   const everyMs = config.RESUME_SECONDS * 1000
   const stopping = new AbortController()
-  const logError = (message: string) => (error: unknown) => log.error({ err: error }, message)
-
-  const renames = startJobRunner(() => nextRenameBatch(pool), {
+  const { countBatch, countFailure } = watchQueues(pool, metrics)
+  const observe = (queue: Queue, message: string) => ({
     everyMs,
-    onChanged: forget,
-    onError: logError('a rename batch failed and will be retried'),
+    onChanged(ids: readonly number[]) {
+      countBatch(queue)
+      forget(ids)
+    },
+    onError(error: unknown) {
+      countFailure(queue)
+      log.error({ err: error }, message)
+    },
   })
-  const onBatchFailure: imports.OnBatchFailure = (error, { id, done, batch_size }) =>
+
+  const renames = startJobRunner(
+    () => nextRenameBatch(pool),
+    observe('renames', 'a rename batch failed and will be retried'),
+  )
+  const onBatchFailure: imports.OnBatchFailure = (error, { id, done, batch_size }) => {
+    countFailure('imports')
     log.warn(
       { err: error, import: id, done, batch_size },
       'an import batch failed; it is retried, with fewer rows to find the cause',
     )
-  const importRunner = startJobRunner(() => imports.nextImportBatch(pool, onBatchFailure), {
-    everyMs,
-    onChanged: forget,
-    onError: logError('an import batch failed and will be retried'),
-  })
-  const onPublishFailure = (error: unknown, id: number) =>
+  }
+  const importRunner = startJobRunner(
+    () => imports.nextImportBatch(pool, onBatchFailure),
+    observe('imports', 'an import batch failed and will be retried'),
+  )
+  const nameChanges = startJobRunner(
+    () => nextNameChangeBatch(pool, base(), forget),
+    observe('name-changes', 'a batch of a name change failed and will be retried'),
+  )
+  const onPublishFailure = (error: unknown, id: number) => {
+    countFailure('publications')
     log.error({ err: error, video: id }, 'a draft was not published and will be retried')
-  const publications = startJobRunner(() => publishDue(pool, onPublishFailure), {
-    everyMs,
-    onChanged: forget,
-    onError: logError('scheduled publication failed and will be retried'),
-  })
+  }
+  const publications = startJobRunner(
+    () => publishDue(pool, onPublishFailure),
+    observe('publications', 'scheduled publication failed and will be retried'),
+  )
+  if (config.MAINTENANCE_HOURS > 0)
+    metrics.watchEach(
+      'maintenance_finished_timestamp_seconds',
+      'When each maintenance task was last finished, in seconds since 1970; 0 if it never was',
+      'task',
+      () => readFinished(pool.lookups),
+    )
+  if (config.SNAPSHOT_DIR !== '')
+    metrics.watch(
+      'snapshot_timestamp_seconds',
+      'Time of the data of the newest snapshot, in seconds since 1970; 0 if there is none',
+      () => newestSnapshotSeconds(config.SNAPSHOT_DIR),
+    )
   const snapshots = startSnapshots(config, pool, log, stopping.signal)
   const maintenance = startMaintenance(config, pool, log, stopping.signal)
   return {
     renames,
     imports: importRunner,
+    nameChanges,
     async stop() {
       stopping.abort()
-      const runners = [renames, importRunner, publications, snapshots, maintenance]
+      const runners = [
+        ...[renames, importRunner, nameChanges, publications],
+        ...[snapshots, maintenance],
+      ]
       await Promise.all(runners.map((runner) => runner.stop()))
     },
   }
@@ -402,8 +673,10 @@ function startSnapshots(
   log: FastifyBaseLogger,
   signal: AbortSignal,
 ): JobRunner {
+  const licence = parseDataLicence(config.DATA_LICENSE)
   const target = {
     url: config.DATABASE_URL,
+    license: licence && licenceId(licence),
     folder: config.SNAPSHOT_DIR,
     keep: config.SNAPSHOT_KEEP,
     signal,

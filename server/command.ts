@@ -1,7 +1,8 @@
 import { Problem } from '@talkshelf/contract'
-import { type Command, InvalidArgumentError } from 'commander'
+import { type Command, InvalidArgumentError, Option } from 'commander'
 import type { Config } from './config.ts'
 import type { Pool } from './platform/db/pool.ts'
+import { keepOutputForDocument, printJson } from './platform/terminal.ts'
 
 // Shared by the features that add commands to the program.
 
@@ -52,6 +53,32 @@ export function nameArgument(text: string): string {
   if (text.trim() === '' || text.length > 100)
     throw new InvalidArgumentError('Expected 1 to 100 characters.')
   return text.trim()
+}
+
+/** Options of a command that prints its result for programs, too. */
+export interface JsonOption {
+  readonly json?: true
+}
+
+/** The option of a command that prints its result for programs, too. */
+export const jsonOption = () => new Option('--json', 'print the result as JSON')
+
+/**
+ * Does the work of a command. With `--json`, prints the result that `read` returns, also if the
+ * work fails, and everything else to standard error.
+ */
+export async function withResult(
+  { json }: JsonOption,
+  read: () => Promise<unknown>,
+  work: () => Promise<void>,
+): Promise<void> {
+  if (!json) return work()
+  keepOutputForDocument()
+  try {
+    await work()
+  } finally {
+    await printJson(await read())
+  }
 }
 
 /** Prints rows as a table to standard output. `titles` has the titles of the columns. */

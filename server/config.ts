@@ -1,4 +1,6 @@
+import { readFileSync } from 'node:fs'
 import { validationErrors } from '@talkshelf/contract'
+import { parseDataLicence } from '@talkshelf/web'
 import Type, { type Static } from 'typebox'
 import { parseEdgeTarget } from './edge/edge.ts'
 import { parseNetworks } from './platform/net/addresses.ts'
@@ -12,6 +14,15 @@ const settings = {
     minLength: 1,
     maxLength: 2048,
     description: 'PostgreSQL connection URL: postgres://user:password@host:port/database.',
+    secret: true,
+  }),
+  REPLICA_URLS: Type.String({
+    maxLength: 8192,
+    default: '',
+    description:
+      'Connection URLs of read replicas of that server, separated by commas; each replica with an ' +
+      'address of its own, not one address that is balanced. Lists, searches, feeds and exports of ' +
+      'anonymous readers read from them. See docs/operations.md.',
     secret: true,
   }),
   HOST: Type.String({
@@ -40,6 +51,28 @@ const settings = {
     maxLength: 60,
     default: 'Talkshelf',
     description: 'Name of the archive on its pages, feeds and link previews.',
+  }),
+  SITE_DIR: Type.String({
+    maxLength: 4096,
+    default: '',
+    description:
+      'Folder with the texts, logo, icon and colours of the archive, which is read at startup. See ' +
+      'docs/site.md.',
+  }),
+  SITE_CONTACT: Type.String({
+    maxLength: 500,
+    default: '',
+    description:
+      'Where readers reach the operator: a mail address, or the https URL of a form. Pages link to ' +
+      'it, also where readers report mistakes; if SITE_DIR has contact.md, they link to that page.',
+  }),
+  DATA_LICENSE: Type.String({
+    maxLength: 500,
+    default: '',
+    description:
+      'Licence of the titles, descriptions and other data, for the footer of pages, feeds, exports ' +
+      'and search engines: an SPDX identifier such as CC0-1.0, CC-BY-4.0 or ODbL-1.0, or the https ' +
+      'URL of its text. If it is not set, no licence is claimed.',
   }),
   SMTP_URL: Type.String({
     maxLength: 2048,
@@ -112,8 +145,9 @@ const settings = {
     maximum: 100,
     default: 4,
     description:
-      'Additional connections of each process for lists, and half as many for searches. ' +
-      'Further queries wait in a queue.',
+      'Additional connections of each process for lists, and half as many for searches: so many ' +
+      'searches run at once, half of them for one client. Further ones wait for a moment, and are ' +
+      'then answered with 503.',
   }),
   CACHE_MB: Type.Integer({
     minimum: 0,
@@ -128,6 +162,12 @@ const settings = {
     description:
       'Interval at which each process polls for unfinished rename and import jobs. 0 disables ' +
       'polling; the process then neither appends to the change feed nor notices new entries.',
+  }),
+  FOLLOW_SOURCES: Type.Union([Type.Literal('on'), Type.Literal('off')], {
+    default: 'on',
+    description:
+      'Whether this process fetches followed sources that are due. Set it to off for test systems ' +
+      'and copies, which would fetch the sources of the archive they come from.',
   }),
   REQUESTS_AT_ONCE: Type.Integer({
     minimum: 1,
@@ -229,8 +269,9 @@ const settings = {
     maximum: 36_500,
     default: 90,
     description:
-      'Days to keep the rows of an import after its last step. Afterwards only its summary is ' +
-      'kept, and the import can no longer be undone. 0 keeps the rows forever.',
+      'Days to keep the rows of an import after its last step, and matches. Afterwards only the ' +
+      'summary of an import is kept, and it can no longer be undone; of matches, what was ' +
+      'decided. 0 keeps both forever.',
   }),
   MAINTENANCE_HOURS: Type.Integer({
     minimum: 0,
@@ -266,11 +307,20 @@ const settings = {
     ),
     {
       default: 'info',
-      description:
-        'Minimum level of log messages. The log is written to standard output, one JSON object' +
-        ' per line.',
+      description: 'Minimum level of log messages. The log is written to standard output.',
     },
   ),
+  LOG_FORMAT: Type.Union([Type.Literal('json'), Type.Literal('text')], {
+    default: 'json',
+    description: 'Format of the log: one JSON object per line, or text for people.',
+  }),
+  METRICS_TOKEN: Type.String({
+    default: '',
+    description:
+      'Token with which /metrics is read: `Authorization: Bearer TOKEN`. If it is not set, only ' +
+      'requests from the same machine are answered, and none that a proxy forwards.',
+    secret: true,
+  }),
 }
 
 export const ConfigSchema = Type.Object(settings)
@@ -282,10 +332,13 @@ export class ConfigError extends Error {}
 /** Reads and validates the settings. Throws one ConfigError that lists every invalid setting. */
 export function readConfig(environment: Record<string, string | undefined>): Config {
   const values: Record<string, unknown> = {}
+  const fileErrors: string[] = []
   for (const [name, schema] of Object.entries(settings)) {
-    const value = parseSetting(environment[name] || undefined, schema)
+    const text = 'secret' in schema ? readSecret(name, environment, fileErrors) : environment[name]
+    const value = parseSetting(text || undefined, schema)
     if (value !== undefined) values[name] = value
   }
+  if (fileErrors.length > 0) throw new ConfigError(fileErrors.join('\n'))
   const errors = validationErrors(ConfigSchema, values).map(
     ({ pointer, detail }) => `${pointer.slice(1)} ${detail}`,
   )
@@ -297,11 +350,20 @@ export function readConfig(environment: Record<string, string | undefined>): Con
     errors.push(
       'DATABASE_URL must be a URL. In a password, write # as %23, / as %2F, @ as %40 and % as %25',
     )
+  if (!parseReplicaUrls(String(values.REPLICA_URLS)).every(isPostgresUrl))
+    errors.push('REPLICA_URLS must be postgres:// URLs, separated by commas')
   const url = URL.canParse(String(PUBLIC_URL)) ? new URL(String(PUBLIC_URL)) : undefined
   if (url && !/^[\w./~-]*$/.test(url.pathname))
     errors.push('PUBLIC_URL must have only letters, digits and ._~- in its path')
   if (url?.username || url?.password || url?.search || url?.hash)
     errors.push('PUBLIC_URL must have no user, password, query or fragment: it is public')
+  if (values.SITE_CONTACT !== '' && !contactUrl(String(values.SITE_CONTACT)))
+    errors.push('SITE_CONTACT must be a mail address or an https URL')
+  if (values.DATA_LICENSE !== '' && !parseDataLicence(String(values.DATA_LICENSE)))
+    errors.push(
+      'DATA_LICENSE must be the SPDX identifier of a licence for data, such as CC0-1.0 or ' +
+        'CC-BY-4.0, or the https URL of its text',
+    )
   if (SMTP_URL !== '') errors.push(...mailErrors(String(SMTP_URL), String(MAIL_FROM)))
   const { EDGE, EDGE_TOKEN } = values
   if (EDGE !== '' && !parseEdgeTarget(String(EDGE)))
@@ -314,12 +376,55 @@ export function readConfig(environment: Record<string, string | undefined>): Con
     for (const name of ['OPENID_CLIENT_ID', 'OPENID_CLIENT_SECRET'])
       if (values[name] === '') errors.push(`${name} is required if OPENID_ISSUER is set`)
   }
+  if (values.METRICS_TOKEN !== '' && !/^[\x21-\x7e]{16,}$/.test(String(values.METRICS_TOKEN)))
+    errors.push('METRICS_TOKEN must have at least 16 visible ASCII characters')
   if (WEBHOOK_KEY !== '' && String(WEBHOOK_KEY).length < 32)
     errors.push('WEBHOOK_KEY must have at least 32 characters')
   if (WEBHOOK_PRIVATE !== '' && !parseNetworks(String(WEBHOOK_PRIVATE)))
     errors.push('WEBHOOK_PRIVATE must be networks such as 10.0.0.0/8, separated by commas')
   if (errors.length > 0) throw new ConfigError(errors.join('\n'))
   return values as Config
+}
+
+/** Returns the URLs of REPLICA_URLS. */
+export const parseReplicaUrls = (value: string): string[] =>
+  value
+    .split(',')
+    .map((url) => url.trim())
+    .filter((url) => url !== '')
+
+const isPostgresUrl = (url: string) => /^postgres(ql)?:\/\//.test(url) && URL.canParse(url)
+
+/** Returns the link to a contact: a mail address or an https URL. */
+export function contactUrl(contact: string): string | undefined {
+  if (/^[^\s@<>?&%"']{1,64}@[^\s@<>?&%"']+\.[^\s@<>?&%"']+$/.test(contact))
+    return `mailto:${contact}`
+  const url = URL.parse(contact)
+  return url?.protocol === 'https:' && !url.username && !url.password ? url.href : undefined
+}
+
+/** Returns the path under which the archive is mounted, without a slash at its end. */
+export const basePathOf = ({ PUBLIC_URL: url }: Pick<Config, 'PUBLIC_URL'>): string =>
+  url === '' ? '' : new URL(url).pathname.replace(/\/+$/, '')
+
+/** Returns a secret from its variable, or from the file that NAME_FILE names. */
+function readSecret(
+  name: string,
+  environment: Record<string, string | undefined>,
+  errors: string[],
+): string | undefined {
+  const file = environment[`${name}_FILE`]
+  if (!file) return environment[name]
+  if (environment[name]) {
+    errors.push(`${name} and ${name}_FILE are both set: use one of them`)
+    return undefined
+  }
+  try {
+    return readFileSync(file, 'utf8').trim()
+  } catch (error) {
+    errors.push(`${name}_FILE cannot be read: ${(error as Error).message}`)
+    return undefined
+  }
 }
 
 /** Tells whether a text is an issuer URL. HTTP is allowed on this machine only. */
@@ -348,17 +453,22 @@ function parseSetting(value: string | undefined, schema: object): unknown {
 }
 
 /** Lists the settings with passwords in connection URLs masked, for output and logs. */
-export function redactedConfig(config: Config): [string, string][] {
+export function redactedConfig(config: Config): [string, string | number][] {
   return Object.entries(config).map(([name, value]) => {
     const isSecret = 'secret' in settings[name as keyof typeof settings]
-    if (!isSecret) return [name, String(value)]
+    if (!isSecret) return [name, value]
     if (value === '') return [name, '']
+    if (name === 'REPLICA_URLS')
+      return [name, parseReplicaUrls(String(value)).map(redactUrl).join(',')]
     if (!name.endsWith('_URL') || !URL.canParse(String(value))) return [name, '***']
-    const url = new URL(String(value))
-    url.password &&= '***'
-    // libpq also accepts a password as a query parameter.
-    for (const key of url.searchParams.keys())
-      if (/pass/i.test(key)) url.searchParams.set(key, '***')
-    return [name, url.href]
+    return [name, redactUrl(String(value))]
   })
+}
+
+function redactUrl(text: string): string {
+  const url = new URL(text)
+  url.password &&= '***'
+  // libpq also accepts a password as a query parameter.
+  for (const key of url.searchParams.keys()) if (/pass/i.test(key)) url.searchParams.set(key, '***')
+  return url.href
 }

@@ -19,6 +19,10 @@ const findings = join(tmpdir(), 'talkshelf-fuzz-findings')
 
 /** Name, command, and whether it needs the talks. One line each. */
 const entries: readonly (readonly [name: string, command: string, needs?: 'talks'])[] = [
+  ['supply chain', 'npm run supply-chain'],
+  ['installs', 'npm run installs'],
+  ['openapi tools', 'npm run openapi-tools'],
+  ['monitoring', 'npm run monitoring'],
   ['fuzz', `npm run fuzz -- --inputs 1000000 --save ${findings}`],
   ['properties', 'npm run properties -- --cases 1000000'],
   ['two editors', 'MERGE_RUNS=10000 npm test -- /merge-edit.test'],
@@ -27,10 +31,15 @@ const entries: readonly (readonly [name: string, command: string, needs?: 'talks
   ['import model', 'npm run import-model -- --sequences 20000 --lanes 2'],
   ['mutants', 'npm run mutants'],
   ['faults', 'npm run faults'],
+  ['faults of the cluster', 'npm run faults -- cluster'],
   ['follow', 'npm run follow'],
   ['browser', `npm run with-talks -- ${talks} 'npm run browser'`, 'talks'],
+  ['match', 'npm run match'],
+  ['decisions of matches', 'MATCH_SEQUENCES=1000 npm test -- /match-decisions.test'],
   ['relevance', `npm run with-talks -- ${talks} 'npm run relevance'`, 'talks'],
   ['roundtrip', `npm run with-talks -- ${talks} 'npm run roundtrip -- ${talks}'`, 'talks'],
+  ['suggestions', 'SUGGESTION_RUNS=200 npm test -- /suggestion-races.test'],
+  ['hostile suggestions', 'npm run hostile-suggestions'],
   ['soak', 'npm run soak'],
 ]
 
@@ -55,7 +64,7 @@ if (unknown.length > 0) throw new Error(`package.json has no script ${unknown.jo
 process.exitCode = values.list ? list() : await runAll()
 
 function list(): number {
-  for (const [name, command] of chosen) console.log(`${name.padEnd(20)} ${command}`)
+  for (const [name, command] of chosen) console.log(`${name.padEnd(22)} ${command}`)
   return chosen.length > 0 ? 0 : 1
 }
 

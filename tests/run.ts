@@ -1,7 +1,8 @@
 // npm test -- [--postgres 15|18] [--only word] [--without word]... [parts of file names...]
 //
 // Starts a PostgreSQL, migrates a template database with the real command, and runs the test files
-// against it.
+// against it. With REPEAT_FAILED=1, as in CI, up to three files that failed run once more, alone:
+// tests that pass then are listed as flaky, and do not fail the run.
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -16,9 +17,14 @@ import {
   type PostgresMajor,
   startPostgres,
 } from './support/postgres.ts'
+import { repeatFailed } from './support/repeat-failed.ts'
+import type { TestResult } from './support/results-reporter.ts'
 
 const root = resolve(import.meta.dirname, '..')
 const template = 'talkshelf_template'
+
+/** If more files fail, the cause is not a race of single tests. */
+const maxRepeatedFiles = 3
 
 process.exitCode = await main()
 
@@ -56,18 +62,22 @@ async function main(): Promise<number> {
     await buildPages()
     await migratedDatabase(postgres, template)
     const program = await bundle(postgres)
-    const summary = join(postgres.dir, 'tests.tap')
-    tests.child = startTests(postgres, program, summary, files)
-    const [code, signal] = await once(tests.child, 'exit')
-    if (signal) {
-      console.error(`The tests were ended by ${signal}`)
-      return 1
-    }
+    // One more than CI has processors: many tests wait for clients and timers.
+    const run = (chosen: readonly string[], concurrency = 3) =>
+      runFiles(tests, postgres, program, chosen, concurrency)
+    const { code, results } = await run(files)
     // Node reports success if all tests are skipped. That may be right if what they need is
     // missing, but it must be visible.
-    if (/^# pass 0$/m.test(readFileSync(summary, 'utf8')))
-      console.error('NOTHING WAS TESTED: no test passed')
-    return code
+    if (!results.some(({ passed }) => passed)) console.error('NOTHING WAS TESTED: no test passed')
+    const failed = results.filter(({ passed }) => !passed)
+    const failedFiles = [...new Set(failed.map(({ file }) => relative(root, file)))]
+    if (code === 0 || !repeatFailed || !isRepeatable(failedFiles)) return code
+    console.log(`\nRunning again, alone: ${failedFiles.join(', ')}`)
+    const repeated = await run(failedFiles, 1)
+    if (repeated.code !== 0) return repeated.code
+    console.log('\nFLAKY: failed beside other tests, but passed alone. Find the race:')
+    for (const { file, name } of failed) console.log(`  ${relative(root, file)}: ${name}`)
+    return 0
   } finally {
     killGroup(tests.child)
     await postgres.stop()
@@ -83,24 +93,35 @@ async function bundle({ dir }: Postgres): Promise<string> {
   return join(folder, 'main.js')
 }
 
-function startTests(
+/** Tells whether these files may be run again. A file that Node does not name cannot. */
+function isRepeatable(failedFiles: readonly string[]): boolean {
+  return (
+    failedFiles.length > 0 &&
+    failedFiles.length <= maxRepeatedFiles &&
+    failedFiles.every((file) => file.endsWith('.test.ts'))
+  )
+}
+
+/** Runs test files to their end. Stores the process, so that a signal can end it. */
+async function runFiles(
+  running: { child?: ChildProcess },
   postgres: Postgres,
   program: string,
-  summary: string,
   files: readonly string[],
-): ChildProcess {
+  concurrency: number,
+): Promise<{ code: number; results: TestResult[] }> {
+  const resultsFile = join(postgres.dir, 'results.jsonl')
   const options = [
     '--test',
-    // One more than CI has processors: many tests wait for clients and timers.
-    '--test-concurrency=3',
+    `--test-concurrency=${concurrency}`,
     // A file that hangs must fail and not block the others. The slowest takes a small part of this.
     '--test-timeout=600000',
     '--test-reporter=spec',
     '--test-reporter-destination=stdout',
-    '--test-reporter=tap',
-    `--test-reporter-destination=${summary}`,
+    `--test-reporter=${join(import.meta.dirname, 'support', 'results-reporter.ts')}`,
+    `--test-reporter-destination=${resultsFile}`,
   ]
-  return spawn(process.execPath, [...options, ...files], {
+  const child = spawn(process.execPath, [...options, ...files], {
     cwd: root,
     stdio: ['ignore', 'inherit', 'inherit'],
     detached: true,
@@ -116,6 +137,13 @@ function startTests(
       TZ: 'America/New_York',
     },
   })
+  running.child = child
+  const [code, signal] = await once(child, 'exit')
+  const lines = readFileSync(resultsFile, 'utf8').split('\n').filter(Boolean)
+  const results = lines.map((line) => JSON.parse(line) as TestResult)
+  if (signal === null) return { code, results }
+  console.error(`The tests were ended by ${signal}`)
+  return { code: 1, results: [] }
 }
 
 function testFiles(only: string | undefined, without: string[], words: string[]): string[] {

@@ -27,9 +27,7 @@ try {
     const seconds = ((performance.now() - startedMs) / 1000).toFixed(0)
     const result = code === 0 ? '' : `failed with ${code} after `
     console.log(`=== ${command}: ${result}${seconds} s`)
-    if (code === 0) continue
-    process.exitCode = 1
-    break
+    if (code !== 0) process.exitCode = 1
   }
 } finally {
   await talks.stop()

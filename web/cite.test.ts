@@ -91,6 +91,19 @@ test('keeps braces and lines of BibTeX balanced for any title', () => {
   )
 })
 
+test('cites the part of a recording that holds several talks', () => {
+  const [source] = aTalk.sources
+  assert.ok(source)
+  const withPart = (end: number | null) => ({
+    ...aTalk,
+    sources: [{ ...source, part: { recording: source.address, start: 3723, end } }],
+  })
+  assert.match(textOf(withPart(5110)), / \[Video, 1:02:03–1:25:10\]\. /)
+  assert.match(textOf(withPart(null)), / \[Video, from 1:02:03\]\. /)
+  assert.match(bibtex(withPart(5110), origin), /^ {2}note = \{1:02:03–1:25:10\},$/m)
+  assert.equal(cslJson(withPart(5110), origin).section, '1:02:03–1:25:10')
+})
+
 test('formats CSL-JSON', () => {
   assert.deepEqual(cslJson(aTalk, origin), {
     id: 'talk-17',

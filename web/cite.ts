@@ -1,11 +1,15 @@
 import type { Talk } from './data.ts'
 import { paths } from './paths.ts'
 import { knownDate } from './recorded.ts'
+import { formatTimecode } from './timecode.ts'
 
 // Citations of a talk. Names are not reordered, because it is unknown which part is the family
 // name.
 
-type Cited = Pick<Talk, 'id' | 'slug' | 'title' | 'speakers' | 'category' | 'language' | 'recorded'>
+type Cited = Pick<
+  Talk,
+  'id' | 'slug' | 'title' | 'speakers' | 'category' | 'language' | 'recorded' | 'sources'
+>
 
 /** A part of a text. An isolated part has a writing direction of its own. */
 export interface CitationPart {
@@ -26,7 +30,8 @@ export function plainCitation(talk: Cited, origin: string): CitationPart[] {
     const separator = index === names.length - 1 ? ' & ' : ', '
     return index === 0 ? [own(name)] : [common(separator), own(name)]
   })
-  const title = [own(singleLine(talk.title)), common(' [Video]. ')]
+  const range = timeRange(talk)
+  const title = [own(singleLine(talk.title)), common(` [Video${range && `, ${range}`}]. `)]
   const date = `(${formatDay(talk.recorded) ?? 'n.d.'}). `
   const event = singleLine(talk.category.name)
   return [
@@ -44,6 +49,7 @@ export function bibtex(talk: Cited, origin: string): string {
     // Double braces keep bibliography styles from changing the case.
     ['title', `{${escaped(talk.title)}}`],
     ['howpublished', `Video, ${escaped(talk.category.name)}`],
+    ['note', timeRange(talk) || undefined],
     ['year', year?.toString()],
     ['month', month?.toString()],
     ['language', escaped(talk.language.name)],
@@ -68,9 +74,18 @@ export function cslJson(talk: Cited, origin: string) {
     'event-title': talk.category.name,
     ...(talk.recorded && { issued: { 'date-parts': [dateParts(talk.recorded)] } }),
     medium: 'Video',
+    ...(timeRange(talk) && { section: timeRange(talk) }),
     language: talk.language.code,
     URL: origin + paths.talk(talk),
   }
+}
+
+/** Returns where the talk is in a recording that holds several, such as 1:02:03–1:25:10. */
+function timeRange({ sources }: Cited): string {
+  const part = sources[0]?.part
+  if (!part) return ''
+  const [start, end] = [part.start, part.end].map((time) => time !== null && formatTimecode(time))
+  return end ? `${start}–${end}` : `from ${start}`
 }
 
 const namesOf = ({ speakers }: Cited) =>

@@ -1,4 +1,10 @@
-import type { LinkKind } from '@talkshelf/contract'
+import type {
+  LinkKind,
+  RecordingStatus,
+  SuggestedField,
+  SuggestionKind,
+  SuggestionState,
+} from '@talkshelf/contract'
 import type { EntityPageKind, Linked, ProfilePicture, SearchKey, SearchState } from './paths.ts'
 
 // The data of the pages, provided by the server. Pages load nothing themselves.
@@ -96,18 +102,44 @@ export type FacetKind = 'category' | 'language' | 'year' | 'speaker' | 'tag' | '
 
 export interface SearchData {
   readonly state: SearchState
+  /** The speakers, events and tags that the query names. */
+  readonly named: readonly (NamedLink & { readonly kind: EntityPageKind; readonly talks: number })[]
   readonly cards: readonly FoundCard[]
   readonly count: number
   readonly isExact: boolean
   readonly pager: PagerData
-  readonly corrected: readonly { readonly from: string; readonly to: string }[]
-  /** Whether no talk matches all words. */
-  readonly isLoose: boolean
+  /** The query with corrected spelling, if it was corrected. */
+  readonly correctedQuery: string | undefined
+  /** How many of the results match all words. */
+  readonly allWords: number
   /** Whether the query excludes words and has no others. */
   readonly hasOnlyExclusions: boolean
   readonly facets: Readonly<Record<FacetKind, readonly CountedValue[]>> | undefined
+  /** The facets whose numbers are estimates. */
+  readonly estimatedFacets: readonly FacetKind[]
   /** The active filters, also those that no talk matches. */
   readonly filters: Readonly<Partial<Record<FacetKind, Omit<CountedValue, 'talks'>>>>
+}
+
+/** Why a talk has no recording, or that it has one. */
+export type RecordingState = RecordingStatus | 'published'
+
+export interface ScheduleEntry {
+  readonly id: number
+  readonly title: string
+  readonly speakers: readonly string[]
+  /** With the offset of the place from UTC; null if unknown. */
+  readonly start: string | null
+  readonly room: string
+  /** Null if unknown. */
+  readonly recording: RecordingState | null
+  /** Null if the talk has no public page. */
+  readonly link: Linked | null
+}
+
+export interface ScheduleData {
+  readonly event: NamedLink
+  readonly talks: readonly ScheduleEntry[]
 }
 
 /** A recording that can be played. */
@@ -119,6 +151,17 @@ export interface Source {
   readonly address: string
   /** Name of the host, or format of the file. */
   readonly label: string
+  /** Where the talk is in the recording, if that holds several. */
+  readonly part?: TalkPart
+}
+
+export interface TalkPart {
+  /** URL of the whole recording. */
+  readonly recording: string
+  /** In seconds. */
+  readonly start: number
+  /** Null if the talk ends with the recording. */
+  readonly end: number | null
 }
 
 /** A file to download, or a page about the talk. */
@@ -142,6 +185,8 @@ export interface Talk extends Card {
   readonly sources: readonly Source[]
   readonly downloads: readonly Link[]
   readonly links: readonly Link[]
+  /** Why there is no recording, if that is known. */
+  readonly recordingStatus?: RecordingStatus
   /** Times in UTC, ISO 8601. */
   readonly added: string
   readonly updated: string
@@ -158,6 +203,8 @@ export interface TalkData {
   readonly similar: readonly Card[]
   /** Start time in seconds. */
   readonly at: number
+  /** Readers whose suggestions were accepted and who want credit. */
+  readonly credits: readonly string[]
 }
 
 /** What the page of an event or speaker shows besides its names and talks. */
@@ -206,6 +253,8 @@ export interface CollectionData {
   /** Only for events and speakers. */
   readonly profile?: EntityProfile
   readonly aliases: readonly string[]
+  /** Whether the event has a schedule. */
+  readonly hasSchedule?: boolean
   readonly count: number
   readonly isExact: boolean
   readonly cards: readonly Card[]
@@ -213,6 +262,8 @@ export interface CollectionData {
   /** All speakers of an event, by name, if there are more than `maxCommonFacets`. */
   readonly speakers?: readonly CountedValue[]
   readonly facets: Partial<Readonly<Record<FacetKind, readonly CountedValue[]>>>
+  /** The facets whose numbers are estimates. */
+  readonly estimatedFacets: readonly FacetKind[]
 }
 
 export interface EventsData {
@@ -288,4 +339,63 @@ export interface ProblemData {
     /** The search without them. */
     readonly rest: SearchState
   }
+}
+
+/** The form of a suggestion. */
+export interface SuggestData {
+  readonly kind: SuggestionKind
+  /** Undefined for a talk that is missing. */
+  readonly talk: (Linked & { readonly title: string }) | undefined
+  /** The token of the form. Undefined if the queue is full and nothing was typed. */
+  readonly token: string | undefined
+  /** The zero bits of the proof of work, if the browser shall do some. */
+  readonly proofOfWorkBits: number | undefined
+  /** How long the form must have been open before it is sent. */
+  readonly waitMs: number
+  /** The fields of the talk as texts. */
+  readonly values: Readonly<Partial<Record<SuggestedField, string>>>
+  readonly duplicateOf: string
+  readonly comment: string
+  readonly name: string
+  readonly showName: boolean
+  /** The name of a field that people do not see. */
+  readonly honeypotField: string
+  /** Why the form was not accepted. Empty: only because of fields. */
+  readonly error:
+    | ''
+    | 'too-fast'
+    | 'expired'
+    | 'honeypot'
+    | 'too-many-requests'
+    | 'queue-full'
+    | 'empty'
+    | undefined
+  /** By field, in English. */
+  readonly errors: Readonly<Partial<Record<string, string>>>
+}
+
+/** A suggestion for its author. */
+export interface FollowedData {
+  readonly id: number
+  readonly secret: string
+  readonly kind: SuggestionKind
+  readonly state: SuggestionState
+  readonly created: string
+  readonly reason: string | null
+  readonly comment: string
+  readonly name: string | null
+  readonly reply: string | null
+  readonly talk: (Linked & { readonly title: string }) | undefined
+  readonly fields: readonly {
+    readonly field: string
+    readonly suggested: unknown
+    readonly current: unknown
+    readonly isAlreadyApplied: boolean
+    readonly isTaken: boolean
+  }[]
+  /** Whether it was just sent. */
+  readonly isNew: boolean
+  /** Why a reply was refused, and what was typed. */
+  readonly replyError: 'empty' | 'full' | undefined
+  readonly typedReply: string
 }

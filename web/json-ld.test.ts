@@ -107,6 +107,25 @@ test('describes a talk with all its details', () => {
   assert.equal(bare.description, aTalk.title)
 })
 
+test('describes the part of a recording as a clip', () => {
+  const [source] = aTalk.sources
+  assert.ok(source)
+  const part = { recording: 'https://files.example.org/day.mp4', start: 90, end: 200 }
+  const clip = videoJsonLd({ ...aTalk, sources: [{ ...source, part }] }, origin)
+  assert.deepEqual(
+    [clip['@type'], clip.startOffset, clip.endOffset, clip.contentUrl, clip.isPartOf],
+    [
+      ['VideoObject', 'Clip'],
+      90,
+      200,
+      undefined,
+      [`${origin}/category/2/days`, { '@type': 'VideoObject', url: part.recording }],
+    ],
+  )
+  const last = videoJsonLd({ ...aTalk, sources: [{ ...source, part: { ...part, end: null } }] }, '')
+  assert.equal('endOffset' in last, false)
+})
+
 test('describes events, speakers, breadcrumbs and the site', () => {
   const event = eventJsonLd(
     {

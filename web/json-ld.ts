@@ -1,4 +1,5 @@
 import type { EntityProfile, NamedLink, Talk } from './data.ts'
+import type { DataLicence } from './data-licence.ts'
 import { recogniseLicence } from './licence.ts'
 import { plainText } from './markdown.ts'
 import { paths } from './paths.ts'
@@ -22,14 +23,16 @@ export function jsonLdText(value: unknown): string {
 }
 
 /** Describes a talk. `origin` is the base URL without a trailing slash. */
-export function videoJsonLd(talk: Talk, origin: string): JsonLd {
+export function videoJsonLd(talk: Talk, origin: string, dataLicence?: DataLicence): JsonLd {
   const url = origin + paths.talk(talk)
   const file = talk.sources.find(({ host }) => host === 'file')
   const event = origin + paths.entity('category', talk.category)
   const licence = recogniseLicence(talk.copyrightText)
+  const part = talk.sources[0]?.part
   return {
     ...context,
-    '@type': 'VideoObject',
+    // A clip is a part of a video. As a VideoObject it has an address to play it and a length.
+    '@type': part ? ['VideoObject', 'Clip'] : 'VideoObject',
     // Only the id, as in feeds, so that it stays the same if the title changes.
     '@id': `${origin}/video/${talk.id}`,
     url,
@@ -42,15 +45,21 @@ export function videoJsonLd(talk: Talk, origin: string): JsonLd {
     ...(talk.seconds && !talk.isLengthDoubtful && { duration: isoDuration(talk.seconds) }),
     thumbnailUrl: [origin + paths.picture(talk.id, 1280, talk.pictureVersion)],
     ...(talk.sources.length > 0 && { embedUrl: origin + paths.embed(talk.id) }),
-    ...(file && { contentUrl: new URL(file.src, origin).href }),
+    ...(file && !part && { contentUrl: new URL(file.src, origin).href }),
     ...(talk.speakers.length > 0 && {
       creator: talk.speakers.map((speaker) => person(speaker, origin)),
     }),
     inLanguage: talk.language.code,
     ...(talk.tags.length > 0 && { keywords: talk.tags.map(({ name }) => name).join(', ') }),
     ...(licence && { license: licence.url }),
+    // The licence of this description, not of the recording.
+    ...(dataLicence && { sdLicense: dataLicence.url }),
     // An Event is not a CreativeWork: isPartOf takes its URL, and recordedAt the event itself.
-    isPartOf: event,
+    isPartOf: part ? [event, { '@type': 'VideoObject', url: part.recording }] : event,
+    ...(part && {
+      startOffset: part.start,
+      ...(part.end !== null && { endOffset: part.end }),
+    }),
     recordedAt: { '@type': 'Event', '@id': event, name: talk.category.name, url: event },
     ...(talk.sources.length > 0 && {
       potentialAction: {
@@ -180,6 +189,29 @@ export function siteJsonLd(name: string, origin: string): JsonLd {
         urlTemplate: `${origin}${paths.search()}?q={search_term_string}`,
       },
       'query-input': 'required name=search_term_string',
+    },
+  }
+}
+
+/** Describes the data of the archive, for search engines for data. */
+export function datasetJsonLd(
+  name: string,
+  description: string,
+  origin: string,
+  licence: DataLicence,
+): JsonLd {
+  return {
+    ...context,
+    '@type': 'Dataset',
+    name,
+    description,
+    url: `${origin}${paths.about}`,
+    license: licence.url,
+    isAccessibleForFree: true,
+    distribution: {
+      '@type': 'DataDownload',
+      encodingFormat: 'application/x-ndjson',
+      contentUrl: `${origin}/api/v2/export.ndjson`,
     },
   }
 }

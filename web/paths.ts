@@ -1,3 +1,5 @@
+import type { SitePage } from './site.ts'
+
 // Paths of all pages, relative to the base path. Those of talks, categories and speakers are the
 // same as in the previous archive, so that links from 2012 still work.
 
@@ -18,6 +20,7 @@ export const searchKeys = [
   'language',
   'year',
   'duration',
+  'spelling',
   'ordering',
   'page',
 ] as const
@@ -43,11 +46,29 @@ export const paths = {
   /** Years, tags and languages on the home page. */
   browse: '/#browse',
   about: '/about',
+  /** A page with a text of the operator. */
+  sitePage: (page: SitePage) => `/${page}`,
+  /** A picture or style sheet of the operator. */
+  siteFile: (name: string) => `/site/${name}`,
+  webManifest: '/site.webmanifest',
   /** The talks that the browser remembers. */
   myTalks: '/my-talks',
   openSearch: '/search/xml',
   talk: ({ id, slug }: Linked) => `/video/${id}/${slug}`,
   embed: (id: number) => `/embed/${id}`,
+  /** The forms that suggest a correction of a talk, and a talk that is missing. */
+  suggest: (talk: Linked) => `${paths.talk(talk)}/suggest`,
+  suggestMissing: '/suggest',
+  /** The outcome of a suggestion, for its author. */
+  suggestion: (id: number | string, secret: string) => `/suggestion/${id}/${secret}`,
+  replyToSuggestion: (id: number | string, secret: string) => `/suggestion/${id}/${secret}/reply`,
+  removeSuggestionName: (id: number | string, secret: string) =>
+    `/suggestion/${id}/${secret}/remove-name`,
+  withdrawSuggestion: (id: number | string, secret: string) =>
+    `/suggestion/${id}/${secret}/withdraw`,
+  /** The talks of a speaker who has a link. */
+  speakerLink: (secret: string) => `/confirm/${secret}`,
+  speakerLinkTalk: (secret: string, id: number | string) => `/confirm/${secret}/talk/${id}`,
   record: (id: number) => `/api/v2/video/${id}?format=json`,
   list: (kind: EntityPageKind) => `/${kind}`,
   entity: (kind: EntityPageKind, { id, slug }: Linked) => `/${kind}/${id}/${slug}`,
@@ -56,6 +77,9 @@ export const paths = {
   search: (state: SearchState = {}) => `/search${query(state)}`,
   /** The feed of a page with talks. The feed of the home page is below `/video`. */
   feed: (page: string, form: FeedFormat) => below(page, form),
+  /** The schedule of an event, and the same as an iCalendar file. */
+  schedule: (page: string) => below(page, 'schedule'),
+  calendar: (page: string) => below(page, 'schedule.ics'),
   /** The page that offers the feeds of another page. */
   follow: (page: string) => below(page, 'follow'),
   /** With a version it can be cached for ever. */
@@ -133,6 +157,11 @@ export const deskPaths = {
   enableWebhook: (id: number | string) => `/desk/webhooks/${id}/enable`,
   disableWebhook: (id: number | string) => `/desk/webhooks/${id}/disable`,
   deleteWebhook: (id: number | string) => `/desk/webhooks/${id}/delete`,
+  suggestion: (id: number | string) => `/desk/suggestion/${id}`,
+  acceptSuggestion: (id: number | string) => `/desk/suggestion/${id}/accept`,
+  declineSuggestion: (id: number | string) => `/desk/suggestion/${id}/decline`,
+  /** Undoes the decision about a suggestion. */
+  reopenSuggestion: (id: number | string) => `/desk/suggestion/${id}/reopen`,
   audit: '/desk/audit',
   talkHistory: (id: number | string) => `/desk/talk/${id}/history`,
   revert: (id: number | string) => `/desk/talk/${id}/revert`,
@@ -149,12 +178,29 @@ export const deskPaths = {
   importUndo: (id: number | string) => `/desk/import/${id}/undo`,
   importRedo: (id: number | string) => `/desk/import/${id}/redo`,
   importDiscard: (id: number | string) => `/desk/import/${id}/discard`,
+  matches: '/desk/match',
+  match: (id: number | string) => `/desk/match/${id}`,
+  matchDecide: (id: number | string) => `/desk/match/${id}/decide`,
+  matchUndo: (id: number | string) => `/desk/match/${id}/undo`,
+  matchPlan: (id: number | string) => `/desk/match/${id}/plan`,
+  matchDiscard: (id: number | string) => `/desk/match/${id}/discard`,
+  followedSources: '/desk/followed-sources',
+  followedSource: (id: number | string) => `/desk/followed-sources/${id}`,
+  fetchFollowedSource: (id: number | string) => `/desk/followed-sources/${id}/fetch`,
+  pauseFollowedSource: (id: number | string) => `/desk/followed-sources/${id}/pause`,
+  resumeFollowedSource: (id: number | string) => `/desk/followed-sources/${id}/resume`,
+  deleteFollowedSource: (id: number | string) => `/desk/followed-sources/${id}/delete`,
   speakers: '/desk/speakers',
   mergeSpeakers: '/desk/speakers/merge',
   speaker: (slug: string) => `/desk/speaker/${slug}`,
   speakerProfile: (slug: string) => `/desk/speaker/${slug}/profile`,
   speakerPicture: (slug: string) => `/desk/speaker/${slug}/picture`,
   splitSpeaker: (slug: string) => `/desk/speaker/${slug}/split`,
+  /** Changes a name for good. */
+  speakerName: (slug: string) => `/desk/speaker/${slug}/name`,
+  speakerLinks: (slug: string) => `/desk/speaker/${slug}/links`,
+  closeSpeakerRequest: (id: number | string) => `/desk/speaker-request/${id}/close`,
+  nameChange: (id: number | string) => `/desk/name-change/${id}`,
   /** Undoes a merge. The slug is that of the speaker who was merged. */
   unmergeSpeaker: (slug: string) => `/desk/speaker/${slug}/unmerge`,
   tags: '/desk/tags',

@@ -46,6 +46,42 @@ test('recognises all URL formats of YouTube', () => {
   }
 })
 
+test('plays a part of a recording that holds several talks', () => {
+  const part = (url: string, start: number, end: number | null): Fact => ({
+    kind: 'part',
+    url,
+    start,
+    end,
+  })
+  const watch = 'https://www.youtube.com/watch?v=A-u8XHAUac4'
+  const [source] = from(watch, [part('https://youtu.be/A-u8XHAUac4', 90, 200)]).sources
+  assert.deepEqual(
+    [source?.address, source?.src, source?.part],
+    [
+      `${watch}&t=90s`,
+      'https://www.youtube-nocookie.com/embed/A-u8XHAUac4',
+      { recording: 'https://youtu.be/A-u8XHAUac4', start: 90, end: 200 },
+    ],
+  )
+  const addresses = [
+    ['https://vimeo.com/123', 'https://vimeo.com/123#t=90s'],
+    [`https://tube.example/w/${short}`, `https://tube.example/w/${short}?start=90s`],
+    ['https://files.example/day.mp4', 'https://files.example/day.mp4#t=90,200'],
+  ]
+  for (const [url = '', expected] of addresses)
+    assert.equal(from(url, [part(url, 90, 200)]).sources[0]?.address, expected)
+  const other = from(watch, [part('https://files.example/day.mp4', 90, null)]).sources
+  assert.deepEqual(
+    other.map((it) => it.part),
+    [undefined, { recording: 'https://files.example/day.mp4', start: 90, end: null }],
+    'a recording that is a source itself; only it holds several talks',
+  )
+  assert.equal(from(watch, [part(watch, 90, 90)]).sources[0]?.part?.end, null)
+  const twice = from(watch, [part(watch, 90, null), part('https://youtu.be/A-u8XHAUac4', 5, null)])
+  assert.deepEqual([twice.sources.length, twice.sources[0]?.part?.start], [1, 90])
+  assert.deepEqual(from(watch, [part('nonsense', 90, 95)]).sources.length, 1)
+})
+
 test('separates the start time from the video id', () => {
   const src = (address: string) => from(address).sources[0]?.src
   assert.equal(

@@ -1,5 +1,5 @@
 import type { Fact, Video } from '@talkshelf/contract'
-import type { Link, Source } from './data.ts'
+import type { Link, Source, TalkPart } from './data.ts'
 import { parseTimecode } from './timecode.ts'
 
 // Finds where a talk can be watched. URLs in records are untrusted, and the player loads them in
@@ -35,7 +35,9 @@ export function findSources(
     ...facts.flatMap((fact) =>
       fact.kind === 'media' ? [{ address: fact.url, size: fact.size }] : [],
     ),
+    ...facts.flatMap((fact) => (fact.kind === 'part' ? [{ address: fact.url }] : [])),
   ]
+  const parts = findParts(facts, origin)
   const found = [original ?? [], ...copies.map((copy) => recognise(copy, origin) ?? [])].flat()
   const rankOf = (media: Found) => (media === original ? -1 : rank(media))
   const sources = uniqueByKey(found.filter(({ host }) => host !== undefined)).sort(
@@ -45,7 +47,7 @@ export function findSources(
     fact.kind === 'related' ? (relatedLink(fact.url, fact.label) ?? []) : [],
   )
   return {
-    sources: sources.map((media) => sourceOf(media, sources)),
+    sources: sources.map((media) => sourceOf(media, sources, parts.get(media.key ?? ''))),
     downloads: uniqueByKey(found.filter(({ isFile }) => isFile)).map(
       ({ address, label, size }) => ({
         address,
@@ -268,8 +270,40 @@ function rank({ host, label }: Found): number {
   return 2 + (index < 0 ? preferredFormats.length : index)
 }
 
+/** Finds where the talk is in recordings that hold several, by their key. */
+function findParts(
+  facts: readonly Fact[],
+  origin: string | undefined,
+): ReadonlyMap<string, TalkPart> {
+  return new Map(
+    // Of several parts of one recording, the first counts.
+    facts.toReversed().flatMap((fact) => {
+      if (fact.kind !== 'part') return []
+      const { url, start, end } = fact
+      const found = recognise({ address: url }, origin)
+      if (found?.key === undefined) return []
+      const part = {
+        recording: found.address,
+        start,
+        end: end !== null && end > start ? end : null,
+      }
+      return [[found.key, part]]
+    }),
+  )
+}
+
+/** Returns the URL of a recording that starts with the talk. */
+function addressAt(address: string, host: Source['host'], { start, end }: TalkPart): string {
+  const url = new URL(address)
+  if (host === 'youtube') url.searchParams.set('t', `${start}s`)
+  else if (host === 'peertube') url.searchParams.set('start', `${start}s`)
+  else if (host === 'vimeo') url.hash = `t=${start}s`
+  else url.hash = end === null ? `t=${start}` : `t=${start},${end}`
+  return url.href
+}
+
 /** Adds the host name to a label that another source has as well. */
-function sourceOf(media: Found, all: readonly Found[]): Source {
+function sourceOf(media: Found, all: readonly Found[], part: TalkPart | undefined): Source {
   const { host = 'file', src = '', address, label } = media
   const isAmbiguous =
     (host === 'file' || host === 'hls') &&
@@ -277,8 +311,9 @@ function sourceOf(media: Found, all: readonly Found[]): Source {
   return {
     host,
     src,
-    address,
+    address: part ? addressAt(address, host, part) : address,
     label: isAmbiguous ? `${label} (${new URL(address).hostname})` : label,
+    ...(part && { part }),
   }
 }
 

@@ -2,6 +2,7 @@ import { createContext } from 'preact'
 import { useContext } from 'preact/hooks'
 import { type Locale, type Messages, messages } from './messages/messages.ts'
 import { knownDate } from './recorded.ts'
+import type { SiteView } from './site.ts'
 
 // The view that every page has access to: locale, theme, paths and formatting.
 
@@ -17,8 +18,7 @@ export interface View {
   readonly address: string
   readonly locale: Locale
   readonly theme: Theme
-  /** `source` is the URL of the archive that this one is a copy of. */
-  readonly site: { readonly name: string; readonly source?: string | undefined }
+  readonly site: SiteView
   /** Paths relative to the base path. */
   readonly assets: { readonly style: string; readonly script: string }
 }

@@ -1,5 +1,8 @@
 // Entry point of the package: renders pages from data.
+
+export { accentColours } from './colour.ts'
 export * from './data.ts'
+export { type DataLicence, licenceId, licenceNotice, parseDataLicence } from './data-licence.ts'
 export {
   type BulkEditData,
   type OperationErrors,
@@ -22,6 +25,7 @@ export {
   profileFields,
   removePicture,
 } from './desk/entity-profile.tsx'
+export type { FollowedSourceErrors, FollowedSourceValues } from './desk/followed-sources.tsx'
 export type { ImportPageData } from './desk/import.tsx'
 export {
   type ImportView,
@@ -31,12 +35,16 @@ export {
 } from './desk/import-talks.tsx'
 export type { ImportFormData, ImportFormErrors } from './desk/imports.tsx'
 export { invitationMail, signInMail } from './desk/mail.ts'
+export type { MatchPageData } from './desk/match.tsx'
+export type { MatchFormData } from './desk/matches.tsx'
 export type { MergeChoice, MergeTalksData } from './desk/merge-talks.tsx'
 export { deskPages, renderDeskPage } from './desk/pages.ts'
 export { type FixableFinding, findingsQuery } from './desk/quality.tsx'
 export type { ServerText } from './desk/server-text.ts'
+export type { SuggestionPageData } from './desk/suggestions.tsx'
 export {
   changedValues,
+  parseDuration,
   type TalkField,
   type TalkValues,
   talkFields,
@@ -60,6 +68,8 @@ export { pages } from './pages.ts'
 export { bannerStyle } from './parts/profile.tsx'
 export * from './paths.ts'
 export { renderPage } from './render.ts'
+export * from './site.ts'
+export { renderSiteText } from './site-markdown.ts'
 export { findSources, sourcePolicy } from './sources.ts'
 export { formatTimecode, parseTimecode } from './timecode.ts'
 export { type Theme, themes, type View } from './view.ts'

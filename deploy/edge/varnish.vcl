@@ -7,7 +7,7 @@ import accept;
 import std;
 import xkey;
 
-# Change the address of the archive, and the path if PUBLIC_URL has one.
+# Change the address of the archive, here and below, and the path if PUBLIC_URL has one.
 backend archive {
   .host = "127.0.0.1";
   .port = "8000";
@@ -23,6 +23,16 @@ backend archive {
     .threshold = 2;
     .initial = 2;
   }
+}
+
+# Without a probe, for what is not stored: the archive itself answers as long as it runs, and says
+# whether a write was applied.
+backend archive_directly {
+  .host = "127.0.0.1";
+  .port = "8000";
+  .connect_timeout = 2s;
+  .first_byte_timeout = 65s;
+  .between_bytes_timeout = 65s;
 }
 
 # Add the addresses of the servers of the archive.
@@ -61,6 +71,10 @@ sub vcl_recv {
     set req.grace = 7d;
   } else {
     set req.grace = 0s;
+  }
+  # If nothing is stored, the archive may still answer: a busy one fails the probe.
+  if (req.http.X-Stale) {
+    set req.backend_hint = archive_directly;
   }
 
   # Cookies of other programs do not concern the archive. Its own ones are those of readers who
@@ -105,6 +119,7 @@ sub vcl_pipe {
 
 sub vcl_pass {
   set req.http.X-Passed = "1";
+  set req.backend_hint = archive_directly;
 }
 
 sub vcl_backend_response {

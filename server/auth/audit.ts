@@ -36,6 +36,20 @@ export type AuditKind =
   | 'webhook-replayed'
   | 'webhook-enabled'
   | 'webhook-disabled'
+  | 'followed-source-created'
+  | 'followed-source-changed'
+  | 'followed-source-deleted'
+  | 'followed-source-disabled'
+  | 'synonyms-changed'
+  | 'suggestion-accepted'
+  | 'suggestion-declined'
+  | 'suggestion-reopened'
+  | 'name-change-planned'
+  | 'name-changed'
+  | 'name-change-discarded'
+  | 'speaker-link-created'
+  | 'speaker-link-revoked'
+  | 'speaker-request-closed'
 
 /** Adds an event to the audit log, in the transaction of what it reports. */
 export async function recordEvent(

@@ -34,6 +34,7 @@ export {
 } from './people.ts'
 export {
   deleteExpired,
+  isEditorRevoked,
   listAuditEvents,
   listIdentities,
   listPasskeys,
@@ -66,7 +67,7 @@ export {
   signOut,
 } from './sign-in.ts'
 export { describeRefusal, type RefusalReason, SignInRefused } from './sign-in-refused.ts'
-export { deleteOldTokens, listTokens, revokeToken }
+export { deleteOldTokens, hashSecret, listTokens, revokeToken }
 
 /**
  * Creates a token and returns it. Only its hash is stored, so it cannot be read again. It works as

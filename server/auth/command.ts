@@ -7,10 +7,13 @@ import {
   type AddCommands,
   asCommandError,
   integerArgument,
+  type JsonOption,
+  jsonOption,
   nameArgument,
   printTable,
 } from '../command.ts'
 import type { Config } from '../config.ts'
+import { print, printJson } from '../platform/terminal.ts'
 import type { AuditOrigin } from './audit.ts'
 import {
   changePerson,
@@ -34,13 +37,12 @@ export const personCommands: AddCommands = (program, { config, withPool, say }) 
     .description('invite people who sign in at /desk, and change their roles')
   const parseId = integerArgument(1, Number.MAX_SAFE_INTEGER)
 
-  const printLink = (name: string, { secret, code }: SignInLink) => {
-    process.stdout.write(`${deskUrl(config())}${deskPaths.link(secret)}\n`)
+  const urlOf = ({ secret }: SignInLink) => `${deskUrl(config())}${deskPaths.link(secret)}`
+  const explainLink = (name: string, { code }: SignInLink) =>
     say(
       `Send this link to ${name}. It signs them in once, within seven days, and is not shown ` +
         `again.\nCode, needed only to sign in without a passkey: ${code}`,
     )
-  }
 
   person
     .command('invite')
@@ -48,12 +50,18 @@ export const personCommands: AddCommands = (program, { config, withPool, say }) 
     .argument('<name>', 'name of the person; shown in the history', nameArgument)
     .addOption(roleOption())
     .option('--mail <address>', 'mail address, to tell people with the same name apart')
-    .action(async (name: string, { role, mail }: { role: PersonRole; mail?: string }) => {
+    .addOption(jsonOption())
+    .action(async (name: string, options: { role: PersonRole; mail?: string } & JsonOption) => {
       await withPool(async (pool) => {
-        const invitation = { name, role, mail: mail ?? null }
-        const { id, link } = await asCommandError(invitePerson(pool, invitation, operator()))
+        const { role, mail = null, json } = options
+        const invited = invitePerson(pool, { name, role, mail }, operator())
+        const { id, link } = await asCommandError(invited)
         say(`Added person ${id}: ${name} (${role}).`)
-        printLink(name, link)
+        const url = urlOf(link)
+        if (json)
+          await printJson({ person: await readPerson(pool, id), link: { url, code: link.code } })
+        else await print(url)
+        explainLink(name, link)
       })
     })
 
@@ -74,8 +82,11 @@ export const personCommands: AddCommands = (program, { config, withPool, say }) 
   person
     .command('list')
     .description('list all people')
-    .action(() =>
+    .addOption(jsonOption())
+    .action(({ json }: JsonOption) =>
       withPool(async (pool) => {
+        const people = await listPeople(pool)
+        if (json) return void (await printJson(people))
         const titles = {
           id: 'ID',
           name: 'NAME',
@@ -85,7 +96,6 @@ export const personCommands: AddCommands = (program, { config, withPool, say }) 
           last_seen: 'LAST SEEN',
           disabled: 'DISABLED',
         }
-        const people = await listPeople(pool)
         if (people.length > 0) printTable(titles, people)
         else say("There are no people yet. Invite one: talkshelf person invite 'Ada' --role admin")
       }),
@@ -96,13 +106,17 @@ export const personCommands: AddCommands = (program, { config, withPool, say }) 
     .description('print a new sign-in link for a person; earlier links stop working')
     .argument('<id>', 'id of the person, see `talkshelf person list`', parseId)
     .option('--reset', 'also remove all passkeys, connected accounts and sessions of the person')
-    .action((id: number, { reset }: { reset?: true }) =>
+    .addOption(jsonOption())
+    .action((id: number, { reset, json }: { reset?: true } & JsonOption) =>
       withPool(async (pool) => {
         const options = { reset: reset === true }
         const link = await asCommandError(createLinkFor(pool, id, operator(), options))
         const { name } = await readPerson(pool, id)
         if (reset) say(`${name} is signed out everywhere and has no passkeys any more.`)
-        printLink(name, link)
+        const url = urlOf(link)
+        if (json) await printJson({ url, code: link.code })
+        else await print(url)
+        explainLink(name, link)
       }),
     )
 

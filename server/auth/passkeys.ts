@@ -1,9 +1,3 @@
-import type {
-  AuthenticationResponseJSON,
-  PublicKeyCredentialCreationOptionsJSON,
-  PublicKeyCredentialRequestOptionsJSON,
-  RegistrationResponseJSON,
-} from '@simplewebauthn/server'
 import type { Db } from '../platform/db/db.ts'
 import {
   findHandle,
@@ -16,11 +10,9 @@ import {
 } from './queries.ts'
 import { hashSecret, isWellFormedSecret, makeSecret } from './secret.ts'
 import { SignInRefused } from './sign-in-refused.ts'
+import { algorithms, type Expected, verifyCreation, verifyUse } from './webauthn.ts'
 
-// Passkeys (WebAuthn). Attestation is not requested; the authenticator must verify the user. The
-// library has 25 packages and is loaded on first use.
-
-const loadLibrary = () => import('./webauthn.ts')
+// Passkeys (WebAuthn). Attestation is not requested; the authenticator must verify the user.
 
 /** The site that a passkey belongs to. */
 export interface RelyingParty {
@@ -29,8 +21,8 @@ export interface RelyingParty {
   readonly name: string
 }
 
-/** ES256, EdDSA and RS256. By default the library also tries algorithms that Node warns about. */
-const supportedAlgorithmIDs = [-7, -8, -257]
+/** How long a browser waits for the person. */
+const timeout = 60_000
 
 const hostOf = ({ origin }: RelyingParty) => new URL(origin).hostname
 
@@ -39,42 +31,46 @@ export async function passkeyCreationOptions(
   db: Db,
   site: RelyingParty,
   person: { readonly id: number; readonly name: string },
-): Promise<PublicKeyCredentialCreationOptionsJSON> {
-  const { generateRegistrationOptions } = await loadLibrary()
+) {
   const existing = await listPasskeys(db, person.id)
-  return generateRegistrationOptions({
-    rpName: site.name,
-    rpID: hostOf(site),
-    userName: person.name,
-    userDisplayName: person.name,
-    userID: new Uint8Array(Buffer.from(await findHandle(db, person.id))),
+  const handle = await findHandle(db, person.id)
+  return {
     challenge: await createChallenge(db, person.id),
-    attestationType: 'none',
-    excludeCredentials: existing.map(({ id }) => ({ id })),
-    authenticatorSelection: { residentKey: 'required', userVerification: 'required' },
-    supportedAlgorithmIDs,
-  })
+    rp: { name: site.name, id: hostOf(site) },
+    user: {
+      id: Buffer.from(handle).toString('base64url'),
+      name: person.name,
+      displayName: person.name,
+    },
+    pubKeyCredParams: algorithms.map((alg) => ({ alg, type: 'public-key' })),
+    timeout,
+    attestation: 'none',
+    excludeCredentials: existing.map(({ id }) => ({ id, type: 'public-key' })),
+    authenticatorSelection: {
+      residentKey: 'required',
+      requireResidentKey: true,
+      userVerification: 'required',
+    },
+  }
 }
 
 /** Creates a challenge and returns the options with which a browser uses a passkey. */
-export async function passkeyRequestOptions(
-  db: Db,
-  site: RelyingParty,
-  person: number | null,
-): Promise<PublicKeyCredentialRequestOptionsJSON> {
-  const { generateAuthenticationOptions } = await loadLibrary()
-  return generateAuthenticationOptions({
-    rpID: hostOf(site),
-    challenge: await createChallenge(db, person),
-    userVerification: 'required',
-  })
+export async function passkeyRequestOptions(db: Db, site: RelyingParty, person: number | null) {
+  const challenge = await createChallenge(db, person)
+  return { rpId: hostOf(site), challenge, timeout, userVerification: 'required' }
 }
 
-async function createChallenge(db: Db, person: number | null): Promise<Uint8Array<ArrayBuffer>> {
+async function createChallenge(db: Db, person: number | null): Promise<string> {
   const challenge = makeSecret()
   await insertChallenge(db, hashSecret(challenge), person)
-  return new Uint8Array(Buffer.from(challenge, 'base64url'))
+  return challenge
 }
+
+const expectedOf = (db: Db, site: RelyingParty, person: number | null): Expected => ({
+  origin: site.origin,
+  host: hostOf(site),
+  takeChallenge: (challenge) => takeChallenge(db, challenge, person),
+})
 
 /**
  * Verifies the response of a browser that created a passkey. Uses its challenge up, and stores
@@ -86,34 +82,9 @@ export async function verifyNewPasskey(
   person: number,
   response: string,
 ) {
-  const { verifyRegistrationResponse, decodeAttestationObject } = await loadLibrary()
-  const parsed = parseCredential(response) as unknown as RegistrationResponseJSON
-  const { registrationInfo } = await refuseErrors(async () => {
-    // Certificates were not requested. To verify them, the library would fetch their URLs.
-    const attestation = decodeAttestationObject(
-      new Uint8Array(Buffer.from(parsed.response.attestationObject, 'base64url')),
-    )
-    const format = attestation.get('fmt')
-    if (!['none', 'packed'].includes(format) || attestation.get('attStmt').get('x5c') !== undefined)
-      throw new SignInRefused('passkey')
-    return verifyRegistrationResponse({
-      response: parsed,
-      expectedChallenge: (challenge) => takeChallenge(db, challenge, person),
-      expectedOrigin: site.origin,
-      expectedRPID: hostOf(site),
-      requireUserVerification: true,
-      supportedAlgorithmIDs,
-    })
-  })
-  if (!registrationInfo) throw new SignInRefused('passkey')
-  const { id, publicKey, counter } = registrationInfo.credential
-  return {
-    credential: Buffer.from(id, 'base64url'),
-    person,
-    publicKey: Buffer.from(publicKey),
-    counter,
-    host: hostOf(site),
-  }
+  const parsed = parseCredential(response)
+  const verified = await refuseErrors(() => verifyCreation(parsed, expectedOf(db, site, person)))
+  return { ...verified, person, host: hostOf(site) }
 }
 
 /** Stores a verified passkey. Throws SignInRefused if it exists or the person has too many. */
@@ -135,30 +106,16 @@ export async function verifyPasskey(
   person: number | null,
   response: string,
 ): Promise<{ id: number; name: string }> {
-  const { verifyAuthenticationResponse } = await loadLibrary()
-  const parsed = parseCredential(response) as unknown as AuthenticationResponseJSON
-  const credential = Buffer.from(String(parsed.id), 'base64url')
+  const parsed = parseCredential(response)
+  if (typeof parsed.id !== 'string') throw new SignInRefused('passkey')
+  const credential = Buffer.from(parsed.id, 'base64url')
   const passkey = await findPasskey(db, credential, hostOf(site))
   if (!passkey) throw new SignInRefused('unknown-passkey')
   if (passkey.is_disabled || (person !== null && passkey.person_id !== person))
     throw new SignInRefused('passkey')
-  const { verified, authenticationInfo } = await refuseErrors(() =>
-    verifyAuthenticationResponse({
-      response: parsed,
-      expectedChallenge: (challenge) => takeChallenge(db, challenge, person),
-      expectedOrigin: site.origin,
-      expectedRPID: hostOf(site),
-      credential: {
-        id: String(parsed.id),
-        publicKey: new Uint8Array(passkey.public_key),
-        counter: passkey.counter,
-      },
-      requireUserVerification: true,
-    }),
-  )
-  if (!verified) throw new SignInRefused('passkey')
-  if ((await touchPasskey(db, credential, authenticationInfo.newCounter)) === 0)
-    throw new SignInRefused('passkey')
+  const stored = { publicKey: passkey.public_key, counter: passkey.counter }
+  const counter = await refuseErrors(() => verifyUse(parsed, stored, expectedOf(db, site, person)))
+  if ((await touchPasskey(db, credential, counter)) === 0) throw new SignInRefused('passkey')
   return { id: passkey.person_id, name: passkey.name }
 }
 
@@ -179,7 +136,7 @@ function parseCredential(text: string): Record<string, unknown> {
   throw new SignInRefused('passkey')
 }
 
-/** The library throws plain errors for every response that is not valid. */
+/** Turns the errors for responses that are not valid into refusals. */
 async function refuseErrors<T>(verify: () => Promise<T>): Promise<T> {
   try {
     return await verify()

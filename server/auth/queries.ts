@@ -37,7 +37,7 @@ export interface NewToken {
   readonly eventId?: number | undefined
 }
 
-/** Inserts a token. Returns its id and the day on which it expires. */
+/** Inserts a token. Returns its id and when it expires. */
 export async function insertToken(db: Db, hash: Buffer, token: NewToken) {
   const { name, role, days, person, eventId = null } = token
   const [row] = await writeReturning(
@@ -46,7 +46,8 @@ export async function insertToken(db: Db, hash: Buffer, token: NewToken) {
     sql`insert into token (name, role, hash, created_by, category_id, expires)
         values (${name}, ${role}, ${hash}, ${person}, ${eventId},
                 now() + make_interval(days => ${days}::integer))
-        returning id, to_char(expires at time zone 'UTC', 'YYYY-MM-DD') as expires`,
+        returning id,
+                  to_char(expires at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') as expires`,
   )
   return row as Static<typeof InsertedToken>
 }
@@ -72,6 +73,40 @@ export function findToken(db: Db, hash: Buffer) {
   )
 }
 
+const Revocation = Type.Object({ isRevoked: Type.Boolean() })
+
+/**
+ * Tells whether the right of an editor of the whole archive was taken away from the origin of a
+ * background job: its token was revoked, or its person, or the one who created the token, was
+ * disabled or is no editor any more. A token that has only expired does not count. One without a
+ * row counts as revoked, because it may have been: no job refers to those that are deleted.
+ */
+export async function isEditorRevoked(
+  db: Db,
+  { token, person }: { readonly token: number | null; readonly person: number | null },
+): Promise<boolean> {
+  const { isRevoked } = await one(
+    db,
+    Revocation,
+    sql`select (
+                 ${token}::bigint is not null
+                 and not exists (
+                   select
+                   from token
+                   where id = ${token}::bigint and revoked is null and category_id is null
+                 )
+               )
+               or exists (
+                 select
+                 from person
+                 where (id = ${person}::bigint
+                        or id = (select created_by from token where id = ${token}::bigint))
+                   and (disabled is not null or role = 'suggester')
+               ) as "isRevoked"`,
+  )
+  return isRevoked
+}
+
 /** Records the use of a token. Checks the minute again, so that one of many requests writes. */
 export function touchToken(db: Db, id: number) {
   return execute(
@@ -92,10 +127,10 @@ export function listTokens(db: Db) {
                 join category as current on current.id = coalesce(category.merged_into, category.id)
                 where category.id = category_id) as event,
                (select person.name from person where person.id = token.created_by) as created_by,
-               to_char(created   at time zone 'UTC', 'YYYY-MM-DD HH24:MI') as created,
-               to_char(expires   at time zone 'UTC', 'YYYY-MM-DD HH24:MI') as expires,
-               to_char(last_used at time zone 'UTC', 'YYYY-MM-DD HH24:MI') as last_used,
-               to_char(revoked   at time zone 'UTC', 'YYYY-MM-DD HH24:MI') as revoked
+               to_char(created   at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') as created,
+               to_char(expires   at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') as expires,
+               to_char(last_used at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') as last_used,
+               to_char(revoked   at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') as revoked
         from token
         order by id`,
   )
@@ -107,15 +142,16 @@ export function revokeToken(db: Db, id: number) {
 }
 
 /**
- * Deletes tokens that expired or were revoked 90 days ago, unless an idempotency key still refers
- * to them. The history keeps their names.
+ * Deletes tokens that expired or were revoked 90 days ago, unless an idempotency key or a followed
+ * source still refers to them. The history keeps their names.
  */
 export function deleteOldTokens(db: Db) {
   return execute(
     db,
     sql`delete from token
         where least(expires, revoked) < now() - interval '90 days'
-          and not exists (select from idempotency_key where token_id = token.id)`,
+          and not exists (select from idempotency_key where token_id = token.id)
+          and not exists (select from followed_source where token_id = token.id)`,
   )
 }
 

@@ -40,13 +40,13 @@ const applicationName = 'talkshelf restore'
 
 /**
  * Restores a dump into an empty database, either all tables or none, and verifies the checksum of
- * each table. Throws a BackupError that lists the differences.
+ * each table. Returns the manifest. Throws a BackupError that lists the differences.
  */
 export async function restore(
   url: string,
   file: string,
   { environment, schemaFolder, say }: RestoreOptions,
-): Promise<void> {
+): Promise<BackupManifest> {
   const startMs = performance.now()
   const manifest = await readManifest(file)
   const server = await withConnection(url, applicationName, async (db) => {
@@ -95,6 +95,7 @@ export async function restore(
       'All rows are identical to those of the backup.',
   )
   reportNextSteps(manifest, server, say)
+  return manifest
 }
 
 function reportNextSteps(

@@ -1,9 +1,10 @@
 // Public interface of the catalogue: lists of records, related records, statistics, and the search
-// parameters of page URLs. It only reads; other features and triggers.sql write these tables.
+// parameters of page URLs. It only reads, and compacts its counts once a day; other features and
+// triggers.sql write these tables.
 
 export { listRecords, type RecordPage } from './list.ts'
 export { programmeOrdering } from './ordering.ts'
-export { findListedBodies, listEventSpeakers } from './queries.ts'
+export { compactCube, findListedBodies, listEventSpeakers } from './queries.ts'
 export { findRecordIds } from './record-ids.ts'
 export { findRelated } from './related.ts'
 export { parseSearchParams } from './search-parameters.ts'

@@ -4,8 +4,9 @@ import {
   type QueryOf,
   type Video,
 } from '@talkshelf/contract'
-import type { Db } from '../platform/db/db.ts'
+import { type Db, Unavailable } from '../platform/db/db.ts'
 import type { Pool } from '../platform/db/pool.ts'
+import { type ReadPool, withStatementsUntil } from '../platform/db/read-pool.ts'
 import { isDate } from '../platform/http/cursor.ts'
 import {
   buildPage,
@@ -18,14 +19,18 @@ import { rejectParameter } from '../platform/http/problem.ts'
 import {
   buildSnippets,
   type FacetCounts,
+  type FacetKind,
   findNewestMatches,
   type Hit,
   maxResults,
   type RecordSnippet,
   readFacets,
+  readStoredCount,
   readYearFacet,
+  type SearchOptions,
   type SearchResult,
   search,
+  withinMs,
   withSearchDeadline,
 } from '../search/search.ts'
 import { defaultOrdering, parseOrdering, reverseOrdering } from './ordering.ts'
@@ -37,7 +42,6 @@ import {
   type FilterOptions,
   findFilterIds,
   findListedBodies,
-  findStoredCount,
   listBodies,
 } from './queries.ts'
 
@@ -48,9 +52,16 @@ type ListQuery = QueryOf<typeof listVideosEndpoint>
 
 /** Fields of the response besides the records. */
 interface Extra {
-  readonly search?: { readonly corrected: SearchResult['corrected']; readonly loose: boolean }
+  readonly search?: {
+    readonly corrected: SearchResult['corrected']
+    readonly loose: boolean
+    readonly all_words: number
+  }
   readonly snippets?: readonly RecordSnippet[]
-  readonly facets?: FacetCounts & { readonly exact: boolean }
+  readonly facets?: FacetCounts & {
+    readonly exact: boolean
+    readonly estimated?: readonly FacetKind[]
+  }
 }
 
 export interface RecordPage extends ListPage {
@@ -67,17 +78,49 @@ const noResults: ResultCount = { count: 0, isExact: true }
 
 /**
  * Lists a page of live records: those that match `q`, by relevance unless an ordering is given, or
- * all that match the filters.
+ * all that match the filters. By relevance, records with some of the words follow after a few with
+ * all of them, unless `partial` says otherwise.
  */
-export async function listRecords(pool: Pool, query: ListQuery): Promise<RecordPage> {
+export async function listRecords(
+  pool: Pool,
+  query: ListQuery,
+  partial: SearchOptions['partial'] = query.ordering === undefined ? 'if few' : 'if none',
+): Promise<RecordPage> {
+  const startMs = performance.now()
   const { filter, ...current } = await resolveFilter(pool.lists, query)
   if (query.q?.trim()) {
-    const matches = listMatches(pool, query, query.q, filter)
+    const { q, spelling = 'corrected' } = query
+    const matches = () => listMatches(pool, query, q, filter, { spelling, partial })
     return { ...(await withSearchDeadline(pool.searches, matches)), ...current, filter }
   }
   const page = await listInOrder(pool.lists, query, filter)
-  const { facets } = filter ? await requestedFacets(pool.searches, query, undefined, filter) : {}
-  return { ...page, ...current, filter, extra: facets ? { facets } : {} }
+  const leftMs = pool.searches.longestMs - (performance.now() - startMs)
+  const counted = filter && (await facetsOrNone(pool.searches, query, filter, leftMs))
+  const facets = counted?.facets
+  const count = page.isExact ? page : (counted?.count ?? page)
+  return { ...page, ...pickCount(count), ...current, filter, extra: facets ? { facets } : {} }
+}
+
+const pickCount = ({ count, isExact }: ResultCount): ResultCount => ({ count, isExact })
+
+/** Counts the facets of a list that is read already. Returns undefined if that is not possible. */
+async function facetsOrNone(
+  searches: ReadPool,
+  query: ListQuery,
+  filter: Filter,
+  limitMs: number,
+): Promise<RequestedFacets | undefined> {
+  if (!includes(query, 'facets')) return undefined
+  try {
+    const untilMs = performance.now() + limitMs
+    const counted = searches.admit(() =>
+      withStatementsUntil(untilMs, () => requestedFacets(searches, query, undefined, filter)),
+    )
+    return await withinMs(counted, limitMs)
+  } catch (error) {
+    if (error instanceof Unavailable) return undefined
+    throw error
+  }
 }
 
 async function listInOrder(
@@ -110,6 +153,7 @@ async function listMatches(
   query: ListQuery,
   q: string,
   filter: Filter | undefined,
+  options: SearchOptions,
 ): Promise<ListPage & { extra: Extra }> {
   const position =
     query.ordering === undefined ? pagePosition(query, 'relevance', relevanceOrder, 20) : undefined
@@ -117,7 +161,11 @@ async function listMatches(
     const emptyPosition = position ?? pagePosition(query, '', [], 20)
     return { ...buildPage(emptyPosition, [], noResults, () => ''), extra: {} }
   }
-  const result = await search(searches, q, filter, searchLimit(position))
+  const result = await limitCount(
+    lists,
+    filter,
+    await search(searches, q, filter, searchLimit(position), options),
+  )
   const page = position
     ? await pageOfHits(lists, position, result)
     : await listInOrder(
@@ -126,17 +174,31 @@ async function listMatches(
         { ids: await findNewestMatches(searches, result.tsquery, filter, maxExactCount) },
         result,
       )
-  const { facets, scanned } = await requestedFacets(searches, query, result.tsquery, filter)
+  const { facets, count } = await requestedFacets(searches, query, result.tsquery, filter)
+  // Facets are counted over more records than a search ranks, often over all that match.
+  const total = count ?? pickCount(result)
   const records = () => page.entries.map((body) => JSON.parse(body) as Video)
   const extra: Extra = {
-    search: { corrected: result.corrected, loose: result.isLoose },
+    search: {
+      corrected: result.corrected,
+      loose: result.allWords === 0 && result.count > 0,
+      all_words:
+        result.allWords === result.count ? total.count : Math.min(result.allWords, total.count),
+    },
     ...(includes(query, 'snippets') && {
       snippets: await buildSnippets(searches, records(), result.tsquery),
     }),
     ...(facets && { facets }),
   }
-  // Facets are counted over more records than a search ranks, often over all that match.
-  return { ...page, ...(facets?.exact && { count: scanned, isExact: true }), extra }
+  return { ...page, ...total, extra }
+}
+
+/** Limits an estimate to the stored number of talks that match the filter, or a part of it. */
+async function limitCount(db: Db, filter: Filter, result: SearchResult): Promise<SearchResult> {
+  if (result.isExact) return result
+  const { count } = await readStoredCount(db, filter)
+  const limited = (value: number) => Math.min(value, count)
+  return { ...result, count: limited(result.count), allWords: limited(result.allWords) }
 }
 
 function searchLimit(position: PagePosition | undefined): number {
@@ -175,27 +237,37 @@ function hitsFrom({ after, offset, way }: PagePosition, hits: readonly Hit[]): H
   return hits.filter((hit) => hit.score > score || (hit.score === score && hit.id > id)).reverse()
 }
 
+interface RequestedFacets {
+  readonly facets?: Extra['facets']
+  readonly count?: ResultCount
+}
+
 async function requestedFacets(
   db: Db,
   query: ListQuery,
   tsquery: SearchResult['tsquery'] | undefined,
   filter: Filter,
-): Promise<{ facets?: Extra['facets']; scanned?: number }> {
+): Promise<RequestedFacets> {
   // A query without any searchable word has no results to count.
   if (!includes(query, 'facets') || (tsquery && tsquery.match === undefined)) return {}
   const match = tsquery?.match
-  const { facets, scanned } = await readFacets(db, match, filter, maxExactCount)
-  const exact = scanned < maxExactCount
-  if (query.year === undefined) return { facets: { exact, ...facets }, scanned }
+  const result = await readFacets(db, match, filter, maxExactCount)
+  const { facets, estimated } = result
+  const count = pickCount(result)
+  if (query.year === undefined) return { facets: withEstimates(facets, estimated), count }
   const ofAllYears = await readYearFacet(db, match, withoutYears(query, filter), maxExactCount)
+  const kinds = estimated.filter((kind) => kind !== 'year')
   return {
-    facets: {
-      ...facets,
-      exact: exact && ofAllYears.scanned < maxExactCount,
-      year: ofAllYears.years,
-    },
-    scanned,
+    facets: withEstimates(
+      { ...facets, year: ofAllYears.years },
+      ofAllYears.isExact ? kinds : [...kinds, 'year'],
+    ),
+    count,
   }
+}
+
+function withEstimates(facets: FacetCounts, estimated: readonly FacetKind[]): Extra['facets'] {
+  return { exact: estimated.length === 0, ...(estimated.length > 0 && { estimated }), ...facets }
 }
 
 /** Returns the filter of a query without its years. */
@@ -209,10 +281,10 @@ const withoutYears = (query: ListQuery, filter: Filter): Filter => ({
 const includes = ({ include = '' }: ListQuery, part: string) => include.split(',').includes(part)
 
 async function countRecords(db: Db, filter: Filter): Promise<ResultCount> {
-  const stored = await findStoredCount(db, filter)
-  if (stored !== undefined) return { count: stored, isExact: true }
+  const stored = await readStoredCount(db, filter)
+  if (stored.isExact) return stored
   // The planner may expect more records than there are.
-  const estimate = Math.min(await estimateCount(db, filter), (await findStoredCount(db, {})) ?? 0)
+  const estimate = Math.min(await estimateCount(db, filter), stored.count)
   // Counting would only find that there are more than the limit.
   if (estimate > 3 * maxExactCount) return { count: estimate, isExact: false }
   const count = await countUpTo(db, filter, maxExactCount + 1)

@@ -1,6 +1,6 @@
 import sql, { empty, join, raw, type Sql } from 'sql-template-tag'
 import Type, { type Static } from 'typebox'
-import { type Db, many, maybe, one } from '../platform/db/db.ts'
+import { type Db, many, maybe, one, writeReturning } from '../platform/db/db.ts'
 import type { SearchFilter } from '../search/search.ts'
 import type { OrderField, OrderPart } from './ordering.ts'
 
@@ -43,7 +43,8 @@ export function findFilterIds(
   return one(
     db,
     FilterIds,
-    sql`select category.id as category, category.slug as category_slug, category.title as category_name,
+    sql`select category.id as category, category.slug as category_slug,
+               category.title as category_name,
                speaker.id as speaker, speaker.slug as speaker_slug, speaker.name as speaker_name,
                tag.id as tag, tag.slug as tag_slug, tag.name as tag_name,
                (select id
@@ -293,29 +294,6 @@ export async function findDraftIds(
   return rows.map(({ id }) => id)
 }
 
-const countedKinds = ['category', 'speaker', 'tag', 'language']
-
-/**
- * Reads the count that triggers maintain for all live records and for those of one entity. Returns
- * undefined for any other filter.
- */
-export async function findStoredCount(db: Db, filter: Filter): Promise<number | undefined> {
-  // Without a filter: every record has exactly one language, so that their sum counts all records.
-  const [[kind, id] = ['language'], ...others] = Object.entries(filter).filter(
-    ([, value]) => value !== undefined,
-  )
-  if (others.length > 0 || !countedKinds.includes(kind)) return undefined
-  const ofEntity = id === undefined ? empty : sql`and entity_id = ${id}::bigint`
-  const row = await one(
-    db,
-    Count,
-    sql`select coalesce(sum(talks), 0)::integer as count
-        from talk_count
-        where kind = ${kind} ${ofEntity}`,
-  )
-  return row.count
-}
-
 const Plan = Type.Object({
   'QUERY PLAN': Type.Array(Type.Object({ Plan: Type.Object({ 'Plan Rows': Type.Number() }) })),
 })
@@ -380,6 +358,14 @@ function rangesAfter(order: readonly OrderPart[], position: readonly string[]): 
       : sql`${keys[field].value} > ${values[index]}`
     return join([...equal, further], ' and ')
   })
+}
+
+const Compacted = Type.Object({ removed: Type.Integer() })
+
+/** Merges the rows of all cells of talk_cube. Returns how many rows fewer there are. */
+export async function compactCube(db: Db): Promise<number> {
+  const [row] = await writeReturning(db, Compacted, sql`select compact_all_cells() as removed`)
+  return row?.removed ?? 0
 }
 
 const RelationKeys = Type.Object({

@@ -6,7 +6,7 @@ import { type Filter, findDraftIds, findLiveIds } from './queries.ts'
 
 /**
  * Finds the ids of all records that match a search, drafts included, in ascending order and at most
- * `limit`. Live records match as in the list of records, but only exactly: a search whose words
+ * `limit`. Live records match as in the list of records, but with all words: a search whose words
  * would be corrected or left out finds none. Drafts match by the text of their title.
  */
 export async function findRecordIds(
@@ -24,7 +24,7 @@ export async function findRecordIds(
 
 function findLive(pool: Pool, filter: Filter, q: string, limit: number): Promise<number[]> {
   if (q === '') return findLiveIds(pool.lists, filter, limit)
-  return withSearchDeadline(pool.searches, findMatches(pool, filter, q, limit))
+  return withSearchDeadline(pool.searches, () => findMatches(pool, filter, q, limit))
 }
 
 async function findMatches(
@@ -33,7 +33,7 @@ async function findMatches(
   q: string,
   limit: number,
 ): Promise<number[]> {
-  const { tsquery, isLoose, corrected } = await search(searches, q, filter, 1)
-  const isExact = !isLoose && corrected.length === 0
-  return isExact ? findNewestMatches(searches, tsquery, filter, limit) : []
+  const options = { spelling: 'exact', partial: 'if none' } as const
+  const { tsquery, allWords } = await search(searches, q, filter, 1, options)
+  return allWords > 0 ? findNewestMatches(searches, tsquery, filter, limit) : []
 }

@@ -1,5 +1,4 @@
 import type { Video } from '@talkshelf/contract'
-import { Unavailable } from '../platform/db/db.ts'
 import type { Pool } from '../platform/db/pool.ts'
 import { findSimilar } from '../search/search.ts'
 import { findListedBodies, findRelatedRecords, findRelationKeys } from './queries.ts'
@@ -30,7 +29,7 @@ export async function findRelated(
   // More than are visible, because those that are in an earlier list are dropped.
   const [related, similar] = await Promise.all([
     findRelatedRecords(pool.searches, record.id, keys, 2 * maxPerList),
-    unlessTooSlow(findSimilar(pool.searches, record, lists.length * maxPerList)),
+    findSimilar(pool, record),
   ])
   const ids = uniqueIds(related, similar)
   const bodies = await findListedBodies(
@@ -76,14 +75,4 @@ function neighbours(before: readonly number[], after: readonly number[]): number
   const maxBefore = Math.max(half, maxPerList - after.length)
   const preceding = before.slice(0, maxBefore)
   return [...preceding.reverse(), ...after.slice(0, maxPerList - preceding.length)]
-}
-
-/** Returns no talks if the search is too slow (very common words). The other lists remain. */
-async function unlessTooSlow(search: Promise<number[]>): Promise<number[]> {
-  try {
-    return await search
-  } catch (error) {
-    if (error instanceof Unavailable && error.isTooSlow) return []
-    throw error
-  }
 }

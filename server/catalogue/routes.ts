@@ -21,7 +21,9 @@ export function catalogueRoutes(
 ): void {
   mount(listVideosEndpoint, async (call) => {
     const page = await catalogue.listRecords(pool, call.query)
-    return collectionResponse(call, page, urls.to(listVideosEndpoint, {}), page.extra, () =>
+    const { fields } = call.query
+    const shown = fields === undefined ? page : { ...page, entries: pick(page.entries, fields) }
+    return collectionResponse(call, shown, urls.to(listVideosEndpoint, {}), page.extra, () =>
       edgePolicy(call.query, page),
     )
   })
@@ -39,8 +41,18 @@ export function catalogueRoutes(
   })
 }
 
+/** Returns records with some of their fields, in the order of the record. */
+function pick(bodies: readonly string[], fields: string): object[] {
+  const names = new Set(fields.split(','))
+  return bodies.map((body) =>
+    Object.fromEntries(
+      Object.entries(JSON.parse(body) as Video).filter(([name]) => names.has(name)),
+    ),
+  )
+}
+
 /** Parameters that do not select records. */
-const presentation = ['page', 'page_size', 'cursor', 'ordering', 'include']
+const presentation = ['page', 'page_size', 'cursor', 'ordering', 'include', 'fields']
 
 /** A list of the records of one entity changes only with these records. */
 function edgePolicy(

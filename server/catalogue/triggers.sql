@@ -1,5 +1,5 @@
--- Maintains talk_count in the transaction that writes a record. Records are never deleted; after
--- deleting one by hand, call recount_talks().
+-- Maintains talk_count and talk_cube in the transaction that writes a record. Records are never
+-- deleted; after deleting one by hand, call recount_talks().
 
 -- Returns what a record counts for: nothing unless it is live.
 create or replace function counted_entities(
@@ -97,6 +97,108 @@ create or replace trigger compact_talk_counts
   when (pg_trigger_depth() < 2)
   execute function compact_talk_counts();
 
+create or replace function add_inserted_to_cube() returns trigger
+  language plpgsql set search_path from current as $$
+begin
+  insert into talk_cube (year_key, language_id, length, talks)
+  select year_key_of(recorded), language_id, duration_range_of(duration), count(*)
+  from added
+  where state = 1 and taken_down is null
+  group by 1, 2, 3;
+  return null;
+end $$;
+
+create or replace function move_in_cube() returns trigger
+  language plpgsql set search_path from current as $$
+begin
+  insert into talk_cube (year_key, language_id, length, talks)
+  select year_key_of(recorded), language_id, duration_range_of(duration), talks
+  from (values (old.state, old.taken_down, old.recorded, old.language_id, old.duration, -1),
+               (new.state, new.taken_down, new.recorded, new.language_id, new.duration, 1))
+    as changed (state, taken_down, recorded, language_id, duration, talks)
+  where state = 1 and taken_down is null;
+  return null;
+end $$;
+
+create or replace trigger add_inserted_to_cube
+  after insert on video
+  referencing new table as added
+  for each statement execute function add_inserted_to_cube();
+
+create or replace trigger move_in_cube
+  after update on video
+  for each row
+  when ((old.state = 1 and old.taken_down is null, year_key_of(old.recorded), old.language_id,
+         duration_range_of(old.duration))
+        is distinct from
+        (new.state = 1 and new.taken_down is null, year_key_of(new.recorded), new.language_id,
+         duration_range_of(new.duration)))
+  execute function move_in_cube();
+
+-- Merges the rows of the cells that were just counted, like compact_talk_counts().
+create or replace function compact_talk_cube() returns trigger
+  language plpgsql set search_path from current as $$
+begin
+  if random() < 0.98 then
+    return null;
+  end if;
+  with mine as (
+    select ctid
+    from talk_cube
+    where (year_key, language_id, length) in (select year_key, language_id, length from written)
+    for update skip locked
+  ), taken as (
+    delete from talk_cube
+    using mine
+    where talk_cube.ctid = mine.ctid
+    returning year_key, language_id, length, talks
+  )
+  insert into talk_cube (year_key, language_id, length, talks)
+  select year_key, language_id, length, sum(talks)
+  from taken
+  group by year_key, language_id, length
+  having sum(talks) <> 0;
+  return null;
+end $$;
+
+create or replace trigger compact_talk_cube
+  after insert on talk_cube
+  referencing new table as written
+  for each statement
+  when (pg_trigger_depth() < 2)
+  execute function compact_talk_cube();
+
+-- Merges the rows of all cells that have several. Returns how many rows fewer there are. Called by
+-- maintenance.
+create or replace function compact_all_cells() returns integer
+  language sql set search_path from current
+begin atomic
+  with several as (
+    select year_key, language_id, length
+    from talk_cube
+    group by year_key, language_id, length
+    having count(*) > 1
+  ), mine as (
+    select ctid
+    from talk_cube
+    where (year_key, language_id, length) in (select year_key, language_id, length from several)
+    for update skip locked
+  ), taken as (
+    delete from talk_cube
+    using mine
+    where talk_cube.ctid = mine.ctid
+    returning year_key, language_id, length, talks
+  ), merged as (
+    insert into talk_cube (year_key, language_id, length, talks)
+    select year_key, language_id, length, sum(talks)
+    from taken
+    group by year_key, language_id, length
+    having sum(talks) <> 0
+    returning 1
+  )
+  select ((select count(*) from taken) - (select count(*) from merged))::integer;
+end;
+
 -- Counts from scratch, after tables were loaded by other means.
 create or replace function recount_talks() returns void
   language plpgsql set search_path from current as $$
@@ -108,4 +210,10 @@ begin
   select kind, entity_id, count(*)
   from video, counted_entities(state, taken_down, category_id, language_id, speaker_ids, tag_ids)
   group by kind, entity_id;
+  delete from talk_cube;
+  insert into talk_cube (year_key, language_id, length, talks)
+  select year_key_of(recorded), language_id, duration_range_of(duration), count(*)
+  from video
+  where state = 1 and taken_down is null
+  group by 1, 2, 3;
 end $$;

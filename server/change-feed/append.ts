@@ -1,8 +1,10 @@
 import { feedKinds } from '@talkshelf/contract'
-import { tryLock } from '../platform/db/advisory-lock.ts'
+import { takeLock, tryLock } from '../platform/db/advisory-lock.ts'
+import type { Db } from '../platform/db/db.ts'
 import type { Pool } from '../platform/db/pool.ts'
 import {
   appendEntries,
+  appendTakedownAgain,
   type FeedKind,
   type FeedSubject,
   finishChanges,
@@ -41,6 +43,12 @@ export function appendNextEntries(pool: Pool, batchSize: number): Promise<boolea
     if (comparing !== null) await finishComparison(tx, ...nextComparison(comparing, ids, batchSize))
     return comparing !== null || !isWindowRead
   })
+}
+
+/** Tells followers that the reason of a takedown has changed. Waits for others that append. */
+export async function announceTakedown(tx: Db, id: number): Promise<void> {
+  await takeLock(tx, 'change feed')
+  await appendTakedownAgain(tx, id)
 }
 
 /** Sorts records by their first change. */

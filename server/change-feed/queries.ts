@@ -374,6 +374,40 @@ export async function appendEntries(tx: Db, subjects: readonly FeedSubject[]): P
   )
 }
 
+/**
+ * Appends two entries for a record that is taken down: hidden, and taken down again. Its state does
+ * not tell that its reason has changed, and followers read the reason with each takedown.
+ */
+export function appendTakedownAgain(tx: Db, id: number) {
+  return execute(
+    tx,
+    sql`with latest as (
+          select *
+          from feed_entry
+          where kind = 'video' and id = ${id}
+          order by seq desc
+          limit 1
+        ), added as (
+          insert into feed_entry (seq, kind, id, state, belongs_to, belonged_to, at, digest)
+          select head.seq + number, latest.kind, latest.id, again.state, latest.belongs_to,
+                 latest.belonged_to, greatest(head.at, clock_timestamp()),
+                 head.digest
+                 # case again.state
+                     when 'hidden' then feed_hash('video', latest.id, latest.state, null, null)
+                     else 0
+                   end
+          from latest
+          cross join (values (1, 'hidden'), (2, 'taken-down')) as again (number, state)
+          cross join feed_head as head
+          where latest.state = 'taken-down'
+          returning seq, at
+        )
+        update feed_head as head
+        set (seq, at) = (newest.seq, newest.at)
+        from (select * from added order by seq desc limit 1) as newest`,
+  )
+}
+
 const Entry = Type.Object({
   seq: Type.Integer(),
   at: Type.String(),

@@ -1,12 +1,14 @@
 import {
   type FeedPage,
   listChangesEndpoint,
+  maxFeedEntries,
   Problem,
   type QueryOf,
   streamChangesEndpoint,
 } from '@talkshelf/contract'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Db } from '../platform/db/db.ts'
+import { currentReadContext, onPrimary } from '../platform/db/read-context.ts'
 import { type EdgeHeaders, fixedPagePolicy, setEdgeHeaders } from '../platform/http/edge-policy.ts'
 import { asciiBytes, toJson } from '../platform/http/json.ts'
 import { queryParams, type RouteFactory } from '../platform/http/mount.ts'
@@ -42,6 +44,7 @@ export function changeFeedRoutes(
   const slots = openSlots(limits.maxFollowers)
   const streams = openFeedStreams(db, follower, limits.stream)
   const shared = openSharedReads<string, PageWithPosition>()
+  const sharedOld = openSharedReads<string, PageWithPosition>()
   const closing = new AbortController()
   http.addHook('preClose', async () => {
     closing.abort()
@@ -52,8 +55,11 @@ export function changeFeedRoutes(
     ...routeOf(listChangesEndpoint),
     handler: async (request, reply) => {
       const query = queryParams(listChangesEndpoint, request) as ChangesQuery
-      const page = await tracedRequest('GET /api/v2/changes', request.headers, () =>
-        readWhenChanged(request, reply, query),
+      const page = await tracedRequest(
+        'GET /api/v2/changes',
+        request.headers,
+        async () =>
+          (await readOldPage(query)) ?? onPrimary(() => readWhenChanged(request, reply, query)),
       )
       const isFixed = isFixedPage(query, page)
       reply.headers({
@@ -65,6 +71,29 @@ export function changeFeedRoutes(
       return reply.send(asciiBytes(toJson(page)))
     },
   })
+
+  /**
+   * Reads a page that lies well before the end of the feed, from a replica if the request may. Such
+   * a page is the same on all servers. Returns undefined for others: a replica may not know their
+   * cursor yet, and must not report another history.
+   */
+  async function readOldPage(query: ChangesQuery): Promise<FeedPage | undefined> {
+    const { since = '0', wait: _, id, ...filter } = query
+    const seq = Number(/^(\d+)(?:\.[0-9a-f]{16})?$/.exec(since)?.[1])
+    const end = seq + (filter.limit ?? maxFeedEntries)
+    const isOld = end < (follower.head()?.seq ?? 0)
+    if (!currentReadContext() || id !== undefined || !isOld) return undefined
+    try {
+      const { page } = await sharedOld(`${since} ${JSON.stringify(filter)}`, async () =>
+        readPage(db, await findSince(db, since), filter),
+      )
+      return page.more ? page : undefined
+    } catch (error) {
+      if (error instanceof Problem && ['other-history', 'unavailable'].includes(error.problem))
+        return undefined
+      throw error
+    }
+  }
 
   /** Reads a page, and waits for the next entries if there are none. */
   async function readWhenChanged(
@@ -114,7 +143,7 @@ export function changeFeedRoutes(
       >
       const lastId = request.headers['last-event-id']
       const isCursor = typeof lastId === 'string' && /^\d{1,15}\.[0-9a-f]{16}$/.test(lastId)
-      const position = await findSince(db, isCursor ? lastId : since)
+      const position = await onPrimary(() => findSince(db, isCursor ? lastId : since))
       reply.headers({
         'content-type': streamChangesEndpoint.response.type,
         'cache-control': 'no-store',
@@ -126,7 +155,7 @@ export function changeFeedRoutes(
       if (reply.raw.destroyed) return reply.hijack()
       const release = slots.take(request)
       const raw = takeOverResponse(reply).once('close', release)
-      streams.send(raw, position, filter)
+      onPrimary(() => streams.send(raw, position, filter))
     },
   })
 }

@@ -35,13 +35,13 @@ export function insertChange({
   return sql`
     insert into change (
       subject, subject_id, revision, kind, before, after, ids, at,
-      actor, token_id, person_id, via, request_id, request_hash)
+      actor, token_id, person_id, suggestion_id, via, request_id, request_hash)
     select
       ${subject}, saved.id, saved.revision, ${kind},
       ${JSON.stringify(before)}::jsonb, ${JSON.stringify(after)}::jsonb,
       ${JSON.stringify(ids)}::jsonb, ${at}::timestamptz,
       ${origin.actor.name}, ${origin.actor.token}::bigint, ${origin.actor.person ?? null}::bigint,
-      ${origin.via}, ${origin.request}, ${requestHash}::bytea
+      ${origin.suggestion ?? null}::bigint, ${origin.via}, ${origin.request}, ${requestHash}::bytea
     from saved`
 }
 
@@ -59,11 +59,11 @@ export function insertChanges(
   return sql`
     insert into change (
       subject, subject_id, revision, kind, before, after, ids, at,
-      actor, token_id, person_id, via, request_id, request_hash)
+      actor, token_id, person_id, suggestion_id, via, request_id, request_hash)
     select
       ${subject}, id, revision, ${kind}, before, after, ids, at,
       ${origin.actor.name}, ${origin.actor.token}::bigint, ${origin.actor.person ?? null}::bigint,
-      ${origin.via}, ${origin.request}, ${requestHash}::bytea
+      ${origin.suggestion ?? null}::bigint, ${origin.via}, ${origin.request}, ${requestHash}::bytea
     from (${rows}) as saved (id, revision, before, after, ids, at)`
 }
 
@@ -124,6 +124,7 @@ export function listChanges(db: Db, subject: Subject, id: number, limit: number,
 
 const ChangeWithValues = Type.Object({
   ...ChangeSummary.properties,
+  suggestion: Type.Union([Type.Integer(), Type.Null()]),
   before: Type.Record(Type.String(), Type.Unknown()),
   after: Type.Record(Type.String(), Type.Unknown()),
   ids: Type.Partial(IdsThen),
@@ -142,7 +143,7 @@ export function listChangesWithValues(
   return many(
     db,
     ChangeWithValues,
-    sql`select ${summaryColumns}, before, after, ids
+    sql`select ${summaryColumns}, suggestion_id as suggestion, before, after, ids
         from (
           select *,
                  sum(octet_length(before::text) + octet_length(after::text)) over (

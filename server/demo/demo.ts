@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { createApp } from '../app.ts'
 import { createToken } from '../auth/auth.ts'
 import { listenError } from '../command.ts'
-import { type Config, readConfig } from '../config.ts'
+import { basePathOf, type Config, readConfig } from '../config.ts'
 import { migrate, schemaStatus } from '../platform/db/migrate.ts'
 import { openPool } from '../platform/db/pool.ts'
 import {
@@ -13,6 +13,7 @@ import {
   startPrivatePostgres,
 } from '../platform/db/private-postgres.ts'
 import { timeoutsFor } from '../platform/timeouts.ts'
+import { readSite } from '../site/site.ts'
 import { version } from '../version.ts'
 import { isOccupied, loadExamples } from './load.ts'
 import { clipPath, clipRoute } from './routes.ts'
@@ -75,10 +76,12 @@ async function start(
   const configuredUrl = environment.DATABASE_URL || undefined
   const settings = { ...environment, LOG_LEVEL: environment.LOG_LEVEL || 'warn' }
   // Reports all invalid settings before anything is started.
-  const { HOST, PORT } = readConfig({
+  const checked = readConfig({
     ...settings,
     DATABASE_URL: configuredUrl ?? 'postgresql://private',
   })
+  const { HOST, PORT } = checked
+  const site = await readSite(checked.SITE_DIR, basePathOf(checked))
   say(`Talkshelf ${version} demo`)
   const port = await choosePort(HOST, PORT, Boolean(environment.PORT))
   const DATABASE_URL = configuredUrl ?? (await startDatabase(environment, closers))
@@ -105,6 +108,9 @@ async function start(
     config,
     pool,
     config.LOG_LEVEL === 'silent' ? false : { level: config.LOG_LEVEL },
+    {},
+    undefined,
+    site,
   )
   // Running requests may finish, but the user is waiting for the prompt.
   closers.push(() => Promise.race([app.close(), sleep(3000)]))
@@ -204,9 +210,6 @@ function localUrl(app: App, config: Config): string {
   if (address === null || typeof address === 'string') throw new Error('The server has no address')
   return `http://${localHost(address)}:${address.port}${basePathOf(config)}`
 }
-
-const basePathOf = ({ PUBLIC_URL }: Config) =>
-  PUBLIC_URL === '' ? '' : new URL(PUBLIC_URL).pathname.replace(/\/+$/, '')
 
 function localHost({ address, family }: { address: string; family: string }): string {
   if (address === '0.0.0.0') return '127.0.0.1'

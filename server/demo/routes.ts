@@ -14,7 +14,7 @@ export function clipRoute(http: FastifyInstance, basePath: string): void {
   const clip = readFileSync(join(import.meta.dirname, 'clip.webm'))
   http.get(
     basePath + clipPath,
-    { config: { endpoint: 'page', cost: requestCosts.read } },
+    { config: { route: clipPath, cost: requestCosts.read } },
     async (request, reply) => {
       reply.headers({
         'content-type': 'video/webm',

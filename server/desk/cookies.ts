@@ -25,6 +25,10 @@ const openid = { name: 'desk-openid', maxAge: 10 * 60 }
 const cookies = { session, browser, openid }
 export type CookieKind = keyof typeof cookies
 
+/** Tells whether a Cookie header has a session, whether or not it is valid. */
+export const hasSessionCookie = (header: string | undefined): boolean =>
+  header !== undefined && /(?:^|;)\s*(?:__Host-|__Secure-)?desk=/.test(header)
+
 /** Reads a cookie from a Cookie header. */
 export function readCookie(site: CookieSite, kind: CookieKind, header: string | undefined): string {
   return parseCookies(header).get(cookieName(site, cookies[kind].name)) ?? ''

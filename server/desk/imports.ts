@@ -135,7 +135,7 @@ function readOptions(form: URLSearchParams, file: UploadedFile | undefined): Imp
 }
 
 /** Removes characters of a file name that cannot be shown. */
-function cleanName(name: string): string {
+export function cleanName(name: string): string {
   return name
     .replaceAll(/[\p{C}\p{Zl}\p{Zp}]/gu, '')
     .trim()
@@ -149,6 +149,7 @@ function refusalErrors({ code, message }: InputRefused, isFile: boolean): Import
   return { file: code === 'unknown-format' ? 'format' : { text: message } }
 }
 
-async function* streamOf(chunks: readonly Uint8Array[]): AsyncGenerator<Uint8Array> {
+/** Streams the content of an uploaded file. */
+export async function* streamOf(chunks: readonly Uint8Array[]): AsyncGenerator<Uint8Array> {
   yield* chunks
 }

@@ -1,18 +1,20 @@
-import type { Import } from '@talkshelf/contract'
+import { mayAct, Problem } from '@talkshelf/contract'
 import { deskPages, deskPaths } from '@talkshelf/web'
-import { listPasskeys } from '../auth/auth.ts'
-import { listImports } from '../imports/imports.ts'
+import { actorOf, listPasskeys } from '../auth/auth.ts'
+import { listWaitingImports } from '../imports/imports.ts'
+import type { Actor } from '../platform/actor.ts'
 import type { Pool } from '../platform/db/pool.ts'
+import { parseId } from '../platform/http/pages.ts'
 import { listScheduled } from '../publication/publication.ts'
-import type { Desk } from './mount.ts'
+import { findSuggestionMarks, listRequests } from '../speaker-links/speaker-links.ts'
+import { listSuggestions, readSuggestion } from '../suggestions/suggestions.ts'
+import type { Desk, DeskRequest } from './mount.ts'
 import { listWorkingCopies } from './queries.ts'
 
 // The first page of the desk: what waits for the person, the oldest first.
 
 /** Items of each list. */
 const maxItems = 10
-/** The newest imports are searched for those that wait. */
-const maxImports = 100
 
 /** Mounts the first page of the desk. */
 export function inboxPage(desk: Desk, pool: Pool): void {
@@ -22,18 +24,34 @@ export function inboxPage(desk: Desk, pool: Pool): void {
     const data = {
       hasPasskey: (await listPasskeys(pool, person.id)).length > 0,
       copies: await listWorkingCopies(pool, person.id, maxItems),
-      imports: isEditor ? await findWaitingImports(pool) : [],
+      imports: isEditor ? await listWaitingImports(pool, maxItems) : [],
       scheduled: isEditor ? await listScheduled(pool, maxItems) : [],
+      suggestions: await findSuggestions(pool, request),
+      requests: isEditor ? await listRequests(pool, maxItems) : [],
     }
     return desk.render(request, [deskPages.home, data])
   })
 }
 
-/** Finds imports that were planned and neither applied nor discarded, the oldest first. */
-async function findWaitingImports(pool: Pool): Promise<Import[]> {
-  const recent = await listImports(pool, Number.MAX_SAFE_INTEGER, maxImports)
-  return recent
-    .filter(({ state }) => state === 'planned')
-    .toReversed()
-    .slice(0, maxItems)
+/** Finds the suggestions that the person may decide, and whether the last decision can be undone. */
+async function findSuggestions(pool: Pool, { session, query }: DeskRequest) {
+  const actor = actorOf(session)
+  if (!mayAct(actor.role, 'editor')) return undefined
+  const after = parseId(query.after) ?? null
+  const queue = await listSuggestions(pool, actor, { after, size: maxItems })
+  const decided = parseId(query.decided)
+  const ids = queue.results.map(({ id }) => id)
+  const fromSpeakers = await findSuggestionMarks(pool, ids)
+  return { ...queue, fromSpeakers, decided, mayUndo: await mayUndo(pool, actor, decided) }
+}
+
+async function mayUndo(pool: Pool, actor: Actor, id: number | undefined): Promise<boolean> {
+  if (id === undefined) return false
+  try {
+    const { state } = await readSuggestion(pool, actor, id)
+    return state === 'accepted' || state === 'declined'
+  } catch (error) {
+    if (error instanceof Problem) return false
+    throw error
+  }
 }

@@ -10,6 +10,7 @@ import {
 } from '@talkshelf/web'
 import { actorOf } from '../auth/auth.ts'
 import { mergeRecords, mergeTalks } from '../merges/merges.ts'
+import { talkIdIn } from '../pages/pages.ts'
 import type { Pool } from '../platform/db/pool.ts'
 import { type FormRequest, type PageResponse, parseId } from '../platform/http/pages.ts'
 import { isRule } from '../quality/quality.ts'
@@ -175,12 +176,6 @@ function choicesIn(form: URLSearchParams): Choices {
       return ['kept', 'merged', 'both'].includes(choice ?? '') ? [[field, choice]] : []
     }),
   )
-}
-
-/** Returns the id of a talk that a person typed: a number, or the URL of a page of the talk. */
-function talkIdIn(text: string): number | undefined {
-  const [, id] = /(?:^|\/(?:video|talk)\/)(\d{1,15})(?:\/|$|\?)/.exec(text.trim()) ?? []
-  return id === undefined ? undefined : parseId(id)
 }
 
 /** Returns the name of a quality rule, if it can be one. */

@@ -1,5 +1,7 @@
+import type { FollowedSources } from '../followed-sources/followed-sources.ts'
 import type { ImportPlanner } from '../imports/imports.ts'
 import type { Markdown } from '../markdown/markdown.ts'
+import type { Matches } from '../matches/matches.ts'
 import type { Pictures } from '../pictures/pictures.ts'
 import type { JobRunner } from '../platform/ops/job-runner.ts'
 import type { Webhooks } from '../webhooks/webhooks.ts'
@@ -7,16 +9,21 @@ import { accountPages } from './account.ts'
 import { auditPage } from './audit.ts'
 import { bulkEditPages } from './bulk-edit.ts'
 import { entityDeskPages } from './entities.ts'
+import { followedSourcePages } from './followed-sources.ts'
 import { historyPages } from './history.ts'
 import { importPages } from './imports.ts'
 import { inboxPage } from './inbox.ts'
+import { matchPages } from './matches.ts'
 import { mergeTalksPages } from './merge-talks.ts'
 import { type DeskSite, openDesk } from './mount.ts'
+import { nameChangePages } from './name-changes.ts'
 import { openidPages } from './openid.ts'
 import { peoplePages } from './people.ts'
 import { previewPages } from './preview.ts'
 import { qualityPages } from './quality.ts'
 import { signInPages } from './sign-in.ts'
+import { speakerLinkPages } from './speaker-links.ts'
+import { suggestionPages } from './suggestions.ts'
 import { talkPages } from './talk.ts'
 import { talkListPage } from './talks.ts'
 import { tokenPages } from './tokens.ts'
@@ -27,9 +34,14 @@ export function deskRoutes(
   deskSite: DeskSite,
   markdown: Markdown,
   pictures: Pictures,
-  imports: { readonly planner: ImportPlanner; readonly runner: JobRunner },
-  renames: JobRunner,
+  imports: {
+    readonly planner: ImportPlanner
+    readonly runner: JobRunner
+    readonly matches: Matches
+  },
+  { renames, nameChanges }: { readonly renames: JobRunner; readonly nameChanges: JobRunner },
   webhooks: Webhooks,
+  followedSources: FollowedSources,
 ): void {
   const { pool, site, mailer, provider, forget } = deskSite
   const desk = openDesk(deskSite)
@@ -48,6 +60,11 @@ export function deskRoutes(
   mergeTalksPages(desk, pool, forget)
   qualityPages(desk, pool, forget)
   importPages(desk, pool, imports.planner, imports.runner)
+  matchPages(desk, pool, imports.matches, imports.planner)
+  followedSourcePages(desk, followedSources)
   inboxPage(desk, pool)
+  suggestionPages(desk, pool, forget)
   entityDeskPages({ desk, pool, forget, jobRunner: renames, pictures, site })
+  nameChangePages(desk, pool, nameChanges)
+  speakerLinkPages(desk, pool, site)
 }

@@ -72,6 +72,8 @@ export function redactLinks(url: string): string {
   return url
     .replaceAll(/(desk(?:\/|%2F)link(?:\/|%2F))[\w-]+/gi, '$1:secret')
     .replace(/(desk\/openid\/callback\?).*/i, '$1:secret')
+    .replaceAll(/(confirm(?:\/|%2F))[\w-]{43}/gi, '$1:secret')
+    .replaceAll(/(suggestion(?:\/|%2F)\d+(?:\/|%2F))[\w-]{43}/gi, '$1:secret')
 }
 
 /** Returns what signing in needs to know about a request. */

@@ -26,8 +26,9 @@ import { actorOf } from '../auth/auth.ts'
 import { resolveNames } from '../entities/entities.ts'
 import type { Markdown } from '../markdown/markdown.ts'
 import type { Pool } from '../platform/db/pool.ts'
-import type { FormRequest, PageResponse } from '../platform/http/pages.ts'
+import { type FormRequest, type PageResponse, parseId } from '../platform/http/pages.ts'
 import { readPublication, schedulePublication, validTime } from '../publication/publication.ts'
+import { readSuggestion } from '../suggestions/suggestions.ts'
 import {
   changeVideo,
   createVideo,
@@ -36,6 +37,7 @@ import {
   mergeEdit,
   normalizeVideoInput,
   readCurrentVideo,
+  removeFormerNames,
   takeDownVideo,
   videoFieldErrors,
 } from '../videos/videos.ts'
@@ -119,14 +121,14 @@ export function talkPages(
       const { form, session } = request
       const revision = revisionIn(form)
       const base = await baseOf(id, revision)
-      const edit = changedValues(base, form)
-      const copy = { revision, form: formOf(form).toString() }
+      const edit = await editIn(form, base, revision)
+      const copy = { revision, form: copyOf(form, base, edit).toString() }
       if (Object.keys(edit).length > 0) await saveWorkingCopy(pool, session.person.id, id, copy)
       else await deleteWorkingCopy(pool, session.person.id, id)
       const errors = fieldErrors(
         await videoFieldErrors(pool, VideoPatch, normalizeVideoInput(edit)),
       )
-      const text = (field: 'summary' | 'description') => form.get(field) ?? base[field]
+      const text = (field: 'summary' | 'description') => edit[field] ?? base[field]
       const previews = await previewsOf(text('summary'), text('description'))
       const newNames = await findNewNames(pool, edit)
       return jsonResponse({ errors, previews, newNames })
@@ -158,7 +160,10 @@ export function talkPages(
   ): Promise<PageResponse> {
     const base = await baseOf(id, revision)
     const state = stateIn(request.form)
-    const edit = { ...changedValues(base, form), ...(state !== undefined && { state }) }
+    const edit = {
+      ...(await editIn(form, base, revision)),
+      ...(state !== undefined && { state }),
+    }
     const patch = normalizeVideoInput(edit) as Partial<Video>
     try {
       const errors = await videoFieldErrors(pool, VideoPatch, patch)
@@ -237,6 +242,11 @@ export function talkPages(
     return found.record
   }
 
+  /** Returns what a form changed, without former names that are in it because it was open. */
+  function editIn(form: URLSearchParams, base: Video, revision: number): Promise<Partial<Video>> {
+    return removeFormerNames(pool, base, revision, changedValues(base, form))
+  }
+
   const previewsOf = async (summary: string, description: string) => ({
     summary: await markdown.render(summary),
     description: await markdown.render(description),
@@ -277,8 +287,10 @@ class EditConflicts extends Error {}
 
 function newTalkPages(desk: Desk, pool: Pool, limits: { readonly formBytes: number }): void {
   const path = deskPaths.newTalk
-  const empty = { values: talkValues({}), errors: {} }
-  desk.page(path, access, async (request) => desk.render(request, [deskPages.newTalk, empty]))
+  desk.page(path, access, async (request) => {
+    const values = talkValues(await suggestedTalk(pool, request))
+    return desk.render(request, [deskPages.newTalk, { values, errors: {} }])
+  })
   desk.form(
     path,
     { ...access, page: path },
@@ -301,6 +313,15 @@ function newTalkPages(desk: Desk, pool: Pool, limits: { readonly formBytes: numb
     },
     limits,
   )
+}
+
+/** Returns the fields of a missing talk that a reader suggested, if the page is about one. */
+async function suggestedTalk(pool: Pool, { query, session }: DeskRequest): Promise<Partial<Video>> {
+  const id = parseId(query.suggestion)
+  if (id === undefined) return {}
+  const { kind, fields } = await readSuggestion(pool, actorOf(session), id)
+  if (kind !== 'missing') return {}
+  return Object.fromEntries(fields.map(({ field, suggested }) => [field, suggested]))
 }
 
 function takedownPages(desk: Desk, pool: Pool, forget: (ids: readonly number[]) => void): void {
@@ -352,6 +373,17 @@ function stateIn(form: URLSearchParams): Video['state'] | undefined {
 function publishTimeIn(form: URLSearchParams): string | undefined {
   if (!form.has('schedule')) return undefined
   return validTime(form.get('publish_at_utc') || `${form.get('publish_at') ?? ''}Z`)
+}
+
+/** Returns the fields of a form for its copy: the edit, and all others as they were. */
+function copyOf(form: URLSearchParams, base: Video, edit: Partial<Video>): URLSearchParams {
+  const copy = formOf(form)
+  const changed = changedValues(base, form)
+  const isReplaced = (field: TalkField) =>
+    field in changed && JSON.stringify(changed[field]) !== JSON.stringify(edit[field])
+  for (const field of talkFields)
+    if (isReplaced(field)) copy.set(field, toText(field, { ...base, ...edit }[field]))
+  return copy
 }
 
 /** Returns the fields of the talk in a form. */

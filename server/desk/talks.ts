@@ -83,12 +83,17 @@ async function readList(
     const hasMore = isWithin && drafts.length > pageSize
     return { talks, count: undefined, hasMore, isExact: true }
   }
-  const query = { q, page: String(page), page_size: String(pageSize) }
-  const names = ['q', 'page', 'page_size'] as const
-  const { entries, count, next, extra } = await listRecords(pool, parseSearchParams(query, names))
+  // An editor who looks for a misspelled word wants to correct it.
+  const query = { q, page: String(page), page_size: String(pageSize), spelling: 'exact' }
+  const names = ['q', 'page', 'page_size', 'spelling'] as const
+  const { entries, count, next, extra } = await listRecords(
+    pool,
+    parseSearchParams(query, names),
+    // All talks of a list can be edited at once: none with only some of the words, if one has all.
+    'if none',
+  )
   const talks = entries.map((body) => talkRow(JSON.parse(body) as Video))
-  const { corrected = [], loose = false } = extra.search ?? {}
-  const isExact = corrected.length === 0 && !loose
+  const isExact = (extra.search?.all_words ?? count) === count
   return { talks, count, hasMore: isWithin && next !== undefined, isExact }
 }
 

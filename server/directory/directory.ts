@@ -6,7 +6,7 @@
 export { listEntities } from './list.ts'
 export { parseEntityPatch } from './patch.ts'
 export { previewRecords, previewUnmerge } from './preview.ts'
-export { findEntitiesLike } from './queries.ts'
+export { countRenameJobs, findEntitiesLike } from './queries.ts'
 export {
   type EntityWriteResult,
   mergeEntity,

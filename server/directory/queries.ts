@@ -51,6 +51,13 @@ export async function hasRenameJobs(db: Db): Promise<boolean> {
   return row.any
 }
 
+const JobCount = Type.Object({ count: Type.Integer() })
+
+/** Returns the number of jobs, claimed or not. */
+export async function countRenameJobs(db: Db): Promise<number> {
+  return (await one(db, JobCount, sql`select count(*) from rename_job`)).count
+}
+
 /** Claims a job that no other process has claimed, until the end of the transaction. */
 export function claimRenameJob(tx: Db) {
   return maybe(

@@ -25,6 +25,7 @@ import {
 } from '@talkshelf/contract'
 import { createCategory, normalizeEntityInput, readEntity } from '../entities/entities.ts'
 import type { Pool } from '../platform/db/pool.ts'
+import { onPrimary } from '../platform/db/read-context.ts'
 import { collectionResponse } from '../platform/http/collection-response.ts'
 import { conditionalStatus } from '../platform/http/conditional.ts'
 import { entityPolicy, listPolicy } from '../platform/http/edge-policy.ts'
@@ -79,7 +80,7 @@ function mountEntities(mount: Mount, pool: Pool, urls: SiteUrls): void {
   ] as const)
     mount(endpoint, async ({ params, headers, as, actor, format }) => {
       const isAnonymous = actor.role === 'anyone'
-      const entity = await readEntity(pool.lists, kind, params.slug, actor.role)
+      const entity = await onPrimary(() => readEntity(pool.lists, kind, params.slug, actor.role))
       if ('moved' in entity) {
         const query = format ? `?format=${format}` : ''
         const location = urls.to(endpoint, { slug: entity.moved }) + query

@@ -2,4 +2,5 @@
 // and purges after changes (purger.ts).
 export { createAdapter } from './adapters.ts'
 export { type Purger, repetitionsFor, startPurger } from './purger.ts'
+export { purgeKey } from './queries.ts'
 export { createEdgeHeaders, type EdgeTarget, parseEdgeTarget } from './target.ts'

@@ -75,6 +75,16 @@ export function savePosition(db: Db, holder: string, seq: number, digest: string
   )
 }
 
+/** Adds a key that is purged hard, if there is an edge. For what is not in the change feed. */
+export function purgeKey(db: Db, key: string) {
+  return execute(
+    db,
+    sql`update edge_purge
+        set hard_keys = array(select distinct unnest(hard_keys || ${key}::text))
+        where target <> '' and not ${key}::text = any (hard_keys)`,
+  )
+}
+
 /** Removes keys that have been purged, unless others were added in the meantime. */
 export function clearKeys(
   db: Db,

@@ -2,6 +2,7 @@
 // in bulk name-lookup.ts), the entities themselves (entity.ts), the undo of their merges
 // (unmerge.ts), their profiles (profile.ts), what is public of them (public-entities.ts), their
 // import from exports (restore-entities.ts) and their copies in a mirror (copied-entities.ts).
+// name-replacer.ts replaces a name in texts, former-names.ts those that speakers no longer use.
 
 export {
   copyEntities,
@@ -13,18 +14,27 @@ export {
   createCategory,
   dateErrors,
   type EntityPatch,
+  entityEtag,
   mergeEntities,
   type RenderedEntity,
   readEntity,
   resolveEntity,
   splitOffSpeaker,
 } from './entity.ts'
+export { findByFormerName, formerNameDigest, openFormerNames } from './former-names.ts'
 export {
   lookUpAndLockNames,
   lookUpNames,
   type NameLookup,
   type NamesToLookUp,
 } from './name-lookup.ts'
+export {
+  countLetters,
+  createReplacer,
+  type NameReplacer,
+  nameKey,
+  nameWords,
+} from './name-replacer.ts'
 export {
   fullProfile,
   pickProfile,
@@ -37,7 +47,19 @@ export {
   findSeriesEvents,
   type PublicEntity,
 } from './public-entities.ts'
-export { type EntityKind, isPublicPicture } from './queries.ts'
+export {
+  addSlugsOfMerged,
+  countFormerNames,
+  deleteFormerName,
+  deleteSlugs,
+  type EntityKind,
+  type EntityRow,
+  findEntityById,
+  findSpeakerNames,
+  haveLiveTalks,
+  insertFormerName,
+  isPublicPicture,
+} from './queries.ts'
 export {
   createMissingEntities,
   currentNames,

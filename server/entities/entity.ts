@@ -99,6 +99,9 @@ export function versionOf(
   return { id: entity.id, revision: entity.revision, etag: etag.replace(/~.*/, '') }
 }
 
+/** Returns the ETag of an entity, for If-Match. */
+export const entityEtag = (kind: EntityKind, entity: EntityRow) => versionOf(kind, entity).etag
+
 type Fields = Record<string, unknown>
 
 /** Returns old and retired slugs, if there are any. */

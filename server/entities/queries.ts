@@ -29,6 +29,8 @@ interface NamesQuery {
   readonly code: string | undefined
   readonly speakers: readonly string[]
   readonly tags: readonly string[]
+  /** Whether a category is found only by its title and by aliases that readers see. */
+  readonly isPublic: boolean
 }
 
 /**
@@ -59,7 +61,9 @@ export function findNames(db: Db, names: NamesQuery) {
                ${inOrder('tag', sql`entity.name`)} as tags
         from (values (1)) as always
         left join entity_name
-          on entity_name.kind = 'category' and entity_name.name = ${names.category}::text
+          on entity_name.kind = 'category'
+         and entity_name.name = ${names.category}::text
+         and (shown or not ${names.isPublic}::boolean)
         left join category on category.id = entity_name.entity_id
         left join lateral (
           select id, name
@@ -214,6 +218,26 @@ export async function findEntitiesByName(
         where entity_name.kind = ${kind} and entity_name.name = any (${names}::text[])`,
   )
   return new Map(rows.map(({ given, ...entity }) => [given, entity]))
+}
+
+const SpeakerName = Type.Object({
+  name: Type.String(),
+  id: Type.Integer(),
+  slug: Type.String(),
+})
+
+/** Finds the names and aliases of speakers that have all of these words, in any spelling. */
+export function findSpeakerNames(db: Db, words: readonly string[]) {
+  return many(
+    db,
+    SpeakerName,
+    sql`select entity_name.name, speaker.id, speaker.slug
+        from entity_name join speaker on speaker.id = entity_name.entity_id
+        where entity_name.kind = 'speaker'
+          and name_key(entity_name.name) like all (
+            array(select '%' || name_key(word) || '%' from unnest(${words}::text[]) as word))
+        limit 1000`,
+  )
 }
 
 const NamedLanguage = Type.Object({
@@ -507,6 +531,27 @@ export async function isPublicPicture(db: Db, hash: string): Promise<boolean> {
                         from talk_count
                         where talk_count.kind = 'speaker' and entity_id = speaker.id) > 0)
                  as is_public`,
+  )
+  return is_public
+}
+
+/** Tells whether all speakers and tags with these current names have live talks. */
+export async function haveLiveTalks(
+  db: Db,
+  { speakers, tags }: { readonly speakers: readonly string[]; readonly tags: readonly string[] },
+): Promise<boolean> {
+  const { is_public } = await one(
+    db,
+    IsPublic,
+    sql`select coalesce(bool_and(coalesce((
+                 select sum(talks)
+                 from entity_name
+                 join talk_count using (kind, entity_id)
+                 where entity_name.kind = requested.kind
+                   and entity_name.name = requested.name), 0) > 0), true) as is_public
+        from (select 'speaker' as kind, unnest(${speakers}::text[]) as name
+              union all
+              select 'tag', unnest(${tags}::text[])) as requested`,
   )
   return is_public
 }
@@ -1070,4 +1115,86 @@ export async function reserveEntities(
         select id, '', '', id from unnest(${ids}::bigint[]) as input (id)
         on conflict (id) do nothing`,
   )
+}
+
+/** Deletes slugs of an entity for good. They can be assigned again. */
+export function deleteSlugs(tx: Db, kind: EntityKind, id: number, slugs: readonly string[]) {
+  return execute(
+    tx,
+    sql`delete from entity_slug
+        where kind = ${kind} and entity_id = ${id} and slug = any (${slugs}::text[])`,
+  )
+}
+
+/** Lets the slugs of merged entities that lead nowhere lead to their targets. */
+export async function addSlugsOfMerged(tx: Db): Promise<void> {
+  for (const [kind, { table }] of Object.entries(kinds))
+    await execute(
+      tx,
+      sql`insert into entity_slug (kind, slug, entity_id)
+          select ${kind}, slug, merged_into from ${table}
+          where merged_into <> id and slug <> ''
+          on conflict (kind, slug) do nothing`,
+    )
+}
+
+const FormerName = Type.Object({
+  digest: Type.Unsafe<Buffer>({}),
+  words: Type.Integer(),
+  replacement: Type.String(),
+  in_links: Type.Boolean(),
+})
+
+/** Lists all former names and what replaces them. */
+export function listFormerNames(db: Db) {
+  return many(db, FormerName, sql`select digest, words, replacement, in_links from former_name`)
+}
+
+const FormerNameOwner = Type.Object({
+  digest: Type.Unsafe<Buffer>({}),
+  id: Type.Integer(),
+  name: Type.String(),
+})
+
+/** Finds the speakers that had these names. A merged speaker is replaced by its target. */
+export function findFormerNames(db: Db, digests: readonly Buffer[]) {
+  return many(
+    db,
+    FormerNameOwner,
+    sql`select digest, current.id, current.name
+        from former_name
+        join speaker as original on original.id = speaker_id
+        join speaker as current on current.id = coalesce(original.merged_into, original.id)
+        where digest = any (${digests}::bytea[])`,
+  )
+}
+
+/** Adds a former name of a speaker. One that was added before gets the new replacement. */
+export function insertFormerName(tx: Db, speaker: number, former: Static<typeof FormerName>) {
+  return execute(
+    tx,
+    sql`insert into former_name (digest, words, speaker_id, replacement, in_links)
+        values (${former.digest}, ${former.words}, ${speaker}, ${former.replacement},
+                ${former.in_links})
+        on conflict (digest) do update
+          set speaker_id = excluded.speaker_id, replacement = excluded.replacement,
+              in_links = excluded.in_links`,
+  )
+}
+
+const Count = Type.Object({ count: Type.Integer() })
+
+/** Counts the former names of a speaker. */
+export async function countFormerNames(db: Db, speaker: number): Promise<number> {
+  const row = await one(
+    db,
+    Count,
+    sql`select count(*) from former_name where speaker_id = ${speaker}`,
+  )
+  return row.count
+}
+
+/** Deletes a former name: a speaker has it again. */
+export function deleteFormerName(tx: Db, digest: Buffer) {
+  return execute(tx, sql`delete from former_name where digest = ${digest}`)
 }

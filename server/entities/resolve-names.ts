@@ -2,6 +2,7 @@ import type { FieldError } from '@talkshelf/contract'
 import { assertBeforeDeadline, type Deadline, retryOnConflict } from '../changes/changes.ts'
 import type { Db } from '../platform/db/db.ts'
 import { slugify } from '../platform/slug.ts'
+import { findByFormerName } from './former-names.ts'
 import {
   type EntityKind,
   findCurrentEntities,
@@ -64,11 +65,12 @@ function hasName(value: unknown): value is { name: string } {
 
 /**
  * Resolves names to entities. A speaker or tag that does not exist is null; a category or language
- * that does not exist is an error.
+ * that does not exist is an error. With `isPublic`, so is a category of which the name is hidden.
  */
 export async function resolveNames(
   db: Db,
   { category, language, speakers, tags }: RecordNames,
+  { isPublic = false }: { readonly isPublic?: boolean } = {},
 ): Promise<{ found: ResolvedNames } | { errors: FieldError[] }> {
   const row = await findNames(db, {
     category,
@@ -76,6 +78,7 @@ export async function resolveNames(
     code: canonicalLanguageCode(language),
     speakers,
     tags,
+    isPublic,
   })
   const errors: FieldError[] = []
   if (category !== undefined && row.category_id === null) {
@@ -102,7 +105,7 @@ export async function resolveNames(
 
 /** Lists the titles of similar categories. Empty if a category has this title. */
 export async function suggestCategories(db: Db, title: string): Promise<string[]> {
-  const names = { category: title, speakers: [], tags: [] }
+  const names = { category: title, speakers: [], tags: [], isPublic: false }
   const { category_id } = await findNames(db, { ...names, language: undefined, code: undefined })
   return category_id === null
     ? (await findSimilarCategories(db, title)).map(({ name }) => name)
@@ -124,8 +127,8 @@ function entityOrNull(id: number | null, name: string | null | undefined): Named
 }
 
 /**
- * Creates the speakers or tags that do not exist, and returns all of them. Call it in the
- * transaction that writes the record.
+ * Creates the speakers or tags that do not exist, and returns all of them. A former name, which a
+ * speaker no longer uses, is that speaker. Call it in the transaction that writes the record.
  */
 export async function createMissingEntities(
   tx: Db,
@@ -134,14 +137,17 @@ export async function createMissingEntities(
   found: readonly (NamedEntity | null)[],
   deadline: Deadline = {},
 ): Promise<NamedEntity[]> {
-  const missing = names
-    .filter((_, index) => found[index] === null)
+  const unknown = names.filter((_, index) => found[index] === null)
+  if (unknown.length === 0) return found as NamedEntity[]
+  const former: ReadonlyMap<string, NamedEntity> =
+    kind === 'speaker' ? await findByFormerName(tx, unknown) : new Map()
+  const missing = unknown
+    .filter((name) => !former.has(name))
     .map((name) => ({ name, slug: slugify(name) }))
-  if (missing.length === 0) return found as NamedEntity[]
   // All writers insert in the same order, by slug and then by name, so they cannot deadlock.
   missing.sort((a, b) => compare(a.slug, b.slug) || compare(a.name, b.name))
   assertBeforeDeadline(deadline)
-  await insertEntities(tx, kind, missing)
+  if (missing.length > 0) await insertEntities(tx, kind, missing)
   const created: Map<string, NamedEntity> = await findEntitiesByName(
     tx,
     kind,
@@ -150,7 +156,9 @@ export async function createMissingEntities(
   // The remaining names have an empty slug or one that is taken, so they get a numbered one.
   for (const { name, slug } of missing)
     if (!created.has(name)) created.set(name, await createNumbered(tx, kind, name, slug, deadline))
-  return names.map((name, index) => found[index] ?? (created.get(name) as NamedEntity))
+  return names.map(
+    (name, index) => found[index] ?? former.get(name) ?? (created.get(name) as NamedEntity),
+  )
 }
 
 /** Compares by code units. `localeCompare` would depend on the locale of the process. */

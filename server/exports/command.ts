@@ -1,11 +1,19 @@
 import { once } from 'node:events'
 import { pipeline } from 'node:stream/promises'
 import { createGzip } from 'node:zlib'
+import { licenceId, parseDataLicence } from '@talkshelf/web'
 import { InvalidArgumentError, Option } from 'commander'
-import { type AddCommands, CommandError, invalidArguments } from '../command.ts'
+import {
+  type AddCommands,
+  CommandError,
+  invalidArguments,
+  type JsonOption,
+  jsonOption,
+} from '../command.ts'
 import { type Snapshot, withSnapshot } from '../platform/db/snapshot.ts'
 import { describeWriteError } from '../platform/files.ts'
 import { inChunks } from '../platform/streams.ts'
+import { printJson } from '../platform/terminal.ts'
 import {
   exportCsv,
   exportNdjson,
@@ -19,7 +27,7 @@ import { FolderExistsError } from './pyvideo.ts'
 // `withSnapshot` opens a database transaction with a consistent view; the command `snapshot`
 // writes a compressed export of the public records.
 
-interface ExportCommandOptions {
+interface ExportCommandOptions extends JsonOption {
   readonly format: 'ndjson' | 'csv' | 'pyvideo'
   readonly out?: string
   readonly after?: number
@@ -53,8 +61,11 @@ const addExportCommand: AddCommands = (program, { config, say }) => {
     .option('--after <id>', 'export only records with an id above this one', parseRecordId)
     .option('--up-to <id>', 'export only records up to this id', parseRecordId)
     .option('--gzip', 'compress the output with gzip')
+    .option('--json', 'print what was written to --out as JSON')
     .action(async (options: ExportCommandOptions) => {
-      const { format, out, gzip } = options
+      const { format, out, gzip, json } = options
+      if (json && out === undefined)
+        throw new CommandError('--json needs --out: the output is the export.', invalidArguments)
       if (format === 'pyvideo' && out !== undefined && gzip)
         throw new CommandError(
           '--gzip cannot compress a folder. Remove --gzip, or remove --out to write a single ' +
@@ -63,10 +74,15 @@ const addExportCommand: AddCommands = (program, { config, say }) => {
         )
       const progress = showProgress()
       try {
-        await withSnapshot(config().DATABASE_URL, 'talkshelf export', async (db) => {
+        const { DATABASE_URL: url, DATA_LICENSE: license } = config()
+        await withSnapshot(url, 'talkshelf export', async (db) => {
           if (format === 'pyvideo' && out !== undefined)
             return writePyvideoFolder(db, out, options, progress.count)
-          const lines = countRecords(exportLines(db, options), format, progress.count)
+          const lines = countRecords(
+            exportLines(db, options, idOf(license)),
+            format,
+            progress.count,
+          )
           if (out === undefined) await print(lines, gzip)
           else await writeFileAtomically(out, lines, { isGzipped: gzip })
         })
@@ -75,7 +91,10 @@ const addExportCommand: AddCommands = (program, { config, say }) => {
       } finally {
         progress.end()
       }
-      if (out !== undefined) say(`Exported ${progress.total()} records to ${out}.`)
+      if (out === undefined) return
+      const records = progress.total()
+      if (json) await printJson({ file: out, format, records })
+      say(`Exported ${records} records to ${out}.`)
     })
 }
 
@@ -87,28 +106,36 @@ const addSnapshotCommand: AddCommands = (program, { config, say }) => {
         'as the server does every night if SNAPSHOT_DIR is set',
     )
     .argument('<folder>', 'created if missing; only the newest SNAPSHOT_KEEP snapshots are kept')
-    .action(async (folder: string) => {
-      const { DATABASE_URL: url, SNAPSHOT_KEEP: keep } = config()
-      const written = await writeSnapshot({ url, folder, keep }, new Date()).catch(
-        (error: unknown) => {
-          throw toCommandError(error, folder)
-        },
-      )
+    .addOption(jsonOption())
+    .action(async (folder: string, { json }: JsonOption) => {
+      const { DATABASE_URL: url, SNAPSHOT_KEEP: keep, DATA_LICENSE: license } = config()
+      const target = { url, folder, keep, license: idOf(license) }
+      const written = await writeSnapshot(target, new Date()).catch((error: unknown) => {
+        throw toCommandError(error, folder)
+      })
       if (!written)
         throw new CommandError('Another process is already writing a snapshot. Try again later.')
+      if (json) await printJson(written)
       say(`Wrote ${written.videos} records (${written.bytes} bytes) to ${written.file}.`)
     })
+}
+
+/** Returns what programs get of the setting of the licence. */
+function idOf(setting: string): string | undefined {
+  const licence = parseDataLicence(setting)
+  return licence && licenceId(licence)
 }
 
 function exportLines(
   db: Snapshot,
   { format, after, upTo }: ExportCommandOptions,
+  license: string | undefined,
 ): AsyncIterable<string> {
   const range = { after, upTo }
   if (format === 'csv') return exportCsv(db, { ...range, drafts: true })
   return format === 'pyvideo'
     ? exportPyvideo(db, range)
-    : exportNdjson(db, { ...range, drafts: true, takenDown: true })
+    : exportNdjson(db, { ...range, drafts: true, takenDown: true, license })
 }
 
 async function print(lines: AsyncIterable<string>, isGzipped: boolean | undefined): Promise<void> {

@@ -2,4 +2,4 @@
 // (csv.ts), the format of the pyvideo project (pyvideo.ts) and nightly snapshots (snapshots.ts).
 export { exportCsv, exportNdjson, readExported } from './lines.ts'
 export { exportPyvideo, writePyvideoFolder } from './pyvideo.ts'
-export { writeDueSnapshot, writeSnapshot } from './snapshots.ts'
+export { newestSnapshotSeconds, writeDueSnapshot, writeSnapshot } from './snapshots.ts'

@@ -35,6 +35,8 @@ export interface ExportOptions extends ExportScope {
   readonly after?: number | undefined
   /** Only records up to this id. */
   readonly upTo?: number | undefined
+  /** SPDX identifier or URL of the licence of the data. */
+  readonly license?: string | undefined
 }
 
 /**
@@ -42,7 +44,7 @@ export interface ExportOptions extends ExportScope {
  * that it can be imported by itself.
  */
 export async function* exportNdjson(db: Snapshot, options: ExportOptions): AsyncGenerator<string> {
-  const { after, upTo } = options
+  const { after, upTo, license } = options
   const at = await readSnapshotTime(db)
   yield jsonLine({
     kind: 'talkshelf',
@@ -50,6 +52,7 @@ export async function* exportNdjson(db: Snapshot, options: ExportOptions): Async
     at,
     ...(after !== undefined && { after }),
     ...(upTo !== undefined && { up_to: upTo }),
+    ...(license !== undefined && { license }),
   })
   for (const kind of exportedKinds)
     for await (const entity of exportedEntities(db, kind, options)) yield jsonLine(entity)

@@ -239,7 +239,7 @@ export async function findLastWithdrawal(db: Db): Promise<Date | undefined> {
   const { at } = await one(
     db,
     Withdrawal,
-    sql`select ${utcText(sql`max(at)`)} as at
+    sql`select ${utcText(sql`greatest(max(at), (select max(applied) from name_change))`)} as at
         from change
         where kind in ('taken-down', 'merged')
           or subject = 'video' and before @> '{"state": 1}' and after @> '{"state": 2}'

@@ -31,7 +31,9 @@ const path = endpoint.path
 const generous = { maxConcurrent: 2, longestMs: 60_000, minBytesPerSecond: 1000, windowMs: 60_000 }
 
 const serve = (limits: ExportLimits) =>
-  serveOnly([endpoint], ({ http, routeOf }) => exportRoutes(http, routeOf, databaseUrl, limits))
+  serveOnly([endpoint], ({ http, routeOf }) =>
+    exportRoutes(http, routeOf, { databaseUrls: () => [databaseUrl] }, limits),
+  )
 
 /** Starts an export and returns when its headers have arrived, without reading the body. */
 async function startExport(

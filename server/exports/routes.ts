@@ -1,4 +1,5 @@
 import { exportNdjsonEndpoint, mayAct, Problem } from '@talkshelf/contract'
+import { type DataLicence, licenceId } from '@talkshelf/web'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { withSnapshot } from '../platform/db/snapshot.ts'
 import { acceptsEncoding } from '../platform/http/compression.ts'
@@ -27,13 +28,21 @@ export interface ExportLimits extends StreamLimits {
 
 const defaultLimits: ExportLimits = { ...minimumRate, maxConcurrent: 2, longestMs: 10 * 60_000 }
 
+export interface ExportSource {
+  /** Returns the servers that this request may read from, in the order in which to try them. */
+  databaseUrls(): readonly string[]
+  /** The licence of the data. */
+  readonly licence?: DataLicence | undefined
+}
+
 /** Mounts the NDJSON export. */
 export function exportRoutes(
   http: FastifyInstance,
   routeOf: RouteFactory,
-  databaseUrl: string,
+  source: ExportSource,
   limits: ExportLimits = defaultLimits,
 ): void {
+  const { licence } = source
   let running = 0
   const closing = new AbortController()
   // A shutdown must not wait for an export.
@@ -49,6 +58,7 @@ export function exportRoutes(
         'content-disposition': 'attachment; filename="talkshelf.ndjson"',
         'cache-control': 'private, no-store',
         vary: 'Accept, Accept-Encoding',
+        ...(licence && { link: `<${licence.url}>; rel="license"` }),
         ...(isPacked && { 'content-encoding': 'gzip' }),
       })
       if (request.method === 'HEAD') return takeOverResponse(reply).end()
@@ -64,7 +74,7 @@ export function exportRoutes(
       try {
         const options = { isPacked, limits, signal: closing.signal }
         await tracedRequest('GET /api/v2/export.ndjson', request.headers, () =>
-          sendExport(databaseUrl, request, reply, query, options),
+          sendExport(source, request, reply, query, options),
         )
       } finally {
         running--
@@ -79,18 +89,30 @@ interface ExportQuery {
 }
 
 async function sendExport(
-  databaseUrl: string,
+  { databaseUrls, licence }: ExportSource,
   request: FastifyRequest,
   reply: FastifyReply,
   query: ExportQuery,
   options: StreamOptions,
 ): Promise<void> {
   const isEditor = mayAct(request.actor.role, 'editor')
-  const scope = { after: query.after, upTo: query.up_to, drafts: isEditor, takenDown: false }
-  try {
-    await withSnapshot(databaseUrl, 'talkshelf export', (db) =>
+  const scope = {
+    after: query.after,
+    upTo: query.up_to,
+    drafts: isEditor,
+    takenDown: false,
+    license: licence && licenceId(licence),
+  }
+  const sendFrom = (databaseUrl: string) =>
+    withSnapshot(databaseUrl, 'talkshelf export', (db) =>
       sendChunks(reply, inChunks(exports.exportNdjson(db, scope)), options),
     )
+  const [first = '', ...others] = databaseUrls()
+  try {
+    await sendFrom(first).catch((error: unknown) => {
+      if (reply.sent || others[0] === undefined) throw error
+      return sendFrom(others[0])
+    })
     // After the snapshot is closed, so that a client that requests the next range at once does not
     // exceed the limit.
     reply.raw.end()

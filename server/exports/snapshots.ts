@@ -20,6 +20,8 @@ export interface SnapshotOptions {
   readonly folder: string
   /** The number of snapshots that are retained. */
   readonly keep: number
+  /** SPDX identifier or URL of the licence of the data. */
+  readonly license?: string | undefined
   readonly signal?: AbortSignal | undefined
 }
 
@@ -31,6 +33,7 @@ export interface SnapshotManifest {
   readonly videos: number
   readonly bytes: number
   readonly sha256: string
+  readonly license?: string
 }
 
 /**
@@ -86,6 +89,11 @@ async function listSnapshots(folder: string): Promise<StoredSnapshot[]> {
   )
 }
 
+/** Returns the time of the data of the newest snapshot, in seconds since 1970; 0 without one. */
+export async function newestSnapshotSeconds(folder: string): Promise<number> {
+  return Math.max(0, ...(await listSnapshots(folder)).map(({ atMs }) => atMs)) / 1000
+}
+
 async function manifestTime(file: string): Promise<number> {
   try {
     return Date.parse((JSON.parse(await readFile(file, 'utf8')) as SnapshotManifest).at) || 0
@@ -103,7 +111,7 @@ export function writeSnapshot(
 }
 
 async function writeUnlessDone(
-  { url, folder, keep, signal }: SnapshotOptions,
+  { url, folder, keep, license, signal }: SnapshotOptions,
   day: string,
   isDone: () => boolean | Promise<boolean>,
 ): Promise<SnapshotManifest | undefined> {
@@ -118,7 +126,7 @@ async function writeUnlessDone(
     const at = await readSnapshotTime(db)
     let lastLine = ''
     async function* lines() {
-      for await (const line of exportNdjson(db, { drafts: false, takenDown: false })) {
+      for await (const line of exportNdjson(db, { drafts: false, takenDown: false, license })) {
         lastLine = line
         yield line
       }
@@ -129,7 +137,14 @@ async function writeUnlessDone(
       signal,
     })
     const { videos } = JSON.parse(lastLine) as { videos: number }
-    const manifest = { file, at: `${at}Z`, talkshelf: version, videos, ...written }
+    const manifest = {
+      file,
+      at: `${at}Z`,
+      talkshelf: version,
+      videos,
+      ...written,
+      ...(license !== undefined && { license }),
+    }
     await writeFileAtomically(join(folder, `${baseName(day)}.json`), manifestLines(manifest), {
       isPublic: true,
       signal,

@@ -49,6 +49,18 @@ export async function replaceFacts(
         detail: `must have at most ${maxBytes} characters in total`,
       },
     ])
+  const wrongEnds = facts.flatMap((fact, index) =>
+    fact.kind === 'part' && fact.end !== null && fact.end <= fact.start
+      ? [
+          {
+            pointer: `/facts/${index}/end`,
+            code: 'out-of-range',
+            detail: 'must be after the start',
+          },
+        ]
+      : [],
+  )
+  if (wrongEnds.length > 0) throw invalidFields(wrongEnds)
   return pool.transaction(async (tx) => {
     await lockCurrent(tx, id)
     await assertMayChange(tx, context.origin.actor, id)

@@ -1,11 +1,18 @@
 import { type FieldError, type Role, states } from '@talkshelf/contract'
-import { lookUpNames, unknownLanguageError } from '../entities/entities.ts'
+import { lookUpNames, openFormerNames, unknownLanguageError } from '../entities/entities.ts'
 import type { Origin } from '../platform/actor.ts'
 import type { Db } from '../platform/db/db.ts'
 import type { Pool } from '../platform/db/pool.ts'
 import type { ConcurrencyLimit } from '../platform/ops/concurrency-limit.ts'
-import { type OnPlanProgress, planImport, type VerdictCounts } from './engine/plan.ts'
-import { changeImportState, type ImportJob, insertImport, setFormat } from './engine/queries.ts'
+import {
+  type OnPlanProgress,
+  orFail,
+  type PlanOptions,
+  planImport,
+  type VerdictCounts,
+} from './engine/plan.ts'
+import { findSourceName } from './engine/prepare-batch.ts'
+import { type ImportJob, insertImport, setFormat } from './engine/queries.ts'
 import { detectFormat } from './formats.ts'
 import type { OpenedInput } from './input/input.ts'
 import { fieldsOfNewRecord, type ParsedItem } from './item.ts'
@@ -27,6 +34,16 @@ export interface ImportSource {
   readonly draft?: boolean | undefined
   /** The time limit for reading the file. */
   readonly maxMs?: number | undefined
+  /** The most talks that the file may have; default: that of the planner. */
+  readonly maxRows?: number | undefined
+  /** The followed source that the file comes from. */
+  readonly followedSource?: number | undefined
+  /** Aborts reading and planning. */
+  readonly signal?: AbortSignal | undefined
+  /** Receives each item before it is planned. */
+  readonly onItem?: ((item: ParsedItem) => void) | undefined
+  /** Ends the plan: see `PlanOptions`. */
+  readonly onRead?: PlanOptions['onRead']
 }
 
 export interface BeginImportOptions {
@@ -57,14 +74,18 @@ export async function beginImport(
   { progress = () => {}, schedule = (work) => work() }: BeginImportOptions = {},
 ): Promise<{ id: number; planned: Promise<VerdictCounts> }> {
   const { category, language, draft = false } = input
+  const names = await openFormerNames(pool)
+  const label = (text: string) => names?.label(text) ?? text
+  const options = { category, language, state: draft ? states.draft : states.live }
   const job = await insertImport(pool, {
-    name: input.name.slice(0, 500),
+    name: label(input.name).slice(0, 500),
     format: input.format ?? '',
-    source: input.source ?? '',
-    options: { category, language, state: draft ? states.draft : states.live },
+    source: label(input.source ?? ''),
+    options: names?.value(options) ?? options,
     actor: origin.actor.name,
     token_id: origin.actor.token,
     person_id: origin.actor.person ?? null,
+    followed_source_id: input.followedSource ?? null,
     via: origin.via,
     request_id: origin.request,
   })
@@ -72,34 +93,87 @@ export async function beginImport(
   return { id: job.id, planned }
 }
 
-async function readAndPlan(
+/** Talks that were read before, to be planned as an import. */
+export interface ReadTalks {
+  readonly name: string
+  readonly format: string
+  readonly source: string
+  /** The other sources of joined talks. */
+  readonly otherSources: readonly string[]
+  readonly items: readonly ParsedItem[]
+}
+
+/** Creates an import of talks that were read before, and starts to plan it. */
+export async function beginImportOf(
+  pool: Pool,
+  { name, format, source, otherSources, items }: ReadTalks,
+  origin: Origin,
+): Promise<{ id: number; planned: Promise<VerdictCounts> }> {
+  const { actor } = origin
+  const job = await insertImport(pool, {
+    name: name.slice(0, 500),
+    format,
+    source,
+    options: { state: states.live, otherSources },
+    actor: actor.name,
+    token_id: actor.token,
+    person_id: actor.person ?? null,
+    via: origin.via,
+    request_id: origin.request,
+  })
+  const plan = () => planImport(pool, job, toAsync(items), { role: actor.role, progress: () => {} })
+  return { id: job.id, planned: orFail(pool, job, plan()) }
+}
+
+async function* toAsync<T>(items: readonly T[]): AsyncGenerator<T> {
+  yield* items
+}
+
+/** A file that was opened and whose format is known. */
+export interface ReadFile {
+  readonly format: string
+  readonly source: string
+  readonly items: AsyncIterable<ParsedItem>
+}
+
+/** Detects the format of an opened file and starts to read its talks. */
+export async function readTalks(
+  db: Db,
+  opened: OpenedInput,
+  options: Omit<ImportSource, 'name' | 'open'>,
+): Promise<ReadFile> {
+  const format = detectFormat(options.format, opened.head, opened.firstPath)
+  const { source, category, language, recorded, keepTitles, followedSource, onItem } = options
+  const items = format.read(opened.files, { category, language, recorded, keepTitles })
+  const sourceName = source ?? defaultSource(format.name, opened.name, followedSource)
+  return {
+    format: format.name,
+    source: await findSourceName(db, sourceName),
+    items: withDefaults(items, recorded, onItem),
+  }
+}
+
+function readAndPlan(
   pool: Pool,
   job: ImportJob,
   input: ImportSource,
   role: Role,
   { progress, schedule }: Required<BeginImportOptions>,
 ): Promise<VerdictCounts> {
-  try {
-    return await schedule(async () => {
-      const deadlineMs = input.maxMs && performance.now() + input.maxMs
-      const opened = await input.open()
-      const format = detectFormat(input.format, opened.head, opened.firstPath)
-      const source = input.source ?? defaultSource(format.name, opened.name)
-      await setFormat(pool, job.id, format.name, source)
-      const { category, language, recorded, keepTitles } = input
-      const items = format.read(opened.files, { category, language, recorded, keepTitles })
-      return planImport(pool, { ...job, source }, withDefaults(items, recorded), {
-        role,
-        deadlineMs,
-        progress,
-      })
+  const plan = async () => {
+    const deadlineMs = input.maxMs && performance.now() + input.maxMs
+    const { format, source, items } = await readTalks(pool, await input.open(), input)
+    await setFormat(pool, job.id, format, source)
+    return planImport(pool, { ...job, source }, items, {
+      role,
+      deadlineMs,
+      maxRows: input.maxRows,
+      signal: input.signal,
+      onRead: input.onRead,
+      progress,
     })
-  } catch (error) {
-    const message = error instanceof Error ? error.message : String(error)
-    const problem = message.slice(0, 2000)
-    await changeImportState(pool, job.id, ['reading'], 'failed', { problem })
-    throw error
   }
+  return orFail(pool, job, schedule(plan))
 }
 
 /**
@@ -109,24 +183,32 @@ async function readAndPlan(
 async function* withDefaults(
   items: AsyncIterable<ParsedItem>,
   recorded: string | undefined,
+  onItem: ImportSource['onItem'] = () => {},
 ): AsyncGenerator<ParsedItem> {
   for await (const item of items) {
-    if (!('fields' in item) || item.kept) {
-      yield item
-      continue
-    }
-    const { fields } = item
-    yield {
-      ...item,
-      ...(recorded && !fieldsOfNewRecord(item).recorded && { fields: { ...fields, recorded } }),
-      ...(fields.language === undefined && {
-        fallback: { language: 'Undetermined', ...item.fallback },
-      }),
-    }
+    const completed = withDefault(item, recorded)
+    onItem(completed)
+    yield completed
   }
 }
 
-// The keys of a table are unique only within that table, so each file is a source of its own.
-function defaultSource(format: string, file: string): string {
-  return format === 'csv' ? `csv ${file}`.slice(0, 100) : format
+function withDefault(item: ParsedItem, recorded: string | undefined): ParsedItem {
+  if (!('fields' in item) || item.kept) return item
+  const { fields } = item
+  return {
+    ...item,
+    ...(recorded && !fieldsOfNewRecord(item).recorded && { fields: { ...fields, recorded } }),
+    ...(fields.language === undefined && {
+      fallback: { language: 'Undetermined', ...item.fallback },
+    }),
+  }
+}
+
+// The keys of a table are unique only within that table, so each file is a source of its own. The
+// URL and the name of a followed source may change, and long ones may begin alike.
+function defaultSource(format: string, file: string, followedSource: number | undefined): string {
+  if (format !== 'csv') return format
+  return followedSource === undefined
+    ? `csv ${file}`.slice(0, 100)
+    : `followed source ${followedSource}`
 }

@@ -27,13 +27,18 @@ import {
   decideRow,
   deleteImport,
   deleteRows,
+  failPlan,
+  findFollowedLeftovers,
   findImport,
   findWrittenEvents,
+  hasDecisions,
   type ImportJob,
   type ImportRow,
   listOpenQuestions,
   listRows,
+  lockPlan,
   selectImports,
+  selectWaitingImports,
 } from './engine/queries.ts'
 import { fieldsOfNewRecord, type ItemFields } from './item.ts'
 import { readRefusedRows, type TableLimits } from './refused.ts'
@@ -42,20 +47,31 @@ import { readRefusedRows, type TableLimits } from './refused.ts'
 // (plan.ts), the plan is applied (apply.ts) and can be undone (undo.ts), both batch by batch
 // (batches.ts). identity.ts, decide.ts and merge.ts decide what becomes of a talk. formats/ has one
 // file per format.
-export { beginImport, findLanguageError } from './begin.ts'
-export { formatValue, shortenAroundDifference } from './cli/terminal-escape.ts'
+export { beginImport, beginImportOf, findLanguageError, readTalks } from './begin.ts'
+export { formatValue, shortenAroundDifference } from './cli/values.ts'
 export { nextImportBatch, type OnBatchFailure } from './engine/batches.ts'
-export { countChangesByValue, type Decision, findDecisions } from './engine/queries.ts'
+export { findTakenDown } from './engine/identity.ts'
+export { measure, type ReadPlan } from './engine/plan.ts'
+export { prepareBatch } from './engine/prepare-batch.ts'
+export {
+  countChangesByValue,
+  countRunningImports,
+  type Decision,
+  findDecisions,
+  findFollowedImports,
+  findSourceStates,
+  hasNewSourceStates,
+} from './engine/queries.ts'
 export { removeOldRows } from './engine/retention.ts'
 export { csvTemplate } from './formats/csv.ts'
 export { mainFields } from './formats/csv-columns.ts'
 export { joinCells, joinNames } from './formats/csv-write.ts'
 export { writePyvideo } from './formats/pyvideo-record.ts'
 export { formats } from './formats.ts'
-export { fetchFile } from './input/fetch.ts'
+export { fetchFile, fetchVersion } from './input/fetch.ts'
 export { type OpenedInput, openInput } from './input/input.ts'
-export { InputRefused } from './item.ts'
-export { type ImportPlanner, openImportPlanner } from './planner.ts'
+export { type ImportItem, InputRefused, type ItemFields, type ParsedItem } from './item.ts'
+export { downloadLimits, type ImportPlanner, openImportPlanner } from './planner.ts'
 
 /** Reads an import with its counts. */
 export async function readImport(db: Db, id: number): Promise<Import> {
@@ -108,8 +124,12 @@ export async function decideTalk(
   const [row] = await listRows(db, id, { after: position - 1, limit: 1 })
   if (row?.position !== position) throw new Problem('not-found', 'There is no such talk')
   const effect = row.outcome === null ? await planDecision(db, job, row, decision) : undefined
-  if ((await decideRow(db, id, position, decision, effect)) === 0)
-    throw new Problem('wrong-state', `The import is ${job.state}: this talk was applied already`)
+  if ((await decideRow(db, id, position, decision, effect)) === 0) {
+    const { state } = await requireImport(db, id)
+    if (state === 'failed')
+      throw new Problem('wrong-state', `Import ${id} was replaced or deleted meanwhile`)
+    throw new Problem('wrong-state', `The import is ${state}: this talk was applied already`)
+  }
   const rows = await listRows(db, id, { after: position - 1, limit: 1 })
   const [talk] = await toImportedTalks(db, rows)
   return talk as ImportedTalk
@@ -200,6 +220,58 @@ export async function redoImport(db: Db, id: number, role: Role): Promise<Import
   return transition(db, id, ['undone'], 'redoing')
 }
 
+/** A plan cannot be retired: it has decisions of a person, or is being applied. */
+export class PlanInUse extends Error {}
+
+interface Retirement {
+  /** Why it can no longer be applied. */
+  readonly problem: string
+  /** Whether the import stays, with the problem, after its rows are deleted. */
+  readonly isReplaced: boolean
+}
+
+/**
+ * Marks a plan as failed, in a transaction, so that `deleteLeftovers` deletes it: a decision that is
+ * made at the same time is either refused or throws `PlanInUse`, which has to roll the transaction
+ * back.
+ */
+export async function retirePlan(
+  tx: Db,
+  id: number,
+  { problem, isReplaced }: Retirement,
+): Promise<void> {
+  if (!(await lockPlan(tx, id))) throw new PlanInUse()
+  if (await hasDecisions(tx, id)) throw new PlanInUse()
+  await failPlan(tx, id, problem, isReplaced)
+}
+
+/** Replaced plans of a followed source that stay: people may still have links to them. */
+const keptReplaced = 20
+
+/** Deletes an import that has failed, with its rows. Does nothing if it is in another state. */
+export async function deleteFailedImport(db: Db, id: number): Promise<void> {
+  const job = await findImport(db, id)
+  if (job?.state !== 'failed') return
+  await deleteAllRows(db, id)
+  await deleteImport(db, id)
+}
+
+/** Deletes failed imports of a followed source and the rows of plans that were replaced. */
+export async function deleteLeftovers(db: Db, followedSourceId: number): Promise<void> {
+  const leftovers = await findFollowedLeftovers(db, followedSourceId, keptReplaced)
+  for (const { id, isReplaced } of leftovers) {
+    await deleteAllRows(db, id)
+    if (!isReplaced) await deleteImport(db, id)
+  }
+}
+
+/** Lists imports that were planned and can still be applied, the oldest first. */
+export async function listWaitingImports(db: Db, limit: number): Promise<Import[]> {
+  const imports: Import[] = []
+  for (const job of await selectWaitingImports(db, limit)) imports.push(await toImport(db, job))
+  return imports
+}
+
 /** Deletes an import that was never applied, with its rows. */
 export async function discardImport(db: Db, id: number): Promise<void> {
   const { state } = await requireImport(db, id)
@@ -215,11 +287,16 @@ export async function discardImport(db: Db, id: number): Promise<void> {
       'wrong-state',
       `Import ${id} is ${state}. Only imports that were never applied can be deleted`,
     )
-  while ((await deleteRows(db, id, rowsPerDelete)) > 0);
+  await deleteAllRows(db, id)
   await deleteImport(db, id)
 }
 
-const rowsPerDelete = 5000
+/** Rows may be as large as their file allows: a statement must end before its timeout. */
+const rowsPerDelete = 1000
+
+async function deleteAllRows(db: Db, id: number): Promise<void> {
+  while ((await deleteRows(db, id, rowsPerDelete)) > 0);
+}
 
 /** Decides all conflicts of an import in some fields, or in all. Returns the number of talks. */
 export async function decideFields(
@@ -289,6 +366,7 @@ async function toImport(db: Db, job: ImportJob): Promise<Import> {
     source,
     created,
     by: actor,
+    followed_source: job.followed_source_id,
     rows,
     done,
     problem,

@@ -40,6 +40,22 @@ export interface ImportItem {
   readonly notes: readonly (ImportNote | ImportWarning)[]
   /** Only in a Talkshelf export: the read-only fields of the record. */
   readonly kept?: OriginalRecord
+  /** What each source says, if the talk is joined from several. */
+  readonly joined?: JoinedContent
+}
+
+/** What a source says about a talk. */
+export interface SourceContent {
+  readonly fields: ItemFields
+  readonly facts: readonly Fact[]
+}
+
+/** The sources of a talk, such as the schedule that has it and the playlist with its recording. */
+export interface JoinedContent {
+  /** What the source of the import says. */
+  readonly own: SourceContent
+  /** What other sources say, with the key that each of them has for the talk. */
+  readonly others: readonly (SourceContent & { readonly source: string; readonly key: string })[]
 }
 
 /** Returns the fields of the record that a new talk becomes. */

@@ -1,13 +1,19 @@
 // Entry point of maintenance: removes data that is no longer needed, once a day, in small batches.
 // docs/operations.md lists what bounds each table and folder.
 import { deleteExpired, deleteOldTokens } from '../auth/auth.ts'
+import { compactCube } from '../catalogue/catalogue.ts'
 import { deleteOldCopies } from '../desk/desk.ts'
 import { removeOldRows } from '../imports/imports.ts'
+import { deleteOldMatches, deleteReplacedDecisions } from '../matches/matches.ts'
+import { discardOldPlans } from '../name-changes/name-changes.ts'
 import { removeUnusedPictures } from '../pictures/pictures.ts'
+import type { Db } from '../platform/db/db.ts'
 import type { Pool } from '../platform/db/pool.ts'
 import { removeUnusedFingerprints } from '../quality/quality.ts'
-import { removeUnusedWords } from '../search/search.ts'
-import { claimTask, finishTask } from './queries.ts'
+import { refreshFrequencies, removeUnusedWords } from '../search/search.ts'
+import { deleteOldLinks } from '../speaker-links/speaker-links.ts'
+import { deleteOldNetworks, deleteOldSuggestions } from '../suggestions/suggestions.ts'
+import { claimTask, finishTask, listFinished } from './queries.ts'
 
 export interface MaintenanceOptions {
   /**
@@ -25,6 +31,8 @@ export interface MaintenanceOptions {
 
 type Task = (pool: Pool, options: MaintenanceOptions) => Promise<number>
 
+const decisionsPerBatch = 1000
+
 const tasks: Readonly<Record<string, Task>> = {
   imports: async (pool, { importDays, isStopped }) => {
     if (importDays === 0) return 0
@@ -35,12 +43,39 @@ const tasks: Readonly<Record<string, Task>> = {
     }
     return removed
   },
+  matches: async (pool, { importDays, isStopped }) => {
+    if (importDays === 0) return 0
+    let removed = 0
+    for (let count = -1; count !== 0 && !isStopped(); ) {
+      count = await deleteOldMatches(pool, importDays)
+      removed += count
+    }
+    for (let count = -1; count !== 0 && !isStopped(); ) {
+      count = await deleteReplacedDecisions(pool, decisionsPerBatch)
+      removed += count
+    }
+    return removed
+  },
   words: (pool, { isStopped }) => removeUnusedWords(pool, isStopped),
+  frequencies: (pool, { isStopped }) => refreshFrequencies(pool, isStopped),
+  counts: (pool) => compactCube(pool),
   keys: (pool, { isStopped }) => removeUnusedFingerprints(pool, isStopped),
   tokens: (pool) => deleteOldTokens(pool),
   sessions: (pool) => deleteExpired(pool),
   copies: (pool) => deleteOldCopies(pool),
+  suggestions: async (pool) => (await deleteOldNetworks(pool)) + (await deleteOldSuggestions(pool)),
+  names: async (pool) => (await discardOldPlans(pool)) + (await deleteOldLinks(pool)),
   pictures: (pool, { isStopped }) => removeUnusedPictures(pool, isStopped),
+}
+
+export const maintenanceTasks: readonly string[] = Object.keys(tasks)
+
+/** Returns when each task was last finished, in seconds since 1970; 0 if it never was. */
+export async function readFinished(db: Db): Promise<ReadonlyMap<string, number>> {
+  const rows = await listFinished(db)
+  // A task of another release is never finished again.
+  const current = rows.filter(({ task }) => Object.hasOwn(tasks, task))
+  return new Map(current.map(({ task, finished }) => [task, finished]))
 }
 
 /**

@@ -84,4 +84,8 @@ test('unites facts, each once, with one position in the programme', () => {
   const same = { ...copy, type: 'mp4', size: 5 }
   assert.deepEqual(uniteFacts([copy], [same as typeof copy]), [copy])
   assert.deepEqual(uniteFacts([], [position]), [position])
+  const part = { kind: 'part', url: 'https://media.example/day.mp4', start: 5, end: 9 } as const
+  assert.deepEqual(uniteFacts([part], [{ ...part, start: 6 }]), [part])
+  const expected = { kind: 'recording', status: 'expected' } as const
+  assert.deepEqual(uniteFacts([expected], [{ ...expected, status: 'opted-out' }]), [expected])
 })

@@ -47,7 +47,7 @@ function missingValues(merged: Video, kept: Video): Partial<Video> {
 const isEmpty = (value: string | number | null) =>
   value === null || value === 0 || (typeof value === 'string' && value.trim() === '')
 
-/** Adds facts to those of a record: each once, and one position in the programme. */
+/** Adds facts to those of a record: each once, one slot, one part of a URL, and so on. */
 export function uniteFacts(facts: readonly Fact[], added: readonly Fact[]): Fact[] {
   const united = [...facts]
   for (const fact of added) if (!united.some((other) => isRepeated(other, fact))) united.push(fact)
@@ -55,7 +55,9 @@ export function uniteFacts(facts: readonly Fact[], added: readonly Fact[]): Fact
 }
 
 function isRepeated(fact: Fact, added: Fact): boolean {
-  if (fact.kind === 'programme') return added.kind === 'programme'
+  if (fact.kind === 'programme' || fact.kind === 'slot' || fact.kind === 'recording')
+    return added.kind === fact.kind
+  if (fact.kind === 'part' && added.kind === 'part') return fact.url === added.url
   if (fact.kind === 'media' && added.kind === 'media') return fact.url === added.url
   return isDeepStrictEqual(fact, added)
 }

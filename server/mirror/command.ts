@@ -1,5 +1,6 @@
 import { InvalidArgumentError } from 'commander'
-import { type AddCommands, CommandError } from '../command.ts'
+import { type AddCommands, CommandError, type JsonOption, jsonOption } from '../command.ts'
+import { printJson } from '../platform/terminal.ts'
 import { CopyError, MirrorError, type MirrorOptions, mirror } from './mirror.ts'
 
 /** Adds the command `mirror`. */
@@ -14,6 +15,7 @@ export const mirrorCommands: AddCommands = (program, { say, withPool }) => {
     .argument('[folder]', 'one JSON file for each talk, speaker, tag and event; needs no database')
     .option('--database', 'into the empty database of DATABASE_URL, which can then be served')
     .option('--once', 'end when the copy is complete')
+    .addOption(jsonOption())
     .action(async (source: string, folder: string | undefined, options: Options) => {
       if ((folder === undefined) !== (options.database === true))
         throw new CommandError('Name a folder, or add --database.', 2)
@@ -22,7 +24,8 @@ export const mirrorCommands: AddCommands = (program, { say, withPool }) => {
       const run = (into: MirrorOptions['into']) =>
         mirror({ source, into, isOnce: options.once === true, signal: stopping.signal, say })
       try {
-        await (folder === undefined ? withPool(run, { answerSeconds }) : run(folder))
+        const copied = await (folder === undefined ? withPool(run, { answerSeconds }) : run(folder))
+        if (options.json) await printJson({ source, folder: folder ?? null, ...copied })
       } catch (error) {
         if (error instanceof MirrorError || error instanceof CopyError)
           throw new CommandError(error.message)
@@ -34,7 +37,7 @@ export const mirrorCommands: AddCommands = (program, { say, withPool }) => {
 /** A page of long texts takes a while to be indexed. */
 const answerSeconds = 120
 
-interface Options {
+interface Options extends JsonOption {
   readonly database?: boolean
   readonly once?: boolean
 }

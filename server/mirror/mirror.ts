@@ -35,13 +35,27 @@ export interface MirrorOptions {
   say(line: string): void
 }
 
+export interface CopyState {
+  readonly subjects: number
+  /** Null before the first entry. */
+  readonly seq: number | null
+}
+
+const stateOf = (copy: ArchiveCopy): CopyState => ({
+  subjects: copy.size(),
+  seq: copy.cursor === undefined ? null : seqOf(copy.cursor),
+})
+
 /** The source answers with something that is not a change feed. */
 export class MirrorError extends Error {
   override readonly name = 'MirrorError'
 }
 
-/** Keeps a copy up to date with an archive until the signal aborts, or once. */
-export async function mirror(options: MirrorOptions): Promise<void> {
+/**
+ * Keeps a copy up to date with an archive until the signal aborts, or once. Returns how many
+ * records, speakers, tags and events it has, and the entry of the feed up to which it has them.
+ */
+export async function mirror(options: MirrorOptions): Promise<CopyState> {
   const { source, into, say } = options
   const copy = await openCopy(options)
   const place = typeof into === 'string' ? into : 'the database'
@@ -53,12 +67,13 @@ export async function mirror(options: MirrorOptions): Promise<void> {
   try {
     for (;;)
       try {
-        return await synchronize(copy, options)
+        await synchronize(copy, options)
+        return stateOf(copy)
       } catch (error) {
         if (options.isOnce || !isTemporary(error)) throw error
         say(`${describe(error)}. Trying again`)
         await pause(retryMs, options.signal)
-        if (options.signal?.aborted) return
+        if (options.signal?.aborted) return stateOf(copy)
       }
   } finally {
     await copy.close()
@@ -285,7 +300,14 @@ const pageSize = 100
 
 const countText = (copy: ArchiveCopy) => `${copy.size()} records, speakers, tags and events`
 
-const clientFor = (source: string) => createClient({ baseUrl: source, fetch: boundedFetch })
+/** A mirror has timeouts and retries of its own. */
+const clientFor = (source: string) =>
+  createClient({
+    baseUrl: source,
+    fetch: boundedFetch,
+    timeoutMs: Number.POSITIVE_INFINITY,
+    retries: 0,
+  })
 
 /** Returns the page. Throws if the source sent something else. */
 function checkedPage(page: FeedPage, source: string): FeedPage {

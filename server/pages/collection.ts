@@ -18,6 +18,7 @@ import { findPublicEntity, readEntity } from '../entities/entities.ts'
 import type { Markdown } from '../markdown/markdown.ts'
 import type { Pool } from '../platform/db/pool.ts'
 import { parseId } from '../platform/http/pages.ts'
+import { hasSchedule } from '../schedules/schedules.ts'
 import { buildCards, parseRecords } from './cards.ts'
 import { addLanguageCodes } from './facets.ts'
 import { buildPager } from './pager.ts'
@@ -76,6 +77,7 @@ export async function entityPage(
     entity: head.entity,
     hasStatistics: kind === 'category' && !(entity.about?.start_date && entity.about.end_date),
     hasSeries: kind === 'category' && Boolean(entity.profile.series),
+    hasSchedule: kind === 'category' && (await hasSchedule(pool.lists, entity.id)),
   }
   // Facets have only the speakers with the most talks.
   const hasMore = kind === 'category' && (data.facets.speaker?.length ?? 0) > maxCommonFacets
@@ -175,5 +177,6 @@ async function collection(
     cards: records.flatMap(({ id }) => cards.get(id) ?? []),
     pager: buildPager(searchParams.page ?? 1, list, pageSize),
     facets: facets ? await addLanguageCodes(facets, statisticsCache) : {},
+    estimatedFacets: facets?.estimated ?? [],
   }
 }

@@ -17,7 +17,12 @@ const png = Buffer.from(
 )
 
 /** The logo as an ICO file, which browsers and feed readers request at /favicon.ico. */
-export const faviconIco = Buffer.concat([icoHeader(png.length), png])
+export const faviconIco = icoOf(png)
+
+/** Returns a PNG of 32 by 32 pixels as an ICO file. */
+export function icoOf(png: Buffer): Buffer {
+  return Buffer.concat([icoHeader(png.length), png])
+}
 
 /** Returns the header of a file with one picture of 32 by 32 pixels. */
 function icoHeader(bytes: number): Buffer {

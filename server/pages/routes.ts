@@ -1,6 +1,7 @@
 import { Problem, problems } from '@talkshelf/contract'
 import {
   bannerStyle,
+  type CollectionData,
   type EntityPageKind,
   type FollowData,
   feedFormats,
@@ -24,7 +25,9 @@ import {
   pagePolicy,
   recordPolicy,
 } from '../platform/http/edge-policy.ts'
+import { picturePolicy } from '../platform/http/headers.ts'
 import {
+  type MountForm,
   type MountPage,
   type PageRequest,
   type PageResponse,
@@ -35,10 +38,13 @@ import { requestCosts } from '../platform/http/rate-limit.ts'
 import type { RecordCache } from '../videos/videos.ts'
 import { entityPage, languagePage, yearPage } from './collection.ts'
 import { aboutPage, directoryPage, eventsPage } from './directory.ts'
-import { favicon, faviconIco } from './favicon.ts'
+import { favicon, faviconIco, icoOf } from './favicon.ts'
 import { followEntity, followLanguage, followSearch, followYear } from './follow.ts'
 import { homePage } from './home.ts'
+import { schedulePage } from './schedule.ts'
 import { searchPage, searchState } from './search.ts'
+import { speakerLinkRoutes } from './speaker-link.ts'
+import { suggestRoutes } from './suggest.ts'
 import { embedPage, readTalk, talkPage } from './talk.ts'
 import { buildView, localPath, type PageSite, pageHeaders, preferenceCookies } from './view.ts'
 
@@ -55,7 +61,7 @@ interface PageContext {
 
 /** Mounts all public pages and their assets. */
 export function pageRoutes(
-  mountPage: MountPage,
+  { mountPage, mountForm }: { readonly mountPage: MountPage; readonly mountForm: MountForm },
   pool: Pool,
   recordCache: RecordCache,
   statisticsCache: StatisticsCache,
@@ -75,15 +81,27 @@ export function pageRoutes(
     ),
   )
   mountPage(paths.about, async (request) =>
-    render(site, pages.about, await aboutPage(statisticsCache), request),
+    render(
+      site,
+      pages.about,
+      {
+        ...(await aboutPage(statisticsCache)),
+        text: site.content.text('about', buildView(site, request).locale),
+      },
+      request,
+    ),
   )
+  siteTextRoutes(context)
   mountPage(paths.myTalks, (request) => render(site, pages.myTalks, {}, request))
   for (const [from, to] of Object.entries(guessedPaths))
     mountPage(from, (request) => redirect(site, to, request), { cost: requestCosts.read })
   followRoutes(context)
+  scheduleRoutes(context)
   talkRoutes(context)
   directoryRoutes(context)
   collectionRoutes(context)
+  suggestRoutes({ mountPage, mountForm, pool, site })
+  speakerLinkRoutes({ mountPage, mountForm, pool, site })
   preferenceRoute(context)
   assetRoutes(context)
 }
@@ -120,6 +138,27 @@ const guessedFolders: Readonly<Record<EntityPageKind, readonly string[]>> = {
   category: ['categories', 'event', 'events'],
   speaker: ['speakers'],
   tag: ['tags'],
+}
+
+/** Mounts the pages that have a text of the operator. */
+function siteTextRoutes({ mountPage, site }: PageContext): void {
+  for (const page of site.content.pages)
+    if (page !== 'about')
+      mountPage(paths.sitePage(page), (request) => {
+        const text = site.content.text(page, buildView(site, request).locale)
+        return text ? render(site, pages.siteText, { page, text }, request) : notFound()
+      })
+}
+
+/** Mounts the schedules of events. */
+function scheduleRoutes({ mountPage, pool, site }: PageContext): void {
+  mountPage(paths.schedule('/category/:id/:slug'), async (request) => {
+    const data = await schedulePage(pool, request.params)
+    return 'moved' in data
+      ? redirect(site, paths.schedule(data.moved), request)
+      : // A change of a draft purges nothing, so it is not served after its time.
+        render(site, pages.schedule, data, request, undefined, () => listPolicy())
+  })
 }
 
 /** Mounts the pages that offer feeds. */
@@ -212,8 +251,9 @@ function collectionRoutes({ mountPage, pool, statisticsCache, markdown, site }: 
       if (!('moved' in data))
         return render(site, pages.collection, data, request, bannerStyle(data.profile), (html) =>
           pagePolicy(html, {
-            // Statistics are up to a minute old, and other events of a series have other keys.
-            seconds: data.hasStatistics || data.hasSeries ? 60 : 86_400,
+            // Statistics are up to a minute old, other events of a series have other keys, and
+            // facets are missing while the database is busy.
+            seconds: data.hasStatistics || data.hasSeries || !hasFacets(data) ? 60 : 86_400,
             keys: [edgeKey(kind, data.entity.id)],
           }),
         )
@@ -268,16 +308,24 @@ function assetRoutes({ mountPage, site }: PageContext): void {
     },
     { cost: requestCosts.read },
   )
+  const { icon } = site.content
   const icons = [
-    ['/favicon.svg', favicon, 'image/svg+xml'],
-    ['/favicon.ico', faviconIco, 'image/x-icon'],
-  ] as const
+    // The operator's icon may be a PNG only.
+    ...(!icon || icon.svg
+      ? [['/favicon.svg', icon?.svg?.body ?? favicon, 'image/svg+xml'] as const]
+      : []),
+    ['/favicon.ico', icon ? icoOf(icon.small) : faviconIco, 'image/x-icon'] as const,
+  ]
   for (const [path, body, type] of icons)
     mountPage(
       path,
       () => ({
         body,
-        headers: { 'content-type': type, 'cache-control': 'public, max-age=86400' },
+        headers: {
+          'content-type': type,
+          'content-security-policy': picturePolicy,
+          'cache-control': 'public, max-age=86400',
+        },
         edge: () => assetPolicy(86_400),
       }),
       { cost: requestCosts.read },
@@ -389,3 +437,5 @@ function idOf({ params }: PageRequest): number {
 function notFound(): never {
   throw new Problem('not-found', 'This page does not exist')
 }
+
+const hasFacets = ({ facets }: CollectionData) => Object.keys(facets).length > 0

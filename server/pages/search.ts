@@ -1,7 +1,8 @@
 import { type SearchData, type SearchState, searchKeys } from '@talkshelf/web'
 import { listRecords, parseSearchParams, type StatisticsCache } from '../catalogue/catalogue.ts'
+import { Unavailable } from '../platform/db/db.ts'
 import type { Pool } from '../platform/db/pool.ts'
-import { hasOnlyExclusions, maxRanked } from '../search/search.ts'
+import { correctText, findNamed, hasOnlyExclusions, maxRanked } from '../search/search.ts'
 import { buildCards, parseRecords } from './cards.ts'
 import { addLanguageCodes } from './facets.ts'
 import { buildPager, openEndedPager } from './pager.ts'
@@ -32,6 +33,10 @@ export async function searchPage(
   // Of more matches only the newest are ranked, and how many is not known on the first pages.
   const isPartlyRanked = Boolean(state.q?.trim()) && !state.ordering && page.count > maxRanked
   const { search, snippets, facets } = page.extra
+  const correctedQuery =
+    search && search.corrected.length > 0
+      ? await correctText(pool.lists, state.q ?? '', search.corrected)
+      : undefined
   const records = parseRecords(page.entries)
   const cards = await buildCards(pool.lookups, records)
   const foundCards = records.flatMap((record, index) => {
@@ -43,14 +48,16 @@ export async function searchPage(
   })
   return {
     state: { ...state, ...page.currentSlugs },
+    named: await namedEntities(pool, { ...state, ...(correctedQuery && { q: correctedQuery }) }),
     cards: foundCards,
     count: page.count,
     isExact: page.isExact,
     pager: isPartlyRanked ? openEndedPager(number, page) : buildPager(number, page, pageSize),
-    corrected: search?.corrected ?? [],
-    isLoose: search?.loose ?? false,
+    correctedQuery,
+    allWords: search?.all_words ?? page.count,
     hasOnlyExclusions: hasOnlyExclusions(state.q ?? ''),
     facets: facets && (await addLanguageCodes(facets, statisticsCache)),
+    estimatedFacets: facets?.estimated ?? [],
     filters: {
       ...(await languageFilter(statisticsCache, state.language)),
       ...Object.fromEntries(
@@ -60,6 +67,19 @@ export async function searchPage(
         ]),
       ),
     },
+  }
+}
+
+/** Finds the speakers, events and tags that the query names, for the first page without filters. */
+async function namedEntities({ lists }: Pool, state: SearchState): Promise<SearchData['named']> {
+  const { q, spelling: _, ordering: __, ...others } = state
+  if (!q || Object.keys(others).length > 0) return []
+  try {
+    return await findNamed(lists, q)
+  } catch (error) {
+    // The results are there already, and worth more.
+    if (error instanceof Unavailable) return []
+    throw error
   }
 }
 

@@ -1,4 +1,4 @@
-import type { Video } from '@talkshelf/contract'
+import type { Fact, Video } from '@talkshelf/contract'
 import { type Card, findSources, type Talk, type TalkData } from '@talkshelf/web'
 import { findRelated } from '../catalogue/catalogue.ts'
 import { findFactsById } from '../facts/facts.ts'
@@ -6,8 +6,13 @@ import type { Markdown } from '../markdown/markdown.ts'
 import { anyone } from '../platform/actor.ts'
 import { Unavailable } from '../platform/db/db.ts'
 import type { Pool } from '../platform/db/pool.ts'
+import { parseId } from '../platform/http/pages.ts'
+import { listCredits } from '../suggestions/suggestions.ts'
 import { type RecordCache, readVideo } from '../videos/videos.ts'
 import { buildCard, type CardNames, lookUpCardNames, parseRecords } from './cards.ts'
+
+/** Readers who get credit on the page of a talk. */
+const maxCredits = 20
 
 type RelatedRecords = [Video[], Video[], Video[], Video[]]
 
@@ -25,8 +30,9 @@ export async function talkPage(
   at: number,
   origin: string,
 ): Promise<TalkData> {
-  const [facts, related, texts] = await Promise.all([
+  const [facts, credits, related, texts] = await Promise.all([
     findFactsById(pool.lookups, [record.id]),
+    listCredits(pool.lookups, record.id, maxCredits),
     relatedOrNone(pool, record),
     Promise.all(visibleTexts(record).map(markdown.render)),
   ])
@@ -53,6 +59,7 @@ export async function talkPage(
     atEvent: cards(event),
     similar: cards(similar),
     at,
+    credits,
   }
 }
 
@@ -86,15 +93,16 @@ export async function embedPage(
   return { talk: talkOf(record, facts.get(record.id)?.facts ?? [], names, origin), at }
 }
 
-function talkOf(
-  record: Video,
-  facts: Parameters<typeof findSources>[1],
-  names: CardNames,
-  origin: string,
-): Talk {
+function recordingStatusOf(facts: readonly Fact[]): Pick<Talk, 'recordingStatus'> {
+  const fact = facts.find(({ kind }) => kind === 'recording')
+  return fact?.kind === 'recording' ? { recordingStatus: fact.status } : {}
+}
+
+function talkOf(record: Video, facts: readonly Fact[], names: CardNames, origin: string): Talk {
   return {
     ...buildCard(record, names),
     ...findSources(record, facts, origin),
+    ...recordingStatusOf(facts),
     summary: record.summary,
     description: record.description,
     tags: record.tags.map(names.tag),
@@ -103,4 +111,10 @@ function talkOf(
     added: `${record.added}Z`,
     updated: `${record.updated}Z`,
   }
+}
+
+/** Returns the id of a talk that a person typed: a number, or the URL of a page of the talk. */
+export function talkIdIn(text: string): number | undefined {
+  const [, id] = /(?:^|\/(?:video|talk)\/)(\d{1,15})(?:\/|$|\?)/.exec(text.trim()) ?? []
+  return id === undefined ? undefined : parseId(id)
 }

@@ -1,15 +1,19 @@
 import { hash } from 'node:crypto'
 import {
   chooseLocale,
+  type DataLicence,
   type Locale,
   loaderScript,
   locales,
+  paths,
+  type SiteView,
   type sourcePolicy,
   type Theme,
   themes,
   type View,
 } from '@talkshelf/web'
 import type { PageRequest } from '../platform/http/pages.ts'
+import type { Site } from '../site/site.ts'
 import type { Assets } from './assets.ts'
 
 // The view of a page: locale, theme and paths; and the headers of a page.
@@ -23,6 +27,12 @@ export interface PageSite {
   readonly assets: Assets
   /** The URL of the archive that this one is a copy of. */
   readonly source?: string | undefined
+  /** The licence of the data. */
+  readonly licence?: DataLicence | undefined
+  /** Where readers reach the operator, unless there is a page for it. */
+  readonly contact?: string | undefined
+  /** What the operator has set. */
+  readonly content: Site
 }
 
 /** Builds the view for a request: cookies take precedence over Accept-Language. */
@@ -41,8 +51,27 @@ export function buildView(
     address,
     locale,
     theme,
-    site: { name: site.name, source: site.source },
+    site: siteView(site, locale),
     assets: { style: site.assets.style, script: site.assets.script },
+  }
+}
+
+function siteView(site: PageSite, locale: Locale): SiteView {
+  const { content, name, source, licence, contact, basePath } = site
+  const { pages, settings, logo, icon, style } = content
+  return {
+    name,
+    source,
+    licence,
+    pages,
+    contact: pages.includes('contact') ? basePath + paths.sitePage('contact') : contact,
+    operator: settings.operator,
+    tagline: settings.tagline?.[locale],
+    logo,
+    icon: icon
+      ? { path: paths.siteFile(icon.name), type: icon.type }
+      : { path: '/favicon.svg', type: 'image/svg+xml' },
+    style,
   }
 }
 
@@ -95,6 +124,7 @@ export function pageHeaders(
     'font-src': "'self'",
     'connect-src': playing?.hasMedia ? "'self' https:" : "'self'",
     'form-action': "'self'",
+    'manifest-src': "'self'",
     'base-uri': "'none'",
     'frame-ancestors': framed ? '*' : "'none'",
     ...(playing?.hasMedia && { 'media-src': "'self' https: blob:", 'worker-src': "'self' blob:" }),

@@ -21,15 +21,21 @@ const loaders = {
   webp: 'VipsForeignLoadWebpBuffer',
   gif: 'VipsForeignLoadNsgifBuffer',
   avif: 'VipsForeignLoadHeifBuffer',
-  // For covers drawn by this server only: a downloaded SVG is not recognised as an image.
+  // For covers drawn by this server and the icon of its operator: a downloaded SVG is not recognised
+  // as an image.
   svg: 'VipsForeignLoadSvgBuffer',
 } as const
 export type ImageFormat = keyof typeof loaders
 
+/** A square PNG for browsers and home screens, with its transparency. */
+export type IconSize = 'icon-32' | 'icon-192' | 'icon-512'
+
 export interface DecodeJob {
   readonly source: Uint8Array
   readonly format: ImageFormat
-  readonly size: PictureSize | StoredSize
+  readonly size: PictureSize | StoredSize | IconSize
+  /** Dots per inch in which an SVG is drawn. */
+  readonly density?: number
 }
 
 export type DecoderMessage =
@@ -74,7 +80,9 @@ try {
       sharp.unblock({ operation: [loaders[job.format]] })
       const options =
         job.size === 'stored' ? { ...limits, limitInputPixels: maxStoredPixels } : limits
-      send({ image: await convert(sharp(job.source, options), job) })
+      const { density } = job
+      const image = sharp(job.source, density === undefined ? options : { ...options, density })
+      send({ image: await convert(image, job) })
     } catch (error) {
       const message = error instanceof Error ? error.message : String(error)
       send({ error: message, ...(error instanceof AnimatedImage && { isAnimated: true }) })
@@ -116,6 +124,13 @@ async function convert(image: Sharp, { format, size }: DecodeJob): Promise<Buffe
       .resize({ ...logo, fit: 'inside', withoutEnlargement: true })
       .webp({ quality: 90 })
       .toBuffer()
+  if (size === 'icon-32' || size === 'icon-192' || size === 'icon-512') {
+    const side = Number(size.slice('icon-'.length))
+    return image
+      .resize({ width: side, height: side, fit: 'contain', background: '#0000' })
+      .png({ compressionLevel: 9 })
+      .toBuffer()
+  }
   if (size === 'stored') {
     if (pages > 1) throw new AnimatedImage(`The file has ${pages} images`)
     return image

@@ -1,9 +1,9 @@
-import type { DecodeJob, ImageFormat, PictureSize } from './decoder.ts'
+import type { DecodeJob, IconSize, ImageFormat, PictureSize } from './decoder.ts'
 import { type Decoder, InvalidImage, openDecoder } from './decoder-process.ts'
 
 // Resizes and renders images. Downloaded files are not trusted: only known formats are decoded.
 
-export type { PictureSize } from './decoder.ts'
+export type { IconSize, PictureSize } from './decoder.ts'
 export { AnimatedImage, DecoderUnavailable, InvalidImage } from './decoder-process.ts'
 
 export interface Images {
@@ -18,6 +18,10 @@ export interface Images {
   convertUpload(source: Buffer): Promise<Buffer>
   /** Renders a cover drawn by this server as a link preview. */
   render(svg: string): Promise<Buffer>
+  /**
+   * Draws an icon. An SVG is drawn with this density: it comes from the operator, who may set it.
+   */
+  drawIcon(source: Buffer, size: IconSize, svgDensity?: number): Promise<Buffer>
   stop: Decoder['stop']
 }
 
@@ -34,6 +38,10 @@ export function openImages(decoderPath?: string): Images {
     stop,
     resize: convert,
     convertUpload: (source) => convert(source, 'stored'),
+    drawIcon: (source, size, svgDensity) =>
+      svgDensity === undefined
+        ? convert(source, size)
+        : decode({ source, format: 'svg', size, density: svgDensity }),
     render: (svg) => decode({ source: Buffer.from(svg), format: 'svg', size: 'preview' }),
   }
 }

@@ -20,7 +20,14 @@ import { uploadedHash } from './uploads.ts'
 // thumbnail. Logos and portraits are fetched the same way, or were uploaded (uploads.ts).
 
 export { fetchImage } from './fetch.ts'
-export type { PictureSize } from './images.ts'
+export {
+  DecoderUnavailable,
+  type IconSize,
+  type Images,
+  InvalidImage,
+  openImages,
+  type PictureSize,
+} from './images.ts'
 export { findPicture } from './queries.ts'
 export {
   PictureRefused,

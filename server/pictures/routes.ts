@@ -9,6 +9,7 @@ import type { FastifyInstance } from 'fastify'
 import { findPublicEntity, isPublicPicture, profilePictureUrl } from '../entities/entities.ts'
 import { anyone } from '../platform/actor.ts'
 import type { Pool } from '../platform/db/pool.ts'
+import { onPrimary } from '../platform/db/read-context.ts'
 import { matchesIfNoneMatch } from '../platform/http/conditional.ts'
 import { edgeKey, picturePolicy } from '../platform/http/edge-policy.ts'
 import { toJson } from '../platform/http/json.ts'
@@ -101,7 +102,7 @@ export function uploadedPictureRoute(mountPage: MountPage, pool: Pool): void {
       const [, hash] = /^([0-9a-f]{64})[.]webp$/.exec(request.params.file ?? '') ?? []
       if (hash === undefined || !isPlain(request.address)) return notFound()
       // A picture that was removed from the profile, or whose speaker is not public, is private.
-      if (!(await isPublicPicture(pool.lists, hash))) return notFound()
+      if (!(await onPrimary(() => isPublicPicture(pool.lists, hash)))) return notFound()
       // The content never changes, but it may be removed on request.
       const headers = {
         etag: `"${hash}"`,
@@ -110,7 +111,8 @@ export function uploadedPictureRoute(mountPage: MountPage, pool: Pool): void {
       }
       if (matchesIfNoneMatch(request.headers['if-none-match'], headers.etag))
         return { status: 304, headers }
-      return { body: (await findPicture(pool.lists, hash)) ?? notFound(), headers }
+      const picture = await onPrimary(() => findPicture(pool.lists, hash))
+      return { body: picture ?? notFound(), headers }
     },
     routeOptions,
   )

@@ -19,4 +19,6 @@ export interface Origin {
   readonly actor: Actor
   readonly via: 'api' | 'import' | 'page' | 'command'
   readonly request: string
+  /** Id of the suggestion that an editor accepted with the change. */
+  readonly suggestion?: number
 }

@@ -15,7 +15,7 @@ import {
 // Entry point of scheduled publication. A background job publishes drafts whose time has come. The
 // change of the record deletes the schedule (triggers.sql), so both happen or neither.
 
-export { listScheduled } from './queries.ts'
+export { countDue, listScheduled } from './queries.ts'
 
 /** Longest time ahead: later ones are probably typing mistakes. */
 const maxYears = 5

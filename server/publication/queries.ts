@@ -1,7 +1,7 @@
 import sql from 'sql-template-tag'
 import Type, { type Static } from 'typebox'
 import type { Origin } from '../platform/actor.ts'
-import { type Db, execute, many, maybe } from '../platform/db/db.ts'
+import { type Db, execute, many, maybe, one } from '../platform/db/db.ts'
 
 const Scheduled = Type.Object({
   id: Type.Integer(),
@@ -43,6 +43,20 @@ export function listDue(db: Db, limit: number) {
         where publish_at <= now()
         order by publish_at, video_id
         limit ${limit}::integer`,
+  )
+}
+
+const Due = Type.Object({ count: Type.Integer(), oldest_seconds: Type.Number() })
+
+/** Counts the records whose time has come, and returns how late the oldest is. */
+export function countDue(db: Db) {
+  return one(
+    db,
+    Due,
+    sql`select count(*) as count,
+               coalesce(extract(epoch from now() - min(publish_at)), 0)::float8 as oldest_seconds
+        from scheduled_publication
+        where publish_at <= now()`,
   )
 }
 

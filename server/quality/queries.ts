@@ -40,6 +40,10 @@ const record = sql`
   json_build_object(
     'id', video.id, 'title', video.title, 'category', category.title, 'state', state)`
 
+/** The same timecodes as parseTimecode of the pages knows. */
+const timecodeInUrl =
+  '[?&#](?:t|start)=(?=[0-9])(?:([0-9]{1,3})h)?(?:([0-9]{1,4})m)?(?:([0-9]{1,6})s?)?(?:[&#]|$)'
+
 /** Finds records that break a rule, ordered by id. */
 export function findRecords(db: Db, rule: RecordRule, slice: FindingSlice): Promise<FindingRow[]> {
   const { range, direction, limit } = sliceClauses(sql`id`, sql`bigint`, slice)
@@ -74,7 +78,7 @@ export function findDuplicates(
     FindingRow,
     sql`select array[found.key::text] as keys, value, found.count, records, ${none} as names
         from (
-          ${selectDuplicates(rule, sql`key, count`, range, direction)}
+          ${selectDuplicates(rule, sql`key, count, start`, range, direction)}
           order by key ${direction}
           ${limit}
         ) as found
@@ -84,7 +88,9 @@ export function findDuplicates(
           from (
             select *
             from video
-            where ${isChecked} and ${raw(ruleColumn(rule))} = found.key
+            where ${isChecked}
+              and ${raw(ruleColumn(rule))} = found.key
+              and ${startOf(rule)} is not distinct from found.start
             order by id
             limit ${maxMembers}
           ) as video
@@ -177,7 +183,10 @@ export async function estimateRecords(db: Db, rule: RecordRule): Promise<number>
   return row['QUERY PLAN'][0]?.Plan['Plan Rows'] ?? 0
 }
 
-/** Selects the candidates that several records still share, as `key` and `count`. */
+/**
+ * Selects the candidates that several records still share, as `key`, `count` and `start`. Of the
+ * parts of one recording those of the first start that several records have.
+ */
 function selectDuplicates(rule: DuplicateRule, columns: Sql, range: Sql, direction: Sql): Sql {
   return sql`
     select ${columns}
@@ -188,12 +197,43 @@ function selectDuplicates(rule: DuplicateRule, columns: Sql, range: Sql, directi
       order by key ${direction}
     ) as found
     cross join lateral (
-      select count(*), count(distinct category_id) as categories
-      from video
-      where ${isChecked} and ${raw(ruleColumn(rule))} = found.key
+      select start, count(*), count(distinct category_id) as categories
+      from (
+        select category_id, ${startOf(rule)} as start
+        from video
+        where ${isChecked} and ${raw(ruleColumn(rule))} = found.key
+      ) as sharing
+      group by start
+      having count(*) > 1
+      order by start nulls first
+      limit 1
     ) as now
     where ${raw(rule.acrossCategories ? 'categories' : 'count')} > 1`
 }
+
+/**
+ * Where a talk starts in its recording, in seconds, by its facts or its URL (90, 90s, 1h2m3s).
+ * Null if it is the whole recording.
+ */
+const partStart = sql`
+  coalesce(
+    (select (fact->>'start')::integer
+     from video_facts
+     cross join jsonb_array_elements(facts) with ordinality as listed (fact, position)
+     where video_facts.id = video.id
+       and fact->>'kind' = 'part'
+       and source_identity(fact->>'url') = source_identity(source_url)
+     order by position
+     limit 1),
+    (select nullif(
+              coalesce(units[1]::integer, 0) * 3600
+                + coalesce(units[2]::integer, 0) * 60
+                + coalesce(units[3]::integer, 0),
+              0)
+     from regexp_match(source_url, ${timecodeInUrl}) as units))`
+
+const startOf = ({ separatesParts }: DuplicateRule): Sql =>
+  separatesParts ? partStart : sql`null::integer`
 
 /**
  * Selects the spellings that several used names share, as `key`, `count` and `names`. A name that

@@ -25,6 +25,8 @@ export interface DuplicateRule extends RuleBase {
   readonly finds: 'same'
   /** Whether a group must span several categories. */
   readonly acrossCategories: boolean
+  /** Whether talks that start at different times of a recording are no duplicates. */
+  readonly separatesParts: boolean
   readonly shows: ShownField
 }
 

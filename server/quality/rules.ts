@@ -82,9 +82,12 @@ export const rules: readonly Rule[] = [
     rule: 'same-source',
     title: 'The same source in several records',
     advice:
-      'Keep one record for each talk. If these are different talks, correct their source URLs.',
+      'Keep one record for each talk. If these are different talks, correct their source URLs. If ' +
+      'they are parts of one recording, add the fact `part` to each: PUT to ' +
+      '/api/v2/video/{id}/facts.',
     finds: 'same',
     acrossCategories: false,
+    separatesParts: true,
     shows: 'source_url',
   },
   {
@@ -94,6 +97,7 @@ export const rules: readonly Rule[] = [
       'Look whether the talk was given several times, or one record is in the wrong category.',
     finds: 'same',
     acrossCategories: true,
+    separatesParts: false,
     shows: 'title',
   },
 ]

@@ -3,6 +3,7 @@ import {
   type Endpoint,
   type endpoints,
   invalidFields,
+  type OpenapiExamples,
   Problem,
   type ProblemName,
   problems,
@@ -12,10 +13,12 @@ import {
 } from '@talkshelf/contract'
 import { toJson } from '../platform/http/json.ts'
 import { problemDocument } from '../platform/http/problem.ts'
+import responses from './responses.json' with { type: 'json' }
 
 // The examples of the reference. The commands build on each other: a category, a talk in it, and
 // changes of the talk. A test runs them. Readers paste them into shells with a real token, so a
-// command that writes takes the id of the record, import or webhook from a variable.
+// command that writes takes the id of the record, import, webhook or followed source from a
+// variable.
 
 const talk = {
   title: 'What the shelf remembers',
@@ -58,15 +61,47 @@ const bodies: { readonly [Name in EndpointWithJson]: BodyOf<Endpoints[Name]> } =
   replaceFacts: {
     facts: [{ kind: 'related', url: 'https://slides.example.org/shelf', label: 'Slides' }],
   },
+  replaceSynonyms: {
+    groups: [
+      ['k8s', 'kubernetes'],
+      ['ml', 'machine learning'],
+    ],
+  },
+  createSuggestion: {
+    kind: 'correction',
+    video: 1,
+    fields: { speakers: ['Zoë B. Example'] },
+    comment: 'Her name is on the first slide.',
+  },
+  acceptSuggestion: { fields: ['speakers'] },
+  declineSuggestion: { reason: 'not-verified' },
   createImport: {
     text: 'title,speakers,language\nWhat the shelf remembers,Zoë Example,en\n',
     name: 'talks.csv',
     category: talk.category,
   },
+  createFollowedSource: {
+    url: 'https://schedule.example.org/2026.json',
+    options: { category: talk.category, draft: true },
+    interval_hours: 24,
+  },
+  patchFollowedSource: { interval_hours: 12 },
   createEdit: {
     filter: { category: 'example-conference-2026' },
     operations: [{ op: 'set', field: 'copyright_text', value: 'CC BY 4.0' }],
   },
+  createMatch: {
+    schedule: {
+      text: 'key,title,speakers\n7f3a,What the shelf remembers,Zoë Example\n',
+      name: 'talks.csv',
+    },
+    playlist: {
+      text: 'key,title,url\nv1,Zoë Example: What the shelf remembers,https://v.example.org/1\n',
+      name: 'videos.csv',
+    },
+    category: talk.category,
+  },
+  decideMatch: { verdict: 'pair', talk: '7f3a', recording: 'v1' },
   decideTalk: { take: ['title'] },
   decideFields: { take: 'theirs', fields: ['summary'] },
   takeDownVideo: { reason: 'The speaker asked for it' },
@@ -117,6 +152,9 @@ const revisions: { readonly [Name in keyof Endpoints]?: number } = { revertRevis
 export function idVariable({ method, path }: Endpoint): string | undefined {
   if (method === 'GET' || !path.includes('{id}')) return undefined
   if (path.startsWith('/api/v2/webhook/')) return 'WEBHOOK_ID'
+  if (path.startsWith('/api/v2/followed-source/')) return 'FOLLOWED_SOURCE_ID'
+  if (path.startsWith('/api/v2/suggestion/')) return 'SUGGESTION_ID'
+  if (path.startsWith('/api/v2/match/')) return 'MATCH_ID'
   return path.startsWith('/api/v2/import/') ? 'IMPORT_ID' : 'VIDEO_ID'
 }
 
@@ -232,6 +270,18 @@ export function problemExample(name: ProblemName, base: string): string {
     null,
     2,
   )
+}
+
+/** The examples of the OpenAPI document. Those of responses are golden responses. */
+export const openapiExamples: OpenapiExamples = {
+  requests: bodies,
+  responses,
+  problems: Object.fromEntries(
+    (Object.keys(exampleProblems) as ProblemName[]).map((name) => [
+      name,
+      JSON.parse(problemExample(name, 'https://talks.example.org')),
+    ]),
+  ),
 }
 
 /** Formats JSON with one field per line. */

@@ -9,6 +9,8 @@ import {
   QualityFinding,
   RevisionSummary,
   requestHeaders,
+  resourceOf,
+  schemaName,
   streamEndpoints,
   Video,
   VideoInput,
@@ -23,18 +25,21 @@ import {
   curlExample,
   escapingExample,
   idVariable,
+  openapiExamples,
   problemExample,
   videoExample,
 } from './examples.ts'
 import { Html, type HtmlPart, html, prose } from './html.ts'
+import { referenceScript } from './script.ts'
 import { referenceStyle } from './style.ts'
 
 // Renders the API reference from the contract: endpoints, fields and problems. Only the
 // introduction is written here.
 
-const styleHash = createHash('sha256').update(referenceStyle).digest('base64')
+const hashOf = (text: string) => createHash('sha256').update(text).digest('base64')
 export const referencePolicy =
-  `default-src 'none'; style-src 'sha256-${styleHash}'; ` +
+  `default-src 'none'; script-src 'sha256-${hashOf(referenceScript)}'; ` +
+  `style-src 'sha256-${hashOf(referenceStyle)}'; ` +
   "frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
 
 const allEndpoints: readonly Endpoint[] = [
@@ -88,27 +93,26 @@ function endpointChips(endpoints: readonly Endpoint[], reference: string): Html 
 function renderReference(base: string): string {
   const groups = Map.groupBy<string, Endpoint>(
     allEndpoints,
-    ({ path }) => path.split('/')[3] ?? path,
+    (endpoint) => resourceOf(endpoint).title,
   )
-  const titleOf = (group: string) => groupTitles[group] ?? group
   const entry = (id: string, text: HtmlPart) => html`<li><a href="#${id}">${text}</a></li>`
   const endpointEntry = (endpoint: Endpoint) =>
     entry(endpoint.name, [method(endpoint), ' ', endpoint.summary])
   const content = html`
-<header class="hero two"><div class="say">
-  <h1>Talkshelf API</h1>
+<section class="hero two" aria-labelledby="title"><div class="say">
+  <h1 id="title">Talkshelf API</h1>
   <p class="lead">Read and edit the records of recorded talks. Every version is kept.
   This is version 2 of the API; it never changes in a way that breaks clients.</p>
   <p>Also available as an OpenAPI 3.1 document:
   <a href="${root(base)}${endpoints.readOpenapi.path}">openapi.json</a>.</p>
 </div><div class="show">
 ${figure('Try it', curlExample(endpoints.readVideo, base), 'command')}
-</div></header>
+</div></section>
 <nav id="contents" aria-label="Contents">
   <h2>Getting started</h2>
   <ul>${Object.entries(chapters).map(([id, { title }]) => entry(id, title))}</ul>
   ${[...groups].map(
-    ([group, members]) => html`<h2>${titleOf(group)}</h2>
+    ([group, members]) => html`<h2>${group}</h2>
   <ul>${members.map(endpointEntry)}</ul>`,
   )}
   <h2>Schemas and problems</h2>
@@ -118,7 +122,7 @@ ${figure('Try it', curlExample(endpoints.readVideo, base), 'command')}
 <main id="main">
 ${Object.entries(chapters).map(([id, chapter]) => chapterSection(id, chapter, base))}
 ${[...groups].map(
-  ([group, members]) => html`<h2 class="group">${titleOf(group)}</h2>
+  ([group, members]) => html`<h2 class="group">${group}</h2>
 ${members.map((endpoint) => endpointSection(endpoint, base))}`,
 )}
 <h2 class="group">Schemas and problems</h2>
@@ -150,21 +154,6 @@ const advice: Record<number, string> & { other: string } = {
   other: 'Correct the request before you send it again. The same request fails again.',
 }
 
-const groupTitles: Record<string, string> = {
-  video: 'Videos',
-  category: 'Categories',
-  speaker: 'Speakers',
-  tag: 'Tags',
-  language: 'Languages',
-  suggest: 'Suggestions',
-  quality: 'Quality',
-  import: 'Imports',
-  person: 'People',
-  audit: 'Audit log',
-  'export.ndjson': 'Exports',
-  'openapi.json': 'OpenAPI',
-}
-
 interface Chapter {
   readonly title: string
   readonly text: readonly string[]
@@ -180,8 +169,9 @@ const chapters: Record<string, Chapter> = {
       'A token has a role. An **editor** can change records and see drafts and history; an ' +
         '**admin** can also take records down. The required role is next to the path of each ' +
         'endpoint.',
-      'Commands on this page that change a record, an import or a webhook take its id from the ' +
-        'variable `VIDEO_ID`, `IMPORT_ID` or `WEBHOOK_ID`, and do nothing until you set it.',
+      'Commands on this page that change a record, an import, a match, a webhook, a followed source ' +
+        'or a suggestion take its id from the variable `VIDEO_ID`, `IMPORT_ID`, `MATCH_ID`, ' +
+        '`WEBHOOK_ID`, `FOLLOWED_SOURCE_ID` or `SUGGESTION_ID`, and do nothing until you set it.',
       'The operators of the archive create tokens with `talkshelf token create`. An invalid ' +
         'token is always rejected, even if the endpoint does not require one.',
     ],
@@ -199,11 +189,25 @@ const chapters: Record<string, Chapter> = {
         'default. To get `application/json`, send `Accept: application/json` or add ' +
         '`?format=json` to the URL. The bytes are the same.',
       'A request that accepts neither fails with 406, before anything is written.',
-      'Every URL that supports GET also supports HEAD, and all support OPTIONS. Any website ' +
-        'can read without credentials (CORS).',
+      'Every URL that supports GET also supports HEAD, and all support OPTIONS.',
     ],
     example: (base) =>
       figure('Without a header', curlExample(endpoints.readVideo, base, '?format=json'), 'command'),
+  },
+  browsers: {
+    title: 'Calls from other websites (CORS)',
+    text: [
+      'Scripts of any website can read what is public: every response has ' +
+        '`Access-Control-Allow-Origin: *`. They can also read the headers `ETag`, `Link`, ' +
+        '`Location`, `RateLimit`, `Retry-After` and `X-Request-Id`.',
+      'They cannot send a token or cookies, and cannot write. A browser first asks with OPTIONS ' +
+        'whether it may send `Authorization`, PUT, PATCH or a JSON body, and the answer permits ' +
+        'none of them. A token in the script of a page belongs to everyone who opens the page, so ' +
+        'keep it on a server, and let your page call that server.',
+      'Besides `Accept`, they can send `If-None-Match` and `If-Modified-Since`.',
+    ],
+    example: (base) =>
+      figure('In a page', `const response = await fetch('${base}/api/v2/video?format=json')`),
   },
   versions: {
     title: 'ETag and If-Match',
@@ -217,6 +221,59 @@ const chapters: Record<string, Chapter> = {
         '`Idempotency-Key` it takes effect only once.',
     ],
     example: () => figure('Read a record, then change it', conversationExample),
+  },
+  pages: {
+    title: 'Pages of lists',
+    text: [
+      'A list has `count`, `results`, and the URLs `next` and `previous`, which are null at the ' +
+        'ends. Follow `next` instead of counting pages. `page_size` is at most 100.',
+      '`page` is for people: if records are added meanwhile, one can appear twice or not at all. ' +
+        'To see every record once, begin with an empty `cursor` where the endpoint has one, and ' +
+        'follow `next`.',
+      'To copy the whole archive, use `/api/v2/export.ndjson`, and then `/api/v2/changes` for what ' +
+        'is new.',
+    ],
+    example: (base) =>
+      figure('The first page', curlExample(endpoints.listVideos, base, '?cursor='), 'command'),
+  },
+  limits: {
+    title: 'Limits',
+    text: [
+      'A read costs 1 point, a list or a search 5, a write 10, and a 304 nothing. If the operators ' +
+        'have set a limit of points per minute, responses have `RateLimit-Policy` (`q` points in ' +
+        '`w` seconds) and `RateLimit` (`r` points are left, all are back in `t` seconds). Points ' +
+        'are counted by token, and without one by IP address.',
+      'Beyond the limit you get 429, and while the server is overloaded 503. Both have ' +
+        '`Retry-After`: wait for that many seconds. A 503 for a write has `outcome`: ' +
+        '`not-applied`, or `unknown`. Then read the record before you repeat the write, or send ' +
+        '`If-Match` or an `Idempotency-Key` with it.',
+    ],
+    example: () =>
+      figure(
+        'In a response with status 429',
+        'RateLimit-Policy: "default";q=600;w=60\nRateLimit: "default";r=0;t=60\nRetry-After: 1',
+      ),
+  },
+  clients: {
+    title: 'Clients',
+    text: [
+      '`@talkshelf/client` is a typed client for Node.js and browsers. It follows pages and the ' +
+        'change feed, repeats requests where that is safe, and has an error class for problems.',
+      'For other languages, generate a client from the OpenAPI document. Let it send ' +
+        '`Accept: application/json` with every request: many clients choose by the type of the ' +
+        'response how they read it, and would return a string for text/html.',
+    ],
+    example: (base) =>
+      figure(
+        'npm install @talkshelf/client',
+        [
+          "import { createClient } from '@talkshelf/client'",
+          '',
+          `const archive = createClient({ baseUrl: ${quoted(base)} })`,
+          'for await (const talk of archive.all.listVideos())',
+          '  console.log(talk.title)',
+        ].join('\n'),
+      ),
   },
   errors: {
     title: 'Errors',
@@ -294,8 +351,24 @@ function endpointSection(endpoint: Endpoint, base: string): Html {
   <ul class="chips">${problemItems}</ul>
 </div><div class="show">
 ${figure(caption, curlExample(endpoint, base), 'command')}
+${responseExample(endpoint)}
 </div></section>
 `
+}
+
+/** Shows a golden response of the endpoint, if there is one. */
+function responseExample({ response }: Endpoint): Html | false {
+  const name = schemaName(response.schema)
+  const example = name !== undefined && openapiExamples.responses[name]
+  return (
+    example !== undefined &&
+    example !== false &&
+    figure(
+      'Example response, with line breaks added',
+      JSON.stringify(example, null, 2),
+      'text sample',
+    )
+  )
 }
 
 function bodySection(schema: TSchema, types: readonly string[]): Html {
@@ -447,6 +520,7 @@ function ruleOf(shape: Shape): Html[] {
 const formatNumber = (value: number) =>
   value === Number.MAX_SAFE_INTEGER ? '2⁵³ − 1' : value.toLocaleString('en-US')
 
+const quoted = (text: string) => `'${text.replaceAll(/[\\']/g, '\\$&')}'`
 const figure = (caption: string, text: string, kind = 'text') =>
   html`<figure><figcaption>${caption}</figcaption>
 <pre class="${kind}" tabindex="0"><code>${text}</code></pre></figure>`
@@ -474,13 +548,14 @@ function page(title: string, base: string, content: Html, link: Html): string {
 </head>
 <body>
 <a class="skip" href="#main">Skip to content</a>
-<div class="bar">
+<header class="bar">
 <a class="brand" href="${root(base)}/api"><svg viewBox="0 0 24 24" aria-hidden="true">
 <path d="M3 3h4v14H3zM9 6h3v11H9zM14.2 4.800l3-.8 3.400 12.700-3 .8zM1 19h22v2H1z"/></svg>
 Talkshelf <span>API v2</span></a>
 ${link}
-</div>
+</header>
 <div class="layout">${content}</div>
+<script>${new Html(referenceScript)}</script>
 </body>
 </html>
 `.text

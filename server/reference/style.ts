@@ -26,7 +26,7 @@ body {
 }
 a { color: var(--link); text-decoration-thickness: 1px; text-underline-offset: .2em; }
 a:hover { text-decoration-thickness: 2px; }
-a:focus-visible, summary:focus-visible, pre:focus-visible {
+a:focus-visible, summary:focus-visible, pre:focus-visible, button:focus-visible {
   outline: 2px solid var(--link); outline-offset: 2px; border-radius: 3px;
 }
 code, pre { font-family: var(--mono); font-size: .875em; }
@@ -143,14 +143,21 @@ figure {
   background: var(--shade);
 }
 figcaption {
-  padding: .4rem .9rem; border-bottom: 1px solid var(--line); font-size: .8125rem;
-  color: var(--soft);
+  display: flex; justify-content: space-between; align-items: center; gap: .75rem;
+  min-height: 2.25rem; padding: .2rem .4rem .2rem .9rem; border-bottom: 1px solid var(--line);
+  font-size: .8125rem; color: var(--soft);
 }
+figcaption button {
+  flex: none; min-height: 1.75rem; padding: 0 .6rem; border: 1px solid var(--line);
+  border-radius: 4px; background: var(--paper); color: var(--link); font: inherit; cursor: pointer;
+}
+figcaption button:hover { border-color: var(--link); }
 pre {
   margin: 0; padding: .8rem .9rem; overflow: auto; font-size: .8125rem; line-height: 1.6;
   white-space: pre-wrap; overflow-wrap: anywhere;
 }
 pre, nav { scrollbar-width: thin; scrollbar-color: var(--line) transparent; }
+pre.sample { max-height: 22rem; }
 pre.command { white-space: pre; -webkit-user-select: all; user-select: all; }
 footer {
   border-top: 1px solid var(--line); margin-top: 2.5rem; padding: 1.5rem 0; color: var(--soft);
@@ -195,6 +202,7 @@ footer {
   .show { position: sticky; top: 5rem; }
   .show > figure { margin-top: .25rem; }
   .show pre { max-height: calc(100vh - 9rem); }
+  .show pre.sample { max-height: min(22rem, 45vh); }
 }
-@media print { .bar, nav { display: none; } .show { position: static; } }
+@media print { .bar, nav, figcaption button { display: none; } .show { position: static; } }
 `

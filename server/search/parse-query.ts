@@ -47,9 +47,11 @@ export function hasOnlyExclusions(input: string): boolean {
 }
 
 /**
- * Tells whether the last word may be unfinished and should match as a prefix: no space and no quote
- * follows it.
+ * Returns the term whose last word may be unfinished and should match as a prefix: the last one, if
+ * neither a space nor a quote nor `or` follows it.
  */
-export function endsInPartialWord(input: string): boolean {
-  return /[^\s"”»]$/.test(input)
+export function unfinishedTerm(input: string): QueryTerm | undefined {
+  const term = parseQuery(input).at(-1)?.at(-1)
+  const isLast = term !== undefined && !term.isExcluded && input.endsWith(term.text)
+  return isLast && /[^\s"”»]$/.test(input) ? term : undefined
 }

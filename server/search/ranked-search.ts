@@ -1,23 +1,31 @@
 import type { Db } from '../platform/db/db.ts'
 import type { ReadPool } from '../platform/db/read-pool.ts'
-import { endsInPartialWord, parseQuery, type SearchQuery } from './parse-query.ts'
+import { interpretQuery, type QueryMeaning, withTalks } from './interpret.ts'
+import { parseQuery, unfinishedTerm } from './parse-query.ts'
 import {
+  countEach,
   estimateMatches,
   findInHead,
   findInText,
-  findWords,
+  findPartialMatches,
   type Hit,
   maxRanked,
   newestMatches,
   type SearchFilter,
+  talksOfPrefixes,
 } from './queries.ts'
-import { correctSpelling } from './spelling.ts'
+import { type Correction, correctQuery, correctSpelling } from './spelling.ts'
 import {
+  buildPartialTsquery,
   buildTsquery,
-  type IndexedWord,
   joinWithOr,
+  prefixForm,
+  requiredUnits,
   type Tsquery,
-  type WordsOfTerms,
+  tolerance,
+  type UnfinishedWords,
+  unitForms,
+  wordForm,
 } from './tsquery.ts'
 
 // The search: interprets the typed text and ranks the matching records.
@@ -25,147 +33,214 @@ import {
 /** How a query was interpreted. */
 export interface Interpretation {
   readonly tsquery: Tsquery
-  readonly corrected: readonly { readonly from: string; readonly to: string }[]
-  /** Not every result has every word. */
-  readonly isLoose: boolean
+  readonly corrected: readonly Correction[]
 }
 
 export interface SearchResult extends Interpretation {
-  /** The best first. */
+  /** The best first: those with all words before the others. */
   readonly hits: readonly Hit[]
   readonly count: number
   /** Whether `count` is exact; otherwise it is an estimate. */
   readonly isExact: boolean
+  /** How many of `count` have all words. */
+  readonly allWords: number
+}
+
+export interface SearchOptions {
+  /** Whether misspelled words are replaced by similar ones. */
+  readonly spelling: 'corrected' | 'exact'
+  /** Whether records with some of the words are added to a few with all, or only to none. */
+  readonly partial: 'if few' | 'if none'
 }
 
 /** The maximum number of hits in the order of relevance, half of them for matches in the text. */
 export const maxResults = 2 * maxRanked
 
-/** With fewer results than this the last word is searched as a prefix as well. */
+/** With fewer results than this the search tries other forms of the query. */
 const fewResults = 20
 
-type Attempt = (interpretation: Interpretation) => Promise<SearchResult>
+const defaultOptions: SearchOptions = { spelling: 'corrected', partial: 'if few' }
 
 /**
  * Finds the best hits, up to a limit. Only the newest matches are ranked (`maxRanked`). While there
- * are few or no results, tries the last word as a prefix, then corrected spelling, then fewer
- * words, as long as time is left.
+ * are few or no results, tries unfinished words as prefixes, then corrected spelling, then adds
+ * records with a part of the words, as long as time is left.
  */
 export async function search(
   db: ReadPool,
   input: string,
   filter: SearchFilter,
   limit: number,
+  options: SearchOptions = defaultOptions,
 ): Promise<SearchResult> {
   const startMs = performance.now()
   const hasTimeLeft = () => performance.now() - startMs < db.patienceMs
-  const query = parseQuery(input)
-  const words = await indexedWords(db, query)
-  const searched = positiveWords(query, words)
-  const attempt: Attempt = async (interpretation) => ({
-    ...interpretation,
-    ...(await rankMatches(db, interpretation.tsquery, filter, limit)),
-  })
-
-  let result = await attempt({
-    tsquery: buildTsquery(query, words, {}),
-    corrected: [],
-    isLoose: false,
-  })
-  if (result.count >= fewResults) return result
-
-  const last = searched.at(-1)
-  if (last && endsInPartialWord(input) && last.word.length > 1)
-    result = await attempt({
-      ...result,
-      tsquery: buildTsquery(query, words, { unfinished: last.word }),
-    })
-  // Talks that have all the words confirm their spelling, but a single word may be a typo in a
-  // talk as well.
-  const isConfirmed = result.count > (searched.length === 1 ? 2 : 0)
-  if (isConfirmed || !hasTimeLeft()) return result
-
-  const corrections = await correctSpelling(db, searched)
-  if (corrections.size > 0) {
-    const [correctedQuery, correctedWords] = await correctQuery(db, query, words, corrections)
-    const correctedResult = await attempt({
-      tsquery: buildTsquery(correctedQuery, correctedWords, {}),
-      corrected: [...corrections].map(([from, to]) => ({ from, to })),
-      isLoose: false,
-    })
-    if (correctedResult.count > result.count) return correctedResult
-    if (result.count === 0)
-      return searchLoosely(correctedResult, correctedQuery, correctedWords, attempt, hasTimeLeft)
+  const hasHalfLeft = () => performance.now() - startMs < db.patienceMs / 2
+  // Partial matches follow after all others, on whichever page that is.
+  const atLeastFew = Math.max(limit, fewResults)
+  const findStrict = async (
+    meaning: QueryMeaning,
+    unfinished: UnfinishedWords,
+    corrected: readonly Correction[],
+  ): Promise<Attempt> => {
+    const tsquery = buildTsquery(meaning.units, unfinished)
+    const ranked = await rankMatches(db, tsquery, filter, atLeastFew)
+    return { meaning, unfinished, corrected, tsquery, ...ranked, allWords: ranked.count }
   }
-  return result.count > 0 ? result : searchLoosely(result, query, words, attempt, hasTimeLeft)
+
+  let attempt = await findStrict(await interpretQuery(db, parseQuery(input)), new Set(), [])
+  let corrected: Attempt | undefined
+  if (attempt.count < fewResults) {
+    const prefixes = await findUnfinished(db, input, attempt.meaning)
+    const { meaning, unfinished, talks, isKnownPrefix } = prefixes
+    if (unfinished.size > 0) attempt = await findStrict(meaning, unfinished, [])
+    const isCorrected = options.spelling === 'corrected' && attempt.count < fewResults
+    const corrections =
+      isCorrected && hasHalfLeft()
+        ? await correctSpelling(db, meaning, attempt.count, isKnownPrefix, hasHalfLeft)
+        : []
+    if (corrections.length > 0) {
+      const query = correctQuery(meaning, corrections)
+      const correctedMeaning = withTalks(await interpretQuery(db, query), talks)
+      const other = await findStrict(correctedMeaning, unfinished, corrections)
+      if (other.count > attempt.count || attempt.count === 0) corrected = other
+    }
+  }
+  const minCount = options.partial === 'if few' ? fewResults : 1
+  const withPartial = async (strict: Attempt) =>
+    strict.count >= minCount ? strict : addPartial(db, strict, filter, hasTimeLeft)
+  let best = await withPartial(corrected ?? attempt)
+  // A correction that finds nothing is none: the filter may leave out the talks that have it.
+  if (corrected && best.count === 0) best = await withPartial(attempt)
+  const { meaning: _, unfinished: __, ...result } = best
+  return { ...result, hits: result.hits.slice(0, limit) }
 }
 
-/** Searches for records with all words but one, then all but two, then any of them. */
-async function searchLoosely(
-  strict: SearchResult,
-  query: SearchQuery,
-  words: WordsOfTerms,
-  attempt: Attempt,
-  hasTimeLeft: () => boolean,
-): Promise<SearchResult> {
-  const searched = [...new Set(positiveWords(query, words).map(({ word }) => word))]
-  let result = strict
-  for (const omissions of omissionSteps(searched)) {
-    if (result.count > 0 || !hasTimeLeft()) break
-    result = await attempt({
-      ...strict,
-      tsquery: looseTsquery(query, words, omissions),
-      isLoose: true,
+interface Attempt extends SearchResult {
+  readonly meaning: QueryMeaning
+  readonly unfinished: UnfinishedWords
+}
+
+/**
+ * Finds the words that match as prefixes: the last one, and those that no talk has but with which
+ * others begin. They weigh as little as all the words that they stand for.
+ */
+async function findUnfinished(db: Db, input: string, meaning: QueryMeaning): Promise<Unfinished> {
+  const words = requiredUnits(meaning.units)
+    .filter(({ kind }) => kind === 'words')
+    .flatMap((unit) => unit.words)
+  const lastTerm = unfinishedTerm(input)
+  const lastWord = lastTerm && meaning.words.get(lastTerm.text)?.at(-1)?.word
+  const last = requiredUnits(meaning.units)
+    .flatMap((unit) => unit.words)
+    .find(({ word }) => word === lastWord && word.length > 1)
+  const candidates = words
+    .filter(({ word, talks }) => talks <= 1 && word.length >= minUnfinishedLength)
+    .slice(0, maxUnfinished)
+  const prefixes = [...new Set([...candidates, ...(last ? [last] : [])])]
+  if (prefixes.length === 0)
+    return { meaning, unfinished: new Set(), talks: new Map(), isKnownPrefix: () => false }
+  // Only live talks count, not the words of earlier ones.
+  const counts = await countEach(
+    db,
+    prefixes.flatMap((word) => [wordForm(word), prefixForm(word)]),
+    minTalksOfPrefix,
+  )
+  const countsOf = (word: string) => {
+    const index = 2 * prefixes.findIndex((other) => other.word === word)
+    return { talks: counts[index] ?? 0, begun: counts[index + 1] ?? 0 }
+  }
+  const unfinished = prefixes
+    .map(({ word }) => word)
+    .filter((word) => {
+      const { talks, begun } = countsOf(word)
+      return word === last?.word || (talks === 0 && begun > 0)
     })
+  const talks = new Map((await talksOfPrefixes(db, unfinished)).map((row) => [row.word, row.talks]))
+  return {
+    meaning: withTalks(meaning, talks),
+    unfinished: new Set(unfinished),
+    talks,
+    isKnownPrefix: (word) =>
+      talks.has(word) && countsOf(word).talks === 0 && countsOf(word).begun >= minTalksOfPrefix,
+  }
+}
+
+interface Unfinished {
+  readonly meaning: QueryMeaning
+  readonly unfinished: UnfinishedWords
+  /** About how many talks have a word with each unfinished word as prefix. */
+  readonly talks: ReadonlyMap<string, number>
+  /** Tells whether a word that no talk has is the beginning of others, and not misspelled. */
+  isKnownPrefix(word: string): boolean
+}
+
+const minTalksOfPrefix = 3
+
+/** A text in a script without spaces can be hundreds of words. */
+const maxUnfinished = 8
+
+/** Shorter words begin too many others. */
+const minUnfinishedLength = 3
+
+/** Partial matches have at least this share of the weight of all words; the second if few have. */
+const partialShares = [0.6, 0.4]
+
+/** Any word is enough. */
+const anyWeight = () => 2 * tolerance
+
+/** More words hardly change a rank. */
+const maxRankedWords = 16
+
+/**
+ * Adds records with a part of the words: the rarest words count most. Records with all words stay
+ * first. A word alone that more talks have than are ranked is never enough, so that older talks
+ * are not cut off; only if nothing else is found, any word is.
+ */
+async function addPartial(
+  db: Db,
+  strict: Attempt,
+  filter: SearchFilter,
+  hasTimeLeft: () => boolean,
+): Promise<Attempt> {
+  const { meaning, unfinished } = strict
+  const forms = requiredUnits(meaning.units)
+    .toSorted((a, b) => b.weight - a.weight)
+    .slice(0, maxRankedWords)
+    .map((unit) => ({ weight: unit.weight, ...unitForms(unit, unfinished) }))
+  const minWeight = Math.log(Math.max(1, meaning.total / maxRanked))
+  // Without time for more, a single step finds the most.
+  const shares = hasTimeLeft() ? partialShares : partialShares.slice(-1)
+  const neededWeights = [
+    ...shares.map((share) => (total: number) => Math.max(share * total, minWeight)),
+    anyWeight,
+  ]
+  let result = strict
+  for (const [index, neededWeight] of neededWeights.entries()) {
+    const isEnough = result.count >= (neededWeight === anyWeight ? 1 : fewResults)
+    if (isEnough || (index > 0 && !hasTimeLeft())) break
+    const tsquery = buildPartialTsquery(meaning.units, unfinished, neededWeight)
+    if (tsquery.match === undefined) continue
+    const match = joinStrict(meaning, strict.tsquery, tsquery.match)
+    const partial = await findPartialMatches(db, match, forms, filter, maxRanked)
+    const count = partial[0]?.matches ?? 0
+    const others = partial.filter(({ id }) => !strict.hits.some((hit) => hit.id === id))
+    result = {
+      ...strict,
+      tsquery: { ...strict.tsquery, match },
+      // A score is a sum of weights, at most some hundred.
+      hits: [...strict.hits, ...others.map((hit) => ({ ...hit, score: hit.score - 1000 }))],
+      ...(count < maxRanked ? { count, isExact: true } : await countOrEstimate(db, match, filter)),
+    }
   }
   return result
 }
 
-/**
- * Returns the steps of a loose search, each as the sets of words to leave out. There are no steps
- * between "all but two" (up to six words) and "any": the tsquery would have too many sets.
- */
-function omissionSteps(words: readonly string[]): string[][][] {
-  const steps: string[][][] = []
-  if (words.length > 2 && words.length <= maxLooseWords) steps.push(subsets(words, 1))
-  if (words.length > 3 && words.length <= 6) steps.push(subsets(words, 2))
-  if (words.length > 1)
-    steps.push(
-      words.slice(0, maxLooseWords).map((retained) => words.filter((word) => word !== retained)),
-    )
-  return steps
-}
-
-/** A text in a script without spaces can be hundreds of words. */
-const maxLooseWords = 16
-
-/** Builds a tsquery that matches with any one of the sets of words left out. */
-function looseTsquery(
-  query: SearchQuery,
-  words: WordsOfTerms,
-  omissions: readonly (readonly string[])[],
-): Tsquery {
-  const strict = buildTsquery(query, words, {})
-  const variants = omissions
-    .map((leftOut) => buildTsquery(query, words, { leftOut: new Set(leftOut) }))
-    .filter(({ match }) => match !== undefined)
-  // Phrases stay whole: several variants may be equal, also to the strict one without results.
-  const matches = [...new Set(variants.map(({ match = '' }) => match))].filter(
-    (match) => match !== strict.match,
-  )
-  return {
-    ...strict,
-    near: undefined,
-    match: matches.length > 0 ? joinWithOr(matches) : undefined,
-    required: joinWithOr([...new Set(variants.map(({ required }) => required))]),
-  }
-}
-
-function subsets(words: readonly string[], size: number): string[][] {
-  if (size === 0) return [[]]
-  return words.flatMap((word, index) =>
-    subsets(words.slice(index + 1), size - 1).map((rest) => [word, ...rest]),
-  )
+/** Records with all words of one alternative may not have a part of another. */
+function joinStrict({ units }: QueryMeaning, strict: Tsquery, partial: string): string {
+  return units.length > 1 && strict.match !== undefined
+    ? joinWithOr([strict.match, partial])
+    : partial
 }
 
 async function rankMatches(
@@ -215,42 +290,4 @@ export async function findNewestMatches(
   return match === undefined
     ? []
     : (await newestMatches(db, match, filter, limit)).map(({ id }) => id)
-}
-
-async function indexedWords(db: Db, query: SearchQuery): Promise<WordsOfTerms> {
-  const texts = [...new Set(query.flat().map(({ text }) => text))]
-  const rows = await findWords(db, texts)
-  const words = new Map<string, IndexedWord[]>(texts.map((text) => [text, []]))
-  for (const { term, word, stems, is_stop: isStop } of rows) {
-    const wordsOfTerm = words.get(texts[term - 1] as string) as IndexedWord[]
-    // In a script without spaces the last character is indexed alone as well as in the pair before
-    // it; for a query the pair is enough.
-    if (/^\p{Lo}$/u.test(word) && wordsOfTerm.at(-1)?.word.endsWith(word)) continue
-    wordsOfTerm.push({ word, stems, isStop })
-  }
-  return words
-}
-
-function positiveWords(query: SearchQuery, words: WordsOfTerms): IndexedWord[] {
-  return query
-    .flat()
-    .flatMap(({ text, isExcluded }) => (isExcluded ? [] : (words.get(text) ?? [])))
-    .filter(({ isStop }) => !isStop)
-}
-
-async function correctQuery(
-  db: Db,
-  query: SearchQuery,
-  words: WordsOfTerms,
-  corrections: ReadonlyMap<string, string>,
-): Promise<[SearchQuery, WordsOfTerms]> {
-  const corrected = query.map((terms) =>
-    terms.map((term) => {
-      const parts = words.get(term.text) ?? []
-      return parts.some(({ word }) => corrections.has(word))
-        ? { ...term, text: parts.map(({ word }) => corrections.get(word) ?? word).join(' ') }
-        : term
-    }),
-  )
-  return [corrected, await indexedWords(db, corrected)]
 }

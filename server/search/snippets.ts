@@ -1,9 +1,9 @@
 import type { Video } from '@talkshelf/contract'
 import type { Db } from '../platform/db/db.ts'
 import { runInOwnTask } from '../platform/event-loop.ts'
-import { findWords } from './queries.ts'
+import { findStems } from './queries.ts'
 import { stripMarkdown } from './strip-markdown.ts'
-import type { Tsquery } from './tsquery.ts'
+import type { Mark, Tsquery } from './tsquery.ts'
 
 // Snippets of search results: the title and an excerpt of the text, with the searched words
 // highlighted. Plain text in parts instead of HTML or Markdown, so that clients need not trust or
@@ -21,7 +21,9 @@ export interface RecordSnippet {
   readonly excerpt: readonly SnippetPart[]
 }
 
-const letters = /[\p{L}\p{N}\p{M}]+/gu
+/** Words, and the names with signs that normalized_words() of the database takes for words. */
+const letters =
+  /(?<![\p{L}\p{N}])(?:c\+\+|[cf]#|\.net(?![\p{L}\p{N}])|\d{1,3}\.\d{1,3}(?!\d))|[\p{L}\p{N}\p{M}]+/giu
 const excerptLength = 240
 
 /** Highlighting reads only the first part of a text: a description may be very long. */
@@ -33,8 +35,9 @@ export async function buildSnippets(
   records: readonly Video[],
   { marks }: Tsquery,
 ): Promise<RecordSnippet[]> {
-  const rangesIn = await createHighlighter(db, records, marks)
-  return mapInOwnTasks(records, ({ id, title, summary, description }) => {
+  const highlighter = await createHighlighter(db, records, marks)
+  return mapInOwnTasks(records, ({ id, title, summary, description, language }) => {
+    const rangesIn = highlighter(language)
     const texts = [summary, description].map((field) =>
       stripMarkdown(field.slice(0, maxTextLength)),
     )
@@ -60,24 +63,25 @@ type TextRange = readonly [from: number, to: number]
 type Highlighter = (text: string) => TextRange[]
 
 /**
- * Creates a highlighter for the texts of these records: the dictionaries of the database tell which
- * of their words have the stem of a searched word.
+ * Creates highlighters for the texts of these records, by language: the dictionaries of the database
+ * tell which of their words have the stem of a searched word.
  */
 async function createHighlighter(
   db: Db,
   records: readonly Video[],
-  marks: readonly string[],
-): Promise<Highlighter> {
-  const lexemes = new Set(marks.filter((mark) => !mark.endsWith('*')))
-  const prefixes = marks.filter((mark) => mark.endsWith('*')).map((mark) => mark.slice(0, -1))
-  const matching = await matchingWords(db, await candidateWords(records, marks), lexemes)
+  marks: readonly Mark[],
+): Promise<(language: string) => Highlighter> {
+  const prefixes = marks.filter(({ isPrefix }) => isPrefix).map(({ lexeme }) => lexeme)
+  const words = await candidateWords(records, marks)
+  const languages = [...new Set(records.map(({ language }) => language))]
+  const matching = await matchingWords(db, words, languages, marks)
   // Scripts without spaces are indexed in pairs of characters, which are parts of a longer run.
-  const pairs = [...lexemes, ...prefixes].filter((mark) => /^\p{Lo}{1,2}$/u.test(mark))
-  const isMatch = (word: string) =>
-    matching.has(word) || prefixes.some((prefix) => word.startsWith(prefix))
-  return (text) =>
+  const pairs = marks.map(({ lexeme }) => lexeme).filter((text) => /^\p{Lo}{1,2}$/u.test(text))
+  const isMatch = (word: string, language: string) =>
+    matching.get(language)?.has(word) || prefixes.some((prefix) => word.startsWith(prefix))
+  return (language) => (text) =>
     [...text.slice(0, maxTextLength).matchAll(letters)].flatMap(({ 0: word, index }) => {
-      if (isMatch(normalizeWord(word))) return [[index, index + word.length] as const]
+      if (isMatch(normalizeWord(word), language)) return [[index, index + word.length] as const]
       if (pairs.length === 0) return []
       return pairRanges(word, pairs).map(([from, to]) => [index + from, index + to] as const)
     })
@@ -86,9 +90,9 @@ async function createHighlighter(
 /** Returns the words of the texts that begin like one of the marks. */
 async function candidateWords(
   records: readonly Video[],
-  marks: readonly string[],
+  marks: readonly Mark[],
 ): Promise<string[]> {
-  const starts = new Set(marks.map((mark) => mark.slice(0, 2)))
+  const starts = new Set(marks.map(({ lexeme }) => lexeme.slice(0, 2)))
   const texts = records.flatMap(({ title, summary, description }) => [title, summary, description])
   const words = new Set<string>()
   await mapInOwnTasks(texts, (text) => {
@@ -100,15 +104,20 @@ async function candidateWords(
     .slice(0, 500)
 }
 
+/** Returns the words of each language whose stem is a mark of this language. */
 async function matchingWords(
   db: Db,
-  candidates: readonly string[],
-  lexemes: ReadonlySet<string>,
-): Promise<ReadonlySet<string>> {
-  const matching = new Set<string>()
-  for (const { term, word, stems } of candidates.length > 0 ? await findWords(db, candidates) : [])
-    if (lexemes.has(word) || stems.some(({ lexeme }) => lexemes.has(lexeme)))
-      matching.add(candidates[term - 1] as string)
+  words: readonly string[],
+  languages: readonly string[],
+  marks: readonly Mark[],
+): Promise<ReadonlyMap<string, ReadonlySet<string>>> {
+  const matching = new Map(languages.map((language) => [language, new Set<string>()]))
+  const isMarked = (text: string, id: number) =>
+    marks.some(({ lexeme, languages }) => lexeme === text && (languages?.includes(id) ?? true))
+  const rows = words.length > 0 ? await findStems(db, words, languages) : []
+  for (const row of rows)
+    if (row.lexemes.some((lexeme) => isMarked(lexeme, row.language_id)))
+      matching.get(row.language)?.add(words[row.ordinal - 1] as string)
   return matching
 }
 
@@ -129,7 +138,15 @@ function pairRanges(word: string, pairs: readonly string[]): TextRange[] {
 
 // Unicode normalization blocks the event loop; nearly all words are ASCII and do not need it.
 const normalizeWord = (word: string) =>
-  (/^\w*$/.test(word) ? word : word.normalize('NFKD').replaceAll(/\p{M}/gu, '')).toLowerCase()
+  (/^\w*$/.test(word) ? word : withoutSigns(word)).toLowerCase()
+
+const withoutSigns = (word: string) =>
+  word
+    .normalize('NFKD')
+    .replaceAll(/\p{M}/gu, '')
+    .replace('++', 'plusplus')
+    .replace('#', 'sharp')
+    .replace('.', 'dot')
 
 /** Cuts out the part with the most hits, at the boundaries of words. */
 function excerpt(text: string, ranges: readonly TextRange[]): SnippetPart[] {

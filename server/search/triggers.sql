@@ -1,8 +1,8 @@
 -- Maintains video_search and search_word in the transaction that writes a record. A change that
--- alters what is indexed must be followed by `call rebuild_search()`.
+-- alters what is indexed must increase the number at the end of this file.
 
--- The index row of each live record. Each name is looked up separately: with a join, PostgreSQL
--- would read all tags for each record.
+-- The index row of each live record. Names, tags and category keep their stop words. Each name is
+-- looked up separately: with a join, PostgreSQL would read all tags for each record.
 create or replace view search_source as
 select
   video.id,
@@ -13,24 +13,25 @@ select
   speaker_ids,
   tag_ids,
   duration_range_of(duration) as length,
+  -- No word begins with the sign, so that no prefix of a query matches a key.
   array_to_tsvector(
-    array['category:' || category_id,
-          'language:' || language_id,
-          'duration:' || duration_range_of(duration)]
+    array['#category:' || category_id,
+          '#language:' || language_id,
+          '#duration:' || duration_range_of(duration)]
     || string_to_array(
-         nullif('speaker:' || array_to_string(speaker_ids, ' speaker:'), 'speaker:'), ' ')
-    || string_to_array(nullif('tag:' || array_to_string(tag_ids, ' tag:'), 'tag:'), ' ')
+         nullif('#speaker:' || array_to_string(speaker_ids, ' #speaker:'), '#speaker:'), ' ')
+    || string_to_array(nullif('#tag:' || array_to_string(tag_ids, ' #tag:'), '#tag:'), ' ')
   ) as keys,
   setweight(to_tsvector(dictionary::regconfig, normalized_words(video.title, 1000)), 'A')
     || setweight(to_tsvector('simple', normalized_words(coalesce((
          select string_agg((select name from speaker where id = speaker_id), ' ' order by index)
          from unnest(speaker_ids) with ordinality as speakers (speaker_id, index)
        ), ''), 40000)), 'B')
-    || setweight(to_tsvector(dictionary::regconfig, normalized_words(coalesce((
+    || setweight(to_tsvector(all_words_of(dictionary), normalized_words(coalesce((
          select string_agg((select name from tag where id = tag_id), ' ' order by index)
          from unnest(tag_ids) with ordinality as tags (tag_id, index)
        ), ''), 40000)), 'C')
-    || setweight(to_tsvector(dictionary::regconfig, normalized_words(category.title, 1000)), 'D')
+    || setweight(to_tsvector(all_words_of(dictionary), normalized_words(category.title, 1000)), 'D')
     as head,
   setweight(to_tsvector(dictionary::regconfig, normalized_words(summary, 26000)), 'A')
     || setweight(
@@ -169,4 +170,16 @@ begin
   insert into video_search select * from search_source;
   perform add_search_words(array(select id from video));
   call create_search_indexes();
+end $$;
+
+-- Builds the index again if it was built by earlier rules, which takes long in a large archive.
+do $$
+declare
+  rules constant text := 'Built by the rules of version 3';
+begin
+  if obj_description('video_search'::regclass, 'pg_class') is distinct from rules then
+    raise log 'Talkshelf rebuilds the search index: records and searches wait until it is done';
+    call rebuild_search();
+    execute format('comment on table video_search is %L', rules);
+  end if;
 end $$;

@@ -23,7 +23,7 @@ export function openSearch(site: SiteInfo): string {
 ${textElement('ShortName', name)}
 ${textElement('Description', `Search the talks of ${[...site.name].slice(0, 100).join('')}`)}
 ${textElement('InputEncoding', 'UTF-8')}
-${textElement('Image', `${base}/favicon.svg`)}
+${textElement('Image', `${base}/favicon.ico`)}
 ${url('text/html', paths.search() + query)}
 ${url('application/x-suggestions+json', suggestionsPath + query, 'suggestions')}
 ${url(feedTypes.atom.replace(/;.*/, ''), paths.feed(paths.search(), 'atom') + query)}
@@ -42,8 +42,7 @@ export async function suggestionsFor(
   site: SiteInfo,
   input: string,
 ): Promise<Suggestions> {
-  const { talks, speakers, categories, tags } = await withSearchDeadline(
-    searches,
+  const { talks, speakers, categories, tags } = await withSearchDeadline(searches, () =>
     suggest(searches, input),
   )
   const suggestions = [

@@ -2,6 +2,7 @@ import { hash } from 'node:crypto'
 import { Problem, SearchText, type Video, validationErrors } from '@talkshelf/contract'
 import { type FeedFormat, feedFormats, paths } from '@talkshelf/web'
 import type { FastifyInstance } from 'fastify'
+import { findPublicEntity } from '../entities/entities.ts'
 import type { Markdown } from '../markdown/markdown.ts'
 import { anyone } from '../platform/actor.ts'
 import type { Pool } from '../platform/db/pool.ts'
@@ -24,6 +25,7 @@ import {
   takeOverResponse,
 } from '../platform/http/raw-response.ts'
 import { inChunks } from '../platform/streams.ts'
+import { calendar, calendarType, readSchedule } from '../schedules/schedules.ts'
 import { type RecordCache, readVideo } from '../videos/videos.ts'
 import * as feeds from './syndication.ts'
 
@@ -90,6 +92,17 @@ export function syndicationRoutes(
     return format === 'xml'
       ? { body: feeds.oEmbedXml(response), type: 'text/xml; charset=utf-8', edge }
       : { body: JSON.stringify(response), type: 'application/json; charset=utf-8', edge }
+  })
+
+  get(paths.calendar('/category/:id/:slug'), async ({ id = '', slug = '' }) => {
+    const event = await findPublicEntity(pool.lookups, 'category', requireId(id))
+    if (!event) throw new Problem('not-found', 'This URL does not exist')
+    const page = paths.entity('category', event)
+    if (String(event.id) !== id || event.slug !== slug)
+      return { moved: site.origin() + paths.calendar(page) }
+    const talks = await readSchedule(pool.lists, event.id)
+    const body = await runInOwnTask(() => calendar(event, talks, site.origin()))
+    return { body, type: calendarType }
   })
 
   get('/sitemap.xml', async () => ({

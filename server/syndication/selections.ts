@@ -19,7 +19,10 @@ import type { SiteInfo } from './site.ts'
 
 const maxEntries = 30
 
-type Filter = Omit<QueryOf<typeof listVideosEndpoint>, 'page' | 'page_size' | 'cursor' | 'include'>
+type Filter = Omit<
+  QueryOf<typeof listVideosEndpoint>,
+  'page' | 'page_size' | 'cursor' | 'include' | 'fields'
+>
 /** A feed without its entries; its id is made from `key`. */
 type FeedHead = Pick<Feed, 'title' | 'about' | 'page'> & { readonly key: string }
 
@@ -118,7 +121,8 @@ export async function searchFeed(
     params,
     searchKeys.filter((key) => key !== 'page' && key !== 'ordering'),
   )
-  const result = await newestTalks(pool, filter)
+  // Words that get their first talk would replace the corrected ones, and all entries with them.
+  const result = await newestTalks(pool, { ...filter, spelling: 'exact' })
   const state = Object.fromEntries(
     Object.entries({ ...filter, ...result.currentSlugs }).map(([key, value]) => [
       key,
@@ -127,7 +131,7 @@ export async function searchFeed(
   ) as SearchState
   const page = paths.search(state)
   const terms = searchKeys.flatMap((key) =>
-    state[key] ? [key === 'q' ? state[key] : `${key} ${state[key]}`] : [],
+    state[key] && key !== 'spelling' ? [key === 'q' ? state[key] : `${key} ${state[key]}`] : [],
   )
   const title = `${site.name}: ${terms.join(', ') || 'all talks'}`
   // Feed readers keep entries: talks with only some of the words would stay when better ones come.

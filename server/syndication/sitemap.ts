@@ -12,7 +12,7 @@ import {
   type SitemapTalk,
 } from './queries.ts'
 import type { SiteInfo } from './site.ts'
-import { textElement, xmlDeclaration, xmlText } from './xml.ts'
+import { element, textElement, xmlDeclaration, xmlText } from './xml.ts'
 
 // Sitemaps (sitemaps.org). They are streamed: a million talks take no more memory than a few
 // hundred.
@@ -60,7 +60,13 @@ export const pagesFile = 'page.xml'
 /** Builds the sitemap of the pages that are not about a talk or an entity. */
 export async function pagesSitemap(db: Db, site: SiteInfo): Promise<string> {
   const { languages, years } = await pagesWithTalks(db)
-  const pages = [...indexedPaths, ...languages.map(paths.language), ...years.map(paths.year)]
+  const sitePages = (site.content?.pages ?? []).filter((page) => page !== 'about')
+  const pages = [
+    ...indexedPaths,
+    ...sitePages.map(paths.sitePage),
+    ...languages.map(paths.language),
+    ...years.map(paths.year),
+  ]
   const urls = pages.map((path) => pageUrl(path, site))
   return `${xmlDeclaration}<urlset ${namespace}>\n${urls.join('')}</urlset>\n`
 }
@@ -162,4 +168,3 @@ function videoElement(talk: SitemapTalk, site: SiteInfo): string {
 const singleLine = (text: string) => xmlText(text).replaceAll(/\s+/g, ' ').trim()
 const pageUrl = (path: string, site: SiteInfo) =>
   element('url', textElement('loc', site.origin() + path))
-const element = (name: string, content: string) => `<${name}>${content}</${name}>\n`

@@ -35,39 +35,34 @@ export function escapeXml(text: string): string {
   )
 }
 
+/** Attributes of an element. Those that are undefined are left out. */
+export type Attributes = Readonly<Record<string, string | number | undefined>>
+
+/** Writes an element with content that is XML already, as a line. */
+export function element(name: string, content: string, attributes: Attributes = {}): string {
+  return `<${name}${attributesText(attributes)}>${content}</${name}>\n`
+}
+
 /** Writes an element with text; nothing if the text is empty. */
-export function textElement(name: string, text: string | number | null | undefined): string {
+export function textElement(
+  name: string,
+  text: string | number | null | undefined,
+  attributes: Attributes = {},
+): string {
   const content = escapeXml(String(text ?? ''))
-  return content === '' ? '' : `<${name}>${content}</${name}>`
+  return content === '' ? '' : `<${name}${attributesText(attributes)}>${content}</${name}>`
 }
 
 /** Writes an element without content. */
-export function emptyElement(name: string, attributes: Readonly<Record<string, string>>): string {
-  return `<${name}${Object.entries(attributes)
-    .map(([key, value]) => ` ${key}="${escapeXml(value)}"`)
-    .join('')}/>`
+export function emptyElement(name: string, attributes: Attributes): string {
+  return `<${name}${attributesText(attributes)}/>`
+}
+
+function attributesText(attributes: Attributes): string {
+  return Object.entries(attributes)
+    .filter(([, value]) => value !== undefined)
+    .map(([key, value]) => ` ${key}="${escapeXml(String(value))}"`)
+    .join('')
 }
 
 export const xmlDeclaration = '<?xml version="1.0" encoding="utf-8"?>\n'
-
-/**
- * Replaces CDATA by escaped text, and removes the white space that the feed library puts around it:
- * a URL with & would start with a line break, which not every feed reader removes.
- */
-export function unwrapCdata(xml: string): string {
-  const [opening, closing] = ['<![CDATA[', ']]>']
-  const parts: string[] = []
-  let offset = 0
-  // A regular expression that starts with white space would take quadratic time for a long run of
-  // it.
-  for (let begin = xml.indexOf(opening); begin >= 0; begin = xml.indexOf(opening, offset)) {
-    const end = xml.indexOf(closing, begin)
-    parts.push(
-      xml.slice(offset, begin).trimEnd(),
-      escapeXml(xml.slice(begin + opening.length, end)),
-    )
-    offset = end + closing.length
-    while (xml[offset] === ' ' || xml[offset] === '\n') offset++
-  }
-  return parts.join('') + xml.slice(offset)
-}

@@ -194,7 +194,7 @@ export async function setState(
 }
 
 /** For writes that change no names. */
-const noNames: NameLookup = {
+export const noNames: NameLookup = {
   category: new Map(),
   language: new Map(),
   speaker: new Map(),

@@ -9,6 +9,8 @@ import { revisionsPerPage } from './revisions.ts'
 
 /** A change with the old and new values of its fields. */
 export interface HistoryEntry extends Omit<ChangeSummary, 'fields'> {
+  /** Id of the suggestion that was accepted with the change. */
+  readonly suggestion: number | null
   readonly changes: readonly FieldValues[]
 }
 
@@ -44,7 +46,9 @@ export async function readHistory(
   })
   const oldest = rows.at(-1)
   if (!oldest) throw new Problem('not-found', 'Page out of range')
-  let ids = (await findIdsThen(db, 'video', id, oldest.revision - 1)) ?? noIds
+  // The first change has none before it.
+  const idsThen = oldest.revision > 1 && (await findIdsThen(db, 'video', id, oldest.revision - 1))
+  let ids = idsThen || noIds
   const steps = rows.toReversed().map((row) => {
     const idsBefore = ids
     ids = { ...ids, ...row.ids }

@@ -136,6 +136,11 @@ export function lockVideos(tx: Db, ids: readonly number[]) {
   )
 }
 
+/** Locks the suggestions about records. Decisions about these lock them before the records. */
+export function lockSuggestionsOf(tx: Db, ids: readonly number[]) {
+  return execute(tx, sql`select lock_suggestions(${ids}::bigint[])`)
+}
+
 const BodyWithIds = Type.Object({
   ...BodyRow.properties,
   category: Type.Integer(),
@@ -622,6 +627,7 @@ export async function updateVideo(
     sql`with saved as (
           update video set
             revision = ${revision},
+            slug = ${video.slug},
             category_id = coalesce(${ids.category}::bigint, category_id),
             language_id = coalesce(${ids.language}::integer, language_id),
             speaker_ids = coalesce(${ids.speakers}::bigint[], speaker_ids),
@@ -690,6 +696,39 @@ export async function saveTakedown(
         ${insertChange(change)}`,
   )
   return count === 1
+}
+
+/** Replaces the reason of a takedown. It keeps its revision: nothing else has changed. */
+export function updateTakedownReason(tx: Db, id: number, reason: string, etag: string) {
+  return execute(
+    tx,
+    sql`with saved as (
+          update video set takedown_reason = ${reason}
+          where id = ${id} and taken_down is not null
+          returning id
+        )
+        update video_body
+        set etag = ${etag}, taken_down = jsonb_set(taken_down, '{reason}', to_jsonb(${reason}::text))
+        from saved
+        where video_body.id = saved.id`,
+  )
+}
+
+const LaterChange = Type.Object({ isChanged: Type.Boolean() })
+
+/** Tells whether a change with such a request was made after a revision of a record. */
+export async function hasLaterRequest(db: Db, id: number, revision: number, pattern: string) {
+  const row = await one(
+    db,
+    LaterChange,
+    sql`select exists (
+          select from change
+          where subject = 'video'
+            and subject_id = ${id}
+            and revision > ${revision}::integer
+            and request_id like ${pattern}) as "isChanged"`,
+  )
+  return row.isChanged
 }
 
 // Timestamps on the wire have no zone designator; PostgreSQL would use the zone of the session.

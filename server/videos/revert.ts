@@ -10,7 +10,7 @@ import type { Db } from '../platform/db/db.ts'
 import type { Pool } from '../platform/db/pool.ts'
 import { findCategoryId } from './queries.ts'
 import { readCurrent } from './read.ts'
-import { changeVideo, type RenderedVideo } from './update.ts'
+import { changeInTransaction, changeVideo, type NextVersion, type RenderedVideo } from './update.ts'
 
 // Reverts single changes. A field returns to the value that it had before the change if its current
 // value is still the one that the change gave it. Entities are compared by id, because their names
@@ -40,7 +40,29 @@ export async function revertRevision(
   context: WriteContext,
 ): Promise<RenderedVideo> {
   await readCurrent(pool, id)
-  const change = await readChange(pool, id, revision)
+  const next = await revertedVersion(pool, id, revision, fields)
+  return changeVideo(pool, id, context, next, { kind: 'restored' })
+}
+
+/** Reverts a whole change as `revertRevision`, in a transaction of the caller. */
+export async function revertInTransaction(
+  tx: Db,
+  id: number,
+  revision: number,
+  context: WriteContext,
+): Promise<RenderedVideo> {
+  const next = await revertedVersion(tx, id, revision, undefined)
+  return changeInTransaction(tx, id, context, next, { kind: 'restored' })
+}
+
+/** Returns the function that derives the reverted version. */
+async function revertedVersion(
+  db: Db,
+  id: number,
+  revision: number,
+  fields: readonly string[] | undefined,
+): Promise<NextVersion> {
+  const change = await readChange(db, id, revision)
   const errors = (fields ?? []).flatMap((field, index) =>
     change.fields.includes(field)
       ? []
@@ -54,13 +76,7 @@ export async function revertRevision(
   )
   if (errors.length > 0) throw invalidFields(errors)
   const requested = change.fields.filter((field) => fields?.includes(field) ?? true)
-  return changeVideo(
-    pool,
-    id,
-    context,
-    (current, db) => revertFields(db, current, change, requested as (keyof Video)[]),
-    { kind: 'restored' },
-  )
+  return (current, db) => revertFields(db, current, change, requested as (keyof Video)[])
 }
 
 async function readChange(db: Db, id: number, revision: number): Promise<RecordedChange> {

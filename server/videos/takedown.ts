@@ -7,7 +7,15 @@ import {
 import type { Db } from '../platform/db/db.ts'
 import type { Pool } from '../platform/db/pool.ts'
 import { versionEtag } from '../platform/http/conditional.ts'
-import { type BodyRow, findBody, findMergedIds, lockVideos, saveTakedown } from './queries.ts'
+import {
+  type BodyRow,
+  findBody,
+  findMergedIds,
+  lockSuggestionsOf,
+  lockVideos,
+  saveTakedown,
+  updateTakedownReason,
+} from './queries.ts'
 import { assertPresent } from './read.ts'
 import { formatTimestamp, timestampAfter } from './wire.ts'
 
@@ -24,7 +32,9 @@ export function takeDownVideo(
   context: WriteContext,
 ): Promise<{ id: number; taken_down: string; reason: string }> {
   return pool.transaction(async (tx) => {
-    await lockVideos(tx, [id, ...(await findMergedIds(tx, id))])
+    const ids = [id, ...(await findMergedIds(tx, id))]
+    await lockSuggestionsOf(tx, ids)
+    await lockVideos(tx, ids)
     const current = await findBody(tx, id)
     if (current?.taken_down && (await isRepeatedRequest(tx, 'video', current, context)))
       return { id, ...current.taken_down }
@@ -38,6 +48,23 @@ export function takeDownVideo(
       await writeTakedown(tx, assertPresent(await findBody(tx, mergedId)), reason, context)
     return { id, ...(await writeTakedown(tx, row, reason, context)) }
   })
+}
+
+/**
+ * Replaces the reason of a takedown. Returns false if it stays, or the record is not taken down.
+ */
+export async function rewriteTakedownReason(
+  tx: Db,
+  id: number,
+  rewrite: (reason: string) => string,
+): Promise<boolean> {
+  await lockVideos(tx, [id])
+  const row = await findBody(tx, id)
+  if (!row?.taken_down) return false
+  const reason = rewrite(row.taken_down.reason)
+  if (reason === row.taken_down.reason) return false
+  await updateTakedownReason(tx, id, reason, versionEtag(id, row.revision, reason))
+  return true
 }
 
 async function writeTakedown(

@@ -46,23 +46,35 @@ export async function changeVideo(
   next: NextVersion,
   { kind = 'updated', unmerges = false }: ChangeOptions = {},
 ): Promise<RenderedVideo> {
-  const read = async (db: Db) => {
-    const row = await readPresent(db, id)
-    return unmerges ? row : assertNotMerged(row)
-  }
-  const unlocked = await read(pool.lookups)
+  const unlocked = await readChangeable(pool.lookups, id, unmerges)
   const version = await tryWrite(pool, unlocked, context, next, kind, failOnMissingNames)
-  if (version) return version
-  return pool.transaction(async (tx) => {
-    // All writers lock names and entities first and the record then, so they cannot deadlock.
-    const before = parseBody(await read(tx))
-    await lockRequestedNames(tx, before, await next(before, tx), context)
-    await lockVideo(tx, id)
-    const row = await read(tx)
-    // The record is locked, but its new entities can still be renamed concurrently.
-    const complete: CompleteNames = (names, found) => createMissingNames(tx, names, found, context)
-    return retryOnConflict(context, () => tryWrite(tx, row, context, next, kind, complete))
-  })
+  return (
+    version ??
+    pool.transaction((tx) => changeInTransaction(tx, id, context, next, { kind, unmerges }))
+  )
+}
+
+/** Changes a record as `changeVideo`, in a transaction of the caller. Locks the record. */
+export async function changeInTransaction(
+  tx: Db,
+  id: number,
+  context: WriteContext,
+  next: NextVersion,
+  { kind = 'updated', unmerges = false }: ChangeOptions = {},
+): Promise<RenderedVideo> {
+  // All writers lock names and entities first and the record then, so they cannot deadlock.
+  const before = parseBody(await readChangeable(tx, id, unmerges))
+  await lockRequestedNames(tx, before, await next(before, tx), context)
+  await lockVideo(tx, id)
+  const row = await readChangeable(tx, id, unmerges)
+  // The record is locked, but its new entities can still be renamed concurrently.
+  const complete: CompleteNames = (names, found) => createMissingNames(tx, names, found, context)
+  return retryOnConflict(context, () => tryWrite(tx, row, context, next, kind, complete))
+}
+
+async function readChangeable(db: Db, id: number, unmerges: boolean): Promise<BodyRow> {
+  const row = await readPresent(db, id)
+  return unmerges ? row : assertNotMerged(row)
 }
 
 /** Derives a new version from the current one. `db` is the connection that writes it. */

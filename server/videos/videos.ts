@@ -7,7 +7,8 @@
 // updates records after a rename or split (replaceSpeaker), bulk.ts writes hundreds at a time.
 // merge-edit.ts merges an edit with what others changed meanwhile, merge.ts two records of a talk.
 // ids-before-merge.ts remembers the entities of records before merges. copied-videos.ts writes
-// records of another archive.
+// records of another archive, rewrite-texts.ts those that have a former name of a speaker, which
+// open-forms.ts removes from edits.
 
 export {
   createVideos,
@@ -23,6 +24,7 @@ export { assertMayChange } from './event-access.ts'
 export { readHistory } from './history.ts'
 export { type MergeTarget, mergeVideos } from './merge.ts'
 export { mergeEdit } from './merge-edit.ts'
+export { removeFormerNames } from './open-forms.ts'
 export {
   advanceVideoIds,
   type BodyRow,
@@ -39,7 +41,7 @@ export { listDrafts, lockCurrent, readCurrentVideo, readVideo } from './read.ts'
 export { type CachedBody, openRecordCache, type RecordCache } from './record-cache.ts'
 export { videoFieldErrors } from './record-names.ts'
 export { refreshNames, replaceSpeaker } from './refresh-names.ts'
-export { revertRevision } from './revert.ts'
+export { revertInTransaction, revertRevision } from './revert.ts'
 export {
   findRevision,
   listRevisions,
@@ -47,6 +49,7 @@ export {
   restoreRevision,
   revisionsPerPage,
 } from './revisions.ts'
-export { takeDownVideo } from './takedown.ts'
-export { changeVideo } from './update.ts'
+export { rewriteTexts } from './rewrite-texts.ts'
+export { rewriteTakedownReason, takeDownVideo } from './takedown.ts'
+export { changeInTransaction, changeVideo } from './update.ts'
 export { applyPatch, normalizeVideoInput } from './wire.ts'

@@ -186,6 +186,9 @@ async function assertWritable(
 
 test('restores a backup byte for byte and keeps serving reads and writes', options, async (t) => {
   const ids = await fill(archive)
+  const suggestion = { kind: 'correction', video: ids[0], comment: 'Wrong' }
+  const sent = await archive.call('POST', '/api/v2/suggestion', { body: suggestion })
+  assert.equal(sent.status, 201, sent.text)
   const before = await readResponses(archive.url, ids, archive.editor)
   // Simulates a source server with far higher transaction ids.
   await withDatabase(archive.databaseUrl, (query) => query("update change set xid = '99999999999'"))
@@ -205,6 +208,15 @@ test('restores a backup byte for byte and keeps serving reads and writes', optio
   )
   assert.match(output.at(-1) ?? '', /tokens that were revoked since then work again.*taken down/)
   await checkInvariants(url)
+  const count = (from: string) =>
+    withDatabase(from, async (query) => {
+      const [row] = await query(`select (select count(*) from suggestion)::int as suggestions,
+                                        (select count(*) from suggestion_sender)::int as senders,
+                                        (select count(*) from suggestion_key)::int as keys`)
+      return row
+    })
+  assert.deepEqual(await count(archive.databaseUrl), { suggestions: 1, senders: 1, keys: 1 })
+  assert.deepEqual(await count(url), { suggestions: 1, senders: 0, keys: 0 }, 'no networks')
   const [first, second] = (await Promise.all(
     [1, 2].map(() => spawnServer({ DATABASE_URL: url, PUBLIC_URL })),
   )) as [Server, Server]

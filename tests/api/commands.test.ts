@@ -280,7 +280,7 @@ test('finishes running requests on SIGTERM and closes all connections', async (t
   assert.equal(server.process.exitCode, 0)
   const remaining = await locker.query(
     `select from pg_stat_activity
-     where application_name = 'talkshelf serve' and datname = current_database()`,
+     where application_name like 'talkshelf/% serve' and datname = current_database()`,
   )
   assert.equal(remaining.rowCount, 0)
   await locker.end()

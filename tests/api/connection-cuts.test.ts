@@ -71,7 +71,7 @@ interface Case {
   table?: ChangedTable
 }
 
-type ChangedTable = 'change' | 'import' | 'scheduled_publication'
+type ChangedTable = 'audit_event' | 'change' | 'import' | 'scheduled_publication' | 'suggestion'
 
 const send = (method: string, path: string, options: Parameters<typeof call>[3]) => () =>
   call(address, method, path, { token, ...options })
@@ -302,7 +302,53 @@ cases.push(
       return send('PUT', `/api/v2/video/${id}/publication`, { body: { publish_at: nextYear } })
     },
   },
+  {
+    name: 'a suggestion',
+    ok: 201,
+    repeatable: true,
+    table: 'suggestion',
+    async prepare() {
+      const { id: video } = await archive.make()
+      const body = { kind: 'correction', video, fields: { title: 'Corrected' } }
+      return send('POST', '/api/v2/suggestion', { body })
+    },
+  },
+  {
+    name: 'accepting a suggestion',
+    ok: 200,
+    repeatable: true,
+    prepare: async () =>
+      send('POST', `/api/v2/suggestion/${await makeSuggestion()}/accept`, { body: {} }),
+  },
+  {
+    name: 'declining a suggestion',
+    ok: 200,
+    repeatable: true,
+    table: 'audit_event',
+    prepare: async () =>
+      send('POST', `/api/v2/suggestion/${await makeSuggestion()}/decline`, {
+        body: { reason: 'unclear' },
+      }),
+  },
+  {
+    name: 'undoing the decision about a suggestion',
+    ok: 200,
+    repeatable: true,
+    async prepare() {
+      const id = await makeSuggestion()
+      await archive.call('POST', `/api/v2/suggestion/${id}/accept`, { token, body: {} })
+      return send('POST', `/api/v2/suggestion/${id}/reopen`, {})
+    },
+  },
 )
+
+/** Creates a suggestion with a new speaker. */
+async function makeSuggestion(): Promise<number> {
+  const { id: video } = await archive.make({ speakers: ['Ada'] })
+  const body = { kind: 'correction', video, fields: { speakers: ['Ada', `New ${++number}`] } }
+  const { json } = await archive.call('POST', '/api/v2/suggestion', { token, body })
+  return json.id
+}
 
 /** Creates two records of the same talk. The one to merge has a summary and another video. */
 async function makeSameTalks(): Promise<[kept: number, merged: number]> {
@@ -327,6 +373,8 @@ async function readState(): Promise<string> {
            (select array_agg(f::text order by id) from video_facts f) as facts,
            (select array_agg(p::text order by video_id)
             from scheduled_publication p) as publications,
+           (select array_agg(s::text order by id) from suggestion s) as suggestions,
+           (select array_agg(e::text order by id) from audit_event e) as events,
            (select array_agg(k::text order by key) from idempotency_key k) as keys`)
   return JSON.stringify(rows)
 }

@@ -2,7 +2,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { deskPaths } from '@talkshelf/web'
 import { invitePerson, setDisabled, setEventEditor } from '../../server/auth/auth.ts'
+import { beginNameChange } from '../../server/name-changes/name-changes.ts'
 import { createAuthenticator } from '../support/authenticator.ts'
+import { playlistJson, scheduleJson } from '../support/conference.ts'
 import {
   createDeskClient,
   type DeskClient,
@@ -51,6 +53,12 @@ const created = await archive.call('POST', '/api/v2/webhook', {
 })
 const webhook: number = created.json.webhook.id
 
+const followed = await archive.call('POST', '/api/v2/followed-source', {
+  token: archive.editor,
+  body: { url: 'https://127.0.0.1/schedule.json' },
+})
+const followedSource: number = followed.json.id
+
 const { id: talk } = await archive.make({ title: 'A talk', state: 2 })
 // Slugs of digits, which the test below replaces like ids.
 await archive.make({ speakers: ['101', '102'], tags: ['101', '102'] })
@@ -80,6 +88,22 @@ const entityUrls = (['speaker', 'tag', 'event'] as const).flatMap(
     ['GET', `/desk/${kind}/102/unmerge`, 'editor'],
     ['POST', `/desk/${kind}/102/unmerge`, 'editor'],
   ],
+)
+const suggested = await archive.call('POST', '/api/v2/suggestion', {
+  token: archive.editor,
+  body: { kind: 'correction', video: (await archive.make()).id, comment: 'It is wrong' },
+})
+const suggestion: number = suggested.json.id
+const matched = await archive.call('POST', '/api/v2/match', {
+  token: archive.editor,
+  body: { schedule: { text: scheduleJson() }, playlist: { text: playlistJson() } },
+})
+const match: number = matched.json.id
+const { json: renamed } = await archive.call('GET', '/api/v2/speaker/101')
+const nameChange = await beginNameChange(
+  archive.pool,
+  { speaker: renamed.id, name: 'Another Name', oldNames: [renamed.name], inLinks: false },
+  operator,
 )
 /** Lists the pages and forms of the desk with the role that each needs. */
 const urls: [method: 'GET' | 'POST', path: string, role: PersonRole][] = [
@@ -120,6 +144,18 @@ const urls: [method: 'GET' | 'POST', path: string, role: PersonRole][] = [
   ['POST', `/desk/webhooks/${webhook}/enable`, 'admin'],
   ['POST', `/desk/webhooks/${webhook}/disable`, 'admin'],
   ['POST', `/desk/webhooks/${webhook}/delete`, 'admin'],
+  ['GET', '/desk/followed-sources', 'editor'],
+  ['GET', `/desk/followed-sources/${followedSource}`, 'editor'],
+  ['POST', '/desk/followed-sources', 'editor'],
+  ['POST', `/desk/followed-sources/${followedSource}`, 'editor'],
+  ['POST', `/desk/followed-sources/${followedSource}/fetch`, 'editor'],
+  ['POST', `/desk/followed-sources/${followedSource}/pause`, 'editor'],
+  ['POST', `/desk/followed-sources/${followedSource}/resume`, 'editor'],
+  ['POST', `/desk/followed-sources/${followedSource}/delete`, 'editor'],
+  ['GET', `/desk/suggestion/${suggestion}`, 'editor'],
+  ['POST', `/desk/suggestion/${suggestion}/accept`, 'editor'],
+  ['POST', `/desk/suggestion/${suggestion}/decline`, 'editor'],
+  ['POST', `/desk/suggestion/${suggestion}/reopen`, 'editor'],
   ['GET', '/desk/audit', 'admin'],
   ['GET', `/desk/talk/${talk}/history`, 'editor'],
   ['POST', '/desk/sign-out', 'suggester'],
@@ -140,6 +176,13 @@ const urls: [method: 'GET' | 'POST', path: string, role: PersonRole][] = [
   ['POST', '/desk/tokens', 'admin'],
   ['POST', '/desk/tokens/revoke', 'admin'],
   ['POST', `/desk/talk/${talk}/revert`, 'editor'],
+  ['GET', '/desk/match', 'editor'],
+  ['POST', '/desk/match', 'editor'],
+  ['GET', `/desk/match/${match}`, 'editor'],
+  ['POST', `/desk/match/${match}/decide`, 'editor'],
+  ['POST', `/desk/match/${match}/undo`, 'editor'],
+  ['POST', `/desk/match/${match}/plan`, 'editor'],
+  ['POST', `/desk/match/${match}/discard`, 'editor'],
   ['GET', '/desk/import', 'editor'],
   ['POST', '/desk/import', 'editor'],
   ['GET', `/desk/import/${plannedImport}`, 'editor'],
@@ -155,6 +198,13 @@ const urls: [method: 'GET' | 'POST', path: string, role: PersonRole][] = [
   ...entityUrls,
   ['GET', '/desk/speaker/101/split', 'editor'],
   ['POST', '/desk/speaker/101/split', 'editor'],
+  ['GET', '/desk/speaker/101/name', 'admin'],
+  ['POST', '/desk/speaker/101/name', 'admin'],
+  ['GET', '/desk/speaker/101/links', 'editor'],
+  ['POST', '/desk/speaker/101/links', 'editor'],
+  ['POST', '/desk/speaker-request/1/close', 'editor'],
+  ['GET', `/desk/name-change/${nameChange}`, 'admin'],
+  ['POST', `/desk/name-change/${nameChange}`, 'admin'],
   ['POST', '/desk/speaker/101/profile', 'editor'],
   ['GET', '/desk/speaker/101/picture', 'editor'],
   ['GET', '/desk/event/101/picture', 'editor'],
@@ -209,16 +259,21 @@ for (const [method, path, role] of urls) {
 }
 
 /** What editors of single events get: only their own bulk edits are theirs among imports. */
-function accessOfEventEditors(path: string, role: PersonRole): 'allows' | 'refuses' | 'own only' {
+function accessOfEventEditors(
+  path: string,
+  role: PersonRole,
+  of: string,
+): 'allows' | 'refuses' | 'own only' {
   if (role === 'suggester') return 'allows'
   if (role === 'admin') return 'refuses'
   if (/^[/]desk[/](talks?|edit)([/?]|$)/.test(path)) return 'allows'
+  if (/^[/]desk[/]suggestion[/]/.test(path)) return of === 'this event' ? 'allows' : 'own only'
   return /^[/]desk[/]import[/]/.test(path) ? 'own only' : 'refuses'
 }
 
 for (const { client, of } of eventEditors)
   for (const [method, path, role] of urls) {
-    const access = accessOfEventEditors(path, role)
+    const access = accessOfEventEditors(path, role, of)
     test(`${method} ${path}: ${access} editor of ${of}`, async () => {
       const { status, html } = await attempt(client, method, path)
       assert.equal(status, access === 'allows' && method === 'GET' ? 200 : 403)
@@ -470,6 +525,10 @@ test('shows the desk in Spanish', async () => {
     `/desk/webhooks/${webhook}`,
     '/desk/audit',
     '/desk/import',
+    '/desk/match',
+    `/desk/match/${match}`,
+    '/desk/followed-sources',
+    `/desk/followed-sources/${followedSource}`,
   ]) {
     const { html } = await client.get(path, { 'accept-language': 'es' })
     assert.match(html, /<html lang="es"/)

@@ -591,6 +591,8 @@ function assertProblem(reply: Reply): void {
   assert.equal(reply.headers['content-type'], 'application/problem+json')
   const isProblem: boolean = validatorFor(ProblemDocument).Check(reply.json)
   assert.ok(isProblem, reply.text)
+  for (const member of Object.keys(reply.json))
+    assert.ok(Object.hasOwn(ProblemDocument.properties, member), `${member} is not in the contract`)
   assert.equal(reply.json.status, reply.status)
   assert.doesNotMatch(
     reply.text.slice(reply.text.indexOf('{')),

@@ -3,7 +3,7 @@ import { freshDatabase } from '../support/database.ts'
 import { openModelEnvironment } from '../support/import-model.ts'
 
 // Sequences in npm test; `npm run import-model -- --sequences 20000` runs more.
-const sequences = Number(process.env.IMPORT_SEQUENCES ?? 100)
+const sequences = Number(process.env.IMPORT_SEQUENCES ?? 25)
 const seed = Number(process.env.IMPORT_SEED ?? 20_261_115)
 const perRound = 10
 

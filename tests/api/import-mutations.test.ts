@@ -3,7 +3,7 @@ import { freshDatabase } from '../support/database.ts'
 import { openImportEnvironment, runFile } from '../support/import-mutations.ts'
 
 // Cases in npm test; `npm run import-mutations -- --cases 100000` runs more.
-const cases = Number(process.env.IMPORT_MUTATIONS ?? 1000)
+const cases = Number(process.env.IMPORT_MUTATIONS ?? 300)
 const seed = Number(process.env.IMPORT_SEED ?? 20_261_115)
 const perFile = 50
 

@@ -227,19 +227,9 @@ test('keeps the id of a talk and drops an id that is too high', async () => {
     talk('Seven', 7),
     talk('Far', 9_007_199_254_740_991),
   ].join('\n')
-  const { json } = await emptyArchive.call('POST', '/api/v2/import', {
-    token: emptyArchive.editor,
-    body: { text, format: 'v2' },
-  })
-  await emptyArchive.call('POST', `/api/v2/import/${json.id}/apply`, { token: emptyArchive.editor })
-  for (let tries = 0; tries < 1500; tries++) {
-    if (
-      (await emptyArchive.call('GET', `/api/v2/import/${json.id}`, { token: emptyArchive.editor }))
-        .json.state === 'applied'
-    )
-      break
-    await setTimeout(20)
-  }
+  const emptyClient = importClient(emptyArchive, emptyArchive.editor)
+  const { id } = await emptyClient.plan({ text, format: 'v2' })
+  await emptyClient.apply(id)
   assert.equal(
     (await emptyArchive.call('GET', '/api/v2/video/7', { token: emptyArchive.editor })).json.title,
     'Seven',

@@ -275,6 +275,49 @@ test('a merged record is no finding and no draft of the lists', async () => {
   assert.match(await findings('same-source'), new RegExp(`"id":${first.id},`))
 })
 
+test('parts of one recording are no duplicates, unless they start at the same time', async () => {
+  const source_url = newSource()
+  const [first, second, third] = [
+    await make({ source_url }),
+    await make({ source_url }),
+    await make({ source_url: `${source_url}&t=1h2m` }),
+  ]
+  const findings = async () => {
+    const { json } = await call('GET', '/api/v2/quality/same-source?page_size=100', {
+      token: editor,
+    })
+    const groups: { count: number; records: { id: number }[] }[] = json.results
+    const group = groups.find(({ records }) => records.some(({ id }) => id === first.id))
+    return group && [group.count, ...group.records.map(({ id }) => id)]
+  }
+  const partAt = (start: number) =>
+    call('PUT', `/api/v2/video/${first.id}/facts`, {
+      token: editor,
+      body: { facts: [{ kind: 'part', url: source_url, start, end: null }] },
+    })
+  assert.deepEqual(await findings(), [2, first.id, second.id], 'the third starts elsewhere')
+  assert.equal((await partAt(3720)).status, 200)
+  assert.deepEqual(await findings(), [2, first.id, third.id], '1h2m is the same start')
+  assert.equal((await partAt(90)).status, 200)
+  assert.equal(await findings(), undefined)
+  await call('PUT', `/api/v2/video/${second.id}/facts`, {
+    token: editor,
+    body: { facts: [{ kind: 'part', url: source_url, start: 90, end: 100 }] },
+  })
+  assert.deepEqual(await findings(), [2, first.id, second.id])
+  const fourth = await make({ source_url: `${source_url}&t=3720` })
+  assert.deepEqual(await findings(), [2, first.id, second.id], 'one start at a time')
+  assert.equal((await partAt(95)).status, 200)
+  const { json } = await call('GET', '/api/v2/quality/same-source?page_size=100', { token: editor })
+  assert.match(JSON.stringify(json), new RegExp(`"id":${third.id},.*"id":${fourth.id},`))
+  const wrong = await call('PUT', `/api/v2/video/${first.id}/facts`, {
+    token: editor,
+    body: { facts: [{ kind: 'part', url: source_url, start: 90, end: 90 }] },
+  })
+  assert.equal(wrong.status, 400)
+  assert.match(wrong.text, /"\/facts\/0\/end"/)
+})
+
 test('editors of single events need both events', async () => {
   const other = 'Other Days 2026'
   await call('POST', '/api/v2/category', { token: editor, body: { title: other } })

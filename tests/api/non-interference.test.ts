@@ -33,6 +33,8 @@ interface ReaderRequest {
   readonly method?: string
   readonly path: string
   readonly headers?: Record<string, string>
+  /** Of a write; an empty object by default. */
+  readonly body?: object
 }
 
 /** Returns a reply as text, without what is random or depends on the time. */
@@ -41,10 +43,12 @@ function comparable({ status, headers, text }: Reply): string {
   const masked = (value: unknown) =>
     String(value)
       .replaceAll(/(challenge&quot;:&quot;)[\w-]{43}/g, '$1CHALLENGE')
+      .replaceAll(/(name="form" value=")[\w.-]+/g, '$1FORM')
       .replaceAll(String(id || 'no id'), 'REQUEST')
   const body = masked(text)
     .replaceAll(/urn:uuid:[0-9a-f-]{36}/g, 'REQUEST')
     .replace(/^(\{"kind":"talkshelf","version":1,"at":)"[^"]+"/, '$1"MOMENT"')
+    .replace(/(\/suggestion\/\d+\/)[\w-]{43}"/, '$1SECRET"')
   const lines = Object.entries(others).map(([name, value]) => `${name}: ${masked(value)}`)
   return [status, ...lines, '', body].join('\n')
 }
@@ -71,8 +75,13 @@ async function assertSame(request: ReaderRequest): Promise<Reply> {
   return reply
 }
 
-async function compare({ method = 'GET', path, headers = {} }: ReaderRequest): Promise<Reply> {
-  const write = method === 'GET' || method === 'HEAD' || method === 'OPTIONS' ? {} : { body: {} }
+async function compare({
+  method = 'GET',
+  path,
+  headers = {},
+  body = {},
+}: ReaderRequest): Promise<Reply> {
+  const write = method === 'GET' || method === 'HEAD' || method === 'OPTIONS' ? {} : { body }
   const [first, second] = await Promise.all(
     [one, other].map((archive) => archive.call(method, path, { headers, ...write })),
   )
@@ -174,6 +183,8 @@ const parameters: Record<string, string[]> = {
   updated_since: ['2026-01-01T00:00:05Z', '2026-01-01T00:00:30Z'],
   source_url: ofBoth(({ word }) => [`https://example.org/${word}`]),
   ordering: ['title', '-added', 'updated', 'duration,-id', '-recorded'],
+  spelling: ['exact', 'other'],
+  fields: ['id,title', 'speakers,tags,category', 'wrong'],
   include: ['facets', 'snippets', 'facets,snippets'],
   after: ['1', '3', '9'],
   up_to: ['3', '9', '99'],
@@ -314,6 +325,56 @@ test('answers readers the same with every parameter on every page', async () => 
   }
 })
 
+test('answers suggestions of readers the same', async () => {
+  const names = [
+    'Wrong',
+    'Nora Public',
+    'gardens',
+    ...ofBoth(({ word }) =>
+      ['Draft', 'draft', 'Down', 'Former', 'Merged', 'Alias', 'label', 'Days', 'crowd 1'].map(
+        (name) => `${word} ${name}`,
+      ),
+    ),
+  ]
+  const fields = names.flatMap((name) => [
+    { category: name },
+    { speakers: [name] },
+    { tags: [name] },
+    { category: name, recorded: 'soon' },
+  ])
+  const titles = ofBoth(({ word, inflected }) => [
+    `${word} ${inflected} draft`,
+    `${word} unpublished`,
+  ])
+  const counts = new Map<number, number>()
+  /** Sends a suggestion, and deletes what is stored, so that no limit is reached. */
+  const send = async (body: object) => {
+    const { status } = await assertSame({ method: 'POST', path: '/api/v2/suggestion', body })
+    counts.set(status, (counts.get(status) ?? 0) + 1)
+    if (status !== 201) return
+    await Promise.all(
+      [one, other].map(({ databaseUrl }) =>
+        withDatabase(databaseUrl, (query) => query('delete from suggestion')),
+      ),
+    )
+  }
+  const live = await one.call('GET', '/api/v2/video?page_size=100')
+  const [talk] = live.json.results as { id: number }[]
+  for (const changed of fields) {
+    await send({ kind: 'correction', video: talk?.id, fields: changed })
+    await send({ kind: 'missing', fields: { title: 'Missing', ...changed } })
+  }
+  for (const id of videoIds.map(Number)) {
+    const video = { kind: 'correction', video: id }
+    for (const base of [{}, { base_revision: 1 }, { base_revision: 2 }])
+      for (const title of titles) await send({ ...video, ...base, fields: { title } })
+    for (const kind of ['removal', 'dead-link']) await send({ kind, video: id, comment: 'Please' })
+    await send({ kind: 'duplicate', video: talk?.id, duplicate_of: id })
+  }
+  for (const status of [201, 400, 404, 410])
+    assert.ok((counts.get(status) ?? 0) > 1, `hardly any ${status}`)
+})
+
 test('serves readers the same pages, feeds, sitemaps and pictures', async () => {
   const html = { accept: 'text/html' }
   // Metrics count requests and seconds.
@@ -334,6 +395,7 @@ test('serves readers the same pages, feeds, sitemaps and pictures', async () => 
     'language',
     'year',
     'duration',
+    'spelling',
     'page',
     'ordering',
   ].flatMap((name) =>

@@ -1,14 +1,19 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
+import sql from 'sql-template-tag'
 import { createApp } from '../../server/app.ts'
 import { readConfig } from '../../server/config.ts'
 import { openPool } from '../../server/platform/db/pool.ts'
 import { startCuttingProxy } from '../support/cutting-proxy.ts'
 import { freshDatabase } from '../support/database.ts'
+import { freePort } from '../support/free-port.ts'
 import { call, program, root, runCommand, spawnServer, startArchive } from '../support/harness.ts'
 import { until } from '../support/until.ts'
 
@@ -25,10 +30,17 @@ test('serves health, readiness and metrics', async () => {
   const { text, headers } = await archive.call('GET', '/metrics')
   assert.match(String(headers['content-type']), /^text\/plain; version=0\.0\.4/)
   for (const metric of [
-    'talkshelf_request_seconds_count{endpoint="readVideo",status="200"} 3',
-    'talkshelf_request_seconds_count{endpoint="createVideo",status="201"} 1',
+    'http_request_duration_seconds_count{method="GET",route="/api/v2/video/{id}",status="200"} 3',
+    'http_request_duration_seconds_count{method="POST",route="/api/v2/video",status="201"} 1',
     'talkshelf_record_reads_total{from="memory"}',
-    'talkshelf_database_connections{state="idle"}',
+    'talkshelf_database_connections{pool="main",state="idle"}',
+    'talkshelf_database_connections_max{pool="searches"} 2',
+    'talkshelf_database_requests_waiting{pool="lookups"} 0',
+    'talkshelf_database_up 1',
+    'talkshelf_jobs_pending{queue="imports"} 0',
+    'talkshelf_job_failures_total{queue="publications"} 0',
+    'talkshelf_webhook_attempts_total{outcome="delivered"} 0',
+    'talkshelf_build_info{version="',
     'nodejs_eventloop_lag_seconds',
     'process_resident_memory_bytes',
   ])
@@ -142,6 +154,14 @@ test('answers within 3 s without the database and recovers when it is back', asy
   )
   for (const { json } of replies.slice(30, 60))
     assert.equal(json.outcome, 'not-applied', 'the token was not even looked up')
+  const metricsBegan = performance.now()
+  const metricsStalls = measureStalls(server.url)
+  const metrics = await call(server.url, 'GET', '/metrics')
+  const metricsMs = performance.now() - metricsBegan - (await metricsStalls.stop())
+  assert.equal(metrics.status, 200)
+  assert.match(metrics.text, /^talkshelf_database_up 0$/m)
+  // Prometheus waits for 10 s, and the primary process for 5 s.
+  assert.ok(metricsMs < 5000, `the metrics took ${metricsMs} ms`)
   proxy.hold(false)
   const restoredMs = performance.now()
   while ((await call(server.url, 'GET', '/readyz')).status !== 200)
@@ -151,6 +171,7 @@ test('answers within 3 s without the database and recovers when it is back', asy
       .status,
     200,
   )
+  assert.match((await call(server.url, 'GET', '/metrics')).text, /^talkshelf_database_up 1$/m)
   await server.stop()
 })
 
@@ -173,6 +194,33 @@ test('rejects requests above the concurrency limit with Retry-After', async () =
   )
   assert.equal((await call(small.url, 'GET', '/api/v2/category/example-days-2026')).status, 200)
   await small.stop()
+})
+
+test('refuses searches of a client that sends too many, and runs those of others', async () => {
+  const server = await spawnServer({
+    DATABASE_URL: archive.databaseUrl,
+    ANSWER_SECONDS: '3',
+    PROXIES: '1',
+  })
+  const search = (client: string) =>
+    call(server.url, 'GET', '/api/v2/video?q=talk', { headers: { 'x-forwarded-for': client } })
+  // While the searched table is locked, the first search has the turn until its deadline.
+  const { other, replies } = await archive.pool.transaction(async (tx) => {
+    await tx.run(sql`lock table video_search in access exclusive mode`)
+    const searches = Array.from({ length: 8 }, () => search('192.0.2.1'))
+    return { other: await search('192.0.2.2'), replies: await Promise.all(searches) }
+  })
+  assert.equal(other.json.errors[0].code, 'too-expensive', 'it was not refused')
+  const refused = replies.filter(({ status }) => status === 503)
+  assert.ok(refused.length >= 5, `${refused.length} of 8 searches were refused`)
+  for (const { headers, json } of refused) {
+    assert.equal(headers['retry-after'], '2')
+    assert.equal(json.detail, 'Too many searches are running; try again in a moment')
+  }
+  const { text } = await call(server.url, 'GET', '/metrics')
+  assert.match(text, new RegExp(`talkshelf_searches_refused_total ${refused.length}\\b`))
+  await until('the turn to end', async () => (await search('192.0.2.1')).status === 200)
+  await server.stop()
 })
 
 test('frees the slot of a client that disconnects before the response', async () => {
@@ -228,33 +276,41 @@ test('shares a port, replaces a dead process, merges metrics and stops on a sign
   timeout: 300_000,
 }, async (t) => {
   const database = await freshDatabase(t)
-  const port = String(20_000 + (process.pid % 20_000))
+  const port = String(await freePort())
   const child = spawn(process.execPath, [program, 'serve', '--processes', '2'], {
     cwd: root,
-    env: { ...process.env, DATABASE_URL: database.url, PORT: port, DRAIN_SECONDS: '0' },
+    env: {
+      ...process.env,
+      DATABASE_URL: database.url,
+      PORT: port,
+      DRAIN_SECONDS: '0',
+      ANSWER_SECONDS: '30',
+    },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   after(() => child.kill('SIGKILL'))
   let output = ''
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (data) => (output += data))
   const url = `http://127.0.0.1:${port}`
-  const until = async (condition: () => boolean | Promise<boolean>) => {
-    for (const began = performance.now(); !(await condition()); await sleep(50))
-      assert.ok(performance.now() - began < 20_000, output)
-  }
   const listening = () =>
     new Set([...output.matchAll(/"pid":(\d+).*Server listening/g)].map(([, pid]) => Number(pid)))
-  await until(() => listening().size === 2)
+  const untilListening = (count: number) =>
+    until(`${count} processes to have listened`, () => {
+      assert.equal(listening().size, count, output)
+      return true
+    })
+  await untilListening(2)
   for (let times = 0; times < 40; times++)
     assert.equal(
       (await call(url, 'GET', '/api/v2/video/1', { headers: { connection: 'close' } })).status,
       404,
     )
   const { text } = await call(url, 'GET', '/metrics')
-  assert.match(text, /talkshelf_request_seconds_count\{endpoint="readVideo",status="404"\} 40/)
+  const labels = 'method="GET",route="/api/v2/video/{id}",status="404"'
+  assert.ok(text.includes(`http_request_duration_seconds_count{${labels}} 40`), text)
 
   process.kill([...listening()][0] as number, 'SIGKILL')
-  await until(() => listening().size === 3)
+  await untilListening(3)
   assert.equal((await call(url, 'GET', '/readyz')).status, 200)
   child.kill('SIGTERM')
   const [code] = await once(child, 'exit')
@@ -294,3 +350,44 @@ function measureStalls(url: string) {
     },
   }
 }
+
+test('metrics are for the same machine, or for those who have the token', async () => {
+  const forwarded = { headers: { 'x-forwarded-for': '203.0.113.7' } }
+  assert.equal((await archive.call('GET', '/metrics', forwarded)).status, 403)
+  const metricsToken = 'a-token-of-metrics'
+  const server = await spawnServer({
+    DATABASE_URL: archive.databaseUrl,
+    METRICS_TOKEN: metricsToken,
+  })
+  const read = (authorization?: string) =>
+    call(server.url, 'GET', '/metrics', { headers: { ...(authorization && { authorization }) } })
+  assert.equal((await read()).status, 401)
+  assert.equal((await read(`Bearer ${metricsToken}x`)).status, 401)
+  assert.equal((await read(`Bearer ${metricsToken}`)).status, 200)
+})
+
+test('reads secrets from files, and writes the log as text', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'talkshelf-secrets-'))
+  after(() => rmSync(folder, { recursive: true }))
+  const file = join(folder, 'database')
+  writeFileSync(file, `${archive.databaseUrl}\n`)
+  const settings = { DATABASE_URL: '', DATABASE_URL_FILE: file }
+  const listed = await runCommand(['token', 'list'], settings)
+  assert.equal(listed.code, 0, listed.stderr)
+  const both = await runCommand(['token', 'list'], { ...settings, DATABASE_URL: 'postgres://x/y' })
+  assert.match(both.stderr, /DATABASE_URL and DATABASE_URL_FILE are both set/)
+  const missing = await runCommand(['token', 'list'], {
+    ...settings,
+    DATABASE_URL_FILE: join(folder, 'missing'),
+  })
+  assert.match(missing.stderr, /DATABASE_URL_FILE cannot be read: ENOENT/)
+  const server = await spawnServer({ DATABASE_URL: archive.databaseUrl, LOG_FORMAT: 'text' })
+  let output = ''
+  server.process.stdout?.on('data', (data) => (output += data))
+  await call(server.url, 'GET', '/api/v2/video/999999')
+  await until('the line of the request', async () =>
+    /^\S+Z INFO request completed .*method=GET url=\/api\/v2\/video\/999999 status=404/m.test(
+      output,
+    ),
+  )
+})

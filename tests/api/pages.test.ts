@@ -79,6 +79,7 @@ test('sends a strict Content-Security-Policy with the hash of its script', async
         "font-src 'self'",
         "connect-src 'self'",
         "form-action 'self'",
+        "manifest-src 'self'",
         "base-uri 'none'",
         "frame-ancestors 'none'",
       ].join('; '),

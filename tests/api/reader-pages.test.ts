@@ -259,6 +259,27 @@ test('names the query and the filters of a search in its title', async () => {
   }
 })
 
+test('offers the event or the speaker that a search names', async () => {
+  const offered = async (path: string) =>
+    [...(await text(path)).matchAll(/<ul class="plain named">.*?<\/ul>/gs)]
+      .flatMap(([list]) => [...list.matchAll(/<span>(\w+)<\/span> <bdi>([^<]*)</g)])
+      .map(([, kind, name]) => `${kind} ${name}`)
+  assert.deepEqual(await offered('/search?q=event+3'), ['Event Event 3'])
+  assert.deepEqual(await offered('/search?q=3%20"EVENT"&ordering=title'), ['Event Event 3'])
+  assert.deepEqual(await offered('/search?q=ada'), ['Speaker Ada'])
+  assert.deepEqual(await offered('/search?q=three+dasy'), ['Event Three Days'])
+  const others = [
+    'event',
+    'event+e',
+    'event+3+imported',
+    '%25',
+    '_da',
+    'event+3&year=2013',
+    'event+3&page=1',
+  ]
+  for (const query of others) assert.deepEqual(await offered(`/search?q=${query}`), [], query)
+})
+
 test('gives advice that fits a search without results', async () => {
   const advice: [string, RegExp][] = [
     ['/search?q=xqzvkj', /<p>Check the spelling, or try fewer or different words\.</],

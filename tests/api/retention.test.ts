@@ -1,7 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createToken, invitePerson } from '../../server/auth/auth.ts'
-import { type MaintenanceOptions, maintain } from '../../server/maintenance/maintenance.ts'
+import {
+  type MaintenanceOptions,
+  maintain,
+  maintenanceTasks,
+} from '../../server/maintenance/maintenance.ts'
 import { call, category, type Reply, spawnServer, startArchive } from '../support/harness.ts'
 import { checkInvariants, withDatabase } from '../support/invariants.ts'
 import { until } from '../support/until.ts'
@@ -198,12 +202,20 @@ test('detects a duplicate that is written while its fingerprint is removed', asy
 
 test('removes tokens 90 days after they expired or were revoked', async () => {
   const made = await Promise.all(
-    ['expired', 'revoked', 'ended lately', 'valid'].map((name) =>
+    ['expired', 'revoked', 'ended lately', 'valid', 'following'].map((name) =>
       createToken(archive.pool, { name, role: 'editor', days: 1 }),
     ),
   )
-  const [expired, revoked, recent, valid] = made.map(({ id }) => id)
-  await query(`update token set expires = now() - interval '91 days' where id = ${expired}`)
+  const [expired, revoked, recent, valid, following] = made.map(({ id }) => id)
+  await query(
+    `update token set expires = now() - interval '91 days' where id in (${expired}, ${following})`,
+  )
+  // Whether it was revoked decides whether the source is still fetched.
+  await query(
+    `insert into followed_source (url, host, options, interval_hours, actor, token_id, via,
+                                  request_id, state)
+     values ('https://a.example/', 'a.example', '{}', 24, 'x', ${following}, 'api', '', 'paused')`,
+  )
   await query(
     `update token
      set revoked = now() - interval '91 days', expires = now() + interval '1 day'
@@ -215,7 +227,8 @@ test('removes tokens 90 days after they expired or were revoked', async () => {
   const left = await query(
     `select id::int from token where id in (${made.map(({ id }) => id)}) order by id`,
   )
-  assert.deepEqual(new Set(left.map(({ id }) => id)), new Set([recent, valid]))
+  assert.deepEqual(new Set(left.map(({ id }) => id)), new Set([recent, valid, following]))
+  await query(`delete from followed_source where actor = 'x'`)
 })
 
 test('deletes expired sessions, links and challenges, and old audit events', async () => {
@@ -248,6 +261,67 @@ test('deletes expired sessions, links and challenges, and old audit events', asy
   assert.deepEqual(actors, [{ actor: 'new' }])
 })
 
+test('deletes networks of suggestions after a week, and declined ones after a year', async () => {
+  await query(
+    `insert into suggestion (kind, fields, comment, show_name, secret_hash, content_hash,
+                             low_priority, state, reason, closed)
+     select 'missing', '{}', name, false, sha256(name::bytea), sha256(name::bytea), false, state,
+            case when state = 'declined' then 'unclear' end, now() - closed
+     from (values ('old', 'declined', interval '366 days'),
+                  ('kept', 'declined', interval '364 days'),
+                  ('withdrawn', 'withdrawn', interval '366 days'),
+                  ('accepted', 'accepted', interval '3660 days'),
+                  ('open', 'open', null)) as suggestion (name, state, closed)`,
+  )
+  await query(
+    `insert into suggestion_sender (suggestion_id, network, at)
+     select id, sha256('network'),
+            now() - case comment when 'open' then interval '8 days' else interval '6 days' end
+     from suggestion where comment in ('open', 'kept')`,
+  )
+  await query(
+    `insert into suggestion_key (day, key)
+     select (now() at time zone 'UTC')::date - days, 'key' from unnest('{0,7,8}'::integer[]) days`,
+  )
+  // Two that changed a talk: they are part of its history.
+  const { id: talk } = await archive.make()
+  await query(
+    `insert into suggestion (kind, video_id, base_revision, fields, comment, name, reply, show_name,
+                             secret_hash, content_hash, low_priority, state, closed,
+                             decided_video_id, revision)
+     select kind, ${talk}, 1, '{}', kind, 'Zoë', 'Private', false, sha256(kind::bytea),
+            sha256(kind::bytea), false, 'accepted', now() - interval '366 days', ${talk},
+            2
+     from unnest('{correction,removal}'::text[]) as kind`,
+  )
+  // One whose change was undone: the history names it.
+  const undone = { kind: 'correction', video: talk, fields: { title: 'Undone' }, comment: 'Undone' }
+  const { id } = (await send('POST', 'suggestion', undone)).json
+  await send('POST', `suggestion/${id}/accept`)
+  await send('POST', `suggestion/${id}/reopen`)
+  await send('POST', `suggestion/${id}/decline`, { reason: 'unclear' })
+  await query(`update suggestion set closed = now() - interval '366 days' where id = ${id}`)
+  assert.equal((await maintainNow()).suggestions, 7)
+  const left = await query('select comment, name, reply from suggestion order by id')
+  const [name, reply] = ['Zoë', 'Private']
+  assert.deepEqual(left, [
+    { comment: 'kept', name: null, reply: null },
+    { comment: 'open', name: null, reply: null },
+    { comment: 'correction', name, reply },
+    { comment: '', name: null, reply: null },
+    { comment: '', name: null, reply: null },
+  ])
+  const named = await query('select suggestion_id::int from change where suggestion_id is not null')
+  assert.deepEqual(named, [{ suggestion_id: id }])
+  assert.equal((await send('GET', `suggestion/${id}`)).status, 200, 'its link in the history')
+  assert.equal((await maintainNow()).suggestions ?? 0, 0)
+  const senders = await query(
+    'select comment from suggestion_sender join suggestion on id = suggestion_id',
+  )
+  assert.deepEqual(senders, [{ comment: 'kept' }])
+  assert.equal((await query('select day from suggestion_key')).length, 2)
+})
+
 test('runs each task once per interval across processes and resumes abandoned ones', async () => {
   const runTasks = async () => {
     const tasks: string[] = []
@@ -260,7 +334,20 @@ test('runs each task once per interval across processes and resumes abandoned on
     await Promise.all([maintain(archive.pool, options), maintain(archive.pool, options)])
     return tasks.sort()
   }
-  const all = ['copies', 'imports', 'keys', 'pictures', 'sessions', 'tokens', 'words']
+  const all = [
+    'copies',
+    'counts',
+    'frequencies',
+    'imports',
+    'keys',
+    'matches',
+    'names',
+    'pictures',
+    'sessions',
+    'suggestions',
+    'tokens',
+    'words',
+  ]
   await query('delete from maintenance')
   assert.deepEqual(await runTasks(), all)
   assert.deepEqual(await runTasks(), [])
@@ -285,7 +372,7 @@ test('runs maintenance in a server on its own', async () => {
   const server = await spawnServer({ DATABASE_URL: archive.databaseUrl, MAINTENANCE_HOURS: '24' })
   await until('all tasks are finished', async () => {
     const done = await query(`select task from maintenance where finished > '-infinity'`)
-    return done.length === 7
+    return done.length === maintenanceTasks.length
   })
   assert.equal((await call(server.url, 'GET', '/healthz')).status, 200)
   await server.stop()

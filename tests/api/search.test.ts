@@ -2,8 +2,10 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Video } from '@talkshelf/contract'
 import { randomFrom } from '../../bench/records.ts'
-import { findTitles } from '../../server/search/queries.ts'
+import type { Db } from '../../server/platform/db/db.ts'
+import { refreshFrequencies, suggest, talksOfLexemes } from '../../server/search/search.ts'
 import { type Reply, startArchive, type TestArchive } from '../support/harness.ts'
+import { insertTalks } from '../support/insert-talks.ts'
 import { checkInvariants, withDatabase } from '../support/invariants.ts'
 
 // Search: properties that always hold. How well results match is measured in tests/relevance.
@@ -52,7 +54,8 @@ test('ignores case, accents, inflection and full-width letters', async () => {
 test('applies a stem only to talks in its language', async () => {
   await archive.make({ title: 'A guide to tapirs', language: 'English' })
   await archive.make({ title: 'Tapirs', speakers: ['Guido'], language: 'Italian' })
-  assert.deepEqual(titles(await search('guido tapirs ')), ['Tapirs'])
+  const { json } = await search('guido tapirs ')
+  assert.deepEqual([json.results[0].title, json.search.all_words], ['Tapirs', 1])
 })
 
 test('finds any part of a Japanese, Chinese, Korean or Thai title', async () => {
@@ -102,7 +105,8 @@ test('matches an unfinished last word as a prefix', async () => {
   await archive.make({ title: 'Xylophone lessons' })
   assert.deepEqual(titles(await search('xylo')), ['Xylophone lessons'])
   assert.deepEqual(titles(await search('lessons xyl')), ['Xylophone lessons'])
-  assert.deepEqual(titles(await search('xylo ')), [])
+  await archive.make({ title: 'Xyl for beginners' })
+  assert.deepEqual(titles(await search('xyl ')), ['Xyl for beginners'], 'a finished word')
 })
 
 test('corrects a misspelled word and reports the correction', async () => {
@@ -113,11 +117,16 @@ test('corrects a misspelled word and reports the correction', async () => {
   assert.deepEqual(guido.json.search, {
     corrected: [{ from: 'rosum', to: 'rossum' }],
     loose: false,
+    all_words: 1,
   })
   const asyncio = await search('asyncoi')
   assert.deepEqual(titles(asyncio), ['Understanding asyncio'])
   assert.deepEqual(asyncio.json.search.corrected, [{ from: 'asyncoi', to: 'asyncio' }])
-  assert.deepEqual((await search('asyncio')).json.search, { corrected: [], loose: false })
+  assert.deepEqual((await search('asyncio')).json.search, {
+    corrected: [],
+    loose: false,
+    all_words: 1,
+  })
 })
 
 test('suggests a correction only while a live talk has the word', async () => {
@@ -135,7 +144,7 @@ test('falls back to talks with most of the words', async () => {
   await archive.make({ title: 'Platypus husbandry for beginners' })
   const { json } = await search('platypus husbandry for quokka experts')
   assert.equal(json.results[0].title, 'Platypus husbandry for beginners')
-  assert.equal(json.search.loose, true)
+  assert.deepEqual([json.search.loose, json.search.all_words], [true, 0])
 })
 
 test('returns snippets as plain text with marked matches', async () => {
@@ -156,6 +165,15 @@ test('returns snippets as plain text with marked matches', async () => {
   const found = (await search('narwhal', '&include=snippets')).json
   const snippet = found.snippets.find(({ id }: { id: number }) => id === formatted.id)
   assert.equal(marked(snippet.excerpt), 'The [narwhal] of all maps, a_b_c.')
+  // In Catalan, "users" has the stem "us".
+  await archive.make({ title: 'Els usuaris de l’addax', language: 'Catalan' })
+  await archive.make({ title: 'Showing us what users of addaxes want' })
+  const us = (await search('us addaxes', '&include=snippets')).json
+  assert.equal(marked(us.snippets[0].title), 'Showing [us] what users of [addaxes] want')
+  const users = (await search('users addaxes', '&include=snippets')).json
+  assert.equal(marked(users.snippets[0].title), 'Showing us what [users] of [addaxes] want')
+  const unfinished = (await search('addaxes users', '&include=snippets')).json
+  assert.deepEqual(unfinished.snippets[0], users.snippets[0])
   const japanese = await search('機械', '&include=snippets')
   assert.match(marked(japanese.json.snippets[0].title), /\[.*機械.*\]/)
 })
@@ -417,24 +435,24 @@ const searchedText = (video: Video) =>
     .join(' ')
     .toLowerCase()
 
-/** Asserts that a search finds exactly these records and counts their speakers and tags. */
+/**
+ * Asserts that a search finds exactly these records and counts their speakers and tags. Sorted by
+ * relevance, records with some of the words may follow.
+ */
 async function assertFinds(
   { call, editor }: TestArchive,
   q: string,
   expected: readonly Video[],
 ): Promise<void> {
-  const query = `q=${encodeURIComponent(q)}&page_size=100&include=facets`
-  const { json } = await call('GET', `/api/v2/video?${query}`, { token: editor })
+  const query = `q=${encodeURIComponent(q)}&spelling=exact&page_size=100&include=facets`
+  const { json } = await call('GET', `/api/v2/video?${query}&ordering=title`, { token: editor })
   if (expected.length === 0) {
     assert.ok(json.count === 0 || json.search.loose, q)
     return
   }
-  assert.deepEqual(
-    json.results.map(({ id }: Video) => id).sort(),
-    expected.map(({ id }) => id).sort(),
-    q,
-  )
-  assert.equal(json.count, expected.length)
+  const ids = expected.map(({ id }) => id).sort()
+  assert.deepEqual(json.results.map(({ id }: Video) => id).sort(), ids, q)
+  assert.deepEqual([json.count, json.search.all_words], [expected.length, expected.length])
   for (const kind of ['speakers', 'tags'] as const) {
     const scanned: Record<string, number> = {}
     for (const name of expected.flatMap((video) => video[kind]))
@@ -444,6 +462,54 @@ async function assertFinds(
     )
     assert.deepEqual(Object.fromEntries(facet), scanned)
   }
+  const { json: best } = await call('GET', `/api/v2/video?${query}`, { token: editor })
+  const first = best.results.slice(0, best.search.all_words)
+  assert.deepEqual(first.map(({ id }: Video) => id).sort(), ids, `${q} by relevance`)
+}
+
+/**
+ * Asserts that a search for three words finds the records with all of them, and after them, if they
+ * are fewer than twenty, exactly those whose words weigh enough. A scan of the records decides.
+ */
+async function assertBlends(
+  { call, editor, pool }: TestArchive,
+  asked: readonly string[],
+  records: readonly Video[],
+): Promise<number> {
+  const { total, talks } = await talksOfLexemes(pool, asked)
+  const weight = (word: string) =>
+    Math.log(1 + (Math.max(total - talks(word), 0) + 0.5) / (talks(word) + 0.5))
+  const weightOf = (video: Video) =>
+    asked
+      .filter((word) => searchedText(video).includes(word))
+      .reduce((sum, word) => sum + weight(word), 0)
+  const all = asked.reduce((sum, word) => sum + weight(word), 0)
+  const idsFrom = (share: number) =>
+    records
+      .filter((video) => weightOf(video) >= share * all - 1e-9)
+      .map(({ id }) => id)
+      .sort()
+  const strict = idsFrom(1)
+  const steps = [strict, idsFrom(0.6), idsFrom(0.4)]
+  // Any word, if there is nothing else.
+  if (steps.flat().length === 0)
+    steps.push(records.filter((video) => weightOf(video) > 0).map(({ id }) => id))
+  const expected = (steps.find((ids) => ids.length >= 20) ?? steps.at(-1) ?? []).toSorted()
+  const path = `/api/v2/video?q=${encodeURIComponent(`${asked.join(' ')} `)}&spelling=exact&include=facets`
+  const { json } = await call('GET', `${path}&page_size=100`, { token: editor })
+  const ids: number[] = json.results.map(({ id }: Video) => id)
+  assert.deepEqual(ids.toSorted(), expected, path)
+  assert.deepEqual([json.count, json.search.all_words], [expected.length, strict.length])
+  assert.deepEqual(ids.slice(0, strict.length).sort(), strict, 'those with all words come first')
+  const pages: number[] = []
+  for (let next = `${path}&page_size=7`; next; ) {
+    const page: Reply = await call('GET', next, { token: editor })
+    assert.equal(page.json.count, expected.length)
+    pages.push(...page.json.results.map(({ id }: Video) => id))
+    next = page.json.next?.slice(page.json.next.indexOf('/api/'))
+  }
+  assert.deepEqual(pages, ids, 'the pages are parts of the whole')
+  return expected.length - strict.length
 }
 
 async function assertRebuildsSameRows({ databaseUrl }: TestArchive): Promise<void> {
@@ -459,6 +525,9 @@ test('matches a full scan after random writes, renames and merges', async () => 
   const random = randomFrom(4)
   const own = await startArchive()
   const pick: PickRandom = <T>(from: readonly T[]) => from[Math.floor(random() * from.length)] as T
+  const otherRandom = randomFrom(5)
+  const pickOther: PickRandom = <T>(from: readonly T[]) =>
+    from[Math.floor(otherRandom() * from.length)] as T
   const randomText = (limit: number) =>
     Array.from({ length: Math.floor(random() * limit) }, () => pick(words)).join(' ')
   const randomNames = (limit: number) => [
@@ -473,7 +542,7 @@ test('matches a full scan after random writes, renames and merges', async () => 
     recorded: pick(['2019-03-04', '2024-01-01', null]),
   })
   const made: number[] = []
-  const counts = { renames: 0, merges: 0 }
+  const counts = { renames: 0, merges: 0, partial: 0 }
   for (let round = 0; round < 12; round++) {
     await Promise.all(
       Array.from({ length: 10 }, async () => {
@@ -511,52 +580,183 @@ test('matches a full scan after random writes, renames and merges', async () => 
         await assertFinds(own, q, expected)
       }
     }
+    await refreshFrequencies(own.pool, () => false)
+    for (let times = 0; times < 4; times++) {
+      const asked = new Set([pickOther(words), pickOther(words), pickOther(words)])
+      counts.partial += await assertBlends(own, [...asked], records)
+    }
     await checkInvariants(own.databaseUrl)
   }
-  assert.ok(counts.renames > 2 && counts.merges > 2, JSON.stringify(counts))
+  assert.ok(counts.renames > 2 && counts.merges > 2 && counts.partial > 20, JSON.stringify(counts))
   await assertRebuildsSameRows(own)
 })
 
-test('suggests no talk that stops being live between two statements', async () => {
-  const [live, draft, gone] = [
-    await archive.make(),
-    await archive.make({ state: 2 }),
-    await archive.make(),
+test('suggests no talk, name or word that readers cannot see', async () => {
+  const own = await startArchive()
+  const suggestions = async (q: string) =>
+    (await own.call('GET', `/api/v2/suggest?q=${encodeURIComponent(q)}`)).json
+  await own.call('POST', '/api/v2/category', { token: own.editor, body: { title: 'Quay Days' } })
+  const fields = { speakers: ['Zelda Quagmire'], tags: ['quaggas'], category: 'Quay Days' }
+  const draft = await own.make({ ...fields, title: 'Quantum quarks', state: 2 })
+  const gone = await own.make({ ...fields, title: 'Quarry quarks', summary: 'quicksand' })
+  await own.make({ title: 'Something else', speakers: ['Zelda Otherwise'] })
+  const takedown = { token: own.admin, body: { reason: 'asked for' } }
+  await own.call('POST', `/api/v2/video/${gone.id}/takedown`, takedown)
+  const hidden = ['quarks', 'qua', 'quag zelda', 'quagmier', 'quaggsa', 'days quay', 'quicksand']
+  for (const q of hidden) {
+    const { talks, speakers, categories, tags } = await suggestions(q)
+    assert.deepEqual({ speakers, categories, tags }, { speakers: [], categories: [], tags: [] }, q)
+    const titles = talks.map(({ title }: Video) => title)
+    assert.ok(!titles.some((title: string) => title.includes('quarks')), `${q}: ${titles}`)
+  }
+  // As soon as the draft is published, everything of it is there.
+  await own.call('PATCH', `/api/v2/video/${draft.id}`, { token: own.editor, body: { state: 1 } })
+  for (const q of ['quarks quantum', 'quarsk', 'quantun'])
+    assert.deepEqual(
+      (await suggestions(q)).talks.map(({ id }: Video) => id),
+      [draft.id],
+      q,
+    )
+  assert.equal((await suggestions('quagmier')).speakers[0].name, 'Zelda Quagmire')
+  assert.equal((await suggestions('quaggsa')).tags[0].name, 'quaggas')
+  assert.equal((await suggestions('days quay')).categories[0].name, 'Quay Days')
+  await checkInvariants(own.databaseUrl)
+})
+
+test('suggests a new name at once, and no former or merged one', async () => {
+  const own = await startArchive()
+  const names = async (q: string) =>
+    (await own.call('GET', `/api/v2/suggest?q=${encodeURIComponent(q)}`)).json.speakers.map(
+      ({ name }: { name: string }) => name,
+    )
+  await own.make({ speakers: ['Ada Lovelace'] })
+  await own.make({ speakers: ['Augusta Byron'] })
+  const rename = { token: own.editor, body: { name: 'Ada King' } }
+  assert.equal((await own.call('PATCH', '/api/v2/speaker/ada-lovelace', rename)).status, 200)
+  assert.deepEqual(await names('king ad'), ['Ada King'])
+  assert.deepEqual(await names('lovelace'), [])
+  const merge = { token: own.editor, body: { into: 'ada-lovelace' } }
+  assert.equal((await own.call('POST', '/api/v2/speaker/augusta-byron/merge', merge)).status, 200)
+  assert.deepEqual(await names('byron'), [])
+  assert.deepEqual(await names('ada'), ['Ada King'])
+})
+
+test('suggests names with signs, initials, hyphens and scripts without spaces', async () => {
+  const own = await startArchive()
+  await own.call('POST', '/api/v2/category', { token: own.editor, body: { title: 'Days (2019)' } })
+  await own.make({
+    title: 'Names',
+    speakers: ['Louise O’Connor', 'A. Jesse Jiryu Davis', 'Zac Hatfield-Dodds', '田中 慎太郎'],
+    tags: ['C++', '.NET', 'python 3.11', 'Łódź'],
+    category: 'Days (2019)',
+  })
+  const found = async (q: string) => {
+    const { json } = await own.call('GET', `/api/v2/suggest?q=${encodeURIComponent(q)}`)
+    return [...json.speakers, ...json.tags, ...json.categories].map(
+      ({ name }: { name: string }) => name,
+    )
+  }
+  const cases = {
+    "louise o'c": 'Louise O’Connor',
+    'connor louise': 'Louise O’Connor',
+    'a jesse': 'A. Jesse Jiryu Davis',
+    'hatfield d': 'Zac Hatfield-Dodds',
+    'dodds zac': 'Zac Hatfield-Dodds',
+    hatfeild: 'Zac Hatfield-Dodds',
+    田中: '田中 慎太郎',
+    慎太郎: '田中 慎太郎',
+    慎: '田中 慎太郎',
+    '太郎 田': '田中 慎太郎',
+    'c++': 'C++',
+    '.net': '.NET',
+    '3.11 python': 'python 3.11',
+    '3.1': 'python 3.11',
+    lodz: 'Łódź',
+    '2019 days': 'Days (2019)',
+  }
+  for (const [q, name] of Object.entries(cases)) assert.deepEqual(await found(q), [name], q)
+})
+
+test('finds talks of autocomplete by words in any order, in the texts, with typos and in part', async () => {
+  const own = await startArchive()
+  // So many that the index is not asked for all words with their first letters.
+  await withDatabase(own.databaseUrl, async (query) => {
+    await insertTalks(query, 6000, `'Harbour history ' || n`)
+    await query(`select setval(pg_get_serial_sequence('video', 'id'), 6000)`)
+  })
+  await own.make({ title: 'Walking through marshland', speakers: ['Ida Reed'] })
+  await own.make({ title: 'Knots', description: 'How to tie a bowline.' })
+  await refreshFrequencies(own.pool, () => false)
+  const titles = async (q: string) =>
+    (await own.call('GET', `/api/v2/suggest?q=${encodeURIComponent(q)}`)).json.talks.map(
+      ({ title }: Video) => title,
+    )
+  const marsh = ['Walking through marshland']
+  for (const q of ['marshland walk', 'through mars', 'reed marsh', 'mrashland', 'walkng marsh'])
+    assert.deepEqual(await titles(q), marsh, q)
+  for (const q of ['bowline', 'bowl', 'a bowlin']) assert.deepEqual(await titles(q), ['Knots'], q)
+  assert.deepEqual(await titles('marshland xyzzyx'), marsh)
+  // A prefix of many words is compared with the talks that have the other words.
+  assert.deepEqual(await titles('5999 h'), ['Harbour history 5999'])
+  assert.equal((await titles('history h')).length, 5)
+  assert.equal((await titles('hist')).length, 5)
+  assert.deepEqual(await titles('marshland -walking'), [])
+})
+
+test('answers hostile input of autocomplete', async () => {
+  const inputs = [
+    'x'.repeat(300),
+    '慎'.repeat(300),
+    'a '.repeat(150),
+    Array.from({ length: 50 }, (_, index) => `w${index}`).join(' '),
+    'a b c d e f g h i j k l m n o p q r s t u v w x y z',
+    '!!!???...',
+    "' & | ! ( ) :* <->",
+    'back\\slash\\',
+    "o'; drop table speaker; --",
+    '"unfinished phrase',
+    '-excluded -only',
+    'or or or',
+    '%_%_%',
+    '\u0000',
+    '\u0301\u0301',
+    '👩‍💻 🏳️‍🌈',
+    '\ud800',
+    'ﷺ'.repeat(100),
+    '½ ² ﬁ',
+    'مرحبا بالعالم',
   ]
-  const takedown = { token: archive.admin, body: { reason: 'asked for' } }
-  assert.equal(
-    (await archive.call('POST', `/api/v2/video/${gone.id}/takedown`, takedown)).status,
-    200,
-  )
-  const titlesFound = await findTitles(archive.pool, [live.id, draft.id, gone.id])
-  assert.deepEqual(
-    titlesFound.map(({ id }) => id),
-    [live.id],
-  )
+  for (const q of inputs) {
+    const reply = await get(`/api/v2/suggest?q=${encodeURIComponent(q.toWellFormed())}`)
+    assert.ok([200, 400].includes(reply.status), `${q}: ${reply.status} ${reply.text}`)
+    if (reply.status === 200)
+      for (const list of Object.values(reply.json as Record<string, unknown[]>))
+        assert.ok(list.length <= 5, q)
+  }
+  assert.equal((await get(`/api/v2/suggest?q=${'x'.repeat(500)}`)).status, 400)
+})
+
+test('limits the number of statements of a suggestion, whatever is typed', async () => {
+  const own = await startArchive()
+  await own.make({ title: 'Walking through marshland', speakers: ['Ida Reed'] })
+  const words = ['wlaking', 'thruogh', 'marhsland', 'idda', 'reeed', 'qqqqqq', 'zzzzzz', 'vvvvvv']
+  for (const q of [words.join(' '), words.join('-').repeat(4), words.join(' or ')]) {
+    const statements: string[] = []
+    const db = {
+      ...own.pool.searches,
+      run: (statement: Parameters<Db['run']>[0]) => {
+        statements.push(statement.text)
+        return own.pool.searches.run(statement)
+      },
+    }
+    await suggest(db, q)
+    assert.ok(statements.length <= 15, `${q}: ${statements.length}`)
+  }
 })
 
 test('ranks the newest matches of a common word and marks the count as an estimate', async () => {
   const own = await startArchive()
-  await withDatabase(own.databaseUrl, async (query) => {
-    await query(`
-      insert into video (id, revision, slug, state, category_id, language_id, speaker_ids, tag_ids,
-                         title, summary, description, quality_notes, copyright_text, embed,
-                         video_ogv_download_only, video_mp4_download_only,
-                         video_webm_download_only, video_flv_download_only, whiteboard, recorded,
-                         added, updated)
-      select n, 1, 'talk-' || n, 1, (select id from category limit 1),
-             (select id from language where code = 'en'), '{}', '{}', 'Common talk ' || n, '', '',
-             '', '', '', false, false, false, false, '',
-             date '2010-01-01' + (n % 12) * 365, now(), now()
-      from generate_series(1, 3000) as n`)
-    await query(
-      `insert into video_body (id, revision, etag, live, updated, body)
-       select id, 1, 'x', true, updated,
-              json_build_object('id', id, 'recorded', recorded)::text
-       from video`,
-    )
-    await query('analyze')
-  })
+  await withDatabase(own.databaseUrl, (query) => insertTalks(query, 3000, `'Common talk ' || n`))
   const { json } = await own.call('GET', '/api/v2/video?q=common&page_size=100')
   assert.equal(json.count_exact, false)
   assert.ok(json.count > 2000 && json.count < 4000, `about ${json.count}`)

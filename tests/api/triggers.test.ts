@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import pg from 'pg'
+import { migrate } from '../../server/platform/db/migrate.ts'
 import { ruleColumn } from '../../server/quality/rule.ts'
 import { rules } from '../../server/quality/rules.ts'
 import { freshDatabase } from '../support/database.ts'
@@ -145,7 +146,9 @@ test('indexes a live record with ids, stems and weights', async () => {
     speakers: '{1,2}',
     tags: '{1,2}',
     length: 2,
-    keys: `'category:1' 'duration:2' 'language:${english}' 'speaker:1' 'speaker:2' 'tag:1' 'tag:2'`,
+    keys:
+      `'#category:1' '#duration:2' '#language:${english}' '#speaker:1' '#speaker:2' ` +
+      `'#tag:1' '#tag:2'`,
     head:
       "'ada':3B 'bob':5B 'cplusplus':8C 'day':10 'doe':6B 'exampl':9 " +
       "'lovelace':4B 'queue':2A,7C 'tini':1A",
@@ -175,11 +178,27 @@ test('indexes a record without speakers, tags, date and duration', async () => {
     {
       year_key: 32767,
       length: 0,
-      keys: `'category:1' 'duration:0' 'language:${english}'`,
+      keys: `'#category:1' '#duration:0' '#language:${english}'`,
       head: "'day':4 'exampl':3 'queue':2A 'tini':1A",
       text: '',
     },
   )
+})
+
+test('rebuilds an index that was built by earlier rules, and only then', async () => {
+  const id = await insert()
+  const { keys } = await searchRow(id)
+  const migrateAgain = async () => {
+    await db.query(`update video_search set keys = '' where id = $1`, [id])
+    await db.query(`delete from trigger_file where name = 'search/triggers.sql'`)
+    assert.deepEqual(await migrate(url, new URL('../../server', import.meta.url).pathname), [
+      'search/triggers.sql',
+    ])
+    return (await searchRow(id)).keys
+  }
+  assert.equal(await migrateAgain(), '')
+  await db.query(`comment on table video_search is 'Built by the rules of version 1'`)
+  assert.equal(await migrateAgain(), keys)
 })
 
 const changeSql = (subject: string, kind: string, via = 'api', revision = 900) =>
@@ -327,6 +346,10 @@ test('normalizes case, accents, width and punctuation and pairs CJK characters',
   const plain = async (text: string) =>
     (await db.query('select normalized_words($1) as words', [text])).rows[0].words
   assert.equal(await plain('C# and C++, e-mail'), 'csharp and cplusplus e mail')
+  assert.equal(
+    await plain('F#, .NET 4.8, asp.net and python3.12.1'),
+    'fsharp dotnet 4dot8 asp net and python 3dot12 1',
+  )
   assert.equal(await plain('Ünï Ｗｉｄｅ'), 'uni wide')
   assert.equal(await plain('日本語'), '日本 本語 語')
   assert.equal(await plain('Queue 日本 x'), 'queue  日本 本  x')
@@ -374,6 +397,19 @@ async function checkDerived(change: string): Promise<void> {
   assert.deepEqual(miscounted.rows, [], `${change}: a count is wrong`)
   const { rows: zeros } = await db.query('select kind, entity_id from talk_count where talks = 0')
   assert.deepEqual(zeros, [], `${change}: a row of a count adds zero`)
+  const wrongCells = await db.query(`
+    select year_key, language_id, length, sum(talks) as difference
+    from (select year_key, language_id, length, talks
+          from talk_cube
+          where language_id < 1000
+          union all
+          select coalesce(3000 - extract(year from recorded), 32767), language_id,
+                 width_bucket(coalesce(nullif(duration, 0), -1), array[0, 600, 1800, 3600]), -1
+          from video
+          where state = 1 and taken_down is null) as both_sides
+    group by year_key, language_id, length
+    having sum(talks) <> 0`)
+  assert.deepEqual(wrongCells.rows, [], `${change}: a cell of the cube is wrong`)
 }
 
 /** Changes of a record, one after the other, with their names. */
@@ -465,6 +501,18 @@ test('leaves search rows alone when unrelated columns change', async () => {
   const countBefore = await rows()
   await db.query(`update video set title = 'Other' where id = $1`, [id])
   assert.equal(await rows(), countBefore)
+})
+
+test('leaves the cube alone when neither year, language nor range of duration change', async () => {
+  const id = await insert()
+  const rows = async () =>
+    (await db.query('select sum(abs(talks)), count(*) from talk_cube')).rows[0] as object
+  const before = await rows()
+  await db.query(
+    `update video set recorded = '2019-11-11', duration = 902, title = 'Other' where id = $1`,
+    [id],
+  )
+  assert.deepEqual(await rows(), before)
 })
 
 test('reindexes texts only when they or the language change', async () => {
@@ -620,8 +668,9 @@ test('rebuilds the same counts, words and duplicate candidates from scratch', as
       before.some(({ rule }) => rule === 'same-talk'),
   )
   await db.query(`
-    truncate talk_count, search_word, duplicate_candidate, fingerprint;
+    truncate talk_count, talk_cube, search_word, duplicate_candidate, fingerprint;
     insert into talk_count values ('tag', 77, 5);
+    insert into talk_cube values (981, 38, 1, 5);
     insert into search_word values ('nonsense');
     insert into duplicate_candidate values ('same-talk', 1);
     update video_search set head = 'nonsense:1';
@@ -842,6 +891,29 @@ test('compacts the rows of one count at random without waiting for locks', async
     1600,
   )
   await db.query('delete from talk_count where entity_id > 5000')
+})
+
+test('compacts the rows of one cell at random', async () => {
+  const cell = 'year_key = 1 and language_id = 5001 and length = 1'
+  await db.query(
+    `do $$ begin
+       for i in 1..800 loop
+         insert into talk_cube values (1, 5001, 1, 2), (1, 5001, 1, -1), (1, 5002, 1, 1),
+                                      (1, 5002, 1, -1);
+       end loop;
+     end $$`,
+  )
+  const read = async (condition: string) =>
+    (await db.query(`select sum(talks)::int, count(*)::int from talk_cube where ${condition}`))
+      .rows[0]
+  const { sum, count } = await read(cell)
+  assert.equal(sum, 800)
+  assert.ok(count < 1600, 'the rows were never compacted')
+  assert.equal((await read('talks = 0')).count, 0)
+  await db.query('insert into talk_cube values (1, 5001, 1, 1), (1, 5003, 1, 1), (1, 5003, 1, -1)')
+  await db.query('select compact_all_cells()')
+  assert.deepEqual(await read('language_id > 5000'), { sum: 801, count: 1 })
+  await db.query('delete from talk_cube where language_id > 5000')
 })
 
 /** Returns whether a statement waits for the work of an open transaction. Ends both. */

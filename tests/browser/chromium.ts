@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs'
 import { type Browser, chromium, errors } from 'playwright-core'
+import { repeatFailed } from '../support/repeat-failed.ts'
 
 // Starts Chromium, and counts and prints the results of browser tests.
 
@@ -42,15 +43,18 @@ export interface Tally {
 export function startTally(limitMs = 180_000): Tally {
   let passed = 0
   let failed = 0
+  const flaky: string[] = []
   return {
     async test(title, run) {
       const startedMs = performance.now()
       try {
         await within(run(), limitMs).catch(async (error) => {
-          // A timeout is retried once, because the machine may be busy; a failed assertion is not.
-          if (!isTimeout(error)) throw error
-          console.log(`  again: ${title}\n${error.message}`)
+          // A timeout is retried once, because the machine may be busy; a failed assertion only if
+          // all failures are.
+          if (!isTimeout(error) && !repeatFailed) throw error
+          console.log(`  again: ${title}\n${error instanceof Error ? error.stack : error}`)
           await within(run(), limitMs)
+          flaky.push(title)
         })
         passed++
         console.log(`✔ ${title} (${((performance.now() - startedMs) / 1000).toFixed(1)} s)`)
@@ -60,13 +64,14 @@ export function startTally(limitMs = 180_000): Tally {
       }
     },
     end() {
+      if (flaky.length > 0) console.log(`FLAKY: passed only the second time: ${flaky.join(', ')}`)
       console.log(`${passed} passed, ${failed} failed`)
       return failed === 0
     },
   }
 }
 
-const isTimeout = (error: unknown): error is Error =>
+const isTimeout = (error: unknown): boolean =>
   error instanceof errors.TimeoutError || error instanceof TestTimeout
 
 class TestTimeout extends Error {}

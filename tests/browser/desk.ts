@@ -5,8 +5,9 @@ import { blackPng } from '../support/picture-archive.ts'
 import { until } from '../support/until.ts'
 import { assertAccessible } from './axe.ts'
 import { type BrowserEnvironment, onPage, pathOf, type WatchedPage } from './environment.ts'
+import { matchTests } from './matches.ts'
 import { runScript } from './script.ts'
-import { invitePerson, signInWithCode } from './sign-in.ts'
+import { type DeskSteps, invitePerson, signInWithCode } from './sign-in.ts'
 import { overflowing, widths } from './sizes.ts'
 
 // The desk in a browser: people sign in with a virtual authenticator, by keyboard alone and without
@@ -23,6 +24,8 @@ const pagesOfAdmins = [
   '/desk/edit?all=1&state=live',
   '/desk/talk/new',
   '/desk/import',
+  '/desk/match',
+  '/desk/followed-sources',
   '/desk/quality',
   '/desk/quality/no-date',
   '/desk/speakers',
@@ -428,6 +431,7 @@ export async function deskTests(environment: BrowserEnvironment): Promise<void> 
         { javaScriptEnabled, reducedMotion: 'reduce' },
       ))
   await importTests({ test, inDesk, signIn })
+  await matchTests({ test, inDesk, signIn })
   await bulkEditTests({ test, inDesk, signIn }, archive.url, token)
   await pictureTests({ test, inDesk, signIn })
 
@@ -563,15 +567,6 @@ async function talkWithHistory(url: string, databaseUrl: string) {
     return { title, summary, tags }
   }
   return { id: Number(id), read }
-}
-
-interface DeskSteps {
-  readonly test: BrowserEnvironment['test']
-  inDesk(
-    run: (watched: WatchedPage) => Promise<void>,
-    options?: BrowserContextOptions,
-  ): Promise<void>
-  signIn(watched: WatchedPage, name: string, role: string): Promise<void>
 }
 
 /** Builds a table of 30 talks. */

@@ -114,12 +114,22 @@ export function examples({ url }: BrowserArchive): Promise<Examples> {
 }
 
 async function findExamples(url: string): Promise<Examples> {
-  const { results } = await jsonResponse(`${url}/api/v2/video?q=python&page_size=50`)
-  const all =
-    results.length > 0 ? results : (await jsonResponse(`${url}/api/v2/video?page_size=50`)).results
-  type Talk = Examples['talk'] & { description: string; recorded: string | null }
-  const isComplete = ({ speakers, tags, description, recorded }: Talk) =>
-    speakers.length > 0 && tags.length > 0 && description.length > 200 && recorded !== null
+  const list = async (query: string) =>
+    (await jsonResponse(`${url}/api/v2/video?${query}page_size=100`)).results
+  // The newest and best talks on Python, or in a small archive all.
+  const newest = await list('q=python&ordering=-recorded&')
+  const all = [...newest, ...(await list('q=python&')), ...(await list(''))]
+  type Talk = Examples['talk'] & {
+    description: string
+    recorded: string | null
+    source_url: string | null
+  }
+  const isComplete = ({ speakers, tags, description, recorded, source_url }: Talk) =>
+    speakers.length > 0 &&
+    tags.length > 0 &&
+    description.length > 200 &&
+    recorded !== null &&
+    source_url
   const talk = all.find(isComplete) ?? all[0]
   const path = `/video/${talk.id}/${talk.slug}`
   const html = await (await fetch(url + path, { headers: { accept: 'text/html' } })).text()
@@ -166,6 +176,8 @@ export async function pageKinds(archive: BrowserArchive): Promise<Record<string,
     about: '/about',
     'my talks': '/my-talks',
     follow: `${category}/follow`,
+    suggest: `${path}/suggest`,
+    'suggest a missing talk': '/suggest',
     'not found': '/nowhere',
     'invalid search': '/search?year=next',
   }

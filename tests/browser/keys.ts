@@ -275,6 +275,8 @@ function focusProblem(): string {
   if (!focused || focused === document.body) return 'end'
   const name = focused.outerHTML.slice(0, 120)
   const last = [...document.querySelectorAll('[data-walked]')].at(-1)
+  // A date has several parts with the focus in turn, which the browser marks itself.
+  if (last === focused && focused.getAttribute('type') === 'date') return ''
   if (last && !(last.compareDocumentPosition(focused) & Node.DOCUMENT_POSITION_FOLLOWING))
     return `back: ${name}`
   // The ring of a field may belong to an element around it.

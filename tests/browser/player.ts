@@ -430,6 +430,43 @@ await test('resumes where the reader stopped, or starts from the beginning', () 
     assert.equal(await page.locator('.player-resume').isVisible(), false)
   }))
 
+const withPart = (it: Source, start: number, end: number): Source => ({
+  ...it,
+  part: { recording: it.address, start, end },
+})
+
+for (const [name, played] of each)
+  await test(`${name} plays a part: from its start to its end, and on if the reader wants`, () =>
+    onPage([withPart(played, 6, 9)], async ({ page }) => {
+      assert.match(
+        (await page.locator('.player-note').textContent()) ?? '',
+        /This talk is 0:06 to 0:09 of the recording\./,
+      )
+      await page.click('.player-facade')
+      near((await plays(page, 5)).time, 7, 2)
+      near((await when(page, ({ paused, time }) => paused && time >= 9)).time, 10, 2)
+      const remembered = await page.evaluate(() => localStorage.getItem('talkshelf:talks'))
+      assert.match(remembered ?? '', /"isWatched":true/)
+      await page.keyboard.press('k')
+      await when(page, ({ time }) => time >= 11)
+      assert.equal((await state(page)).paused, false)
+    }))
+
+await test('another copy that is cut starts at the same time of the talk', () =>
+  onPage([withPart(hls, 10, 19), file], async ({ page }) => {
+    await page.click('.player-facade')
+    near((await plays(page, 9)).time, 11, 3)
+    await page.click('button[data-play="1"]')
+    const { time } = await when(page, ({ tag, paused }) => tag === 'video' && !paused)
+    assert.ok(time < 9, `${time} is in the talk`)
+    await page.click('[data-copy]')
+    const copied = await until('the link', () =>
+      page.evaluate(() => navigator.clipboard.readText()),
+    )
+    const seconds = Number(/\?t=(\d+)$/.exec(copied)?.[1])
+    assert.ok(seconds >= 10 && seconds < 19, `${copied} is a time of the first source`)
+  }))
+
 await test('a link with a time starts there, wherever the reader stopped', () =>
   onPage(
     [file],

@@ -1,7 +1,7 @@
 // npm run browser -- [--url http://...] [--only word] [--talks file] [--every n]
 //
 // All pages in a real browser, on the real talks. --only takes the name of a part, or a word of the
-// titles of tests; --every 10 tries every tenth payload, and measures fewer talks.
+// titles of tests, such as 'desk: merges'; --every 10 tries every tenth payload, and measures fewer talks.
 
 import { parseArgs } from 'node:util'
 import { addressTests } from './addresses.ts'
@@ -14,9 +14,12 @@ import { keyTests } from './keys.ts'
 import { noScriptTests } from './no-script.ts'
 import { pageTests } from './pages.ts'
 import { preferenceTests } from './preferences.ts'
+import { referenceTests } from './reference.ts'
 import { runScript } from './script.ts'
 import { searchTests } from './search.ts'
 import { sizeTests } from './sizes.ts'
+import { speakersTests } from './speakers.ts'
+import { suggestTests } from './suggest.ts'
 import { xssTests } from './xss.ts'
 
 /** These open pages with pictures, whose loading takes most of the time. */
@@ -29,8 +32,11 @@ const partsWithoutPictures: Parts = {
   addresses: addressTests,
   sizes: sizeTests,
   axe: axeTests,
+  reference: referenceTests,
   'no-script': noScriptTests,
   desk: deskTests,
+  speakers: speakersTests,
+  suggest: suggestTests,
   time: timeTests,
   scripts: scriptTests,
 }
@@ -48,22 +54,24 @@ const { values } = parseArgs({
 process.exitCode = await main()
 
 async function main(): Promise<number> {
-  // The tests of the desk start an archive of their own.
-  const archive = openBrowserArchive(values.only === 'desk' ? { url: '' } : values)
+  const { only } = values
+  const names = [...Object.keys(partsWithPictures), ...Object.keys(partsWithoutPictures)]
+  // Some titles begin with the name of their part.
+  const onlyPart = names.find((name) => only === name || only?.startsWith(`${name}: `))
+  // These start archives of their own.
+  const hasOwn = ['desk', 'speakers', 'suggest'].includes(onlyPart ?? '')
+  const archive = openBrowserArchive(hasOwn ? { url: '' } : values)
   const { test, end } = startTally(1_200_000)
   try {
     await archive.ready
-    const { only } = values
-    const names = [...Object.keys(partsWithPictures), ...Object.keys(partsWithoutPictures)]
-    const isPart = only !== undefined && names.includes(only)
     const chosen: Tally['test'] = async (title, run) => {
-      if (only === undefined || isPart || title.includes(only)) await test(title, run)
+      if (only === undefined || only === onlyPart || title.includes(only)) await test(title, run)
     }
     const runParts = async (parts: Parts, ...chromiumArgs: string[]) => {
       const browser = await startChromium(...chromiumArgs)
       try {
         for (const [name, part] of Object.entries(parts))
-          if (!isPart || name === only)
+          if (onlyPart === undefined || name === onlyPart)
             await part({ archive, browser, test: chosen, everyPayload: Number(values.every) })
       } finally {
         await browser.close()

@@ -1,6 +1,17 @@
 import assert from 'node:assert/strict'
-import type { Page } from 'playwright-core'
+import type { BrowserContextOptions, Page } from 'playwright-core'
 import { runCommand } from '../support/harness.ts'
+import type { BrowserEnvironment, WatchedPage } from './environment.ts'
+
+/** What the tests of the desk use. */
+export interface DeskSteps {
+  readonly test: BrowserEnvironment['test']
+  inDesk(
+    run: (watched: WatchedPage) => Promise<void>,
+    options?: BrowserContextOptions,
+  ): Promise<void>
+  signIn(watched: WatchedPage, name: string, role: string): Promise<void>
+}
 
 /** An archive in which people can sign in. Passkeys need a host name in its URL. */
 export interface DeskArchive {

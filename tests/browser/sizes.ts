@@ -62,14 +62,6 @@ export async function sizeTests(environment: BrowserEnvironment): Promise<void> 
     })
   })
 
-  await test('tables of the reference are not wider than a phone', async () => {
-    await onPage(environment, async ({ page, open }) => {
-      await page.setViewportSize({ width: 320, height: 700 })
-      await open('/api')
-      assert.deepEqual(await overflowing(page), [])
-    })
-  })
-
   await test('touch targets are at least 24 px', async () => {
     await onPage(
       environment,

@@ -1,5 +1,6 @@
 import { globSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { maintenanceTasks } from '../../server/maintenance/maintenance.ts'
 import { call, type Reply, runCommand } from '../support/harness.ts'
 import { checkInvariants, withDatabase } from '../support/invariants.ts'
 import { until } from '../support/until.ts'
@@ -150,9 +151,11 @@ async function startArchive(environment: FaultEnvironment): Promise<SimulatedArc
         select count(*)
         from maintenance
         where finished > now() - interval '12 hours'`
-      await until('the maintenance', async () => (await number(finished)) === 7, {
-        limitMs: 120_000,
-      })
+      await until(
+        'the maintenance',
+        async () => (await number(finished)) === maintenanceTasks.length,
+        { limitMs: 120_000 },
+      )
     },
   }
 }
@@ -200,6 +203,10 @@ async function rowBounds(
     import: days,
     import_row: (importDays + 1) * talksPerImport,
     import_entity: (importDays + 1) * talksPerImport,
+    match: 0,
+    match_item: 0,
+    match_decision: 0,
+    match_pattern: 0,
     idempotency_key: 2 * keysPerDay,
     token: days + 2,
     person: 0,
@@ -216,7 +223,28 @@ async function rowBounds(
     // One row for each kind and record at most.
     ids_before_merge: await number('select 3 * count(*) from video'),
     talk_count: names * 100,
+    talk_cube: 100_000,
+    similar_talk: records,
     search_word: await number('select count(*) from search_words_of(array(select id from video))'),
+    search_lexeme: await number(`
+      select count(*)
+      from (
+        select
+        from video_search, unnest(tsvector_to_array(head || text)) as lexeme
+        group by language_id, lexeme
+        having count(*) > 1
+      ) as used`),
+    former_name: 0,
+    name_change: 0,
+    name_change_place: 0,
+    speaker_confirmation: 0,
+    speaker_link: 0,
+    speaker_request: 0,
+    speaker_suggestion: 0,
+    suggestion: 0,
+    suggestion_key: 0,
+    suggestion_sender: 0,
+    synonym: 5000,
     fingerprint: await number(`
       select count(*)
       from (
@@ -225,9 +253,10 @@ async function rowBounds(
         select same_talk from video where taken_down is null and same_talk is not null
       ) as used`),
     duplicate_candidate: 0,
+    followed_source: 0,
     webhook: 0,
     webhook_delivery: 0,
-    maintenance: 7,
+    maintenance: maintenanceTasks.length,
     schema_version: 100,
     trigger_file: 10,
   }

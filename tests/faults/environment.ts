@@ -27,7 +27,7 @@ export interface Fault {
   readonly name: string
   /** Only guards against hanging forever; a step has its own limit, and says what it waited for. */
   readonly limitS: { quick: number; full: number }
-  /** Skipped in the quick run. */
+  /** Skipped in the quick run, unless it is named. */
   readonly fullOnly?: boolean
   /** Returns why the fault cannot be played on this machine. */
   missing?(): string | undefined

@@ -15,8 +15,12 @@ export interface BadNetwork {
   close(): Promise<void>
 }
 
-/** Starts a proxy to a port of this machine. */
-export async function startBadNetwork(port: number): Promise<BadNetwork> {
+/** Starts a proxy to a port; a number is one of this machine. */
+export async function startBadNetwork(
+  target: number | { host: string; port: number },
+  address = '127.0.0.1',
+): Promise<BadNetwork> {
+  const to = typeof target === 'number' ? { host: '127.0.0.1', port: target } : target
   let delayMs = 0
   let isSilent = false
   const sockets = new Set<Socket>()
@@ -47,7 +51,7 @@ export async function startBadNetwork(port: number): Promise<BadNetwork> {
   }
 
   const server = createServer((client) => {
-    const database = open(port, '127.0.0.1')
+    const database = open(to)
     for (const socket of [client, database]) {
       sockets.add(socket)
       socket.setNoDelay(true)
@@ -57,7 +61,7 @@ export async function startBadNetwork(port: number): Promise<BadNetwork> {
     forward(client, database)
     forward(database, client)
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  await new Promise<void>((resolve) => server.listen(0, address, resolve))
 
   const cut = () => {
     for (const socket of sockets) socket.resetAndDestroy()

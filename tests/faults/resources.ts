@@ -172,27 +172,36 @@ export const logDiskFull: Fault = {
 
 function noDisk(): string | undefined {
   if (process.getuid?.() !== 0) return 'only root may mount a disk'
-  // In a namespace of our own we are the first process, and the mount ends with us.
-  if (process.pid !== 1) return 'there is no private mount namespace'
+  // In a namespace of our own, the mount ends with us.
+  if (process.env.FAULTS_NAMESPACE === undefined) return 'there is no private mount namespace'
   if (!existsSync('/dev/loop-control')) return 'there are no loop devices'
   return undefined
 }
 
-/** Mounts a small disk: a file that is unlinked as soon as it is mounted. */
 function mountDisk(environment: FaultEnvironment, megabytes: number): string {
-  const image = join(environment.dir, 'disk.img')
   const disk = makeFolder(environment, 'disk')
-  writeFileSync(image, '')
-  truncateSync(image, megabytes << 20)
-  system('mkfs.ext4', '-q', '-m', '0', '-N', '4096', image)
-  system('mount', '-o', 'loop', image, disk)
-  environment.atEnd(() => system('umount', '--lazy', disk))
-  rmSync(image)
+  mountDiskAt(environment, disk, megabytes)
   return disk
 }
 
+/** Mounts a small disk: a file that is unlinked as soon as it is mounted. */
+export function mountDiskAt(
+  environment: FaultEnvironment,
+  disk: string,
+  megabytes: number,
+  files = 4096,
+): void {
+  const image = join(environment.dir, 'disk.img')
+  writeFileSync(image, '')
+  truncateSync(image, megabytes << 20)
+  system('mkfs.ext4', '-q', '-m', '0', '-N', String(files), image)
+  system('mount', '-o', 'loop', image, disk)
+  environment.atEnd(() => system('umount', '--lazy', disk))
+  rmSync(image)
+}
+
 /** Fills a disk almost completely. Returns the file to delete. */
-function fill(disk: string): string {
+export function fill(disk: string): string {
   const ballast = join(disk, 'ballast')
   const { bavail, bsize } = statfsSync(disk)
   system('fallocate', '-l', String(bavail * bsize - (128 << 10)), ballast)

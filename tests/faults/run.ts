@@ -1,9 +1,12 @@
-// npm run faults -- [--quick] [parts of the names of faults...]
+// npm run faults -- [cluster] [--quick] [--runs N] [parts of the names of faults...]
 //
-// Runs each fault against the real service.
+// Runs each fault against the real service, N times. With `cluster`, runs the faults of a cluster
+// from deploy/cluster instead: only as root, on Debian.
 
 import { bulkEditKilled } from './bulk-edit.ts'
 import { clockSteps } from './clock.ts'
+import { clusterFaults } from './cluster/faults.ts'
+import { clusterReport } from './cluster/play.ts'
 import { simulatedDays } from './days.ts'
 import { importKilled } from './imports.ts'
 import { databaseKilled, serviceKilled } from './kills.ts'
@@ -40,4 +43,27 @@ await runFaults({
     everythingDeleted,
     slowConnections,
   ],
+  groups: {
+    cluster: {
+      programs: [
+        { package: 'postgresql-15', program: 'pg_ctlcluster' },
+        { package: 'patroni', program: 'patroni' },
+        // Libraries of Patroni, which have no program: for etcd, and for its TLS.
+        { package: 'python3-etcd', program: '../lib/python3/dist-packages/etcd' },
+        { package: 'python3-idna', program: '../lib/python3/dist-packages/idna' },
+        { package: 'etcd-server', program: 'etcd' },
+        { package: 'etcd-client', program: 'etcdctl' },
+        { package: 'haproxy', program: 'haproxy' },
+        { package: 'varnish-modules', program: 'varnishd' },
+        { package: 'keepalived', program: 'keepalived' },
+        { package: 'iptables', program: 'iptables' },
+        { package: 'iproute2', program: 'ip' },
+        { package: 'curl', program: 'curl' },
+        { package: 'faketime', program: 'faketime' },
+      ],
+      faults: clusterFaults,
+      withoutTemplate: true,
+      report: clusterReport,
+    },
+  },
 })

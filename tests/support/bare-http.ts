@@ -18,7 +18,7 @@ export async function serveOnly(
     base: () => 'http://test',
     authenticate: async () => undefined,
     logger: false,
-    metrics: createMetrics(() => ({ total: 0, idle: 0, waiting: 0 })),
+    metrics: createMetrics('0.0.0', () => ({})),
     isReady: async () => true,
     pointsPerMinute: 0,
     proxies: 0,

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import type { Endpoint } from '@talkshelf/contract'
+import { playlistJson, scheduleJson } from './conference.ts'
 import { feedIsComplete } from './feed-replay.ts'
 import { category, type TestArchive } from './harness.ts'
 import { withDatabase } from './invariants.ts'
@@ -32,15 +33,23 @@ const bodies: Readonly<Record<string, (id: number, other: number) => object>> = 
   patchTag: () => ({ aliases: [{ name: 'lines' }] }),
   mergeTag: () => ({ into: 'queues' }),
   replaceFacts: () => ({ facts: [{ kind: 'address', path: 'old/1' }] }),
+  replaceSynonyms: (id) => ({ groups: [['synonym', `term ${id}`]] }),
   createImport: (id) => importOf(`Imported ${id}`),
   createEdit: (id) => ({
     filter: { ids: [id] },
     operations: [{ op: 'set', field: 'copyright_text', value: `Licence ${id}` }],
   }),
+  createFollowedSource: () => followedSource,
+  patchFollowedSource: () => ({ interval_hours: 48 }),
+  createMatch: () => conference(),
+  decideMatch: () => ({ verdict: 'no-recording', talk: 'f' }),
   decideTalk: () => ({ take: ['title'] }),
   decideFields: () => ({ take: 'mine' }),
   invitePerson: (id) => ({ name: `Person ${id}`, mail: `p${id}@example.org`, role: 'editor' }),
   patchPerson: (id) => ({ name: `Renamed ${id}` }),
+  createSuggestion: (id) => ({ kind: 'correction', video: id, comment: `Wrong ${id}` }),
+  acceptSuggestion: () => ({}),
+  declineSuggestion: () => ({ reason: 'not-verified' }),
   createWebhook: () => webhook,
   patchWebhook: () => ({ filter: { kind: 'video' } }),
   replayWebhook: () => ({ since: '0' }),
@@ -49,6 +58,14 @@ const bodies: Readonly<Record<string, (id: number, other: number) => object>> = 
 
 /** Its ping fails at once: the address is not public. */
 const webhook = { url: 'https://127.0.0.1/' }
+
+/** Its fetch fails at once: the address is not public. */
+const followedSource = { url: 'https://127.0.0.1/schedule.json' }
+
+const conference = () => ({
+  schedule: { text: scheduleJson() },
+  playlist: { text: playlistJson() },
+})
 
 const importOf = (title: string) => ({
   text: `title\n${title}\n`,
@@ -105,10 +122,16 @@ export async function prepareCall(archive: TestArchive, endpoint: Endpoint): Pro
   return { params: Object.fromEntries(params), ...(endpoint.body && body && { body }) }
 }
 
-/** Returns the id in the path of an endpoint: of a record, or a new import, webhook or person. */
+/**
+ * Returns the id in the path of an endpoint: of a record, or a new import, match, webhook, followed
+ * source, suggestion or person.
+ */
 async function idFor(archive: TestArchive, kind: string, id: number, endpointName: string) {
   if (kind === 'import') return createImport(archive, id, endpointName)
+  if (kind === 'match') return createMatch(archive, endpointName)
   if (kind === 'webhook') return createWebhook(archive, endpointName)
+  if (kind === 'followed-source') return createFollowedSource(archive)
+  if (kind === 'suggestion') return createSuggestion(archive, id, endpointName)
   if (kind !== 'person') return id
   const body = { name: `Invited ${id}`, role: 'editor' }
   const { json } = await archive.call('POST', '/api/v2/person', { token: archive.admin, body })
@@ -143,6 +166,42 @@ async function createWebhook(archive: TestArchive, endpointName: string): Promis
       query(`update webhook set state = 'disabled' where id = ${id}`),
     )
   return id
+}
+
+/** Creates a followed source. */
+async function createFollowedSource({ editor, call, databaseUrl }: TestArchive): Promise<number> {
+  // There is a limit.
+  await withDatabase(databaseUrl, (query) =>
+    query('delete from followed_source where id <= (select max(id) - 20 from followed_source)'),
+  )
+  const reply = await call('POST', '/api/v2/followed-source', {
+    token: editor,
+    body: followedSource,
+  })
+  return reply.json.id
+}
+
+/** Creates a suggestion in a state in which the endpoint can be called. */
+async function createSuggestion(
+  { call, editor }: TestArchive,
+  video: number,
+  endpointName: string,
+): Promise<number> {
+  const body = { kind: 'correction', video, fields: { title: `Corrected ${video}` } }
+  const { json } = await call('POST', '/api/v2/suggestion', { token: editor, body })
+  const { id } = json
+  if (endpointName === 'reopenSuggestion')
+    await call('POST', `/api/v2/suggestion/${id}/accept`, { token: editor, body: {} })
+  return id
+}
+
+/** Creates a match in a state in which the endpoint can be called. */
+async function createMatch({ call, editor }: TestArchive, endpointName: string): Promise<number> {
+  const { json } = await call('POST', '/api/v2/match', { token: editor, body: conference() })
+  const decision = { verdict: 'no-recording', talk: 'f' }
+  if (endpointName === 'undoMatchDecision')
+    await call('POST', `/api/v2/match/${json.id}/decision`, { token: editor, body: decision })
+  return json.id
 }
 
 /** Creates an import in a state in which the endpoint can be called. */

@@ -7,9 +7,11 @@ import { fileURLToPath } from 'node:url'
 import type { Video } from '@talkshelf/contract'
 import { createApp } from '../../server/app.ts'
 import { createToken } from '../../server/auth/auth.ts'
-import { readConfig } from '../../server/config.ts'
+import { basePathOf, parseReplicaUrls, readConfig } from '../../server/config.ts'
 import { openPool, type Pool } from '../../server/platform/db/pool.ts'
+import type { GuardOptions } from '../../server/platform/net/guard.ts'
 import { timeoutsFor } from '../../server/platform/timeouts.ts'
+import { readSite } from '../../server/site/site.ts'
 import { freshDatabase } from './database.ts'
 
 // A whole archive for a test: the real app over HTTP, with a PostgreSQL database of its own.
@@ -67,9 +69,12 @@ export interface OpenArchive extends TestArchive {
 }
 
 /** Starts an archive that ends with the test file. To be called once, at the top of the file. */
-export async function startArchive(environment: Record<string, string> = {}): Promise<TestArchive> {
+export async function startArchive(
+  environment: Record<string, string> = {},
+  hosts: GuardOptions = {},
+): Promise<TestArchive> {
   const database = await freshDatabase()
-  const archive = await openArchive(database.url, environment)
+  const archive = await openArchive(database.url, environment, hosts)
   after(async () => {
     await archive.close()
     await database.drop()
@@ -77,20 +82,33 @@ export async function startArchive(environment: Record<string, string> = {}): Pr
   return archive
 }
 
-/** Runs the app on a database until it is closed. It can be opened again on the same database. */
+/**
+ * Runs the app on a database until it is closed. It can be opened again on the same database.
+ * `hosts` opens servers of the test to downloads.
+ */
 export async function openArchive(
   databaseUrl: string,
   environment: Record<string, string> = {},
+  hosts: GuardOptions = {},
 ): Promise<OpenArchive> {
   const config = readConfig({ DATABASE_URL: databaseUrl, PORT: '0', ...defaults, ...environment })
   const times = timeoutsFor(config.ANSWER_SECONDS)
+  // On a busy machine a search must not take the shorter way, which finds less.
+  const patient = environment.ANSWER_SECONDS ? {} : { patienceMs: 0.9 * times.searchMs }
   const pool = openPool({
     url: databaseUrl,
+    replicaUrls: parseReplicaUrls(config.REPLICA_URLS),
     connections: config.DATABASE_CONNECTIONS,
     applicationName: 'tests',
-    times,
+    times: { ...times, ...patient },
   })
-  const app = createApp(config, pool, false)
+  const site = await readSite(config.SITE_DIR, basePathOf(config))
+  // The cause of an internal error is only logged.
+  const printInternal = (line: string) => {
+    if (line.includes('"msg":"internal"')) process.stderr.write(line)
+  }
+  const logger = { level: 'error', stream: { write: printInternal } }
+  const app = createApp(config, pool, logger, hosts, undefined, site)
   await app.listen({ host: '127.0.0.1', port: 0 })
   const agent = new Agent({ keepAlive: true, maxSockets: 64 })
   const { port } = app.server.address() as AddressInfo

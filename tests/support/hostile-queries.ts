@@ -77,6 +77,9 @@ export const hostileQueries: Record<string, string> = {
     String.fromCodePoint(0x4e00 + index * 7),
   ).join(''),
   'words that look like filters': 'category:1 language:38 speaker:1 tag:2',
+  'a beginning of filters': 'python speak',
+  'beginnings of filters': 'categ dur lang speak tag ',
+  'a word that normalization lengthens': '\ufdf4'.repeat(300),
   'filters in quotes': "'category:1' & 'language:38'",
   'mistyped a lot': 'pyhton asnyc dtaa mahcine leraning intorduction wbe tset',
 }

@@ -25,7 +25,7 @@ export function installMissing(needed: readonly { package: string; program: stri
     spawnSync('/usr/bin/apt-get', args, {
       env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' },
       stdio: 'ignore',
-      timeout: 90_000,
+      timeout: 300_000,
     }).status === 0
   try {
     const install = ['install', '-y', '--no-install-recommends', ...missing]

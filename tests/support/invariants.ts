@@ -147,6 +147,29 @@ const always: readonly Invariant[] = [
       where stored.talks is distinct from counted.talks`,
   },
   {
+    message: 'a count by year, language and duration is not that of the records',
+    sql: `
+      select year, language_id, length, stored.talks as stored, counted.talks as counted
+      from (
+        select case when year_key = 32767 then 0 else 3000 - year_key end as year, language_id,
+               length::int, sum(talks)::int as talks
+        from talk_cube
+        group by 1, 2, 3
+        having sum(talks) <> 0
+      ) as stored
+      full join (
+        select coalesce(extract(year from recorded), 0)::int as year, language_id,
+               case
+                 when coalesce(duration, 0) = 0 then 0
+                 else 1 + (duration >= 600)::int + (duration >= 1800)::int + (duration >= 3600)::int
+               end as length,
+               count(*)::int as talks
+        from (${liveVideos}) v
+        group by 1, 2, 3
+      ) as counted using (year, language_id, length)
+      where stored.talks is distinct from counted.talks`,
+  },
+  {
     message: 'the search index has other records than the live ones',
     sql: `
       select id

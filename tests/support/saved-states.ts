@@ -41,13 +41,18 @@ export async function openSavedStates(databaseUrl: string): Promise<SavedStates>
      group by relname`,
     [excludedTables],
   )
-  /** Runs statements in one transaction, which waits for running import batches. */
-  async function run(statements: readonly string[]): Promise<void> {
+  /**
+   * Runs statements in one transaction, which waits for running import batches. Repeats it after a
+   * deadlock with another background task of the app, such as the change feed.
+   */
+  async function run(statements: readonly string[], attemptsLeft = 10): Promise<void> {
     try {
       await client.query(`begin; lock table import; ${statements.join('; ')}; commit`)
     } catch (error) {
       await client.query('rollback')
-      throw error
+      const isDeadlock = error instanceof pg.DatabaseError && error.code === '40P01'
+      if (!isDeadlock || attemptsLeft === 0) throw error
+      await run(statements, attemptsLeft - 1)
     }
   }
   return {

@@ -1,13 +1,31 @@
-import { type Context, type Span, type SpanOptions, trace } from '@opentelemetry/api'
+import {
+  type Attributes,
+  type Context,
+  type Span,
+  type SpanOptions,
+  SpanStatusCode,
+  trace,
+} from '@opentelemetry/api'
 
-// A stand-in for the tracing SDK of an operator, loaded with --import: writes the kind and name
-// of each span to standard error when it ends.
+// A stand-in for the tracing SDK of an operator, loaded with --import: writes the kind, name and
+// attributes of each span to standard error when it ends.
 
 function startSpan(name: string, options: SpanOptions = {}): Span {
+  const attributes: Attributes = { ...options.attributes }
   const span: Partial<Span> = {
-    end: () => void process.stderr.write(`span ${options.kind} ${name}\n`),
+    end: () => {
+      process.stderr.write(`span ${options.kind} ${name}\n`)
+      process.stderr.write(`attributes ${name} ${JSON.stringify(attributes)}\n`)
+    },
     recordException: () => {},
-    setStatus: () => span as Span,
+    setAttribute(key, value) {
+      attributes[key] = value
+      return span as Span
+    },
+    setStatus({ code }) {
+      attributes.error = code === SpanStatusCode.ERROR
+      return span as Span
+    },
     isRecording: () => true,
     spanContext: () => ({ traceId: '1'.repeat(32), spanId: '1'.repeat(16), traceFlags: 1 }),
   }

@@ -28,7 +28,10 @@ export function varnishMissing(): string | false {
 export async function startVarnish(port: number, originPort: number): Promise<Varnish> {
   const folder = mkdtempSync(join(tmpdir(), 'varnish-'))
   const vcl = readFileSync(join(root, 'deploy/edge/varnish.vcl'), 'utf8')
-  writeFileSync(join(folder, 'test.vcl'), vcl.replace('.port = "8000"', `.port = "${originPort}"`))
+  writeFileSync(
+    join(folder, 'test.vcl'),
+    vcl.replaceAll('.port = "8000"', `.port = "${originPort}"`),
+  )
   const child = spawn(
     'varnishd',
     [

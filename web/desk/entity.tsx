@@ -58,7 +58,7 @@ export const mergeErrors = ['unknown', 'same'] as const
 /** One speaker, tag or event: names, profile, merge, split. */
 export function EntityPage(data: EntityPageData) {
   const { kind, id, slug, title, talks, isStale, merges, errors, mergeError } = data
-  const { words, href, number } = useDesk()
+  const { words, href, number, person } = useDesk()
   const text = words.entities
   return (
     <DeskLayout title={title}>
@@ -105,6 +105,20 @@ export function EntityPage(data: EntityPageData) {
           <p>
             {text.splitHelp} <a href={href(deskPaths.splitSpeaker(slug))}>{text.split}</a>
           </p>
+          <h2>{words.speakerLinks.link}</h2>
+          <p>
+            {words.speakerLinks.linkHelp}{' '}
+            <a href={href(deskPaths.speakerLinks(slug))}>{words.speakerLinks.link}</a>
+          </p>
+          {person?.role === 'admin' && (
+            <>
+              <h2>{words.nameChanges.link}</h2>
+              <p>
+                {words.nameChanges.linkHelp}{' '}
+                <a href={href(deskPaths.speakerName(slug))}>{words.nameChanges.link}</a>
+              </p>
+            </>
+          )}
         </section>
       )}
     </DeskLayout>

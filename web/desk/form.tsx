@@ -111,6 +111,8 @@ export function TextArea({ label, name, value, rows = 3, help, error }: TextArea
 
 interface FileFieldProps {
   readonly label: string
+  /** Default: `file`. */
+  readonly name?: string
   readonly help: string
   readonly error: string | undefined
   readonly maxBytes: number
@@ -121,24 +123,25 @@ interface FileFieldProps {
 }
 
 /** The file of a form with its label, help and error. */
-export function FileField({ label, help, error, maxBytes, tooLarge, accept }: FileFieldProps) {
+export function FileField({ label, name = 'file', help, error, ...props }: FileFieldProps) {
+  const { maxBytes, tooLarge, accept } = props
   return (
     <div class="field">
-      <label for="field-file">{label}</label>
+      <label for={`field-${name}`}>{label}</label>
       <input
-        id="field-file"
-        name="file"
+        id={`field-${name}`}
+        name={name}
         type="file"
         accept={accept}
-        aria-describedby="file-error file-help"
+        aria-describedby={`${name}-error ${name}-help`}
         aria-invalid={error === undefined ? undefined : 'true'}
         data-max-bytes={maxBytes}
         data-too-large={tooLarge}
       />
-      <p class="error lines" id="file-error" role="alert">
+      <p class="error lines" id={`${name}-error`} role="alert">
         {error}
       </p>
-      <p class="help" id="file-help">
+      <p class="help" id={`${name}-help`}>
         {help}
       </p>
     </div>

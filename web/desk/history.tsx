@@ -1,12 +1,10 @@
-import { states } from '@talkshelf/contract'
-import type { ComponentChildren } from 'preact'
+import { Difference, DiffParts, formatValue } from '../parts/difference.tsx'
 import { deskPaths, paths } from '../paths.ts'
-import { formatTimecode } from '../timecode.ts'
 import { Form } from './form.tsx'
 import { DeskLayout } from './layout.tsx'
 import type { TalkField } from './talk-values.ts'
 import { useDesk } from './view.ts'
-import { type DiffPart, diffWords, excerpt } from './word-diff.ts'
+import { excerpt } from './word-diff.ts'
 
 export interface HistoryData {
   readonly id: number
@@ -28,6 +26,8 @@ interface HistoryEntry {
   readonly by: string
   readonly via: string
   readonly request: string
+  /** Id of the suggestion that was accepted. */
+  readonly suggestion: number | null
   readonly changes: readonly FieldValues[]
 }
 
@@ -97,7 +97,9 @@ interface EntryProps {
 function Entry({ id, entry, mayRevert, untilMs }: EntryProps) {
   const { words, time } = useDesk()
   const { revision, kind, at, by, changes } = entry
-  const isRevertible = mayRevert && kind !== 'created' && kind !== 'merged'
+  // Of a name that was changed permanently, the values before are not kept.
+  const isNameChange = entry.request.startsWith('name change ')
+  const isRevertible = mayRevert && kind !== 'created' && kind !== 'merged' && !isNameChange
   return (
     <>
       <h2>{words.revision(revision)}</h2>
@@ -105,7 +107,8 @@ function Entry({ id, entry, mayRevert, untilMs }: EntryProps) {
         <time dateTime={`${at}Z`}>{time(`${at}Z`)}</time> · <bdi>{by}</bdi> ·{' '}
         <ChangeOrigin entry={entry} /> <span class="mark">{words.changeKinds[kind] ?? kind}</span>
       </p>
-      {changes.length === 0 && <p>{words.onlyNames}</p>}
+      {changes.length === 0 && !isNameChange && <p>{words.onlyNames}</p>}
+      {isNameChange && <p class="notice">{words.nameChanges.changedNote}</p>}
       <dl>
         {changes.map(({ field, before, after }) => {
           const name = fieldName(words, field)
@@ -113,7 +116,7 @@ function Entry({ id, entry, mayRevert, untilMs }: EntryProps) {
             <div key={field}>
               <dt>{name}</dt>
               <dd>
-                <Difference field={field} before={before} after={after} untilMs={untilMs} />
+                <Difference {...{ field, before, after, untilMs, words }} />
                 {isRevertible && field !== 'merged_into' && (
                   <RevertButton id={id} revision={revision} fields={[field]} of={name} />
                 )}
@@ -162,118 +165,18 @@ function fieldName({ talkFields, mergedInto }: Words, field: string): string {
   return Object.hasOwn(talkFields, field) ? talkFields[field as TalkField] : field
 }
 
-/** By which way a change was made: "API", or a link to "Import 12" or "Bulk edit 12", where it can be undone. */
-function ChangeOrigin({ entry: { via, request } }: { entry: HistoryEntry }) {
+/** By which way a change was made: "API", or a link to "Suggestion 12", "Import 12" or "Bulk edit 12". */
+function ChangeOrigin({ entry: { via, request, suggestion } }: { entry: HistoryEntry }) {
   const { words, href } = useDesk()
+  if (suggestion !== null)
+    return (
+      <a href={href(deskPaths.suggestion(suggestion))}>{words.suggestions.number(suggestion)}</a>
+    )
   const [, number] = /^import (\d+)$/.exec(request) ?? []
   if (number === undefined) return <>{words.origins[via] ?? via}</>
   // Bulk edits have the way in which a person made them.
   const name = via === 'import' ? words.importNumber(number) : words.bulk.number(number)
   return <a href={href(deskPaths.importPage(number))}>{name}</a>
-}
-
-const textFields = [
-  'title',
-  'summary',
-  'description',
-  'quality_notes',
-  'copyright_text',
-  'embed',
-  'whiteboard',
-]
-
-interface DifferenceProps extends FieldValues {
-  readonly untilMs: number
-}
-
-function Difference({ field, before, after, untilMs }: DifferenceProps) {
-  const { words } = useDesk()
-  if (Array.isArray(before) && Array.isArray(after))
-    return <ListDifference {...{ before, after }} />
-  const [old, made] = [before, after].map((value) => formatValue(field, value, words))
-  const parts = textFields.includes(field)
-    ? diffWords(old as string, made as string, untilMs)
-    : [...excerpt('removed', old as string), ...excerpt('added', made as string)]
-  return (
-    <p class="diff" dir="auto">
-      <Parts parts={parts} />
-    </p>
-  )
-}
-
-function ListDifference({ before, after }: { before: string[]; after: string[] }) {
-  const { words } = useDesk()
-  const removed = before.filter((name) => !after.includes(name))
-  const added = after.filter((name) => !before.includes(name))
-  return (
-    <>
-      <ul class="diff">
-        {removed.map((text) => (
-          <li key={text} dir="auto">
-            <Parts parts={[{ kind: 'removed', text }]} />
-          </li>
-        ))}
-        {added.map((text) => (
-          <li key={text} dir="auto">
-            <Parts parts={[{ kind: 'added', text }]} />
-          </li>
-        ))}
-      </ul>
-      {removed.length + added.length === 0 && (
-        <p class="diff" dir="auto">
-          {words.newOrder}: {after.join(', ')}
-        </p>
-      )}
-    </>
-  )
-}
-
-/** Marks added and removed text for eyes and for screen readers, which ignore `ins` and `del`. */
-function Parts({ parts }: { parts: readonly DiffPart[] }) {
-  const { words } = useDesk()
-  return (
-    <>
-      {parts
-        .filter(({ kind, text }) => kind === 'omitted' || text !== '')
-        .map(({ kind, text }, index) => {
-          if (kind === 'same') return text
-          if (kind === 'omitted') return <Omitted key={index} />
-          const Mark = kind === 'added' ? 'ins' : 'del'
-          return (
-            <Mark key={index}>
-              <Hidden>[{kind === 'added' ? words.addedText : words.removedText}: </Hidden>
-              {showLineBreaks(text)}
-              <Hidden>]</Hidden>
-            </Mark>
-          )
-        })}
-    </>
-  )
-}
-
-function Omitted() {
-  const { words } = useDesk()
-  return (
-    <span class="omitted">
-      {' '}
-      … <Hidden>{words.omittedText}</Hidden>{' '}
-    </span>
-  )
-}
-
-function Hidden({ children }: { children: ComponentChildren }) {
-  return <span class="unseen">{children}</span>
-}
-
-/** Makes added and removed line breaks visible. */
-const showLineBreaks = (text: string) => text.replaceAll(/\r?\n/g, '↵\n')
-
-function formatValue(field: string, value: unknown, words: Words): string {
-  if (value === null || value === undefined) return ''
-  if (field === 'state') return value === states.live ? words.live : words.draft
-  if (field === 'duration') return formatTimecode(value as number)
-  if (typeof value === 'boolean') return value ? words.yes : words.no
-  return Array.isArray(value) ? value.join(', ') : String(value)
 }
 
 export interface RevertRefusedData {
@@ -295,7 +198,11 @@ export function RevertRefused({ id, title, revision, conflicts, others }: Revert
   const { words, href } = useDesk()
   const show = (field: string, value: unknown) => {
     const text = formatValue(field, value, words)
-    return text === '' ? <em>{words.emptyValue}</em> : <Parts parts={excerpt('same', text)} />
+    return text === '' ? (
+      <em>{words.emptyValue}</em>
+    ) : (
+      <DiffParts parts={excerpt('same', text)} words={words} />
+    )
   }
   return (
     <DeskLayout title={words.notReverted}>

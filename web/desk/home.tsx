@@ -4,6 +4,8 @@ import { deskPaths } from '../paths.ts'
 import { importName } from './import-name.ts'
 import { DeskLayout } from './layout.tsx'
 import { ListKeys, listItem } from './list-keys.tsx'
+import { type ListedRequest, SpeakerRequests } from './speaker-links.tsx'
+import { SuggestionInbox, type SuggestionQueue } from './suggestions.tsx'
 import { useDesk } from './view.ts'
 
 export interface DeskHomeData {
@@ -23,15 +25,22 @@ export interface DeskHomeData {
     readonly publish_at: string
     readonly by: string
   }[]
+  /** Suggestions that the person may decide. */
+  readonly suggestions: SuggestionQueue | undefined
+  /** What speakers ask for, the oldest first. */
+  readonly requests: readonly ListedRequest[]
 }
 
 /** The first page of the desk: what waits for the person. */
-export function DeskHome({ hasPasskey, copies, imports, scheduled }: DeskHomeData) {
+export function DeskHome({ hasPasskey, copies, imports, scheduled, ...data }: DeskHomeData) {
   const { words, href, person, time, age, number } = useDesk()
   const text = words.inbox
   const isEditor = person !== undefined && person.role !== 'suggester'
   const mayEdit = isEditor || (person?.events.length ?? 0) > 0
-  const isEmpty = copies.length + imports.length + scheduled.length === 0
+  const { suggestions, requests } = data
+  const open = suggestions?.count ?? 0
+  const waiting = requests.length + open
+  const isEmpty = copies.length + imports.length + scheduled.length + waiting === 0
   return (
     <DeskLayout title={words.welcome(person?.name ?? '')}>
       {!hasPasskey && (
@@ -39,6 +48,8 @@ export function DeskHome({ hasPasskey, copies, imports, scheduled }: DeskHomeDat
           <a href={href(deskPaths.account)}>{words.addPasskeyFirst}</a>
         </p>
       )}
+      <SpeakerRequests requests={requests} />
+      {suggestions && <SuggestionInbox queue={suggestions} />}
       <Items title={text.copies}>
         {copies.map(({ id, title, saved }) => (
           <Item key={id} path={deskPaths.talk(id)} title={title}>
@@ -47,9 +58,10 @@ export function DeskHome({ hasPasskey, copies, imports, scheduled }: DeskHomeDat
         ))}
       </Items>
       <Items title={text.imports}>
-        {imports.map(({ by, created, planned, ...job }) => (
+        {imports.map(({ by, created, planned, followed_source: source, ...job }) => (
           <Item key={job.id} path={deskPaths.importPage(job.id)} title={importName(job, words)}>
             {text.importStarted(by, age(`${created}Z`))}
+            {source !== null && ` · ${words.followedSources.fromSource}`}
             {!!planned.conflict && ` · ${text.conflicts(number(planned.conflict))}`}
           </Item>
         ))}
@@ -61,7 +73,7 @@ export function DeskHome({ hasPasskey, copies, imports, scheduled }: DeskHomeDat
           </Item>
         ))}
       </Items>
-      {!isEmpty && <ListKeys />}
+      {!isEmpty && <ListKeys more={open > 0 ? words.suggestions.keyTexts : {}} />}
       {mayEdit && isEmpty && <p>{text.empty}</p>}
       {mayEdit && (
         <p>

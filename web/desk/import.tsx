@@ -100,6 +100,13 @@ function Summary({ job, isRunning }: { job: Import; isRunning: boolean }) {
           </>
         )}
       </p>
+      {job.followed_source !== null && (
+        <p class="help">
+          <a href={href(deskPaths.followedSource(job.followed_source))}>
+            {words.followedSources.fromSource}
+          </a>
+        </p>
+      )}
       {isRunning && <Progress job={job} />}
       {job.problem !== null && (
         <p class="error lines" lang={lang}>

@@ -48,6 +48,9 @@ export function Imports({ imports, next, form }: ImportsData) {
         <h2>{text.start}</h2>
         <p class="help">{text.startHelp}</p>
         <StartForm {...form} />
+        <p>
+          <a href={href(deskPaths.followedSources)}>{words.followedSources.link}</a>
+        </p>
       </section>
       <section>
         <h2>{text.list}</h2>
@@ -215,7 +218,8 @@ function fileError(
   return error === 'too-large' ? tooLarge : texts[error]
 }
 
-function FormatField({ value }: { value: string | undefined }) {
+/** A choice of the format of a file. */
+export function FormatField({ value }: { value: string | undefined }) {
   const { words } = useDesk()
   const text = words.imports
   return (
@@ -261,7 +265,8 @@ interface CheckboxProps {
   readonly children: ComponentChildren
 }
 
-function Checkbox({ name, isChecked = false, children }: CheckboxProps) {
+/** A checkbox with its label. */
+export function Checkbox({ name, isChecked = false, children }: CheckboxProps) {
   return (
     <div class="field">
       <label class="choice">

@@ -2,6 +2,7 @@ import type { ComponentChildren } from 'preact'
 import { localeNames } from '../messages/messages.ts'
 import { ShelfIcon } from '../parts/icons.tsx'
 import { Loader } from '../parts/loader.tsx'
+import { Brand, SiteLinks } from '../parts/site-links.tsx'
 import { deskPaths, paths } from '../paths.ts'
 import { Form } from './form.tsx'
 import { useDesk } from './view.ts'
@@ -41,12 +42,7 @@ export function DeskLayout({ title, refreshTo, refresh, children }: Props) {
         <Loader src={href(view.assets.script)} />
         {/* The address of this page may be a sign-in link. */}
         <link rel="stylesheet" href={href(view.assets.style)} referrerpolicy="no-referrer" />
-        <link
-          rel="icon"
-          href={href('/favicon.svg')}
-          type="image/svg+xml"
-          referrerpolicy="no-referrer"
-        />
+        <SiteLinks view={view} isPrivate />
       </head>
       <body data-copied={words.copied} data-new={words.newName} data-base={href('')}>
         <a class="skip" href="#content">
@@ -68,7 +64,8 @@ export function DeskLayout({ title, refreshTo, refresh, children }: Props) {
 }
 
 function DeskHeader() {
-  const { words, href, site, person, address } = useDesk()
+  const view = useDesk()
+  const { words, href, person, address } = view
   const isAdmin = person?.role === 'admin'
   const isEditor = isAdmin || person?.role === 'editor'
   const mayEdit = person && (isEditor || person.events.length > 0)
@@ -87,6 +84,7 @@ function DeskHeader() {
           [deskPaths.events, words.entities.titles.category],
           [deskPaths.quality, words.quality.title],
           [deskPaths.imports, words.imports.title],
+          [deskPaths.matches, words.matches.title],
         ]
       : []),
     ...(isAdmin
@@ -102,8 +100,7 @@ function DeskHeader() {
   return (
     <header class="desk-header">
       <a class="brand" href={href(paths.home)} title={words.backToArchive}>
-        <ShelfIcon />
-        <span>{site.name}</span>
+        <Brand view={view} fallback={<ShelfIcon />} />
       </a>
       {person && (
         <nav aria-label={words.deskMenu}>

@@ -4,7 +4,7 @@ import { useDesk } from './view.ts'
 export const listItem = { 'data-item': '' } as const
 
 /** A button that shows the keys of a list. Without scripts there are none. */
-export function ListKeys() {
+export function ListKeys({ more = {} }: { more?: Readonly<Record<string, string>> }) {
   const { lists: text } = useDesk().words
   return (
     <>
@@ -16,7 +16,7 @@ export function ListKeys() {
       <dialog class="keys" aria-labelledby="keys-title" data-list-keys>
         <h2 id="keys-title">{text.keysTitle}</h2>
         <dl>
-          {Object.entries(text.keyTexts).map(([key, meaning]) => (
+          {Object.entries({ ...text.keyTexts, ...more }).map(([key, meaning]) => (
             <div key={key}>
               <dt>
                 <kbd>{key}</kbd>

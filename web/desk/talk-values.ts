@@ -109,7 +109,7 @@ function toValue(field: TalkField, text: string): unknown {
 }
 
 /** Parses 1:02:03, 62:03, 3723 or 1h2m3s to seconds. */
-function parseDuration(text: string): number | undefined {
+export function parseDuration(text: string): number | undefined {
   const [, hours = '0', minutes, seconds] =
     /^(?:(\d{1,3}):)?(\d{1,4}):([0-5]\d)$/.exec(text.trim()) ?? []
   if (minutes !== undefined) return Number(hours) * 3600 + Number(minutes) * 60 + Number(seconds)

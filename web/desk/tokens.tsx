@@ -21,7 +21,7 @@ export interface TokensData {
 
 /** All API tokens, and a form that creates one. */
 export function Tokens({ tokens, created, errors = {} }: TokensData) {
-  const { words } = useDesk()
+  const { words, time } = useDesk()
   return (
     <DeskLayout title={words.tokens}>
       {created && (
@@ -39,8 +39,8 @@ export function Tokens({ tokens, created, errors = {} }: TokensData) {
               <b>{token.name}</b> <span class="mark">{words.roles[token.role]}</span>{' '}
               {token.revoked !== null && <span class="mark warn">{words.revoked}</span>}
               <p class="help">
-                {words.expires} {token.expires} UTC · {words.lastUsed}{' '}
-                {token.last_used === null ? words.never : `${token.last_used} UTC`}
+                {words.expires} {token.expires && time(token.expires)} · {words.lastUsed}{' '}
+                {token.last_used === null ? words.never : time(token.last_used)}
                 {token.created_by !== null && ` · ${words.createdBy(token.created_by)}`}
               </p>
             </div>

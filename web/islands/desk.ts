@@ -1,6 +1,8 @@
 import { startEditor, startMerge } from './editor.ts'
 import { startImports } from './imports.ts'
+import { startInbox } from './inbox.ts'
 import { startListKeys } from './list-keys.ts'
+import { startMatchKeys } from './match-keys.ts'
 import { startPasskeys } from './passkey.ts'
 
 // Loaded by every page of the desk. It only enhances pages, except for passkeys, which need it.
@@ -26,3 +28,5 @@ startEditor()
 startMerge()
 startImports()
 startListKeys()
+startMatchKeys()
+startInbox()

@@ -17,8 +17,11 @@ export type PlaybackState = 'unstarted' | 'playing' | 'paused' | 'ended'
 /** A change that the player asks for. `seek`, `volume` and `rate` have a value. */
 export type FrameCommand = 'play' | 'pause' | 'seek' | 'volume' | 'rate' | 'mute' | 'unmute'
 
-/** For this time after a change of the rate, the frame may still report an earlier one. */
-const maxRateDelayMs = 2000
+/**
+ * For this time after a change of the position, the rate or the volume, the frame may still report
+ * the old one.
+ */
+const maxReportDelayMs = 2000
 
 /**
  * An element with the part of the interface of HTMLMediaElement that the player uses. `src` is the
@@ -36,7 +39,9 @@ export abstract class FramedVideo extends HTMLElement {
   #isMuted = false
   #rate = 1
   #rateRequestedMs = Number.NEGATIVE_INFINITY
+  #volumeRequestedMs = Number.NEGATIVE_INFINITY
   #isSeeking = false
+  #seek = { seconds: 0, requestedMs: Number.NEGATIVE_INFINITY }
 
   readonly #onMessage = (event: MessageEvent) => {
     // Any window can send messages: accept only those of this frame, from its original page.
@@ -112,9 +117,11 @@ export abstract class FramedVideo extends HTMLElement {
       this.#duration = duration
       this.emit('durationchange')
     }
-    this.#updateVolume(volume ?? this.#volume, isMuted ?? this.#isMuted)
-    if (rate !== undefined && rate > 0) this.#updateRate(rate)
-    if (position !== undefined && position !== this.#time) {
+    // Not what the frame may have reported before it received the last command.
+    if (!isRecent(this.#volumeRequestedMs))
+      this.#updateVolume(volume ?? this.#volume, isMuted ?? this.#isMuted)
+    if (rate !== undefined && rate > 0 && !isRecent(this.#rateRequestedMs)) this.#updateRate(rate)
+    if (position !== undefined && position !== this.#time && this.#isCurrent(position)) {
       this.#time = position
       this.emit('timeupdate')
     }
@@ -128,6 +135,14 @@ export abstract class FramedVideo extends HTMLElement {
       else if (playbackState === 'paused') this.emit('pause')
       else if (playbackState === 'ended') this.emit('pause', 'ended')
     }
+  }
+
+  /** Tells whether a position is not one that the frame reported before the last seek. */
+  #isCurrent(position: number): boolean {
+    const { seconds, requestedMs } = this.#seek
+    if (!isRecent(requestedMs)) return true
+    const played = ((performance.now() - requestedMs) / 1000) * this.#rate
+    return position > seconds - 1 && position < seconds + played + 1
   }
 
   #updateVolume(volume: number, isMuted: boolean): void {
@@ -183,6 +198,7 @@ export abstract class FramedVideo extends HTMLElement {
   set currentTime(seconds: number) {
     this.#time = seconds
     this.#isSeeking = true
+    this.#seek = { seconds, requestedMs: performance.now() }
     this.emit('seeking', 'timeupdate')
     this.command('seek', seconds)
   }
@@ -192,6 +208,7 @@ export abstract class FramedVideo extends HTMLElement {
   }
 
   set volume(volume: number) {
+    this.#volumeRequestedMs = performance.now()
     this.#updateVolume(volume, false)
     this.command('volume', volume)
   }
@@ -201,6 +218,7 @@ export abstract class FramedVideo extends HTMLElement {
   }
 
   set muted(isMuted: boolean) {
+    this.#volumeRequestedMs = performance.now()
     this.#updateVolume(this.#volume, isMuted)
     this.command(isMuted ? 'mute' : 'unmute')
   }
@@ -210,20 +228,19 @@ export abstract class FramedVideo extends HTMLElement {
   }
 
   set playbackRate(rate: number) {
-    this.#rate = rate
     this.#rateRequestedMs = performance.now()
-    this.emit('ratechange')
+    this.#updateRate(rate)
     this.command('rate', rate)
   }
 
-  /** Takes over a rate, but not one that the frame may have reported before the last command. */
   #updateRate(rate: number): void {
-    const isRequested = performance.now() - this.#rateRequestedMs < maxRateDelayMs
-    if (rate === this.#rate || isRequested) return
+    if (rate === this.#rate) return
     this.#rate = rate
     this.emit('ratechange')
   }
 }
+
+const isRecent = (requestedMs: number) => performance.now() - requestedMs < maxReportDelayMs
 
 /** Returns a value that is a finite number, else undefined. */
 export const finite = (value: unknown): number | undefined =>

@@ -5,16 +5,16 @@ import { isTextField } from './dom.ts'
 
 const pollMs = 1000
 
-/** Enhances the pages of imports. Does nothing on other pages. */
+/** Enhances the pages of imports and other jobs. Does nothing on other pages. */
 export function startImports(): void {
   const progress = document.querySelector<HTMLElement>('[data-progress]')
   if (progress) followProgress(progress)
-  const file = document.querySelector<HTMLInputElement>('[data-max-bytes]')
-  if (file) checkSize(file)
+  for (const file of document.querySelectorAll<HTMLInputElement>('[data-max-bytes]'))
+    checkSize(file)
   if (document.querySelector('[data-conflict]')) startKeys()
 }
 
-/** Updates the progress until the import stops running, then shows the page again. */
+/** Updates the progress until the job stops running, then shows the page again. */
 function followProgress(section: HTMLElement): void {
   const url = section.dataset.progress ?? ''
   setTimeout(async () => {
@@ -35,7 +35,7 @@ async function fetchPage(url: string, init?: RequestInit): Promise<Document> {
 /** Says that a file is too large before it is sent. */
 function checkSize(input: HTMLInputElement): void {
   const { maxBytes, tooLarge = '' } = input.dataset
-  const error = document.getElementById('file-error')
+  const error = document.getElementById(`${input.name}-error`)
   input.addEventListener('change', () => {
     const isTooLarge = (input.files?.[0]?.size ?? 0) > Number(maxBytes)
     input.setCustomValidity(isTooLarge ? tooLarge : '')

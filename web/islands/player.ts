@@ -1,3 +1,4 @@
+import type { Source } from '../data.ts'
 import type { PlayerData, PlayerMessages } from '../parts/player-data.ts'
 import { makeControls, placeControls } from './controls.ts'
 import { type MediaElement, mediaFor } from './hosts.ts'
@@ -9,15 +10,21 @@ import { withTimeout } from './timeout.ts'
 
 export interface OpenedPlayer {
   show(index: number): void
-  /** Returns the current time in seconds. */
+  /** Returns the current time in seconds, as it is in the first source. */
   seconds(): number
+}
+
+/** Where the talk is in the recording that plays, in seconds. `end` may be NaN or infinite. */
+export interface PlayedPart {
+  readonly start: number
+  readonly end: number
 }
 
 interface PlayerOptions {
   /** Copies a link at the current time. */
   copy(): void
-  /** Is called while the talk plays, and at its end. */
-  onTime(seconds: number, duration: number, isEnded: boolean): void
+  /** Is called while the talk plays, and at its end. `part` is that of the recording. */
+  onTime(seconds: number, part: PlayedPart, isEnded: boolean): void
 }
 
 /** Opens the player in its section of the page. */
@@ -31,7 +38,9 @@ export function openPlayer(
   const controls = makeControls(words.controls, locale, talk ? undefined : link)
   const tried = new Set<number>()
   let media: MediaElement | undefined
+  /** In the recording that played last, where the talk starts at `lastStart`. */
   let time = at
+  let lastStart = startOf(sources[0])
   let isRunning = false
   let rate = 1
   let isMuted = false
@@ -52,6 +61,9 @@ export function openPlayer(
     tried.add(index)
     markSource(index)
     try {
+      const start = startOf(source)
+      time = time === 0 ? start : Math.max(0, time - lastStart + start)
+      lastStart = start
       const { media: opened, hasStartTime, hasControls } = await mediaFor(source, time)
       if (!isCurrent()) return
       removeMedia()
@@ -67,7 +79,7 @@ export function openPlayer(
       if (!hasStartTime && time > 0) opened.currentTime = time
       if (rate !== 1) opened.playbackRate = rate
       if (isMuted) opened.muted = true
-      trackState(opened, isCurrent)
+      trackState(opened, source, isCurrent)
       // The browser may require another click, on the controls.
       opened.play()?.catch?.(() => undefined)
     } catch {
@@ -75,8 +87,13 @@ export function openPlayer(
     }
   }
 
-  /** Remembers time, speed and volume for the next source. */
-  function trackState(current: MediaElement, isCurrent: () => boolean): void {
+  /**
+   * Remembers time, speed and volume for the next source. Pauses once when playback reaches the end
+   * of the part; it can continue after that.
+   */
+  function trackState(current: MediaElement, { part }: Source, isCurrent: () => boolean): void {
+    let lastTime = Number.NaN
+    const played = () => ({ start: lastStart, end: part?.end ?? current.duration })
     const on = (name: string, listener: () => void) =>
       current.addEventListener(name, () => isCurrent() && listener())
     on('playing', () => {
@@ -85,9 +102,15 @@ export function openPlayer(
     on('timeupdate', () => {
       // Some are at 0 for a while before they seek to the start time.
       if (isRunning || current.currentTime > 0) time = current.currentTime
-      if (isRunning) onTime(time, current.duration, false)
+      if (!isRunning) return
+      const end = part?.end ?? Number.POSITIVE_INFINITY
+      // A seek beyond the end is no end.
+      const isEnd = lastTime < end && time >= end && time - lastTime < maxStepSeconds * rate
+      lastTime = time
+      if (isEnd) current.pause()
+      onTime(time, played(), isEnd)
     })
-    on('ended', () => onTime(time, current.duration, true))
+    on('ended', () => onTime(time, played(), true))
     on('ratechange', () => {
       rate = current.playbackRate
     })
@@ -150,9 +173,18 @@ export function openPlayer(
 
   return {
     show,
-    seconds: () => (isRunning && media ? media.currentTime : time),
+    seconds: () => {
+      const current = isRunning && media ? media.currentTime : time
+      return Math.max(0, current - lastStart + startOf(sources[0]))
+    },
   }
 }
+
+/** Frames report the time about once a second. */
+const maxStepSeconds = 5
+
+/** Returns where the talk starts in a recording, in seconds. */
+const startOf = (source: Source | undefined): number => source?.part?.start ?? 0
 
 function loaded(media: MediaElement): Promise<void> {
   return new Promise((resolve) => {

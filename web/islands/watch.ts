@@ -1,6 +1,6 @@
 import type { PlayerData } from '../parts/player-data.ts'
 import { formatTimecode, parseTimecode } from '../timecode.ts'
-import type { OpenedPlayer } from './player.ts'
+import type { OpenedPlayer, PlayedPart } from './player.ts'
 import { playNext, showQueue, startsByItself } from './queue.ts'
 import { remember, rememberedTalk } from './remembered.ts'
 
@@ -20,7 +20,8 @@ for (const root of document.querySelectorAll<HTMLElement>('[data-player]')) {
   const timecode = new URLSearchParams(location.search).get('t')
   const isTimed = timecode !== null || data.at > 0
   const position = (talk && !isTimed && rememberedTalk(talk.id)?.position) || 0
-  let at = timecode === null ? data.at || position : parseTimecode(timecode)
+  const start = data.sources[0]?.part?.start ?? 0
+  let at = timecode === null ? data.at || (position && position + start) : parseTimecode(timecode)
   let opened: OpenedPlayer | undefined
   let savedAt = at
 
@@ -112,16 +113,18 @@ for (const root of document.querySelectorAll<HTMLElement>('[data-player]')) {
   }
 
   /** Remembers where the reader is, and continues with the next talk at the end. */
-  function onTime(seconds: number, duration: number, isEnded: boolean): void {
+  function onTime(seconds: number, { start: from, end }: PlayedPart, isEnded: boolean): void {
     updateShare()
     if (!talk || (!isEnded && Math.abs(seconds - savedAt) < saveEverySeconds)) return
     savedAt = seconds
-    const isWatched = isEnded || (duration > 0 && seconds > duration * endShare)
+    const [played, duration] = [seconds - from, end - from]
+    const isWatched = isEnded || (duration > 0 && played > duration * endShare)
     const known = rememberedTalk(talk.id)
     remember({
       ...known,
       ...talk,
-      position: isWatched || seconds < minResume ? 0 : Math.floor(seconds),
+      // In the talk, which may be a part of its recording.
+      position: isWatched || played < minResume ? 0 : Math.floor(played),
       duration: Number.isFinite(duration) ? Math.round(duration) : 0,
       isWatched: isWatched || (known?.isWatched ?? false),
     })
@@ -132,7 +135,7 @@ for (const root of document.querySelectorAll<HTMLElement>('[data-player]')) {
     const note = part('[data-resume]')
     const time = note?.querySelector('strong')
     if (!note || !time || position === 0) return
-    time.textContent = formatTimecode(position)
+    time.textContent = formatTimecode(position + start)
     note.hidden = false
     note.querySelector('button')?.addEventListener('click', () => {
       at = 0

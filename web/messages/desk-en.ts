@@ -1,10 +1,14 @@
 import { mediaNames, type TalkField } from '../desk/talk-values.ts'
 import { bulkEn } from './desk-bulk-en.ts'
 import { entitiesEn } from './desk-entities-en.ts'
+import { followedSourcesEn } from './desk-followed-sources-en.ts'
 import { importsEn } from './desk-imports-en.ts'
 import { listsEn } from './desk-lists-en.ts'
+import { matchesEn } from './desk-matches-en.ts'
+import { namesEn, speakerLinksEn } from './desk-names-en.ts'
 import { picturesEn } from './desk-pictures-en.ts'
 import { qualityEn } from './desk-quality-en.ts'
+import { suggestionsEn } from './desk-suggestions-en.ts'
 import { webhooksEn } from './desk-webhooks-en.ts'
 
 export const deskEn = {
@@ -21,7 +25,7 @@ export const deskEn = {
   signedInAs: (name: string) => `Signed in as ${name}`,
   roles: { suggester: 'Suggester', editor: 'Editor', admin: 'Administrator' },
   roleHelp: {
-    suggester: 'Suggests corrections. The pages for that are not there yet.',
+    suggester: 'Suggests corrections, as all readers can.',
     editor: 'Changes talks, events, speakers and tags.',
     admin: 'Also takes talks down and manages people, tokens and webhooks.',
   },
@@ -62,8 +66,11 @@ export const deskEn = {
     'webhook-deleted': 'The webhook was deleted.',
     reverted: 'Reverted.',
     ...importsEn.done,
+    ...followedSourcesEn.done,
     ...entitiesEn.done,
     ...qualityEn.done,
+    ...matchesEn.done,
+    ...suggestionsEn.done,
   } as Readonly<Record<string, string>>,
 
   // Home
@@ -318,6 +325,12 @@ export const deskEn = {
   details: 'Details',
   older: 'Older',
   auditKinds: {
+    'name-change-discarded': 'discarded the change of a name',
+    'name-change-planned': 'looked for a former name of a speaker',
+    'name-changed': 'changed a name on request',
+    'speaker-link-created': 'created a link for a speaker',
+    'speaker-link-revoked': 'revoked the link of a speaker',
+    'speaker-request-closed': 'closed the request of a speaker',
     'person-invited': 'invited',
     'person-changed': 'changed',
     'person-disabled': 'disabled',
@@ -343,6 +356,14 @@ export const deskEn = {
     'webhook-replayed': 'sent changes to a webhook again',
     'webhook-enabled': 'enabled a webhook',
     'webhook-disabled': 'disabled a webhook',
+    'followed-source-created': 'created a followed source',
+    'followed-source-changed': 'changed a followed source',
+    'followed-source-deleted': 'deleted a followed source',
+    'followed-source-disabled': 'disabled a followed source',
+    'synonyms-changed': 'changed the synonyms of the search',
+    'suggestion-accepted': 'accepted a suggestion',
+    'suggestion-declined': 'declined a suggestion',
+    'suggestion-reopened': 'opened a suggestion again',
   } as Readonly<Record<string, string>>,
 
   // History
@@ -381,10 +402,15 @@ export const deskEn = {
   revertOthersHelp: (fields: readonly string[]) => `Can be reverted: ${fields.join(', ')}.`,
   imports: importsEn,
   entities: entitiesEn,
+  nameChanges: namesEn,
+  speakerLinks: speakerLinksEn,
   pictures: picturesEn,
+  followedSources: followedSourcesEn,
+  suggestions: suggestionsEn,
   webhooks: webhooksEn,
   quality: qualityEn,
   bulk: bulkEn,
+  matches: matchesEn,
   lists: listsEn,
 
   // Errors

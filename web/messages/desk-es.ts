@@ -2,10 +2,14 @@ import { mediaNames } from '../desk/talk-values.ts'
 import { bulkEs } from './desk-bulk-es.ts'
 import type { DeskMessages } from './desk-en.ts'
 import { entitiesEs } from './desk-entities-es.ts'
+import { followedSourcesEs } from './desk-followed-sources-es.ts'
 import { importsEs } from './desk-imports-es.ts'
 import { listsEs } from './desk-lists-es.ts'
+import { matchesEs } from './desk-matches-es.ts'
+import { namesEs, speakerLinksEs } from './desk-names-es.ts'
 import { picturesEs } from './desk-pictures-es.ts'
 import { qualityEs } from './desk-quality-es.ts'
+import { suggestionsEs } from './desk-suggestions-es.ts'
 import { webhooksEs } from './desk-webhooks-es.ts'
 
 export const deskEs: DeskMessages = {
@@ -21,7 +25,7 @@ export const deskEs: DeskMessages = {
   signedInAs: (name) => `Sesión de ${name}`,
   roles: { suggester: 'Colaborador', editor: 'Editor', admin: 'Administrador' },
   roleHelp: {
-    suggester: 'Propone correcciones. Las páginas para ello todavía no existen.',
+    suggester: 'Propone correcciones, como cualquiera que lee.',
     editor: 'Cambia charlas, eventos, ponentes y etiquetas.',
     admin: 'Además retira charlas y gestiona personas, tokens y webhooks.',
   },
@@ -62,8 +66,11 @@ export const deskEs: DeskMessages = {
     'webhook-deleted': 'El webhook se ha eliminado.',
     reverted: 'Revertido.',
     ...importsEs.done,
+    ...followedSourcesEs.done,
     ...entitiesEs.done,
     ...qualityEs.done,
+    ...matchesEs.done,
+    ...suggestionsEs.done,
   },
 
   welcome: (name) => `Hola, ${name}`,
@@ -311,6 +318,12 @@ export const deskEs: DeskMessages = {
   details: 'Detalles',
   older: 'Anteriores',
   auditKinds: {
+    'name-change-discarded': 'descartó el cambio de un nombre',
+    'name-change-planned': 'buscó un nombre anterior de una persona',
+    'name-changed': 'cambió un nombre a petición',
+    'speaker-link-created': 'creó un enlace para una persona',
+    'speaker-link-revoked': 'revocó el enlace de una persona',
+    'speaker-request-closed': 'cerró la petición de una persona',
     'person-invited': 'invitó a',
     'person-changed': 'cambió a',
     'person-disabled': 'desactivó a',
@@ -336,6 +349,14 @@ export const deskEs: DeskMessages = {
     'webhook-replayed': 'envió de nuevo cambios a un webhook',
     'webhook-enabled': 'activó un webhook',
     'webhook-disabled': 'desactivó un webhook',
+    'followed-source-created': 'empezó a seguir una fuente',
+    'followed-source-changed': 'cambió una fuente seguida',
+    'followed-source-deleted': 'dejó de seguir una fuente',
+    'followed-source-disabled': 'desactivó una fuente seguida',
+    'synonyms-changed': 'cambió los sinónimos de la búsqueda',
+    'suggestion-accepted': 'aceptó una sugerencia',
+    'suggestion-declined': 'rechazó una sugerencia',
+    'suggestion-reopened': 'abrió otra vez una sugerencia',
   },
 
   history: 'Historial',
@@ -376,10 +397,15 @@ export const deskEs: DeskMessages = {
   revertOthersHelp: (fields) => `Se pueden revertir: ${fields.join(', ')}.`,
   imports: importsEs,
   entities: entitiesEs,
+  nameChanges: namesEs,
+  speakerLinks: speakerLinksEs,
   pictures: picturesEs,
+  followedSources: followedSourcesEs,
+  suggestions: suggestionsEs,
   webhooks: webhooksEs,
   quality: qualityEs,
   bulk: bulkEs,
+  matches: matchesEs,
   lists: listsEs,
 
   forbiddenTitle: 'No puedes hacer eso',

@@ -58,7 +58,9 @@ export const qualityEs: QualityMessages = {
     },
     'same-source': {
       title: 'El mismo vídeo en varios registros',
-      advice: 'Deja un registro por charla. Si son charlas distintas, corrige sus vídeos.',
+      advice:
+        'Deja un registro por charla. Si son charlas distintas, corrige sus vídeos o indica ' +
+        'dónde empieza cada una.',
     },
     'same-talk': {
       title: 'El mismo título y ponentes en varios eventos',

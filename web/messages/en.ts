@@ -1,3 +1,6 @@
+import { speakerLinkEn } from './speaker-link-en.ts'
+import { suggestEn } from './suggest-en.ts'
+
 const count = (singular: string, plural: string) => (number: number, formatted: string) =>
   `${formatted} ${number === 1 ? singular : plural}`
 
@@ -39,9 +42,18 @@ export const en = {
   feeds: 'Feeds',
   api: 'API',
   copyOf: 'This is a read-only copy of',
-  openData:
-    'Everything here is open data: talks, events, speakers, tags and searches have feeds, and ' +
-    'every talk is available as JSON.',
+  operatedBy: 'Operated by',
+  sitePages: {
+    about: 'About this archive',
+    contact: 'Contact',
+    imprint: 'Imprint',
+    privacy: 'Privacy',
+  },
+  contactOperator: 'Contact the operator of this archive',
+  machineReadable:
+    'Talks, events, speakers, tags and searches have feeds, and every talk is available as JSON.',
+  dataLicence: 'Titles, descriptions and other data:',
+  recordingLicences: 'Each recording has its own licence.',
   talks: count('talk', 'talks'),
   eventsCount: count('event', 'events'),
   speakersCount: count('speaker', 'speakers'),
@@ -87,8 +99,12 @@ export const en = {
   resultsFor: (query: string) => `“${query}”`,
   allTalks: 'All talks',
   corrected: 'Showing results for',
-  insteadOf: 'instead of',
+  searchInstead: 'Search instead for',
   loose: 'No talk matches all of these words. Showing talks that match some of them.',
+  partial: (count: number, formatted: string) =>
+    count === 1
+      ? 'One talk matches all of these words. Talks that match some of them follow.'
+      : `${formatted} talks match all of these words. Talks that match some of them follow.`,
   filters: 'Filters',
   removeFilter: (name: string) => `Remove filter ${name}`,
   clearFilters: 'Clear all filters',
@@ -132,6 +148,10 @@ export const en = {
   copy: 'Copy',
   copied: 'Copied',
   startsAt: (time: string) => `Starts at ${time}`,
+  partOfRecording: (start: string, end: string | undefined) =>
+    end === undefined
+      ? `This talk starts at ${start} of the recording.`
+      : `This talk is ${start} to ${end} of the recording.`,
   watchLater: 'Watch later',
   watched: 'Watched',
   continueWatching: 'Continue watching',
@@ -142,6 +162,28 @@ export const en = {
   linkAtTime: 'Link at current time',
   embedCode: 'Embed code',
   playAll: 'Play all',
+  schedule: 'Schedule',
+  scheduleOf: (event: string) => `Schedule of ${event}`,
+  calendar: 'Add to a calendar (.ics)',
+  noSchedule: 'No schedule yet.',
+  time: 'Time',
+  timeUnknown: 'Time unknown',
+  room: 'Room',
+  talk: 'Talk',
+  recording: 'Recording',
+  recordingStatus: {
+    published: 'Available',
+    expected: 'Expected',
+    'not-recorded': 'Not recorded',
+    'not-published': 'Not published',
+    'opted-out': 'Not recorded at the request of the speakers',
+  },
+  noRecording: {
+    expected: 'The recording is not published yet.',
+    'not-recorded': 'This talk was not recorded.',
+    'not-published': 'The recording is not published.',
+    'opted-out': 'The speakers did not want this talk to be recorded.',
+  },
   playingAll: 'Playing all talks of',
   upNext: 'Next:',
   stopPlayingAll: 'Stop after this talk',
@@ -329,6 +371,8 @@ export const en = {
     410: 'This talk is no longer available',
   },
   backHome: 'Back to the home page',
+  suggest: suggestEn,
+  speakerLink: speakerLinkEn,
 }
 
 type Open<T> = T extends string

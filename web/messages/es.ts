@@ -1,4 +1,6 @@
 import { type Messages, siteNames } from './en.ts'
+import { speakerLinkEs } from './speaker-link-es.ts'
+import { suggestEs } from './suggest-es.ts'
 
 const count = (singular: string, plural: string) => (number: number, formatted: string) =>
   `${formatted} ${number === 1 ? singular : plural}`
@@ -25,9 +27,19 @@ export const es: Messages = {
   feeds: 'Feeds',
   api: 'API',
   copyOf: 'Esta es una copia de solo lectura de',
-  openData:
-    'Todo lo que hay aquí son datos abiertos: las charlas, los eventos, los ponentes, las ' +
-    'etiquetas y las búsquedas tienen feeds, y cada charla está disponible en JSON.',
+  operatedBy: 'Gestionado por',
+  sitePages: {
+    about: 'Acerca de este archivo',
+    contact: 'Contacto',
+    imprint: 'Aviso legal',
+    privacy: 'Privacidad',
+  },
+  contactOperator: 'Contacta con quien gestiona este archivo',
+  machineReadable:
+    'Las charlas, los eventos, los ponentes, las etiquetas y las búsquedas tienen feeds, y cada ' +
+    'charla está disponible en JSON.',
+  dataLicence: 'Títulos, descripciones y demás datos:',
+  recordingLicences: 'Cada grabación tiene su propia licencia.',
   talks: count('charla', 'charlas'),
   eventsCount: count('evento', 'eventos'),
   speakersCount: count('ponente', 'ponentes'),
@@ -70,8 +82,12 @@ export const es: Messages = {
   resultsFor: (query) => `«${query}»`,
   allTalks: 'Todas las charlas',
   corrected: 'Mostrando resultados de',
-  insteadOf: 'en lugar de',
+  searchInstead: 'Buscar en su lugar',
   loose: 'Ninguna charla contiene todas estas palabras. Mostrando las que contienen algunas.',
+  partial: (count, formatted) =>
+    count === 1
+      ? 'Una charla contiene todas estas palabras. Siguen las que contienen algunas.'
+      : `${formatted} charlas contienen todas estas palabras. Siguen las que contienen algunas.`,
   filters: 'Filtros',
   removeFilter: (name) => `Quitar el filtro ${name}`,
   clearFilters: 'Quitar todos los filtros',
@@ -114,6 +130,10 @@ export const es: Messages = {
   copy: 'Copiar',
   copied: 'Copiado',
   startsAt: (time) => `Empieza en ${time}`,
+  partOfRecording: (start, end) =>
+    end === undefined
+      ? `Esta charla empieza en ${start} de la grabación.`
+      : `Esta charla va de ${start} a ${end} de la grabación.`,
   watchLater: 'Ver más tarde',
   watched: 'Vistas',
   continueWatching: 'Seguir viendo',
@@ -124,6 +144,28 @@ export const es: Messages = {
   linkAtTime: 'Enlace al momento actual',
   embedCode: 'Código para insertar',
   playAll: 'Reproducir todo',
+  schedule: 'Programa',
+  scheduleOf: (event) => `Programa de ${event}`,
+  calendar: 'Añadir a un calendario (.ics)',
+  noSchedule: 'Todavía no hay programa.',
+  time: 'Hora',
+  timeUnknown: 'Hora desconocida',
+  room: 'Sala',
+  talk: 'Charla',
+  recording: 'Grabación',
+  recordingStatus: {
+    published: 'Disponible',
+    expected: 'Se espera',
+    'not-recorded': 'No se grabó',
+    'not-published': 'No se publicó',
+    'opted-out': 'No se grabó a petición de los ponentes',
+  },
+  noRecording: {
+    expected: 'La grabación aún no se ha publicado.',
+    'not-recorded': 'Esta charla no se grabó.',
+    'not-published': 'La grabación no se publicó.',
+    'opted-out': 'Los ponentes no quisieron que se grabara esta charla.',
+  },
   playingAll: 'Reproduciendo todas las charlas de',
   upNext: 'Siguiente:',
   stopPlayingAll: 'Parar después de esta charla',
@@ -312,4 +354,6 @@ export const es: Messages = {
     410: 'Esta charla ya no está disponible',
   },
   backHome: 'Volver a la página de inicio',
+  suggest: suggestEs,
+  speakerLink: speakerLinkEs,
 }

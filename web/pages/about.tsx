@@ -1,12 +1,15 @@
 import type { AboutData } from '../data.ts'
+import { datasetJsonLd, jsonLdText } from '../json-ld.ts'
 import { PageLayout } from '../parts/page.tsx'
 import { AreaPlot, BarPlot, Shares } from '../parts/plots.tsx'
 import { paths } from '../paths.ts'
+import type { SiteText } from '../site.ts'
 import { useView } from '../view.ts'
+import { OperatorText } from './site-page.tsx'
 
 /** Statistics of the archive: its size, its growth and the completeness of its data. */
-export function About(data: AboutData) {
-  const { words, href, number, site } = useView()
+export function About({ text, ...data }: AboutData & { text?: SiteText | undefined }) {
+  const { words, href, number, site, origin, locale } = useView()
   const { totals } = data
   const hours = Math.round(totals.seconds / 3600)
   const numbers = [
@@ -22,16 +25,20 @@ export function About(data: AboutData) {
     ['/api/v2/export.ndjson', 'NDJSON'],
     ['/sitemap.xml', 'Sitemap'],
   ] as const
+  const summary = `${site.name}: ${numbers.map(([text]) => text).join(', ')}`
   return (
     <PageLayout
       name="about"
       title={words.aboutArchive}
-      description={`${site.name}: ${numbers.map(([text]) => text).join(', ')}`}
+      description={summary}
       canonical={paths.about}
       preview={{ type: 'website' }}
+      jsonLd={site.licence && [jsonLdText(datasetJsonLd(site.name, summary, origin, site.licence))]}
     >
       <header class="collection-head">
-        <h1>{words.aboutArchive}</h1>
+        <h1 lang={text?.title && text.lang !== locale ? text.lang : undefined} dir="auto">
+          {text?.title ?? words.aboutArchive}
+        </h1>
         <ul class="plain numbers">
           {numbers.map(([text, path]) => {
             const [figure, ...rest] = text.split(' ')
@@ -44,6 +51,11 @@ export function About(data: AboutData) {
           })}
         </ul>
       </header>
+      {text && (
+        <section class="prose">
+          <OperatorText {...text} />
+        </section>
+      )}
       <Plots {...data} />
       <section class="prose">
         <p>{words.softwareNote}</p>

@@ -58,6 +58,7 @@ function CollectionHeader({
   about,
   profile,
   aliases,
+  hasSchedule,
   state,
   path,
   cards,
@@ -117,6 +118,11 @@ function CollectionHeader({
         <a class="button" href={href(paths.search(state))} rel="nofollow">
           <SearchIcon /> {words.searchThese}
         </a>
+        {hasSchedule && (
+          <a class="button" href={href(paths.schedule(path))}>
+            {words.schedule}
+          </a>
+        )}
         <a class="button" href={href(paths.follow(path))}>
           <FeedIcon /> {words.follow}
         </a>
@@ -164,7 +170,7 @@ function jsonLdOf(
 }
 
 /** Links to the most frequent years, events, speakers, tags and languages of the talks. */
-function CommonFacets({ facets, state, speakers }: CollectionData) {
+function CommonFacets({ facets, estimatedFacets, state, speakers }: CollectionData) {
   const view = useView()
   const { words, number } = view
   const kinds = (['year', 'category', 'speaker', 'tag', 'language'] as FacetKind[]).filter(
@@ -182,6 +188,7 @@ function CommonFacets({ facets, state, speakers }: CollectionData) {
         name: facetName(view, kind, facet),
         talks: facet.talks,
       }))}
+      isExact={!estimatedFacets.includes(kind)}
     />
   )
   return (

@@ -3,6 +3,7 @@ import type { Talk } from '../data.ts'
 import { localeNames } from '../messages/messages.ts'
 import { Loader } from '../parts/loader.tsx'
 import { Player } from '../parts/player.tsx'
+import { SiteLinks } from '../parts/site-links.tsx'
 import { paths } from '../paths.ts'
 import { useView } from '../view.ts'
 import { messageStatus } from './problem.tsx'
@@ -60,9 +61,9 @@ function FramedPage({ title, canonical, hasScript = false, children }: FramedPag
         <meta name="viewport" content="width=device-width, initial-scale=1" />
         <meta name="robots" content="noindex" />
         {canonical && <link rel="canonical" href={canonical} />}
-        <link rel="icon" href={href('/favicon.svg')} type="image/svg+xml" />
         {hasScript && <Loader src={href(view.assets.script)} />}
         <link rel="stylesheet" href={href(view.assets.style)} />
+        <SiteLinks view={view} />
       </head>
       <body class="page-embed" data-base={view.base}>
         <main>{children}</main>

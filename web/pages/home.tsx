@@ -12,18 +12,19 @@ import { useView } from '../view.ts'
 export function Home({ totals, additions, events, years, languages, tags }: HomeData) {
   const view = useView()
   const { words, href, number } = view
+  const tagline = view.site.tagline ?? words.tagline
   return (
     <PageLayout
       name="home"
       title={view.site.name}
-      description={words.tagline}
+      description={tagline}
       canonical={paths.home}
       feed={paths.home}
       preview={{ type: 'website' }}
       jsonLd={[jsonLdText(siteJsonLd(view.site.name, view.origin))]}
     >
       <section class="hero">
-        <h1>{words.tagline}</h1>
+        <h1>{tagline}</h1>
         <SearchForm state={{}} suggest="all" />
         {totals.talks > 0 && <TotalNumbers {...totals} />}
       </section>

@@ -1,4 +1,5 @@
 import type { ProblemData } from '../data.ts'
+import { ContactLink } from '../parts/contact.tsx'
 import { PageLayout } from '../parts/page.tsx'
 import { SearchForm } from '../parts/search-form.tsx'
 import { paths, type SearchKey } from '../paths.ts'
@@ -21,6 +22,7 @@ export function ProblemPage(data: ProblemData) {
         <h1>{words.problemTitles[known]}</h1>
         <p>{words.problemHelp[known]}</p>
         {known === 500 && <p class="facts">{requestId}</p>}
+        {(known === 410 || known === 500) && <ContactLink />}
         {/* The detail is available in English only. */}
         {known === 400 && locale === 'en' && <p class="facts">{detail}</p>}
         <SearchForm state={{}} suggest="all" />

@@ -21,7 +21,7 @@ export function Search(data: SearchData) {
       name="search"
       title={title}
       description={`${title}: ${words.results(number(data.count))}`}
-      feed={feedOf(state)}
+      feed={feedOf(data)}
       skipTo={{ id: 'count', text: words.skipToResults }}
       // Search results are not indexed, except for the page of all talks.
       {...(Object.keys(state).length === 0 && { canonical: paths.search() })}
@@ -31,14 +31,17 @@ export function Search(data: SearchData) {
       <p class="unseen" role="status" data-found />
       {/* A script replaces the results while the reader types. */}
       <div id="results" data-results>
+        <NamedEntities {...data} />
         <Interpretation {...data} />
         <ActiveFilters {...data} />
         <div class="found">
-          {data.facets && <FacetLists facets={data.facets} state={state} />}
+          {data.facets && (
+            <FacetLists facets={data.facets} estimated={data.estimatedFacets} state={state} />
+          )}
           <section aria-labelledby="count">
             <div class="found-head">
               <ResultCount {...data} />
-              <SortForm state={state} isSortable={data.count > 1} />
+              <SortForm {...data} isSortable={data.count > 1} />
             </div>
             <Cards cards={data.cards} shape="list" first={2} />
             <PagerNav
@@ -64,8 +67,11 @@ function searchTitle(view: PageView, data: SearchData): string {
   return parts.length > 0 ? `${parts.join(', ')} – ${words.search}` : words.allTalks
 }
 
-/** Feeds are always sorted by date. */
-const feedOf = ({ page: _, ordering: __, ...state }: SearchState) => paths.search(state)
+/** Feeds are always sorted by date, and search for the words as they are. */
+function feedOf({ state, correctedQuery }: SearchData): string {
+  const { page: _, ordering: __, ...followed } = state
+  return paths.search(correctedQuery === undefined ? followed : { ...followed, q: correctedQuery })
+}
 
 function ResultCount(data: SearchData) {
   const { count, isExact } = data
@@ -94,19 +100,45 @@ function adviceFor({
   return hasFilter ? 'filters' : undefined
 }
 
-function Interpretation({ corrected, isLoose }: SearchData) {
-  const { words } = useView()
-  if (corrected.length === 0 && !isLoose) return null
+/** Tells whether words were corrected, and whether some results do not have all of them. */
+function Interpretation({ state, correctedQuery, allWords, count }: SearchData) {
+  const { words, number, href } = useView()
+  const { page: _, ...exact } = { ...state, spelling: 'exact' }
+  const isPartial = allWords < count
+  if (correctedQuery === undefined && !isPartial) return null
   return (
     <div class="note">
-      {corrected.map(({ from, to }) => (
-        <p key={from}>
-          {words.corrected} <strong dir="auto">{to}</strong> {words.insteadOf}{' '}
-          <s dir="auto">{from}</s>.
+      {correctedQuery !== undefined && (
+        <p>
+          {words.corrected} <strong dir="auto">{correctedQuery}</strong>. {words.searchInstead}{' '}
+          <a href={href(paths.search(exact))} rel="nofollow" dir="auto">
+            {state.q}
+          </a>
+          .
         </p>
-      ))}
-      {isLoose && <p>{words.loose}</p>}
+      )}
+      {isPartial && (
+        <p>{allWords === 0 ? words.loose : words.partial(allWords, number(allWords))}</p>
+      )}
     </div>
+  )
+}
+
+/** Links to the pages of the speakers, events and tags that the query names. */
+function NamedEntities({ named }: SearchData) {
+  const { words, number, href } = useView()
+  if (named.length === 0) return null
+  return (
+    <ul class="plain named">
+      {named.map((entity) => (
+        <li key={entity.kind}>
+          <a href={href(paths.entity(entity.kind, entity))}>
+            <span>{words.facets[entity.kind]}</span> <bdi>{entity.name}</bdi>{' '}
+            <span>{words.talks(entity.talks, number(entity.talks))}</span>
+          </a>
+        </li>
+      ))}
+    </ul>
   )
 }
 
@@ -140,15 +172,22 @@ function ActiveFilters(data: SearchData) {
       ))}
       {active.length > 1 && (
         <li>
-          <a href={href(paths.search({ ...(state.q && { q: state.q }) }))}>{words.clearFilters}</a>
+          <a href={href(paths.search(withoutFilters(state)))}>{words.clearFilters}</a>
         </li>
       )}
     </ul>
   )
 }
 
-function SortForm({ state, isSortable }: { state: SearchState; isSortable: boolean }) {
+const withoutFilters = ({ q = '', ordering = '', spelling = '' }: SearchState): SearchState => ({
+  q,
+  ordering,
+  spelling,
+})
+
+function SortForm({ isSortable, ...data }: SearchData & { isSortable: boolean }) {
   const { words, href } = useView()
+  const { state } = data
   const { ordering = '', page: _, ...filters } = state
   const orders = Object.entries(words.orders).filter(([name]) => name !== 'best' || state.q)
   const defaultOrder = state.q ? 'best' : '-recorded,title'
@@ -176,7 +215,7 @@ function SortForm({ state, isSortable }: { state: SearchState; isSortable: boole
           <button type="submit">{words.apply}</button>
         </>
       )}
-      <a class="follow" href={href(paths.follow(feedOf(state)))} rel="nofollow">
+      <a class="follow" href={href(paths.follow(feedOf(data)))} rel="nofollow">
         <FeedIcon /> {words.searchFeed}
       </a>
     </form>

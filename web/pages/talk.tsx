@@ -11,8 +11,18 @@ import { deskPaths, paths } from '../paths.ts'
 import { useView } from '../view.ts'
 
 /** The watch page. */
-export function TalkPage({ talk, texts, also, bySpeakers, atEvent, similar, at }: TalkData) {
+export function TalkPage({
+  talk,
+  texts,
+  also,
+  bySpeakers,
+  atEvent,
+  similar,
+  at,
+  ...more
+}: TalkData) {
   const view = useView()
+  const { credits } = more
   const { words, locale } = view
   const path = paths.talk(talk)
   const text = plainText(talk.summary || talk.description, 200)
@@ -31,9 +41,10 @@ export function TalkPage({ talk, texts, also, bySpeakers, atEvent, similar, at }
       canonical={path}
       preview={{ type: 'video.other', picture: paths.preview(talk.id, talk.pictureVersion) }}
       oEmbed={`${paths.oEmbed}?${new URLSearchParams({ url: view.origin + path, format: 'json' })}`}
-      jsonLd={[videoJsonLd(talk, view.origin), breadcrumbsJsonLd(steps, view.origin)].map(
-        jsonLdText,
-      )}
+      jsonLd={[
+        videoJsonLd(talk, view.origin, view.site.licence),
+        breadcrumbsJsonLd(steps, view.origin),
+      ].map(jsonLdText)}
     >
       <article class="talk">
         <div class="talk-main">
@@ -63,7 +74,7 @@ export function TalkPage({ talk, texts, also, bySpeakers, atEvent, similar, at }
           <Cite talk={talk} />
         </div>
         <aside class="talk-side" aria-label={words.details}>
-          <Details talk={talk} />
+          <Details talk={talk} credits={credits} />
           {also.length > 0 && <AlsoGiven talks={also} />}
         </aside>
       </article>
@@ -130,7 +141,7 @@ function Text({ texts, lang }: { texts: TalkData['texts']; lang: string | undefi
   )
 }
 
-function Details({ talk }: { talk: Talk }) {
+function Details({ talk, credits }: Pick<TalkData, 'talk' | 'credits'>) {
   const view = useView()
   const { words, href } = view
   const minutes = talk.seconds ? Math.max(1, Math.round(talk.seconds / 60)) : 0
@@ -174,6 +185,23 @@ function Details({ talk }: { talk: Talk }) {
       </dl>
       {talk.downloads.length > 0 && <Links title={words.downloads} links={talk.downloads} />}
       {talk.links.length > 0 && <Links title={words.links} links={talk.links} />}
+      <p>
+        {/* Changes are made in the archive that this one is a copy of. */}
+        <a href={(view.site.source ?? view.base) + paths.suggest(talk)} rel="nofollow">
+          {words.suggest.link}
+        </a>
+      </p>
+      {credits.length > 0 && (
+        <p>
+          {words.suggest.thanksTo}{' '}
+          {credits.map((name, index) => (
+            <>
+              {index > 0 && ', '}
+              <bdi key={name}>{name}</bdi>
+            </>
+          ))}
+        </p>
+      )}
       <p>
         <a href={href(paths.record(talk.id))} rel="nofollow">
           {words.asJson}

@@ -7,16 +7,23 @@ export interface Chip {
   readonly talks?: number
 }
 
+interface ChipsProps {
+  items: readonly Chip[]
+  /** Whether the numbers are exact; otherwise they are estimates. */
+  isExact?: boolean
+}
+
 /** A row of small links, each with its number of talks. */
-export function Chips({ items }: { items: readonly Chip[] }) {
-  const { href, number } = useView()
+export function Chips({ items, isExact = true }: ChipsProps) {
+  const { words, href, number } = useView()
+  const count = (talks: number) => (isExact ? number(talks) : words.approximately(number(talks)))
   return (
     <ul class="plain chips">
       {items.map((item) => (
         <li key={item.href}>
           <a href={href(item.href)} dir="auto">
             {item.name}
-            {item.talks !== undefined && <span class="count">{number(item.talks)}</span>}
+            {item.talks !== undefined && <span class="count">{count(item.talks)}</span>}
           </a>
         </li>
       ))}

@@ -30,9 +30,12 @@ export const inOrder = (kind: FacetKind, values: readonly CountedValue[]) =>
 /** Filters for the search results, as links. */
 export function FacetLists({
   facets,
+  estimated,
   state,
 }: {
   facets: NonNullable<SearchData['facets']>
+  /** The facets whose numbers are estimates. */
+  estimated: readonly FacetKind[]
   state: SearchState
 }) {
   const { words } = useView()
@@ -51,7 +54,13 @@ export function FacetLists({
         </summary>
         <div class="facet-groups">
           {useful.map((kind) => (
-            <Facet key={kind} kind={kind} values={inOrder(kind, facets[kind])} state={state} />
+            <Facet
+              key={kind}
+              kind={kind}
+              values={inOrder(kind, facets[kind])}
+              isExact={!estimated.includes(kind)}
+              state={state}
+            />
           ))}
         </div>
       </details>
@@ -59,44 +68,37 @@ export function FacetLists({
   )
 }
 
-function Facet({
-  kind,
-  values,
-  state,
-}: {
-  kind: FacetKind
-  values: readonly CountedValue[]
-  state: SearchState
-}) {
+interface FacetProps {
+  readonly kind: FacetKind
+  readonly values: readonly CountedValue[]
+  readonly isExact: boolean
+  readonly state: SearchState
+}
+
+function Facet({ kind, values, isExact, state }: FacetProps) {
   const { words } = useView()
   const rest = values.slice(initialCount)
   const chosen = chosenValues(state, kind)
   return (
     <section class="facet">
       <h3>{words.facets[kind]}</h3>
-      <Values kind={kind} values={values.slice(0, initialCount)} state={state} />
+      <Values kind={kind} values={values.slice(0, initialCount)} isExact={isExact} state={state} />
       {rest.length > 0 && (
         <details open={rest.some(({ value }) => chosen.includes(value))}>
           <summary>
             {words.more} <span class="unseen">({words.facets[kind]})</span>
           </summary>
-          <Values kind={kind} values={rest} state={state} />
+          <Values kind={kind} values={rest} isExact={isExact} state={state} />
         </details>
       )}
     </section>
   )
 }
 
-function Values({
-  kind,
-  values,
-  state,
-}: {
-  kind: FacetKind
-  values: readonly CountedValue[]
-  state: SearchState
-}) {
+function Values({ kind, values, isExact, state }: FacetProps) {
   const view = useView()
+  const countOf = ({ talks }: CountedValue) =>
+    isExact ? view.number(talks) : view.words.approximately(view.number(talks))
   const chosen = chosenValues(state, kind)
   return (
     <ul class="plain">
@@ -108,7 +110,7 @@ function Values({
             aria-current={chosen.includes(facet.value) ? 'true' : undefined}
           >
             <span dir="auto">{facetName(view, kind, facet)}</span>{' '}
-            <span class="count">{view.number(facet.talks)}</span>
+            <span class="count">{countOf(facet)}</span>
           </a>
         </li>
       ))}

@@ -8,16 +8,44 @@ export function Footer() {
   return (
     <footer class="site-footer" id="footer">
       <div class="frame">
-        <p>{words.openData}</p>
+        <p>{words.machineReadable}</p>
+        {site.licence && (
+          <p>
+            {words.dataLicence} <a href={site.licence.url}>{site.licence.name}</a>.{' '}
+            {words.recordingLicences}
+          </p>
+        )}
         {site.source && (
           <p>
             {words.copyOf} <a href={site.source + address}>{new URL(site.source).host}</a>
+          </p>
+        )}
+        {site.operator && (
+          <p>
+            {words.operatedBy}{' '}
+            {site.operator.url ? (
+              <a href={site.operator.url}>{site.operator.name}</a>
+            ) : (
+              site.operator.name
+            )}
           </p>
         )}
         <ul class="plain row">
           <li>
             <a href={href(paths.about)}>{words.aboutArchive}</a>
           </li>
+          {site.contact && (
+            <li>
+              <a href={site.contact}>{words.sitePages.contact}</a>
+            </li>
+          )}
+          {(['imprint', 'privacy'] as const)
+            .filter((page) => site.pages.includes(page))
+            .map((page) => (
+              <li key={page}>
+                <a href={href(paths.sitePage(page))}>{words.sitePages[page]}</a>
+              </li>
+            ))}
           <li>
             <a href={href(paths.myTalks)}>{words.myTalks}</a>
           </li>

@@ -1,10 +1,12 @@
 import { paths } from '../paths.ts'
 import { useView } from '../view.ts'
 import { MenuIcon, SearchIcon, ShelfIcon } from './icons.tsx'
+import { Brand } from './site-links.tsx'
 
 /** The header of every page. It has no search box if the page itself has one (`isSearch`). */
 export function Header({ isSearch }: { isSearch: boolean }) {
-  const { words, href, site, address } = useView()
+  const view = useView()
+  const { words, href, address } = view
   const menu = [
     [paths.list('category'), words.events],
     [paths.list('speaker'), words.speakers],
@@ -16,8 +18,7 @@ export function Header({ isSearch }: { isSearch: boolean }) {
     <header class={isSearch ? 'site-header' : 'site-header with-search'}>
       <div class="frame">
         <a class="brand" href={href(paths.home)}>
-          <ShelfIcon />
-          <span>{site.name}</span>
+          <Brand view={view} fallback={<ShelfIcon />} />
         </a>
         {!isSearch && (
           <search class="search-small">

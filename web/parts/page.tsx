@@ -5,12 +5,15 @@ import { useView } from '../view.ts'
 import { Footer } from './footer.tsx'
 import { Header } from './header.tsx'
 import { Loader } from './loader.tsx'
+import { SiteLinks } from './site-links.tsx'
 
 interface Props {
   readonly title: string
   readonly description?: string
   /** Canonical path of the page. Without it, the page is not indexed. */
   readonly canonical?: string
+  /** The address of the page is for one person: it is neither indexed nor sent to other pages. */
+  readonly isPrivate?: boolean
   /** Path of the page whose feeds are linked. */
   readonly feed?: string
   /** Open Graph data for link previews. */
@@ -21,7 +24,7 @@ interface Props {
   /** CSS of this page only. */
   readonly style?: string | undefined
   /** Serialized JSON-LD blocks. */
-  readonly jsonLd?: readonly string[]
+  readonly jsonLd?: readonly string[] | undefined
   /** Path of the oEmbed document. */
   readonly oEmbed?: string
   /** A link before the content that skips to a part of it. */
@@ -76,9 +79,13 @@ function Head(props: Props) {
       <meta name="viewport" content="width=device-width, initial-scale=1" />
       <meta name="color-scheme" content={view.theme === 'auto' ? 'light dark' : view.theme} />
       <Loader src={href(view.assets.script)} />
-      <link rel="stylesheet" href={href(view.assets.style)} />
+      <link
+        rel="stylesheet"
+        href={href(view.assets.style)}
+        referrerpolicy={props.isPrivate ? 'no-referrer' : undefined}
+      />
+      <SiteLinks view={view} isPrivate={props.isPrivate ?? false} />
       {props.style && <style>{props.style}</style>}
-      <link rel="icon" href={href('/favicon.svg')} type="image/svg+xml" />
       <link
         rel="search"
         type="application/opensearchdescription+xml"
@@ -87,7 +94,7 @@ function Head(props: Props) {
       />
       {props.description && <meta name="description" content={props.description} />}
       {props.canonical === undefined ? (
-        <meta name="robots" content="noindex, follow" />
+        <meta name="robots" content={props.isPrivate ? 'noindex, nofollow' : 'noindex, follow'} />
       ) : (
         <link rel="canonical" href={(view.site.source ?? view.origin) + props.canonical} />
       )}

@@ -56,6 +56,11 @@ export function Player({ talk, at, isFramed = false }: Props) {
       </div>
       <p class="player-note">
         {!isOwn(first) && words.playNote(hostName(first))}{' '}
+        {first.part &&
+          words.partOfRecording(
+            formatTimecode(first.part.start),
+            first.part.end === null ? undefined : formatTimecode(first.part.end),
+          )}{' '}
         {at > 0 && words.startsAt(formatTimecode(at))}
       </p>
       <p class="player-resume with-scripts" data-resume hidden>
@@ -151,12 +156,13 @@ function Unplayable({ talk, isFramed }: Pick<Props, 'talk' | 'isFramed'>) {
   const { words } = useView()
   const recordings = [...talk.downloads, ...talk.links].filter(({ isRelated }) => !isRelated)
   const links = recordings.slice(0, 3)
+  const reason = talk.recordingStatus ? words.noRecording[talk.recordingStatus] : words.noVideo
   return (
     <section class="player" aria-label={words.video}>
       <div class="player-frame">
         <Picture talk={talk} />
         <div class="player-failure">
-          <p>{links.length > 0 ? words.unplayable : words.noVideo}</p>
+          <p>{links.length > 0 ? words.unplayable : reason}</p>
           {links.length > 0 && (
             <ul class="player-sources">
               {links.map(({ address, label }) => (

@@ -11,7 +11,7 @@ interface Props {
 /** The large search box of home, search and error pages. A new search keeps the filters. */
 export function SearchForm({ state, suggest }: Props) {
   const { words, href } = useView()
-  const { q = '', page: _, ...filters } = state
+  const { q = '', page: _, spelling: __, ...filters } = state
   return (
     <search class="search-large">
       <form action={href('/search')} data-search>

@@ -1,9 +1,16 @@
 import type { Import } from '@talkshelf/contract'
 import { paths } from '@talkshelf/web'
-import { type CommandContext, CommandError } from '../../command.ts'
+import { type CommandContext, CommandError, type JsonOption, withResult } from '../../command.ts'
 import type { Config } from '../../config.ts'
 import { Unavailable } from '../../platform/db/db.ts'
 import type { Pool } from '../../platform/db/pool.ts'
+import {
+  canRedraw,
+  confirm,
+  isInteractive,
+  listenForInterrupt,
+  print,
+} from '../../platform/terminal.ts'
 import {
   applyImport,
   listImportEvents,
@@ -26,18 +33,39 @@ import {
 } from './format.ts'
 import { formatTime, formatWork, openProgressDisplay } from './progress.ts'
 import { maxTalksShown, printTalks } from './show.ts'
-import { canRedraw, confirm, isInteractive, listenForInterrupt, print } from './terminal.ts'
 
 // Applies and undoes imports, with progress and confirmation.
+
+export interface ApplyCommandOptions extends JsonOption {
+  readonly yes?: boolean
+}
+
+/** Does the work of a command, and prints the import at the end if JSON is requested. */
+function withImport(
+  id: number,
+  options: JsonOption,
+  { withPool }: CommandContext,
+  work: (pool: Pool, job: Import) => Promise<void>,
+): Promise<void> {
+  return withPool(async (pool) => {
+    // Fails before anything else if there is no such import.
+    const job = await readImport(pool, id)
+    await withResult(
+      options,
+      () => readImport(pool, id),
+      () => work(pool, job),
+    )
+  })
+}
 
 /** Applies a planned import, or continues one that was stopped. */
 export async function applyCommand(
   id: number,
-  yes: boolean,
+  options: ApplyCommandOptions,
   context: CommandContext,
 ): Promise<void> {
-  await context.withPool(async (pool) => {
-    const job = await readImport(pool, id)
+  const yes = options.yes === true
+  await withImport(id, options, context, async (pool, job) => {
     if (job.state === 'planned' && isAllRefused(job))
       throw new CommandError(formatNextSteps(job), 4)
     // Only a planned import can be undecided. In other states it continues, or applying it fails.
@@ -107,8 +135,12 @@ export async function finishApplying(
 }
 
 /** Applies an undone import again. */
-export async function redoCommand(id: number, context: CommandContext): Promise<void> {
-  await context.withPool(async (pool) => {
+export async function redoCommand(
+  id: number,
+  options: JsonOption,
+  context: CommandContext,
+): Promise<void> {
+  await withImport(id, options, context, async (pool) => {
     await retryUnavailable(() => redoImport(pool, id, 'admin'))
     await finishApplying(pool, id, context)
   })
@@ -137,16 +169,15 @@ async function printEvents(pool: Pool, id: number, publicUrl: string): Promise<v
 /** Undoes an import after a confirmation, and lists the talks that could not be undone. */
 export async function undoCommand(
   id: number,
-  yes: boolean,
+  options: ApplyCommandOptions,
   context: CommandContext,
 ): Promise<void> {
-  await context.withPool(async (pool) => {
-    const before = await readImport(pool, id)
+  await withImport(id, options, context, async (pool, before) => {
     const { touched = 0 } = before.undone
     if (before.state === 'undone' && touched === 0)
       return void (await print(`Import ${id} is already undone.`))
     const canUndo = ['applied', 'stopped', 'undone'].includes(before.state)
-    if (!yes && canUndo && !(await confirmUndo(before)))
+    if (!options.yes && canUndo && !(await confirmUndo(before)))
       return void (await print('Nothing was undone.'))
     await retryUnavailable(() => undoImport(pool, id))
     const seconds = await runWithProgress(pool, id, 'Undoing', context.say)

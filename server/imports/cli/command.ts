@@ -5,11 +5,21 @@ import {
   type CommandContext,
   CommandError,
   integerArgument,
+  type JsonOption,
+  jsonOption,
 } from '../../command.ts'
+import { print } from '../../platform/terminal.ts'
+import { escapeLines } from '../../platform/terminal-escape.ts'
 import { readDate } from '../formats/text.ts'
 import { csvTemplate, InputRefused } from '../imports.ts'
-import { applyCommand, redoCommand, undoCommand } from './apply.ts'
-import { type ImportCommandOptions, importCommand } from './import.ts'
+import { type ApplyCommandOptions, applyCommand, redoCommand, undoCommand } from './apply.ts'
+import {
+  commandOrigin,
+  finishPlan,
+  type ImportCommandOptions,
+  importCommand,
+  openSource,
+} from './import.ts'
 import {
   type DecideCommandOptions,
   decideCommand,
@@ -21,8 +31,6 @@ import {
   showCommand,
   stopCommand,
 } from './show.ts'
-import { print } from './terminal.ts'
-import { escapeLines } from './terminal-escape.ts'
 
 // The arguments, help texts and exit codes of `talkshelf import` and `talkshelf imports`.
 
@@ -94,8 +102,11 @@ function addImportCommand(program: Command, context: CommandContext): void {
     .option('--apply', 'apply without asking, unless a decision is needed')
     .option('--yes', 'apply without asking; in conflicts, edits made here are kept')
     .addOption(
-      new Option('--template <format>', 'print an example file').choices(['csv', 'csv-all']),
+      new Option('--template <format>', 'print an example file')
+        .choices(['csv', 'csv-all'])
+        .conflicts('json'),
     )
+    .addOption(jsonOption())
     .addHelpText('after', `${examples}\n${exitCodes}`)
     .action(
       withReadableErrors(
@@ -135,7 +146,12 @@ function addReadingCommands(imports: Command, context: CommandContext): void {
         .default(20)
         .argParser(integerArgument(1, 1000)),
     )
-    .action(withReadableErrors((options: { limit: number }) => listCommand(options.limit, context)))
+    .addOption(jsonOption())
+    .action(
+      withReadableErrors((options: { limit: number } & JsonOption) =>
+        listCommand(options, context),
+      ),
+    )
 
   addNumbered(
     imports,
@@ -163,27 +179,33 @@ function addReadingCommands(imports: Command, context: CommandContext): void {
 function addWritingCommands(imports: Command, context: CommandContext): void {
   addNumbered(imports, 'apply', 'apply a planned import, or continue a stopped one')
     .option('--yes', 'do not ask; in conflicts, edits made here are kept')
+    .addOption(jsonOption())
     .action(
-      withReadableErrors((id: number, options: { yes?: boolean }) =>
-        applyCommand(id, options.yes === true, context),
+      withReadableErrors((id: number, options: ApplyCommandOptions) =>
+        applyCommand(id, options, context),
       ),
     )
 
-  addNumbered(imports, 'stop', 'stop an import after the current batch').action(
-    withReadableErrors((id: number) => stopCommand(id, context)),
-  )
+  addNumbered(imports, 'stop', 'stop an import after the current batch')
+    .addOption(jsonOption())
+    .action(
+      withReadableErrors((id: number, options: JsonOption) => stopCommand(id, options, context)),
+    )
 
   addNumbered(imports, 'undo', 'undo an import; records that changed since are kept and listed')
     .option('--yes', 'do not ask')
+    .addOption(jsonOption())
     .action(
-      withReadableErrors((id: number, options: { yes?: boolean }) =>
-        undoCommand(id, options.yes === true, context),
+      withReadableErrors((id: number, options: ApplyCommandOptions) =>
+        undoCommand(id, options, context),
       ),
     )
 
-  addNumbered(imports, 'redo', 'apply an undone import again').action(
-    withReadableErrors((id: number) => redoCommand(id, context)),
-  )
+  addNumbered(imports, 'redo', 'apply an undone import again')
+    .addOption(jsonOption())
+    .action(
+      withReadableErrors((id: number, options: JsonOption) => redoCommand(id, options, context)),
+    )
 
   addNumbered(imports, 'discard', 'delete an import that was never applied').action(
     withReadableErrors((id: number) => discardCommand(id, context)),
@@ -224,6 +246,9 @@ function addWritingCommands(imports: Command, context: CommandContext): void {
       ),
     )
 }
+
+/** What the command of matches uses of that of imports. */
+export const importSteps = { openSource, finishPlan, commandOrigin, withReadableErrors }
 
 /** Wraps an action so that refused files and problems end the command with their message. */
 function withReadableErrors<A extends unknown[]>(action: (...args: A) => Promise<void>) {

@@ -1,6 +1,8 @@
 import { type Import, type WarningCode, warningCodes } from '@talkshelf/contract'
-import { formatCount, formatNumber, type OutputStyle } from './format.ts'
-import { escapeLine, truncate } from './terminal-escape.ts'
+import type { OutputStyle } from '../../platform/terminal.ts'
+import { escapeLine } from '../../platform/terminal-escape.ts'
+import { formatCount, formatNumber } from './format.ts'
+import { truncate } from './values.ts'
 
 // Formats the summary of a plan: what it creates, and its warnings. No I/O.
 

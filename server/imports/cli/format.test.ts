@@ -32,6 +32,7 @@ const planned: Import = {
   source: 'csv talks.csv',
   created: '2031-05-17T08:09:10.123',
   by: 'edith',
+  followed_source: null,
   rows: 1204,
   done: 0,
   problem: null,

@@ -1,18 +1,11 @@
 import { editFormat, type Import, type ImportedTalk, importVerdicts } from '@talkshelf/contract'
 import { formatTimecode } from '@talkshelf/web'
+import type { OutputStyle, Paint, Style } from '../../platform/terminal.ts'
+import { escapeLine } from '../../platform/terminal-escape.ts'
 import type { Decision } from '../engine/queries.ts'
-import { escapeLine, formatValue, shortenAroundDifference, truncate } from './terminal-escape.ts'
+import { formatValue, shortenAroundDifference, truncate } from './values.ts'
 
 // Formats imports and their talks for the terminal. No I/O.
-
-export type Style = 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'magenta'
-export type Paint = (style: Style, text: string) => string
-
-export interface OutputStyle {
-  readonly paint: Paint
-  /** The width of the terminal in characters. */
-  readonly width: number
-}
 
 type Verdict = (typeof importVerdicts)[number]
 type Note = ImportedTalk['notes'][number]

@@ -1,10 +1,17 @@
 import { randomUUID } from 'node:crypto'
 import { userInfo } from 'node:os'
 import type { Import } from '@talkshelf/contract'
-import { type CommandContext, CommandError, invalidArguments } from '../../command.ts'
-import type { Config } from '../../config.ts'
+import {
+  type CommandContext,
+  CommandError,
+  invalidArguments,
+  type JsonOption,
+  withResult,
+} from '../../command.ts'
 import type { Origin } from '../../platform/actor.ts'
 import type { Pool } from '../../platform/db/pool.ts'
+import { canRedraw, isInteractive, listenForInterrupt, print } from '../../platform/terminal.ts'
+import { escapeLine } from '../../platform/terminal-escape.ts'
 import { version } from '../../version.ts'
 import {
   beginImport,
@@ -20,12 +27,10 @@ import { confirmApply, finishApplying } from './apply.ts'
 import { countTalks, formatNextSteps, isAllRefused } from './format.ts'
 import { formatReading, openProgressDisplay } from './progress.ts'
 import { printPlan } from './show.ts'
-import { canRedraw, isInteractive, listenForInterrupt, print } from './terminal.ts'
-import { escapeLine } from './terminal-escape.ts'
 
 // `talkshelf import`: reads a file, shows the plan, and applies it.
 
-export interface ImportCommandOptions {
+export interface ImportCommandOptions extends JsonOption {
   readonly format?: string
   readonly category?: string
   readonly language?: string
@@ -45,18 +50,33 @@ export async function importCommand(
   context: CommandContext,
 ): Promise<void> {
   // Opened before the import is created, so that a missing file or wrong settings leave no trace.
-  const input = await openSource(path, context.config(), context.say)
+  const input = await openSource(path, context)
   await context.withPool(async (pool) => {
     await assertKnownLanguage(pool, options.language)
     const job = await plan(pool, path, input, options, context.say)
-    await printPlan(pool, job)
     if (path === '-' && job.format === 'csv' && options.source === undefined)
       context.say(
         `The keys belong to the source '${job.source}'. ` +
           'For a table with other keys, choose another one: --source NAME',
       )
-    await applyIfRequested(pool, job, options, context)
+    await withResult(
+      options,
+      () => readImport(pool, job.id),
+      () => finishPlan(pool, job.id, options, context),
+    )
   })
+}
+
+/** Prints a planned import, and applies it as the options say. */
+export async function finishPlan(
+  pool: Pool,
+  id: number,
+  options: Pick<ImportCommandOptions, 'dryRun' | 'apply' | 'yes'>,
+  context: CommandContext,
+): Promise<void> {
+  const job = await readImport(pool, id)
+  await printPlan(pool, job)
+  await applyIfRequested(pool, job, options, context)
 }
 
 async function assertKnownLanguage(pool: Pool, language: string | undefined): Promise<void> {
@@ -71,7 +91,7 @@ async function assertKnownLanguage(pool: Pool, language: string | undefined): Pr
 async function applyIfRequested(
   pool: Pool,
   job: Import,
-  options: ImportCommandOptions,
+  options: Pick<ImportCommandOptions, 'dryRun' | 'apply' | 'yes'>,
   context: CommandContext,
 ): Promise<void> {
   const { new: created = 0, changed = 0, conflict = 0 } = job.planned
@@ -90,11 +110,12 @@ async function applyIfRequested(
   else await print(formatNextSteps(job))
 }
 
-async function openSource(
+/** Opens a file, a folder, a URL or standard input (-). */
+export async function openSource(
   path: string,
-  { PUBLIC_URL }: Config,
-  say: (line: string) => void,
+  { config, say }: Pick<CommandContext, 'config' | 'say'>,
 ): Promise<OpenedInput> {
+  const { PUBLIC_URL } = config()
   if (path === '-') {
     if (process.stdin.isTTY) say('Reading from the terminal. Press Ctrl-D to finish.')
     return openInput({ stream: process.stdin, name: 'standard input' })
@@ -139,7 +160,7 @@ async function plan(
   try {
     const name = path === '-' ? input.name : path
     const source = { ...options, name, open: async () => input }
-    const { id, planned } = await beginImport(pool, source, origin(), {
+    const { id, planned } = await beginImport(pool, source, commandOrigin(), {
       progress(counts) {
         if (interrupt.signal.aborted) throw cancelled
         progress.show(() => formatReading(counts, (performance.now() - startMs) / 1000))
@@ -158,7 +179,7 @@ async function plan(
 }
 
 /** Returns the operator of this machine, who can access the database and so may do everything. */
-function origin(): Origin {
+export function commandOrigin(): Origin {
   return {
     actor: { role: 'admin', name: userName(), token: null },
     via: 'command',

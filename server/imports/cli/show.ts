@@ -8,8 +8,10 @@ import {
   readOnlyFields,
   videoFields,
 } from '@talkshelf/contract'
-import { type CommandContext, CommandError } from '../../command.ts'
+import { type CommandContext, CommandError, type JsonOption } from '../../command.ts'
 import type { Pool } from '../../platform/db/pool.ts'
+import { outputStyle, print, printJson } from '../../platform/terminal.ts'
+import { escapeJson, escapeLine, escapeLines } from '../../platform/terminal-escape.ts'
 import { type Decision, findDecisions } from '../engine/queries.ts'
 import {
   decideFields,
@@ -41,8 +43,6 @@ import {
   shareByVerdict,
 } from './format.ts'
 import { formatAdditions, formatIgnoredCells, formatWarnings } from './format-summary.ts'
-import { outputStyle, print } from './terminal.ts'
-import { escapeJson, escapeLine, escapeLines } from './terminal-escape.ts'
 
 // Shows imports, and decides about their talks.
 
@@ -52,9 +52,13 @@ export const maxTalksShown = 30
 const maxTalksWithNotes = 10_000
 
 /** Prints the newest imports. */
-export async function listCommand(limit: number, { withPool }: CommandContext): Promise<void> {
+export async function listCommand(
+  { limit, json }: { readonly limit: number } & JsonOption,
+  { withPool }: CommandContext,
+): Promise<void> {
   await withPool(async (pool) => {
     const imports = await listImports(pool, Number.MAX_SAFE_INTEGER, limit)
+    if (json) return void (await printJson(imports))
     await print(
       imports.length === 0
         ? "No imports yet. To start one, see 'talkshelf import --help'."
@@ -82,7 +86,7 @@ export async function showCommand(
 ): Promise<void> {
   await withPool(async (pool) => {
     const job = await readImport(pool, id)
-    if (options.json) return printJson(pool, job, talkFilter(options))
+    if (options.json) return printTalksAsJson(pool, job, talkFilter(options))
     if (options.all || options.verdict || options.touched || options.warnings)
       await printFiltered(pool, job, options)
     else await printPlan(pool, job)
@@ -175,7 +179,7 @@ export async function printTalks(
   return count
 }
 
-async function printJson(pool: Pool, job: Import, filter: TalkFilter): Promise<void> {
+async function printTalksAsJson(pool: Pool, job: Import, filter: TalkFilter): Promise<void> {
   await print(`{"import":${escapeJson(job)},"talks":[`)
   let separator = ''
   for await (const { talk } of listTalkPages(pool, job.id, filter)) {
@@ -224,9 +228,14 @@ function sayOmitted(omitted: RefusedRows['omitted'], say: (line: string) => void
 }
 
 /** Stops an import that is being applied. */
-export async function stopCommand(id: number, { withPool }: CommandContext): Promise<void> {
+export async function stopCommand(
+  id: number,
+  { json }: JsonOption,
+  { withPool }: CommandContext,
+): Promise<void> {
   await withPool(async (pool) => {
     const job = await retryUnavailable(() => stopImport(pool, id))
+    if (json) return void (await printJson(job))
     await print(`Import ${id} is ${formatState(job)}.\n${formatNextSteps(job)}`)
   })
 }

@@ -17,6 +17,7 @@ import type { Pool } from '../../platform/db/pool.ts'
 import type { ConcurrencyLimit } from '../../platform/ops/concurrency-limit.ts'
 import { findBodiesById } from '../../videos/videos.ts'
 import type { PlannedItem } from '../engine/decide.ts'
+import { orFail } from '../engine/plan.ts'
 import {
   changeImportState,
   findById,
@@ -65,18 +66,6 @@ export async function beginEdit(
   })
   const plan = () => planRecords(pool, job, ids, operations, actor)
   return { id: job.id, planned: orFail(pool, job, schedule(plan)) }
-}
-
-/** Marks the import as failed if it can't be planned. */
-async function orFail(pool: Pool, { id }: ImportJob, planned: Promise<void>): Promise<void> {
-  try {
-    await planned
-  } catch (error) {
-    const message = error instanceof Error ? error.message : String(error)
-    const problem = message.slice(0, 2000)
-    await changeImportState(pool, id, ['reading'], 'failed', { problem })
-    throw error
-  }
 }
 
 /** Names an edit by its operations, without values: they may be names that are hidden later. */

@@ -156,6 +156,18 @@ async function writeRows(
       return [{ key: incoming.key, video_id: idOf(item, written) as number, state: sourceState }]
     }),
   )
+  const others = planned.flatMap((item) =>
+    (item.otherStates ?? []).map(({ source, key, sourceState: state }) => ({
+      source,
+      row: { key, video_id: idOf(item, written) as number, state },
+    })),
+  )
+  for (const [source, ofSource] of Map.groupBy(others, (other) => other.source))
+    await saveSourceStates(
+      tx,
+      source,
+      ofSource.map(({ row }) => row),
+    )
   const outcomes = new Map(
     planned.map((item) => [item.incoming.position, outcomeOf(item, written, factRevisions)]),
   )
@@ -296,10 +308,11 @@ function slugNotes({ create }: PlannedItem, slug: string | undefined): ImportNot
  */
 function stateBefore(item: PlannedItem): StateBefore | null {
   const { create, change, sourceState, previousState, factsBefore } = item
-  if (create) return { previousState }
-  if (change)
-    return { previousState, sourceState, revision: change.row.revision, facts: factsBefore }
-  return sourceState ? { previousState, sourceState } : null
+  const others = item.otherStates?.length ? { otherStates: item.otherStates } : {}
+  if (create) return { previousState, ...others }
+  const states = { previousState, sourceState, ...others }
+  if (change) return { ...states, revision: change.row.revision, facts: factsBefore }
+  return sourceState ? states : null
 }
 
 function outcomeKind({ create, change, verdict }: PlannedItem): RowOutcome['outcome'] {

@@ -56,8 +56,15 @@ export async function nextImportBatch(
   }
 }
 
+/** Locks the sources of an import, so that no other import writes their keys meanwhile. */
+async function lockSources(tx: Db, { source, options }: ImportJob): Promise<boolean> {
+  for (const name of [source, ...(options.otherSources ?? [])].sort())
+    if (!(await lockSource(tx, name))) return false
+  return true
+}
+
 async function runBatch(tx: Db, job: ImportJob): Promise<number[]> {
-  if (!(await lockSource(tx, job.source))) {
+  if (!(await lockSources(tx, job))) {
     await postponeImport(tx, job, {
       batchSize: job.batch_size,
       failures: job.failures,

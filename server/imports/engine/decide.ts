@@ -21,12 +21,18 @@ import { quote } from '../quote.ts'
 import { readEmptyCells } from './empty-cells.ts'
 import { type IncomingItem, type ItemMatch, matchItems } from './identity.ts'
 import {
+  fieldsOfSources,
+  joinPreviousStates,
+  type OtherState,
+  otherStatesOf,
+  ownStateOf,
+} from './joined.ts'
+import {
   type FieldChange,
   mergeFacts,
   mergeFields,
   type RecordFields,
   type SourceState,
-  sourceStateOf,
   withCurrentNames,
 } from './merge.ts'
 import { findImportedFields, type ImportOptions, type PlannedRow, type Verdict } from './queries.ts'
@@ -51,6 +57,8 @@ export interface PlannedItem {
   readonly sourceState?: SourceState
   /** What the source said at its last import. */
   readonly previousState: SourceState | undefined
+  /** The same for the other sources of a joined talk. */
+  readonly otherStates?: readonly OtherState[]
   /** The empty cells that are ignored although the record has a value. */
   readonly ignoredCells?: number
   /** Refused for a reason that no correction of the talk removes. */
@@ -80,15 +88,20 @@ export async function planItems(
       ? (normalizeVideoInput(fieldsOfNewRecord(item)) as ItemFields)
       : (normalized[index] as ItemFields),
   )
-  const lookup = await lookUpNames(db, namesOfItems(ofNewRecords))
+  const ofSources = items.flatMap(({ item }) => fieldsOfSources(item))
+  const lookup = await lookUpNames(db, namesOfItems([...ofNewRecords, ...ofSources]))
   const matches = await matchItems(db, { id, source }, items, ofNewRecords, lookup)
   const ids = [...new Set(matches.flatMap(({ id }) => id ?? []))]
   const rows = await bodies(ids)
   const facts = await findFactsById(db, ids)
   const imported = new Map((await findImportedFields(db, ids)).map((row) => [row.id, row.fields]))
   // Names that the source used at its last import may have been renamed since.
-  const previousFields = matches.flatMap(({ previousState }) =>
-    previousState ? [previousState.fields as ItemFields] : [],
+  const previousStates = items.map(({ item }, index) => {
+    const { id, previousState, others } = matches[index] as ItemMatch
+    return joinPreviousStates(item, id, previousState, others)
+  })
+  const previousFields = previousStates.flatMap((state) =>
+    state ? [state.fields as ItemFields] : [],
   )
   const previousLookup = await lookUpNames(db, namesOfItems(previousFields))
   return items.map((incoming, index) => {
@@ -104,7 +117,7 @@ export async function planItems(
     // It was merged after the item was matched.
     if (row.merged_into !== null) return planMerged(incoming, row.merged_into)
     // If the source created the record, a file without states means the requested one.
-    const hasState = !match.exported && match.previousState?.fields.state !== undefined
+    const hasState = !match.exported && previousStates[index]?.fields.state !== undefined
     const record: CurrentRecord = {
       row,
       facts: facts.get(row.id)?.facts ?? [],
@@ -115,7 +128,7 @@ export async function planItems(
       match,
       hasState ? { state: options.state, ...fields } : fields,
       record,
-      { lookup, previousLookup },
+      { lookup, previousLookup, previousState: previousStates[index], state: options.state },
     )
   })
 }
@@ -149,7 +162,10 @@ function planNew(
     notes: [...item.notes, ...fallbackNotes(item), ...match.notes],
     create: { record, id: match.canKeepId ? item.id : undefined, kept },
     ...(facts.length > 0 && { facts }),
-    sourceState: sourceStateOf({ state: options.state, ...fields }, item.facts),
+    sourceState: ownStateOf(item, fields, lookup, { state: options.state }),
+    ...(item.joined && {
+      otherStates: otherStatesOf(item.joined, match.others, lookup, { state: options.state }),
+    }),
   }
 }
 
@@ -185,12 +201,21 @@ interface CurrentRecord {
   readonly imported: readonly string[]
 }
 
+/** What a record is compared with: what its sources said before, and the names of today. */
+interface MergeBase {
+  readonly previousState: SourceState | undefined
+  readonly lookup: NameLookup
+  readonly previousLookup: NameLookup
+  /** The state that the import gives to new records. */
+  readonly state: ImportOptions['state']
+}
+
 function planChange(
   incoming: IncomingItem,
-  { previousState, exported, notes }: ItemMatch,
+  { previousState: ownState, others, exported, notes }: ItemMatch,
   fieldsOfFile: RecordFields,
   { row, facts: factsBefore, imported }: CurrentRecord,
-  { lookup, previousLookup }: { lookup: NameLookup; previousLookup: NameLookup },
+  { lookup, previousLookup, previousState, state }: MergeBase,
 ): PlannedItem {
   const { item, decision } = incoming
   if (row.taken_down) return takenDownRefusal(incoming, row.taken_down.taken_down)
@@ -223,10 +248,13 @@ function planChange(
     ...(emptyCells.ignored > 0 && { ignoredCells: emptyCells.ignored }),
     ...(isChanged && { change: { row, patch } }),
     ...(hasNewFacts && { facts, factsBefore }),
-    sourceState: sourceStateOf(fields, item.facts),
-    previousState,
+    sourceState: ownStateOf(item, fields, lookup, item.joined ? { state } : stateIn(fields)),
+    previousState: ownState,
+    ...(item.joined && { otherStates: otherStatesOf(item.joined, others, lookup, { state }) }),
   }
 }
+
+const stateIn = ({ state }: RecordFields) => (state === undefined ? {} : { state })
 
 function changeVerdict(hasConflicts: boolean, isChanged: boolean): Verdict {
   if (hasConflicts) return 'conflict'

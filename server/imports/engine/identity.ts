@@ -1,8 +1,10 @@
 import { maxImportedId } from '@talkshelf/contract'
 import type { NameLookup } from '../../entities/entities.ts'
 import type { Db } from '../../platform/db/db.ts'
+import { foldText } from '../../platform/text/fold.ts'
 import type { ImportItem, ImportNote, ItemFields } from '../item.ts'
 import { isDerivedKey } from './item-key.ts'
+import { type KnownRecord, sourceKey } from './joined.ts'
 import { type SourceState, sourceStateOf } from './merge.ts'
 import {
   type ById,
@@ -12,7 +14,9 @@ import {
   findById,
   findBySource,
   findByTitle,
+  findKeysOfRecords,
   findSourceStates,
+  findTakenDownKeys,
   findVersionsAt,
   type SourceRecord,
 } from './queries.ts'
@@ -40,6 +44,8 @@ export interface ItemMatch {
   readonly id?: number
   /** What the source said about it before. */
   readonly previousState?: SourceState | undefined
+  /** What the other sources of a joined talk had under their keys, by source and key. */
+  readonly others: ReadonlyMap<string, KnownRecord>
   /** The fields that the record had when the table was exported from here. */
   readonly exported?: ItemFields
   /** Whether a new record may have the id that the item brings. */
@@ -58,6 +64,20 @@ export interface ImportSource {
   readonly id: number | undefined
   /** Name of the source. */
   readonly source: string
+}
+
+/** Returns the indexes of the talks whose record, or that of their video, was taken down. */
+export async function findTakenDown(
+  db: Db,
+  source: string,
+  talks: readonly { readonly key: string; readonly item: ImportItem }[],
+): Promise<ReadonlySet<number>> {
+  const keys = talks.map(({ key }) => key)
+  const takenDown = new Set((await findTakenDownKeys(db, source, keys)).map(({ key }) => key))
+  const urls = talks.map(({ item }) => sourceUrlOf(item.fields))
+  const byVideo = (await findBySource(db, source, urls)).filter((row) => row.taken_down !== null)
+  const byKey = talks.flatMap(({ key }, index) => (takenDown.has(key) ? [index] : []))
+  return new Set([...byKey, ...byVideo.map(({ index }) => index)])
 }
 
 /** Matches items with records, in their order. Never matches two items with the same record. */
@@ -85,6 +105,12 @@ export async function matchItems(
   })
 }
 
+/** A record that another source has, with the keys that the source of the import has for it. */
+interface OtherRecord extends SourceRecord {
+  readonly source: string
+  readonly keys: readonly string[]
+}
+
 /** The records that may be one item. */
 interface Candidates {
   /** The record that an editor has chosen. */
@@ -95,6 +121,8 @@ interface Candidates {
   readonly exported: ItemFields | undefined
   /** The record that the source has under this key. */
   readonly withKey: SourceRecord | undefined
+  /** The records that the other sources of a joined talk have under their keys. */
+  readonly withOtherKey: readonly OtherRecord[]
   readonly withVideo: readonly BySource[]
   readonly withTitle: readonly ByTitle[]
 }
@@ -114,6 +142,7 @@ async function findCandidates(
   const exportedById = new Map(exported.map(({ id, fields }) => [id, fields as ItemFields]))
   const keys = items.map(({ key }) => key)
   const byKey = new Map((await findSourceStates(db, source, keys)).map((row) => [row.key, row]))
+  const byOtherKey = await findOtherRecords(db, source, items)
   const urls = fields.map(sourceUrlOf)
   const byVideo = Map.groupBy(await findBySource(db, source, urls), ({ index }) => index)
   const titles = fields.map(titleOf)
@@ -123,15 +152,44 @@ async function findCandidates(
     withId: byId.get(item.id ?? noId),
     exported: item.exportedVersion === undefined ? undefined : exportedById.get(item.id ?? noId),
     withKey: byKey.get(key),
+    withOtherKey: (item.joined?.others ?? []).flatMap(
+      (other) => byOtherKey.get(sourceKey(other.source, other.key)) ?? [],
+    ),
     withVideo: byVideo.get(index) ?? [],
     withTitle: byTitle.get(index) ?? [],
   }))
 }
 
+/** Finds what the other sources of joined talks have under their keys. */
+async function findOtherRecords(
+  db: Db,
+  ownSource: string,
+  items: readonly IncomingItem[],
+): Promise<ReadonlyMap<string, OtherRecord>> {
+  const others = items.flatMap(({ item }) => item.joined?.others ?? [])
+  const found: (SourceRecord & { source: string })[] = []
+  for (const [source, ofSource] of Map.groupBy(others, (other) => other.source)) {
+    const keys = ofSource.map(({ key }) => key)
+    for (const record of await findSourceStates(db, source, keys)) found.push({ ...record, source })
+  }
+  if (found.length === 0) return new Map()
+  const ids = found.map(({ video_id }) => video_id)
+  const keysOf = Map.groupBy(
+    await findKeysOfRecords(db, ownSource, ids),
+    ({ video_id }) => video_id,
+  )
+  return new Map(
+    found.map((record) => [
+      sourceKey(record.source, record.key),
+      { ...record, keys: (keysOf.get(record.video_id) ?? []).map(({ key }) => key) },
+    ]),
+  )
+}
+
 function matchItem(
   { key, item, decision }: IncomingItem,
   fields: ItemFields,
-  { chosen, withId, exported, withKey, withVideo, withTitle }: Candidates,
+  { chosen, withId, exported, withKey, withOtherKey, withVideo, withTitle }: Candidates,
   lookup: NameLookup,
   batch: { readonly claimed: ReadonlySet<number>; readonly keys: ReadonlySet<string> },
 ): ItemMatch {
@@ -139,14 +197,22 @@ function matchItem(
   // A record that the source has under another key is another of its talks.
   const isAvailable = ({ id, keys }: { id: number; keys: readonly string[] }) =>
     !claimed.has(id) && keys.every((other) => other === key)
+  const others = new Map(
+    withOtherKey.map(({ source, key, state, video_id: videoId }) => [
+      sourceKey(source, key),
+      { videoId, state },
+    ]),
+  )
   const matched = (id: number): ItemMatch => ({
     id,
     previousState: withKey?.video_id === id ? withKey.state : undefined,
+    others,
     canKeepId: false,
     notes: [],
   })
-  const merged = (mergedInto: number): ItemMatch => ({ canKeepId: false, notes: [], mergedInto })
-  if (chosen?.taken_down) return { canKeepId: false, notes: [], takenDown: chosen.taken_down }
+  const unmatched = { others, canKeepId: false, notes: [] }
+  const merged = (mergedInto: number): ItemMatch => ({ ...unmatched, mergedInto })
+  if (chosen?.taken_down) return { ...unmatched, takenDown: chosen.taken_down }
   const chosenId = chosen?.merge_target ?? chosen?.id
   if (chosenId !== undefined && !claimed.has(chosenId)) return matched(chosenId)
   if (withId?.merge_target && exported) return merged(withId.merge_target)
@@ -154,13 +220,16 @@ function matchItem(
     return { ...matched(withId.id), previousState: sourceStateOf(exported, []), exported }
   const available = withVideo.filter(isAvailable)
   const sameId = withId && isSameTalk(withId, item, fields, available) ? withId : undefined
-  const takenDown = takenDownDay(sameId, withKey, item.kept ? available : withVideo)
-  if (takenDown) return { canKeepId: false, notes: [], takenDown }
+  const takenDown =
+    takenDownDay(sameId, withKey, item.kept ? available : withVideo) ??
+    takenDownRecording(item, withVideo)
+  if (takenDown) return { ...unmatched, takenDown }
   if (withKey?.is_duplicate || (withKey?.is_merged && claimed.has(withKey.video_id)))
     return merged(withKey.video_id)
   // An export of this archive has the kept record as well, or had it.
   if (!withKey && sameId?.merge_target) return merged(sameId.merge_target)
-  const id = withKey?.video_id ?? sameId?.id ?? available[0]?.id
+  const other = withOtherKey.find(({ video_id: id, keys }) => isAvailable({ id, keys }))
+  const id = withKey?.video_id ?? sameId?.id ?? available[0]?.id ?? other?.video_id
   if (id !== undefined) return matched(id)
 
   const sameTitle = withTitle.filter((row) =>
@@ -181,6 +250,7 @@ function matchItem(
   if (similar && decision?.same === true) return matched(similar.id)
   const idProblem = idProblemOf(item.id ?? noId, withId)
   return {
+    ...unmatched,
     canKeepId: idProblem === undefined,
     notes: idProblem === undefined ? [] : [{ kind: 'dropped', field: 'id', detail: idProblem }],
     question: similar && questionAbout(similar, fields, lookup),
@@ -209,7 +279,7 @@ function haveSimilarNames(speakers: readonly string[], names: unknown = []): boo
 function wordsOf(names: readonly unknown[]): Set<string> {
   const words = names
     .filter((name) => typeof name === 'string')
-    .map((name) => name.normalize('NFKD').replaceAll(/\p{M}/gu, '').toLowerCase())
+    .map((name) => foldText(name))
     .flatMap((name) => name.match(/[\p{L}\p{N}]{2,}/gu) ?? [])
   return new Set(words)
 }
@@ -244,6 +314,15 @@ function takenDownDay(
   if (sameId) return sameId.taken_down
   if (withKey) return undefined
   return sameVideo.find(({ taken_down }) => taken_down)?.taken_down
+}
+
+/** Returns the day on which the recording of a joined talk was taken down as another record. */
+function takenDownRecording(
+  { joined, facts }: ImportItem,
+  sameVideo: readonly BySource[],
+): string | null | undefined {
+  const isPart = facts.some(({ kind }) => kind === 'part')
+  return joined && !isPart ? sameVideo.find(({ taken_down }) => taken_down)?.taken_down : undefined
 }
 
 function idProblemOf(id: number, withId: ById | undefined): string | undefined {

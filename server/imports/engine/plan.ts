@@ -4,14 +4,13 @@ import { dateErrors } from '../../entities/entities.ts'
 import type { Db } from '../../platform/db/db.ts'
 import type { Pool } from '../../platform/db/pool.ts'
 import { fieldCells } from '../formats/csv-write.ts'
-import { fieldsOfNewRecord, type ImportItem, InputRefused, type ParsedItem } from '../item.ts'
+import { fieldsOfNewRecord, InputRefused, type ParsedItem } from '../item.ts'
 import { type PlannedItem, planItems, refusal } from './decide.ts'
-import { type IncomingItem, sourceUrlOf } from './identity.ts'
-import { itemKey } from './item-key.ts'
+import type { IncomingItem } from './identity.ts'
+import { type PreparedItem, prepareBatch } from './prepare-batch.ts'
 import {
   changeImportState,
   findEarlierKeys,
-  findSourceIdentities,
   type ImportJob,
   insertImportEntities,
   insertRows,
@@ -28,7 +27,7 @@ import { openPlanReview, type PlanReview } from './review.ts'
 /** A batch of the plan ends with the row that reaches one of these limits. */
 const maxBatchRows = 200
 const maxBatchBytes = 8 << 20
-const maxRows = 2_000_000
+const defaultMaxRows = 2_000_000
 /** The most notes that are stored with a row. */
 const maxNotes = 100
 
@@ -42,7 +41,24 @@ export interface PlanOptions {
   readonly role: Role
   /** When reading must be finished, on the clock of performance.now(). */
   readonly deadlineMs?: number | undefined
+  /** The most talks of a plan; default: 2,000,000. */
+  readonly maxRows?: number | undefined
+  /** Aborts the plan between two batches. */
+  readonly signal?: AbortSignal | undefined
+  /**
+   * Ends the plan instead of `finish`, which it may call in a transaction of its own: until then
+   * the import cannot be applied.
+   */
+  readonly onRead?: ((plan: ReadPlan) => Promise<void>) | undefined
   readonly progress: OnPlanProgress
+}
+
+/** A plan whose file was read to its end. */
+export interface ReadPlan {
+  readonly id: number
+  readonly counts: VerdictCounts
+  /** Moves the import to the state `planned`. */
+  finish(db: Db): Promise<void>
 }
 
 /** A talk, an entity or an unreadable piece of the file, with its position. */
@@ -58,8 +74,10 @@ export async function planImport(
   pool: Pool,
   job: ImportJob,
   items: AsyncIterable<ParsedItem>,
-  { role, deadlineMs = Number.POSITIVE_INFINITY, progress }: PlanOptions,
+  options: PlanOptions,
 ): Promise<VerdictCounts> {
+  const { role, progress, signal, onRead = ({ finish }) => finish(pool) } = options
+  const { deadlineMs = Number.POSITIVE_INFINITY, maxRows = defaultMaxRows } = options
   const review = openPlanReview(new Date())
   const counts: VerdictCounts = { new: 0, changed: 0, unchanged: 0, conflict: 0, refused: 0 }
   let position = 0
@@ -67,7 +85,9 @@ export async function planImport(
   let batchBytes = 0
   let hasTakedowns = false
   const flush = async () => {
-    const rows = await planBatch(pool, job, batch, { role, review })
+    signal?.throwIfAborted()
+    const prepared = await prepareBatch(pool, job.source, batch)
+    const rows = await planBatch(pool, job, prepared, { role, review })
     for (const { verdict } of rows) counts[verdict]++
     hasTakedowns ||= rows.some(isTakedown)
     batch = []
@@ -90,13 +110,28 @@ export async function planImport(
     if (batch.length >= maxBatchRows || batchBytes >= maxBatchBytes) await flush()
   }
   await flush()
-  const isPlanned = await changeImportState(pool, job.id, ['reading'], 'planned', {
-    rows: position,
-    applyRole: hasTakedowns ? 'admin' : 'editor',
-    summary: review.summary(),
-  })
-  if (!isPlanned) throw new Error('The import was marked as abandoned while it was read')
+  const finish = async (db: Db) => {
+    const isPlanned = await changeImportState(db, job.id, ['reading'], 'planned', {
+      rows: position,
+      applyRole: hasTakedowns ? 'admin' : 'editor',
+      summary: review.summary(),
+    })
+    if (!isPlanned) throw new Error('The import was marked as abandoned while it was read')
+  }
+  await onRead({ id: job.id, counts, finish })
   return counts
+}
+
+/** Marks the import as failed if it can't be planned. */
+export async function orFail<T>(pool: Pool, { id }: ImportJob, planned: Promise<T>): Promise<T> {
+  try {
+    return await planned
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error)
+    const problem = message.slice(0, 2000)
+    await changeImportState(pool, id, ['reading'], 'failed', { problem })
+    throw error
+  }
 }
 
 function isTakedown({ item }: PlannedRow): boolean {
@@ -107,7 +142,7 @@ function isTakedown({ item }: PlannedRow): boolean {
  * Measures an item. One that PostgreSQL cannot store, because it has a NUL or an unpaired
  * surrogate, becomes unreadable.
  */
-function measure(parsed: ParsedItem): Pick<PositionedItem, 'parsed' | 'bytes'> {
+export function measure(parsed: ParsedItem): Pick<PositionedItem, 'parsed' | 'bytes'> {
   const json = JSON.stringify(parsed)
   // JSON escapes both, after an even number of backslashes.
   const isStorable = !/(?<!\\)(?:\\\\)*\\u(?:0000|d[89a-f])/.test(json)
@@ -122,7 +157,7 @@ function measure(parsed: ParsedItem): Pick<PositionedItem, 'parsed' | 'bytes'> {
 async function planBatch(
   db: Db,
   job: ImportJob,
-  batch: readonly PositionedItem[],
+  batch: readonly PreparedItem<PositionedItem>[],
   { role, review }: { role: Role; review: PlanReview },
 ): Promise<PlannedRow[]> {
   const entities = batch.flatMap(entityOf)
@@ -149,13 +184,14 @@ async function planBatch(
 async function planTalks(
   db: Db,
   job: ImportJob,
-  batch: readonly PositionedItem[],
+  batch: readonly PreparedItem<PositionedItem>[],
   role: Role,
 ): Promise<PlannedItem[]> {
-  const talks = batch.flatMap(({ position, parsed }) =>
-    'fields' in parsed ? [{ position, item: parsed }] : [],
+  const incoming = batch.flatMap(({ position, parsed, key }): IncomingItem[] =>
+    'fields' in parsed && key !== undefined
+      ? [{ position, place: parsed.place, key, item: parsed, decision: null }]
+      : [],
   )
-  const incoming = await withKeys(db, talks)
   const reasons = await refusalReasons(db, job.id, incoming, role)
   const accepted = incoming.filter(({ position }) => !reasons.has(position))
   const refused = incoming.flatMap((talk) => {
@@ -202,7 +238,7 @@ export function refusedRow(position: number, place: string, reason: string): Pla
 }
 
 function plannedRow(planned: PlannedItem, bytes: number): PlannedRow {
-  const { incoming, verdict, videoId, changes, sourceState, previousState, isTakenDown } = planned
+  const { incoming, verdict, videoId, changes, isTakenDown } = planned
   const { position, place, key, item } = incoming
   // The row of a table is needed only to correct it.
   const { cells: _, ...stored } = item
@@ -222,9 +258,13 @@ function plannedRow(planned: PlannedItem, bytes: number): PlannedRow {
   if (verdict === 'refused')
     return { ...row, key: null, item: isTakenDown ? null : refusedItem(planned), bytes: 0 }
   // If the source repeats what it said before, nothing is left to do, whatever is edited meanwhile.
-  return verdict === 'unchanged' && isDeepStrictEqual(sourceState, previousState)
-    ? { ...row, item: null, bytes: 0 }
-    : row
+  return verdict === 'unchanged' && hasSameStates(planned) ? { ...row, item: null, bytes: 0 } : row
+}
+
+function hasSameStates({ sourceState, previousState, otherStates = [] }: PlannedItem): boolean {
+  return [{ sourceState, previousState }, ...otherStates].every((state) =>
+    isDeepStrictEqual(state.sourceState, state.previousState),
+  )
 }
 
 /** The size of a row that is stored for correction. */
@@ -249,25 +289,6 @@ function limitNotes(notes: PlannedRow['notes']): PlannedRow['notes'] {
   const others = notes.filter((note) => !isReason(note)).slice(0, maxNotes)
   const omitted = notes.length - reasons.length - others.length
   return [...others, { kind: 'dropped', field: '', detail: `and ${omitted} more` }, ...reasons]
-}
-
-async function withKeys(
-  db: Db,
-  talks: readonly { position: number; item: ImportItem }[],
-): Promise<IncomingItem[]> {
-  const urls = talks.map(({ item: { key, fields } }) =>
-    key === undefined ? sourceUrlOf(fields) : '',
-  )
-  const identities = new Map(
-    (await findSourceIdentities(db, urls)).map(({ index, key }) => [index, key]),
-  )
-  return talks.map(({ position, item }, index) => ({
-    position,
-    place: item.place,
-    key: itemKey(item, identities.get(index) || undefined),
-    item,
-    decision: null,
-  }))
 }
 
 /** Finds the talks to refuse regardless of the archive: duplicates in the file, and takedowns. */

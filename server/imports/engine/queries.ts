@@ -9,6 +9,7 @@ import sql, { empty, type Sql } from 'sql-template-tag'
 import Type, { type Static } from 'typebox'
 import { type Db, execute, many, maybe, one, writeReturning } from '../../platform/db/db.ts'
 import type { ImportItem, ImportNote, ImportWarning } from '../item.ts'
+import type { OtherState } from './joined.ts'
 import type { FieldChange, SourceState } from './merge.ts'
 
 // The SQL of imports: the job itself, its rows and entities, and what each source had before.
@@ -35,6 +36,8 @@ export interface ImportOptions {
   readonly state: 1 | 2
   /** The operations of a bulk edit, which has no file. */
   readonly operations?: readonly EditOperation[] | undefined
+  /** The other sources of joined talks. */
+  readonly otherSources?: readonly string[] | undefined
   /** The only events whose talks a bulk edit may change. */
   readonly events?: readonly number[] | undefined
 }
@@ -64,6 +67,7 @@ const ImportJob = Type.Object({
   actor: Type.String(),
   token_id: MaybeInteger,
   person_id: MaybeInteger,
+  followed_source_id: MaybeInteger,
   via: Type.Unsafe<'api' | 'import' | 'page' | 'command'>({}),
   request_id: Type.String(),
   created: Type.String(),
@@ -72,7 +76,7 @@ export type ImportJob = Static<typeof ImportJob>
 
 const columns = sql`
   id, state, name, format, source, options, rows, done, problem, counts, summary, apply_role,
-  batch_size, failures, actor, token_id, person_id, via, request_id,
+  batch_size, failures, actor, token_id, person_id, followed_source_id, via, request_id,
   to_char(created at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS') as created`
 
 /** Inserts an import in the state `reading` and returns it. */
@@ -89,17 +93,20 @@ export async function insertImport(
     | 'person_id'
     | 'via'
     | 'request_id'
-  >,
+  > &
+    Partial<Pick<ImportJob, 'followed_source_id'>>,
 ): Promise<ImportJob> {
   const [row] = await writeReturning(
     db,
     ImportJob,
     sql`insert into import (
-          state, name, format, source, options, actor, token_id, person_id, via, request_id)
+          state, name, format, source, options, actor, token_id, person_id, followed_source_id, via,
+          request_id)
         values (
           'reading', ${job.name}, ${job.format}, ${job.source},
           ${JSON.stringify(job.options)}::jsonb, ${job.actor}, ${job.token_id}::bigint,
-          ${job.person_id}::bigint, ${job.via}, ${job.request_id}
+          ${job.person_id}::bigint, ${job.followed_source_id ?? null}::bigint, ${job.via},
+          ${job.request_id}
         )
         returning ${columns}`,
   )
@@ -222,6 +229,18 @@ export async function hasRunnableImports(db: Db): Promise<boolean> {
     sql`select exists (select from import where ${isDue} or ${isAbandoned}) as any`,
   )
   return any
+}
+
+const RunningCount = Type.Object({ count: Type.Integer() })
+
+/** Returns the number of imports that are applied or undone at the moment. */
+export async function countRunningImports(db: Db): Promise<number> {
+  const row = await one(
+    db,
+    RunningCount,
+    sql`select count(*) from import where state in ('applying', 'undoing')`,
+  )
+  return row.count
 }
 
 /** Claims the due import that has waited longest, until the end of the transaction. */
@@ -453,6 +472,8 @@ export interface StateBefore {
   readonly sourceState?: SourceState | undefined
   readonly revision?: number | null | undefined
   readonly facts?: readonly unknown[] | null | undefined
+  /** The states of the other sources of a joined talk. */
+  readonly otherStates?: readonly OtherState[] | undefined
 }
 
 const rowColumns = sql`
@@ -582,15 +603,27 @@ export function countRows(db: Db, importId: number) {
 }
 
 /**
+ * Selects an import that can be decided. The lock excludes `lockPlan`, by which a
+ * plan is replaced, but not the batches that apply it.
+ */
+const decidableImport = (importId: number) => sql`
+  select id
+  from import
+  where id = ${importId} and state <> 'failed'
+  for key share`
+
+/**
  * Answers that the talk of a row is the record that it resembles, unless the row has an answer or
  * another row is that record. Returns how many rows were changed.
  */
 export function acceptMatch(db: Db, importId: number, position: number, effect: DecisionEffect) {
   return execute(
     db,
-    sql`update import_row
+    sql`with decidable as materialized (${decidableImport(importId)})
+        update import_row
         set decision = '{"same": true}', ${effectColumns(effect)}
-        where import_id = ${importId}
+        from decidable
+        where import_id = decidable.id
           and position = ${position}::integer
           and ${isOpenQuestion}
           and not exists (select
@@ -612,7 +645,7 @@ const effectColumns = ({ verdict, video_id, changes, notes }: DecisionEffect) =>
 
 /**
  * Saves a decision about a row, and its effect. Returns 0 if the row does not exist or was applied
- * already.
+ * already, or if the plan was deleted or replaced.
  */
 export function decideRow(
   db: Db,
@@ -624,9 +657,11 @@ export function decideRow(
   const planned = effect ? sql`, ${effectColumns(effect)}` : empty
   return execute(
     db,
-    sql`update import_row
+    sql`with decidable as materialized (${decidableImport(importId)})
+        update import_row
         set decision = ${JSON.stringify(decision)}::jsonb ${planned}
-        where import_id = ${importId}
+        from decidable
+        where import_id = decidable.id
           and position = ${position}::integer
           and outcome is null`,
   )
@@ -654,10 +689,12 @@ export function decideConflicts(
   const taken = take === 'theirs' ? sql`${others} union ${conflicts}` : others
   return execute(
     db,
-    sql`update import_row
+    sql`with decidable as materialized (${decidableImport(importId)})
+        update import_row
         set decision = coalesce(decision, '{}') || jsonb_build_object(
               'take', (select coalesce(jsonb_agg(field), '[]') from (${taken}) as taken))
-        where import_id = ${importId}
+        from decidable
+        where import_id = decidable.id
           and verdict = 'conflict'
           and outcome is null
           and exists (${conflicts})`,
@@ -959,6 +996,46 @@ export function findSourceStates(db: Db, source: string, keys: readonly string[]
           where merged_into is not null
         ) as target on true
         where stored.source = ${source} and stored.key = any (${keys}::text[])`,
+  )
+}
+
+const KnownSource = Type.Object({ source: Type.String() })
+
+/** Finds those of the sources that have records. */
+export function findKnownSources(db: Db, sources: readonly string[]) {
+  return many(
+    db,
+    KnownSource,
+    sql`select source
+        from unnest(${sources}::text[]) as given (source)
+        where exists (select from source_record where source_record.source = given.source)`,
+  )
+}
+
+const Key = Type.Object({ key: Type.String() })
+
+/** Finds the keys of a source whose records were taken down. */
+export function findTakenDownKeys(db: Db, source: string, keys: readonly string[]) {
+  return many(
+    db,
+    Key,
+    sql`select key
+        from source_record
+        join video on video.id = video_id
+        where source = ${source} and key = any (${keys}::text[]) and taken_down is not null`,
+  )
+}
+
+const KeyOfRecord = Type.Object({ video_id: Type.Integer(), key: Type.String() })
+
+/** Finds the keys that a source has for these records. */
+export function findKeysOfRecords(db: Db, source: string, ids: readonly number[]) {
+  return many(
+    db,
+    KeyOfRecord,
+    sql`select video_id, key
+        from source_record
+        where source = ${source} and video_id = any (${ids}::bigint[])`,
   )
 }
 
@@ -1302,6 +1379,123 @@ export function findWrittenEvents(db: Db, importId: number, limit: number) {
           join live_video on live_video.id = import_row.video_id
           where import_id = ${importId} and outcome in ('created', 'changed')
         )
+        order by id
+        limit ${limit}::integer`,
+  )
+}
+
+const FollowedImport = Type.Object({
+  id: Type.Integer(),
+  state: Type.Unsafe<ImportJob['state']>({}),
+  isClosed: Type.Boolean(),
+  hasDecisions: Type.Boolean(),
+})
+
+/** Finds the imports of a followed source that were neither applied or undone, nor have failed. */
+export function findFollowedImports(db: Db, followedSourceId: number) {
+  return many(
+    db,
+    FollowedImport,
+    sql`select id, state, counts is not null as "isClosed",
+               exists (select
+                       from import_row
+                       where import_id = import.id and decision is not null) as "hasDecisions"
+        from import
+        where followed_source_id = ${followedSourceId}
+          and state not in ('applied', 'undone', 'failed')
+        order by id`,
+  )
+}
+
+const Leftover = Type.Object({ id: Type.Integer(), isReplaced: Type.Boolean() })
+
+/**
+ * Finds what can be deleted of a followed source: failed imports, the rows of plans that were
+ * replaced, and replaced plans except for the newest ones.
+ */
+export function findFollowedLeftovers(db: Db, followedSourceId: number, keptReplaced: number) {
+  return many(
+    db,
+    Leftover,
+    sql`select id, replaced and number <= ${keptReplaced}::integer as "isReplaced"
+        from (
+          select id, replaced, row_number() over (partition by replaced order by id desc) as number
+          from import
+          where followed_source_id = ${followedSourceId} and state = 'failed'
+        ) as failed
+        where not replaced
+           or number > ${keptReplaced}::integer
+           or exists (select from import_row where import_id = failed.id)
+           or exists (select from import_entity where import_id = failed.id)
+        order by id`,
+  )
+}
+
+const LockedPlan = Type.Object({ id: Type.Integer() })
+
+/**
+ * Locks an import that is being read or was planned, until the end of the transaction: no decision
+ * can be made in it. Waits for decisions that are being made. Returns whether it was locked.
+ */
+export async function lockPlan(tx: Db, id: number): Promise<boolean> {
+  const row = await maybe(
+    tx,
+    LockedPlan,
+    sql`select id
+        from import
+        where id = ${id} and state in ('reading', 'planned')
+        for update`,
+  )
+  return row !== undefined
+}
+
+/** Tells whether a person has decided something in a plan that can still be applied. */
+export async function hasDecisions(tx: Db, id: number): Promise<boolean> {
+  const { any } = await one(
+    tx,
+    Exists,
+    sql`select exists (
+          select
+          from import
+          join import_row on import_id = import.id
+          where import.id = ${id} and counts is null and decision is not null
+        ) as any`,
+  )
+  return any
+}
+
+/** Marks an import that was locked by `lockPlan` as failed, and as replaced if it is to be kept. */
+export function failPlan(tx: Db, id: number, problem: string, isReplaced: boolean) {
+  return execute(
+    tx,
+    sql`update import
+        set state = 'failed', problem = ${problem}, replaced = ${isReplaced}, touched = now()
+        where id = ${id}`,
+  )
+}
+
+/** Tells whether an import has unchanged talks about which its source says something new. */
+export async function hasNewSourceStates(db: Db, id: number): Promise<boolean> {
+  const { any } = await one(
+    db,
+    Exists,
+    sql`select exists (
+          select
+          from import_row
+          where import_id = ${id} and verdict = 'unchanged' and item is not null
+        ) as any`,
+  )
+  return any
+}
+
+/** Lists imports that were planned and can still be applied, the oldest first. */
+export function selectWaitingImports(db: Db, limit: number) {
+  return many(
+    db,
+    ImportJob,
+    sql`select ${columns}
+        from import
+        where state = 'planned' and counts is null
         order by id
         limit ${limit}::integer`,
   )

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { type Fact, states, type Video } from '@talkshelf/contract'
 import type { WriteContext } from '../../changes/changes.ts'
 import { lookUpAndLockNames, type NameLookup } from '../../entities/entities.ts'
-import { writeFacts } from '../../facts/facts.ts'
+import { findFactsById, writeFacts } from '../../facts/facts.ts'
 import type { Db } from '../../platform/db/db.ts'
 import {
   type BodyRow,
@@ -13,6 +13,7 @@ import {
 import type { ItemFields } from '../item.ts'
 import { maxBatchRows } from './apply.ts'
 import { namesOfItems } from './decide.ts'
+import type { OtherState } from './joined.ts'
 import { revertSourceState, type SourceState } from './merge.ts'
 import {
   advanceImport,
@@ -24,6 +25,7 @@ import {
   findWrittenVersions,
   type ImportJob,
   type ImportRow,
+  type StateBefore,
   saveSourceStates,
   saveUndone,
   type UndoneRow,
@@ -164,20 +166,41 @@ async function undoRow(
   const { revision } = await writeLockedVersion(tx, body, fields, lookup, 'restored', context)
   // A bulk edit has no source.
   if (key === null) return revision
-  if (hasCreated(row)) await markAsDraft(tx, job, key)
-  else {
-    if (row.before?.facts)
-      await writeFacts(tx, [{ id: body.id, facts: row.before.facts as Fact[] }], context)
-    const { previousState, sourceState } = row.before ?? {}
-    const [current] = await findSourceStates(tx, job.source, [key])
-    const reverted = revertSourceState(current?.state, previousState, sourceState)
-    await restoreSourceState(tx, job, key, body.id, reverted)
+  const isCreated = hasCreated(row)
+  if (!isCreated && row.before?.facts)
+    await writeFacts(tx, [{ id: body.id, facts: row.before.facts as Fact[] }], context)
+  if (isCreated) await withdrawFromSchedule(tx, body.id, context)
+  for (const state of sourcesOf(job, row, key)) {
+    const { previousState, sourceState, previousVideoId = body.id } = state
+    // A recording that belonged to another record belongs to it again.
+    if (isCreated && previousVideoId === body.id) await markAsDraft(tx, state)
+    else {
+      const [current] = await findSourceStates(tx, state.source, [state.key])
+      const reverted = revertSourceState(current?.state, previousState, sourceState)
+      await restoreSourceState(tx, state, previousVideoId, reverted)
+    }
   }
   return revision
 }
 
+/** Removes the fact with which a draft is in the public schedule of its event. */
+async function withdrawFromSchedule(tx: Db, id: number, context: WriteContext): Promise<void> {
+  const facts = (await findFactsById(tx, [id])).get(id)?.facts ?? []
+  const others = facts.filter(({ kind }) => kind !== 'recording')
+  if (others.length < facts.length) await writeFacts(tx, [{ id, facts: others }], context)
+}
+
+type RowSource = Omit<OtherState, 'sourceState' | 'previousState'> &
+  Pick<StateBefore, 'sourceState' | 'previousState'>
+
+/** Returns the sources of a row with their states: that of the import, and those of a joined talk. */
+function sourcesOf({ source }: ImportJob, { before }: ImportRow, key: string): RowSource[] {
+  const { previousState, sourceState, otherStates = [] } = before ?? {}
+  return [{ source, key, previousState, sourceState }, ...otherStates]
+}
+
 /** Changes only the state at the source, so that the same talk imported again becomes live. */
-async function markAsDraft(tx: Db, { source }: ImportJob, key: string): Promise<void> {
+async function markAsDraft(tx: Db, { source, key }: RowSource): Promise<void> {
   const [current] = await findSourceStates(tx, source, [key])
   if (!current) return
   const fields = { ...current.state.fields, state: states.draft }
@@ -189,17 +212,22 @@ async function markAsDraft(tx: Db, { source }: ImportJob, key: string): Promise<
  * it. Nothing is left to undo then.
  */
 async function revertUnchanged(tx: Db, job: ImportJob, row: ImportRow): Promise<void> {
-  const { position, key, before } = row
-  const [current] = await findSourceStates(tx, job.source, [key as string])
-  if (current && isDeepStrictEqual(current.state, before?.sourceState))
-    await restoreSourceState(tx, job, current.key, current.video_id, before?.previousState)
-  await clearStateBefore(tx, job.id, position)
+  for (const state of sourcesOf(job, row, row.key as string)) {
+    const [current] = await findSourceStates(tx, state.source, [state.key])
+    if (current && isDeepStrictEqual(current.state, state.sourceState))
+      await restoreSourceState(
+        tx,
+        state,
+        state.previousVideoId ?? current.video_id,
+        state.previousState,
+      )
+  }
+  await clearStateBefore(tx, job.id, row.position)
 }
 
 async function restoreSourceState(
   tx: Db,
-  { source }: ImportJob,
-  key: string,
+  { source, key }: RowSource,
   videoId: number,
   sourceState: SourceState | null | undefined,
 ): Promise<void> {

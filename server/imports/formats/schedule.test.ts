@@ -52,6 +52,7 @@ test('reads the conference and the talks of pretalx XML', async () => {
         label: 'Slides',
       },
       { kind: 'programme', position: 601 },
+      { kind: 'slot', start: '2031-05-01T10:00:00+02:00', minutes: 45, room: 'Reed Hall' },
       { kind: 'said', source: 'schedule', field: 'type', value: 'Talk (long)' },
       { kind: 'said', source: 'schedule', field: 'room', value: 'Reed Hall' },
     ],
@@ -133,6 +134,8 @@ test('reads frab JSON the same way', async () => {
       { kind: 'related', url: 'https://example.org/lamp', label: null },
       { kind: 'related', url: 'https://example.org/pond', label: null },
       { kind: 'programme', position: 1291 },
+      // In the zone of the conference.
+      { kind: 'slot', start: '2030-09-07T21:30:00-04:00', minutes: 63, room: 'Pond' },
       { kind: 'said', source: 'schedule', field: 'type', value: 'lecture' },
       { kind: 'said', source: 'schedule', field: 'room', value: 'Pond' },
     ],

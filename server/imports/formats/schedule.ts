@@ -357,6 +357,11 @@ function readEvent(
   const facts: Fact[] = [
     ...relatedOf(event, readTrimmedText(conference.base_url), notes),
     ...programmeOf(event),
+    ...slotOf(
+      event,
+      readTrimmedText(event.room) || room,
+      readTrimmedText(conference.time_zone_name),
+    ),
     ...Object.entries(otherFields).flatMap(([field, value]): Fact[] =>
       value === '' ? [] : [{ kind: 'said', source, field, value }],
     ),
@@ -417,6 +422,34 @@ function programmeOf(event: UnknownObject): Fact[] {
     /^([01]?\d|2[0-3]):([0-5]\d)/.exec(readTrimmedText(event.start)) ?? []
   const position = Number(hours) * 60 + Number(minutes) + 1
   return match === undefined ? [] : [{ kind: 'programme', position }]
+}
+
+/** Returns when and where the talk is, if the schedule has its time with an offset. */
+function slotOf(event: UnknownObject, room: string, zone: string): Fact[] {
+  const date = readTrimmedText(event.date)
+  if (!hasOffset.test(date) || !readDate(date) || Number.isNaN(Date.parse(date))) return []
+  const seconds = durationOf(event.duration, [])
+  const minutes = seconds === undefined ? null : Math.min(Math.ceil(seconds / 60), 10_000)
+  const start = /(Z|[+-]00:00)$/.test(date) ? inZone(new Date(date), zone) : date
+  return [{ kind: 'slot', start, minutes, room: room.slice(0, 200).toWellFormed() }]
+}
+
+const hasOffset = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(Z|[+-]\d\d:\d\d)$/
+
+/** Formats a time with the offset of a zone; in UTC if the zone is unknown. */
+function inZone(time: Date, zone: string): string {
+  const utc = time.toISOString().replace('.000Z', 'Z')
+  try {
+    const parts = new Intl.DateTimeFormat('en', { timeZone: zone, timeZoneName: 'longOffset' })
+    const name = parts.formatToParts(time).find(({ type }) => type === 'timeZoneName')?.value
+    const [, sign, hours, minutes] = /^GMT([+-])(\d\d):(\d\d)$/.exec(name ?? '') ?? []
+    if (sign === undefined) return utc
+    const offsetMs = (sign === '-' ? -1 : 1) * (Number(hours) * 60 + Number(minutes)) * 60_000
+    const local = new Date(time.getTime() + offsetMs).toISOString().slice(0, 19)
+    return `${local}${sign}${hours}:${minutes}`
+  } catch {
+    return utc
+  }
 }
 
 /** Reads the planned duration in hours and minutes, rarely with seconds. */

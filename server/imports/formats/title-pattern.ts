@@ -1,6 +1,8 @@
 // Finds the speakers in the titles of a playlist: "Speaker - Title | Event", "Title - Speaker",
 // "Title | Speaker | Event". A pattern counts only if it fits most of the playlist. No I/O.
 
+import { foldText } from '../../platform/text/fold.ts'
+
 export interface SplitTitle {
   readonly title: string
   /** Empty if the title does not fit the pattern. */
@@ -135,5 +137,5 @@ function isPersonName(text: string): boolean {
 }
 
 function fold(text: string): string {
-  return text.normalize('NFKD').replaceAll(/\p{M}/gu, '').toLowerCase().trim()
+  return foldText(text).trim()
 }

@@ -1,4 +1,9 @@
-import { fetchOutbound, OutboundError } from '../../platform/net/outbound.ts'
+import {
+  type FileValidators,
+  fetchOutbound,
+  OutboundError,
+  type OutboundOptions,
+} from '../../platform/net/outbound.ts'
 import { InputRefused } from '../item.ts'
 
 const maxBytes = 64 << 20
@@ -9,9 +14,28 @@ export async function fetchFile(
   url: string,
   userAgent: string,
 ): Promise<AsyncIterable<Uint8Array>> {
+  return (await fetchVersion(url, { userAgent })).body
+}
+
+/** A file that was fetched. */
+export interface FetchedFile {
+  /** Whether it has not changed since `unless`. Then the body is empty. */
+  readonly isUnchanged: boolean
+  readonly validators: FileValidators
+  readonly body: AsyncIterable<Uint8Array>
+  /** Closes the connection of a body that is not read. */
+  readonly close: () => Promise<void>
+}
+
+/** Fetches a file as `fetchFile` does, and tells which version it is. */
+export async function fetchVersion(
+  url: string,
+  options: Omit<OutboundOptions, 'maxBytes' | 'timeoutMs'>,
+): Promise<FetchedFile> {
   try {
-    const { body } = await fetchOutbound(url, { maxBytes, timeoutMs, userAgent })
-    return translateErrors(body)
+    const file = await fetchOutbound(url, { maxBytes, timeoutMs, ...options })
+    const { isUnchanged, validators, close } = file
+    return { isUnchanged, validators, body: translateErrors(file.body), close }
   } catch (error) {
     throw translateError(error)
   }

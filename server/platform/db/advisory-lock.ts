@@ -1,6 +1,6 @@
 import sql from 'sql-template-tag'
 import Type from 'typebox'
-import { type Db, one } from './db.ts'
+import { type Db, execute, one } from './db.ts'
 
 const Lock = Type.Object({ acquired: Type.Boolean() })
 
@@ -16,4 +16,9 @@ export async function tryLock(tx: Db, name: string): Promise<boolean> {
     sql`select pg_try_advisory_xact_lock(hashtext(${name})) as acquired`,
   )
   return acquired
+}
+
+/** Takes a lock of this name until the end of the transaction. Waits for others that have it. */
+export async function takeLock(tx: Db, name: string): Promise<void> {
+  await execute(tx, sql`select pg_advisory_xact_lock(hashtext(${name}))`)
 }

@@ -1,4 +1,5 @@
 import pg from 'pg'
+import type { PoolFigures } from '../ops/metrics.ts'
 import { getTypeParser, Unavailable } from './db.ts'
 
 // A pg.Pool with the settings and the error handling that the main pool and the read pools share.
@@ -15,6 +16,12 @@ export interface Clients {
  */
 export function sessionOptions(settings: readonly string[] = []): string {
   return ['jit=off', ...settings].map((setting) => `-c ${setting}`).join(' ')
+}
+
+/** Returns the connection counts of a pool. */
+export function figuresOf(pool: pg.Pool): PoolFigures {
+  const { totalCount: total, idleCount: idle, waitingCount: waiting, options } = pool
+  return { total, idle, waiting, max: options.max }
 }
 
 /** Opens a pool of connections. `onIdleError` receives errors of connections that are idle. */

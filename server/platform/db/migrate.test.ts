@@ -7,8 +7,16 @@ import { fileURLToPath } from 'node:url'
 import pg from 'pg'
 import { freshDatabase } from '../../../tests/support/database.ts'
 import { withDatabase } from '../../../tests/support/invariants.ts'
+import { until } from '../../../tests/support/until.ts'
 import { Unavailable } from './db.ts'
-import { MigrationBlocked, migrate, schemaStatus } from './migrate.ts'
+import {
+  isOlder,
+  lockTimeoutMs,
+  MigrationBlocked,
+  MigrationRefused,
+  migrate,
+  schemaStatus,
+} from './migrate.ts'
 import { withSnapshot } from './snapshot.ts'
 
 // Migrations that meet open transactions: readers are not blocked, and the message names the
@@ -41,14 +49,14 @@ async function openReader(
 }
 
 /** Starts a migration; `blocked` resolves when it is blocked for the first time. */
-function begin(url: string, giveUpMs?: number) {
+function begin(url: string, attempts?: number) {
   const messages: string[] = []
   const { promise: blocked, resolve } = Promise.withResolvers<string>()
   const onBlocked = (message: string) => {
     messages.push(message)
     resolve(message)
   }
-  return { done: migrate(url, folder, { onBlocked, giveUpMs }), blocked, messages }
+  return { done: migrate(url, folder, { onBlocked, attempts }), blocked, messages }
 }
 
 const extraColumns =
@@ -76,7 +84,8 @@ test('a migration waits for an open reader without blocking other queries', {
         'insert into tag (slug, name) values (gen_random_uuid()::text, gen_random_uuid()::text)',
       )
     }
-    assert.deepEqual(await query(extraColumns), [], 'a migration was applied partially')
+    // Each migration is a step of its own; this one was not blocked.
+    assert.deepEqual(await query(extraColumns), [{ table_name: 'tag' }])
   })
   await assert.rejects(
     withSnapshot(url, 'test', async () => {}),
@@ -97,7 +106,7 @@ test('a migration waits for an open reader without blocking other queries', {
   await withSnapshot(url, 'test', async () => {})
 })
 
-test('a migration that stays blocked fails with the reason and applies nothing', {
+test('a migration that stays blocked fails with the reason and can be continued', {
   timeout: 300_000,
 }, async (t) => {
   const { url } = await freshDatabase(t)
@@ -109,8 +118,10 @@ test('a migration that stays blocked fails with the reason and applies nothing',
     return true
   })
   await reader.query('commit')
-  await withDatabase(url, async (query) => assert.deepEqual(await query(extraColumns), []))
-  assert.equal((await begin(url).done).length, 2)
+  await withDatabase(url, async (query) =>
+    assert.deepEqual(await query(extraColumns), [{ table_name: 'tag' }]),
+  )
+  assert.deepEqual(await begin(url).done, ['9999 second'])
 })
 
 test('two concurrent migrations are applied once', async (t) => {
@@ -162,4 +173,159 @@ test('the triggers of a newer release are not pending', async (t) => {
   )
   assert.ok(current > expected)
   assert.ok(!isPending)
+})
+
+test('a folder with brackets in its name is migrated, and a changed migration is refused', async (t) => {
+  const { url } = await freshDatabase(t)
+  await withDatabase(url, (query) => query('drop schema public cascade; create schema public'))
+  const odd = join(folder, 'release [1] {x} *')
+  mkdirSync(join(odd, 'migrations'), { recursive: true })
+  const first = join(odd, 'migrations', '0001.do.first.sql')
+  writeFileSync(first, 'create table odd_one (id integer);')
+  assert.deepEqual(await schemaStatus(url, odd), { current: 0, expected: 1, isPending: true })
+  assert.deepEqual(await migrate(url, odd), ['1 first'])
+  assert.deepEqual(await schemaStatus(url, odd), { current: 1, expected: 1, isPending: false })
+  writeFileSync(first, 'create table other_one (id integer);')
+  await assert.rejects(migrate(url, odd), /Migration 1 \(first\) was changed/)
+  writeFileSync(join(odd, 'migrations', '0001.do.again.sql'), '')
+  await assert.rejects(migrate(url, odd), /Two migrations have the version 1/)
+  writeFileSync(join(odd, 'migrations', 'second.sql'), '')
+  await assert.rejects(migrate(url, odd), /second[.]sql is not named like a migration/)
+  await assert.rejects(schemaStatus(url, join(odd, 'nowhere')), /ENOENT/)
+})
+
+/** Writes a folder with the migrations of this release and these files. */
+function withMigrations(t: { after(done: () => void): void }, files: Record<string, string>) {
+  const schema = mkdtempSync(join(tmpdir(), 'schema-'))
+  t.after(() => rmSync(schema, { recursive: true }))
+  const migrations = join(schema, 'migrations')
+  cpSync(fileURLToPath(new URL('../../migrations', import.meta.url)), migrations, {
+    recursive: true,
+  })
+  for (const [file, text] of Object.entries(files)) writeFileSync(join(migrations, file), text)
+  return schema
+}
+
+const filling = {
+  '9990.do.column.sql': 'alter table tag add column length integer',
+  '9991.index.length.sql':
+    '-- For a test.\ncreate index concurrently if not exists tag_length on tag (length);',
+  '9992.fill.length.sql': `update tag set length = length(name) where id in (
+      select id from tag where length is null limit 10 for update)`,
+}
+const isFilled = `
+  select count(*)::integer as tags, count(length)::integer as filled, indisvalid
+  from tag, pg_index where indexrelid = 'tag_length'::regclass group by indisvalid`
+const addTags = `insert into tag (slug, name)
+  select 'tag-' || number, 'tag ' || number from generate_series(1, 25) as number`
+
+test('indexes are built beside transactions, and rows are filled by batches', async (t) => {
+  const { url } = await freshDatabase(t)
+  const column = { '9990.do.column.sql': filling['9990.do.column.sql'] }
+  assert.deepEqual(await migrate(url, withMigrations(t, column)), ['9990 column'])
+  const writer = new pg.Client({ connectionString: url })
+  await writer.connect()
+  t.after(() => writer.end())
+  await writer.query(addTags)
+  // The index waits for this writer, and others go on.
+  await writer.query("begin; insert into tag (slug, name) values ('open', 'open')")
+  const done = migrate(url, withMigrations(t, filling))
+  await withDatabase(url, async (query) => {
+    await until('the index to be built', async () => {
+      const rows = await query(
+        `select from pg_stat_activity
+         where query like '%create index concurrently%' and wait_event_type = 'Lock'
+           and datname = current_database()`,
+      )
+      return rows.length > 0
+    })
+    await query("insert into tag (slug, name) values ('other', 'other')")
+    // Exports are not kept from starting, because none can block an index for ever.
+    await withSnapshot(url, 'test', async () => {})
+  })
+  await writer.query('commit')
+  assert.deepEqual(await done, ['9991 length', '9992 length'])
+  await withDatabase(url, async (query) =>
+    assert.deepEqual(await query(isFilled), [{ tags: 27, filled: 27, indisvalid: true }]),
+  )
+})
+
+test('an index that an earlier attempt left invalid is built again', async (t) => {
+  const { url } = await freshDatabase(t)
+  const schema = withMigrations(t, filling)
+  const half = withMigrations(t, { '9990.do.column.sql': filling['9990.do.column.sql'] })
+  await migrate(url, half)
+  await withDatabase(url, async (query) => {
+    await query(addTags)
+    await query('update tag set length = 1')
+    // Fails, because the values are not unique, and leaves the index behind.
+    await assert.rejects(query('create unique index concurrently tag_length on tag (length)'))
+    await query('update tag set length = null')
+  })
+  assert.deepEqual(await migrate(url, schema), ['9991 length', '9992 length'])
+  await withDatabase(url, async (query) =>
+    assert.deepEqual(await query(isFilled), [{ tags: 25, filled: 25, indisvalid: true }]),
+  )
+})
+
+test('an empty database gets indexes and fills in one transaction', async (t) => {
+  const { url } = await freshDatabase(t)
+  await withDatabase(url, (query) => query('drop schema public cascade; create schema public'))
+  const schema = withMigrations(t, { ...filling, '9993.do.wrong.sql': 'select 1 / 0' })
+  await assert.rejects(migrate(url, schema), /division by zero/)
+  assert.equal((await schemaStatus(url, schema)).current, 0)
+  const right = withMigrations(t, filling)
+  assert.deepEqual((await migrate(url, right)).slice(-3), [
+    '9990 column',
+    '9991 length',
+    '9992 length',
+  ])
+})
+
+test('a contract migration is refused while an older server is connected', async (t) => {
+  const { url } = await freshDatabase(t)
+  const schema = withMigrations(t, {
+    '9990.contract.gone.sql': '-- needs: 2.0.0\ndrop table gone',
+  })
+  await withDatabase(url, (query) => query('create table gone (id integer)'))
+  const servers = await Promise.all(
+    ['talkshelf serve lists', 'talkshelf/1.9.9 serve', 'talkshelf/2.0.0 serve', 'psql'].map(
+      async (name) => {
+        const client = new pg.Client({ connectionString: url, application_name: name })
+        await client.connect()
+        return client
+      },
+    ),
+  )
+  const [first, second, ...others] = servers
+  t.after(() => Promise.all(others.map((client) => client.end())))
+  await assert.rejects(migrate(url, schema), (error) => {
+    assert.ok(error instanceof MigrationRefused)
+    assert.match(
+      error.message,
+      /before 2[.]0[.]0 need.*: (1[.]9[.]9, an early|an early release, 1)/,
+    )
+    return true
+  })
+  await first?.end()
+  await assert.rejects(migrate(url, schema), /are running: 1[.]9[.]9[.]/)
+  await second?.end()
+  await until('the old server to be disconnected', async () => {
+    const applied = await migrate(url, schema).catch((error: unknown) => {
+      assert.ok(error instanceof MigrationRefused)
+    })
+    return applied?.includes('9990 gone')
+  })
+})
+
+test('releases are compared by their numbers', () => {
+  assert.ok(isOlder('1.9.9', '1.10.0'))
+  assert.ok(isOlder('0.1.0-beta', '0.2.0'))
+  assert.ok(isOlder('an early release', '0.0.1'))
+  assert.ok(!isOlder('1.10.0', '1.10.0'))
+  assert.ok(!isOlder('2.0.0', '1.10.0'))
+})
+
+test('a migration makes no reader wait for longer than a second', () => {
+  assert.ok(lockTimeoutMs <= 1000)
 })

@@ -3,89 +3,304 @@ import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
-import Postgrator from 'postgrator'
 import { driverUrl } from './driver-url.ts'
+import { indexOf, type Migration, readMigrations } from './migration-files.ts'
 
-// Applies the schema: plain SQL in two kinds of files. `migrations/*.sql` run once, in order,
-// forward only. `<feature>/triggers.sql` contain `create or replace` statements for functions,
-// views and triggers, and run again whenever they change. Everything pending runs in one
-// transaction with the tables that record it, so a crash leaves the old schema. An advisory lock
-// lets one process migrate while others wait.
+// Applies the schema while servers use it: plain SQL in two kinds of files. `migrations/*.sql` run
+// once, in order, forward only, each with its row in schema_version. `<feature>/triggers.sql`
+// contain `create or replace` statements for functions, views and triggers, and run again whenever
+// they change. An empty database gets everything in one transaction. Advisory locks let one process
+// migrate while others wait.
 
-/** Key of the advisory lock held by a process that migrates or waits for table locks. */
+/** Key of the advisory lock of a step that locks tables. No snapshot begins meanwhile. */
 export const migrationLock = 7_351_902_644
 
+/** Key of the advisory lock of a process that migrates, from its first step to its last. */
+const processLock = 7_351_902_645
+
 /**
- * Lock timeout of a migration. Later queries queue behind its lock request, so it is shorter than
- * the 2 s timeout of reads; it is longer than the 1 s (`deadlock_timeout`) after which PostgreSQL
- * cancels an autovacuum that holds the lock.
+ * Lock timeout of a migration. Later queries of the table queue behind its lock request, so this is
+ * the longest that a migration makes a reader wait.
  */
-const lockTimeoutMs = 1500
+export const lockTimeoutMs = 1000
+
+/**
+ * Lock timeout of an attempt after one that an autovacuum blocked: PostgreSQL cancels it only for
+ * those who have waited for 1 s (`deadlock_timeout`).
+ */
+const vacuumTimeoutMs = 1500
 
 /** Pause between two attempts, doubled each time. */
-const [firstPauseMs, maxPauseMs] = [1000, 15_000]
+const [firstPauseMs, maxPauseMs] = [1000, 30_000]
 
-/** Longer than an export may take, so that a running export never makes a migration fail. */
-const defaultGiveUpMs = 15 * 60_000
+/** Together 13 minutes, longer than an export may take: none makes a migration fail. */
+const defaultAttempts = 30
 
 export interface MigrateOptions {
   /** Called after each attempt that did not get its locks. The message names the blockers. */
   onBlocked?: ((message: string) => void) | undefined
-  giveUpMs?: number | undefined
+  /** How often a step is tried. */
+  attempts?: number | undefined
 }
 
 /** This role or this database cannot have the schema. The message says what to do. */
 export class MigrationRefused extends Error {}
 
-/** Other transactions locked the tables until the migration gave up. Nothing was applied. */
+/** Other transactions locked the tables until the migration gave up. */
 export class MigrationBlocked extends Error {}
 
 /**
  * Migrates the database to the schema in this folder and returns what was applied, such as
  * `3 entities` or `search/triggers.sql`. Does nothing if a newer release has migrated the database.
- * Retries while other transactions lock the tables, and throws MigrationBlocked after `giveUpMs`.
+ * Retries while other transactions lock the tables, and finally throws MigrationBlocked. Steps that
+ * were applied before that stay.
  */
 export async function migrate(
   url: string,
   folder: string,
   options: MigrateOptions = {},
 ): Promise<string[]> {
-  const { onBlocked = () => {}, giveUpMs = defaultGiveUpMs } = options
-  return withClient(
-    url,
-    async (client, postgrator) => {
-      await requireUtf8(client)
-      await client.query('begin')
-      await client.query('select pg_advisory_xact_lock($1)', [migrationLock])
-      await client.query(`set local lock_timeout = ${lockTimeoutMs}`)
-      await client.query('set local idle_in_transaction_session_timeout = 0')
-      const deadline = performance.now() + giveUpMs
-      for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(2 * pauseMs, maxPauseMs)) {
-        await client.query('savepoint attempt')
-        try {
-          // Its triggers must not be replaced by older ones.
-          if (await isNewer(client, postgrator)) return []
-          const migrations = await postgrator.migrate()
-          const triggers = await applyTriggers(client, folder)
-          await client.query('commit')
-          return [...migrations.map(({ version, name }) => `${version} ${name}`), ...triggers]
-        } catch (error) {
-          const { code } = error as { code?: string }
-          if (code !== lockNotAvailable && code !== insufficientPrivilege) throw error
-          // Releases all locks except the advisory one, which blocks other migrations and exports.
-          await client.query('rollback to savepoint attempt')
-          if (code === insufficientPrivilege)
-            throw new MigrationRefused(await describeOwner(client, (error as Error).message))
-        }
-        const message = await describeBlockers(client)
-        if (performance.now() + pauseMs > deadline)
-          throw new MigrationBlocked(`${message}\n${advice}`)
-        onBlocked(message)
-        await sleep(pauseMs)
-      }
-    },
-    folder,
+  const migrations = readMigrations(folder)
+  return withClient(url, async (client) => {
+    try {
+      return await applyPending(client, folder, migrations, options)
+    } catch (error) {
+      const { code, message } = error as { code?: string; message: string }
+      if (code !== insufficientPrivilege) throw error
+      throw new MigrationRefused(await describeOwner(client, message))
+    }
+  })
+}
+
+async function applyPending(
+  client: pg.Client,
+  folder: string,
+  migrations: readonly Migration[],
+  options: MigrateOptions,
+): Promise<string[]> {
+  await requireUtf8(client)
+  await takeProcessLock(client)
+  const version = await findVersion(client)
+  // Its triggers must not be replaced by older ones.
+  if (version > expectedVersion(migrations)) return []
+  if (version === 0)
+    return inTransaction(client, options, async () => [
+      ...(await applyToEmpty(client, migrations)),
+      ...(await applyTriggers(client, folder)),
+    ])
+  const applied: string[] = []
+  for (const migration of await pendingMigrations(client, migrations)) {
+    await applyMigration(client, migration, options)
+    applied.push(`${migration.version} ${migration.name}`)
+  }
+  const triggers = await inTransaction(client, options, () => applyTriggers(client, folder))
+  return [...applied, ...triggers]
+}
+
+/** Applies a migration to a database that is in use. */
+async function applyMigration(
+  client: pg.Client,
+  migration: Migration,
+  options: MigrateOptions,
+): Promise<void> {
+  if (migration.kind === 'index') {
+    await buildIndex(client, migration, options)
+    return record(client, migration)
+  }
+  if (migration.kind === 'fill') {
+    await fillColumns(client, migration, options)
+    return record(client, migration)
+  }
+  await inTransaction(client, options, async () => {
+    if (migration.kind === 'contract') await refuseOldServers(client, migration)
+    await client.query(migration.sql)
+    await record(client, migration)
+  })
+}
+
+/** Repeats a statement until it changes no row. */
+async function fillColumns(
+  client: pg.Client,
+  { sql, version, name }: Migration,
+  options: MigrateOptions,
+): Promise<void> {
+  for (let changed: number | null | undefined = 1; changed !== 0; ) {
+    // Of several statements, or one that changes no rows, there is no count.
+    changed = (await inTransaction(client, options, () => client.query(sql))).rowCount
+    if (changed === null || changed === undefined)
+      throw new Error(`${version} ${name} must be one statement that changes rows`)
+  }
+}
+
+/**
+ * Creates or drops an index without blocking writes. PostgreSQL leaves an invalid index behind if
+ * that fails, also if this process is killed, and `if not exists` would take it for a good one.
+ */
+async function buildIndex(
+  client: pg.Client,
+  migration: Migration,
+  options: MigrateOptions,
+): Promise<void> {
+  const name = indexOf(migration)
+  await retryWhileLocked(client, options, async () => {
+    // Its lock blocks neither readers nor writers, and it waits for transactions of any length.
+    await client.query('set lock_timeout = 0')
+    const { rows } = await client.query(
+      'select from pg_index where indexrelid = to_regclass($1) and not indisvalid',
+      [name],
+    )
+    if (rows.length > 0) await client.query(`drop index concurrently ${name}`)
+    await client.query(migration.sql)
+  })
+}
+
+/** Refuses a contract migration while servers are connected that need what it removes. */
+async function refuseOldServers(client: pg.Client, { version, needs }: Migration): Promise<void> {
+  const { rows } = await client.query<{ name: string }>(
+    `select distinct application_name as name
+     from pg_stat_activity
+     where datname = current_database() and application_name ~ '^talkshelf(/\\S+)? serve'`,
   )
+  const releases = rows.map(({ name }) => /^talkshelf\/(\S+)/.exec(name)?.[1] ?? 'an early release')
+  const old = [...new Set(releases.filter((release) => isOlder(release, needs ?? '')))]
+  if (old.length > 0)
+    throw new MigrationRefused(
+      `Migration ${version} removes what servers before ${needs} need, and these are running: ` +
+        `${old.join(', ')}.\nUpdate all servers, then run 'talkshelf migrate' again.`,
+    )
+}
+
+/** Compares two releases. What is not a version is older than all. */
+export function isOlder(release: string, than: string): boolean {
+  const parts = (text: string) => /^(\d+)\.(\d+)\.(\d+)/.exec(text)?.slice(1).map(Number)
+  const [a = [-1], b = [-1]] = [parts(release), parts(than)]
+  const index = [0, 1, 2].find((part) => a[part] !== b[part])
+  return index !== undefined && (a[index] ?? -1) < (b[index] ?? -1)
+}
+
+/**
+ * Waits for other processes that migrate, and takes their lock until the connection ends. It polls,
+ * because a statement that waits has a snapshot, for which `create index concurrently` would wait.
+ */
+async function takeProcessLock(client: pg.Client): Promise<void> {
+  for (;;) {
+    const { rows } = await client.query('select pg_try_advisory_lock($1) as taken', [processLock])
+    if (rows[0].taken) return
+    await sleep(200)
+  }
+}
+
+/** Runs work in a transaction, and again while others lock its tables. */
+async function inTransaction<T>(
+  client: pg.Client,
+  options: MigrateOptions,
+  work: () => Promise<T>,
+): Promise<T> {
+  // Also between two attempts: a sequence of exports could block a migration for ever.
+  await client.query('select pg_advisory_lock($1)', [migrationLock])
+  try {
+    return await retryWhileLocked(client, options, async (timeoutMs) => {
+      await client.query('begin')
+      try {
+        await client.query(`set local lock_timeout = ${timeoutMs}`)
+        await client.query('set local idle_in_transaction_session_timeout = 0')
+        const result = await work()
+        await client.query('commit')
+        return result
+      } catch (error) {
+        await client.query('rollback')
+        throw error
+      }
+    })
+  } finally {
+    // Not if the connection is lost, which releases it.
+    await client.query('select pg_advisory_unlock($1)', [migrationLock]).catch(() => {})
+  }
+}
+
+/** Runs a step until it gets its locks. Between two attempts it holds none on tables. */
+async function retryWhileLocked<T>(
+  client: pg.Client,
+  { onBlocked = () => {}, attempts = defaultAttempts }: MigrateOptions,
+  step: (lockTimeoutMs: number) => Promise<T>,
+): Promise<T> {
+  let timeoutMs = lockTimeoutMs
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await step(timeoutMs)
+    } catch (error) {
+      const { code } = error as { code?: string }
+      if (code !== lockNotAvailable && code !== deadlockDetected) throw error
+    }
+    const { message, isVacuum } = await describeBlockers(client)
+    if (attempt >= attempts) throw new MigrationBlocked(`${message}\n${advice}`)
+    onBlocked(message)
+    timeoutMs = isVacuum ? vacuumTimeoutMs : lockTimeoutMs
+    await sleep(Math.min(firstPauseMs * 2 ** (attempt - 1), maxPauseMs))
+  }
+}
+
+/** Returns the version of this release. */
+const expectedVersion = (migrations: readonly Migration[]) => migrations.at(-1)?.version ?? 0
+
+/** Returns the version of the database; 0 if it is empty. */
+async function findVersion(client: pg.Client): Promise<number> {
+  const { rows: tables } = await client.query("select to_regclass('schema_version') as name")
+  if (tables[0].name === null) return 0
+  const { rows } = await client.query('select max(version)::integer as version from schema_version')
+  return rows[0].version ?? 0
+}
+
+/** Applies all migrations in the transaction of the caller. Returns their versions and names. */
+async function applyToEmpty(
+  client: pg.Client,
+  migrations: readonly Migration[],
+): Promise<string[]> {
+  await client.query(
+    `create table if not exists schema_version (
+       version bigint      primary key,
+       name    text,
+       md5     text,
+       run_at  timestamptz
+     )`,
+  )
+  for (const migration of migrations) {
+    // The tables have no readers yet, and there is nothing to fill.
+    const sql =
+      migration.kind === 'index'
+        ? migration.sql.replace(/\bindex\s+concurrently\b/i, 'index')
+        : migration.sql
+    await client.query(sql)
+    await record(client, migration)
+  }
+  return migrations.map(({ version, name }) => `${version} ${name}`)
+}
+
+async function record(client: pg.Client, migration: Migration): Promise<void> {
+  const { version, name, checksum } = migration
+  await client.query(
+    'insert into schema_version (version, name, md5, run_at) values ($1, $2, $3, now())',
+    [version, name, checksum],
+  )
+}
+
+/** Returns the migrations above the version of the database. Throws if an applied one differs. */
+async function pendingMigrations(
+  client: pg.Client,
+  migrations: readonly Migration[],
+): Promise<Migration[]> {
+  const { rows } = await client.query('select version::integer, md5 from schema_version')
+  const applied = new Map<number, string | null>(rows.map(({ version, md5 }) => [version, md5]))
+  const changed = migrations.find(
+    ({ version, checksum }) => (applied.get(version) ?? checksum) !== checksum,
+  )
+  if (changed)
+    throw new Error(
+      `Migration ${changed.version} (${changed.name}) was changed after it was applied. ` +
+        'Restore the file, and write a new migration for the difference',
+    )
+  const current = Math.max(0, ...applied.keys())
+  return migrations.filter(({ version }) => version > current)
 }
 
 async function requireUtf8(client: pg.Client): Promise<void> {
@@ -100,14 +315,20 @@ async function requireUtf8(client: pg.Client): Promise<void> {
 }
 
 const lockNotAvailable = '55P03'
+const deadlockDetected = '40P01'
 const insufficientPrivilege = '42501'
 const advice =
-  'Nothing was applied. Wait until these transactions end, or end one with:\n' +
+  'This step was not applied. Wait until these transactions end, or end one with:\n' +
   '  select pg_terminate_backend(pid);\n' +
   "Then run 'talkshelf migrate' again."
 
-/** Lists the transactions that were open during the whole attempt and the tables they lock. */
-async function describeBlockers(client: pg.Client): Promise<string> {
+/**
+ * Lists the transactions that were open during the whole attempt and the tables they lock, and tells
+ * whether an autovacuum is among those who lock one.
+ */
+async function describeBlockers(
+  client: pg.Client,
+): Promise<{ message: string; isVacuum: boolean }> {
   const { rows } = await client.query(
     `select
        activity.pid,
@@ -130,14 +351,28 @@ async function describeBlockers(client: pg.Client): Promise<string> {
      limit 5`,
     [lockTimeoutMs],
   )
-  if (rows.length === 0)
-    return 'The migration did not get its table locks: other transactions were faster.'
+  const vacuums = await client.query(
+    `select
+     from pg_locks
+     join pg_stat_activity as activity using (pid)
+     where locktype = 'relation'
+       and granted
+       and mode = 'ShareUpdateExclusiveLock'
+       and usesysid is null
+       and database = (select oid from pg_database where datname = current_database())`,
+  )
+  const isVacuum = (vacuums.rowCount ?? 0) > 0
+  if (rows.length === 0) {
+    const others = isVacuum ? 'an autovacuum has them' : 'other transactions were faster'
+    return { message: `The migration did not get its table locks: ${others}.`, isVacuum }
+  }
   const lines = rows.map(({ pid, role, name, state, seconds, tables }) => {
     const details = `pid ${pid}, role ${role}, ${state}, open for ${seconds} s`
     const more = tables.length > 3 ? ` and ${tables.length - 3} more` : ''
     return `  "${name ?? 'unnamed'}" (${details}) locks ${tables.slice(0, 3).join(', ')}${more}`
   })
-  return `The migration is waiting for tables locked by other transactions:\n${lines.join('\n')}`
+  const message = 'The migration is waiting for tables locked by other transactions:'
+  return { message: `${message}\n${lines.join('\n')}`, isVacuum }
 }
 
 /** Says which role owns the database and its tables, and how to change that. */
@@ -156,7 +391,7 @@ async function describeOwner(client: pg.Client, error: string): Promise<string> 
   const { role, database, owner, is_reassignable: isReassignable } = rows[0]
   if (owner === null || owner === role)
     return (
-      `${error}\nNothing was applied. The role ${role} must own the database. As a superuser:\n` +
+      `${error}\nThis step was not applied. The role ${role} must own the database. As a superuser:\n` +
       `  alter database ${database} owner to ${role};`
     )
   const advice = isReassignable
@@ -164,7 +399,7 @@ async function describeOwner(client: pg.Client, error: string): Promise<string> 
       `  reassign owned by ${owner} to ${role};`
     : '.'
   return (
-    `${error}\nNothing was applied. The tables belong to the role ${owner}. ` +
+    `${error}\nThis step was not applied. The tables belong to the role ${owner}. ` +
     `Use that role in DATABASE_URL${advice}`
   )
 }
@@ -228,24 +463,13 @@ export interface SchemaStatus {
 
 /** Compares the schema of the database with the one in this folder. */
 export async function schemaStatus(url: string, folder: string): Promise<SchemaStatus> {
-  return withClient(
-    url,
-    async (client, postgrator) => {
-      const current = (await ifTableExists(postgrator.getDatabaseVersion())) ?? 0
-      const expected = await postgrator.getMaxVersion()
-      if (current !== expected) return { current, expected, isPending: current < expected }
-      const triggers = await ifTableExists(pendingTriggers(client, folder))
-      return { current, expected, isPending: triggers === undefined || triggers.length > 0 }
-    },
-    folder,
-  )
-}
-
-/** Tells whether the database has a later version than this release. */
-async function isNewer(client: pg.Client, postgrator: Postgrator): Promise<boolean> {
-  const { rows } = await client.query("select to_regclass('schema_version') as name")
-  if (rows[0].name === null) return false
-  return (await postgrator.getDatabaseVersion()) > (await postgrator.getMaxVersion())
+  const expected = expectedVersion(readMigrations(folder))
+  return withClient(url, async (client) => {
+    const current = await findVersion(client)
+    if (current !== expected) return { current, expected, isPending: current < expected }
+    const triggers = await ifTableExists(pendingTriggers(client, folder))
+    return { current, expected, isPending: triggers === undefined || triggers.length > 0 }
+  })
 }
 
 /**
@@ -272,20 +496,10 @@ async function ifTableExists<T>(result: Promise<T>): Promise<T | undefined> {
   }
 }
 
-async function withClient<T>(
-  url: string,
-  work: (client: pg.Client, postgrator: Postgrator) => Promise<T>,
-  folder: string,
-): Promise<T> {
+async function withClient<T>(url: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
   const client = await connect(url)
   try {
-    const postgrator = new Postgrator({
-      driver: 'pg',
-      migrationPattern: join(folder, 'migrations', '*.sql'),
-      schemaTable: 'schema_version',
-      execQuery: (query) => client.query(query),
-    })
-    return await work(client, postgrator)
+    return await work(client)
   } finally {
     await client.end()
   }

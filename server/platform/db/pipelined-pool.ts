@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import sql from 'sql-template-tag'
+import type { PoolFigures } from '../ops/metrics.ts'
 import type { Timeouts } from '../timeouts.ts'
 import { sessionOptions } from './clients.ts'
 import { type Db, getTypeParser, statementName, translateError } from './db.ts'
@@ -13,6 +14,8 @@ import { driverUrl } from './driver-url.ts'
 export interface PipelinedPool extends Db {
   /** Tells whether the database answers a query within 2 s, whatever ANSWER_SECONDS is. */
   isAnswering(): Promise<boolean>
+  /** Connection counts, for metrics. `waiting` are statements that were sent behind others. */
+  figures(): PoolFigures
   close(): Promise<void>
 }
 
@@ -32,6 +35,7 @@ export function openPipelinedPool({
 }: PipelinedPoolOptions): PipelinedPool {
   const slots: (Promise<pg.Client> | undefined)[] = Array.from({ length: connections })
   let nextSlot = 0
+  let pending = 0
   let closed = false
 
   function open(slot: number): Promise<pg.Client> {
@@ -61,6 +65,7 @@ export function openPipelinedPool({
   const lookups: PipelinedPool = {
     async run({ text, values }) {
       nextSlot = (nextSlot + 1) % connections
+      pending++
       try {
         if (closed) throw new Error('The server is stopping')
         const client = await (slots[nextSlot] ?? open(nextSlot))
@@ -72,7 +77,14 @@ export function openPipelinedPool({
         return { rows, count: rowCount ?? 0 }
       } catch (error) {
         throw translateError(error, 'not-applied')
+      } finally {
+        pending--
       }
+    },
+    figures() {
+      const total = slots.filter((slot) => slot !== undefined).length
+      const [idle, waiting] = [Math.max(0, total - pending), Math.max(0, pending - total)]
+      return { total, idle, waiting, max: connections }
     },
     isAnswering: () =>
       Promise.race([

@@ -1,15 +1,19 @@
 import pg from 'pg'
 import type { Sql } from 'sql-template-tag'
+import type { PoolFigures } from '../ops/metrics.ts'
 import { tracedQuery } from '../ops/trace.ts'
 import { defaultTimeouts, type Timeouts } from '../timeouts.ts'
-import { isConnectionLost, openClients } from './clients.ts'
+import { figuresOf, isConnectionLost, openClients } from './clients.ts'
 import { type Db, statementName, translateError, Unavailable } from './db.ts'
 import { driverUrl } from './driver-url.ts'
 import { openPipelinedPool, type PipelinedPool } from './pipelined-pool.ts'
-import { openReadPool, type ReadPool } from './read-pool.ts'
+import { openReadPool, type ReadPool, type ReadPoolOptions } from './read-pool.ts'
+import { openReplicaReads } from './replica-reads.ts'
+import { openReplicas, type Replicas } from './replicas.ts'
 
 // The database connections of a process: the main pool for everything that writes, a pipelined pool
-// for lookups, and two read pools for lists and searches.
+// for lookups, and two read pools for lists and searches. With replicas, these two read from them
+// within requests that may see a state of a second ago (read-context.ts).
 
 export interface Pool extends Db {
   /** For short lookups by key, pipelined over a few separate connections. */
@@ -18,8 +22,11 @@ export interface Pool extends Db {
   readonly lists: Db
   /** For searches: few different statements, over all partitions of the index. */
   readonly searches: ReadPool
-  /** Connection counts of the main pool, for metrics. */
-  figures(): { total: number; idle: number; waiting: number }
+  /** Connection counts of each pool, for metrics. */
+  figures(): Record<'main' | 'lookups' | 'lists' | 'searches', PoolFigures> &
+    Record<string, PoolFigures>
+  /** Undefined if there are no replicas. */
+  readonly replicas: PoolReplicas | undefined
   /**
    * Runs the work in a transaction. Runs it a second time after a deadlock, so the work must have
    * no effects outside of the database.
@@ -28,8 +35,17 @@ export interface Pool extends Db {
   close(): Promise<void>
 }
 
+export interface PoolReplicas extends Pick<Replicas, 'figures' | 'watch'> {
+  /** Statements that ran on the primary because a replica could not run them. */
+  fallbacks(): number
+  /** Returns the servers for a long read of this request, in the order in which to try them. */
+  snapshotUrls(): readonly string[]
+}
+
 export interface PoolOptions {
   url: string
+  /** Replicas of the server at `url`, each with an address of its own. */
+  replicaUrls?: readonly string[]
   connections: number
   lookupConnections?: number
   searchConnections?: number
@@ -43,6 +59,7 @@ export interface PoolOptions {
 export function openPool(options: PoolOptions): Pool {
   const {
     url,
+    replicaUrls = [],
     connections,
     lookupConnections = 4,
     searchConnections = 4,
@@ -56,21 +73,41 @@ export function openPool(options: PoolOptions): Pool {
     applicationName: `${applicationName} lookups`,
     times,
   })
-  const lists = openReadPool({
+  const listSettings: ReadPoolOptions = {
     url,
     connections: searchConnections,
     applicationName: `${applicationName} lists`,
     times,
     planned: 'each time',
-  })
-  // Half as many: an expensive search occupies a CPU core for a second, and reads need cores too.
-  const searches = openReadPool({
+  }
+  const searchSettings: ReadPoolOptions = {
     url,
     connections: Math.ceil(searchConnections / 2),
     applicationName: `${applicationName} searches`,
     times,
     planned: 'once',
-  })
+  }
+  const lists = openReadPool(listSettings)
+  const searches = openReadPool(searchSettings)
+  const replicas =
+    replicaUrls.length === 0
+      ? undefined
+      : openReplicas({
+          primaryUrl: url,
+          urls: replicaUrls,
+          applicationName,
+          lists: listSettings,
+          searches: searchSettings,
+        })
+  const reads =
+    replicas &&
+    openReplicaReads({
+      primaryUrl: url,
+      lists,
+      searches,
+      replicas: replicas.all,
+      readMs: times.readMs,
+    })
   const { pool, with: withClient } = openClients(
     {
       connectionString: driverUrl(url),
@@ -92,13 +129,33 @@ export function openPool(options: PoolOptions): Pool {
     transaction: (work) =>
       repeatAfterDeadlock(() => withClient((client) => runTransaction(client, work))),
     lookups,
-    lists,
-    searches,
-    figures: () => ({ total: pool.totalCount, idle: pool.idleCount, waiting: pool.waitingCount }),
+    lists: reads?.lists ?? lists,
+    searches: reads?.searches ?? searches,
+    replicas: replicas &&
+      reads && {
+        figures: replicas.figures,
+        watch: replicas.watch,
+        fallbacks: reads.fallbacks,
+        snapshotUrls: reads.snapshotUrls,
+      },
+    figures: () => ({
+      main: figuresOf(pool),
+      lookups: lookups.figures(),
+      lists: lists.figures(),
+      searches: searches.figures(),
+      ...(replicas && prefixed('replica_', replicas.poolFigures())),
+    }),
     close: async () => {
-      await Promise.all([lookups.close(), lists.close(), searches.close(), pool.end()])
+      await Promise.all([
+        ...[lookups.close(), lists.close(), searches.close(), pool.end()],
+        replicas?.close(),
+      ])
     },
   }
+}
+
+function prefixed<T>(prefix: string, values: Readonly<Record<string, T>>): Record<string, T> {
+  return Object.fromEntries(Object.entries(values).map(([name, value]) => [prefix + name, value]))
 }
 
 async function runTransaction<T>(client: pg.PoolClient, work: (tx: Db) => Promise<T>): Promise<T> {

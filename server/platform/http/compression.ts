@@ -15,6 +15,8 @@ const compressors = {
   gzip: (bytes: Uint8Array) => promisify(gzip)(bytes, { level: 6 }),
 }
 
+export type Encoding = (typeof encodings)[number]
+
 /** Sends a body, compressed if it has at least 1000 bytes and is not compressed already. */
 export async function sendCompressed(
   request: FastifyRequest,
@@ -25,10 +27,31 @@ export async function sendCompressed(
   const isCompressed =
     reply.hasHeader('content-encoding') ||
     /^image\/(?!svg)/.test(String(reply.getHeader('content-type')))
-  if (bytes.length < minBytes || isCompressed) return reply.send(bytes)
+  if (isCompressed) return reply.send(bytes)
+  return sendEncoded(reply, bytes, chooseEncoding(request, reply, bytes.length))
+}
+
+/**
+ * Returns the encoding for a body of this length, or undefined if it is sent as it is. Adds
+ * Accept-Encoding to Vary where the header matters.
+ */
+export function chooseEncoding(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  length: number,
+): Encoding | undefined {
+  if (length < minBytes) return undefined
   reply.header('vary', [reply.getHeader('vary'), 'Accept-Encoding'].filter(Boolean).join(', '))
   const accepted = request.headers['accept-encoding']
-  const encoding = encodings.find((name) => acceptsEncoding(name, accepted))
+  return encodings.find((name) => acceptsEncoding(name, accepted))
+}
+
+/** Sends a body in an encoding. */
+export async function sendEncoded(
+  reply: FastifyReply,
+  bytes: Uint8Array,
+  encoding: Encoding | undefined,
+): Promise<FastifyReply> {
   if (!encoding) return reply.send(bytes)
   return reply.header('content-encoding', encoding).send(await compressors[encoding](bytes))
 }

@@ -65,5 +65,5 @@ const isValidKey: Record<CursorKey, (text: string) => boolean> = {
   duration: isIntegerUpTo(2_147_483_647),
   programme: isIntegerUpTo(2_147_483_647),
   id: isIntegerUpTo(Number.MAX_SAFE_INTEGER),
-  relevance: (text) => /^\d{1,3}(\.\d{1,20})?(e-\d{1,2})?$/.test(text),
+  relevance: (text) => /^-?\d{1,4}(\.\d{1,20})?(e-\d{1,2})?$/.test(text),
 }

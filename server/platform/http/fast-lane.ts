@@ -46,7 +46,8 @@ export interface FastLaneOptions {
 
 interface Lane {
   readonly endpoint: Endpoint
-  readonly name: string
+  /** The method and the path, for traces. */
+  readonly name: `GET ${string}`
   readonly headers: readonly string[]
   readonly handle: Handler<Endpoint>
 }
@@ -130,6 +131,8 @@ function anonymousCall(
     actor: anyone,
     untilMs,
     origin: { actor: anyone, via: 'api', request: randomUUID() },
+    // Reading a record has no limits of its own.
+    network: '',
     as: chooseRepresentation(headers.accept, undefined),
     headers,
     format: undefined,
@@ -155,7 +158,7 @@ function sendResponse(
       status,
     )
     const ms = performance.now() - beganMs
-    metrics.answered(lane.endpoint.name, status, ms / 1000)
+    metrics.answered('GET', lane.endpoint.path, status, ms / 1000)
     log({
       reqId: call.origin.request,
       method: 'GET',

@@ -13,6 +13,12 @@ export const securityHeaders = {
 }
 
 /**
+ * Content-Security-Policy of an SVG or icon that is opened as a page of its own: it runs nothing and
+ * loads nothing.
+ */
+export const picturePolicy = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; sandbox"
+
+/**
  * Tells whether a request has exactly one Host header (HTTP/1.0: at most one). Of several, Node
  * silently uses the first, and a proxy may have used another one.
  */

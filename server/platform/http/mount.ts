@@ -14,6 +14,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { type Actor, anyone, type Origin } from '../actor.ts'
 import { Unavailable } from '../db/db.ts'
 import { tracedRequest } from '../ops/trace.ts'
+import { chooseEncoding, sendEncoded } from './compression.ts'
 import { representationEtag } from './conditional.ts'
 import { type EdgeHeaders, type LazyPolicy, setEdgeHeaders } from './edge-policy.ts'
 import { asciiBytes } from './json.ts'
@@ -33,6 +34,8 @@ export interface Call<E extends Endpoint> {
   readonly body: unknown
   readonly actor: Actor
   readonly origin: Origin
+  /** Key of the network for rate limits. */
+  readonly network: string
   readonly as: Representation
   /** Deadline of the response, on the clock of performance.now(). */
   readonly untilMs: number
@@ -84,7 +87,7 @@ export function routeFor(options: MountOptions, endpoint: Endpoint) {
   return {
     method: endpoint.method,
     config: {
-      endpoint: endpoint.name,
+      route: endpoint.path,
       cost: costOf(endpoint),
       takesToken: true,
       ...(endpoint.body?.maxKeys !== undefined && { maxKeys: endpoint.body.maxKeys }),
@@ -123,6 +126,7 @@ export function addRoute<E extends Endpoint>(
   endpoint: E,
   handle: Handler<E>,
 ): void {
+  const isCompressible = canCompress(options.endpoints, endpoint)
   http.route({
     ...routeFor(options, endpoint),
     handler: async (request, reply) => {
@@ -139,6 +143,7 @@ export function addRoute<E extends Endpoint>(
         actor: request.actor,
         untilMs: request.untilMs,
         origin: { actor: request.actor, via: 'api' as const, request: request.id },
+        network: rateLimitKey(null, request.ip),
         as: request.as,
         headers: request.headers,
         format: (request.query as Record<string, string>).format,
@@ -154,13 +159,31 @@ export function addRoute<E extends Endpoint>(
       const isEmpty = answer.status === 301 || answer.status === 304
       reply.code(answer.status ?? endpoint.response.status)
       if (answer.status !== 301) reply.header('content-type', representationTypes[request.as])
-      if (answer.etag) reply.header('etag', representationEtag(answer.etag, request.as))
+      const bytes = asciiBytes(answer.body)
+      const encoding = isCompressible ? chooseEncoding(request, reply, bytes.length) : undefined
+      if (answer.etag) {
+        const etag = representationEtag(answer.etag, request.as)
+        // Compressed bytes are not those that a strong ETag stands for.
+        reply.header('etag', encoding ? `W/${etag}` : etag)
+      }
       reply.header('cache-control', 'private, no-store')
       if (answer.headers) reply.headers(answer.headers)
       setEdgeHeaders(options.edge, request, reply, answer.edge)
-      return reply.send(isEmpty ? undefined : asciiBytes(answer.body))
+      return isEmpty ? reply.send() : sendEncoded(reply, bytes, encoding)
     },
   })
+}
+
+/**
+ * Tells whether the responses of an endpoint may be compressed. Those below a record never are:
+ * their headers are part of the documented API. Others keep a strong ETag if If-Match takes it.
+ */
+function canCompress(endpoints: readonly Endpoint[], { method, path }: Endpoint): boolean {
+  const isOfRecord = path.startsWith('/api/v2/video/{id}')
+  const hasConditionalWrite = endpoints.some(
+    (other) => other.path === path && other.requestHeaders?.includes('If-Match'),
+  )
+  return method === 'GET' && !isOfRecord && !hasConditionalWrite
 }
 
 /**
@@ -344,7 +367,8 @@ function parseInteger(value: unknown, schema: object): unknown {
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    endpoint?: string
+    /** The path with the names of its parameters. */
+    route?: string
     maxKeys?: number
     /** The body is a file instead of JSON. */
     takesBinary?: boolean

@@ -1,6 +1,7 @@
 import { Problem } from '@talkshelf/contract'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { anyone } from '../actor.ts'
+import { onPrimary } from '../db/read-context.ts'
 import { tracedRequest } from '../ops/trace.ts'
 import { sendCompressed } from './compression.ts'
 import { type LazyPolicy, setEdgeHeaders } from './edge-policy.ts'
@@ -141,11 +142,15 @@ function addPageRoute(
 ): void {
   const { cost, limitMs = options.answerMs, isPrivate = false, formBytes = maxFormBytes } = limits
   const { takesUpload = false } = limits
+  // People see at once what they have changed on a private page, also without a session.
+  const answer: typeof handle = isPrivate
+    ? (...request) => onPrimary(() => handle(...request))
+    : handle
   http.route({
     method,
     url: options.basePath + path,
     ...(method === 'POST' && { bodyLimit: formBytes }),
-    config: { endpoint: 'page', cost, takesForm: method === 'POST', takesUpload },
+    config: { route: path, cost, takesForm: method === 'POST', takesUpload },
     onRequest: async (request, reply) => {
       request.actor = anyone
       if (isPrivate) markPrivate(reply)
@@ -159,7 +164,7 @@ function addPageRoute(
         headers,
         edge,
       } = await tracedRequest(`${method} ${path}`, request.headers, () =>
-        countInFlight(options, withDeadline(untilMs, handle(request, untilMs), 'unknown')),
+        countInFlight(options, withDeadline(untilMs, answer(request, untilMs), 'unknown')),
       )
       if (status === 304) options.limit?.giveBack(rateLimitKey(null, request.ip), cost)
       reply.code(status).headers(headers)

@@ -1,6 +1,7 @@
 import { Problem, type ProblemDocument, type ProblemName, problems } from '@talkshelf/contract'
 import type { FastifyError } from 'fastify'
 import { Unavailable } from '../db/db.ts'
+import { NotAdmitted } from '../ops/admission.ts'
 
 // Converts every error to a problem of the contract.
 
@@ -23,7 +24,9 @@ export function toProblem(error: unknown, isWrite: boolean): Problem {
   if (error instanceof Unavailable)
     return new Problem(
       'unavailable',
-      'The database did not respond in time; try again later',
+      error.cause instanceof NotAdmitted
+        ? 'Too many searches are running; try again in a moment'
+        : 'The database did not respond in time; try again later',
       isWrite ? { outcome: error.outcome } : {},
     )
   const { code = '', statusCode } = error as Partial<FastifyError>

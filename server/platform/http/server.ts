@@ -14,6 +14,8 @@ import Fastify, {
   type FastifyRequest,
   LogController,
 } from 'fastify'
+import { onPrimary, withReplicas } from '../db/read-context.ts'
+import { withClient } from '../ops/admission.ts'
 import type { Metrics } from '../ops/metrics.ts'
 import { watchOverload } from '../ops/overload.ts'
 import { sendCompressed } from './compression.ts'
@@ -49,7 +51,7 @@ import {
   parseForms,
 } from './pages.ts'
 import { problemDocument, problemHeaders, toProblem } from './problem.ts'
-import { createRateLimit, type RateLimit } from './rate-limit.ts'
+import { createRateLimit, type RateLimit, rateLimitKey } from './rate-limit.ts'
 import { acceptUploads } from './uploads.ts'
 
 // Creates the HTTP server: its limits, the headers of every response, error responses, logging and
@@ -60,8 +62,12 @@ export interface HttpServerOptions extends Omit<MountOptions, 'count' | 'limit'>
   base(): string
   readonly logger: { level: string; stream?: { write(line: string): void } } | false
   readonly metrics: Metrics
+  /** The token with which /metrics is read; without one, only from this machine. */
+  readonly metricsToken?: string | undefined
   /** Tells whether the database responds. */
   isReady(): Promise<boolean>
+  /** Tells whether a request may read from a replica. Undefined if there are no replicas. */
+  mayReadReplica?: ((request: FastifyRequest) => boolean) | undefined
   /** Returns what /healthz and /readyz report besides their status. */
   healthDetails?(): object
   /** Points per minute for each client; 0 disables the rate limit. */
@@ -168,6 +174,14 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   })
   http.server.maxConnections = 10_000
 
+  http.addHook('onRequest', (request, _reply, done) =>
+    withClient(rateLimitKey(null, request.ip), done),
+  )
+  const { mayReadReplica } = options
+  if (mayReadReplica)
+    http.addHook('onRequest', (request, _reply, done) =>
+      mayReadReplica(request) ? withReplicas(done) : onPrimary(done),
+    )
   decorateRequests(http)
   http.setErrorHandler(sendProblem)
   http.setNotFoundHandler((request, reply) =>
@@ -183,13 +197,13 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   })
   recordResponses(http, options)
   addOptionsRoutes(http, endpoints, basePath)
-  healthRoutes(
-    http,
+  healthRoutes(http, {
     basePath,
-    options.metrics,
-    async () => !state.isStopping && (await options.isReady()),
-    options.healthDetails,
-  )
+    metrics: options.metrics,
+    metricsToken: options.metricsToken,
+    isReady: async () => !state.isStopping && (await options.isReady()),
+    details: options.healthDetails,
+  })
 
   const mountOptions = { ...options, limit, count }
   return {
@@ -434,8 +448,8 @@ function recordResponses(
     // The fast lane may have spent time on the request before Fastify received it.
     const fastLaneResult = fastLaneResults.get(request.raw)
     const ms = fastLaneResult ? performance.now() - fastLaneResult.beganMs : reply.elapsedTime
-    const endpoint = request.routeOptions.config.endpoint ?? 'other'
-    metrics.answered(endpoint, reply.statusCode, ms / 1000)
+    const route = request.routeOptions.config.route ?? 'other'
+    metrics.answered(request.method, route, reply.statusCode, ms / 1000)
     // Probes come every few seconds.
     const level = isOperatorRoute(request) ? 'debug' : 'info'
     request.log[level](

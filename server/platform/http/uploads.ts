@@ -5,6 +5,8 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 // Reads forms with a file (multipart/form-data). The file is kept in memory, within a limit.
 
 export interface UploadedFile {
+  /** The name of its field. */
+  readonly field: string
   /** The name without folders. It may contain any characters. */
   readonly name: string
   /** Empty if the file is too large. */
@@ -16,7 +18,9 @@ export interface UploadedFile {
 
 export interface Upload {
   readonly form: URLSearchParams
-  /** Undefined if no file was chosen. */
+  /** The files that were chosen. */
+  readonly files: readonly UploadedFile[]
+  /** The first of them. Undefined if no file was chosen. */
   readonly file: UploadedFile | undefined
 }
 
@@ -27,6 +31,8 @@ export interface UploadLimits {
   readonly fileBytes?: number
   /** Limit of each field. */
   readonly fieldBytes?: number
+  /** Number of files. Default: 1 */
+  readonly maxFiles?: number
 }
 
 /** Checks the fields before the file. Throws to refuse the form. */
@@ -61,7 +67,7 @@ export async function readUpload(
   if (body instanceof URLSearchParams || headers['content-type'] === undefined) {
     const form = body instanceof URLSearchParams ? body : new URLSearchParams()
     check(form)
-    return { form, file: undefined }
+    return { form, files: [], file: undefined }
   }
   if (Number(headers['content-length']) > maxBytes) throw tooLarge(maxBytes)
   return parseUpload(request.raw, createParser(headers, limits), maxBytes, check)
@@ -75,8 +81,7 @@ function parseUpload(
 ): Promise<Upload> {
   return new Promise((resolve, reject) => {
     const form = new URLSearchParams()
-    const chunks: Uint8Array[] = []
-    let file: Omit<UploadedFile, 'chunks'> | undefined
+    const files: (UploadedFile & { chunks: Uint8Array[] })[] = []
     let isChecked = false
     let receivedBytes = 0
 
@@ -112,8 +117,7 @@ function parseUpload(
       }
       return isChecked
     }
-    const refuseParts = () =>
-      refuse(malformed(`A form has at most ${maxFields} fields and one file`))
+    const refuseParts = () => refuse(malformed('The form has too many fields or files'))
 
     parser
       .on('partsLimit', refuseParts)
@@ -126,27 +130,28 @@ function parseUpload(
         else if (isTruncated) refuse(malformed('A field of the form is too long'))
         else form.append(name, value)
       })
-      .on('file', (_, stream, name) => {
+      .on('file', (field, stream, name) => {
         // The parser reports the same error.
         stream.on('error', () => {})
         if (!isAccepted()) return stream.resume()
-        const current = { name: name ?? '', bytes: 0, isTooLarge: false }
-        file = current
+        const chunks: Uint8Array[] = []
+        const current = { field, name: name ?? '', chunks, bytes: 0, isTooLarge: false }
+        files.push(current)
         stream.on('data', (chunk: Buffer) => {
           chunks.push(chunk)
           current.bytes += chunk.length
         })
         stream.on('limit', () => {
           current.isTooLarge = true
+          chunks.length = 0
         })
       })
       .on('finish', () => {
         if (!isAccepted()) return
         stop()
         // Browsers send an empty file without a name if none was chosen.
-        const isChosen = file !== undefined && (file.name !== '' || file.bytes > 0)
-        const kept = file?.isTooLarge ? [] : chunks
-        resolve({ form, file: isChosen && file ? { ...file, chunks: kept } : undefined })
+        const chosen = files.filter(({ name, bytes }) => name !== '' || bytes > 0)
+        resolve({ form, files: chosen, file: chosen[0] })
       })
 
     if (body.destroyed) onClose()
@@ -157,15 +162,15 @@ function parseUpload(
 /** Creates the parser of a form. Throws a Problem if the Content-Type has no valid boundary. */
 function createParser(
   headers: FastifyRequest['headers'],
-  { maxBytes, fileBytes = maxBytes, fieldBytes = defaultFieldBytes }: UploadLimits,
+  { maxBytes, fileBytes = maxBytes, fieldBytes = defaultFieldBytes, maxFiles = 1 }: UploadLimits,
 ): BusboyInstance {
   try {
     return new Busboy({
       headers: { ...headers, 'content-type': headers['content-type'] ?? '' },
       limits: {
         fields: maxFields,
-        files: 1,
-        parts: maxFields + 1,
+        files: maxFiles,
+        parts: maxFields + maxFiles,
         fieldSize: fieldBytes,
         fileSize: fileBytes,
         headerPairs: 10,

@@ -21,8 +21,18 @@ export interface OutboundOptions extends GuardOptions {
   readonly timeoutMs: number
   /** Talkshelf/<version> (+PUBLIC_URL) */
   readonly userAgent: string
+  /** Asks for the file only if it is another one than the one with these validators. */
+  readonly unless?: FileValidators
   /** Aborts the download. The promise rejects with the reason of the signal. */
   readonly signal?: AbortSignal
+}
+
+/** Headers by which a server recognizes a version of a file (RFC 9110, section 8.8). */
+export interface FileValidators {
+  /** The ETag header. */
+  readonly etag?: string | undefined
+  /** The Last-Modified header. */
+  readonly lastModified?: string | undefined
 }
 
 export interface OutboundFile {
@@ -30,6 +40,9 @@ export interface OutboundFile {
   readonly address: string
   /** The Content-Type header. */
   readonly type: string | undefined
+  /** Whether the file has not changed since `unless`. Then the body is empty. */
+  readonly isUnchanged: boolean
+  readonly validators: FileValidators
   /**
    * Can be read once. Throws an OutboundError if it exceeds a limit or the connection is lost.
    */
@@ -53,10 +66,10 @@ export async function fetchOutbound(
   const url = parseOutboundUrl(address, options)
   const download = await startDownload(options)
   try {
-    const { finalUrl, type, body } = await request(download.agent, url, options)
+    const { finalUrl, body, ...headers } = await request(download.agent, url, options)
     return {
       address: finalUrl.href,
-      type,
+      ...headers,
       body: readBody(body, download, options.maxBytes),
       close: () => download.end(),
     }
@@ -236,16 +249,31 @@ async function request(agent: Agent, firstUrl: URL, options: OutboundOptions) {
       origin: url.origin,
       path: url.pathname + url.search,
       method: 'GET',
-      // A small compressed response could expand to a huge file.
-      headers: { 'user-agent': options.userAgent, accept: '*/*', 'accept-encoding': 'identity' },
+      headers: {
+        'user-agent': options.userAgent,
+        accept: '*/*',
+        // A small compressed response could expand to a huge file.
+        'accept-encoding': 'identity',
+        ...conditionalHeaders(options.unless),
+      },
       reset: true,
     })
     // Without a listener, an error before the body is read would end the process.
     body.on('error', () => {})
     if (!redirectStatuses.includes(statusCode)) {
-      checkHeaders(statusCode, headers, options.maxBytes)
+      const isUnchanged = statusCode === 304 && options.unless !== undefined
+      if (!isUnchanged) checkHeaders(statusCode, headers, options.maxBytes)
       const type = headers['content-type']
-      return { finalUrl: url, type: typeof type === 'string' ? type : undefined, body }
+      return {
+        finalUrl: url,
+        type: typeof type === 'string' ? type : undefined,
+        isUnchanged,
+        validators: {
+          etag: repeatableHeader(headers.etag),
+          lastModified: repeatableHeader(headers['last-modified']),
+        },
+        body,
+      }
     }
     body.destroy()
     if (redirects === maxRedirects)
@@ -255,6 +283,21 @@ async function request(agent: Agent, firstUrl: URL, options: OutboundOptions) {
       )
     url = redirectTarget(headers.location, url, options)
   }
+}
+
+function conditionalHeaders({ etag, lastModified }: FileValidators = {}): Record<string, string> {
+  return {
+    ...(etag !== undefined && { 'if-none-match': etag }),
+    ...(lastModified !== undefined && { 'if-modified-since': lastModified }),
+  }
+}
+
+const maxValidatorLength = 500
+
+/** Returns the value of a header that can be stored and sent back. */
+function repeatableHeader(value: string | string[] | undefined): string | undefined {
+  if (typeof value !== 'string' || value.length > maxValidatorLength) return undefined
+  return /^[!-~]([ -~]*[!-~])?$/.test(value) ? value : undefined
 }
 
 function redirectTarget(

@@ -6,20 +6,28 @@ import {
   Gauge,
   Histogram,
   Registry,
-} from 'prom-client'
+} from '@prometheus-io/client'
 
 // Metrics in the Prometheus format. With several processes, the primary process aggregates them.
 
 export interface Metrics {
   /**
-   * Records a response. `endpoint` is a name in the contract, never a URL, to bound the number of
-   * labels.
+   * Records a response. `route` is a path with the names of its parameters, such as
+   * `/api/v2/video/{id}`, never a URL, to bound the number of labels.
    */
-  answered(endpoint: string, status: number, seconds: number): void
+  answered(method: string, route: string, status: number, seconds: number): void
   /** Records that a record was read from the cache or from the database. */
   read(from: 'memory' | 'database'): void
-  /** Adds a figure that is read whenever the metrics are. `name` is without the prefix. */
-  watch(name: string, help: string, read: () => number): void
+  /**
+   * Adds a figure that is read whenever the metrics are. `name` is without the prefix. Without a
+   * figure while it cannot be read.
+   */
+  watch(name: string, help: string, read: () => number | Promise<number>): void
+  /**
+   * Adds a figure that is 1 while something holds, and 0 if it does not hold in one of the
+   * processes.
+   */
+  watchState(name: string, help: string, read: () => Promise<boolean>): void
   /**
    * Adds a figure for each of several subjects, read whenever the metrics are. There must be few
    * subjects. Without figures while they cannot be read.
@@ -30,36 +38,64 @@ export interface Metrics {
     label: string,
     read: () => Promise<ReadonlyMap<string, number>>,
   ): void
-  /** Adds a counter and returns a function that counts an event by its label. */
-  counter(name: string, help: string, label: string): (value: string) => void
+  /**
+   * Adds a counter and returns a function that counts an event by its label. Starts at 0 for each
+   * of the values: Prometheus does not see the first event of a counter that starts at 1.
+   */
+  counter<Value extends string>(
+    name: string,
+    help: string,
+    label: string,
+    values: readonly Value[],
+  ): (value: Value) => void
   /** Adds a counter that is read whenever the metrics are. `name` is without the prefix. */
   watchTotal(name: string, help: string, read: () => number): void
   /** Returns all metrics of all processes. */
   text(): Promise<{ type: string; body: string }>
 }
 
-interface PoolFigures {
-  total: number
-  idle: number
-  waiting: number
+/**
+ * Metrics of the library whose names break the rules of Prometheus: a gauge that ends with `_total`,
+ * or a name that ends with the type. Utilization is also the rate of `process_cpu_seconds_total`.
+ */
+const misnamedMetrics = [
+  'nodejs_active_handles_total',
+  'nodejs_active_requests_total',
+  'nodejs_active_resources_total',
+  'nodejs_eventloop_utilization_histogram',
+  'nodejs_eventloop_utilization_summary',
+]
+
+/** Connection counts of a pool. */
+export interface PoolFigures {
+  readonly total: number
+  readonly idle: number
+  /** The number of connections that the pool may open. */
+  readonly max: number
+  /** Requests that wait for a connection. */
+  readonly waiting: number
 }
 
-/** Creates the metrics of this process. */
-export function createMetrics(pool: () => PoolFigures): Metrics {
+/** Creates the metrics of this process. `pools` returns the figures of each connection pool. */
+export function createMetrics(
+  version: string,
+  pools: () => Readonly<Record<string, PoolFigures>>,
+): Metrics {
   const registry = new Registry()
   const registers = [registry]
   collectDefaultMetrics({ register: registry })
+  for (const name of misnamedMetrics) registry.removeSingleMetric(name)
   // Observing each response alone costs a tenth of the fastest one; batches cost next to nothing.
-  let pending: { labels: { endpoint: string; status: number }; seconds: number }[] = []
+  let pending: { labels: Record<'method' | 'route' | 'status', string>; seconds: number }[] = []
   function flush() {
     const responses = pending
     pending = []
     for (const { labels, seconds } of responses) requests.observe(labels, seconds)
   }
   const requests = new Histogram({
-    name: 'talkshelf_request_seconds',
-    help: 'Duration of requests by endpoint and status',
-    labelNames: ['endpoint', 'status'],
+    name: 'http_request_duration_seconds',
+    help: 'Duration of requests by method, route and status',
+    labelNames: ['method', 'route', 'status'],
     buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5],
     registers,
     collect: flush,
@@ -77,20 +113,48 @@ export function createMetrics(pool: () => PoolFigures): Metrics {
   })
   new Gauge({
     name: 'talkshelf_database_connections',
-    help: 'Connections of the main pool (total, idle) and requests waiting for one',
-    labelNames: ['state'],
+    help: 'Connections to the database by pool and state',
+    labelNames: ['pool', 'state'],
     registers,
     collect() {
-      for (const [state, count] of Object.entries(pool())) this.set({ state }, count)
+      for (const [pool, { total, idle }] of Object.entries(pools())) {
+        this.set({ pool, state: 'idle' }, idle)
+        this.set({ pool, state: 'busy' }, total - idle)
+      }
     },
   })
+  new Gauge({
+    name: 'talkshelf_database_connections_max',
+    help: 'Connections to the database that may be open, by pool',
+    labelNames: ['pool'],
+    registers,
+    collect() {
+      for (const [pool, { max }] of Object.entries(pools())) this.set({ pool }, max)
+    },
+  })
+  new Gauge({
+    name: 'talkshelf_database_requests_waiting',
+    help: 'Requests that wait for a connection to the database, by pool',
+    labelNames: ['pool'],
+    registers,
+    collect() {
+      for (const [pool, { waiting }] of Object.entries(pools())) this.set({ pool }, waiting)
+    },
+  })
+  new Gauge({
+    name: 'talkshelf_build_info',
+    help: 'Version of the program; the value is always 1',
+    labelNames: ['version'],
+    registers,
+    aggregator: 'first',
+  }).set({ version }, 1)
   AggregatorRegistry.setRegistries(registers)
   // The constructor adds the listener that sends the metrics of this process to the primary one.
   if (cluster.isWorker) new AggregatorRegistry()
 
   return {
-    answered(endpoint, status, seconds) {
-      pending.push({ labels: { endpoint, status }, seconds })
+    answered(method, route, status, seconds) {
+      pending.push({ labels: { method, route, status: String(status) }, seconds })
       if (pending.length === 200) flush()
     },
     read(from) {
@@ -103,8 +167,23 @@ export function createMetrics(pool: () => PoolFigures): Metrics {
         registers,
         // Each process has its own figure; the highest one counts.
         aggregator: 'max',
-        collect() {
-          this.set(read())
+        async collect() {
+          try {
+            this.set(await read())
+          } catch {
+            this.remove()
+          }
+        },
+      })
+    },
+    watchState(name, help, read) {
+      new Gauge({
+        name: `talkshelf_${name}`,
+        help,
+        registers,
+        aggregator: 'min',
+        async collect() {
+          this.set((await read()) ? 1 : 0)
         },
       })
     },
@@ -122,9 +201,10 @@ export function createMetrics(pool: () => PoolFigures): Metrics {
         },
       })
     },
-    counter(name, help, label) {
+    counter(name, help, label, values) {
       const options = { name: `talkshelf_${name}`, help, labelNames: [label], registers }
       const counter = new Counter(options)
+      for (const value of values) counter.inc({ [label]: value }, 0)
       return (value) => counter.inc({ [label]: value })
     },
     watchTotal(name, help, read) {

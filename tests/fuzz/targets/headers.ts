@@ -9,6 +9,7 @@ import {
   revisionInEtag,
 } from '../../../server/platform/http/conditional.ts'
 import { chooseRepresentation } from '../../../server/platform/http/negotiate.ts'
+import { plainSite } from '../../../server/site/site.ts'
 import { chooseLocale, locales } from '../../../web/messages/messages.ts'
 import { assertProperty, type FuzzTarget } from '../target.ts'
 
@@ -19,6 +20,7 @@ const site = {
   basePath: '',
   origin: () => 'http://localhost',
   assets: { style: '', script: '', desk: { style: '', script: '' }, read: async () => undefined },
+  content: plainSite,
 }
 
 export const headerTargets: readonly FuzzTarget[] = [
