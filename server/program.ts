@@ -2,6 +2,7 @@ import cluster from 'node:cluster'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { Command, Option } from 'commander'
+import { accessCommands } from './access/command.ts'
 import { createApp } from './app.ts'
 import { createToken, findEvent, listTokens, recordEvent, revokeToken } from './auth/auth.ts'
 import { operator, personCommands } from './auth/command.ts'
@@ -218,6 +219,7 @@ importCommands(program, { config: () => readConfig(process.env), withPool, say }
 matchCommand(program, { config: () => readConfig(process.env), withPool, say }, importSteps)
 exportCommands(program, { config: () => readConfig(process.env), withPool, say })
 mirrorCommands(program, { config: () => readConfig(process.env), withPool, say })
+accessCommands(program, { config: () => readConfig(process.env), withPool, say }, operator)
 personCommands(program, { config: () => readConfig(process.env), withPool, say })
 doctorCommands(program, { config: () => readConfig(process.env), withPool, say }, schemaFolder)
 

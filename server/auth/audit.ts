@@ -28,6 +28,7 @@ export type AuditKind =
   | 'identity-removed'
   | 'token-created'
   | 'token-revoked'
+  | 'access-restricted'
   | 'webhook-created'
   | 'webhook-changed'
   | 'webhook-deleted'

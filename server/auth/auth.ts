@@ -34,6 +34,7 @@ export {
 } from './people.ts'
 export {
   deleteExpired,
+  GrantedAccess,
   isEditorRevoked,
   listAuditEvents,
   listIdentities,
@@ -41,6 +42,8 @@ export {
   type Person,
   type PersonRole,
   personRoles,
+  readGrantedAccess,
+  restrictGrantedAccess,
 } from './queries.ts'
 export { isWellFormedSecret, makeSecret } from './secret.ts'
 export {

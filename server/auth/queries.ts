@@ -1,4 +1,4 @@
-import sql from 'sql-template-tag'
+import sql, { raw, type Sql } from 'sql-template-tag'
 import Type, { type Static } from 'typebox'
 import { type Db, execute, many, maybe, one, writeReturning } from '../platform/db/db.ts'
 
@@ -686,6 +686,88 @@ export function listIdentities(db: Db, person: number) {
         order by openid_identity.created, issuer, subject
         limit 100`,
   )
+}
+
+const Keys = Type.Array(Type.String({ maxLength: 4000 }))
+
+/** Who has access to the archive. All keys are hashes, or ids that are of no use to others. */
+export const GrantedAccess = Type.Object({
+  tokens: Keys,
+  /** By random id. `mail` is the hash of the address. */
+  people: Type.Record(
+    Type.String(),
+    Type.Object({ role: PersonRole, mail: Type.Union([Type.String(), Type.Null()]) }),
+  ),
+  passkeys: Keys,
+  accounts: Keys,
+  event_editors: Keys,
+})
+export type GrantedAccess = Static<typeof GrantedAccess>
+
+// The same on both sides: when access is read, and when it is restricted.
+const mailHash = raw(`encode(sha256(convert_to(lower(person.mail), 'UTF8')), 'hex')`)
+const accountKey = raw(`jsonb_build_array(issuer, subject)::text`)
+const eventEditorKey = raw(`(select handle from person where id = person_id) || ' ' || category_id`)
+
+/** Reads who has access: tokens that work, people who can sign in, and how they do. */
+export function readGrantedAccess(db: Db) {
+  const keys = (key: Sql, from: Sql) =>
+    sql`(select coalesce(jsonb_agg(key order by key), '[]') from (select ${key} as key ${from}) as _)`
+  return one(
+    db,
+    GrantedAccess,
+    sql`select ${keys(sql`encode(hash, 'hex')`, sql`from token where revoked is null`)} as tokens,
+               (select coalesce(jsonb_object_agg(handle, jsonb_build_object(
+                         'role', role, 'mail', ${mailHash})), '{}')
+                from person
+                where disabled is null) as people,
+               ${keys(sql`encode(credential_id, 'hex')`, sql`from passkey`)} as passkeys,
+               ${keys(sql`${accountKey}`, sql`from openid_identity`)} as accounts,
+               ${keys(sql`${eventEditorKey}`, sql`from event_editor`)} as event_editors`,
+  )
+}
+
+/**
+ * Takes away all access that is not granted, and never gives any. Ends all sessions and links, too:
+ * they cannot be told from those that had ended. Returns how much was taken away, by kind.
+ */
+export async function restrictGrantedAccess(
+  tx: Db,
+  { tokens, people, passkeys, accounts, event_editors }: GrantedAccess,
+) {
+  const granted = sql`
+    (select key as handle, value ->> 'role' as role, value ->> 'mail' as mail
+     from jsonb_each(${JSON.stringify(people)}::jsonb)) as granted`
+  const rank = (role: string) => raw(`array_position(array['suggester','editor','admin'], ${role})`)
+  const statements = {
+    tokens: sql`
+      update token set revoked = now()
+      where revoked is null and encode(hash, 'hex') <> all (${tokens}::text[])`,
+    people: sql`
+      update person set disabled = now()
+      where disabled is null and handle::text <> all (${Object.keys(people)}::text[])`,
+    roles: sql`
+      update person set role = granted.role
+      from ${granted}
+      where granted.handle = person.handle::text and ${rank('person.role')} > ${rank('granted.role')}`,
+    mail_addresses: sql`
+      update person set mail = null
+      where mail is not null and disabled is null
+        and not exists (
+          select from ${granted} where granted.handle = person.handle::text and granted.mail = ${mailHash})`,
+    passkeys: sql`
+      delete from passkey where encode(credential_id, 'hex') <> all (${passkeys}::text[])`,
+    accounts: sql`
+      delete from openid_identity where ${accountKey} <> all (${accounts}::text[])`,
+    event_editors: sql`
+      delete from event_editor where ${eventEditorKey} <> all (${event_editors}::text[])`,
+    sessions: sql`delete from session`,
+    links: sql`delete from one_time_token`,
+  }
+  const counts: Partial<Record<keyof typeof statements, number>> = {}
+  for (const [kind, statement] of Object.entries(statements))
+    counts[kind as keyof typeof statements] = await execute(tx, statement)
+  return counts as Record<keyof typeof statements, number>
 }
 
 export interface NewAuditEvent {

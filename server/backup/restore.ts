@@ -106,7 +106,7 @@ function reportNextSteps(
   say(
     `All changes since ${manifest.made} are undone: tokens that were revoked since then work ` +
       'again, and records that were taken down and names that were hidden are public again. ' +
-      'Repeat these changes before you start the server: ' +
+      "Before you start the server, run 'talkshelf access restrict FILE' and repeat the others: " +
       'see "After a restore" in docs/operations.md.',
   )
   if (server.major !== Number.parseInt(manifest.postgresql, 10))

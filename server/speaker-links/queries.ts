@@ -75,6 +75,29 @@ export function revokeLink(db: Db, speaker: number, id: number) {
   )
 }
 
+const WorkingLinks = Type.Object({ hashes: Type.Array(Type.String()) })
+
+/** Returns the hashes of all links that were not revoked. */
+export async function listLinkHashes(db: Db): Promise<string[]> {
+  const { hashes } = await one(
+    db,
+    WorkingLinks,
+    sql`select coalesce(jsonb_agg(encode(hash, 'hex') order by id), '[]') as hashes
+        from speaker_link
+        where revoked is null`,
+  )
+  return hashes
+}
+
+/** Revokes all links except for these, by hash. Returns how many. */
+export function revokeLinksExcept(tx: Db, hashes: readonly string[]) {
+  return execute(
+    tx,
+    sql`update speaker_link set revoked = now()
+        where revoked is null and encode(hash, 'hex') <> all (${hashes}::text[])`,
+  )
+}
+
 const OpenedLink = Type.Object({
   id: Type.Integer(),
   speaker: Type.Integer(),

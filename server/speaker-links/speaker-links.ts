@@ -37,7 +37,9 @@ import {
 
 export {
   deleteOldLinks,
+  listLinkHashes,
   type OpenedLink,
+  revokeLinksExcept,
   type SpeakerRequest,
 } from './queries.ts'
 export { findSuggestionMarks, listConfirmations, listLinks, listRequests }

@@ -348,6 +348,7 @@ export const deskEn = {
     'identity-removed': 'removed a connected account',
     'token-created': 'created a token',
     'token-revoked': 'revoked a token',
+    'access-restricted': 'restricted access after a restore',
     'webhook-created': 'created a webhook',
     'webhook-changed': 'changed a webhook',
     'webhook-deleted': 'deleted a webhook',

@@ -341,6 +341,7 @@ export const deskEs: DeskMessages = {
     'identity-removed': 'desconectó una cuenta',
     'token-created': 'creó un token',
     'token-revoked': 'revocó un token',
+    'access-restricted': 'restringió el acceso tras una restauración',
     'webhook-created': 'creó un webhook',
     'webhook-changed': 'cambió un webhook',
     'webhook-deleted': 'eliminó un webhook',
