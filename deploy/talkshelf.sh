@@ -10,4 +10,7 @@ if [ -e /etc/talkshelf/talkshelf.env ]; then
   set +a
 fi
 export PATH DATABASE_URL_FILE=/etc/talkshelf/database-url
+# Secrets that the unit of a cluster gets as credentials.
+if [ -e /etc/talkshelf/edge-token ]; then export EDGE_TOKEN_FILE=/etc/talkshelf/edge-token; fi
+if [ -e /etc/talkshelf/webhook-key ]; then export WEBHOOK_KEY_FILE=/etc/talkshelf/webhook-key; fi
 exec /opt/talkshelf/node_modules/.bin/talkshelf "$@"

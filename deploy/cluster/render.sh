@@ -240,16 +240,13 @@ backup_host() { printf '%s %s\n' "$1" "$2"; }
 backup=$(each backup backup_host)
 backup_name=${backup% *}
 backup_address=${backup#* }
-patroni_archive= patroni_replica_methods= pgbackrest_conf= database_units='etcd patroni'
+patroni_archive= pgbackrest_conf= database_units='etcd patroni'
 if [ -n "$backup" ]; then
   pgbackrest_conf=/etc/pgbackrest.conf
   database_units='etcd patroni pgbackrest'
   patroni_archive='        archive_mode: "on"
         archive_timeout: 60s
         archive_command: pgbackrest --stanza=talkshelf archive-push "%p"'
-  patroni_replica_methods='  recovery_conf:
-    restore_command: pgbackrest --stanza=talkshelf archive-get %f "%p"
-'
 fi
 client() { printf 'tls-server-auth=%s=talkshelf\n' "$1"; }
 pgbackrest_clients=$(each database client)
@@ -378,6 +375,11 @@ render_backup() {
   put_certificate etc/pgbackrest
   put_template talkshelf-backup.service 644 etc/systemd/system/talkshelf-backup.service
   put_template talkshelf-backup.timer 644 etc/systemd/system/talkshelf-backup.timer
+  put_template restore-drill.sh 755 etc/talkshelf/restore-drill.sh
+  put_template restore-checks.sql 644 etc/talkshelf/restore-checks.sql
+  put_template pgbackrest-drill.conf 640 etc/pgbackrest-drill.conf
+  put_template talkshelf-restore-drill.service 644 etc/systemd/system/talkshelf-restore-drill.service
+  put_template talkshelf-restore-drill.timer 644 etc/systemd/system/talkshelf-restore-drill.timer
 }
 
 # Prints the commands that install this host.
@@ -389,7 +391,7 @@ install_md() {
   fi
   if has "$roles" service; then packages="$packages haproxy npm ca-certificates fonts-noto-core"; fi
   if has "$roles" edge; then packages="$packages haproxy varnish varnish-modules keepalived"; fi
-  if has "$roles" backup; then packages="$packages pgbackrest"; fi
+  if has "$roles" backup; then packages="$packages pgbackrest postgresql-$postgresql"; fi
   packages=$(printf '%s\n' $packages | sort -u | tr '\n' ' ' | sed 's/ $//')
   fill INSTALL.md
   for role in database backup service edge; do

@@ -7,6 +7,7 @@ import { bulkEditKilled } from './bulk-edit.ts'
 import { clockSteps } from './clock.ts'
 import { clusterFaults } from './cluster/faults.ts'
 import { clusterReport } from './cluster/play.ts'
+import { clusterRestored } from './cluster/restore.ts'
 import { simulatedDays } from './days.ts'
 import { importKilled } from './imports.ts'
 import { databaseKilled, serviceKilled } from './kills.ts'
@@ -59,9 +60,10 @@ await runFaults({
         { package: 'iptables', program: 'iptables' },
         { package: 'iproute2', program: 'ip' },
         { package: 'curl', program: 'curl' },
+        { package: 'pgbackrest', program: 'pgbackrest' },
         { package: 'faketime', program: 'faketime' },
       ],
-      faults: clusterFaults,
+      faults: [...clusterFaults, clusterRestored],
       withoutTemplate: true,
       report: clusterReport,
     },

@@ -268,3 +268,40 @@ test('systemd accepts the units and drop-ins', (t) => {
     .filter((line) => line.includes(units) && !/is not executable/.test(line))
   assert.deepEqual(complaints, [])
 })
+
+interface AlertRule {
+  readonly alert: string
+  readonly annotations: Record<string, string>
+}
+
+test('every alert has a runbook and a test', () => {
+  const { groups } = parse(
+    readFileSync(join(root, 'deploy/prometheus/cluster.rules.yml'), 'utf8'),
+  ) as {
+    groups: { rules: AlertRule[] }[]
+  }
+  const rules = groups.flatMap((group) => group.rules)
+  const document = readFileSync(join(root, 'docs/cluster.md'), 'utf8')
+  const runbooks = [...document.matchAll(/^### (Talkshelf\w+)$/gm)].map(([, name]) => name)
+  const alerts = rules.map(({ alert }) => alert)
+  assert.deepEqual(runbooks, alerts)
+  for (const { alert, annotations } of rules)
+    assert.equal(annotations.runbook, `docs/cluster.md#${alert.toLowerCase()}`)
+  const { tests } = parse(
+    readFileSync(join(root, 'deploy/prometheus/cluster.test.yml'), 'utf8'),
+  ) as {
+    tests: { name: string }[]
+  }
+  assert.deepEqual(
+    tests.slice(1).map(({ name }) => name),
+    alerts,
+  )
+})
+
+test('promtool accepts the alert rules', (t) => {
+  for (const command of ['check rules cluster.rules.yml', 'test rules cluster.test.yml']) {
+    const [kind = '', what = '', file = ''] = command.split(' ')
+    const output = run(t, 'promtool', kind, what, join(root, 'deploy/prometheus', file))
+    if (output !== undefined) assert.match(output, /SUCCESS/)
+  }
+})

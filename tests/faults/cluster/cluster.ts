@@ -32,6 +32,7 @@ host web2 ${network}.22 service
 host edge1 ${network}.31 edge
 host edge2 ${network}.32 edge
 `
+const backupHost = `host vault1 ${network}.41 backup\n`
 
 /** What Patroni tells about a member. */
 interface Member {
@@ -46,6 +47,8 @@ export interface Cluster {
   readonly databases: readonly Machine[]
   readonly services: readonly Machine[]
   readonly edges: readonly Machine[]
+  /** The backup host, if there is one. */
+  readonly backups: readonly Machine[]
   /** The URL for readers and editors: the shared address of the edge. */
   readonly url: string
   /** The URL of the first service, without an edge. */
@@ -58,6 +61,8 @@ export interface Cluster {
   leader(): Promise<Machine>
   /** Returns the machines of the synchronous standby and of the other one. */
   standbys(): Promise<{ synchronous: Machine; asynchronous: Machine }>
+  /** Waits until all members follow the leader. */
+  untilReplicated(): Promise<void>
   /** Waits until all members follow the leader, and all services and the edge answer. */
   untilHealthy(): Promise<void>
   /** Waits until another machine leads. */
@@ -68,6 +73,8 @@ export interface ClusterOptions {
   /** Changes what is in the machines before they are installed. */
   readonly prepare?: (machine: Machine) => void
   readonly variables?: (name: string) => Record<string, string>
+  /** Adds a host for backups. */
+  readonly hasBackups?: boolean
 }
 
 let hasNetwork = false
@@ -75,13 +82,14 @@ let hasNetwork = false
 /** Renders, installs and starts a cluster. */
 export async function startCluster(
   environment: FaultEnvironment,
-  { prepare = () => {}, variables = () => ({}) }: ClusterOptions = {},
+  { prepare = () => {}, variables = () => ({}), hasBackups = false }: ClusterOptions = {},
 ): Promise<Cluster> {
   if (!hasNetwork) createNetwork()
   hasNetwork = true
-  const rendered = render(environment.dir)
-  const [databases, services, edges] = (['data', 'web', 'edge'] as const).map((prefix) =>
-    hosts()
+  const hosts = hostsFile + (hasBackups ? backupHost : '')
+  const rendered = render(environment.dir, hosts)
+  const [databases, services, edges, backups] = ['data', 'web', 'edge', 'vault'].map((prefix) =>
+    hostsIn(hosts)
       .filter(({ name }) => name.startsWith(prefix))
       .map(({ name, address }) => {
         const options: MachineOptions = {
@@ -94,11 +102,12 @@ export async function startCluster(
         prepare(machine)
         return machine
       }),
-  ) as [Machine[], Machine[], Machine[]]
-  const cluster = new RunningCluster(databases, services, edges)
-  await onAll([...databases, ...services, ...edges], '# Install')
+  ) as [Machine[], Machine[], Machine[], Machine[]]
+  const cluster = new RunningCluster(databases, services, edges, backups)
+  await onAll([...databases, ...services, ...edges, ...backups], '# Install')
   await onAll(databases, 'PostgreSQL')
   await cluster.untilReplicated()
+  await onAll(backups, 'Backups')
   await onAll(services, 'Talkshelf')
   await onAll(edges, 'HAProxy')
   const [first] = services as [Machine]
@@ -115,18 +124,18 @@ export async function startCluster(
 const onAll = (machines: readonly Machine[], title: string) =>
   Promise.all(machines.map((machine) => machine.install(title)))
 
-const hosts = () =>
-  [...hostsFile.matchAll(/^host (\S+) (\S+)/gm)].map(([, name = '', address = '']) => ({
+const hostsIn = (hosts: string) =>
+  [...hosts.matchAll(/^host (\S+) (\S+)/gm)].map(([, name = '', address = '']) => ({
     name,
     address,
   }))
 
 /** Runs render.sh, and returns its folder. */
-function render(dir: string): string {
+function render(dir: string, hosts: string): string {
   mkdirSync(dir, { recursive: true })
   const [, version = ''] = / (\S+)/.exec(execFileSync('patroni', ['--version'], text)) ?? []
   const file = join(dir, 'hosts.conf')
-  writeFileSync(file, hostsFile.replace('PATRONI', version))
+  writeFileSync(file, hosts.replace('PATRONI', version))
   const folder = join(dir, 'rendered')
   execFileSync('sh', [join(root, 'deploy/cluster/render.sh'), file, folder], text)
   return folder
@@ -151,9 +160,11 @@ class RunningCluster implements Cluster {
   readonly databases: readonly Machine[]
   readonly services: readonly Machine[]
   readonly edges: readonly Machine[]
+  readonly backups: readonly Machine[]
 
-  constructor(databases: Machine[], services: Machine[], edges: Machine[]) {
+  constructor(databases: Machine[], services: Machine[], edges: Machine[], backups: Machine[]) {
     this.databases = databases
+    this.backups = backups
     this.services = services
     this.edges = edges
     this.serviceUrl = `http://${services[0]?.address}:8000`

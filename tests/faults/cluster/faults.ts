@@ -467,7 +467,8 @@ function disconnect(machine: Machine): void {
   )
 }
 
-async function switchOver(cluster: Cluster): Promise<void> {
+/** Moves the leader to the synchronous standby. */
+export async function switchOver(cluster: Cluster): Promise<void> {
   const leader = await cluster.leader()
   const { synchronous } = await cluster.standbys()
   leader.run(

@@ -2,11 +2,13 @@ import { execFileSync, type SpawnSyncReturns, spawnSync } from 'node:child_proce
 import {
   chmodSync,
   cpSync,
+  existsSync,
   globSync,
   mkdirSync,
   readdirSync,
   readFileSync,
   rmSync,
+  statSync,
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
@@ -31,7 +33,9 @@ const stubs: Record<string, string> = {
 request=/run/systemctl/$$
 echo "$@" >$request.new
 mv $request.new $request
-while [ -e $request ]; do sleep 0.05; done`,
+while [ -e $request ]; do sleep 0.05; done
+read code <$request.code
+exit "$code"`,
 }
 
 interface RunningUnit {
@@ -188,41 +192,61 @@ export class Machine {
     const section = text.split(/^## /m).find((part) => part.startsWith(title))
     const [, commands] = /^```sh\n(.*?)^```/ms.exec(section ?? '') ?? []
     if (commands === undefined) throw new Error(`${this.name} has no commands for ${title}`)
-    const log = join(this.environment.dir, `${this.name}-install.log`)
-    const program = launch(
-      this.environment,
-      this.inside('sh', '-exc', `cd /root/rendered\n${commands}`),
-      {
-        log: `${this.name}-install.log`,
-        variables: { PATH: `/opt/talkshelf/stubs:${systemPath}`, LC_ALL: 'C' },
-      },
-    )
+    await this.runCommands(`cd /root/rendered\n${commands}`)
+  }
+
+  /** Runs commands of a document as root. Returns what they print; throws if one of them fails. */
+  async runCommands(commands: string): Promise<string> {
+    const log = join(this.environment.dir, `${this.name}-commands.log`)
+    const from = existsSync(log) ? statSync(log).size : 0
+    const program = launch(this.environment, this.inside('sh', '-exc', commands), {
+      log: `${this.name}-commands.log`,
+      variables: { PATH: `/opt/talkshelf/stubs:${systemPath}`, LC_ALL: 'C' },
+    })
     let isDone = false
     program.exited.then(() => {
       isDone = true
     })
     await until(
-      `the installation of ${this.name}`,
+      `the commands of ${this.name}`,
       async () => {
         await this.answerSystemctl()
         return isDone
       },
-      { limitMs: 120_000 },
+      { limitMs: 600_000 },
     )
+    const output = readFileSync(log, 'utf8').slice(from)
     if (program.child.exitCode !== 0)
-      throw new Error(`INSTALL.md of ${this.name} failed:\n${readFileSync(log, 'utf8')}`)
+      throw new Error(`Commands of ${this.name} failed:\n${output.slice(-8000)}`)
+    return output
   }
 
   private async answerSystemctl(): Promise<void> {
     const folder = join(this.root, 'run/systemctl')
     for (const request of readdirSync(folder)) {
-      if (request.endsWith('.new')) continue
+      if (/[.]/.test(request)) continue
       const [command = '', ...words] = readFileSync(join(folder, request), 'utf8').trim().split(' ')
       const names = words.filter((word) => !word.startsWith('--') && !word.endsWith('.timer'))
-      const isStarted = command === 'restart' || words.includes('--now')
-      for (const name of isStarted ? names : []) await this.restart(name)
+      let code = 0
+      for (const name of names) code ||= await this.systemctl(command, name, words)
+      writeFileSync(join(folder, `${request}.code`), `${code}\n`)
       rmSync(join(folder, request))
     }
+  }
+
+  private async systemctl(command: string, name: string, words: string[]): Promise<number> {
+    if (command === 'stop') await this.stopUnit(name)
+    else if (command === 'restart' || words.includes('--now')) await this.restart(name)
+    else if (command === 'start') {
+      const unit = readUnit(this.root, name, this.name)
+      if (!unit.isOneshot) await this.start(name)
+      else {
+        const { child, exited } = this.launchIn(unit, unit.command)
+        await exited
+        return child.exitCode ?? 1
+      }
+    }
+    return 0
   }
 
   // --- Units

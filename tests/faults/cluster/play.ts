@@ -154,7 +154,7 @@ interface Mirror {
 }
 
 /** Runs `talkshelf mirror`. */
-function startMirror(environment: FaultEnvironment, url: string): Mirror {
+export function startMirror(environment: FaultEnvironment, url: string): Mirror {
   const folder = join(environment.dir, 'mirror')
   const command = [process.execPath, 'server/main.ts', 'mirror', url, folder]
   const { child } = launch(environment, command, {

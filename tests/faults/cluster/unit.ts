@@ -7,6 +7,8 @@ import { join } from 'node:path'
 export interface Unit {
   readonly name: string
   readonly user: string
+  /** Runs to its end, and not again. */
+  readonly isOneshot: boolean
   readonly variables: Record<string, string>
   /** Commands that must succeed before the main one. */
   readonly before: readonly (readonly string[])[]
@@ -29,6 +31,7 @@ export function readUnit(root: string, name: string, host: string): Unit {
       .replaceAll('%H', host)
       .replaceAll('%d', credentials)
       .replaceAll('%C', '/var/cache')
+      .replaceAll('%%', '%')
   const all = (key: string) => {
     const values = settings.filter(([other]) => other === key).map(([, value]) => value)
     // An empty value resets a list.
@@ -55,6 +58,7 @@ export function readUnit(root: string, name: string, host: string): Unit {
   return {
     name,
     user: last('User') ?? 'root',
+    isOneshot: last('Type') === 'oneshot',
     variables,
     // Those with a hyphen may fail, and prepare the hardware.
     before: all('ExecStartPre')
