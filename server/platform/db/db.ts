@@ -138,10 +138,13 @@ export function translateError(error: unknown, ifLost: Unavailable['outcome']): 
   if (code === '23505') return new UniqueViolation(error.constraint ?? '', error)
   // The server is shutting down: the statement may still have been executed.
   if (code.startsWith('57P')) return new Unavailable(ifLost, error)
+  // The log could not be written or synchronized, and the server restarts: what it had written of the
+  // log is recovered, maybe with this commit. (The severity, PANIC, is in the language of the server.)
+  if (code.startsWith('58') || error.file === 'xlog.c') return new Unavailable(ifLost, error)
   // Out of resources, a lock or statement timeout, a deadlock, a read-only server: rolled back, and
   // not caused by the statement. A read-only server may be a former primary, so its connection is
   // closed.
-  if (/^(53|40|55P03|57014|25006|58)/.test(code))
+  if (/^(53|40|55P03|57014|25006)/.test(code))
     return new Unavailable('not-applied', error, code !== '25006')
   return error
 }
