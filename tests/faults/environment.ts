@@ -239,6 +239,7 @@ export async function makeTemplate(dir: string): Promise<{ template: string; tok
     '--encoding=UTF8',
     '--username=postgres',
     '--auth=trust',
+    '--data-checksums',
     '--no-sync',
     '--no-instructions',
   ]

@@ -8,6 +8,7 @@ import { clockSteps } from './clock.ts'
 import { clusterFaults } from './cluster/faults.ts'
 import { clusterReport } from './cluster/play.ts'
 import { clusterRestored } from './cluster/restore.ts'
+import { bitsFlipped, fsyncFails, pagesTorn } from './damage.ts'
 import { simulatedDays } from './days.ts'
 import { importKilled } from './imports.ts'
 import { databaseKilled, serviceKilled } from './kills.ts'
@@ -25,6 +26,7 @@ await runFaults({
     { package: 'faketime', program: 'faketime' },
     { package: 'slowhttptest', program: 'slowhttptest' },
     { package: 'pgbackrest', program: 'pgbackrest' },
+    { package: 'strace', program: 'strace' },
     { package: 'iproute2', program: 'ip' },
   ],
   faults: [
@@ -38,6 +40,9 @@ await runFaults({
     noConnections,
     diskFull,
     logDiskFull,
+    fsyncFails,
+    bitsFlipped,
+    pagesTorn,
     clockSteps,
     simulatedDays,
     rollingRestart,
