@@ -1,5 +1,6 @@
 import { statfs } from 'node:fs/promises'
 import { type Config, parseReplicaUrls } from '../config.ts'
+import type { Db } from '../platform/db/db.ts'
 import { schemaStatus } from '../platform/db/migrate.ts'
 import { openPool } from '../platform/db/pool.ts'
 import { findPrograms } from '../platform/db/programs.ts'
@@ -7,7 +8,7 @@ import { checkReplica } from '../platform/db/replica-check.ts'
 import { replicaName } from '../platform/db/replicas.ts'
 import { findFolderProblem } from '../platform/files.ts'
 import { resolveHost } from '../platform/net/dns.ts'
-import { readServer } from './queries.ts'
+import { listStandbys, readDurability, readServer } from './queries.ts'
 
 // Checks what an installation needs: `talkshelf doctor`.
 
@@ -29,6 +30,8 @@ const extensions = ['pg_trgm', 'unaccent']
 const maxClockSeconds = 5
 const maxReplayMs = 2000
 const minFreeBytes = 1 << 30
+const maxArchiveSeconds = 600
+const maxBehindBytes = 100e6
 /** A host of thumbnails. Only its address is looked up. */
 const exampleHost = 'i.ytimg.com'
 const maxLookupMs = 5000
@@ -82,6 +85,7 @@ async function* checkDatabase(
     yield isPending
       ? failure('Schema', `${current} of ${expected}: run 'talkshelf migrate'`)
       : ok('Schema', `${current}`)
+    yield* checkDurability(pool)
     yield checkPrograms(major, environment)
   } catch (error) {
     const { message } = ((error as Error).cause ?? error) as Error
@@ -89,6 +93,46 @@ async function* checkDatabase(
   } finally {
     await pool.close()
   }
+}
+
+/** Checks that what is written survives a crash; in a cluster, also the loss of a machine. */
+async function* checkDurability(db: Db): AsyncGenerator<Finding> {
+  const { has_checksums, switched_off, ...server } = await readDurability(db)
+  yield has_checksums
+    ? ok('Checksums', 'Damaged pages are noticed')
+    : warning(
+        'Checksums',
+        'Damaged pages are not noticed: stop PostgreSQL and run pg_checksums --enable',
+      )
+  yield switched_off.length === 0
+    ? ok('Durability', 'A crash of PostgreSQL loses nothing')
+    : warning('Durability', `A crash loses writes: switch on ${switched_off.join(', ')}`)
+  if (server.archives)
+    yield (server.archive_failing_seconds ?? 0) < maxArchiveSeconds
+      ? ok('WAL archive', 'Archived')
+      : warning(
+          'WAL archive',
+          'The log has not been archived for ' +
+            `${Math.floor((server.archive_failing_seconds ?? 0) / 60)} minutes, and fills the disk`,
+        )
+  if (server.waits_for_standbys) yield await checkStandbys(db, server.sees_standbys)
+}
+
+/** Checks that there is a standby for which writes wait. */
+async function checkStandbys(db: Db, isVisible: boolean): Promise<Finding> {
+  if (!isVisible)
+    return warning('Standbys', 'Not visible: grant pg_read_all_stats to the role of Talkshelf')
+  const standbys = await listStandbys(db)
+  const names = standbys.map(
+    ({ name, is_synchronous, behind_bytes }) =>
+      `${name}${is_synchronous ? ' (synchronous)' : ''}` +
+      (behind_bytes > maxBehindBytes ? `, ${Math.round(behind_bytes / 1e6)} MB behind` : ''),
+  )
+  if (!standbys.some(({ is_synchronous }) => is_synchronous))
+    return failure('Standbys', `No synchronous standby: writes wait. ${names.join('; ')}`)
+  return standbys.some(({ behind_bytes }) => behind_bytes > maxBehindBytes)
+    ? warning('Standbys', names.join('; '))
+    : ok('Standbys', names.join(', '))
 }
 
 /** Checks that a replica can be used. The server works without it, so nothing is an error. */

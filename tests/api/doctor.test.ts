@@ -18,6 +18,13 @@ test('doctor lists what it checked, and what is missing', async () => {
     assert.equal(states[check], 'ok', stdout)
   for (const check of ['Public URL', 'Backup', 'PICTURE_DIR'])
     assert.equal(states[check], 'warning', stdout)
+  // The server of the tests may lose data in a crash.
+  const durability = findings.find(({ check }) => check === 'Durability')
+  assert.match(durability?.detail ?? '', /A crash loses writes: switch on .*fsync/)
+  const [row] = await withDatabase(url, (query) =>
+    query(`select current_setting('data_checksums') as checksums`),
+  )
+  assert.equal(states.Checksums, row?.checksums === 'on' ? 'ok' : 'warning')
 })
 
 test('doctor fails if the schema or the database is missing', async () => {

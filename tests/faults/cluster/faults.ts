@@ -72,6 +72,9 @@ const machines: readonly ClusterFault[] = [
       const before = workload.acknowledged()
       await sleep(faultMs / 2)
       assert.equal(workload.acknowledged(), before, 'a write was acknowledged without a standby')
+      const [service] = cluster.services as [Machine]
+      const { stdout } = service.try('/usr/local/sbin/talkshelf', 'doctor')
+      assert.match(stdout, /^ERROR +Standbys +No synchronous standby: writes wait/m)
       const { statuses } = responsesDuring(workload, from, performance.now(), 'PATCH')
       assert.ok(statuses[503], `writes were answered ${JSON.stringify(statuses)}, not with 503`)
       await synchronous.boot()

@@ -31,6 +31,10 @@ export const clusterRestored: Fault = {
     const kept = await makeToken(cluster, 'kept')
     await workload.progress(1000, 300_000)
     await vault.install('First backup')
+    const [service] = cluster.services as [Machine]
+    const doctor = await service.runCommands('talkshelf doctor')
+    for (const check of ['Checksums', 'Durability', 'WAL archive', 'Standbys'])
+      assert.match(doctor, new RegExp(`^ok +${check} `, 'm'))
     await workload.progress(1000, 300_000)
     await workload.stop()
 
