@@ -146,6 +146,25 @@ const steps: Record<string, Step | readonly Step[]> = {
     schema: Type.Object(manifest),
     environment: { DATABASE_URL: empty },
   },
+  // Nobody has access afterwards.
+  'access restrict': {
+    args: ['--all'],
+    schema: Type.Object(
+      {
+        tokens: Type.Integer({ minimum: 1 }),
+        people: Type.Integer({ minimum: 1 }),
+        roles: count,
+        mail_addresses: count,
+        passkeys: count,
+        accounts: count,
+        event_editors: count,
+        sessions: count,
+        links: Type.Integer({ minimum: 1 }),
+        speaker_links: count,
+      },
+      exact,
+    ),
+  },
 }
 
 /** Returns the names of all commands with an option. */
