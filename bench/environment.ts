@@ -30,6 +30,10 @@ export interface BenchEnvironment {
   readonly token: string
   /** Runs a statement as a superuser. Returns its output. */
   query(statement: string): Promise<string>
+  /** Creates an empty database. Returns its URL. */
+  createDatabase(name: string): Promise<string>
+  /** Runs a command of the service to its end, with these environment variables. */
+  run(variables: Record<string, string>, ...args: string[]): string
   /** Starts a replica, with the settings of the primary. */
   startReplica(): Promise<TestReplica>
   /** Starts the service with these environment variables. */
@@ -93,14 +97,9 @@ export async function openBenchEnvironment(
     const seedSeconds = (performance.now() - startedMs) / 1000
     say(`Seeded in ${seedSeconds.toFixed(0)} s`)
 
-    const token = run(program, url, [
-      'token',
-      'create',
-      '--name',
-      'bench',
-      '--role',
-      'editor',
-    ]).trim()
+    const run = (variables: Record<string, string>, ...args: string[]) =>
+      runCommand(program, { DATABASE_URL: url, ...variables }, args)
+    const token = run({}, 'token', 'create', '--name', 'bench', '--role', 'editor').trim()
     const superuser = started.url('talkshelf')
     const register = (server: BenchServer) => {
       servers.add(server)
@@ -118,6 +117,8 @@ export async function openBenchEnvironment(
       ),
       token,
       query: (statement) => query(bin, superuser, statement),
+      createDatabase: (name) => started.createDatabase(name, 'talkshelf'),
+      run,
       startReplica: () => startReplica(started, settings),
       serve: async (variables) => register(await serve(program, url, variables)),
       bare: async (response) => register(await bare(response)),
@@ -143,9 +144,13 @@ export function pack(dir: string): string {
   return join(dir, 'talkshelf', 'main.js')
 }
 
-function run(program: string, url: string, args: readonly string[]): string {
+function runCommand(
+  program: string,
+  variables: Record<string, string>,
+  args: readonly string[],
+): string {
   const { status, stdout, stderr } = spawnSync(process.execPath, [program, ...args], {
-    env: { ...process.env, DATABASE_URL: url },
+    env: { ...process.env, ...variables },
     encoding: 'utf8',
   })
   if (status !== 0) throw new Error(`talkshelf ${args.join(' ')}: ${stdout}${stderr}`)

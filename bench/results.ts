@@ -23,7 +23,10 @@ export function resultsTable(measured: readonly Measured[]): string {
     'Others',
     'Verdict',
   ]
-  const rows = measured.map(cellsOf)
+  return alignedTable(head, measured.map(cellsOf))
+}
+
+function alignedTable(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const widths = head.map((_, column) =>
     Math.max(...[head, ...rows].map((row) => (row[column] as string).length)),
   )
@@ -82,14 +85,107 @@ export function saveResults(
   measured: readonly Measured[],
   run: { quick: boolean; rounds: number; seconds: number },
 ): string {
-  const machine = {
+  const folder = join(import.meta.dirname, 'results')
+  mkdirSync(folder, { recursive: true })
+  const file = join(folder, run.quick ? 'quick' : 'full')
+  const about = {
+    ...describeMachine(environment),
+    records: environment.records,
+    seedSeconds: Math.round(environment.seedSeconds),
+    ...run,
+  }
+  writeFileSync(`${file}.json`, `${JSON.stringify({ about, measured }, null, 2)}\n`)
+  return writeReport(`${file}.md`, 'npm run bench', about, resultsTable(measured))
+}
+
+/** Writes a table with a description of the run. Returns the name of the file. */
+function writeReport(
+  file: string,
+  command: string,
+  about: Record<string, unknown>,
+  table: string,
+): string {
+  const descriptions = Object.entries(about).map(([name, value]) => `- ${name}: ${value}`)
+  writeFileSync(file, `# Results of ${command}\n\n${descriptions.join('\n')}\n\n${table}\n`)
+  return relative(root, file)
+}
+
+/** The cost of one operation at one size of the archive. */
+export interface Cost {
+  readonly name: string
+  readonly unit: 'us' | 's' | 'MB'
+  readonly value: number
+  /** The 99th percentile of the latency. */
+  readonly p99Ms?: number
+}
+
+/** Saves the costs at each size, and what they would be in larger archives. */
+export function saveScale(
+  environment: BenchEnvironment,
+  measured: readonly { records: number; costs: readonly Cost[] }[],
+): { file: string; table: string } {
+  const folder = join(import.meta.dirname, 'results')
+  mkdirSync(folder, { recursive: true })
+  const about = describeMachine(environment)
+  const table = scaleTable(measured)
+  writeFileSync(join(folder, 'scale.json'), `${JSON.stringify({ about, measured }, null, 2)}\n`)
+  return { file: writeReport(join(folder, 'scale.md'), 'npm run scale', about, table), table }
+}
+
+/** Sizes for which the costs are extrapolated. */
+const largerSizes = [10_000_000, 100_000_000]
+
+function scaleTable(measured: readonly { records: number; costs: readonly Cost[] }[]): string {
+  const [first] = measured
+  if (!first) return ''
+  const sizes = measured.map(({ records }) => records)
+  const rows = first.costs.map(({ name, unit }, index) => {
+    const costs = measured.map((size) => size.costs[index] as Cost)
+    const all = costs.map(({ value }) => value)
+    const [least = Number.NaN] = all
+    const p99s = costs.map(({ p99Ms }) => figure(p99Ms ?? Number.NaN))
+    const exponent = exponentOf(sizes, all)
+    const larger = largerSizes.map((size) => {
+      const [last, value] = [sizes.at(-1) as number, all.at(-1) as number]
+      return figure(value * (size / last) ** exponent)
+    })
+    return [
+      `${name}, ${unit}`,
+      ...all.map(figure),
+      all.map((value) => (value / least).toFixed(2)).join(', '),
+      Number.isNaN(exponent) ? '' : exponent.toFixed(2),
+      ...larger,
+      p99s.some(Boolean) ? `${p99s.join(', ')} ms` : '',
+    ]
+  })
+  const millions = (size: number) => `${size / 1_000_000} M`
+  return alignedTable(
+    ['Cost', ...sizes.map(millions), 'Ratios', 'Exponent', ...largerSizes.map(millions), 'p99'],
+    rows,
+  )
+}
+
+/**
+ * Returns b of the power law cost = a * records ** b that fits best (least squares of the
+ * logarithms); NaN for one size.
+ */
+function exponentOf(sizes: readonly number[], values: readonly number[]): number {
+  const [xs, ys] = [sizes.map(Math.log), values.map(Math.log)]
+  const mean = (list: readonly number[]) => list.reduce((sum, x) => sum + x, 0) / list.length
+  const [meanX, meanY] = [mean(xs), mean(ys)]
+  const products = xs.map((x, index) => (x - meanX) * ((ys[index] as number) - meanY))
+  return mean(products) / mean(xs.map((x) => (x - meanX) ** 2))
+}
+
+function describeMachine({ postgresVersion }: BenchEnvironment) {
+  return {
     processor:
       /^model name\s*: (.*)$/m.exec(readFileSync('/proc/cpuinfo', 'utf8'))?.[1] ?? 'unknown',
     processors: availableParallelism(),
     memoryGiB: Math.round(totalmem() / 2 ** 30),
     kernel: release(),
     node: process.versions.node,
-    postgres: environment.postgresVersion,
+    postgres: postgresVersion,
     wrk: /\[epoll\]|wrk (\S+)/.exec(outputOf('wrk', '-v'))?.[1] ?? 'unknown',
     commit:
       outputOf('git', 'rev-parse', '--short', 'HEAD').trim() +
@@ -98,22 +194,6 @@ export function saveResults(
         : ' and changes'),
     date: new Date().toISOString().slice(0, 16),
   }
-  const folder = join(import.meta.dirname, 'results')
-  mkdirSync(folder, { recursive: true })
-  const file = join(folder, run.quick ? 'quick' : 'full')
-  const about = {
-    ...machine,
-    records: environment.records,
-    seedSeconds: Math.round(environment.seedSeconds),
-    ...run,
-  }
-  writeFileSync(`${file}.json`, `${JSON.stringify({ about, measured }, null, 2)}\n`)
-  const descriptions = Object.entries(about).map(([name, value]) => `- ${name}: ${value}`)
-  writeFileSync(
-    `${file}.md`,
-    `# Results of npm run bench\n\n${descriptions.join('\n')}\n\n${resultsTable(measured)}\n`,
-  )
-  return `${relative(root, file)}.md`
 }
 
 function outputOf(program: string, ...args: string[]): string {

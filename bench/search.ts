@@ -169,7 +169,7 @@ const searchSettings = '-c plan_cache_mode=force_generic_plan -c enable_seqscan=
  * Samples words from titles, which are mostly common, and from the vocabulary, which are mostly
  * rare, and groups them by the number of talks that contain them.
  */
-async function wordsByClass(environment: BenchEnvironment): Promise<string[][]> {
+export async function wordsByClass(environment: BenchEnvironment): Promise<string[][]> {
   const sampled = await environment.query(`
     with sample as (
       select word
@@ -251,7 +251,7 @@ async function script(
 const depthOf = (environment: BenchEnvironment) => Math.floor(environment.records * 0.9)
 
 /** Returns a request for a page after nine tenths of all records. */
-async function deepPage(environment: BenchEnvironment): Promise<BenchRequest[]> {
+export async function deepPage(environment: BenchEnvironment): Promise<BenchRequest[]> {
   const keys = await environment.query(`
     select coalesce(recorded, '-infinity')::text || '|' || fold(title) || '|' || id
     from video
