@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { globSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { call, category } from '../../support/harness.ts'
@@ -311,7 +311,7 @@ const disksAndClocks: readonly ClusterFault[] = [
   {
     name: 'clock of the leader steps (+2 h, -2 h)',
     goalS: gapGoalS,
-    options: () => ({ variables: fakeTime, prepare: (machine) => setClock(machine, '+0') }),
+    options: () => ({ prepare: preparePostgresClock }),
     async strike({ cluster, workload }) {
       const leader = await cluster.leader()
       for (const step of ['+2h', '-2h', '+0']) {
@@ -330,7 +330,10 @@ const disksAndClocks: readonly ClusterFault[] = [
   {
     name: 'clock of a service machine steps (+2 h, -2 h)',
     goalS: gapGoalS,
-    options: () => ({ variables: fakeTime, prepare: (machine) => setClock(machine, '+0') }),
+    options: () => ({
+      variables: (name) => (name.startsWith('web') ? fakeTime : {}),
+      prepare: (machine) => setClock(machine, '+0'),
+    }),
     async strike({ cluster, workload }) {
       const machine = cluster.services[0] as Machine
       for (const step of ['+2h', '-2h', '+0']) {
@@ -507,15 +510,26 @@ const readPostgresLog = (machine: Machine) =>
 const [library = ''] = globSync('/usr/lib/*/faketime/libfaketime.so.1')
 const clockFile = 'run/faketime/clock'
 
-const fakeTime = (name: string): Record<string, string> =>
-  name.startsWith('edge')
-    ? {}
-    : {
-        LD_PRELOAD: library,
-        FAKETIME_TIMESTAMP_FILE: `/${clockFile}`,
-        FAKETIME_NO_CACHE: '1',
-        FAKETIME_DONT_FAKE_MONOTONIC: '1',
-      }
+const fakeTime: Record<string, string> = {
+  LD_PRELOAD: library,
+  FAKETIME_TIMESTAMP_FILE: `/${clockFile}`,
+  FAKETIME_NO_CACHE: '1',
+  FAKETIME_DONT_FAKE_MONOTONIC: '1',
+}
+
+/**
+ * Makes PostgreSQL of a machine read its own clock. Patroni keeps the right one, because it cannot
+ * sleep with this library.
+ */
+function preparePostgresClock(machine: Machine): void {
+  if (!machine.name.startsWith('data')) return
+  setClock(machine, '+0')
+  const program = 'usr/lib/postgresql/15/bin/postgres'
+  renameSync(join(machine.root, program), join(machine.root, `${program}.real`))
+  const variables = Object.entries(fakeTime).map(([name, value]) => `${name}=${value}`)
+  const script = `#!/bin/sh\nexec env ${variables.join(' ')} /${program}.real "$@"\n`
+  writeFileSync(join(machine.root, program), script, { mode: 0o755 })
+}
 
 function setClock(machine: Machine, step: string): void {
   mkdirSync(join(machine.root, 'run/faketime'), { recursive: true })

@@ -67,46 +67,45 @@ export function clusterFault(fault: ClusterFault): Fault {
         staleMs: 1e9,
         hasProxies: true,
       })
-      const readers = startReaders(cluster.url)
+      const readers = startReaders(cluster)
       const mirror = startMirror(environment, cluster.serviceUrl)
       const writes = environment.quick ? 300 : 5000
       await workload.progress(writes / 3, 300_000)
-      const edge = nameOfEdge(cluster)
       await fault.strike({ environment, cluster, workload })
       await workload.progress(100, 120_000)
       await cluster.untilHealthy()
       await workload.progress(Math.max(100, writes - workload.acknowledged()), 600_000)
       await workload.stop()
-      const { reads, answered, missed } = await readers.stop()
+      const { reads, answered, missed, edges } = await readers.stop()
       const { acknowledged, gapMs, unknown, resolved } = await workload.verify(cluster.databaseUrl)
       const database = { serviceUrl: cluster.databaseUrl }
       await feedEnds(cluster.serviceUrl, database)
       const { entries } = await readAll(cluster.serviceUrl)
       assertComplete(entries, await revisionsOf(database))
       const files = await mirror.compare()
-      // Its Varnish had to begin anew, and could not answer while there was no leader.
-      const move = edge === nameOfEdge(cluster) ? '' : ', on another edge machine in the end'
+      // A Varnish that takes over has nothing stored, and cannot answer while there is no leader.
+      const moves = edges.length > 1 ? `, by ${edges.join(', ')}` : ''
       const { goalS } = fault
       const result: Result = { name, acknowledged, gapS: gapMs / 1000, goalS, reads, answered }
       results.push(result)
       return (
         `${acknowledged} acknowledged, 0 lost, 0 twice, 0 stale, ` +
         `${unknown} unknown of which ${resolved} resolved, write gap ${result.gapS.toFixed(1)} s, ` +
-        `${percent(answered, reads)} of ${reads} reads answered${missed && ` (not ${missed})`}${move}, feed of ${entries.length} entries ` +
+        `${percent(answered, reads)} of ${reads} reads answered${missed && ` (not ${missed})`}${moves}, feed of ${entries.length} entries ` +
         `exact, mirror of ${files} files equal`
       )
     },
   }
 }
 
-/** Returns the edge machine that has the shared address. */
-const nameOfEdge = ({ edges }: Cluster) => edges.find((edge) => edge.hasSharedAddress())?.name
-
 const percent = (part: number, all: number) => `${((100 * part) / Math.max(1, all)).toFixed(2)} %`
 
 interface Readers {
-  /** Also returns which requests were not answered with 200, and how often. */
-  stop(): Promise<{ reads: number; answered: number; missed: string }>
+  /**
+   * Also returns which requests were not answered with 200, and how often; and the edge machines
+   * that had the shared address, in turn.
+   */
+  stop(): Promise<{ reads: number; answered: number; missed: string; edges: string[] }>
 }
 
 /** What an edge keeps while the archive does not answer. */
@@ -119,7 +118,7 @@ const publicPaths = [
 ]
 
 /** Reads public pages and records through the edge, all the time. */
-function startReaders(url: string): Readers {
+function startReaders({ url, edges: machines }: Cluster): Readers {
   const agent = new Agent({ keepAlive: true, maxSockets: 8 })
   const missed = new Map<string, number>()
   let [reads, answered, isStopped] = [0, 0, false]
@@ -137,13 +136,22 @@ function startReaders(url: string): Readers {
       await sleep(25)
     }
   }
-  const workers = [0, 1, 2, 3].map(work)
+  const edges: string[] = []
+  const watch = async () => {
+    while (!isStopped) {
+      const name = machines.find((edge) => edge.hasSharedAddress())?.name
+      if (name !== undefined && name !== edges.at(-1)) edges.push(name)
+      await sleep(500)
+    }
+  }
+  const workers = [...[0, 1, 2, 3].map(work), watch()]
   return {
     async stop() {
       isStopped = true
       await Promise.all(workers)
       agent.destroy()
-      return { reads, answered, missed: [...missed].map((entry) => entry.join(' x')).join(', ') }
+      const list = [...missed].map((entry) => entry.join(' x')).join(', ')
+      return { reads, answered, missed: list, edges }
     },
   }
 }

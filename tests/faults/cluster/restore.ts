@@ -30,6 +30,7 @@ export const clusterRestored: Fault = {
     const revoked = await makeToken(cluster, 'revoked')
     const kept = await makeToken(cluster, 'kept')
     await workload.progress(1000, 300_000)
+    if (!environment.quick) await fillDisk(databaseUrl)
     await vault.install('First backup')
     const [service] = cluster.services as [Machine]
     const doctor = await service.runCommands('talkshelf doctor')
@@ -80,6 +81,15 @@ export const clusterRestored: Fault = {
     )
   },
 }
+
+/** Makes the database as large as that of 100,000 records: 1 GB. */
+const fillDisk = (databaseUrl: string) =>
+  withDatabase(databaseUrl, (query) =>
+    query(`
+      create table filler as
+      select n, md5(n::text) || md5(n || 'b') || md5(n || 'c') || md5(n || 'd') as text
+      from generate_series(1, 6000000) as n`),
+  )
 
 async function makeToken({ databaseUrl, services }: Cluster, name: string) {
   const [service] = services as [Machine]
