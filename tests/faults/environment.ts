@@ -130,7 +130,8 @@ export interface DatabaseOptions {
 
 const databaseName = 'talkshelf'
 
-const durable = {
+/** Settings of a PostgreSQL that loses nothing when it is killed. */
+export const durable = {
   listen_addresses: '127.0.0.1',
   fsync: 'on',
   synchronous_commit: 'on',
@@ -312,7 +313,8 @@ export interface FaultService {
   readonly url: string
   /** The id of the running process. */
   pid(): number
-  start(): Promise<void>
+  /** Starts it again, with these settings changed. */
+  start(changed?: Record<string, string>): Promise<void>
   /** Sends SIGKILL, and waits for the end. */
   kill(): Promise<void>
   /** Sends SIGTERM, and returns how many milliseconds it took to end. */
@@ -341,8 +343,9 @@ export async function startFaultService(
   let program: FaultProgram | undefined
   let isEnding = false
 
-  async function start(): Promise<void> {
+  async function start(changed: Record<string, string> = {}): Promise<void> {
     isEnding = false
+    Object.assign(env, changed)
     program = launch(environment, [process.execPath, 'server/main.ts', 'serve'], {
       log,
       variables: env,
