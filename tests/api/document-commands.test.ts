@@ -36,6 +36,8 @@ const notRun: Record<string, string> = {
     'createdb needs a superuser; tests/api/backup.test.ts runs these commands',
   'docs/operations.md: pgbackrest --stanza=talkshelf stanza-create': 'another program',
   "docs/operations.md: psql -c 'select pg_switch_wal()'": 'stops the PostgreSQL of the machine',
+  'docs/upgrade-postgresql.md: sh major-upgrade.sh cancel':
+    'tests/faults/postgresql-upgrade.ts runs the commands of this page',
   'docs/releasing.md: npm run release -- check v0.1.0':
     'a script of the repository; tests/project/release.test.ts runs it',
 }

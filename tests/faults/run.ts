@@ -14,6 +14,7 @@ import { importKilled } from './imports.ts'
 import { databaseKilled, serviceKilled } from './kills.ts'
 import { cutNetwork, silentNetwork, slowNetwork } from './network.ts'
 import { everythingDeleted } from './point-in-time.ts'
+import { majorUpgrade } from './postgresql-upgrade.ts'
 import { diskFull, logDiskFull, noConnections } from './resources.ts'
 import { rollingRestart } from './rolling.ts'
 import { runFaults } from './runner.ts'
@@ -47,6 +48,7 @@ await runFaults({
     simulatedDays,
     rollingRestart,
     everythingDeleted,
+    majorUpgrade,
     slowConnections,
   ],
   groups: {
