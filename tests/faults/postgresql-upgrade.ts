@@ -3,6 +3,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import pg from 'pg'
 import { checksumTables } from '../../server/backup/manifest.ts'
 import { openPool } from '../../server/platform/db/pool.ts'
 import {
@@ -12,8 +13,14 @@ import {
   startPrivatePostgres,
 } from '../../server/platform/db/private-postgres.ts'
 import { withSnapshot } from '../../server/platform/db/snapshot.ts'
-import { digestOf, feedIsComplete, readFeed, replay } from '../support/feed-replay.ts'
-import { call, category, root, runCommand } from '../support/harness.ts'
+import {
+  assertPublicState,
+  digestOf,
+  feedIsComplete,
+  readFeed,
+  replay,
+} from '../support/feed-replay.ts'
+import { call, category, root, runCommand, type TestArchive } from '../support/harness.ts'
 import { withDatabase } from '../support/invariants.ts'
 import { realTalks } from '../support/pyvideo.ts'
 import {
@@ -53,6 +60,7 @@ export const majorUpgrade: Fault = {
     const { token, quick } = environment
     const old = await startDatabase(environment)
     const upgraded = await startNew(environment)
+    await useTransactionIds(old)
     await importTalks(environment, old.serviceUrl)
     const service = await startFaultService(environment, { DATABASE_URL: old.serviceUrl })
     const runbook = openRunbook(environment, { old, upgraded, service })
@@ -61,7 +69,7 @@ export const majorUpgrade: Fault = {
     const workload = await startWorkload({ url: service.url, token, workers: 8 })
     const writes = quick ? 100 : 1000
     await workload.progress(writes)
-    const talks = await makeTalks(service.url, token, ['was added', 'is here'])
+    const talks = await makeTalks(service.url, token, ['added', 'here'])
     const { cursor } = await feedAt(service.url)
 
     await runbook.run('A single server', 2, 3)
@@ -80,8 +88,10 @@ export const majorUpgrade: Fault = {
     await runbook.run('A single server', 5)
     const searchS = (performance.now() - startedMs) / 1000 - copyS
     await workload.progress(writes)
-    await change(service.url, token, talks[1], 'was added')
+    await change(service.url, token, talks[1], 'added')
     await workload.progress(writes)
+    await stopFeed(environment, old)
+    await makeTalks(service.url, token, ['that the feed has not read'])
 
     const switchMs = performance.now()
     const output = await runbook.run('A single server', 6)
@@ -135,6 +145,21 @@ async function startNew(environment: FaultEnvironment): Promise<PrivatePostgres>
   })
   environment.atEnd(stop)
   return started
+}
+
+/** Takes the old server far ahead of the new one, as years of writes do. */
+async function useTransactionIds({ serviceUrl }: Database): Promise<void> {
+  await withDatabase(serviceUrl, async (query) => {
+    await query('set synchronous_commit = off')
+    await query(`
+      do $$
+      begin
+        for n in 1..50000 loop
+          perform pg_current_xact_id();
+          commit;
+        end loop;
+      end $$`)
+  })
 }
 
 async function importTalks({ dir, quick }: FaultEnvironment, url: string): Promise<void> {
@@ -260,9 +285,18 @@ async function change(url: string, token: string, id: number | undefined, title:
 
 /** Searches for a word that has different stems in PostgreSQL 15 and 18. */
 async function findAdded(url: string): Promise<number[]> {
-  const { status, text, json } = await call(url, 'GET', '/api/v2/video?q=marmot%20added')
+  const { status, text, json } = await call(url, 'GET', '/api/v2/video?q=%22marmot%20added%22')
   assert.equal(status, 200, text)
   return json.results.map(({ id }: { id: number }) => id).sort((a: number, b: number) => a - b)
+}
+
+/** Stops the change feed of the old server, until the switch ends this connection. */
+async function stopFeed(environment: FaultEnvironment, { serviceUrl }: Database): Promise<void> {
+  const client = new pg.Client({ connectionString: serviceUrl })
+  client.on('error', () => {})
+  await client.connect()
+  environment.atEnd(() => client.end().catch(() => {}))
+  await client.query("select pg_advisory_lock(hashtext('change feed'))")
 }
 
 const checksums = (db: Parameters<typeof checksumTables>[0]) =>
@@ -316,10 +350,17 @@ function longestGapMs(
   return Math.max(...ends.map((end, index) => end - (ends[index - 1] ?? sinceMs)))
 }
 
-const feedAt = (url: string, since = '0') =>
-  readFeed({ call: (method, path) => call(url, method, path) }, since)
+const callOf =
+  (url: string): TestArchive['call'] =>
+  (method, path, options) =>
+    call(url, method, path, options)
 
-/** Checks that the feed has no gap, knows a cursor from before, and has the right digest. */
+const feedAt = (url: string, since = '0') => readFeed({ call: callOf(url) }, since)
+
+/**
+ * Checks that the feed has no gap, knows a cursor from before, has what is public, and does not
+ * wait for transaction ids of the old server.
+ */
 async function verifyFeed(url: string, databaseUrl: string, before: string): Promise<void> {
   const pool = openPool({ url: databaseUrl, connections: 1, applicationName: 'faults' })
   try {
@@ -327,8 +368,14 @@ async function verifyFeed(url: string, databaseUrl: string, before: string): Pro
   } finally {
     await pool.close()
   }
+  const [future] = await withDatabase(databaseUrl, (query) =>
+    query('select count(*) from change where xid >= pg_snapshot_xmax(pg_current_snapshot())'),
+  )
+  assert.equal(Number(future?.count), 0, 'changes have transaction ids of the old server')
   const all = await feedAt(url)
-  assert.equal(all.cursor, `${all.entries.length}.${digestOf(replay(all.entries))}`)
+  const state = replay(all.entries)
+  assert.equal(all.cursor, `${all.entries.length}.${digestOf(state)}`)
+  await assertPublicState({ call: callOf(url), databaseUrl }, state)
   const later = await feedAt(url, before)
   assert.equal(later.cursor, all.cursor)
   assert.deepEqual(later.entries, all.entries.slice(Number.parseInt(before, 10)))

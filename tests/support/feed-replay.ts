@@ -63,7 +63,10 @@ export function hashOf({ kind, id, state, version, merged_into }: FeedEntry): bi
 }
 
 /** Checks that the state of the feed is what anonymous requests get. */
-export async function assertPublicState(archive: TestArchive, state: FeedState): Promise<void> {
+export async function assertPublicState(
+  archive: Pick<TestArchive, 'call' | 'databaseUrl'>,
+  state: FeedState,
+): Promise<void> {
   const { call, databaseUrl } = archive
   const ids = await withDatabase(databaseUrl, (query) => query('select id from video order by id'))
   for (const { id } of ids) {
