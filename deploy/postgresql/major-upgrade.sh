@@ -54,9 +54,12 @@ tables="select c.oid, relnamespace::regnamespace || '.' || quote_ident(relname) 
           and not exists (select from pg_depend
                           where classid = 'pg_class'::regclass and objid = c.oid and deptype = 'e')"
 copied_tables="$tables and relname not in ($built)"
-without_key="$copied_tables and not exists (select from pg_index where indrelid = c.oid and indisprimary)"
+without_key="$copied_tables
+        and not exists (select from pg_index where indrelid = c.oid and indisprimary)"
 
-has_subscription() { [ "$(new --command="select count(*) from pg_subscription where subname = '$name'")" = 1 ]; }
+has_subscription() {
+  [ -n "$(new --command="select subname from pg_subscription where subname = '$name'")" ]
+}
 read_owner() {
   owner=$(new --command='select quote_ident(pg_get_userbyid(datdba)) from pg_database
                          where datname = current_database()')
@@ -66,26 +69,28 @@ read_owner() {
 
 check_servers() {
   for url in "$OLD_URL" "$NEW_URL"; do
-    [ "$(run_psql "$url" --command='select rolsuper from pg_roles where rolname = current_user')" = t ] ||
+    [ "$(run_psql "$url" --command='show is_superuser')" = on ] ||
       fail 'OLD_URL and NEW_URL must be for superusers.'
   done
   major="select current_setting('server_version_num')::integer / 10000"
   old_major=$(old --command="$major")
-  [ "$(new --command="$major")" -ge "$old_major" ] || fail 'NEW_URL is of an older PostgreSQL than OLD_URL.'
+  [ "$(new --command="$major")" -ge "$old_major" ] ||
+    fail 'NEW_URL is of an older PostgreSQL than OLD_URL.'
   dump_major=$(pg_dump --version | sed 's/.*) \([0-9]*\).*/\1/')
   [ "$dump_major" -ge "$old_major" ] ||
     fail "pg_dump $dump_major is older than the old server: set PG_BIN to the programs of the new one."
   [ "$(old --command="$identity")" != "$(new --command="$identity")" ] ||
     fail 'OLD_URL and NEW_URL are the same database.'
   [ "$(old --command='show wal_level')" = logical ] ||
-    fail "The old server does not write what a copy needs. Run there: alter system set wal_level = logical
+    fail "The old server does not write what a copy needs. Run there:
+  alter system set wal_level = logical
 Then restart it, and run this again."
   [ "$(new --command="select count(*) from ($tables) t")" = 0 ] ||
     fail 'The new database is not empty.'
   [ "$(old --command="select count(*) from pg_publication where pubname = '$name'")" = 0 ] ||
     fail "A copy has been begun before. End it: sh major-upgrade.sh cancel"
-  [ "$(old --command="select count(*) from pg_class where relkind = 'r' and relpersistence = 'u'")" = 0 ] &&
-    [ "$(old --command='select count(*) from pg_largeobject_metadata')" = 0 ] ||
+  [ "$(old --command="select (select count(*) from pg_largeobject_metadata) + count(*)
+                      from pg_class where relkind = 'r' and relpersistence = 'u'")" = 0 ] ||
     fail 'The old database has unlogged tables or large objects, which are not copied.'
   locale="select concat_ws(' ', pg_encoding_to_char(encoding), lower('ЖÉ')) from pg_database
           where datname = current_database()"
@@ -160,7 +165,8 @@ status() {
   [ -n "$lag" ] ||
     fail 'The old server no longer keeps the log that the copy needs, or another one leads its cluster.
 Begin again: sh major-upgrade.sh cancel'
-  set -- $(new --command="select count(*), count(*) filter (where srsubstate = 'r') from pg_subscription_rel")
+  set -- $(new --command="select count(*), count(*) filter (where srsubstate = 'r')
+                          from pg_subscription_rel")
   errors=$(new --command="select apply_error_count + sync_error_count from pg_stat_subscription_stats
                           where subname = '$name'")
   say "Tables copied: $2 of $1. Behind the old server: $((lag / 1024)) kB. Errors: ${errors:-0}."
@@ -170,7 +176,8 @@ Begin again: sh major-upgrade.sh cancel'
     say 'Next: sh major-upgrade.sh search'
     return 0
   fi
-  say "Search index: $(new --command="select count(distinct id) from $name.changed_video") records to do."
+  changed=$(new --command="select count(distinct id) from $name.changed_video")
+  say "Search index: $changed records to do."
   say 'Next: sh major-upgrade.sh switch'
 }
 
@@ -310,7 +317,8 @@ END
 
 give_up() {
   trap - EXIT
-  allow_writes
+  rm -rf "$folder"
+  allow_writes || fail "Nothing was switched. Let the old server write: sh major-upgrade.sh cancel"
   fail 'Nothing was switched. The old server takes writes again, and the copy goes on.'
 }
 
@@ -364,7 +372,7 @@ switch() {
   is_search_built || fail 'The search index is not built yet: sh major-upgrade.sh search'
   read_owner
   [ "$(old --command="$columns")" = "$(new --command="$columns")" ] ||
-    fail 'The tables of the old server have changed since the copy began. Begin again: cancel, then copy.'
+    fail 'The tables of the old server have changed. Begin again: cancel, then copy.'
   folder=$(mktemp -d)
   refresh_search 100
   waited=0
@@ -397,7 +405,8 @@ switch() {
   old --command="drop publication $name"
 
   say "The new server has everything. $(wc -l <"$folder/new") tables have the same number of rows."
-  say "The old server has been read-only for $(($(date +%s) - started)) s. Start Talkshelf with the new one."
+  say "The old server has been read-only for $(($(date +%s) - started)) s."
+  say 'Next: start Talkshelf with the new one.'
   rm -rf "$folder"
 }
 
@@ -408,7 +417,8 @@ newest_change='select coalesce(max(position), 0) from public.change'
 cancel() {
   if has_subscription; then
     new --command="alter subscription $name disable"
-    [ -n "$(old --command="$slot_lag")" ] || new --command="alter subscription $name set (slot_name = none)"
+    [ -n "$(old --command="$slot_lag")" ] ||
+      new --command="alter subscription $name set (slot_name = none)"
     new --command="drop subscription $name"
   elif [ -n "$(new --command="select to_regclass('public.change')")" ] &&
     [ "$(new --command="$newest_change")" -gt "$(old --command="$newest_change")" ]; then

@@ -23,6 +23,7 @@ import {
 import { call, category, root, runCommand, type TestArchive } from '../support/harness.ts'
 import { withDatabase } from '../support/invariants.ts'
 import { realTalks } from '../support/pyvideo.ts'
+import { until } from '../support/until.ts'
 import {
   type Database,
   durable,
@@ -67,10 +68,12 @@ export const majorUpgrade: Fault = {
 
     await runbook.run('A single server', 1)
     const workload = await startWorkload({ url: service.url, token, workers: 8 })
-    const writes = quick ? 100 : 1000
-    await workload.progress(writes)
+    const progress = () => workload.progress(quick ? 100 : 500, 300_000)
+    await progress()
     const talks = await makeTalks(service.url, token, ['added', 'here'])
-    const { cursor } = await feedAt(service.url)
+    const { cursor } = await until('the change feed to be built', () => feedAt(service.url), {
+      limitMs: 300_000,
+    })
 
     await runbook.run('A single server', 2, 3)
     await runbook.run('Go back', 1)
@@ -79,17 +82,17 @@ export const majorUpgrade: Fault = {
       await query('drop database talkshelf')
       await query('drop role talkshelf')
     })
-    await workload.progress(writes)
+    await progress()
 
     const startedMs = performance.now()
     await runbook.run('A single server', 2, 3, 4)
     const copyS = (performance.now() - startedMs) / 1000
-    await workload.progress(writes)
+    await progress()
     await runbook.run('A single server', 5)
     const searchS = (performance.now() - startedMs) / 1000 - copyS
-    await workload.progress(writes)
+    await progress()
     await change(service.url, token, talks[1], 'added')
-    await workload.progress(writes)
+    await progress()
     await stopFeed(environment, old)
     await makeTalks(service.url, token, ['that the feed has not read'])
 
@@ -100,7 +103,7 @@ export const majorUpgrade: Fault = {
     const newUrl = upgraded.url('talkshelf', 'talkshelf')
     const copied = await keepSnapshot(newUrl)
     await runbook.run('A single server', 7)
-    await workload.progress(writes)
+    await progress()
     await workload.stop()
     const gaps = {
       writes: longestGapMs(
@@ -165,7 +168,7 @@ async function useTransactionIds({ serviceUrl }: Database): Promise<void> {
 async function importTalks({ dir, quick }: FaultEnvironment, url: string): Promise<void> {
   const generated = join(dir, 'talks.csv')
   const lines = Array.from(
-    { length: 300 },
+    { length: quick ? 300 : 20_000 },
     (_, n) => `${n},Talk ${n} about boring things,Speaker ${n % 97};Zoë ${n % 13},Ünïted Days`,
   )
   writeFileSync(generated, `key,title,speakers,category\n${lines.join('\n')}\n`)
