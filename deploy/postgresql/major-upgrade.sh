@@ -361,6 +361,9 @@ compare() {
   counting=$!
   new --file="$folder/count.sql" >"$folder/new"
   wait "$counting"
+  # Parallel plans return the tables in any order.
+  LC_ALL=C sort -o "$folder/old" "$folder/old"
+  LC_ALL=C sort -o "$folder/new" "$folder/new"
   diff "$folder/old" "$folder/new" >"$folder/differences" || {
     sed -n 's/^< /old: /p; s/^> /new: /p' "$folder/differences" >&2
     fail 'Some tables do not have the same number of rows.'
