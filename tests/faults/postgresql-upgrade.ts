@@ -51,6 +51,7 @@ const differentTables = [
 
 export const majorUpgrade: Fault = {
   name: 'a major upgrade of PostgreSQL',
+  fullOnly: true,
   limitS: { quick: 400, full: 2400 },
   missing: () => {
     if (installedPostgres().every(({ major }) => major !== 15))
