@@ -1,17 +1,11 @@
 -- Autocomplete finds speakers, categories and tags by the beginnings of words of their names
--- (docs/decisions/0060-autocomplete.md). An index of words replaces that of trigrams: it finds a
--- word in its sorted list, where trigrams had each similar name compared.
+-- (docs/decisions/0060-autocomplete.md). Indexes of words (0034 to 0036) replace those of trigrams:
+-- they find a word in a sorted list, where trigrams had each similar name compared.
 
 -- Returns the words of a name as the search has them.
 create function name_words(name text) returns tsvector
   language sql immutable strict parallel safe
   return to_tsvector('simple'::regconfig, normalized_words($1));
-
-create index speaker_name_words on speaker using gin (name_words(name)) with (fastupdate = off);
-create index category_title_words on category using gin (name_words(title))
-  with (fastupdate = off);
-create index tag_name_words on tag using gin (name_words(name)) with (fastupdate = off);
-drop index speaker_name_trigrams, category_title_trigrams, tag_name_trigrams;
 
 -- Returns a tsquery for names in which each of these words is the beginning of a word. Looks at so
 -- many different words at most, the longest: each short beginning reads a part of the index. Words

@@ -1,5 +1,9 @@
 import assert from 'node:assert/strict'
+import { cpSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { basename, join } from 'node:path'
 import { after, before, test } from 'node:test'
+import { fileURLToPath } from 'node:url'
 import pg from 'pg'
 import { migrate } from '../../server/platform/db/migrate.ts'
 import { ruleColumn } from '../../server/quality/rule.ts'
@@ -9,25 +13,29 @@ import { freshDatabase } from '../support/database.ts'
 // Triggers and constraints of the database, tested in plain SQL without the server: counts, search
 // rows, search words and duplicate candidates follow every write to `video`.
 
+const schemaFolder = fileURLToPath(new URL('../../server', import.meta.url))
+
 let url: string
 let db: pg.Client
 
 before(async () => {
   url = (await freshDatabase()).url
   db = await connectClient()
-  await db.query(`
-    insert into category (id, slug, title)
-    values (1, 'days', 'Example Days'), (2, 'nights', 'Short Nights');
-    insert into speaker (id, slug, name)
-    values (1, 'ada', 'Ada Lovelace'), (2, 'bob', 'Bob Doe'), (3, 'cleo', 'Cleo 1st');
-    insert into tag (id, slug, name)
-    values (1, 'queues', 'queues'), (2, 'c-1', 'C++'), (3, 'go', 'go')`)
+  await db.query(entities)
 })
+
+const entities = `
+  insert into category (id, slug, title)
+  values (1, 'days', 'Example Days'), (2, 'nights', 'Short Nights');
+  insert into speaker (id, slug, name)
+  values (1, 'ada', 'Ada Lovelace'), (2, 'bob', 'Bob Doe'), (3, 'cleo', 'Cleo 1st');
+  insert into tag (id, slug, name)
+  values (1, 'queues', 'queues'), (2, 'c-1', 'C++'), (3, 'go', 'go')`
 
 after(() => db.end())
 
-async function connectClient(): Promise<pg.Client> {
-  const client = new pg.Client({ connectionString: url })
+async function connectClient(database = url): Promise<pg.Client> {
+  const client = new pg.Client({ connectionString: database })
   client.on('error', () => {})
   await client.connect()
   return client
@@ -191,9 +199,7 @@ test('rebuilds an index that was built by earlier rules, and only then', async (
   const migrateAgain = async () => {
     await db.query(`update video_search set keys = '' where id = $1`, [id])
     await db.query(`delete from trigger_file where name = 'search/triggers.sql'`)
-    assert.deepEqual(await migrate(url, new URL('../../server', import.meta.url).pathname), [
-      'search/triggers.sql',
-    ])
+    assert.deepEqual(await migrate(url, schemaFolder), ['search/triggers.sql'])
     return (await searchRow(id)).keys
   }
   assert.equal(await migrateAgain(), '')
@@ -397,7 +403,12 @@ async function checkDerived(change: string): Promise<void> {
   assert.deepEqual(miscounted.rows, [], `${change}: a count is wrong`)
   const { rows: zeros } = await db.query('select kind, entity_id from talk_count where talks = 0')
   assert.deepEqual(zeros, [], `${change}: a row of a count adds zero`)
-  const wrongCells = await db.query(`
+  assert.deepEqual(await wrongCells(), [], `${change}: a cell of the cube is wrong`)
+}
+
+/** Compares the cube with a full scan of the records. */
+async function wrongCells(client = db): Promise<unknown[]> {
+  const { rows } = await client.query(`
     select year_key, language_id, length, sum(talks) as difference
     from (select year_key, language_id, length, talks
           from talk_cube
@@ -409,7 +420,7 @@ async function checkDerived(change: string): Promise<void> {
           where state = 1 and taken_down is null) as both_sides
     group by year_key, language_id, length
     having sum(talks) <> 0`)
-  assert.deepEqual(wrongCells.rows, [], `${change}: a cell of the cube is wrong`)
+  return rows
 }
 
 /** Changes of a record, one after the other, with their names. */
@@ -952,4 +963,54 @@ test('waits for open writes before it rebuilds counts or duplicate candidates', 
   )
   assert.ok(await waitsFor((client) => insert({}, client), 'call rebuild_search()'))
   await checkDerived('after waiting')
+})
+
+/** Writes a folder with the migrations up to a version, and without triggers. */
+function migrationsUpTo(t: { after(done: () => void): void }, version: number): string {
+  const folder = mkdtempSync(join(tmpdir(), 'schema-'))
+  t.after(() => rmSync(folder, { recursive: true }))
+  cpSync(join(schemaFolder, 'migrations'), join(folder, 'migrations'), {
+    recursive: true,
+    filter: (path) => Number(/^\d{4}/.exec(basename(path))?.[0] ?? 0) <= version,
+  })
+  return folder
+}
+
+test('counts talks that are written at any time of an upgrade', async (t) => {
+  const { url: database } = await freshDatabase(t)
+  const client = await connectClient(database)
+  t.after(() => client.end())
+  await client.query('drop schema public cascade; create schema public')
+  await migrate(database, migrationsUpTo(t, 25))
+  await client.query(entities)
+  const ids = [
+    await insert({}, client),
+    await insert({ recorded: '2001-02-03' }, client),
+    await insert({ state: 2 }, client),
+  ]
+  /** Inserts and changes talks as servers of the release before do. */
+  const write = async () => {
+    await insert({ duration: 5000 }, client)
+    await insert({ recorded: null }, client)
+    await client.query(
+      'update video set recorded = recorded + 400, state = 3 - state where id = any ($1)',
+      [ids],
+    )
+  }
+  // The table is there, and neither the triggers of the release nor the older talks.
+  await migrate(database, migrationsUpTo(t, 26))
+  await write()
+  await migrate(database, migrationsUpTo(t, 39))
+  await write()
+  assert.notDeepEqual(await wrongCells(client), [])
+  let isDone = false
+  const migrated = migrate(database, schemaFolder).finally(() => {
+    isDone = true
+  })
+  do await write()
+  while (!isDone)
+  assert.ok((await migrated).includes('40 talk-cube'))
+  assert.deepEqual(await wrongCells(client), [])
+  await write()
+  assert.deepEqual(await wrongCells(client), [])
 })
