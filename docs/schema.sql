@@ -751,6 +751,25 @@ begin
   perform add_search_words(ids);
 end $$;
 
+CREATE FUNCTION public.reparse_videos(ids bigint[]) RETURNS SETOF bigint
+    LANGUAGE plpgsql
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET search_path TO '$user', 'public'
+    AS $$
+begin
+  if cardinality(ids) = 0 then
+    return;
+  end if;
+  delete from video_search where id = any (ids);
+  insert into video_search
+  select source.*
+  from unnest(ids) as video (id), lateral (
+    select * from search_source where search_source.id = video.id offset 0
+  ) as source;
+  perform add_search_words(ids);
+  return query select unnest(ids);
+end $$;
+
 CREATE FUNCTION public.speaker_spelling(name text) RETURNS text
     LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
     RETURN NULLIF(regexp_replace(regexp_replace(public.fold(name), '^((dr|prof|professor)([.] *| +))+'::text, ''::text), '[[:punct:][:space:]]'::text, ''::text, 'g'::text), ''::text);
@@ -3406,8 +3425,6 @@ CREATE TABLE public.video_search (
 PARTITION BY RANGE (year_key);
 ALTER TABLE ONLY public.video_search ALTER COLUMN head SET STORAGE MAIN;
 ALTER TABLE ONLY public.video_search ALTER COLUMN text SET STORAGE EXTERNAL;
-
-COMMENT ON TABLE public.video_search IS 'Built by the rules of version 3';
 
 CREATE TABLE public.video_search_2005 (
     id bigint NOT NULL,

@@ -1,5 +1,5 @@
 -- Maintains video_search and search_word in the transaction that writes a record. A change that
--- alters what is indexed must increase the number at the end of this file.
+-- alters what is indexed needs migrations that index all records again, such as 0041 and 0042.
 
 -- The index row of each live record. Names, tags and category keep their stop words. Each name is
 -- looked up separately: with a join, PostgreSQL would read all tags for each record.
@@ -170,16 +170,4 @@ begin
   insert into video_search select * from search_source;
   perform add_search_words(array(select id from video));
   call create_search_indexes();
-end $$;
-
--- Builds the index again if it was built by earlier rules, which takes long in a large archive.
-do $$
-declare
-  rules constant text := 'Built by the rules of version 3';
-begin
-  if obj_description('video_search'::regclass, 'pg_class') is distinct from rules then
-    raise log 'Talkshelf rebuilds the search index: records and searches wait until it is done';
-    call rebuild_search();
-    execute format('comment on table video_search is %L', rules);
-  end if;
 end $$;

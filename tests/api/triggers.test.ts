@@ -193,18 +193,30 @@ test('indexes a record without speakers, tags, date and duration', async () => {
   )
 })
 
-test('rebuilds an index that was built by earlier rules, and only then', async () => {
-  const id = await insert()
-  const { keys } = await searchRow(id)
-  const migrateAgain = async () => {
-    await db.query(`update video_search set keys = '' where id = $1`, [id])
-    await db.query(`delete from trigger_file where name = 'search/triggers.sql'`)
-    assert.deepEqual(await migrate(url, schemaFolder), ['search/triggers.sql'])
-    return (await searchRow(id)).keys
-  }
-  assert.equal(await migrateAgain(), '')
-  await db.query(`comment on table video_search is 'Built by the rules of version 1'`)
-  assert.equal(await migrateAgain(), keys)
+test('indexes all records again in batches while others are written', async () => {
+  const ids: number[] = []
+  for (let number = 0; number < 120; number++) ids.push(await insert())
+  const draft = await insert({ state: 2 })
+  const [first = 0, second = 0] = ids
+  const { keys } = await searchRow(first)
+  await db.query(`update video_search set keys = '', text = '' where id = any ($1)`, [ids])
+  await db.query('delete from video_search where id = $1', [second])
+  // Another client has changed a record, and has not committed yet.
+  const writer = await connectClient()
+  await writer.query('begin')
+  await writer.query(`update video set title = 'Written meanwhile' where id = $1`, [first])
+  await db.query("delete from schema_version where name = 'search-rules' and version = 42")
+  const blocked = Promise.withResolvers<void>()
+  const migrated = migrate(url, schemaFolder, { onBlocked: () => blocked.resolve() })
+  await blocked.promise
+  await writer.query('commit')
+  await writer.end()
+  assert.deepEqual(await migrated, ['42 search-rules'])
+  assert.match((await searchRow(first)).head as string, /'meanwhil'/)
+  assert.equal((await searchRow(ids.at(-1) as number)).keys, keys)
+  const { rows } = await db.query('select id from video_search where id = $1', [draft])
+  assert.deepEqual(rows, [])
+  await checkDerived('indexed again')
 })
 
 const changeSql = (subject: string, kind: string, via = 'api', revision = 900) =>
@@ -965,7 +977,7 @@ test('waits for open writes before it rebuilds counts or duplicate candidates', 
   await checkDerived('after waiting')
 })
 
-/** Writes a folder with the migrations up to a version, and without triggers. */
+/** Writes a folder with the migrations up to a version, and of the triggers only the search's. */
 function migrationsUpTo(t: { after(done: () => void): void }, version: number): string {
   const folder = mkdtempSync(join(tmpdir(), 'schema-'))
   t.after(() => rmSync(folder, { recursive: true }))
@@ -973,6 +985,7 @@ function migrationsUpTo(t: { after(done: () => void): void }, version: number): 
     recursive: true,
     filter: (path) => Number(/^\d{4}/.exec(basename(path))?.[0] ?? 0) <= version,
   })
+  cpSync(join(schemaFolder, 'search/triggers.sql'), join(folder, 'search/triggers.sql'))
   return folder
 }
 
@@ -997,7 +1010,7 @@ test('counts talks that are written at any time of an upgrade', async (t) => {
       [ids],
     )
   }
-  // The table is there, and neither the triggers of the release nor the older talks.
+  // The table is there, and neither the triggers of the catalogue nor the older talks.
   await migrate(database, migrationsUpTo(t, 26))
   await write()
   await migrate(database, migrationsUpTo(t, 39))

@@ -84,7 +84,7 @@ async function applyPending(
   // Its triggers must not be replaced by older ones.
   if (version > expectedVersion(migrations)) return []
   if (version === 0)
-    return inTransaction(client, options, async () => [
+    return lockingTables(client, options, async () => [
       ...(await applyToEmpty(client, migrations)),
       ...(await applyTriggers(client, folder)),
     ])
@@ -93,7 +93,7 @@ async function applyPending(
     await applyMigration(client, migration, options)
     applied.push(`${migration.version} ${migration.name}`)
   }
-  const triggers = await inTransaction(client, options, () => applyTriggers(client, folder))
+  const triggers = await lockingTables(client, options, () => applyTriggers(client, folder))
   return [...applied, ...triggers]
 }
 
@@ -111,25 +111,43 @@ async function applyMigration(
     await fillColumns(client, migration, options)
     return record(client, migration)
   }
-  await inTransaction(client, options, async () => {
+  await lockingTables(client, options, async () => {
     if (migration.kind === 'contract') await refuseOldServers(client, migration)
     await client.query(migration.sql)
     await record(client, migration)
   })
 }
 
-/** Repeats a statement until it changes no row. */
+/**
+ * Repeats a statement until it changes no row. It locks rows and no tables, so exports may start
+ * meanwhile.
+ */
 async function fillColumns(
   client: pg.Client,
-  { sql, version, name }: Migration,
+  migration: Migration,
   options: MigrateOptions,
 ): Promise<void> {
-  for (let changed: number | null | undefined = 1; changed !== 0; ) {
+  for (let last = '0'; ; ) {
+    const { rowCount, rows } = await inTransaction(client, options, () =>
+      fillBatch(client, migration, last),
+    )
     // Of several statements, or one that changes no rows, there is no count.
-    changed = (await inTransaction(client, options, () => client.query(sql))).rowCount
-    if (changed === null || changed === undefined)
-      throw new Error(`${version} ${name} must be one statement that changes rows`)
+    if (rowCount === null || rowCount === undefined)
+      throw new Error(
+        `${migration.version} ${migration.name} must be one statement that changes rows`,
+      )
+    if (rowCount === 0) return
+    last = rows.at(-1)?.id ?? last
   }
+}
+
+/** Runs the statement of a fill once. With `$1` it gets the last id that it returned before. */
+async function fillBatch(
+  client: pg.Client,
+  { sql }: Migration,
+  last: string,
+): Promise<pg.QueryResult<{ id: string }>> {
+  return sql.includes('$1') ? client.query(sql, [last]) : client.query(sql)
 }
 
 /**
@@ -190,8 +208,29 @@ async function takeProcessLock(client: pg.Client): Promise<void> {
   }
 }
 
-/** Runs work in a transaction, and again while others lock its tables. */
-async function inTransaction<T>(
+/** Runs work in a transaction, and again while others lock its rows or tables. */
+function inTransaction<T>(
+  client: pg.Client,
+  options: MigrateOptions,
+  work: () => Promise<T>,
+): Promise<T> {
+  return retryWhileLocked(client, options, async (timeoutMs) => {
+    await client.query('begin')
+    try {
+      await client.query(`set local lock_timeout = ${timeoutMs}`)
+      await client.query('set local idle_in_transaction_session_timeout = 0')
+      const result = await work()
+      await client.query('commit')
+      return result
+    } catch (error) {
+      await client.query('rollback')
+      throw error
+    }
+  })
+}
+
+/** Runs work in a transaction that locks tables. No snapshot begins until it has its locks. */
+async function lockingTables<T>(
   client: pg.Client,
   options: MigrateOptions,
   work: () => Promise<T>,
@@ -199,19 +238,7 @@ async function inTransaction<T>(
   // Also between two attempts: a sequence of exports could block a migration for ever.
   await client.query('select pg_advisory_lock($1)', [migrationLock])
   try {
-    return await retryWhileLocked(client, options, async (timeoutMs) => {
-      await client.query('begin')
-      try {
-        await client.query(`set local lock_timeout = ${timeoutMs}`)
-        await client.query('set local idle_in_transaction_session_timeout = 0')
-        const result = await work()
-        await client.query('commit')
-        return result
-      } catch (error) {
-        await client.query('rollback')
-        throw error
-      }
-    })
+    return await inTransaction(client, options, work)
   } finally {
     // Not if the connection is lost, which releases it.
     await client.query('select pg_advisory_unlock($1)', [migrationLock]).catch(() => {})
@@ -265,12 +292,11 @@ async function applyToEmpty(
      )`,
   )
   for (const migration of migrations) {
-    // The tables have no readers yet, and there is nothing to fill.
-    const sql =
-      migration.kind === 'index'
-        ? migration.sql.replace(/\bindex\s+concurrently\b/i, 'index')
-        : migration.sql
-    await client.query(sql)
+    // The tables have no readers yet, and few rows to fill.
+    if (migration.kind === 'fill') await fillBatch(client, migration, '0')
+    else if (migration.kind === 'index')
+      await client.query(migration.sql.replace(/\bindex\s+concurrently\b/i, 'index'))
+    else await client.query(migration.sql)
     await record(client, migration)
   }
   return migrations.map(({ version, name }) => `${version} ${name}`)

@@ -9,7 +9,8 @@ import { join } from 'node:path'
  * - `index` has one `create index concurrently` or `drop index concurrently`, which runs outside of
  *   a transaction.
  * - `fill` has one statement that changes a limited number of rows. It is repeated, each time in a
- *   transaction of its own, until it changes none.
+ *   transaction of its own, until it changes none. If it has the parameter `$1`, that is the last
+ *   `id` that it returned before, from 0 on.
  * - `contract` runs like `do`, but not while a server of a release before `needs` is connected.
  */
 export type MigrationKind = 'do' | 'index' | 'fill' | 'contract'
