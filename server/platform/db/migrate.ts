@@ -22,11 +22,11 @@ const processLock = 7_351_902_645
  * Lock timeout of a migration. Later queries of the table queue behind its lock request, so this is
  * the longest that a migration makes a reader wait.
  */
-export const lockTimeoutMs = 1000
+export const lockTimeoutMs = 500
 
 /**
- * Lock timeout of an attempt after one that an autovacuum blocked: PostgreSQL cancels it only for
- * those who have waited for 1 s (`deadlock_timeout`).
+ * Lock timeout for a table that an autovacuum has: PostgreSQL cancels it only for those who have
+ * waited for 1 s (`deadlock_timeout`). This lock makes neither readers nor writers wait.
  */
 const vacuumTimeoutMs = 1500
 
@@ -214,10 +214,13 @@ function inTransaction<T>(
   options: MigrateOptions,
   work: () => Promise<T>,
 ): Promise<T> {
-  return retryWhileLocked(client, options, async (timeoutMs) => {
+  return retryWhileLocked(client, options, async (vacuumedTables) => {
     await client.query('begin')
     try {
-      await client.query(`set local lock_timeout = ${timeoutMs}`)
+      await client.query(`set local lock_timeout = ${vacuumTimeoutMs}`)
+      for (const table of vacuumedTables)
+        await client.query(`lock table ${table} in share update exclusive mode`)
+      await client.query(`set local lock_timeout = ${lockTimeoutMs}`)
       await client.query('set local idle_in_transaction_session_timeout = 0')
       const result = await work()
       await client.query('commit')
@@ -245,24 +248,27 @@ async function lockingTables<T>(
   }
 }
 
-/** Runs a step until it gets its locks. Between two attempts it holds none on tables. */
+/**
+ * Runs a step until it gets its locks. Between two attempts it holds none on tables. The step gets
+ * the tables that an autovacuum had locked.
+ */
 async function retryWhileLocked<T>(
   client: pg.Client,
   { onBlocked = () => {}, attempts = defaultAttempts }: MigrateOptions,
-  step: (lockTimeoutMs: number) => Promise<T>,
+  step: (vacuumedTables: readonly string[]) => Promise<T>,
 ): Promise<T> {
-  let timeoutMs = lockTimeoutMs
+  let vacuumedTables: readonly string[] = []
   for (let attempt = 1; ; attempt++) {
     try {
-      return await step(timeoutMs)
+      return await step(vacuumedTables)
     } catch (error) {
       const { code } = error as { code?: string }
       if (code !== lockNotAvailable && code !== deadlockDetected) throw error
     }
-    const { message, isVacuum } = await describeBlockers(client)
-    if (attempt >= attempts) throw new MigrationBlocked(`${message}\n${advice}`)
-    onBlocked(message)
-    timeoutMs = isVacuum ? vacuumTimeoutMs : lockTimeoutMs
+    const blockers = await describeBlockers(client)
+    if (attempt >= attempts) throw new MigrationBlocked(`${blockers.message}\n${advice}`)
+    onBlocked(blockers.message)
+    vacuumedTables = blockers.vacuumedTables
     await sleep(Math.min(firstPauseMs * 2 ** (attempt - 1), maxPauseMs))
   }
 }
@@ -349,12 +355,12 @@ const advice =
   "Then run 'talkshelf migrate' again."
 
 /**
- * Lists the transactions that were open during the whole attempt and the tables they lock, and tells
- * whether an autovacuum is among those who lock one.
+ * Lists the transactions that were open during the whole attempt and the tables they lock, and the
+ * tables that an autovacuum has.
  */
 async function describeBlockers(
   client: pg.Client,
-): Promise<{ message: string; isVacuum: boolean }> {
+): Promise<{ message: string; vacuumedTables: string[] }> {
   const { rows } = await client.query(
     `select
        activity.pid,
@@ -378,19 +384,23 @@ async function describeBlockers(
     [lockTimeoutMs],
   )
   const vacuums = await client.query(
-    `select
+    `select distinct relation::regclass::text as name
      from pg_locks
      join pg_stat_activity as activity using (pid)
+     join pg_class on pg_class.oid = relation
      where locktype = 'relation'
        and granted
        and mode = 'ShareUpdateExclusiveLock'
        and usesysid is null
+       and relkind = 'r'
+       and relnamespace = current_schema()::regnamespace
        and database = (select oid from pg_database where datname = current_database())`,
   )
-  const isVacuum = (vacuums.rowCount ?? 0) > 0
+  const vacuumedTables: string[] = vacuums.rows.map(({ name }) => name)
   if (rows.length === 0) {
-    const others = isVacuum ? 'an autovacuum has them' : 'other transactions were faster'
-    return { message: `The migration did not get its table locks: ${others}.`, isVacuum }
+    const others =
+      vacuumedTables.length > 0 ? 'an autovacuum has them' : 'other transactions were faster'
+    return { message: `The migration did not get its table locks: ${others}.`, vacuumedTables }
   }
   const lines = rows.map(({ pid, role, name, state, seconds, tables }) => {
     const details = `pid ${pid}, role ${role}, ${state}, open for ${seconds} s`
@@ -398,7 +408,7 @@ async function describeBlockers(
     return `  "${name ?? 'unnamed'}" (${details}) locks ${tables.slice(0, 3).join(', ')}${more}`
   })
   const message = 'The migration is waiting for tables locked by other transactions:'
-  return { message: `${message}\n${lines.join('\n')}`, isVacuum }
+  return { message: `${message}\n${lines.join('\n')}`, vacuumedTables }
 }
 
 /** Says which role owns the database and its tables, and how to change that. */
