@@ -32,6 +32,7 @@ const entries: readonly (readonly [name: string, command: string, needs?: 'talks
   ['mutants', 'npm run mutants'],
   ['faults', 'npm run faults'],
   ['faults of the cluster', 'npm run faults -- cluster'],
+  ['upgrade', 'npm run upgrade'],
   ['follow', 'npm run follow'],
   ['browser', `npm run with-talks -- ${talks} 'npm run browser'`, 'talks'],
   ['match', 'npm run match'],

@@ -313,8 +313,8 @@ export interface FaultService {
   readonly url: string
   /** The id of the running process. */
   pid(): number
-  /** Starts it again, with these settings changed. */
-  start(changed?: Record<string, string>): Promise<void>
+  /** Starts it again, with these settings changed, or another release of it. */
+  start(changed?: { variables?: Record<string, string>; release?: string }): Promise<void>
   /** Sends SIGKILL, and waits for the end. */
   kill(): Promise<void>
   /** Sends SIGTERM, and returns how many milliseconds it took to end. */
@@ -325,8 +325,9 @@ let services = 0
 
 /** Starts the real server. If it ends without kill() or stop(), the fault fails. */
 export async function startFaultService(
-  environment: FaultEnvironment,
+  environment: Pick<FaultEnvironment, 'atEnd' | 'dir' | 'unexpected'>,
   variables: Record<string, string>,
+  release = 'server/main.ts',
 ): Promise<FaultService> {
   const port = await freePort()
   const url = `http://127.0.0.1:${port}`
@@ -343,10 +344,13 @@ export async function startFaultService(
   let program: FaultProgram | undefined
   let isEnding = false
 
-  async function start(changed: Record<string, string> = {}): Promise<void> {
+  async function start({
+    variables: changed = {},
+    release: started = release,
+  }: Parameters<FaultService['start']>[0] = {}): Promise<void> {
     isEnding = false
     Object.assign(env, changed)
-    program = launch(environment, [process.execPath, 'server/main.ts', 'serve'], {
+    program = launch(environment, [process.execPath, started, 'serve'], {
       log,
       variables: env,
     })

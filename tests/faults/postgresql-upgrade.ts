@@ -244,7 +244,7 @@ function openRunbook({ dir }: FaultEnvironment, { old, upgraded, service }: Serv
       // As the systemd unit does.
       const { code, stderr } = await runCommand(['migrate'], { DATABASE_URL: url })
       assert.equal(code, 0, stderr)
-      await service.start({ DATABASE_URL: url })
+      await service.start({ variables: { DATABASE_URL: url } })
     } else assert.fail(`systemctl restart ${name}`)
   }
 

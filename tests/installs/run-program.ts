@@ -1,11 +1,13 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 
-const maxMs = 20 * 60_000
+const defaultMaxMs = 20 * 60_000
 
 export interface RunOptions {
   readonly cwd?: string
   readonly env?: Readonly<Record<string, string>>
+  /** Ends the program after this time. */
+  readonly maxMs?: number
 }
 
 /**
@@ -15,7 +17,7 @@ export interface RunOptions {
 export async function runProgram(
   program: string,
   args: readonly string[],
-  options: RunOptions = {},
+  { maxMs = defaultMaxMs, ...options }: RunOptions = {},
 ): Promise<string> {
   const child = spawn(program, args, {
     ...options,
