@@ -63,6 +63,3 @@ create table suggestion_key (
   day date  primary key,
   key bytea not null
 );
-
--- The suggestion that an editor accepted with a change.
-alter table change add column suggestion_id bigint;

@@ -1,5 +1,5 @@
 -- Maintains video_search and search_word in the transaction that writes a record. A change that
--- alters what is indexed needs migrations that index all records again, such as 0041 and 0042.
+-- alters what is indexed needs migrations that index all records again, such as 0042 and 0043.
 
 -- The index row of each live record. Names, tags and category keep their stop words. Each name is
 -- looked up separately: with a join, PostgreSQL would read all tags for each record.
