@@ -23,6 +23,7 @@ import {
 import { call, category, root, runCommand, type TestArchive } from '../support/harness.ts'
 import { withDatabase } from '../support/invariants.ts'
 import { realTalks } from '../support/pyvideo.ts'
+import { commandsIn } from '../support/shell-blocks.ts'
 import { until } from '../support/until.ts'
 import {
   type Database,
@@ -190,7 +191,6 @@ interface Servers {
 
 /** Runs the commands of docs/upgrade-postgresql.md with the servers of this fault. */
 function openRunbook({ dir }: FaultEnvironment, { old, upgraded, service }: Servers) {
-  const text = readFileSync(join(root, 'docs/upgrade-postgresql.md'), 'utf8')
   const variables = join(dir, 'variables.sh')
   const urlFile = join(dir, 'database-url')
   writeFileSync(variables, '')
@@ -251,11 +251,7 @@ function openRunbook({ dir }: FaultEnvironment, { old, upgraded, service }: Serv
   return {
     /** Runs blocks of a section, of which the first one has the number 1. Returns their output. */
     async run(title: string, ...numbers: number[]): Promise<string> {
-      const [, section = ''] = text.split(`\n### ${title}\n`)
-      const [ownText = ''] = section.split('\n## ')[0]?.split('\n### ') ?? []
-      const blocks = [...ownText.matchAll(/^( *)```sh\n([\s\S]*?)^ *```$/gm)].map(
-        ([, indent = '', block = '']) => block.replaceAll(new RegExp(`^${indent}`, 'gm'), ''),
-      )
+      const blocks = commandsIn('docs/upgrade-postgresql.md', title)
       let output = ''
       for (const number of numbers) {
         const block = blocks[number - 1] ?? assert.fail(`${title} has no block ${number}`)

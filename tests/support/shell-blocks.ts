@@ -30,3 +30,15 @@ export function codeBlocks(file: string): CodeBlock[] {
     }),
   )
 }
+
+/** Returns the commands of a section of a document, without its subsections. */
+export function commandsIn(file: string, title: string): string[] {
+  const document = readFileSync(join(root, file), 'utf8')
+  const [, section] = document.split(new RegExp(`^#+ ${title}\n`, 'm'))
+  if (section === undefined) throw new Error(`${file} has no section ${title}`)
+  // A comment in a block of commands begins like a title, too.
+  const [own = ''] = section.split(/^##+ /m)
+  return [...own.matchAll(/^( *)```sh\n([\s\S]*?)^ *```$/gm)].map(([, indent = '', block = '']) =>
+    block.replaceAll(new RegExp(`^${indent}`, 'gm'), ''),
+  )
+}

@@ -67,6 +67,8 @@ export interface Cluster {
   untilHealthy(): Promise<void>
   /** Waits until another machine leads. */
   untilOtherLeader(than: Machine): Promise<Machine>
+  /** Puts an empty machine into the place of a database host, which is gone for good. */
+  replace(database: Machine): Promise<Machine>
 }
 
 export interface ClusterOptions {
@@ -88,22 +90,23 @@ export async function startCluster(
   hasNetwork = true
   const hosts = hostsFile + (hasBackups ? backupHost : '')
   const rendered = render(environment.dir, hosts)
+  const create = (name: string, address: string) => {
+    const options: MachineOptions = {
+      name,
+      address,
+      rendered: join(rendered, name),
+      variables: variables(name),
+    }
+    const machine = new Machine(environment, options)
+    prepare(machine)
+    return machine
+  }
   const [databases, services, edges, backups] = ['data', 'web', 'edge', 'vault'].map((prefix) =>
     hostsIn(hosts)
       .filter(({ name }) => name.startsWith(prefix))
-      .map(({ name, address }) => {
-        const options: MachineOptions = {
-          name,
-          address,
-          rendered: join(rendered, name),
-          variables: variables(name),
-        }
-        const machine = new Machine(environment, options)
-        prepare(machine)
-        return machine
-      }),
+      .map(({ name, address }) => create(name, address)),
   ) as [Machine[], Machine[], Machine[], Machine[]]
-  const cluster = new RunningCluster(databases, services, edges, backups)
+  const cluster = new RunningCluster({ databases, services, edges, backups, create })
   await onAll([...databases, ...services, ...edges, ...backups], '# Install')
   await onAll(databases, 'PostgreSQL')
   await cluster.untilReplicated()
@@ -152,22 +155,37 @@ async function makeToken(url: string): Promise<string> {
   }
 }
 
+interface ClusterMachines
+  extends Record<'databases' | 'services' | 'edges' | 'backups', Machine[]> {
+  readonly create: (name: string, address: string) => Machine
+}
+
 class RunningCluster implements Cluster {
   readonly url = `http://${sharedAddress}`
   readonly serviceUrl: string
   databaseUrl = ''
   token = ''
-  readonly databases: readonly Machine[]
+  readonly databases: Machine[]
   readonly services: readonly Machine[]
   readonly edges: readonly Machine[]
   readonly backups: readonly Machine[]
+  private readonly create: (name: string, address: string) => Machine
 
-  constructor(databases: Machine[], services: Machine[], edges: Machine[], backups: Machine[]) {
+  constructor({ databases, services, edges, backups, create }: ClusterMachines) {
     this.databases = databases
     this.backups = backups
     this.services = services
     this.edges = edges
+    this.create = create
     this.serviceUrl = `http://${services[0]?.address}:8000`
+  }
+
+  async replace(database: Machine): Promise<Machine> {
+    const { name, address } = database
+    await database.remove()
+    const machine = this.create(name, address)
+    this.databases[this.databases.indexOf(database)] = machine
+    return machine
   }
 
   async members(): Promise<Member[]> {

@@ -3,6 +3,7 @@ import { globSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } 
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { call, category } from '../../support/harness.ts'
+import { commandsIn } from '../../support/shell-blocks.ts'
 import { until } from '../../support/until.ts'
 import type { Fault } from '../environment.ts'
 import { fill, mountDiskAt } from '../resources.ts'
@@ -377,6 +378,27 @@ const operations: readonly ClusterFault[] = [
       }
       await switchOver(cluster)
       await leader.restart('patroni')
+      await cluster.untilHealthy()
+      await goesOn(workload)
+    },
+  },
+  {
+    name: 'leader machine replaced by a new one',
+    goalS: gapGoalS,
+    async strike({ cluster, workload }) {
+      const lost = await cluster.leader()
+      lost.kill()
+      const leader = await cluster.untilOtherLeader(lost)
+      await goesOn(workload)
+      const [forget = '', prepare = ''] = commandsIn('docs/cluster.md', 'Replace a host')
+      const example = 'lost=node3 address=10.0.0.13'
+      assert.ok(forget.includes(example))
+      const names = `lost=${lost.name} address=${lost.address}`
+      await leader.runCommands(forget.replace(example, names))
+      const machine = await cluster.replace(lost)
+      await machine.install('# Install')
+      await machine.runCommands(prepare)
+      await machine.install('PostgreSQL')
       await cluster.untilHealthy()
       await goesOn(workload)
     },

@@ -82,6 +82,7 @@ export class Machine {
   private readonly variables: Record<string, string>
   private readonly units = new Map<string, RunningUnit>()
   private isDown = false
+  private isRemoved = false
 
   constructor(environment: FaultEnvironment, options: MachineOptions) {
     this.environment = environment
@@ -94,7 +95,7 @@ export class Machine {
     this.connect()
     this.mount()
     cpSync(options.rendered, join(this.root, 'root/rendered'), { recursive: true })
-    environment.atEnd(() => this.stop())
+    environment.atEnd(() => this.remove())
   }
 
   /** Creates its network, with a cable to the bridge. */
@@ -382,7 +383,10 @@ export class Machine {
       }
   }
 
-  private async stop(): Promise<void> {
+  /** Ends it for good, and removes its disk. */
+  async remove(): Promise<void> {
+    if (this.isRemoved) return
+    this.isRemoved = true
     this.isDown = true
     for (const running of this.units.values()) running.isWanted = false
     await until(`${this.name} to end`, () => {
@@ -396,6 +400,7 @@ export class Machine {
       system('umount', '--recursive', '--lazy', join(this.root, path))
     system('umount', '--recursive', '--lazy', this.root)
     system('umount', '--lazy', join(this.root, '..'))
+    rmSync(join(this.environment.dir, 'data', this.name), { recursive: true, force: true })
   }
 }
 

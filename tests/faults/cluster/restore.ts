@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { globSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { call, root } from '../../support/harness.ts'
+import { call } from '../../support/harness.ts'
 import { checkInvariants, withDatabase } from '../../support/invariants.ts'
+import { commandsIn } from '../../support/shell-blocks.ts'
 import type { Fault } from '../environment.ts'
 import { startWorkload } from '../workload.ts'
 import { type Cluster, startCluster } from './cluster.ts'
@@ -115,8 +116,19 @@ async function contentOf({ serviceUrl, token }: Cluster): Promise<string> {
 
 /** Follows "Restore" in docs/cluster.md. */
 async function goBack(cluster: Cluster, moment: string) {
-  const [save, stopService, stopDatabase, restore, giveBack, copy, restrict, startService, backup] =
-    restoreCommands()
+  const commands = commandsIn('docs/cluster.md', 'Restore')
+  assert.equal(commands.length, 9)
+  const [
+    save = '',
+    stopService = '',
+    stopDatabase = '',
+    restore = '',
+    giveBack = '',
+    copy = '',
+    restrict = '',
+    startService = '',
+    backup = '',
+  ] = commands
   const [service] = cluster.services as [Machine]
   const [vault] = cluster.backups as [Machine]
   const leader = await cluster.leader()
@@ -141,19 +153,6 @@ async function goBack(cluster: Cluster, moment: string) {
     query('select sum(pg_database_size(oid))::float8 as bytes from pg_database'),
   )
   return { seconds, bytes: Number(row?.bytes) }
-}
-
-type Commands<Count extends number, List extends string[] = []> = List['length'] extends Count
-  ? List
-  : Commands<Count, [...List, string]>
-
-function restoreCommands(): Commands<9> {
-  const text = readFileSync(join(root, 'docs/cluster.md'), 'utf8')
-  const section = text.slice(text.indexOf('\n### Restore\n'), text.indexOf('\n## How it was tried'))
-  const blocks = [...section.matchAll(/^ {3}```sh\n([\s\S]*?)^ {3}```$/gm)]
-  const commands = blocks.map(([, block = '']) => block.replaceAll(/^ {3}/gm, ''))
-  assert.equal(commands.length, 9)
-  return commands as Commands<9>
 }
 
 const drillCommand = '/etc/talkshelf/restore-drill.sh'
