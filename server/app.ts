@@ -63,6 +63,7 @@ import { openAssets } from './pages/assets.ts'
 import { pageRoutes, readerProblemPage } from './pages/routes.ts'
 import { fetchImage, findPicture, openPictures } from './pictures/pictures.ts'
 import { pictureRoutes, uploadedPictureRoute, uploadRoutes } from './pictures/routes.ts'
+import { withDurableResult } from './platform/db/durability.ts'
 import type { Pool } from './platform/db/pool.ts'
 import { onPrimary } from './platform/db/read-context.ts'
 import type { ReplicaFigures } from './platform/db/replicas.ts'
@@ -178,6 +179,7 @@ export function createApp(
     metricsToken: config.METRICS_TOKEN,
     isReady: pool.lookups.isAnswering,
     mayReadReplica: pool.replicas && mayReadReplica,
+    durably: (work) => withDurableResult(pool, work),
     pointsPerMinute: config.POINTS_PER_MINUTE,
     proxies: config.PROXIES,
     maxRequests: config.REQUESTS_AT_ONCE,

@@ -66,7 +66,7 @@ test('a tarball has exactly the expected files', async () => {
           '(smtp|rolldown-runtime)[.]js',
           'THIRD-PARTY[.]md',
           'sbom[.]cdx[.]json',
-          'migrations/\\d{4}[.]do[.][a-z-]+[.]sql',
+          'migrations/\\d{4}[.](do|index|fill|contract)[.][a-z-]+[.]sql',
           'clip[.]webm',
           'talkshelf[.]1',
           '[a-z-]+/triggers[.]sql',

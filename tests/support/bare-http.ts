@@ -17,6 +17,7 @@ export async function serveOnly(
     basePath: '',
     base: () => 'http://test',
     authenticate: async () => undefined,
+    durably: async (work) => work(),
     logger: false,
     metrics: createMetrics('0.0.0', () => ({})),
     isReady: async () => true,

@@ -6,6 +6,7 @@ import { defaultTimeouts, type Timeouts } from '../timeouts.ts'
 import { figuresOf, isConnectionLost, openClients } from './clients.ts'
 import { type Db, statementName, translateError, Unavailable } from './db.ts'
 import { driverUrl } from './driver-url.ts'
+import { noteCommit } from './durability.ts'
 import { openPipelinedPool, type PipelinedPool } from './pipelined-pool.ts'
 import { openReadPool, type ReadPool, type ReadPoolOptions } from './read-pool.ts'
 import { openReplicaReads } from './replica-reads.ts'
@@ -124,8 +125,13 @@ export function openPool(options: PoolOptions): Pool {
   )
 
   return {
-    run: (statement, ifLost = 'unknown') =>
-      repeatAfterDeadlock(() => withClient((client) => send(client, statement, ifLost))),
+    async run(statement, ifLost = 'unknown') {
+      const result = await repeatAfterDeadlock(() =>
+        withClient((client) => send(client, statement, ifLost)),
+      )
+      if (ifLost === 'unknown' && result.count > 0) noteCommit()
+      return result
+    },
     transaction: (work) =>
       repeatAfterDeadlock(() => withClient((client) => runTransaction(client, work))),
     lookups,
@@ -161,14 +167,21 @@ function prefixed<T>(prefix: string, values: Readonly<Record<string, T>>): Recor
 async function runTransaction<T>(client: pg.PoolClient, work: (tx: Db) => Promise<T>): Promise<T> {
   await send(client, begin, 'not-applied')
   let result: T
-  try {
+  let hasChanged = false
+  const run: Db['run'] = async (statement, ifLost = 'unknown') => {
     // Until COMMIT is sent nothing can have been applied, whatever happens to the connection.
-    result = await work({ run: (statement) => send(client, statement, 'not-applied') })
+    const rows = await send(client, statement, 'not-applied')
+    hasChanged ||= ifLost === 'unknown' && rows.count > 0
+    return rows
+  }
+  try {
+    result = await work({ run })
   } catch (error) {
     if (!isConnectionLost(error)) await send(client, rollback, 'not-applied')
     throw error
   }
   await send(client, commit, 'unknown')
+  if (hasChanged) noteCommit()
   return result
 }
 

@@ -72,6 +72,8 @@ export interface MountOptions {
   readonly answerMs: number
   /** Returns the headers for an edge cache, if there is one. */
   readonly edge?: EdgeHeaders | undefined
+  /** Runs a request that may write. Its result is durable, even if it had nothing to write. */
+  durably<T>(work: () => T | Promise<T>): Promise<T>
   /** Counts work on a request that begins (1) or ends (-1). */
   count(change: 1 | -1): void
 }
@@ -127,6 +129,8 @@ export function addRoute<E extends Endpoint>(
   handle: Handler<E>,
 ): void {
   const isCompressible = canCompress(options.endpoints, endpoint)
+  const answerCall: Handler<E> =
+    endpoint.method === 'GET' ? handle : (call) => options.durably(() => handle(call))
   http.route({
     ...routeFor(options, endpoint),
     handler: async (request, reply) => {
@@ -152,7 +156,10 @@ export function addRoute<E extends Endpoint>(
         `${endpoint.method} ${endpoint.path}`,
         request.headers,
         () =>
-          countInFlight(options, withDeadline(request.untilMs, handle(call as Call<E>), 'unknown')),
+          countInFlight(
+            options,
+            withDeadline(request.untilMs, answerCall(call as Call<E>), 'unknown'),
+          ),
       )
       if (answer.status === 304)
         options.limit?.giveBack(rateLimitKey(request.actor.token, request.ip), costOf(endpoint))

@@ -142,10 +142,12 @@ function addPageRoute(
 ): void {
   const { cost, limitMs = options.answerMs, isPrivate = false, formBytes = maxFormBytes } = limits
   const { takesUpload = false } = limits
+  const durable: typeof handle =
+    method === 'GET' ? handle : (...request) => options.durably(() => handle(...request))
   // People see at once what they have changed on a private page, also without a session.
   const answer: typeof handle = isPrivate
-    ? (...request) => onPrimary(() => handle(...request))
-    : handle
+    ? (...request) => onPrimary(() => durable(...request))
+    : durable
   http.route({
     method,
     url: options.basePath + path,

@@ -65,21 +65,10 @@ const machines: readonly ClusterFault[] = [
     name: 'both standbys killed',
     isQuick: true,
     async strike({ cluster, workload }) {
-      const { synchronous, asynchronous } = await cluster.standbys()
-      synchronous.kill()
-      asynchronous.kill()
-      const from = performance.now()
-      await writesStop(workload)
-      const before = workload.acknowledged()
-      await sleep(faultMs / 2)
-      assert.equal(workload.acknowledged(), before, 'a write was acknowledged without a standby')
-      const [service] = cluster.services as [Machine]
-      const { stdout } = service.try('/usr/local/sbin/talkshelf', 'doctor')
-      assert.match(stdout, /^ERROR +Standbys +No synchronous standby: writes wait/m)
-      const { statuses } = responsesDuring(workload, from, performance.now(), 'PATCH')
-      assert.ok(statuses[503], `writes were answered ${JSON.stringify(statuses)}, not with 503`)
-      await synchronous.boot()
-      await asynchronous.boot()
+      const standbys = Object.values(await cluster.standbys())
+      for (const machine of standbys) machine.kill()
+      await writesMustStop(workload)
+      for (const machine of standbys) await machine.boot()
     },
   },
   {
@@ -119,6 +108,24 @@ const machines: readonly ClusterFault[] = [
 ]
 
 const programs: readonly ClusterFault[] = [
+  {
+    // Etcd has its quorum, so the leader stays.
+    name: 'PostgreSQL of both standbys killed',
+    async strike({ cluster, workload }) {
+      const standbys = Object.values(await cluster.standbys())
+      for (const machine of standbys) {
+        const pid = postmaster(machine)
+        machine.killUnit('patroni', { stays: true })
+        // It is no child of Patroni.
+        for (const each of [pid, ...descendants(pid)]) sendSignal(each, 'SIGKILL')
+      }
+      await writesMustStop(workload)
+      const [service] = cluster.services as [Machine]
+      const { stdout } = service.try('/usr/local/sbin/talkshelf', 'doctor')
+      assert.match(stdout, /^ERROR +Standbys +No synchronous standby: writes wait/m)
+      for (const machine of standbys) await machine.start('patroni')
+    },
+  },
   {
     name: 'postmaster of the leader killed',
     goalS: gapGoalS,
@@ -431,9 +438,10 @@ export const clusterFaults: readonly Fault[] = [
 /** Waits for writes after the fault. */
 const goesOn = (workload: Workload) => workload.progress(50, 120_000)
 
-/** Waits until no write has been acknowledged for three seconds. */
-async function writesStop(workload: Workload): Promise<void> {
-  let [last, since] = [workload.acknowledged(), performance.now()]
+/** Waits until no write has been acknowledged for three seconds; then none may be. */
+async function writesMustStop(workload: Workload): Promise<void> {
+  const from = performance.now()
+  let [last, since] = [workload.acknowledged(), from]
   await until(
     'writes to stop',
     () => {
@@ -445,6 +453,10 @@ async function writesStop(workload: Workload): Promise<void> {
     },
     { limitMs: 60_000 },
   )
+  await sleep(faultMs / 2)
+  assert.equal(workload.acknowledged(), last, 'a write was acknowledged without a standby')
+  const { statuses } = responsesDuring(workload, from, performance.now(), 'PATCH')
+  assert.ok(statuses[503], `writes were answered ${JSON.stringify(statuses)}, not with 503`)
 }
 
 /** Returns the edge machine that has the shared address. */
