@@ -26,8 +26,6 @@ import { until } from '../support/until.ts'
 /** Blocks that are not run, by document and first line, and why. A new block is run. */
 const notRun: Record<string, string> = {
   'README.md: npm ci && npx talkshelf demo': 'tests/project/package.test.ts runs the demo',
-  'docs/cluster.md: export ETCDCTL_API=3 ETCDCTL_CACERT=/etc/talkshelf/ca.crt':
-    'needs a cluster; `npm run faults -- cluster` runs one',
   'docs/edge.md: apt install varnish varnish-modules':
     'needs root; tests/api/edge-varnish.test.ts runs Varnish with this file',
   'docs/follow.md: export DATABASE_URL=postgresql://localhost/mirror':
