@@ -96,10 +96,7 @@ export const bitsFlipped: Fault = {
     for (const { status, path } of good.values()) assert.equal(status, 200, path)
     const figures: string[] = []
     for (const relation of relations) {
-      const file = await withDatabase(database.serviceUrl, async (query) => {
-        const [row] = await query(`select pg_relation_filepath('${relation}') as path`)
-        return join(environment.dir, 'data', String(row?.path))
-      })
+      const file = join(environment.dir, 'data', await fileOf(database, relation))
       await database.stop()
       const undo = flipBits(file)
       await database.start()
@@ -125,7 +122,15 @@ export const bitsFlipped: Fault = {
   },
 }
 
-/** Flips one bit in the middle of each page. Returns a function that flips them back. */
+/** Returns the file of a table or an index, below the folder of the data. */
+async function fileOf({ serviceUrl }: Database, relation: string): Promise<string> {
+  const [row] = await withDatabase(serviceUrl, (query) =>
+    query(`select pg_relation_filepath('${relation}') as path`),
+  )
+  return String(row?.path)
+}
+
+/** Flips one bit near the end of each page. Returns a function that flips them back. */
 function flipBits(file: string): () => void {
   const flip = () => {
     const descriptor = openSync(file, 'r+')
@@ -190,9 +195,8 @@ export const pagesTorn: Fault = {
     const rounds = 3
     for (let round = 0; round < rounds; round++) {
       await workload.progress(100, 60_000)
-      const before = await withDatabase(database.url, (query) => query('checkpoint')).then(() =>
-        pagesOf(environment, database),
-      )
+      await withDatabase(database.url, (query) => query('checkpoint'))
+      const before = await pagesOf(environment, database)
       await workload.progress(100, 60_000)
       const written = await changedPages(database)
       await database.kill('all')
@@ -221,18 +225,8 @@ export const pagesTorn: Fault = {
 
 const written = ['video', 'video_body']
 
-const filesOf = (database: Database) =>
-  withDatabase(database.serviceUrl, async (query) => {
-    const files: Record<string, string> = {}
-    for (const table of written)
-      files[table] = String(
-        (await query(`select pg_relation_filepath('${table}') as path`))[0]?.path,
-      )
-    return files
-  })
-
 async function pagesOf({ dir }: FaultEnvironment, database: Database) {
-  const files = Object.values(await filesOf(database))
+  const files = await Promise.all(written.map((table) => fileOf(database, table)))
   return new Map(files.map((file) => [file, readFileSync(join(dir, 'data', file))]))
 }
 
@@ -240,17 +234,17 @@ async function pagesOf({ dir }: FaultEnvironment, database: Database) {
  * Returns the pages that were changed since the last checkpoint: the log has all of their content.
  */
 async function changedPages(database: Database): Promise<{ file: string; block: number }[]> {
-  const files = await filesOf(database)
   return withDatabase(database.url.replace(/postgres$/, 'talkshelf'), async (query) => {
     await query('create extension if not exists pageinspect')
     const pages: { file: string; block: number }[] = []
     for (const table of written) {
+      const file = await fileOf(database, table)
       const rows = await query(`
         select block
         from generate_series(0, pg_relation_size('${table}') / 8192 - 1) as block
         where (select lsn > redo_lsn
                from page_header(get_raw_page('${table}', block::int)), pg_control_checkpoint())`)
-      for (const { block } of rows) pages.push({ file: files[table] ?? '', block: Number(block) })
+      for (const { block } of rows) pages.push({ file, block: Number(block) })
     }
     return pages
   })

@@ -333,6 +333,10 @@ export interface AnswerStatistics {
   readonly summary: string
 }
 
+/** Returns the requests that were in flight between two times. */
+export const attemptsDuring = (attempts: readonly Attempt[], from: number, to: number) =>
+  attempts.filter(({ start, ms }) => start < to && start + ms > from)
+
 /** Summarizes the responses to requests that were in flight between two times. */
 export function responsesDuring(
   { attempts }: Workload,
@@ -340,8 +344,8 @@ export function responsesDuring(
   to: number,
   method = '',
 ): AnswerStatistics {
-  const during = attempts.filter(
-    ({ request, start, ms }) => request.startsWith(method) && start < to && start + ms > from,
+  const during = attemptsDuring(attempts, from, to).filter(({ request }) =>
+    request.startsWith(method),
   )
   const slowestMs = Math.max(0, ...during.map(({ ms }) => ms))
   const statuses = countByStatus(during)

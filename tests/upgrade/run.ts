@@ -19,7 +19,7 @@ import {
 import { startFaultService } from '../faults/environment.ts'
 import { haproxyMissing, startHaproxy } from '../faults/haproxy.ts'
 import { summarize } from '../faults/kills.ts'
-import { type Attempt, countByStatus, startWorkload } from '../faults/workload.ts'
+import { type Attempt, attemptsDuring, countByStatus, startWorkload } from '../faults/workload.ts'
 import { runProgram } from '../installs/run-program.ts'
 import { StepFailed, startChecks } from '../support/checks.ts'
 import { call } from '../support/harness.ts'
@@ -241,13 +241,8 @@ interface Phase {
   readonly stallMs: number
 }
 
-/** Returns the requests that were in flight in a phase. */
-function during({ from, to }: Phase, attempts: readonly Attempt[]): Attempt[] {
-  return attempts.filter(({ start, ms }) => start < to && start + ms > from)
-}
-
-function slowestIn(phase: Phase, attempts: readonly Attempt[]): number {
-  return during(phase, attempts).reduce((slowest, { ms }) => Math.max(slowest, ms), 0)
+function slowestIn({ from, to }: Phase, attempts: readonly Attempt[]): number {
+  return attemptsDuring(attempts, from, to).reduce((slowest, { ms }) => Math.max(slowest, ms), 0)
 }
 
 /** Prints how long requests waited in each phase, and in relation to the first one. */
@@ -255,7 +250,7 @@ function report(phases: readonly Phase[], attempts: readonly Attempt[]): void {
   const before = phases[0] && slowestIn(phases[0], attempts)
   console.table(
     phases.map((phase) => {
-      const sorted = during(phase, attempts).toSorted((a, b) => a.ms - b.ms)
+      const sorted = attemptsDuring(attempts, phase.from, phase.to).toSorted((a, b) => a.ms - b.ms)
       const slowest = sorted.at(-1)
       return {
         phase: phase.name,
