@@ -6,7 +6,7 @@ import { migratedDatabase, startPostgres } from '../support/postgres.ts'
 import { until } from '../support/until.ts'
 
 // Writes whose wait for a synchronous standby was cancelled: everyone can read them, and a failover
-// may still undo them. A request that is sent again must not be told that they are safe.
+// may still undo them. A repeated request must not be answered as if they were durable.
 
 const postgres = await startPostgres({ version: 15 })
 const url = await migratedDatabase(postgres, 'talkshelf')
