@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { installedPostgres, startPrivatePostgres } from '../server/platform/db/private-postgres.ts'
 import { startReplica, type TestReplica } from '../tests/support/cluster.ts'
 import { root } from '../tests/support/harness.ts'
+import { installMissing } from '../tests/support/install.ts'
 import { migratedDatabase } from '../tests/support/postgres.ts'
 import { until } from '../tests/support/until.ts'
 import { query, seed } from './seed.ts'
@@ -58,6 +59,20 @@ const settings = {
   max_wal_size: '8GB',
   checkpoint_timeout: '30min',
   maintenance_work_mem: '512MB',
+}
+
+/** Installs wrk if it is missing. Ends the process if that is not possible. */
+export function requireWrk(): void {
+  if (installMissing([{ package: 'wrk', program: 'wrk' }])) return
+  console.error('wrk is not installed. Install it first (Debian: apt-get install wrk)')
+  process.exit(2)
+}
+
+/** Returns a function that prints a line with the seconds since now. */
+export function openProgressLog(): (line: string) => void {
+  const startedMs = performance.now()
+  return (line) =>
+    console.log(`${((performance.now() - startedMs) / 1000).toFixed(0).padStart(4)} s  ${line}`)
 }
 
 /** Starts PostgreSQL, packs the service, and seeds the database with this number of records. */

@@ -85,29 +85,34 @@ export function saveResults(
   measured: readonly Measured[],
   run: { quick: boolean; rounds: number; seconds: number },
 ): string {
-  const folder = join(import.meta.dirname, 'results')
-  mkdirSync(folder, { recursive: true })
-  const file = join(folder, run.quick ? 'quick' : 'full')
   const about = {
     ...describeMachine(environment),
     records: environment.records,
     seedSeconds: Math.round(environment.seedSeconds),
     ...run,
   }
-  writeFileSync(`${file}.json`, `${JSON.stringify({ about, measured }, null, 2)}\n`)
-  return writeReport(`${file}.md`, 'npm run bench', about, resultsTable(measured))
+  const report = { name: run.quick ? 'quick' : 'full', command: 'npm run bench', about, measured }
+  return writeReport(report, resultsTable(measured))
 }
 
-/** Writes a table with a description of the run. Returns the name of the file. */
-function writeReport(
-  file: string,
-  command: string,
-  about: Record<string, unknown>,
-  table: string,
-): string {
-  const descriptions = Object.entries(about).map(([name, value]) => `- ${name}: ${value}`)
-  writeFileSync(file, `# Results of ${command}\n\n${descriptions.join('\n')}\n\n${table}\n`)
-  return relative(root, file)
+interface Report {
+  /** The name of the files, without their endings. */
+  readonly name: string
+  readonly command: string
+  /** Describes the machine and the run. */
+  readonly about: Record<string, unknown>
+  readonly measured: unknown
+}
+
+/** Writes the results as JSON, and as a table. Returns the path of the table. */
+function writeReport({ name, command, about, measured }: Report, table: string): string {
+  const folder = join(import.meta.dirname, 'results')
+  mkdirSync(folder, { recursive: true })
+  const file = join(folder, name)
+  writeFileSync(`${file}.json`, `${JSON.stringify({ about, measured }, null, 2)}\n`)
+  const descriptions = Object.entries(about).map(([key, value]) => `- ${key}: ${value}`)
+  writeFileSync(`${file}.md`, `# Results of ${command}\n\n${descriptions.join('\n')}\n\n${table}\n`)
+  return `${relative(root, file)}.md`
 }
 
 /** The cost of one operation at one size of the archive. */
@@ -124,12 +129,10 @@ export function saveScale(
   environment: BenchEnvironment,
   measured: readonly { records: number; costs: readonly Cost[] }[],
 ): { file: string; table: string } {
-  const folder = join(import.meta.dirname, 'results')
-  mkdirSync(folder, { recursive: true })
   const about = describeMachine(environment)
   const table = scaleTable(measured)
-  writeFileSync(join(folder, 'scale.json'), `${JSON.stringify({ about, measured }, null, 2)}\n`)
-  return { file: writeReport(join(folder, 'scale.md'), 'npm run scale', about, table), table }
+  const report = { name: 'scale', command: 'npm run scale', about, measured }
+  return { file: writeReport(report, table), table }
 }
 
 /** Sizes for which the costs are extrapolated. */

@@ -7,8 +7,7 @@
 import { rmSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { parseArgs } from 'node:util'
-import { installMissing } from '../tests/support/install.ts'
-import { openBenchEnvironment } from './environment.ts'
+import { openBenchEnvironment, openProgressLog, requireWrk } from './environment.ts'
 import { measureHostile } from './hostile.ts'
 import {
   type Measured,
@@ -49,13 +48,9 @@ if (measure === undefined) {
 const rounds = values.quick ? 3 : 5
 const seconds = values.quick ? 4 : 10
 
-if (!installMissing([{ package: 'wrk', program: 'wrk' }])) {
-  console.error('wrk is not installed. Install it first (Debian: apt-get install wrk)')
-  process.exit(2)
-}
+requireWrk()
 const startedMs = performance.now()
-const say = (line: string) =>
-  console.log(`${((performance.now() - startedMs) / 1000).toFixed(0).padStart(4)} s  ${line}`)
+const say = openProgressLog()
 say(
   `${records.toLocaleString('en')} records of ${textOrigin}, ` +
     `${rounds} rounds of ${seconds} s for each measure, ${availableParallelism()} processors`,

@@ -7,13 +7,18 @@
 import { rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { installMissing } from '../tests/support/install.ts'
-import { type BenchEnvironment, type BenchServer, openBenchEnvironment } from './environment.ts'
+import {
+  type BenchEnvironment,
+  type BenchServer,
+  openBenchEnvironment,
+  openProgressLog,
+  requireWrk,
+} from './environment.ts'
 import { type BenchRequest, runWrk } from './load.ts'
 import { median, withRetries } from './measures.ts'
 import { makeNames, makeRecord, randomFrom, textOrigin } from './records.ts'
 import { type Cost, saveScale } from './results.ts'
-import { deepPage, wordsByClass } from './search.ts'
+import { deepPage, searchesFor, suggestionsFor, withoutJobs, wordsByClass } from './search.ts'
 
 const { values } = parseArgs({
   options: { records: { type: 'string', default: '1000000,2000000,3000000' } },
@@ -23,17 +28,12 @@ if (sizes.some((size) => !Number.isSafeInteger(size) || size < 1000)) {
   console.error('--records takes numbers from 1000 on, separated by commas')
   process.exit(2)
 }
-if (!installMissing([{ package: 'wrk', program: 'wrk' }])) {
-  console.error('wrk is not installed. Install it first (Debian: apt-get install wrk)')
-  process.exit(2)
-}
+requireWrk()
 
 const rounds = 3
 const seconds = 5
 const importedTalks = 2000
-const startedMs = performance.now()
-const say = (line: string) =>
-  console.log(`${((performance.now() - startedMs) / 1000).toFixed(0).padStart(4)} s  ${line}`)
+const say = openProgressLog()
 
 const measured: { records: number; costs: Cost[] }[] = []
 for (const records of sizes) {
@@ -55,12 +55,7 @@ async function measureCosts(environment: BenchEnvironment): Promise<Cost[]> {
     { name: 'Loading, with the search index', unit: 's', value: environment.seedSeconds },
     await databaseSize(environment),
   ]
-  // Without background work, which would go through all records that were seeded.
-  const server = await environment.serve({
-    CACHE_MB: '0',
-    RESUME_SECONDS: '0',
-    MAINTENANCE_HOURS: '0',
-  })
+  const server = await environment.serve({ ...withoutJobs, CACHE_MB: '0' })
   for (const [name, requests] of Object.entries(await requestsOf(environment)))
     costs.push(await costOf(environment, server, name, requests))
   await server.stop()
@@ -88,9 +83,6 @@ async function requestsOf(environment: BenchEnvironment): Promise<Record<string,
       .map(Number),
   )
   const words = (await wordsByClass(environment)).flat()
-  const search = (word: string, parameters = '') => ({
-    path: `/api/v2/video?q=${encodeURIComponent(`${word} `)}${parameters}`,
-  })
   return {
     'GET by id': ids.filter((id) => live.has(id)).map((id) => ({ path: `/api/v2/video/${id}` })),
     'First page of a list': [{ path: '/api/v2/video?cursor=' }],
@@ -98,11 +90,9 @@ async function requestsOf(environment: BenchEnvironment): Promise<Record<string,
     'Talks of an event': Array.from({ length: 100 }, (_, index) => ({
       path: `/api/v2/video?category=category-${index * 7}`,
     })),
-    Search: words.map((word) => search(word)),
-    'Search with facets': words.map((word) => search(word, '&include=facets')),
-    Suggestions: words.map((word) => ({
-      path: `/api/v2/suggest?q=${encodeURIComponent(word.slice(0, 4))}`,
-    })),
+    Search: searchesFor(words),
+    'Search with facets': searchesFor(words, '&include=facets'),
+    Suggestions: suggestionsFor(words),
     'PATCH of a text': ids.map((id, index) => ({
       method: 'PATCH',
       path: `/api/v2/video/${id}`,

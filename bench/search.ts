@@ -35,6 +35,17 @@ const wordsEach = 12
 /** Keeps both processors busy. With more, the latency would mostly be time in a queue. */
 const connections = 2
 
+/** Returns a search for each word. */
+export const searchesFor = (words: readonly string[], parameters = ''): BenchRequest[] =>
+  words.map((word) => ({ path: `/api/v2/video?q=${encodeURIComponent(`${word} `)}${parameters}` }))
+
+/** Returns a request for suggestions for the beginning of each word. */
+export const suggestionsFor = (words: readonly string[]): BenchRequest[] =>
+  words.map((word) => ({ path: `/api/v2/suggest?q=${encodeURIComponent(word.slice(0, 4))}` }))
+
+/** Without background work, which would go through all records that were seeded. */
+export const withoutJobs = { RESUME_SECONDS: '0', MAINTENANCE_HOURS: '0' }
+
 /** Measures searches, facets, suggestions and deep pages. */
 export async function measureSearch(
   options: MeasureOptions & { small: BenchEnvironment },
@@ -43,11 +54,10 @@ export async function measureSearch(
   const words = await wordsByClass(environment)
   for (const [index, { name }] of classes.entries())
     say(`Words ${name}: ${words[index]?.join(', ')}`)
-  // Without background work, which would go through all records that were seeded.
-  const quiet = { RESUME_SECONDS: '0', MAINTENANCE_HOURS: '0' }
-  const [server, smallServer] = [await environment.serve(quiet), await small.serve(quiet)]
-  const searchesFor = (list: readonly string[], parameters = ''): BenchRequest[] =>
-    list.map((word) => ({ path: `/api/v2/video?q=${encodeURIComponent(`${word} `)}${parameters}` }))
+  const [server, smallServer] = [
+    await environment.serve(withoutJobs),
+    await small.serve(withoutJobs),
+  ]
   const load = (
     { port, pid }: BenchServer,
     { dir, postgresPid }: BenchEnvironment,
@@ -84,13 +94,10 @@ export async function measureSearch(
       p99s.push(ours.p99Ms)
     }
     found.spread.push(Math.max(...p99s) / Math.min(...p99s))
-    const suggestions = all.map((word) => ({
-      path: `/api/v2/suggest?q=${encodeURIComponent(word.slice(0, 4))}`,
-    }))
     for (const [name, requests] of Object.entries({
       search: searchesFor(all),
       facets: searchesFor(all, '&include=facets'),
-      suggest: suggestions,
+      suggest: suggestionsFor(all),
     })) {
       const [large, tenth] = [
         await load(server, environment, requests),
