@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { states, type Video } from '@talkshelf/contract'
+import { thisDatabase } from '../server/platform/db/database-identity.ts'
 import { openPool } from '../server/platform/db/pool.ts'
 import { refreshFrequencies } from '../server/search/search.ts'
 import { renderVideo } from '../server/videos/wire.ts'
@@ -90,11 +91,21 @@ async function finish(bin: string, url: string): Promise<void> {
   await query(bin, url, 'select recount_talks()')
   await fillSearch(bin, url)
   await query(bin, url, 'select rebuild_fingerprints()')
+  await query(bin, url, feedIsRead)
   await query(bin, url, 'vacuum analyze')
   const pool = openPool({ url, connections: 1, applicationName: 'bench' })
   await refreshFrequencies(pool, () => false).finally(() => pool.close())
   await query(bin, url, 'checkpoint')
 }
+
+/**
+ * Makes the change feed begin after the seeded records. Otherwise each server would append their
+ * entries for minutes, while it is measured.
+ */
+const feedIsRead = `
+  update feed_head
+  set database = ${thisDatabase.text}, read = pg_current_snapshot(), reading = null,
+      comparing = null`
 
 /** Does the same as rebuild_search(), on two processors. */
 async function fillSearch(bin: string, url: string): Promise<void> {
