@@ -365,7 +365,7 @@ render_edge() {
   fi
   cache_server() {
     if [ "$1" = "$name" ]; then printf '  server %s 127.0.0.1:6081\n' "$1"
-    else printf '  server %s %s:6081 backup\n' "$1" "$2"; fi
+    else printf '  server %s %s:6081\n' "$1" "$2"; fi
   }
   haproxy_cache_servers=$(each edge cache_server)
 }

@@ -105,6 +105,18 @@ const machines: readonly ClusterFault[] = [
       await machine.boot()
     },
   },
+  {
+    // The other Varnish takes over when nobody can answer it.
+    name: 'leader and edge machine killed at once',
+    goalS: gapGoalS,
+    async strike({ cluster, workload }) {
+      const machines = [await cluster.leader(), await edgeWithAddress(cluster)] as const
+      for (const machine of machines) machine.kill()
+      await cluster.untilOtherLeader(machines[0])
+      await goesOn(workload)
+      for (const machine of machines) await machine.boot()
+    },
+  },
 ]
 
 const programs: readonly ClusterFault[] = [

@@ -83,7 +83,7 @@ export function clusterFault(fault: ClusterFault): Fault {
       const { entries } = await readAll(cluster.serviceUrl)
       assertComplete(entries, await revisionsOf(database))
       const files = await mirror.compare()
-      // A Varnish that takes over has nothing stored, and cannot answer while there is no leader.
+      // A Varnish that takes over while there is no leader has only what it was asked before.
       const moves = edges.length > 1 ? `, by ${edges.join(', ')}` : ''
       const { goalS } = fault
       const result: Result = { name, acknowledged, gapS: gapMs / 1000, goalS, reads, answered }
