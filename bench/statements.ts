@@ -30,7 +30,12 @@ export async function readScript(records: number): Promise<string> {
  * Returns a script with the statements of a PATCH: authentication, the read of the record, and the
  * write.
  */
-export async function patchScript({ url, token, records }: BenchEnvironment): Promise<string> {
+export async function patchScript({
+  url,
+  token,
+  records,
+  query,
+}: BenchEnvironment): Promise<string> {
   const recorded: Statement[] = []
   const pool = openPool({ url, connections: 1, applicationName: 'bench' })
   const recorder = (db: Db): Db['run'] => {
@@ -45,6 +50,7 @@ export async function patchScript({ url, token, records }: BenchEnvironment): Pr
     lookups: { ...pool.lookups, run: recorder(pool.lookups) },
   }
   const id = Math.floor(records / 2) + 1
+  const slug = await query(`select slug from video where id = ${id}`)
   const context = {
     origin: { actor: anyone, via: 'api' as const, request: 'bench' },
     ifMatch: undefined,
@@ -71,6 +77,8 @@ export async function patchScript({ url, token, records }: BenchEnvironment): Pr
   const [authentication, read, write] = recorded as [Statement, Statement, Statement]
   const variable = (value: unknown) => {
     if (value === id) return ':id'
+    // Each record keeps its own.
+    if (value === slug) return '(select slug from video where id = :id)'
     if (value === revisions) return '(:is_revision + 1)'
     if (value === revisions - 1) return ':is_revision'
     return typeof value === 'string' && value.startsWith('{"category"') ? ':is_body' : undefined
