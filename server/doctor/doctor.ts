@@ -88,11 +88,19 @@ async function* checkDatabase(
     yield* checkDurability(pool)
     yield checkPrograms(major, environment)
   } catch (error) {
-    const { message } = ((error as Error).cause ?? error) as Error
-    yield failure('PostgreSQL', `Not reached: ${message}. Check DATABASE_URL`)
+    yield failure('PostgreSQL', describeFailure(((error as Error).cause ?? error) as Error))
   } finally {
     await pool.close()
   }
+}
+
+/** Says why PostgreSQL was not reached, and what to do. */
+function describeFailure({ message, code }: Error & { readonly code?: unknown }): string {
+  // HAProxy does this while no server is ready.
+  return /terminated unexpectedly/.test(message) || code === 'ECONNRESET'
+    ? 'Something accepts connections at DATABASE_URL and closes them at once. In a cluster, no ' +
+        'host leads now: run patronictl list there'
+    : `Not reached: ${message}. Check DATABASE_URL`
 }
 
 /** Checks that what is written survives a crash; in a cluster, also the loss of a machine. */

@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { type AddressInfo, createServer } from 'node:net'
 import { test } from 'node:test'
 import { freshDatabase } from '../support/database.ts'
 import { runCommand, spawnServer } from '../support/harness.ts'
@@ -37,6 +39,19 @@ test('doctor fails if the schema or the database is missing', async () => {
   assert.equal(missing.code, 1)
   assert.match(missing.stdout, /^ERROR +PostgreSQL +Not reached: .*does not exist/m)
   assert.match(missing.stderr, /Errors: 1, warnings: \d/)
+})
+
+test('doctor tells a proxy without a leader from a wrong address', async (t) => {
+  const proxy = createServer((socket) => socket.on('error', () => {}).end())
+  proxy.listen(0, '127.0.0.1')
+  await once(proxy, 'listening')
+  t.after(() => proxy.close())
+  const { port } = proxy.address() as AddressInfo
+  const { code, stdout } = await runCommand(['doctor'], {
+    DATABASE_URL: `postgres://talkshelf@127.0.0.1:${port}/talkshelf`,
+  })
+  assert.equal(code, 1)
+  assert.match(stdout, /^ERROR +PostgreSQL +Something accepts .* no host leads now/m)
 })
 
 test('health asks the server on this machine', async () => {
