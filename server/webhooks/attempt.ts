@@ -1,4 +1,5 @@
 import { OutboundError, type PostOptions, postOutbound } from '../platform/net/outbound.ts'
+import { parseRetryAfter } from '../platform/net/retry-after.ts'
 import { type Message, signedHeaders } from './message.ts'
 import type { NewDelivery, SendingWebhook } from './queries.ts'
 
@@ -59,7 +60,7 @@ export async function sendMessage(
       delivery: describe(isDelivered ? 'delivered' : 'refused', status, readableText(body)),
       isDelivered,
       isGone: status === 410,
-      retryAfterMs: parseRetryAfter(retryAfter, Date.now()),
+      retryAfterMs: parseRetryAfter(retryAfter, Date.now(), maxRetryAfterMs),
     }
   } catch (error) {
     if (!(error instanceof OutboundError)) throw error
@@ -82,14 +83,6 @@ function readableText(body: Buffer): string {
     .toString('utf8')
     .replaceAll(/[\p{C}\s]+/gu, ' ')
     .trim()
-}
-
-/** Parses a Retry-After header: seconds or a date. */
-export function parseRetryAfter(text: string | undefined, nowMs: number): number | undefined {
-  if (text === undefined || text.length > 100) return undefined
-  const isSeconds = /^\d{1,9}$/.test(text)
-  const delayMs = isSeconds ? Number(text) * 1000 : Date.parse(text) - nowMs
-  return Number.isNaN(delayMs) ? undefined : Math.min(maxRetryAfterMs, Math.max(0, delayMs))
 }
 
 const retryDelaysMs = [5, 30, 120, 600, 1800, 3600].map((seconds) => seconds * 1000)

@@ -8,7 +8,8 @@ import { createApp } from '../../server/app.ts'
 import { readConfig } from '../../server/config.ts'
 import { openPool } from '../../server/platform/db/pool.ts'
 import { hostileAddresses } from '../../server/platform/net/hostile-addresses.ts'
-import { parseRetryAfter, retryDelayMs } from '../../server/webhooks/attempt.ts'
+import { parseRetryAfter } from '../../server/platform/net/retry-after.ts'
+import { retryDelayMs } from '../../server/webhooks/attempt.ts'
 import { readBatch, startDeliveries } from '../../server/webhooks/deliver.ts'
 import { freshDatabase } from '../support/database.ts'
 import { feedIsComplete, readFeed } from '../support/feed-replay.ts'
@@ -614,7 +615,7 @@ test('delays grow, and Retry-After is bounded', () => {
     ['-5', 0],
     [undefined, undefined],
   ] as const)
-    assert.equal(parseRetryAfter(text, now), expected, text)
+    assert.equal(parseRetryAfter(text, now, day), expected, text)
 })
 
 test('a redirect is not followed', async () => {

@@ -65,6 +65,14 @@ export function badStatusError(status: number): OutboundError {
   )
 }
 
+/** Returns the error for a URL that redirects more often than is followed. */
+export function tooManyRedirectsError(): OutboundError {
+  return new OutboundError(
+    'bad-answer',
+    'The address redirects too often. Give the one where it ends',
+  )
+}
+
 /** Returns the error for a file that exceeds the size limit. */
 export function tooLargeError(maxBytes: number): OutboundError {
   const limit = maxBytes >= 2 ** 20 ? `${Math.floor(maxBytes / 2 ** 20)} MiB` : `${maxBytes} bytes`

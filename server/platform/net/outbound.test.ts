@@ -1,14 +1,12 @@
 import assert from 'node:assert/strict'
-import { generateKeyPairSync, sign } from 'node:crypto'
-import { once } from 'node:events'
-import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
-import { type TestContext, test } from 'node:test'
+import { test } from 'node:test'
 import {
   createServer as createTlsServer,
   getCACertificates,
   setDefaultCACertificates,
-  Server as TlsServer,
 } from 'node:tls'
+import { selfSigned } from '../../../tests/support/certificates.ts'
+import { startRawServer } from '../../../tests/support/raw-server.ts'
 import { flood, hostileServers, okResponse, redirectResponse } from './hostile-servers.ts'
 import { fetchOutbound, OutboundError, type OutboundOptions } from './outbound.ts'
 
@@ -16,11 +14,10 @@ import { fetchOutbound, OutboundError, type OutboundOptions } from './outbound.t
 
 /** For servers that are too slow. Other tests have longer timeouts, for busy machines. */
 const shortTimeouts = { timeoutMs: 1500, quietMs: 500 }
-const userAgent = 'Talkshelf/test (+https://talks.example.org)'
 
 test('fetches a file through redirects with a minimal set of headers', async (t) => {
   const requests: string[] = []
-  const { port, options } = await serve(t, (socket, head) => {
+  const { port, options } = await startRawServer(t, (socket, head) => {
     requests.push(head)
     socket.end(
       head.startsWith('GET /old')
@@ -38,14 +35,14 @@ test('fetches a file through redirects with a minimal set of headers', async (t)
     'GET /talks.csv?year=2020 HTTP/1.1',
     `host: 127.0.0.1:${port}`,
     'connection: close',
-    `user-agent: ${userAgent}`,
+    `user-agent: ${options.userAgent}`,
   ]
   assert.equal(requests[1], [...headers, 'accept: */*', 'accept-encoding: identity'].join('\r\n'))
   assert.equal(requests.length, 2)
 })
 
 test('follows five redirects but not six', async (t) => {
-  const { port, options } = await serve(t, (socket, head) => {
+  const { port, options } = await startRawServer(t, (socket, head) => {
     const left = Number(/^GET \/(\d+)/.exec(head)?.[1])
     socket.end(
       left === 0 ? `${okResponse('Content-Length: 2\r\n')}ok` : redirectResponse(`/${left - 1}`),
@@ -57,7 +54,7 @@ test('follows five redirects but not six', async (t) => {
 
 for (const [behaviour, [code, answer]] of Object.entries(hostileServers))
   test(`a server that ${behaviour} fails in time and leaves no connection`, async (t) => {
-    const { port, options, allClosed, sentBytes } = await serve(t, answer)
+    const { port, options, allClosed, sentBytes } = await startRawServer(t, answer)
     const start = performance.now()
     const error = await failure(`http://127.0.0.1:${port}/`, {
       ...options,
@@ -72,7 +69,7 @@ for (const [behaviour, [code, answer]] of Object.entries(hostileServers))
 
 test('a silent server is given up before the total timeout', async (t) => {
   for (const text of ['', 'HTTP/1.1 200 OK\r\n', `${okResponse('Content-Length: 10\r\n')}12345`]) {
-    const { port, options } = await serve(t, (socket) => socket.write(text))
+    const { port, options } = await startRawServer(t, (socket) => socket.write(text))
     const start = performance.now()
     assert.equal(
       (
@@ -89,7 +86,7 @@ test('a silent server is given up before the total timeout', async (t) => {
 })
 
 test('data after the announced length is not read', async (t) => {
-  const { port, options } = await serve(t, (socket) =>
+  const { port, options } = await startRawServer(t, (socket) =>
     socket.end(`${okResponse('Content-Length: 5\r\n')}12345678`),
   )
   assert.equal(
@@ -99,7 +96,7 @@ test('data after the announced length is not read', async (t) => {
 })
 
 test('accepts a file of exactly the maximum size', async (t) => {
-  const { port, options } = await serve(t, (socket) => socket.end(`${okResponse()}12345`))
+  const { port, options } = await startRawServer(t, (socket) => socket.end(`${okResponse()}12345`))
   assert.equal(
     await text(
       (await fetchOutbound(`http://127.0.0.1:${port}/`, { ...options, maxBytes: 5 })).body,
@@ -113,7 +110,7 @@ test('accepts a file of exactly the maximum size', async (t) => {
 })
 
 test('an unread body is not buffered, and the timeout ends it', async (t) => {
-  const { port, options, allClosed, sentBytes } = await serve(t, (socket) =>
+  const { port, options, allClosed, sentBytes } = await startRawServer(t, (socket) =>
     flood(socket, okResponse(), Buffer.alloc(65536)),
   )
   const before = process.memoryUsage().arrayBuffers
@@ -131,7 +128,7 @@ test('an unread body is not buffered, and the timeout ends it', async (t) => {
 
 test('a body that is read, closed or left early leaves no timer and no connection', async (t) => {
   const timers = () => process.getActiveResourcesInfo().filter((kind) => kind === 'Timeout').length
-  const { port, options, allClosed } = await serve(t, (socket, head) =>
+  const { port, options, allClosed } = await startRawServer(t, (socket, head) =>
     head.startsWith('GET /short')
       ? socket.end(`${okResponse()}12345`)
       : flood(socket, okResponse(), Buffer.alloc(1000)),
@@ -152,7 +149,7 @@ test('a body that is read, closed or left early leaves no timer and no connectio
 
 test('an aborted download rejects with the reason of the signal', async (t) => {
   const reason = new Error('The server shuts down')
-  const { port, options, allClosed } = await serve(
+  const { port, options, allClosed } = await startRawServer(
     t,
     (socket, head) => head.startsWith('GET /body') && socket.write(`${okResponse()}12345`),
   )
@@ -181,8 +178,8 @@ test('an aborted download rejects with the reason of the signal', async (t) => {
 test('verifies certificates, whatever the environment says', async (t) => {
   const { key, cert } = selfSigned('talks.example.org')
   const tls = createTlsServer({ key, cert })
-  const plain = await serve(t, (socket) => socket.end(`${okResponse()}plain`))
-  const { port, options } = await serve(
+  const plain = await startRawServer(t, (socket) => socket.end(`${okResponse()}plain`))
+  const { port, options } = await startRawServer(
     t,
     (socket, head) =>
       socket.end(
@@ -234,7 +231,7 @@ test('verifies certificates, whatever the environment says', async (t) => {
 })
 
 test('a TLS handshake that never finishes times out', async (t) => {
-  const { port, options, allClosed } = await serve(t, () => {})
+  const { port, options, allClosed } = await startRawServer(t, () => {})
   const start = performance.now()
   assert.equal(
     (
@@ -270,92 +267,4 @@ async function text(body: AsyncIterable<Uint8Array>): Promise<string> {
   const chunks: Uint8Array[] = []
   for await (const chunk of body) chunks.push(chunk)
   return Buffer.concat(chunks).toString()
-}
-
-async function serve(
-  t: TestContext,
-  answer: (socket: Socket, head: string) => unknown,
-  server: Server = createServer(),
-) {
-  const sockets = new Set<Socket>()
-  let sentBytes = 0
-  server.on('connection', (socket: Socket) => {
-    sockets.add(socket)
-    socket.on('close', () => {
-      sentBytes += socket.bytesWritten
-      sockets.delete(socket)
-    })
-  })
-  server.on(server instanceof TlsServer ? 'secureConnection' : 'connection', (socket: Socket) => {
-    let head = ''
-    socket.on('error', () => {})
-    socket.on('data', (data) => {
-      if (head.endsWith('\r\n\r\n')) return
-      head += data
-      if (head.endsWith('\r\n\r\n')) answer(socket, head.slice(0, -4))
-    })
-  })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.after(() => {
-    for (const socket of sockets) socket.destroy()
-    server.close()
-  })
-  const { port } = server.address() as AddressInfo
-  const isAllowed = (ip: string, target: number) => ip === '127.0.0.1' && target === port
-  return {
-    port,
-    options: {
-      maxBytes: 2 ** 20,
-      timeoutMs: 30_000,
-      quietMs: 30_000,
-      userAgent,
-      ports: [port],
-      isAllowed,
-    },
-    sentBytes: () => sentBytes,
-    /** Resolves when all connections are closed. */
-    allClosed: async () => {
-      while (sockets.size > 0) await new Promise((resolve) => setTimeout(resolve, 10))
-    },
-  }
-}
-
-/** Builds a self-signed X.509 certificate: a key in the repository would look like a leak. */
-function selfSigned(name: string): { key: string; cert: string } {
-  const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
-  const der = (tag: number, ...parts: (Buffer | string)[]): Buffer => {
-    const content = Buffer.concat(
-      parts.map((part) => (typeof part === 'string' ? Buffer.from(part, 'latin1') : part)),
-    )
-    const { length } = content
-    const size = length < 128 ? [length] : [0x82, length >> 8, length & 255]
-    return Buffer.concat([Buffer.from([tag, ...size]), content])
-  }
-  const oid = (hex: string) => der(0x06, Buffer.from(hex, 'hex'))
-  const ecdsaWithSha256 = der(0x30, oid('2a8648ce3d040302'))
-  const commonName = der(0x30, der(0x31, der(0x30, oid('550403'), der(0x0c, name))))
-  const validity = der(0x30, der(0x17, '200101000000Z'), der(0x17, '491231235959Z'))
-  const isAuthority = der(0x30, oid('551d13'), der(0x04, der(0x30, der(0x01, '\xff'))))
-  const otherNames = der(0x30, oid('551d11'), der(0x04, der(0x30, der(0x82, name))))
-  const content = der(
-    0x30,
-    der(0xa0, der(0x02, '\x02')),
-    der(0x02, '\x01'),
-    ecdsaWithSha256,
-    commonName,
-    validity,
-    commonName,
-    publicKey.export({ type: 'spki', format: 'der' }),
-    der(0xa3, der(0x30, isAuthority, otherNames)),
-  )
-  const whole = der(
-    0x30,
-    content,
-    ecdsaWithSha256,
-    der(0x03, '\0', sign('sha256', content, privateKey)),
-  )
-  const base64 = whole.toString('base64').replace(/.{64}/g, '$&\n')
-  const cert = `-----BEGIN CERTIFICATE-----\n${base64}\n-----END CERTIFICATE-----\n`
-  return { key: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(), cert }
 }

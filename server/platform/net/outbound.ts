@@ -1,13 +1,22 @@
-import type { Readable } from 'node:stream'
-import type { Agent, Dispatcher } from 'undici'
+import type { Agent } from 'undici'
 import { isExternal, localAddresses } from './addresses.ts'
-import { type GuardOptions, guardedAgent, parseOutboundUrl } from './guard.ts'
+import {
+  type Download,
+  type DownloadOptions,
+  isPacked,
+  maxRedirects,
+  type ResponseHeaders,
+  readStart,
+  redirectStatuses,
+  redirectTarget,
+  startDownload,
+} from './download.ts'
+import { type GuardOptions, parseOutboundUrl } from './guard.ts'
 import {
   badStatusError,
   OutboundError,
-  timeoutError,
-  toOutboundError,
   tooLargeError,
+  tooManyRedirectsError,
 } from './outbound-error.ts'
 
 // The only way to fetch from and post to other servers. Neither the URL nor the server that answers
@@ -15,16 +24,12 @@ import {
 
 export { OutboundError } from './outbound-error.ts'
 
-export interface OutboundOptions extends GuardOptions {
+export interface OutboundOptions extends DownloadOptions {
   readonly maxBytes: number
-  /** Total timeout, including the time in which the caller reads the body. */
-  readonly timeoutMs: number
   /** Talkshelf/<version> (+PUBLIC_URL) */
   readonly userAgent: string
   /** Asks for the file only if it is another one than the one with these validators. */
   readonly unless?: FileValidators
-  /** Aborts the download. The promise rejects with the reason of the signal. */
-  readonly signal?: AbortSignal
 }
 
 /** Headers by which a server recognizes a version of a file (RFC 9110, section 8.8). */
@@ -53,9 +58,6 @@ export interface OutboundFile {
    */
   readonly close: () => Promise<void>
 }
-
-const maxRedirects = 5
-const redirectStatuses = [301, 302, 303, 307, 308]
 
 /** Downloads a file from a public server. Throws an OutboundError with a message for the user. */
 export async function fetchOutbound(
@@ -128,10 +130,8 @@ export async function postOutbound(address: string, options: PostOptions): Promi
   const isPublicTarget = (ip: string, port: number) =>
     url.protocol === 'https:' && port === 443 && isExternal(ip, own)
   const download = await startDownload({
-    maxBytes,
     timeoutMs,
     quietMs: timeoutMs,
-    userAgent,
     ...(signal && { signal }),
     ...(lookup && { lookup }),
     isAllowed: (ip, port) => isOpened?.(ip) || isPublicTarget(ip, port),
@@ -151,72 +151,12 @@ export async function postOutbound(address: string, options: PostOptions): Promi
     return {
       status: answer.statusCode,
       retryAfter: typeof retryAfter === 'string' ? retryAfter : undefined,
-      body: await readStart(answer.body, maxBytes),
+      body: (await readStart(answer.body, maxBytes, answerMs)).bytes,
     }
   } catch (error) {
     throw download.reasonFor(error)
   } finally {
     await download.end()
-  }
-}
-
-/** Reads the beginning of a body; less if it takes too long or the connection is lost. */
-async function readStart(body: Readable, maxBytes: number): Promise<Buffer> {
-  const chunks: Buffer[] = []
-  const timer = setTimeout(() => body.destroy(), answerMs)
-  try {
-    let bytes = 0
-    for await (const chunk of body) {
-      chunks.push(chunk)
-      bytes += chunk.length
-      if (bytes >= maxBytes) break
-    }
-  } catch {
-    // The status is what counts.
-  } finally {
-    clearTimeout(timer)
-  }
-  return Buffer.concat(chunks).subarray(0, maxBytes)
-}
-
-interface Download {
-  readonly agent: Agent
-  /** The error of a connection that was reset, if any. */
-  connectionError(): Error | undefined
-  /** Returns why the download failed: the reason for which it was ended, or the error itself. */
-  reasonFor(error: unknown): unknown
-  end(reason?: unknown): Promise<void>
-}
-
-/** Creates the agent of one download and starts its timeout. */
-async function startDownload(options: OutboundOptions): Promise<Download> {
-  const { timeoutMs, quietMs = 10_000, signal } = options
-  const ending = new AbortController()
-  let broken: Error | undefined
-  const agent = await guardedAgent({
-    ...options,
-    quietMs,
-    signal: ending.signal,
-    onBroken: (error) => (broken = error),
-  })
-  // The signal may have been aborted while undici was loaded.
-  signal?.throwIfAborted()
-  const onAbort = () => end(signal?.reason)
-  const timer = setTimeout(() => end(timeoutError()), timeoutMs)
-  signal?.addEventListener('abort', onAbort, { once: true })
-
-  async function end(reason?: unknown): Promise<void> {
-    clearTimeout(timer)
-    signal?.removeEventListener('abort', onAbort)
-    ending.abort(reason)
-    await agent.destroy()
-  }
-  return {
-    agent,
-    connectionError: () => broken,
-    // After `end`, the error is only a consequence of it.
-    reasonFor: (error) => (ending.signal.aborted ? ending.signal.reason : toOutboundError(error)),
-    end,
   }
 }
 
@@ -276,11 +216,7 @@ async function request(agent: Agent, firstUrl: URL, options: OutboundOptions) {
       }
     }
     body.destroy()
-    if (redirects === maxRedirects)
-      throw new OutboundError(
-        'bad-answer',
-        'The address redirects too often. Give the one where it ends',
-      )
+    if (redirects === maxRedirects) throw tooManyRedirectsError()
     url = redirectTarget(headers.location, url, options)
   }
 }
@@ -300,41 +236,9 @@ function repeatableHeader(value: string | string[] | undefined): string | undefi
   return /^[!-~]([ -~]*[!-~])?$/.test(value) ? value : undefined
 }
 
-function redirectTarget(
-  location: string | string[] | undefined,
-  from: URL,
-  options: GuardOptions,
-): URL {
-  const target = typeof location === 'string' ? URL.parse(location, from.href) : null
-  if (!target)
-    throw new OutboundError('bad-answer', 'The address redirects to nowhere. Check it in a browser')
-  try {
-    const url = parseOutboundUrl(target.href, options)
-    if (from.protocol === 'https:' && url.protocol === 'http:')
-      throw new OutboundError(
-        'address-refused',
-        'It leads from https:// to http://, where anybody could change the file',
-      )
-    return url
-  } catch (error) {
-    if (!(error instanceof OutboundError)) throw error
-    throw new OutboundError(
-      error.code,
-      `The address redirects to one that is not asked. ${error.message}`,
-    )
-  }
-}
-
-function checkHeaders(
-  status: number,
-  headers: Dispatcher.ResponseData['headers'],
-  maxBytes: number,
-): void {
+function checkHeaders(status: number, headers: ResponseHeaders, maxBytes: number): void {
   if (status !== 200) throw badStatusError(status)
-  const encodings = [headers['content-encoding'], headers['transfer-encoding']]
-    .flatMap((value) => value ?? [])
-    .join()
-  if (/[^\s,]/.test(encodings.replaceAll(/\b(identity|chunked)\b/gi, '')))
+  if (isPacked(headers))
     throw new OutboundError(
       'bad-answer',
       'The server sends the file packed, though it was asked not to. Unpack it and upload it',
