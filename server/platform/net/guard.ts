@@ -1,8 +1,9 @@
 import { isIP, type Socket } from 'node:net'
+import { createSecureContext, getCACertificates, type SecureContext } from 'node:tls'
 import type { Agent, buildConnector } from 'undici'
 import { isExternal, isInternalName, localAddresses } from './addresses.ts'
 import { resolveHost } from './dns.ts'
-import { notPublicError, OutboundError } from './outbound-error.ts'
+import { notPublicError, OutboundError, tooLargeError } from './outbound-error.ts'
 
 // Protects the internal network from server-side request forgery. The check is in the connector,
 // where the IP address is known: a check of the host name could be bypassed by IP literals and by
@@ -18,11 +19,19 @@ export interface GuardOptions {
   readonly isAllowed?: (ip: string, port: number) => boolean
   /** Resolves a host name; default: by DNS. */
   readonly lookup?: (name: string, signal: AbortSignal) => Promise<readonly string[]>
+  /** The certificate (PEM) of an authority that is trusted in addition to the usual ones. */
+  readonly ca?: string
+  /**
+   * Returns the port that is connected to for the port of a URL, so that the servers of tests need
+   * no privileged ports. `isAllowed` gets the port of the URL.
+   */
+  readonly connectPort?: (port: number) => number
 }
 
 const maxCharacters = 2048
 const maxHeaderBytes = 16 * 1024
 const maxConnectAttempts = 4
+const minVersion = 'TLSv1.2'
 
 /**
  * Parses a URL entered by a user, or a redirect, and checks its syntax, protocol and port. The host
@@ -62,17 +71,21 @@ export async function guardedAgent(
     quietMs: number
     signal: AbortSignal
     onBroken: (error: Error) => void
+    /** Bytes that a connection receives at most: undici limits no status line or chunk header. */
+    maxReceivedBytes?: number | undefined
   },
 ): Promise<Agent> {
   // Loaded on demand: undici is a quarter of all code.
   const { Agent, buildConnector } = await import('undici')
   const { quietMs, signal, onBroken, lookup = resolveHost, resolvesInternalNames } = options
+  const { ca, connectPort, maxReceivedBytes } = options
   const own = localAddresses()
   const isAllowed = options.isAllowed ?? ((ip) => isExternal(ip, own))
   const dial = buildConnector({
     // Set explicitly, because NODE_TLS_REJECT_UNAUTHORIZED can change the default.
     rejectUnauthorized: true,
-    minVersion: 'TLSv1.2',
+    minVersion,
+    ...(ca !== undefined && { secureContext: contextWith(ca) }),
     signal,
     timeout: quietMs,
     allowH2: false,
@@ -99,11 +112,16 @@ export async function guardedAgent(
       signal.throwIfAborted()
       // Connects to the checked IP address, so nothing is resolved again. The certificate is still
       // verified for the name in `host`.
-      const target = { ...destination, hostname: ip }
+      const target = {
+        ...destination,
+        hostname: ip,
+        ...(connectPort && { port: `${connectPort(port)}` }),
+      }
       try {
         const socket = await new Promise<Socket>((resolve, reject) =>
           dial(target, (error, connected) => (error ? reject(error) : resolve(connected))),
         )
+        if (maxReceivedBytes !== undefined) limitReceived(socket, maxReceivedBytes)
         return socket.once('error', (error) => 'syscall' in error && onBroken(error))
       } catch (error) {
         failure = error
@@ -125,6 +143,25 @@ export async function guardedAgent(
     headersTimeout: quietMs,
     bodyTimeout: quietMs,
   })
+}
+
+/** Closes a connection that receives more bytes than any valid answer has. */
+function limitReceived(socket: Socket, maxBytes: number): void {
+  socket.on('readable', () => {
+    if (socket.bytesRead > maxBytes) socket.destroy(tooLargeError(maxBytes))
+  })
+}
+
+const contexts = new Map<string, SecureContext>()
+
+/** Returns a TLS context that also trusts an authority. Creating one takes milliseconds. */
+function contextWith(ca: string): SecureContext {
+  const known = contexts.get(ca)
+  if (known) return known
+  const context = createSecureContext({ ca: [...getCACertificates('default'), ca], minVersion })
+  contexts.clear()
+  contexts.set(ca, context)
+  return context
 }
 
 function portOf({ port, protocol }: { port?: string | null; protocol: string }): number {
