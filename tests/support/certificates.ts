@@ -103,10 +103,10 @@ function certify(certified: Certified): string {
     ),
   )
   const signature = der(0x03, '\0', sign('sha256', content, issuerKey.privateKey))
-  const base64 = der(0x30, content, algorithm, signature)
-    .toString('base64')
-    .replace(/.{64}/g, '$&\n')
-  return `-----BEGIN CERTIFICATE-----\n${base64}\n-----END CERTIFICATE-----\n`
+  const base64 = der(0x30, content, algorithm, signature).toString('base64')
+  // An empty line, which a full last one would leave, is an error.
+  const lines = base64.match(/.{1,64}/g)?.join('\n')
+  return `-----BEGIN CERTIFICATE-----\n${lines}\n-----END CERTIFICATE-----\n`
 }
 
 /** Encodes a value with its tag and length (X.690). */
