@@ -5,6 +5,7 @@ import { headerTargets } from './targets/headers.ts'
 import { httpTargets } from './targets/http.ts'
 import { importTargets } from './targets/imports.ts'
 import { jsonTargets } from './targets/json.ts'
+import { linkTargets } from './targets/links.ts'
 import { pictureTargets } from './targets/pictures.ts'
 import { plantedTargets } from './targets/planted.ts'
 import { textTargets } from './targets/texts.ts'
@@ -26,6 +27,7 @@ export const allTargets: readonly (FuzzTarget & {
   ...addressTargets,
   ...textTargets,
   ...importTargets,
+  ...linkTargets,
   ...pictureTargets,
   ...httpTargets(runningService).map((target) => ({ ...target, needsService: true as const })),
   ...plantedTargets.map((target) => ({ ...target, isPlanted: true as const })),
