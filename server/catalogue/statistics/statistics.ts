@@ -1,5 +1,10 @@
 import type { Db } from '../../platform/db/db.ts'
 import {
+  openRefreshedValue,
+  type RefreshedValue,
+  type RefreshOptions,
+} from '../../platform/ops/refreshed-value.ts'
+import {
   type AdditionRow,
   countBatch,
   countByLanguage,
@@ -66,15 +71,8 @@ export interface ArchiveSummary {
   readonly initials: Readonly<Record<'speaker' | 'tag', readonly string[]>>
 }
 
-export interface StatisticsCache {
-  read(): Promise<ArchiveSummary>
-}
-
-export interface StatisticsCacheOptions {
-  readonly maxAgeMs?: number
-  /** Called when a refresh fails and the stale value is kept. Without a value, `read` throws. */
-  readonly onError?: (error: unknown) => void
-}
+export type StatisticsCache = RefreshedValue<ArchiveSummary>
+export type StatisticsCacheOptions = Partial<RefreshOptions>
 
 const maxHosts = 12
 
@@ -88,9 +86,6 @@ const talksPerAddition = 4
 
 /** A bound for scripts with thousands of characters. */
 const maxInitials = 2000
-
-/** After an error no refresh is tried for this time. */
-const retryDelayMs = 5000
 
 /** Computes the statistics of all live talks, without the cache. */
 export async function readStatistics(db: Db, batchSize = defaultBatchSize): Promise<Statistics> {
@@ -215,45 +210,10 @@ function hostOf(authority: string): string {
   return hostAliases.get(host) ?? host
 }
 
-/**
- * Opens a cache that is refreshed on reading, by one refresh at a time (stale-while-revalidate):
- * reads wait only until there is a first value, and a failed refresh keeps the stale value.
- */
+/** Opens a cache of the statistics, which is refreshed on reading. */
 export function openStatisticsCache(
   db: Db,
-  { maxAgeMs = 60_000, onError = () => {} }: StatisticsCacheOptions = {},
+  { maxAgeMs = 60_000, ...options }: StatisticsCacheOptions = {},
 ): StatisticsCache {
-  let cached: ArchiveSummary | undefined
-  let freshUntilMs = 0
-  let refreshing: Promise<ArchiveSummary> | undefined
-  let lastError: unknown
-
-  async function refresh(): Promise<ArchiveSummary> {
-    let freshForMs = retryDelayMs
-    try {
-      cached = await readSummary(db)
-      freshForMs = maxAgeMs
-      return cached
-    } catch (error) {
-      lastError = error
-      throw error
-    } finally {
-      freshUntilMs = performance.now() + freshForMs
-      refreshing = undefined
-    }
-  }
-
-  return {
-    async read() {
-      if (performance.now() < freshUntilMs) {
-        if (cached) return cached
-        throw lastError
-      }
-      const isFirst = !refreshing
-      refreshing ??= refresh()
-      if (!cached) return refreshing
-      if (isFirst) refreshing.catch(onError)
-      return cached
-    },
-  }
+  return openRefreshedValue(() => readSummary(db), { maxAgeMs, ...options })
 }
