@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { BenchEnvironment, BenchServer } from './environment.ts'
 import { type BenchRequest, type LoadResult, runPgbench, runWrk } from './load.ts'
-import { randomFrom } from './records.ts'
+import { csvOf, makeNames, makeRecord, randomFrom } from './records.ts'
 import { patchScript, readScript } from './statements.ts'
 
 // The measures of the service, relative to the bare engines. Each round measures the engines and
@@ -228,6 +228,45 @@ export async function measureIndexing({
   }
   await server.stop()
   return ratio('PATCH of a title', 'the same without search index', found)
+}
+
+const importedTalks = 1000
+
+/** Measures what keeping the sources of talks adds to an import. */
+export async function measureSources({
+  environment,
+  rounds,
+  say,
+}: MeasureOptions): Promise<Measured> {
+  const names = makeNames(environment.records)
+  let imported = 0
+  /** Imports new talks, each with a source of its own. */
+  const importTalks = (): number => {
+    const rows = Array.from({ length: importedTalks }, () => {
+      const { video } = makeRecord(environment.records + ++imported, names)
+      return [
+        `key-${imported}`,
+        video.title,
+        video.category,
+        `https://media.example/${imported}.mp4`,
+      ]
+    })
+    const file = join(environment.dir, 'sources.csv')
+    writeFileSync(file, csvOf(['key', 'title', 'event', 'source_url'], rows))
+    const from = performance.now()
+    environment.run({}, 'import', file, '--yes', '--source', 'sources')
+    return importedTalks / ((performance.now() - from) / 1000)
+  }
+  const found: Round[] = []
+  importTalks()
+  for (let round = 1; round <= rounds; round++) {
+    await environment.query('alter table video disable trigger refresh_inserted_sources')
+    const reference = importTalks()
+    await environment.query('alter table video enable trigger refresh_inserted_sources')
+    found.push({ ours: importTalks(), reference })
+    say(`Importing, round ${round} of ${rounds}: ${share(found.at(-1))}`)
+  }
+  return ratio('Import', 'the same without sources', found)
 }
 
 /**

@@ -145,3 +145,9 @@ export function randomFrom(seed: number): () => number {
     return ((bits ^ (bits >>> 14)) >>> 0) / 2 ** 32
   }
 }
+
+/** Returns a CSV file for an import. */
+export function csvOf(columns: readonly string[], rows: readonly (readonly string[])[]): string {
+  const cell = (text: string) => `"${text.replaceAll('"', '""')}"`
+  return [columns, ...rows].map((row) => `${row.map(cell).join(',')}\n`).join('')
+}

@@ -1,4 +1,4 @@
-// npm run bench -- [--quick] [--records N] [--only hostile|search|write|replica]
+// npm run bench -- [--quick] [--records N] [--only hostile|search|write|replica|sources]
 //
 // Measures the service relative to the bare engines below it, in one run: only ratios count,
 // because machines differ and are shared. Measures the packed service, started with `talkshelf
@@ -15,6 +15,7 @@ import {
   measureGet,
   measureIndexing,
   measurePatch,
+  measureSources,
   measureStart,
 } from './measures.ts'
 import { textOrigin } from './records.ts'
@@ -38,6 +39,7 @@ const parts: Record<string, (options: MeasureOptions) => Promise<Measured[]>> = 
   hostile: async (options) => [await measureHostile(options)],
   search: measureSearches,
   replica: measureReplica,
+  sources: async (options) => [await measureSources(options)],
   write: async (options) => [await measurePatch(options), await measureIndexing(options)],
 }
 const measure = values.only === undefined ? measureAll : parts[values.only]

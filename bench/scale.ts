@@ -16,7 +16,7 @@ import {
 } from './environment.ts'
 import { type BenchRequest, runWrk } from './load.ts'
 import { median, withRetries } from './measures.ts'
-import { makeNames, makeRecord, randomFrom, textOrigin } from './records.ts'
+import { csvOf, makeNames, makeRecord, randomFrom, textOrigin } from './records.ts'
 import { type Cost, saveScale } from './results.ts'
 import { deepPage, searchesFor, suggestionsFor, withoutJobs, wordsByClass } from './search.ts'
 
@@ -127,14 +127,13 @@ async function costOf(
 /** Imports new talks with the command, as an editor would. */
 function importTalks(environment: BenchEnvironment): Cost {
   const names = makeNames(environment.records)
-  const cell = (text: string) => `"${text.replaceAll('"', '""')}"`
   const rows = Array.from({ length: importedTalks }, (_, index) => {
     const { video } = makeRecord(environment.records + 1 + index, names)
     const { title, category, speakers, summary } = video
-    return [`new-${index}`, title, category, speakers.join('; '), summary].map(cell).join(',')
+    return [`new-${index}`, title, category, speakers.join('; '), summary]
   })
   const file = join(environment.dir, 'talks.csv')
-  writeFileSync(file, `key,title,event,speakers,summary\n${rows.join('\n')}\n`)
+  writeFileSync(file, csvOf(['key', 'title', 'event', 'speakers', 'summary'], rows))
   const value = timed(() => environment.run({}, 'import', file, '--yes', '--source', 'scale'))
   say(`Import of ${importedTalks} talks: ${value.toFixed(1)} s`)
   return { name: `Import of ${importedTalks.toLocaleString('en')} talks`, unit: 's', value }
