@@ -50,6 +50,7 @@ const listNames: { readonly [Name in keyof Client['all']]: true } = {
   listSuggestions: true,
   listChanges: true,
   listWebhookDeliveries: true,
+  listSources: true,
   listRules: true,
   listFindings: true,
   listPeople: true,

@@ -16,6 +16,7 @@ import { qualityEndpoints } from './quality.ts'
 import { relatedEndpoints } from './related.ts'
 import { scheduleEndpoints } from './schedules.ts'
 import { searchEndpoints } from './search.ts'
+import { sourceEndpoints } from './sources.ts'
 import { suggestionEndpoints } from './suggestions.ts'
 import { synonymEndpoints } from './synonyms.ts'
 import { videoEndpoints } from './videos.ts'
@@ -69,6 +70,7 @@ export const endpoints = {
   ...suggestionEndpoints,
   ...changesEndpoints,
   ...webhookEndpoints,
+  ...sourceEndpoints,
   ...qualityEndpoints,
   ...peopleEndpoints,
   readOpenapi: readOpenapiEndpoint,

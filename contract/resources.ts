@@ -66,6 +66,11 @@ const resources: Readonly<Record<string, Resource>> = {
     title: 'Webhooks',
     description: 'The change feed, posted to URLs.',
   },
+  source: {
+    tag: 'sources',
+    title: 'Sources',
+    description: 'Where videos are, and whether they are still there.',
+  },
   quality: {
     tag: 'quality',
     title: 'Quality',

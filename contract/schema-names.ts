@@ -66,6 +66,14 @@ import { RelatedTalks } from './related.ts'
 import { Schedule } from './schedules.ts'
 import { Facets, SearchInterpretation, Snippet, suggestEndpoint } from './search.ts'
 import {
+  AtRiskReport,
+  listSourceHistoryEndpoint,
+  listSourcesEndpoint,
+  listVideoSourcesEndpoint,
+  Source,
+  SourcePatch,
+} from './sources.ts'
+import {
   Acceptance,
   createSuggestionEndpoint,
   listSuggestionsEndpoint,
@@ -229,6 +237,14 @@ export const schemaNames: Readonly<Record<string, TSchema>> = {
   WebhookEnabling,
   WebhookDelivery,
   WebhookDeliveryPage: listWebhookDeliveriesEndpoint.response.schema,
+  Source,
+  SourcePatch,
+  ListedSource: listSourcesEndpoint.response.schema.properties.results.items,
+  SourcePage: listSourcesEndpoint.response.schema,
+  VideoSources: listVideoSourcesEndpoint.response.schema,
+  SourceHistory: listSourceHistoryEndpoint.response.schema,
+  SourceChange: listSourceHistoryEndpoint.response.schema.properties.results.items,
+  AtRiskReport,
   QualityRule: listRulesEndpoint.response.schema.properties.results.items,
   QualityRulePage: listRulesEndpoint.response.schema,
   QualityFinding,

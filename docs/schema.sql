@@ -720,6 +720,67 @@ begin
   return null;
 end $$;
 
+CREATE FUNCTION public.refresh_inserted_sources() RETURNS trigger
+    LANGUAGE plpgsql
+    SET search_path TO '$user', 'public'
+    AS $$
+begin
+  perform refresh_video_sources(array(select id from added));
+  return null;
+end $$;
+
+CREATE FUNCTION public.refresh_sources_of_facts() RETURNS trigger
+    LANGUAGE plpgsql
+    SET search_path TO '$user', 'public'
+    AS $$
+begin
+  perform refresh_video_sources(array[coalesce(new.id, old.id)]);
+  return null;
+end $$;
+
+CREATE FUNCTION public.refresh_updated_sources() RETURNS trigger
+    LANGUAGE plpgsql
+    SET search_path TO '$user', 'public'
+    AS $$
+begin
+  perform refresh_video_sources(array[new.id]);
+  return null;
+end $$;
+
+CREATE FUNCTION public.refresh_video_sources(ids bigint[]) RETURNS SETOF bigint
+    LANGUAGE plpgsql
+    SET search_path TO '$user', 'public'
+    AS $$
+declare
+  videos bigint[];
+  keys uuid[];
+  urls text[];
+begin
+  select array_agg(named.video_id), array_agg(named.key), array_agg(named.url)
+  into videos, keys, urls
+  from sources_of(ids) as named;
+  -- In the order of the keys: writers that add the same ones would deadlock otherwise.
+  insert into source (key, url, host, operator)
+  select distinct on (named.key)
+         named.key, named.url, source_host(named.url), source_operator(source_host(named.url))
+  from unnest(keys, urls) as named (key, url)
+  order by named.key, named.url
+  on conflict (key) do nothing;
+  delete from video_source
+  using source
+  where video_source.video_id = any (ids)
+    and source.id = video_source.source_id
+    and not exists (select
+                    from unnest(videos, keys) as named (video_id, key)
+                    where named.video_id = video_source.video_id and named.key = source.key);
+  insert into video_source (video_id, source_id)
+  select named.video_id, source.id
+  from unnest(videos, keys) as named (video_id, key)
+  join source using (key)
+  on conflict do nothing;
+  return query select unnest(ids);
+end $$;
+
 CREATE FUNCTION public.refuse_change_of_mirror() RETURNS trigger
     LANGUAGE plpgsql
     SET search_path TO '$user', 'public'
@@ -869,6 +930,45 @@ CREATE FUNCTION public.search_words_of(ids bigint[]) RETURNS TABLE(word text)
                    WHERE (tag.id = tag_id.tag_id)), ' '::text) AS string_agg
             FROM unnest(video.tag_ids) tag_id(tag_id)))), ' +'::text) used(word)
    WHERE ((video.id = ANY (search_words_of.ids)) AND (used.word ~ (('^[^0-9'::text || public.unspaced_scripts()) || ']{3,40}$'::text)));
+END;
+
+CREATE FUNCTION public.source_host(address text) RETURNS text
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN CASE WHEN (public.source_identity(address) ~~ 'youtube:%'::text) THEN 'www.youtube.com'::text WHEN (public.source_identity(address) ~~ 'vimeo:%'::text) THEN 'vimeo.com'::text WHEN (public.source_identity(address) ~~ 'archive.org:%'::text) THEN 'archive.org'::text ELSE lower("substring"(address, '^[Hh][Tt][Tt][Pp][Ss]?://(?:[^/?#@]*@)?([A-Za-z0-9_-]+(?:[.][A-Za-z0-9_-]+)+)[.]?(?::[0-9]*)?(?:[/?#]|$)'::text)) END;
+
+CREATE FUNCTION public.source_key(address text) RETURNS uuid
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN ("left"(encode(sha256(convert_to(public.source_identity(address), 'UTF8'::name)), 'hex'::text), 32))::uuid;
+
+CREATE FUNCTION public.source_operator(host text) RETURNS text
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN COALESCE("substring"(host, '([^.]+[.](?:github[.]io|gitlab[.]io|blogspot[.]com|wordpress[.]com))$'::text), "substring"(host, '([^.]+[.](?:ac|co|com|edu|gov|net|org)[.][a-z]{2})$'::text), "substring"(host, '([^.]+[.][^.]+)$'::text), host);
+
+CREATE TABLE public.video_facts (
+    id bigint NOT NULL,
+    revision integer NOT NULL,
+    facts jsonb NOT NULL
+);
+
+CREATE FUNCTION public.sources_of(ids bigint[]) RETURNS TABLE(video_id bigint, key uuid, url text)
+    LANGUAGE sql STABLE
+    BEGIN ATOMIC
+ SELECT DISTINCT ON (named.video_id, (public.source_key(named.url))) named.video_id,
+     public.source_key(named.url) AS source_key,
+     named.url
+    FROM ( SELECT video.id AS video_id,
+             urls.url
+            FROM (public.video
+              CROSS JOIN LATERAL ( VALUES (video.source_url), (video.video_mp4_url), (video.video_webm_url), (video.video_ogv_url), (video.video_flv_url)) urls(url))
+           WHERE (video.id = ANY (sources_of.ids))
+         UNION ALL
+          SELECT video_facts.id,
+             (fact.value ->> 'url'::text)
+            FROM (public.video_facts
+              CROSS JOIN LATERAL jsonb_array_elements(video_facts.facts) fact(value))
+           WHERE ((video_facts.id = ANY (sources_of.ids)) AND ((fact.value ->> 'kind'::text) = ANY (ARRAY['media'::text, 'part'::text])))) named
+   WHERE ((named.url ~* '^https?://'::text) AND (length(named.url) <= 2048) AND (public.source_host(named.url) IS NOT NULL))
+   ORDER BY named.video_id, (public.source_key(named.url)), named.url;
 END;
 
 CREATE TEXT SEARCH DICTIONARY public.english_all_words (
@@ -2727,8 +2827,8 @@ CREATE TABLE public.change (
     person_id bigint,
     suggestion_id bigint,
     CONSTRAINT change_kind_check CHECK ((kind = ANY (ARRAY['created'::text, 'updated'::text, 'restored'::text, 'taken-down'::text, 'merged'::text]))),
-    CONSTRAINT change_subject_check CHECK ((subject = ANY (ARRAY['video'::text, 'category'::text, 'speaker'::text, 'tag'::text, 'facts'::text]))),
-    CONSTRAINT change_via_check CHECK ((via = ANY (ARRAY['api'::text, 'import'::text, 'page'::text, 'command'::text])))
+    CONSTRAINT change_subject CHECK ((subject = ANY (ARRAY['video'::text, 'category'::text, 'speaker'::text, 'tag'::text, 'facts'::text, 'source'::text]))),
+    CONSTRAINT change_via CHECK ((via = ANY (ARRAY['api'::text, 'import'::text, 'page'::text, 'command'::text, 'check'::text])))
 );
 
 ALTER TABLE public.change ALTER COLUMN "position" ADD GENERATED ALWAYS AS IDENTITY (
@@ -2944,6 +3044,17 @@ CREATE TABLE public.language (
     name text NOT NULL,
     slug text NOT NULL COLLATE pg_catalog."C",
     dictionary text DEFAULT 'simple'::text NOT NULL
+);
+
+CREATE TABLE public.link_host (
+    host text NOT NULL,
+    pace jsonb NOT NULL,
+    next_turn timestamp with time zone NOT NULL,
+    robots jsonb,
+    robots_read timestamp with time zone,
+    lease uuid,
+    leased_until timestamp with time zone,
+    CONSTRAINT link_host_check CHECK (((lease IS NULL) = (leased_until IS NULL)))
 );
 
 CREATE TABLE public.maintenance (
@@ -3231,6 +3342,34 @@ CREATE TABLE public.similar_talk (
     computed timestamp(3) with time zone DEFAULT now() NOT NULL
 );
 
+CREATE TABLE public.source (
+    id bigint NOT NULL,
+    key uuid NOT NULL,
+    url text NOT NULL,
+    host text NOT NULL,
+    operator text NOT NULL,
+    state text DEFAULT 'new'::text NOT NULL,
+    since timestamp with time zone DEFAULT now() NOT NULL,
+    revision integer DEFAULT 0 NOT NULL,
+    owner text,
+    last_check timestamp with time zone,
+    last_good timestamp with time zone,
+    next_check timestamp with time zone DEFAULT (now() + (random() * '01:00:00'::interval)) NOT NULL,
+    pinned_until timestamp with time zone,
+    health jsonb DEFAULT '{}'::jsonb NOT NULL,
+    evidence text,
+    CONSTRAINT source_state_check CHECK ((state = ANY (ARRAY['new'::text, 'ok'::text, 'suspect'::text, 'unreachable'::text, 'embed-off'::text, 'region'::text, 'age'::text, 'moved'::text, 'gone'::text, 'private'::text, 'removed'::text, 'closed'::text])))
+);
+
+ALTER TABLE public.source ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME public.source_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
 CREATE TABLE public.speaker_confirmation (
     speaker_id bigint NOT NULL,
     video_id bigint NOT NULL,
@@ -3393,12 +3532,6 @@ CREATE TABLE public.video_body (
     merged_into bigint
 )
 WITH (fillfactor='85', toast_tuple_target='8160');
-
-CREATE TABLE public.video_facts (
-    id bigint NOT NULL,
-    revision integer NOT NULL,
-    facts jsonb NOT NULL
-);
 
 ALTER TABLE public.video ALTER COLUMN id ADD GENERATED BY DEFAULT AS IDENTITY (
     SEQUENCE NAME public.video_id_seq
@@ -4157,6 +4290,11 @@ WITH (toast_tuple_target='1024');
 ALTER TABLE ONLY public.video_search_later ALTER COLUMN head SET STORAGE MAIN;
 ALTER TABLE ONLY public.video_search_later ALTER COLUMN text SET STORAGE EXTERNAL;
 
+CREATE TABLE public.video_source (
+    video_id bigint NOT NULL,
+    source_id bigint NOT NULL
+);
+
 CREATE TABLE public.webhook (
     id bigint NOT NULL,
     url text NOT NULL,
@@ -4369,6 +4507,9 @@ ALTER TABLE ONLY public.language
 ALTER TABLE ONLY public.language
     ADD CONSTRAINT language_slug_key UNIQUE (slug);
 
+ALTER TABLE ONLY public.link_host
+    ADD CONSTRAINT link_host_pkey PRIMARY KEY (host);
+
 ALTER TABLE ONLY public.maintenance
     ADD CONSTRAINT maintenance_pkey PRIMARY KEY (task);
 
@@ -4428,6 +4569,12 @@ ALTER TABLE ONLY public.session
 
 ALTER TABLE ONLY public.similar_talk
     ADD CONSTRAINT similar_talk_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.source
+    ADD CONSTRAINT source_key_key UNIQUE (key);
+
+ALTER TABLE ONLY public.source
+    ADD CONSTRAINT source_pkey PRIMARY KEY (id);
 
 ALTER TABLE ONLY public.source_record
     ADD CONSTRAINT source_record_pkey PRIMARY KEY (source, key);
@@ -4630,6 +4777,9 @@ ALTER TABLE ONLY public.video_search_later
 ALTER TABLE ONLY public.video
     ADD CONSTRAINT video_slug UNIQUE (slug);
 
+ALTER TABLE ONLY public.video_source
+    ADD CONSTRAINT video_source_pkey PRIMARY KEY (video_id, source_id);
+
 ALTER TABLE ONLY public.webhook_delivery
     ADD CONSTRAINT webhook_delivery_pkey PRIMARY KEY (id);
 
@@ -4736,6 +4886,14 @@ CREATE INDEX scheduled_publication_token ON public.scheduled_publication USING b
 CREATE INDEX search_word_trigrams ON public.search_word USING gin (word public.gin_trgm_ops) WITH (fastupdate=off);
 
 CREATE INDEX session_person ON public.session USING btree (person_id);
+
+CREATE INDEX source_by_owner ON public.source USING btree (host, owner) WHERE (owner IS NOT NULL);
+
+CREATE INDEX source_by_state ON public.source USING btree (state, id) WHERE (state <> ALL (ARRAY['new'::text, 'ok'::text]));
+
+CREATE INDEX source_due ON public.source USING btree (host, next_check);
+
+CREATE INDEX source_ok ON public.source USING btree (host, since) WHERE (state = 'ok'::text);
 
 CREATE INDEX source_record_by_video ON public.source_record USING btree (video_id);
 
@@ -5010,6 +5168,8 @@ CREATE INDEX video_search_earlier_expr_idx1 ON public.video_search_earlier USING
 CREATE INDEX video_search_later_expr_idx ON public.video_search_later USING gin (((keys || head))) WITH (fastupdate=off);
 
 CREATE INDEX video_search_later_expr_idx1 ON public.video_search_later USING gin ((((keys || head) || text))) WITH (fastupdate=off);
+
+CREATE INDEX video_source_by_source ON public.video_source USING btree (source_id);
 
 CREATE INDEX video_unlisted_by_category ON public.video USING btree (category_id, id) WHERE ((state <> 1) OR (taken_down IS NOT NULL));
 
@@ -5309,6 +5469,12 @@ CREATE TRIGGER redact_suggestions AFTER UPDATE ON public.video FOR EACH ROW WHEN
 
 CREATE TRIGGER redact_taken_down AFTER UPDATE ON public.video FOR EACH ROW WHEN (((old.taken_down IS NULL) AND (new.taken_down IS NOT NULL))) EXECUTE FUNCTION public.redact_taken_down();
 
+CREATE TRIGGER refresh_inserted_sources AFTER INSERT ON public.video REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION public.refresh_inserted_sources();
+
+CREATE TRIGGER refresh_sources_of_facts AFTER INSERT OR DELETE OR UPDATE OF facts ON public.video_facts FOR EACH ROW EXECUTE FUNCTION public.refresh_sources_of_facts();
+
+CREATE TRIGGER refresh_updated_sources AFTER UPDATE ON public.video FOR EACH ROW WHEN ((((((old.source_url IS DISTINCT FROM new.source_url) OR (old.video_mp4_url IS DISTINCT FROM new.video_mp4_url)) OR (old.video_webm_url IS DISTINCT FROM new.video_webm_url)) OR (old.video_ogv_url IS DISTINCT FROM new.video_ogv_url)) OR (old.video_flv_url IS DISTINCT FROM new.video_flv_url))) EXECUTE FUNCTION public.refresh_updated_sources();
+
 CREATE TRIGGER refuse_change_of_mirror BEFORE INSERT ON public.change FOR EACH STATEMENT EXECUTE FUNCTION public.refuse_change_of_mirror();
 
 ALTER TABLE ONLY public.category
@@ -5442,6 +5608,12 @@ ALTER TABLE ONLY public.video
 
 ALTER TABLE public.video_search
     ADD CONSTRAINT video_search_id_fkey FOREIGN KEY (id) REFERENCES public.video(id);
+
+ALTER TABLE ONLY public.video_source
+    ADD CONSTRAINT video_source_source_id_fkey FOREIGN KEY (source_id) REFERENCES public.source(id);
+
+ALTER TABLE ONLY public.video_source
+    ADD CONSTRAINT video_source_video_id_fkey FOREIGN KEY (video_id) REFERENCES public.video(id);
 
 ALTER TABLE ONLY public.webhook_delivery
     ADD CONSTRAINT webhook_delivery_webhook_id_fkey FOREIGN KEY (webhook_id) REFERENCES public.webhook(id) ON DELETE CASCADE;

@@ -53,6 +53,8 @@ import {
 import { followedSourceRoutes } from './followed-sources/routes.ts'
 import * as imports from './imports/imports.ts'
 import { importRoutes } from './imports/routes.ts'
+import { openAtRiskReport } from './links/links.ts'
+import { linkRoutes } from './links/routes.ts'
 import { maintain, readFinished } from './maintenance/maintenance.ts'
 import { openMarkdown } from './markdown/markdown.ts'
 import { openMatches } from './matches/matches.ts'
@@ -236,6 +238,10 @@ export function createApp(
     plans: planner.plans,
   })
   followedSourceRoutes(mount, followedSources, links)
+  const atRisk = openAtRiskReport(pool, (error) =>
+    http.log.error({ err: error }, 'cannot compute which talks are at risk'),
+  )
+  linkRoutes(mount, pool, recordCache, atRisk, undefined, links)
   authRoutes(mount, pool, links, base)
   const snapshotUrls = pool.replicas?.snapshotUrls ?? (() => [config.DATABASE_URL])
   exportRoutes(http, routeOf, { databaseUrls: snapshotUrls, licence })

@@ -12,6 +12,7 @@ import {
   listDependents,
   listIds,
   listNextChanges,
+  listVideosWith,
   startWindow,
 } from './queries.ts'
 
@@ -30,7 +31,11 @@ export function appendNextEntries(pool: Pool, batchSize: number): Promise<boolea
     const { comparing, compared } = window
     const changes = await listNextChanges(tx, window, batchSize)
     const videoIds = changes.filter(({ kind }) => kind === 'video').map(({ id }) => id)
-    const entities: FeedSubject[] = changes.filter(({ kind }) => kind !== 'video')
+    const sourceIds = changes.filter(({ kind }) => kind === 'source').map(({ id }) => id)
+    if (sourceIds.length > 0) videoIds.push(...(await listVideosWith(tx, sourceIds)))
+    const entities = changes.flatMap(({ kind, id }): FeedSubject[] =>
+      kind === 'video' || kind === 'source' ? [] : [{ kind, id }],
+    )
     const ids = comparing === null ? [] : await listIds(tx, comparing, compared, batchSize)
     if (comparing === 'video') videoIds.push(...ids)
     else if (comparing !== null) entities.push(...ids.map((id) => ({ kind: comparing, id })))

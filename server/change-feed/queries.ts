@@ -1,4 +1,4 @@
-import { feedKinds, feedStates } from '@talkshelf/contract'
+import { feedKinds, feedStates, unavailableStates } from '@talkshelf/contract'
 import sql, { empty, join, raw, type Sql } from 'sql-template-tag'
 import Type, { type Static } from 'typebox'
 import { thisDatabase } from '../platform/db/database-identity.ts'
@@ -92,8 +92,10 @@ export async function startWindow(tx: Db) {
   )
 }
 
+const Id = Type.Object({ id: Type.Integer() })
+
 const Change = Type.Object({
-  kind: Kind,
+  kind: Type.Union([Kind, Type.Literal('source')]),
   id: Type.Integer(),
   position: Type.Integer(),
 })
@@ -118,6 +120,19 @@ export function listNextChanges(tx: Db, { read, reading, position }: FeedWindow,
   )
 }
 
+/** Lists the records that have one of these sources. */
+export async function listVideosWith(tx: Db, sourceIds: readonly number[]): Promise<number[]> {
+  const rows = await many(
+    tx,
+    Id,
+    sql`select distinct video_id as id
+        from video_source
+        where source_id = any (${sourceIds}::bigint[])
+        order by 1`,
+  )
+  return rows.map(({ id }) => id)
+}
+
 /** Remembers how far the window was read; without a position all of it. */
 export function finishChanges(tx: Db, position: number | undefined) {
   return execute(
@@ -132,8 +147,6 @@ export function finishChanges(tx: Db, position: number | undefined) {
 export function finishComparison(tx: Db, kind: FeedKind | null, id: number) {
   return execute(tx, sql`update feed_head set comparing = ${kind}::text, compared = ${id}`)
 }
-
-const Id = Type.Object({ id: Type.Integer() })
 
 /** Lists the next ids of a kind, also of drafts and merged ones. */
 export async function listIds(tx: Db, kind: FeedKind, after: number, limit: number) {
@@ -218,12 +231,19 @@ const keyedHash = (value: Sql) =>
   sql`left(encode(sha256((select secret from feed_head) || convert_to((${value})::text, 'UTF8')),
                   'hex'), 16)`
 
-/** Selects the public state of records: what an anonymous GET returns. */
+/**
+ * Selects the public state of records: what an anonymous GET returns, and which of its sources
+ * cannot be watched. Without any of these, the version is the one that it was before sources were
+ * checked.
+ */
 const videoStates = (ids: readonly number[]) => sql`
   select 'video' as kind, own.id, computed.state,
          case when computed.state = 'live' then
            own.id || '.' || own.revision || '.'
-           || ${keyedHash(sql`jsonb_build_array(own.etag, facts.facts)`)}
+           || ${keyedHash(
+             sql`jsonb_build_array(own.etag, facts.facts)
+                 || coalesce(unavailable.sources, '[]')`,
+           )}
          end as version,
          case when computed.state = 'merged' then target.id end as merged_into,
          case when computed.state = 'live' then
@@ -246,6 +266,13 @@ const videoStates = (ids: readonly number[]) => sql`
     cross join lateral jsonb_array_elements(facts) with ordinality as fact (fact, ordinal)
     where video_facts.id = own.id and fact ->> 'kind' <> 'said'
   ) as facts on true
+  left join lateral (
+    select jsonb_agg(array[source.id::text, source.state] order by source.id) as sources
+    from video_source
+    join source on source.id = source_id
+    where video_source.video_id = own.id
+      and source.state = any (${[...unavailableStates]}::text[])
+  ) as unavailable on true
   cross join lateral (
     select case
              when target.taken_down is not null then 'taken-down'

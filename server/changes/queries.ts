@@ -3,7 +3,7 @@ import Type, { type Static } from 'typebox'
 import type { Origin } from '../platform/actor.ts'
 import { type Db, execute, many, maybe, one } from '../platform/db/db.ts'
 
-export type Subject = 'video' | 'category' | 'speaker' | 'tag' | 'facts'
+export type Subject = 'video' | 'category' | 'speaker' | 'tag' | 'facts' | 'source'
 export type ChangeKind = 'created' | 'updated' | 'restored' | 'taken-down' | 'merged'
 
 export interface NewChange {

@@ -17,7 +17,7 @@ export const anyone: Actor = { role: 'anyone', name: '', token: null }
 /** Where a change comes from: the caller, the entry point and the id of the request. */
 export interface Origin {
   readonly actor: Actor
-  readonly via: 'api' | 'import' | 'page' | 'command'
+  readonly via: 'api' | 'import' | 'page' | 'command' | 'check'
   readonly request: string
   /** Id of the suggestion that an editor accepted with the change. */
   readonly suggestion?: number

@@ -86,6 +86,7 @@ const bodies: { readonly [Name in EndpointWithJson]: BodyOf<Endpoints[Name]> } =
     interval_hours: 24,
   },
   patchFollowedSource: { interval_hours: 12 },
+  patchSource: { pin: { state: 'gone', until: '2027-03-01' } },
   createEdit: {
     filter: { category: 'example-conference-2026' },
     operations: [{ op: 'set', field: 'copyright_text', value: 'CC BY 4.0' }],

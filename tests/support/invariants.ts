@@ -177,10 +177,31 @@ const always: readonly Invariant[] = [
       from change
       where (subject = 'video' and subject_id not in (select id from video))
          or (subject = 'facts' and subject_id not in (select id from video_facts))
+         or (subject = 'source' and subject_id not in (select id from source))
          or (
-           subject not in ('video', 'facts')
+           subject not in ('video', 'facts', 'source')
            and (subject, subject_id) not in (select kind, id from (${entities}) t)
          )`,
+  },
+  {
+    message: 'the history of a source does not have all changes of its state',
+    sql: `
+      select id, revision
+      from source
+      where array(select generate_series(1, revision))
+            <> array(select revision
+                     from change
+                     where subject = 'source' and subject_id = source.id
+                     order by 1)`,
+  },
+  {
+    message: 'the sources of a record are not those that it names',
+    sql: `
+      select video_id, key
+      from (select video_id, key from video_source join source on source.id = source_id) as stored
+      full join (select video_id, key from sources_of(array(select id from video))) as named
+        using (video_id, key)
+      where stored is null or named is null`,
   },
   ...counts,
   {

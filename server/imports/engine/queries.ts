@@ -7,6 +7,7 @@ import type {
 } from '@talkshelf/contract'
 import sql, { empty, type Sql } from 'sql-template-tag'
 import Type, { type Static } from 'typebox'
+import type { Origin } from '../../platform/actor.ts'
 import { type Db, execute, many, maybe, one, writeReturning } from '../../platform/db/db.ts'
 import type { ImportItem, ImportNote, ImportWarning } from '../item.ts'
 import type { OtherState } from './joined.ts'
@@ -68,7 +69,7 @@ const ImportJob = Type.Object({
   token_id: MaybeInteger,
   person_id: MaybeInteger,
   followed_source_id: MaybeInteger,
-  via: Type.Unsafe<'api' | 'import' | 'page' | 'command'>({}),
+  via: Type.Unsafe<Origin['via']>({}),
   request_id: Type.String(),
   created: Type.String(),
 })

@@ -1,0 +1,229 @@
+import { createHash } from 'node:crypto'
+import type { Verdict } from '@talkshelf/contract'
+import type { Origin } from '../platform/actor.ts'
+import { type Checker, Disallowed, openAsk } from './ask.ts'
+import {
+  afterAnswer,
+  afterOffline,
+  afterRefusal,
+  type HostPace,
+  isOffline,
+  isOwnerClosed,
+  isSilent,
+  isUnwell,
+  offlineMs,
+} from './host-pace.ts'
+import { changePace, NotNow, readPace } from './paced-host.ts'
+import {
+  identify,
+  look,
+  lookAtMany,
+  type ProbedSource,
+  type ProbeResult,
+  witness,
+} from './probes/probes.ts'
+import {
+  type CheckedSource,
+  countOfOwner,
+  listControlSources,
+  listRefusingHosts,
+  lockSource,
+  putOff,
+  saveSource,
+} from './queries.ts'
+import { applyLook, type Look, questionsFor } from './source-health.ts'
+
+// Checks one source: asks its host, and what else the answer needs to be believed, and saves what
+// is known then. No transaction spans a request.
+
+/** Of how many of the sources that are known longest one is chosen to compare an answer with. */
+const controlChoices = 20
+const offlineWithinMs = 10 * 60_000
+const disallowedMs = 28 * 24 * 3_600_000
+
+const origin: Origin = {
+  actor: { role: 'editor', name: 'Link checker', token: null },
+  via: 'check',
+  request: 'link-check',
+}
+const requestHash = createHash('sha256').update('link-check').digest()
+
+/**
+ * Checks a source that is due and returns the verdict; undefined if nobody can or may be asked about
+ * it. `known` is what its host said already. Throws `NotNow` if its host may not be asked now.
+ */
+export async function checkSource(
+  checker: Checker,
+  source: CheckedSource,
+  known?: ProbeResult,
+): Promise<Verdict | undefined> {
+  const { pool } = checker
+  const { pace, now } = await readPace(checker, source.host)
+  if (checker.isStopped(now)) throw new NotNow('This server is offline')
+  const probed = identify(source.url)
+  if (!probed) {
+    await putOff(pool, [source.id], now + disallowedMs, 'Nobody can be asked about this URL')
+    return undefined
+  }
+  if (pace.pausedUntil > now) {
+    // Otherwise only the sources that are asked between two pauses would become unreachable.
+    if (!isSilent(pace, now)) throw new NotNow(`${source.host} is paused`)
+    const silence = { verdict: 'refused', evidence: 'The host has not answered for a day' } as const
+    await save(checker, source, silence, { at: now, control: 'not-asked' })
+    return 'refused'
+  }
+  try {
+    const ask = openAsk(checker, probed.kind)
+    const lookAgain = known ? () => askApiAgain(checker, probed) : () => look(ask, probed)
+    const result = known ?? (await lookAgain())
+    const circumstances = await understand(checker, source, result, {
+      again: lookAgain,
+      witness: () => witness(ask, probed),
+    })
+    await save(checker, source, result, circumstances)
+    return result.verdict
+  } catch (error) {
+    if (!(error instanceof Disallowed)) throw error
+    await putOff(pool, [source.id], now + disallowedMs, error.message)
+    return undefined
+  }
+}
+
+type Circumstances = Omit<Look, 'verdict'>
+
+type Question = () => Promise<ProbeResult>
+
+/** Asks what else a verdict needs to be believed. */
+async function understand(
+  checker: Checker,
+  source: CheckedSource,
+  result: ProbeResult,
+  questions: { readonly again: Question; readonly witness: Question },
+): Promise<Circumstances> {
+  const { verdict } = result
+  const { now, pace } = await noteAnswer(checker, source, result)
+  if (verdict === 'refused') {
+    await stopIfOffline(checker, now)
+    return { at: now, control: 'not-asked' }
+  }
+  if (verdict !== 'ok' && isUnwell(pace)) return { at: now, control: 'bad' }
+  const needed = questionsFor(source.health, verdict, now)
+  const control = needed.control ? await askControl(checker, source) : 'not-asked'
+  if (control !== 'good' && control !== 'none') return { at: now, control }
+  return {
+    at: now,
+    control,
+    witness: needed.witness ? await verdictOf(questions.witness) : undefined,
+    repeated: needed.repeat ? await verdictOf(questions.again) : undefined,
+    ownerIsClosed: needed.witness && (await isClosed(checker, source)),
+  }
+}
+
+/** Records in the pace of a host how it answered about a source. Returns it, and the time. */
+function noteAnswer(
+  checker: Checker,
+  { id, host, owner, health }: CheckedSource,
+  result: ProbeResult,
+): Promise<{ readonly pace: HostPace; readonly now: number }> {
+  const isBad = result.verdict !== 'ok'
+  const account = result.owner ?? owner ?? `source ${id}`
+  return changePace(checker, host, (before, now) => {
+    const pace =
+      result.verdict === 'refused'
+        ? afterRefusal(before, now, result.retryAfterSeconds)
+        : // Only what was well can turn bad.
+          afterAnswer(before, now, health.state === 'ok' ? { owner: account, isBad } : undefined)
+    return { pace, result: { pace, now } }
+  })
+}
+
+/** Returns the verdict of a further question; undefined if its host may not be asked soon. */
+async function verdictOf(question: Question): Promise<Verdict | undefined> {
+  try {
+    return (await question()).verdict
+  } catch (error) {
+    if (error instanceof NotNow || error instanceof Disallowed) return undefined
+    throw error
+  }
+}
+
+/** Asks the API of YouTube about one video. */
+async function askApiAgain(checker: Checker, probed: ProbedSource): Promise<ProbeResult> {
+  const ask = openAsk(checker, 'youtube')
+  const [result] = await lookAtMany(ask, [probed], checker.youtubeKey ?? '')
+  return result as ProbeResult
+}
+
+/** Asks the host about another source, which has been there for long. */
+async function askControl(checker: Checker, source: CheckedSource): Promise<Look['control']> {
+  const choices = await listControlSources(checker.pool, source, controlChoices)
+  const control = choices[Math.floor(Math.random() * choices.length)]
+  const probed = control && identify(control.url)
+  if (!probed) return 'none'
+  try {
+    const result = await look(openAsk(checker, probed.kind), probed)
+    await noteAnswer(checker, control, result)
+    return result.verdict === 'ok' ? 'good' : 'bad'
+  } catch (error) {
+    if (error instanceof Disallowed) return 'none'
+    if (error instanceof NotNow) return 'not-asked'
+    throw error
+  }
+}
+
+/** Tells whether nearly all sources of the owner have turned bad. */
+async function isClosed(checker: Checker, { host, owner, health }: CheckedSource) {
+  if (owner === null || health.strikes === null) return false
+  return isOwnerClosed(await countOfOwner(checker.pool, host, owner, health.strikes.first))
+}
+
+/** Takes the pauses of all hosts back and stops all checks if this server is offline. */
+async function stopIfOffline(checker: Checker, now: number): Promise<void> {
+  const hosts = await listRefusingHosts(checker.pool, now - offlineWithinMs)
+  if (
+    !isOffline(
+      hosts.map(({ pace }) => pace),
+      now,
+    )
+  )
+    return
+  for (const { host } of hosts)
+    await changePace(checker, host, (pace, at) => ({
+      pace: afterOffline(pace, at),
+      result: undefined,
+    }))
+  checker.stop(now + offlineMs)
+  throw new NotNow('This server is offline')
+}
+
+/** Saves the result of a look, unless the source was checked or changed meanwhile. */
+async function save(
+  { pool }: Checker,
+  { id, lastCheck }: CheckedSource,
+  result: ProbeResult,
+  look: Circumstances,
+): Promise<void> {
+  await pool.transaction(async (tx) => {
+    const current = await lockSource(tx, id)
+    if (!current || current.lastCheck !== lastCheck) return
+    const { health, change } = applyLook(
+      current.health,
+      { ...look, verdict: result.verdict },
+      Math.random,
+    )
+    await saveSource(
+      tx,
+      {
+        id,
+        health,
+        change,
+        owner: result.owner ?? current.owner,
+        evidence: result.evidence,
+        checked: look.at,
+        at: look.at,
+      },
+      origin,
+      requestHash,
+    )
+  })
+}

@@ -1,0 +1,686 @@
+import {
+  awayStates,
+  type ListedSource,
+  type SourceChange,
+  type SourceState,
+  sourceStates,
+  unavailableStates,
+} from '@talkshelf/contract'
+import sql, { empty, join, type Sql } from 'sql-template-tag'
+import Type, { type Static } from 'typebox'
+import { insertChange } from '../changes/changes.ts'
+import type { Origin } from '../platform/actor.ts'
+import { type Db, execute, many, maybe, one, writeReturning } from '../platform/db/db.ts'
+import { type HostPace, silentAfterMs } from './host-pace.ts'
+import type { Robots } from './robots.ts'
+import type { SourceHealth, StateChange } from './source-health.ts'
+
+// SQL of sources: where videos are, and what the link checker found.
+
+const nullable = <T extends Parameters<typeof Type.Union>[0][number]>(schema: T) =>
+  Type.Union([schema, Type.Null()])
+const State = Type.Unsafe<SourceState>(Type.Union(sourceStates.map((state) => Type.Literal(state))))
+const utc = (time: Sql) => sql`to_char(${time} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS')`
+const isUnavailable = sql`source.state = any (${[...unavailableStates]}::text[])`
+
+/**
+ * Who reads: the last check of a source may be bad without that being certain, and only editors
+ * see that.
+ */
+export interface Reader {
+  readonly isEditor: boolean
+}
+
+const shownState = ({ isEditor }: Reader) =>
+  isEditor
+    ? sql`source.state`
+    : sql`
+        case
+          when source.state <> 'suspect' then source.state
+          when source.last_good is null then 'new'
+          else 'ok'
+        end`
+
+const SourceRow = Type.Object({
+  id: Type.Integer(),
+  url: Type.String(),
+  host: Type.String(),
+  state: State,
+  since: Type.String(),
+  available: Type.Boolean(),
+  last_check: nullable(Type.String()),
+  last_good: nullable(Type.String()),
+  pinned_until: nullable(Type.String()),
+})
+
+const sourceColumns = (reader: Reader) => sql`
+  source.id, source.url, source.host, ${shownState(reader)} as state,
+  ${utc(sql`source.since`)} as since, not ${isUnavailable} as available,
+  ${utc(sql`source.last_check`)} as last_check, ${utc(sql`source.last_good`)} as last_good,
+  ${utc(sql`source.pinned_until`)} as pinned_until`
+
+/** Lists the sources of a record. The caller checks access to the record. */
+export function listVideoSources(db: Db, videoId: number, reader: Reader) {
+  return many(
+    db,
+    SourceRow,
+    sql`select ${sourceColumns(reader)}
+        from video_source
+        join source on source.id = source_id
+        where video_id = ${videoId}::bigint
+        order by source.id`,
+  )
+}
+
+const isPublic = sql`
+  exists (select
+          from video_source
+          join live_video as video on video.id = video_id
+          where source_id = source.id)`
+
+/** Finds a source. Editors also find those that only drafts have. */
+export function findSource(db: Db, id: number, reader: Reader) {
+  return maybe(
+    db,
+    SourceRow,
+    sql`select ${sourceColumns(reader)}
+        from source
+        where source.id = ${id}::bigint ${reader.isEditor ? empty : sql`and ${isPublic}`}`,
+  )
+}
+
+export interface SourceFilter {
+  readonly state?: SourceState | undefined
+  readonly host?: string | undefined
+  /** Slug of a category. */
+  readonly category?: string | undefined
+}
+
+function matching({ state, host, category }: SourceFilter, reader: Reader): Sql {
+  const conditions = [
+    isPublic,
+    ...(state === undefined ? [] : [sql`${shownState(reader)} = ${state}`]),
+    ...(host === undefined ? [] : [sql`source.host = ${host}`]),
+    ...(category === undefined
+      ? []
+      : [
+          sql`source.id in (
+                select source_id
+                from entity_slug
+                join live_video as video on category_id = entity_id
+                join video_source on video_id = video.id
+                where entity_slug.kind = 'category'
+                  and entity_slug.slug = ${category}
+                  and not retired)`,
+        ]),
+  ]
+  return join(conditions, ' and ')
+}
+
+export interface SourceSlice {
+  readonly way: 'next' | 'previous'
+  readonly after: string | undefined
+  readonly offset: number
+  readonly limit: number
+}
+
+const ListedRow = Type.Object({
+  keys: Type.Array(Type.String()),
+  source: Type.Unsafe<ListedSource>(Type.Object({})),
+})
+
+/** Lists sources of live talks, with the first of their talks. */
+export function listSources(db: Db, filter: SourceFilter, slice: SourceSlice, reader: Reader) {
+  const { way, after, offset, limit } = slice
+  const isNext = way === 'next'
+  const comparison = isNext ? sql`>` : sql`<`
+  const range = after === undefined ? empty : sql`and source.id ${comparison} ${after}::bigint`
+  return many(
+    db,
+    ListedRow,
+    sql`select array[id::text] as keys,
+               to_jsonb(found) || jsonb_build_object('videos', videos) as source
+        from (
+          select ${sourceColumns(reader)}
+          from source
+          where ${matching(filter, reader)} ${range}
+          order by source.id ${isNext ? sql`asc` : sql`desc`}
+          limit ${limit}::integer offset ${offset}::integer
+        ) as found
+        cross join lateral (
+          select coalesce(jsonb_agg(to_jsonb(talk) order by talk.id), '[]') as videos
+          from (select video.id, video.title
+                from video_source
+                join live_video as video on video.id = video_id
+                where source_id = found.id
+                order by video.id
+                limit 10) as talk
+        ) as talks
+        order by id ${isNext ? sql`asc` : sql`desc`}`,
+  )
+}
+
+const Count = Type.Object({ count: Type.Integer() })
+
+/** Counts sources of live talks, up to a limit. */
+export async function countSources(db: Db, filter: SourceFilter, limit: number, reader: Reader) {
+  const row = await one(
+    db,
+    Count,
+    sql`select count(*)::integer as count
+        from (select from source where ${matching(filter, reader)} limit ${limit}::integer) as found`,
+  )
+  return row.count
+}
+
+const HistoryRow = Type.Object({
+  at: Type.String(),
+  from: State,
+  to: State,
+  evidence: nullable(Type.String()),
+  by: Type.String(),
+})
+
+/** Lists the changes of the state of a source, newest first. */
+export function listSourceChanges(db: Db, id: number, limit: number): Promise<SourceChange[]> {
+  return many(
+    db,
+    HistoryRow,
+    sql`select ${utc(sql`at`)} as at, before ->> 'state' as from, after ->> 'state' as to,
+               after ->> 'evidence' as evidence, actor as by
+        from change
+        where subject = 'source' and subject_id = ${id}::bigint
+        order by revision desc
+        limit ${limit}::integer`,
+  )
+}
+
+// --- the report of what is at risk
+
+const RiskGroup = Type.Object({
+  category_id: Type.Integer(),
+  available: Type.Array(Type.String()),
+  unavailable: Type.Array(Type.String()),
+  talks: Type.Integer(),
+  last_id: Type.Integer(),
+})
+export type RiskGroup = Static<typeof RiskGroup>
+
+/**
+ * Counts the next live talks after an id by their event and by the operators of their available and
+ * of their unavailable sources. All talks at once would exceed the statement timeout.
+ */
+export function countRiskGroups(db: Db, after: number, size: number) {
+  return many(
+    db,
+    RiskGroup,
+    sql`select category_id, available, unavailable, count(*)::integer as talks,
+               max(id) as last_id
+        from (
+          select video.id, category_id,
+                 coalesce(array_agg(distinct operator) filter (where not ${isUnavailable}), '{}')
+                   as available,
+                 coalesce(array_agg(distinct operator) filter (where ${isUnavailable}), '{}')
+                   as unavailable
+          from (select id, category_id
+                from live_video
+                where id > ${after}::bigint
+                order by id
+                limit ${size}::integer) as video
+          left join video_source on video_id = video.id
+          left join source on source.id = source_id
+          group by video.id, category_id
+        ) as talk
+        group by category_id, available, unavailable`,
+  )
+}
+
+const SourceTotals = Type.Object({
+  scanned: Type.Integer(),
+  last_id: nullable(Type.Integer()),
+  sources: Type.Integer(),
+  checked: Type.Integer(),
+})
+
+/** Counts those of the next sources after an id that live talks have, and that were checked. */
+export function countSourceTotals(db: Db, after: number, size: number) {
+  return one(
+    db,
+    SourceTotals,
+    sql`select count(*)::integer as scanned, max(id) as last_id,
+               count(*) filter (where is_public)::integer as sources,
+               count(last_check) filter (where is_public)::integer as checked
+        from (select id, last_check, ${isPublic} as is_public
+              from source
+              where id > ${after}::bigint
+              order by id
+              limit ${size}::integer) as batch`,
+  )
+}
+
+const Category = Type.Object({ id: Type.Integer(), title: Type.String(), slug: Type.String() })
+
+/** Finds the categories with these ids. */
+export function findCategories(db: Db, ids: readonly number[]) {
+  return many(
+    db,
+    Category,
+    sql`select id, title, slug from category where id = any (${ids}::bigint[])`,
+  )
+}
+
+const Losses = Type.Object({
+  month: Type.String(),
+  lost: Type.Integer(),
+  returned: Type.Integer(),
+})
+
+/** Counts by month how many sources went away and came back, the newest first. */
+export function countLosses(db: Db, months: number) {
+  const isAway = (column: Sql) => sql`${column} ->> 'state' = any (${[...awayStates]}::text[])`
+  return many(
+    db,
+    Losses,
+    sql`select to_char(at at time zone 'UTC', 'YYYY-MM') as month,
+               count(*) filter (where ${isAway(sql`after`)} and not ${isAway(sql`before`)})::integer
+                 as lost,
+               count(*) filter (where ${isAway(sql`before`)} and not ${isAway(sql`after`)})::integer
+                 as returned
+        from change
+        where subject = 'source'
+        group by 1
+        having count(*) filter (where ${isAway(sql`after`)} <> ${isAway(sql`before`)}) > 0
+        order by 1 desc
+        limit ${months}::integer`,
+  )
+}
+
+// --- checking. `now` is the time of the caller's clock; without it that of the database, which all
+// processes share.
+
+const timeOf = (now: number | undefined) =>
+  now === undefined ? sql`clock_timestamp()` : sql`to_timestamp(${now / 1000}::double precision)`
+const milliseconds = (time: Sql) => sql`(extract(epoch from ${time}) * 1000)::bigint`
+const fromMilliseconds = (time: number | null) =>
+  sql`to_timestamp(${time === null ? null : time / 1000}::double precision)`
+
+const Host = Type.Object({ host: Type.String() })
+
+/** Lists hosts with sources that are due and that no process checks, the longest due first. */
+export async function listDueHosts(db: Db, limit: number, now: number | undefined) {
+  const rows = await many(
+    db,
+    Host,
+    // One step for each host, instead of one for each source.
+    sql`with recursive every (host) as (
+          (select host from source order by host limit 1)
+          union all
+          select (select source.host
+                  from source
+                  where source.host > every.host
+                  order by source.host
+                  limit 1)
+          from every
+          where every.host is not null
+        )
+        select host
+        from every
+        cross join lateral (
+          select next_check
+          from source
+          where source.host = every.host
+          order by next_check
+          limit 1
+        ) as first
+        left join link_host using (host)
+        where first.next_check <= ${timeOf(now)}
+          and coalesce(leased_until, '-infinity') <= ${timeOf(now)}
+          and (coalesce(next_turn, '-infinity') <= ${timeOf(now)}
+               -- Its sources count as refused, without a request.
+               or (pace ->> 'refusingSince')::bigint
+                  < ${milliseconds(timeOf(now))} - ${silentAfterMs}::bigint)
+        order by first.next_check
+        limit ${limit}::integer`,
+  )
+  return rows.map(({ host }) => host)
+}
+
+const Claimed = Type.Object({ now: Type.Integer() })
+
+/** Leases a host. Returns whether no other process has it. */
+export async function claimHost(
+  db: Db,
+  host: string,
+  { lease, seconds, pace }: { lease: string; seconds: number; pace: HostPace },
+  now: number | undefined,
+): Promise<boolean> {
+  const rows = await writeReturning(
+    db,
+    Claimed,
+    sql`insert into link_host (host, pace, next_turn, lease, leased_until)
+        values (${host}, ${JSON.stringify(pace)}::jsonb, '-infinity', ${lease}::uuid,
+                ${timeOf(now)} + make_interval(secs => ${seconds}::double precision))
+        on conflict (host) do update
+        set lease = excluded.lease, leased_until = excluded.leased_until
+        where coalesce(link_host.leased_until, '-infinity') <= ${timeOf(now)}
+        returning ${milliseconds(timeOf(now))} as now`,
+  )
+  return rows.length > 0
+}
+
+/** Gives a lease back. */
+export function releaseHost(db: Db, host: string, lease: string) {
+  return execute(
+    db,
+    sql`update link_host
+        set lease = null, leased_until = null
+        where host = ${host} and lease = ${lease}::uuid`,
+  )
+}
+
+const PaceRow = Type.Object({
+  pace: Type.Unsafe<HostPace>(Type.Object({})),
+  lease: nullable(Type.String()),
+  now: Type.Integer(),
+})
+
+/** Locks the pace of a host until the end of the transaction. Adds the host if it is not there. */
+export async function lockPace(tx: Db, host: string, pace: HostPace, now: number | undefined) {
+  await execute(
+    tx,
+    sql`insert into link_host (host, pace, next_turn)
+        values (${host}, ${JSON.stringify(pace)}::jsonb, '-infinity')
+        on conflict (host) do nothing`,
+  )
+  const [row] = await writeReturning(
+    tx,
+    PaceRow,
+    sql`select pace, lease, ${milliseconds(timeOf(now))} as now
+        from link_host
+        where host = ${host}
+        for no key update`,
+  )
+  return row as Static<typeof PaceRow>
+}
+
+/** Saves the pace of a host that is locked, and extends its lease if it has one. */
+export function savePace(
+  tx: Db,
+  host: string,
+  { pace, nextTurn }: { pace: HostPace; nextTurn: number },
+  leaseSeconds: number,
+  now: number,
+) {
+  return execute(
+    tx,
+    sql`update link_host
+        set pace = ${JSON.stringify(pace)}::jsonb,
+            next_turn = ${fromMilliseconds(nextTurn)},
+            leased_until = case
+              when lease is not null
+              then greatest(leased_until,
+                            ${fromMilliseconds(now)}
+                            + make_interval(secs => ${leaseSeconds}::double precision))
+            end
+        where host = ${host}`,
+  )
+}
+
+const HostWithPace = Type.Object({ host: Type.String(), pace: PaceRow.properties.pace })
+
+/** Lists the paces of hosts that refused a request since a time. */
+export function listRefusingHosts(db: Db, since: number) {
+  return many(
+    db,
+    HostWithPace,
+    sql`select host, pace
+        from link_host
+        where (pace ->> 'lastRefusal')::bigint > ${since}::bigint
+        order by host`,
+  )
+}
+
+const RobotsRow = Type.Object({
+  robots: nullable(Type.Unsafe<Robots>(Type.Object({}))),
+  read: nullable(Type.Integer()),
+})
+
+/** Finds the rules of the robots.txt of a host, and when it was read. */
+export function findRobots(db: Db, host: string) {
+  return maybe(
+    db,
+    RobotsRow,
+    sql`select robots, ${milliseconds(sql`robots_read`)} as read
+        from link_host
+        where host = ${host}`,
+  )
+}
+
+/** Saves the rules of the robots.txt of a host, which was asked before. */
+export function saveRobots(db: Db, host: string, robots: Robots, now: number) {
+  return execute(
+    db,
+    sql`update link_host
+        set robots = ${JSON.stringify(robots)}::jsonb, robots_read = ${fromMilliseconds(now)}
+        where host = ${host}`,
+  )
+}
+
+const StoredHealth = Type.Object({
+  id: Type.Integer(),
+  url: Type.String(),
+  host: Type.String(),
+  owner: nullable(Type.String()),
+  evidence: nullable(Type.String()),
+  isUsed: Type.Boolean(),
+  state: State,
+  since: Type.Integer(),
+  lastCheck: nullable(Type.Integer()),
+  lastGood: nullable(Type.Integer()),
+  pinnedUntil: nullable(Type.Integer()),
+  nextCheck: Type.Integer(),
+  health: Type.Unsafe<StoredRest>(Type.Object({})),
+})
+/** What the columns of a source do not have of its health. Empty before the first check. */
+type StoredRest = Partial<
+  Pick<SourceHealth, 'strikes' | 'looks' | 'refusals' | 'goodLooks' | 'returns'>
+>
+
+/** A source as the checker sees it. */
+export interface CheckedSource
+  extends Pick<
+    Static<typeof StoredHealth>,
+    'id' | 'url' | 'host' | 'owner' | 'lastCheck' | 'evidence'
+  > {
+  /** Whether a talk has it that is not removed. */
+  readonly isUsed: boolean
+  readonly health: SourceHealth
+}
+
+const checkedColumns = sql`
+  id, url, host, owner, evidence, state, ${milliseconds(sql`since`)} as since,
+  ${milliseconds(sql`last_check`)} as "lastCheck", ${milliseconds(sql`last_good`)} as "lastGood",
+  ${milliseconds(sql`pinned_until`)} as "pinnedUntil",
+  ${milliseconds(sql`next_check`)} as "nextCheck", health,
+  exists (select
+          from video_source
+          join video on video.id = video_id
+          where source_id = source.id and taken_down is null and merged_into is null) as "isUsed"`
+
+function toChecked(row: Static<typeof StoredHealth>): CheckedSource {
+  const { id, url, host, owner, evidence, isUsed, lastCheck, health, ...columns } = row
+  const { strikes = null, looks = [], refusals = [], goodLooks = 0, returns = [] } = health
+  return {
+    ...{ id, url, host, owner, evidence, isUsed, lastCheck },
+    health: { ...columns, strikes, looks, refusals, goodLooks, returns },
+  }
+}
+
+/** Lists sources of a host that are due, the longest due first. */
+export async function listDueSources(
+  db: Db,
+  host: string,
+  limit: number,
+  now: number | undefined,
+): Promise<CheckedSource[]> {
+  const rows = await many(
+    db,
+    StoredHealth,
+    sql`select ${checkedColumns}
+        from source
+        where host = ${host} and next_check <= ${timeOf(now)}
+        order by next_check, id
+        limit ${limit}::integer`,
+  )
+  return rows.map(toChecked)
+}
+
+/** Locks a source until the end of the transaction. */
+export async function lockSource(tx: Db, id: number): Promise<CheckedSource | undefined> {
+  const [row] = await writeReturning(
+    tx,
+    StoredHealth,
+    sql`select ${checkedColumns} from source where id = ${id}::bigint for no key update`,
+  )
+  return row && toChecked(row)
+}
+
+/**
+ * Finds sources of a host and of other owners that have been there for the longest time, to compare
+ * its answers with.
+ */
+export async function listControlSources(
+  db: Db,
+  { id, host, owner }: Pick<CheckedSource, 'id' | 'host' | 'owner'>,
+  limit: number,
+): Promise<CheckedSource[]> {
+  const rows = await many(
+    db,
+    StoredHealth,
+    sql`select ${checkedColumns}
+        from source
+        where host = ${host}
+          and state = 'ok'
+          and id <> ${id}::bigint
+          and (owner is null or owner is distinct from ${owner}::text)
+        order by since
+        limit ${limit}::integer`,
+  )
+  return rows.map(toChecked)
+}
+
+const OwnerFigures = Type.Object({ known: Type.Integer(), bad: Type.Integer() })
+
+/** Counts the sources of an owner that were checked since a time, and those that were away. */
+export function countOfOwner(db: Db, host: string, owner: string, since: number) {
+  return one(
+    db,
+    OwnerFigures,
+    sql`select count(*)::integer as known,
+               count(*) filter (
+                 where health -> 'looks' -> -1 ->> 'verdict' = any (${[...awayStates]}::text[])
+               )::integer as bad
+        from source
+        where host = ${host} and owner = ${owner} and last_check >= ${fromMilliseconds(since)}`,
+  )
+}
+
+export interface CheckResult {
+  readonly id: number
+  readonly health: SourceHealth
+  readonly owner: string | null
+  readonly evidence: string | null
+  /** When it was checked; null if only its settings changed. */
+  readonly checked: number | null
+  readonly at: number
+  readonly change?: StateChange | undefined
+}
+
+/** Saves what is known of a source that is locked, and the change of its state in the history. */
+export function saveSource(
+  tx: Db,
+  { id, health, owner, evidence, checked, at, change }: CheckResult,
+  origin: Origin,
+  requestHash: Buffer,
+) {
+  const { state, since, lastGood, pinnedUntil, nextCheck, ...rest } = health
+  const { strikes, looks, refusals, goodLooks, returns } = rest
+  const saved = sql`
+    update source
+    set state = ${state}, since = ${fromMilliseconds(since)},
+        revision = revision + ${change ? 1 : 0}::integer,
+        owner = ${owner}::text, evidence = ${evidence}::text,
+        last_check = coalesce(${fromMilliseconds(checked)}, last_check),
+        last_good = ${fromMilliseconds(lastGood)},
+        pinned_until = ${fromMilliseconds(pinnedUntil)},
+        next_check = ${fromMilliseconds(nextCheck)},
+        health = ${JSON.stringify({ strikes, looks, refusals, goodLooks, returns })}::jsonb
+    where id = ${id}::bigint`
+  if (!change) return execute(tx, saved)
+  return execute(
+    tx,
+    sql`with saved as (${saved} returning id, revision)
+        ${insertChange({
+          subject: 'source',
+          kind: 'updated',
+          before: { state: change.from },
+          after: { state: change.to, evidence },
+          ids: {},
+          at: new Date(at).toISOString(),
+          origin,
+          requestHash,
+        })}`,
+  )
+}
+
+/** Sets when sources are checked next. */
+export function putOff(db: Db, ids: readonly number[], until: number, evidence: string | null) {
+  return execute(
+    db,
+    sql`update source
+        set next_check = ${fromMilliseconds(until)},
+            evidence = coalesce(${evidence}::text, evidence)
+        where id = any (${ids}::bigint[])`,
+  )
+}
+
+/** Makes a source due now. Returns whether there is one. */
+export async function makeDue(db: Db, id: number): Promise<boolean> {
+  const count = await execute(
+    db,
+    sql`update source set next_check = least(next_check, now()) where id = ${id}::bigint`,
+  )
+  return count > 0
+}
+
+const StateCount = Type.Object({ state: Type.String(), count: Type.Integer() })
+
+/** Counts the sources by state. */
+export function countByState(db: Db) {
+  return many(
+    db,
+    StateCount,
+    sql`select state, count(*)::integer as count from source group by state`,
+  )
+}
+
+const Due = Type.Object({ seconds: nullable(Type.Number()) })
+
+/** Returns for how long the source that is due longest has been due; null if none is. */
+export async function oldestDueSeconds(db: Db): Promise<number | null> {
+  const row = await one(
+    db,
+    Due,
+    sql`select extract(epoch from now() - min(next_check))::double precision as seconds
+        from source
+        where next_check <= now()`,
+  )
+  return row.seconds
+}
+
+const Time = Type.Object({ now: Type.Integer() })
+
+/** Reads the time of the database. */
+export async function readTime(db: Db): Promise<number> {
+  return (await one(db, Time, sql`select ${milliseconds(sql`clock_timestamp()`)} as now`)).now
+}

@@ -1,0 +1,3 @@
+alter table change
+  validate constraint change_subject,
+  validate constraint change_via;
