@@ -51,6 +51,7 @@ const listNames: { readonly [Name in keyof Client['all']]: true } = {
   listChanges: true,
   listWebhookDeliveries: true,
   listSources: true,
+  listReplacements: true,
   listRules: true,
   listFindings: true,
   listPeople: true,

@@ -14,6 +14,7 @@ import { pictureEndpoints } from './pictures.ts'
 import { publicationEndpoints } from './publication.ts'
 import { qualityEndpoints } from './quality.ts'
 import { relatedEndpoints } from './related.ts'
+import { replacementEndpoints } from './replacements.ts'
 import { scheduleEndpoints } from './schedules.ts'
 import { searchEndpoints } from './search.ts'
 import { sourceEndpoints } from './sources.ts'
@@ -42,6 +43,7 @@ export * from './profiles.ts'
 export * from './publication.ts'
 export * from './quality.ts'
 export * from './related.ts'
+export * from './replacements.ts'
 export { resourceOf } from './resources.ts'
 export * from './schedules.ts'
 export * from './search.ts'
@@ -71,6 +73,7 @@ export const endpoints = {
   ...changesEndpoints,
   ...webhookEndpoints,
   ...sourceEndpoints,
+  ...replacementEndpoints,
   ...qualityEndpoints,
   ...peopleEndpoints,
   readOpenapi: readOpenapiEndpoint,

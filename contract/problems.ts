@@ -110,8 +110,8 @@ export const problems = {
     explain:
       'An import is first planned, then applied, and can then be undone. Only a draft can be ' +
       'scheduled for publication. A person who is disabled gets no sign-in link. A new webhook is ' +
-      'enabled by a ping. A suggestion is decided once. The detail says which state it is in. ' +
-      'Nothing was changed.',
+      'enabled by a ping. A suggestion or a replacement is decided once. The detail says which state ' +
+      'it is in. Nothing was changed.',
   },
   'queue-full': {
     status: 409,

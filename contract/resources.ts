@@ -71,6 +71,11 @@ const resources: Readonly<Record<string, Resource>> = {
     title: 'Sources',
     description: 'Where videos are, and whether they are still there.',
   },
+  replacement: {
+    tag: 'replacements',
+    title: 'Replacements',
+    description: 'Copies of videos that are gone or at one place only: editors decide.',
+  },
   quality: {
     tag: 'quality',
     title: 'Quality',

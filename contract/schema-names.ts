@@ -63,6 +63,7 @@ import { CurrentVersion, FieldError, ProblemDocument } from './problems.ts'
 import { PublicationInput, readPublicationEndpoint } from './publication.ts'
 import { FoundRecord, listFindingsEndpoint, listRulesEndpoint, QualityFinding } from './quality.ts'
 import { RelatedTalks } from './related.ts'
+import { listReplacementsEndpoint, Replacement } from './replacements.ts'
 import { Schedule } from './schedules.ts'
 import { Facets, SearchInterpretation, Snippet, suggestEndpoint } from './search.ts'
 import {
@@ -245,6 +246,8 @@ export const schemaNames: Readonly<Record<string, TSchema>> = {
   SourceHistory: listSourceHistoryEndpoint.response.schema,
   SourceChange: listSourceHistoryEndpoint.response.schema.properties.results.items,
   AtRiskReport,
+  Replacement,
+  ReplacementPage: listReplacementsEndpoint.response.schema,
   QualityRule: listRulesEndpoint.response.schema.properties.results.items,
   QualityRulePage: listRulesEndpoint.response.schema,
   QualityFinding,

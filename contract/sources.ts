@@ -235,10 +235,10 @@ export const checkSourceEndpoint = endpoint({
   role: 'editor',
   summary: 'Check a source soon',
   description:
-    'Its host is asked as soon as its pace allows. `wrong-state` if this archive checks no links.',
+    'Its host is asked as soon as its pace allows, by a process that checks links (`CHECK_LINKS`).',
   params: { id },
   response: { status: 200, schema: Source },
-  problems: ['wrong-state'],
+  problems: [],
 })
 
 export const patchSourceEndpoint = endpoint({

@@ -279,6 +279,25 @@ begin
   return null;
 end $$;
 
+CREATE FUNCTION public.delete_replacements() RETURNS trigger
+    LANGUAGE plpgsql
+    SET search_path TO '$user', 'public'
+    AS $$
+begin
+  delete from replacement where video_id = new.id;
+  return null;
+end $$;
+
+CREATE FUNCTION public.delete_stale_replacements() RETURNS trigger
+    LANGUAGE plpgsql
+    SET search_path TO '$user', 'public'
+    AS $$
+begin
+  delete from replacement
+  where video_id = old.video_id and source_id = old.source_id and state = 'open';
+  return null;
+end $$;
+
 CREATE FUNCTION public.duration_range_of(duration integer) RETURNS smallint
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     RETURN (CASE WHEN ((duration IS NULL) OR (duration = 0)) THEN 0 WHEN (duration < 600) THEN 1 WHEN (duration < 1800) THEN 2 WHEN (duration < 3600) THEN 3 ELSE 4 END)::smallint;
@@ -3274,6 +3293,34 @@ ALTER TABLE public.rename_job ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
     CACHE 1
 );
 
+CREATE TABLE public.replacement (
+    id bigint NOT NULL,
+    video_id bigint NOT NULL,
+    source_id bigint NOT NULL,
+    url text NOT NULL,
+    key uuid NOT NULL,
+    finder text NOT NULL,
+    evidence text,
+    state text DEFAULT 'open'::text NOT NULL,
+    created timestamp with time zone DEFAULT now() NOT NULL,
+    decided timestamp with time zone,
+    decided_by text,
+    CONSTRAINT replacement_check CHECK (((state = 'open'::text) = (decided IS NULL))),
+    CONSTRAINT replacement_check1 CHECK (((state = 'open'::text) = (decided_by IS NULL))),
+    CONSTRAINT replacement_evidence_check CHECK ((length(evidence) <= 500)),
+    CONSTRAINT replacement_state_check CHECK ((state = ANY (ARRAY['open'::text, 'accepted'::text, 'refused'::text]))),
+    CONSTRAINT replacement_url_check CHECK ((length(url) <= 2048))
+);
+
+ALTER TABLE public.replacement ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME public.replacement_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
 CREATE TABLE public.scheduled_publication (
     video_id bigint NOT NULL,
     publish_at timestamp with time zone NOT NULL,
@@ -4552,6 +4599,12 @@ ALTER TABLE ONLY public.person
 ALTER TABLE ONLY public.rename_job
     ADD CONSTRAINT rename_job_pkey PRIMARY KEY (id);
 
+ALTER TABLE ONLY public.replacement
+    ADD CONSTRAINT replacement_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.replacement
+    ADD CONSTRAINT replacement_video_id_key_key UNIQUE (video_id, key);
+
 ALTER TABLE ONLY public.scheduled_publication
     ADD CONSTRAINT scheduled_publication_pkey PRIMARY KEY (video_id);
 
@@ -4876,6 +4929,8 @@ CREATE INDEX openid_identity_person ON public.openid_identity USING btree (perso
 CREATE INDEX passkey_person ON public.passkey USING btree (person_id);
 
 CREATE UNIQUE INDEX person_mail ON public.person USING btree (lower(mail));
+
+CREATE INDEX replacement_open ON public.replacement USING btree (id) WHERE (state = 'open'::text);
 
 CREATE INDEX scheduled_publication_person ON public.scheduled_publication USING btree (person_id);
 
@@ -5459,6 +5514,10 @@ CREATE TRIGGER count_updated_talk AFTER UPDATE ON public.video FOR EACH ROW WHEN
 
 CREATE TRIGGER delete_matched_items AFTER UPDATE ON public.video FOR EACH ROW WHEN (((old.taken_down IS NULL) AND (new.taken_down IS NOT NULL))) EXECUTE FUNCTION public.delete_matched_items();
 
+CREATE TRIGGER delete_replacements AFTER UPDATE ON public.video FOR EACH ROW WHEN (((old.taken_down IS NULL) AND (new.taken_down IS NOT NULL))) EXECUTE FUNCTION public.delete_replacements();
+
+CREATE TRIGGER delete_stale_replacements AFTER DELETE ON public.video_source FOR EACH ROW EXECUTE FUNCTION public.delete_stale_replacements();
+
 CREATE TRIGGER index_inserted_videos AFTER INSERT ON public.video REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION public.index_inserted_videos();
 
 CREATE TRIGGER index_updated_video AFTER UPDATE ON public.video FOR EACH ROW WHEN ((((((((((((old.state IS DISTINCT FROM new.state) OR (old.taken_down IS DISTINCT FROM new.taken_down)) OR (old.category_id IS DISTINCT FROM new.category_id)) OR (old.language_id IS DISTINCT FROM new.language_id)) OR (old.speaker_ids IS DISTINCT FROM new.speaker_ids)) OR (old.tag_ids IS DISTINCT FROM new.tag_ids)) OR (old.title IS DISTINCT FROM new.title)) OR (old.summary IS DISTINCT FROM new.summary)) OR (old.description IS DISTINCT FROM new.description)) OR (old.recorded IS DISTINCT FROM new.recorded)) OR (public.duration_range_of(old.duration) IS DISTINCT FROM public.duration_range_of(new.duration)))) EXECUTE FUNCTION public.index_updated_video();
@@ -5530,6 +5589,12 @@ ALTER TABLE ONLY public.openid_identity
 
 ALTER TABLE ONLY public.passkey
     ADD CONSTRAINT passkey_person_id_fkey FOREIGN KEY (person_id) REFERENCES public.person(id);
+
+ALTER TABLE ONLY public.replacement
+    ADD CONSTRAINT replacement_source_id_fkey FOREIGN KEY (source_id) REFERENCES public.source(id);
+
+ALTER TABLE ONLY public.replacement
+    ADD CONSTRAINT replacement_video_id_fkey FOREIGN KEY (video_id) REFERENCES public.video(id);
 
 ALTER TABLE ONLY public.scheduled_publication
     ADD CONSTRAINT scheduled_publication_person_id_fkey FOREIGN KEY (person_id) REFERENCES public.person(id);

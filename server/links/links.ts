@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import {
   type AtRiskReport,
+  invalidFields,
   type ListedSource,
   type listSourcesEndpoint,
   mayAct,
@@ -11,6 +12,7 @@ import {
   type SourceChange,
   type SourcePin,
 } from '@talkshelf/contract'
+import type { WriteContext } from '../changes/changes.ts'
 import type { Origin } from '../platform/actor.ts'
 import type { Db } from '../platform/db/db.ts'
 import type { Pool } from '../platform/db/pool.ts'
@@ -23,9 +25,25 @@ import {
 import { openRefreshedValue, type RefreshedValue } from '../platform/ops/refreshed-value.ts'
 import { readAtRisk } from './at-risk.ts'
 import * as queries from './queries.ts'
-import { pin, publicState, unpin } from './source-health.ts'
+import { pin, publicState, type SourceHealth, type StateChange, unpin } from './source-health.ts'
 
-// Entry point of links: the sources of talks, and whether they are still there.
+// Entry point of links: the sources of talks, whether they are still there, and the copies that may
+// replace them (replacements/).
+
+export {
+  type ExaminedPage,
+  readExaminedSources,
+  readUnhealthyHosts,
+  unhealthyStates,
+} from './overview/overview.ts'
+export { countPausedHosts, oldestDueSeconds } from './queries.ts'
+export {
+  acceptReplacement,
+  type DecidedReplacement,
+  listReplacements,
+  proposeReplacement,
+  refuseReplacement,
+} from './replacements/replacements.ts'
 
 export { type CheckOptions, startLinkChecks } from './check-due.ts'
 
@@ -91,21 +109,18 @@ export async function requestCheck(db: Db, id: number): Promise<Source> {
 }
 
 /** Keeps a source in a state until the end of a day, or ends that. */
-export function pinSource(
+export async function pinSource(
   pool: Pool,
   id: number,
   wanted: SourcePin | null,
   origin: Origin,
 ): Promise<Source> {
+  assertNotOver(wanted)
   return pool.transaction(async (tx) => {
     const source = await queries.lockSource(tx, id)
     if (!source) throw notFound()
     const now = await queries.readTime(tx)
-    const health = wanted
-      ? pin(source.health, wanted.state, endOfDay(wanted.until), now)
-      : unpin(source.health, now)
-    const from = publicState(source.health)
-    const to = publicState(health)
+    const { health, change } = withPin(source.health, wanted, now)
     await queries.saveSource(
       tx,
       {
@@ -115,18 +130,84 @@ export function pinSource(
         evidence: wanted ? null : source.evidence,
         checked: null,
         at: now,
-        change: from === to ? undefined : { from, to },
+        change,
       },
       origin,
-      createHash('sha256')
-        .update(JSON.stringify([id, wanted]))
-        .digest(),
+      hashOf([id, wanted]),
     )
     return readSource(tx, id, 'editor')
   })
 }
 
+/** Sources of a host that one call pins. */
+export const maxPinnedAtOnce = 1000
+const pinsPerTransaction = 100
+/** More are not counted. */
+const maxCounted = 100_000
+
+/** How many sources of a host were pinned, and how many are left. */
+export interface PinnedHost {
+  readonly pinned: number
+  readonly left: number
+}
+
+/**
+ * Keeps all sources of a host in a state, or ends that: at most 1,000 with one call, fewer if the
+ * deadline comes first. Call it again for those that are left.
+ */
+export async function pinHost(
+  pool: Pool,
+  host: string,
+  wanted: SourcePin | null,
+  { origin, untilMs = Number.POSITIVE_INFINITY }: Pick<WriteContext, 'origin' | 'untilMs'>,
+): Promise<PinnedHost> {
+  assertNotOver(wanted)
+  const pin = wanted ? { state: wanted.state, until: endOfDay(wanted.until) } : undefined
+  let pinned = 0
+  while (pinned < maxPinnedAtOnce && performance.now() < untilMs) {
+    const count = await pool.transaction(async (tx) => {
+      const sources = await queries.lockPinnedOtherwise(tx, host, pin, pinsPerTransaction)
+      const now = await queries.readTime(tx)
+      const changed = sources.map(({ id, health }) => ({ id, ...withPin(health, wanted, now) }))
+      const saved = { at: now, hasPin: wanted !== null }
+      await queries.savePins(tx, changed, saved, origin, hashOf([host, wanted]))
+      return sources.length
+    })
+    pinned += count
+    if (count < pinsPerTransaction) break
+  }
+  return { pinned, left: await queries.countPinnedOtherwise(pool, host, pin, maxCounted) }
+}
+
+function withPin(
+  before: SourceHealth,
+  wanted: SourcePin | null,
+  now: number,
+): { health: SourceHealth; change: StateChange | undefined } {
+  const health = wanted
+    ? pin(before, wanted.state, endOfDay(wanted.until), now)
+    : unpin(before, now)
+  const [from, to] = [publicState(before), publicState(health)]
+  return { health, change: from === to ? undefined : { from, to } }
+}
+
+/** Throws `invalid-fields` if a pin has ended already. */
+function assertNotOver(wanted: SourcePin | null): void {
+  if (wanted && endOfDay(wanted.until) <= Date.now())
+    throw invalidFields([
+      { pointer: '/pin/until', code: 'out-of-range', detail: 'must not be in the past' },
+    ])
+}
+
+const hashOf = (value: unknown) => createHash('sha256').update(JSON.stringify(value)).digest()
+
 const notFound = () => new Problem('not-found', 'There is no such source')
 
 /** Returns the end of a day (UTC) in milliseconds since 1970. */
 const endOfDay = (day: string) => Date.parse(`${day}T23:59:59.999Z`)
+
+/** Counts the sources by their state. Goes through all of them. */
+export async function countSourcesByState(db: Db): Promise<ReadonlyMap<string, number>> {
+  const counts = await queries.countByState(db)
+  return new Map(counts.map(({ state, count }) => [state, count]))
+}

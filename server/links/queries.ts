@@ -8,7 +8,7 @@ import {
 } from '@talkshelf/contract'
 import sql, { empty, join, type Sql } from 'sql-template-tag'
 import Type, { type Static } from 'typebox'
-import { insertChange } from '../changes/changes.ts'
+import { insertChange, insertChanges } from '../changes/changes.ts'
 import type { Origin } from '../platform/actor.ts'
 import { type Db, execute, many, maybe, one, writeReturning } from '../platform/db/db.ts'
 import { type HostPace, silentAfterMs } from './host-pace.ts'
@@ -20,8 +20,13 @@ import type { SourceHealth, StateChange } from './source-health.ts'
 const nullable = <T extends Parameters<typeof Type.Union>[0][number]>(schema: T) =>
   Type.Union([schema, Type.Null()])
 const State = Type.Unsafe<SourceState>(Type.Union(sourceStates.map((state) => Type.Literal(state))))
-const utc = (time: Sql) => sql`to_char(${time} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS')`
+/** Formats a time as the API does. */
+export const utc = (time: Sql) =>
+  sql`to_char(${time} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS')`
 const isUnavailable = sql`source.state = any (${[...unavailableStates]}::text[])`
+
+/** The video is not at this URL any more: a copy takes its place. */
+export const movedStates: readonly SourceState[] = [...awayStates, 'moved']
 
 /**
  * Who reads: the last check of a source may be bad without that being certain, and only editors
@@ -41,7 +46,7 @@ const shownState = ({ isEditor }: Reader) =>
           else 'ok'
         end`
 
-const SourceRow = Type.Object({
+export const SourceRow = Type.Object({
   id: Type.Integer(),
   url: Type.String(),
   host: Type.String(),
@@ -53,7 +58,8 @@ const SourceRow = Type.Object({
   pinned_until: nullable(Type.String()),
 })
 
-const sourceColumns = (reader: Reader) => sql`
+/** The columns of a source as the API has it. */
+export const sourceColumns = (reader: Reader) => sql`
   source.id, source.url, source.host, ${shownState(reader)} as state,
   ${utc(sql`source.since`)} as since, not ${isUnavailable} as available,
   ${utc(sql`source.last_check`)} as last_check, ${utc(sql`source.last_good`)} as last_good,
@@ -277,7 +283,7 @@ const Losses = Type.Object({
 
 /** Counts by month how many sources went away and came back, the newest first. */
 export function countLosses(db: Db, months: number) {
-  const isAway = (column: Sql) => sql`${column} ->> 'state' = any (${[...awayStates]}::text[])`
+  const isAway = (column: Sql) => sql`(${column} ->> 'state' = any (${[...awayStates]}::text[]))`
   return many(
     db,
     Losses,
@@ -304,6 +310,20 @@ const milliseconds = (time: Sql) => sql`(extract(epoch from ${time}) * 1000)::bi
 const fromMilliseconds = (time: number | null) =>
   sql`to_timestamp(${time === null ? null : time / 1000}::double precision)`
 
+/** A recursive table of all hosts: one step for each of them, instead of one for each source. */
+const everyHost = sql`
+  every (host) as (
+    (select host from source order by host limit 1)
+    union all
+    select (select source.host
+            from source
+            where source.host > every.host
+            order by source.host
+            limit 1)
+    from every
+    where every.host is not null
+  )`
+
 const Host = Type.Object({ host: Type.String() })
 
 /** Lists hosts with sources that are due and that no process checks, the longest due first. */
@@ -311,18 +331,7 @@ export async function listDueHosts(db: Db, limit: number, now: number | undefine
   const rows = await many(
     db,
     Host,
-    // One step for each host, instead of one for each source.
-    sql`with recursive every (host) as (
-          (select host from source order by host limit 1)
-          union all
-          select (select source.host
-                  from source
-                  where source.host > every.host
-                  order by source.host
-                  limit 1)
-          from every
-          where every.host is not null
-        )
+    sql`with recursive ${everyHost}
         select host
         from every
         cross join lateral (
@@ -633,6 +642,116 @@ export function saveSource(
   )
 }
 
+/** Selects sources of a host whose pin is not the given one; without one, those that have a pin. */
+const pinnedOtherwise = (host: string, pin: Pin | undefined) => sql`
+  host = ${host}
+  and ${
+    pin
+      ? sql`(state <> ${pin.state}
+             or pinned_until is distinct from ${fromMilliseconds(pin.until)})`
+      : sql`pinned_until is not null`
+  }
+  and exists (select
+              from video_source
+              join video on video.id = video_id
+              where source_id = source.id and taken_down is null and merged_into is null)`
+
+export interface Pin {
+  readonly state: SourceState
+  readonly until: number
+}
+
+/** Locks the next sources of a host whose pin is not the given one. */
+export async function lockPinnedOtherwise(
+  tx: Db,
+  host: string,
+  pin: Pin | undefined,
+  limit: number,
+): Promise<CheckedSource[]> {
+  const rows = await writeReturning(
+    tx,
+    StoredHealth,
+    sql`select ${checkedColumns}
+        from source
+        where ${pinnedOtherwise(host, pin)}
+        order by id
+        limit ${limit}::integer
+        for no key update`,
+  )
+  return rows.map(toChecked)
+}
+
+/** Counts the sources of a host whose pin is not the given one, up to a limit. */
+export async function countPinnedOtherwise(
+  db: Db,
+  host: string,
+  pin: Pin | undefined,
+  limit: number,
+): Promise<number> {
+  const row = await one(
+    db,
+    Count,
+    sql`select count(*)::integer as count
+        from (select from source where ${pinnedOtherwise(host, pin)} limit ${limit}::integer)
+          as found`,
+  )
+  return row.count
+}
+
+/** Saves the pins of sources that are locked, and the changes of their states in the history. */
+export function savePins(
+  tx: Db,
+  sources: readonly Pick<CheckResult, 'id' | 'health' | 'change'>[],
+  { at, hasPin }: { readonly at: number; readonly hasPin: boolean },
+  origin: Origin,
+  requestHash: Buffer,
+) {
+  const rows = sources.map(({ id, health, change }) => {
+    const { state, since, lastGood, pinnedUntil, nextCheck, ...rest } = health
+    const { strikes, looks, refusals, goodLooks, returns } = rest
+    return {
+      ...{ id, state, since, lastGood, pinnedUntil, nextCheck },
+      health: { strikes, looks, refusals, goodLooks, returns },
+      from: change?.from ?? null,
+      to: change?.to ?? null,
+    }
+  })
+  const time = (column: Sql) => sql`to_timestamp(${column} / 1000.0)`
+  return execute(
+    tx,
+    sql`with input as materialized (
+          select *
+          from json_to_recordset(${JSON.stringify(rows)}::json) as input (
+                 id bigint, state text, since bigint, "lastGood" bigint, "pinnedUntil" bigint,
+                 "nextCheck" bigint, health jsonb, "from" text, "to" text)
+        ), saved as (
+          update source
+          set state = input.state,
+              since = ${time(sql`input.since`)},
+              revision = source.revision + (input."to" is not null)::integer,
+              evidence = ${hasPin ? sql`null` : sql`source.evidence`},
+              last_good = ${time(sql`"lastGood"`)},
+              pinned_until = ${time(sql`"pinnedUntil"`)},
+              next_check = ${time(sql`"nextCheck"`)},
+              health = input.health
+          from input
+          where source.id = input.id
+          returning source.id, source.revision, source.evidence, input."from", input."to"
+        )
+        ${insertChanges(
+          'source',
+          'updated',
+          origin,
+          requestHash,
+          sql`select id, revision, jsonb_build_object('state', "from"),
+                     jsonb_build_object('state', "to", 'evidence', evidence), '{}'::jsonb,
+                     ${fromMilliseconds(at)}
+              from saved
+              where "to" is not null`,
+        )}`,
+  )
+}
+
 /** Sets when sources are checked next. */
 export function putOff(db: Db, ids: readonly number[], until: number, evidence: string | null) {
   return execute(
@@ -664,18 +783,43 @@ export function countByState(db: Db) {
   )
 }
 
-const Due = Type.Object({ seconds: nullable(Type.Number()) })
+const Due = Type.Object({ seconds: Type.Number() })
 
-/** Returns for how long the source that is due longest has been due; null if none is. */
-export async function oldestDueSeconds(db: Db): Promise<number | null> {
+/**
+ * Returns for how long the source that is due longest has been due; 0 if none is. Hosts that are
+ * paused or whose budget is spent are left out: their sources wait as they should.
+ */
+export async function oldestDueSeconds(db: Db): Promise<number> {
   const row = await one(
     db,
     Due,
-    sql`select extract(epoch from now() - min(next_check))::double precision as seconds
-        from source
-        where next_check <= now()`,
+    sql`with recursive ${everyHost}
+        select greatest(0, extract(epoch from now() - min(first.next_check)))::double precision
+                 as seconds
+        from every
+        cross join lateral (
+          select next_check
+          from source
+          where source.host = every.host
+          order by next_check
+          limit 1
+        ) as first
+        left join link_host using (host)
+        where coalesce(next_turn, '-infinity') <= now() + interval '1 minute'`,
   )
   return row.seconds
+}
+
+/** Counts the hosts that are not asked for a time because they refused. */
+export async function countPausedHosts(db: Db): Promise<number> {
+  const row = await one(
+    db,
+    Count,
+    sql`select count(*)::integer as count
+        from link_host
+        where (pace ->> 'pausedUntil')::bigint > ${milliseconds(sql`now()`)}`,
+  )
+  return row.count
 }
 
 const Time = Type.Object({ now: Type.Integer() })

@@ -1,12 +1,14 @@
 import {
   type AtRiskReport,
+  acceptReplacementEndpoint,
   checkSourceEndpoint,
+  listReplacementsEndpoint,
   listSourceHistoryEndpoint,
   listSourcesEndpoint,
   listVideoSourcesEndpoint,
-  Problem,
   patchSourceEndpoint,
   readAtRiskEndpoint,
+  refuseReplacementEndpoint,
   SourcePatch,
   validate,
 } from '@talkshelf/contract'
@@ -15,6 +17,7 @@ import { collectionResponse } from '../platform/http/collection-response.ts'
 import { listPolicy, recordPolicy } from '../platform/http/edge-policy.ts'
 import { toJson } from '../platform/http/json.ts'
 import type { Mount } from '../platform/http/mount.ts'
+import { writeContext } from '../platform/http/request.ts'
 import type { SiteUrls } from '../platform/http/server.ts'
 import type { JobRunner } from '../platform/ops/job-runner.ts'
 import type { RefreshedValue } from '../platform/ops/refreshed-value.ts'
@@ -27,7 +30,7 @@ export function linkRoutes(
   pool: Pool,
   recordCache: RecordCache,
   report: RefreshedValue<AtRiskReport>,
-  /** Undefined if this server checks no links. */
+  /** Undefined if this process checks no links. */
   checks: Pick<JobRunner, 'wake'> | undefined,
   urls: SiteUrls,
 ): void {
@@ -56,14 +59,41 @@ export function linkRoutes(
   })
 
   mount(checkSourceEndpoint, async ({ params }) => {
-    if (!checks) throw new Problem('wrong-state', 'This archive checks no links (CHECK_LINKS)')
     const source = await links.requestCheck(pool, params.id)
-    checks.wake()
+    checks?.wake()
     return { body: toJson(source), headers }
   })
 
   mount(patchSourceEndpoint, async ({ params, body, origin }) => {
     const { pin } = validate(SourcePatch, body)
     return { body: toJson(await links.pinSource(pool, params.id, pin, origin)), headers }
+  })
+}
+
+/** Mounts the endpoints of replacements. `forget` removes changed records from the cache. */
+export function replacementRoutes(
+  mount: Mount,
+  pool: Pool,
+  urls: SiteUrls,
+  forget: (ids: readonly number[]) => void,
+): void {
+  const respond = ({ replacement, changed }: links.DecidedReplacement) => {
+    if (changed !== undefined) forget([changed])
+    return { body: toJson(replacement) }
+  }
+
+  mount(listReplacementsEndpoint, async (call) => {
+    const page = await links.listReplacements(pool.lists, call.query, call.actor)
+    return collectionResponse(call, page, urls.to(listReplacementsEndpoint, {}))
+  })
+
+  mount(acceptReplacementEndpoint, async (call) => {
+    const context = writeContext(acceptReplacementEndpoint, call)
+    return respond(await links.acceptReplacement(pool, call.params.id, context))
+  })
+
+  mount(refuseReplacementEndpoint, async (call) => {
+    const context = writeContext(refuseReplacementEndpoint, call)
+    return respond(await links.refuseReplacement(pool, call.params.id, context))
   })
 }

@@ -93,3 +93,30 @@ create or replace trigger refresh_updated_sources
 create or replace trigger refresh_sources_of_facts
   after insert or update of facts or delete on video_facts
   for each row execute function refresh_sources_of_facts();
+
+-- A replacement of a source that the record no longer has needs no decision.
+create or replace function delete_stale_replacements() returns trigger
+  language plpgsql set search_path from current as $$
+begin
+  delete from replacement
+  where video_id = old.video_id and source_id = old.source_id and state = 'open';
+  return null;
+end $$;
+
+create or replace trigger delete_stale_replacements
+  after delete on video_source
+  for each row execute function delete_stale_replacements();
+
+-- Of a record that is taken down nothing is kept.
+create or replace function delete_replacements() returns trigger
+  language plpgsql set search_path from current as $$
+begin
+  delete from replacement where video_id = new.id;
+  return null;
+end $$;
+
+create or replace trigger delete_replacements
+  after update on video
+  for each row
+  when (old.taken_down is null and new.taken_down is not null)
+  execute function delete_replacements();

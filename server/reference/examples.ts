@@ -155,6 +155,8 @@ export function idVariable({ method, path }: Endpoint): string | undefined {
   if (path.startsWith('/api/v2/webhook/')) return 'WEBHOOK_ID'
   if (path.startsWith('/api/v2/followed-source/')) return 'FOLLOWED_SOURCE_ID'
   if (path.startsWith('/api/v2/suggestion/')) return 'SUGGESTION_ID'
+  if (path.startsWith('/api/v2/source/')) return 'SOURCE_ID'
+  if (path.startsWith('/api/v2/replacement/')) return 'REPLACEMENT_ID'
   if (path.startsWith('/api/v2/match/')) return 'MATCH_ID'
   return path.startsWith('/api/v2/import/') ? 'IMPORT_ID' : 'VIDEO_ID'
 }

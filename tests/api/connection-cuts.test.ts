@@ -4,6 +4,7 @@ import pg from 'pg'
 import { createApp } from '../../server/app.ts'
 import { readConfig } from '../../server/config.ts'
 import { nextImportBatch } from '../../server/imports/imports.ts'
+import { proposeReplacement } from '../../server/links/links.ts'
 import { openPool } from '../../server/platform/db/pool.ts'
 import { timeoutsFor } from '../../server/platform/timeouts.ts'
 import { publishDue } from '../../server/publication/publication.ts'
@@ -321,6 +322,29 @@ cases.push(
       send('POST', `/api/v2/suggestion/${await makeSuggestion()}/accept`, { body: {} }),
   },
   {
+    name: 'accepting a replacement of a video that is gone',
+    ok: 200,
+    repeatable: true,
+    prepare: async () =>
+      send('POST', `/api/v2/replacement/${await makeReplacement('gone')}/accept`, {}),
+  },
+  {
+    name: 'accepting a further copy',
+    ok: 200,
+    repeatable: true,
+    prepare: async () =>
+      send('POST', `/api/v2/replacement/${await makeReplacement('ok')}/accept`, {}),
+  },
+  {
+    name: 'pinning a source',
+    ok: 200,
+    repeatable: true,
+    prepare: async () =>
+      send('PATCH', `/api/v2/source/${await makeSource('ok')}`, {
+        body: { pin: { state: 'gone', until: '2999-12-31' } },
+      }),
+  },
+  {
     name: 'declining a suggestion',
     ok: 200,
     repeatable: true,
@@ -348,6 +372,24 @@ async function makeSuggestion(): Promise<number> {
   const body = { kind: 'correction', video, fields: { speakers: ['Ada', `New ${++number}`] } }
   const { json } = await archive.call('POST', '/api/v2/suggestion', { token, body })
   return json.id
+}
+
+/** Creates a record whose video is in a state. Returns the id of its source. */
+async function makeSource(state: string): Promise<number> {
+  const { id } = await archive.make({ source_url: `https://videos.example/${++number}` })
+  const { json } = await archive.call('GET', `/api/v2/video/${id}/sources`)
+  const [source] = json.results
+  await database.query('update source set state = $1 where id = $2', [state, source.id])
+  return source.id
+}
+
+/** Proposes a copy of a video that is in a state. */
+async function makeReplacement(state: string): Promise<number> {
+  const source = await makeSource(state)
+  const url = `https://copies.example/${number}`
+  await proposeReplacement(archive.pool, { source, url, finder: 'wayback', evidence: null })
+  const { rows } = await database.query('select max(id)::int as id from replacement')
+  return rows[0].id
 }
 
 /** Creates two records of the same talk. The one to merge has a summary and another video. */

@@ -24,8 +24,7 @@ function make(fields: Partial<Video> = {}): Promise<Video> {
   })
 }
 
-const patch = (id: number, body: object) =>
-  call('PATCH', `/api/v2/video/${id}`, { token, body })
+const patch = (id: number, body: object) => call('PATCH', `/api/v2/video/${id}`, { token, body })
 const putFacts = (id: number, facts: object[]) =>
   call('PUT', `/api/v2/video/${id}/facts`, { token, body: { facts } })
 
@@ -158,7 +157,11 @@ test('a state that readers see is in the history and in the feed, a suspicion is
   assert.equal((await latest()).version, before.version)
   const { json } = await call('GET', `/api/v2/source/${source.id}/history`, {})
   assert.deepEqual(
-    json.results.map(({ from, to, by }: { from: string; to: string; by: string }) => [from, to, by]),
+    json.results.map(({ from, to, by }: { from: string; to: string; by: string }) => [
+      from,
+      to,
+      by,
+    ]),
     [
       ['private', 'ok', 'Edith'],
       ['new', 'private', 'Edith'],
@@ -217,7 +220,7 @@ test('lists sources by state, host and event, in both directions', async () => {
   assert.deepEqual(back.json.results, first.json.results)
 })
 
-test('a pin is checked, ends, and cannot be asked of what is not there', async () => {
+test('a pin is validated and ends, and a check makes a source due', async () => {
   const source = await firstSource((await make()).id)
   for (const [body, pointer] of [
     [{ pin: { state: 'suspect', until: '2999-01-01' } }, '/pin/state'],
@@ -228,12 +231,21 @@ test('a pin is checked, ends, and cannot be asked of what is not there', async (
     assert.equal(reply.status, 400, reply.text)
     assert.ok(reply.text.includes(pointer), reply.text)
   }
-  assert.equal((await pin(source.id, 'gone', '2030-01-31')).json.pinned_until, '2030-01-31T23:59:59')
+  assert.equal(
+    (await pin(source.id, 'gone', '2030-01-31')).json.pinned_until,
+    '2030-01-31T23:59:59',
+  )
   assert.equal((await pin(source.id, null)).json.pinned_until, null)
   assert.equal((await firstSource((await make()).id)).state, 'new')
   assert.equal((await pin(999_999, 'gone')).status, 404)
-  const unchecked = await call('POST', `/api/v2/source/${source.id}/check`, { token })
-  assert.equal(unchecked.status, 409, unchecked.text)
+  assert.equal((await pin(source.id, 'gone', '2001-01-31')).status, 400, 'it has ended')
+  const check = (id: number) => call('POST', `/api/v2/source/${id}/check`, { token })
+  assert.equal((await check(source.id)).status, 200)
+  const [due] = await query(`select next_check <= now() as yes from source where id = $1`, [
+    source.id,
+  ])
+  assert.ok(due?.yes)
+  assert.equal((await check(999_999)).status, 404)
 })
 
 test('writers that add the same sources at once do not wait for each other in a circle', async () => {
@@ -268,9 +280,8 @@ test('the migration finds the sources of older records', async () => {
     order by video_id, key`
   const before = await query(links)
   assert.ok(before.length > 50)
-  await query('truncate video_source, source')
+  await query('truncate video_source, source, replacement')
   const fill = readFileSync(join(root, 'server/migrations/0048.fill.sources.sql'), 'utf8')
-  for (let last: unknown = 0; last !== undefined; )
-    last = (await query(fill, [last])).at(-1)?.id
+  for (let last: unknown = 0; last !== undefined; ) last = (await query(fill, [last])).at(-1)?.id
   assert.deepEqual(await query(links), before)
 })

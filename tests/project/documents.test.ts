@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { execFile, spawnSync } from 'node:child_process'
-import { createHash } from 'node:crypto'
+import { createHash, randomUUID } from 'node:crypto'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -26,6 +26,7 @@ import {
   schemaSql,
   talkshelfManPage,
 } from '../../scripts/write-docs.ts'
+import { proposeReplacement } from '../../server/links/links.ts'
 import { problemReferencePage, referencePage } from '../../server/reference/page.ts'
 import { referenceScript } from '../../server/reference/script.ts'
 import { callPath, prepareCall, prepareImport } from '../support/endpoint-calls.ts'
@@ -603,7 +604,7 @@ test('no command of the reference changes a record that the reader did not choos
     const command = textInSection(page, name, 'command') ?? assert.fail(`${name} has no command`)
     assert.doesNotMatch(
       command,
-      /\/(video|import|webhook|followed-source|suggestion|match)\/\d/,
+      /\/(video|import|webhook|followed-source|suggestion|source|replacement|match)\/\d/,
       name,
     )
     if (!command.includes('_ID')) continue
@@ -613,7 +614,7 @@ test('no command of the reference changes a record that the reader did not choos
       env: { PATH: process.env.PATH, TOKEN: 'x' },
     })
     assert.notEqual(status, 0, name)
-    assert.match(stderr, /(VIDEO|IMPORT|WEBHOOK|FOLLOWED_SOURCE|SUGGESTION|MATCH)_ID/)
+    assert.match(stderr, /(VIDEO|IMPORT|WEBHOOK|SOURCE|SUGGESTION|REPLACEMENT|MATCH)_ID/)
     assert.doesNotMatch(stderr, /called/)
   }
   const destructive = ['takeDownVideo', 'undoImport']
@@ -625,6 +626,18 @@ test('no command of the reference changes a record that the reader did not choos
   for (const { operationId, parameters = [] } of operations)
     assert.doesNotMatch(JSON.stringify(parameters.map(resolve)), /"examples?":/, operationId)
 })
+
+/** Gives the first record a source and an open replacement. Returns their ids. */
+async function prepareLinks({ call, editor: token, pool }: TestArchive) {
+  const body = { source_url: 'https://videos.example.org/1' }
+  await call('PATCH', '/api/v2/video/1', { token, body })
+  const { json: sources } = await call('GET', '/api/v2/video/1/sources')
+  const source = sources.results.find(({ url }: { url: string }) => url === body.source_url).id
+  const url = `https://copies.example.org/${randomUUID()}`
+  await proposeReplacement(pool, { source, url, finder: 'wayback', evidence: null })
+  const { json: open } = await call('GET', '/api/v2/replacement', { token })
+  return { SOURCE_ID: String(source), REPLACEMENT_ID: String(open.results[0].id) }
+}
 
 test('the commands of the reference work in a shell', async (t) => {
   if (spawnSync('curl', ['--version']).status !== 0) return t.skip('curl is not installed')
@@ -639,8 +652,9 @@ test('the commands of the reference work in a shell', async (t) => {
   const prelude = 'curl() { command curl --silent --show-error --fail-with-body "$@"; }\n'
   for (const name of [...first, ...between, ...last]) {
     const command = textInSection(page, name, 'command') ?? assert.fail(`${name} has no command`)
-    if (endpoints[name as keyof typeof endpoints].path.includes('/import/{id}'))
-      await prepareImport(untouched, 1, name)
+    const { path } = endpoints[name as keyof typeof endpoints]
+    if (path.includes('/import/{id}')) await prepareImport(untouched, 1, name)
+    const linkIds = /\/(source|replacement)\//.test(path) ? await prepareLinks(untouched) : {}
     // Its ping was refused, so it is still new.
     if (name === 'enableWebhook')
       await withDatabase(untouched.databaseUrl, (query) =>
@@ -671,6 +685,7 @@ test('the commands of the reference work in a shell', async (t) => {
         FOLLOWED_SOURCE_ID: '1',
         SUGGESTION_ID: '1',
         MATCH_ID: '1',
+        ...linkIds,
       },
     })
     if (isDraft) await setState(1)

@@ -11,7 +11,7 @@ function tablesWritten(sql: string): string[] {
   // "do update set" of an upsert and "for update" of a lock name no table.
   const bare = sql
     .replaceAll(/\/\/.*|--.*|\/\*[\s\S]*?\*\//g, '')
-    .replaceAll(/\bafter update on\b/g, '')
+    .replaceAll(/\bafter (insert or )?update( of \w+)?( or delete)? on\b/g, '')
     .replaceAll(/\bfor (no key )?update\b( of \w+)?( skip locked)?/g, '')
     .replaceAll(/\bdo update\s+set\b/g, '')
   return [...bare.matchAll(writes)].map(([, table = '']) => table)
@@ -57,6 +57,10 @@ test('each table is written by one feature only', () => {
       feed_entry: ['change-feed'],
       feed_head: ['change-feed'],
       idempotency_key: ['videos'],
+      link_host: ['links'],
+      replacement: ['links'],
+      source: ['links'],
+      video_source: ['links'],
       followed_source: ['followed-sources'],
       import: ['imports'],
       import_row: ['imports'],

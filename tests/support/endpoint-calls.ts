@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import type { Endpoint } from '@talkshelf/contract'
+import { proposeReplacement } from '../../server/links/links.ts'
 import { playlistJson, scheduleJson } from './conference.ts'
 import { feedIsComplete } from './feed-replay.ts'
 import { category, type TestArchive } from './harness.ts'
@@ -33,6 +34,7 @@ const bodies: Readonly<Record<string, (id: number, other: number) => object>> = 
   patchTag: () => ({ aliases: [{ name: 'lines' }] }),
   mergeTag: () => ({ into: 'queues' }),
   replaceFacts: () => ({ facts: [{ kind: 'address', path: 'old/1' }] }),
+  patchSource: () => ({ pin: { state: 'gone', until: '2999-12-31' } }),
   replaceSynonyms: (id) => ({ groups: [['synonym', `term ${id}`]] }),
   createImport: (id) => importOf(`Imported ${id}`),
   createEdit: (id) => ({
@@ -124,7 +126,7 @@ export async function prepareCall(archive: TestArchive, endpoint: Endpoint): Pro
 
 /**
  * Returns the id in the path of an endpoint: of a record, or a new import, match, webhook, followed
- * source, suggestion or person.
+ * source, suggestion, source, replacement or person.
  */
 async function idFor(archive: TestArchive, kind: string, id: number, endpointName: string) {
   if (kind === 'import') return createImport(archive, id, endpointName)
@@ -132,6 +134,8 @@ async function idFor(archive: TestArchive, kind: string, id: number, endpointNam
   if (kind === 'webhook') return createWebhook(archive, endpointName)
   if (kind === 'followed-source') return createFollowedSource(archive)
   if (kind === 'suggestion') return createSuggestion(archive, id, endpointName)
+  if (kind === 'source') return createSource(archive, id)
+  if (kind === 'replacement') return createReplacement(archive, id)
   if (kind !== 'person') return id
   const body = { name: `Invited ${id}`, role: 'editor' }
   const { json } = await archive.call('POST', '/api/v2/person', { token: archive.admin, body })
@@ -193,6 +197,25 @@ async function createSuggestion(
   if (endpointName === 'reopenSuggestion')
     await call('POST', `/api/v2/suggestion/${id}/accept`, { token: editor, body: {} })
   return id
+}
+
+/** Gives a record a source of its own. */
+async function createSource({ call, editor }: TestArchive, video: number): Promise<number> {
+  const body = { source_url: `https://videos.example/${video}` }
+  await call('PATCH', `/api/v2/video/${video}`, { token: editor, body })
+  const { json } = await call('GET', `/api/v2/video/${video}/sources`)
+  return json.results[0].id
+}
+
+/** Proposes a copy for a source of a record. */
+async function createReplacement(archive: TestArchive, video: number): Promise<number> {
+  const source = await createSource(archive, video)
+  const url = `https://copies.example/${video}`
+  await proposeReplacement(archive.pool, { source, url, finder: 'wayback', evidence: null })
+  const { json } = await archive.call('GET', `/api/v2/replacement?video=${video}`, {
+    token: archive.editor,
+  })
+  return json.results[0].id
 }
 
 /** Creates a match in a state in which the endpoint can be called. */

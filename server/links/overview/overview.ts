@@ -1,0 +1,46 @@
+import { type SourceState, unavailableStates } from '@talkshelf/contract'
+import type { Db } from '../../platform/db/db.ts'
+import {
+  type ExaminedFilter,
+  type ExaminedSource,
+  listExaminedSources,
+  listUnhealthyHosts,
+  type UnhealthyHost,
+} from './queries.ts'
+
+// What editors see of sources: those that are not well, by host and event, and why.
+
+export const unhealthyStates = ['suspect', ...unavailableStates] as const
+
+const maxHosts = 50
+
+/** Lists the hosts with the most sources that are not well. */
+export function readUnhealthyHosts(db: Db): Promise<UnhealthyHost[]> {
+  return listUnhealthyHosts(db, maxHosts)
+}
+
+export interface ExaminedPage {
+  readonly sources: readonly ExaminedSource[]
+  /** The source after which the next page begins, if there are more. */
+  readonly next: number | undefined
+}
+
+/** Lists sources that are not well, or all of a record, with what their checks found. */
+export async function readExaminedSources(
+  db: Db,
+  {
+    state,
+    size,
+    after = 0,
+    ...filter
+  }: Pick<ExaminedFilter, 'host' | 'event' | 'talk'> & {
+    readonly state?: SourceState | undefined
+    readonly after?: number | undefined
+    readonly size: number
+  },
+): Promise<ExaminedPage> {
+  const states = unhealthyStates.filter((each) => state === undefined || each === state)
+  const found = await listExaminedSources(db, { ...filter, states, after, limit: size + 1 })
+  const sources = found.slice(0, size)
+  return { sources, next: found.length > size ? sources.at(-1)?.id : undefined }
+}
