@@ -8,6 +8,8 @@ import {
   Problem,
   readOpenapiEndpoint,
   streamEndpoints,
+  type Verdict,
+  verdicts,
 } from '@talkshelf/contract'
 import { licenceId, parseDataLicence } from '@talkshelf/web'
 import type { FastifyBaseLogger, FastifyInstance, FastifyRequest } from 'fastify'
@@ -53,8 +55,8 @@ import {
 import { followedSourceRoutes } from './followed-sources/routes.ts'
 import * as imports from './imports/imports.ts'
 import { importRoutes } from './imports/routes.ts'
-import { openAtRiskReport } from './links/links.ts'
-import { linkRoutes } from './links/routes.ts'
+import * as sourceLinks from './links/links.ts'
+import { linkRoutes, replacementRoutes } from './links/routes.ts'
 import { maintain, readFinished } from './maintenance/maintenance.ts'
 import { openMarkdown } from './markdown/markdown.ts'
 import { openMatches } from './matches/matches.ts'
@@ -79,6 +81,7 @@ import type { GuardOptions } from './platform/net/guard.ts'
 import { type Mailer, openMailer } from './platform/net/mail.ts'
 import { type JobRunner, startJobRunner } from './platform/ops/job-runner.ts'
 import { createMetrics, type Metrics } from './platform/ops/metrics.ts'
+import { openRefreshedValue } from './platform/ops/refreshed-value.ts'
 import { timeoutsFor } from './platform/timeouts.ts'
 import { countDue, publishDue } from './publication/publication.ts'
 import { publicationRoutes } from './publication/routes.ts'
@@ -238,10 +241,16 @@ export function createApp(
     plans: planner.plans,
   })
   followedSourceRoutes(mount, followedSources, links)
-  const atRisk = openAtRiskReport(pool, (error) =>
+  const atRisk = sourceLinks.openAtRiskReport(pool, (error) =>
     http.log.error({ err: error }, 'cannot compute which talks are at risk'),
   )
-  linkRoutes(mount, pool, recordCache, atRisk, undefined, links)
+  // A copy checks nothing: its archive does.
+  const linkChecks =
+    source === undefined && config.CHECK_LINKS === 'on'
+      ? startCheckingLinks(pool, metrics)
+      : undefined
+  linkRoutes(mount, pool, recordCache, atRisk, linkChecks, links)
+  replacementRoutes(mount, pool, links, forget)
   authRoutes(mount, pool, links, base)
   const snapshotUrls = pool.replicas?.snapshotUrls ?? (() => [config.DATABASE_URL])
   exportRoutes(http, routeOf, { databaseUrls: snapshotUrls, licence })
@@ -310,7 +319,8 @@ export function createApp(
     forget,
   }
   const importJobs = { planner, runner: jobs.imports, matches }
-  deskRoutes(deskSite, markdown, pictures, importJobs, jobs, webhooks, followedSources)
+  const sources = { followedSources, linkChecks }
+  deskRoutes(deskSite, markdown, pictures, importJobs, jobs, webhooks, sources)
   syndicationRoutes(http, mountPage, pool, recordCache, markdown, site)
   return http
 }
@@ -537,6 +547,42 @@ function startFollowedSources(
     await Promise.race([runner.stop(), sleep(maxStopMs, undefined, { ref: false })])
   })
   return openFollowedSources(pool, fetcher.guard, runner)
+}
+
+/** Starts to check links. */
+function startCheckingLinks(pool: Pool, metrics: Metrics): Pick<JobRunner, 'wake'> {
+  watchLinks(pool, metrics)
+  return { wake() {} }
+}
+
+/** How old the numbers of sources may be: counting them goes through all. */
+const maxSourceCountAgeMs = 300_000
+
+/** Adds the metrics of sources. Returns a function that counts a check by its verdict. */
+function watchLinks(
+  pool: Pool,
+  metrics: Metrics,
+): { onChecked(host: string, verdict: Verdict): void } {
+  const counts = openRefreshedValue(() => sourceLinks.countSourcesByState(pool.lists), {
+    maxAgeMs: maxSourceCountAgeMs,
+  })
+  metrics.watchEach('links_sources', 'Sources of talks, by state', 'state', () => counts.read())
+  metrics.watch(
+    'links_due_seconds',
+    'For how long the source that waited longest has been due, of hosts that may be asked',
+    () => sourceLinks.oldestDueSeconds(pool.lookups),
+  )
+  metrics.watch('links_hosts_paused', 'Hosts that are not asked because they refused', () =>
+    sourceLinks.countPausedHosts(pool.lookups),
+  )
+  const countCheck = metrics.counter(
+    'links_checks_total',
+    'Checks of sources, by verdict',
+    'verdict',
+    verdicts,
+  )
+  // Hosts are no label: an archive can have thousands.
+  return { onChecked: (_, verdict) => countCheck(verdict) }
 }
 
 /** Background jobs that are rows in the database. */

@@ -169,6 +169,20 @@ const settings = {
       'Whether this process fetches followed sources that are due. Set it to off for test systems ' +
       'and copies, which would fetch the sources of the archive they come from.',
   }),
+  CHECK_LINKS: Type.Union([Type.Literal('on'), Type.Literal('off')], {
+    default: 'off',
+    description:
+      'Whether this process asks the hosts of videos whether these are still there. Requires ' +
+      'PUBLIC_URL, which each request names. See docs/links.md.',
+  }),
+  YOUTUBE_KEY: Type.String({
+    maxLength: 200,
+    default: '',
+    description:
+      'API key with which videos on YouTube are checked, 50 with each request. If it is not set, ' +
+      'they are checked one by one, and nothing is known of age limits and blocked countries.',
+    secret: true,
+  }),
   REQUESTS_AT_ONCE: Type.Integer({
     minimum: 1,
     maximum: 100_000,
@@ -378,6 +392,12 @@ export function readConfig(environment: Record<string, string | undefined>): Con
   }
   if (values.METRICS_TOKEN !== '' && !/^[\x21-\x7e]{16,}$/.test(String(values.METRICS_TOKEN)))
     errors.push('METRICS_TOKEN must have at least 16 visible ASCII characters')
+  if (values.CHECK_LINKS === 'on' && PUBLIC_URL === '')
+    errors.push(
+      'PUBLIC_URL is required if CHECK_LINKS is on: the hosts of videos must see who asks them',
+    )
+  if (values.YOUTUBE_KEY !== '' && !/^[\w-]+$/.test(String(values.YOUTUBE_KEY)))
+    errors.push('YOUTUBE_KEY must be an API key: letters, digits, - and _')
   if (WEBHOOK_KEY !== '' && String(WEBHOOK_KEY).length < 32)
     errors.push('WEBHOOK_KEY must have at least 32 characters')
   if (WEBHOOK_PRIVATE !== '' && !parseNetworks(String(WEBHOOK_PRIVATE)))
